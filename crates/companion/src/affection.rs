@@ -83,15 +83,15 @@ impl fmt::Display for AffectionReason {
 }
 
 impl Bond {
-    /// Counts a message of the user, written on `today`: it charges idle days, adds the points for the message, and
-    /// those of a streak that it completes. If `today` is before the last active day, since a clock or zone was
-    /// changed, the last active day counts.
+    /// Counts a message of the user on `today`: charges idle days, and adds the points of the message and of a streak
+    /// that it completes. If `today` is before the last active day, because a clock or zone has changed, the message
+    /// does not start a new day.
     pub fn message(&mut self, today: Date, rules: &AffectionRules, stages: &Stages) -> Vec<AffectionChange> {
         let mut changes = self.charge_idle_days(today, rules, stages);
         let days = self.last_active.map(|last| days_between(last, today));
-        let new_day = days.is_none_or(|days| days > 0);
+        let is_new_day = days.is_none_or(|days| days > 0);
         changes.extend(self.change(rules.message, AffectionReason::Message, today));
-        if new_day {
+        if is_new_day {
             self.consecutive_days = if days == Some(1) { self.consecutive_days.saturating_add(1) } else { 1 };
             self.last_active = Some(today);
             self.settled = None;

@@ -35,11 +35,11 @@ impl Pack {
     /// Returns the plan of the six layers and the section of a possible key moment.
     ///
     /// Layers that stay the same over many messages come first: persona, stage, profile and key memories.
-    pub fn plan(&self, material: &ContextInput<'_>, zone: &TimeZone) -> ContextPlan {
+    pub fn plan(&self, input: &ContextInput<'_>, zone: &TimeZone) -> ContextPlan {
         let budgets = self.budgets;
         let language = self.language;
         let words = words(language);
-        let (chapter, stage) = self.stages.at(material.state.bond.affection);
+        let (chapter, stage) = self.stages.at(input.state.bond.affection);
         let layer = |name, budget, priority, title: &str| {
             Layer::new(name, budget).with_priority(priority).with_heading(heading(language, title))
         };
@@ -47,23 +47,24 @@ impl Pack {
         let stage_text = Layer::text("stage", budgets.stage, stage.text.trim()).with_priority(50);
         let mut profile =
             layer("profile", budgets.profile, 40, words.profile).with_overflow(Overflow::TruncateAtSentence);
-        if let Some(record) = &material.profile {
-            let affection = record.metadata.get("affection").and_then(serde_json::Value::as_i64);
-            // The affection at the time of the profile, so that the text stays the same until the next profile. After
-            // a change of the stage, the current affection is shown.
-            let affection = affection.and_then(|n| i32::try_from(n).ok()).filter(|n| self.stages.at(*n).0 == chapter);
-            let affection = affection.unwrap_or(material.state.bond.affection);
+        if let Some(record) = &input.profile {
+            // Shows the affection at the time of the profile, so that the text stays the same until the next profile.
+            // After a change of the stage, the current affection is shown.
+            let stored = record.metadata.get("affection").and_then(serde_json::Value::as_i64);
+            let stored = stored.and_then(|points| i32::try_from(points).ok());
+            let stored = stored.filter(|points| self.stages.at(*points).0 == chapter);
+            let affection = stored.unwrap_or(input.state.bond.affection);
             let text = profile_text(&Profile::of(record), language, affection, (chapter, stage));
             profile = profile.with_items([Item::of(record, text)]);
         }
         let mut moments = layer("key_memories", budgets.key_memories, 30, words.key_memories).with_separator("\n\n");
         moments.heading.push('\n');
         moments =
-            moments.with_items(material.moments.iter().map(|record| Item::of(record, self.key_memory(record, zone))));
+            moments.with_items(input.moments.iter().map(|record| Item::of(record, self.key_memory(record, zone))));
         let recent = layer("recent", budgets.recent, 20, words.recent).with_items(
-            material.recent.iter().map(|record| Item::of(record, conversation_line(record, &self.name, language))),
+            input.recent.iter().map(|record| Item::of(record, conversation_line(record, &self.name, language))),
         );
-        let mut ranked: Vec<(usize, &Record)> = material.related.iter().enumerate().collect();
+        let mut ranked: Vec<(usize, &Record)> = input.related.iter().enumerate().collect();
         ranked.sort_by_key(|(_, record)| record.position());
         let related = layer("related", budgets.related, 10, words.related).with_overflow(Overflow::DropLowestScore);
         let related = related.with_items(ranked.into_iter().map(|(rank, record)| {
@@ -71,7 +72,7 @@ impl Pack {
             let line = conversation_line(record, &self.name, language);
             Item::of(record, format!("[{day}] {line}")).with_score(-(rank as f64))
         }));
-        let possible = material.possible.map(|rule| rule.section(language)).unwrap_or_default();
+        let possible = input.possible.map(|rule| rule.section(language)).unwrap_or_default();
         let possible = Layer::text("key_moment", 0, possible).with_overflow(Overflow::NeverCut);
         ContextPlan::new(budgets.limit)
             .with_layer(persona.stable())

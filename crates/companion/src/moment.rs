@@ -1,4 +1,4 @@
-//! Key moments, which are kept forever: their rules, and the verdict of a model whether one happened.
+//! Key moments, which are stored permanently: their rules, and the verdict of a model about them.
 
 use std::collections::BTreeSet;
 
@@ -28,7 +28,7 @@ pub struct MomentRule {
     /// Maximum affection. Default: [`MAX_AFFECTION`].
     #[serde(default = "max_affection")]
     pub until: i32,
-    /// Words of which the message must contain one. Default: none, any message will do.
+    /// The message must contain one of these words. Default: empty, which allows any message.
     #[serde(default)]
     pub words: Vec<String>,
     /// The condition that the model judges.
@@ -37,7 +37,7 @@ pub struct MomentRule {
     pub guidance: String,
     /// The possible outcomes. If the model only says that the moment happened, the first one counts.
     pub outcomes: Vec<MomentOutcome>,
-    /// Number of rounds of the conversation that are kept, including the last one. Default: 1.
+    /// Number of rounds of the conversation that are stored with the moment, including the last one. Default: 1.
     #[serde(default = "one_round")]
     pub rounds: usize,
 }
@@ -67,7 +67,7 @@ fn completed() -> String {
     "completed".into()
 }
 
-/// The verdict of a model whether a possible key moment happened.
+/// The verdict of a model about a possible key moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MomentVerdict<'r> {
     /// It happened, with this outcome.

@@ -26,7 +26,7 @@ pub struct Pack {
     pub persona: String,
     /// The stages of the relationship.
     pub stages: Stages,
-    /// The rules of key moments, which are kept forever.
+    /// The rules of key moments, which are stored permanently.
     pub moments: Vec<MomentRule>,
     /// Further details that profiles collect.
     pub profile_details: Vec<String>,
@@ -139,7 +139,7 @@ impl Pack {
     /// order, key moments that cannot happen, and duplicate ids; the errors of `read`.
     pub fn from_toml(text: &str, read: impl Fn(&str) -> Result<String>) -> Result<Self> {
         let file: PackFile = toml::from_str(text).map_err(|e| invalid(e.to_string().trim_end().to_owned()))?;
-        let text_of = |text: String| {
+        let resolve_text = |text: String| {
             if !text.ends_with(".md") || text.contains('\n') {
                 return Ok(text);
             }
@@ -153,13 +153,13 @@ impl Pack {
         if name.is_empty() || name.chars().any(char::is_control) {
             return Err(invalid("the companion has no name; add name = \"…\"".into()));
         }
-        let persona = text_of(file.persona)?;
+        let persona = resolve_text(file.persona)?;
         if persona.trim().is_empty() {
             return Err(invalid("the persona is empty; describe the companion".into()));
         }
         let stage = |entry: StageEntry| {
             let StageEntry { name, from, keywords, text } = entry;
-            Ok(Stage { name, from, keywords, text: text_of(text)? })
+            Ok(Stage { name, from, keywords, text: resolve_text(text)? })
         };
         let stages = Stages::new(file.stages.into_iter().map(stage).collect::<Result<_>>()?)?;
         let pack = Self {
@@ -201,7 +201,7 @@ impl Pack {
                 )));
             }
             if rule.words.iter().any(|word| memory_engine_core::phrases::fold(word).is_empty()) {
-                return Err(invalid(format!("a word of '{id}' is empty; it would fit every message")));
+                return Err(invalid(format!("a word of '{id}' is empty; it would match every message")));
             }
         }
         Ok(())

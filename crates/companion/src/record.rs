@@ -26,7 +26,7 @@ pub fn state_record(id: RecordId, scope: &Scope, state: &CompanionState, stages:
     let text = format!("affection {}, {} messages", state.bond.affection, state.total_messages);
     let mut record = Record::new(scope.clone(), Kind::new(COMPANION_STATE), text, clock);
     record.id = id;
-    // Ledgers are written by a tool, not said by a person, so equal lines are not duplicates.
+    // Records of a tool are not deduplicated: two states with equal texts are different.
     record.trust = Trust::Tool;
     record.metadata = state.to_metadata(stages);
     record

@@ -103,13 +103,13 @@ impl ReplyFilter {
         };
         // Without a closing tag, the JSON object or the line is the verdict.
         let inside = &text[end..];
-        let until = match inside.trim_start().starts_with('{') {
+        let length = match inside.trim_start().starts_with('{') {
             true => inside.find('}').map(|at| at + 1),
             false => inside.trim_start().find('\n').map(|at| at + inside.len() - inside.trim_start().len()),
         };
-        let until = until.unwrap_or(inside.len());
-        self.verdict.get_or_insert(inside[..until].trim().to_owned());
-        let rest = format!("{}{}", &text[..start], inside[until..].trim_end());
+        let length = length.unwrap_or(inside.len());
+        self.verdict.get_or_insert(inside[..length].trim().to_owned());
+        let rest = format!("{}{}", &text[..start], inside[length..].trim_end());
         let rest = if self.has_started { rest.trim_end() } else { rest.trim() };
         FilterEnd { rest: rest.to_owned(), verdict: self.verdict }
     }
@@ -125,7 +125,7 @@ impl ReplyFilter {
 }
 
 enum Tag {
-    /// The text contains an opening tag.
+    /// The text contains an opening tag from byte `start` to `end`.
     Complete {
         start: usize,
         end: usize,

@@ -23,7 +23,7 @@ fn bond(affection: i32, last: Date) -> Bond {
 }
 
 #[test]
-fn a10_each_message_counts_and_each_seventh_day_in_a_row() {
+fn a10_points_for_messages_and_streaks() {
     let mut bond = Bond::default();
     let mut streaks = Vec::new();
     for day in 1..=15 {
@@ -40,7 +40,7 @@ fn a10_each_message_counts_and_each_seventh_day_in_a_row() {
 }
 
 #[test]
-fn a_day_without_a_message_ends_a_row() {
+fn missed_day_ends_a_streak() {
     let mut bond = Bond::default();
     for day in [1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 12, 13] {
         message(&mut bond, date(2026, 3, day));
@@ -49,7 +49,7 @@ fn a_day_without_a_message_ends_a_row() {
 }
 
 #[test]
-fn a10_thirty_idle_days_cost_nothing_and_each_further_one_a_hundred_down_to_the_floor() {
+fn a10_idle_days_cost_points_down_to_the_floor() {
     let last = date(2026, 1, 1);
     let after = |days: i64, affection: i32| {
         let mut bond = bond(affection, last);
@@ -68,7 +68,7 @@ fn a10_thirty_idle_days_cost_nothing_and_each_further_one_a_hundred_down_to_the_
 }
 
 #[test]
-fn idle_days_are_charged_once_however_often_it_is_looked() {
+fn idle_days_are_charged_once() {
     let (rules, stages, last) = (AffectionRules::default(), stages(), date(2026, 1, 1));
     let mut watched = bond(4000, last);
     let mut log = Vec::new();
@@ -87,7 +87,7 @@ fn idle_days_are_charged_once_however_often_it_is_looked() {
 }
 
 #[test]
-fn a_clock_that_is_set_back_neither_costs_nor_counts_a_day() {
+fn clock_set_back_changes_no_days() {
     let mut bond = bond(100, date(2026, 3, 5));
     bond.consecutive_days = 6;
     message(&mut bond, date(2026, 3, 4));
@@ -98,7 +98,7 @@ fn a_clock_that_is_set_back_neither_costs_nor_counts_a_day() {
 }
 
 #[test]
-fn days_are_those_of_the_users_zone_across_midnight_and_daylight_saving() {
+fn days_follow_the_zone_of_the_user() {
     let day = |time: &str, zone: &str| {
         let at: Timestamp = time.parse().unwrap();
         at.in_zone(&TimeZone::get(zone).unwrap()).date()
@@ -144,7 +144,7 @@ fn events() -> impl Strategy<Value = Vec<(i64, Event)>> {
 
 proptest! {
     #[test]
-    fn a10_affection_stays_within_its_bounds_and_every_change_is_logged(start in 0..=MAX_AFFECTION, events in events()) {
+    fn a10_affection_is_bounded_and_logged(start in 0..=MAX_AFFECTION, events in events()) {
         let (rules, stages) = (AffectionRules::default(), stages());
         let mut today = date(2024, 2, 27);
         let mut bond = bond(start, today);
@@ -158,7 +158,7 @@ proptest! {
             };
             prop_assert!((0..=MAX_AFFECTION).contains(&bond.affection));
             prop_assert!(bond.last_active >= before.last_active, "the last day never goes back");
-            // The log tells the whole story: each line begins where the one before it ended.
+            // The log is complete: each change starts at the result of the previous one.
             let mut at = before.affection;
             for change in &changes {
                 prop_assert_eq!((change.before, change.after - change.before), (at, change.delta));
@@ -180,7 +180,7 @@ proptest! {
 
     /// The rule as a reference implementation: a set of days, and the length of the unbroken row at its end.
     #[test]
-    fn the_row_of_days_is_as_long_as_the_calendar_says(gaps in prop::collection::vec(0_i64..3, 1..80)) {
+    fn streak_length_equals_calendar_days(gaps in prop::collection::vec(0_i64..3, 1..80)) {
         let mut bond = Bond::default();
         let mut today = date(2026, 2, 1);
         let mut days = std::collections::BTreeSet::new();

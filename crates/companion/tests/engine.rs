@@ -1,4 +1,4 @@
-//! A companion at work.
+//! Turns of a companion, on every backend.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
@@ -18,7 +18,7 @@ use memory_engine_companion::{ChatProfiles, Companion, Pack, TurnPiece, TurnRepl
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
-/// A companion whose clock stands at noon of 1 March 2026 in Shanghai.
+/// A companion at noon of 1 March 2026 in Shanghai.
 struct World {
     memory: MemoryEngine,
     clock: Arc<ManualClock>,
@@ -65,7 +65,7 @@ fn system(request: &ChatRequest) -> &str {
 }
 
 #[tokio::test]
-async fn a8_a_turn_stores_counts_asks_and_answers() {
+async fn a8_turn_stores_counts_and_answers() {
     for backend in Backend::all() {
         let World { memory, model, aicy, .. } =
             world(&backend, ScriptedModel::replying([verdict("first_meet", "认识")])).await;
@@ -73,8 +73,8 @@ async fn a8_a_turn_stores_counts_asks_and_answers() {
         assert_eq!((reply.text.as_str(), reply.key_moment.as_deref()), ("（点头）", Some("first_meet")));
         assert_eq!((reply.state.bond.affection, reply.state.total_messages, reply.repeated), (21, 2, false));
         let turns = kind(&memory, "turn").await;
-        let said: Vec<_> = turns.iter().map(|t| (t.text.as_str(), t.source.sequence)).collect();
-        assert_eq!(said, [("你好", Some(1)), ("（点头）", Some(2))]);
+        let messages: Vec<_> = turns.iter().map(|t| (t.text.as_str(), t.source.sequence)).collect();
+        assert_eq!(messages, [("你好", Some(1)), ("（点头）", Some(2))]);
         assert_eq!(turns[0].metadata["affection_delta"], 21);
         assert_eq!(
             (&turns[0].metadata["key_moment_id"], &turns[1].metadata["key_moment_id"]),
@@ -97,7 +97,7 @@ async fn a8_a_turn_stores_counts_asks_and_answers() {
 
 /// Sixty days: a message each day up to the tenth, silence for 45 days, and a return.
 #[tokio::test]
-async fn a10_sixty_days_give_the_log_that_was_computed_by_hand() {
+async fn a10_log_of_sixty_days() {
     for backend in Backend::all() {
         let model = ScriptedModel::default().when_asked("你好", verdict("first_meet", "认识")).otherwise("嗯。");
         let World { memory, clock, aicy, .. } = world(&backend, model).await;
@@ -141,7 +141,7 @@ async fn a10_sixty_days_give_the_log_that_was_computed_by_hand() {
 }
 
 #[tokio::test]
-async fn a_relationship_of_sixty_days_keeps_the_floor_of_its_chapter() {
+async fn idle_days_stop_at_the_chapter_floor() {
     let World { memory, clock, aicy, .. } = world(&Backend::all()[0], polite()).await;
     aicy.turn(&lin(), "早安").await.unwrap();
     // An import of an older relationship: the state is a record like any other.
@@ -161,37 +161,38 @@ async fn a_relationship_of_sixty_days_keeps_the_floor_of_its_chapter() {
 }
 
 #[tokio::test]
-async fn a_message_that_is_sent_again_is_answered_as_before_and_counted_once() {
+async fn repeated_message_gets_the_same_reply() {
     for backend in Backend::all() {
         let model =
             ScriptedModel::replying([ScriptedReply::Fail(ErrorKind::Timeout), "好。".into(), "不会说的话".into()]);
         let World { memory, aicy, model, .. } = world(&backend, model).await;
-        let said = || UserMessage::new("我明天面试").with_message_id("m1");
-        assert_eq!(aicy.turn(&lin(), said()).await.unwrap_err().kind(), ErrorKind::Timeout);
+        let message = || UserMessage::new("我明天面试").with_message_id("m1");
+        assert_eq!(aicy.turn(&lin(), message()).await.unwrap_err().kind(), ErrorKind::Timeout);
         assert_eq!(kind(&memory, "turn").await.len(), 1, "the message is stored though the model failed");
-        let reply = aicy.turn(&lin(), said()).await.unwrap();
+        let reply = aicy.turn(&lin(), message()).await.unwrap();
         assert_eq!((reply.text.as_str(), reply.repeated), ("好。", false));
-        let again = aicy.turn(&lin(), said()).await.unwrap();
+        let again = aicy.turn(&lin(), message()).await.unwrap();
         assert_eq!((again.text.as_str(), again.repeated, again.reply), ("好。", true, reply.reply));
         assert_eq!((again.state.bond.affection, again.state.total_messages), (1, 2));
         assert_eq!((log(&memory).await.len(), model.requests().len()), (1, 2));
         let other = aicy.turn(&lin(), UserMessage::new("别的话").with_message_id("m1")).await.unwrap_err();
         assert_eq!(other.kind(), ErrorKind::Conflict);
         memory.forget(&lin(), Forget::Ids(vec![reply.message])).await.unwrap();
-        let gone = aicy.turn(&lin(), said()).await.unwrap_err();
+        let gone = aicy.turn(&lin(), message()).await.unwrap_err();
         assert!(gone.kind() == ErrorKind::Conflict && gone.to_string().contains("was forgotten"), "{gone}");
         assert_eq!(aicy.state(&lin()).await.unwrap().bond.affection, 1);
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn turns_at_once_are_each_counted_once() {
+async fn concurrent_turns_are_counted_once() {
     for backend in Backend::all() {
         let model = ScriptedModel::default().when_asked("你好", verdict("first_meet", "认识")).otherwise("嗯。");
         let World { memory, aicy, .. } = world(&backend, model).await;
         let turns = (0..8).map(|n| {
-            let (aicy, said) = (aicy.clone(), UserMessage::new("你好").with_message_id(format!("m{}", n % 6)));
-            tokio::spawn(async move { aicy.turn(&lin(), said).await.unwrap() })
+            let aicy = aicy.clone();
+            let message = UserMessage::new("你好").with_message_id(format!("m{}", n % 6));
+            tokio::spawn(async move { aicy.turn(&lin(), message).await.unwrap() })
         });
         let replies: Vec<TurnReply> = futures::future::join_all(turns).await.into_iter().map(Result::unwrap).collect();
         let state = aicy.state(&lin()).await.unwrap();
@@ -205,9 +206,9 @@ async fn turns_at_once_are_each_counted_once() {
 
 async fn streamed(
     aicy: &Companion,
-    said: impl Into<UserMessage>,
+    message: impl Into<UserMessage>,
 ) -> (Vec<String>, Option<TurnReply>, Option<ErrorKind>) {
-    let mut stream = match aicy.stream(&lin(), said).await {
+    let mut stream = match aicy.stream(&lin(), message).await {
         Ok(stream) => stream,
         Err(e) => return (vec![], None, Some(e.kind())),
     };
@@ -224,7 +225,7 @@ async fn streamed(
 }
 
 #[tokio::test]
-async fn a8_a_streamed_reply_is_that_of_a_turn_without_the_verdict() {
+async fn a8_streamed_reply() {
     for backend in Backend::all() {
         let long = format!("<think>他在打招呼</think>（眨眼）你好，观测对象。{}", verdict("first_meet", "认识"));
         let script = [ScriptedReply::from(long), ScriptedReply::BreakOff("说到一半".into()), "说完了。".into()];
@@ -235,23 +236,23 @@ async fn a8_a_streamed_reply_is_that_of_a_turn_without_the_verdict() {
         assert_eq!(pieces.concat(), "（眨眼）你好，观测对象。（点头）");
         assert_eq!((done.text, done.key_moment.as_deref()), (pieces.concat(), Some("first_meet")));
         assert_eq!(done.state.bond.affection, 21);
-        // A reply that breaks off is not kept; the message is, and is answered when it is sent again.
-        let said = || UserMessage::new("讲个故事").with_message_id("m2");
-        let (pieces, done, failed) = streamed(&aicy, said()).await;
+        // An incomplete reply is not stored. The message is, and it is answered when it is sent again.
+        let message = || UserMessage::new("讲个故事").with_message_id("m2");
+        let (pieces, done, failed) = streamed(&aicy, message()).await;
         assert_eq!(
             (pieces.concat().as_str(), done.is_none(), failed),
             ("说到一半", true, Some(ErrorKind::Unavailable))
         );
         assert_eq!(kind(&memory, "turn").await.len(), 3);
-        let (pieces, done, _) = streamed(&aicy, said()).await;
+        let (pieces, done, _) = streamed(&aicy, message()).await;
         assert_eq!((pieces.concat().as_str(), done.unwrap().state.total_messages), ("说完了。", 4));
-        let (pieces, done, _) = streamed(&aicy, said()).await;
+        let (pieces, done, _) = streamed(&aicy, message()).await;
         assert_eq!((pieces.concat().as_str(), done.unwrap().repeated), ("说完了。", true));
     }
 }
 
 #[tokio::test]
-async fn a5_a_deleted_message_takes_its_key_moment_along_and_not_the_affection() {
+async fn a5_deleting_a_message_deletes_its_key_moment() {
     for backend in Backend::all() {
         let model = ScriptedModel::default().when_asked("你好", verdict("first_meet", "认识")).otherwise("嗯。");
         let World { memory, aicy, model, .. } = world(&backend, model).await;
@@ -274,7 +275,7 @@ async fn a5_a_deleted_message_takes_its_key_moment_along_and_not_the_affection()
 }
 
 #[tokio::test]
-async fn a4_the_profile_is_made_anew_after_every_twenty_messages() {
+async fn a4_profile_is_refreshed_every_twenty_messages() {
     for backend in Backend::all() {
         let World { memory, aicy, model, .. } = world(&backend, polite()).await;
         let mut last = None;
@@ -307,7 +308,7 @@ async fn a4_the_profile_is_made_anew_after_every_twenty_messages() {
 }
 
 #[tokio::test]
-async fn a_profile_that_cannot_be_made_is_told_and_the_reply_stands() {
+async fn profile_failure_is_reported_as_degraded() {
     let World { aicy, .. } = world(&Backend::all()[0], polite()).await;
     let broken = ScriptedModel::default().otherwise(ScriptedReply::Fail(ErrorKind::RateLimited));
     let aicy = aicy.with_profiles(Arc::new(ChatProfiles::new(Arc::new(broken))));
@@ -320,7 +321,7 @@ async fn a_profile_that_cannot_be_made_is_told_and_the_reply_stands() {
 }
 
 #[tokio::test]
-async fn a7_related_history_is_there_when_the_message_asks_for_it_and_only_then() {
+async fn a7_related_history_on_request_only() {
     for backend in Backend::all() {
         let World { memory, aicy, model, .. } = world(&backend, polite()).await;
         aicy.turn(&lin(), "我第一次买了 ETH，好紧张").await.unwrap();
@@ -342,7 +343,7 @@ async fn a7_related_history_is_there_when_the_message_asks_for_it_and_only_then(
 }
 
 #[tokio::test]
-async fn over_fifty_turns_the_beginning_stays_the_same_until_the_profile_is_made_anew() {
+async fn context_prefix_is_stable_between_profiles() {
     let World { aicy, model, .. } = world(&Backend::all()[0], polite()).await;
     let mut beginnings: Vec<String> = Vec::new();
     for n in 0..50 {
@@ -353,14 +354,14 @@ async fn over_fifty_turns_the_beginning_stays_the_same_until_the_profile_is_made
         let made_anew = (n + 1) % 10 == 0;
         assert_eq!(pair[0] == pair[1], !made_anew, "turn {n}");
     }
-    // The recent conversation only grows, too: within ten turns each context begins with the one before it.
+    // The recent conversation only grows: within ten turns each context starts with the previous one.
     let texts: Vec<String> = model.requests().iter().map(|request| system(request).to_owned()).collect();
     let grown = texts.windows(2).filter(|pair| pair[1].starts_with(&pair[0])).count();
     assert!(grown >= 40, "{grown} of 49");
 }
 
 #[tokio::test]
-async fn what_cannot_be_is_refused_with_the_reason() {
+async fn invalid_input_is_explained() {
     let World { memory, aicy, .. } = world(&Backend::all()[0], polite()).await;
     let nobody = aicy.turn(&Scope::tenant_wide("default").unwrap(), "你好").await.unwrap_err();
     assert!(nobody.kind() == ErrorKind::InvalidInput && nobody.to_string().contains("has no user"), "{nobody}");
@@ -368,12 +369,12 @@ async fn what_cannot_be_is_refused_with_the_reason() {
     assert_eq!(aicy.state(&lin()).await.unwrap().total_messages, 0);
     let silent =
         Companion::new(memory, Arc::new(ScriptedModel::replying(["<verdict>no</verdict>"])), Pack::example().unwrap());
-    let said_nothing = silent.turn(&lin(), "你好").await.unwrap_err();
-    assert!(said_nothing.to_string().contains("is empty"), "{said_nothing}");
+    let empty_reply = silent.turn(&lin(), "你好").await.unwrap_err();
+    assert!(empty_reply.to_string().contains("is empty"), "{empty_reply}");
 }
 
 #[tokio::test]
-async fn m1_two_companions_of_one_user_and_two_users_of_one_companion_share_nothing() {
+async fn m1_companions_and_users_are_isolated() {
     let World { aicy, .. } = world(&Backend::all()[0], polite()).await;
     let (a, b) = (lin().with_agent("aicy").unwrap(), lin().with_agent("bo").unwrap());
     let mo = Scope::user("mo").unwrap().with_agent("aicy").unwrap();

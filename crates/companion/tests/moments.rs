@@ -11,15 +11,15 @@ fn rule(id: &str) -> MomentRule {
 }
 
 #[test]
-fn a9_a_message_may_bring_about_what_fits_its_affection_and_words_and_is_not_there_yet() {
+fn a9_candidate_by_affection_words_and_history() {
     let rules = Pack::example().unwrap().moments;
-    let candidate = |affection, there: &[&str], text| {
-        let there: BTreeSet<String> = there.iter().map(|&id| id.to_owned()).collect();
-        MomentRule::candidate(&rules, affection, &there, text).map(|rule| rule.id.clone())
+    let candidate = |affection, happened: &[&str], text| {
+        let happened: BTreeSet<String> = happened.iter().map(|&id| id.to_owned()).collect();
+        MomentRule::candidate(&rules, affection, &happened, text).map(|rule| rule.id.clone())
     };
     assert_eq!(candidate(0, &[], "你好呀").as_deref(), Some("first_meet"));
     assert_eq!(candidate(0, &[], "ＨＥＬＬＯ").as_deref(), Some("first_meet"));
-    assert_eq!(candidate(0, &[], "this is nothing"), None, "hi within a word is no greeting");
+    assert_eq!(candidate(0, &[], "this is nothing"), None, "hi within a word is not a greeting");
     assert_eq!(candidate(0, &["first_meet"], "你好呀"), None);
     assert_eq!(candidate(3500, &[], "你的分析错了").as_deref(), Some("first_mistake"));
     assert_eq!(candidate(3500, &[], "Your analysis was WRONG").as_deref(), Some("first_mistake"));
@@ -29,7 +29,7 @@ fn a9_a_message_may_bring_about_what_fits_its_affection_and_words_and_is_not_the
 }
 
 #[test]
-fn a9_the_section_begins_as_the_document_has_it() {
+fn a9_prompt_section() {
     let section = rule("first_mistake").section(Language::Chinese);
     let document = "【可能触发的关键时刻】\n当前可能触发：#4 第一次犯错\n\n触发条件：用户对 Aicy 的错误分析做出回应\n\
                     如果用户表现出包容/原谅，触发该时刻，并在回复中体现 Aicy 的成长。\n";
@@ -39,7 +39,7 @@ fn a9_the_section_begins_as_the_document_has_it() {
 }
 
 #[test]
-fn a9_a_verdict_is_read_as_it_was_asked_for_and_as_models_vary_it() {
+fn a9_verdict_variations() {
     let rule = rule("first_mistake");
     let read = |text: &str| match rule.verdict(Some(text)) {
         MomentVerdict::Happened(outcome) => outcome.name.clone(),
@@ -74,7 +74,7 @@ fn a9_a_verdict_is_read_as_it_was_asked_for_and_as_models_vary_it() {
 }
 
 #[test]
-fn a9_the_user_does_not_see_the_verdict_nor_a_thought() {
+fn a9_verdict_and_thoughts_are_removed() {
     for (reply, seen, verdict) in [
         ("好呀～\n<verdict>{\"outcome\":\"x\"}</verdict>", "好呀～", Some("{\"outcome\":\"x\"}")),
         ("好呀～", "好呀～", None),
@@ -95,7 +95,7 @@ fn a9_the_user_does_not_see_the_verdict_nor_a_thought() {
 
 proptest! {
     #[test]
-    fn a_reply_in_pieces_gives_what_the_whole_gives(
+    fn pieces_give_the_same_as_the_whole_reply(
         reply in "([a-c你好 \n<＜>/]|<verdict>|</verdict>|<verd|<think>|</think>|\\{|\\}){0,24}",
         sizes in prop::collection::vec(1_usize..5, 1..12),
     ) {
@@ -110,13 +110,13 @@ proptest! {
             seen.push_str(&filter.push(&piece));
             from += size;
         }
-        let told = filter.finish();
-        seen.push_str(&told.rest);
-        prop_assert_eq!((seen, told.verdict), whole);
+        let end = filter.finish();
+        seen.push_str(&end.rest);
+        prop_assert_eq!((seen, end.verdict), whole);
     }
 
     #[test]
-    fn what_is_no_tag_is_seen_whole(reply in "[a-zA-Z你好。<>＜ \n]{0,40}") {
+    fn text_without_tags_is_unchanged(reply in "[a-zA-Z你好。<>＜ \n]{0,40}") {
         prop_assume!(!reply.to_lowercase().contains("verdict") && !reply.contains("think"));
         prop_assert_eq!(ReplyFilter::read(&reply).0, reply.trim());
     }

@@ -40,15 +40,15 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::{net::TcpListener, runtime::Runtime};
 
-/// A fast service: twelve pieces at once.
+/// A fast model service: it sends twelve chunks at once.
 async fn service(body: Bytes) -> impl IntoResponse {
     let body: Value = serde_json::from_slice(&body).unwrap();
-    let asked = body["messages"].as_array().unwrap().last().unwrap()["content"].as_str().unwrap().to_owned();
+    let question = body["messages"].as_array().unwrap().last().unwrap()["content"].as_str().unwrap().to_owned();
     let piece = |text: String| {
         Bytes::from(format!("data: {}\n\n", json!({ "choices": [{ "index": 0, "delta": { "content": text } }] })))
     };
     let mut pieces: Vec<Bytes> = (0..11).map(|i| piece(format!("第{i}段，"))).collect();
-    pieces.push(piece(format!("回答：{asked}")));
+    pieces.push(piece(format!("回答：{question}")));
     pieces.push(Bytes::from_static(
         b"data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n",
     ));
@@ -65,7 +65,7 @@ async fn listen(router: Router) -> String {
     url
 }
 
-/// The gateway, in a process of its own.
+/// The gateway in a separate process, and its URL.
 struct Process(Child, String);
 
 impl Process {
@@ -94,9 +94,9 @@ impl Process {
 }
 
 async fn gateway(file: &str, service: &str) {
-    let kept = Config::default().page_cache_bytes;
+    let cache_bytes = Config::default().page_cache_bytes;
     let engine = MemoryEngine::builder()
-        .sqlite_with(file, SqliteOptions::default().with_cache_bytes(kept))
+        .sqlite_with(file, SqliteOptions::default().with_cache_bytes(cache_bytes))
         .build()
         .await
         .unwrap();
@@ -107,7 +107,7 @@ async fn gateway(file: &str, service: &str) {
     std::future::pending().await
 }
 
-/// The result of some rounds.
+/// The results of a run.
 #[derive(Debug, Default)]
 struct Tally {
     first_byte: Vec<Duration>,
@@ -136,7 +136,7 @@ impl Load {
                 for round in 0..rounds {
                     let text = format!("第{round}轮：今天在{session}吃了番茄炒蛋，然后去公园散步 and read a book");
                     history.push(json!({ "role": "user", "content": text }));
-                    let answer = one(&relay, &session, &history, &tally).await;
+                    let answer = send_round(&relay, &session, &history, &tally).await;
                     history.push(json!({ "role": "assistant", "content": answer }));
                     tokio::time::sleep(pause.mul_f64(0.5 + ((chat + round * 53) % 100) as f64 / 100.0)).await;
                 }
@@ -147,7 +147,8 @@ impl Load {
     }
 }
 
-async fn one(relay: &Relay, session: &str, history: &[Value], tally: &Mutex<Tally>) -> String {
+/// Sends one round, reads the stream to its end, and returns the text of the reply.
+async fn send_round(relay: &Relay, session: &str, history: &[Value], tally: &Mutex<Tally>) -> String {
     let mut headers = HeaderMap::new();
     headers.insert("x-user-id", session.parse().unwrap());
     headers.insert("x-session-id", session.parse().unwrap());
@@ -161,7 +162,7 @@ async fn one(relay: &Relay, session: &str, history: &[Value], tally: &Mutex<Tall
     };
     let mut read = Vec::new();
     let mut first = None;
-    let whole = loop {
+    let is_complete = loop {
         match reply.next().await {
             Ok(Some(bytes)) => {
                 first.get_or_insert_with(|| started.elapsed());
@@ -176,38 +177,41 @@ async fn one(relay: &Relay, session: &str, history: &[Value], tally: &Mutex<Tall
         .lines()
         .filter_map(|line| serde_json::from_str::<Value>(line.strip_prefix("data: ")?).ok())
         .collect::<Vec<_>>();
-    let said: String = chunks.iter().filter_map(|chunk| chunk["choices"][0]["delta"]["content"].as_str()).collect();
+    let text: String = chunks.iter().filter_map(|chunk| chunk["choices"][0]["delta"]["content"].as_str()).collect();
     let mut tally = tally.lock();
-    if whole {
+    if is_complete {
         tally.first_byte.extend(first);
         tally.end.push(end);
-        tally.answered.insert((session.to_owned(), said.clone()));
+        tally.answered.insert((session.to_owned(), text.clone()));
     } else {
         tally.failed += 1;
     }
-    said
+    text
 }
 
-fn at(times: &mut [Duration], share: f64) -> f64 {
+/// Returns a quantile (0 to 1) of the times, in milliseconds.
+fn quantile_ms(times: &mut [Duration], quantile: f64) -> f64 {
     times.sort_unstable();
-    let place = ((times.len() as f64 * share) as usize).min(times.len().saturating_sub(1));
-    times.get(place).map_or(f64::NAN, |time| time.as_secs_f64() * 1000.0)
+    let index = ((times.len() as f64 * quantile) as usize).min(times.len().saturating_sub(1));
+    times.get(index).map_or(f64::NAN, |time| time.as_secs_f64() * 1000.0)
 }
 
 fn report(name: &str, tally: &mut Tally) -> [f64; 4] {
-    let (first, end) = (&mut tally.first_byte, &mut tally.end);
-    let found = [at(first, 0.5), at(first, 0.99), at(end, 0.5), at(end, 0.99)];
-    let [a, b, c, d] = found;
+    let first_p50 = quantile_ms(&mut tally.first_byte, 0.5);
+    let first_p99 = quantile_ms(&mut tally.first_byte, 0.99);
+    let end_p50 = quantile_ms(&mut tally.end, 0.5);
+    let end_p99 = quantile_ms(&mut tally.end, 0.99);
     println!(
-        "{name:8} {:6} answers, {} failed; first byte p50 {a:.2} ms, p99 {b:.2} ms; end p50 {c:.2} ms, p99 {d:.2} ms",
+        "{name:8} {:6} answers, {} failed; first byte p50 {first_p50:.2} ms, p99 {first_p99:.2} ms; \
+         end p50 {end_p50:.2} ms, p99 {end_p99:.2} ms",
         tally.end.len(),
         tally.failed
     );
-    found
+    [first_p50, first_p99, end_p50, end_p99]
 }
 
 /// Returns the number of replies that are not in the file.
-async fn missing(file: &Path, answered: &BTreeSet<(String, String)>) -> usize {
+async fn count_missing(file: &Path, answered: &BTreeSet<(String, String)>) -> usize {
     let engine = MemoryEngine::builder().sqlite(file).background(false).build().await.unwrap();
     let mut stored = BTreeSet::new();
     let scope = Scope::tenant_wide("load").unwrap();
@@ -239,42 +243,46 @@ fn main() {
         let service = listen(Router::new().route("/v1/chat/completions", post(service))).await;
         let process = Process::start(&file, &service);
         println!(
-            "{} chats, {} rounds each, a pause of {} ms; the gateway begins with {:.0} MB",
+            "{} chats, {} rounds each, a pause of {} ms; the gateway starts with {:.0} MB",
             load.chats,
             load.rounds,
             load.pause.as_millis(),
             process.resident()
         );
-        // What is set up once is not what is measured.
-        let few = Load { chats: 20, rounds: 2, pause: Duration::from_millis(50) };
-        few.run(&service, "w").await;
-        few.run(&process.1, "w").await;
+        // Connections and caches are set up before the measurement.
+        let warm_up = Load { chats: 20, rounds: 2, pause: Duration::from_millis(50) };
+        warm_up.run(&service, "w").await;
+        warm_up.run(&process.1, "w").await;
         let direct = report("direct", &mut load.run(&service, "d").await);
-        let mut through = load.run(&process.1, "g").await;
-        let gateway = report("gateway", &mut through);
-        let over: Vec<f64> = gateway.iter().zip(direct).map(|(gateway, direct)| gateway - direct).collect();
+        let mut through_gateway = load.run(&process.1, "g").await;
+        let gateway = report("gateway", &mut through_gateway);
+        let overhead: Vec<f64> = gateway.iter().zip(direct).map(|(gateway, direct)| gateway - direct).collect();
         println!(
             "overhead: first byte p50 {:.2} ms, p99 {:.2} ms; end p50 {:.2} ms, p99 {:.2} ms; {:.0} MB now",
-            over[0],
-            over[1],
-            over[2],
-            over[3],
+            overhead[0],
+            overhead[1],
+            overhead[2],
+            overhead[3],
             process.resident()
         );
 
-        // The same again, and the gateway is killed in the middle.
+        // The same load again, with the gateway killed in the middle.
         let url = process.1.clone();
         let middle = load.pause.mul_f64(load.rounds as f64 / 2.0);
         let (killed, ()) = tokio::join!(load.run(&url, "k"), async {
             tokio::time::sleep(middle).await;
             process.kill();
         });
-        let again = Process::start(&file, &service);
-        let after = load.run(&again.1, "a").await;
-        again.kill();
+        let restarted = Process::start(&file, &service);
+        let after = load.run(&restarted.1, "a").await;
+        restarted.kill();
         println!("killed: {} answers before, {} after the restart", killed.answered.len(), after.answered.len());
-        for (name, tally) in [("whole run", &through), ("killed run", &killed), ("after", &after)] {
-            println!("lost in {name}: {} of {} answers", missing(&file, &tally.answered).await, tally.answered.len());
+        for (name, tally) in [("whole run", &through_gateway), ("killed run", &killed), ("after", &after)] {
+            println!(
+                "lost in {name}: {} of {} answers",
+                count_missing(&file, &tally.answered).await,
+                tally.answered.len()
+            );
         }
     });
 }

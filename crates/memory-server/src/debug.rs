@@ -34,12 +34,12 @@ pub struct Debugging {
 }
 
 impl Debugging {
-    /// Over this memory.
+    /// Creates the API over a memory.
     pub fn new(engine: MemoryEngine) -> Self {
         Self { engine }
     }
 
-    /// Its routes. They want an [`Access`](crate::Access) with each request, which a [`Guard`](crate::Guard) gives.
+    /// Returns the routes. Each request needs an [`Access`](crate::Access), which a [`Guard`](crate::Guard) adds.
     pub fn router(self) -> Router {
         self.part().router
     }
@@ -48,7 +48,7 @@ impl Debugging {
         let (router, section) = routes().finish();
         let router = router
             .method_not_allowed_fallback(async |method: Method| {
-                Fault::new(StatusCode::METHOD_NOT_ALLOWED, format!("{method} is not for this path"))
+                Fault::new(StatusCode::METHOD_NOT_ALLOWED, format!("{method} is not allowed on this path"))
             })
             .with_state(self.engine);
         Part { name: "debug", router, sections: vec![section], errors: Fault::into_response, background: None }
@@ -56,7 +56,7 @@ impl Debugging {
 }
 
 impl Server {
-    /// With the debug API under `/api/memory`.
+    /// Adds the debug API under `/api/memory`.
     pub fn debugging(self, debugging: Debugging) -> Self {
         self.with_part(debugging.part())
     }
@@ -72,13 +72,13 @@ pub(crate) fn build(
 }
 
 fn routes() -> Routes<MemoryEngine> {
-    let begin = Operation::new("reindex", "Queues all records of the session for indexing.").query::<OwnerQuery>();
-    let begin = begin.response::<Progress>("202", "The jobs are queued.", "application/json");
+    let reindex = Operation::new("reindex", "Queues all records of the session for indexing.").query::<OwnerQuery>();
+    let reindex = reindex.response::<Progress>("202", "The jobs are queued.", "application/json");
     let routes = Routes::new("debug", "Inspects the memory of a session.");
     table! {
-        routes.post("/api/memory/{session_id}/reindex", reindex::begin, begin);
+        routes.post("/api/memory/{session_id}/reindex", reindex::start, reindex);
         get "/api/memory/{session_id}/reindex/{id}" => reindex::progress, "reindexProgress",
-            "Returns how far the indexing is.", query OwnerQuery => Progress;
+            "Returns the progress of indexing.", query OwnerQuery => Progress;
         get "/api/memory/{session_id}/stats" => stats::show, "stats",
             "Counts the records of the session, and lists failed jobs.", query OwnerQuery => Report;
         get "/api/memory/{session_id}/search" => search::by_url, "searchByUrl",

@@ -18,16 +18,16 @@ pub(crate) use routes::{Routes, Section};
 
 /// Returns the route `GET /openapi.json`: the document of these sections. It needs no key and contains no secret.
 pub(crate) fn router(sections: &[Section]) -> Router {
-    // Serialized once: a rarely read document should not take up the memory of a JSON tree.
+    // Serialized once: as text the document takes less memory than as a JSON tree.
     let document = Bytes::from(document::build(sections).to_string());
     let json = [("content-type", "application/json")];
     Router::new().route("/openapi.json", get(async move || (json, document.clone())))
 }
 
-/// The section that describes the document itself.
+/// Returns the section that describes the document itself.
 pub(crate) fn section() -> Section {
-    let itself = Operation::new("openapi", "Returns this document: all routes that this server serves.");
+    let operation = Operation::new("openapi", "Returns this document: all routes that this server serves.");
     let mut section = Section::new("health", "Liveness and readiness of the server.");
-    section.add("get", "/openapi.json", itself.without_key().answer::<serde_json::Map<String, serde_json::Value>>());
+    section.add("get", "/openapi.json", operation.without_key().answer::<serde_json::Map<String, serde_json::Value>>());
     section
 }

@@ -34,12 +34,12 @@ async fn send(router: &Router, method: &str, uri: &str, body: Option<Value>) -> 
     let bytes = to_bytes(response.into_body(), usize::MAX).await.unwrap();
     (
         status,
-        serde_json::from_slice(&bytes).unwrap_or_else(|_| panic!("{method} {uri} gave {bytes:?}, which is no JSON")),
+        serde_json::from_slice(&bytes).unwrap_or_else(|_| panic!("{method} {uri} gave {bytes:?}, which is not JSON")),
     )
 }
 
 #[tokio::test]
-async fn r14_a_session_is_counted_by_itself() {
+async fn r14_counts_one_session() {
     let engine = engine(true).await;
     for (user, name, text) in
         [("lin", "s1", "one"), ("lin", "s1", "two"), ("lin", "s2", "three"), ("mei", "s1", "four")]
@@ -52,13 +52,13 @@ async fn r14_a_session_is_counted_by_itself() {
     assert_eq!(stats["session_id"], "s1");
     assert_eq!(stats["failures"], json!([]));
     assert!(stats["embedder"].as_str().unwrap().contains("-d"), "{stats}");
-    // A key for all users, and no user named: the sessions of that name.
+    // Without a user, a key for all users counts the sessions of this name of all of them.
     assert_eq!(send(&router, "GET", "/api/memory/s1/stats", None).await.1["records"], 3);
     assert_eq!(send(&router, "GET", "/api/memory/none/stats?user_id=lin", None).await.1["records"], 0);
 }
 
 #[tokio::test]
-async fn r14_a_reindex_is_told_until_it_is_done_and_twice_is_once() {
+async fn r14_reindex_reports_progress_and_is_idempotent() {
     let engine = engine(false).await;
     for n in 0..5 {
         engine.remember(&session("lin", "周一"), format!("第{n}句")).await.unwrap();
@@ -73,10 +73,10 @@ async fn r14_a_reindex_is_told_until_it_is_done_and_twice_is_once() {
     let (_, second) = send(&router, "POST", &format!("{path}?user_id=lin"), None).await;
     assert_eq!(second, first);
     let id = first["id"].as_str().unwrap();
-    let told = format!("{path}/{id}?user_id=lin");
-    assert_eq!(send(&router, "GET", &told, None).await.1, first);
+    let progress_path = format!("{path}/{id}?user_id=lin");
+    assert_eq!(send(&router, "GET", &progress_path, None).await.1, first);
     assert_eq!(engine.drain(&session("lin", "周一"), |_| {}).await.unwrap(), 10);
-    let (_, done) = send(&router, "GET", &told, None).await;
+    let (_, done) = send(&router, "GET", &progress_path, None).await;
     assert_eq!((&done["status"], &done["done"], &done["waiting"]), (&json!("done"), &json!(10), &json!(0)));
     for other in
         [format!("{path}/{}?user_id=lin", RecordId::new()), format!("{path}/{id}?user_id=mei"), format!("{path}/{id}")]
@@ -88,23 +88,23 @@ async fn r14_a_reindex_is_told_until_it_is_done_and_twice_is_once() {
 }
 
 #[tokio::test]
-async fn the_background_does_what_was_queued() {
+async fn background_finishes_a_reindex() {
     let engine = engine(true).await;
     engine.remember(&session("lin", "s1"), "one").await.unwrap();
     let router = served(&engine);
-    let (_, begun) = send(&router, "POST", "/api/memory/s1/reindex?user_id=lin", None).await;
-    let told = format!("/api/memory/s1/reindex/{}?user_id=lin", begun["id"].as_str().unwrap());
+    let (_, started) = send(&router, "POST", "/api/memory/s1/reindex?user_id=lin", None).await;
+    let progress_path = format!("/api/memory/s1/reindex/{}?user_id=lin", started["id"].as_str().unwrap());
     for _ in 0..200 {
-        if send(&router, "GET", &told, None).await.1["status"] == "done" {
+        if send(&router, "GET", &progress_path, None).await.1["status"] == "done" {
             return;
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    panic!("it is not done after four seconds");
+    panic!("the reindex is not done after four seconds");
 }
 
 #[tokio::test]
-async fn r14_a_search_tells_what_each_arm_and_stage_did() {
+async fn r14_search_explains_retrievers_and_stages() {
     let engine = engine(true).await;
     let scope = session("lin", "s1");
     let id = engine.remember(&scope, Turn::user("面试改到周五下午").with_scene("daily")).await.unwrap();
@@ -117,16 +117,16 @@ async fn r14_a_search_tells_what_each_arm_and_stage_did() {
     assert_eq!(status, StatusCode::OK, "{by_url}");
     let hit = &by_url["hits"][0];
     assert_eq!((&hit["record"]["id"], &hit["place"]), (&json!(id), &json!(1)));
-    let arms: Vec<&str> =
+    let retrievers: Vec<&str> =
         hit["found_by"].as_array().unwrap().iter().map(|f| f["retriever"].as_str().unwrap()).collect();
-    assert!(arms.contains(&"keyword"), "{hit}");
+    assert!(retrievers.contains(&"keyword"), "{hit}");
     assert!(hit["found_by"].as_array().unwrap().iter().all(|found| found["rank"].as_u64().unwrap() >= 1));
     assert!(hit["explanation"].as_str().unwrap().contains("keyword #1"), "{hit}");
     assert!(by_url["hits"].as_array().unwrap().iter().all(|hit| hit["record"]["scope"]["session"] == "s1"));
     assert!(by_url["stages"].as_array().unwrap().iter().all(|stage| stage["ms"].is_number()));
 
-    let question = json!({ "query": "面试", "limit": 5, "scene": "plot", "why": id });
-    let (status, by_body) = send(&router, "POST", "/api/memory/s1/search?user_id=lin", Some(question)).await;
+    let query = json!({ "query": "面试", "limit": 5, "scene": "plot", "why": id });
+    let (status, by_body) = send(&router, "POST", "/api/memory/s1/search?user_id=lin", Some(query)).await;
     assert_eq!(status, StatusCode::OK, "{by_body}");
     let why = by_body["why"]["explanation"].as_str().unwrap();
     assert!(why.contains("cannot be seen from plot"), "{why}");
@@ -134,11 +134,11 @@ async fn r14_a_search_tells_what_each_arm_and_stage_did() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_is_told_as_json() {
+async fn errors_are_json() {
     let engine = engine(true).await;
     let router = served(&engine);
     let search = "/api/memory/s1/search?user_id=lin";
-    for (method, uri, body, status, says) in [
+    for (method, uri, body, status, expected) in [
         ("GET", "/api/memory/s1/stats?user=lin", None, 400, "user_id"),
         ("GET", "/api/memory/s1/stats?user_id=%20%0a%00", None, 400, "user"),
         ("GET", search, None, 400, "query"),
@@ -154,16 +154,16 @@ async fn what_is_wrong_is_told_as_json() {
         ("DELETE", "/api/memory/s1/stats", None, 405, "DELETE"),
         ("GET", "/api/memory/s1/reindex", None, 405, "GET"),
     ] {
-        let (got, answer) = send(&router, method, uri, body).await;
-        assert_eq!(got.as_u16(), status, "{method} {uri}: {answer}");
-        let told = answer["detail"].as_str().unwrap();
-        assert!(told.contains(says), "{method} {uri}: {told}");
+        let (actual, answer) = send(&router, method, uri, body).await;
+        assert_eq!(actual.as_u16(), status, "{method} {uri}: {answer}");
+        let message = answer["detail"].as_str().unwrap();
+        assert!(message.contains(expected), "{method} {uri}: {message}");
         assert_eq!(answer["detail"], answer["error"]);
     }
 }
 
 #[tokio::test]
-async fn a_key_of_one_user_sees_no_session_of_another() {
+async fn key_of_one_user_reaches_no_other_session() {
     let engine = engine(true).await;
     let acme = |user: &str| Scope::tenant_wide("acme").unwrap().with_user(user).unwrap().with_session("s1").unwrap();
     let secret = engine.remember(&acme("mei"), "Mei likes tea").await.unwrap();

@@ -1,4 +1,4 @@
-//! MCP, as clients of both eras of the protocol speak it.
+//! MCP with clients of revisions with and without a handshake.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may panic")]
 
 #[path = "mcp/pipes.rs"]
@@ -29,7 +29,7 @@ fn served(engine: &MemoryEngine, guard: Guard) -> Router {
     Server::new(engine.clone(), guard).mcp(Mcp::new(engine.clone())).router()
 }
 
-/// A request with what a client of the old era sends by itself.
+/// Builds a request with the headers of a client with a handshake.
 fn request(uri: &str, headers: &[(&str, &str)], body: impl Into<Body>) -> Request<Body> {
     let mut request = Request::post(uri)
         .header("host", "localhost:8080")
@@ -53,7 +53,7 @@ fn rpc(method: &str, params: Value) -> String {
     json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }).to_string()
 }
 
-/// Calls a tool as a client of the old era does, and gives its result.
+/// Calls a tool as a client with a handshake does, and returns its result.
 async fn call_at(router: &Router, uri: &str, headers: &[(&str, &str)], tool: &str, arguments: Value) -> Value {
     let body = rpc("tools/call", json!({ "name": tool, "arguments": arguments }));
     let (status, mut answer) = send(router, request(uri, headers, body)).await;
@@ -79,7 +79,7 @@ fn memories(result: &Value) -> Vec<&str> {
     results.iter().map(|hit| hit["memory"].as_str().unwrap()).collect()
 }
 
-/// Params with what a client of the new era says with each request.
+/// Adds the metadata that a client without a handshake sends with each request.
 fn modern(mut params: Value) -> Value {
     params["_meta"] = json!({
         "io.modelcontextprotocol/protocolVersion": MODERN,
@@ -90,7 +90,7 @@ fn modern(mut params: Value) -> Value {
 }
 
 #[tokio::test]
-async fn k13_a_client_of_the_old_era_shakes_hands_lists_and_calls() {
+async fn k13_client_with_handshake() {
     let engine = engine().await;
     engine.remember(&Scope::user("lin").unwrap(), "I am allergic to shrimp").await.unwrap();
     let router = served(&engine, open());
@@ -116,7 +116,7 @@ async fn k13_a_client_of_the_old_era_shakes_hands_lists_and_calls() {
 }
 
 #[tokio::test]
-async fn k13_a_client_of_the_new_era_asks_without_a_handshake() {
+async fn k13_client_without_handshake() {
     let engine = engine().await;
     engine.remember(&Scope::user("lin").unwrap(), "我对海鲜过敏").await.unwrap();
     let router = served(&engine, open());
@@ -147,19 +147,19 @@ async fn k13_a_client_of_the_new_era_asks_without_a_handshake() {
 }
 
 #[tokio::test]
-async fn the_list_of_tools_is_this() {
+async fn list_of_tools() {
     let router = served(&engine().await, open());
     let (_, answer) = send(&router, request("/mcp", &[], rpc("tools/list", json!({})))).await;
     assert!(answer["result"]["tools"].as_array().unwrap().len() <= 10);
     let text = serde_json::to_string_pretty(&answer["result"]).unwrap();
     for word in ["$ref", "$defs", "uint", "null"] {
-        assert!(!text.contains(word), "hosts stumble over {word}");
+        assert!(!text.contains(word), "some hosts do not support {word}");
     }
     insta::assert_snapshot!(text);
 }
 
 #[tokio::test]
-async fn an_answer_says_the_same_as_data_and_as_text() {
+async fn structured_content_equals_text() {
     let engine = engine().await;
     let scope = Scope::user("lin").unwrap().with_session("monday").unwrap();
     let id = engine.remember(&scope, Turn::user("面试在周三下午").with_scene("daily")).await.unwrap();
@@ -185,13 +185,13 @@ async fn an_answer_says_the_same_as_data_and_as_text() {
 }
 
 #[tokio::test]
-async fn bad_arguments_are_answered_so_that_a_model_can_correct_them() {
+async fn invalid_arguments_are_explained() {
     let router = served(&engine().await, open());
-    for (tool, arguments, says) in [
+    for (tool, arguments, expected) in [
         ("search_memory", json!({}), "missing field `query`"),
         ("search_memory", json!({ "query": "  " }), "empty"),
         ("search_memory", json!({ "query": 7 }), "expected a string"),
-        ("search_memory", json!({ "query": "x", "top_k": 0 }), "top_k is 0; it goes from 1 to 100"),
+        ("search_memory", json!({ "query": "x", "top_k": 0 }), "top_k is 0; it must be from 1 to 100"),
         ("search_memory", json!({ "query": "x", "top_k": 101 }), "from 1 to 100"),
         ("search_memory", json!({ "query": "x", "top_k": -9_223_372_036_854_775_808_i64 }), "from 1 to 100"),
         ("search_memory", json!({ "query": "x", "limit": 3 }), "unknown field `limit`"),
@@ -205,15 +205,15 @@ async fn bad_arguments_are_answered_so_that_a_model_can_correct_them() {
         ("delete_memory", json!({ "id": "0198c0de-0000-7000-8000-000000000000" }), "no memory with this id"),
         ("list_memories", json!({ "cursor": "zz" }), "cursor"),
     ] {
-        let said = refused(&router, "/mcp", tool, arguments.clone()).await;
-        assert!(said.contains(says), "{tool} {arguments}: {said}");
+        let message = refused(&router, "/mcp", tool, arguments.clone()).await;
+        assert!(message.contains(expected), "{tool} {arguments}: {message}");
     }
     let (_, answer) = send(&router, request("/mcp", &[], rpc("tools/call", json!({ "name": "burn" })))).await;
     assert_eq!(answer["error"]["code"], -32602);
 }
 
 #[tokio::test]
-async fn a_memory_is_added_corrected_listed_and_deleted() {
+async fn adds_corrects_lists_and_deletes() {
     let engine = engine().await;
     let router = served(&engine, open());
     let uri = "/mcp?user_id=lin&session_id=s1";
@@ -223,8 +223,8 @@ async fn a_memory_is_added_corrected_listed_and_deleted() {
     call(&router, uri, "add_memory", json!({ "text": "I moved to Porto", "role": "user" })).await;
     assert_eq!(memories(&call(&router, uri, "list_memories", json!({})).await), ["I moved to Porto", "喜欢爵士乐"]);
 
-    let begun = call(&router, uri, "init_context", json!({})).await;
-    let context = begun["structuredContent"]["context"].as_str().unwrap();
+    let opening = call(&router, uri, "init_context", json!({})).await;
+    let context = opening["structuredContent"]["context"].as_str().unwrap();
     assert!(context.contains("- 喜欢爵士乐") && context.contains("I moved to Porto"), "{context}");
 
     let corrected = call(&router, uri, "update_memory", json!({ "id": id, "text": "喜欢古典乐" })).await;
@@ -245,7 +245,7 @@ async fn a_memory_is_added_corrected_listed_and_deleted() {
 }
 
 #[tokio::test]
-async fn a_list_goes_on_where_it_ended_and_shows_no_ledger() {
+async fn lists_by_cursor_without_ledgers() {
     let engine = engine().await;
     let scope = Scope::user("lin").unwrap();
     for n in 0..7 {
@@ -267,7 +267,7 @@ async fn a_list_goes_on_where_it_ended_and_shows_no_ledger() {
         }
     }
     assert_eq!(seen, ["note 6", "note 4", "note 3", "note 1", "note 0"]);
-    // A cursor is a place and no pass.
+    // A cursor grants no access.
     let page = call(&router, "/mcp", "list_memories", json!({ "limit": 2, "user_id": "lin" })).await;
     let cursor = page["structuredContent"]["next_cursor"].clone();
     let others = call(&router, "/mcp", "list_memories", json!({ "cursor": cursor, "user_id": "mei" })).await;
@@ -275,7 +275,7 @@ async fn a_list_goes_on_where_it_ended_and_shows_no_ledger() {
 }
 
 #[tokio::test]
-async fn a_key_of_one_user_reaches_nobody_else_by_any_name() {
+async fn key_of_one_user_reaches_no_other_user() {
     let engine = engine().await;
     let acme = |user: &str| Scope::tenant_wide("acme").unwrap().with_user(user).unwrap();
     engine.remember(&acme("lin"), "Lin likes tea").await.unwrap();
@@ -284,11 +284,11 @@ async fn a_key_of_one_user_reaches_nobody_else_by_any_name() {
     let access = Access::tenant("app", "acme").unwrap().only_users(["lin"]).unwrap();
     let router = served(&engine, Guard::keys(KeyRing::default().with_key(&key, access)));
     let bearer = format!("Bearer {}", key.reveal());
-    let shows = [("authorization", bearer.as_str())];
+    let key_header = [("authorization", bearer.as_str())];
 
-    let unasked = request("/mcp", &[], rpc("tools/list", json!({})));
-    assert_eq!(send(&router, unasked).await.0, StatusCode::UNAUTHORIZED);
-    let found = call_at(&router, "/mcp", &shows, "search_memory", json!({ "query": "tea" })).await;
+    let without_key = request("/mcp", &[], rpc("tools/list", json!({})));
+    assert_eq!(send(&router, without_key).await.0, StatusCode::UNAUTHORIZED);
+    let found = call_at(&router, "/mcp", &key_header, "search_memory", json!({ "query": "tea" })).await;
     assert_eq!(memories(&found), ["Lin likes tea"]);
     let attempts = [
         ("/mcp", "search_memory", json!({ "query": "tea", "user_id": "mei" })),
@@ -303,7 +303,7 @@ async fn a_key_of_one_user_reaches_nobody_else_by_any_name() {
         ("/mcp", "delete_memory", json!({ "id": secret })),
     ];
     for (uri, tool, arguments) in attempts {
-        let result = call_at(&router, uri, &shows, tool, arguments.clone()).await;
+        let result = call_at(&router, uri, &key_header, tool, arguments.clone()).await;
         assert_eq!(result["isError"], true, "{uri} {tool} {arguments}");
         assert!(!result.to_string().contains("Mei"), "{result}");
     }
@@ -313,7 +313,7 @@ async fn a_key_of_one_user_reaches_nobody_else_by_any_name() {
 }
 
 #[tokio::test]
-async fn the_address_names_whose_memory_and_arguments_choose_within_it() {
+async fn arguments_take_precedence_over_the_url() {
     let engine = engine().await;
     let at = |session: &str| Scope::user("lin").unwrap().with_session(session).unwrap();
     engine.remember(&at("monday"), "tea on Monday").await.unwrap();
@@ -338,7 +338,7 @@ async fn the_address_names_whose_memory_and_arguments_choose_within_it() {
 }
 
 #[tokio::test]
-async fn who_names_nobody_is_the_default_user_and_with_a_key_for_several_has_to_say() {
+async fn default_user_and_keys_of_several_users() {
     let engine = engine().await;
     let router = served(&engine, open());
     call(&router, "/mcp", "add_memory", json!({ "text": "a plan" })).await;
@@ -357,7 +357,7 @@ async fn who_names_nobody_is_the_default_user_and_with_a_key_for_several_has_to_
 }
 
 #[tokio::test]
-async fn a_scene_sees_what_its_policy_says() {
+async fn scene_policy_applies_to_tools() {
     let engine = engine().await;
     let scope = Scope::user("lin").unwrap();
     engine.remember(&scope, Turn::user("the dragon guards the bridge").with_scene("plot")).await.unwrap();
@@ -366,8 +366,8 @@ async fn a_scene_sees_what_its_policy_says() {
     let from = async |scene: &str| {
         let found =
             call(&router, "/mcp?user_id=lin", "search_memory", json!({ "query": "bridge", "scene": scene })).await;
-        let begun = call(&router, "/mcp?user_id=lin", "init_context", json!({ "scene": scene })).await;
-        let context = begun["structuredContent"]["context"].as_str().unwrap();
+        let opening = call(&router, "/mcp?user_id=lin", "init_context", json!({ "scene": scene })).await;
+        let context = opening["structuredContent"]["context"].as_str().unwrap();
         (memories(&found).len(), context.contains("dragon"), context.contains("work"))
     };
     assert_eq!(from("daily").await, (2, true, true));
@@ -409,22 +409,22 @@ async fn with_history(chinese: bool) -> MemoryEngine {
 }
 
 #[tokio::test]
-async fn k13_a_conversation_begins_with_what_is_known() {
+async fn k13_opening_context() {
     for (chinese, name) in [(false, "opening_english"), (true, "opening_chinese")] {
         let engine = with_history(chinese).await;
         let zone = jiff::tz::TimeZone::fixed(jiff::tz::offset(8));
         let router = Server::new(engine.clone(), open()).mcp(Mcp::new(engine).with_zone(zone)).router();
         let result = call(&router, "/mcp?user_id=lin", "init_context", json!({})).await;
-        let told = &result["structuredContent"];
-        assert_eq!(told["memories"].as_array().unwrap().len(), 6);
-        assert!(told["tokens"].as_u64().unwrap() <= 1200);
-        assert_eq!(result["content"][0]["text"], told["context"]);
-        insta::assert_snapshot!(name, told["context"].as_str().unwrap());
+        let result_data = &result["structuredContent"];
+        assert_eq!(result_data["memories"].as_array().unwrap().len(), 6);
+        assert!(result_data["tokens"].as_u64().unwrap() <= 1200);
+        assert_eq!(result["content"][0]["text"], result_data["context"]);
+        insta::assert_snapshot!(name, result_data["context"].as_str().unwrap());
     }
 }
 
 #[tokio::test]
-async fn a_context_keeps_to_its_budget_and_is_nothing_when_nothing_is_known() {
+async fn context_keeps_its_token_budget() {
     let engine = with_history(true).await;
     let scope = Scope::user("lin").unwrap().with_session("s2").unwrap();
     for n in 0..60 {
@@ -432,11 +432,11 @@ async fn a_context_keeps_to_its_budget_and_is_nothing_when_nothing_is_known() {
     }
     let router = served(&engine, open());
     for budget in [100, 150, 400, 1200] {
-        let told = call(&router, "/mcp?user_id=lin", "init_context", json!({ "token_budget": budget })).await;
-        let told = &told["structuredContent"];
-        assert!(told["tokens"].as_u64().unwrap() <= budget, "{told}");
-        let newest = told["context"].as_str().unwrap().contains("第59句话");
-        assert!(newest || told["context"] == "" || budget < 400, "{told}");
+        let result_data = call(&router, "/mcp?user_id=lin", "init_context", json!({ "token_budget": budget })).await;
+        let result_data = &result_data["structuredContent"];
+        assert!(result_data["tokens"].as_u64().unwrap() <= budget, "{result_data}");
+        let newest = result_data["context"].as_str().unwrap().contains("第59句话");
+        assert!(newest || result_data["context"] == "" || budget < 400, "{result_data}");
     }
     let nothing = call(&router, "/mcp?user_id=nobody", "init_context", json!({})).await;
     assert_eq!(nothing["structuredContent"], json!({ "context": "", "memories": [], "tokens": 0 }));
@@ -444,12 +444,12 @@ async fn a_context_keeps_to_its_budget_and_is_nothing_when_nothing_is_known() {
 }
 
 #[tokio::test]
-async fn pages_of_other_origins_and_other_names_stay_outside() {
+async fn other_hosts_and_origins_are_refused() {
     let engine = engine().await;
     let list = || rpc("tools/list", json!({}));
     let at = async |mcp: McpOptions, headers: &[(&str, &str)]| {
         let mcp = Mcp::new(engine.clone()).with_options(mcp);
-        // The server itself takes any, so that it is the tools that refuse.
+        // The server allows any host, so that only the options of MCP can refuse.
         let pages = ["https://app.example", "http://evil.example"];
         let server = Server::new(engine.clone(), open()).allowed_hosts(["*"]).cors_origins(pages).unwrap();
         let router = server.mcp(mcp).router();
@@ -473,7 +473,7 @@ async fn pages_of_other_origins_and_other_names_stay_outside() {
 }
 
 #[tokio::test]
-async fn k13_a_plain_curl_is_answered() {
+async fn k13_requests_without_accept_header() {
     let engine = engine().await;
     let router = served(&engine, open());
     let body = rpc("tools/call", json!({ "name": "search_memory", "arguments": { "query": "测试" } }));
@@ -491,7 +491,7 @@ async fn k13_a_plain_curl_is_answered() {
 }
 
 #[tokio::test]
-async fn what_is_no_request_is_refused_and_harms_nothing() {
+async fn malformed_requests_are_refused() {
     let engine = engine().await;
     let options = McpOptions::default().with_max_body_bytes(100_000);
     let router = Server::new(engine.clone(), open()).mcp(Mcp::new(engine.clone()).with_options(options)).router();
@@ -508,7 +508,8 @@ async fn what_is_no_request_is_refused_and_harms_nothing() {
         "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":7}".into(),
         "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":[]}".into(),
         format!(
-            "{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{{\"name\":\"search_memory\",\"arguments\":{deep}}}}}"
+            "{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\
+             \"params\":{{\"name\":\"search_memory\",\"arguments\":{deep}}}}}"
         ),
         rpc("tools/call", json!({ "name": "search_memory", "arguments": [1] })),
         rpc("tools/call", json!({ "name": 3 })),
@@ -531,9 +532,9 @@ async fn what_is_no_request_is_refused_and_harms_nothing() {
     call(&router, "/mcp", "search_memory", json!({ "query": "still there" })).await;
 }
 
-/// Anything that JSON can say, mostly what is nearly right.
+/// Arbitrary JSON values, many of them almost valid.
 fn anything() -> impl Strategy<Value = Value> {
-    let nearly = [
+    let almost_valid = [
         "",
         " ",
         "*",
@@ -551,20 +552,40 @@ fn anything() -> impl Strategy<Value = Value> {
         any::<i64>().prop_map(Value::from),
         (-2_i64..120).prop_map(Value::from),
         any::<f64>().prop_map(Value::from),
-        prop::sample::select(nearly.to_vec()).prop_map(Value::from),
+        prop::sample::select(almost_valid.to_vec()).prop_map(Value::from),
         ".{0,40}".prop_map(Value::from),
         prop::collection::vec(any::<u8>(), 0..3).prop_map(Value::from),
     ]
 }
 
+const TOOLS: &[&str] =
+    &["search_memory", "init_context", "add_memory", "get_memory", "update_memory", "delete_memory", "list_memories"];
+const ARGUMENT_NAMES: &[&str] = &[
+    "query",
+    "top_k",
+    "scene",
+    "since",
+    "until",
+    "session_id",
+    "user_id",
+    "token_budget",
+    "text",
+    "role",
+    "id",
+    "kind",
+    "limit",
+    "cursor",
+    "x",
+];
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, fork: false, ..ProptestConfig::default() })]
 
     #[test]
-    fn whatever_a_host_sends_a_tool_answers(
-        tool in prop::sample::select(vec!["search_memory", "init_context", "add_memory", "get_memory", "update_memory", "delete_memory", "list_memories"]),
+    fn tools_answer_arbitrary_arguments(
+        tool in prop::sample::select(TOOLS),
         arguments in prop::collection::btree_map(
-            prop::sample::select(vec!["query", "top_k", "scene", "since", "until", "session_id", "user_id", "token_budget", "text", "role", "id", "kind", "limit", "cursor", "x"]),
+            prop::sample::select(ARGUMENT_NAMES),
             anything(),
             0..6,
         ),

@@ -2,8 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
-#[path = "mem0/given.rs"]
-mod given;
+#[path = "mem0/fixtures.rs"]
+mod fixtures;
 
 #[path = "mem0/binding.rs"]
 mod binding;

@@ -1,4 +1,4 @@
-//! The OpenAPI document, held against the routes that are there.
+//! Compares the OpenAPI document with the routes of the server.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may panic")]
 
 use std::{
@@ -18,10 +18,10 @@ use tower::ServiceExt;
 
 const METHODS: [&str; 5] = ["get", "post", "put", "patch", "delete"];
 
-/// A process counts once.
+/// Metrics can be installed once per process.
 static METRICS: OnceLock<Metrics> = OnceLock::new();
 
-fn whole(engine: &MemoryEngine) -> Router {
+fn full_router(engine: &MemoryEngine) -> Router {
     let metrics = METRICS.get_or_init(|| Metrics::install().unwrap()).clone();
     let guard = Guard::open(Access::tenant("everybody", "default").unwrap());
     let upstream = Upstream::new("near", Endpoint::new("http://127.0.0.1:9/v1").unwrap());
@@ -53,17 +53,18 @@ fn documented(document: &Value) -> Routes {
     document["paths"].as_object().unwrap().iter().map(|(path, item)| (path.clone(), methods(item))).collect()
 }
 
-/// A path as the document has it: without whose conversation it is, which the gateway's paths may begin with, and with
-/// one name for what takes up the rest.
-fn plain(path: &str) -> String {
+/// Returns a path as the document shows it: without the owner that a path of the gateway may begin with, and with
+/// `{name}` for a wildcard.
+fn documented_path(path: &str) -> String {
     let owner = ["/u/{user}", "/a/{agent}", "/s/{session}"];
     let path = owner.iter().fold(path, |path, part| path.strip_prefix(part).unwrap_or(path));
     path.replace("{*", "{")
 }
 
-/// The routes of a router, by what its `Debug` shows of them: there is no other way to ask. What answers any method
-/// alike is not among them: it is there to say that something of mem0's is not served here. A service that looks at
-/// the method itself has none of its own.
+/// Reads the routes of a router from its `Debug` output, because axum has no other way to list them.
+///
+/// Routes for any method are left out: they refuse the parts of mem0 that are not served. A nested service is listed
+/// without methods.
 fn routed(router: &Router) -> Routes {
     let text = format!("{router:?}");
     let (text, _) = text.split_once("fallback_router").unwrap();
@@ -83,14 +84,15 @@ fn routed(router: &Router) -> Routes {
     let of = |(id, path): (u32, String)| (path.split('"').nth(1).unwrap().to_owned(), methods(&routes[&id]), id);
     let all = paths.into_iter().map(of);
     let kept = all.filter(|(_, methods, id)| !methods.is_empty() || routes[id].starts_with("Route("));
-    kept.map(|(path, methods, _)| (plain(&path), methods)).collect()
+    kept.map(|(path, methods, _)| (documented_path(&path), methods)).collect()
 }
 
 #[tokio::test]
-async fn what_is_served_is_documented_and_what_is_documented_is_served() {
-    let router = whole(&engine().await);
-    let (mut documented, mut routed) = (documented(&document(&router).await), routed(&router));
-    // A service: `every_documented_path_answers` asks it.
+async fn documented_routes_equal_served_routes() {
+    let router = full_router(&engine().await);
+    let mut documented = documented(&document(&router).await);
+    let mut routed = routed(&router);
+    // A nested service: `documented_paths_answer` checks it.
     assert_eq!(routed.remove("/mcp"), Some(BTreeSet::new()));
     assert_eq!(routed.remove("/mcp/"), Some(BTreeSet::new()));
     assert!(documented.remove("/mcp").is_some());
@@ -99,13 +101,13 @@ async fn what_is_served_is_documented_and_what_is_documented_is_served() {
 }
 
 #[tokio::test]
-async fn every_documented_path_answers() {
-    let router = whole(&engine().await);
-    let anything = "00000000-0000-7000-8000-000000000000";
+async fn documented_paths_answer() {
+    let router = full_router(&engine().await);
+    let any_id = "00000000-0000-7000-8000-000000000000";
     for (path, methods) in documented(&document(&router).await) {
         let concrete: String = path
             .split('{')
-            .map(|part| part.split_once('}').map_or_else(|| part.to_owned(), |(_, rest)| format!("{anything}{rest}")))
+            .map(|part| part.split_once('}').map_or_else(|| part.to_owned(), |(_, rest)| format!("{any_id}{rest}")))
             .collect();
         for method in methods {
             let request =
@@ -115,17 +117,17 @@ async fn every_documented_path_answers() {
             assert_ne!(status, StatusCode::METHOD_NOT_ALLOWED, "{method} {path}");
             let body = to_bytes(response.into_body(), usize::MAX).await.unwrap();
             let body = String::from_utf8_lossy(&body);
-            let nothing = body.is_empty() || body.contains("openapi.json lists them all");
-            assert!(status != StatusCode::NOT_FOUND || !nothing, "nothing is at {method} {path}");
-            // The one service behind the gateway is away.
-            let away = status == StatusCode::BAD_GATEWAY && path.starts_with("/v1/");
-            assert!(!status.is_server_error() || away, "{method} {path}: {status}");
+            let is_missing = body.is_empty() || body.contains("openapi.json lists them all");
+            assert!(status != StatusCode::NOT_FOUND || !is_missing, "no route for {method} {path}");
+            // The upstream of the gateway is unavailable.
+            let upstream_failed = status == StatusCode::BAD_GATEWAY && path.starts_with("/v1/");
+            assert!(!status.is_server_error() || upstream_failed, "{method} {path}: {status}");
         }
     }
 }
 
 #[tokio::test]
-async fn only_what_is_switched_on_is_documented() {
+async fn only_enabled_parts_are_documented() {
     let guard = Guard::open(Access::tenant("everybody", "default").unwrap());
     let engine = engine().await;
     let router = Server::new(engine.clone(), guard).mcp(Mcp::new(engine)).router();
@@ -133,7 +135,7 @@ async fn only_what_is_switched_on_is_documented() {
     assert_eq!(paths, ["/health", "/mcp", "/openapi.json", "/ready"]);
 }
 
-/// Every object within a document.
+/// Collects every object within a value.
 fn objects<'v>(value: &'v Value, found: &mut Vec<&'v Map<String, Value>>) {
     match value {
         Value::Object(object) => {
@@ -146,23 +148,23 @@ fn objects<'v>(value: &'v Value, found: &mut Vec<&'v Map<String, Value>>) {
 }
 
 #[tokio::test]
-async fn every_schema_that_is_referred_to_is_there_and_the_other_way_round() {
-    let document = document(&whole(&engine().await)).await;
+async fn schemas_are_defined_and_used() {
+    let document = document(&full_router(&engine().await)).await;
     let mut found = Vec::new();
     objects(&document, &mut found);
     let named: BTreeSet<&str> = found.iter().filter_map(|object| object.get("$ref")?.as_str()).collect();
     for name in &named {
-        assert!(document.pointer(name.strip_prefix('#').unwrap()).is_some(), "{name} is not there");
+        assert!(document.pointer(name.strip_prefix('#').unwrap()).is_some(), "{name} is not defined");
     }
     for name in document["components"]["schemas"].as_object().unwrap().keys() {
-        assert!(named.contains(format!("#/components/schemas/{name}").as_str()), "{name} is for nothing");
+        assert!(named.contains(format!("#/components/schemas/{name}").as_str()), "{name} is not used");
     }
     assert!(named.len() > 30, "{named:?}");
 }
 
 #[tokio::test]
-async fn an_operation_has_a_name_of_its_own_a_tag_and_its_parameters() {
-    let document = document(&whole(&engine().await)).await;
+async fn operations_have_id_tag_and_parameters() {
+    let document = document(&full_router(&engine().await)).await;
     let tags: BTreeSet<&str> =
         document["tags"].as_array().unwrap().iter().map(|tag| tag["name"].as_str().unwrap()).collect();
     let mut ids = BTreeSet::new();
@@ -174,14 +176,14 @@ async fn an_operation_has_a_name_of_its_own_a_tag_and_its_parameters() {
         }
         let named: Vec<&str> =
             item["parameters"].as_array().into_iter().flatten().map(|one| one["name"].as_str().unwrap()).collect();
-        let wanted: Vec<&str> = path.split('{').skip(1).map(|rest| rest.split('}').next().unwrap()).collect();
-        assert_eq!(named, wanted, "{path}");
+        let expected: Vec<&str> = path.split('{').skip(1).map(|rest| rest.split('}').next().unwrap()).collect();
+        assert_eq!(named, expected, "{path}");
     }
 }
 
 #[tokio::test]
-async fn requests_and_parameters_are_described_by_the_types_that_read_them() {
-    let document = document(&whole(&engine().await)).await;
+async fn schemas_describe_request_types() {
+    let document = document(&full_router(&engine().await)).await;
     let add = &document["components"]["schemas"]["AddRequest"];
     assert_eq!(add["required"], serde_json::json!(["messages"]));
     assert!(add["properties"]["user_id"].is_object() && add["properties"]["infer"].is_object(), "{add}");

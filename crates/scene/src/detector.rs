@@ -1,4 +1,4 @@
-//! Judging message after message.
+//! Detects the scene of each message.
 
 use std::{fmt, sync::Arc};
 
@@ -11,17 +11,21 @@ use crate::{
     sessions::{SessionLimits, Sessions},
 };
 
-/// Tells the scene of each message by rules, and remembers the scene of each session.
+/// Detects the scene of each message by rules, and tracks the scene of each session.
 ///
-/// In this order: a label's word labels the message and changes nothing; an exit word of the scene that the session is
-/// in leaves it; an enter word enters a scene, unless the message holds an exit word of that same scene; otherwise the
-/// session's scene is inherited, which is the default one where none was entered. Leaving one scene and entering
-/// another in one message is possible. It takes no model and no time worth speaking of.
+/// The rules apply in this order:
 ///
-/// What it remembers is lost with the process: a session then is in the default scene.
+/// 1. A word of a label labels the message. The scene of the session does not change.
+/// 2. An enter word enters its scene, unless the message also contains an exit word of that scene.
+/// 3. An exit word of the current scene returns the session to the default scene.
+/// 4. Otherwise the message inherits the scene of the session.
+///
+/// One message can leave a scene and enter another. No model is used.
+///
+/// Scenes are kept in memory only: after a restart every session is in the default scene.
 #[derive(Debug)]
 pub struct SceneDetector {
-    rules: RwLock<Arc<Compiled>>,
+    rules: RwLock<Arc<CompiledRules>>,
     sessions: Mutex<Sessions>,
     limits: SessionLimits,
     clock: Arc<dyn Clock>,
@@ -30,9 +34,9 @@ pub struct SceneDetector {
 /// The result for one message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Detection {
-    /// The scene of the message: what to label its record with.
+    /// The scene of the message, for the field `scene` of its record.
     pub scene: String,
-    /// The scene of the session after it; differs from `scene` for a message that was only labelled.
+    /// The scene of the session after the message. Differs from `scene` if the message was only labelled.
     pub current: String,
     /// The scene change that the message caused, if any.
     pub changed: Option<SceneChange>,
@@ -40,34 +44,34 @@ pub struct Detection {
     pub reason: SceneReason,
 }
 
-/// A message that took its session from one scene to another.
+/// A change of a session's scene.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SceneChange {
     /// The scene before.
     pub from: String,
-    /// The scene that the message belongs to already.
+    /// The scene after. The message already belongs to it.
     pub to: String,
 }
 
-/// The reason why a message has its scene, with the word of the rules that decided.
+/// The reason for the scene of a message, with the word that matched.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum SceneReason {
-    /// It holds a label's word.
+    /// The message contains a word of a label.
     Label(String),
-    /// It holds an exit word of the scene that its session was in.
+    /// The message contains an exit word of the scene of its session.
     Exit(String),
-    /// It holds an enter word.
+    /// The message contains an enter word.
     Enter(String),
-    /// Its session is in that scene.
+    /// The session is in this scene.
     Inherited,
-    /// None of these.
+    /// No rule matched, and the session is in the default scene.
     Default,
 }
 
 impl SceneReason {
-    /// The name: `label`, `exit`, `enter`, `inherited` or `default`.
+    /// Returns the name: `label`, `exit`, `enter`, `inherited` or `default`.
     pub const fn as_str(&self) -> &'static str {
         match self {
             Self::Label(_) => "label",
@@ -86,7 +90,7 @@ impl fmt::Display for SceneReason {
 }
 
 impl SceneReason {
-    /// The word of the rules that decided, if one did.
+    /// Returns the word of the rules that matched, if any.
     pub fn word(&self) -> Option<&str> {
         match self {
             Self::Label(word) | Self::Exit(word) | Self::Enter(word) => Some(word),
@@ -95,134 +99,137 @@ impl SceneReason {
     }
 }
 
-/// Rules that have been checked and folded.
+/// Validated rules with folded words.
 #[derive(Debug)]
-struct Compiled {
+struct CompiledRules {
     default_scene: String,
     labels: Vec<(String, Phrases)>,
-    scenes: Vec<Doors>,
+    scenes: Vec<CompiledScene>,
 }
 
 #[derive(Debug)]
-struct Doors {
+struct CompiledScene {
     name: String,
     enter: Phrases,
     exit: Phrases,
 }
 
-impl Compiled {
+impl CompiledScene {
+    fn of(rule: &SceneRule) -> Self {
+        Self { name: rule.name.clone(), enter: Phrases::new(&rule.enter), exit: Phrases::new(&rule.exit) }
+    }
+}
+
+impl CompiledRules {
     fn of(rules: &SceneRules) -> Result<Self> {
         rules.validate()?;
-        let doors = |rule: &SceneRule| Doors {
-            name: rule.name.clone(),
-            enter: Phrases::new(&rule.enter),
-            exit: Phrases::new(&rule.exit),
-        };
         Ok(Self {
             default_scene: rules.default_scene.clone(),
             labels: rules.labels.iter().map(|rule| (rule.name.clone(), Phrases::new(&rule.words))).collect(),
-            scenes: rules.scenes.iter().map(doors).collect(),
+            scenes: rules.scenes.iter().map(CompiledScene::of).collect(),
         })
     }
 
-    fn doors(&self, name: &str) -> Option<&Doors> {
-        self.scenes.iter().find(|doors| doors.name == name)
+    fn scene(&self, name: &str) -> Option<&CompiledScene> {
+        self.scenes.iter().find(|scene| scene.name == name)
     }
 
-    /// The label of a message, if it has one, with the word.
+    /// Returns the label of a message with the word that matched.
     fn label(&self, folded: &str) -> Option<(&str, &str)> {
         self.labels.iter().find_map(|(name, words)| Some((name.as_str(), words.find_folded(folded)?)))
     }
 
-    /// The scene that a message enters, if it does, with the word. The one that its session is in comes first.
-    fn entered(&self, folded: &str, current: Option<&Doors>) -> Option<(&Doors, &str)> {
-        let enters = |doors: &&Doors| doors.exit.find_folded(folded).is_none();
-        let here = current.and_then(|doors| self.doors(&doors.name));
-        here.into_iter()
+    /// Returns the scene that a message enters with the word that matched. The current scene takes precedence.
+    fn entered<'r>(&'r self, folded: &str, current: Option<&'r CompiledScene>) -> Option<(&'r CompiledScene, &'r str)> {
+        current
+            .into_iter()
             .chain(&self.scenes)
-            .filter(enters)
-            .find_map(|doors| Some((doors, doors.enter.find_folded(folded)?)))
+            .filter(|scene| scene.exit.find_folded(folded).is_none())
+            .find_map(|scene| Some((scene, scene.enter.find_folded(folded)?)))
     }
 }
 
 impl SceneDetector {
-    /// A detector with the usual limits, that remembers nothing yet.
+    /// Creates a detector with the default limits. All sessions are in the default scene.
     ///
     /// # Errors
-    /// `InvalidInput` as [`SceneRules::validate`].
+    /// The errors of [`SceneRules::validate`].
     pub fn new(rules: &SceneRules, clock: impl Clock) -> Result<Self> {
         Self::with_limits(rules, SessionLimits::default(), clock)
     }
 
-    /// As [`new`](Self::new), with other limits.
+    /// Creates a detector with these limits.
     ///
     /// # Errors
-    /// `InvalidInput` as [`SceneRules::validate`].
+    /// The errors of [`SceneRules::validate`].
     pub fn with_limits(rules: &SceneRules, limits: SessionLimits, clock: impl Clock) -> Result<Self> {
-        let rules = RwLock::new(Arc::new(Compiled::of(rules)?));
+        let rules = RwLock::new(Arc::new(CompiledRules::of(rules)?));
         Ok(Self { rules, sessions: Mutex::default(), limits, clock: Arc::new(clock) })
     }
 
-    /// Takes other rules from the next message on. Sessions stay where they are; one in a scene that the new rules do
-    /// not have is back in the default one. Rules that are refused change nothing.
+    /// Replaces the rules from the next message on. Sessions keep their scene; a session in a scene that the new rules
+    /// do not contain returns to the default scene. Invalid rules change nothing.
     ///
     /// # Errors
-    /// `InvalidInput` as [`SceneRules::validate`].
+    /// The errors of [`SceneRules::validate`].
     pub fn replace_rules(&self, rules: &SceneRules) -> Result<()> {
-        let compiled = Arc::new(Compiled::of(rules)?);
+        let compiled = Arc::new(CompiledRules::of(rules)?);
         *self.rules.write() = compiled;
         Ok(())
     }
 
-    /// Judges the next message of a session, and moves the session where the message says. `session` is the whole
-    /// address: two users' sessions of one name are two.
+    /// Detects the scene of the next message of a session, and updates the scene of the session. `session` is the whole
+    /// address, so sessions of two users are different even if they have the same name.
     pub fn detect(&self, session: &Scope, text: &str) -> Detection {
         let rules = Arc::clone(&self.rules.read());
         let folded = fold(text);
         let now = self.clock.now();
         let mut sessions = self.sessions.lock();
-        let current = sessions.scene(session, &self.limits, now).and_then(|name| rules.doors(name));
-        let before = current.map_or(rules.default_scene.as_str(), |doors| doors.name.as_str()).to_owned();
+        let current = sessions.scene(session, &self.limits, now).and_then(|name| rules.scene(name));
+        let before = current.map_or(rules.default_scene.as_str(), |scene| scene.name.as_str()).to_owned();
         if let Some((label, word)) = rules.label(&folded) {
-            sessions.keep(session, current.map(|doors| doors.name.as_str()), &self.limits, now);
+            sessions.set_scene(session, current.map(|scene| scene.name.as_str()), &self.limits, now);
             let reason = SceneReason::Label(word.to_owned());
             return Detection { scene: label.to_owned(), current: before, changed: None, reason };
         }
-        let exit = current.and_then(|doors| doors.exit.find_folded(&folded));
+        let exit = current.and_then(|scene| scene.exit.find_folded(&folded));
         let entered = rules.entered(&folded, current);
         let (after, reason) = match (entered, exit, current) {
-            (Some((doors, word)), _, _) => (Some(doors), SceneReason::Enter(word.to_owned())),
+            (Some((scene, word)), _, _) => (Some(scene), SceneReason::Enter(word.to_owned())),
             (None, Some(word), _) => (None, SceneReason::Exit(word.to_owned())),
-            (None, None, Some(doors)) => (Some(doors), SceneReason::Inherited),
+            (None, None, Some(scene)) => (Some(scene), SceneReason::Inherited),
             (None, None, None) => (None, SceneReason::Default),
         };
-        let after = after.map(|doors| doors.name.as_str());
-        sessions.keep(session, after, &self.limits, now);
+        let after = after.map(|scene| scene.name.as_str());
+        sessions.set_scene(session, after, &self.limits, now);
         let scene = after.unwrap_or(&rules.default_scene).to_owned();
         let changed = (scene != before).then(|| SceneChange { from: before, to: scene.clone() });
         Detection { current: scene.clone(), scene, changed, reason }
     }
 
-    /// The scene that a session is in.
+    /// Returns the scene of a session.
     pub fn current(&self, session: &Scope) -> String {
         let rules = Arc::clone(&self.rules.read());
         let sessions = self.sessions.lock();
         let current = sessions.scene(session, &self.limits, self.clock.now());
-        current.and_then(|name| rules.doors(name)).map_or(&rules.default_scene, |doors| &doors.name).clone()
+        current.and_then(|name| rules.scene(name)).map_or(&rules.default_scene, |scene| &scene.name).clone()
     }
 
-    /// Puts a session into a scene without a word being said, such as by a button.
+    /// Sets the scene of a session without a message.
     ///
     /// # Errors
-    /// `NotFound` for a scene that the rules do not have; a label is none.
+    /// `NotFound` for a scene that the rules do not define, and for a label.
     pub fn set(&self, session: &Scope, scene: &str) -> Result<()> {
         let rules = Arc::clone(&self.rules.read());
-        if scene != rules.default_scene && rules.doors(scene).is_none() {
-            let message = format!("there is no scene '{}'; the rules name those there are", scene.escape_debug());
+        if scene != rules.default_scene && rules.scene(scene).is_none() {
+            let message = format!(
+                "the rules do not define the scene '{}'; use one of their scenes or the default scene",
+                scene.escape_debug()
+            );
             return Err(Error::new(memory_engine_core::ErrorKind::NotFound, "set scene", message));
         }
         let scene = (scene != rules.default_scene).then_some(scene);
-        self.sessions.lock().keep(session, scene, &self.limits, self.clock.now());
+        self.sessions.lock().set_scene(session, scene, &self.limits, self.clock.now());
         Ok(())
     }
 

@@ -1,8 +1,8 @@
 //! The names of the default scenes.
 
-/// Everyday life: the scene of a conversation in which none was entered.
+/// Everyday life, the default scene.
 pub const DAILY: &str = "daily";
-/// A story that is played; what happens in it is not true.
+/// Role-play: its events are not real.
 pub const PLOT: &str = "plot";
-/// Talk about the system itself: a label for one message, never the scene of a session.
+/// Messages about the system itself. A label for single messages, never the scene of a session.
 pub const META: &str = "meta";

@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::names::{DAILY, META, PLOT};
 
-/// For each scene that a conversation may be in, which scenes a recall sees from there, and with what weight.
+/// The scenes that a recall sees from each scene of a conversation, with their weights.
 ///
-/// The default: from `daily` life everything but `meta`, with `daily` before the rest; from a `plot` only plots; from
-/// `meta` nothing at all. A scene that the policy does not name sees only itself. A record without a scene counts as
-/// one of `unlabelled`, so that a plot does not see it.
+/// By default `daily` sees everything except `meta` and prefers `daily`, `plot` sees only plots, and `meta` sees
+/// nothing. A scene without a view sees only itself. A record without a scene counts as a record of the scene
+/// `unlabelled` (default: `daily`), so a plot does not see it.
 ///
 /// ```
 /// use memory_engine_scene::ScenePolicy;
@@ -46,19 +46,19 @@ pub struct SceneView {
 }
 
 impl SceneView {
-    /// A view of nothing.
+    /// Returns a view that sees nothing.
     pub fn nothing() -> Self {
         Self::default()
     }
 
-    /// Sees this scene with this weight.
+    /// Sets the weight of a scene.
     #[must_use]
     pub fn with_scene(mut self, scene: impl Into<String>, weight: f64) -> Self {
         self.scenes.insert(scene.into(), weight);
         self
     }
 
-    /// Sees every scene that is not named with this weight.
+    /// Sets the weight of every scene that is not named.
     #[must_use]
     pub fn with_others(mut self, weight: f64) -> Self {
         self.others = weight;
@@ -87,24 +87,25 @@ impl Default for ScenePolicy {
 }
 
 impl ScenePolicy {
-    /// Another view from a scene.
+    /// Sets the view from a scene.
     #[must_use]
     pub fn with_view(mut self, scene: impl Into<String>, view: SceneView) -> Self {
         self.views.insert(scene.into(), view);
         self
     }
 
-    /// Another scene for records that have none.
+    /// Sets the scene of records that have none.
     #[must_use]
     pub fn with_unlabelled(mut self, scene: impl Into<String>) -> Self {
         self.unlabelled = scene.into();
         self
     }
 
-    /// Reads a policy from TOML, laid over the default view by view, and checks it.
+    /// Reads a policy from TOML and validates it. A view replaces the default view of the same scene.
     ///
     /// # Errors
-    /// `InvalidInput` with line and column for what is no TOML or no field of ours, and as [`ScenePolicy::validate`].
+    /// `InvalidInput` with line and column for invalid TOML and unknown fields, and the errors of
+    /// [`ScenePolicy::validate`].
     pub fn from_toml(text: &str) -> Result<Self> {
         let policy: Self =
             toml::from_str(text).map_err(|e| Error::invalid("scene policy", e.to_string().trim_end()))?;
@@ -112,7 +113,7 @@ impl ScenePolicy {
         Ok(policy)
     }
 
-    /// Refuses weights that mean nothing.
+    /// Validates the weights.
     ///
     /// # Errors
     /// `InvalidInput` for a weight that is not between 0 and 10.
@@ -140,26 +141,26 @@ impl ScenePolicy {
         }
     }
 
-    /// The condition that a record is seen from this scene, for the stores; `None` when everything is. It lets through
-    /// exactly what has a [`weight`](Self::weight) above 0.
+    /// Returns the filter for records that are visible from this scene, those with a [`weight`](Self::weight) above 0.
+    /// `None` if all records are visible.
     pub fn filter(&self, current: &str) -> Option<Filter> {
         let own = SceneView::nothing().with_scene(current, 1.0);
         let view = self.views.get(current).unwrap_or(&own);
-        let named = |seen: bool| -> Vec<FilterValue> {
-            let scenes = view.scenes.iter().filter(|(_, weight)| (**weight > 0.0) == seen);
+        let named_scenes = |is_visible: bool| -> Vec<FilterValue> {
+            let scenes = view.scenes.iter().filter(|(_, weight)| (**weight > 0.0) == is_visible);
             scenes.map(|(scene, _)| FilterValue::Text(scene.clone())).collect()
         };
-        let missing = || Filter::Not(Box::new(Filter::Exists(Field::Scene)));
+        let is_unlabelled = || Filter::Not(Box::new(Filter::Exists(Field::Scene)));
         let labelled = if view.others > 0.0 {
-            // True of a record without a scene, too.
-            Filter::Not(Box::new(Filter::In(Field::Scene, named(false))))
+            // This filter also passes records without a scene.
+            Filter::Not(Box::new(Filter::In(Field::Scene, named_scenes(false))))
         } else {
-            Filter::In(Field::Scene, named(true))
+            Filter::In(Field::Scene, named_scenes(true))
         };
         match (view.weight(&self.unlabelled) > 0.0, view.others > 0.0) {
-            (true, true) if named(false).is_empty() => None,
+            (true, true) if named_scenes(false).is_empty() => None,
             (true, true) | (false, false) => Some(labelled),
-            (true, false) => Some(Filter::Or(vec![labelled, missing()])),
+            (true, false) => Some(Filter::Or(vec![labelled, is_unlabelled()])),
             (false, true) => Some(labelled.and(Filter::Exists(Field::Scene))),
         }
     }

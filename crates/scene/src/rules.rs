@@ -1,4 +1,4 @@
-//! The words that decide.
+//! The rules of scenes: the words that label a message, enter a scene or leave one.
 
 use std::collections::BTreeSet;
 
@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 
 /// The words that label a message, enter a scene or leave one.
 ///
-/// The default is three scenes: `meta`, which only labels a message, `plot` with words that enter and leave it, and
-/// `daily` for the rest. A file in TOML is laid over the default: a list takes the place of the default's, a list with
-/// `more_` before its name adds to it, what is not named stays, and a scene of another name comes last.
+/// The default rules have three scenes: `meta`, which only labels a message, `plot` with enter and exit words, and
+/// `daily` for everything else. A TOML file overrides the default: a list replaces the default list, a list with the
+/// prefix `more_` is appended to it, missing keys keep the default, and new scenes are added at the end.
 ///
 /// ```
 /// use memory_engine_scene::SceneRules;
@@ -35,9 +35,9 @@ use serde::{Deserialize, Serialize};
 pub struct SceneRules {
     /// The scene of a session in which none was entered.
     pub default_scene: String,
-    /// Labels for one message; of several that fit the first.
+    /// Labels for single messages. The first match applies.
     pub labels: Vec<LabelRule>,
-    /// Scenes that a session enters and leaves; of several that fit the first.
+    /// Scenes that a session enters and leaves. The first match applies.
     pub scenes: Vec<SceneRule>,
 }
 
@@ -47,7 +47,7 @@ pub struct SceneRules {
 pub struct LabelRule {
     /// The label.
     pub name: String,
-    /// A message that holds one of these gets it.
+    /// A message with one of these words gets the label.
     pub words: Vec<String>,
 }
 
@@ -57,9 +57,9 @@ pub struct LabelRule {
 pub struct SceneRule {
     /// The scene.
     pub name: String,
-    /// A message that holds one of these enters it.
+    /// A message with one of these words enters the scene.
     pub enter: Vec<String>,
-    /// A message that holds one of these leaves it, or keeps it from being entered.
+    /// A message with one of these words leaves the scene, and does not enter it.
     pub exit: Vec<String>,
 }
 
@@ -82,14 +82,14 @@ impl Default for SceneRules {
 }
 
 impl SceneRules {
-    /// Another name for the scene of a session in which none was entered.
+    /// Sets the name of the default scene.
     #[must_use]
     pub fn with_default_scene(mut self, name: impl Into<String>) -> Self {
         self.default_scene = name.into();
         self
     }
 
-    /// One scene more, or another rule for one that is there.
+    /// Adds a scene, or replaces the rule of the scene with this name.
     #[must_use]
     pub fn with_scene(mut self, rule: SceneRule) -> Self {
         match self.scenes.iter_mut().find(|known| known.name == rule.name) {
@@ -99,7 +99,7 @@ impl SceneRules {
         self
     }
 
-    /// One label more, or another rule for one that is there.
+    /// Adds a label, or replaces the rule of the label with this name.
     #[must_use]
     pub fn with_label(mut self, rule: LabelRule) -> Self {
         match self.labels.iter_mut().find(|known| known.name == rule.name) {
@@ -109,31 +109,33 @@ impl SceneRules {
         self
     }
 
-    /// Reads rules from TOML, laid over the default, and checks them.
+    /// Reads rules from TOML that override the default, and validates them.
     ///
     /// # Errors
-    /// `InvalidInput` with line and column for what is no TOML or no field of ours, and as [`SceneRules::validate`].
+    /// `InvalidInput` with line and column for invalid TOML and unknown fields, and the errors of
+    /// [`SceneRules::validate`].
     pub fn from_toml(text: &str) -> Result<Self> {
         let rules: Self = toml::from_str(text).map_err(|e| Error::invalid("scene rules", e.to_string().trim_end()))?;
         rules.validate()?;
         Ok(rules)
     }
 
-    /// Refuses rules that could not mean anything.
+    /// Validates the rules.
     ///
     /// # Errors
-    /// `InvalidInput` for a name that is empty, blank at an end or used twice, and for an empty word.
+    /// `InvalidInput` for a name that is empty, has white space at an end or control characters, or is used twice, and
+    /// for an empty word.
     pub fn validate(&self) -> Result<()> {
-        let wrong = |message: String| Err(Error::invalid("scene rules", message));
+        let invalid = |message: String| Err(Error::invalid("scene rules", message));
         let labels = self.labels.iter().map(|rule| rule.name.as_str());
         let scenes = self.scenes.iter().map(|rule| rule.name.as_str());
         let mut names = BTreeSet::new();
         for name in [self.default_scene.as_str()].into_iter().chain(labels).chain(scenes) {
             if name.trim() != name || name.is_empty() || name.chars().any(char::is_control) {
-                return wrong(format!("'{}' is no name for a scene; write a plain word", name.escape_debug()));
+                return invalid(format!("'{}' is no name for a scene; write a plain word", name.escape_debug()));
             }
             if !names.insert(name) {
-                return wrong(format!("the name '{name}' is used twice; every scene and label needs its own"));
+                return invalid(format!("the name '{name}' is used twice; every scene and label needs its own"));
             }
         }
         let labels = self.labels.iter().map(|rule| (&rule.name, "words", &rule.words));
@@ -141,7 +143,7 @@ impl SceneRules {
         let exit = self.scenes.iter().map(|rule| (&rule.name, "exit", &rule.exit));
         for (name, list, words) in labels.chain(enter).chain(exit) {
             if words.iter().any(|word| fold(word).is_empty()) {
-                return wrong(format!("a word in '{list}' of '{name}' is empty; it would fit every message"));
+                return invalid(format!("a word in '{list}' of '{name}' is empty; it would match every message"));
             }
         }
         Ok(())
@@ -182,33 +184,34 @@ struct SceneOverlay {
 
 impl From<Overlay> for SceneRules {
     fn from(overlay: Overlay) -> Self {
-        let lay = |list: &mut Vec<String>, instead: Option<Vec<String>>, more: Vec<String>| {
-            if let Some(instead) = instead {
-                *list = instead;
-            }
-            list.extend(more);
-        };
         let mut rules = Self::default();
         if let Some(name) = overlay.default_scene {
             rules.default_scene = name;
         }
         for LabelOverlay { name, words, more_words } in overlay.labels {
-            let place = rules.labels.iter().position(|rule| rule.name == name).unwrap_or_else(|| {
+            let index = rules.labels.iter().position(|rule| rule.name == name).unwrap_or_else(|| {
                 rules.labels.push(LabelRule { name, words: Vec::new() });
                 rules.labels.len() - 1
             });
-            lay(&mut rules.labels[place].words, words, more_words);
+            override_list(&mut rules.labels[index].words, words, more_words);
         }
         for SceneOverlay { name, enter, more_enter, exit, more_exit } in overlay.scenes {
-            let place = rules.scenes.iter().position(|rule| rule.name == name).unwrap_or_else(|| {
+            let index = rules.scenes.iter().position(|rule| rule.name == name).unwrap_or_else(|| {
                 rules.scenes.push(SceneRule { name, enter: Vec::new(), exit: Vec::new() });
                 rules.scenes.len() - 1
             });
-            lay(&mut rules.scenes[place].enter, enter, more_enter);
-            lay(&mut rules.scenes[place].exit, exit, more_exit);
+            override_list(&mut rules.scenes[index].enter, enter, more_enter);
+            override_list(&mut rules.scenes[index].exit, exit, more_exit);
         }
         rules
     }
+}
+
+fn override_list(list: &mut Vec<String>, replacement: Option<Vec<String>>, more: Vec<String>) {
+    if let Some(replacement) = replacement {
+        *list = replacement;
+    }
+    list.extend(more);
 }
 
 #[cfg(test)]

@@ -6,15 +6,15 @@ use memory_engine_core::{Scope, Timestamp};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-/// Limits of remembered scenes: duration and number of sessions.
+/// Limits of the scenes kept in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[non_exhaustive]
 pub struct SessionLimits {
-    /// Time of silence after which a session is back in the default scene.
+    /// Time without a message after which a session returns to the default scene. Default: 12 hours.
     pub time_to_live: Duration,
-    /// Maximum number of sessions outside of the default scene. If there are more, the session with the longest
-    /// silence returns to the default scene.
+    /// Maximum number of sessions outside of the default scene. If it is exceeded, the least recently used session
+    /// returns to the default scene. Default: 10 000.
     pub max_sessions: usize,
 }
 
@@ -25,14 +25,14 @@ impl Default for SessionLimits {
 }
 
 impl SessionLimits {
-    /// Another time to live.
+    /// Sets the time to live.
     #[must_use]
     pub fn with_time_to_live(mut self, time_to_live: Duration) -> Self {
         self.time_to_live = time_to_live;
         self
     }
 
-    /// Another number of sessions.
+    /// Sets the maximum number of sessions.
     #[must_use]
     pub fn with_max_sessions(mut self, max_sessions: usize) -> Self {
         self.max_sessions = max_sessions;
@@ -40,58 +40,64 @@ impl SessionLimits {
     }
 }
 
-/// The sessions that are not in the default scene: the others need no memory.
+/// The sessions outside of the default scene. All others are in the default scene.
 #[derive(Debug, Default)]
 pub(crate) struct Sessions {
-    scenes: FxHashMap<Scope, Entered>,
-    /// Counts the messages, so that of two sessions heard at the same time it is known which was heard first.
-    heard: u64,
+    scenes: FxHashMap<Scope, SessionScene>,
+    /// Number of updates, which orders sessions with the same time.
+    updates: u64,
 }
 
 #[derive(Debug)]
-struct Entered {
+struct SessionScene {
     scene: String,
-    last: (Timestamp, u64),
+    /// Time and number of the last update.
+    last_update: (Timestamp, u64),
 }
 
 impl Sessions {
-    /// The scene that a session is in, unless it is the default one or its time is up.
+    /// Returns the scene of a session. `None` for the default scene, and after the time to live.
     pub(crate) fn scene(&self, session: &Scope, limits: &SessionLimits, now: Timestamp) -> Option<&str> {
-        let entered = self.scenes.get(session)?;
-        entered.is_alive(limits, now).then_some(entered.scene.as_str())
+        let session_scene = self.scenes.get(session)?;
+        session_scene.is_alive(limits, now).then_some(session_scene.scene.as_str())
     }
 
-    /// Keeps the scene of a session that was heard just now; `None` is the default one.
-    pub(crate) fn keep(&mut self, session: &Scope, scene: Option<&str>, limits: &SessionLimits, now: Timestamp) {
+    /// Sets the scene of a session. `None` is the default scene.
+    pub(crate) fn set_scene(&mut self, session: &Scope, scene: Option<&str>, limits: &SessionLimits, now: Timestamp) {
         let Some(scene) = scene else {
             self.scenes.remove(session);
             return;
         };
-        self.heard += 1;
-        let last = (now, self.heard);
-        if let Some(entered) = self.scenes.get_mut(session) {
-            (entered.scene, entered.last) = (scene.to_owned(), last);
+        self.updates += 1;
+        let last_update = (now, self.updates);
+        if let Some(session_scene) = self.scenes.get_mut(session) {
+            session_scene.scene = scene.to_owned();
+            session_scene.last_update = last_update;
             return;
         }
-        self.make_room(limits, now);
+        self.evict(limits, now);
         if self.scenes.len() < limits.max_sessions {
-            self.scenes.insert(session.clone(), Entered { scene: scene.to_owned(), last });
+            self.scenes.insert(session.clone(), SessionScene { scene: scene.to_owned(), last_update });
         }
     }
 
-    /// Forgets what is over, and then the sessions that were silent longest, until one more fits.
-    fn make_room(&mut self, limits: &SessionLimits, now: Timestamp) {
+    /// Removes expired sessions, and then the least recently used ones, until there is room for one more.
+    fn evict(&mut self, limits: &SessionLimits, now: Timestamp) {
         if self.scenes.len() < limits.max_sessions {
             return;
         }
-        self.scenes.retain(|_, entered| entered.is_alive(limits, now));
+        self.scenes.retain(|_, session_scene| session_scene.is_alive(limits, now));
         while !self.scenes.is_empty() && self.scenes.len() >= limits.max_sessions {
-            let oldest = self.scenes.iter().min_by_key(|(_, entered)| entered.last).map(|(session, _)| session.clone());
+            let oldest = self
+                .scenes
+                .iter()
+                .min_by_key(|(_, session_scene)| session_scene.last_update)
+                .map(|(session, _)| session.clone());
             oldest.and_then(|session| self.scenes.remove(&session));
         }
     }
 
-    /// Forgets every session that lies within `scope`.
+    /// Removes every session within `scope`.
     pub(crate) fn forget(&mut self, scope: &Scope) {
         self.scenes.retain(|session, _| !scope.covers(session));
     }
@@ -102,8 +108,8 @@ impl Sessions {
     }
 }
 
-impl Entered {
+impl SessionScene {
     fn is_alive(&self, limits: &SessionLimits, now: Timestamp) -> bool {
-        now < self.last.0.after(limits.time_to_live)
+        now < self.last_update.0.after(limits.time_to_live)
     }
 }

@@ -22,7 +22,7 @@ fn session(name: &str) -> Scope {
 }
 
 #[test]
-fn k1_the_table_of_the_document_holds() {
+fn k1_specified_examples() {
     let (detector, session) = (detector(), session("a"));
     for (text, scene) in [
         ("今天好累啊", DAILY),
@@ -36,7 +36,7 @@ fn k1_the_table_of_the_document_holds() {
 }
 
 #[test]
-fn k1_every_word_of_the_document_decides() {
+fn k1_specified_words() {
     let rules = SceneRules::default();
     for word in &rules.labels[0].words {
         assert_eq!(detector().detect(&session("a"), &format!("看看 {word} 吧")).scene, META, "{word}");
@@ -55,7 +55,7 @@ fn k1_every_word_of_the_document_decides() {
 }
 
 #[test]
-fn k1_a_plot_lasts_until_it_is_left() {
+fn k1_plot_lasts_until_an_exit_word() {
     let (detector, session) = (detector(), session("a"));
     let entered = detector.detect(&session, "我们来演吧");
     assert_eq!(entered.changed, Some(SceneChange { from: DAILY.into(), to: PLOT.into() }));
@@ -68,7 +68,7 @@ fn k1_a_plot_lasts_until_it_is_left() {
 }
 
 #[test]
-fn k1_ordinary_sentences_are_no_triggers() {
+fn k1_ordinary_sentences_do_not_match() {
     let detector = detector();
     for text in [
         "你什么时候回来",
@@ -86,7 +86,7 @@ fn k1_ordinary_sentences_are_no_triggers() {
 }
 
 #[test]
-fn k1_width_case_and_script_do_not_matter() {
+fn k1_matches_any_width_case_and_script() {
     for (text, scene) in
         [("ＲＰ一下", PLOT), ("Let's rp", PLOT), ("來玩劇本吧", PLOT), ("ＴＥＳＴ", META), ("查api文档", META)]
     {
@@ -95,7 +95,7 @@ fn k1_width_case_and_script_do_not_matter() {
 }
 
 #[test]
-fn an_exit_word_beats_an_enter_word_of_the_same_scene() {
+fn exit_word_overrides_enter_word_of_same_scene() {
     let (detector, session) = (detector(), session("a"));
     assert_eq!(detector.detect(&session, "剧本不玩了").scene, DAILY);
     detector.detect(&session, "来玩剧本");
@@ -103,7 +103,7 @@ fn an_exit_word_beats_an_enter_word_of_the_same_scene() {
 }
 
 #[test]
-fn k1_meta_beats_everything_and_moves_nothing() {
+fn k1_meta_only_labels() {
     let (detector, session) = (detector(), session("a"));
     assert_eq!(detector.detect(&session, "测试：来玩剧本").current, DAILY);
     detector.detect(&session, "来玩剧本");
@@ -113,7 +113,7 @@ fn k1_meta_beats_everything_and_moves_nothing() {
 }
 
 #[test]
-fn sessions_know_nothing_of_each_other() {
+fn sessions_are_independent() {
     let detector = detector();
     detector.detect(&session("a"), "来玩剧本");
     assert_eq!(detector.current(&session("b")), DAILY);
@@ -124,7 +124,7 @@ fn sessions_know_nothing_of_each_other() {
 }
 
 #[test]
-fn a_session_that_is_silent_too_long_is_back_in_the_default_scene() {
+fn expired_session_returns_to_default_scene() {
     let clock = clock();
     let limits = SessionLimits::default().with_time_to_live(Duration::from_secs(60));
     let detector = SceneDetector::with_limits(&SceneRules::default(), limits, clock.clone()).unwrap();
@@ -139,7 +139,7 @@ fn a_session_that_is_silent_too_long_is_back_in_the_default_scene() {
 }
 
 #[test]
-fn of_too_many_sessions_the_one_silent_longest_is_forgotten() {
+fn least_recently_used_session_is_evicted() {
     let limits = SessionLimits::default().with_max_sessions(2);
     let detector = SceneDetector::with_limits(&SceneRules::default(), limits, clock()).unwrap();
     for name in ["a", "b"] {
@@ -152,7 +152,7 @@ fn of_too_many_sessions_the_one_silent_longest_is_forgotten() {
 }
 
 #[test]
-fn k1_a_caller_may_add_scenes_and_labels() {
+fn k1_custom_scenes_and_labels() {
     let study = SceneRule { name: "study".into(), enter: vec!["开始学习".into()], exit: vec!["下课".into()] };
     let ad = LabelRule { name: "ad".into(), words: vec!["广告".into()] };
     let rules = SceneRules::default().with_scene(study).with_label(ad);
@@ -172,7 +172,7 @@ fn k1_a_caller_may_add_scenes_and_labels() {
 }
 
 #[test]
-fn new_rules_hold_from_the_next_message_and_bad_ones_change_nothing() {
+fn replacing_rules() {
     let detector = detector();
     let session = session("a");
     detector.detect(&session, "来玩剧本");
@@ -190,7 +190,7 @@ fn new_rules_hold_from_the_next_message_and_bad_ones_change_nothing() {
 }
 
 #[test]
-fn a_scene_can_be_set_by_hand_when_the_rules_have_it() {
+fn setting_a_scene() {
     let detector = detector();
     detector.set(&session("a"), PLOT).unwrap();
     assert_eq!(detector.detect(&session("a"), "他推开门").reason, SceneReason::Inherited);
@@ -212,7 +212,7 @@ fn messages() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn an_exit_always_leaves_and_meta_never_moves(texts in proptest::collection::vec(messages(), 1..20)) {
+    fn exit_always_leaves_and_meta_never_changes(texts in proptest::collection::vec(messages(), 1..20)) {
         let detector = detector();
         let session = session("a");
         let rules = SceneRules::default();
@@ -234,7 +234,7 @@ proptest! {
     }
 
     #[test]
-    fn no_more_sessions_are_remembered_than_allowed(
+    fn number_of_sessions_is_limited(
         steps in proptest::collection::vec((0..30_u8, messages()), 0..80),
         max in 0..5_usize,
     ) {

@@ -1,4 +1,4 @@
-//! Steps over a store that every caller takes.
+//! Operations on any synonym store.
 
 use async_trait::async_trait;
 use memory_engine_core::{Error, Result, Scope, phrases::fold};
@@ -16,7 +16,7 @@ pub trait SynonymStoreExt: SynonymStore {
     /// user and the tenant have groups with the same term, both apply.
     ///
     /// # Errors
-    /// Those of [`SynonymStore::list`].
+    /// The errors of [`SynonymStore::list`].
     async fn applicable(&self, scope: &Scope) -> Result<Vec<SynonymGroup>> {
         let mut groups = self.list(&Scope::tenant_wide(scope.tenant())?).await?;
         if scope.user_name().is_some() {
@@ -25,19 +25,19 @@ pub trait SynonymStoreExt: SynonymStore {
         Ok(groups)
     }
 
-    /// Takes a suggestion on: the second word joins the group that the first is in, or the other way round, or both
-    /// make a new group; and it is remembered as accepted. `a` and `b` are kept as they are spelled.
+    /// Accepts a suggestion. If one of the words is in a group, the other one joins it; otherwise both make a new
+    /// group. The spelling of `a` and `b` is kept, and the decision is stored.
     ///
     /// # Errors
-    /// `InvalidInput` for two words that read the same, and as [`SynonymStore::put`].
+    /// `InvalidInput` for two words that are equal after folding, and the errors of [`SynonymStore::put`].
     async fn accept(&self, scope: &Scope, a: &str, b: &str) -> Result<SynonymGroup> {
-        let pair = paired(a, b)?;
+        let pair = word_pair(a, b)?;
         let groups = self.list(scope).await?;
-        let holds = |word: &str| {
+        let group_with = |word: &str| {
             let folded = fold(word);
             groups.iter().find(|group| group.words().any(|known| fold(known) == folded))
         };
-        let (mut group, added) = match (holds(a), holds(b)) {
+        let (mut group, added) = match (group_with(a), group_with(b)) {
             (Some(group), _) => (group.clone(), b),
             (None, Some(group)) => (group.clone(), a),
             (None, None) => (SynonymGroup::new(a, Vec::<String>::new()), b),
@@ -51,20 +51,20 @@ pub trait SynonymStoreExt: SynonymStore {
         Ok(group)
     }
 
-    /// Turns a suggestion down, for good: it is not made again.
+    /// Rejects a suggestion permanently: it is not made again.
     ///
     /// # Errors
-    /// `InvalidInput` for two words that read the same, and as [`SynonymStore::judge`].
+    /// `InvalidInput` for two words that are equal after folding, and the errors of [`SynonymStore::judge`].
     async fn reject(&self, scope: &Scope, a: &str, b: &str) -> Result<()> {
-        self.judge(scope, &[PairVerdict { pair: paired(a, b)?, accepted: false }]).await
+        self.judge(scope, &[PairVerdict { pair: word_pair(a, b)?, accepted: false }]).await
     }
 }
 
 impl<T: SynonymStore + ?Sized> SynonymStoreExt for T {}
 
-fn paired(a: &str, b: &str) -> Result<WordPair> {
+fn word_pair(a: &str, b: &str) -> Result<WordPair> {
     WordPair::new(a, b)
-        .ok_or_else(|| Error::invalid("synonyms", "the two words read the same, or one is empty; name two words"))
+        .ok_or_else(|| Error::invalid("synonyms", "the two words are equal, or one is empty; give two different words"))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Questions with their synonyms.
+//! Expands queries with synonyms.
 
 use memory_engine_core::phrases::fold;
 use memory_engine_keyword_store::{Clause, WeightedTerm, words};
@@ -6,94 +6,100 @@ use rustc_hash::FxHashMap;
 
 use crate::thesaurus::{Entry, Group, Thesaurus};
 
-/// A clause in the making: groups that the question names, with the words it names them by.
+/// The groups that become one clause, and their words in the query.
 #[derive(Debug, Default)]
-struct Expanded {
+struct ExpandedClause {
     groups: Vec<usize>,
-    named: Vec<Entry>,
+    query_words: Vec<Entry>,
+}
+
+/// A clause of the expanded query, in the order of the result.
+enum ClauseSlot {
+    /// A clause that stays as it is.
+    Original(Clause),
+    /// The expanded clause with this index. Only its first slot counts.
+    Expanded(usize),
 }
 
 impl Thesaurus {
-    /// The clauses of a question, each group of synonyms that it names gathered into one clause.
+    /// Expands the clauses of a query: each group of synonyms in the query becomes one clause.
     ///
-    /// `clauses` are the analysis of `question`. What belongs to a word of a group is taken out of them, and one clause
-    /// takes its place: an occurrence of the word itself counts 1 in it and that of a synonym
-    /// [less](Self::with_synonym_weight), where a word of several terms counts by how many of them occur. The clause
-    /// weighs as much as what it replaces, so that a group counts once, however many of its words a record holds or the
-    /// question names. Without a group in the question the clauses come back as they are.
-    pub fn expand(&self, question: &str, clauses: Vec<Clause>) -> Vec<Clause> {
-        let expanded = self.named_groups(question, &clauses);
+    /// `clauses` are the analysis of `query`. The clauses of a word in a group are replaced by one clause, in which an
+    /// occurrence of the word itself counts 1 and that of a synonym [less](Self::with_synonym_weight). A word of
+    /// several terms counts by the share of its terms that occur. The weight of the clause is that of the heaviest word
+    /// that it replaces, so a group counts once, regardless of the number of its words in a record or in the query.
+    ///
+    /// A query without words of a group is returned unchanged.
+    pub fn expand(&self, query: &str, clauses: Vec<Clause>) -> Vec<Clause> {
+        let expanded = self.expanded_clauses(query, &clauses);
         if expanded.is_empty() {
             return clauses;
         }
-        // The clause that each term of a named word goes to.
-        let mut homes: FxHashMap<&str, usize> = FxHashMap::default();
-        for (n, clause) in expanded.iter().enumerate() {
-            for entry in &clause.named {
+        // The expanded clause of each term of a word in the query.
+        let mut clause_of_term: FxHashMap<&str, usize> = FxHashMap::default();
+        for (index, clause) in expanded.iter().enumerate() {
+            for entry in &clause.query_words {
                 for (term, _) in &self.groups[entry.group].terms[entry.word] {
-                    homes.entry(term).or_insert(n);
+                    clause_of_term.entry(term).or_insert(index);
                 }
             }
         }
-        let mut grown: Vec<Option<Clause>> =
-            expanded.iter().map(|clause| Some(Clause { terms: self.terms(clause), weight: 0.0 })).collect();
-        let mut weights: Vec<FxHashMap<String, f64>> = vec![FxHashMap::default(); expanded.len()];
-        let mut order: Vec<Result<Clause, usize>> = Vec::with_capacity(clauses.len());
+        let mut replaced_weights: Vec<FxHashMap<String, f64>> = vec![FxHashMap::default(); expanded.len()];
+        let mut slots: Vec<ClauseSlot> = Vec::with_capacity(clauses.len());
         for clause in clauses {
-            let home = match clause.terms.as_slice() {
-                [one] => homes.get(one.term.as_str()).copied(),
-                _ => None, // grouped already, by somebody else
-            };
-            match (home, clause.terms.first()) {
-                (Some(n), Some(first)) => {
-                    weights[n].insert(first.term.clone(), clause.weight);
-                    order.push(Err(n));
-                }
-                _ => order.push(Ok(clause)),
+            // A clause of several terms was already expanded by another component.
+            if let [single] = clause.terms.as_slice()
+                && let Some(index) = clause_of_term.get(single.term.as_str()).copied()
+            {
+                replaced_weights[index].insert(single.term.clone(), clause.weight);
+                slots.push(ClauseSlot::Expanded(index));
+            } else {
+                slots.push(ClauseSlot::Original(clause));
             }
         }
-        order.extend((0..expanded.len()).map(Err));
-        for (n, clause) in grown.iter_mut().enumerate() {
-            if let Some(clause) = clause {
-                clause.weight = self.weight(&expanded[n], &weights[n]);
-            }
+        // A word may have been found in another form than its clauses; then its clause comes last.
+        slots.extend((0..expanded.len()).map(ClauseSlot::Expanded));
+
+        let mut new_clauses: Vec<Option<Clause>> = Vec::with_capacity(expanded.len());
+        for (clause, weights) in expanded.iter().zip(&replaced_weights) {
+            new_clauses.push(Some(Clause { terms: self.terms(clause), weight: self.weight(clause, weights) }));
         }
-        let place = |item: Result<Clause, usize>| match item {
-            Ok(clause) => Some(clause),
-            Err(n) => grown[n].take(),
-        };
-        order.into_iter().filter_map(place).filter(|clause| !clause.terms.is_empty()).collect()
+        let in_order = slots.into_iter().filter_map(|slot| match slot {
+            ClauseSlot::Original(clause) => Some(clause),
+            ClauseSlot::Expanded(index) => new_clauses[index].take(),
+        });
+        in_order.filter(|clause| !clause.terms.is_empty()).collect()
     }
 
-    /// The groups that a question names, those with a word in common together.
-    fn named_groups(&self, question: &str, clauses: &[Clause]) -> Vec<Expanded> {
-        let folded = fold(question);
-        let mut named: Vec<Vec<Entry>> =
+    /// Returns the groups with a word in the query. Groups that share a word become one clause.
+    fn expanded_clauses(&self, query: &str, clauses: &[Clause]) -> Vec<ExpandedClause> {
+        let folded = fold(query);
+        let mut matches: Vec<Vec<Entry>> =
             self.find(&folded, &words(&folded)).into_iter().map(|found| found.entries).collect();
         for term in clauses.iter().flat_map(|clause| &clause.terms) {
-            let entries = self.listed_by_term(&term.term);
+            let entries = self.entries_of_term(&term.term);
             if !entries.is_empty() {
-                named.push(entries.to_vec());
+                matches.push(entries.to_vec());
             }
         }
-        let mut expanded: Vec<Expanded> = Vec::new();
-        for entries in named {
-            let mut gathered = Expanded { groups: entries.iter().map(|entry| entry.group).collect(), named: entries };
-            // Words that share a group with it become one clause.
-            for known in std::mem::take(&mut expanded) {
-                if known.groups.iter().any(|group| gathered.groups.contains(group)) {
-                    gathered = known.with(gathered);
+        let mut expanded: Vec<ExpandedClause> = Vec::new();
+        for entries in matches {
+            let groups = entries.iter().map(|entry| entry.group).collect();
+            let mut merged = ExpandedClause { groups, query_words: entries };
+            for clause in std::mem::take(&mut expanded) {
+                if clause.groups.iter().any(|group| merged.groups.contains(group)) {
+                    merged = clause.merge(merged);
                 } else {
-                    expanded.push(known);
+                    expanded.push(clause);
                 }
             }
-            expanded.push(gathered);
+            expanded.push(merged);
         }
         expanded
     }
 
-    /// All terms of the clause: those of the words that the question names fully, those of the others less.
-    fn terms(&self, clause: &Expanded) -> Vec<WeightedTerm> {
+    /// Returns all terms of the clause. Terms of words in the query have their full weight, those of synonyms less.
+    fn terms(&self, clause: &ExpandedClause) -> Vec<WeightedTerm> {
         let mut terms: Vec<WeightedTerm> = Vec::new();
         let mut add = |group: &Group, word: usize, factor: f64| {
             for (term, part) in &group.terms[word] {
@@ -105,7 +111,7 @@ impl Thesaurus {
                 }
             }
         };
-        for entry in &clause.named {
+        for entry in &clause.query_words {
             add(&self.groups[entry.group], entry.word, 1.0);
         }
         for group in &clause.groups {
@@ -116,24 +122,24 @@ impl Thesaurus {
     }
 
     /// Returns the weight of the clause: that of the heaviest word of the query in it.
-    fn weight(&self, clause: &Expanded, replaced: &FxHashMap<String, f64>) -> f64 {
-        let weight = |entry: &Entry| -> f64 {
+    fn weight(&self, clause: &ExpandedClause, replaced_weights: &FxHashMap<String, f64>) -> f64 {
+        let word_weight = |entry: &Entry| -> f64 {
             let terms = &self.groups[entry.group].terms[entry.word];
-            terms.iter().filter_map(|(term, _)| replaced.get(term)).sum()
+            terms.iter().filter_map(|(term, _)| replaced_weights.get(term)).sum()
         };
-        let heaviest = clause.named.iter().map(weight).fold(0.0, f64::max);
+        let heaviest = clause.query_words.iter().map(word_weight).fold(0.0, f64::max);
         if heaviest > 0.0 { heaviest } else { 1.0 }
     }
 }
 
-impl Expanded {
-    fn with(mut self, other: Self) -> Self {
+impl ExpandedClause {
+    fn merge(mut self, other: Self) -> Self {
         self.groups.extend(other.groups);
         self.groups.sort_unstable();
         self.groups.dedup();
-        for entry in other.named {
-            if !self.named.contains(&entry) {
-                self.named.push(entry);
+        for entry in other.query_words {
+            if !self.query_words.contains(&entry) {
+                self.query_words.push(entry);
             }
         }
         self

@@ -1,14 +1,14 @@
-//! Words that mean the same.
+//! Groups of synonyms.
 
 use std::collections::BTreeSet;
 
 use memory_engine_core::{Error, Result, phrases::fold};
 use serde::{Deserialize, Serialize};
 
-/// Ten groups to begin with, as TOML for [`groups_from_toml`]: those of the story gateway's document.
+/// Ten example groups of a story, as TOML for [`groups_from_toml`].
 pub const SEED: &str = include_str!("../seed.toml");
 
-/// Words that mean the same, named by one of them.
+/// A group of synonyms, identified by one of them.
 ///
 /// The term identifies the group: two groups cannot have terms that are equal after folding (case, width and script).
 /// Members may have several words and any script.
@@ -31,17 +31,17 @@ fn general() -> String {
 impl SynonymGroup {
     /// The category of a group that names none.
     pub const GENERAL: &'static str = "general";
-    /// The longest word, in bytes.
+    /// Maximum length of a word, in bytes.
     pub const MAX_WORD_BYTES: usize = 256;
-    /// The most members.
+    /// Maximum number of members.
     pub const MAX_MEMBERS: usize = 64;
 
-    /// A group of the general category.
+    /// Creates a group of the general category.
     pub fn new<M: Into<String>>(term: impl Into<String>, members: impl IntoIterator<Item = M>) -> Self {
         Self { term: term.into(), members: members.into_iter().map(Into::into).collect(), category: general() }
     }
 
-    /// Another category.
+    /// Sets the category.
     #[must_use]
     pub fn with_category(mut self, category: impl Into<String>) -> Self {
         self.category = category.into();
@@ -53,44 +53,50 @@ impl SynonymGroup {
         fold(&self.term)
     }
 
-    /// All words of the group, the term first, each once however it is spelled.
+    /// Returns all words of the group, the term first. Of words that are equal after folding only the first is
+    /// returned.
     pub fn words(&self) -> impl Iterator<Item = &str> {
         let mut seen = BTreeSet::new();
         [&self.term].into_iter().chain(&self.members).map(String::as_str).filter(move |word| seen.insert(fold(word)))
     }
 
-    /// Refuses a group that no store keeps.
+    /// Validates the group.
     ///
     /// # Errors
-    /// `InvalidInput` for a word that is empty, too long or holds a control character, for no member besides the term,
-    /// and for too many.
+    /// `InvalidInput` for a word that is empty, too long or contains a control character, and for no members or too
+    /// many.
     pub fn validate(&self) -> Result<()> {
-        let wrong = |message: String| Err(Error::invalid("synonyms", message));
+        let invalid = |message: String| Err(Error::invalid("synonyms", message));
         for word in [&self.term, &self.category].into_iter().chain(&self.members) {
             if fold(word).is_empty() {
-                return wrong("a word of the group is empty; write at least one character".into());
+                return invalid("a word of the group is empty; write at least one character".into());
             }
             if word.len() > Self::MAX_WORD_BYTES {
-                return wrong(format!("a word has {} bytes; {} are the most", word.len(), Self::MAX_WORD_BYTES));
+                return invalid(format!("a word has {} bytes; the maximum is {}", word.len(), Self::MAX_WORD_BYTES));
             }
             if word.chars().any(char::is_control) {
-                return wrong("a word of the group holds a control character; leave it out".into());
+                return invalid("a word of the group contains a control character; remove it".into());
             }
         }
         if self.members.len() > Self::MAX_MEMBERS {
-            return wrong(format!("it has {} members; {} are the most", self.members.len(), Self::MAX_MEMBERS));
+            return invalid(format!(
+                "the group has {} members; the maximum is {}",
+                self.members.len(),
+                Self::MAX_MEMBERS
+            ));
         }
         if self.words().count() < 2 {
-            return wrong("the group has no member besides its term; give at least one other word".into());
+            return invalid("the group has no member besides its term; give at least one other word".into());
         }
         Ok(())
     }
 }
 
-/// Reads groups from TOML: `[[groups]]` with `term`, `members` and, if wanted, `category`.
+/// Reads groups from TOML: `[[groups]]` with `term`, `members` and optionally `category`.
 ///
 /// # Errors
-/// `InvalidInput` with line and column for what is no TOML or no field of ours, and as [`SynonymGroup::validate`].
+/// `InvalidInput` with line and column for invalid TOML and unknown fields, and the errors of
+/// [`SynonymGroup::validate`].
 pub fn groups_from_toml(text: &str) -> Result<Vec<SynonymGroup>> {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]

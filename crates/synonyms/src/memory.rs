@@ -1,4 +1,4 @@
-//! The store that keeps its groups in memory.
+//! A synonym store in memory.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::{
     store::SynonymStore,
 };
 
-/// A [`SynonymStore`] in memory, gone with the process.
+/// A [`SynonymStore`] in memory. Its content is lost when the process ends.
 #[derive(Debug, Default)]
 pub struct MemorySynonymStore(RwLock<BTreeMap<Scope, OwnerEntries>>);
 
@@ -24,7 +24,7 @@ struct OwnerEntries {
 }
 
 impl MemorySynonymStore {
-    /// An empty store.
+    /// Creates an empty store.
     pub fn new() -> Self {
         Self::default()
     }
@@ -33,47 +33,49 @@ impl MemorySynonymStore {
 #[async_trait]
 impl SynonymStore for MemorySynonymStore {
     async fn list(&self, scope: &Scope) -> Result<Vec<SynonymGroup>> {
-        let shelves = self.0.read();
-        Ok(shelves.get(&scope.namespace()).map(|s| s.groups.values().cloned().collect()).unwrap_or_default())
+        let owners = self.0.read();
+        Ok(owners.get(&scope.namespace()).map(|entries| entries.groups.values().cloned().collect()).unwrap_or_default())
     }
 
     async fn put(&self, scope: &Scope, groups: &[SynonymGroup]) -> Result<()> {
         groups.iter().try_for_each(SynonymGroup::validate)?;
-        let mut shelves = self.0.write();
-        let shelf = shelves.entry(scope.namespace()).or_default();
-        shelf.groups.extend(groups.iter().map(|group| (group.key(), group.clone())));
+        let mut owners = self.0.write();
+        let entries = owners.entry(scope.namespace()).or_default();
+        entries.groups.extend(groups.iter().map(|group| (group.key(), group.clone())));
         Ok(())
     }
 
     async fn remove(&self, scope: &Scope, terms: &[String]) -> Result<u64> {
-        let mut shelves = self.0.write();
-        let Some(shelf) = shelves.get_mut(&scope.namespace()) else { return Ok(0) };
-        let gone = terms.iter().filter(|term| shelf.groups.remove(&fold(term)).is_some()).count();
-        Ok(gone as u64)
+        let mut owners = self.0.write();
+        let Some(entries) = owners.get_mut(&scope.namespace()) else { return Ok(0) };
+        let removed = terms.iter().filter(|term| entries.groups.remove(&fold(term)).is_some()).count();
+        Ok(removed as u64)
     }
 
     async fn verdicts(&self, scope: &Scope) -> Result<Vec<PairVerdict>> {
-        let shelves = self.0.read();
-        let Some(shelf) = shelves.get(&scope.namespace()) else { return Ok(Vec::new()) };
+        let owners = self.0.read();
+        let Some(entries) = owners.get(&scope.namespace()) else { return Ok(Vec::new()) };
         let verdict = |(pair, accepted): (&WordPair, &bool)| PairVerdict { pair: pair.clone(), accepted: *accepted };
-        Ok(shelf.verdicts.iter().map(verdict).collect())
+        Ok(entries.verdicts.iter().map(verdict).collect())
     }
 
     async fn judge(&self, scope: &Scope, verdicts: &[PairVerdict]) -> Result<()> {
-        let mut shelves = self.0.write();
-        let shelf = shelves.entry(scope.namespace()).or_default();
-        shelf.verdicts.extend(verdicts.iter().map(|verdict| (verdict.pair.clone(), verdict.accepted)));
+        let mut owners = self.0.write();
+        let entries = owners.entry(scope.namespace()).or_default();
+        entries.verdicts.extend(verdicts.iter().map(|verdict| (verdict.pair.clone(), verdict.accepted)));
         Ok(())
     }
 
     async fn clear(&self, scope: &Scope) -> Result<u64> {
         let scope = scope.namespace();
-        let mut gone = 0;
-        self.0.write().retain(|owner, shelf| {
-            let kept = !scope.covers(owner);
-            gone += if kept { 0 } else { shelf.groups.len() + shelf.verdicts.len() };
-            kept
+        let mut removed = 0;
+        self.0.write().retain(|owner, entries| {
+            let is_covered = scope.covers(owner);
+            if is_covered {
+                removed += entries.groups.len() + entries.verdicts.len();
+            }
+            !is_covered
         });
-        Ok(gone as u64)
+        Ok(removed as u64)
     }
 }

@@ -1,4 +1,4 @@
-//! The thesaurus of each user, for all who ask.
+//! A cache of the thesaurus of each user.
 
 use std::{sync::Arc, time::Duration};
 
@@ -9,11 +9,10 @@ use rustc_hash::FxHashMap;
 
 use crate::{accept::SynonymStoreExt, store::SynonymStore, thesaurus::Thesaurus};
 
-/// Keeps a [`Thesaurus`] for each user in use, loaded from a store. While a new one is loaded, callers get the
-/// previous one.
+/// Caches the [`Thesaurus`] of each recent user, loaded from a store.
 ///
-/// A change that was made elsewhere (another process, SQL) is seen after [`max_age`](Self::with_max_age) at the latest,
-/// one that is made here after [`refresh`](Self::refresh).
+/// A change by another process or by SQL takes effect after at most [`max_age`](Self::with_max_age), a change by this
+/// process after [`refresh`](Self::refresh).
 #[derive(Debug)]
 pub struct SharedThesaurus {
     store: Arc<dyn SynonymStore>,
@@ -28,11 +27,11 @@ pub struct SharedThesaurus {
 #[derive(Debug, Clone)]
 struct LoadedThesaurus {
     thesaurus: Arc<Thesaurus>,
-    at: Timestamp,
+    loaded_at: Timestamp,
 }
 
 impl SharedThesaurus {
-    /// Loads from `store` for an index made by `analyzer`.
+    /// Creates a cache of the groups in `store`, for an index of `analyzer`.
     pub fn new(store: Arc<dyn SynonymStore>, analyzer: Arc<dyn Analyzer>, clock: Arc<dyn Clock>) -> Self {
         Self {
             store,
@@ -52,7 +51,7 @@ impl SharedThesaurus {
         self
     }
 
-    /// For how many users one is kept; a thousand where nothing is said.
+    /// Sets the maximum number of users in the cache. Default: 1000.
     #[must_use]
     pub fn with_max_users(mut self, max_users: usize) -> Self {
         self.max_users = max_users;
@@ -66,20 +65,20 @@ impl SharedThesaurus {
         self
     }
 
-    /// The store behind it.
+    /// Returns the store.
     pub fn store(&self) -> &Arc<dyn SynonymStore> {
         &self.store
     }
 
-    /// The thesaurus that applies to a scope, loaded if there is none or it is too old. One that is too old is better
-    /// than none: it is given when the store cannot be read.
+    /// Returns the thesaurus of a scope, and loads it if it is missing or too old. If loading fails, an old one is
+    /// returned.
     ///
     /// # Errors
-    /// Those of [`SynonymStore::list`], when none was ever loaded.
+    /// The errors of [`SynonymStore::list`], if none is in the cache.
     pub async fn of(&self, scope: &Scope) -> Result<Arc<Thesaurus>> {
         let known = self.loaded.read().get(&scope.namespace()).cloned();
         match known {
-            Some(known) if self.clock.now() < known.at.after(self.max_age) => Ok(known.thesaurus),
+            Some(known) if self.clock.now() < known.loaded_at.after(self.max_age) => Ok(known.thesaurus),
             Some(known) => Ok(self.refresh(scope).await.unwrap_or(known.thesaurus)),
             None => self.refresh(scope).await,
         }
@@ -89,9 +88,9 @@ impl SharedThesaurus {
     /// reloaded at their next use. If it fails, the previous one stays.
     ///
     /// # Errors
-    /// Those of [`SynonymStore::list`].
+    /// The errors of [`SynonymStore::list`].
     pub async fn refresh(&self, scope: &Scope) -> Result<Arc<Thesaurus>> {
-        let at = self.clock.now();
+        let loaded_at = self.clock.now();
         let groups = self.store.applicable(scope).await?;
         let thesaurus = Thesaurus::new(self.analyzer.as_ref(), groups).with_synonym_weight(self.synonym_weight);
         let thesaurus = Arc::new(thesaurus);
@@ -101,20 +100,21 @@ impl SharedThesaurus {
             loaded.retain(|owner, _| !namespace.covers(owner));
         }
         if loaded.len() >= self.max_users && !loaded.contains_key(&namespace) {
-            let oldest = loaded.iter().min_by_key(|(owner, known)| (known.at, *owner)).map(|(owner, _)| owner.clone());
+            let oldest =
+                loaded.iter().min_by_key(|(owner, known)| (known.loaded_at, *owner)).map(|(owner, _)| owner.clone());
             oldest.and_then(|owner| loaded.remove(&owner));
         }
         match loaded.get(&namespace) {
             // A load that started later has finished earlier, and its result is at least as recent.
-            Some(newer) if newer.at > at => Ok(Arc::clone(&newer.thesaurus)),
+            Some(newer) if newer.loaded_at > loaded_at => Ok(Arc::clone(&newer.thesaurus)),
             _ => {
-                loaded.insert(namespace, LoadedThesaurus { thesaurus: Arc::clone(&thesaurus), at });
+                loaded.insert(namespace, LoadedThesaurus { thesaurus: Arc::clone(&thesaurus), loaded_at });
                 Ok(thesaurus)
             }
         }
     }
 
-    /// Forgets what is loaded for everyone within a scope.
+    /// Removes the thesauri of all users within a scope from the cache.
     pub fn forget(&self, scope: &Scope) {
         let scope = scope.namespace();
         self.loaded.write().retain(|owner, _| !scope.covers(owner));

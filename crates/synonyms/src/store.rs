@@ -1,4 +1,4 @@
-//! The contract.
+//! The trait of synonym stores.
 
 use std::fmt::Debug;
 
@@ -7,36 +7,36 @@ use memory_engine_core::{Result, Scope};
 
 use crate::{group::SynonymGroup, pair::PairVerdict};
 
-/// Keeps groups of synonyms, and what was decided about pairs that were suggested.
+/// Stores groups of synonyms, and decisions about suggested pairs.
 ///
-/// Groups belong to a tenant or to one of its users: of a scope only the tenant and the user matter
-/// ([`Scope::namespace`]), and a user's groups and the tenant's are apart.
-/// [`applicable`](crate::SynonymStoreExt::applicable) brings both together.
+/// Groups belong to a tenant or to one of its users, so only the tenant and the user of a scope matter
+/// ([`Scope::namespace`]). Groups of a user are separate from those of the tenant;
+/// [`applicable`](crate::SynonymStoreExt::applicable) returns both.
 ///
 /// # Cancel safety
-/// Dropping a future either leaves the call undone or lets it finish unseen; never half of it.
+/// If a future is dropped, its call has no effect or completes in the background. It is never applied in part.
 #[async_trait]
 pub trait SynonymStore: Debug + Send + Sync + 'static {
-    /// The groups of this tenant or user, in the order of their [keys](SynonymGroup::key).
+    /// Returns the groups of this tenant or user, in the order of their [keys](SynonymGroup::key).
     async fn list(&self, scope: &Scope) -> Result<Vec<SynonymGroup>>;
 
-    /// Keeps the groups, each in place of the one whose term reads the same; of two that do, the later. All or none.
+    /// Stores all groups or none. Each one replaces the group with the same [key](SynonymGroup::key); of several with
+    /// the same key the last one is stored.
     ///
     /// # Errors
     /// `InvalidInput` for a group that fails [`SynonymGroup::validate`].
     async fn put(&self, scope: &Scope, groups: &[SynonymGroup]) -> Result<()>;
 
-    /// Removes the groups whose terms read like these; gives how many there were.
+    /// Removes the groups with these terms, in any spelling. Returns the number of removed groups.
     async fn remove(&self, scope: &Scope, terms: &[String]) -> Result<u64>;
 
     /// Returns the decisions about pairs, in the order of the pairs.
     async fn verdicts(&self, scope: &Scope) -> Result<Vec<PairVerdict>>;
 
-    /// Remembers what was decided, in place of what was decided before. It changes no group.
+    /// Stores decisions about pairs, and replaces earlier ones. Groups do not change.
     async fn judge(&self, scope: &Scope, verdicts: &[PairVerdict]) -> Result<()>;
 
-    /// Removes all groups and all verdicts of this user, or of this tenant and all its users; gives how many there
-    /// were.
+    /// Removes all groups and decisions of this user, or of this tenant and all its users. Returns their number.
     async fn clear(&self, scope: &Scope) -> Result<u64>;
 }
 

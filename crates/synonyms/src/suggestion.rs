@@ -1,4 +1,4 @@
-//! Pairs that stored text suggests.
+//! Suggests pairs of synonyms from stored text.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use crate::{
     thesaurus::Thesaurus,
 };
 
-/// Proposes pairs of words that may mean the same. It looks; it changes nothing.
+/// Suggests pairs of words that may be synonyms. It changes nothing.
 ///
 /// Two signals support a pair: the words occur in the same records far more often than by chance (normalised
 /// pointwise mutual information; Bouma, "Normalized (Pointwise) Mutual Information in Collocation Extraction", 2009),
@@ -19,15 +19,15 @@ use crate::{
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Suggester {
-    /// Minimum number of records with both words.
+    /// Minimum number of records with both words. Default: 3.
     pub min_together: u32,
-    /// Minimum association: 0 is chance, 1 means always together.
+    /// Minimum association: 0 is chance, 1 means always together. Default: 0.6.
     pub min_association: f64,
-    /// Minimum cosine of the two vectors.
+    /// Minimum cosine similarity of the two vectors. Default: 0.9.
     pub min_nearness: f64,
-    /// Maximum number of words that are considered, most frequent first.
+    /// Maximum number of words that are considered, most frequent first. Default: 500.
     pub max_words: usize,
-    /// Maximum number of suggested pairs, strongest first.
+    /// Maximum number of suggested pairs, strongest first. Default: 50.
     pub limit: usize,
 }
 
@@ -37,7 +37,7 @@ impl Default for Suggester {
     }
 }
 
-/// A pair that is proposed.
+/// A suggested pair.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Suggestion {
     /// The two words.
@@ -53,7 +53,7 @@ pub struct PairEvidence {
     pub together: u32,
     /// Association from −1 to 1: 0 is chance. 0 if they never occur together.
     pub association: f64,
-    /// The cosine of their vectors, when both had one.
+    /// The cosine similarity of their vectors, if both have one.
     pub nearness: Option<f64>,
     /// Up to three records with both words.
     pub examples: Vec<RecordId>,
@@ -73,7 +73,7 @@ impl Suggester {
         self
     }
 
-    /// The words that pairs are made of, the frequent ones first: those worth a vector.
+    /// Returns the words that may form pairs, most frequent first. Only these need a vector.
     pub fn words(&self, texts: &[(RecordId, &str)]) -> Vec<String> {
         self.frequent(&occurrences(texts)).into_iter().map(|(word, _)| word.to_owned()).collect()
     }
@@ -137,7 +137,7 @@ impl Suggester {
 
 type Occurrences = BTreeMap<String, BTreeSet<RecordId>>;
 
-/// The records that each word occurs in. A single character or a number is no word to have synonyms.
+/// Returns the records of each word. Single characters and numbers are left out.
 fn occurrences(texts: &[(RecordId, &str)]) -> Occurrences {
     let mut occurrences = Occurrences::new();
     for (id, text) in texts {
@@ -150,25 +150,25 @@ fn occurrences(texts: &[(RecordId, &str)]) -> Occurrences {
     occurrences
 }
 
-/// The normalised pointwise mutual information of two words: ln(p(ab) / (p(a) p(b))) / −ln p(ab).
+/// Returns the normalised pointwise mutual information of two words: ln(p(ab) / (p(a) p(b))) / −ln p(ab).
 fn association(both: usize, a: usize, b: usize, texts: usize) -> f64 {
     if both == 0 || texts == 0 {
         return 0.0;
     }
     let share = |count: usize| count as f64 / texts as f64;
     if both == texts {
-        return 0.0; // in every text: so is every other word of it
+        return 0.0; // Both words are in every text, so their co-occurrence shows nothing.
     }
     (share(both) / (share(a) * share(b))).ln() / -share(both).ln()
 }
 
 fn cosine(a: &[f32], b: &[f32]) -> f64 {
     if a.len() != b.len() {
-        return 0.0; // of two models
+        return 0.0; // vectors of different models
     }
     let product = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(x, y)| f64::from(*x) * f64::from(*y)).sum::<f64>();
-    let lengths = (product(a, a) * product(b, b)).sqrt();
-    if lengths > 0.0 { product(a, b) / lengths } else { 0.0 }
+    let norms = (product(a, a) * product(b, b)).sqrt();
+    if norms > 0.0 { product(a, b) / norms } else { 0.0 }
 }
 
 #[cfg(test)]

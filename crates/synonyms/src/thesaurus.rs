@@ -1,4 +1,4 @@
-//! Groups made ready for questions.
+//! An index of synonym groups for expanding queries.
 
 use memory_engine_core::{
     phrases::{fold, stands_alone},
@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 
 use crate::group::SynonymGroup;
 
-/// Groups of synonyms, made ready to be looked up in questions. It does not change; a new one takes its place.
+/// An immutable index of synonym groups, for looking up the words of a query.
 ///
 /// Words are matched in any case and width. A word of a script with blanks must stand alone, and a single Chinese
 /// character must be a word of its own in the dictionary (`杀` is not in "杀毒软件"). Stop words are never matched. Of
@@ -19,13 +19,13 @@ use crate::group::SynonymGroup;
 pub struct Thesaurus {
     pub(crate) groups: Vec<Group>,
     pub(crate) synonym_weight: f64,
-    /// Every word with the places where it is listed, by its first character; long words first.
+    /// Every folded word with its entries, by its first character. Longer words come first.
     by_first: FxHashMap<char, Vec<(String, Vec<Entry>)>>,
-    /// Words of a single term, by that term: other forms of a word have the same.
+    /// Words of a single term, by that term. Inflected forms of a word have the same term.
     by_term: FxHashMap<String, Vec<Entry>>,
 }
 
-/// A group with the terms that each of its words is indexed by.
+/// A group with the index terms of each of its words.
 #[derive(Debug)]
 pub(crate) struct Group {
     pub(crate) words: Vec<String>,
@@ -39,7 +39,7 @@ pub(crate) struct Entry {
     pub(crate) word: usize,
 }
 
-/// Words of groups at one place of a question.
+/// A word in a query that is in one or more groups.
 #[derive(Debug)]
 pub(crate) struct Match {
     pub(crate) start: usize,
@@ -47,28 +47,29 @@ pub(crate) struct Match {
     pub(crate) entries: Vec<Entry>,
 }
 
-/// A term of a word that weighs less than this part of the heaviest says too little by itself, such as one character.
-const WEAK: f64 = 0.4;
+/// Minimum weight of a term, relative to the heaviest term of the same word. Lighter terms, such as single characters,
+/// are left out.
+const MIN_RELATIVE_TERM_WEIGHT: f64 = 0.4;
 
 impl Thesaurus {
     /// Default weight of an occurrence of a synonym. The word itself has the weight 1.
     pub const SYNONYM_WEIGHT: f64 = 0.6;
 
-    /// A thesaurus of these groups for an index made by this analyzer. A group that fails
-    /// [`SynonymGroup::validate`], as can come about when a database is edited by hand, is left out.
+    /// Creates a thesaurus for an index of this analyzer. Groups that fail [`SynonymGroup::validate`] are left out; a
+    /// database that was edited by hand may contain some.
     pub fn new(analyzer: &dyn Analyzer, groups: impl IntoIterator<Item = SynonymGroup>) -> Self {
         let mut thesaurus = Self { synonym_weight: Self::SYNONYM_WEIGHT, ..Self::default() };
-        let mut places: FxHashMap<String, Vec<Entry>> = FxHashMap::default();
+        let mut entries_by_word: FxHashMap<String, Vec<Entry>> = FxHashMap::default();
         for group in groups.into_iter().filter(|group| group.validate().is_ok()) {
             let words: Vec<String> = group.words().map(str::to_owned).collect();
             let terms: Vec<_> = words.iter().map(|word| terms(analyzer, word)).collect();
             for (n, (word, terms)) in words.iter().zip(&terms).enumerate() {
-                // A stop word ("it") is in every question and in no index.
+                // A stop word ("it") has no terms. It would match almost every query.
                 if terms.is_empty() {
                     continue;
                 }
                 let entry = Entry { group: thesaurus.groups.len(), word: n };
-                places.entry(fold(word)).or_default().push(entry);
+                entries_by_word.entry(fold(word)).or_default().push(entry);
                 if let [(term, _)] = terms.as_slice()
                     && !term.chars().any(is_han)
                 {
@@ -77,7 +78,7 @@ impl Thesaurus {
             }
             thesaurus.groups.push(Group { words, terms });
         }
-        for (word, entries) in places {
+        for (word, entries) in entries_by_word {
             if let Some(first) = word.chars().next() {
                 thesaurus.by_first.entry(first).or_default().push((word, entries));
             }
@@ -86,7 +87,7 @@ impl Thesaurus {
         thesaurus
     }
 
-    /// Another weight for an occurrence of a synonym, between 0 and 1.
+    /// Sets the weight of an occurrence of a synonym, from 0 to 1. Default: [`SYNONYM_WEIGHT`](Self::SYNONYM_WEIGHT).
     #[must_use]
     pub fn with_synonym_weight(mut self, weight: f64) -> Self {
         self.synonym_weight = if weight.is_finite() { weight.clamp(0.0, 1.0) } else { Self::SYNONYM_WEIGHT };
@@ -115,8 +116,8 @@ impl Thesaurus {
         a.iter().any(|group| b.contains(group))
     }
 
-    /// The words of a question for a store that takes plain words: each word that is in a group followed by the others
-    /// of the group, and the words that are in none; without stop words, each once.
+    /// Returns the words of a query for a store that takes plain words. A word in a group is followed by the other
+    /// words of the group. Stop words are left out, and each word occurs once.
     ///
     /// ```
     /// # use memory_engine_synonyms::{SynonymGroup, Thesaurus};
@@ -124,19 +125,19 @@ impl Thesaurus {
     /// let thesaurus = Thesaurus::new(&TextAnalyzer, [SynonymGroup::new("雇佣兵", ["佣兵", "mercenary"])]);
     /// assert_eq!(thesaurus.expand_terms("佣兵在柏林"), ["佣兵", "雇佣兵", "mercenary", "柏林"]);
     /// ```
-    pub fn expand_terms(&self, question: &str) -> Vec<String> {
-        let folded = fold(question);
+    pub fn expand_terms(&self, query: &str) -> Vec<String> {
+        let folded = fold(query);
         let words = words(&folded);
         let matches = self.find(&folded, &words);
         let mut expanded: Vec<String> = Vec::new();
         let mut push = |word: &str| {
-            let reads = fold(word);
-            if !expanded.iter().any(|known| fold(known) == reads) {
+            let folded_word = fold(word);
+            if !expanded.iter().any(|known| fold(known) == folded_word) {
                 expanded.push(word.to_owned());
             }
         };
-        let mut rest = matches.iter().peekable();
-        let group_of = |found: &Match, push: &mut dyn FnMut(&str)| {
+        let mut remaining = matches.iter().peekable();
+        let push_group = |found: &Match, push: &mut dyn FnMut(&str)| {
             for entry in &found.entries {
                 push(&self.groups[entry.group].words[entry.word]);
             }
@@ -145,18 +146,18 @@ impl Thesaurus {
             }
         };
         for word in &words {
-            while let Some(found) = rest.next_if(|found| found.start <= word.start) {
-                group_of(found, &mut push);
+            while let Some(found) = remaining.next_if(|found| found.start <= word.start) {
+                push_group(found, &mut push);
             }
             if !matches.iter().any(|found| found.start < word.end() && word.start < found.end) {
                 push(word.text);
             }
         }
-        rest.for_each(|found| group_of(found, &mut push));
+        remaining.for_each(|found| push_group(found, &mut push));
         expanded
     }
 
-    /// The words of groups in a folded question, from left to right, none overlapping another.
+    /// Finds the words of groups in a folded query, from left to right and without overlaps.
     pub(crate) fn find(&self, folded: &str, words: &[Word<'_>]) -> Vec<Match> {
         let mut found = Vec::new();
         let mut end = 0;
@@ -164,8 +165,8 @@ impl Thesaurus {
             if start < end {
                 continue;
             }
-            let listed = self.by_first.get(&first).into_iter().flatten();
-            let here = |(word, _): &&(String, Vec<Entry>)| {
+            let candidates = self.by_first.get(&first).into_iter().flatten();
+            let matches_here = |(word, _): &&(String, Vec<Entry>)| {
                 let end = start + word.len();
                 folded[start..].starts_with(word.as_str()) && stands_alone(folded, start, end) && {
                     let mut characters = word.chars();
@@ -173,7 +174,7 @@ impl Thesaurus {
                     !single || words.iter().any(|w| (w.start, w.end()) == (start, end))
                 }
             };
-            if let Some((word, entries)) = listed.into_iter().find(here) {
+            if let Some((word, entries)) = candidates.into_iter().find(matches_here) {
                 end = start + word.len();
                 found.push(Match { start, end, entries: entries.clone() });
             }
@@ -181,8 +182,8 @@ impl Thesaurus {
         found
     }
 
-    /// The words of groups that a question holds in another form: their terms are among those of its analysis.
-    pub(crate) fn listed_by_term(&self, term: &str) -> &[Entry] {
+    /// Returns the words of groups that have this index term. It also finds inflected forms of a word.
+    pub(crate) fn entries_of_term(&self, term: &str) -> &[Entry] {
         self.by_term.get(term).map(Vec::as_slice).unwrap_or_default()
     }
 }
@@ -191,12 +192,13 @@ impl Thesaurus {
 fn terms(analyzer: &dyn Analyzer, word: &str) -> Vec<(String, f64)> {
     let clauses = analyzer.query(word);
     let heaviest = clauses.iter().map(|clause| clause.weight).fold(0.0, f64::max);
-    let telling = clauses.into_iter().filter(|clause| clause.weight >= WEAK * heaviest);
-    let mut terms: Vec<(String, f64)> =
-        telling.flat_map(|clause| clause.terms.into_iter().map(move |t| (t.term, t.weight * clause.weight))).collect();
-    let whole: f64 = terms.iter().map(|(_, weight)| weight).sum();
-    if whole > 0.0 {
-        terms.iter_mut().for_each(|(_, weight)| *weight /= whole);
+    let significant = clauses.into_iter().filter(|clause| clause.weight >= MIN_RELATIVE_TERM_WEIGHT * heaviest);
+    let mut terms: Vec<(String, f64)> = significant
+        .flat_map(|clause| clause.terms.into_iter().map(move |t| (t.term, t.weight * clause.weight)))
+        .collect();
+    let total: f64 = terms.iter().map(|(_, weight)| weight).sum();
+    if total > 0.0 {
+        terms.iter_mut().for_each(|(_, weight)| *weight /= total);
     }
     terms
 }

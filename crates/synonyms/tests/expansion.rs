@@ -42,7 +42,7 @@ fn found(texts: &[&'static str], clauses: Vec<Clause>) -> Vec<&'static str> {
 }
 
 #[test]
-fn k2_the_example_of_the_document_holds_in_both_directions() {
+fn k2_specified_example_works_in_both_directions() {
     let words = |question| seed().expand_terms(question);
     assert_eq!(words("Krueger的纹身"), ["Krueger", "Sebastian", "克鲁格", "K", "纹身", "双头鹰", "胸前"]);
     assert_eq!(words("双头鹰"), ["双头鹰", "纹身", "胸前"]);
@@ -53,7 +53,7 @@ fn k2_the_example_of_the_document_holds_in_both_directions() {
 }
 
 #[test]
-fn k2_every_word_of_every_group_finds_the_records_of_all_others() {
+fn k2_every_word_finds_its_synonyms() {
     for group in groups_from_toml(SEED).unwrap() {
         for asked in group.words() {
             let clauses = expand(asked);
@@ -67,13 +67,13 @@ fn k2_every_word_of_every_group_finds_the_records_of_all_others() {
 }
 
 #[test]
-fn a_synonym_is_found_and_the_word_itself_comes_first() {
+fn exact_word_ranks_above_synonym() {
     let texts = ["胸前有图案", "他的纹身很旧", "今天喝咖啡"];
     assert_eq!(found(&texts, expand("纹身")), ["他的纹身很旧", "胸前有图案"]);
 }
 
 #[test]
-fn a_group_counts_once_and_does_not_drown_the_rest() {
+fn group_counts_once() {
     let texts = ["Krueger, Sebastian, 克鲁格 and K: one man", "Krueger drinks coffee", "nobody drinks tea", "rain"];
     assert_eq!(found(&texts, expand("Krueger coffee"))[0], texts[1]);
     let clauses = expand("Krueger Sebastian coffee");
@@ -85,7 +85,7 @@ fn a_group_counts_once_and_does_not_drown_the_rest() {
 }
 
 #[test]
-fn a_word_of_several_terms_counts_by_how_many_of_them_occur() {
+fn multi_term_word_counts_by_matching_terms() {
     let clauses = expand("KSK");
     assert_eq!(clauses.len(), 1);
     let of_two: f64 = ["kommando", "spezialkräfte"]
@@ -97,7 +97,7 @@ fn a_word_of_several_terms_counts_by_how_many_of_them_occur() {
 }
 
 #[test]
-fn words_inside_other_words_are_not_found() {
+fn words_inside_other_words_do_not_match() {
     for (question, synonym) in [
         ("杀毒软件好用吗", "绞杀"),
         ("演员表", "剧情"),
@@ -112,7 +112,7 @@ fn words_inside_other_words_are_not_found() {
 }
 
 #[test]
-fn a_stop_word_names_no_group() {
+fn stop_words_do_not_match() {
     let thesaurus = Thesaurus::new(&TextAnalyzer, [SynonymGroup::new("information technology", ["IT"])]);
     let question = "is it raining";
     assert_eq!(thesaurus.expand(question, TextAnalyzer.query(question)), TextAnalyzer.query(question));
@@ -121,7 +121,7 @@ fn a_stop_word_names_no_group() {
 }
 
 #[test]
-fn groups_with_a_word_in_common_are_one_clause() {
+fn groups_that_share_a_word_are_merged() {
     let groups = [SynonymGroup::new("猫", ["团子", "cat"]), SynonymGroup::new("团子", ["dumpling"])];
     let thesaurus = Thesaurus::new(&TextAnalyzer, groups);
     let clauses = thesaurus.expand("团子", TextAnalyzer.query("团子"));
@@ -132,13 +132,13 @@ fn groups_with_a_word_in_common_are_one_clause() {
 }
 
 #[test]
-fn a_weight_of_zero_looks_for_no_synonym() {
+fn weight_zero_disables_synonyms() {
     let thesaurus = seed().with_synonym_weight(0.0);
     assert!(!looks_for(&thesaurus.expand("纹身", TextAnalyzer.query("纹身")), "胸前"));
 }
 
 #[test]
-fn k2_a_shared_thesaurus_takes_in_changes_while_it_runs() {
+fn k2_shared_thesaurus_reloads_changes() {
     let clock = Arc::new(ManualClock::new(Timestamp::from_micros(0)));
     let store = Arc::new(MemorySynonymStore::new());
     let shared = SharedThesaurus::new(store.clone(), Arc::new(TextAnalyzer), clock.clone());
@@ -163,7 +163,7 @@ fn k2_a_shared_thesaurus_takes_in_changes_while_it_runs() {
 }
 
 #[test]
-fn no_more_thesauri_are_kept_than_allowed() {
+fn cache_size_is_limited() {
     let clock = Arc::new(ManualClock::default());
     let store = Arc::new(MemorySynonymStore::new());
     let shared = SharedThesaurus::new(store.clone(), Arc::new(TextAnalyzer), clock.clone()).with_max_users(2);
@@ -181,7 +181,7 @@ fn no_more_thesauri_are_kept_than_allowed() {
 
 proptest! {
     #[test]
-    fn expansion_loses_nothing_that_was_looked_for(question in "(\\PC{0,6}|Krueger|双头鹰|胸前| KSK |Kommando Spezialkräfte|剧本|演|纹身){0,8}") {
+    fn expansion_keeps_all_query_terms(question in "(\\PC{0,6}|Krueger|双头鹰|胸前| KSK |Kommando Spezialkräfte|剧本|演|纹身){0,8}") {
         let clauses = TextAnalyzer.query(&question);
         let expanded = expand(&question);
         for clause in &clauses {
@@ -199,7 +199,7 @@ proptest! {
     }
 
     #[test]
-    fn the_words_of_a_question_stand_once(question in "\\PC{0,20}(Krueger|K|演|纹身){0,3}\\PC{0,8}") {
+    fn expanded_words_are_unique(question in "\\PC{0,20}(Krueger|K|演|纹身){0,3}\\PC{0,8}") {
         let words = seed().expand_terms(&question);
         let mut folded: Vec<_> = words.iter().map(|word| memory_engine_core::phrases::fold(word)).collect();
         folded.sort();

@@ -1,4 +1,4 @@
-//! Relative dates, kept with what they meant.
+//! Anchors relative dates: pairs each one with its absolute date.
 
 use jiff::tz::TimeZone;
 use memory_engine_core::Timestamp;
@@ -9,24 +9,24 @@ use crate::{
     window::{Exactness, label},
 };
 
-/// A relative date of a text with what it meant when the text was said: both forms, to be kept in a record's metadata.
+/// A relative date of a text with its absolute date, for the metadata of a record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Anchor {
-    /// The date as the text has it.
+    /// The date as it is output in the text.
     pub text: String,
-    /// Its first moment.
+    /// The start of the window.
     pub from: Timestamp,
-    /// The moment after its last.
+    /// The end of the window (exclusive).
     pub until: Timestamp,
     /// The precision of the text.
     pub exactness: Exactness,
-    /// The date in full, such as `2023-05-07` or `2023-05`: worth a term of an index.
+    /// The absolute date, such as `2023-05-07` or `2023-05`. Suitable as an index term.
     pub label: String,
 }
 
-/// The relative dates of a text that was said at `reference` in `zone`. A date with its year needs no anchor, and
-/// "lately" has none.
+/// Returns the relative dates of a text from `reference` in `zone`. Dates with a year and vague ones ("lately") are
+/// left out.
 ///
 /// ```
 /// use jiff::tz::TimeZone;
@@ -38,34 +38,35 @@ pub struct Anchor {
 /// # Ok::<(), memory_engine_core::Error>(())
 /// ```
 pub fn anchors(text: &str, reference: Timestamp, zone: &TimeZone) -> Vec<Anchor> {
-    placed(text, reference, zone).into_iter().map(|(_, anchor)| anchor).collect()
+    anchors_with_ends(text, reference, zone).into_iter().map(|(_, anchor)| anchor).collect()
 }
 
-/// The text with each relative date followed by what it meant, in brackets: both forms, for a model or an index to
-/// read.
+/// Returns the text with the absolute date in brackets after each relative date, for a model or an index.
 pub fn anchored(text: &str, reference: Timestamp, zone: &TimeZone) -> String {
-    let mut written = String::with_capacity(text.len());
+    let mut output = String::with_capacity(text.len());
     let mut at = 0;
-    for (end, anchor) in placed(text, reference, zone) {
-        written.push_str(&text[at..end]);
-        // Chinese text has no blanks and brackets of its own.
-        let chinese = anchor.text.chars().next_back().is_some_and(memory_engine_core::text::is_han);
-        let (open, close) = if chinese { ("（", "）") } else { (" (", ")") };
-        written.extend([open, &anchor.label, close]);
+    for (end, anchor) in anchors_with_ends(text, reference, zone) {
+        output.push_str(&text[at..end]);
+        // Chinese uses full-width brackets without spaces.
+        let is_chinese = anchor.text.chars().next_back().is_some_and(memory_engine_core::text::is_han);
+        let (open, close) = if is_chinese { ("（", "）") } else { (" (", ")") };
+        output.extend([open, &anchor.label, close]);
         at = end;
     }
-    written.push_str(&text[at..]);
-    written
+    output.push_str(&text[at..]);
+    output
 }
 
-/// The anchors, each with the byte that it ends at.
-fn placed(text: &str, reference: Timestamp, zone: &TimeZone) -> Vec<(usize, Anchor)> {
-    let kept = windows(text, reference, zone).into_iter().filter(|w| w.relative && w.exactness != Exactness::Rough);
-    kept.map(|window| {
-        let label = label(window.from, window.until, zone);
-        let text = text[window.range.clone()].to_owned();
-        let anchor = Anchor { text, from: window.from, until: window.until, exactness: window.exactness, label };
-        (window.range.end, anchor)
-    })
-    .collect()
+/// Returns the anchors, each with the byte index of its end.
+fn anchors_with_ends(text: &str, reference: Timestamp, zone: &TimeZone) -> Vec<(usize, Anchor)> {
+    let windows = windows(text, reference, zone).into_iter();
+    let relative = windows.filter(|window| window.relative && window.exactness != Exactness::Rough);
+    relative
+        .map(|window| {
+            let label = label(window.from, window.until, zone);
+            let text = text[window.range.clone()].to_owned();
+            let anchor = Anchor { text, from: window.from, until: window.until, exactness: window.exactness, label };
+            (window.range.end, anchor)
+        })
+        .collect()
 }

@@ -1,4 +1,4 @@
-//! Stretches of the calendar.
+//! Stretches of the calendar, relative to a reference time.
 
 use jiff::{
     Span, ToSpan,
@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use crate::window::Exactness;
 
-/// From one civil time to another, as a text means it.
+/// A stretch distance two civil times (the end is exclusive), with the precision of the text.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Stretch {
     pub(crate) from: DateTime,
@@ -51,7 +51,7 @@ pub(crate) enum Part {
     Night,
 }
 
-/// A season of the northern half of the world, by its first month.
+/// A season of the northern hemisphere, with its first month.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Season {
@@ -77,7 +77,7 @@ fn days(from: Date, until: Date) -> Stretch {
 }
 
 impl Stretch {
-    /// A day that is named in full.
+    /// Returns a whole day.
     pub(crate) fn day(date: Date) -> Option<Self> {
         Some(days(date, date.checked_add(1.day()).ok()?))
     }
@@ -102,12 +102,12 @@ impl Stretch {
         Some(days(first, first.checked_add(3.months()).ok()?))
     }
 
-    /// The week that a day is in.
+    /// Returns the week of a day, from Monday.
     pub(crate) fn week(date: Date) -> Option<Self> {
         Self::run(monday(date)?, 7)
     }
 
-    /// A part of the day that the stretch begins on.
+    /// Returns a part of the day on which the stretch begins.
     pub(crate) fn part(self, part: Part) -> Option<Self> {
         let (from, until) = match part {
             Part::SmallHours => (0, 6),
@@ -132,21 +132,21 @@ impl Stretch {
         self
     }
 
-    /// Returns a time this much before its first day, or after its last.
+    /// Returns the stretch at this distance before its first day, or after its last.
     pub(crate) fn shifted(self, count: Count, unit: Unit, later: bool) -> Option<Self> {
         let Count::Exactly(count) = count else { return None };
         let Self { relative, exactness, .. } = self;
         let anchor = if later { self.until.date().checked_sub(1.day()).ok()? } else { self.from.date() };
-        let moved = moved(anchor, if later { count } else { -count }, unit)?;
+        let target = add_units(anchor, if later { count } else { -count }, unit)?;
         let stretch = match unit {
             Unit::Minute | Unit::Hour => return None,
-            Unit::Day => Self::day(moved)?,
-            // The week before the 9th are the seven days before it.
+            Unit::Day => Self::day(target)?,
+            // "The week before the 9th" means the seven days before it.
             Unit::Week if count == 1 && later => Self::run(anchor.checked_add(1.day()).ok()?, 7)?,
-            Unit::Week if count == 1 => days(moved, anchor),
-            Unit::Week => around(moved, 3, 4)?.with(Exactness::About),
-            Unit::Month => Self::month(moved.year(), moved.month())?,
-            Unit::Year => Self::year(moved.year())?,
+            Unit::Week if count == 1 => days(target, anchor),
+            Unit::Week => around(target, 3, 4)?.with(Exactness::About),
+            Unit::Month => Self::month(target.year(), target.month())?,
+            Unit::Year => Self::year(target.year())?,
         };
         let exactness = exactness.max(stretch.exactness);
         Some(Self { relative, exactness, ..stretch })
@@ -157,7 +157,7 @@ fn monday(date: Date) -> Option<Date> {
     date.checked_sub(Span::new().try_days(i64::from(date.weekday().to_monday_zero_offset())).ok()?).ok()
 }
 
-fn moved(date: Date, count: i64, unit: Unit) -> Option<Date> {
+fn add_units(date: Date, count: i64, unit: Unit) -> Option<Date> {
     let span = Span::new();
     let span = match unit {
         Unit::Minute | Unit::Hour => return None,
@@ -169,15 +169,15 @@ fn moved(date: Date, count: i64, unit: Unit) -> Option<Date> {
     date.checked_add(span.ok()?).ok()
 }
 
-/// Returns the days around a day: `before` days before it, `from` days from it.
+/// Returns a stretch from `before` days before a day until `from` days after it.
 fn around(date: Date, before: i64, from: i64) -> Option<Stretch> {
-    Some(days(moved(date, -before, Unit::Day)?, moved(date, from, Unit::Day)?))
+    Some(days(add_units(date, -before, Unit::Day)?, add_units(date, from, Unit::Day)?))
 }
 
 impl<'z> Reference<'z> {
     pub(crate) fn new(moment: Timestamp, zone: &'z TimeZone) -> Option<Self> {
         let now = moment.in_zone(zone);
-        // Far from the ends of the calendar nothing that is computed from it can leave the calendar.
+        // Keeps a margin to the ends of the calendar, so that derived dates stay within it.
         (-9000..9000).contains(&now.year()).then_some(Self { now, zone })
     }
 
@@ -185,8 +185,8 @@ impl<'z> Reference<'z> {
         self.now.date()
     }
 
-    /// The moments that a stretch goes from and to; none for one that is empty.
-    pub(crate) fn moments(&self, stretch: &Stretch) -> Option<(Timestamp, Timestamp)> {
+    /// Returns the start and the end of a stretch as timestamps. `None` if it is empty.
+    pub(crate) fn timestamps(&self, stretch: &Stretch) -> Option<(Timestamp, Timestamp)> {
         let moment = |civil: DateTime| {
             let zoned = civil.to_zoned(self.zone.clone()).ok()?;
             Some(Timestamp::from_micros(zoned.timestamp().as_microsecond()))
@@ -197,28 +197,28 @@ impl<'z> Reference<'z> {
 
     /// Returns the day this many days from today.
     pub(crate) fn day(&self, offset: i64) -> Option<Stretch> {
-        Stretch::day(moved(self.today(), offset, Unit::Day)?)
+        Stretch::day(add_units(self.today(), offset, Unit::Day)?)
     }
 
     /// Returns the week this many weeks from this one.
     pub(crate) fn week(&self, offset: i64) -> Option<Stretch> {
-        Stretch::week(moved(self.today(), offset, Unit::Week)?)
+        Stretch::week(add_units(self.today(), offset, Unit::Week)?)
     }
 
     /// Returns a day of the week this many weeks from this one; Monday is 0.
     pub(crate) fn weekday(&self, week: i64, weekday: i64) -> Option<Stretch> {
-        Stretch::day(moved(monday(moved(self.today(), week, Unit::Week)?)?, weekday, Unit::Day)?)
+        Stretch::day(add_units(monday(add_units(self.today(), week, Unit::Week)?)?, weekday, Unit::Day)?)
     }
 
     /// Returns Saturday and Sunday of the week this many weeks from this one.
     pub(crate) fn weekend(&self, week: i64) -> Option<Stretch> {
-        Stretch::run(moved(monday(moved(self.today(), week, Unit::Week)?)?, 5, Unit::Day)?, 2)
+        Stretch::run(add_units(monday(add_units(self.today(), week, Unit::Week)?)?, 5, Unit::Day)?, 2)
     }
 
-    /// The latest weekend that has begun, or, when `over`, that is over.
+    /// Returns the latest weekend that has begun or, with `over`, that is over.
     pub(crate) fn past_weekend(&self, over: bool) -> Option<Stretch> {
-        let begun = matches!(self.today().weekday(), Weekday::Saturday | Weekday::Sunday);
-        self.weekend(if begun && !over { 0 } else { -1 })
+        let is_weekend = matches!(self.today().weekday(), Weekday::Saturday | Weekday::Sunday);
+        self.weekend(if is_weekend && !over { 0 } else { -1 })
     }
 
     /// The latest such day of the week before today, or the first one after.
@@ -228,7 +228,7 @@ impl<'z> Reference<'z> {
 
     /// Returns the month this many months from this one.
     pub(crate) fn month(&self, offset: i64) -> Option<Stretch> {
-        let first = moved(self.today().first_of_month(), offset, Unit::Month)?;
+        let first = add_units(self.today().first_of_month(), offset, Unit::Month)?;
         Stretch::month(first.year(), first.month())
     }
 
@@ -237,20 +237,21 @@ impl<'z> Reference<'z> {
         self.today().year() + offset
     }
 
-    /// The latest such month that has begun.
+    /// Returns the latest such month that has begun.
     pub(crate) fn latest_month(&self, month: i8) -> Option<Stretch> {
         let year = self.year(if month <= self.today().month() { 0 } else { -1 });
         Some(Stretch::month(year, month)?.with(Exactness::About))
     }
 
-    /// The latest such day that has begun. The 29th of February may be some years ago.
+    /// Returns the latest such day that has begun. For 29 February it may be several years ago.
     pub(crate) fn latest_day(&self, month: i8, day: i8) -> Option<Stretch> {
         let dates = (0..=8).filter_map(|back| Date::new(self.year(-back), month, day).ok());
         let latest = dates.into_iter().find(|date| *date <= self.today())?;
         Some(Stretch::day(latest)?.with(Exactness::About))
     }
 
-    /// The latest such season that is over, this or the running year's, or the one to come.
+    /// Returns a season. Offset -1: the latest one that is over; 0: the current one, or that of this year; 1: the next
+    /// one.
     pub(crate) fn season(&self, offset: i16, season: Season) -> Option<Stretch> {
         let mut seasons = (-2..=2).filter_map(|years| Stretch::season(self.year(years), season));
         match offset {
@@ -265,7 +266,7 @@ impl<'z> Reference<'z> {
 
     /// Returns the time this many units ago.
     pub(crate) fn ago(&self, count: Count, unit: Unit) -> Option<Stretch> {
-        let back = |n: i64, unit| moved(self.today(), -n, unit);
+        let back = |n: i64, unit| add_units(self.today(), -n, unit);
         let stretch = match (count, unit) {
             (Count::Exactly(0), _) => return None,
             (Count::Exactly(n), Unit::Minute | Unit::Hour) => self.moments_ago(2 * n - 1, 2 * n + 1, unit, 2)?,
@@ -303,29 +304,29 @@ impl<'z> Reference<'z> {
         };
         let from = match unit {
             Unit::Minute | Unit::Hour => return self.moments_ago(0, n, unit, 1).map(|s| s.with(Exactness::About)),
-            Unit::Day | Unit::Week | Unit::Month | Unit::Year => midnight(moved(self.today(), -n, unit)?),
+            Unit::Day | Unit::Week | Unit::Month | Unit::Year => midnight(add_units(self.today(), -n, unit)?),
         };
         Some(Stretch { from, until: self.now, exactness: Exactness::About, relative: true })
     }
 
-    /// From `from` to `until` parts of a unit ago, each the `of`th part.
-    fn moments_ago(&self, until: i64, from: i64, unit: Unit, of: i64) -> Option<Stretch> {
+    /// Returns the stretch from `from / divisor` until `until / divisor` units ago.
+    fn moments_ago(&self, until: i64, from: i64, unit: Unit, divisor: i64) -> Option<Stretch> {
         let minutes = if unit == Unit::Hour { 60 } else { 1 };
         let ago = |n: i64| {
-            let seconds = n.checked_mul(minutes * 60)? / of;
+            let seconds = n.checked_mul(minutes * 60)? / divisor;
             self.now.checked_sub(Span::new().try_seconds(seconds).ok()?).ok()
         };
         Some(Stretch { from: ago(from)?, until: ago(until)?, exactness: Exactness::About, relative: true })
     }
 }
 
-/// The latest such day of the week before a day, or the first one after.
+/// Returns the latest such day of the week before a day, or the first one after it.
 pub(crate) fn nearest_weekday(date: Date, weekday: Weekday, later: bool) -> Option<Date> {
-    let place = |weekday: Weekday| i64::from(weekday.to_monday_zero_offset());
-    let between = match later {
-        true => (place(weekday) - place(date.weekday())).rem_euclid(7),
-        false => (place(date.weekday()) - place(weekday)).rem_euclid(7),
+    let index = |weekday: Weekday| i64::from(weekday.to_monday_zero_offset());
+    let distance = match later {
+        true => (index(weekday) - index(date.weekday())).rem_euclid(7),
+        false => (index(date.weekday()) - index(weekday)).rem_euclid(7),
     };
-    let between = if between == 0 { 7 } else { between };
-    moved(date, if later { between } else { -between }, Unit::Day)
+    let distance = if distance == 0 { 7 } else { distance };
+    add_units(date, if later { distance } else { -distance }, Unit::Day)
 }

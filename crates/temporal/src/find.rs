@@ -1,4 +1,4 @@
-//! Finds the windows of time that a text names.
+//! Finds the dates in a text.
 
 use jiff::tz::TimeZone;
 use memory_engine_core::Timestamp;
@@ -11,10 +11,10 @@ use crate::{
     window::TimeWindow,
 };
 
-/// The windows of time that a text names, in its order, none within another.
+/// Returns the windows of time that a text names, in the order of the text and without overlaps.
 ///
-/// `reference` is when the text was said, `zone` where: a day begins and ends there, also where the clocks change. The
-/// text may be anything; what is not read as a date gives no window.
+/// `reference` is the time of the text. Days begin and end in `zone`, including its clock changes. Text that is not
+/// recognized as a date is ignored.
 ///
 /// ```
 /// use jiff::tz::TimeZone;
@@ -29,31 +29,31 @@ use crate::{
 pub fn windows(text: &str, reference: Timestamp, zone: &TimeZone) -> Vec<TimeWindow> {
     let Some(reference) = Reference::new(reference, zone) else { return Vec::new() };
     let scan = Scan::new(text);
-    let mut found = Vec::new();
-    for DateReading { begin, end, stretch, .. } in reads(&scan, &reference) {
-        if let Some((from, until)) = reference.moments(&stretch) {
+    let mut windows = Vec::new();
+    for DateReading { begin, end, stretch, .. } in read_dates(&scan, &reference) {
+        if let Some((from, until)) = reference.timestamps(&stretch) {
             let range = scan.bytes(begin, end);
-            found.push(TimeWindow { from, until, range, exactness: stretch.exactness, relative: stretch.relative });
+            windows.push(TimeWindow { from, until, range, exactness: stretch.exactness, relative: stretch.relative });
         }
     }
-    found
+    windows
 }
 
-/// Reads the dates of a text, none within another. Of two dates that begin at the same place the longer one counts.
-pub(crate) fn reads(scan: &Scan, reference: &Reference<'_>) -> Vec<DateReading> {
-    let mut found = Vec::new();
+/// Reads the dates of a text, without overlaps. Of two dates that start at the same character the longer one counts.
+pub(crate) fn read_dates(scan: &Scan, reference: &Reference<'_>) -> Vec<DateReading> {
+    let mut readings = Vec::new();
     let mut at = 0;
     while at < scan.len() {
         let english = scan.begins_word(at).then(|| english::parse(Reader::new(scan, reference, english::RULES), at));
         let chinese = chinese::parse(Reader::new(scan, reference, chinese::RULES), at);
-        let longest = [english.flatten(), chinese].into_iter().flatten().max_by_key(|read| read.end);
-        match longest.filter(|read| read.end > at) {
-            Some(read) => {
-                at = read.end;
-                found.push(read);
+        let longest = [english.flatten(), chinese].into_iter().flatten().max_by_key(|reading| reading.end);
+        match longest.filter(|reading| reading.end > at) {
+            Some(reading) => {
+                at = reading.end;
+                readings.push(reading);
             }
             None => at = scan.next(at),
         }
     }
-    found
+    readings
 }

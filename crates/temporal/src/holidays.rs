@@ -1,4 +1,4 @@
-//! Holidays that are named with their year.
+//! Holidays and their dates.
 
 use jiff::{ToSpan, civil::Date};
 use memory_engine_rule_data::{Words, data};
@@ -26,16 +26,16 @@ struct Holiday {
 
 data!(CALENDAR: Calendar = "holidays.toml");
 
-/// Reads the name of a holiday: the place after it, and the holiday in a year.
-pub(crate) fn of_year(scan: &Scan, place: usize, year: i16) -> Option<(usize, Stretch)> {
-    if let Some((end, _)) = scan.one_of(place, &CALENDAR.spring_festival_names) {
+/// Reads the name of a holiday. Returns the index after it, and the holiday in this year.
+pub(crate) fn of_year(scan: &Scan, at: usize, year: i16) -> Option<(usize, Stretch)> {
+    if let Some((end, _)) = scan.one_of(at, &CALENDAR.spring_festival_names) {
         let (month, day) = *CALENDAR.spring_festivals.get(usize::try_from(year.checked_sub(2010)?).ok()?)?;
-        // From the eve on.
+        // The Spring Festival begins on its eve.
         let eve = Date::new(year, month, day).ok()?.checked_sub(1.day()).ok()?;
         return Some((end, Stretch::run(eve, 8)?.with(Exactness::About)));
     }
     CALENDAR.holidays.iter().find_map(|holiday| {
-        let (end, _) = scan.one_of(place, &holiday.names)?;
+        let (end, _) = scan.one_of(at, &holiday.names)?;
         let stretch = Stretch::run(Date::new(year, holiday.month, holiday.day).ok()?, holiday.days)?;
         Some((end, stretch.with(Exactness::About)))
     })

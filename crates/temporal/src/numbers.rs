@@ -5,51 +5,51 @@ use crate::{
     scan::Scan,
 };
 
-/// Reads a run of ASCII digits: the place after it and its value. More than four are no number of a date.
-pub(crate) fn digits(scan: &Scan, place: usize) -> Option<(usize, i64)> {
-    let mut end = place;
+/// Reads a run of at most four ASCII digits. Returns the index after it and its value.
+pub(crate) fn digits(scan: &Scan, at: usize) -> Option<(usize, i64)> {
+    let mut end = at;
     let mut value = 0;
     while let Some(digit) = scan.at(end).and_then(|c| c.to_digit(10)) {
-        if end - place == 4 {
+        if end - at == 4 {
             return None;
         }
         value = value * 10 + i64::from(digit);
         end += 1;
     }
-    (end > place).then_some((end, value))
+    (end > at).then_some((end, value))
 }
 
-/// Reads a number in digits, or below a hundred in Chinese: the place after it and its value.
-pub(crate) fn number(scan: &Scan, place: usize) -> Option<(usize, i64)> {
-    if let Some(found) = digits(scan, place) {
+/// Reads a number in digits, or a Chinese one below a hundred. Returns the index after it and its value.
+pub(crate) fn number(scan: &Scan, at: usize) -> Option<(usize, i64)> {
+    if let Some(found) = digits(scan, at) {
         return Some(found);
     }
-    let digit = |place: usize| scan.at(place).and_then(chinese_digit);
-    let (end, value) = match (digit(place), scan.at(place), scan.at(place + 1)) {
-        (Some(tens), _, Some('十')) => match digit(place + 2) {
-            Some(ones) => (place + 3, tens * 10 + ones),
-            None => (place + 2, tens * 10),
+    let digit = |at: usize| scan.at(at).and_then(chinese_digit);
+    let (end, value) = match (digit(at), scan.at(at), scan.at(at + 1)) {
+        (Some(tens), _, Some('十')) => match digit(at + 2) {
+            Some(ones) => (at + 3, tens * 10 + ones),
+            None => (at + 2, tens * 10),
         },
-        (Some(one), _, _) => (place + 1, one),
-        (None, Some('十'), _) => match digit(place + 1) {
-            Some(ones) => (place + 2, 10 + ones),
-            None => (place + 1, 10),
+        (Some(one), _, _) => (at + 1, one),
+        (None, Some('十'), _) => match digit(at + 1) {
+            Some(ones) => (at + 2, 10 + ones),
+            None => (at + 1, 10),
         },
         (None, _, _) => return None,
     };
-    // A numeral after it makes a larger number, which no date has.
+    // A further numeral makes a larger number, which dates do not contain.
     scan.at(end).is_none_or(|c| !is_numeral(c)).then_some((end, value))
 }
 
 /// Reads a year of four digits, also Chinese ones.
-pub(crate) fn year(scan: &Scan, place: usize) -> Option<(usize, i16)> {
-    let digit = |n: usize| scan.at(place + n).and_then(|c| c.to_digit(10).map(i64::from).or_else(|| chinese_digit(c)));
+pub(crate) fn year(scan: &Scan, at: usize) -> Option<(usize, i16)> {
+    let digit = |n: usize| scan.at(at + n).and_then(|c| c.to_digit(10).map(i64::from).or_else(|| chinese_digit(c)));
     let value = (0..4).try_fold(0, |value, n| Some(value * 10 + digit(n)?))?;
-    let ends = scan.at(place + 4).is_none_or(|c| !is_numeral(c));
-    (ends && is_year(value)).then_some((place + 4, i16::try_from(value).ok()?))
+    let ends = scan.at(at + 4).is_none_or(|c| !is_numeral(c));
+    (ends && is_year(value)).then_some((at + 4, i16::try_from(value).ok()?))
 }
 
-/// Returns true for a year that people talk about.
+/// Returns true for a year from 1900 to 2100.
 pub(crate) fn is_year(value: i64) -> bool {
     (1900..=2100).contains(&value)
 }

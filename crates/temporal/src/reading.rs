@@ -5,18 +5,17 @@ use crate::{
     scan::Scan,
 };
 
-/// A date that a rule has found: the place after it, and the stretch of the calendar that it means.
+/// A date that a rule has found: the index after its last character, and its stretch of the calendar.
 pub(crate) type FoundDate = Option<(usize, Stretch)>;
 
 /// A rule that reads the dates of one form.
 pub(crate) struct Rule {
     pub(crate) id: &'static str,
-    /// Reads the date that begins at a place.
+    /// Reads the date that starts at a character.
     pub(crate) read: fn(&Reader<'_>, usize) -> FoundDate,
 }
 
-/// A date that was read: the characters that name it, the stretch of the calendar that they mean, and the id of the
-/// rule.
+/// A date in a text: its characters, its stretch of the calendar, and the id of the rule that read it.
 #[derive(Debug, Clone)]
 pub(crate) struct DateReading {
     pub(crate) begin: usize,
@@ -26,16 +25,16 @@ pub(crate) struct DateReading {
     pub(crate) rule: &'static str,
 }
 
-/// A text with the moment and the place that it was said at, and the rules to read it by.
+/// A text with its reference time, and the rules to read it.
 pub(crate) struct Reader<'s> {
     pub(crate) scan: &'s Scan,
     pub(crate) reference: &'s Reference<'s>,
     rules: &'static [Rule],
-    /// Number of dates that count from this one.
+    /// Nesting depth of the current date: 0 for a date that no other one is relative to.
     depth: u8,
 }
 
-/// "Two days before the week before last Friday" is as deep as dates are nested.
+/// Maximum nesting depth, as in "two days before the week before last Friday".
 const MAX_DEPTH: u8 = 2;
 
 impl<'s> Reader<'s> {
@@ -43,16 +42,16 @@ impl<'s> Reader<'s> {
         Self { scan, reference, rules, depth: 0 }
     }
 
-    /// Reads the longest date that begins at a place. Of equal ones the last rule of the list counts.
+    /// Reads the longest date that starts at a character. Of equally long dates, that of the last rule counts.
     pub(crate) fn date(&self, begin: usize) -> Option<DateReading> {
         let readings = self.rules.iter().filter_map(|rule| {
             let (end, stretch) = (rule.read)(self, begin)?;
             Some(DateReading { begin, end, stretch, rule: rule.id })
         });
-        readings.max_by_key(|read| read.end)
+        readings.max_by_key(|reading| reading.end)
     }
 
-    /// Returns the reader of a date that this one counts from, unless dates are nested too deep.
+    /// Returns a reader for the date that this one is relative to. `None` if dates are nested too deep.
     pub(crate) fn nested(&self) -> Option<Self> {
         (self.depth < MAX_DEPTH).then_some(Self { depth: self.depth + 1, ..*self })
     }

@@ -1,11 +1,11 @@
-//! Every rule with a text that it reads and a near miss that it does not.
+//! Every rule with a text that it read_dates and a near miss that it does not.
 
 use jiff::tz::TimeZone;
 use memory_engine_core::Timestamp;
 
-use crate::{calendar::Reference, chinese, english, find::reads, scan::Scan, window::label};
+use crate::{calendar::Reference, chinese, english, find::read_dates, scan::Scan, window::label};
 
-/// A rule, a text with the label of the window that the rule reads in it, and a near miss.
+/// A rule, a text with the label of the window that the rule read_dates in it, and a near miss.
 ///
 /// Everything is said on Tuesday, 9 May 2023, at noon.
 const CASES: &[(&str, &str, &str, &str)] = &[
@@ -60,22 +60,22 @@ fn dates(text: &str) -> Vec<(&'static str, String)> {
     let zone = TimeZone::UTC;
     let reference = Reference::new(now, &zone).unwrap();
     let labelled = |read: crate::reading::DateReading| {
-        let (from, until) = reference.moments(&read.stretch).unwrap();
+        let (from, until) = reference.timestamps(&read.stretch).unwrap();
         (read.rule, label(from, until, &zone))
     };
-    reads(&Scan::new(text), &reference).into_iter().map(labelled).collect()
+    read_dates(&Scan::new(text), &reference).into_iter().map(labelled).collect()
 }
 
 #[test]
-fn every_rule_reads_its_text_and_not_its_near_miss() {
+fn rules_read_examples_and_reject_near_misses() {
     for (rule, text, expected, near_miss) in CASES {
         assert_eq!(dates(text), [(*rule, (*expected).to_owned())], "{text}");
-        assert!(dates(near_miss).iter().all(|(read_by, _)| read_by != rule), "{rule} reads {near_miss}");
+        assert!(dates(near_miss).iter().all(|(read_by, _)| read_by != rule), "{rule} read_dates {near_miss}");
     }
 }
 
 #[test]
-fn every_rule_has_a_case_and_an_id_of_its_own() {
+fn rules_have_examples_and_unique_ids() {
     let rules: Vec<&str> = english::RULES.iter().chain(chinese::RULES).map(|rule| rule.id).collect();
     let cases: Vec<&str> = CASES.iter().map(|(rule, ..)| *rule).collect();
     assert_eq!(rules, cases);

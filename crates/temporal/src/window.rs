@@ -14,15 +14,15 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct TimeWindow {
-    /// Its first moment.
+    /// The start of the window.
     pub from: Timestamp,
-    /// The moment after its last.
+    /// The end of the window (exclusive).
     pub until: Timestamp,
-    /// The bytes of the text that name it.
+    /// The byte range of the date in the text.
     pub range: Range<usize>,
     /// The precision of the text.
     pub exactness: Exactness,
-    /// True if it depends on the time of the text: `yesterday`, or a month without a year.
+    /// True if the window depends on the time of the text: `yesterday`, or a month without a year.
     pub relative: bool,
 }
 
@@ -52,8 +52,8 @@ impl TimeWindow {
         self.from <= moment && moment < self.until
     }
 
-    /// The window in the shortest form of ISO 8601 that says it: `2023`, `2023-05`, `2023-05-07`, or the first and the
-    /// last day with a slash between them.
+    /// Returns the window in the shortest form of ISO 8601: `2023`, `2023-05`, `2023-05-07`, or the first and the last
+    /// day with a slash between them.
     pub fn label(&self, zone: &TimeZone) -> String {
         label(self.from, self.until, zone)
     }
@@ -63,20 +63,20 @@ impl TimeWindow {
 pub(crate) fn label(from: Timestamp, until: Timestamp, zone: &TimeZone) -> String {
     let (from, until) = (from.in_zone(zone), until.in_zone(zone));
     let first = from.date();
-    // The end is not part of it: midnight belongs to the day before.
+    // The end is exclusive, so a window until midnight ends on the day before.
     let last = match until.time() == Time::midnight() {
         true => until.date().checked_sub(1.day()).unwrap_or(first),
         false => until.date(),
     };
     let next = |date: Date| date.checked_add(1.day()).unwrap_or(date);
-    let whole = from.time() == Time::midnight() && until.time() == Time::midnight();
-    if whole && first == first.first_of_year() && last == first.last_of_year() {
+    let has_whole_days = from.time() == Time::midnight() && until.time() == Time::midnight();
+    if has_whole_days && first == first.first_of_year() && last == first.last_of_year() {
         return format!("{:04}", first.year());
     }
-    if whole && first == first.first_of_month() && last == first.last_of_month() {
+    if has_whole_days && first == first.first_of_month() && last == first.last_of_month() {
         return format!("{:04}-{:02}", first.year(), first.month());
     }
-    // A night belongs to the day that it began on.
-    let night = !whole && until.time() <= Time::constant(6, 0, 0, 0) && last == next(first);
-    if first >= last || night { first.to_string() } else { format!("{first}/{last}") }
+    // A night belongs to the day on which it began.
+    let is_night = !has_whole_days && until.time() <= Time::constant(6, 0, 0, 0) && last == next(first);
+    if first >= last || is_night { first.to_string() } else { format!("{first}/{last}") }
 }

@@ -40,8 +40,8 @@ impl fmt::Debug for Companion {
 }
 
 impl Companion {
-    /// Creates a companion with profiles by rules and estimated token counts. Days and dates are in UTC+8, independent of
-    /// the zone of the engine; [`with_zone`](Self::with_zone) sets another zone.
+    /// Creates a companion with profiles by rules and estimated token counts. Days and dates are in UTC+8, independent
+    /// of the zone of the engine; [`with_zone`](Self::with_zone) sets another zone.
     pub fn new(engine: MemoryEngine, model: impl ChatModel, pack: Pack) -> Self {
         Self {
             engine,

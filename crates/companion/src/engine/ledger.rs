@@ -69,9 +69,10 @@ impl Companion {
 
     /// Returns true if a record with this id was deleted.
     pub(super) async fn is_deleted(&self, scope: &Scope, id: RecordId) -> Result<bool> {
-        let before = u128::from_be_bytes(*id.as_bytes()).checked_sub(1);
-        let before = before.map(|n| RecordId::from_bytes(n.to_be_bytes()));
-        let next = self.engine.admin().tombstones(scope, before, 1).await?;
+        // Tombstones are listed after an id, in the order of their ids.
+        let previous = u128::from_be_bytes(*id.as_bytes()).checked_sub(1);
+        let previous = previous.map(|id| RecordId::from_bytes(id.to_be_bytes()));
+        let next = self.engine.admin().tombstones(scope, previous, 1).await?;
         Ok(next.first().is_some_and(|tombstone| tombstone.id == id))
     }
 
@@ -83,10 +84,10 @@ impl Companion {
         self.engine.admin().write(scope, writes).await
     }
 
-    /// Returns the write that replaces the state record `read`.
-    pub(super) fn state_write(&self, read: &Record, state: &CompanionState) -> Write {
-        let record = state_record(read.id, &read.scope, state, &self.pack.stages, self.engine.clock());
-        Write::new(record, PutMode::Update { revision: read.revision })
+    /// Returns the write that replaces the state record `previous`.
+    pub(super) fn state_write(&self, previous: &Record, state: &CompanionState) -> Write {
+        let record = state_record(previous.id, &previous.scope, state, &self.pack.stages, self.engine.clock());
+        Write::new(record, PutMode::Update { revision: previous.revision })
     }
 
     /// Returns the log entries of these changes. The cause is part of the id, so that no change is logged twice.

@@ -21,7 +21,7 @@ impl Companion {
     /// Returns the context for answering a message, with a report for each layer. Stores nothing.
     ///
     /// # Errors
-    /// As [`turn`](Self::turn), except for errors of the model.
+    /// The errors of [`turn`](Self::turn), except for those of the model.
     pub async fn context(&self, scope: &Scope, message: &str) -> Result<BuiltContext> {
         let state = self.state(scope).await?;
         let possible = self.possible_moment(&state, message);
@@ -42,6 +42,7 @@ impl Companion {
         let recent = self.recent(scope, stored_message).await?;
         let mut degraded = Vec::new();
         let related = self.related(scope, state, message, stored_message, &recent, &mut degraded).await;
+        // Some of the latest key moments may have been deleted, so more are loaded than needed.
         let first = state.key_moments.len().saturating_sub(MAX_MOMENTS * 2);
         let ids: Vec<RecordId> = state.key_moments[first..].iter().copied().chain(state.profile).collect();
         let mut found: Vec<Record> = self.engine.get_all(scope, &ids).await?.into_iter().flatten().collect();
@@ -50,9 +51,8 @@ impl Companion {
             found.into_iter().partition(|record| record.kind == Kind::PROFILE);
         moments.drain(..moments.len().saturating_sub(MAX_MOMENTS));
         let profile = profiles.into_iter().next();
-        let material =
-            ContextInput { state: state.clone(), profile, moments, recent: recent.clone(), related, possible };
-        let built = self.pack.plan(&material, &self.zone).build(&self.counter)?;
+        let input = ContextInput { state: state.clone(), profile, moments, recent: recent.clone(), related, possible };
+        let built = self.pack.plan(&input, &self.zone).build(&self.counter)?;
         Ok((built, recent, degraded))
     }
 
@@ -65,6 +65,7 @@ impl Companion {
         recent.reverse();
         let step = WINDOW_MAX - WINDOW_MIN;
         let last = recent.last().and_then(|record| record.source.sequence);
+        // The window advances by `step` messages at once.
         let first = last.map_or(0, |last| (last - WINDOW_MIN).max(0) / step * step + 1);
         recent.retain(|record| record.source.sequence.is_none_or(|n| n >= first));
         Ok(recent)

@@ -34,31 +34,33 @@ impl Companion {
     /// # Errors
     /// The errors of the summarizer and the store; `Conflict` if concurrent writes never end.
     pub async fn refresh_profile(&self, scope: &Scope) -> Result<CompanionState> {
-        let mut made: Option<(Profile, Vec<Record>, Option<Record>)> = None;
+        // The profile of a failed attempt, if the next attempt can reuse it.
+        let mut reusable: Option<(Profile, Vec<Record>, Option<Record>)> = None;
         for _ in 0..MAX_ATTEMPTS {
-            let (read, mut state) = self.open_state(scope).await?;
-            let (profile, messages, before) = match made.take() {
-                Some(made) => made,
+            let (state_record, mut state) = self.open_state(scope).await?;
+            let (profile, messages, before) = match reusable.take() {
+                Some(reusable) => reusable,
                 None => self.observe(scope, &state).await?,
             };
             if messages.is_empty() {
                 return Ok(state);
             }
             let sources: Vec<&Record> = before.iter().chain(&messages).collect();
-            let made_from: Vec<RecordId> = sources.iter().map(|record| record.id).collect();
-            let words = (&self.pack.stages, self.pack.language);
-            let record = profile_record(&profile, &state, words, scope, made_from, self.engine.clock());
+            let source_ids: Vec<RecordId> = sources.iter().map(|record| record.id).collect();
+            let stages = (&self.pack.stages, self.pack.language);
+            let record = profile_record(&profile, &state, stages, scope, source_ids, self.engine.clock());
             state.profile = Some(record.id);
             state.profile_at = state.total_messages;
-            let mut writes = vec![Write::new(record, PutMode::Create)];
-            writes[0].based_on = sources.into_iter().map(Basis::of).collect();
+            let mut profile_write = Write::new(record, PutMode::Create);
+            profile_write.based_on = sources.into_iter().map(Basis::of).collect();
+            let mut writes = vec![profile_write];
             if let Some(before) = &before {
-                let mut old = before.clone();
-                old.state = State::Superseded;
-                old.valid_until = Some(self.engine.clock().now().max(old.occurred_at));
-                writes.push(Write::new(old, PutMode::Update { revision: before.revision }));
+                let mut superseded = before.clone();
+                superseded.state = State::Superseded;
+                superseded.valid_until = Some(self.engine.clock().now().max(superseded.occurred_at));
+                writes.push(Write::new(superseded, PutMode::Update { revision: before.revision }));
             }
-            writes.push(self.state_write(&read, &state));
+            writes.push(self.state_write(&state_record, &state));
             match self.commit(scope, writes).await {
                 Ok(_) => return Ok(state),
                 Err(e) if matches!(e.kind(), ErrorKind::Conflict | ErrorKind::NotFound) => {
@@ -68,7 +70,7 @@ impl Companion {
                     let mut pairs = before.iter().chain(&messages).zip(current);
                     let is_unchanged =
                         pairs.all(|(used, current)| current.is_some_and(|record| record.revision == used.revision));
-                    made = is_unchanged.then_some((profile, messages, before));
+                    reusable = is_unchanged.then_some((profile, messages, before));
                     tokio::task::yield_now().await;
                 }
                 Err(e) => return Err(e),
@@ -84,8 +86,8 @@ impl Companion {
             None => None,
         };
         let since = if before.is_some() { state.profile_at } else { 0 };
-        let new = usize::try_from(state.total_messages.saturating_sub(since)).unwrap_or(usize::MAX);
-        let mut messages = self.newest(scope, new.min(PROFILE_MAX_MESSAGES)).await?;
+        let new_messages = usize::try_from(state.total_messages.saturating_sub(since)).unwrap_or(usize::MAX);
+        let mut messages = self.newest(scope, new_messages.min(PROFILE_MAX_MESSAGES)).await?;
         messages.reverse();
         let previous = before.as_ref().map(Profile::of).unwrap_or_default();
         let observed = Observed::new(&messages, &self.pack.name, self.pack.language)

@@ -46,8 +46,8 @@ impl Companion {
     /// Answers a message as [`turn`](Self::turn) does, and streams the reply.
     ///
     /// # Errors
-    /// As [`turn`](Self::turn), immediately or as the last item of the stream. An incomplete reply is not stored, and
-    /// the message can be sent again with its id.
+    /// The errors of [`turn`](Self::turn), immediately or as the last item of the stream. An incomplete reply is not
+    /// stored, and the message can be sent again with its id.
     ///
     /// # Cancel safety
     /// If the stream is dropped before [`TurnPiece::Done`], the reply is lost; the message stays stored.
@@ -71,6 +71,7 @@ impl Companion {
     }
 }
 
+/// Advances the stream by one piece.
 async fn step(state: StreamState) -> Result<Option<(TurnPiece, StreamState)>> {
     match state {
         StreamState::Reading(mut reading) => {
@@ -84,18 +85,19 @@ async fn step(state: StreamState) -> Result<Option<(TurnPiece, StreamState)>> {
                 }
             }
             if reading.finish.is_none() {
-                let message = "the reply is incomplete: the model's stream ended early; the message is stored and can be sent again";
+                let message = "the reply is incomplete: the model's stream ended early; \
+                               the message is stored and can be sent again";
                 return Err(Error::new(ErrorKind::Unavailable, "companion", message));
             }
             let end = std::mem::take(&mut reading.filter).finish();
             reading.reply.verdict = end.verdict;
             reading.reply.text.push_str(&end.rest);
             if end.rest.is_empty() {
-                return done(*reading).await;
+                return finish_turn(*reading).await;
             }
             Ok(Some((TurnPiece::Text(end.rest), StreamState::Ended(reading))))
         }
-        StreamState::Ended(reading) => done(*reading).await,
+        StreamState::Ended(reading) => finish_turn(*reading).await,
         StreamState::Answered(reply) => {
             let text = reply.text.clone();
             let done = StreamState::Done(reply);
@@ -106,7 +108,8 @@ async fn step(state: StreamState) -> Result<Option<(TurnPiece, StreamState)>> {
     }
 }
 
-async fn done(reading: ReplyReader) -> Result<Option<(TurnPiece, StreamState)>> {
+/// Stores the reply, and ends the stream with the result of the turn.
+async fn finish_turn(reading: ReplyReader) -> Result<Option<(TurnPiece, StreamState)>> {
     let reply = reading.companion.conclude(reading.prepared, reading.reply).await?;
     Ok(Some((TurnPiece::Done(Box::new(reply)), StreamState::Finished)))
 }

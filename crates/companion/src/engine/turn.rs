@@ -80,13 +80,14 @@ impl Companion {
 
     /// Stores and counts the message, unless it is stored already.
     pub(super) async fn start(&self, scope: &Scope, user_message: UserMessage) -> Result<StartedTurn> {
-        let new = RecordId::new();
-        let id = user_message.message_id.as_deref().map_or(new, |name| RecordId::named(scope, name));
+        let message_id = user_message.message_id.as_deref();
+        let id = message_id.map_or_else(RecordId::new, |name| RecordId::named(scope, name));
         for _ in 0..MAX_ATTEMPTS {
-            let (read, mut state) = self.open_state(scope).await?;
+            let (state_record, mut state) = self.open_state(scope).await?;
             if user_message.message_id.is_some() {
                 let mut found = self.engine.get_all(scope, &[id, reply_id(scope, id)]).await?;
-                let (answered, message) = (found.pop().flatten(), found.pop().flatten());
+                let answered = found.pop().flatten();
+                let message = found.pop().flatten();
                 if let Some(message) = message {
                     if message.text != user_message.text {
                         return Err(conflict("another message has this id; give each message its own id"));
@@ -114,8 +115,9 @@ impl Companion {
                 .map(|change| change.delta)
                 .sum();
             message.metadata.insert("affection_delta".into(), json!(delta));
-            let mut writes = vec![Write::new(message.clone(), PutMode::Create), self.state_write(&read, &state)];
-            writes.extend(self.log_writes(&read, &changes, &id.to_string()));
+            let mut writes =
+                vec![Write::new(message.clone(), PutMode::Create), self.state_write(&state_record, &state)];
+            writes.extend(self.log_writes(&state_record, &changes, &id.to_string()));
             match self.commit(scope, writes).await {
                 Ok(_) => {
                     message.revision = 1;
@@ -131,9 +133,9 @@ impl Companion {
     /// Builds the context and the request to the model.
     pub(super) async fn prepare(&self, started: StartedTurn) -> Result<PreparedTurn> {
         let possible = self.possible_moment(&started.state, &started.message.text);
-        let (scope, message) = (&started.scope, &started.message);
+        let message = &started.message;
         let (context, recent, degraded) =
-            self.build(scope, &started.state, &message.text, Some(message), possible).await?;
+            self.build(&started.scope, &started.state, &message.text, Some(message), possible).await?;
         let request = ChatRequest::new([Message::system(context.text.as_str()), Message::user(message.text.as_str())]);
         let possible = possible.cloned();
         Ok(PreparedTurn { started, request, possible, context, recent, degraded })
@@ -171,9 +173,10 @@ impl Companion {
         let scope = &started.scope;
         let id = reply_id(scope, started.message.id);
         for _ in 0..MAX_ATTEMPTS {
-            let (read, mut state) = self.open_state(scope).await?;
+            let (state_record, mut state) = self.open_state(scope).await?;
             let mut found = self.engine.get_all(scope, &[started.message.id, id]).await?;
-            let (answered, message) = (found.pop().flatten(), found.pop().flatten());
+            let answered = found.pop().flatten();
+            let message = found.pop().flatten();
             if answered.is_some() {
                 // The same message was sent twice at the same time, and the other turn was faster.
                 return Ok(earlier_reply(StartedTurn {
@@ -218,10 +221,11 @@ impl Companion {
                 let today = at.in_zone(&self.zone).date();
                 let change = state.bond.moment(outcome.affection, &rule.name, today);
                 reply.metadata.insert("key_moment_id".into(), json!(rule.id));
-                let earlier = recent[recent.len().saturating_sub(2 * rule.rounds.saturating_sub(1))..].iter();
+                let earlier_messages = 2 * rule.rounds.saturating_sub(1);
+                let earlier = recent[recent.len().saturating_sub(earlier_messages)..].iter();
                 let messages: Vec<Record> = earlier.chain([&message, &reply]).cloned().collect();
-                let words = (self.pack.name.as_str(), self.pack.language);
-                let moment = moment_record(rule, outcome, chapter, &messages, words, self.engine.clock());
+                let speaker = (self.pack.name.as_str(), self.pack.language);
+                let moment = moment_record(rule, outcome, chapter, &messages, speaker, self.engine.clock());
                 let revision = message.revision;
                 let delta = message.metadata.get("affection_delta").and_then(serde_json::Value::as_i64).unwrap_or(0);
                 let gained = change.as_ref().map_or(0, |change| change.delta);
@@ -231,6 +235,7 @@ impl Companion {
                 if let Some(moment) = moment {
                     state.key_moments.push(moment.id);
                     let mut write = Write::upsert(moment);
+                    // The moment is only stored if its messages have not changed. The reply itself is new.
                     write.based_on = messages[..messages.len() - 1].iter().map(Basis::of).collect();
                     writes.push(write);
                 }
@@ -238,12 +243,12 @@ impl Companion {
                 state.moments.insert(rule.id.clone(), outcome.status.clone());
                 turn_reply.key_moment = Some(rule.id.clone());
                 let changes: Vec<AffectionChange> = change.into_iter().collect();
-                writes.extend(self.log_writes(&read, &changes, &format!("{}/{id}", rule.id)));
+                writes.extend(self.log_writes(&state_record, &changes, &format!("{}/{id}", rule.id)));
                 turn_reply.changes.extend(changes);
             } else {
                 writes.push(Write::new(reply, PutMode::Create));
             }
-            writes.push(self.state_write(&read, &state));
+            writes.push(self.state_write(&state_record, &state));
             turn_reply.reply = Some(id);
             turn_reply.state = state;
             match self.commit(scope, writes).await {

@@ -1,5 +1,7 @@
 //! Rebuilds the indexes of a session.
 
+use std::collections::BTreeMap;
+
 use axum::{
     Json,
     extract::{Path, State},
@@ -12,8 +14,8 @@ use serde::Serialize;
 use super::session::Session;
 use crate::fault::Fault;
 
-/// Progress of indexing a session. It is read from the durable job queue, so that all processes report the same, and a
-/// restart changes nothing.
+/// Progress of indexing a session. It is read from the durable job queue, so all processes report the same, also after
+/// a restart.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Progress {
     /// The same for every request about this session.
@@ -39,13 +41,14 @@ enum Status {
     Incomplete,
 }
 
-/// Queues all records of the session for indexing. It is idempotent: a record has one place in each queue.
-pub(super) async fn begin(
+/// Queues all records of the session for indexing. A repeated request has no further effect, because a
+/// record is queued at most once for each job.
+pub(super) async fn start(
     State(engine): State<MemoryEngine>,
     session: Session,
 ) -> Result<(StatusCode, Json<Progress>), Fault> {
     engine.admin().reindex(&session.scope).await?;
-    Ok((StatusCode::ACCEPTED, Json(of(&engine, &session.scope).await?)))
+    Ok((StatusCode::ACCEPTED, Json(progress_of(&engine, &session.scope).await?)))
 }
 
 /// Reports the progress of indexing.
@@ -54,31 +57,33 @@ pub(super) async fn progress(
     Path((_, id)): Path<(String, String)>,
     session: Session,
 ) -> Result<Json<Progress>, Fault> {
-    if id != id_of(&session.scope).to_string() {
-        let message = "this session has no reindex of that id; the answer to POST …/reindex names it";
+    if id != reindex_id(&session.scope).to_string() {
+        let message = "this session has no reindex with this id; the response to POST …/reindex contains the id";
         return Err(Fault::not_found(message));
     }
-    Ok(Json(of(&engine, &session.scope).await?))
+    Ok(Json(progress_of(&engine, &session.scope).await?))
 }
 
-async fn of(engine: &MemoryEngine, scope: &Scope) -> Result<Progress, Fault> {
+async fn progress_of(engine: &MemoryEngine, scope: &Scope) -> Result<Progress, Fault> {
     let stats = engine.stats(scope).await?;
-    let count = |jobs: &std::collections::BTreeMap<Job, u64>| -> u64 {
-        Job::INDEXING.iter().filter_map(|job| jobs.get(job)).sum()
-    };
-    let (waiting, given_up) = (count(&stats.backlog), count(&stats.given_up));
+    let waiting = count_indexing_jobs(&stats.backlog);
+    let given_up = count_indexing_jobs(&stats.given_up);
     let active = stats.states.get("active").copied().unwrap_or(0);
     let ledgers = stats.kinds.iter().filter(|(kind, _)| memory_engine::Kind::new(kind.as_str()).is_ledger());
-    let indexed = active.saturating_sub(ledgers.map(|(_, count)| count).sum());
-    let total = (indexed * Job::INDEXING.len() as u64).max(waiting + given_up);
+    let indexed_records = active.saturating_sub(ledgers.map(|(_, count)| count).sum());
+    let total = (indexed_records * Job::INDEXING.len() as u64).max(waiting + given_up);
     let status = match (waiting, given_up) {
         (0, 0) => Status::Done,
         (0, _) => Status::Incomplete,
         _ => Status::Running,
     };
-    Ok(Progress { id: id_of(scope), status, total, done: total - waiting - given_up, waiting, given_up })
+    Ok(Progress { id: reindex_id(scope), status, total, done: total - waiting - given_up, waiting, given_up })
 }
 
-fn id_of(scope: &Scope) -> RecordId {
+fn count_indexing_jobs(jobs: &BTreeMap<Job, u64>) -> u64 {
+    Job::INDEXING.iter().filter_map(|job| jobs.get(job)).sum()
+}
+
+fn reindex_id(scope: &Scope) -> RecordId {
     RecordId::named(scope, "reindex")
 }

@@ -1,5 +1,7 @@
 //! Recalls memories, and explains each hit.
 
+use std::time::Duration;
+
 use axum::{Json, extract::State};
 use jiff::tz::TimeZone;
 use memory_engine::{
@@ -13,6 +15,7 @@ use serde_json::{Map, Value};
 use super::session::{NoParams, Params, Session, StrictJson};
 use crate::fault::Fault;
 
+/// Maximum number of hits of a search.
 const MAX_LIMIT: usize = 100;
 
 /// A query, in the URL or in the body. An empty field counts as missing.
@@ -70,7 +73,7 @@ pub(super) struct SearchReport {
 struct ExplainedHit {
     /// The place in the list, from 1.
     place: usize,
-    /// The score in words.
+    /// The parts of the score, as text.
     explanation: String,
     #[serde(flatten)]
     #[schemars(with = "Map<String, Value>")]
@@ -110,27 +113,26 @@ pub(super) async fn by_body(
 }
 
 async fn search(engine: &MemoryEngine, session: Session, params: SearchParams) -> Result<Json<SearchReport>, Fault> {
-    let id = params.why.trim().to_owned();
+    let explained_id = params.why.trim().to_owned();
     let query = params.query()?;
-    let why = if id.is_empty() {
+    let why = if explained_id.is_empty() {
         None
     } else {
-        let id = id.parse().map_err(|_| Fault::bad_request("why names a record by its id, a UUID"))?;
+        let id = explained_id.parse().map_err(|_| Fault::bad_request("why must be the id of a record, a UUID"))?;
         let details = engine.explain(&session.scope, query.clone(), id).await?;
         Some(RecordExplanation { id, explanation: details.verdict.to_string(), details })
     };
     let Recall { hits, degraded, stages, .. } = engine.recall(&session.scope, query).await?;
     let hits = hits.into_iter().zip(1..);
-    let hits = hits.map(|(hit, place)| ExplainedHit { place, explanation: in_words(&hit), hit }).collect();
-    let ms = |time: std::time::Duration| (time.as_secs_f64() * 1e6).round() / 1e3;
-    let stages = stages.iter().map(|stage| StageTime { stage: stage.stage, ms: ms(stage.took) }).collect();
+    let hits = hits.map(|(hit, place)| ExplainedHit { place, explanation: explain_score(&hit), hit }).collect();
+    let stages = stages.iter().map(|stage| StageTime { stage: stage.stage, ms: rounded_ms(stage.took) }).collect();
     Ok(Json(SearchReport { session_id: session.id, hits, stages, degraded, why }))
 }
 
 impl SearchParams {
     fn query(self) -> Result<RecallQuery, Fault> {
         if !(1..=MAX_LIMIT).contains(&self.limit) {
-            return Err(Fault::bad_request(format!("limit is {}; it goes from 1 to {MAX_LIMIT}", self.limit)));
+            return Err(Fault::bad_request(format!("limit is {}; it must be from 1 to {MAX_LIMIT}", self.limit)));
         }
         let mut query = RecallQuery::new(self.query).with_limit(self.limit);
         if !self.scene.trim().is_empty() {
@@ -149,12 +151,17 @@ impl SearchParams {
     }
 }
 
-/// Lists the retrievers that found a hit, and what each stage did to its score.
-fn in_words(hit: &RecallHit) -> String {
-    let ways = hit.found_by.iter().map(|f| format!("{} #{} at {}", f.retriever.as_str(), f.rank, f.score));
-    let ways = ways.collect::<Vec<_>>().join(", ");
-    let judged = hit.reranked.map(|score| format!("; the reranker says {score}")).unwrap_or_default();
+/// Returns a duration in milliseconds with three decimal places.
+fn rounded_ms(duration: Duration) -> f64 {
+    (duration.as_secs_f64() * 1e6).round() / 1e3
+}
+
+/// Lists the retrievers that found a hit, and the effect of each stage on its score.
+fn explain_score(hit: &RecallHit) -> String {
+    let found_by = hit.found_by.iter().map(|f| format!("{} #{} at {}", f.retriever.as_str(), f.rank, f.score));
+    let found_by = found_by.collect::<Vec<_>>().join(", ");
+    let reranked = hit.reranked.map(|score| format!("; the reranker says {score}")).unwrap_or_default();
     let boosts = hit.boosts.iter().map(|b| format!("; {} × {:.2}", b.of, b.factor)).collect::<String>();
     let repeats = hit.repeats.map(|id| format!("; repeats {id}")).unwrap_or_default();
-    format!("score {:.4}: {ways}{judged}{boosts}{repeats}", hit.score.value())
+    format!("score {:.4}: {found_by}{reranked}{boosts}{repeats}", hit.score.value())
 }

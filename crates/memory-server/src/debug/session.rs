@@ -15,7 +15,7 @@ use crate::{
     fault::Fault,
 };
 
-/// The session in the path, of the owner in the query, within the access of the key.
+/// The session that the path names, of the owner that the query names. The key reaches it.
 #[derive(Debug)]
 pub(super) struct Session<T = NoParams> {
     pub(super) scope: Scope,
@@ -45,8 +45,9 @@ pub(super) struct OwnerQuery {
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct NoParams {}
 
-/// Parameters besides the owner.
+/// The parameters of a route, in addition to the owner.
 pub(super) trait Params: DeserializeOwned {
+    /// The names of the parameters.
     const NAMES: &'static [&'static str];
 }
 
@@ -66,7 +67,7 @@ impl<S: Send + Sync, T: Params> FromRequestParts<S> for Session<T> {
         let known = ["user_id", "agent_id", "branch"].iter().chain(T::NAMES);
         if let Some((name, _)) = pairs.iter().find(|(name, _)| !known.clone().any(|known| known == name)) {
             let known = known.copied().collect::<Vec<_>>().join(", ");
-            return Err(Fault::bad_request(format!("the URL asks for {name:?}; it may ask for {known}")));
+            return Err(Fault::bad_request(format!("unknown parameter {name:?} in the URL; known are {known}")));
         }
         let owner: OwnerQuery = query(parts)?;
         let owner = Owner {
@@ -90,7 +91,7 @@ impl<S: Send + Sync, T: Params> FromRequest<S> for StrictJson<T> {
         let Json(body) = body.map_err(|e| Fault::new(e.status(), e.body_text()))?;
         if let Some(name) = body.keys().find(|name| !T::NAMES.contains(&name.as_str())) {
             let known = T::NAMES.join(", ");
-            return Err(Fault::bad_request(format!("the body asks for {name:?}; it may ask for {known}")));
+            return Err(Fault::bad_request(format!("unknown field {name:?} in the body; known are {known}")));
         }
         serde_json::from_value(Value::Object(body)).map(Self).map_err(|e| Fault::bad_request(e.to_string()))
     }

@@ -42,13 +42,14 @@ pub(super) struct OwnerQuery {
 }
 
 impl Caller {
-    /// The scope of what a tool's arguments name; an empty name leaves what the address says. What lies below a name
-    /// that changes goes with it: the conversation of one user is none of another's.
+    /// Returns the scope that the arguments of a tool name. An empty argument stands for the name in the URL or header.
+    ///
+    /// If the user differs, the session and the branch of the URL are dropped, because they belong to another user.
     ///
     /// # Errors
-    /// As [`Access::scope`].
+    /// The errors of [`Access::scope`].
     pub(crate) fn scope(&self, user: &str, session: &str) -> Result<Scope> {
-        let mut owner = self.of_user(user);
+        let mut owner = self.owner_of(user);
         let session = session.trim();
         if session == ALL_SESSIONS {
             owner.session = None;
@@ -63,12 +64,13 @@ impl Caller {
     /// Returns the scope of all memories of a user, in every conversation, for lookups by id.
     ///
     /// # Errors
-    /// As [`Access::scope`].
-    pub(crate) fn person(&self, user: &str) -> Result<Scope> {
-        self.access.scope(&Owner { session: None, branch: None, ..self.of_user(user) })
+    /// The errors of [`Access::scope`].
+    pub(crate) fn user_scope(&self, user: &str) -> Result<Scope> {
+        self.access.scope(&Owner { session: None, branch: None, ..self.owner_of(user) })
     }
 
-    fn of_user(&self, user: &str) -> Owner {
+    /// Returns the owner for this user. The agent stays; the session and the branch stay only for the same user.
+    fn owner_of(&self, user: &str) -> Owner {
         let user = user.trim();
         if user.is_empty() || self.owner.user.as_deref() == Some(user) {
             return self.owner.clone();
@@ -80,18 +82,19 @@ impl Caller {
 /// Returns the owner that headers and URL name.
 pub(super) fn named_owner(uri: &Uri, headers: &HeaderMap) -> Result<Owner, Fault> {
     let Query(query) = Query::<OwnerQuery>::try_from_uri(uri).map_err(|e| {
-        Fault::bad_request(format!("{}; a URL names user_id, agent_id, session_id, branch", e.body_text()))
+        Fault::bad_request(format!("{}; the URL may contain user_id, agent_id, session_id and branch", e.body_text()))
     })?;
-    let name = |in_url: String, header: &str| {
-        let in_url = Some(in_url.trim().to_owned()).filter(|name| !name.is_empty());
-        Ok::<_, Fault>(header_text(headers, header)?.or(in_url))
-    };
     Ok(Owner {
-        user: name(query.user_id, "x-user-id")?,
-        agent: name(query.agent_id, "x-agent-id")?,
-        session: name(query.session_id, "x-session-id")?,
-        branch: name(query.branch, "x-branch")?,
+        user: header_or_query(headers, "x-user-id", &query.user_id)?,
+        agent: header_or_query(headers, "x-agent-id", &query.agent_id)?,
+        session: header_or_query(headers, "x-session-id", &query.session_id)?,
+        branch: header_or_query(headers, "x-branch", &query.branch)?,
     })
+}
+
+fn header_or_query(headers: &HeaderMap, header: &str, query: &str) -> Result<Option<String>, Fault> {
+    let query = Some(query.trim().to_owned()).filter(|name| !name.is_empty());
+    Ok(header_text(headers, header)?.or(query))
 }
 
 #[cfg(test)]

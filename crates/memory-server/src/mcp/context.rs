@@ -7,10 +7,12 @@ use memory_engine::{
     enrichment,
 };
 
-/// Maximum number of notes, summaries and messages.
+/// Maximum number of notes in a context.
 const MAX_NOTES: usize = 40;
-const SUMMARIES: usize = 10;
-const MESSAGES: usize = 40;
+/// Maximum number of summaries in a context.
+const MAX_SUMMARIES: usize = 10;
+/// Maximum number of messages in a context.
+const MAX_MESSAGES: usize = 40;
 
 /// The context at the beginning of a conversation: profile, facts, summaries and latest messages.
 #[derive(Debug, Default)]
@@ -22,7 +24,7 @@ pub(super) struct OpeningContext {
     messages: Vec<Record>,
 }
 
-/// The words around the memories.
+/// The headings and labels around the memories.
 struct ContextLabels {
     opening: &'static str,
     profile: &'static str,
@@ -55,77 +57,77 @@ const CHINESE: ContextLabels = ContextLabels {
 };
 
 impl OpeningContext {
-    /// From everything within `scope` that may be seen from a scene.
+    /// Loads the memories in `scope` that are visible from the scene.
     ///
     /// # Errors
-    /// The store's.
-    pub(super) async fn of(engine: &MemoryEngine, scope: &Scope, scene: Option<&str>) -> Result<Self> {
+    /// The errors of the store.
+    pub(super) async fn load(engine: &MemoryEngine, scope: &Scope, scene: Option<&str>) -> Result<Self> {
         if scene.is_some_and(|scene| !engine.admin().scene_policy().recalls(scene)) {
             return Ok(Self::default());
         }
-        let seen = scene.and_then(|scene| engine.admin().scene_policy().filter(scene));
+        let visible = scene.and_then(|scene| engine.admin().scene_policy().filter(scene));
         let newest = async |kind: Kind, limit: usize| {
             let kind = Filter::eq(Field::Kind, kind.as_str());
             let active = Filter::eq(Field::State, State::Active.as_str());
-            let filter = seen.iter().cloned().fold(kind.and(active), Filter::and);
+            let filter = visible.iter().cloned().fold(kind.and(active), Filter::and);
             let mut records = engine.timeline(scope, &ScanQuery::newest(limit).with_filter(filter)).await?.records;
             records.reverse();
             Ok::<_, memory_engine::Error>(records)
         };
         let mut facts = engine.facts(scope).records().await?;
-        facts.retain(|fact| seen.as_ref().is_none_or(|seen| seen.matches(fact)));
+        facts.retain(|fact| visible.as_ref().is_none_or(|filter| filter.matches(fact)));
         facts.extend(newest(Kind::NOTE, MAX_NOTES).await?);
         facts.sort_by_key(Record::position);
         Ok(Self {
             profile: newest(Kind::PROFILE, 1).await?,
             facts,
-            summaries: newest(Kind::SUMMARY, SUMMARIES).await?,
-            messages: newest(Kind::TURN, MESSAGES).await?,
+            summaries: newest(Kind::SUMMARY, MAX_SUMMARIES).await?,
+            messages: newest(Kind::TURN, MAX_MESSAGES).await?,
         })
     }
 
-    /// Renders at most this many tokens. Returns the text, its records and its number of tokens. The text is empty if
+    /// Renders at most `limit` tokens. Returns the text, its records and its number of tokens. The text is empty if
     /// there are no memories or none fits.
     ///
     /// # Errors
-    /// `InvalidInput` when not even the opening words fit.
-    pub(super) fn written(
+    /// `InvalidInput` if the opening sentences exceed the limit.
+    pub(super) fn render(
         &self,
         limit: usize,
         zone: &TimeZone,
         counter: &dyn TokenCounter,
     ) -> Result<(String, Vec<RecordId>, usize)> {
-        let words = self.words();
-        let opening = Layer::new("opening", counter.count(words.opening))
+        let labels = self.labels();
+        let opening = Layer::new("opening", counter.count(labels.opening))
             .with_overflow(Overflow::NeverCut)
-            .with_items([Item::new(words.opening)]);
+            .with_items([Item::new(labels.opening)]);
         let now = SystemClock.now();
-        let fact = |fact: &Record| format!("- {}", safe(&enrichment::render(fact, now, zone)));
-        let share = |percent: usize| limit * percent / 100;
-        let profile = layer(words.profile, share(15), &self.profile, |record| safe(&record.text));
+        let fact_line = |fact: &Record| format!("- {}", safe(&enrichment::render(fact, now, zone)));
+        let budget = |percent: usize| limit * percent / 100;
+        let profile = layer(labels.profile, budget(15), &self.profile, |record| safe(&record.text));
         let profile = profile.with_overflow(Overflow::TruncateAtSentence);
-        // What one part leaves goes to those behind it, and the latest messages take what is left of all.
+        // Tokens that a layer does not use go to the layers after it. The latest messages get all the rest.
         let built = ContextPlan::new(limit)
             .with_layer(opening)
             .with_layer(profile)
-            .with_layer(layer(words.facts, share(25), &self.facts, fact))
-            .with_layer(layer(words.summaries, share(25), &self.summaries, |record| {
-                format!("- {} {}", head(record, "%Y-%m-%d", zone), safe(&record.text))
+            .with_layer(layer(labels.facts, budget(25), &self.facts, fact_line))
+            .with_layer(layer(labels.summaries, budget(25), &self.summaries, |record| {
+                format!("- {} {}", time_and_scene(record, "%Y-%m-%d", zone), safe(&record.text))
             }))
-            .with_layer(layer(words.messages, limit, &self.messages, |record| {
-                let head = head(record, "%Y-%m-%d %H:%M", zone);
-                format!("- {head} {}{}", words.speaker(record), safe(&record.text))
+            .with_layer(layer(labels.messages, limit, &self.messages, |record| {
+                let head = time_and_scene(record, "%Y-%m-%d %H:%M", zone);
+                format!("- {head} {}{}", labels.speaker(record), safe(&record.text))
             }))
             .build(counter)?;
         let ids: Vec<RecordId> = built.layers.iter().flat_map(|layer| layer.included.iter().copied()).collect();
         Ok(if ids.is_empty() { Default::default() } else { (built.text, ids, built.tokens) })
     }
 
-    /// The words of the language that the memories are in.
-    fn words(&self) -> &'static ContextLabels {
+    /// Returns the labels in the language of the memories.
+    fn labels(&self) -> &'static ContextLabels {
         let parts = [&self.profile, &self.facts, &self.summaries, &self.messages];
-        let text: Vec<&str> = parts.into_iter().flatten().map(|record| record.text.as_str()).collect();
-        Language::of(&text.join("\n")).pick(&CHINESE, &ENGLISH)
+        let texts: Vec<&str> = parts.into_iter().flatten().map(|record| record.text.as_str()).collect();
+        Language::of(&texts.join("\n")).pick(&CHINESE, &ENGLISH)
     }
 }
 
@@ -140,23 +142,23 @@ impl ContextLabels {
     }
 }
 
-/// A part under a heading, of which the oldest goes first.
+/// Returns a layer under a heading. If it exceeds its budget, the oldest records are left out first.
 fn layer(name: &str, budget: usize, records: &[Record], line: impl Fn(&Record) -> String) -> Layer {
     let items = records.iter().map(|record| Item::of(record, line(record)));
     Layer::new(name, budget).with_heading(format!("[{name}]\n")).with_items(items)
 }
 
-/// Returns time and scene of a record.
-fn head(record: &Record, format: &str, zone: &TimeZone) -> String {
+/// Returns the time and the scene of a record.
+fn time_and_scene(record: &Record, format: &str, zone: &TimeZone) -> String {
     let time = record.occurred_at.in_zone(zone).strftime(format).to_string();
-    // A scene's name can come from anywhere, and must not end its brackets.
+    // The name of a scene is not trusted: it must not close the brackets.
     let scene = record.scene.as_deref().map(|scene| safe(&scene.replace(['[', ']', '\n'], "")));
     scene.map_or_else(|| time.clone(), |scene| format!("{time} [{scene}]"))
 }
 
 /// Returns a text that cannot imitate the layout around it.
 fn safe(text: &str) -> String {
-    let of = |words: &ContextLabels| [words.profile, words.facts, words.summaries, words.messages];
-    let marks: Vec<&str> = of(&ENGLISH).into_iter().chain(of(&CHINESE)).chain(["plot", "daily", "meta"]).collect();
-    quoted(text, &marks)
+    let headings = [&ENGLISH, &CHINESE].map(|labels| [labels.profile, labels.facts, labels.summaries, labels.messages]);
+    let reserved: Vec<&str> = headings.into_iter().flatten().chain(["plot", "daily", "meta"]).collect();
+    quoted(text, &reserved)
 }

@@ -4,6 +4,7 @@ use memory_engine::{Record, store::Score};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+// The doc comments of this type are part of the schemas that tools/list sends.
 /// A record, as a tool shows it. What there is none of is left out.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Memory {
@@ -45,7 +46,7 @@ impl From<&Record> for Memory {
     }
 }
 
-/// A score to four places: more of them say nothing.
+/// Rounds a score to four decimal places, to keep the result short.
 pub(super) fn rounded(score: Score) -> f64 {
     (score.value() * 1e4).round() / 1e4
 }

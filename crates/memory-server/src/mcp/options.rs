@@ -42,7 +42,7 @@ impl McpOptions {
         self
     }
 
-    /// Lets pages of these origins in; of none, when there are none.
+    /// Sets the origins of web pages that may call. An empty list allows none.
     #[must_use]
     pub fn with_allowed_origins<O: Into<String>>(mut self, origins: impl IntoIterator<Item = O>) -> Self {
         self.allowed_origins = origins.into_iter().map(Into::into).collect();
@@ -57,19 +57,19 @@ impl McpOptions {
     }
 
     pub(super) fn config(self) -> StreamableHttpServerConfig {
-        let any = |names: &[String]| names.iter().any(|name| name == ANY);
+        let allows_any = |names: &[String]| names.iter().any(|name| name == ANY);
         let config = StreamableHttpServerConfig::default()
             .with_legacy_session_mode(false)
             .with_json_response(true)
             .with_max_request_body_bytes(self.max_body_bytes);
         let config = match self.allowed_hosts {
-            hosts if any(&hosts) => config.disable_allowed_hosts(),
-            // What checks them takes no names at all for all names.
+            hosts if allows_any(&hosts) => config.disable_allowed_hosts(),
+            // The transport takes an empty list for any host.
             hosts if hosts.is_empty() => config.with_allowed_hosts(Self::default().allowed_hosts),
             hosts => config.with_allowed_hosts(hosts),
         };
         match self.allowed_origins {
-            origins if any(&origins) => config.disable_allowed_origins(),
+            origins if allows_any(&origins) => config.disable_allowed_origins(),
             origins => config.with_allowed_origins(origins).enforce_origin_validation(),
         }
     }

@@ -1,4 +1,4 @@
-//! JSON schemas as hosts like them: flat, and no word too much.
+//! JSON schemas for hosts: without references, and without keywords that hosts do not use.
 
 use std::sync::Arc;
 
@@ -6,29 +6,29 @@ use rmcp::model::JsonObject;
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde_json::Value;
 
-/// The schema of a tool's arguments.
-pub(super) fn of_input<T: JsonSchema>() -> Arc<JsonObject> {
+/// Returns the schema of a tool's arguments.
+pub(super) fn input_schema<T: JsonSchema>() -> Arc<JsonObject> {
     schema::<T>(SchemaSettings::draft2020_12())
 }
 
-/// The schema of a tool's answer.
-pub(super) fn of_output<T: JsonSchema>() -> Arc<JsonObject> {
+/// Returns the schema of a tool's result.
+pub(super) fn output_schema<T: JsonSchema>() -> Arc<JsonObject> {
     schema::<T>(SchemaSettings::draft2020_12().for_serialize())
 }
 
 fn schema<T: JsonSchema>(settings: SchemaSettings) -> Arc<JsonObject> {
     let generator = settings.with(|settings| settings.inline_subschemas = true).into_generator();
     let mut schema = generator.into_root_schema_for::<T>().to_value();
-    tidy(&mut schema);
+    remove_unused_keywords(&mut schema);
     let mut object = schema.as_object().cloned().unwrap_or_default();
-    for word in ["$schema", "title", "description"] {
-        object.remove(word);
+    for keyword in ["$schema", "title", "description"] {
+        object.remove(keyword);
     }
     Arc::new(object)
 }
 
-/// Takes out what says nothing to a host: widths of numbers, empty defaults, and `null` for what is left out instead.
-fn tidy(schema: &mut Value) {
+/// Removes number formats, empty defaults, and the type `null` of optional fields, which are left out instead.
+fn remove_unused_keywords(schema: &mut Value) {
     match schema {
         Value::Object(object) => {
             object.remove("format");
@@ -42,9 +42,9 @@ fn tidy(schema: &mut Value) {
                     object.insert("type".into(), only);
                 }
             }
-            object.values_mut().for_each(tidy);
+            object.values_mut().for_each(remove_unused_keywords);
         }
-        Value::Array(values) => values.iter_mut().for_each(tidy),
+        Value::Array(values) => values.iter_mut().for_each(remove_unused_keywords),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }

@@ -31,12 +31,12 @@ use crate::{
     server::Server,
 };
 
-/// The media types that the protocol requires a client to accept. All our answers are JSON.
+/// The media types that the protocol requires a client to accept. All responses are JSON.
 const PROTOCOL_TYPES: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
 
 /// The memory as tools of the Model Context Protocol, over HTTP (`/mcp`) or over a pair of pipes.
 ///
-/// It speaks the revisions of the protocol with a handshake and those without one, and keeps nothing about its clients.
+/// Revisions of the protocol with and without a handshake are supported. The server keeps no state about its clients.
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Mcp {
@@ -45,12 +45,12 @@ pub struct Mcp {
 }
 
 impl Mcp {
-    /// Over this memory.
+    /// Creates the tools over a memory.
     pub fn new(engine: MemoryEngine) -> Self {
         Self { host: Host::new(engine), options: McpOptions::default() }
     }
 
-    /// With these options.
+    /// Sets the options of HTTP.
     pub fn with_options(mut self, options: McpOptions) -> Self {
         self.options = options;
         self
@@ -62,20 +62,20 @@ impl Mcp {
         self
     }
 
-    /// Counts the tokens of a context by this instead of by an estimate that errs on the high side.
+    /// Sets the token counter of contexts. Default: an estimate that errs on the high side.
     pub fn with_counter(mut self, counter: impl TokenCounter) -> Self {
         self.host.memory.counter = Arc::new(counter);
         self
     }
 
-    /// Works for this owner where a request names no user and its key is for all of them; for one called `default`,
-    /// otherwise. A key for several users has to be told which.
+    /// Sets the owner for requests that name no user, if their key is for all users. Default: the user `default`. With
+    /// a key for several users, a request must name one.
     pub fn with_owner(mut self, owner: Owner) -> Self {
         self.host.owner = owner;
         self
     }
 
-    /// Its routes. They want an [`Access`](crate::Access) with each request, which a [`Guard`](crate::Guard) gives.
+    /// Returns the routes. Each request needs an [`Access`](crate::Access), which a [`Guard`](crate::Guard) adds.
     pub fn router(self) -> Router {
         self.part().router
     }
@@ -92,43 +92,44 @@ impl Mcp {
         Part { name: "mcp", router, sections: vec![api::section()], errors: Fault::into_response, background: None }
     }
 
-    /// Serves one client over standard input and output, line by line, until it goes away.
+    /// Serves one client over standard input and output, line by line, until it disconnects.
     ///
     /// Standard output belongs to the protocol, so logs must go to standard error.
     ///
     /// # Errors
-    /// `Unavailable` when what comes in is no such client.
+    /// `Unavailable` if the client does not complete the handshake.
     pub async fn stdio(self, access: Access) -> Result<()> {
         let (input, output) = rmcp::transport::io::stdio();
         self.serve(access, input, output).await
     }
 
-    /// As [`stdio`](Self::stdio), over any two pipes.
+    /// Serves one client over any two pipes, as [`stdio`](Self::stdio) does.
     ///
     /// # Errors
-    /// As [`stdio`](Self::stdio).
+    /// The errors of [`stdio`](Self::stdio).
     pub async fn serve(
         self,
         access: Access,
         input: impl AsyncRead + Send + Unpin + 'static,
         output: impl AsyncWrite + Send + Unpin + 'static,
     ) -> Result<()> {
-        let failed =
-            |e| Error::new(ErrorKind::Unavailable, "mcp", "the client broke off before it began").with_source(e);
+        let handshake_failed =
+            |e| Error::new(ErrorKind::Unavailable, "mcp", "the handshake with the client failed").with_source(e);
         let mut host = self.host;
         host.access = Some(access);
         let running = match host.serve((input, output)).await {
             Ok(running) => running,
             Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
-            Err(e) => return Err(failed(e)),
+            Err(e) => return Err(handshake_failed(e)),
         };
-        let stopped = |e| Error::new(ErrorKind::Internal, "mcp", "serving the client broke off").with_source(e);
+        let stopped =
+            |e| Error::new(ErrorKind::Internal, "mcp", "the task that serves the client stopped").with_source(e);
         running.waiting().await.map(drop).map_err(stopped)
     }
 }
 
 impl Server {
-    /// With MCP under `/mcp`.
+    /// Adds MCP under `/mcp`.
     pub fn mcp(self, mcp: Mcp) -> Self {
         self.with_part(mcp.part())
     }
@@ -150,20 +151,20 @@ pub(crate) fn build(
     Ok(Some(mcp.part()))
 }
 
-/// Resolves the caller, and completes the `Accept` header of clients that take JSON.
+/// Adds the caller to the request, and completes the `Accept` header of clients that accept JSON.
 async fn identify(access: Access, mut request: Request, next: Next) -> Result<Response, Fault> {
     let owner = caller::named_owner(request.uri(), request.headers())?;
     request.extensions_mut().insert(Caller { access, owner });
-    if takes_json(request.headers()) {
+    if accepts_json(request.headers()) {
         request.headers_mut().insert(ACCEPT, PROTOCOL_TYPES);
     }
     Ok(next.run(request).await)
 }
 
-/// Returns true if the client accepts JSON. The protocol wants event streams named as well, but we answer in JSON only.
-fn takes_json(headers: &HeaderMap) -> bool {
+/// Returns true if the client accepts JSON. The protocol also requires event streams, but all responses are JSON.
+fn accepts_json(headers: &HeaderMap) -> bool {
     let accepted = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
-    let mut kinds = accepted.flat_map(|value| value.split(',')).map(|kind| kind.trim().to_ascii_lowercase()).peekable();
+    let mut types = accepted.flat_map(|value| value.split(',')).map(|kind| kind.trim().to_ascii_lowercase()).peekable();
     let json = ["*/*", "application/*", "application/json"];
-    kinds.peek().is_none() || kinds.any(|kind| json.contains(&kind.as_str()))
+    types.peek().is_none() || types.any(|media_type| json.contains(&media_type.as_str()))
 }

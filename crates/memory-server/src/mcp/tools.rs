@@ -15,7 +15,7 @@ use rmcp::model::{CallToolResult, JsonObject, Tool};
 use super::caller::Caller;
 pub(super) use support::ToolContext;
 
-/// All tools, in the order in which hosts show them.
+/// Returns all tools, in the order in which hosts show them.
 pub(super) fn all() -> Vec<Tool> {
     vec![
         search_memory::tool(),
@@ -28,7 +28,7 @@ pub(super) fn all() -> Vec<Tool> {
     ]
 }
 
-/// Calls the tool of this name; `None` when there is none.
+/// Calls the tool with this name. `None` if there is none.
 pub(super) async fn call(
     memory: &ToolContext,
     caller: &Caller,

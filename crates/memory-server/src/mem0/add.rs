@@ -1,4 +1,4 @@
-//! Stores messages, and the facts that are found in them.
+//! Stores messages, and the facts extracted from them.
 
 use std::time::Duration;
 
@@ -37,7 +37,7 @@ pub(super) struct AddParams {
     infer: Option<bool>,
     /// Only `procedural_memory` is known. It needs an `agent_id`.
     memory_type: Option<String>,
-    /// The last day on which the memories are shown, as `YYYY-MM-DD`.
+    /// The last day on which the memories are shown, as `YYYY-MM-DD`. Default: no limit.
     expiration_date: Option<Value>,
     /// Refuses changes to the memories. Default: false.
     immutable: Option<bool>,
@@ -60,9 +60,9 @@ pub(super) struct AddInput {
     at: Option<Timestamp>,
 }
 
-/// The stored memories.
+/// The outcome of an add request.
 #[derive(Debug)]
-pub(super) struct Added {
+pub(super) struct AddOutcome {
     /// The id of the first stored record, which also identifies the event.
     pub(super) event: Option<RecordId>,
     pub(super) results: Vec<AddResult>,
@@ -97,21 +97,21 @@ struct AddedText {
 }
 
 impl AddRequest {
-    /// Checks a request.
+    /// Checks a request, and converts it to the input to store.
     ///
     /// # Errors
     /// 400 for an invalid owner, type, day or time, and without an owner.
-    pub(super) fn addition(self, dialect: Dialect, access: &Access) -> Result<AddInput, Mem0Error> {
+    pub(super) fn into_input(self, dialect: Dialect, access: &Access) -> Result<AddInput, Mem0Error> {
         let Self { owner, messages: Messages(messages), options, .. } = self;
         let mut owner = owner.owner(dialect)?;
         let mut at = None;
         if dialect == Dialect::Platform {
             at = time::timestamp(options.timestamp.as_ref())?;
             if let Some(filter) = options.filters {
-                owner = with_filter(owner, filter)?;
+                owner = merge_owners(owner, filter_owner(filter)?)?;
             }
         }
-        owner.require(access)?;
+        owner.require_named(access)?;
         let is_procedural = match options.memory_type.as_deref() {
             None => false,
             Some("procedural_memory") if owner.agent.is_some() => true,
@@ -124,76 +124,95 @@ impl AddRequest {
                 ));
             }
         };
-        let mut kept: Map<String, Value> = metadata::stored(options.metadata.unwrap_or_default()).collect();
+        let mut stored_metadata: Map<String, Value> =
+            metadata::to_stored(options.metadata.unwrap_or_default()).collect();
         if let Some(value) = &options.expiration_date {
-            kept.insert(metadata::EXPIRES.into(), time::day("expiration_date", value)?.into());
+            stored_metadata.insert(metadata::EXPIRES.into(), time::day("expiration_date", value)?.into());
         }
         if let Some(app) = &owner.app {
-            kept.insert(metadata::APP.into(), app.as_str().into());
+            stored_metadata.insert(metadata::APP.into(), app.as_str().into());
         }
         if options.immutable.unwrap_or(false) {
-            kept.insert(metadata::IMMUTABLE.into(), true.into());
+            stored_metadata.insert(metadata::IMMUTABLE.into(), true.into());
         }
-        Ok(AddInput { owner, messages, metadata: kept, infer: options.infer.unwrap_or(true), is_procedural, at })
+        Ok(AddInput {
+            owner,
+            messages,
+            metadata: stored_metadata,
+            infer: options.infer.unwrap_or(true),
+            is_procedural,
+            at,
+        })
     }
 }
 
-/// Merges the owner that clients of the platform name in `filters`.
-fn with_filter(owner: Mem0Owner, filter: Map<String, Value>) -> Result<Mem0Owner, Mem0Error> {
+/// Reads the owner that clients of the platform name in `filters`.
+fn filter_owner(filter: Map<String, Value>) -> Result<Mem0Owner, Mem0Error> {
     let is_known = |name: &str| owner::NAMES.iter().any(|(plain, alias)| name == *plain || name == *alias);
     if let Some(name) = filter.keys().find(|name| !is_known(name)) {
         return Err(Mem0Error::bad_request(format!(
-            "filters say whose memories they become; there is no {name:?} in them"
+            "the filters of this request must contain only user_id, agent_id, run_id and app_id; found {name:?}"
         )));
     }
     let params: OwnerParams = Params::new(filter, "body", Dialect::Platform).finish()?;
-    let named = params.owner(Dialect::Platform)?;
-    let merge = |here: Option<String>, there: Option<String>| match (here, there) {
-        (Some(here), Some(there)) if here != there => {
-            Err(Mem0Error::bad_request("the body and its filters name different owners"))
-        }
-        (here, there) => Ok(here.or(there)),
-    };
+    params.owner(Dialect::Platform)
+}
+
+/// Combines the owners of a body and its filters.
+fn merge_owners(body: Mem0Owner, filter: Mem0Owner) -> Result<Mem0Owner, Mem0Error> {
     Ok(Mem0Owner {
-        user: merge(owner.user, named.user)?,
-        agent: merge(owner.agent, named.agent)?,
-        run: merge(owner.run, named.run)?,
-        app: merge(owner.app, named.app)?,
+        user: merge_names(body.user, filter.user)?,
+        agent: merge_names(body.agent, filter.agent)?,
+        run: merge_names(body.run, filter.run)?,
+        app: merge_names(body.app, filter.app)?,
     })
 }
 
+fn merge_names(body: Option<String>, filter: Option<String>) -> Result<Option<String>, Mem0Error> {
+    if body.is_some() && filter.is_some() && body != filter {
+        return Err(Mem0Error::bad_request("the body and its filters name different owners"));
+    }
+    Ok(body.or(filter))
+}
+
 impl Mem0 {
-    /// Stores messages, and waits for their facts for `timeout` at most. It continues when the client disconnects.
-    pub(super) async fn add(&self, access: &Access, addition: AddInput, timeout: Duration) -> Result<Added, Mem0Error> {
-        let address = addition.owner.address(access)?;
+    /// Stores messages, and waits at most `timeout` for their facts. Storing continues if the client disconnects.
+    pub(super) async fn add(
+        &self,
+        access: &Access,
+        input: AddInput,
+        timeout: Duration,
+    ) -> Result<AddOutcome, Mem0Error> {
+        let address = input.owner.address(access)?;
         let mem0 = self.clone();
-        let work = tokio::spawn(async move { mem0.store(&address, addition, timeout).await });
-        work.await.map_err(|_| Error::new(ErrorKind::Internal, "add", "the task that stores it stopped"))?
+        let task = tokio::spawn(async move { mem0.store(&address, input, timeout).await });
+        task.await.map_err(|_| Error::new(ErrorKind::Internal, "add", "the task that stores the messages panicked"))?
     }
 
-    async fn store(&self, address: &Scope, addition: AddInput, timeout: Duration) -> Result<Added, Mem0Error> {
-        let extracts_facts = addition.infer && !addition.is_procedural;
-        let records = self.records(address, addition);
+    async fn store(&self, address: &Scope, input: AddInput, timeout: Duration) -> Result<AddOutcome, Mem0Error> {
+        let extracts_facts = input.infer && !input.is_procedural;
+        let records = self.records(address, input);
         let Some(event) = records.first().map(|record| record.id) else {
-            return Ok(Added { event: None, results: Vec::new(), is_pending: false });
+            return Ok(AddOutcome { event: None, results: Vec::new(), is_pending: false });
         };
         if !extracts_facts {
             let results = records.iter().map(AddResult::verbatim).collect();
             self.engine.store(address, records, PutMode::Create).await?;
-            return Ok(Added { event: Some(event), results, is_pending: false });
+            return Ok(AddOutcome { event: Some(event), results, is_pending: false });
         }
         let EnrichmentReport { facts, pending, .. } = self.engine.admin().enrich(address, records, timeout).await?;
-        Ok(Added { event: Some(event), results: self.results(&facts).await?, is_pending: pending })
+        Ok(AddOutcome { event: Some(event), results: self.fact_results(&facts).await?, is_pending: pending })
     }
 
-    /// Makes a record of each message but instructions: a turn if facts are extracted from it, else a note. A
-    /// procedure is one note.
-    fn records(&self, address: &Scope, addition: AddInput) -> Vec<Record> {
-        let AddInput { messages, metadata, infer, is_procedural, at, .. } = addition;
+    /// Makes a record of each message, except for instructions to the model. The record is a turn if facts are
+    /// extracted from it, otherwise a note. The messages of a procedure become one note.
+    fn records(&self, address: &Scope, input: AddInput) -> Vec<Record> {
+        let AddInput { messages, metadata, infer, is_procedural, at, .. } = input;
         let mut messages: Vec<Message> =
             messages.into_iter().filter(|message| !matches!(message.role.as_str(), "system" | "developer")).collect();
         if is_procedural && !messages.is_empty() {
-            let lines: Vec<String> = messages.iter().map(|said| format!("{}: {}", said.role, said.text)).collect();
+            let lines: Vec<String> =
+                messages.iter().map(|message| format!("{}: {}", message.role, message.text)).collect();
             messages = vec![Message { role: "assistant".into(), name: None, text: lines.join("\n") }];
         }
         let kind = if infer && !is_procedural { Kind::TURN } else { Kind::NOTE };
@@ -219,25 +238,26 @@ impl Mem0 {
         records
     }
 
-    /// Reports what became of extracted facts: added, put in the place of others, or known already.
-    pub(super) async fn results(&self, facts: &[Record]) -> Result<Vec<AddResult>, Mem0Error> {
+    /// Returns the events of extracted facts: `ADD` for a new one, `UPDATE` or `DELETE` for each that supersedes
+    /// others, and `NONE` for one that was merged into a known fact.
+    pub(super) async fn fact_results(&self, facts: &[Record]) -> Result<Vec<AddResult>, Mem0Error> {
         let mut results = Vec::new();
         for fact in facts {
-            if let Some(known) = metadata::text(fact, fact_keys::MERGED_INTO) {
-                results.push(AddResult { id: known.to_owned(), ..AddResult::new(fact, "NONE") });
+            if let Some(known_id) = metadata::text(fact, fact_keys::MERGED_INTO) {
+                results.push(AddResult { id: known_id.to_owned(), ..AddResult::new(fact, "NONE") });
                 continue;
             }
-            // A fact that was superseded at once is reported by the one that took its place.
+            // A fact that is already superseded is part of the result of its successor.
             if fact.state != State::Active {
                 continue;
             }
-            let replaced = self.replaced_by(fact).await?;
-            if history::denies(fact) {
-                results.extend(replaced.iter().map(|former| AddResult::new(former, "DELETE")));
+            let superseded = self.facts_superseded_by(fact).await?;
+            if history::is_negation(fact) {
+                results.extend(superseded.iter().map(|former| AddResult::new(former, "DELETE")));
                 results.push(AddResult::new(fact, "ADD"));
                 continue;
             }
-            results.push(match replaced.last() {
+            results.push(match superseded.last() {
                 Some(former) => AddResult {
                     previous_memory: Some(former.text.clone()),
                     previous_id: Some(former.id.to_string()),
@@ -264,7 +284,7 @@ impl AddResult {
         }
     }
 
-    /// A message that is stored as it is.
+    /// Returns the result for a message that is stored as it is.
     pub(super) fn verbatim(record: &Record) -> Self {
         Self {
             actor_id: Some(record.named_speaker().map(str::to_owned)),
@@ -273,7 +293,7 @@ impl AddResult {
         }
     }
 
-    /// The form of the platform.
+    /// Adds the fields that clients of the platform read.
     pub(super) fn for_platform(self) -> Self {
         Self { data: Some(AddedText { memory: self.memory.clone() }), ..self }
     }

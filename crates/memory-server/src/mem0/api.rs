@@ -7,7 +7,7 @@ use super::{error::add_request_id, oss, platform, service::Mem0};
 use crate::{config::Config, fault::Fault, part::Part, server::Server};
 
 impl Mem0 {
-    /// Its routes. They want an [`Access`](crate::Access) with each request, which a [`Guard`](crate::Guard) gives.
+    /// Returns the routes. Each request needs an [`Access`](crate::Access), which a [`Guard`](crate::Guard) adds.
     pub fn router(self) -> Router {
         self.part().router
     }
@@ -22,7 +22,7 @@ impl Mem0 {
 }
 
 impl Server {
-    /// With mem0's routes.
+    /// Adds mem0's routes.
     pub fn mem0(self, mem0: Mem0) -> Self {
         self.with_part(mem0.part())
     }

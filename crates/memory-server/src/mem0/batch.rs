@@ -46,19 +46,16 @@ impl BatchRequest {
     /// Reads the ids with their changes.
     ///
     /// # Errors
-    /// As [`ids`](Self::ids), and for an invalid change.
+    /// The errors of [`ids`](Self::ids), and 400 for an invalid change.
     pub(super) fn changes(&self) -> Result<Vec<(RecordId, MemoryChange)>, Mem0Error> {
-        let change = |entry: &Value| {
-            let values = entry.as_object().cloned().unwrap_or_default();
-            let params: UpdateParams = Params::new(values, "body", Dialect::Platform).finish()?;
-            Ok((entry_id(entry)?, params.change()?))
-        };
-        self.ids()?; // no change is read before all ids are known to be valid
-        self.entries()?.iter().map(change).collect()
+        let entries = self.entries()?;
+        // Invalid ids are reported before invalid changes.
+        self.ids()?;
+        entries.iter().map(|entry| Ok((entry_id(entry)?, entry_change(entry)?))).collect()
     }
 
     fn entries(&self) -> Result<&[Value], Mem0Error> {
-        let entries = self.memories.as_ref().and_then(Value::as_array).ok_or_else(invalid)?;
+        let entries = self.memories.as_ref().and_then(Value::as_array).ok_or_else(invalid_memories)?;
         if entries.len() > MAX_MEMORIES {
             return Err(Mem0Error::bad_request(format!(
                 "a batch holds at most {MAX_MEMORIES} memories; this one has {}",
@@ -69,12 +66,18 @@ impl BatchRequest {
     }
 }
 
-fn entry_id(entry: &Value) -> Result<RecordId, Mem0Error> {
-    // The client for JavaScript writes memoryId.
-    let id = entry.get("memory_id").or_else(|| entry.get("memoryId")).unwrap_or(entry);
-    memory::parse_id(id.as_str().ok_or_else(invalid)?)
+fn entry_change(entry: &Value) -> Result<MemoryChange, Mem0Error> {
+    let values = entry.as_object().cloned().unwrap_or_default();
+    let params: UpdateParams = Params::new(values, "body", Dialect::Platform).finish()?;
+    params.into_change()
 }
 
-fn invalid() -> Mem0Error {
-    Mem0Error::bad_request("memories is a list of objects, each with a memory_id")
+fn entry_id(entry: &Value) -> Result<RecordId, Mem0Error> {
+    // The JavaScript client sends memoryId.
+    let id = entry.get("memory_id").or_else(|| entry.get("memoryId")).unwrap_or(entry);
+    memory::parse_id(id.as_str().ok_or_else(invalid_memories)?)
+}
+
+fn invalid_memories() -> Mem0Error {
+    Mem0Error::bad_request("memories must be a list of objects, each with a memory_id")
 }

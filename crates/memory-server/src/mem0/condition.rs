@@ -13,58 +13,60 @@ use crate::access::{Access, Owner};
 /// A user is not a field but a part of the scope, which only an [`Access`] can grant.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum FilterCondition {
-    /// It belongs to this user.
+    /// The memory belongs to this user.
     User(String),
-    /// It belongs to some user.
+    /// The memory belongs to any user.
     AnyUser,
     /// A condition that the store can evaluate.
     Field(Filter),
-    /// A text holds another one.
+    /// A text contains another one.
     Contains(TextField, String, CaseSensitivity),
-    /// All hold.
+    /// All of the conditions are true. True for an empty list.
     All(Vec<FilterCondition>),
-    /// At least one holds.
+    /// At least one of the conditions is true. False for an empty list.
     Any(Vec<FilterCondition>),
-    /// It does not hold.
+    /// The condition is false.
     Not(Box<FilterCondition>),
 }
 
-/// The text that a condition is about.
+/// The text that a condition searches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum TextField {
     /// The text of the memory.
     Text,
-    /// A metadata key, as it is kept.
+    /// The metadata value under this stored key.
     Metadata(String),
 }
 
-/// Case-sensitive or not.
+/// How upper and lower case letters compare.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CaseSensitivity {
     Exact,
+    /// Upper and lower case letters are equal.
     Folded,
 }
 
-/// A scope with a filter and a condition. All records that fulfil both are found.
+/// A scope to search, with a filter and a condition that records must both fulfil.
 #[derive(Debug, Clone)]
 pub(super) struct SearchArea {
     pub(super) scope: Scope,
     pub(super) filter: Filter,
-    /// The part that the filter cannot express. `None` if there is none.
+    /// The whole condition, if the filter cannot express it.
     pub(super) condition: Option<FilterCondition>,
 }
 
-/// The users that a record can belong to.
+/// The user that a record belongs to, as far as a condition distinguishes users.
 #[derive(Debug, Clone, Copy)]
 enum RecordOwner<'a> {
     User(&'a str),
-    /// A user whom the condition does not name.
+    /// A user that the condition does not name.
     Unnamed,
+    /// The record has no user.
     None,
 }
 
 impl FilterCondition {
-    /// The condition that everything fulfils.
+    /// Returns the condition that every memory fulfils.
     pub(super) fn always() -> Self {
         Self::All(Vec::new())
     }
@@ -73,191 +75,202 @@ impl FilterCondition {
         Self::All(vec![self, other])
     }
 
-    /// Returns true if a record fulfils it.
+    /// Returns true if the record fulfils the condition.
     pub(super) fn matches(&self, record: &Record) -> bool {
         match self {
             Self::User(user) => record.scope.user_name() == Some(user),
             Self::AnyUser => record.scope.user_name().is_some(),
             Self::Field(filter) => filter.matches(record),
-            Self::Contains(TextField::Text, part, case) => case.holds(&record.text, part),
+            Self::Contains(TextField::Text, part, case) => case.text_contains(&record.text, part),
             Self::Contains(TextField::Metadata(key), part, case) => {
-                record.metadata.get(key).is_some_and(|value| case.found_in(value, part))
+                record.metadata.get(key).is_some_and(|value| case.value_contains(value, part))
             }
-            Self::All(all) => all.iter().all(|one| one.matches(record)),
-            Self::Any(any) => any.iter().any(|one| one.matches(record)),
-            Self::Not(one) => !one.matches(record),
+            Self::All(conditions) => conditions.iter().all(|condition| condition.matches(record)),
+            Self::Any(conditions) => conditions.iter().any(|condition| condition.matches(record)),
+            Self::Not(condition) => !condition.matches(record),
         }
     }
 
-    /// The users that it names.
-    fn users<'a>(&'a self, found: &mut BTreeSet<&'a str>) {
+    /// Adds the users that the condition names to `users`.
+    fn collect_users<'a>(&'a self, users: &mut BTreeSet<&'a str>) {
         match self {
-            Self::User(user) => drop(found.insert(user)),
-            Self::All(some) | Self::Any(some) => some.iter().for_each(|one| one.users(found)),
-            Self::Not(one) => one.users(found),
+            Self::User(user) => drop(users.insert(user)),
+            Self::All(conditions) | Self::Any(conditions) => {
+                conditions.iter().for_each(|condition| condition.collect_users(users));
+            }
+            Self::Not(condition) => condition.collect_users(users),
             Self::AnyUser | Self::Field(_) | Self::Contains(..) => {}
         }
     }
 
-    /// Returns true if a filter can express all of it, once the owner of the records is known.
-    fn is_plain(&self) -> bool {
+    /// Returns true if a filter can express the condition exactly for records of one owner.
+    fn is_expressible(&self) -> bool {
         match self {
             Self::Contains(..) => false,
-            Self::All(some) | Self::Any(some) => some.iter().all(Self::is_plain),
-            Self::Not(one) => one.is_plain(),
+            Self::All(conditions) | Self::Any(conditions) => conditions.iter().all(Self::is_expressible),
+            Self::Not(condition) => condition.is_expressible(),
             Self::User(_) | Self::AnyUser | Self::Field(_) => true,
         }
     }
 
-    /// Returns the part for records of this owner, as a filter that passes every record that fulfils it. Conditions
-    /// that a filter cannot express are replaced by true, and below a negation by false.
-    fn left(&self, whose: RecordOwner<'_>, wide: bool) -> Filter {
+    /// Returns a filter that passes every record of this owner that fulfils the condition, and possibly others.
+    ///
+    /// A part that a filter cannot express is replaced by `fallback`. A caller passes true; a negation inverts it.
+    fn to_filter(&self, owner: RecordOwner<'_>, fallback: bool) -> Filter {
         match self {
-            Self::User(user) => constant(matches!(whose, RecordOwner::User(name) if name == user)),
-            Self::AnyUser => constant(!matches!(whose, RecordOwner::None)),
+            Self::User(user) => constant(matches!(owner, RecordOwner::User(name) if name == user)),
+            Self::AnyUser => constant(!matches!(owner, RecordOwner::None)),
             Self::Field(filter) => filter.clone(),
-            Self::Contains(..) => constant(wide),
-            Self::All(some) => all(some.iter().map(|one| one.left(whose, wide))),
-            Self::Any(some) => any(some.iter().map(|one| one.left(whose, wide))),
-            Self::Not(one) => not(one.left(whose, !wide)),
+            Self::Contains(..) => constant(fallback),
+            Self::All(conditions) => all(conditions.iter().map(|condition| condition.to_filter(owner, fallback))),
+            Self::Any(conditions) => any(conditions.iter().map(|condition| condition.to_filter(owner, fallback))),
+            Self::Not(condition) => not(condition.to_filter(owner, !fallback)),
         }
     }
 
-    /// Returns the areas that contain all memories which fulfil the condition. `scopes` are those that the request
-    /// names.
+    /// Returns the areas within `scopes` that contain all memories which fulfil the condition.
     ///
     /// # Errors
-    /// 403 if it names a user whom the key does not reach, even in a negation.
+    /// 403 if the condition names a user that the key does not reach, even in a negation.
     pub(super) fn areas(self, access: &Access, scopes: &[Scope]) -> Result<Vec<SearchArea>, Mem0Error> {
         let mut users = BTreeSet::new();
-        self.users(&mut users);
+        self.collect_users(&mut users);
         for user in &users {
             access.scope(&Owner::user(*user))?;
         }
         let mut areas = Vec::new();
         for scope in scopes {
             let parts: Vec<(Scope, Filter)> = match scope.user_name() {
-                Some(user) => vec![(scope.clone(), self.left(RecordOwner::User(user), true))],
-                None => self.of_all_users(scope, &users)?,
+                Some(user) => vec![(scope.clone(), self.to_filter(RecordOwner::User(user), true))],
+                None => self.parts_of_all_users(scope, &users)?,
             };
-            // One scope of all users serves several kinds of owners: which of them a record has is seen at the record.
-            let plain = self.is_plain() && (users.is_empty() || parts.iter().all(|(s, _)| s.user_name().is_some()));
-            let plain = plain && !self.asks_for_a_user(&parts);
+            // A part without a user contains records of several owners. If their filters differ, only the record shows
+            // which of them applies.
+            let has_user_per_part = parts.iter().all(|(scope, _)| scope.user_name().is_some());
+            let is_exact = self.is_expressible()
+                && (users.is_empty() || has_user_per_part)
+                && (has_user_per_part || !self.depends_on_having_user());
             for (scope, filter) in parts.into_iter().filter(|(_, filter)| *filter != constant(false)) {
                 filter.validate()?;
-                let condition = (!plain).then(|| self.clone());
-                areas.push(SearchArea { scope: narrowed(scope, &filter), filter, condition });
+                let condition = (!is_exact).then(|| self.clone());
+                areas.push(SearchArea { scope: narrow_scope(scope, &filter), filter, condition });
             }
         }
         Ok(areas)
     }
 
-    /// Returns true if it depends on whether a record has a user, and a part contains records with and without one.
-    fn asks_for_a_user(&self, parts: &[(Scope, Filter)]) -> bool {
-        let open = parts.iter().any(|(scope, _)| scope.user_name().is_none());
-        open && self.left(RecordOwner::Unnamed, true) != self.left(RecordOwner::None, true)
+    /// Returns true if records of an unnamed user and records without a user have different filters.
+    fn depends_on_having_user(&self) -> bool {
+        self.to_filter(RecordOwner::Unnamed, true) != self.to_filter(RecordOwner::None, true)
     }
 
-    /// Returns the users that it names, if it is only about them; otherwise all users together.
-    fn of_all_users(&self, scope: &Scope, users: &BTreeSet<&str>) -> Result<Vec<(Scope, Filter)>, Mem0Error> {
-        let others = any([self.left(RecordOwner::Unnamed, true), self.left(RecordOwner::None, true)]);
-        if others == constant(false) {
-            let of = |user: &&str| {
-                let scope = within(scope, user)?;
-                Ok((scope, self.left(RecordOwner::User(user), true)))
-            };
-            return users.iter().map(of).collect();
+    /// Splits a scope of all users into one part per named user, if no other records can fulfil the condition.
+    /// Otherwise the scope stays one part, and its filter passes the records of every owner.
+    fn parts_of_all_users(&self, scope: &Scope, users: &BTreeSet<&str>) -> Result<Vec<(Scope, Filter)>, Mem0Error> {
+        let other_records = any([self.to_filter(RecordOwner::Unnamed, true), self.to_filter(RecordOwner::None, true)]);
+        let named_users = users.iter().map(|user| self.to_filter(RecordOwner::User(user), true));
+        if other_records != constant(false) {
+            return Ok(vec![(scope.clone(), any(named_users.chain([other_records])))]);
         }
-        let named = users.iter().map(|user| self.left(RecordOwner::User(user), true));
-        Ok(vec![(scope.clone(), any(named.chain([others])))])
+        let mut parts = Vec::with_capacity(users.len());
+        for (user, filter) in users.iter().zip(named_users) {
+            parts.push((scope.clone().with_user(*user)?, filter));
+        }
+        Ok(parts)
     }
 }
 
 impl CaseSensitivity {
-    fn holds(self, text: &str, part: &str) -> bool {
+    fn text_contains(self, text: &str, part: &str) -> bool {
         match self {
             Self::Exact => text.contains(part),
             Self::Folded => text.to_lowercase().contains(&part.to_lowercase()),
         }
     }
 
-    /// A list holds what is one of its elements; a text, what is a part of it.
-    fn found_in(self, value: &Json, part: &str) -> bool {
-        let same = |one: &str| match self {
-            Self::Exact => one == part,
-            Self::Folded => one.to_lowercase() == part.to_lowercase(),
-        };
+    fn texts_equal(self, left: &str, right: &str) -> bool {
+        match self {
+            Self::Exact => left == right,
+            Self::Folded => left.to_lowercase() == right.to_lowercase(),
+        }
+    }
+
+    /// Returns true if a text contains `part`, or if an element of a list equals it.
+    fn value_contains(self, value: &Json, part: &str) -> bool {
         match value {
-            Json::String(text) => self.holds(text, part),
-            Json::Array(values) => values.iter().any(|value| value.as_str().is_some_and(same)),
+            Json::String(text) => self.text_contains(text, part),
+            Json::Array(values) => values.iter().filter_map(Json::as_str).any(|text| self.texts_equal(text, part)),
             Json::Null | Json::Bool(_) | Json::Number(_) | Json::Object(_) => false,
         }
     }
 }
 
-/// Returns the scope of one user within `scope`, who is known to be covered by it.
-fn within(scope: &Scope, user: &str) -> Result<Scope, Mem0Error> {
-    Ok(scope.clone().with_user(user)?)
-}
-
-/// The scope of the agent and the session that a filter demands: a narrower scope is a faster search.
-fn narrowed(scope: Scope, filter: &Filter) -> Scope {
-    let demands = match filter {
-        Filter::And(all) => all.as_slice(),
-        one @ (Filter::Compare(..) | Filter::In(..) | Filter::Exists(_) | Filter::Or(_) | Filter::Not(_) | _) => {
-            std::slice::from_ref(one)
-        }
-    };
-    let demanded = |field: &Field| {
-        demands.iter().find_map(|one| {
-            let Filter::Compare(compared, Op::Eq, FilterValue::Text(name)) = one else { return None };
-            (compared == field).then(|| name.clone())
-        })
-    };
+/// Adds the agent and the session that the filter requires to the scope. Searching a narrower scope is faster.
+fn narrow_scope(scope: Scope, filter: &Filter) -> Scope {
     let mut narrow = scope.clone();
-    if let (None, Some(agent)) = (scope.agent(), demanded(&Field::Agent)) {
+    if let (None, Some(agent)) = (scope.agent(), required_name(filter, &Field::Agent)) {
         narrow = narrow.clone().with_agent(agent).unwrap_or(narrow);
     }
-    if let (None, Some(session)) = (scope.session(), demanded(&Field::Session)) {
+    if let (None, Some(session)) = (scope.session(), required_name(filter, &Field::Session)) {
         narrow = narrow.clone().with_session(session).unwrap_or(narrow);
     }
     narrow
 }
 
+/// Returns the value of a field if the filter only passes records with this value.
+fn required_name<'f>(filter: &'f Filter, field: &Field) -> Option<&'f str> {
+    match filter {
+        Filter::And(filters) => filters.iter().find_map(|filter| equal_text(filter, field)),
+        Filter::Compare(..) | Filter::In(..) | Filter::Exists(_) | Filter::Or(_) | Filter::Not(_) | _ => {
+            equal_text(filter, field)
+        }
+    }
+}
+
+/// Returns the text that a filter compares the field with, if it is a comparison for equality.
+fn equal_text<'f>(filter: &'f Filter, field: &Field) -> Option<&'f str> {
+    let Filter::Compare(compared, Op::Eq, FilterValue::Text(text)) = filter else { return None };
+    (compared == field).then_some(text.as_str())
+}
+
+/// Returns a filter that passes every record, or none.
 pub(super) fn constant(value: bool) -> Filter {
     if value { Filter::And(Vec::new()) } else { Filter::Or(Vec::new()) }
 }
 
+/// Joins filters with AND, without nesting.
 fn all(filters: impl IntoIterator<Item = Filter>) -> Filter {
-    let mut left = Vec::new();
+    let mut parts = Vec::new();
     for filter in filters {
         match filter {
-            Filter::And(inner) => left.extend(inner),
+            Filter::And(inner) => parts.extend(inner),
             Filter::Or(inner) if inner.is_empty() => return constant(false),
             other @ (Filter::Compare(..) | Filter::In(..) | Filter::Exists(_) | Filter::Or(_) | Filter::Not(_) | _) => {
-                left.push(other)
+                parts.push(other)
             }
         }
     }
-    if left.len() == 1 { left.remove(0) } else { Filter::And(left) }
+    if parts.len() == 1 { parts.remove(0) } else { Filter::And(parts) }
 }
 
+/// Joins filters with OR, without nesting and adjacent duplicates.
 fn any(filters: impl IntoIterator<Item = Filter>) -> Filter {
-    let mut left: Vec<Filter> = Vec::new();
+    let mut parts: Vec<Filter> = Vec::new();
     for filter in filters {
         match filter {
-            Filter::Or(inner) => left.extend(inner),
+            Filter::Or(inner) => parts.extend(inner),
             Filter::And(inner) if inner.is_empty() => return constant(true),
             other
             @ (Filter::Compare(..) | Filter::In(..) | Filter::Exists(_) | Filter::And(_) | Filter::Not(_) | _) => {
-                left.push(other)
+                parts.push(other)
             }
         }
     }
-    left.dedup();
-    if left.len() == 1 { left.remove(0) } else { Filter::Or(left) }
+    parts.dedup();
+    if parts.len() == 1 { parts.remove(0) } else { Filter::Or(parts) }
 }
 
+/// Negates a filter, without double negation.
 fn not(filter: Filter) -> Filter {
     match filter {
         Filter::And(inner) if inner.is_empty() => constant(false),

@@ -1,13 +1,13 @@
-//! The entities that have memories: users, agents and runs.
+//! The entities that have memories: users, agents, runs and apps.
 
 use std::collections::BTreeMap;
 
-use memory_engine::{Field, Filter, Record, Timestamp};
+use memory_engine::{Field, Filter, Record, ScanQuery, Timestamp};
 
 use super::{error::Mem0Error, metadata, owner::Mem0Owner, row, service::Mem0};
 use crate::access::Access;
 
-/// A user, agent or run with memories.
+/// A user, agent, run or app with memories.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Entity {
     /// `user`, `agent`, `run` or `app`.
@@ -20,58 +20,65 @@ pub(super) struct Entity {
 }
 
 impl Mem0 {
-    /// Everybody within reach, by kind and name. All records are gone through.
+    /// Returns the entities that the key reaches, ordered by kind and name. Reads all records.
     pub(super) async fn entities(&self, access: &Access) -> Result<Vec<Entity>, Mem0Error> {
-        let mut found: BTreeMap<(usize, String), Entity> = BTreeMap::new();
-        let filter = Mem0::all_but_the_book();
-        self.each(&access.scopes()?, &filter, |record| {
-            for (place, (kind, name)) in names(&record).into_iter().enumerate() {
+        let mut entities: BTreeMap<(usize, String), Entity> = BTreeMap::new();
+        let filter = Mem0::without_deletion_log();
+        self.for_each_record(&access.scopes()?, &filter, |record| {
+            let created_at = record.occurred_at;
+            let updated_at = row::updated_at(&record);
+            for (kind_order, (kind, name)) in entity_names(&record).into_iter().enumerate() {
                 let Some(name) = name else { continue };
-                let (made, changed) = (record.occurred_at, row::updated_at(&record));
-                let entity = found.entry((place, name.to_owned())).or_insert_with(|| Entity {
+                let entity = entities.entry((kind_order, name.to_owned())).or_insert_with(|| Entity {
                     kind,
                     name: name.to_owned(),
                     memories: 0,
-                    created_at: made,
-                    updated_at: changed,
+                    created_at,
+                    updated_at,
                 });
-                entity.memories += usize::from(row::is_memory(&record));
-                entity.created_at = entity.created_at.min(made);
-                entity.updated_at = entity.updated_at.max(changed);
+                if row::is_memory(&record) {
+                    entity.memories += 1;
+                }
+                entity.created_at = entity.created_at.min(created_at);
+                entity.updated_at = entity.updated_at.max(updated_at);
             }
         })
         .await?;
-        Ok(found.into_values().collect())
+        Ok(entities.into_values().collect())
     }
 
-    /// Deletes all memories of an entity within reach; 404 if there are none.
+    /// Deletes all records of an entity that the key reaches.
+    ///
+    /// # Errors
+    /// 400 for an unknown kind, 404 if there are no records.
     pub(super) async fn delete_entity(&self, access: &Access, kind: &str, name: &str) -> Result<(), Mem0Error> {
-        let named = Some(name.to_owned());
-        let (mut owner, mut filter) = (Mem0Owner::default(), Mem0::all_but_the_book());
+        let mut owner = Mem0Owner::default();
+        let mut filter = Mem0::without_deletion_log();
         match kind {
-            "user" => owner.user = named,
-            "agent" => owner.agent = named,
-            "run" => owner.run = named,
+            "user" => owner.user = Some(name.to_owned()),
+            "agent" => owner.agent = Some(name.to_owned()),
+            "run" => owner.run = Some(name.to_owned()),
             "app" => {
                 let app = Filter::eq(Field::Metadata(metadata::APP.into()), name);
                 filter = filter.and(app);
             }
-            _ => return Err(Mem0Error::bad_request("an entity is a user, an agent, a run or an app")),
+            _ => return Err(Mem0Error::bad_request("unknown kind of entity; it must be user, agent, run or app")),
         }
         let scopes = owner.scopes(access)?;
-        let mut there = false;
+        let mut exists = false;
         for scope in &scopes {
-            let one = memory_engine::ScanQuery::newest(1).with_filter(filter.clone());
-            there |= !self.engine.scan(scope, &one).await?.records.is_empty();
+            let query = ScanQuery::newest(1).with_filter(filter.clone());
+            exists |= !self.engine.scan(scope, &query).await?.records.is_empty();
         }
-        if !there {
+        if !exists {
             return Err(Mem0Error::not_found("Entity not found"));
         }
         self.forget_matching(&scopes, &filter).await.map(drop)
     }
 }
 
-fn names(record: &Record) -> [(&'static str, Option<&str>); 4] {
+/// Returns each kind of entity with the record's name for it.
+fn entity_names(record: &Record) -> [(&'static str, Option<&str>); 4] {
     [
         ("user", record.scope.user_name()),
         ("agent", record.scope.agent()),

@@ -1,4 +1,4 @@
-//! Refusals and failures, in the form that mem0's clients read.
+//! Errors, in the format that mem0's clients read.
 
 use axum::{
     extract::Request,
@@ -12,13 +12,13 @@ use serde_json::{Value, json};
 
 use crate::fault::Fault;
 
-/// A refusal or failure: `detail` is for clients of the open-source server, `error` for those of the platform.
+/// An error: clients of the open-source server read `detail`, those of the platform read `error`.
 #[derive(Debug, Clone)]
 pub(super) struct Mem0Error {
     fault: Box<Fault>,
-    /// The invalid fields, which take the place of the message in `detail`.
+    /// The invalid fields, which replace the message in `detail`.
     fields: Option<Box<Value>>,
-    /// mem0's name for what failed behind the server.
+    /// mem0's code for a failure of the server or its backends.
     code: Option<&'static str>,
 }
 
@@ -50,9 +50,13 @@ impl FieldFault {
         Self { kind: kind.into(), loc, msg: message.into(), input: None }
     }
 
-    /// A missing field. `sent` are the fields of the body; their values are not repeated, because they may be long.
+    /// Reports a missing field. `sent` are the names of the fields in the body; their values may be long.
     pub(super) fn missing(loc: &[&str], sent: Option<Vec<String>>) -> Self {
         Self { input: Some(Box::new(json!(sent))), ..Self::new("missing", loc, "Field required") }
+    }
+
+    fn field_name(&self) -> &str {
+        self.loc.last().and_then(Value::as_str).unwrap_or("body")
     }
 }
 
@@ -69,15 +73,15 @@ impl Mem0Error {
         Fault::new(StatusCode::FORBIDDEN, message).into()
     }
 
-    /// Invalid fields, with 422.
+    /// Reports invalid fields with 422.
     pub(super) fn fields(faults: &[FieldFault]) -> Self {
-        let name = |fault: &FieldFault| fault.loc.last().and_then(Value::as_str).unwrap_or("body").to_owned();
-        let sentences: Vec<String> = faults.iter().map(|fault| format!("{}: {}", name(fault), fault.msg)).collect();
-        let fault = Fault::new(StatusCode::UNPROCESSABLE_ENTITY, sentences.join("; "));
+        let messages: Vec<String> =
+            faults.iter().map(|fault| format!("{}: {}", fault.field_name(), fault.msg)).collect();
+        let fault = Fault::new(StatusCode::UNPROCESSABLE_ENTITY, messages.join("; "));
         Self { fields: Some(Box::new(json!(faults))), ..fault.into() }
     }
 
-    /// The message alone, with 400: the form of the platform.
+    /// Replaces the list of fields with one message and the status 400, as on the platform.
     pub(super) fn without_fields(self) -> Self {
         Self::bad_request(self.fault.message())
     }
@@ -126,7 +130,7 @@ impl IntoResponse for Mem0Error {
     }
 }
 
-/// Adds the id of the request to failures, so that they can be found in the log.
+/// Adds the id of the request to responses with an error code, so that they can be found in the log.
 pub(super) async fn add_request_id(request: Request, next: Next) -> Response {
     let id = request.headers().get("x-request-id").and_then(|id| id.to_str().ok()).map(str::to_owned);
     let response = next.run(request).await;

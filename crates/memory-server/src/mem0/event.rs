@@ -1,6 +1,6 @@
 //! The state of a request to add memories.
 
-use memory_engine::{Field, Filter, Job, Kind, Record, RecordId, ScanQuery, State};
+use memory_engine::{Field, Filter, Job, Kind, Record, RecordId, ScanQuery, Scope, State};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
@@ -22,50 +22,46 @@ pub(super) struct EventState {
 }
 
 impl Mem0 {
-    /// Returns the state of an event. The id of an event is that of the first record it stored; it ends with that
-    /// record.
+    /// Returns the state of an event. The id of an event is that of the first record it stored.
+    ///
+    /// # Errors
+    /// 404 if the key does not reach this record, or if it has been deleted.
     pub(super) async fn event(&self, access: &Access, id: RecordId) -> Result<EventState, Mem0Error> {
-        let unknown = || Mem0Error::not_found("Event not found!");
-        let first = self
-            .find(access, id)
-            .await?
-            .filter(|record| metadata::text(record, metadata::EVENT) == Some(&id.to_string()));
-        let first = first.ok_or_else(unknown)?;
-        let same = Filter::eq(Field::Metadata(metadata::EVENT.into()), id.to_string().as_str())
+        let first = self.find(access, id).await?;
+        let first = first.filter(|record| metadata::text(record, metadata::EVENT) == Some(&id.to_string()));
+        let first = first.ok_or_else(|| Mem0Error::not_found("Event not found!"))?;
+        let same_event = Filter::eq(Field::Metadata(metadata::EVENT.into()), id.to_string().as_str())
             .and(Filter::eq(Field::Kind, first.kind.as_str()))
             .and(Filter::eq(Field::State, State::Active.as_str()));
-        let query = ScanQuery::oldest(1000).with_filter(same);
+        let query = ScanQuery::oldest(1000).with_filter(same_event);
         let stored: Vec<Record> = self.engine.scan(&first.scope, &query).await?.records;
         let (status, results) = if first.kind == Kind::TURN {
             let turns: Vec<RecordId> = stored.iter().map(|turn| turn.id).collect();
             let facts = self.engine.admin().facts_from(&first.scope, &turns).await?;
-            (self.status(&first, !facts.is_empty()).await?, self.results(&facts).await?)
+            let status = if facts.is_empty() { self.extraction_status(&first.scope).await? } else { "SUCCEEDED" };
+            (status, self.fact_results(&facts).await?)
         } else {
             ("SUCCEEDED", stored.iter().map(AddResult::verbatim).collect())
         };
-        let at = row::time(first.recorded_at);
+        let recorded_at = row::time(first.recorded_at);
         Ok(EventState {
             id: id.to_string(),
             event_type: "ADD",
             status,
             results: results.into_iter().map(AddResult::for_platform).collect(),
-            metadata: metadata::shown(&first),
-            created_at: at.clone(),
-            updated_at: at,
+            metadata: metadata::to_caller(&first),
+            created_at: recorded_at.clone(),
+            updated_at: recorded_at,
         })
     }
 
-    /// Returns the state of fact extraction at the address of a turn.
-    async fn status(&self, turn: &Record, found: bool) -> Result<&'static str, Mem0Error> {
-        if found {
-            return Ok("SUCCEEDED");
+    /// Returns the status of a turn without facts, derived from all extraction jobs in its scope.
+    async fn extraction_status(&self, scope: &Scope) -> Result<&'static str, Mem0Error> {
+        let stats = self.engine.stats(scope).await?;
+        if stats.backlog.get(&Job::Facts).is_some_and(|count| *count > 0) {
+            return Ok("PENDING");
         }
-        let stats = self.engine.stats(&turn.scope).await?;
-        let waiting = stats.backlog.get(&Job::Facts).is_some_and(|count| *count > 0);
-        if !waiting {
-            let given_up = stats.given_up.get(&Job::Facts).is_some_and(|count| *count > 0);
-            return Ok(if given_up { "FAILED" } else { "SUCCEEDED" });
-        }
-        Ok("PENDING")
+        let has_failed = stats.given_up.get(&Job::Facts).is_some_and(|count| *count > 0);
+        Ok(if has_failed { "FAILED" } else { "SUCCEEDED" })
     }
 }

@@ -1,5 +1,5 @@
-//! The two grammars of mem0's filters: in the open-source server an unknown key is a metadata key, on the platform it
-//! is refused.
+//! The two grammars of mem0's filters. An unknown key is a metadata key for the open-source server, and refused on the
+//! platform.
 
 use std::str::FromStr;
 
@@ -17,60 +17,71 @@ use super::{
 /// Maximum nesting depth of filters.
 const MAX_DEPTH: usize = 16;
 
-/// The part of a memory that a filter's key stands for.
+/// The part of a memory that a key of a filter names.
 #[derive(Debug, Clone)]
 enum Subject {
     User,
+    /// A field with a text that has no order.
     Plain(Field),
+    /// A field with a point in time.
     Time(Field),
+    /// The time of the last change.
     Updated,
+    /// The last day on which the memory is shown.
     Expires,
     Text,
-    Words,
+    /// Keywords: a part of the text, in upper or lower case.
+    Keywords,
     Categories,
     Ids,
+    /// A metadata key of the caller.
     Metadata(String),
 }
 
 impl Dialect {
-    /// Reads a filter: an object whose keys all have to hold.
+    /// Reads a filter: an object with conditions that must all be true.
     ///
     /// # Errors
-    /// 400 for an operator or, on the platform, a key that is not known, and for a value that the key does not take: a
-    /// condition that is not understood is never left out.
+    /// 400 for an unknown operator, for an invalid value, and on the platform for an unknown key. An invalid condition
+    /// is never ignored.
     pub(super) fn read_filter(self, filter: &Map<String, Json>) -> Result<FilterCondition, Mem0Error> {
-        self.object(filter, 0)
+        self.read_object(filter, 0)
     }
 
-    fn object(self, filter: &Map<String, Json>, depth: usize) -> Result<FilterCondition, Mem0Error> {
+    fn read_object(self, filter: &Map<String, Json>, depth: usize) -> Result<FilterCondition, Mem0Error> {
         if depth > MAX_DEPTH {
-            return Err(Mem0Error::bad_request(format!("the filters are nested more than {MAX_DEPTH} deep")));
+            return Err(Mem0Error::bad_request(format!("the filters are nested deeper than {MAX_DEPTH} levels")));
         }
-        let one = |(key, value): (&String, &Json)| match key.as_str() {
-            "AND" => Ok(FilterCondition::All(self.list(key, value, depth)?)),
-            "OR" => Ok(FilterCondition::Any(self.list(key, value, depth)?)),
-            // None of a list may hold.
-            "NOT" => match value {
-                Json::Object(inner) => Ok(FilterCondition::Not(Box::new(self.object(inner, depth + 1)?))),
-                Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) | Json::Array(_) => {
-                    Ok(FilterCondition::Not(Box::new(FilterCondition::Any(self.list(key, value, depth)?))))
-                }
-            },
-            key => self.key(key, value),
-        };
-        Ok(FilterCondition::All(filter.iter().map(one).collect::<Result<_, _>>()?))
+        let mut conditions = Vec::with_capacity(filter.len());
+        for (key, value) in filter {
+            conditions.push(match key.as_str() {
+                "AND" => FilterCondition::All(self.read_list(key, value, depth)?),
+                "OR" => FilterCondition::Any(self.read_list(key, value, depth)?),
+                "NOT" => FilterCondition::Not(Box::new(self.read_negated(key, value, depth)?)),
+                key => self.read_key(key, value)?,
+            });
+        }
+        Ok(FilterCondition::All(conditions))
     }
 
-    fn list(self, key: &str, value: &Json, depth: usize) -> Result<Vec<FilterCondition>, Mem0Error> {
-        let wrong = || Mem0Error::bad_request(format!("{key} takes a list of conditions, each an object"));
-        let inner = |value: &Json| self.object(value.as_object().ok_or_else(wrong)?, depth + 1);
-        let list = value.as_array().filter(|list| !list.is_empty()).ok_or_else(wrong)?;
-        list.iter().map(inner).collect()
+    /// Reads the condition that a `NOT` negates. Of a list, every condition must be false.
+    fn read_negated(self, key: &str, value: &Json, depth: usize) -> Result<FilterCondition, Mem0Error> {
+        match value.as_object() {
+            Some(object) => self.read_object(object, depth + 1),
+            None => Ok(FilterCondition::Any(self.read_list(key, value, depth)?)),
+        }
     }
 
-    fn key(self, key: &str, value: &Json) -> Result<FilterCondition, Mem0Error> {
-        let known = owner::NAMES.iter().find(|(_, alias)| *alias == key).map_or(key, |(name, _)| name);
-        let subject = match (known, self) {
+    fn read_list(self, key: &str, value: &Json, depth: usize) -> Result<Vec<FilterCondition>, Mem0Error> {
+        let invalid =
+            || Mem0Error::bad_request(format!("{key} must be a list of at least one condition, each an object"));
+        let list = value.as_array().filter(|list| !list.is_empty()).ok_or_else(invalid)?;
+        list.iter().map(|value| self.read_object(value.as_object().ok_or_else(invalid)?, depth + 1)).collect()
+    }
+
+    fn read_key(self, key: &str, value: &Json) -> Result<FilterCondition, Mem0Error> {
+        let name = owner::NAMES.iter().find(|(_, alias)| *alias == key).map_or(key, |(name, _)| name);
+        let subject = match (name, self) {
             ("user_id", _) => Subject::User,
             ("agent_id", _) => Subject::Plain(Field::Agent),
             ("run_id", _) => Subject::Plain(Field::Session),
@@ -81,70 +92,80 @@ impl Dialect {
             ("actor_id", Self::OpenSource) => Subject::Plain(Field::Speaker),
             ("role", Self::OpenSource) => Subject::Plain(Field::Role),
             ("text", Self::Platform) => Subject::Text,
-            ("keywords" | "keywords_search", Self::Platform) => Subject::Words,
+            ("keywords" | "keywords_search", Self::Platform) => Subject::Keywords,
             ("categories", Self::Platform) => Subject::Categories,
             ("memory_ids", Self::Platform) => Subject::Ids,
-            ("metadata", Self::Platform) => return self.metadata(value),
+            ("metadata", Self::Platform) => return self.read_metadata(value),
             (_, Self::OpenSource) => Subject::Metadata(key.to_owned()),
             (_, Self::Platform) => {
                 return Err(Mem0Error::bad_request(format!(
-                    "there is no filter {key:?}; known are AND, OR, NOT, user_id, agent_id, app_id, run_id, created_at, \
-                     updated_at, timestamp, expiration_date, text, categories, metadata, keywords, keywords_search and memory_ids"
+                    "unknown filter {key:?}; known are AND, OR, NOT, user_id, agent_id, app_id, run_id, created_at, \
+                     updated_at, timestamp, expiration_date, text, categories, metadata, keywords, keywords_search \
+                     and memory_ids"
                 )));
             }
         };
-        self.conditions(&subject, key, value)
+        self.read_condition(&subject, key, value)
     }
 
-    /// Each key of an object of metadata has to be as it says.
-    fn metadata(self, value: &Json) -> Result<FilterCondition, Mem0Error> {
-        let wrong = || Mem0Error::bad_request("the filter metadata takes an object of keys and what they have to be");
-        let one = |(key, value): (&String, &Json)| {
-            self.conditions(&Subject::Metadata(key.clone()), &format!("metadata.{key}"), value)
-        };
-        Ok(FilterCondition::All(value.as_object().ok_or_else(wrong)?.iter().map(one).collect::<Result<_, _>>()?))
+    /// Reads an object with a condition for each metadata key.
+    fn read_metadata(self, value: &Json) -> Result<FilterCondition, Mem0Error> {
+        let invalid = || Mem0Error::bad_request("the filter metadata must be an object with a condition for each key");
+        let mut conditions = Vec::new();
+        for (key, value) in value.as_object().ok_or_else(invalid)? {
+            let subject = Subject::Metadata(key.clone());
+            conditions.push(self.read_condition(&subject, &format!("metadata.{key}"), value)?);
+        }
+        Ok(FilterCondition::All(conditions))
     }
 
-    /// Returns the condition of a value: equality, or that of its operators.
-    fn conditions(self, subject: &Subject, key: &str, value: &Json) -> Result<FilterCondition, Mem0Error> {
+    /// Reads the value of a key: a value to equal, a list of such values, or an object of operators.
+    fn read_condition(self, subject: &Subject, key: &str, value: &Json) -> Result<FilterCondition, Mem0Error> {
         match value {
             Json::Object(operators) if operators.is_empty() => {
-                Err(Mem0Error::bad_request(format!("the filter {key} is an empty object; it says nothing")))
+                Err(Mem0Error::bad_request(format!("the filter {key} is an empty object; it must contain an operator")))
             }
             Json::Object(operators) => {
-                let one = |(op, value): (&String, &Json)| self.condition(subject, key, op, value);
-                Ok(FilterCondition::All(operators.iter().map(one).collect::<Result<_, _>>()?))
+                let conditions = operators.iter().map(|(op, value)| self.read_operator(subject, key, op, value));
+                Ok(FilterCondition::All(conditions.collect::<Result<_, _>>()?))
             }
-            Json::Array(_) => self.condition(subject, key, "in", value),
-            // What is called keywords is looked for in the text.
-            Json::String(_) if matches!(subject, Subject::Words) => self.condition(subject, key, "icontains", value),
-            Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => self.condition(subject, key, "eq", value),
+            Json::Array(_) => self.read_operator(subject, key, "in", value),
+            // A bare keyword is searched in the text, in upper and lower case.
+            Json::String(_) if matches!(subject, Subject::Keywords) => {
+                self.read_operator(subject, key, "icontains", value)
+            }
+            Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => {
+                self.read_operator(subject, key, "eq", value)
+            }
         }
     }
 
-    fn condition(self, subject: &Subject, key: &str, op: &str, value: &Json) -> Result<FilterCondition, Mem0Error> {
+    /// Reads one operator of a condition, with its value.
+    fn read_operator(self, subject: &Subject, key: &str, op: &str, value: &Json) -> Result<FilterCondition, Mem0Error> {
         let unknown = || {
-            let known = match self {
+            let operators = match self {
                 Self::OpenSource => "eq, ne, in, nin, gt, gte, lt, lte, contains and icontains",
                 Self::Platform => "eq, ne, in, gt, gte, lt, lte, contains and icontains",
             };
-            Mem0Error::bad_request(format!("the filter {key} takes no operator {op:?}; there are {known}"))
+            Mem0Error::bad_request(format!(
+                "the filter {key} does not support the operator {op:?}; the operators are {operators}"
+            ))
         };
-        let negated = |op: &str| Ok(FilterCondition::Not(Box::new(self.condition(subject, key, op, value)?)));
+        let negated = |op: &str| Ok(FilterCondition::Not(Box::new(self.read_operator(subject, key, op, value)?)));
         match op {
             "*" => return Err(unknown()),
             "ne" => return negated("eq"),
             "nin" if self == Self::OpenSource => return negated("in"),
             "in" => {
-                let wrong = || Mem0Error::bad_request(format!("the filter {key} takes a list after {op:?}"));
-                let list = value.as_array().ok_or_else(wrong)?;
-                let one = |value: &Json| self.condition(subject, key, "eq", value);
-                return Ok(FilterCondition::Any(list.iter().map(one).collect::<Result<_, _>>()?));
+                let invalid = || Mem0Error::bad_request(format!("the operator in of the filter {key} needs a list"));
+                let list = value.as_array().ok_or_else(invalid)?;
+                let conditions = list.iter().map(|value| self.read_operator(subject, key, "eq", value));
+                return Ok(FilterCondition::Any(conditions.collect::<Result<_, _>>()?));
             }
             "eq" if value == "*" => return Ok(subject.exists()),
             "contains" | "icontains" => {
                 let case = if op == "contains" { CaseSensitivity::Exact } else { CaseSensitivity::Folded };
-                return subject.contains(text(key, value)?, case).ok_or_else(unknown);
+                return subject.contains(non_empty_text(key, value)?, case).ok_or_else(unknown);
             }
             _ => {}
         }
@@ -156,11 +177,12 @@ impl Dialect {
             "lte" => Op::Le,
             _ => return Err(unknown()),
         };
-        subject.compares(key, op, value)
+        subject.compare(key, op, value)
     }
 }
 
 impl Subject {
+    /// Returns the condition that a memory has this part.
     fn exists(&self) -> FilterCondition {
         let filter = match self {
             Self::User => return FilterCondition::AnyUser,
@@ -168,14 +190,15 @@ impl Subject {
             Self::Expires => Filter::Exists(metadata(keys::EXPIRES)),
             Self::Categories => Filter::Or(vec![Filter::Exists(Field::Tags), Filter::Exists(metadata("type"))]),
             Self::Metadata(key) => return metadata_condition(key, Filter::Exists),
-            Self::Updated | Self::Text | Self::Words | Self::Ids => return FilterCondition::always(),
+            Self::Updated | Self::Text | Self::Keywords | Self::Ids => return FilterCondition::always(),
         };
         FilterCondition::Field(filter)
     }
 
+    /// Returns the condition that this part contains a text. `None` if it is not a text.
     fn contains(&self, part: String, case: CaseSensitivity) -> Option<FilterCondition> {
         match self {
-            Self::Text | Self::Words => Some(FilterCondition::Contains(TextField::Text, part, case)),
+            Self::Text | Self::Keywords => Some(FilterCondition::Contains(TextField::Text, part, case)),
             Self::Categories => Some(category(&part)),
             Self::Metadata(key) => {
                 Some(FilterCondition::Contains(TextField::Metadata(keys::stored_key(key).into_owned()), part, case))
@@ -184,41 +207,41 @@ impl Subject {
         }
     }
 
-    fn compares(&self, key: &str, op: Op, value: &Json) -> Result<FilterCondition, Mem0Error> {
+    /// Returns the condition that compares this part with a value.
+    fn compare(&self, key: &str, op: Op, value: &Json) -> Result<FilterCondition, Mem0Error> {
         let unordered = |condition: FilterCondition| match op {
             Op::Eq => Ok(condition),
-            Op::Lt | Op::Le | Op::Gt | Op::Ge => {
-                Err(Mem0Error::bad_request(format!("the filter {key} has no order: it is equal or not")))
+            Op::Lt | Op::Le | Op::Gt | Op::Ge | _ => {
+                Err(Mem0Error::bad_request(format!("the filter {key} has no order; it supports eq but not gt or lt")))
             }
-            _ => Err(Mem0Error::bad_request(format!("the filter {key} is equal or not"))),
         };
         let filter = |field: Field, value: FilterValue| FilterCondition::Field(Filter::Compare(field, op, value));
         match self {
-            Self::User => unordered(FilterCondition::User(text(key, value)?)),
-            Self::Plain(field) => unordered(filter(field.clone(), FilterValue::Text(text(key, value)?))),
-            Self::Categories => unordered(category(&text(key, value)?)),
-            Self::Text | Self::Words => {
-                // Matches a part of the text, since callers do not know memories word for word.
-                let wanted = text(key, value)?;
-                unordered(FilterCondition::Contains(TextField::Text, wanted, CaseSensitivity::Exact))
+            Self::User => unordered(FilterCondition::User(non_empty_text(key, value)?)),
+            Self::Plain(field) => unordered(filter(field.clone(), FilterValue::Text(non_empty_text(key, value)?))),
+            Self::Categories => unordered(category(&non_empty_text(key, value)?)),
+            Self::Text | Self::Keywords => {
+                // Matches a part of the text, because callers do not know the exact text of a memory.
+                let part = non_empty_text(key, value)?;
+                unordered(FilterCondition::Contains(TextField::Text, part, CaseSensitivity::Exact))
             }
             Self::Ids => {
-                let id = text(key, value)?;
-                let wrong = |_| Mem0Error::bad_request(format!("{id:?} in the filter {key} should be a valid UUID"));
-                let id = RecordId::from_str(&id).map_err(wrong)?;
+                let id = non_empty_text(key, value)?;
+                let invalid = |_| Mem0Error::bad_request(format!("{id:?} in the filter {key} should be a valid UUID"));
+                let id = RecordId::from_str(&id).map_err(invalid)?;
                 unordered(FilterCondition::Field(Filter::eq(Field::Id, id.to_string().as_str())))
             }
             Self::Expires => Ok(filter(metadata(keys::EXPIRES), FilterValue::Text(day(key, value)?))),
-            Self::Time(field) => Ok(FilterCondition::Field(at(key, op, value, |op, time| {
+            Self::Time(field) => Ok(FilterCondition::Field(time_filter(key, op, value, |op, time| {
                 Filter::Compare(field.clone(), op, FilterValue::Time(time))
             })?)),
-            Self::Updated => Ok(FilterCondition::Field(at(key, op, value, |op, time| {
-                // What was never changed was last changed when it was made.
-                let changed = metadata(keys::UPDATED);
-                let made = Filter::Compare(Field::OccurredAt, op, FilterValue::Time(time));
-                let never = Filter::Not(Box::new(Filter::Exists(changed.clone())));
-                let later = Filter::Compare(changed, op, FilterValue::Number(time.as_micros() as f64));
-                Filter::Or(vec![later, Filter::And(vec![never, made])])
+            Self::Updated => Ok(FilterCondition::Field(time_filter(key, op, value, |op, time| {
+                // A memory that was never changed has the time of its creation.
+                let updated = metadata(keys::UPDATED);
+                let created_matches = Filter::Compare(Field::OccurredAt, op, FilterValue::Time(time));
+                let never_updated = Filter::Not(Box::new(Filter::Exists(updated.clone())));
+                let updated_matches = Filter::Compare(updated, op, FilterValue::Number(time.as_micros() as f64));
+                Filter::Or(vec![updated_matches, Filter::And(vec![never_updated, created_matches])])
             })?)),
             Self::Metadata(name) => {
                 let value = match value {
@@ -230,7 +253,7 @@ impl Subject {
                     }
                     Json::Null | Json::Array(_) | Json::Object(_) => {
                         return Err(Mem0Error::bad_request(format!(
-                            "the filter {key} takes a text, a number or a flag"
+                            "the filter {key} needs a text, a number or a boolean"
                         )));
                     }
                 };
@@ -244,34 +267,41 @@ fn metadata(key: &str) -> Field {
     Field::Metadata(key.to_owned())
 }
 
-/// A condition on a caller's note, under the name that it is kept by. What these routes did not store has it under its
-/// own.
+/// Returns a condition on a caller's metadata key, under its stored name. Records that are not stored by mem0's routes
+/// and are not facts have the plain name.
 fn metadata_condition(name: &str, filter: impl Fn(Field) -> Filter) -> FilterCondition {
-    let kept = keys::stored_key(name);
-    let aside = filter(metadata(&kept));
-    if kept == name || name.starts_with("mem0.") {
-        return FilterCondition::Field(aside);
+    let stored_name = keys::stored_key(name);
+    let stored_matches = filter(metadata(&stored_name));
+    if stored_name == name || name.starts_with("mem0.") {
+        return FilterCondition::Field(stored_matches);
     }
-    let no_fact = Filter::ne(Field::Kind, Kind::FACT.as_str());
-    FilterCondition::Field(Filter::Or(vec![aside, Filter::And(vec![no_fact, filter(metadata(name))])]))
+    let is_no_fact = Filter::ne(Field::Kind, Kind::FACT.as_str());
+    let plain_matches = Filter::And(vec![is_no_fact, filter(metadata(name))]);
+    FilterCondition::Field(Filter::Or(vec![stored_matches, plain_matches]))
 }
 
-/// Categories are tags, and what sort of fact it is.
+/// Returns the condition that a memory has this category: as a tag, or as the type of a fact.
 fn category(name: &str) -> FilterCondition {
-    let sort = Filter::And(vec![Filter::eq(Field::Kind, Kind::FACT.as_str()), Filter::eq(metadata("type"), name)]);
-    FilterCondition::Field(Filter::Or(vec![Filter::eq(Field::Tags, name), sort]))
+    let is_fact = Filter::eq(Field::Kind, Kind::FACT.as_str());
+    let is_fact_of_type = Filter::And(vec![is_fact, Filter::eq(metadata("type"), name)]);
+    FilterCondition::Field(Filter::Or(vec![Filter::eq(Field::Tags, name), is_fact_of_type]))
 }
 
-fn text(key: &str, value: &Json) -> Result<String, Mem0Error> {
-    // An owner that is null would be everybody's.
+/// Reads a text. `null` and the empty text are refused, because an owner of this name would mean everybody.
+fn non_empty_text(key: &str, value: &Json) -> Result<String, Mem0Error> {
     let text = value.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
-    text.ok_or_else(|| Mem0Error::bad_request(format!("the filter {key} takes a text that is not empty")))
+    text.ok_or_else(|| Mem0Error::bad_request(format!("the filter {key} needs a text that is not empty")))
 }
 
-/// Compares with a point in time; being equal to a day is lying within it.
-fn at(key: &str, op: Op, value: &Json, compare: impl Fn(Op, Timestamp) -> Filter) -> Result<Filter, Mem0Error> {
+/// Compares with a point in time. A time equals a day if it lies within it.
+fn time_filter(
+    key: &str,
+    op: Op,
+    value: &Json,
+    compare: impl Fn(Op, Timestamp) -> Filter,
+) -> Result<Filter, Mem0Error> {
     let time = moment(value).ok_or_else(|| {
-        Mem0Error::bad_request(format!("the filter {key} takes a time such as 2026-03-02T20:15:00Z, a day, or seconds"))
+        Mem0Error::bad_request(format!("the filter {key} needs a time such as 2026-03-02T20:15:00Z, a day, or seconds"))
     })?;
     if op == Op::Eq && is_whole_day(value) {
         let tomorrow = time.after(std::time::Duration::from_secs(24 * 60 * 60));

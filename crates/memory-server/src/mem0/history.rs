@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 use super::{error::Mem0Error, metadata, params::Dialect, row, service::Mem0};
 use crate::access::Access;
 
-/// The book in which deleted memories stand: that they were, and when, and nothing of what they said.
-const BOOK: &str = "mem0-history";
-/// The metadata key with the id of the memory that an entry is about.
+/// The ledger that logs deleted memories: the times of their events, and never their texts.
+const DELETION_LOG: &str = "mem0-history";
+/// The metadata key with the id of the deleted memory that a log entry is about.
 const MEMORY_ID_KEY: &str = "memory_id";
 
 /// An event in the life of a memory.
@@ -23,22 +23,23 @@ struct Event {
     old: Option<String>,
     #[serde(skip)]
     new: Option<String>,
-    /// The memory that took its place, or whose place it took.
+    /// The memory that superseded this one, or that this one superseded.
     #[serde(skip)]
     other: Option<RecordId>,
 }
 
-/// A text that a memory had, until it was changed.
+/// A former text of a memory.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct StoredEdit {
-    /// Nothing, where it takes up too much room by now.
+    /// `None` if the text was dropped to save space.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     text: Option<String>,
+    /// The time when the text was replaced.
     until: Timestamp,
 }
 
-/// Maximum number of changes that are stored with a memory.
-const MAX_CHANGES: usize = 50;
+/// Maximum number of former texts that are stored with a memory.
+const MAX_EDITS: usize = 50;
 /// Maximum size of the former texts in a record's metadata, in bytes of JSON. Other metadata counts too.
 const HISTORY_MAX_BYTES: usize = Record::MAX_METADATA_BYTES / 2;
 
@@ -48,23 +49,25 @@ impl Event {
     }
 }
 
-/// Notes that a record is about to say something else. Where there is no room for all that it has said, the oldest
-/// texts go first, and at last the oldest changes; when a text is gone, it is still known until when it was there.
-pub(super) fn note_edit(record: &mut Record, until: Timestamp) {
+/// Adds the current text of a record to its history, before it is replaced.
+///
+/// The oldest texts are dropped when the history exceeds [`HISTORY_MAX_BYTES`]; the times of these edits are kept. The
+/// oldest edit is dropped when there are more than [`MAX_EDITS`].
+pub(super) fn add_edit(record: &mut Record, until: Timestamp) {
     let mut edits = edits(record);
     edits.push(StoredEdit { text: Some(record.text.clone()), until });
-    if edits.len() > MAX_CHANGES {
+    if edits.len() > MAX_EDITS {
         edits.remove(0);
-        // This is not what it said in the beginning.
+        // The ADD event shows the first text of the list, but this is no longer the original one.
         edits[0].text = None;
     }
     record.metadata.shift_remove(metadata::EDITS);
-    let mut room = HISTORY_MAX_BYTES.saturating_sub(json!(record.metadata).to_string().len());
+    let mut remaining_bytes = HISTORY_MAX_BYTES.saturating_sub(json!(record.metadata).to_string().len());
     for edit in edits.iter_mut().rev() {
         let size = json!(edit).to_string().len();
-        // Behind one that does not fit none is kept: the history has no holes but at its beginning.
-        room = room.saturating_sub(size);
-        if room == 0 {
+        // Once a text does not fit, all older ones are dropped too, so the history has no gaps between texts.
+        remaining_bytes = remaining_bytes.saturating_sub(size);
+        if remaining_bytes == 0 {
             edit.text = None;
         }
     }
@@ -86,10 +89,10 @@ impl Mem0 {
         dialect: Dialect,
     ) -> Result<Vec<HistoryRow>, Mem0Error> {
         for scope in access.scopes()? {
-            let record = self.engine.get(&scope, id).await?.filter(row::can_be_shown);
+            let record = self.engine.get(&scope, id).await?.filter(row::is_readable);
             let events = match &record {
                 Some(record) => self.events(record).await?,
-                None => self.events_of_the_deleted(&scope, id).await?,
+                None => self.events_of_deleted(&scope, id).await?,
             };
             if events.is_empty() {
                 continue;
@@ -98,10 +101,11 @@ impl Mem0 {
                 Dialect::OpenSource => None,
                 Dialect::Platform => Some(self.platform_history(record.as_ref()).await?),
             };
-            let rows = events.iter().enumerate();
-            return Ok(rows
-                .map(|(n, event)| HistoryRow::new(id, n, event, record.as_ref(), platform.clone()))
-                .collect());
+            let mut rows = Vec::with_capacity(events.len());
+            for (index, event) in events.iter().enumerate() {
+                rows.push(HistoryRow::new(id, index, event, record.as_ref(), platform.clone()));
+            }
+            return Ok(rows);
         }
         Ok(Vec::new())
     }
@@ -109,39 +113,40 @@ impl Mem0 {
     async fn platform_history(&self, record: Option<&Record>) -> Result<PlatformHistory, Mem0Error> {
         Ok(PlatformHistory {
             input: match record {
-                Some(record) => self.input(record).await?,
+                Some(record) => self.source_messages(record).await?,
                 None => Vec::new(),
             },
             user_id: record.and_then(|record| record.scope.user_name()).map(str::to_owned),
             categories: record.map(row::categories).unwrap_or_default().into_iter().map(str::to_owned).collect(),
-            metadata: record.map(metadata::shown).unwrap_or_default(),
+            metadata: record.map(metadata::to_caller).unwrap_or_default(),
         })
     }
 
+    /// Returns the events of an existing memory, oldest first.
     async fn events(&self, record: &Record) -> Result<Vec<Event>, Mem0Error> {
         let mut events = Vec::new();
         let edits = edits(record);
-        let former = edits.iter().map(|edit| edit.text.clone());
-        let texts: Vec<Option<String>> = former.chain([Some(record.text.clone())]).collect();
-        let replaced = self.replaced_by(record).await?;
-        let made = record.recorded_at;
-        match replaced.last() {
-            Some(former) if !denies(record) => {
-                let mut event = Event::new("UPDATE", made, Some(former.text.clone()), texts[0].clone());
+        let former_texts = edits.iter().map(|edit| edit.text.clone());
+        let texts: Vec<Option<String>> = former_texts.chain([Some(record.text.clone())]).collect();
+        let superseded = self.facts_superseded_by(record).await?;
+        let added_at = record.recorded_at;
+        match superseded.last() {
+            Some(former) if !is_negation(record) => {
+                let mut event = Event::new("UPDATE", added_at, Some(former.text.clone()), texts[0].clone());
                 event.other = Some(former.id);
                 events.push(event);
             }
-            _ => events.push(Event::new("ADD", made, None, texts[0].clone())),
+            _ => events.push(Event::new("ADD", added_at, None, texts[0].clone())),
         }
-        for (n, edit) in edits.iter().enumerate() {
-            events.push(Event::new("UPDATE", edit.until, texts[n].clone(), texts[n + 1].clone()));
+        for (index, edit) in edits.iter().enumerate() {
+            events.push(Event::new("UPDATE", edit.until, texts[index].clone(), texts[index + 1].clone()));
         }
         let newer = metadata::text(record, fact_keys::SUPERSEDED_BY).and_then(|id| id.parse::<RecordId>().ok());
         if let (State::Superseded, Some(newer)) = (record.state, newer)
             && let Some(newer) = self.engine.get(&record.scope.namespace(), newer).await?
         {
             let old = Some(record.text.clone());
-            let mut event = if denies(&newer) {
+            let mut event = if is_negation(&newer) {
                 Event::new("DELETE", newer.recorded_at, old, None)
             } else {
                 Event::new("UPDATE", newer.recorded_at, old, Some(newer.text.clone()))
@@ -152,20 +157,20 @@ impl Mem0 {
         Ok(events)
     }
 
-    /// The facts whose place a fact has taken, oldest first.
-    pub(super) async fn replaced_by(&self, record: &Record) -> Result<Vec<Record>, Mem0Error> {
+    /// Returns the facts that a fact has superseded, oldest first. Empty for other records.
+    pub(super) async fn facts_superseded_by(&self, record: &Record) -> Result<Vec<Record>, Mem0Error> {
         if !metadata::is_fact(record) {
             return Ok(Vec::new());
         }
-        let superseded = Field::Metadata(fact_keys::SUPERSEDED_BY.into());
-        let filter = Filter::eq(superseded, record.id.to_string().as_str())
+        let superseded_by = Field::Metadata(fact_keys::SUPERSEDED_BY.into());
+        let filter = Filter::eq(superseded_by, record.id.to_string().as_str())
             .and(Filter::eq(Field::State, State::Superseded.as_str()));
         let scope = record.scope.namespace();
         Ok(self.engine.scan(&scope, &ScanQuery::oldest(100).with_filter(filter)).await?.records)
     }
 
     /// Returns the messages from which a memory was made.
-    async fn input(&self, record: &Record) -> Result<Vec<InputMessage>, Mem0Error> {
+    async fn source_messages(&self, record: &Record) -> Result<Vec<InputMessage>, Mem0Error> {
         let message = |record: &Record| InputMessage {
             role: record.role.as_ref().map_or("user", Role::as_str).to_owned(),
             content: record.text.clone(),
@@ -177,13 +182,13 @@ impl Mem0 {
         Ok(evidence.iter().flatten().map(message).collect())
     }
 
-    /// Forgets records at an address, and notes that their memories were there.
+    /// Forgets records at an address, and logs the deletion of each memory. Returns the number of forgotten records.
     pub(super) async fn forget_all(&self, address: &Scope, records: &[Record]) -> Result<u64, Mem0Error> {
         let now = self.engine.clock().now();
         let mut entries = Vec::new();
-        for record in records.iter().filter(|record| row::is_kind_of_memory(&record.kind)) {
+        for record in records.iter().filter(|record| row::is_memory_kind(&record.kind)) {
             let mut entry =
-                Record::new(address.clone(), Kind::ledger(BOOK), "a memory was deleted", self.engine.clock());
+                Record::new(address.clone(), Kind::ledger(DELETION_LOG), "a memory was deleted", self.engine.clock());
             let mut events = self.events(record).await?;
             events.push(Event::new("DELETE", now, None, None));
             entry.trust = Trust::Tool;
@@ -192,43 +197,45 @@ impl Mem0 {
             entries.push(entry);
         }
         let ids: Vec<RecordId> = records.iter().map(|record| record.id).collect();
-        let gone = self.engine.forget(address, ids).await?;
-        // Afterwards: what is noted about what is still there would be wrong, and a tombstone says the most important,
-        // too.
+        let report = self.engine.forget(address, ids).await?;
+        // The log is written last: it must not claim a deletion that failed. If writing it fails, the tombstones still
+        // record the deletion.
         self.engine.store(address, entries, PutMode::Create).await?;
-        Ok(gone.records())
+        Ok(report.records())
     }
 
-    /// Returns the history of a deleted memory: its log, or else its tombstone if another client has deleted it.
-    async fn events_of_the_deleted(&self, scope: &Scope, id: RecordId) -> Result<Vec<Event>, Mem0Error> {
+    /// Returns the events of a deleted memory from the deletion log. If it was deleted without these routes, its
+    /// tombstone is the only event.
+    async fn events_of_deleted(&self, scope: &Scope, id: RecordId) -> Result<Vec<Event>, Mem0Error> {
         let about = Field::Metadata(MEMORY_ID_KEY.into());
-        let filter =
-            Filter::eq(Field::Kind, Kind::ledger(BOOK).as_str()).and(Filter::eq(about, id.to_string().as_str()));
+        let filter = Filter::eq(Field::Kind, Kind::ledger(DELETION_LOG).as_str())
+            .and(Filter::eq(about, id.to_string().as_str()));
         let entries = self.engine.scan(scope, &ScanQuery::newest(1).with_filter(filter)).await?.records;
         if let Some(events) = entries.first().and_then(|entry| entry.metadata.get("events").cloned()) {
             return Ok(serde_json::from_value(events).unwrap_or_default());
         }
-        let before = u128::from_be_bytes(*id.as_bytes()).checked_sub(1).map(u128::to_be_bytes);
-        let found = self.engine.admin().tombstones(scope, before.map(RecordId::from_bytes), 1).await?;
-        let buried = found.into_iter().filter(|tombstone| tombstone.id == id);
-        Ok(buried.map(|tombstone| Event::new("DELETE", tombstone.deleted_at, None, None)).collect())
+        // Tombstones are listed after an id, in the order of their ids.
+        let previous_id = u128::from_be_bytes(*id.as_bytes()).checked_sub(1).map(u128::to_be_bytes);
+        let tombstones = self.engine.admin().tombstones(scope, previous_id.map(RecordId::from_bytes), 1).await?;
+        let matching = tombstones.into_iter().filter(|tombstone| tombstone.id == id);
+        Ok(matching.map(|tombstone| Event::new("DELETE", tombstone.deleted_at, None, None)).collect())
     }
 
-    /// The filter that leaves out the book of what was deleted.
-    pub(super) fn all_but_the_book() -> Filter {
-        Filter::ne(Field::Kind, Kind::ledger(BOOK).as_str())
+    /// Returns the filter for all records but the deletion log.
+    pub(super) fn without_deletion_log() -> Filter {
+        Filter::ne(Field::Kind, Kind::ledger(DELETION_LOG).as_str())
     }
 }
 
 /// Returns true if a fact is a negation.
-pub(super) fn denies(record: &Record) -> bool {
+pub(super) fn is_negation(record: &Record) -> bool {
     metadata::text(record, fact_keys::POLARITY) == Some("negative")
 }
 
 /// An event in the history of a memory.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct HistoryRow {
-    /// The id of the event. It stays the same.
+    /// The id of the event. It does not change when events are added.
     id: Option<String>,
     memory_id: String,
     old_memory: Option<String>,
@@ -240,7 +247,7 @@ pub(super) struct HistoryRow {
     is_deleted: bool,
     actor_id: Option<String>,
     role: Option<String>,
-    /// The memory that took the place of this one, or whose place this one took.
+    /// The memory that superseded this one, or that this one superseded.
     #[serde(skip_serializing_if = "Option::is_none")]
     related_memory_id: Option<String>,
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
@@ -264,9 +271,15 @@ struct InputMessage {
 }
 
 impl HistoryRow {
-    fn new(id: RecordId, n: usize, event: &Event, record: Option<&Record>, platform: Option<PlatformHistory>) -> Self {
+    fn new(
+        id: RecordId,
+        index: usize,
+        event: &Event,
+        record: Option<&Record>,
+        platform: Option<PlatformHistory>,
+    ) -> Self {
         let namespace = Scope::tenant_wide("mem0-history").ok();
-        let event_id = namespace.map(|scope| RecordId::named(&scope, &format!("{id} {n}")).to_string());
+        let event_id = namespace.map(|scope| RecordId::named(&scope, &format!("{id} {index}")).to_string());
         let at = row::time(event.at);
         Self {
             id: event_id,

@@ -12,9 +12,10 @@ use super::{
 };
 use crate::access::Access;
 
-const PAGE: usize = 500;
+/// Number of records that a scan reads at once.
+const SCAN_PAGE_ROWS: usize = 500;
 
-/// Restricts the memories that fulfil a condition to those shown by default.
+/// The memories that are shown besides active ones that have not expired.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Visibility {
     /// Includes expired memories.
@@ -24,7 +25,7 @@ pub(super) struct Visibility {
 }
 
 impl Mem0 {
-    /// Returns the areas of the shown memories that fulfil a condition.
+    /// Returns the areas that contain the visible memories which fulfil the condition.
     pub(super) fn areas(
         &self,
         access: &Access,
@@ -32,15 +33,16 @@ impl Mem0 {
         condition: FilterCondition,
         visibility: Visibility,
     ) -> Result<Vec<SearchArea>, Mem0Error> {
-        let mut meant = FilterCondition::Field(row::memories(visibility.turns)).and(condition);
+        let mut visible = FilterCondition::Field(row::active_memories(visibility.turns)).and(condition);
         if !visibility.expired {
-            meant = meant.and(FilterCondition::Field(row::fresh(&row::day_of(self.engine.clock().now()))));
+            let today = row::day_of(self.engine.clock().now());
+            visible = visible.and(FilterCondition::Field(row::not_expired(&today)));
         }
-        meant.areas(access, scopes)
+        visible.areas(access, scopes)
     }
 
-    /// Returns the newest memories, at most `limit` after the first `skip`, and the total number; if the total is not
-    /// requested, the number known so far.
+    /// Returns the newest memories, at most `limit` after the first `skip`, and their total number. Without `count`,
+    /// the total includes only the memories that were read.
     pub(super) async fn newest(
         &self,
         areas: &[SearchArea],
@@ -52,52 +54,55 @@ impl Mem0 {
             let mut query = ScanQuery::newest(limit).with_filter(filter.clone()).with_skip(skip);
             query.counted = count;
             let page = self.engine.scan(scope, &query).await?;
-            let total = page.total.map_or(skip + page.records.len(), whole);
+            let total = page.total.map_or(skip + page.records.len(), to_usize);
             return Ok((page.records, total));
         }
-        // Which of them are the newest is seen when those of all places lie side by side.
-        let wanted = skip + limit;
-        let (mut found, mut total) = (Vec::new(), 0);
+        // Any area may contain all of the newest memories, so each one contributes `skip + limit` candidates.
+        let max_candidates = skip + limit;
+        let mut candidates = Vec::new();
+        let mut total = 0;
         for area in areas {
-            let mut query = ScanQuery::newest(PAGE).with_filter(area.filter.clone());
+            let mut query = ScanQuery::newest(SCAN_PAGE_ROWS).with_filter(area.filter.clone());
             query.counted = count && area.condition.is_none();
-            let (mut here, mut counted) = (0, None);
+            let mut matches = 0;
+            let mut area_total = None;
             loop {
                 if !count || area.condition.is_none() {
-                    query.limit = PAGE.min((wanted - here).max(1));
+                    query.limit = SCAN_PAGE_ROWS.min((max_candidates - matches).max(1));
                 }
                 let page = self.engine.scan(&area.scope, &query).await?;
-                counted = counted.or(page.total);
+                area_total = area_total.or(page.total);
                 for record in page.records.into_iter().filter(|record| area.holds(record)) {
-                    // Later ones of this place are older still.
-                    if here < wanted {
-                        found.push(record);
+                    if matches < max_candidates {
+                        candidates.push(record);
                     }
-                    here += 1;
+                    matches += 1;
                 }
-                (query.after, query.counted) = (page.next, false);
-                if query.after.is_none() || ((!count || counted.is_some()) && here >= wanted) {
+                query.after = page.next;
+                query.counted = false;
+                let is_counted = !count || area_total.is_some();
+                if query.after.is_none() || (is_counted && matches >= max_candidates) {
                     break;
                 }
             }
-            total += counted.map_or(here, whole);
+            total += area_total.map_or(matches, to_usize);
         }
-        found.sort_by_key(|record| std::cmp::Reverse(record.position()));
-        Ok((found.into_iter().skip(skip).take(limit).collect(), total))
+        candidates.sort_by_key(|record| std::cmp::Reverse(record.position()));
+        Ok((candidates.into_iter().skip(skip).take(limit).collect(), total))
     }
 
-    /// Everything within some scopes that a filter lets through, in their order of time, user by user.
-    pub(super) async fn each(
+    /// Calls `visit` with each record in the scopes that passes the filter: scope by scope, oldest first.
+    pub(super) async fn for_each_record(
         &self,
         scopes: &[Scope],
         filter: &Filter,
-        mut look: impl FnMut(Record),
+        mut visit: impl FnMut(Record),
     ) -> Result<(), Mem0Error> {
         for scope in scopes {
-            let mut query = ScanQuery::oldest(PAGE).with_filter(filter.clone());
+            let mut query = ScanQuery::oldest(SCAN_PAGE_ROWS).with_filter(filter.clone());
             loop {
                 let page = self.engine.scan(scope, &query).await?;
-                page.records.into_iter().for_each(&mut look);
+                page.records.into_iter().for_each(&mut visit);
                 query.after = page.next;
                 if query.after.is_none() {
                     break;
@@ -107,13 +112,13 @@ impl Mem0 {
         Ok(())
     }
 
-    /// Forgets what a filter lets through within some scopes, and notes for each memory that it was there. Counts the
-    /// memories.
+    /// Forgets the records in the scopes that pass the filter, and logs the deletion of each memory. Returns the number
+    /// of active memories among them.
     pub(super) async fn forget_matching(&self, scopes: &[Scope], filter: &Filter) -> Result<usize, Mem0Error> {
         let mut count = 0;
         for scope in scopes {
             loop {
-                let query = ScanQuery::oldest(PAGE).with_filter(filter.clone());
+                let query = ScanQuery::oldest(SCAN_PAGE_ROWS).with_filter(filter.clone());
                 let page = self.engine.scan(scope, &query).await?.records;
                 if page.is_empty() {
                     break;
@@ -132,12 +137,12 @@ impl Mem0 {
     }
 }
 
-fn whole(count: u64) -> usize {
+fn to_usize(count: u64) -> usize {
     usize::try_from(count).unwrap_or(usize::MAX)
 }
 
 impl SearchArea {
-    /// Returns true if a record that passes the filter fulfils the whole condition.
+    /// Returns true if a record that passes the filter also fulfils the condition.
     pub(super) fn holds(&self, record: &Record) -> bool {
         self.condition.as_ref().is_none_or(|condition| condition.matches(record))
     }

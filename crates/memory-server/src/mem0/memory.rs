@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::{error::Mem0Error, history, metadata, params::ParamGroup, row, service::Mem0, time};
 use crate::access::Access;
 
-/// Maximum number of attempts of a change when another writer changes the same memory.
+/// Maximum number of retries of a change when another writer changes the same memory.
 const MAX_RETRIES: usize = 5;
 
 /// The changes in a request.
@@ -19,7 +19,7 @@ pub(super) struct UpdateParams {
     text: Option<String>,
     /// Old name of `text`.
     data: Option<String>,
-    /// Is merged into the metadata of the memory.
+    /// Metadata to merge into that of the memory.
     metadata: Option<Map<String, Value>>,
     /// The last day on which the memory is shown. `null` removes it.
     #[serde(deserialize_with = "even_null")]
@@ -64,7 +64,7 @@ fn even_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option
 pub(super) struct MemoryChange {
     text: Option<String>,
     metadata: Map<String, Value>,
-    /// A day, or its removal.
+    /// The new last day, or `Some(None)` to remove it.
     expires: Option<Option<String>>,
     timestamp: Option<Timestamp>,
 }
@@ -74,7 +74,7 @@ impl UpdateParams {
     ///
     /// # Errors
     /// 400 if it changes nothing, and for an empty text, an invalid day or time.
-    pub(super) fn change(self) -> Result<MemoryChange, Mem0Error> {
+    pub(super) fn into_change(self) -> Result<MemoryChange, Mem0Error> {
         let expires = match self.expiration_date {
             Some(Some(value)) => Some(Some(time::day("expiration_date", &value)?)),
             Some(None) => Some(None),
@@ -86,7 +86,7 @@ impl UpdateParams {
             return Err(Mem0Error::bad_request("Nothing to update: give text, metadata or expiration_date."));
         }
         if text.as_ref().is_some_and(|text| text.trim().is_empty()) {
-            return Err(Mem0Error::bad_request("text is empty; to delete a memory, use DELETE"));
+            return Err(Mem0Error::bad_request("text is empty; send DELETE to delete a memory"));
         }
         Ok(MemoryChange { text, metadata: self.metadata.unwrap_or_default(), expires, timestamp })
     }
@@ -95,15 +95,15 @@ impl UpdateParams {
 impl MemoryChange {
     fn apply(&self, record: &mut Record, now: Timestamp) {
         if let Some(text) = self.text.as_ref().filter(|text| **text != record.text) {
-            history::note_edit(record, now);
+            history::add_edit(record, now);
             record.text.clone_from(text);
-            // It keeps its place among the facts, so that what is said later still follows it.
+            // The fact keeps its subject and slot, so that later facts still supersede it.
             if metadata::is_fact(record) {
                 record.metadata.insert(fact_keys::VALUE.into(), json!(text));
                 record.trust = Trust::User;
             }
         }
-        record.metadata.extend(metadata::stored(self.metadata.clone()));
+        record.metadata.extend(metadata::to_stored(self.metadata.clone()));
         match &self.expires {
             Some(Some(day)) => drop(record.metadata.insert(metadata::EXPIRES.into(), json!(day))),
             Some(None) => drop(record.metadata.shift_remove(metadata::EXPIRES)),
@@ -126,17 +126,20 @@ pub(super) fn unknown() -> Mem0Error {
 }
 
 impl Mem0 {
-    /// The memory with this id, if it is within reach.
+    /// Returns the memory or turn with this id, if the key reaches it.
     pub(super) async fn find(&self, access: &Access, id: RecordId) -> Result<Option<Record>, Mem0Error> {
         for scope in access.scopes()? {
-            if let Some(record) = self.engine.get(&scope, id).await?.filter(row::can_be_shown) {
+            if let Some(record) = self.engine.get(&scope, id).await?.filter(row::is_readable) {
                 return Ok(Some(record));
             }
         }
         Ok(None)
     }
 
-    /// Changes a memory, and gives it as it is then.
+    /// Changes a memory, and returns the changed record.
+    ///
+    /// # Errors
+    /// 400 if the memory is immutable, 404 if the key does not reach it.
     pub(super) async fn change(
         &self,
         access: &Access,
@@ -145,7 +148,7 @@ impl Mem0 {
     ) -> Result<Record, Mem0Error> {
         self.rewrite(access, id, |record| {
             if metadata::is_set(record, metadata::IMMUTABLE) {
-                return Err(Mem0Error::bad_request("this memory is immutable; it can be deleted, and not changed"));
+                return Err(Mem0Error::bad_request("this memory is immutable; it can be deleted but not changed"));
             }
             change.apply(record, self.engine.clock().now());
             Ok(())
@@ -153,42 +156,46 @@ impl Mem0 {
         .await
     }
 
+    /// Stores a changed record. Retries with the newest revision if another writer has changed it in the meantime.
     async fn rewrite(
         &self,
         access: &Access,
         id: RecordId,
         change: impl Fn(&mut Record) -> Result<(), Mem0Error>,
     ) -> Result<Record, Mem0Error> {
-        let mut tries = 0;
+        let mut retries = 0;
         loop {
             let mut record = self.find(access, id).await?.ok_or_else(unknown)?;
-            let (scope, revision) = (record.scope.clone(), record.revision);
+            let scope = record.scope.clone();
+            let revision = record.revision;
             change(&mut record)?;
             match self.engine.store(&scope, vec![record.clone()], PutMode::Update { revision }).await {
                 Ok(_) => return Ok(record),
-                Err(e) if e.kind() == ErrorKind::Conflict && tries < MAX_RETRIES => tries += 1,
+                Err(e) if e.kind() == ErrorKind::Conflict && retries < MAX_RETRIES => retries += 1,
                 Err(e) if e.kind() == ErrorKind::NotFound => return Err(unknown()),
                 Err(e) => return Err(e.into()),
             }
         }
     }
 
-    /// Deletes a memory, what says the same as it, and, if that is asked for, the turns that it comes from.
+    /// Deletes a memory and the facts that confirm it; with `linked` also the turns from which it was extracted.
+    ///
+    /// # Errors
+    /// 404 if the key does not reach the memory.
     pub(super) async fn delete(&self, access: &Access, id: RecordId, linked: bool) -> Result<(), Mem0Error> {
         let record = self.find(access, id).await?.ok_or_else(unknown)?;
-        let user = record.scope.namespace();
-        // What was said twice would come back as what was said once.
-        let same = record.metadata.get(fact_keys::CONFIRMED_BY).cloned().unwrap_or_default();
-        let mut more: Vec<RecordId> = serde_json::from_value(same).unwrap_or_default();
+        // A confirming fact would otherwise become active in place of the deleted one.
+        let confirmed_by = record.metadata.get(fact_keys::CONFIRMED_BY).cloned().unwrap_or_default();
+        let mut other_ids: Vec<RecordId> = serde_json::from_value(confirmed_by).unwrap_or_default();
         if linked {
-            more.extend(&record.derived_from);
+            other_ids.extend(&record.derived_from);
         }
-        let others = self.engine.get_all(&user, &more).await?;
-        let gone = self.forget_all(&record.scope, std::slice::from_ref(&record)).await?;
+        let others = self.engine.get_all(&record.scope.namespace(), &other_ids).await?;
+        let deleted = self.forget_all(&record.scope, std::slice::from_ref(&record)).await?;
         for other in others.into_iter().flatten().filter(|other| other.id != id) {
             self.forget_all(&other.scope, std::slice::from_ref(&other)).await?;
         }
-        if gone == 0 { Err(unknown()) } else { Ok(()) }
+        if deleted == 0 { Err(unknown()) } else { Ok(()) }
     }
 
     /// Stores the feedback on a memory.
@@ -196,7 +203,7 @@ impl Mem0 {
         let id = parse_id(&params.memory_id.unwrap_or_default())?;
         let feedback = params.feedback.map(|feedback| feedback.to_uppercase());
         if !matches!(feedback.as_deref(), None | Some("POSITIVE" | "NEGATIVE" | "VERY_NEGATIVE")) {
-            return Err(Mem0Error::bad_request("feedback is POSITIVE, NEGATIVE, VERY_NEGATIVE or null"));
+            return Err(Mem0Error::bad_request("feedback must be POSITIVE, NEGATIVE, VERY_NEGATIVE or null"));
         }
         let stored = json!({ "feedback": feedback, "feedback_reason": params.feedback_reason });
         self.rewrite(access, id, |record| {

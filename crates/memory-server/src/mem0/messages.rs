@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::params::{FromParams, ParamGroup, Params};
 
-const INVALID_MESSAGE: &str = "a message has a role, and a content that is a text or a list of parts";
+const INVALID_MESSAGE: &str = "a message must have a role, and a content that is a text or a list of parts";
 
 /// The messages of a request, without those that have no text.
 #[derive(Debug)]
@@ -57,15 +57,15 @@ impl FromParams for Messages {
                 Vec::new()
             }
         };
-        let mut read = Vec::new();
+        let mut valid = Vec::new();
         for (index, message) in list.iter().enumerate() {
             match Message::read(message) {
                 Some(message) if message.text.trim().is_empty() => {}
-                Some(message) => read.push(message),
+                Some(message) => valid.push(message),
                 None => params.add_fault(&format!("messages.{index}"), "message_type", INVALID_MESSAGE),
             }
         }
-        Self(read)
+        Self(valid)
     }
 }
 
@@ -73,19 +73,23 @@ impl Message {
     fn read(message: &Value) -> Option<Self> {
         let role = message.get("role").and_then(Value::as_str).filter(|role| !role.trim().is_empty())?;
         let name = message.get("name").and_then(Value::as_str).map(str::trim).filter(|name| !name.is_empty());
-        let text = text_of(message.get("content").unwrap_or(&Value::Null))?;
+        let text = content_text(message.get("content").unwrap_or(&Value::Null))?;
         Some(Self { role: role.to_owned(), name: name.map(str::to_owned), text })
     }
 }
 
-/// The text of a content: a string, or the text parts of a list. `None` for a number or a flag.
-fn text_of(content: &Value) -> Option<String> {
-    let part = |part: &Value| part.as_str().or_else(|| part.get("text").and_then(Value::as_str)).map(str::to_owned);
+/// Returns the text of a content: a string, a text part, or a list of both. Other parts are left out. `None` for a
+/// number or a flag.
+fn content_text(content: &Value) -> Option<String> {
     match content {
         Value::String(text) => Some(text.clone()),
         Value::Null => Some(String::new()),
-        Value::Array(parts) => Some(parts.iter().filter_map(part).collect::<Vec<_>>().join("\n")),
-        Value::Object(_) => part(content),
+        Value::Array(parts) => Some(parts.iter().filter_map(part_text).collect::<Vec<_>>().join("\n")),
+        Value::Object(_) => part_text(content),
         Value::Bool(_) | Value::Number(_) => None,
     }
+}
+
+fn part_text(part: &Value) -> Option<String> {
+    part.as_str().or_else(|| part.get("text").and_then(Value::as_str)).map(str::to_owned)
 }

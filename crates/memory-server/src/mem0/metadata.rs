@@ -1,18 +1,18 @@
-//! The metadata keys of these routes.
+//! The metadata keys of mem0's routes.
 
 use std::borrow::Cow;
 
 use memory_engine::{Record, enrichment::fact_keys};
 use serde_json::{Map, Value};
 
-/// The prefix of our own keys.
+/// The prefix of the keys defined here.
 const OWN_KEY_PREFIX: &str = "mem0.";
-/// The prefix of a caller's key that collides with one of ours or of the engine.
-const ASIDE: &str = "mem0.user.";
+/// The prefix of a caller's key that collides with a key defined here or by the engine.
+const ESCAPED_KEY_PREFIX: &str = "mem0.user.";
 
-/// The id of the first record of the request that stored a record.
+/// The id of the first record that the same request stored. It identifies the event.
 pub(super) const EVENT: &str = "mem0.event";
-/// The last day on which it is shown.
+/// The last day on which the memory is shown, as `YYYY-MM-DD`.
 pub(super) const EXPIRES: &str = "mem0.expires";
 /// The application (mem0: `app_id`).
 pub(super) const APP: &str = "mem0.app";
@@ -27,11 +27,11 @@ pub(super) const FEEDBACK: &str = "mem0.feedback";
 /// mem0's `memory_type`.
 pub(super) const TYPE: &str = "mem0.type";
 
-/// Keys that identify a memory and its owner. Metadata cannot set them.
-const IDENTITY: &[&str] = &["id", "user_id", "agent_id", "run_id", "app_id"];
+/// Keys that identify a memory and its owner. They are removed from a caller's metadata.
+const IDENTITY_KEYS: &[&str] = &["id", "user_id", "agent_id", "run_id", "app_id"];
 
 /// The keys of the engine, including those of facts.
-const ENGINE: &[&str] = &[
+const ENGINE_KEYS: &[&str] = &[
     fact_keys::SUBJECT,
     fact_keys::SLOT,
     fact_keys::VALUE,
@@ -47,44 +47,45 @@ const ENGINE: &[&str] = &[
     "retraction",
 ];
 
-/// The key under which a caller's key is stored.
+/// Returns the key under which a caller's key is stored.
 pub(super) fn stored_key(name: &str) -> Cow<'_, str> {
-    if name.starts_with(OWN_KEY_PREFIX) || ENGINE.contains(&name) {
-        Cow::Owned(format!("{ASIDE}{name}"))
+    if name.starts_with(OWN_KEY_PREFIX) || ENGINE_KEYS.contains(&name) {
+        Cow::Owned(format!("{ESCAPED_KEY_PREFIX}{name}"))
     } else {
         name.into()
     }
 }
 
-/// A caller's metadata under the keys that are stored.
-pub(super) fn stored(metadata: Map<String, Value>) -> impl Iterator<Item = (String, Value)> {
-    let metadata = metadata.into_iter().filter(|(name, _)| !IDENTITY.contains(&name.as_str()));
+/// Replaces the keys of a caller's metadata with the stored ones. Keys of identity are left out.
+pub(super) fn to_stored(metadata: Map<String, Value>) -> impl Iterator<Item = (String, Value)> {
+    let metadata = metadata.into_iter().filter(|(name, _)| !IDENTITY_KEYS.contains(&name.as_str()));
     metadata.map(|(name, value)| (stored_key(&name).into_owned(), value))
 }
 
-/// The metadata of a record under the caller's keys. `null` when there is none.
-pub(super) fn shown(record: &Record) -> Value {
-    let by_us = record.metadata.contains_key(EVENT);
-    let one = |(name, value): (&String, &Value)| {
-        let name = match name.strip_prefix(ASIDE) {
-            Some(name) => name,
-            None if name.starts_with(OWN_KEY_PREFIX) => return None,
-            // Records of other writers may use such keys for their own purposes, unless they are facts.
-            None if ENGINE.contains(&name.as_str()) && (by_us || is_fact(record)) => return None,
-            None => name,
-        };
-        Some((name.to_owned(), value.clone()))
-    };
-    let shown: Map<String, Value> = record.metadata.iter().filter_map(one).collect();
-    if shown.is_empty() { Value::Null } else { shown.into() }
+/// Returns the metadata of a record under the caller's keys, or `null` if it is empty.
+pub(super) fn to_caller(record: &Record) -> Value {
+    // Notes of other writers may use the engine's keys for their own purposes.
+    let hides_engine_keys = record.metadata.contains_key(EVENT) || is_fact(record);
+    let mut metadata = Map::new();
+    for (key, value) in &record.metadata {
+        if let Some(callers_key) = key.strip_prefix(ESCAPED_KEY_PREFIX) {
+            metadata.insert(callers_key.to_owned(), value.clone());
+            continue;
+        }
+        let is_engine_key = ENGINE_KEYS.contains(&key.as_str());
+        if !key.starts_with(OWN_KEY_PREFIX) && !(is_engine_key && hides_engine_keys) {
+            metadata.insert(key.clone(), value.clone());
+        }
+    }
+    if metadata.is_empty() { Value::Null } else { metadata.into() }
 }
 
-/// Returns one of our values as text.
+/// Returns a metadata value if it is a text.
 pub(super) fn text<'r>(record: &'r Record, name: &str) -> Option<&'r str> {
     record.metadata.get(name).and_then(Value::as_str)
 }
 
-/// Returns true if one of our values is true.
+/// Returns true if a metadata value is true.
 pub(super) fn is_set(record: &Record, name: &str) -> bool {
     record.metadata.get(name).and_then(Value::as_bool).unwrap_or(false)
 }

@@ -116,8 +116,8 @@ async fn add(
     access: Access,
     Body(request): Body<AddRequest>,
 ) -> Mem0Response<Results<AddResult>> {
-    let addition = request.addition(DIALECT, &access)?;
-    let added = mem0.add(&access, addition, mem0.add_timeout).await?;
+    let input = request.into_input(DIALECT, &access)?;
+    let added = mem0.add(&access, input, mem0.add_timeout).await?;
     Ok(Json(Results { results: added.results }))
 }
 
@@ -140,7 +140,7 @@ async fn get(State(mem0): State<Mem0>, access: Access, Path(id): Path<String>) -
     Ok(Json(MemoryRow::new(&record, DIALECT).with_score(Score::default())))
 }
 
-/// Parses an id. An invalid one is the id of no memory.
+/// Parses an id. An invalid id is reported like an unknown one, with 404.
 fn parse_id(id: &str) -> Result<RecordId, Mem0Error> {
     id.parse().map_err(|_| unknown())
 }
@@ -155,7 +155,7 @@ async fn update(
     Path(id): Path<String>,
     Body(params): Body<UpdateParams>,
 ) -> Mem0Response<Message> {
-    mem0.change(&access, parse_id(&id)?, &params.change()?).await?;
+    mem0.change(&access, parse_id(&id)?, &params.into_change()?).await?;
     message("Memory updated successfully!")
 }
 
@@ -174,13 +174,16 @@ async fn delete_all(
 }
 
 impl Mem0 {
-    /// Deletes everything of an owner that the key reaches: memories, turns and what was derived from them.
+    /// Deletes all memories and turns of an owner that the key reaches. Returns the number of memories.
+    ///
+    /// # Errors
+    /// 400 for an empty owner.
     pub(super) async fn delete_of(&self, access: &Access, owner: &Mem0Owner) -> Result<usize, Mem0Error> {
-        // Required even for a key of one user: the owner may have been forgotten.
+        // Required even for a key of one user: a client that forgot the owner must not delete everything.
         if owner.is_empty() {
             return Err(Mem0Error::bad_request("At least one identifier is required."));
         }
-        let filter = Self::all_but_the_book().and(owner.filter());
+        let filter = Self::without_deletion_log().and(owner.filter());
         self.forget_matching(&owner.scopes(access)?, &filter).await
     }
 }
@@ -188,6 +191,7 @@ impl Mem0 {
 async fn history(State(mem0): State<Mem0>, access: Access, Path(id): Path<String>) -> Mem0Response<Vec<HistoryRow>> {
     match id.parse() {
         Ok(id) => Ok(Json(mem0.history(&access, id, DIALECT).await?)),
+        // mem0's server answers with an empty history for any unknown id.
         Err(_) => Ok(Json(Vec::new())),
     }
 }
@@ -198,10 +202,10 @@ async fn search(
     Body(SearchRequest { owner, search, filters, visibility }): Body<SearchRequest>,
 ) -> Mem0Response<Results<MemoryRow>> {
     let owner = owner.owner(DIALECT)?;
-    let query = search.checked(DEFAULT_LIMIT)?;
+    let query = search.into_query(DEFAULT_LIMIT)?;
     let filter = filters.filters.unwrap_or_default();
     if owner.is_empty() && !names_an_owner(&filter) && access.is_for_all_users() {
-        let message = "filters must contain at least one of: user_id, agent_id, run_id, at their top";
+        let message = "filters must contain user_id, agent_id or run_id at their top level";
         return Err(Mem0Error::bad_request(message));
     }
     let condition = DIALECT.read_filter(&filter)?.and(owner.condition());

@@ -1,4 +1,4 @@
-//! The owner of memories, by mem0's names.
+//! The owner of memories, under mem0's names.
 
 use memory_engine::{Field, Filter, Scope};
 use schemars::JsonSchema;
@@ -13,7 +13,7 @@ use super::{
 };
 use crate::access::{Access, Owner};
 
-/// The owner of memories, by mem0's names.
+/// The owner of memories, under mem0's names.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Mem0Owner {
     pub(super) user: Option<String>,
@@ -22,7 +22,7 @@ pub(super) struct Mem0Owner {
     pub(super) app: Option<String>,
 }
 
-/// Each of mem0's names, with the spelling of the clients in JavaScript.
+/// mem0's names for the parts of an owner, each with the spelling of the JavaScript client.
 pub(super) const NAMES: [(&str, &str); 4] =
     [("user_id", "userId"), ("agent_id", "agentId"), ("run_id", "runId"), ("app_id", "appId")];
 
@@ -68,28 +68,29 @@ impl OwnerParams {
     pub(super) fn owner(self, dialect: Dialect) -> Result<Mem0Owner, Mem0Error> {
         let [user, agent, run, app] = NAMES;
         Ok(Mem0Owner {
-            user: checked(user, self.user_id, self.user_alias, dialect)?,
-            agent: checked(agent, self.agent_id, self.agent_alias, dialect)?,
-            run: checked(run, self.run_id, self.run_alias, dialect)?,
-            app: checked(app, self.app_id, self.app_alias, dialect)?,
+            user: merge_spellings(user, self.user_id, self.user_alias, dialect)?,
+            agent: merge_spellings(agent, self.agent_id, self.agent_alias, dialect)?,
+            run: merge_spellings(run, self.run_id, self.run_alias, dialect)?,
+            app: merge_spellings(app, self.app_id, self.app_alias, dialect)?,
         })
     }
 }
 
-fn checked(
+/// Returns the value of a parameter that has two spellings.
+fn merge_spellings(
     (name, alias): (&str, &str),
-    plain: Option<String>,
-    other: Option<String>,
+    value: Option<String>,
+    alias_value: Option<String>,
     dialect: Dialect,
 ) -> Result<Option<String>, Mem0Error> {
-    if plain.is_some() && other.is_some() && plain != other {
-        return Err(Mem0Error::bad_request(format!("{name} and {alias} say different things")));
+    if value.is_some() && alias_value.is_some() && value != alias_value {
+        return Err(Mem0Error::bad_request(format!("{name} and {alias} have different values")));
     }
-    let id = plain.or(other);
+    let id = value.or(alias_value);
     match &id {
         Some(id) if id.trim().is_empty() => Err(Mem0Error::bad_request(format!("{name} is empty"))),
         Some(id) if dialect == Dialect::OpenSource && id.contains(char::is_whitespace) => {
-            Err(Mem0Error::bad_request(format!("{name} holds white space")))
+            Err(Mem0Error::bad_request(format!("{name} contains white space")))
         }
         _ => Ok(id),
     }
@@ -109,25 +110,26 @@ impl Mem0Owner {
         Owner { user: self.user.clone(), agent: self.agent.clone(), session: self.run.clone(), branch: None }
     }
 
-    /// The address at which memories of this owner are stored.
+    /// Returns the address at which memories of this owner are stored.
     pub(super) fn address(&self, access: &Access) -> Result<Scope, Mem0Error> {
         Ok(access.scope(&self.scope_owner())?)
     }
 
-    /// The scopes of this owner that the key reaches. Without a user: one for each user of the key.
+    /// Returns the scopes of this owner that the key reaches. Without a user there is one for each user of the key.
     pub(super) fn scopes(&self, access: &Access) -> Result<Vec<Scope>, Mem0Error> {
         if self.user.is_some() || access.is_for_all_users() {
             return Ok(vec![self.address(access)?]);
         }
-        let of = |scope: Scope| {
+        let mut scopes = Vec::new();
+        for scope in access.scopes()? {
             let user = scope.user_name().map(str::to_owned);
-            Ok(access.scope(&Owner { user, ..self.scope_owner() })?)
-        };
-        access.scopes()?.into_iter().map(of).collect()
+            scopes.push(access.scope(&Owner { user, ..self.scope_owner() })?);
+        }
+        Ok(scopes)
     }
 
-    /// Refuses an empty owner, unless the key determines the user.
-    pub(super) fn require(&self, access: &Access) -> Result<(), Mem0Error> {
+    /// Refuses an empty owner, unless the key is for certain users.
+    pub(super) fn require_named(&self, access: &Access) -> Result<(), Mem0Error> {
         if self.is_empty() && access.is_for_all_users() {
             let message = "At least one identifier (user_id, agent_id, run_id) is required.";
             return Err(Mem0Error::bad_request(message));
@@ -135,7 +137,7 @@ impl Mem0Owner {
         Ok(())
     }
 
-    /// The part of the owner that a scope does not contain.
+    /// Returns the filter for the part of the owner that a scope does not contain: the app.
     pub(super) fn filter(&self) -> Filter {
         let app = self.app.as_deref().map(|app| Filter::eq(Field::Metadata(metadata::APP.into()), app));
         app.unwrap_or(Filter::And(Vec::new()))

@@ -13,6 +13,9 @@ use super::params::{Int, ParamGroup};
 /// Characters that a query string cannot contain as they are.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
+/// Default number of entries per page.
+const DEFAULT_PAGE_SIZE: usize = 100;
+
 /// The page of a list. Query parameters take precedence over the body.
 #[derive(Debug, Default, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -52,7 +55,7 @@ pub(super) struct PageOf<T> {
 }
 
 impl PageParams {
-    /// Takes what is not set here from other parameters.
+    /// Fills missing parameters from `other`.
     pub(super) fn or(self, other: Self) -> Self {
         Self {
             page: self.page.or(other.page),
@@ -62,15 +65,18 @@ impl PageParams {
         }
     }
 
-    /// Returns the page of the list at a path, as the client addresses the server.
+    /// Returns the page of the list at a path. Its address uses the scheme and host by which the client reached the
+    /// server.
     pub(super) fn page(self, path: &str, headers: &HeaderMap) -> Page {
-        let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-        let scheme = text("x-forwarded-proto").filter(|scheme| matches!(*scheme, "http" | "https")).unwrap_or("http");
-        let plain = |c: char| c.is_ascii_alphanumeric() || ".-:[]_".contains(c);
-        let host = text(HOST.as_str()).filter(|host| !host.is_empty() && host.chars().all(plain));
+        let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+        let scheme = header("x-forwarded-proto").filter(|scheme| matches!(*scheme, "http" | "https")).unwrap_or("http");
+        let is_host_character = |c: char| c.is_ascii_alphanumeric() || ".-:[]_".contains(c);
+        let host = header(HOST.as_str()).filter(|host| !host.is_empty() && host.chars().all(is_host_character));
+        let old_size = self.limit.map(Int::get).or(self.top_k.map(Int::get));
+        let size = self.page_size.map(Int::get).or(old_size).unwrap_or(DEFAULT_PAGE_SIZE);
         Page {
             number: self.page.map_or(1, Int::get),
-            size: self.page_size.map(Int::get).or(self.limit.map(Int::get)).or(self.top_k.map(Int::get)).unwrap_or(100),
+            size,
             is_requested: self.page.is_some(),
             address: format!("{scheme}://{}{path}", host.unwrap_or("localhost")),
             parameters: String::new(),
@@ -79,6 +85,7 @@ impl PageParams {
 }
 
 impl Page {
+    /// Returns the number of entries before this page.
     pub(super) fn skip(&self) -> usize {
         (self.number - 1) * self.size
     }
@@ -92,10 +99,11 @@ impl Page {
         self
     }
 
-    pub(super) fn of<T>(&self, results: Vec<T>, count: usize) -> PageOf<T> {
+    /// Adds the addresses of the neighbouring pages to the entries of this page. `count` is the number on all pages.
+    pub(super) fn with_results<T>(&self, results: Vec<T>, count: usize) -> PageOf<T> {
         let next = (self.number * self.size < count).then(|| self.address_of(self.number + 1));
-        let last = count.div_ceil(self.size).max(1);
-        let previous = (self.number > 1).then(|| self.address_of((self.number - 1).min(last)));
+        let last_page = count.div_ceil(self.size).max(1);
+        let previous = (self.number > 1).then(|| self.address_of((self.number - 1).min(last_page)));
         PageOf { count, next, previous, results }
     }
 

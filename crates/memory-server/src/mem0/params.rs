@@ -25,7 +25,7 @@ pub(super) trait FromParams: Sized {
 
 /// A group of parameters: a struct whose fields all have defaults.
 pub(super) trait ParamGroup: DeserializeOwned + Default {
-    /// The fields that have to be there.
+    /// The names of the required fields.
     const REQUIRED: &'static [&'static str] = &[];
 }
 
@@ -61,17 +61,19 @@ pub(super) struct Body<T>(pub(super) T);
 #[derive(Debug)]
 pub(super) struct QueryParams<T>(pub(super) T);
 
-/// The parameters in the query string of a request. Unknown ones are refused: a misspelt name would widen the answer.
+/// The parameters in the query string of a request. Unknown ones are refused, because a misspelt owner would widen the
+/// result to all owners.
 #[derive(Debug)]
 pub(super) struct StrictQuery<T>(pub(super) T);
 
-/// The values of a request, and the faults that were found in them.
+/// The values of a request, and the faults found in them.
 #[derive(Debug)]
 pub(super) struct Params {
     values: Map<String, Value>,
     /// `body` or `query`.
     location: &'static str,
     dialect: Dialect,
+    /// The names of all parameters that the groups read so far define.
     known: Vec<&'static str>,
     faults: Vec<FieldFault>,
 }
@@ -86,6 +88,7 @@ pub(super) enum Dialect {
 }
 
 impl Dialect {
+    /// Returns the dialect of a path: the platform's paths start with a version.
     fn of(uri: &Uri) -> Self {
         let versions = ["/v1/", "/v2/", "/v3/"];
         if versions.iter().any(|version| uri.path().starts_with(version)) { Self::Platform } else { Self::OpenSource }
@@ -144,7 +147,7 @@ impl<S: Send + Sync, T: FromParams> FromRequestParts<S> for StrictQuery<T> {
         let mut params = Params::of_query(&parts.uri)?;
         let value = T::read(&mut params);
         if let Some(name) = params.values.keys().find(|name| !params.known.contains(&name.as_str())) {
-            return Err(Mem0Error::bad_request(format!("there is no parameter {name:?} here")));
+            return Err(Mem0Error::bad_request(format!("unknown parameter {name:?}")));
         }
         params.check()?;
         Ok(Self(value))
@@ -161,9 +164,9 @@ impl Params {
             Query::<Vec<(String, String)>>::try_from_uri(uri).map_err(|e| Mem0Error::bad_request(e.body_text()))?;
         let mut values = Map::new();
         for (name, value) in pairs {
-            // Of two users it is not known which one is meant.
+            // Neither of two users may be chosen silently.
             if values.insert(name.clone(), value.into()).is_some() {
-                return Err(Mem0Error::bad_request(format!("the parameter {name} is given twice")));
+                return Err(Mem0Error::bad_request(format!("the parameter {name} occurs twice")));
             }
         }
         Ok(Self::new(values, "query", Dialect::of(uri)))
@@ -179,7 +182,7 @@ impl Params {
         Ok(value)
     }
 
-    /// Notes an invalid field.
+    /// Records an invalid field.
     pub(super) fn add_fault(&mut self, name: &str, kind: &str, message: &str) {
         self.faults.push(FieldFault::new(kind, &[self.location, name], message));
     }
@@ -188,7 +191,7 @@ impl Params {
         if self.faults.is_empty() { Ok(()) } else { Err(self.dialect.refuse(&self.faults)) }
     }
 
-    /// Reads a group of parameters, and notes all of its fields that are missing or have a wrong type.
+    /// Reads a group of parameters, and records all of its fields that are missing or have a wrong type.
     fn group<T: ParamGroup>(&mut self) -> T {
         for &name in T::REQUIRED {
             if self.values.get(name).is_none_or(Value::is_null) {
@@ -205,7 +208,7 @@ impl Params {
                 Ok(group) => return group,
                 Err(invalid) => invalid,
             };
-            // serde reports errors of a field only: all fields have defaults, and unknown ones are not read here.
+            // Only a field can be invalid: all fields have defaults, and unknown ones are not read.
             let Some(name) = fields.current else { return T::default() };
             self.faults.push(FieldFault::new(kind, &[self.location, name], message));
             self.values.shift_remove(name);

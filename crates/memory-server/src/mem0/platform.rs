@@ -205,8 +205,8 @@ async fn ping(access: Access) -> Mem0Response<Ping> {
 }
 
 async fn add_v3(State(mem0): State<Mem0>, access: Access, Body(request): Body<AddRequest>) -> Mem0Response<Accepted> {
-    let addition = request.addition(DIALECT, &access)?;
-    let added = mem0.add(&access, addition, mem0.platform_add_timeout).await?;
+    let input = request.into_input(DIALECT, &access)?;
+    let added = mem0.add(&access, input, mem0.platform_add_timeout).await?;
     let (status, message) = match added.is_pending {
         true => ("PENDING", "Memory processing has been queued for background execution"),
         false => ("SUCCEEDED", "Memories have been stored"),
@@ -225,8 +225,8 @@ async fn add_v1(
     Body(request): Body<AddRequest>,
 ) -> Mem0Response<ListOrObject<AddResult, Results<AddResult>>> {
     let is_object = request.format.is_object();
-    let addition = request.addition(DIALECT, &access)?;
-    let added = mem0.add(&access, addition, mem0.add_timeout).await?;
+    let input = request.into_input(DIALECT, &access)?;
+    let added = mem0.add(&access, input, mem0.add_timeout).await?;
     let results: Vec<AddResult> = added.results.into_iter().map(AddResult::for_platform).collect();
     Ok(Json(if is_object { ListOrObject::Object(Results { results }) } else { ListOrObject::List(results) }))
 }
@@ -290,28 +290,31 @@ impl Mem0 {
         let areas = self.areas(access, &scopes, list.condition, list.visibility.resolve(false))?;
         let (records, count) = self.newest(&areas, page.skip(), page.size, true).await?;
         let rows = records.iter().map(|record| list.fields.select(&MemoryRow::new(record, DIALECT)));
-        Ok(page.of(rows.collect(), count))
+        Ok(page.with_results(rows.collect(), count))
     }
 
-    /// Old clients expect a bare list unless they ask for a page.
+    /// Returns a page if the request names one, otherwise a bare list, as old clients expect.
     async fn list_or_page(
         &self,
         access: &Access,
         list: List,
         page: &Page,
     ) -> Mem0Response<ListOrObject<Value, PageOf<Value>>> {
-        let listed = self.list(access, list, page).await?;
-        let is_page = page.is_requested;
-        Ok(Json(if is_page { ListOrObject::Object(listed) } else { ListOrObject::List(listed.results) }))
+        let page_of_rows = self.list(access, list, page).await?;
+        Ok(Json(match page.is_requested {
+            true => ListOrObject::Object(page_of_rows),
+            false => ListOrObject::List(page_of_rows.results),
+        }))
     }
 
+    /// Searches memories, and returns the requested fields of each hit.
     async fn search_selected(
         &self,
         access: &Access,
         request: SearchRequest,
         requires_filters: bool,
     ) -> Result<Vec<Value>, Mem0Error> {
-        let query = request.search.checked(DEFAULT_LIMIT)?;
+        let query = request.search.into_query(DEFAULT_LIMIT)?;
         let owner = request.owner.owner(DIALECT)?;
         let condition = request.selection.condition(&owner, access, requires_filters)?;
         let visibility = request.visibility.resolve(self.include_turns);
@@ -339,7 +342,7 @@ async fn search_v2(
     Ok(Json(if is_object { ListOrObject::Object(Results { results }) } else { ListOrObject::List(results) }))
 }
 
-/// The first version requires an owner at the top level, unless there are filters.
+/// Searches as version 2 does, but requires an owner at the top level unless there are filters.
 async fn search_v1(
     mem0: State<Mem0>,
     access: Access,
@@ -362,7 +365,7 @@ async fn update(
     Path(id): Path<String>,
     Body(params): Body<UpdateParams>,
 ) -> Mem0Response<MemoryRow> {
-    let record: Record = mem0.change(&access, parse_id(&id)?, &params.change()?).await?;
+    let record: Record = mem0.change(&access, parse_id(&id)?, &params.into_change()?).await?;
     Ok(Json(MemoryRow::new(&record, DIALECT)))
 }
 
@@ -413,7 +416,7 @@ async fn entities(
         updated_at: row::time(entity.updated_at),
         metadata: Value::Null,
     };
-    Ok(Json(page.of(entities.into_iter().skip(page.skip()).take(page.size).map(row).collect(), count)))
+    Ok(Json(page.with_results(entities.into_iter().skip(page.skip()).take(page.size).map(row).collect(), count)))
 }
 
 async fn delete_entity(

@@ -24,7 +24,7 @@ pub(super) struct Results<T> {
     pub(super) results: Vec<T>,
 }
 
-/// A list that old clients get bare, and new ones in an object.
+/// A list that old clients expect as an array, and new ones in an object.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub(super) enum ListOrObject<T, O> {
@@ -36,11 +36,13 @@ pub(super) fn message(message: impl Into<String>) -> Mem0Response<Message> {
     Ok(Json(Message { message: message.into() }))
 }
 
-/// Refuses the routes of mem0's dashboard.
+/// Refuses every method of a route that this server does not offer.
 pub(super) fn not_served() -> MethodRouter<Mem0> {
     any(refuse)
 }
 
 pub(super) async fn refuse() -> Mem0Error {
-    Mem0Error::not_found("Not found: this server is set up by its own configuration, and has no such route.")
+    Mem0Error::not_found(
+        "Not found: this server does not have this route of mem0; it is configured by its own settings.",
+    )
 }

@@ -9,61 +9,65 @@ use serde_json::{Map, Value};
 use super::{metadata, params::Dialect};
 
 /// The kinds of records that are memories. Turns are evidence; summaries and chunks serve recall.
-const KINDS: [Kind; 5] = [Kind::FACT, Kind::NOTE, Kind::KEY_MOMENT, Kind::EVENT, Kind::PROFILE];
+const MEMORY_KINDS: [Kind; 5] = [Kind::FACT, Kind::NOTE, Kind::KEY_MOMENT, Kind::EVENT, Kind::PROFILE];
 
 /// Returns true if a record can be read by its id: a memory or a turn that is active or superseded.
-pub(super) fn can_be_shown(record: &Record) -> bool {
-    let kind = is_kind_of_memory(&record.kind) || record.kind == Kind::TURN;
-    kind && matches!(record.state, State::Active | State::Superseded)
+pub(super) fn is_readable(record: &Record) -> bool {
+    let has_readable_kind = is_memory_kind(&record.kind) || record.kind == Kind::TURN;
+    has_readable_kind && matches!(record.state, State::Active | State::Superseded)
 }
 
-pub(super) fn is_kind_of_memory(kind: &Kind) -> bool {
-    KINDS.contains(kind)
+pub(super) fn is_memory_kind(kind: &Kind) -> bool {
+    MEMORY_KINDS.contains(kind)
 }
 
+/// Returns true if a record is an active memory.
 pub(super) fn is_memory(record: &Record) -> bool {
-    is_kind_of_memory(&record.kind) && record.state == State::Active
+    is_memory_kind(&record.kind) && record.state == State::Active
 }
 
-/// The filter for active memories, with or without turns.
-pub(super) fn memories(with_turns: bool) -> Filter {
+/// Returns the filter for active memories, with or without turns.
+pub(super) fn active_memories(with_turns: bool) -> Filter {
     let turns = with_turns.then_some(Kind::TURN);
-    let kinds = KINDS.iter().cloned().chain(turns).map(|kind| kind.as_str().into()).collect();
+    let kinds = MEMORY_KINDS.iter().cloned().chain(turns).map(|kind| kind.as_str().into()).collect();
     Filter::In(Field::Kind, kinds).and(Filter::eq(Field::State, State::Active.as_str()))
 }
 
-/// The filter for memories that have not expired before a day.
-pub(super) fn fresh(today: &str) -> Filter {
+/// Returns the filter for memories that have not expired before a day.
+pub(super) fn not_expired(today: &str) -> Filter {
     let expires = Field::Metadata(metadata::EXPIRES.into());
-    let never = Filter::Not(Box::new(Filter::Exists(expires.clone())));
-    Filter::Or(vec![never, Filter::compare(expires, memory_engine::Op::Ge, today)])
+    let never_expires = Filter::Not(Box::new(Filter::Exists(expires.clone())));
+    Filter::Or(vec![never_expires, Filter::compare(expires, memory_engine::Op::Ge, today)])
 }
 
-/// The day of a point in time, in UTC.
+/// Returns the day of a point in time, in UTC.
 pub(super) fn day_of(time: Timestamp) -> String {
     time.in_zone(&jiff::tz::TimeZone::UTC).date().to_string()
 }
 
-/// The time of the last change.
+/// Returns the time of the last change, or of the memory itself if it was never changed.
 pub(super) fn updated_at(record: &Record) -> Timestamp {
     let changed = record.metadata.get(metadata::UPDATED).and_then(Value::as_i64);
     changed.map_or(record.occurred_at, Timestamp::from_micros)
 }
 
-/// Formats a time in UTC with its offset.
+/// Formats a time in UTC with the offset `+00:00`, as mem0 does.
 pub(super) fn time(time: Timestamp) -> String {
     let text = time.to_string();
-    text.strip_suffix('Z').map_or(text.clone(), |bare| format!("{bare}+00:00"))
+    match text.strip_suffix('Z') {
+        Some(time) => format!("{time}+00:00"),
+        None => text,
+    }
 }
 
 pub(super) fn md5(text: &str) -> String {
     Md5::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The type of a fact, and the tags.
+/// Returns mem0's categories of a record: the type of a fact, and the tags.
 pub(super) fn categories(record: &Record) -> Vec<&str> {
-    let sort = metadata::is_fact(record).then(|| metadata::text(record, fact_keys::TYPE)).flatten();
-    sort.into_iter().chain(record.tags.iter().map(String::as_str)).collect()
+    let fact_type = metadata::is_fact(record).then(|| metadata::text(record, fact_keys::TYPE)).flatten();
+    fact_type.into_iter().chain(record.tags.iter().map(String::as_str)).collect()
 }
 
 /// A memory, as both of mem0's APIs show it.
@@ -134,10 +138,10 @@ impl MemoryRow {
             id: record.id.to_string(),
             memory: record.text.clone(),
             hash: md5(&record.text),
-            metadata: metadata::shown(record),
+            metadata: metadata::to_caller(record),
             created_at: time(record.occurred_at),
             updated_at: time(updated_at(record)),
-            names: names(record),
+            names: row_names(record),
             platform: (dialect == Dialect::Platform).then(|| PlatformFields {
                 categories: categories(record).into_iter().map(str::to_owned).collect(),
                 immutable: metadata::is_set(record, metadata::IMMUTABLE),
@@ -155,9 +159,9 @@ impl MemoryRow {
     }
 }
 
-/// The names that a memory has: of its owner, its speaker, its type. Missing ones are left out.
-fn names(record: &Record) -> Map<String, Value> {
-    let all = [
+/// Returns the optional text fields: owner, speaker, type and expiration. Missing ones are left out.
+fn row_names(record: &Record) -> Map<String, Value> {
+    let fields = [
         ("user_id", record.scope.user_name()),
         ("agent_id", record.scope.agent()),
         ("run_id", record.scope.session()),
@@ -168,7 +172,7 @@ fn names(record: &Record) -> Map<String, Value> {
         ("expiration_date", metadata::text(record, metadata::EXPIRES)),
         ("memory_type", metadata::text(record, metadata::TYPE)),
     ];
-    let present = all.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?.into())));
+    let present = fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?.into())));
     let superseded_by = (record.state == State::Superseded)
         .then(|| record.metadata.get(fact_keys::SUPERSEDED_BY).cloned().unwrap_or_default());
     present.chain(superseded_by.map(|id| ("superseded_by".to_owned(), id))).collect()

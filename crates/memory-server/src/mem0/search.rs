@@ -14,19 +14,20 @@ use super::{
     time::moment,
 };
 
-/// The default minimum score.
+/// Default minimum score of a search.
 pub(super) const DEFAULT_THRESHOLD: f64 = 0.1;
 /// Maximum number of memories that a search returns.
 const MAX_LIMIT: usize = 1000;
-/// Factor of candidates fetched if some may not fulfil the condition.
-const OVERFETCH: usize = 5;
-/// Maximum number of candidates.
+/// Factor by which a search fetches more hits than requested if some may not fulfil the condition.
+const OVERFETCH_FACTOR: usize = 5;
+/// Maximum number of hits that a search fetches from one area.
 const MAX_CANDIDATES: usize = 5000;
 
 /// A checked query.
 #[derive(Debug, Clone)]
 pub(super) struct SearchQuery {
     pub(super) text: String,
+    /// Maximum number of hits.
     pub(super) limit: usize,
     /// Minimum score, 0 to 1. With 0 all hits are returned.
     pub(super) threshold: f64,
@@ -36,14 +37,16 @@ pub(super) struct SearchQuery {
     pub(super) explain: bool,
 }
 
-/// A hit.
+/// A hit with its score for mem0's clients.
 #[derive(Debug, Clone)]
 pub(super) struct ScoredMemory {
     pub(super) record: Record,
     /// The relevance, 0 to 1.
     pub(super) score: f64,
     hit: RecallHit,
+    /// The score of the keyword retriever, 0 to 1.
     keyword: f64,
+    /// The similarity to the query on a scale from unrelated (0) to identical (1).
     semantic: f64,
 }
 
@@ -72,60 +75,59 @@ impl ParamGroup for SearchParams {
 }
 
 impl SearchParams {
-    /// Checks the query.
+    /// Checks the parameters.
     ///
     /// # Errors
     /// 400 for a blank query, an invalid date, and a number out of range.
-    pub(super) fn checked(self, default_limit: usize) -> Result<SearchQuery, Mem0Error> {
-        let invalid_date = || Mem0Error::bad_request("reference_date is a time such as 2026-03-02T20:15:00Z, or a day");
+    pub(super) fn into_query(self, default_limit: usize) -> Result<SearchQuery, Mem0Error> {
+        let invalid_date =
+            || Mem0Error::bad_request("reference_date must be a time such as 2026-03-02T20:15:00Z, or a day");
         let asked_at = self.reference_date.map(|value| moment(&value).ok_or_else(invalid_date)).transpose()?;
         let text = self.query.unwrap_or_default();
         if text.trim().is_empty() {
-            return Err(Mem0Error::bad_request("query is blank; it needs words to search for"));
+            return Err(Mem0Error::bad_request("query is blank; it must contain words to search for"));
         }
         let threshold = self.threshold.unwrap_or(DEFAULT_THRESHOLD);
         if !(0.0..=1.0).contains(&threshold) {
-            return Err(Mem0Error::bad_request("threshold lies between 0 and 1"));
+            return Err(Mem0Error::bad_request("threshold must be between 0 and 1"));
         }
         let limit = match self.top_k.or(self.limit).map(usize::try_from) {
             None => default_limit,
             Some(Ok(limit)) if limit <= MAX_LIMIT => limit,
-            Some(_) => return Err(Mem0Error::bad_request(format!("top_k lies between 0 and {MAX_LIMIT}"))),
+            Some(_) => return Err(Mem0Error::bad_request(format!("top_k must be between 0 and {MAX_LIMIT}"))),
         };
         Ok(SearchQuery { text, limit, threshold, asked_at, explain: self.explain.unwrap_or(false) })
     }
 }
 
 impl Mem0 {
-    /// The memories in some places that fit a question, best first.
+    /// Returns the memories in the areas that match the query, best first.
     ///
-    /// The engine's scores compare within one recall only. Here the best one gets what speaks for it by itself: the
-    /// part of the question's words that it holds, or how far it is on the way from unrelated to the same, whichever
-    /// is more; and the others what they have of its score. So the order is the engine's, and a score says whether
-    /// anything fits at all.
+    /// The engine's scores are comparable within one recall only, but a threshold needs an absolute score. So the best
+    /// hit of an area gets the highest keyword or semantic score of that area, and the others a share of it, in
+    /// proportion to the engine's scores. The order within an area is the engine's.
     pub(super) async fn search(
         &self,
         areas: &[SearchArea],
         query: &SearchQuery,
     ) -> Result<Vec<ScoredMemory>, Mem0Error> {
-        let mut found = Vec::new();
+        let mut memories: Vec<ScoredMemory> = Vec::new();
         for area in areas {
-            found.extend(self.search_area(area, query).await?);
+            memories.extend(self.search_area(area, query).await?);
         }
-        found.sort_by(|a: &ScoredMemory, b: &ScoredMemory| {
-            b.score.total_cmp(&a.score).then(a.record.id.cmp(&b.record.id))
-        });
-        found.retain(|hit| hit.score >= query.threshold);
-        found.truncate(query.limit);
-        Ok(found)
+        memories.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.record.id.cmp(&b.record.id)));
+        memories.retain(|memory| memory.score >= query.threshold);
+        memories.truncate(query.limit);
+        Ok(memories)
     }
 
+    /// Searches one area. If the condition rejects too many hits, the search is repeated with a higher limit.
     async fn search_area(&self, area: &SearchArea, search: &SearchQuery) -> Result<Vec<ScoredMemory>, Mem0Error> {
         if search.limit == 0 {
             return Ok(Vec::new());
         }
-        let spare = if area.condition.is_some() { OVERFETCH } else { 1 };
-        let mut limit = (search.limit * spare).min(MAX_CANDIDATES);
+        let factor = if area.condition.is_some() { OVERFETCH_FACTOR } else { 1 };
+        let mut limit = (search.limit * factor).min(MAX_CANDIDATES);
         loop {
             let mut options = *self.engine.admin().recall_options();
             options.max_candidates = options.max_candidates.max(limit);
@@ -135,53 +137,51 @@ impl Mem0 {
                 query = query.asked_at(time, jiff::tz::TimeZone::UTC);
             }
             let hits = self.engine.recall(&area.scope, query).await?.hits;
-            let all = hits.len() < limit;
-            let matches: Vec<ScoredMemory> = self.scored(&search.text, hits);
-            let matches: Vec<ScoredMemory> = matches.into_iter().filter(|hit| area.holds(&hit.record)).collect();
-            if all || limit == MAX_CANDIDATES || matches.len() >= search.limit {
+            let is_exhausted = hits.len() < limit;
+            let mut matches = self.score_hits(&search.text, hits);
+            matches.retain(|memory| area.holds(&memory.record));
+            if is_exhausted || limit == MAX_CANDIDATES || matches.len() >= search.limit {
                 return Ok(matches);
             }
-            limit = (limit * OVERFETCH).min(MAX_CANDIDATES);
+            limit = (limit * OVERFETCH_FACTOR).min(MAX_CANDIDATES);
         }
     }
 
-    fn scored(&self, question: &str, hits: Vec<RecallHit>) -> Vec<ScoredMemory> {
+    /// Scores the hits of one recall, as [`search`](Self::search) describes.
+    fn score_hits(&self, query: &str, hits: Vec<RecallHit>) -> Vec<ScoredMemory> {
         let embedder = self.engine.embedder();
-        let knows_meaning = embedder.semantic_weight() > 0.0;
-        let by = |hit: &RecallHit, arm: Retriever| {
-            hit.found_by.iter().find(|found| found.retriever == arm).map(|f| f.score.value())
-        };
-        let best = hits.iter().map(|hit| hit.score.value()).fold(0.0, f64::max);
-        let mut matches: Vec<ScoredMemory> = Vec::with_capacity(hits.len());
+        let has_semantics = embedder.semantic_weight() > 0.0;
+        let best_score = hits.iter().map(|hit| hit.score.value()).fold(0.0, f64::max);
+        let mut memories: Vec<ScoredMemory> = Vec::with_capacity(hits.len());
         for hit in hits {
-            let words = by(&hit, Retriever::Keyword).unwrap_or(0.0).clamp(0.0, 1.0);
-            let near = by(&hit, Retriever::Vector).filter(|_| knows_meaning).map_or(0.0, |near| {
-                let unrelated = embedder.unrelated(question, &hit.record.text);
-                ((near - unrelated) / (1.0 - unrelated).max(f64::EPSILON)).clamp(0.0, 1.0)
+            let keyword = retriever_score(&hit, Retriever::Keyword).unwrap_or(0.0).clamp(0.0, 1.0);
+            let similarity = retriever_score(&hit, Retriever::Vector).filter(|_| has_semantics);
+            let semantic = similarity.map_or(0.0, |similarity| {
+                let unrelated = embedder.unrelated(query, &hit.record.text);
+                ((similarity - unrelated) / (1.0 - unrelated).max(f64::EPSILON)).clamp(0.0, 1.0)
             });
-            let share = if best > 0.0 { (hit.score.value() / best).clamp(0.0, 1.0) } else { 0.0 };
-            matches.push(ScoredMemory {
-                record: hit.record.clone(),
-                score: share,
-                keyword: words,
-                semantic: near,
-                hit,
-            });
+            let relative_score = if best_score > 0.0 { (hit.score.value() / best_score).clamp(0.0, 1.0) } else { 0.0 };
+            memories.push(ScoredMemory { record: hit.record.clone(), score: relative_score, keyword, semantic, hit });
         }
-        let most = matches.iter().map(|hit| hit.keyword.max(hit.semantic)).fold(0.0, f64::max);
-        matches.iter_mut().for_each(|hit| hit.score *= most);
-        matches
+        let best_relevance = memories.iter().map(|memory| memory.keyword.max(memory.semantic)).fold(0.0, f64::max);
+        memories.iter_mut().for_each(|memory| memory.score *= best_relevance);
+        memories
     }
 }
 
+/// Returns the score that a retriever gave to a hit, if it found it.
+fn retriever_score(hit: &RecallHit, retriever: Retriever) -> Option<f64> {
+    hit.found_by.iter().find(|found| found.retriever == retriever).map(|found| found.score.value())
+}
+
 impl ScoredMemory {
-    /// The memory with its score, and with the parts of the score if the query asks for them.
+    /// Returns the memory with its score. With `explain` the row also contains the parts of the score.
     pub(super) fn row(&self, dialect: Dialect, query: &SearchQuery) -> MemoryRow {
-        let graph = self.hit.found_by.iter().find(|found| found.retriever == Retriever::Graph);
-        let (semantic, bm25) = (rounded(self.semantic), rounded(self.keyword));
-        let entity = rounded(graph.map_or(0.0, |found| found.score.value()));
-        let breakdown =
-            (query.explain && dialect == Dialect::Platform).then_some(ScoreBreakdown { semantic, bm25, entity });
+        let semantic = rounded(self.semantic);
+        let bm25 = rounded(self.keyword);
+        let entity = rounded(retriever_score(&self.hit, Retriever::Graph).unwrap_or(0.0));
+        let has_breakdown = query.explain && dialect == Dialect::Platform;
+        let breakdown = has_breakdown.then_some(ScoreBreakdown { semantic, bm25, entity });
         let details = query.explain.then(|| ScoreDetails {
             semantic_score: semantic,
             bm25_score: bm25,
@@ -198,7 +198,7 @@ impl ScoredMemory {
     }
 }
 
-/// Rounds to four places.
+/// Rounds to four decimal places.
 fn rounded(score: f64) -> f64 {
     (score * 1e4).round() / 1e4
 }

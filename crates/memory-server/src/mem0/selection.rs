@@ -84,14 +84,14 @@ impl SelectionParams {
         }
         let filters = self.filters.unwrap_or_default();
         if filters.is_empty() {
-            owner.require(access)?;
+            owner.require_named(access)?;
         }
         let mut condition = Dialect::Platform.read_filter(&filters)?.and(owner.condition());
-        let further = [
+        let more_filters = [
             ("categories", self.categories.map(|names| json!({ "in": names }))),
             ("metadata", self.metadata.map(Value::Object)),
         ];
-        for (name, value) in further {
+        for (name, value) in more_filters {
             if let Some(value) = value {
                 condition = condition.and(one_filter(name, value)?);
             }
@@ -111,9 +111,9 @@ pub(super) fn one_filter(name: &str, value: Value) -> Result<FilterCondition, Me
 }
 
 fn date_condition(name: &str, op: Op, value: &Value) -> Result<FilterCondition, Mem0Error> {
-    let invalid = || Mem0Error::bad_request(format!("{name} is a day or a time, such as 2026-03-02"));
+    let invalid = || Mem0Error::bad_request(format!("{name} must be a day or a time, such as 2026-03-02"));
     let mut time = moment(value).ok_or_else(invalid)?;
-    // The last day is included.
+    // An upper bound includes the whole day.
     if op == Op::Le && is_whole_day(value) {
         time = time.after(Duration::from_micros(MICROS_PER_DAY - 1));
     }
@@ -133,9 +133,9 @@ impl FormatParam {
 }
 
 impl FieldsParam {
-    /// Returns an object with these fields only, and its id.
-    pub(super) fn select(&self, object: &impl Serialize) -> Value {
-        let mut object = json!(object);
+    /// Serializes a memory with the requested fields and its id.
+    pub(super) fn select(&self, row: &impl Serialize) -> Value {
+        let mut object = json!(row);
         if let (Some(fields), Some(object)) = (&self.fields, object.as_object_mut()) {
             object.retain(|name, _| name == "id" || fields.contains(name));
         }

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use memory_engine::MemoryEngine;
 
-/// mem0's REST routes over one memory: those of its open-source server, and those of the platform that its clients of
-/// versions 0.1 to 2 call. `docs/reference/server.md` has the table, and the differences from mem0.
+/// mem0's REST routes over one memory: those of its open-source server, and those of its platform that client versions
+/// 0.1 to 2 call. `docs/reference/server.md` lists them with the differences from mem0.
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Mem0 {
@@ -16,7 +16,7 @@ pub struct Mem0 {
 }
 
 impl Mem0 {
-    /// Over this memory.
+    /// Creates the routes over a memory.
     pub fn new(engine: MemoryEngine) -> Self {
         Self {
             engine,

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::error::Mem0Error;
 
-/// Microseconds until the year 10 000.
+/// Microseconds from 1970 to the year 10 000.
 const MAX_MICROS: f64 = 253_402_300_800e6;
 
 /// Reads a point in time: RFC 3339, a day, or seconds since 1970.
@@ -22,7 +22,8 @@ pub(super) fn moment(value: &Value) -> Option<Timestamp> {
 
 /// Reads the parameter `timestamp`.
 pub(super) fn timestamp(value: Option<&Value>) -> Result<Option<Timestamp>, Mem0Error> {
-    let invalid = || Mem0Error::bad_request("timestamp is seconds since 1970, or a time such as 2026-03-02T20:15:00Z");
+    let invalid =
+        || Mem0Error::bad_request("timestamp must be seconds since 1970, or a time such as 2026-03-02T20:15:00Z");
     value.map(|value| moment(value).ok_or_else(invalid)).transpose()
 }
 
@@ -31,12 +32,11 @@ pub(super) fn is_whole_day(value: &Value) -> bool {
     value.as_str().is_some_and(|text| text.trim().len() == 10)
 }
 
-/// Reads a day, `YYYY-MM-DD`, with or without a time behind it.
+/// Reads a day, `YYYY-MM-DD`, with or without a time after it.
 pub(super) fn day(key: &str, value: &Value) -> Result<String, Mem0Error> {
-    let day = value.as_str().and_then(|text| {
-        text.get(..10).filter(|day| text.len() == 10 || text[10..].starts_with('T') && !day.is_empty())
-    });
-    let day = day.and_then(|day| day.parse::<jiff::civil::Date>().ok());
-    let invalid = || Mem0Error::bad_request(format!("{key} is a day, written as YYYY-MM-DD, such as 2026-12-31"));
-    day.map(|day| day.to_string()).ok_or_else(invalid)
+    let text = value.as_str().unwrap_or_default();
+    let day = text.split_once('T').map_or(text, |(day, _)| day);
+    let date = Some(day).filter(|day| day.len() == 10).and_then(|day| day.parse::<jiff::civil::Date>().ok());
+    let invalid = || Mem0Error::bad_request(format!("{key} must be a day, written as YYYY-MM-DD"));
+    date.map(|date| date.to_string()).ok_or_else(invalid)
 }

@@ -48,7 +48,7 @@ pub(super) fn build(sections: &[Section]) -> Value {
     })
 }
 
-/// A path item with the parameters that the path names.
+/// Returns a path item with the parameters in the path.
 fn path_item(path: &str) -> Value {
     let names = path.split('{').skip(1).filter_map(|rest| rest.split('}').next());
     let parameters: Vec<Value> = names

@@ -8,7 +8,7 @@ use crate::fault::ErrorBody;
 
 const JSON: &str = "application/json";
 
-/// The place of parameters (`query` or `header`), and an object schema with a property for each.
+/// The location of parameters (`query` or `header`), and an object schema with a property for each.
 type Parameters = (&'static str, fn() -> Schema);
 
 /// The description of one operation: a method on a path. Schemas are derived from the types that the handler reads and
@@ -95,7 +95,7 @@ impl Operation {
         self
     }
 
-    /// Declares a response without a body of interest.
+    /// Declares a response whose body is not described.
     pub(crate) fn status(mut self, status: &'static str, description: &'static str) -> Self {
         self.responses.push(Response { status, description, content: None });
         self
@@ -113,7 +113,8 @@ impl Operation {
         if !self.needs_key {
             operation["security"] = json!([{}]);
         }
-        let parameters: Vec<Value> = self.parameters.iter().flat_map(|(place, of)| parameters(place, of())).collect();
+        let parameters: Vec<Value> =
+            self.parameters.iter().flat_map(|(location, schema)| parameters(location, schema())).collect();
         if !parameters.is_empty() {
             operation["parameters"] = parameters.into();
         }
@@ -132,7 +133,7 @@ impl Operation {
                 response["content"][*media_type] = json!({ "schema": schema(schemas) });
             }
             if let (Some(headers), true) = (self.response_headers, status.starts_with('2')) {
-                let headers = properties(headers()).map(|(name, header)| (name, described(header)));
+                let headers = properties(headers()).map(|(name, header)| (name, separate_description(header)));
                 response["headers"] = headers.collect::<Map<_, _>>().into();
             }
         }
@@ -146,14 +147,14 @@ impl Operation {
     }
 }
 
-/// The properties of an object schema as parameters.
-fn parameters(place: &'static str, schema: Schema) -> impl Iterator<Item = Value> {
+/// Converts the properties of an object schema to parameters.
+fn parameters(location: &'static str, schema: Schema) -> impl Iterator<Item = Value> {
     let required = schema.get("required").and_then(Value::as_array).cloned().unwrap_or_default();
     properties(schema).map(move |(name, property)| {
-        let mut parameter = described(property);
-        parameter["required"] = required.iter().any(|one| *one == name).into();
+        let mut parameter = separate_description(property);
+        parameter["required"] = required.iter().any(|required| *required == name).into();
         parameter["name"] = name.into();
-        parameter["in"] = place.into();
+        parameter["in"] = location.into();
         parameter
     })
 }
@@ -167,8 +168,8 @@ fn properties(mut schema: Schema) -> impl Iterator<Item = (String, Value)> {
     properties.into_iter()
 }
 
-/// Moves the description out of a schema, next to it.
-fn described(mut schema: Value) -> Value {
+/// Moves the description of a schema next to it, where OpenAPI expects it.
+fn separate_description(mut schema: Value) -> Value {
     let description = schema.as_object_mut().and_then(|schema| schema.remove("description"));
     match description {
         Some(description) => json!({ "description": description, "schema": schema }),

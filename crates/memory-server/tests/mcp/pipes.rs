@@ -8,7 +8,7 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use crate::{engine, memories, modern, rpc};
 
 #[tokio::test]
-async fn k13_over_pipes_a_line_is_a_message() {
+async fn k13_pipes_with_handshake() {
     let engine = engine().await;
     engine.remember(&Scope::user("lin").unwrap(), "I am allergic to shrimp").await.unwrap();
     engine.remember(&Scope::user("mei").unwrap(), "shrimp is my favourite").await.unwrap();
@@ -32,7 +32,7 @@ async fn k13_over_pipes_a_line_is_a_message() {
 }
 
 #[tokio::test]
-async fn over_pipes_a_client_of_the_new_era_needs_no_handshake() {
+async fn pipes_without_handshake() {
     let engine = engine().await;
     let (client, server) = tokio::io::duplex(1 << 16);
     let (input, output) = tokio::io::split(server);
@@ -48,7 +48,7 @@ async fn over_pipes_a_client_of_the_new_era_needs_no_handshake() {
 }
 
 #[tokio::test]
-async fn k13_over_pipes_a_session_that_was_named_is_a_wall() {
+async fn k13_pipes_are_limited_to_the_session() {
     let engine = engine().await;
     let lin = Scope::user("lin").unwrap();
     for session in ["monday", "tuesday"] {

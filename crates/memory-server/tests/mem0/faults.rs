@@ -23,11 +23,11 @@ use serde_json::{Map, json};
 use tokio::net::TcpListener;
 
 use super::{
-    given::{Api, engine, texts},
+    fixtures::{Api, engine, texts},
     store::WatchedStore,
 };
 
-/// An embedder that is never there.
+/// An embedder that always fails.
 #[derive(Debug, Default)]
 struct BrokenEmbedder(HashEmbedder);
 
@@ -51,24 +51,24 @@ impl Embedder for BrokenEmbedder {
 }
 
 #[tokio::test]
-async fn without_an_embedder_memories_are_stored_and_found_by_their_words() {
+async fn broken_embedder_leaves_keyword_search() {
     let builder = MemoryEngine::builder().in_memory().embedder(Arc::new(BrokenEmbedder::default()));
     let engine = builder.enrichment(EnrichmentOptions::rules().unwrap()).build().await.unwrap();
     let api = Api::over(Mem0::new(engine.clone()), engine);
-    assert_eq!(api.tell(json!({"user_id": "lin"}), "我对海鲜过敏。").await.len(), 1);
-    api.note(json!({"user_id": "lin"}), "I like oolong.").await;
+    assert_eq!(api.add_message(json!({"user_id": "lin"}), "我对海鲜过敏。").await.len(), 1);
+    api.add_note(json!({"user_id": "lin"}), "I like oolong.").await;
     let body = json!({"query": "oolong", "filters": {"user_id": "lin"}});
     assert_eq!(texts(&api.post("/search", body).await), ["I like oolong."]);
 }
 
-/// A store that cannot be reached.
+/// A store that always fails.
 #[derive(Debug)]
-struct AwayStore;
+struct UnavailableStore;
 
-macro_rules! away {
+macro_rules! always_unavailable {
     ($contract:ident: $($name:ident($($argument:ty),*) -> $answer:ty;)*) => {
         #[async_trait]
-        impl $contract for AwayStore {
+        impl $contract for UnavailableStore {
             $(async fn $name(&self, $(_: $argument),*) -> Result<$answer> {
                 Err(Error::new(ErrorKind::Unavailable, stringify!($name), "the database does not answer"))
             })*
@@ -76,7 +76,7 @@ macro_rules! away {
     };
 }
 
-away! {
+always_unavailable! {
     RecordStore:
     put(&Scope, Vec<Write>) -> Vec<WriteResult>;
     get(&Scope, &[RecordId]) -> Vec<Option<Record>>;
@@ -89,7 +89,7 @@ away! {
     import_tombstones(&Scope, &[Tombstone]) -> u64;
 }
 
-away! {
+always_unavailable! {
     JobQueue:
     claim(Job, usize, Duration) -> Vec<Pending>;
     complete(&[Done]) -> Vec<bool>;
@@ -101,8 +101,9 @@ away! {
 }
 
 #[tokio::test]
-async fn a_store_that_is_away_is_told_with_a_code_and_the_id_of_the_request() {
-    let (store, space) = (Arc::new(AwayStore), HashEmbedder::default().space().clone());
+async fn unavailable_store_is_reported_with_code_and_request_id() {
+    let store = Arc::new(UnavailableStore);
+    let space = HashEmbedder::default().space().clone();
     let stores = Stores { records: store.clone(), jobs: store, ..Stores::in_memory(space) };
     let engine = MemoryEngine::builder().stores(stores).background(false).build().await.unwrap();
     let api = Api::over(Mem0::new(engine.clone()), engine);
@@ -121,7 +122,7 @@ async fn a_store_that_is_away_is_told_with_a_code_and_the_id_of_the_request() {
         ("GET", "/entities".to_owned(), json!({})),
         ("POST", "/reset".to_owned(), json!({})),
     ] {
-        let answer = api.ask(method, &path, Some(body)).await;
+        let answer = api.request(method, &path, Some(body)).await;
         assert_eq!(answer.status, 502, "{method} {path}: {}", answer.body);
         assert_eq!(
             (&answer.body["code"], &answer.body["request_id"]),
@@ -133,7 +134,7 @@ async fn a_store_that_is_away_is_told_with_a_code_and_the_id_of_the_request() {
 }
 
 #[tokio::test]
-async fn a_page_costs_what_is_on_it_wherever_it_lies() {
+async fn reading_a_late_page_scans_only_that_page() {
     let store = Arc::new(WatchedStore::default());
     let engine = store.engine().await;
     let clock = ManualClock::new(Timestamp::from_micros(0));
@@ -150,34 +151,36 @@ async fn a_page_costs_what_is_on_it_wherever_it_lies() {
     assert_eq!((texts(&page).first().unwrap().as_str(), &page["count"]), ("note 104", &json!(600)));
     let read = store.scanned.load(Ordering::Relaxed) - before;
     assert!(read <= 6, "{read} records were read for 5");
-    // What the store cannot be asked is looked for in all of them, and counted as exactly.
+    // A condition that the store cannot evaluate is checked on all records, and the count is exact too.
     let holds = json!({"filters": {"AND": [{"user_id": "lin"}, {"text": {"contains": "note 10"}}]}});
     let page = api.post("/v3/memories/?page=2&page_size=5", holds).await;
     assert_eq!((texts(&page).len(), &page["count"]), (5, &json!(11)));
 }
 
 #[tokio::test]
-async fn whoever_asks_often_whether_it_is_ready_costs_the_database_little() {
+async fn repeated_readiness_checks_are_cached() {
     let store = Arc::new(WatchedStore::default());
     let engine = store.engine().await;
     let api = Api::over(Mem0::new(engine.clone()), engine);
-    let (stats, got) = (store.calls("stats"), store.calls("get"));
+    let stats_before = store.calls("stats");
+    let gets_before = store.calls("get");
     for _ in 0..5 {
         assert_eq!(api.get("/ready").await["queue"], "ok");
     }
-    assert_eq!((store.calls("stats") - stats, store.calls("get") - got), (1, 5));
+    assert_eq!(store.calls("stats") - stats_before, 1);
+    assert_eq!(store.calls("get") - gets_before, 5);
 }
 
 #[tokio::test]
-async fn a_body_that_is_too_large_is_refused_in_words() {
+async fn oversized_body_is_refused_with_a_message() {
     let api = Api::open().await;
     let body = json!({"messages": "x".repeat(33 << 20), "user_id": "lin"});
-    let answer = api.ask("POST", "/v3/memories/add/", Some(body)).await;
+    let answer = api.request("POST", "/v3/memories/add/", Some(body)).await;
     assert_eq!((answer.status, answer.body["detail"].is_string()), (413, true));
 }
 
 #[tokio::test]
-async fn m9_our_own_client_of_mem0_servers_works_with_it() {
+async fn m9_works_with_mem0_client() {
     let engine = engine().await;
     let key = ApiKey::generate();
     let access = Access::tenant("client", "acme").unwrap();

@@ -2,41 +2,42 @@
 
 use serde_json::{Value, json};
 
-use super::given::Api;
+use super::fixtures::Api;
 
-/// Lin's and Mei's notes, of two agents, with metadata.
-async fn stocked() -> Api {
+/// Returns the routes over notes of Lin and Mei, of two agents, with metadata.
+async fn api_with_notes() -> Api {
     let api = Api::open().await;
-    api.noted(
+    api.add_note_with(
         json!({"user_id": "lin", "agent_id": "kai", "run_id": "monday"}),
         "Green tea",
         json!({"n": 1, "tag": "drink", "list": ["a", "b"]}),
     )
     .await;
-    api.noted(
+    api.add_note_with(
         json!({"user_id": "lin", "agent_id": "zoe"}),
         "Black tea",
         json!({"n": 2, "tag": "Drinks", "hot": true, "type": "leaf"}),
     )
     .await;
-    api.noted(json!({"user_id": "lin"}), "White tea", json!({"n": 3})).await;
-    api.noted(json!({"user_id": "mei", "agent_id": "kai"}), "Herbal tea", json!({"n": 1})).await;
+    api.add_note_with(json!({"user_id": "lin"}), "White tea", json!({"n": 3})).await;
+    api.add_note_with(json!({"user_id": "mei", "agent_id": "kai"}), "Herbal tea", json!({"n": 1})).await;
     api
 }
 
-async fn found(api: &Api, filters: Value) -> Vec<String> {
-    let mut texts: Vec<String> = api.found("tea", filters).await.iter().map(|text| text.replace(" tea", "")).collect();
+async fn search_sorted(api: &Api, filters: Value) -> Vec<String> {
+    let mut texts: Vec<String> =
+        api.search_texts("tea", filters).await.iter().map(|text| text.replace(" tea", "")).collect();
     texts.sort();
     texts
 }
 
-async fn listed(api: &Api, filters: Value) -> Vec<String> {
-    api.listed(filters).await.iter().map(|text| text.replace(" tea", "")).collect()
+async fn list_sorted(api: &Api, filters: Value) -> Vec<String> {
+    api.list_texts(filters).await.iter().map(|text| text.replace(" tea", "")).collect()
 }
 
 #[tokio::test]
-async fn m9_the_open_source_grammar_is_understood() {
-    let api = stocked().await;
+async fn m9_open_source_grammar() {
+    let api = api_with_notes().await;
     let lin = |more: Value| {
         let mut filter = json!({"user_id": "lin"});
         filter.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -73,14 +74,14 @@ async fn m9_the_open_source_grammar_is_understood() {
         (lin(json!({"NOT": [{"tag": {"icontains": "drink"}}]})), &["White"]),
         (lin(json!({"OR": [{"NOT": [{"tag": {"contains": "drink"}}]}, {"n": 3}]})), &["Black", "White"]),
     ];
-    for (filter, wanted) in rows {
-        assert_eq!(found(&api, filter.clone()).await, wanted, "{filter}");
+    for (filter, expected) in rows {
+        assert_eq!(search_sorted(&api, filter.clone()).await, expected, "{filter}");
     }
 }
 
 #[tokio::test]
-async fn m9_the_platforms_grammar_is_understood() {
-    let api = stocked().await;
+async fn m9_platform_grammar() {
+    let api = api_with_notes().await;
     let rows: [(Value, &[&str]); 27] = [
         (json!({"user_id": "lin"}), &["Black", "Green", "White"]),
         (json!({"AND": [{"user_id": "lin"}]}), &["Black", "Green", "White"]),
@@ -113,27 +114,27 @@ async fn m9_the_platforms_grammar_is_understood() {
         (json!({"user_id": "lin", "expiration_date": "*"}), &[]),
         (json!({"user_id": "lin", "memory_ids": ["0198c5a2-7b1e-7c3a-9f00-2f6d1e9b7a10"]}), &[]),
     ];
-    for (filter, wanted) in rows {
-        assert_eq!(listed(&api, filter.clone()).await, wanted, "{filter}");
+    for (filter, expected) in rows {
+        assert_eq!(list_sorted(&api, filter.clone()).await, expected, "{filter}");
         let body = json!({"query": "tea", "filters": filter, "threshold": 0.0, "top_k": 100});
-        let mut searched = super::given::texts(&api.post("/v3/memories/search/", body).await);
+        let mut searched = super::fixtures::texts(&api.post("/v3/memories/search/", body).await);
         searched.sort();
-        assert_eq!(searched, wanted.iter().map(|text| format!("{text} tea")).collect::<Vec<_>>(), "{filter}");
+        assert_eq!(searched, expected.iter().map(|text| format!("{text} tea")).collect::<Vec<_>>(), "{filter}");
     }
 }
 
 #[tokio::test]
 async fn memories_are_listed_by_their_ids() {
-    let api = stocked().await;
-    let id = api.note(json!({"user_id": "lin"}), "Rooibos tea").await;
+    let api = api_with_notes().await;
+    let id = api.add_note(json!({"user_id": "lin"}), "Rooibos tea").await;
     for filter in [json!({"memory_ids": [id]}), json!({"user_id": "lin", "memory_ids": {"in": [id]}})] {
-        assert_eq!(listed(&api, filter).await, ["Rooibos"]);
+        assert_eq!(list_sorted(&api, filter).await, ["Rooibos"]);
     }
 }
 
 #[tokio::test]
 async fn a_filter_that_is_not_understood_is_refused_and_never_left_out() {
-    let api = stocked().await;
+    let api = api_with_notes().await;
     let platform = [
         json!({"user_id": "lin", "colour": "green"}),
         json!({"user_id": "lin", "user": "mei"}),
@@ -160,7 +161,7 @@ async fn a_filter_that_is_not_understood_is_refused_and_never_left_out() {
     ];
     for filter in platform {
         for path in ["/v3/memories/", "/v3/memories/search/", "/v2/memories/", "/v2/memories/search/"] {
-            let answer = api.ask("POST", path, Some(json!({"query": "tea", "filters": filter}))).await;
+            let answer = api.request("POST", path, Some(json!({"query": "tea", "filters": filter}))).await;
             assert_eq!(answer.status, 400, "{path} {filter}: {}", answer.body);
             assert_eq!(answer.body["detail"], answer.body["error"]);
         }
@@ -169,16 +170,16 @@ async fn a_filter_that_is_not_understood_is_refused_and_never_left_out() {
     for _ in 0..40 {
         deep = json!({"NOT": deep});
     }
-    assert_eq!(api.ask("POST", "/v3/memories/", Some(json!({"filters": deep}))).await.status, 400);
+    assert_eq!(api.request("POST", "/v3/memories/", Some(json!({"filters": deep}))).await.status, 400);
     let many: Vec<Value> = (0..2000).map(|n| json!({"metadata": {"n": n}})).collect();
     let filter = json!({"user_id": "lin", "OR": many});
-    assert_eq!(api.ask("POST", "/v3/memories/", Some(json!({"filters": filter}))).await.status, 400);
+    assert_eq!(api.request("POST", "/v3/memories/", Some(json!({"filters": filter}))).await.status, 400);
     for filter in [
         json!({"user_id": "lin", "OR": [{"user_id": null}]}),
         json!({"user_id": "lin", "a": {"b": {"c": 1}}}),
         json!({"user_id": "lin", "or": [{"a": 1}]}),
     ] {
-        let answer = api.ask("POST", "/search", Some(json!({"query": "tea", "filters": filter}))).await;
+        let answer = api.request("POST", "/search", Some(json!({"query": "tea", "filters": filter}))).await;
         assert_eq!(answer.status, 400, "{filter}: {}", answer.body);
     }
 }

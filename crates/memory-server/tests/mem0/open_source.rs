@@ -6,14 +6,14 @@ use memory_engine::{Timestamp, testing::ManualClock};
 use memory_engine_server::Mem0;
 use serde_json::{Value, json};
 
-use super::given::{Api, engine_at, texts};
+use super::fixtures::{Api, engine_at, texts};
 
 fn lin() -> Value {
     json!({"user_id": "lin"})
 }
 
 #[tokio::test]
-async fn what_is_not_to_be_inferred_is_one_memory_for_each_message_but_the_instructions() {
+async fn without_infer_each_message_is_a_memory() {
     let api = Api::open().await;
     let added = api
         .post(
@@ -22,7 +22,9 @@ async fn what_is_not_to_be_inferred_is_one_memory_for_each_message_but_the_instr
                 "messages": [
                     {"role": "system", "content": "Be kind."},
                     {"role": "user", "name": "Mei", "content": "I like oolong."},
-                    {"role": "assistant", "content": [{"type": "text", "text": "Noted: "}, {"type": "text", "text": "oolong."}]},
+                    {"role": "assistant", "content": [
+                        {"type": "text", "text": "Noted: "}, {"type": "text", "text": "oolong."},
+                    ]},
                 ],
                 "user_id": "lin", "agent_id": "kai", "run_id": "monday",
                 "metadata": {"source": "chat", "user_id": "eve", "type": "ours"},
@@ -51,14 +53,14 @@ async fn what_is_not_to_be_inferred_is_one_memory_for_each_message_but_the_instr
     assert!(row["created_at"].as_str().unwrap().ends_with("+00:00") && made.as_micros() > 0);
     assert_eq!(row["created_at"], row["updated_at"]);
 
-    let bare = api.note(lin(), "hello").await;
+    let bare = api.add_note(lin(), "hello").await;
     let row = api.get(&format!("/memories/{bare}")).await;
     assert_eq!((&row["hash"], &row["metadata"]), (&json!("5d41402abc4b2a76b9719d911017c592"), &Value::Null));
     assert!(!row.as_object().unwrap().contains_key("agent_id"));
 }
 
 #[tokio::test]
-async fn what_cannot_be_stored_is_refused_and_says_why() {
+async fn invalid_add_requests_are_refused() {
     let api = Api::open().await;
     let hello = json!([{"role": "user", "content": "hello"}]);
     let bad = [
@@ -79,23 +81,23 @@ async fn what_cannot_be_stored_is_refused_and_says_why() {
         (422, json!([1, 2])),
     ];
     for (status, body) in bad {
-        let answer = api.ask("POST", "/memories", Some(body.clone())).await;
+        let answer = api.request("POST", "/memories", Some(body.clone())).await;
         assert_eq!(answer.status, status, "{body}: {}", answer.body);
         assert!(answer.body["error"].is_string(), "{}", answer.body);
         assert_eq!(answer.body["detail"].is_array(), status == 422, "{}", answer.body);
     }
     for body in ["{\"messages\": [", ""] {
-        let answer = api.send("POST", "/memories", Some(body.to_owned())).await;
+        let answer = api.request_raw("POST", "/memories", Some(body.to_owned())).await;
         assert_eq!((answer.status, answer.body["detail"].is_array()), (422, true), "{}", answer.body);
     }
-    let missing = api.ask("POST", "/memories", Some(json!({"user_id": "lin"}))).await;
+    let missing = api.request("POST", "/memories", Some(json!({"user_id": "lin"}))).await;
     assert_eq!(missing.body["detail"][0]["loc"], json!(["body", "messages"]));
     assert_eq!(missing.body["detail"][0]["type"], "missing");
-    assert_eq!(api.get("/memories").await, json!({"results": []}), "nothing of it was stored");
+    assert_eq!(api.get("/memories").await, json!({"results": []}), "a refused request stored something");
 }
 
 #[tokio::test]
-async fn messages_that_say_nothing_are_no_memories() {
+async fn empty_messages_are_not_stored() {
     let api = Api::open().await;
     for messages in
         [json!([]), json!([{"role": "user", "content": "  "}]), json!([{"role": "assistant", "content": null}])]
@@ -105,11 +107,11 @@ async fn messages_that_say_nothing_are_no_memories() {
             assert_eq!(api.post("/memories", body).await, json!({"results": []}));
         }
     }
-    assert_eq!(api.tell(lin(), "What a day!").await, Vec::<Value>::new());
+    assert_eq!(api.add_message(lin(), "What a day!").await, Vec::<Value>::new());
 }
 
 #[tokio::test]
-async fn a_procedure_is_one_memory_of_an_agent() {
+async fn procedure_is_one_memory() {
     let api = Api::open().await;
     let messages = json!([{"role": "user", "content": "Open the page."}, {"role": "assistant", "content": "Opened."}]);
     let body = json!({"messages": messages, "user_id": "lin", "agent_id": "kai", "memory_type": "procedural_memory"});
@@ -120,13 +122,13 @@ async fn a_procedure_is_one_memory_of_an_agent() {
 }
 
 #[tokio::test]
-async fn a_list_is_of_those_who_are_named_the_newest_first() {
+async fn lists_memories_of_an_owner_newest_first() {
     let api = Api::open().await;
     for n in 0..25 {
-        api.note(lin(), &format!("note {n}")).await;
+        api.add_note(lin(), &format!("note {n}")).await;
     }
-    api.note(json!({"user_id": "lin", "agent_id": "kai"}), "of kai").await;
-    api.note(json!({"user_id": "mei", "run_id": "monday"}), "of mei").await;
+    api.add_note(json!({"user_id": "lin", "agent_id": "kai"}), "of kai").await;
+    api.add_note(json!({"user_id": "mei", "run_id": "monday"}), "of mei").await;
     let list = |path: &'static str| async { texts(&api.get(path).await) };
     let of_lin = list("/memories?user_id=lin").await;
     assert_eq!((of_lin.len(), of_lin[0].as_str(), of_lin[1].as_str()), (20, "of kai", "note 24"));
@@ -144,19 +146,19 @@ async fn a_list_is_of_those_who_are_named_the_newest_first() {
         ("/memories?usr_id=lin", 400),
         ("/memories?user_id=lin&user_id=mei", 400),
     ] {
-        assert_eq!(api.ask("GET", path, None).await.status, status, "{path}");
+        assert_eq!(api.request("GET", path, None).await.status, status, "{path}");
     }
-    assert_eq!(api.ask("GET", "/memories/", None).await.status, 404, "these routes end in no slash");
+    assert_eq!(api.request("GET", "/memories/", None).await.status, 404, "these routes end in no slash");
 }
 
 #[tokio::test]
-async fn a_memory_that_is_not_there_is_not_found_by_any_route() {
+async fn unknown_memory_is_not_found() {
     let api = Api::open().await;
     let id = "0198c5a2-7b1e-7c3a-9f00-2f6d1e9b7a10";
     for id in [id, "not-an-id"] {
         let path = format!("/memories/{id}");
         for (method, body) in [("GET", None), ("DELETE", None), ("PUT", Some(json!({"text": "x"})))] {
-            let answer = api.ask(method, &path, body).await;
+            let answer = api.request(method, &path, body).await;
             assert_eq!(answer.status, 404, "{method} {}", answer.body);
             assert!(answer.body["detail"].is_string() && answer.body["error"].is_string());
         }
@@ -165,9 +167,9 @@ async fn a_memory_that_is_not_there_is_not_found_by_any_route() {
 }
 
 #[tokio::test]
-async fn an_edit_changes_the_text_and_its_history_tells_what_it_was() {
+async fn edit_changes_text_and_adds_history() {
     let api = Api::open().await;
-    let id = api.noted(lin(), "I like oolong.", json!({"a": 1})).await;
+    let id = api.add_note_with(lin(), "I like oolong.", json!({"a": 1})).await;
     let path = format!("/memories/{id}");
     let done = api.put(&path, json!({"text": "I like puerh.", "metadata": {"b": 2, "user_id": "eve"}})).await;
     assert_eq!(done, json!({"message": "Memory updated successfully!"}));
@@ -175,32 +177,32 @@ async fn an_edit_changes_the_text_and_its_history_tells_what_it_was() {
     assert_eq!((&row["memory"], &row["metadata"]), (&json!("I like puerh."), &json!({"a": 1, "b": 2})));
     assert_eq!(row["user_id"], "lin");
     assert!(row["updated_at"].as_str() > row["created_at"].as_str());
-    assert_eq!(api.found("puerh", lin()).await, ["I like puerh."]);
-    assert_eq!(api.found("oolong", lin()).await, Vec::<String>::new());
+    assert_eq!(api.search_texts("puerh", lin()).await, ["I like puerh."]);
+    assert_eq!(api.search_texts("oolong", lin()).await, Vec::<String>::new());
 
     api.put(&path, json!({"expiration_date": "2999-01-01"})).await;
     assert_eq!(api.get(&path).await["expiration_date"], "2999-01-01");
     api.put(&path, json!({"expiration_date": null})).await;
     assert!(!api.get(&path).await.as_object().unwrap().contains_key("expiration_date"));
     for bad in [json!({}), json!({"text": " "}), json!({"expiration_date": "soon"})] {
-        assert_eq!(api.ask("PUT", &path, Some(bad.clone())).await.status, 400, "{bad}");
+        assert_eq!(api.request("PUT", &path, Some(bad.clone())).await.status, 400, "{bad}");
     }
 
     let history = api.get(&format!("{path}/history")).await;
-    let told: Vec<_> =
+    let rows: Vec<_> =
         history.as_array().unwrap().iter().map(|e| (&e["event"], &e["old_memory"], &e["new_memory"])).collect();
     let (oolong, puerh) = (json!("I like oolong."), json!("I like puerh."));
-    assert_eq!(told, [(&json!("ADD"), &Value::Null, &oolong), (&json!("UPDATE"), &oolong, &puerh)]);
+    assert_eq!(rows, [(&json!("ADD"), &Value::Null, &oolong), (&json!("UPDATE"), &oolong, &puerh)]);
     assert!(history.as_array().unwrap().iter().all(|e| e["memory_id"] == json!(id) && e["role"] == "user"));
 }
 
 #[tokio::test]
-async fn a_note_can_be_edited_for_ever_and_its_history_forgets_the_oldest_texts_first() {
+async fn long_history_drops_the_oldest_texts() {
     let api = Api::open().await;
     let long = |n: usize| format!("{n} {}", "很长的笔记".repeat(4000));
     let texts: [Box<dyn Fn(usize) -> String>; 2] = [Box::new(long), Box::new(|n| format!("short {n}"))];
     for (text, kept) in texts.iter().zip([2, 49]) {
-        let id = api.noted(lin(), &text(0), json!({"a": 1})).await;
+        let id = api.add_note_with(lin(), &text(0), json!({"a": 1})).await;
         let path = format!("/memories/{id}");
         for n in 1..60 {
             api.put(&path, json!({ "text": text(n) })).await;
@@ -211,36 +213,36 @@ async fn a_note_can_be_edited_for_ever_and_its_history_forgets_the_oldest_texts_
         assert_eq!((events.len(), &events[0]["event"], &events[0]["new_memory"]), (51, &json!("ADD"), &Value::Null));
         let last = events.last().unwrap();
         assert_eq!((&last["old_memory"], &last["new_memory"]), (&json!(text(58)), &json!(text(59))));
-        let told: Vec<bool> = events[1..].iter().map(|event| event["old_memory"].is_string()).collect();
-        assert_eq!(told.iter().filter(|told| **told).count(), kept);
-        assert!(told.is_sorted(), "what is left is the end of it");
+        let has_text: Vec<bool> = events[1..].iter().map(|event| event["old_memory"].is_string()).collect();
+        assert_eq!(has_text.iter().filter(|has_text| **has_text).count(), kept);
+        assert!(has_text.is_sorted(), "only the latest texts are kept");
     }
 }
 
 #[tokio::test]
-async fn a_deleted_memory_leaves_a_history_that_tells_nothing_of_what_it_said() {
+async fn history_of_deleted_memory_has_no_text() {
     let api = Api::open().await;
-    let id = api.note(lin(), "The code is hunter two.").await;
+    let id = api.add_note(lin(), "The code is hunter two.").await;
     let path = format!("/memories/{id}");
     api.put(&path, json!({"text": "The code is hunter three."})).await;
     let before = api.get(&format!("{path}/history")).await;
     assert_eq!(api.delete(&path).await, json!({"message": "Memory deleted successfully"}));
-    assert_eq!(api.ask("GET", &path, None).await.status, 404);
-    assert_eq!(api.found("code", lin()).await, Vec::<String>::new());
+    assert_eq!(api.request("GET", &path, None).await.status, 404);
+    assert_eq!(api.search_texts("code", lin()).await, Vec::<String>::new());
     let history = api.get(&format!("{path}/history")).await;
     let events: Vec<_> = history.as_array().unwrap().iter().map(|e| e["event"].as_str().unwrap()).collect();
     assert_eq!(events, ["ADD", "UPDATE", "DELETE"]);
     assert_eq!((&history[0]["id"], &history[0]["created_at"]), (&before[0]["id"], &before[0]["created_at"]));
     assert_eq!((&history[2]["is_deleted"], &history[0]["is_deleted"]), (&json!(true), &json!(false)));
     assert!(!history.to_string().contains("hunter"), "{history}");
-    assert_eq!(api.ask("DELETE", &path, None).await.status, 404);
+    assert_eq!(api.request("DELETE", &path, None).await.status, 404);
 }
 
 #[tokio::test]
-async fn what_others_have_deleted_has_a_history_too() {
-    let engine = super::given::engine().await;
+async fn memory_deleted_by_the_engine_has_a_history() {
+    let engine = super::fixtures::engine().await;
     let api = Api::over(Mem0::new(engine.clone()), engine.clone());
-    let id = api.note(lin(), "gone").await;
+    let id = api.add_note(lin(), "gone").await;
     let scope = memory_engine::Scope::user("lin").unwrap();
     engine.forget(&scope, id.parse::<memory_engine::RecordId>().unwrap()).await.unwrap();
     let history = api.get(&format!("/memories/{id}/history")).await;
@@ -248,20 +250,20 @@ async fn what_others_have_deleted_has_a_history_too() {
 }
 
 #[tokio::test]
-async fn all_of_somebody_is_deleted_and_nothing_of_anybody_else() {
+async fn deletes_all_memories_of_one_owner() {
     let api = Api::open().await;
-    let id = api.note(json!({"user_id": "lin", "agent_id": "kai"}), "of lin and kai").await;
-    api.note(json!({"user_id": "lin", "agent_id": "zoe"}), "of lin and zoe").await;
-    api.note(json!({"user_id": "mei", "agent_id": "kai"}), "of mei and kai").await;
-    assert_eq!(api.ask("DELETE", "/memories", None).await.status, 400);
-    assert_eq!(api.ask("DELETE", "/memories?usr_id=lin", None).await.status, 400);
+    let id = api.add_note(json!({"user_id": "lin", "agent_id": "kai"}), "of lin and kai").await;
+    api.add_note(json!({"user_id": "lin", "agent_id": "zoe"}), "of lin and zoe").await;
+    api.add_note(json!({"user_id": "mei", "agent_id": "kai"}), "of mei and kai").await;
+    assert_eq!(api.request("DELETE", "/memories", None).await.status, 400);
+    assert_eq!(api.request("DELETE", "/memories?usr_id=lin", None).await.status, 400);
     let done = json!({"message": "All relevant memories deleted"});
     assert_eq!(api.delete("/memories?user_id=nobody").await, done);
     assert_eq!(texts(&api.get("/memories").await).len(), 3);
     assert_eq!(api.delete("/memories?user_id=lin&agent_id=kai").await, done);
     assert_eq!(texts(&api.get("/memories").await), ["of mei and kai", "of lin and zoe"]);
     let history = api.get(&format!("/memories/{id}/history")).await;
-    assert_eq!(history.as_array().unwrap().len(), 2, "a history outlives it");
+    assert_eq!(history.as_array().unwrap().len(), 2, "the history remains after the deletion");
     assert_eq!(api.delete("/memories?agent_id=kai").await, done);
     assert_eq!(texts(&api.get("/memories").await), ["of lin and zoe"]);
     assert_eq!(api.post("/reset", json!({})).await, json!({"message": "All memories reset"}));
@@ -274,23 +276,23 @@ async fn all_of_somebody_is_deleted_and_nothing_of_anybody_else() {
 }
 
 #[tokio::test]
-async fn deleted_turns_take_along_what_is_known_from_them() {
+async fn deleting_an_owner_deletes_turns_and_facts() {
     let api = Api::open().await;
-    api.tell(lin(), "I'm allergic to walnuts.").await;
+    api.add_message(lin(), "I'm allergic to walnuts.").await;
     api.delete("/memories?user_id=lin").await;
     assert_eq!(texts(&api.get("/memories").await), Vec::<String>::new());
     let body = json!({"query": "walnuts", "filters": {"user_id": "lin"}, "threshold": 0, "include_turns": true});
     assert_eq!(texts(&api.post("/search", body).await), Vec::<String>::new());
-    // Who says it again has it remembered again.
-    assert_eq!(api.tell(lin(), "I'm allergic to walnuts.").await.len(), 1);
+    // The same statement is stored again.
+    assert_eq!(api.add_message(lin(), "I'm allergic to walnuts.").await.len(), 1);
 }
 
 #[tokio::test]
-async fn a_search_gives_what_fits_best_first_with_scores_from_0_to_1() {
+async fn search_ranks_with_scores_from_0_to_1() {
     let api = Api::open().await;
-    api.note(lin(), "My sister plays the cello in an orchestra.").await;
-    api.note(lin(), "The orchestra rehearses on Mondays.").await;
-    api.note(lin(), "I had soup for lunch.").await;
+    api.add_note(lin(), "My sister plays the cello in an orchestra.").await;
+    api.add_note(lin(), "The orchestra rehearses on Mondays.").await;
+    api.add_note(lin(), "I had soup for lunch.").await;
     let ask = |more: Value| {
         let mut body = json!({"query": "Who plays the cello in the orchestra?", "filters": {"user_id": "lin"}});
         body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -308,7 +310,10 @@ async fn a_search_gives_what_fits_best_first_with_scores_from_0_to_1() {
 
     assert_eq!(texts(&ask(json!({"top_k": 1})).await).len(), 1);
     assert_eq!(texts(&ask(json!({"top_k": 0})).await).len(), 0);
-    assert!(texts(&ask(json!({"threshold": 0.0})).await).len() >= texts(&found).len(), "no floor at all");
+    assert!(
+        texts(&ask(json!({"threshold": 0.0})).await).len() >= texts(&found).len(),
+        "a threshold of 0 returns all hits"
+    );
     let explained = ask(json!({"explain": true})).await;
     let details = explained["results"][0]["score_details"].as_object().unwrap();
     for part in
@@ -323,9 +328,9 @@ async fn a_search_gives_what_fits_best_first_with_scores_from_0_to_1() {
 }
 
 #[tokio::test]
-async fn a_question_that_nothing_fits_finds_nothing() {
+async fn unrelated_query_finds_nothing() {
     let api = Api::open().await;
-    api.note(lin(), "我对海鲜过敏。").await;
+    api.add_note(lin(), "我对海鲜过敏。").await;
     let ask = async |query: &'static str| {
         texts(&api.post("/search", json!({"query": query, "filters": {"user_id": "lin"}})).await)
     };
@@ -334,7 +339,7 @@ async fn a_question_that_nothing_fits_finds_nothing() {
 }
 
 #[tokio::test]
-async fn a_search_that_makes_no_sense_is_refused() {
+async fn invalid_searches_are_refused() {
     let api = Api::open().await;
     let of_lin = json!({"user_id": "lin"});
     let bad = [
@@ -352,18 +357,18 @@ async fn a_search_that_makes_no_sense_is_refused() {
         (422, json!({"query": "tea", "filters": of_lin, "top_k": "many"})),
     ];
     for (status, body) in bad {
-        let answer = api.ask("POST", "/search", Some(body.clone())).await;
+        let answer = api.request("POST", "/search", Some(body.clone())).await;
         assert_eq!(answer.status, status, "{body}: {}", answer.body);
     }
 }
 
 #[tokio::test]
-async fn what_has_expired_is_hidden_unless_it_is_asked_for() {
+async fn expired_memories_are_hidden_by_default() {
     let clock = Arc::new(ManualClock::new("2026-03-02T12:00:00Z".parse().unwrap()));
     let engine = engine_at(clock.clone()).await;
     let api = Api::over(Mem0::new(engine.clone()), engine);
-    let body = json!({"messages": [{"role": "user", "content": "The tea is on sale."}], "user_id": "lin", "infer": false,
-        "expiration_date": "2026-03-03"});
+    let body = json!({"messages": [{"role": "user", "content": "The tea is on sale."}], "user_id": "lin",
+        "infer": false, "expiration_date": "2026-03-03"});
     api.post("/memories", body).await;
     let list = || async { texts(&api.get("/memories?user_id=lin").await).len() };
     let search = |expired: bool| {
@@ -379,27 +384,27 @@ async fn what_has_expired_is_hidden_unless_it_is_asked_for() {
 }
 
 #[tokio::test]
-async fn entities_are_those_who_have_memories() {
+async fn lists_entities_with_memories() {
     let api = Api::open().await;
-    api.note(json!({"user_id": "lin", "agent_id": "kai", "run_id": "monday"}), "one").await;
-    api.note(json!({"user_id": "lin"}), "two").await;
+    api.add_note(json!({"user_id": "lin", "agent_id": "kai", "run_id": "monday"}), "one").await;
+    api.add_note(json!({"user_id": "lin"}), "two").await;
     let entities = api.get("/entities").await;
-    let told: Vec<_> = entities
+    let rows: Vec<_> = entities
         .as_array()
         .unwrap()
         .iter()
         .map(|e| (e["type"].as_str().unwrap(), e["id"].as_str().unwrap(), e["total_memories"].as_u64().unwrap()))
         .collect();
-    assert_eq!(told, [("user", "lin", 2), ("agent", "kai", 1), ("run", "monday", 1)]);
+    assert_eq!(rows, [("user", "lin", 2), ("agent", "kai", 1), ("run", "monday", 1)]);
     assert!(entities[0]["created_at"].is_string() && entities[0]["updated_at"].is_string());
     assert_eq!(api.delete("/entities/agent/kai").await, json!({"message": "Entity deleted"}));
     assert_eq!(texts(&api.get("/memories").await), ["two"]);
-    assert_eq!(api.ask("DELETE", "/entities/agent/kai", None).await.status, 404);
-    assert_eq!(api.ask("DELETE", "/entities/planet/mars", None).await.status, 400);
+    assert_eq!(api.request("DELETE", "/entities/agent/kai", None).await.status, 404);
+    assert_eq!(api.request("DELETE", "/entities/planet/mars", None).await.status, 400);
 }
 
 #[tokio::test]
-async fn the_dashboards_routes_say_that_they_are_not_here() {
+async fn dashboard_routes_are_refused_with_a_message() {
     let api = Api::open().await;
     for (method, path) in [
         ("POST", "/configure"),
@@ -410,7 +415,7 @@ async fn the_dashboards_routes_say_that_they_are_not_here() {
         ("DELETE", "/api-keys/1"),
         ("GET", "/requests"),
     ] {
-        let answer = api.ask(method, path, Some(json!({}))).await;
+        let answer = api.request(method, path, Some(json!({}))).await;
         assert_eq!((answer.status, answer.body["detail"].is_string()), (404, true), "{path}");
     }
     let configuration = api.get("/configure").await;

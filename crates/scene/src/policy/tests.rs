@@ -4,7 +4,7 @@ use proptest::{option, prelude::*};
 use super::*;
 
 #[test]
-fn k5_daily_prefers_daily_a_plot_sees_plots_and_meta_sees_nothing() {
+fn k5_default_views() {
     let policy = ScenePolicy::default();
     let daily = policy.weight(DAILY, Some(DAILY));
     assert!(daily > policy.weight(DAILY, Some(PLOT)) && policy.weight(DAILY, Some(PLOT)) > 0.0);
@@ -15,21 +15,21 @@ fn k5_daily_prefers_daily_a_plot_sees_plots_and_meta_sees_nothing() {
 }
 
 #[test]
-fn a_record_without_a_scene_counts_as_daily() {
+fn unlabelled_record_counts_as_daily() {
     let policy = ScenePolicy::default();
     assert_eq!((policy.weight(DAILY, None), policy.weight(PLOT, None)), (1.0, 0.0));
     assert_eq!(policy.with_unlabelled(PLOT).weight(PLOT, None), 1.0);
 }
 
 #[test]
-fn k5_a_scene_that_is_not_named_sees_itself() {
+fn k5_unknown_scene_sees_only_itself() {
     let policy = ScenePolicy::default();
     assert_eq!((policy.weight("study", Some("study")), policy.weight("study", Some(DAILY))), (1.0, 0.0));
     assert!(policy.recalls("study") && policy.weight(DAILY, Some("study")) > 0.0);
 }
 
 #[test]
-fn a_mistake_is_named() {
+fn invalid_policy_is_explained() {
     let message = |text| ScenePolicy::from_toml(text).unwrap_err().to_string();
     assert!(message("[views.plot]\nscene = {}").contains("unknown field `scene`"));
     assert!(message("[views.plot]\nothers = -1.0").contains("from 'plot' has a weight of -1"));
@@ -54,7 +54,7 @@ fn policies() -> impl Strategy<Value = ScenePolicy> {
 
 proptest! {
     #[test]
-    fn the_filter_lets_through_what_has_a_weight(
+    fn filter_passes_visible_records(
         policy in policies(),
         current in "daily|plot|meta|study|other",
         scene in option::of("daily|plot|meta|study|other"),

@@ -1,15 +1,16 @@
 use super::*;
 
 #[test]
-fn an_empty_file_is_the_default_and_the_default_comes_back_from_its_own_file() {
+fn empty_file_is_the_default() {
     assert_eq!(SceneRules::from_toml("").unwrap(), SceneRules::default());
     let written = toml::to_string(&SceneRules::default()).unwrap();
     assert_eq!(SceneRules::from_toml(&written).unwrap(), SceneRules::default());
 }
 
 #[test]
-fn a_list_takes_the_place_of_the_default_and_more_adds_to_it() {
-    let text = "default_scene = 'life'\n[[labels]]\nname = 'meta'\nmore_words = ['ping']\n[[scenes]]\nname = 'plot'\nenter = ['开演']";
+fn lists_replace_and_more_lists_append() {
+    let text = "default_scene = 'life'\n[[labels]]\nname = 'meta'\nmore_words = ['ping']\n\
+        [[scenes]]\nname = 'plot'\nenter = ['开演']";
     let rules = SceneRules::from_toml(text).unwrap();
     assert_eq!(rules.default_scene, "life");
     assert_eq!(rules.labels[0].words.len(), SceneRules::default().labels[0].words.len() + 1);
@@ -18,7 +19,7 @@ fn a_list_takes_the_place_of_the_default_and_more_adds_to_it() {
 }
 
 #[test]
-fn a_mistake_is_named_with_its_place() {
+fn invalid_rules_are_explained() {
     for (text, part) in [
         ("[[scenes]]\nname = 'plot'\nenters = ['x']", "unknown field `enters`"),
         ("[[scenes]]\nname = 'plot'\nenters = ['x']", "line 3"),

@@ -4,7 +4,7 @@ use super::*;
 use crate::memory::MemorySynonymStore;
 
 #[test]
-fn an_accepted_pair_joins_the_group_that_one_of_them_is_in() {
+fn accepted_word_joins_existing_group() {
     let (store, lin) = (MemorySynonymStore::new(), Scope::user("lin").unwrap());
     block_on(async {
         store.put(&lin, &[SynonymGroup::new("Krueger", ["K"])]).await.unwrap();
@@ -21,7 +21,7 @@ fn an_accepted_pair_joins_the_group_that_one_of_them_is_in() {
 }
 
 #[test]
-fn the_groups_of_the_tenant_apply_to_its_users_and_not_the_other_way_round() {
+fn tenant_groups_apply_to_users() {
     let (store, lin) = (MemorySynonymStore::new(), Scope::user("lin").unwrap());
     let tenant = Scope::tenant_wide(Scope::DEFAULT_TENANT).unwrap();
     block_on(async {

@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn k2_the_seed_holds_the_ten_groups_of_the_document() {
+fn k2_seed_has_ten_groups() {
     let groups = groups_from_toml(SEED).unwrap();
     assert_eq!(groups.len(), 10);
     let org = groups.iter().find(|group| group.term == "KSK").unwrap();
@@ -10,7 +10,7 @@ fn k2_the_seed_holds_the_ten_groups_of_the_document() {
 }
 
 #[test]
-fn a_group_that_cannot_be_kept_is_refused_with_the_reason() {
+fn invalid_groups_are_explained() {
     let long = "x".repeat(257);
     for (group, part) in [
         (SynonymGroup::new("", ["a"]), "is empty"),
@@ -28,7 +28,7 @@ fn a_group_that_cannot_be_kept_is_refused_with_the_reason() {
 }
 
 #[test]
-fn words_are_told_apart_by_how_they_read() {
+fn words_are_compared_after_folding() {
     let group = SynonymGroup::new("KSK", ["ksk", "ＫＳＫ", "特種部隊", "特种部队"]);
     assert_eq!(group.words().collect::<Vec<_>>(), ["KSK", "特種部隊"]);
 }

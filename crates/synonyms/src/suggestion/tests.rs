@@ -24,7 +24,7 @@ fn suggest(known: &[SynonymGroup], verdicts: &[PairVerdict], vectors: &[(String,
 }
 
 #[test]
-fn k18_words_that_always_come_together_are_proposed_with_the_evidence() {
+fn k18_suggests_co_occurring_words_with_evidence() {
     let found = suggest(&[], &[], &[]);
     assert_eq!(found.len(), 1, "{found:?}");
     assert_eq!(found[0].pair, WordPair::new("团子", "小白").unwrap());
@@ -33,14 +33,14 @@ fn k18_words_that_always_come_together_are_proposed_with_the_evidence() {
 }
 
 #[test]
-fn k18_what_is_known_or_decided_is_not_proposed_again() {
+fn k18_known_and_decided_pairs_are_left_out() {
     assert!(suggest(&[SynonymGroup::new("小白", ["团子"])], &[], &[]).is_empty());
     let pair = WordPair::new("团子", "小白").unwrap();
     assert!(suggest(&[], &[PairVerdict { pair, accepted: false }], &[]).is_empty());
 }
 
 #[test]
-fn near_vectors_are_evidence_of_their_own() {
+fn similar_vectors_are_evidence() {
     let vector = |x: f32, y: f32| Embedding::new(vec![x, y]).unwrap();
     let vectors =
         [("雇佣兵".into(), vector(1.0, 0.1)), ("mercenary".into(), vector(1.0, 0.12)), ("猫".into(), vector(0.0, 1.0))];
@@ -52,7 +52,7 @@ fn near_vectors_are_evidence_of_their_own() {
 }
 
 #[test]
-fn little_text_suggests_nothing() {
+fn too_few_records_suggest_nothing() {
     let suggester = Suggester::default();
     assert!(suggester.suggest(&texts()[..2], &[], &Thesaurus::default(), &[]).is_empty());
     assert!(suggester.suggest(&[], &[], &Thesaurus::default(), &[]).is_empty());

@@ -60,7 +60,7 @@ pub(super) fn before_or_after(reader: &Reader<'_>, end: usize, stretch: Stretch)
     Some((next, stretch.shifted(count, unit, later)?))
 }
 
-/// Reads 前 or 后: the place after it, and true for 后.
+/// Reads 前 or 后: the index after it, and true for 后.
 fn direction(scan: &Scan, at: usize) -> Option<(usize, bool)> {
     let before = scan.one_of(at, &WORDS.before).map(|(end, _)| (end, false));
     before.or_else(|| scan.one_of(at, &WORDS.after).map(|(end, _)| (end, true)))

@@ -22,7 +22,7 @@ pub(super) fn just_now(reader: &Reader<'_>, at: usize) -> FoundDate {
     if is_other_word { None } else { Some((end, rough(reader, 1, Unit::Hour)?)) }
 }
 
-/// Reads a count of units after a word for the past: the place after it, the count and the unit.
+/// Reads a count of units after a word for the past: the index after it, the count and the unit.
 fn last_units(scan: &Scan, at: usize) -> Option<(usize, Count, Unit)> {
     let (end, _) = scan.one_of(at, &WORDS.last_counted)?;
     counted_units(scan, end)
@@ -68,7 +68,7 @@ pub(super) fn months(reader: &Reader<'_>, at: usize) -> FoundDate {
     if begins_clause(reader.scan, at) { Some((end, rough(reader, 60, Unit::Day)?)) } else { None }
 }
 
-/// Returns false if a word stands before a place: 考试前两天 counts from the examination.
+/// Returns false if a word is before an index: 考试前两天 counts from the examination.
 fn begins_clause(scan: &Scan, at: usize) -> bool {
     let ends_word = |c: char| is_latin(c) || (is_han(c) && !WORDS.characters.sentence_start.contains(c));
     !scan.before(at).is_some_and(ends_word)

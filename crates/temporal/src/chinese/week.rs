@@ -10,7 +10,7 @@ use crate::{
     scan::Scan,
 };
 
-/// Reads a week: the number of weeks from this one, and the place after it.
+/// Reads a week: the number of weeks from this one, and the index after it.
 fn week(scan: &Scan, at: usize) -> Option<(i64, usize)> {
     let (prefix, end) = offset_word(scan, at, &WORDS.weeks)?;
     let counted = scan.word(end, "个");

@@ -101,7 +101,7 @@ pub(super) struct SeasonWords {
 
 data!(pub(super) WORDS: DateWords = "zh/dates.toml");
 
-/// Finds the word of a list that stands at a place: its entry and the place after it.
+/// Finds the word of a list that is at an index: its entry and the index after it.
 pub(super) fn offset_word<'w>(scan: &Scan, at: usize, words: &'w [OffsetWord]) -> Option<(&'w OffsetWord, usize)> {
     words.iter().find_map(|word| Some((word, scan.word(at, &word.word)?)))
 }

@@ -59,7 +59,7 @@ pub(super) fn counted_before_or_after(reader: &Reader<'_>, at: usize) -> FoundDa
     Some((end, stretch.shifted(count, unit, later)?))
 }
 
-/// Reads "past" or "last", after "the" or alone: the word and the place after it.
+/// Reads "past" or "last", after "the" or alone: the word and the index after it.
 fn rolling<'s>(reader: &Reader<'s>, at: usize) -> Option<(&'s str, usize)> {
     let (word, end) = reader.word(reader.skip_the(at)?)?;
     matches!(word, "past" | "last").then_some((word, end))

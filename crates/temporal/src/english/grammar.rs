@@ -9,7 +9,7 @@ use crate::{
 };
 
 impl<'s> Reader<'s> {
-    /// Reads a word: the word and the place after it.
+    /// Reads a word: the word and the index after it.
     pub(super) fn word(&self, at: usize) -> Option<(&'s str, usize)> {
         let mut end = at;
         while self.scan.at(end).is_some_and(|c| is_latin(c) && !c.is_numeric()) {
@@ -18,7 +18,7 @@ impl<'s> Reader<'s> {
         (end > at).then(|| (self.scan.text(at, end), end))
     }
 
-    /// Returns the place of the next word after white space.
+    /// Returns the index of the next word after white space.
     pub(super) fn next(&self, end: usize) -> Option<usize> {
         let mut next = end;
         while self.scan.at(next).is_some_and(char::is_whitespace) {
@@ -37,12 +37,12 @@ impl<'s> Reader<'s> {
         self.next_word(end).filter(|(word, _)| words.contains(word))
     }
 
-    /// Returns the place after the next word if it is "of", else `end`.
+    /// Returns the index after the next word if it is "of", else `end`.
     pub(super) fn skip_of(&self, end: usize) -> usize {
         self.then(end, &["of"]).map_or(end, |(_, end)| end)
     }
 
-    /// Returns the place of the word after "the", or `at` where there is none.
+    /// Returns the index of the word after "the", or `at` where there is none.
     pub(super) fn skip_the(&self, at: usize) -> Option<usize> {
         match self.word(at) {
             Some(("the", end)) => self.next(end),
@@ -50,7 +50,7 @@ impl<'s> Reader<'s> {
         }
     }
 
-    /// Returns the place after words that follow one another, the first of them at `at`.
+    /// Returns the index after words that follow one another, the first of them at `at`.
     pub(super) fn phrase<'w>(&self, at: usize, words: impl IntoIterator<Item = &'w str>) -> Option<usize> {
         let mut words = words.into_iter();
         let first = words.next()?;
@@ -93,12 +93,12 @@ impl<'s> Reader<'s> {
         }
     }
 
-    /// Reads the name of a month: the month and the place after it. A name that is also a verb needs a capital, unless
-    /// `verb_fits`.
-    pub(super) fn month_name(&self, at: usize, verb_fits: bool) -> Option<(Month, usize)> {
+    /// Reads the name of a month: the month and the index after it. A name that is also a verb must have a
+    /// capital letter, unless `allow_verb` is set.
+    pub(super) fn month_name(&self, at: usize, allow_verb: bool) -> Option<(Month, usize)> {
         let (word, end) = self.word(at)?;
         let month = month(word)?;
-        (!month.verb || verb_fits || self.scan.is_upper(at)).then_some((month, end))
+        (!month.verb || allow_verb || self.scan.is_upper(at)).then_some((month, end))
     }
 
     /// Reads a year in digits that is the next word.
@@ -107,14 +107,14 @@ impl<'s> Reader<'s> {
         numbers::is_year(year).then_some((end, i16::try_from(year).ok()?))
     }
 
-    /// After "since" the stretch goes on until now.
-    pub(super) fn reaching(&self, word: &str, stretch: Stretch) -> Stretch {
+    /// Extends the stretch until now if the word before it is "since".
+    pub(super) fn extended_by_since(&self, word: &str, stretch: Stretch) -> Stretch {
         let until = if word == "since" { stretch.until.max(self.reference.now) } else { stretch.until };
         Stretch { until, ..stretch }
     }
 
-    /// Returns true if one of the signs stands at a place, with a digit after it.
-    pub(super) fn goes_on_in_digits(&self, end: usize, signs: &str) -> bool {
+    /// Returns true if one of the signs and a digit follow.
+    pub(super) fn is_followed_by_digit(&self, end: usize, signs: &str) -> bool {
         self.scan.has_any(end, signs) && self.scan.at(end + 1).is_some_and(|c| c.is_ascii_digit())
     }
 }

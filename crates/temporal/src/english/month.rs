@@ -43,7 +43,7 @@ pub(super) fn after_word(reader: &Reader<'_>, at: usize) -> FoundDate {
     }
     let dated = with_day(reader, start).or_else(|| with_year(reader, start));
     let (end, stretch) = dated.or_else(|| Some((end, reader.reference.latest_month(month.number)?)))?;
-    Some((end, reader.reaching(word, stretch)))
+    Some((end, reader.extended_by_since(word, stretch)))
 }
 
 /// `May 7`, `May 7th, 2023`.
@@ -61,7 +61,7 @@ pub(super) fn with_day(reader: &Reader<'_>, at: usize) -> FoundDate {
     let may_count = month.verb && plain && (!reader.scan.is_upper(at) || !ends_sentence(reader, last));
     let found = day_of_month(reader, after, month, day)?;
     // A year after it makes the day certain.
-    let certain = !may_count && !reader.goes_on_in_digits(after, ".,:%/-");
+    let certain = !may_count && !reader.is_followed_by_digit(after, ".,:%/-");
     (certain || !found.1.relative).then_some(found)
 }
 
@@ -97,7 +97,7 @@ fn ordinal(reader: &Reader<'_>, end: usize) -> usize {
     reader.scan.one_of(end, &WORDS.ordinals).map_or(end, |(end, _)| end)
 }
 
-/// Returns the place after the dot of an abbreviation.
+/// Returns the index after the dot of an abbreviation.
 fn dot(reader: &Reader<'_>, end: usize, month: Month) -> usize {
     if !month.full && reader.scan.at(end) == Some('.') { end + 1 } else { end }
 }

@@ -14,7 +14,7 @@ pub(super) fn over_the_weekend(reader: &Reader<'_>, at: usize) -> FoundDate {
     Some((end, reader.reference.past_weekend(false)?.with(Exactness::About)))
 }
 
-/// Reads "last", "next" or "this": -1, 1 or 0, and the place of the next word.
+/// Reads "last", "next" or "this": -1, 1 or 0, and the index of the next word.
 fn direction(reader: &Reader<'_>, at: usize) -> Option<(i64, usize)> {
     let (offset, end) = match reader.word(at)? {
         ("last" | "previous", end) => (-1, end),

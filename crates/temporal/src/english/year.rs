@@ -20,10 +20,10 @@ pub(super) fn after_word(reader: &Reader<'_>, at: usize) -> FoundDate {
     let (word, end) = reader.word(at).filter(|(word, _)| WORDS.before_year.contains(word))?;
     let (end, year) = reader.year(end)?;
     let is_counted = reader.next_word(end).is_some_and(|(word, _)| WORDS.counted.contains(word));
-    if is_counted || reader.goes_on_in_digits(end, ".,:%-/") {
+    if is_counted || reader.is_followed_by_digit(end, ".,:%-/") {
         return None;
     }
-    Some((end, reader.reaching(word, Stretch::year(year)?.named())))
+    Some((end, reader.extended_by_since(word, Stretch::year(year)?.named())))
 }
 
 /// `Christmas 2022`, `Halloween of 2021`.

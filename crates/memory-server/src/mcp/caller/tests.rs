@@ -4,7 +4,7 @@ use memory_engine::ErrorKind;
 
 use super::*;
 
-fn from(uri: &str, headers: &[(&'static str, &[u8])]) -> Result<Owner, Fault> {
+fn owner_from(uri: &str, headers: &[(&'static str, &[u8])]) -> Result<Owner, Fault> {
     let headers = headers.iter().map(|(name, value)| {
         (name.parse::<axum::http::HeaderName>().unwrap(), axum::http::HeaderValue::from_bytes(value).unwrap())
     });
@@ -12,24 +12,24 @@ fn from(uri: &str, headers: &[(&'static str, &[u8])]) -> Result<Owner, Fault> {
 }
 
 #[test]
-fn a_header_counts_before_the_url_and_both_may_be_in_any_script() {
+fn headers_take_precedence_over_the_url() {
     let uri = "/mcp?user_id=%E6%9E%97&session_id=friday";
     let headers: [(_, &[u8]); 3] =
         [("x-user-id", b" "), ("x-session-id", "周一".as_bytes()), ("x-agent-id", b"%E5%87%AF 100%")];
-    let owner = from(uri, &headers).unwrap();
+    let owner = owner_from(uri, &headers).unwrap();
     assert_eq!((owner.user.as_deref(), owner.session.as_deref()), (Some("林"), Some("周一")));
     assert_eq!((owner.agent.as_deref(), owner.branch), (Some("凯 100%"), None));
-    assert_eq!(from("/mcp?run_id=r1", &[]).unwrap().session.as_deref(), Some("r1"));
+    assert_eq!(owner_from("/mcp?run_id=r1", &[]).unwrap().session.as_deref(), Some("r1"));
 }
 
 #[test]
-fn a_name_that_is_not_known_or_not_text_is_refused() {
-    assert!(from("/mcp?userid=lin", &[]).unwrap_err().message().contains("user_id"));
-    assert!(from("/mcp", &[("x-user-id", b"\xff\xfe")]).is_err());
+fn refuses_unknown_and_non_text_names() {
+    assert!(owner_from("/mcp?userid=lin", &[]).unwrap_err().message().contains("user_id"));
+    assert!(owner_from("/mcp", &[("x-user-id", b"\xff\xfe")]).is_err());
 }
 
 #[test]
-fn a_conversation_of_one_user_is_none_of_another() {
+fn session_is_dropped_for_another_user() {
     let access = Access::tenant("app", "acme").unwrap();
     let owner = Owner { session: Some("monday".into()), branch: Some("b".into()), ..Owner::user("lin") };
     let caller = Caller { access, owner };
@@ -42,14 +42,14 @@ fn a_conversation_of_one_user_is_none_of_another() {
     assert_eq!(names("mei", ""), "mei - -");
     assert_eq!(names("", "friday"), "lin friday -");
     assert_eq!(names("", "*"), "lin - -");
-    assert_eq!(caller.person("").unwrap().session(), None);
+    assert_eq!(caller.user_scope("").unwrap().session(), None);
 }
 
 #[test]
-fn arguments_never_reach_beyond_the_key() {
+fn arguments_cannot_exceed_the_key() {
     let access = Access::tenant("app", "acme").unwrap().only_users(["lin"]).unwrap();
     let caller = Caller { access, owner: Owner::default() };
     assert_eq!(caller.scope("", "*").unwrap().user_name(), Some("lin"));
     assert_eq!(caller.scope("mei", "").unwrap_err().kind(), ErrorKind::Unauthorized);
-    assert_eq!(caller.person("mei").unwrap_err().kind(), ErrorKind::Unauthorized);
+    assert_eq!(caller.user_scope("mei").unwrap_err().kind(), ErrorKind::Unauthorized);
 }

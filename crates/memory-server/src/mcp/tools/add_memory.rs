@@ -5,7 +5,7 @@ use rmcp::model::{CallToolResult, JsonObject, Tool};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::support::{ToolContext, answer, described, found, read, writes};
+use super::support::{ToolContext, build_tool, find_memory, parse_arguments, to_result, writes};
 use crate::mcp::{caller::Caller, memory::Memory};
 
 pub(super) const NAME: &str = "add_memory";
@@ -31,24 +31,25 @@ struct Arguments {
 
 pub(super) fn tool() -> Tool {
     let description = "Remembers something about the user, or something that was said. It is found from now on. \
-        Remember what will matter later: preferences, plans, people, decisions; no secrets, and nothing that search_memory gave.";
-    described::<Arguments, Memory>(NAME, "Remember", description, writes(false, false))
+        Remember what will matter later: preferences, plans, people, decisions; no secrets, and nothing that \
+        search_memory gave.";
+    build_tool::<Arguments, Memory>(NAME, "Remember", description, writes(false, false))
 }
 
 pub(super) async fn call(memory: &ToolContext, caller: &Caller, arguments: JsonObject) -> Result<CallToolResult> {
-    let given: Arguments = read(NAME, arguments)?;
-    let scope = caller.scope(&given.user_id, &given.session_id)?;
-    let turn = match given.role.trim() {
-        "" => Turn::note(given.text),
-        "user" => Turn::user(given.text),
-        "assistant" => Turn::assistant(given.text),
+    let arguments: Arguments = parse_arguments(NAME, arguments)?;
+    let scope = caller.scope(&arguments.user_id, &arguments.session_id)?;
+    let turn = match arguments.role.trim() {
+        "" => Turn::note(arguments.text),
+        "user" => Turn::user(arguments.text),
+        "assistant" => Turn::assistant(arguments.text),
         _ => {
-            let message = format!("role is {} or {}, or left out for a note", Role::USER, Role::ASSISTANT);
+            let message = format!("role must be {} or {}, or left out for a note", Role::USER, Role::ASSISTANT);
             return Err(Error::invalid(NAME, message));
         }
     };
-    let scene = given.scene.trim();
+    let scene = arguments.scene.trim();
     let turn = if scene.is_empty() { turn } else { turn.with_scene(scene) };
     let id = memory.engine.remember(&scope, turn).await?;
-    answer(&Memory::from(&found(NAME, &memory.engine, &scope, &id.to_string()).await?))
+    to_result(&Memory::from(&find_memory(NAME, &memory.engine, &scope, &id.to_string()).await?))
 }

@@ -5,7 +5,7 @@ use rmcp::model::{CallToolResult, JsonObject, Tool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::support::{ToolContext, answer, described, found, read, writes};
+use super::support::{ToolContext, build_tool, find_memory, parse_arguments, to_result, writes};
 use crate::mcp::caller::Caller;
 
 pub(super) const NAME: &str = "delete_memory";
@@ -31,13 +31,13 @@ struct DeleteResult {
 pub(super) fn tool() -> Tool {
     let description = "Deletes a memory for good, with all that was derived from it. \
         Only when the user wants it gone; ask them first.";
-    described::<Arguments, DeleteResult>(NAME, "Forget", description, writes(true, true))
+    build_tool::<Arguments, DeleteResult>(NAME, "Forget", description, writes(true, true))
 }
 
 pub(super) async fn call(memory: &ToolContext, caller: &Caller, arguments: JsonObject) -> Result<CallToolResult> {
-    let given: Arguments = read(NAME, arguments)?;
-    let scope = caller.person(&given.user_id)?;
-    let record = found(NAME, &memory.engine, &scope, &given.id).await?;
+    let arguments: Arguments = parse_arguments(NAME, arguments)?;
+    let scope = caller.user_scope(&arguments.user_id)?;
+    let record = find_memory(NAME, &memory.engine, &scope, &arguments.id).await?;
     let deleted = memory.engine.forget(&record.scope, record.id).await?;
-    answer(&DeleteResult { id: record.id.to_string(), deleted: deleted.records() })
+    to_result(&DeleteResult { id: record.id.to_string(), deleted: deleted.records() })
 }

@@ -5,7 +5,7 @@ use rmcp::model::{CallToolResult, JsonObject, Tool};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::support::{ToolContext, answer, described, found, read, read_only};
+use super::support::{ToolContext, build_tool, find_memory, parse_arguments, read_only, to_result};
 use crate::mcp::{caller::Caller, memory::Memory};
 
 pub(super) const NAME: &str = "get_memory";
@@ -21,11 +21,11 @@ struct Arguments {
 }
 
 pub(super) fn tool() -> Tool {
-    described::<Arguments, Memory>(NAME, "Show a memory", "Gives one memory by its id.", read_only())
+    build_tool::<Arguments, Memory>(NAME, "Show a memory", "Gives one memory by its id.", read_only())
 }
 
 pub(super) async fn call(memory: &ToolContext, caller: &Caller, arguments: JsonObject) -> Result<CallToolResult> {
-    let asked: Arguments = read(NAME, arguments)?;
-    let scope = caller.person(&asked.user_id)?;
-    answer(&Memory::from(&found(NAME, &memory.engine, &scope, &asked.id).await?))
+    let arguments: Arguments = parse_arguments(NAME, arguments)?;
+    let scope = caller.user_scope(&arguments.user_id)?;
+    to_result(&Memory::from(&find_memory(NAME, &memory.engine, &scope, &arguments.id).await?))
 }

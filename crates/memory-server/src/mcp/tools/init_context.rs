@@ -1,16 +1,19 @@
 //! `init_context`.
 
+use std::ops::RangeInclusive;
+
 use memory_engine::Result;
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject, Tool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::support::{ToolContext, answer, described, read, read_only, within};
+use super::support::{ToolContext, build_tool, check_range, parse_arguments, read_only, to_result};
 use crate::mcp::{caller::Caller, context::OpeningContext};
 
 pub(super) const NAME: &str = "init_context";
-const BUDGET: (i64, i64) = (100, 100_000);
-const NOTHING: &str = "Nothing is remembered yet.";
+const TOKEN_BUDGET_RANGE: RangeInclusive<i64> = 100..=100_000;
+/// The text for hosts that show only text, if there are no memories.
+const NO_MEMORIES_TEXT: &str = "Nothing is remembered yet.";
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -25,12 +28,12 @@ struct Arguments {
     #[serde(default)]
     scene: String,
     /// Maximum number of tokens of the context
-    #[serde(default = "usual")]
+    #[serde(default = "default_token_budget")]
     #[schemars(range(min = 100, max = 100_000))]
     token_budget: i64,
 }
 
-fn usual() -> i64 {
+fn default_token_budget() -> i64 {
     1200
 }
 
@@ -48,20 +51,20 @@ pub(super) fn tool() -> Tool {
     let description = "Gives a text to begin a conversation with: who the user is, what is known of them, \
         summaries of what was talked about, and the latest messages, within a budget of tokens. \
         Call it once, at the beginning of a conversation.";
-    described::<Arguments, ContextResult>(NAME, "Load the context of a conversation", description, read_only())
+    build_tool::<Arguments, ContextResult>(NAME, "Load the context of a conversation", description, read_only())
 }
 
 pub(super) async fn call(memory: &ToolContext, caller: &Caller, arguments: JsonObject) -> Result<CallToolResult> {
-    let asked: Arguments = read(NAME, arguments)?;
-    let scope = caller.scope(&asked.user_id, &asked.session_id)?;
-    let budget = within(NAME, "token_budget", asked.token_budget, BUDGET)?;
-    let scene = Some(asked.scene.trim()).filter(|scene| !scene.is_empty());
-    let opening = OpeningContext::of(&memory.engine, &scope, scene).await?;
-    let (context, ids, tokens) = opening.written(budget, &memory.zone, memory.counter.as_ref())?;
-    let text = if context.is_empty() { NOTHING.to_owned() } else { context.clone() };
+    let arguments: Arguments = parse_arguments(NAME, arguments)?;
+    let scope = caller.scope(&arguments.user_id, &arguments.session_id)?;
+    let budget = check_range(NAME, "token_budget", arguments.token_budget, TOKEN_BUDGET_RANGE)?;
+    let scene = Some(arguments.scene.trim()).filter(|scene| !scene.is_empty());
+    let opening = OpeningContext::load(&memory.engine, &scope, scene).await?;
+    let (context, ids, tokens) = opening.render(budget, &memory.zone, memory.counter.as_ref())?;
+    let text = if context.is_empty() { NO_MEMORIES_TEXT.to_owned() } else { context.clone() };
     let mut result =
-        answer(&ContextResult { context, memories: ids.iter().map(ToString::to_string).collect(), tokens })?;
-    // For hosts that show the text as it is.
+        to_result(&ContextResult { context, memories: ids.iter().map(ToString::to_string).collect(), tokens })?;
+    // Hosts without structured content show this text.
     result.content = vec![ContentBlock::text(text)];
     Ok(result)
 }

@@ -1,15 +1,17 @@
 //! `list_memories`.
 
+use std::ops::RangeInclusive;
+
 use memory_engine::{Cursor, Error, Field, Filter, Record, Result, ScanQuery, State, Timestamp};
 use rmcp::model::{CallToolResult, JsonObject, Tool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::support::{ToolContext, answer, described, read, read_only, within};
+use super::support::{ToolContext, build_tool, check_range, parse_arguments, read_only, to_result};
 use crate::mcp::{caller::Caller, memory::Memory};
 
 pub(super) const NAME: &str = "list_memories";
-const LIMIT: (i64, i64) = (1, 100);
+const LIMIT_RANGE: RangeInclusive<i64> = 1..=100;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -18,7 +20,7 @@ struct Arguments {
     #[serde(default)]
     kind: String,
     /// Maximum number of memories
-    #[serde(default = "twenty")]
+    #[serde(default = "default_limit")]
     #[schemars(range(min = 1, max = 100))]
     limit: i64,
     /// The next_cursor of the previous page, to continue there
@@ -32,7 +34,7 @@ struct Arguments {
     user_id: String,
 }
 
-fn twenty() -> i64 {
+fn default_limit() -> i64 {
     20
 }
 
@@ -47,23 +49,23 @@ struct ListResult {
 
 pub(super) fn tool() -> Tool {
     let description = "Lists memories, newest first, page by page. To find something, use search_memory.";
-    described::<Arguments, ListResult>(NAME, "List memories", description, read_only())
+    build_tool::<Arguments, ListResult>(NAME, "List memories", description, read_only())
 }
 
 pub(super) async fn call(memory: &ToolContext, caller: &Caller, arguments: JsonObject) -> Result<CallToolResult> {
-    let asked: Arguments = read(NAME, arguments)?;
-    let scope = caller.scope(&asked.user_id, &asked.session_id)?;
-    let limit = within(NAME, "limit", asked.limit, LIMIT)?;
+    let arguments: Arguments = parse_arguments(NAME, arguments)?;
+    let scope = caller.scope(&arguments.user_id, &arguments.session_id)?;
+    let limit = check_range(NAME, "limit", arguments.limit, LIMIT_RANGE)?;
     let mut filter = Filter::eq(Field::State, State::Active.as_str());
-    if !asked.kind.trim().is_empty() {
-        filter = filter.and(Filter::eq(Field::Kind, asked.kind.trim()));
+    if !arguments.kind.trim().is_empty() {
+        filter = filter.and(Filter::eq(Field::Kind, arguments.kind.trim()));
     }
     let mut query = ScanQuery::newest(limit).with_filter(filter);
-    if !asked.cursor.trim().is_empty() {
-        query.after = Some(cursor(asked.cursor.trim())?);
+    if !arguments.cursor.trim().is_empty() {
+        query.after = Some(parse_cursor(arguments.cursor.trim())?);
     }
     let mut records: Vec<Record> = Vec::with_capacity(limit);
-    // Ledger entries are counted in a page, but are not memories.
+    // A page may contain ledger entries, which are not memories, so several pages may be needed.
     loop {
         query.limit = limit - records.len();
         let page = memory.engine.timeline(&scope, &query).await?;
@@ -73,16 +75,22 @@ pub(super) async fn call(memory: &ToolContext, caller: &Caller, arguments: JsonO
             break;
         }
     }
-    let next_cursor = query.after.map(|at| format!("{}.{}.{}", at.occurred_at.as_micros(), at.sequence, at.id));
-    answer(&ListResult { results: records.iter().map(Memory::from).collect(), next_cursor })
+    let next_cursor = query.after.map(|cursor| cursor_text(&cursor));
+    to_result(&ListResult { results: records.iter().map(Memory::from).collect(), next_cursor })
 }
 
-/// A place in the order of records. It says where to go on, and never how far one sees.
-fn cursor(text: &str) -> Result<Cursor> {
-    let read = || {
-        let mut parts = text.splitn(3, '.');
-        let occurred_at = Timestamp::from_micros(parts.next()?.parse().ok()?);
-        Some(Cursor { occurred_at, sequence: parts.next()?.parse().ok()?, id: parts.next()?.parse().ok()? })
-    };
-    read().ok_or_else(|| Error::invalid(NAME, "the cursor is none of ours; give next_cursor of the list before"))
+/// Writes a cursor as text. It contains a position in the list and no access rights.
+fn cursor_text(cursor: &Cursor) -> String {
+    format!("{}.{}.{}", cursor.occurred_at.as_micros(), cursor.sequence, cursor.id)
+}
+
+fn parse_cursor(text: &str) -> Result<Cursor> {
+    let invalid = || Error::invalid(NAME, "the cursor is invalid; use the next_cursor of the previous page");
+    read_cursor(text).ok_or_else(invalid)
+}
+
+fn read_cursor(text: &str) -> Option<Cursor> {
+    let mut parts = text.splitn(3, '.');
+    let occurred_at = Timestamp::from_micros(parts.next()?.parse().ok()?);
+    Some(Cursor { occurred_at, sequence: parts.next()?.parse().ok()?, id: parts.next()?.parse().ok()? })
 }

@@ -1,18 +1,20 @@
 //! `search_memory`.
 
+use std::ops::RangeInclusive;
+
 use memory_engine::{Recall, RecallHit, RecallQuery, Result, Timestamp};
 use rmcp::model::{CallToolResult, JsonObject, Tool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::support::{ToolContext, answer, described, read, read_only, within};
+use super::support::{ToolContext, build_tool, check_range, parse_arguments, read_only, to_result};
 use crate::mcp::{
     caller::Caller,
     memory::{Memory, rounded},
 };
 
 pub(super) const NAME: &str = "search_memory";
-const TOP_K: (i64, i64) = (1, 100);
+const TOP_K_RANGE: RangeInclusive<i64> = 1..=100;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -20,7 +22,7 @@ struct Arguments {
     /// The query: a question or a few words, in the user's own language
     query: String,
     /// Maximum number of memories
-    #[serde(default = "ten")]
+    #[serde(default = "default_top_k")]
     #[schemars(range(min = 1, max = 100))]
     top_k: i64,
     /// The scene the conversation is in, such as daily, plot or meta: only what may be seen from there is found
@@ -40,7 +42,7 @@ struct Arguments {
     user_id: String,
 }
 
-fn ten() -> i64 {
+fn default_top_k() -> i64 {
     10
 }
 
@@ -78,24 +80,26 @@ impl From<&Recall> for SearchResult {
 
 pub(super) fn tool() -> Tool {
     let description = "Searches earlier messages, notes and facts about the user, in any language. \
-        Use it whenever the user refers to something from before, or when knowing them better would make a better answer. \
+        Use it whenever the user refers to something from before, or when knowing them better would make a better \
+        answer. \
         An empty list means that nothing is known; then say so and make nothing up.";
-    described::<Arguments, SearchResult>(NAME, "Search memory", description, read_only())
+    build_tool::<Arguments, SearchResult>(NAME, "Search memory", description, read_only())
 }
 
 pub(super) async fn call(memory: &ToolContext, caller: &Caller, arguments: JsonObject) -> Result<CallToolResult> {
-    let asked: Arguments = read(NAME, arguments)?;
-    let scope = caller.scope(&asked.user_id, &asked.session_id)?;
-    let mut query = RecallQuery::new(asked.query).with_limit(within(NAME, "top_k", asked.top_k, TOP_K)?);
-    if !asked.scene.trim().is_empty() {
-        query = query.in_scene(asked.scene.trim());
+    let arguments: Arguments = parse_arguments(NAME, arguments)?;
+    let scope = caller.scope(&arguments.user_id, &arguments.session_id)?;
+    let mut query =
+        RecallQuery::new(arguments.query).with_limit(check_range(NAME, "top_k", arguments.top_k, TOP_K_RANGE)?);
+    if !arguments.scene.trim().is_empty() {
+        query = query.in_scene(arguments.scene.trim());
     }
-    if !asked.since.trim().is_empty() {
-        query = query.since(Timestamp::parse_in(&asked.since, &memory.zone)?);
+    if !arguments.since.trim().is_empty() {
+        query = query.since(Timestamp::parse_in(&arguments.since, &memory.zone)?);
     }
-    if !asked.until.trim().is_empty() {
-        query = query.until(Timestamp::parse_in(&asked.until, &memory.zone)?);
+    if !arguments.until.trim().is_empty() {
+        query = query.until(Timestamp::parse_in(&arguments.until, &memory.zone)?);
     }
     query.zone = Some(memory.zone.clone());
-    answer(&SearchResult::from(&memory.engine.recall(&scope, query).await?))
+    to_result(&SearchResult::from(&memory.engine.recall(&scope, query).await?))
 }

@@ -1,6 +1,6 @@
 //! Helpers shared by the tools.
 
-use std::sync::Arc;
+use std::{ops::RangeInclusive, sync::Arc};
 
 use jiff::tz::TimeZone;
 use memory_engine::{Error, ErrorKind, MemoryEngine, Record, Result, Scope, context::TokenCounter};
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::mcp::schema;
 
-/// The engine and the caller of a tool call.
+/// What the tools share: the engine, and how they count tokens and read times.
 #[derive(Debug, Clone)]
 pub(in crate::mcp) struct ToolContext {
     pub(in crate::mcp) engine: MemoryEngine,
@@ -21,15 +21,15 @@ pub(in crate::mcp) struct ToolContext {
 }
 
 /// Builds a tool with the schemas of its arguments and its result.
-pub(super) fn described<I: JsonSchema, O: JsonSchema>(
+pub(super) fn build_tool<I: JsonSchema, O: JsonSchema>(
     name: &'static str,
     title: &'static str,
     description: &'static str,
     annotations: ToolAnnotations,
 ) -> Tool {
-    Tool::new(name, description, schema::of_input::<I>())
+    Tool::new(name, description, schema::input_schema::<I>())
         .with_title(title)
-        .with_raw_output_schema(schema::of_output::<O>())
+        .with_raw_output_schema(schema::output_schema::<O>())
         .with_annotations(annotations.open_world(false))
 }
 
@@ -44,27 +44,30 @@ pub(super) fn writes(destructive: bool, idempotent: bool) -> ToolAnnotations {
 }
 
 /// Reads the arguments of a tool. `null` counts as missing.
-pub(super) fn read<T: DeserializeOwned>(tool: &'static str, mut arguments: JsonObject) -> Result<T> {
+pub(super) fn parse_arguments<T: DeserializeOwned>(tool: &'static str, mut arguments: JsonObject) -> Result<T> {
     arguments.retain(|_, value| !value.is_null());
     serde_json::from_value(Value::Object(arguments)).map_err(|e| Error::invalid(tool, e.to_string()))
 }
 
 /// Returns a number within bounds, or an error that names them.
-pub(super) fn within(tool: &'static str, name: &str, value: i64, (least, most): (i64, i64)) -> Result<usize> {
-    let wrong = || Error::invalid(tool, format!("{name} is {value}; it goes from {least} to {most}"));
-    if (least..=most).contains(&value) { usize::try_from(value).map_err(|_| wrong()) } else { Err(wrong()) }
+pub(super) fn check_range(tool: &'static str, name: &str, value: i64, range: RangeInclusive<i64>) -> Result<usize> {
+    let in_range = range.contains(&value).then(|| usize::try_from(value).ok()).flatten();
+    in_range.ok_or_else(|| {
+        let (min, max) = (range.start(), range.end());
+        Error::invalid(tool, format!("{name} is {value}; it must be from {min} to {max}"))
+    })
 }
 
-/// Returns a result as structured content and as the text of it.
-pub(super) fn answer(of: &impl Serialize) -> Result<CallToolResult> {
-    let unwritable = |e| Error::new(ErrorKind::Internal, "mcp", "the answer cannot be written").with_source(e);
-    serde_json::to_value(of).map(CallToolResult::structured).map_err(unwritable)
+/// Returns a result as structured content, and the same JSON as text.
+pub(super) fn to_result(output: &impl Serialize) -> Result<CallToolResult> {
+    let unserializable = |e| Error::new(ErrorKind::Internal, "mcp", "the result cannot be serialized").with_source(e);
+    serde_json::to_value(output).map(CallToolResult::structured).map_err(unserializable)
 }
 
 /// Returns the memory with this id within `scope`, if a search could return it.
-pub(super) async fn found(tool: &'static str, engine: &MemoryEngine, scope: &Scope, id: &str) -> Result<Record> {
-    let wrong = || Error::invalid(tool, "an id is a UUID, as search_memory and list_memories give it");
-    let record = engine.get(scope, id.trim().parse().map_err(|_| wrong())?).await?;
+pub(super) async fn find_memory(tool: &'static str, engine: &MemoryEngine, scope: &Scope, id: &str) -> Result<Record> {
+    let invalid = || Error::invalid(tool, "id must be a UUID, as search_memory and list_memories return it");
+    let record = engine.get(scope, id.trim().parse().map_err(|_| invalid())?).await?;
     // The error does not reveal whether another user has a memory with this id.
     let missing = || Error::new(ErrorKind::NotFound, tool, "there is no memory with this id");
     record.filter(Record::is_indexed).ok_or_else(missing)

@@ -5,7 +5,7 @@ use rmcp::model::{CallToolResult, JsonObject, Tool};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::support::{ToolContext, answer, described, found, read, writes};
+use super::support::{ToolContext, build_tool, find_memory, parse_arguments, to_result, writes};
 use crate::mcp::{caller::Caller, memory::Memory};
 
 pub(super) const NAME: &str = "update_memory";
@@ -25,16 +25,16 @@ struct Arguments {
 pub(super) fn tool() -> Tool {
     let description = "Corrects what a memory says. What was derived from the old text is withdrawn with it. \
         When something has changed in the world, add a new memory instead: the old one was true in its time.";
-    described::<Arguments, Memory>(NAME, "Correct a memory", description, writes(true, true))
+    build_tool::<Arguments, Memory>(NAME, "Correct a memory", description, writes(true, true))
 }
 
 pub(super) async fn call(memory: &ToolContext, caller: &Caller, arguments: JsonObject) -> Result<CallToolResult> {
-    let given: Arguments = read(NAME, arguments)?;
-    let scope = caller.person(&given.user_id)?;
-    let mut record = found(NAME, &memory.engine, &scope, &given.id).await?;
-    record.text = given.text;
-    // At its revision: of two corrections at once the second one is refused, and nothing lost unseen.
+    let arguments: Arguments = parse_arguments(NAME, arguments)?;
+    let scope = caller.user_scope(&arguments.user_id)?;
+    let mut record = find_memory(NAME, &memory.engine, &scope, &arguments.id).await?;
+    record.text = arguments.text;
+    // If two clients correct a memory at the same time, the second one is refused.
     let mode = PutMode::Update { revision: record.revision };
     memory.engine.store(&scope, vec![record.clone()], mode).await?;
-    answer(&Memory::from(&record))
+    to_result(&Memory::from(&record))
 }

@@ -10,7 +10,7 @@ use super::*;
 
 const USERS: [Option<&str>; 4] = [Some("lin"), Some("mei"), Some("eve"), None];
 
-/// Records of three users and of no user, which differ in agent, text and a note.
+/// Records of three users and without a user, with different agents, texts and metadata.
 static RECORDS: LazyLock<Vec<Record>> = LazyLock::new(|| {
     let mut records = Vec::new();
     for user in USERS {
@@ -47,57 +47,55 @@ fn condition() -> impl Strategy<Value = FilterCondition> {
     })
 }
 
-/// Returns the number of areas in which a record is found.
-fn found(places: &[SearchArea], record: &Record) -> usize {
-    let here = |place: &&SearchArea| {
-        let exact = place.condition.as_ref().is_none_or(|condition| condition.matches(record));
-        place.scope.covers(&record.scope) && place.filter.matches(record) && exact
-    };
-    places.iter().filter(here).count()
+/// Returns the number of areas that contain the record.
+fn count_areas_with(areas: &[SearchArea], record: &Record) -> usize {
+    let contains =
+        |area: &&SearchArea| area.scope.covers(&record.scope) && area.filter.matches(record) && area.holds(record);
+    areas.iter().filter(contains).count()
 }
 
 proptest! {
     #[test]
-    fn a_record_is_found_once_if_it_fulfils_the_condition_and_never_else(condition in condition()) {
+    fn areas_contain_each_matching_record_once(condition in condition()) {
         let access = Access::tenant("all", "acme").unwrap();
-        let places = condition.clone().areas(&access, &access.scopes().unwrap()).unwrap();
+        let areas = condition.clone().areas(&access, &access.scopes().unwrap()).unwrap();
         for record in RECORDS.iter() {
-            prop_assert_eq!(found(&places, record), usize::from(condition.matches(record)));
+            prop_assert_eq!(count_areas_with(&areas, record), usize::from(condition.matches(record)));
         }
     }
 
     #[test]
-    fn whatever_a_condition_says_a_key_of_two_users_finds_only_theirs(condition in condition()) {
+    fn key_of_two_users_finds_only_their_records(condition in condition()) {
         let access = Access::tenant("two", "acme").unwrap().only_users(["lin", "mei"]).unwrap();
-        let places = condition.clone().areas(&access, &access.scopes().unwrap()).unwrap();
+        let areas = condition.clone().areas(&access, &access.scopes().unwrap()).unwrap();
         for record in RECORDS.iter() {
             let theirs = matches!(record.scope.user_name(), Some("lin" | "mei"));
-            prop_assert_eq!(found(&places, record), usize::from(theirs && condition.matches(record)));
+            prop_assert_eq!(count_areas_with(&areas, record), usize::from(theirs && condition.matches(record)));
         }
     }
 
     #[test]
-    fn whatever_a_condition_says_a_key_of_one_user_finds_only_theirs_or_is_refused(condition in condition()) {
+    fn key_of_one_user_finds_only_their_records(condition in condition()) {
         let access = Access::tenant("one", "acme").unwrap().only_users(["lin"]).unwrap();
-        let Ok(places) = condition.clone().areas(&access, &access.scopes().unwrap()) else {
+        let Ok(areas) = condition.clone().areas(&access, &access.scopes().unwrap()) else {
             let mut users = BTreeSet::new();
-            condition.users(&mut users);
-            prop_assert!(users.contains("mei"), "what names nobody else is not refused");
+            condition.collect_users(&mut users);
+            prop_assert!(users.contains("mei"), "a condition without other users was refused");
             return Ok(());
         };
         for record in RECORDS.iter() {
             let theirs = record.scope.user_name() == Some("lin");
-            prop_assert_eq!(found(&places, record), usize::from(theirs && condition.matches(record)));
+            prop_assert_eq!(count_areas_with(&areas, record), usize::from(theirs && condition.matches(record)));
         }
     }
 }
 
 #[test]
-fn an_agent_that_is_demanded_narrows_the_scope() {
+fn required_agent_narrows_the_scope() {
     let access = Access::tenant("all", "acme").unwrap();
     let kai = FilterCondition::Field(Filter::eq(Field::Agent, "kai"));
-    let places = FilterCondition::User("lin".into()).and(kai).areas(&access, &access.scopes().unwrap()).unwrap();
+    let areas = FilterCondition::User("lin".into()).and(kai).areas(&access, &access.scopes().unwrap()).unwrap();
     let scope = Scope::tenant_wide("acme").unwrap().with_user("lin").unwrap().with_agent("kai").unwrap();
-    assert_eq!(places.iter().map(|place| &place.scope).collect::<Vec<_>>(), [&scope]);
-    assert!(places[0].condition.is_none());
+    assert_eq!(areas.iter().map(|area| &area.scope).collect::<Vec<_>>(), [&scope]);
+    assert!(areas[0].condition.is_none());
 }

@@ -14,7 +14,7 @@ use serde::{
 };
 use serde_json::{Map, Value};
 
-/// A field of a wrong type: pydantic's name of the fault, and its message.
+/// A field with an invalid value: pydantic's name of the error, and its message.
 #[derive(Debug)]
 pub(super) struct InvalidField {
     pub(super) kind: String,
@@ -36,7 +36,7 @@ impl fmt::Display for InvalidField {
 impl std::error::Error for InvalidField {}
 
 impl de::Error for InvalidField {
-    /// Takes `kind: message`.
+    /// Expects `kind: message`.
     fn custom<T: fmt::Display>(message: T) -> Self {
         let text = message.to_string();
         let (kind, message) = text.split_once(": ").unwrap_or(("value_error", &text));
@@ -75,7 +75,7 @@ impl<'de> Deserializer<'de> for &mut FieldsDeserializer<'de> {
         visitor: V,
     ) -> Result<V::Value, InvalidField> {
         self.known = fields.to_vec();
-        visitor.visit_map(Fields { remaining: fields.iter(), of: self })
+        visitor.visit_map(Fields { remaining: fields.iter(), source: self })
     }
 
     forward_to_deserialize_any! {
@@ -86,21 +86,21 @@ impl<'de> Deserializer<'de> for &mut FieldsDeserializer<'de> {
 
 struct Fields<'de, 'd> {
     remaining: std::slice::Iter<'static, &'static str>,
-    of: &'d mut FieldsDeserializer<'de>,
+    source: &'d mut FieldsDeserializer<'de>,
 }
 
 impl<'de> MapAccess<'de> for Fields<'de, '_> {
     type Error = InvalidField;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, InvalidField> {
-        let values = self.of.values;
-        self.of.current = self.remaining.find(|name| values.contains_key(**name)).copied();
-        self.of.current.map(|name| seed.deserialize(name.into_deserializer())).transpose()
+        let values = self.source.values;
+        self.source.current = self.remaining.find(|name| values.contains_key(**name)).copied();
+        self.source.current.map(|name| seed.deserialize(name.into_deserializer())).transpose()
     }
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, InvalidField> {
-        let value = self.of.current.and_then(|name| self.of.values.get(name)).unwrap_or(&Value::Null);
-        seed.deserialize(Field { value, numbers_as_text: self.of.numbers_as_text })
+        let value = self.source.current.and_then(|name| self.source.values.get(name)).unwrap_or(&Value::Null);
+        seed.deserialize(Field { value, numbers_as_text: self.source.numbers_as_text })
     }
 }
 

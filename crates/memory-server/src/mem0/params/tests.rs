@@ -27,7 +27,7 @@ fn read(values: Value, dialect: Dialect) -> (Example, Vec<String>) {
 }
 
 #[test]
-fn values_are_read_as_clients_write_them() {
+fn lenient_values() {
     let values = json!({
         "name": "lin", "flag": "TRUE", "limit": "10", "share": "0.5", "names": "a, b", "object": {"k": [1, null]},
         "any": 7.5, "unknown": {},
@@ -44,7 +44,7 @@ fn values_are_read_as_clients_write_them() {
 }
 
 #[test]
-fn all_faults_are_listed() {
+fn lists_all_invalid_fields() {
     let values = json!({"flag": "maybe", "limit": 11, "share": {}, "names": [1], "object": []});
     let (example, faults) = read(values, Dialect::OpenSource);
     assert_eq!(example, Example::default());
