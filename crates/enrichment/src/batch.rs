@@ -31,7 +31,7 @@ impl Worker {
             Ok(()) => return Ok(pending.len() as u64),
             Err(error) => error,
         };
-        let is_suspect = pending.len() > 1 && pending.iter().any(|one| one.attempts >= ISOLATE_AFTER_ATTEMPTS);
+        let is_suspect = pending.len() > 1 && pending.iter().any(|item| item.attempts >= ISOLATE_AFTER_ATTEMPTS);
         if !is_record_at_fault(&error) && !is_suspect {
             self.postpone(pending, &error).await?;
             return Err(error);
@@ -46,14 +46,14 @@ impl Worker {
         let mut done = 0;
         let mut failures = Vec::new();
         let mut service_errors = 0;
-        for (n, one) in pending.iter().enumerate() {
+        for (n, item) in pending.iter().enumerate() {
             // A record that was deleted meanwhile is skipped; one that was changed is done with its current content.
-            let Some(record) = self.store.get(&one.record.scope, one.record.id).await? else { continue };
-            let known_error = batch_error.take().filter(|_| record.revision == one.record.revision);
-            let one = Pending { record, ..one.clone() };
+            let Some(record) = self.store.get(&item.record.scope, item.record.id).await? else { continue };
+            let known_error = batch_error.take().filter(|_| record.revision == item.record.revision);
+            let item = Pending { record, ..item.clone() };
             let outcome = match known_error {
                 Some(error) => Err(error),
-                None => self.try_run(handler, std::slice::from_ref(&one)).await,
+                None => self.try_run(handler, std::slice::from_ref(&item)).await,
             };
             let Err(error) = outcome else {
                 done += 1;
@@ -61,11 +61,11 @@ impl Worker {
                 continue;
             };
             if is_record_at_fault(&error) {
-                let retry_at = (one.attempts + 1 < MAX_ATTEMPTS).then(|| self.retry_at(one.attempts, &error));
-                failures.push(one.failed(&error, retry_at));
+                let retry_at = (item.attempts + 1 < MAX_ATTEMPTS).then(|| self.retry_at(item.attempts, &error));
+                failures.push(item.failed(&error, retry_at));
                 continue;
             }
-            failures.push(self.postponed(&one, &error));
+            failures.push(self.postponed(&item, &error));
             service_errors += 1;
             if service_errors == MAX_CONSECUTIVE_SERVICE_ERRORS {
                 self.fail(&failures).await?;
@@ -79,14 +79,14 @@ impl Worker {
 
     /// Postpones items because a service is unavailable. They never become dead letters for it.
     async fn postpone(&self, pending: &[Pending], error: &Error) -> Result<()> {
-        let failures: Vec<Failure> = pending.iter().map(|one| self.postponed(one, error)).collect();
+        let failures: Vec<Failure> = pending.iter().map(|item| self.postponed(item, error)).collect();
         self.fail(&failures).await
     }
 
     /// The failure of an item that a service error stopped. Its attempts stay below [`MAX_ATTEMPTS`], so that an outage
     /// does not use up the attempts of an item.
-    fn postponed(&self, one: &Pending, error: &Error) -> Failure {
-        let failure = one.failed(error, Some(self.retry_at(one.attempts, error)));
+    fn postponed(&self, item: &Pending, error: &Error) -> Failure {
+        let failure = item.failed(error, Some(self.retry_at(item.attempts, error)));
         let attempts = failure.attempts.min(ISOLATE_AFTER_ATTEMPTS);
         failure.with_attempts(attempts)
     }
@@ -117,8 +117,8 @@ impl Worker {
     /// Runs the handler on the records that it accepts, and removes all items from the queue. For a record that the
     /// handler changed, it returns a `Done` with the new revision.
     async fn run_handler(&self, handler: &dyn JobHandler, pending: &[Pending]) -> Result<()> {
-        let is_accepted = |one: &&Pending| handler.accepts(&one.record);
-        let accepted: Cow<'_, [Pending]> = match pending.iter().all(|one| is_accepted(&one)) {
+        let is_accepted = |item: &&Pending| handler.accepts(&item.record);
+        let accepted: Cow<'_, [Pending]> = match pending.iter().all(|item| is_accepted(&item)) {
             true => Cow::Borrowed(pending),
             false => Cow::Owned(pending.iter().filter(is_accepted).cloned().collect()),
         };
@@ -128,7 +128,7 @@ impl Worker {
         done.extend(done_at_new_revision);
         self.store.finish(&done).await?;
         let now = self.store.clock().now();
-        let latencies = accepted.iter().map(|one| now.since(one.queued_at));
+        let latencies = accepted.iter().map(|item| now.since(item.queued_at));
         count_done(handler.job().as_str(), pending.len(), latencies.clone());
         self.latencies.add(handler.job(), latencies);
         Ok(())

@@ -10,7 +10,7 @@ use memory_engine_core::sync::Mutex;
 use serde::{Serialize, Serializer};
 
 /// Number of latest items per job whose latency is kept.
-const MAX_ITEMS: usize = 1000;
+const SAMPLES_PER_JOB: usize = 1000;
 
 /// Latency statistics of a job: the time from the write that queued it until it was done.
 ///
@@ -58,7 +58,7 @@ impl LatencyLog {
         let mut jobs = self.0.lock();
         let kept = jobs.entry(job).or_default();
         kept.extend(times);
-        kept.drain(..kept.len().saturating_sub(MAX_ITEMS));
+        kept.drain(..kept.len().saturating_sub(SAMPLES_PER_JOB));
     }
 
     /// Returns the statistics of each job.

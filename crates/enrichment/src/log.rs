@@ -27,8 +27,8 @@ pub(crate) fn log_error(part: &'static str, consequence: &'static str, error: &E
 
 /// Returns the ids of the requests that records came with, each once, as far as they are known.
 pub(crate) fn request_ids(pending: &[Pending]) -> String {
-    let id = |one: &Pending| {
-        let id = one.record.metadata.get(REQUEST_ID)?.as_str()?;
+    let id = |item: &Pending| {
+        let id = item.record.metadata.get(REQUEST_ID)?.as_str()?;
         is_request_id(id).then(|| id.to_owned())
     };
     let ids: BTreeSet<String> = pending.iter().filter_map(id).collect();

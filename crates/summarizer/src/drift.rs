@@ -6,26 +6,30 @@ use serde::{Deserialize, Serialize};
 
 use crate::turn::WindowTurn;
 
-/// Tells that the topic has changed: when several turns in a row are far from what was talked of before.
+/// Detects a change of topic: several consecutive turns differ from the turns before them.
 ///
-/// A turn is far when the cosine between its vector and the mean of the window's is below `far`, or, where there are
-/// no vectors, when the share of its words that the window holds is below `far_words`. One turn aside is no change:
-/// only after `patience` turns in a row, none of them near again, has the topic changed, with the first of them.
+/// A turn drifts if the cosine of its vector and the mean vector of the window is below `far`. Without vectors, it
+/// drifts if the share of its words that occur in the window is below `far_words`. A single drifting turn changes
+/// nothing. After `patience` consecutive drifting turns, the first of them begins the new topic.
+///
+/// The two thresholds of each measure give hysteresis: once a turn drifts, the following ones drift until the
+/// similarity reaches `near` (or `near_words`).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[non_exhaustive]
 pub struct TopicDrift {
-    /// Below it a vector is far; it depends on the model (0.78 suits the e5 family, whose cosines are high).
+    /// A turn drifts if its cosine is below this value. It depends on the model. Default: 0.78, which suits the e5
+    /// family, whose cosines are high.
     pub far: f64,
-    /// From it on a vector is near again; between the two a turn goes on with what the one before it did.
+    /// A turn does not drift if its cosine is at least this value. Default: 0.84.
     pub near: f64,
-    /// Below it a turn's words are far.
+    /// A turn drifts if the share of its words that the window contains is below this value, 0 to 1. Default: 0.08.
     pub far_words: f64,
-    /// From it on a turn's words are near again.
+    /// A turn does not drift if that share is at least this value, 0 to 1. Default: 0.2.
     pub near_words: f64,
-    /// Number of consecutive turns that must differ from the topic.
+    /// Number of consecutive drifting turns after which the topic has changed, at least 1. Default: 3.
     pub patience: usize,
-    /// Minimum number of turns before them.
+    /// Minimum number of turns before them, at least 1. Default: 4.
     pub least_turns: usize,
 }
 
@@ -36,21 +40,22 @@ impl Default for TopicDrift {
 }
 
 impl TopicDrift {
-    /// Other bounds for vectors: below `far` they are far, from `near` on near again.
+    /// Sets the cosine thresholds. A `near` below `far` is raised to `far`.
     #[must_use]
     pub fn with_bounds(mut self, far: f64, near: f64) -> Self {
-        (self.far, self.near) = (far, near.max(far));
+        self.far = far;
+        self.near = near.max(far);
         self
     }
 
-    /// Another number of turns in a row; at least one.
+    /// Sets the number of consecutive drifting turns, at least 1.
     #[must_use]
     pub fn with_patience(mut self, patience: usize) -> Self {
         self.patience = patience.max(1);
         self
     }
 
-    /// Another number of turns before them; at least one.
+    /// Sets the minimum number of turns before them, at least 1.
     #[must_use]
     pub fn with_least_turns(mut self, least_turns: usize) -> Self {
         self.least_turns = least_turns.max(1);
@@ -59,63 +64,64 @@ impl TopicDrift {
 
     /// Returns true if the next turn leaves the topic of the window.
     pub(crate) fn drifts(&self, window: &[WindowTurn], next: &WindowTurn) -> bool {
-        let settled = || window.iter().filter(|seen| !seen.drifting);
+        let on_topic = || window.iter().filter(|turn| !turn.drifting);
         let drifting = window.last().is_some_and(|last| last.drifting);
-        if settled().count() < self.least_turns {
+        if on_topic().count() < self.least_turns {
             return false;
         }
-        let vectors: Vec<&[f32]> = settled().filter_map(|seen| seen.embedding.as_deref()).collect();
+        let vectors: Vec<&[f32]> = on_topic().filter_map(|turn| turn.embedding.as_deref()).collect();
         match next.embedding.as_deref().and_then(|vector| cosine_to_mean(vector, &vectors)) {
-            Some(cosine) => between(cosine, self.far, self.near, drifting),
+            Some(cosine) => is_below(cosine, self.far, self.near, drifting),
             None => {
-                let known: BTreeSet<&String> = settled().flat_map(|seen| &seen.terms).collect();
+                let known: BTreeSet<&String> = on_topic().flat_map(|turn| &turn.terms).collect();
                 let words: BTreeSet<&String> = next.terms.iter().collect();
                 // A few words are no evidence: "haha" belongs to any topic.
-                if words.len() < LEAST_WORDS || known.len() < LEAST_KNOWN {
+                if words.len() < TURN_MIN_WORDS || known.len() < WINDOW_MIN_WORDS {
                     return drifting;
                 }
                 let shared = words.intersection(&known).count() as f64 / words.len().max(1) as f64;
-                between(shared, self.far_words, self.near_words, drifting)
+                is_below(shared, self.far_words, self.near_words, drifting)
             }
         }
     }
 
-    /// The place of the first turn of a new topic, once that is clear.
-    pub(crate) fn changed(&self, window: &[WindowTurn]) -> Option<usize> {
-        let run = window.iter().rev().take_while(|seen| seen.drifting).count();
+    /// Returns the index of the first turn of a new topic, once enough turns have drifted.
+    pub(crate) fn new_topic_start(&self, window: &[WindowTurn]) -> Option<usize> {
+        let run = window.iter().rev().take_while(|turn| turn.drifting).count();
         let first = (run >= self.patience.max(1)).then(|| window.len() - run).filter(|first| *first > 0)?;
-        let of_words = window[first..].iter().all(|seen| seen.embedding.is_none());
-        (!of_words || hangs_together(&window[first..])).then_some(first)
+        let without_vectors = window[first..].iter().all(|turn| turn.embedding.is_none());
+        (!without_vectors || share_words(&window[first..])).then_some(first)
     }
 }
 
-/// A turn of fewer words says nothing of its topic, nor does a window of fewer.
-const LEAST_WORDS: usize = 5;
-const LEAST_KNOWN: usize = 25;
+/// Minimum number of different words of a turn, and of the window, for a comparison by words.
+const TURN_MIN_WORDS: usize = 5;
+const WINDOW_MIN_WORDS: usize = 25;
 
 /// Returns true if turns share a topic, that is, if some of their words recur. Small talk that wanders has no new
 /// topic.
-fn hangs_together(turns: &[WindowTurn]) -> bool {
-    let sets: Vec<BTreeSet<&String>> = turns.iter().map(|seen| seen.terms.iter().collect()).collect();
-    let again = |word: &&&String| sets.iter().filter(|set| set.contains(**word)).count() > 1;
+fn share_words(turns: &[WindowTurn]) -> bool {
+    let sets: Vec<BTreeSet<&String>> = turns.iter().map(|turn| turn.terms.iter().collect()).collect();
+    let recurs = |word: &&&String| sets.iter().filter(|set| set.contains(**word)).count() > 1;
     let all: BTreeSet<&String> = sets.iter().flatten().copied().collect();
-    turns.len() < 2 || all.iter().filter(again).count() >= 2
+    turns.len() < 2 || all.iter().filter(recurs).count() >= 2
 }
 
-fn between(value: f64, far: f64, near: f64, before: bool) -> bool {
-    value < far || (value < near && before)
+/// Applies the thresholds with hysteresis.
+fn is_below(value: f64, far: f64, near: f64, previous_drifts: bool) -> bool {
+    value < far || (value < near && previous_drifts)
 }
 
-/// The cosine between a vector and the mean of others; nothing when there are none or they are of another space.
+/// Returns the cosine of a vector and the mean of others; `None` without others of the same number of dimensions.
 fn cosine_to_mean(vector: &[f32], others: &[&[f32]]) -> Option<f64> {
-    let fitting: Vec<&&[f32]> = others.iter().filter(|other| other.len() == vector.len()).collect();
-    if fitting.is_empty() {
+    let comparable: Vec<&&[f32]> = others.iter().filter(|other| other.len() == vector.len()).collect();
+    if comparable.is_empty() {
         return None;
     }
-    let mean: Vec<f64> = (0..vector.len()).map(|n| fitting.iter().map(|other| f64::from(other[n])).sum()).collect();
+    let mean: Vec<f64> = (0..vector.len()).map(|n| comparable.iter().map(|other| f64::from(other[n])).sum()).collect();
     let dot: f64 = vector.iter().zip(&mean).map(|(a, b)| f64::from(*a) * b).sum();
-    let length = |squares: f64| squares.sqrt();
-    let size =
-        length(vector.iter().map(|a| f64::from(*a).powi(2)).sum()) * length(mean.iter().map(|b| b.powi(2)).sum());
-    (size > 0.0 && size.is_finite()).then(|| dot / size)
+    let vector_norm = vector.iter().map(|a| f64::from(*a).powi(2)).sum::<f64>().sqrt();
+    let mean_norm = mean.iter().map(|b| b.powi(2)).sum::<f64>().sqrt();
+    let norms = vector_norm * mean_norm;
+    (norms > 0.0 && norms.is_finite()).then(|| dot / norms)
 }

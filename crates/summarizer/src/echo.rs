@@ -1,4 +1,4 @@
-//! Detects injected text, which must not become a memory again.
+//! Detects injected memories in turns, so that they are not extracted and stored again.
 
 use std::collections::BTreeSet;
 
@@ -6,68 +6,73 @@ use memory_engine_core::text::{is_han, normalize};
 
 use crate::sentence::sentences;
 
-/// Headings of the memory blocks of `memory-engine-context`, folded.
+/// Headings and first and last lines of the memory blocks of `memory-engine-context`, folded.
 const LIST_HEADINGS: &[&str] = &["relevant long-term memory"];
 const BLOCK_OPENING: &str = "[记忆参考";
 const BLOCK_CLOSING: &str = "带时间戳的内容请注意时效性";
 
-/// The text without the blocks of memories that stand in it: the gateway's block from its opening to its closing line,
-/// and lists of memories from their heading to the end of their items. What stands around them is kept as it is.
+/// Returns the text without injected memories: the gateway's block from its first to its last line, and lists of
+/// memories from their heading to their last item. The text around them is unchanged.
 ///
 /// ```
 /// let text = "You are Krueger.\n\nRelevant long-term memory:\n- 用户对海鲜过敏\n\nBe brief.";
 /// assert_eq!(memory_engine_summarizer::without_injected(text), "You are Krueger.\n\n\nBe brief.");
 /// ```
 pub fn without_injected(text: &str) -> String {
-    if !may_hold(text) {
+    if !may_contain_block(text) {
         return text.to_owned();
     }
     let mut kept = String::with_capacity(text.len());
-    let mut inside = Inside::Nothing;
+    let mut state = BlockState::Nothing;
     for line in text.split_inclusive('\n') {
         let folded = normalize(line.trim());
-        inside = match inside {
-            Inside::Block if folded.contains(BLOCK_CLOSING) => Inside::Closing,
-            Inside::Block => Inside::Block,
-            Inside::Closing if is_fence(&folded) => {
-                inside = Inside::Nothing;
+        state = match state {
+            BlockState::Block if folded.contains(BLOCK_CLOSING) => BlockState::Closing,
+            BlockState::Block => BlockState::Block,
+            BlockState::Closing if is_fence(&folded) => {
+                state = BlockState::Nothing;
                 continue;
             }
-            Inside::List if folded.starts_with("- ") => Inside::List,
-            Inside::Nothing | Inside::Closing | Inside::List => begins(&folded),
+            BlockState::List if folded.starts_with("- ") => BlockState::List,
+            BlockState::Nothing | BlockState::Closing | BlockState::List => block_begun_by(&folded),
         };
-        match inside {
-            Inside::Nothing => kept.push_str(line),
+        match state {
+            BlockState::Nothing => kept.push_str(line),
             // The fence before the block belongs to it.
-            Inside::Block if folded.starts_with(BLOCK_OPENING) => {
+            BlockState::Block if folded.starts_with(BLOCK_OPENING) => {
                 let before = kept.trim_end();
                 if before.ends_with("---") && is_fence(before.rsplit('\n').next().unwrap_or_default()) {
                     kept.truncate(before.trim_end_matches('-').len());
                 }
             }
-            Inside::Block | Inside::Closing | Inside::List => {}
+            BlockState::Block | BlockState::Closing | BlockState::List => {}
         }
     }
     kept
 }
 
+/// The part of the text that a line belongs to.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Inside {
+enum BlockState {
     Nothing,
     Block,
+    /// The last line of a block. A fence may follow.
     Closing,
     List,
 }
 
-fn may_hold(text: &str) -> bool {
+/// Returns false if a text certainly has no block, without folding it.
+fn may_contain_block(text: &str) -> bool {
     text.contains("记忆参考") || text.to_ascii_lowercase().contains(LIST_HEADINGS[0])
 }
 
-fn begins(folded: &str) -> Inside {
+fn block_begun_by(folded: &str) -> BlockState {
     match folded {
-        line if line.starts_with(BLOCK_OPENING) => Inside::Block,
-        line if LIST_HEADINGS.iter().any(|heading| line.starts_with(heading)) && line.ends_with(':') => Inside::List,
-        _ => Inside::Nothing,
+        line if line.starts_with(BLOCK_OPENING) => BlockState::Block,
+        line if LIST_HEADINGS.iter().any(|heading| line.starts_with(heading)) && line.ends_with(':') => {
+            BlockState::List
+        }
+        _ => BlockState::Nothing,
     }
 }
 
@@ -76,8 +81,8 @@ fn is_fence(line: &str) -> bool {
     line.len() >= 3 && line.chars().all(|c| c == '-')
 }
 
-/// Returns true if a text repeats memories that were injected before it: most of each of its sentences is in one of
-/// them. An empty text repeats nothing.
+/// Returns true if a text only repeats injected memories: each of its sentences overlaps largely with one of them.
+/// Returns false for an empty text.
 ///
 /// ```
 /// use memory_engine_summarizer::is_echo;
@@ -87,17 +92,18 @@ fn is_fence(line: &str) -> bool {
 /// ```
 pub fn is_echo(text: &str, injected: &[&str]) -> bool {
     let known: Vec<BTreeSet<String>> = injected.iter().flat_map(|text| units(text)).collect();
-    let said = units(text);
-    !said.is_empty() && said.iter().all(|said| repeats(said, &known))
+    let sentences = units(text);
+    !sentences.is_empty() && sentences.iter().all(|sentence| repeats(sentence, &known))
 }
 
-/// Returns true if a sentence contains, or is nearly all of, a known one.
-fn repeats(said: &BTreeSet<String>, known: &[BTreeSet<String>]) -> bool {
+/// Returns true if a sentence contains most of a known one, or consists mostly of its words.
+fn repeats(sentence: &BTreeSet<String>, known: &[BTreeSet<String>]) -> bool {
     known.iter().any(|known| {
-        let shared = known.intersection(said).count();
-        let (of_known, of_said) = (ratio(shared, known.len()), ratio(shared, said.len()));
-        // Repeated whole with little around it, or in part with nothing around it.
-        (of_known >= 0.8 && of_said >= 0.5) || (of_said >= 0.85 && shared >= 3)
+        let shared = known.intersection(sentence).count();
+        let known_share = ratio(shared, known.len());
+        let sentence_share = ratio(shared, sentence.len());
+        // The known sentence with few other words, or a part of it with almost no other words.
+        (known_share >= 0.8 && sentence_share >= 0.5) || (sentence_share >= 0.85 && shared >= 3)
     })
 }
 
@@ -105,14 +111,14 @@ fn ratio(part: usize, whole: usize) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
-/// The sentences of a text, each as the set of its words and pairs of Chinese characters.
+/// Returns the sentences of a text, each as its set of [`features`]. Sentences without features are left out.
 fn units(text: &str) -> Vec<BTreeSet<String>> {
     let text = normalize(text);
     let sets = sentences(&text).into_iter().map(|range| features(&text[range]));
     sets.filter(|set| !set.is_empty()).collect()
 }
 
-/// The words of a folded text, and the pairs of its Chinese characters.
+/// Returns the words and the Chinese character bigrams of a folded text.
 pub(crate) fn features(folded: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let mut word = String::new();

@@ -1,4 +1,4 @@
-//! Facts about persons, one value each.
+//! Facts about people, extracted by rules or by a model. Each fact has one value.
 
 mod chat;
 mod claim;

@@ -1,8 +1,8 @@
-//! Selects the turns that are a person's own words.
+//! The role of a record in a conversation: message or not, and its speaker.
 
 use memory_engine_core::{Record, Role, Trust};
 
-/// The scenes in which nothing that is said is true: a story, and talk about the system.
+/// The scenes whose turns state no facts: a story that is played, and talk about the system.
 pub(crate) const FICTION: &[&str] = &["plot", "meta"];
 
 /// Returns true if a record is a message of a conversation: see [`Record::is_said`].

@@ -1,4 +1,4 @@
-//! A turn that waits for its summary.
+//! A turn of a rolling window, reduced to what its triggers need.
 
 use memory_engine_core::{Record, RecordId};
 
@@ -10,11 +10,12 @@ pub(crate) struct WindowTurn {
     pub(crate) id: RecordId,
     pub(crate) speaker: String,
     pub(crate) assistant: bool,
-    /// The number of its round, where the record tells.
+    /// The number of its round, if the record has one.
     pub(crate) round: Option<u32>,
     pub(crate) scene: Option<String>,
     pub(crate) embedding: Option<Vec<f32>>,
     pub(crate) terms: Vec<String>,
+    /// True if the turn differs from the topic of the window.
     pub(crate) drifting: bool,
 }
 

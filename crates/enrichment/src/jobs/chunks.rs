@@ -9,7 +9,7 @@ use memory_engine_summarizer::Chunker;
 
 use crate::handler::JobHandler;
 
-const BATCH: usize = 32;
+const BATCH_SIZE: usize = 32;
 
 /// Makes a record of each chunk of the turns that have more than one, next to the turn itself.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ impl JobHandler for ChunkJob {
     }
 
     async fn batch_size(&self) -> Result<Option<usize>> {
-        Ok(Some(BATCH))
+        Ok(Some(BATCH_SIZE))
     }
 
     async fn run(&self, pending: &[Pending]) -> Result<Vec<Done>> {

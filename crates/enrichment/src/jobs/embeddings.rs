@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use memory_engine_core::{Done, Error, ErrorKind, Job, Pending, Record, Result};
 use memory_engine_indexing::IndexedStore;
 
-use super::COMPUTE_BATCH;
+use super::COMPUTE_BATCH_SIZE;
 use crate::handler::JobHandler;
 
 /// Embeds records for the vectors that serve, or for those that are to serve next.
@@ -25,7 +25,7 @@ impl JobHandler for EmbeddingJob {
 
     async fn batch_size(&self) -> Result<Option<usize>> {
         let backend = self.store.embedding().for_job(self.job).await?;
-        Ok(backend.map(|backend| COMPUTE_BATCH.min(backend.embedder.max_batch().max(1))))
+        Ok(backend.map(|backend| COMPUTE_BATCH_SIZE.min(backend.embedder.max_batch().max(1))))
     }
 
     fn accepts(&self, _: &Record) -> bool {

@@ -7,7 +7,7 @@ use memory_engine_core::{Done, Job, Pending, PutMode, Record, Result, Scope, Wri
 use memory_engine_indexing::IndexedStore;
 use memory_engine_summarizer::MetadataExtractor;
 
-use super::MODEL_BATCH;
+use super::MODEL_BATCH_SIZE;
 use crate::{handler::JobHandler, log::log_degraded};
 
 /// Fills in the metadata that turns do not bring themselves, those of a user in one transaction. The turns that it
@@ -25,7 +25,7 @@ impl JobHandler for MetadataJob {
     }
 
     async fn batch_size(&self) -> Result<Option<usize>> {
-        Ok(Some(MODEL_BATCH))
+        Ok(Some(MODEL_BATCH_SIZE))
     }
 
     async fn run(&self, pending: &[Pending]) -> Result<Vec<Done>> {

@@ -13,7 +13,7 @@ use memory_engine_summarizer::{
 };
 use serde_json::json;
 
-use super::MODEL_BATCH;
+use super::MODEL_BATCH_SIZE;
 use crate::{
     fact_book::{FactBook, person},
     handler::JobHandler,
@@ -50,11 +50,11 @@ impl JobHandler for ProfileJob {
     }
 
     async fn batch_size(&self) -> Result<Option<usize>> {
-        Ok(Some(MODEL_BATCH))
+        Ok(Some(MODEL_BATCH_SIZE))
     }
 
     async fn run(&self, pending: &[Pending]) -> Result<Vec<Done>> {
-        let people: BTreeSet<Scope> = pending.iter().map(|one| person(&one.record.scope)).collect::<Result<_>>()?;
+        let people: BTreeSet<Scope> = pending.iter().map(|item| person(&item.record.scope)).collect::<Result<_>>()?;
         for person in people {
             let mut retries = 0;
             loop {

@@ -14,7 +14,7 @@ use memory_engine_embedder::Purpose;
 use memory_engine_indexing::{IndexedStore, indexed_text};
 use memory_engine_summarizer::{RollingWindow, Summarizer, SummaryRequest, SummaryTrigger, Window};
 
-use super::MODEL_BATCH;
+use super::MODEL_BATCH_SIZE;
 use crate::{handler::JobHandler, log::log_degraded};
 
 const SCAN_PAGE_ROWS: usize = 100;
@@ -43,7 +43,7 @@ impl JobHandler for SummaryJob {
     }
 
     async fn batch_size(&self) -> Result<Option<usize>> {
-        Ok(Some(MODEL_BATCH))
+        Ok(Some(MODEL_BATCH_SIZE))
     }
 
     async fn run(&self, pending: &[Pending]) -> Result<Vec<Done>> {

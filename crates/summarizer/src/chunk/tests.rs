@@ -28,7 +28,7 @@ fn code_stays_together_where_it_fits() {
 }
 
 #[test]
-fn sizes_of_nothing_are_refused() {
+fn sizes_of_zero_are_refused() {
     assert!(Chunker::default().with_max_chars(0).chunks("x").unwrap_err().message().contains("at least 1"));
     assert!(Chunker::default().chunks(" \n").unwrap().is_empty());
 }
@@ -36,20 +36,24 @@ fn sizes_of_nothing_are_refused() {
 proptest! {
     #[test]
     fn parts_are_in_order_within_their_size_and_cover_the_text(
-        text in "(\\PC|[。！？.!?\n ]|words |中文){0,120}", size in 1_usize..40, overlap in 0_usize..3, most in 1_usize..20,
+        text in "(\\PC|[。！？.!?\n ]|words |中文){0,120}",
+        size in 1_usize..40,
+        overlap in 0_usize..3,
+        max_chunks in 1_usize..20,
     ) {
-        let chunker = Chunker { max_chars: size, overlap, max_chunks: most };
+        let chunker = Chunker { max_chars: size, overlap, max_chunks };
         let parts = chunker.chunks(&text).unwrap();
-        prop_assert!(parts.len() <= most);
+        prop_assert!(parts.len() <= max_chunks);
         let mut covered = 0;
         for part in &parts {
-            let said = &text[part.clone()];
-            prop_assert!(!said.trim().is_empty() && said.chars().count() <= size);
-            prop_assert!(part.end > covered && text.get(covered..part.start.max(covered)).is_some_and(|gap| gap.trim().is_empty()));
+            let chunk = &text[part.clone()];
+            prop_assert!(!chunk.trim().is_empty() && chunk.chars().count() <= size);
+            let gap = text.get(covered..part.start.max(covered));
+            prop_assert!(part.end > covered && gap.is_some_and(|gap| gap.trim().is_empty()));
             covered = part.end;
         }
         prop_assert!(parts.windows(2).all(|pair| pair[0].start < pair[1].start));
-        if parts.len() < most {
+        if parts.len() < max_chunks {
             prop_assert!(text[covered..].trim().is_empty());
         }
     }

@@ -3,7 +3,7 @@ use super::*;
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Sample {
-    words: Words,
+    words: WordList,
     pattern: Pattern,
 }
 

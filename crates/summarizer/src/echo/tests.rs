@@ -2,7 +2,8 @@ use super::*;
 
 #[test]
 fn the_gateways_block_is_cut_out_with_its_fences() {
-    let block = "---\n[记忆参考 - 仅供自然融入对话，不要机械引用]\n\n[相关记忆片段]\n2026-03-01 20:15 [日常] 我对海鲜过敏\n\n注意：以上记忆仅供参考。\n带时间戳的内容请注意时效性，过去的安排不代表当前状态。\n---";
+    let block = "---\n[记忆参考 - 仅供自然融入对话，不要机械引用]\n\n[相关记忆片段]\n2026-03-01 20:15 [日常] 我对海鲜过敏\n\n\
+                 注意：以上记忆仅供参考。\n带时间戳的内容请注意时效性，过去的安排不代表当前状态。\n---";
     assert_eq!(without_injected(&format!("你是Krueger。\n\n{block}\n你好")).replace('\n', ""), "你是Krueger。你好");
     assert_eq!(without_injected(block).trim(), "");
 }
@@ -22,7 +23,7 @@ fn a_text_without_blocks_stays_as_it_is() {
 }
 
 #[test]
-fn a_repeat_is_told_from_news() {
+fn repeats_are_distinguished_from_new_statements() {
     let injected = ["The user is allergic to shellfish.", "用户下周三要面试"];
     for echo in
         ["The user is allergic to shellfish!", "I remember: the user is allergic to shellfish.", "用户下周三要面试。"]

@@ -7,14 +7,14 @@ fn split(text: &str) -> Vec<&str> {
 }
 
 #[test]
-fn chinese_marks_end_sentences_with_what_closes_behind_them() {
+fn chinese_marks_end_sentences_with_their_closing_quotes_and_brackets() {
     assert_eq!(split("你好！！我叫小雨（真的。）再见……好"), ["你好！！", "我叫小雨（真的。）", "再见……", "好"]);
     assert_eq!(split("“走吧。”她说。"), ["“走吧。”", "她说。"]);
     assert_eq!(split("一；二"), ["一；", "二"]);
 }
 
 #[test]
-fn dots_within_words_numbers_and_abbreviations_end_nothing() {
+fn dots_within_words_numbers_and_abbreviations_end_no_sentence() {
     for whole in ["Mr. Li met J. Smith at 3.14 p.m. sharp", "See example.com/a?b=c for v1.2.", "e.g. this one"] {
         let expected = if whole.contains("p.m.") { 2 } else { 1 };
         assert!(split(whole).len() <= expected, "{:?}", split(whole));

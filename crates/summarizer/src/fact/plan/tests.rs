@@ -4,12 +4,12 @@ use memory_engine_core::Timestamp;
 fn found(sentence: &str) -> Vec<(String, Option<String>, bool)> {
     // A Wednesday.
     let said: Timestamp = "2024-05-01T10:00:00Z".parse().unwrap();
-    let plans = plans(sentence, said, &TimeZone::UTC);
+    let plans = appointments(sentence, said, &TimeZone::UTC);
     plans.into_iter().map(|plan| (plan.event, plan.when.map(|when| when.label), plan.moves)).collect()
 }
 
 #[test]
-fn an_appointment_has_the_date_that_was_meant() {
+fn an_appointment_has_the_next_date_of_that_name() {
     for (sentence, event, label) in [
         ("下周三面试", "面试", "2024-05-08"),
         ("我明天要去体检", "体检", "2024-05-02"),
@@ -26,7 +26,7 @@ fn an_appointment_has_the_date_that_was_meant() {
 }
 
 #[test]
-fn what_is_moved_or_called_off_says_so() {
+fn a_moved_or_cancelled_appointment_ends_the_former_one() {
     assert_eq!(found("面试改到周五了"), [("面试".into(), Some("2024-05-03".into()), true)]);
     assert_eq!(found("面试取消了"), [("面试".into(), None, true)]);
     assert_eq!(found("my interview has been moved to Friday"), [("interview".into(), Some("2024-05-03".into()), true)]);
@@ -34,7 +34,7 @@ fn what_is_moved_or_called_off_says_so() {
 }
 
 #[test]
-fn other_peoples_and_past_appointments_are_none() {
+fn appointments_of_other_people_and_past_ones_are_ignored() {
     for sentence in [
         "他下周三面试",
         "上周三面试",

@@ -9,7 +9,7 @@ fn a_relatives_statement_is_turned_into_their_own() {
         ("my dad really loves fishing", "father", "I really love fishing"),
         ("My mom doesn't like sushi", "mother", "I don't like sushi"),
     ] {
-        assert_eq!(turned(sentence), Some((kin.to_owned(), own.to_owned())), "{sentence}");
+        assert_eq!(as_first_person(sentence), Some((kin.to_owned(), own.to_owned())), "{sentence}");
     }
     for sentence in [
         "我妈妈说我对花生过敏",
@@ -19,6 +19,6 @@ fn a_relatives_statement_is_turned_into_their_own() {
         "我爸爸喜欢吃鱼吗",
         "我姐姐和我住",
     ] {
-        assert_eq!(turned(sentence), None, "{sentence}");
+        assert_eq!(as_first_person(sentence), None, "{sentence}");
     }
 }

@@ -6,14 +6,14 @@ use super::phrase::{
     before_preposition, cut, is_deictic, is_vague, items, phrase, without_article, without_fillers, without_particles,
 };
 use crate::{
-    data::{Pattern, Words, data},
+    data::{Pattern, WordList, data},
     text::{has_han, one_line},
 };
 
 data! {
     DATA = "en/life.toml", "zh/life.toml";
-    Words: no_food, zh_no_food, zh_no_food_starts, zh_no_food_parts, zh_quantifiers, no_possession;
-    Words: zh_classifiers, doing_deictic, zh_no_doing, no_animal;
+    WordList: no_food, zh_no_food, zh_no_food_starts, zh_no_food_parts, zh_quantifiers, no_possession;
+    WordList: zh_classifiers, doing_deictic, zh_no_doing, no_animal;
     Pattern: illness, zh_illness, language, zh_language, zh_possession;
     BTreeMap<String, String>: conditions, habits;
 }

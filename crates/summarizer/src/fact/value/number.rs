@@ -1,6 +1,6 @@
 //! Numbers in digits and in words.
 
-use crate::data::{Words, data};
+use crate::data::{WordList, data};
 
 /// The ages that are believed.
 const AGES: std::ops::RangeInclusive<u32> = 1..=120;
@@ -9,7 +9,7 @@ const ZH_DIGITS: &str = "零一二三四五六七八九";
 
 data! {
     DATA = "en/numbers.toml";
-    Words: ones, tens;
+    WordList: ones, tens;
 }
 
 pub(super) fn number(text: &str) -> Option<String> {

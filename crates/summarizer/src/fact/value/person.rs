@@ -6,7 +6,7 @@ use memory_engine_core::text::is_han;
 
 use super::phrase::{cut, is_deictic, without_particles};
 use crate::{
-    data::{Pattern, Words, data},
+    data::{Pattern, WordList, data},
     text::{has_han, is_capitalised},
 };
 
@@ -19,7 +19,7 @@ const BIRTH_YEARS: std::ops::Range<u32> = 1900..2100;
 data! {
     DATA = "en/people.toml", "zh/people.toml";
     Pattern: name_stop, zh_name_stop;
-    Words: zh_name_tails, months;
+    WordList: zh_name_tails, months;
 }
 
 /// Returns true if a word begins no English name.
