@@ -1,4 +1,4 @@
-//! One batch of a job, and what becomes of the items that fail.
+//! Runs one batch of a job, and retries, postpones or dead-letters the items that fail.
 
 use std::borrow::Cow;
 
@@ -25,7 +25,7 @@ const ISOLATE_AFTER_ATTEMPTS: u32 = 3;
 const MAX_CONSECUTIVE_SERVICE_ERRORS: usize = 3;
 
 impl Worker {
-    /// Does a batch; if a record in it is at fault, item by item. Returns the number of items done.
+    /// Runs a batch. If a record in it is at fault, the batch is run item by item. Returns the number of items done.
     pub(crate) async fn run_batch(&self, handler: &dyn JobHandler, pending: &[Pending]) -> Result<u64> {
         let error = match self.try_run(handler, pending).await {
             Ok(()) => return Ok(pending.len() as u64),
@@ -39,10 +39,9 @@ impl Worker {
         self.run_one_by_one(handler, pending, error).await
     }
 
-    async fn run_one_by_one(&self, handler: &dyn JobHandler, pending: &[Pending], first: Error) -> Result<u64> {
-        // If the batch is one item and its record has not changed, it would fail in the same way: the error is used
-        // again.
-        let mut batch_error = Some(first).filter(|_| pending.len() == 1);
+    async fn run_one_by_one(&self, handler: &dyn JobHandler, pending: &[Pending], error: Error) -> Result<u64> {
+        // A batch of one item whose record has not changed would fail in the same way. Its error is used again.
+        let mut batch_error = Some(error).filter(|_| pending.len() == 1);
         let mut done = 0;
         let mut failures = Vec::new();
         let mut service_errors = 0;
@@ -77,14 +76,14 @@ impl Worker {
         Ok(done)
     }
 
-    /// Postpones items because a service is unavailable. They never become dead letters for it.
+    /// Postpones items because a service is unavailable. This never makes them dead letters.
     async fn postpone(&self, pending: &[Pending], error: &Error) -> Result<()> {
         let failures: Vec<Failure> = pending.iter().map(|item| self.postponed(item, error)).collect();
         self.fail(&failures).await
     }
 
-    /// The failure of an item that a service error stopped. Its attempts stay below [`MAX_ATTEMPTS`], so that an outage
-    /// does not use up the attempts of an item.
+    /// Returns the failure of an item that a service error stopped. Its attempts stay below [`MAX_ATTEMPTS`], so that
+    /// an outage does not use up the attempts of an item.
     fn postponed(&self, item: &Pending, error: &Error) -> Failure {
         let failure = item.failed(error, Some(self.retry_at(item.attempts, error)));
         let attempts = failure.attempts.min(ISOLATE_AFTER_ATTEMPTS);
@@ -96,11 +95,12 @@ impl Worker {
         self.store.clock().now().after(wait)
     }
 
-    /// Runs the handler in a span that names the requests that the records came with. The span is at the level INFO, as
-    /// the warnings of a job need it.
+    /// Runs the handler in a span with the ids of the requests that wrote the records. The span has the level INFO, so
+    /// that the warnings of a job have it as context.
     async fn try_run(&self, handler: &dyn JobHandler, pending: &[Pending]) -> Result<()> {
         let job = handler.job().as_str();
-        let (items, id) = (pending.len(), request_ids(pending));
+        let items = pending.len();
+        let id = request_ids(pending);
         let span = operation_span!(INFO, "memory_engine.job", job = job, items = items, id = id);
         observe(&span, Operation::Batch(job), self.run_handler(handler, pending)).await
     }
@@ -114,8 +114,8 @@ impl Worker {
         Ok(())
     }
 
-    /// Runs the handler on the records that it accepts, and removes all items from the queue. For a record that the
-    /// handler changed, it returns a `Done` with the new revision.
+    /// Runs the handler on the records that it accepts, and removes all items from the queue. For records that the
+    /// handler changed, its result has the new revisions.
     async fn run_handler(&self, handler: &dyn JobHandler, pending: &[Pending]) -> Result<()> {
         let is_accepted = |item: &&Pending| handler.accepts(&item.record);
         let accepted: Cow<'_, [Pending]> = match pending.iter().all(|item| is_accepted(&item)) {

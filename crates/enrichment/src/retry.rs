@@ -7,7 +7,7 @@ use memory_engine_core::{Error, ErrorKind};
 const MIN_RETRY_DELAY: Duration = Duration::from_millis(500);
 const MAX_RETRY_DELAY: Duration = Duration::from_secs(60);
 
-/// The wait after this many failures: doubled each time, up to a minute.
+/// Returns the delay after this many failures: 0.5 s, doubled each time, at most 60 s.
 pub(crate) fn backoff(failures: u32) -> Duration {
     MIN_RETRY_DELAY.saturating_mul(2_u32.saturating_pow(failures.min(16))).min(MAX_RETRY_DELAY)
 }

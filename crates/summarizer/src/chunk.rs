@@ -79,10 +79,10 @@ impl Chunker {
         let fits = |range: Range<usize>| text[range].chars().nth(self.max_chars).is_none();
         let mut chunks = Vec::new();
         let mut first = 0;
-        // Each chunk ends after the previous one, even if its first sentences are repeated.
-        let mut done = 0;
-        while done < units.len() && chunks.len() < self.max_chunks {
-            let mut end = done + 1;
+        // The number of units in the chunks so far. Each chunk adds at least one, even if it begins with repeated ones.
+        let mut covered = 0;
+        while covered < units.len() && chunks.len() < self.max_chunks {
+            let mut end = covered + 1;
             while !fits(units[first].start..units[end - 1].end) {
                 first += 1;
             }
@@ -90,7 +90,7 @@ impl Chunker {
                 end += 1;
             }
             chunks.push(units[first].start..units[end - 1].end);
-            done = end;
+            covered = end;
             first = end.saturating_sub(self.overlap).max(first + 1).min(end);
         }
         Ok(chunks)
@@ -103,9 +103,9 @@ impl Chunker {
         while let Some((limit, _)) = text[start..range.end].char_indices().nth(self.max_chars) {
             let window = &text[start..start + limit];
             let after_line = window.rfind('\n').map(|at| at + 1);
-            let before_word =
-                || window.char_indices().rev().find(|(_, c)| c.is_whitespace()).map(|(at, c)| at + c.len_utf8());
-            let cut = after_line.or_else(before_word).filter(|at| !window[..*at].trim().is_empty()).unwrap_or(limit);
+            let last_space = window.char_indices().rev().find(|(_, c)| c.is_whitespace());
+            let before_word = last_space.map(|(at, c)| at + c.len_utf8());
+            let cut = after_line.or(before_word).filter(|at| !window[..*at].trim().is_empty()).unwrap_or(limit);
             push_trimmed(text, start..start + cut, &mut pieces);
             start += cut;
         }

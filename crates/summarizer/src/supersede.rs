@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, fmt};
 
 use memory_engine_core::{Kind, Record, RecordId, Scope, State, Timestamp};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::fact::{ExtractedFact, Polarity, fact_keys as keys};
 
@@ -107,8 +107,8 @@ impl Change {
 
 /// Returns the changes that `new` facts cause among the `existing` ones.
 ///
-/// - A later fact supersedes an earlier one with the same subject and slot if the slot holds one value at a time. A more
-///   exact value ("Shanghai Pudong" after "Shanghai") supersedes a less exact one, but not the other way round.
+/// - A later fact supersedes an earlier one with the same subject and slot if the slot holds one value at a time. A
+///   more exact value ("Shanghai Pudong" after "Shanghai") supersedes a less exact one, but not the other way round.
 /// - In a slot with many values, a fact ends another one only if it denies the same value.
 /// - A fact that repeats another one is merged into it. Both records stay, the later one as superseded, so that the
 ///   other one remains if either is retracted.
@@ -213,12 +213,12 @@ fn compute_ends(group: &mut [FactState]) {
         let (earlier, rest) = group.split_at_mut(n);
         let Some(newest) = rest.first_mut() else { continue };
         let id = newest.record.id;
-        let from = newest.fact.begins();
+        let begins = newest.fact.begins();
         let is_bounded = newest.fact.valid_until.is_some();
         let is_single = newest.fact.is_single();
         for older in earlier.iter_mut().filter(|older| older.end.is_none()) {
             if newest.fact.corrects == Some(older.record.id) {
-                older.end = Some(FactEnd::Superseded(id, from));
+                older.end = Some(FactEnd::Superseded(id, begins));
                 continue;
             }
             let same_polarity = older.fact.polarity == newest.fact.polarity;
@@ -226,20 +226,20 @@ fn compute_ends(group: &mut [FactState]) {
             let repeats = older.key == newest.key
                 || (is_single && newest.fact.polarity == Polarity::Positive && is_part_of(&newest.key, &older.key));
             if same_polarity {
-                if repeats && same_boundedness && is_valid_at(older, from) {
+                if repeats && same_boundedness && is_valid_at(older, begins) {
                     newest.end = Some(FactEnd::Merged(older.record.id));
                     older.confirmed_by.push(id);
                     break;
                 }
                 if is_single && newest.fact.polarity == Polarity::Positive && same_boundedness {
-                    older.end = Some(FactEnd::Superseded(id, from));
+                    older.end = Some(FactEnd::Superseded(id, begins));
                 }
             } else if newest.fact.polarity == Polarity::Negative && newest.denies(older) {
-                older.end = Some(FactEnd::Retracted(id, from));
+                older.end = Some(FactEnd::Retracted(id, begins));
             } else if newest.fact.polarity == Polarity::Positive
                 && (older.key == ExtractedFact::ANY || older.key == newest.key)
             {
-                older.end = Some(FactEnd::Superseded(id, from));
+                older.end = Some(FactEnd::Superseded(id, begins));
             }
         }
     }
@@ -265,14 +265,16 @@ fn to_change(state: FactState, before: Option<&Record>) -> Option<Change> {
     }
     record.valid_until = fact.valid_until;
     record.state = State::Active;
-    let mut set = |key: &str, value: Value| record.metadata.insert(key.to_owned(), value);
-    match end {
-        Some(FactEnd::Merged(into)) => drop(set(keys::MERGED_INTO, json!(into))),
-        Some(FactEnd::Superseded(by, _) | FactEnd::Retracted(by, _)) => drop(set(keys::SUPERSEDED_BY, json!(by))),
-        None => {}
+    let cause = match end {
+        Some(FactEnd::Merged(into)) => Some((keys::MERGED_INTO, into)),
+        Some(FactEnd::Superseded(by, _) | FactEnd::Retracted(by, _)) => Some((keys::SUPERSEDED_BY, by)),
+        None => None,
+    };
+    if let Some((key, id)) = cause {
+        record.metadata.insert(key.to_owned(), json!(id));
     }
     if !confirmed_by.is_empty() {
-        set(keys::CONFIRMED_BY, json!(confirmed_by));
+        record.metadata.insert(keys::CONFIRMED_BY.to_owned(), json!(confirmed_by));
     }
     if end.is_some() {
         record.state = State::Superseded;

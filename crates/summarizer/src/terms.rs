@@ -82,8 +82,8 @@ fn phrases(text: &str) -> Vec<Phrase> {
     found
 }
 
-fn run_length(text: &str, inside: impl Fn(char) -> bool) -> usize {
-    text.find(|c| !inside(c)).unwrap_or(text.len())
+fn run_length(text: &str, is_inside: impl Fn(char) -> bool) -> usize {
+    text.find(|c| !is_inside(c)).unwrap_or(text.len())
 }
 
 /// Returns the word of a run of letters; `None` for other characters, a number or a stop word.
@@ -100,8 +100,9 @@ fn flush(words: &mut Vec<String>, found: &mut Vec<Phrase>) {
     }
 }
 
-/// Returns at most `limit` key phrases of a text, best first, by RAKE (S. Rose et al., "Automatic Keyword Extraction from
-/// Individual Documents", 2010). Unlike there, the score of a phrase is divided by the square root of its length.
+/// Returns at most `limit` key phrases of a text, best first, by RAKE (S. Rose et al., "Automatic Keyword Extraction
+/// from Individual Documents", 2010). Unlike there, the score of a phrase is the sum of the frequencies of its terms,
+/// divided by the square root of its length.
 pub(crate) fn key_phrases(text: &str, limit: usize) -> Vec<String> {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for term in terms(text) {

@@ -2,7 +2,7 @@
 
 use memory_engine_core::{Record, RecordId};
 
-use crate::{spoken, terms::terms};
+use crate::{role, terms::terms};
 
 /// A turn that waits for its summary.
 #[derive(Debug, Clone)]
@@ -23,8 +23,8 @@ impl WindowTurn {
     pub(crate) fn new(turn: &Record, embedding: Option<&[f32]>) -> Self {
         Self {
             id: turn.id,
-            speaker: spoken::speaker(turn).to_owned(),
-            assistant: spoken::is_assistant(turn),
+            speaker: role::speaker(turn).to_owned(),
+            assistant: role::is_assistant(turn),
             round: turn.source.round,
             scene: turn.scene.clone(),
             embedding: embedding.map(<[f32]>::to_vec),

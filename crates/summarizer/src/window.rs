@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use memory_engine_core::{Error, Record, RecordId, enum_names};
 use serde::{Deserialize, Serialize};
 
-use crate::{drift::TopicDrift, spoken, turn::WindowTurn};
+use crate::{role, topic_drift::TopicDrift, turn::WindowTurn};
 
-/// The events that make a summary due. A field of `None` never does.
+/// The events that make a summary due. A field of `None` disables its event.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[non_exhaustive]
@@ -138,12 +138,12 @@ impl RollingWindow {
         self.open.iter().map(|turn| turn.id)
     }
 
-    /// Adds the next turn, with its vector if there is one. Returns the windows that it closes: none, one, or two if the
-    /// turn ends one window and fills the next.
+    /// Adds the next turn, with its vector if there is one. Returns the windows that it closes: none, one, or two if
+    /// the turn ends one window and fills the next.
     ///
     /// Instructions, tool results and derived records are ignored, and so is a turn that waits already.
     pub fn push(&mut self, turn: &Record, embedding: Option<&[f32]>) -> Vec<Window> {
-        if !spoken::is_said(turn) || self.open.iter().any(|waiting| waiting.id == turn.id) {
+        if !role::is_said(turn) || self.open.iter().any(|waiting| waiting.id == turn.id) {
             return Vec::new();
         }
         let mut next = WindowTurn::new(turn, embedding);
@@ -175,8 +175,8 @@ impl RollingWindow {
     }
 
     fn is_full(&self) -> bool {
-        let answered = self.open.last().is_some_and(|last| last.assistant);
-        let has_all_rounds = self.trigger.rounds.is_some_and(|limit| answered && rounds(&self.open) >= limit);
+        let is_answered = self.open.last().is_some_and(|last| last.assistant);
+        let has_all_rounds = self.trigger.rounds.is_some_and(|limit| is_answered && rounds(&self.open) >= limit);
         has_all_rounds || self.trigger.turns.is_some_and(|limit| self.open.len() >= limit)
     }
 
@@ -212,11 +212,11 @@ fn rounds<'s>(turns: impl IntoIterator<Item = &'s WindowTurn>) -> usize {
     let mut previous_round: Option<u32> = None;
     for turn in turns {
         let opener = first.get_or_insert(turn);
-        let begins = match (turn.round, previous_round) {
+        let starts_round = match (turn.round, previous_round) {
             (Some(round), Some(previous)) => round != previous,
             _ => count == 0 || (others_spoke && turn.speaker == opener.speaker),
         };
-        if begins || count == 0 {
+        if starts_round || count == 0 {
             count += 1;
             others_spoke = false;
         }

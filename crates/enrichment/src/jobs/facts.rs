@@ -27,8 +27,8 @@ impl JobHandler for FactJob {
     }
 
     async fn run(&self, pending: &[Pending]) -> Result<Vec<Done>> {
-        let said: Vec<Record> = pending.iter().map(|item| item.record.clone()).collect();
-        self.facts.extract(self.extractor.as_ref(), &said, Trust::Derived).await?;
+        let turns: Vec<Record> = pending.iter().map(|item| item.record.clone()).collect();
+        self.facts.extract(self.extractor.as_ref(), &turns, Trust::Derived).await?;
         Ok(Vec::new())
     }
 }

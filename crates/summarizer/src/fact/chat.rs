@@ -1,6 +1,6 @@
 //! Extracts facts with a language model, and checks its answers against the messages.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use async_trait::async_trait;
 use jiff::tz::TimeZone;
@@ -10,14 +10,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::{
-    echo::{features, without_injected},
     fact::{
         extractor::{FactExtractor, Facts},
         rules::RuleFacts,
         slot::{Slot, Slots},
         types::{Cardinality, ExtractedFact, FactEvidence, FactKind, Polarity},
     },
-    spoken,
+    injected::{features, without_injected},
+    role,
     text::one_line,
 };
 
@@ -47,8 +47,9 @@ const PARTIAL_MATCH_CONFIDENCE: f64 = 0.4;
 
 /// Extracts facts with a language model, and adds those of the rules.
 ///
-/// Each fact of the model is checked: it must refer to a message of a person, and that message must contain the words of
-/// its value. A fact with only some of the words gets a low confidence, and one with less than half of them is dropped.
+/// Each fact of the model is checked: it must refer to a message of a person, and that message must contain the words
+/// of its value. A fact with only some of the words gets a low confidence, and one with less than half of them is
+/// dropped.
 /// If the model fails or its answer is invalid, only the facts of the rules are returned, with the reason in
 /// [`Facts::degraded`].
 #[derive(Debug, Clone)]
@@ -104,8 +105,7 @@ impl ChatFacts {
             // In the user's zone, so that the model resolves "tomorrow" to the user's day.
             let time = jiff::Timestamp::from(turn.occurred_at).to_zoned(locale.zone.clone());
             let time = time.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string();
-            let (speaker, text) = (spoken::speaker(turn), without_injected(&turn.text));
-            PromptMessage { n, speaker, time, text }
+            PromptMessage { n, speaker: role::speaker(turn), time, text: without_injected(&turn.text) }
         });
         let input = serde_json::to_string(&lines.collect::<Vec<PromptMessage<'_>>>()).unwrap_or_default();
         let prompt = match locale.language {
@@ -126,8 +126,8 @@ impl FactExtractor for ChatFacts {
     async fn extract(&self, turns: &[Record], locale: &Locale) -> Result<Facts> {
         let mut facts = self.rules.facts_in(turns, &locale.zone);
         let messages: Vec<&Record> =
-            turns.iter().filter(|turn| spoken::is_said(turn) && !self.rules.is_fiction(turn)).collect();
-        if !messages.iter().any(|turn| !spoken::is_assistant(turn)) {
+            turns.iter().filter(|turn| role::is_said(turn) && !self.rules.is_fiction(turn)).collect();
+        if !messages.iter().any(|turn| !role::is_assistant(turn)) {
             return Ok(Facts { facts, degraded: None });
         }
         match self.ask_model(&messages, locale).await {
@@ -170,22 +170,22 @@ fn schema() -> serde_json::Value {
 
 /// Returns a fact of the model if it is valid and its message contains its value.
 fn to_checked_fact(answer: FactJson, turns: &[&Record], zone: &TimeZone) -> Option<ExtractedFact> {
-    let turn = turns.get(answer.n.checked_sub(1)?).filter(|turn| !spoken::is_assistant(turn))?;
+    let turn = turns.get(answer.n.checked_sub(1)?).filter(|turn| !role::is_assistant(turn))?;
     let slot = answer.slot.trim().to_lowercase();
     let value = one_line(&answer.value);
     let text = one_line(&answer.text);
     if !is_slot_name(&slot) || !is_value(&value) || text.chars().count() > MAX_TEXT_CHARS {
         return None;
     }
-    let said = without_injected(&turn.text);
-    let confidence = match_confidence(&value, &said)?;
+    let message = without_injected(&turn.text);
+    let confidence = match_confidence(&value, &message)?;
     // A slot of the crate has its own cardinality and kind. The model decides only about slots of its own.
-    let known = Slots::built_in(&slot);
+    let built_in = Slots::built_in(&slot);
     let valid_from = date(answer.valid_from.as_deref(), zone);
     let mut fact = ExtractedFact {
         subject: subject(answer.subject.trim(), turn),
-        cardinality: known.map_or_else(|| cardinality(answer.cardinality.as_deref()), Slot::cardinality),
-        kind: known.map_or_else(|| kind(answer.kind.as_deref()), |slot| slot.kind),
+        cardinality: built_in.map_or_else(|| cardinality(answer.cardinality.as_deref()), Slot::cardinality),
+        kind: built_in.map_or_else(|| kind(answer.kind.as_deref()), |slot| slot.kind),
         slot,
         value,
         polarity: if answer.polarity.as_deref() == Some("negative") { Polarity::Negative } else { Polarity::Positive },
@@ -194,28 +194,32 @@ fn to_checked_fact(answer: FactJson, turns: &[&Record], zone: &TimeZone) -> Opti
             .filter(|until| valid_from.is_none_or(|from| from <= *until)),
         said_at: turn.occurred_at,
         sequence: turn.source.sequence,
-        evidence: vec![FactEvidence { record: turn.id, quote: said.chars().take(MAX_TEXT_CHARS).collect() }],
+        evidence: vec![FactEvidence { record: turn.id, quote: message.chars().take(MAX_TEXT_CHARS).collect() }],
         text,
         confidence,
         rule: Some(RuleId::MODEL),
         corrects: None,
     };
     if fact.text.is_empty() {
-        let language = Language::of(&said);
-        fact.text = known.map_or_else(|| format!("{}: {}", fact.slot, fact.value), |slot| slot.render(&fact, language));
+        let language = Language::of(&message);
+        fact.text = match built_in {
+            Some(slot) => slot.render(&fact, language),
+            None => format!("{}: {}", fact.slot, fact.value),
+        };
     }
     Some(fact)
 }
 
 fn is_slot_name(slot: &str) -> bool {
-    let plain = !slot.chars().any(|c| c.is_whitespace() || c.is_control());
-    plain && (1..=MAX_NAME_CHARS).contains(&slot.chars().count())
+    let is_one_word = !slot.chars().any(|c| c.is_whitespace() || c.is_control());
+    is_one_word && (1..=MAX_NAME_CHARS).contains(&slot.chars().count())
 }
 
 fn is_value(value: &str) -> bool {
     value != ExtractedFact::ANY && (1..=MAX_VALUE_CHARS).contains(&value.chars().count())
 }
 
+/// Returns the subject that the model named: the user, also by name, or another person.
 fn subject(name: &str, turn: &Record) -> String {
     let is_user = turn.role.as_ref() == Some(&Role::USER) && Some(name) == turn.named_speaker();
     match name {
@@ -243,21 +247,21 @@ fn date(date: Option<&str>, zone: &TimeZone) -> Option<Timestamp> {
 }
 
 /// Returns the confidence of a value by the share of its words in the message, or `None` below one half.
-fn match_confidence(value: &str, said: &str) -> Option<f64> {
+fn match_confidence(value: &str, message: &str) -> Option<f64> {
     let value = normalize(value);
-    let said = normalize(said);
-    if said.contains(&value) {
+    let message = normalize(message);
+    if message.contains(&value) {
         return Some(WORD_FOR_WORD_CONFIDENCE);
     }
     let words = features(&value);
-    let known = features(&said);
+    let message_words = features(&message);
     if words.is_empty() {
         return None;
     }
     let stem = |word: &str| word.chars().take(5).collect::<String>();
-    let known_stems: std::collections::BTreeSet<String> = known.iter().map(|word| stem(word)).collect();
+    let message_stems: BTreeSet<String> = message_words.iter().map(|word| stem(word)).collect();
     // Other forms of a word count: "hike" in "hiking".
-    let matched = words.iter().filter(|word| known_stems.contains(&stem(word))).count();
+    let matched = words.iter().filter(|word| message_stems.contains(&stem(word))).count();
     match matched as f64 / words.len() as f64 {
         share if share >= 0.99 => Some(WORD_FOR_WORD_CONFIDENCE),
         share if share >= 0.5 => Some(PARTIAL_MATCH_CONFIDENCE),

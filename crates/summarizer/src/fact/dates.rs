@@ -67,7 +67,8 @@ fn weekdays(sentence: &str) -> impl Iterator<Item = (Range<usize>, i64)> {
     all.filter_map(|found| {
         let lead = found.name("lead").map_or("", |lead| lead.as_str()).trim().to_lowercase();
         let day = *DATA.days.get(&found["day"].to_lowercase())?;
-        let (whole, named) = (found.get(0)?, found.name("named")?);
+        let whole = found.get(0)?;
+        let named = found.name("named")?;
         let start = if DATA.leads.contains(&lead) { whole.start() } else { named.start() };
         (!DATA.others.contains(&lead)).then_some((start..whole.end(), day))
     })

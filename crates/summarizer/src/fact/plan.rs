@@ -10,9 +10,9 @@ use serde::Deserialize;
 use crate::{
     data::{compiled, data},
     fact::{
+        assertion,
         claim::Claim,
         dates::{DatePhrase, future_dates},
-        guard,
         template::{Macros, language_of},
         types::{ExtractedFact, Polarity},
     },
@@ -145,7 +145,7 @@ impl PlanRule {
     /// Returns the event of a sentence without a date, which calls the event off.
     fn called_off_event(&self, sentence: &str) -> Option<String> {
         let (event, found) = self.event(sentence).filter(|_| self.at == MatchArea::Sentence)?;
-        guard::is_stated(sentence, subject_start(sentence, &found)..found.end).then_some(event)
+        assertion::is_stated(sentence, subject_start(sentence, &found)..found.end).then_some(event)
     }
 
     /// Returns `None` if the rule does not apply to a date, and `Some(None)` if it does but nothing is stated.
@@ -162,7 +162,7 @@ impl PlanRule {
         let before = &sentence[..date.start];
         let (event, found) = self.event(before)?;
         let start = if self.language == Language::Chinese { subject_start(sentence, &found) } else { found.start };
-        if !guard::is_stated(sentence, start..date.end) {
+        if !assertion::is_stated(sentence, start..date.end) {
             return None;
         }
         let between = &before[found.end..];
@@ -171,22 +171,24 @@ impl PlanRule {
     }
 
     fn event_after(&self, sentence: &str, date: &Range<usize>) -> Option<Option<String>> {
-        let (before, after) = (&sentence[..date.start], &sentence[date.end..]);
+        let before = &sentence[..date.start];
+        let after = &sentence[date.end..];
         let (event, found) = self.event(after)?;
         // Only the speaker may be named before the date.
         let start = before.strip_suffix('我').map_or(date.start, str::len);
-        let is_stated = guard::is_stated(sentence, start..date.end + found.end);
+        let is_stated = assertion::is_stated(sentence, start..date.end + found.end);
         Some((is_stated && !after[..found.end].contains('不')).then_some(event))
     }
 
     /// Reads sentences such as "Tomorrow I have an exam."
     fn event_after_opening(&self, sentence: &str, date: &Range<usize>) -> Option<Option<String>> {
-        let (before, after) = (sentence[..date.start].trim(), &sentence[date.end..]);
+        let before = sentence[..date.start].trim();
+        let after = &sentence[date.end..];
         let (event, found) = self.event(after)?;
         let begins_clause =
             before.is_empty() || before.ends_with(',') || ["on", "and", "so"].contains(&&*before.to_lowercase());
         let follows = after[..found.start].trim_matches([' ', ',']).is_empty();
-        let is_stated = guard::is_stated(sentence, date.end + found.start..date.end + found.end);
+        let is_stated = assertion::is_stated(sentence, date.end + found.start..date.end + found.end);
         Some((begins_clause && follows && is_stated).then_some(event))
     }
 
@@ -198,7 +200,7 @@ impl PlanRule {
     }
 }
 
-/// Returns the start of a statement about an event: of `我的` before it, or of the event.
+/// Returns the start of a Chinese statement about an event: of words such as `我的` before it, or of the event.
 fn subject_start(sentence: &str, event: &Range<usize>) -> usize {
     let before = &sentence[..event.start];
     ZH_EVENT_LEADS.iter().find_map(|lead| before.strip_suffix(lead)).map_or(event.start, str::len)

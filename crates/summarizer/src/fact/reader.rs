@@ -7,8 +7,8 @@ use regex::Captures;
 
 use crate::{
     fact::{
+        assertion,
         claim::Claim,
-        guard,
         patterns::{FactPattern, FactPatterns},
         plan::appointments,
         relatives,
@@ -26,7 +26,7 @@ const SPEAKER_ONLY_SLOTS: [&str; 3] = ["name", "nickname", "family"];
 #[derive(Debug, Clone)]
 pub(super) struct Utterance<'r> {
     pub(super) subject: String,
-    pub(super) at: Timestamp,
+    pub(super) said_at: Timestamp,
     pub(super) sequence: Option<i64>,
     pub(super) evidence: Vec<&'r Record>,
     pub(super) confidence: f64,
@@ -46,11 +46,11 @@ impl SentenceReader<'_> {
     pub(super) fn read(&mut self, sentence: &str, quote: &str) {
         self.read_statement(sentence, quote);
         if let Some((relative, statement)) = relatives::as_first_person(sentence) {
-            self.read_of_relative(&relative, &statement, quote);
+            self.read_statement_of_relative(&relative, &statement, quote);
         }
     }
 
-    fn read_of_relative(&mut self, relative: &str, statement: &str, quote: &str) {
+    fn read_statement_of_relative(&mut self, relative: &str, statement: &str, quote: &str) {
         let subject = format!("{}.{relative}", self.utterance.subject);
         let utterance = Utterance { subject, ..self.utterance.clone() };
         let mut relative_reader = SentenceReader { utterance, facts: Vec::new(), ..*self };
@@ -64,17 +64,17 @@ impl SentenceReader<'_> {
     }
 
     fn read_statement(&mut self, sentence: &str, quote: &str) {
-        if !guard::may_state_facts(sentence) {
+        if !assertion::may_state_facts(sentence) {
             return;
         }
         let mut claims: Vec<Claim> = Vec::new();
         for pattern in self.patterns.matching(sentence) {
             claims.extend(self.claims(pattern, sentence));
         }
-        let appointments = appointments(sentence, self.utterance.at, self.zone);
+        let appointments = appointments(sentence, self.utterance.said_at, self.zone);
         claims.extend(appointments.into_iter().flat_map(|appointment| appointment.claims()));
         for claim in claims {
-            let fact = self.fact(claim, quote);
+            let fact = self.to_fact(claim, quote);
             if !self.facts.iter().any(|known| known.states_same(&fact)) {
                 self.facts.push(fact);
             }
@@ -100,13 +100,13 @@ impl SentenceReader<'_> {
 
     /// Returns the end of the time that a sentence names, if it is in the future.
     fn stated_end(&self, sentence: &str) -> Option<Timestamp> {
-        let said = self.utterance.at;
-        let exact =
-            windows(sentence, said, self.zone).into_iter().filter(|window| window.exactness != Exactness::Rough);
-        exact.map(|window| window.until).filter(|until| *until > said).max()
+        let said_at = self.utterance.said_at;
+        let windows = windows(sentence, said_at, self.zone).into_iter();
+        let exact = windows.filter(|window| window.exactness != Exactness::Rough);
+        exact.map(|window| window.until).filter(|until| *until > said_at).max()
     }
 
-    fn fact(&self, claim: Claim, quote: &str) -> ExtractedFact {
+    fn to_fact(&self, claim: Claim, quote: &str) -> ExtractedFact {
         let slot = self.patterns.slot(&claim.slot);
         let evidence = |record: &&Record| FactEvidence { record: record.id, quote: quote.trim().to_owned() };
         let mut fact = ExtractedFact {
@@ -118,7 +118,7 @@ impl SentenceReader<'_> {
             kind: slot.map_or(FactKind::Fact, |slot| slot.kind),
             valid_from: claim.valid_from,
             valid_until: claim.valid_until,
-            said_at: self.utterance.at,
+            said_at: self.utterance.said_at,
             sequence: self.utterance.sequence,
             evidence: self.utterance.evidence.iter().map(evidence).collect(),
             text: String::new(),
@@ -144,12 +144,17 @@ fn read_match(pattern: &FactPattern, sentence: &str, found: &Captures<'_>) -> Op
         end = named.start() + comma;
         value = Some(&named.as_str()[..comma]);
     }
-    if !guard::is_stated(sentence, whole.start()..end) {
+    if !assertion::is_stated(sentence, whole.start()..end) {
         return None;
     }
-    let slot = match found.name("r").map(|part| relatives::canonical_name(&part.as_str().to_lowercase()).to_owned()) {
-        Some(part) if !is_category(&part) => return None,
-        Some(part) => format!("{}.{part}", pattern.rule.slot),
+    let slot = match found.name("r") {
+        Some(part) => {
+            let part = relatives::canonical_name(&part.as_str().to_lowercase()).to_owned();
+            if !is_category(&part) {
+                return None;
+            }
+            format!("{}.{part}", pattern.rule.slot)
+        }
         None => pattern.rule.slot.clone(),
     };
     let values = match &pattern.rule.value {

@@ -16,7 +16,7 @@ use crate::{
 pub mod fact_keys {
     /// The subject: the person whom the fact is about.
     pub const SUBJECT: &str = "subject";
-    /// The slot: the attribute that it states.
+    /// The slot, such as `home`.
     pub const SLOT: &str = "slot";
     /// The value.
     pub const VALUE: &str = "value";
@@ -103,18 +103,18 @@ impl ExtractedFact {
             subject: text(keys::SUBJECT)?,
             slot: text(keys::SLOT)?,
             value: text(keys::VALUE)?,
-            polarity: read(record, keys::POLARITY)?,
-            cardinality: read(record, keys::CARDINALITY)?,
-            kind: read::<FactKind>(record, keys::TYPE)?,
+            polarity: metadata_value(record, keys::POLARITY)?,
+            cardinality: metadata_value(record, keys::CARDINALITY)?,
+            kind: metadata_value::<FactKind>(record, keys::TYPE)?,
             valid_from: record.valid_from,
-            valid_until: read(record, keys::STATED_UNTIL),
+            valid_until: metadata_value(record, keys::STATED_UNTIL),
             said_at: record.occurred_at,
             sequence: record.source.sequence,
             evidence: evidence.map(|(n, id)| FactEvidence { record: *id, quote: quote(n) }).collect(),
             text: record.text.clone(),
             confidence: record.confidence,
-            rule: read(record, keys::RULE),
-            corrects: read(record, keys::CORRECTS),
+            rule: metadata_value(record, keys::RULE),
+            corrects: metadata_value(record, keys::CORRECTS),
         })
     }
 
@@ -131,13 +131,13 @@ impl ExtractedFact {
     }
 }
 
-fn read<T: serde::de::DeserializeOwned>(record: &Record, key: &str) -> Option<T> {
+fn metadata_value<T: serde::de::DeserializeOwned>(record: &Record, key: &str) -> Option<T> {
     serde_json::from_value(record.metadata.get(key)?.clone()).ok()
 }
 
-/// Returns the record of a fact as a sentence to show. A fact that no longer holds is rendered with its last day, such as
-/// `The user lived in Shanghai until 2024-05-01.` or `用户曾住在上海，直到2024-05-01。`. A record without a fact is rendered as its
-/// text.
+/// Returns the record of a fact as a sentence to show. A fact that no longer holds is rendered with the day of its end,
+/// such as `The user lived in Shanghai until 2024-05-01.` or `用户曾住在上海，直到2024-05-01。`. A record without a fact is
+/// rendered as its text.
 ///
 /// A fact no longer holds if it is superseded, or if its `valid_until` is not after `now`.
 pub fn render(record: &Record, now: Timestamp, zone: &TimeZone) -> String {

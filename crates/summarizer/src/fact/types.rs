@@ -7,14 +7,14 @@ use crate::fact::value_key::value_key;
 
 /// A statement about a person: the `value` of a `slot` of a `subject`.
 ///
-/// A slot names an attribute: `home`, `allergy`, `like`. The name of some slots has a second part after a dot:
-/// `family.sister`, `favorite.food`, `plan.interview`.
+/// A slot is a property of a person, such as `home`, `allergy` or `like`. The name of some slots has a second part
+/// after a dot: `family.sister`, `favorite.food`, `plan.interview`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ExtractedFact {
     /// The person: [`ExtractedFact::USER`] or a name, with a relative after a dot, as in `user.sister`.
     pub subject: String,
-    /// The name of the attribute, such as `home` or `favorite.food`.
+    /// The slot, such as `home` or `favorite.food`.
     pub slot: String,
     /// The value; [`ExtractedFact::ANY`] in a negative fact that ends every value of the slot.
     pub value: String,

@@ -43,7 +43,8 @@ impl Emotions {
     /// Adds words for an emotion, or a new emotion.
     #[must_use]
     pub fn with(mut self, name: impl Into<String>, words: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        let (name, words) = (name.into(), words.into_iter().map(|word| normalize(&word.into())));
+        let name = name.into();
+        let words = words.into_iter().map(|word| normalize(&word.into()));
         match self.0.iter_mut().find(|(known, _)| *known == name) {
             Some((_, known)) => known.extend(words),
             None => self.0.push((name, words.collect())),

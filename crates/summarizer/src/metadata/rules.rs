@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use memory_engine_core::{Language, Record, Result, text::normalize};
 
 use crate::{
-    echo::without_injected,
+    injected::without_injected,
     metadata::{
         emotion::Emotions,
         entities::entities,

@@ -1,4 +1,4 @@
-//! The metadata of a turn, and the contract of their extraction.
+//! The metadata of a turn, and the contract of its extraction.
 
 use std::{fmt::Debug, sync::Arc};
 

@@ -7,9 +7,9 @@ use memory_engine_core::{Error, Language, Record, Result};
 use memory_engine_llm::{ChatModel, ChatRequest, FinishReason, Message};
 
 use crate::{
-    echo::without_injected,
+    injected::without_injected,
+    role,
     sentence::sentences,
-    spoken,
     summary::{
         extractive::ExtractiveSummarizer,
         types::{Summarizer, Summary, SummaryRequest},
@@ -54,12 +54,12 @@ impl ChatSummarizer {
 
     async fn ask_model(&self, turns: &[Record], request: &SummaryRequest, language: Language) -> Result<String> {
         let limit = request.max_chars;
-        let order = language.pick(
+        let instructions = language.pick(
             format!("{}\n用中文写，不超过{limit}个字。", self.prompt),
             format!("{}\nWrite in English, at most {limit} characters.", self.prompt),
         );
-        let request =
-            ChatRequest::new([Message::system(order), Message::user(transcript(turns, request))]).with_temperature(0.2);
+        let request = ChatRequest::new([Message::system(instructions), Message::user(transcript(turns, request))])
+            .with_temperature(0.2);
         let reply = self.model.complete(&request).await?.with_thoughts_apart();
         if matches!(reply.finish, FinishReason::ContentFilter) {
             return Err(Error::invalid("summary", "the content filter of the service withheld the summary"));
@@ -96,13 +96,13 @@ fn transcript(turns: &[Record], request: &SummaryRequest) -> String {
     let mut remaining_chars = TRANSCRIPT_MAX_CHARS;
     // From the end: if the conversation is too long, its beginning is left out, because the next summary continues
     // from the end.
-    for turn in turns.iter().filter(|turn| spoken::is_said(turn)).rev() {
-        let said = without_injected(&turn.text);
-        let said: String = one_line(&said).chars().take(TURN_MAX_CHARS).collect();
+    for turn in turns.iter().filter(|turn| role::is_said(turn)).rev() {
+        let text = one_line(&without_injected(&turn.text));
+        let text: String = text.chars().take(TURN_MAX_CHARS).collect();
         let time = turn.occurred_at.in_zone(&zone).strftime("%Y-%m-%d %H:%M");
-        let line = format!("[{time}] {}: {said}", spoken::speaker(turn));
+        let line = format!("[{time}] {}: {text}", role::speaker(turn));
         let length = line.chars().count();
-        if said.is_empty() || length > remaining_chars {
+        if text.is_empty() || length > remaining_chars {
             continue;
         }
         remaining_chars -= length;
@@ -112,8 +112,8 @@ fn transcript(turns: &[Record], request: &SummaryRequest) -> String {
     lines.join("\n")
 }
 
-/// Returns a model's answer as plain text of at most `max_chars` characters: without label and code fence, and cut after
-/// a sentence.
+/// Returns a model's answer as plain text of at most `max_chars` characters: without label and code fence, and cut
+/// after a sentence.
 fn to_plain_paragraph(text: &str, max_chars: usize) -> String {
     let bare = text.trim().trim_start_matches("```text").trim_matches('`').trim();
     let labels =
@@ -121,8 +121,8 @@ fn to_plain_paragraph(text: &str, max_chars: usize) -> String {
     let bare = labels.iter().find_map(|label| bare.strip_prefix(label)).unwrap_or(bare).trim();
     let line = one_line(bare);
     let fits = |end: &usize| line[..*end].chars().count() <= max_chars;
-    let whole = sentences(&line).into_iter().map(|range| range.end).take_while(fits).last();
-    match whole {
+    let last_end = sentences(&line).into_iter().map(|range| range.end).take_while(fits).last();
+    match last_end {
         Some(end) => line[..end].to_owned(),
         None => line.chars().take(max_chars).collect(),
     }

@@ -8,10 +8,10 @@ use memory_engine_core::{Error, Language, Record, Result};
 
 use crate::{
     data::{WordList, data},
-    echo::without_injected,
+    injected::without_injected,
     metadata::RuleMetadata,
+    role,
     sentence::sentences,
-    spoken,
     summary::{
         graph_rank::{overlap, ranks},
         types::{Summarizer, Summary, SummaryRequest},
@@ -61,7 +61,7 @@ impl ExtractiveSummarizer {
     /// # Errors
     /// `InvalidInput` without a turn, or if `max_chars` is below 40.
     pub fn summary(&self, turns: &[Record], request: &SummaryRequest) -> Result<Summary> {
-        let messages: Vec<&Record> = turns.iter().filter(|turn| spoken::is_said(turn)).collect();
+        let messages: Vec<&Record> = turns.iter().filter(|turn| role::is_said(turn)).collect();
         if messages.is_empty() {
             return Err(Error::invalid("summarize", "there is no turn to summarize; pass at least one message"));
         }
@@ -92,6 +92,7 @@ impl Summarizer for ExtractiveSummarizer {
     }
 }
 
+/// Returns the sentences of turns that may become part of the summary.
 fn candidates(
     turns: &[&Record],
     texts: &[String],
@@ -101,7 +102,7 @@ fn candidates(
     // The names of the speakers are in many sentences and would make all of them central.
     let names: BTreeSet<String> = turns.iter().filter_map(|turn| turn.named_speaker()).flat_map(terms).collect();
     let zone = request.zone_or_utc();
-    let mut found: Vec<SentenceCandidate> = Vec::new();
+    let mut candidates: Vec<SentenceCandidate> = Vec::new();
     let mut open_question: Option<String> = None;
     for (turn, text) in turns.iter().zip(texts) {
         let speaker = speaker(turn, language);
@@ -117,22 +118,22 @@ fn candidates(
             let mut terms: BTreeSet<String> = terms(&text).into_iter().collect();
             terms.retain(|term| !names.contains(term));
             if terms.len() >= SENTENCE_MIN_TERMS && is_prose(&text) {
-                let weight = weight(&text, asks, spoken::is_assistant(turn), n == 0);
-                found.push(SentenceCandidate { speaker: speaker.clone(), day, text, terms, weight });
+                let weight = weight(&text, asks, role::is_assistant(turn), n == 0);
+                candidates.push(SentenceCandidate { speaker: speaker.clone(), day, text, terms, weight });
             }
         }
         open_question =
             sentences.into_iter().last().filter(|last| is_question(last) && last.chars().count() <= QUESTION_MAX_CHARS);
     }
-    let surplus = found.len().saturating_sub(MAX_SENTENCES);
-    found.drain(..surplus);
-    found
+    let surplus = candidates.len().saturating_sub(MAX_SENTENCES);
+    candidates.drain(..surplus);
+    candidates
 }
 
 fn speaker(turn: &Record, language: Language) -> String {
     match turn.named_speaker() {
         Some(name) => one_line(name),
-        None if spoken::is_assistant(turn) => language.pick("助手", "Assistant").to_owned(),
+        None if role::is_assistant(turn) => language.pick("助手", "Assistant").to_owned(),
         None => language.pick("用户", "User").to_owned(),
     }
 }
@@ -192,24 +193,25 @@ fn select(candidates: &[SentenceCandidate], max_chars: usize, language: Language
         }
         let index = kept.partition_point(|known| *known < n);
         kept.insert(index, n);
-        if write(&kept, candidates, language).chars().count() > max_chars {
+        if render_sentences(&kept, candidates, language).chars().count() > max_chars {
             kept.remove(index);
         }
     }
-    write(&kept, candidates, language)
+    render_sentences(&kept, candidates, language)
 }
 
-/// Writes sentences in their order, with the date when the day changes and the speaker when another one speaks.
-fn write(kept: &[usize], candidates: &[SentenceCandidate], language: Language) -> String {
+/// Returns sentences as one text in their order, with the date when the day changes and the speaker when another one
+/// speaks.
+fn render_sentences(kept: &[usize], candidates: &[SentenceCandidate], language: Language) -> String {
     let mut text = String::new();
-    let mut before: Option<&SentenceCandidate> = None;
+    let mut previous: Option<&SentenceCandidate> = None;
     for candidate in kept.iter().map(|n| &candidates[*n]) {
-        let new_day = before.is_none_or(|before| before.day != candidate.day);
-        let new_speaker = new_day || before.is_none_or(|before| before.speaker != candidate.speaker);
+        let new_day = previous.is_none_or(|previous| previous.day != candidate.day);
+        let new_speaker = new_day || previous.is_none_or(|previous| previous.speaker != candidate.speaker);
         if new_day {
             text.push_str(if text.is_empty() { "" } else { "\n" });
             text.push_str(&format!("[{}] ", candidate.day));
-        } else if new_speaker || before.is_some_and(|before| ends_open(&before.text)) {
+        } else if new_speaker || previous.is_some_and(|previous| lacks_end_mark(&previous.text)) {
             text.push(' ');
         }
         if new_speaker {
@@ -219,15 +221,15 @@ fn write(kept: &[usize], candidates: &[SentenceCandidate], language: Language) -
             text.push(' ');
         }
         text.push_str(&candidate.text);
-        if ends_open(&candidate.text) {
+        if lacks_end_mark(&candidate.text) {
             text.push_str(language.pick("。", "."));
         }
-        before = Some(candidate);
+        previous = Some(candidate);
     }
     text
 }
 
 /// Returns true if a sentence has no punctuation mark at its end.
-fn ends_open(text: &str) -> bool {
+fn lacks_end_mark(text: &str) -> bool {
     text.chars().next_back().is_some_and(|c| c.is_alphanumeric())
 }

@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn emotions_have_the_names_of_the_injection_rules() {
+fn emotions_are_detected_in_both_languages() {
     let emotions = Emotions::default();
     for (text, emotion) in [
         ("今天好开心！", Some("开心")),

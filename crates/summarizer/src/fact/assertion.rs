@@ -22,16 +22,17 @@ const CLAUSE_ENDS: &str = ",，;；:：—–(（)）、~～!！.。\u{1}…/\n"
 const CLAUSE_STARTS: [char; 6] = ['，', ',', '、', '-', '—', ';'];
 
 data! {
-    DATA = "en/guard.toml", "zh/guard.toml";
+    DATA = "en/assertion.toml", "zh/assertion.toml";
     Pattern: quoted, first_person, staged, order, unreal, reported, tail, asked, question_follows, label;
     Pattern: own_label, lead, zh_lead, factive;
 }
 
-/// Masks, byte for byte, the text that the speaker does not state: longer quotations, stage directions between asterisks
-/// or in Chinese brackets, quoted lines, code, and text to be rewritten or played. Byte positions stay the same.
+/// Masks, byte for byte, the text that the speaker does not state: longer quotations, stage directions between
+/// asterisks or in Chinese brackets, code, quoted lines, and text to be rewritten or played. Byte positions stay the
+/// same.
 pub(super) fn mask(text: &str) -> String {
     let mut bytes = text.as_bytes().to_vec();
-    let ranges = quotations(text).chain(staged(text)).chain(quoted_lines(text)).chain(requested_text(text));
+    let ranges = quotations(text).chain(stage_directions(text)).chain(quoted_lines(text)).chain(requested_text(text));
     for range in ranges {
         bytes[range].fill(MASK as u8);
     }
@@ -47,7 +48,8 @@ fn quotations(text: &str) -> impl Iterator<Item = Range<usize>> {
     DATA.quoted.find_iter(text).filter(move |found| !is_own(found.as_str())).map(|found| found.range())
 }
 
-fn staged(text: &str) -> impl Iterator<Item = Range<usize>> {
+/// Returns the stage directions and the fenced code.
+fn stage_directions(text: &str) -> impl Iterator<Item = Range<usize>> {
     DATA.staged.find_iter(text).map(|found| found.range())
 }
 
@@ -104,7 +106,8 @@ pub(super) fn may_state_facts(sentence: &str) -> bool {
 
 /// Returns true if a match is a statement of the speaker, judged by the words before and after it.
 pub(super) fn is_stated(sentence: &str, found: Range<usize>) -> bool {
-    let (before, after) = (&sentence[..found.start], &sentence[found.end..]);
+    let before = &sentence[..found.start];
+    let after = &sentence[found.end..];
     if DATA.reported.is_match(before) || DATA.tail.is_match(after) {
         return false;
     }

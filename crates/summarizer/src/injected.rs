@@ -23,21 +23,21 @@ pub fn without_injected(text: &str) -> String {
         return text.to_owned();
     }
     let mut kept = String::with_capacity(text.len());
-    let mut state = BlockState::Nothing;
+    let mut state = BlockState::Outside;
     for line in text.split_inclusive('\n') {
         let folded = normalize(line.trim());
         state = match state {
             BlockState::Block if folded.contains(BLOCK_CLOSING) => BlockState::Closing,
             BlockState::Block => BlockState::Block,
             BlockState::Closing if is_fence(&folded) => {
-                state = BlockState::Nothing;
+                state = BlockState::Outside;
                 continue;
             }
             BlockState::List if folded.starts_with("- ") => BlockState::List,
-            BlockState::Nothing | BlockState::Closing | BlockState::List => block_begun_by(&folded),
+            BlockState::Outside | BlockState::Closing | BlockState::List => block_started_by(&folded),
         };
         match state {
-            BlockState::Nothing => kept.push_str(line),
+            BlockState::Outside => kept.push_str(line),
             // The fence before the block belongs to it.
             BlockState::Block if folded.starts_with(BLOCK_OPENING) => {
                 let before = kept.trim_end();
@@ -54,7 +54,8 @@ pub fn without_injected(text: &str) -> String {
 /// The part of the text that a line belongs to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum BlockState {
-    Nothing,
+    /// Not an injected memory.
+    Outside,
     Block,
     /// The last line of a block. A fence may follow.
     Closing,
@@ -66,13 +67,13 @@ fn may_contain_block(text: &str) -> bool {
     text.contains("记忆参考") || text.to_ascii_lowercase().contains(LIST_HEADINGS[0])
 }
 
-fn block_begun_by(folded: &str) -> BlockState {
+fn block_started_by(folded: &str) -> BlockState {
     match folded {
         line if line.starts_with(BLOCK_OPENING) => BlockState::Block,
         line if LIST_HEADINGS.iter().any(|heading| line.starts_with(heading)) && line.ends_with(':') => {
             BlockState::List
         }
-        _ => BlockState::Nothing,
+        _ => BlockState::Outside,
     }
 }
 
@@ -91,8 +92,8 @@ fn is_fence(line: &str) -> bool {
 /// assert!(!is_echo("我对花生也过敏", &["用户对海鲜过敏"]));
 /// ```
 pub fn is_echo(text: &str, injected: &[&str]) -> bool {
-    let known: Vec<BTreeSet<String>> = injected.iter().flat_map(|text| units(text)).collect();
-    let sentences = units(text);
+    let known: Vec<BTreeSet<String>> = injected.iter().flat_map(|text| sentence_features(text)).collect();
+    let sentences = sentence_features(text);
     !sentences.is_empty() && sentences.iter().all(|sentence| repeats(sentence, &known))
 }
 
@@ -112,7 +113,7 @@ fn ratio(part: usize, whole: usize) -> f64 {
 }
 
 /// Returns the sentences of a text, each as its set of [`features`]. Sentences without features are left out.
-fn units(text: &str) -> Vec<BTreeSet<String>> {
+fn sentence_features(text: &str) -> Vec<BTreeSet<String>> {
     let text = normalize(text);
     let sets = sentences(&text).into_iter().map(|range| features(&text[range]));
     sets.filter(|set| !set.is_empty()).collect()
@@ -122,12 +123,12 @@ fn units(text: &str) -> Vec<BTreeSet<String>> {
 pub(crate) fn features(folded: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let mut word = String::new();
-    let mut before: Option<char> = None;
+    let mut previous: Option<char> = None;
     for c in folded.chars().chain([' ']) {
-        if let Some(before) = before.filter(|_| is_han(c)) {
-            found.insert([before, c].iter().collect());
+        if let Some(previous) = previous.filter(|_| is_han(c)) {
+            found.insert([previous, c].iter().collect());
         }
-        before = is_han(c).then_some(c);
+        previous = is_han(c).then_some(c);
         if c.is_alphanumeric() && !is_han(c) {
             word.push(c);
         } else if !word.is_empty() && c != '\'' && c != '’' {

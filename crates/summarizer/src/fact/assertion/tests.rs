@@ -12,6 +12,6 @@ fn masking_keeps_byte_positions() {
 }
 
 #[test]
-fn scripts_are_folded_and_case_is_kept() {
+fn sentences_are_simplified_and_keep_their_case() {
     assert_eq!(normalise_sentence("我對「Sam」過敏，I’m"), "我对Sam过敏，I'm");
 }

@@ -65,22 +65,22 @@ impl TopicDrift {
     /// Returns true if the next turn leaves the topic of the window.
     pub(crate) fn drifts(&self, window: &[WindowTurn], next: &WindowTurn) -> bool {
         let on_topic = || window.iter().filter(|turn| !turn.drifting);
-        let drifting = window.last().is_some_and(|last| last.drifting);
+        let previous_drifts = window.last().is_some_and(|last| last.drifting);
         if on_topic().count() < self.least_turns {
             return false;
         }
         let vectors: Vec<&[f32]> = on_topic().filter_map(|turn| turn.embedding.as_deref()).collect();
         match next.embedding.as_deref().and_then(|vector| cosine_to_mean(vector, &vectors)) {
-            Some(cosine) => is_below(cosine, self.far, self.near, drifting),
+            Some(cosine) => is_below(cosine, self.far, self.near, previous_drifts),
             None => {
-                let known: BTreeSet<&String> = on_topic().flat_map(|turn| &turn.terms).collect();
+                let window_words: BTreeSet<&String> = on_topic().flat_map(|turn| &turn.terms).collect();
                 let words: BTreeSet<&String> = next.terms.iter().collect();
                 // A few words are no evidence: "haha" belongs to any topic.
-                if words.len() < TURN_MIN_WORDS || known.len() < WINDOW_MIN_WORDS {
-                    return drifting;
+                if words.len() < TURN_MIN_WORDS || window_words.len() < WINDOW_MIN_WORDS {
+                    return previous_drifts;
                 }
-                let shared = words.intersection(&known).count() as f64 / words.len().max(1) as f64;
-                is_below(shared, self.far_words, self.near_words, drifting)
+                let shared = words.intersection(&window_words).count() as f64 / words.len().max(1) as f64;
+                is_below(shared, self.far_words, self.near_words, previous_drifts)
             }
         }
     }
@@ -88,7 +88,10 @@ impl TopicDrift {
     /// Returns the index of the first turn of a new topic, once enough turns have drifted.
     pub(crate) fn new_topic_start(&self, window: &[WindowTurn]) -> Option<usize> {
         let run = window.iter().rev().take_while(|turn| turn.drifting).count();
-        let first = (run >= self.patience.max(1)).then(|| window.len() - run).filter(|first| *first > 0)?;
+        let first = window.len() - run;
+        if run < self.patience.max(1) || first == 0 {
+            return None;
+        }
         let without_vectors = window[first..].iter().all(|turn| turn.embedding.is_none());
         (!without_vectors || share_words(&window[first..])).then_some(first)
     }
@@ -98,8 +101,8 @@ impl TopicDrift {
 const TURN_MIN_WORDS: usize = 5;
 const WINDOW_MIN_WORDS: usize = 25;
 
-/// Returns true if turns share a topic, that is, if some of their words recur. Small talk that wanders has no new
-/// topic.
+/// Returns true if turns share a topic: at least two words occur in several of them. Small talk without recurring words
+/// has no new topic.
 fn share_words(turns: &[WindowTurn]) -> bool {
     let sets: Vec<BTreeSet<&String>> = turns.iter().map(|turn| turn.terms.iter().collect()).collect();
     let recurs = |word: &&&String| sets.iter().filter(|set| set.contains(**word)).count() > 1;

@@ -1,9 +1,6 @@
-//! The role of a record in a conversation: message or not, and its speaker.
+//! The role of a record in a conversation: whether it is a message, and its speaker.
 
 use memory_engine_core::{Record, Role, Trust};
-
-/// The scenes whose turns state no facts: a story that is played, and talk about the system.
-pub(crate) const FICTION: &[&str] = &["plot", "meta"];
 
 /// Returns true if a record is a message of a conversation: see [`Record::is_said`].
 pub fn is_said(record: &Record) -> bool {
