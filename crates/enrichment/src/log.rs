@@ -21,8 +21,8 @@ pub(crate) fn log_degraded(part: &'static str, degraded: Option<&Error>) {
 
 /// Logs that a part failed, without the message of the error: it may come from a service and quote stored text.
 pub(crate) fn log_error(part: &'static str, consequence: &'static str, error: &Error) {
-    let (kind, operation) = (error.kind().as_str(), error.operation());
-    tracing::warn!(part, "error.type" = kind, operation, "{consequence}");
+    let operation = error.operation();
+    tracing::warn!(part, "error.type" = error.kind().as_str(), operation, "{consequence}");
 }
 
 /// Returns the ids of the requests that wrote these records, each once, separated by commas.

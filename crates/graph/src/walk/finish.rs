@@ -44,6 +44,18 @@ fn subgraph(walk: Walk<'_>, groups: &Groups<EntityId>) -> Subgraph {
     let mut entities: Vec<Entity> = found.values().cloned().collect();
     entities.sort_by(Entity::nearest_first);
     entities.truncate(walk.query.entities);
+    let edges = edges(&walk, groups, &found, &entities);
+    Subgraph { entities, edges }
+}
+
+/// Returns the edges between `entities`, which are those of `found` within the limit. `found` has the root of each
+/// group as key.
+fn edges(
+    walk: &Walk<'_>,
+    groups: &Groups<EntityId>,
+    found: &BTreeMap<EntityId, Entity>,
+    entities: &[Entity],
+) -> Vec<Edge> {
     let kept: BTreeSet<EntityId> = entities.iter().map(|entity| entity.id).collect();
     let end = |id: EntityId| found.get(&groups.root(&id)).filter(|entity| kept.contains(&entity.id));
     let mut stated: BTreeMap<EdgeKey, Statements> = BTreeMap::new();
@@ -77,7 +89,7 @@ fn subgraph(walk: Walk<'_>, groups: &Groups<EntityId>) -> Subgraph {
         by_count.then_with(|| ends(a).cmp(&ends(b)))
     });
     edges.truncate(walk.query.edges);
-    Subgraph { entities, edges: edges.into_iter().map(|(_, edge)| edge).collect() }
+    edges.into_iter().map(|(_, edge)| edge).collect()
 }
 
 /// Returns one entity, from its mentions under all of its names, latest first.

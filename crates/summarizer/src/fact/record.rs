@@ -141,11 +141,11 @@ fn metadata_value<T: serde::de::DeserializeOwned>(record: &Record, key: &str) ->
 ///
 /// A fact no longer holds if it is superseded, or if its `valid_until` is not after `now`.
 pub fn render(record: &Record, now: Timestamp, zone: &TimeZone) -> String {
-    let end = record.valid_until.filter(|until| record.state == State::Superseded || *until <= now);
     let is_merged = record.metadata.contains_key(keys::MERGED_INTO);
-    let (Some(fact), Some(until), false) = (ExtractedFact::from_record(record), end, is_merged) else {
-        return one_line(&record.text);
-    };
+    let has_ended = |until: &Timestamp| record.state == State::Superseded || *until <= now;
+    let end = record.valid_until.filter(|until| !is_merged && has_ended(until));
+    let Some(until) = end else { return one_line(&record.text) };
+    let Some(fact) = ExtractedFact::from_record(record) else { return one_line(&record.text) };
     let language = Language::of(&record.text);
     let until = until.in_zone(zone).date();
     match Slots::built_in(&fact.slot).map(|slot| slot.render_past(&fact, language)) {

@@ -102,13 +102,15 @@ fn fill_template(template: &str, fact: &ExtractedFact, language: Language) -> St
 
 /// Returns the subject of a fact as text: `The user`, `用户的妹妹`, or a name.
 fn subject(fact: &ExtractedFact, language: Language) -> String {
-    let (name, relative) =
-        fact.subject.split_once('.').map_or((fact.subject.as_str(), None), |(name, relative)| (name, Some(relative)));
+    let name = fact.subject.split('.').next().unwrap_or_default();
+    let relative = fact.subject.split_once('.').map(|(_, relative)| relative);
     let relative = relative.filter(|relative| !relative.is_empty() && !relative.contains(' '));
-    let owner = match (name, relative) {
-        (ExtractedFact::USER, _) => language.pick("用户", "The user").to_owned(),
-        (_, None) => one_line(&fact.subject),
-        (name, Some(_)) => one_line(name),
+    let owner = if name == ExtractedFact::USER {
+        language.pick("用户", "The user").to_owned()
+    } else if relative.is_some() {
+        one_line(name)
+    } else {
+        one_line(&fact.subject)
     };
     match relative {
         Some(relative) => language.pick(format!("{owner}的{relative}"), format!("{owner}'s {relative}")),
