@@ -187,7 +187,7 @@ proptest! {
         texts in proptest::collection::vec("([a-z]{3,9} ){2,9}[.?!]|[一-龟]{4,20}。|\\PC{0,30}", 1..12),
         max_chars in 40_usize..300,
     ) {
-        let role = |n: usize| if n % 2 == 0 { Role::USER } else { Role::ASSISTANT };
+        let role = |n: usize| if n.is_multiple_of(2) { Role::USER } else { Role::ASSISTANT };
         let lines: Vec<(Role, &str)> = texts.iter().enumerate().map(|(n, text)| (role(n), text.as_str())).collect();
         let turns = turns(&lines);
         let request = SummaryRequest::default().with_max_chars(max_chars);
