@@ -1,4 +1,4 @@
-//! The background task of a worker: starting it, starting it again on another runtime, and stopping it.
+//! Starts and stops the background task of a worker, and restarts it on another runtime.
 
 use std::{
     sync::{Arc, Weak, atomic::Ordering},
@@ -66,11 +66,11 @@ impl Worker {
         }
     }
 
-    /// Stops the worker for good. Waits at most `limit` for the current batch; a batch of the background task that
-    /// takes longer is aborted. Its items are given back to the queue.
+    /// Stops the worker permanently. Waits at most `limit` for the current batch. A batch of the background task that
+    /// takes longer is aborted, and its items are released to the queue.
     ///
     /// # Errors
-    /// The store's, if the items could not be given back. Their lease ends after 30 s then.
+    /// The store's error if the items could not be released. Their lease then expires after 30 s.
     pub async fn stop(&self, limit: Duration) -> Result<()> {
         self.stopping.store(true, Ordering::Release);
         self.store.signal().notify_one();
@@ -87,6 +87,7 @@ impl Worker {
     }
 }
 
+/// Runs the jobs whenever the signal comes, and at least once per lease duration, until the worker stops or is dropped.
 async fn work_in_background(worker: Weak<Worker>, signal: Arc<Notify>) {
     let mut failures = 0;
     loop {
@@ -100,7 +101,7 @@ async fn work_in_background(worker: Weak<Worker>, signal: Arc<Notify>) {
         let wait = match outcome {
             Ok(_) => {
                 failures = 0;
-                // Items that another process claimed and never finished come back after their lease.
+                // Items that another process claimed and never finished are free again after their lease.
                 LEASE_DURATION
             }
             Err(error) if error.kind() == ErrorKind::Closed => return,

@@ -1,4 +1,4 @@
-//! One batch of a job, and what becomes of the items that fail.
+//! Runs one batch of a job, and retries, postpones or dead-letters the items that fail.
 
 use std::borrow::Cow;
 
@@ -25,13 +25,13 @@ const ISOLATE_AFTER_ATTEMPTS: u32 = 3;
 const MAX_CONSECUTIVE_SERVICE_ERRORS: usize = 3;
 
 impl Worker {
-    /// Does a batch; if a record in it is at fault, item by item. Returns the number of items done.
+    /// Runs a batch. If a record in it is at fault, the batch is run item by item. Returns the number of items done.
     pub(crate) async fn run_batch(&self, handler: &dyn JobHandler, pending: &[Pending]) -> Result<u64> {
         let error = match self.try_run(handler, pending).await {
             Ok(()) => return Ok(pending.len() as u64),
             Err(error) => error,
         };
-        let is_suspect = pending.len() > 1 && pending.iter().any(|one| one.attempts >= ISOLATE_AFTER_ATTEMPTS);
+        let is_suspect = pending.len() > 1 && pending.iter().any(|item| item.attempts >= ISOLATE_AFTER_ATTEMPTS);
         if !is_record_at_fault(&error) && !is_suspect {
             self.postpone(pending, &error).await?;
             return Err(error);
@@ -39,21 +39,20 @@ impl Worker {
         self.run_one_by_one(handler, pending, error).await
     }
 
-    async fn run_one_by_one(&self, handler: &dyn JobHandler, pending: &[Pending], first: Error) -> Result<u64> {
-        // If the batch is one item and its record has not changed, it would fail in the same way: the error is used
-        // again.
-        let mut batch_error = Some(first).filter(|_| pending.len() == 1);
+    async fn run_one_by_one(&self, handler: &dyn JobHandler, pending: &[Pending], error: Error) -> Result<u64> {
+        // A batch of one item whose record has not changed would fail in the same way. Its error is used again.
+        let mut batch_error = Some(error).filter(|_| pending.len() == 1);
         let mut done = 0;
         let mut failures = Vec::new();
         let mut service_errors = 0;
-        for (n, one) in pending.iter().enumerate() {
+        for (n, item) in pending.iter().enumerate() {
             // A record that was deleted meanwhile is skipped; one that was changed is done with its current content.
-            let Some(record) = self.store.get(&one.record.scope, one.record.id).await? else { continue };
-            let known_error = batch_error.take().filter(|_| record.revision == one.record.revision);
-            let one = Pending { record, ..one.clone() };
+            let Some(record) = self.store.get(&item.record.scope, item.record.id).await? else { continue };
+            let known_error = batch_error.take().filter(|_| record.revision == item.record.revision);
+            let item = Pending { record, ..item.clone() };
             let outcome = match known_error {
                 Some(error) => Err(error),
-                None => self.try_run(handler, std::slice::from_ref(&one)).await,
+                None => self.try_run(handler, std::slice::from_ref(&item)).await,
             };
             let Err(error) = outcome else {
                 done += 1;
@@ -61,11 +60,11 @@ impl Worker {
                 continue;
             };
             if is_record_at_fault(&error) {
-                let retry_at = (one.attempts + 1 < MAX_ATTEMPTS).then(|| self.retry_at(one.attempts, &error));
-                failures.push(one.failed(&error, retry_at));
+                let retry_at = (item.attempts + 1 < MAX_ATTEMPTS).then(|| self.retry_at(item.attempts, &error));
+                failures.push(item.failed(&error, retry_at));
                 continue;
             }
-            failures.push(self.postponed(&one, &error));
+            failures.push(self.postponed(&item, &error));
             service_errors += 1;
             if service_errors == MAX_CONSECUTIVE_SERVICE_ERRORS {
                 self.fail(&failures).await?;
@@ -77,16 +76,16 @@ impl Worker {
         Ok(done)
     }
 
-    /// Postpones items because a service is unavailable. They never become dead letters for it.
+    /// Postpones items because a service is unavailable. This never makes them dead letters.
     async fn postpone(&self, pending: &[Pending], error: &Error) -> Result<()> {
-        let failures: Vec<Failure> = pending.iter().map(|one| self.postponed(one, error)).collect();
+        let failures: Vec<Failure> = pending.iter().map(|item| self.postponed(item, error)).collect();
         self.fail(&failures).await
     }
 
-    /// The failure of an item that a service error stopped. Its attempts stay below [`MAX_ATTEMPTS`], so that an outage
-    /// does not use up the attempts of an item.
-    fn postponed(&self, one: &Pending, error: &Error) -> Failure {
-        let failure = one.failed(error, Some(self.retry_at(one.attempts, error)));
+    /// Returns the failure of an item that a service error stopped. Its attempts stay below [`MAX_ATTEMPTS`], so that
+    /// an outage does not use up the attempts of an item.
+    fn postponed(&self, item: &Pending, error: &Error) -> Failure {
+        let failure = item.failed(error, Some(self.retry_at(item.attempts, error)));
         let attempts = failure.attempts.min(ISOLATE_AFTER_ATTEMPTS);
         failure.with_attempts(attempts)
     }
@@ -96,11 +95,12 @@ impl Worker {
         self.store.clock().now().after(wait)
     }
 
-    /// Runs the handler in a span that names the requests that the records came with. The span is at the level INFO, as
-    /// the warnings of a job need it.
+    /// Runs the handler in a span with the ids of the requests that wrote the records. The span has the level INFO, so
+    /// that the warnings of a job have it as context.
     async fn try_run(&self, handler: &dyn JobHandler, pending: &[Pending]) -> Result<()> {
         let job = handler.job().as_str();
-        let (items, id) = (pending.len(), request_ids(pending));
+        let items = pending.len();
+        let id = request_ids(pending);
         let span = operation_span!(INFO, "memory_engine.job", job = job, items = items, id = id);
         observe(&span, Operation::Batch(job), self.run_handler(handler, pending)).await
     }
@@ -114,11 +114,11 @@ impl Worker {
         Ok(())
     }
 
-    /// Runs the handler on the records that it accepts, and removes all items from the queue. For a record that the
-    /// handler changed, it returns a `Done` with the new revision.
+    /// Runs the handler on the records that it accepts, and removes all items from the queue. For records that the
+    /// handler changed, its result has the new revisions.
     async fn run_handler(&self, handler: &dyn JobHandler, pending: &[Pending]) -> Result<()> {
-        let is_accepted = |one: &&Pending| handler.accepts(&one.record);
-        let accepted: Cow<'_, [Pending]> = match pending.iter().all(|one| is_accepted(&one)) {
+        let is_accepted = |item: &&Pending| handler.accepts(&item.record);
+        let accepted: Cow<'_, [Pending]> = match pending.iter().all(|item| is_accepted(&item)) {
             true => Cow::Borrowed(pending),
             false => Cow::Owned(pending.iter().filter(is_accepted).cloned().collect()),
         };
@@ -128,7 +128,7 @@ impl Worker {
         done.extend(done_at_new_revision);
         self.store.finish(&done).await?;
         let now = self.store.clock().now();
-        let latencies = accepted.iter().map(|one| now.since(one.queued_at));
+        let latencies = accepted.iter().map(|item| now.since(item.queued_at));
         count_done(handler.job().as_str(), pending.len(), latencies.clone());
         self.latencies.add(handler.job(), latencies);
         Ok(())

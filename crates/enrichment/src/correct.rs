@@ -6,21 +6,22 @@ use memory_engine_summarizer::{ExtractedFact, FactEvidence, FactExtractor};
 use crate::{enrich::built_in_rules, enrichment::Enrichment};
 
 impl Enrichment {
-    /// Gives a fact another value. The correction is stored as a note, which is the evidence of the new fact; the old
-    /// fact is superseded from now on. Returns the id of the new fact; `None` for a record that states no attribute,
-    /// which can be edited in place. If the note is retracted or deleted, the old fact holds again.
+    /// Gives a fact another value. The correction is stored as a note, which is the evidence of the new fact. The old
+    /// fact is superseded. Returns the id of the new fact; `None` for a record without a slot, which can be edited in
+    /// place. If the note is retracted or deleted, the old fact holds again.
     ///
     /// `text` is the new value ("Lisbon") or a sentence that states it ("I live in Lisbon").
     ///
     /// # Errors
-    /// `InvalidInput` if the text is empty; the store's error.
+    /// `InvalidInput` if the text is empty; `Conflict` if the correction is deleted meanwhile; the store's error.
     pub async fn correct_fact(&self, record: &Record, text: &str) -> Result<Option<RecordId>> {
         let Some(old) = ExtractedFact::from_record(record) else { return Ok(None) };
         let address = &record.scope;
         let mut note = Record::new(address.clone(), Kind::NOTE, text, self.store().clock().as_ref());
         note.role = Some(Role::USER);
         note.trust = Trust::User;
-        let mut corrected = self.restated(&old, &note).await?.unwrap_or_else(|| revalued(&old, text));
+        let stated = self.fact_stated_in(&note, &old).await?;
+        let mut corrected = stated.unwrap_or_else(|| with_value(&old, text));
         corrected.said_at = note.occurred_at;
         corrected.valid_from = None;
         corrected.valid_until = None;
@@ -34,13 +35,14 @@ impl Enrichment {
             stored.ok_or_else(|| Error::new(ErrorKind::Conflict, "update", "the correction was deleted meanwhile"))?;
         self.turns().facts().add(address, &[corrected], std::slice::from_ref(&note), Trust::User).await?;
         let facts = self.turns().facts().derived_from(address, &[note.id]).await?;
-        let new = facts.first().map(|fact| fact.id);
-        new.map(Some)
-            .ok_or_else(|| Error::new(ErrorKind::Conflict, "update", "the corrected fact was deleted meanwhile"))
+        match facts.first() {
+            Some(fact) => Ok(Some(fact.id)),
+            None => Err(Error::new(ErrorKind::Conflict, "update", "the corrected fact was deleted meanwhile")),
+        }
     }
 
-    /// Reads a sentence by the rules. Returns its fact if it states the same attribute of the same subject.
-    async fn restated(&self, old: &ExtractedFact, note: &Record) -> Result<Option<ExtractedFact>> {
+    /// Extracts facts from the note by the rules. Returns the one with the subject, slot and polarity of the old fact.
+    async fn fact_stated_in(&self, note: &Record, old: &ExtractedFact) -> Result<Option<ExtractedFact>> {
         let mut turn = note.clone();
         turn.kind = Kind::TURN;
         let facts = built_in_rules()?.extract(&[turn], self.turns().facts().locale()).await?.facts;
@@ -51,7 +53,7 @@ impl Enrichment {
 }
 
 /// Returns the fact with a text of the caller as its value.
-fn revalued(old: &ExtractedFact, text: &str) -> ExtractedFact {
+fn with_value(old: &ExtractedFact, text: &str) -> ExtractedFact {
     let mut fact = old.clone();
     text.trim().clone_into(&mut fact.text);
     fact.value.clone_from(&fact.text);

@@ -1,4 +1,4 @@
-//! Work on demand: draining the queue, and filling the vectors of another embedder.
+//! Runs jobs on demand: drains the queue, and cuts over to the vectors of another embedder.
 
 use std::time::Duration;
 
@@ -20,14 +20,14 @@ pub struct Progress {
 }
 
 impl Worker {
-    /// Works and waits until everything within `scope` that is queued has been done or given up. Returns the number of
-    /// items that were queued.
+    /// Runs the jobs of this engine until no item within `scope` is queued. Returns the number of items that were
+    /// queued.
     ///
-    /// Items that another process has claimed are waited for. An item that fails by itself is given up after five
-    /// attempts.
+    /// Waits for items that another process has claimed. An item whose record is at fault becomes a dead letter after
+    /// five attempts.
     ///
     /// # Errors
-    /// The embedder's or the store's, and `Closed` once the worker stops; what was indexed before stays.
+    /// The error of the embedder or the store; `Closed` once the worker stops. What was indexed before stays.
     pub async fn drain(&self, scope: &Scope, mut progress: impl FnMut(Progress)) -> Result<u64> {
         self.store.check_open("drain")?;
         let jobs = self.own_jobs().await?;
@@ -37,14 +37,14 @@ impl Worker {
             return Ok(0);
         }
         loop {
-            let worked = self.run_all(|| true, |done| progress(Progress { done: done.min(total), total })).await;
-            let left = self.queued(scope, &jobs).await?;
+            let outcome = self.run_all(|| true, |done| progress(Progress { done: done.min(total), total })).await;
+            let remaining = self.queued(scope, &jobs).await?;
             // An error that concerns other scopes only is not reported here.
-            if left > 0 {
-                worked?;
+            if remaining > 0 {
+                outcome?;
             }
-            progress(Progress { done: total.saturating_sub(left), total });
-            if left == 0 {
+            progress(Progress { done: total.saturating_sub(remaining), total });
+            if remaining == 0 {
                 return Ok(total);
             }
             self.check_running("drain")?;
@@ -52,11 +52,12 @@ impl Worker {
         }
     }
 
-    /// Fills the vectors of the engine's embedder and makes them serve, in one transaction, once nothing waits and at
-    /// most `max_missing` records were given up. Returns whether they serve; at once if there is nothing to change.
+    /// Computes the missing vectors of the engine's embedder. Cuts over to them in one transaction as soon as none is
+    /// queued and at most `max_missing` are dead letters. Returns true if they serve searches now.
     ///
     /// # Errors
-    /// The embedder's or the store's; what was filled before stays, and the next call goes on.
+    /// The error of the embedder or the store; `Closed` once the worker stops. The next call continues where this one
+    /// stopped.
     pub async fn cut_over(&self, max_missing: u64, mut progress: impl FnMut(Progress)) -> Result<bool> {
         let embedding = self.store.embedding();
         let Some(store) = embedding.current().vectors.generations() else { return Ok(true) };
@@ -65,17 +66,17 @@ impl Worker {
             if store.role().await? == GenerationRole::Serving {
                 return embedding.cut_over(max_missing).await;
             }
-            let now = store.generations().await?;
-            let filled = now.second.map_or(0, |second| second.vectors);
-            let total = now.records;
+            let generations = store.generations().await?;
+            let filled = generations.second.map_or(0, |second| second.vectors);
+            let total = generations.records;
             progress(Progress { done: filled.min(total), total });
-            let worked =
+            let outcome =
                 self.run_all(|| true, |done| progress(Progress { done: (filled + done).min(total), total })).await;
             if embedding.cut_over(max_missing).await? {
                 progress(Progress { done: total, total });
                 return Ok(true);
             }
-            worked?;
+            outcome?;
             match store.generations().await?.second {
                 Some(second) if second.waiting == 0 && second.given_up > max_missing => return Ok(false),
                 Some(_) | None => tokio::time::sleep(POLL_INTERVAL).await,
@@ -90,13 +91,14 @@ impl Worker {
         }
     }
 
+    /// Returns the number of queued items of these jobs within `scope`.
     async fn queued(&self, scope: &Scope, jobs: &[Job]) -> Result<u64> {
         let backlog = self.store.records().stats(scope).await?.backlog;
         Ok(backlog.iter().filter(|(job, _)| jobs.contains(job)).map(|(_, count)| count).sum())
     }
 
-    /// The jobs that this worker does: vectors of another embedder are left to the process that has it. A store without
-    /// vectors of any embedder of this engine is an error of the embedding job, so that job counts.
+    /// Returns the jobs that this worker does. Vectors of another embedder are left to the process that has it. If the
+    /// store has no vectors of an embedder of this engine, the embedding job fails, so it counts as one of them.
     async fn own_jobs(&self) -> Result<Vec<Job>> {
         let mut jobs = Vec::new();
         for handler in &self.handlers {

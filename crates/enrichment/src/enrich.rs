@@ -1,4 +1,4 @@
-//! Turns that are stored and searched for facts in one call.
+//! Stores turns and extracts their facts in one call.
 
 use std::{sync::OnceLock, time::Duration};
 
@@ -10,7 +10,7 @@ use crate::{enrichment::Enrichment, log::log_error};
 /// Maximum number of retries after a conflict with another writer.
 const MAX_RETRIES: usize = 5;
 
-/// Returns the built-in rules, for an engine without a fact extractor. They are read once.
+/// Returns the built-in rules, for an engine without a fact extractor. They are loaded once.
 pub(crate) fn built_in_rules() -> Result<&'static RuleFacts> {
     static RULES: OnceLock<RuleFacts> = OnceLock::new();
     if let Some(rules) = RULES.get() {
@@ -30,8 +30,8 @@ pub(crate) fn built_in_rules() -> Result<&'static RuleFacts> {
 /// let memory = MemoryEngine::builder().in_memory().enrichment(EnrichmentOptions::rules()?).build().await?;
 /// let lin = Scope::user("lin")?;
 /// let turn = Record::new(lin.clone(), Kind::TURN, "我对海鲜过敏。", &SystemClock);
-/// let learned = memory.admin().enrich(&lin, vec![turn], Duration::from_secs(60)).await?;
-/// assert_eq!((learned.facts[0].text.as_str(), learned.pending), ("用户对海鲜过敏。", false));
+/// let report = memory.admin().enrich(&lin, vec![turn], Duration::from_secs(60)).await?;
+/// assert_eq!((report.facts[0].text.as_str(), report.pending), ("用户对海鲜过敏。", false));
 /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
 /// ```
 #[derive(Debug, Clone, PartialEq)]
@@ -39,19 +39,19 @@ pub(crate) fn built_in_rules() -> Result<&'static RuleFacts> {
 pub struct EnrichmentReport {
     /// The turns, in their order.
     pub turns: Vec<RecordId>,
-    /// The facts in them, including those that say nothing new or have been superseded already.
+    /// The facts in them, including those that repeat others or are superseded already.
     pub facts: Vec<Record>,
     /// True if the facts are left to the background.
     pub pending: bool,
 }
 
 impl Enrichment {
-    /// Stores turns at an address, all or none, and extracts the facts in them: by the digest's extractor, or by the
-    /// rules if there is none. What fails, or is not done within `timeout`, is left to the background if the digest
-    /// extracts facts.
+    /// Stores turns at an address, all or none, and extracts the facts in them with the extractor of the engine's
+    /// options, or by the rules if there is none. If that fails or takes longer than `timeout`, the job is queued for
+    /// the background, which does it if the options have a fact extractor.
     ///
-    /// Metadata of a turn is copied to its facts, under keys that are not a fact's own. A fact that was deleted before
-    /// is new, since it is said again.
+    /// Metadata of a turn is copied to its facts, except under keys of facts. A fact that was deleted before is added
+    /// again, because it was stated again.
     ///
     /// # Errors
     /// Those of [`IndexedStore::write`](memory_engine_indexing::IndexedStore::write) with [`PutMode::Create`]; nothing
@@ -65,8 +65,8 @@ impl Enrichment {
         let written = self.store().write(address, turns.into_iter().map(write).collect()).await?;
         let turns: Vec<RecordId> = written.into_iter().map(|written| written.id).collect();
         let extracted = tokio::time::timeout(timeout, self.extract_facts(address, &turns)).await;
-        let late = |_| Err(Error::new(ErrorKind::Timeout, "facts", "they were not found in time"));
-        match extracted.unwrap_or_else(late) {
+        let timed_out = |_| Err(Error::new(ErrorKind::Timeout, "facts", "the extraction of facts timed out"));
+        match extracted.unwrap_or_else(timed_out) {
             Ok(facts) => Ok(EnrichmentReport { turns, facts, pending: false }),
             Err(error) => {
                 log_error("facts", "facts are left to the background", &error);
@@ -82,7 +82,7 @@ impl Enrichment {
         let mut retries = 0;
         loop {
             match self.try_extract_facts(address, turns).await {
-                // The background fills in the metadata of the turns at the same time.
+                // The background may write the metadata of the turns at the same time.
                 Err(error) if error.kind() == ErrorKind::Conflict && retries < MAX_RETRIES => retries += 1,
                 outcome => return outcome,
             }
@@ -91,13 +91,13 @@ impl Enrichment {
 
     async fn try_extract_facts(&self, address: &Scope, turns: &[RecordId]) -> Result<Vec<Record>> {
         let stored = self.store().get_all(address, turns).await?;
-        let said: Vec<Record> = stored.into_iter().flatten().filter(is_said).collect();
-        if said.is_empty() {
+        let messages: Vec<Record> = stored.into_iter().flatten().filter(is_said).collect();
+        if messages.is_empty() {
             return Ok(Vec::new());
         }
         match self.turns().fact_extractor() {
-            Some(extractor) => self.turns().facts().extract(extractor, &said, Trust::User).await?,
-            None => self.turns().facts().extract(built_in_rules()?, &said, Trust::User).await?,
+            Some(extractor) => self.turns().facts().extract(extractor, &messages, Trust::User).await?,
+            None => self.turns().facts().extract(built_in_rules()?, &messages, Trust::User).await?,
         }
         self.turns().facts().derived_from(address, turns).await
     }

@@ -18,7 +18,7 @@ use crate::{
 
 const SCAN_PAGE_ROWS: usize = 500;
 
-/// The background jobs of one engine: their worker, and what can be asked of them directly.
+/// The background jobs of one engine, with their worker and direct calls.
 #[derive(Debug)]
 pub struct Enrichment {
     store: Arc<IndexedStore>,
@@ -31,8 +31,7 @@ pub struct Enrichment {
 
 impl Enrichment {
     /// Combines a store with the jobs of `options` and with a graph extractor. No job runs before [`Worker::spawn`] or
-    /// [`Worker::drain`]. Jobs read days in the zone of `locale`, and write in its language, unless their own options
-    /// say otherwise.
+    /// [`Worker::drain`]. Jobs use the time zone and language of `locale` unless their own options set others.
     pub fn new(
         store: Arc<IndexedStore>,
         options: EnrichmentOptions,
@@ -51,13 +50,13 @@ impl Enrichment {
         let mut handlers: Vec<Arc<dyn JobHandler>> =
             vec![Arc::new(KeywordJob { store: Arc::clone(&store) }), Arc::new(embedding(Job::Embedding))];
         handlers.extend(turn_jobs);
-        // Last: what callers wait for comes before what is done for a later cut-over.
+        // Last, because callers do not wait for the vectors of a later cut-over.
         handlers.push(Arc::new(embedding(Job::Reembedding)));
         let worker = Arc::new(Worker::new(Arc::clone(&store), handlers));
         Self { store, turns, graph, jobs, worker }
     }
 
-    /// The worker that does the jobs.
+    /// Returns the worker that does the jobs.
     pub fn worker(&self) -> &Arc<Worker> {
         &self.worker
     }
@@ -67,7 +66,7 @@ impl Enrichment {
         &self.turns
     }
 
-    /// The extraction of entities and relations.
+    /// Returns the extraction of entities and relations.
     pub fn graph(&self) -> &GraphIndexer {
         &self.graph
     }
@@ -77,7 +76,7 @@ impl Enrichment {
         self.jobs.contains(&job)
     }
 
-    /// Returns the jobs to queue with a record, other than indexing.
+    /// Returns the jobs to queue with a record, other than indexing. Only messages have any.
     pub fn jobs_for(&self, record: &Record) -> Vec<Job> {
         if record.is_said() { self.jobs.clone() } else { Vec::new() }
     }
@@ -87,14 +86,14 @@ impl Enrichment {
         &self.store
     }
 
-    /// Queues every turn within `scope` for all jobs as if it were new. Returns the number of turns. Facts that are
-    /// known are not added twice.
+    /// Queues every active turn within `scope` for all jobs, as if it were new. Returns the number of turns. Known
+    /// facts are not added twice.
     ///
     /// # Errors
     /// `Unsupported` if this engine has no jobs for turns; the store's error.
     pub async fn requeue_enrichment(&self, scope: &Scope) -> Result<u64> {
         if self.jobs.is_empty() {
-            let message = "this engine makes nothing of turns; build it with a digest or a graph";
+            let message = "the engine has no jobs for turns; build it with `Builder::enrichment` or `Builder::graph`";
             return Err(Error::new(ErrorKind::Unsupported, "requeue_enrichment", message));
         }
         let turns = Filter::eq(Field::Kind, Kind::TURN.as_str()).and(Filter::eq(Field::State, State::Active.as_str()));

@@ -1,4 +1,4 @@
-//! Facts, and which of them hold.
+//! Reads and reconciles the facts in a store.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -43,8 +43,8 @@ impl FactBook {
         Ok(facts)
     }
 
-    /// Returns the facts within `scope` that hold or once held, oldest first. Facts that were merged into another one,
-    /// retracted or found wrong are not among them.
+    /// Returns the facts within `scope` that hold or once held, oldest first, without those that were merged into
+    /// another one, revoked or deleted.
     ///
     /// # Errors
     /// The store's error.
@@ -66,8 +66,9 @@ impl FactBook {
         Ok(facts)
     }
 
-    /// Returns the people whose facts are, or depend on, these records, whether or not this engine extracts facts: a
-    /// fact that one of them has replaced holds again in any case.
+    /// Returns the scopes of the people with a fact that is one of these records or derived from one. It does not
+    /// matter whether this engine extracts facts: if such a fact is deleted, the one that it superseded must hold
+    /// again.
     ///
     /// # Errors
     /// The store's error.
@@ -93,16 +94,16 @@ impl FactBook {
         self.add(person, &[], &[], Trust::Derived).await
     }
 
-    /// Extracts the facts in turns and reconciles them with the known ones. New facts get this trust: what was deleted
-    /// stays away from what is derived, but not from what is said again.
-    pub(crate) async fn extract(&self, extractor: &dyn FactExtractor, said: &[Record], trust: Trust) -> Result<()> {
+    /// Extracts the facts in turns and reconciles them with the known ones. New facts get this trust. A tombstone
+    /// blocks a fact of [`Trust::Derived`], but not one that a person states again.
+    pub(crate) async fn extract(&self, extractor: &dyn FactExtractor, turns: &[Record], trust: Trust) -> Result<()> {
         let mut conversations: BTreeMap<&Scope, Vec<Record>> = BTreeMap::new();
-        for record in said {
+        for record in turns {
             conversations.entry(&record.scope).or_default().push(record.clone());
         }
         for (address, mut turns) in conversations {
             let ids: Vec<RecordId> = turns.iter().map(|turn| turn.id).collect();
-            // A yes is understood by the question before it.
+            // A yes needs the question before it.
             turns.extend(self.turns_before(address, &ids).await?);
             turns.sort_by_key(Record::position);
             let extracted = extractor.extract(&turns, &self.locale).await?;
@@ -118,7 +119,7 @@ impl FactBook {
         self.store.scan_all(scope, Filter::eq(Field::Kind, Kind::FACT.as_str()), Order::OldestFirst).await
     }
 
-    /// Returns the turns right before these that are not among them: a batch may hold any turns of a conversation.
+    /// Returns the turns right before these that are not among them. A batch may contain any turns of a conversation.
     async fn turns_before(&self, address: &Scope, ids: &[RecordId]) -> Result<Vec<Record>> {
         let adjacent = self.store.records().adjacent(address, ids).await?;
         let before = adjacent.into_iter().filter_map(|adjacent| adjacent.previous).map(|previous| previous.id);
@@ -127,8 +128,8 @@ impl FactBook {
         Ok(turns.into_iter().flatten().collect())
     }
 
-    /// Adds facts, extracted from `turns` at an address, to the known facts of the same person, and reconciles them
-    /// until nothing changes.
+    /// Adds facts that were extracted from `turns` at an address to the known facts of the same person, and reconciles
+    /// them until nothing changes.
     pub(crate) async fn add(
         &self,
         address: &Scope,
@@ -153,28 +154,29 @@ impl FactBook {
                 Err(error) if error.kind() == ErrorKind::Conflict && retries < MAX_RETRIES => {}
                 Err(error) => return Err(error),
                 Ok(written) => {
-                    let refused = written.iter().filter(|written| matches!(written.outcome, Outcome::Blocked(_)));
-                    let refused: Vec<RecordId> = refused.map(|written| written.id).collect();
+                    let newly_blocked = written.iter().filter(|written| matches!(written.outcome, Outcome::Blocked(_)));
+                    let newly_blocked: Vec<RecordId> = newly_blocked.map(|written| written.id).collect();
                     let is_last = retries >= MAX_RETRIES;
-                    if is_last || (refused.is_empty() && written.iter().all(|written| written.pending.is_empty())) {
+                    if is_last || (newly_blocked.is_empty() && written.iter().all(|written| written.pending.is_empty()))
+                    {
                         return Ok(());
                     }
-                    // A deleted fact stays away and replaces no other. Otherwise reconcile again: another writer may
-                    // have added other facts at the same time.
-                    blocked.extend(refused);
+                    // A fact blocked by a tombstone must not supersede another one. Reconcile again without it, and
+                    // with the facts that another writer may have added at the same time.
+                    blocked.extend(newly_blocked);
                 }
             }
             retries += 1;
         }
     }
 
-    /// A fact as a record. Its id depends on the revision of its evidence: what was deleted with an edited turn does
-    /// not block what is extracted from it now.
+    /// Returns a fact as a record. Its id depends on the revisions of its evidence, so that the tombstone of a fact
+    /// that was deleted with an edited turn does not block the same fact of the new text.
     fn to_record(&self, fact: &ExtractedFact, address: &Scope, turns: &[Record], trust: Trust) -> Record {
         let mut record = fact.to_record(address, self.store.clock().now());
         record.trust = trust;
-        let said = record.derived_from.last().and_then(|id| turns.iter().find(|turn| turn.id == *id));
-        for (key, value) in said.into_iter().flat_map(|turn| &turn.metadata) {
+        let source = record.derived_from.last().and_then(|id| turns.iter().find(|turn| turn.id == *id));
+        for (key, value) in source.into_iter().flat_map(|turn| &turn.metadata) {
             record.metadata.entry(key).or_insert_with(|| value.clone());
         }
         let revision = |id: &RecordId| turns.iter().find(|turn| turn.id == *id).map_or(0, |turn| turn.revision);
@@ -192,18 +194,18 @@ pub(crate) fn person(address: &Scope) -> Result<Scope> {
 /// Returns true if this fact was extracted from the same evidence before, in any state.
 fn is_known(fact: &ExtractedFact, address: &Scope, known: &[Record]) -> bool {
     let id = fact.id(address);
-    let same = |record: &&Record| {
+    known.iter().any(|record| {
         record.scope == *address && ExtractedFact::from_record(record).is_some_and(|fact| fact.id(address) == id)
-    };
-    known.iter().any(|record| same(&record))
+    })
 }
 
+/// Returns the write of a change; `None` for a deletion. A new fact is written only if its evidence has not changed.
 fn to_write(change: Change, turns: &[Record]) -> Option<Write> {
     let record = change.after?;
     let Some(before) = change.before else {
         let evidence = turns.iter().filter(|turn| record.derived_from.contains(&turn.id));
-        let based_on = evidence.map(Basis::of).collect();
-        return Some(Write { based_on, ..Write::new(record, PutMode::IfAbsent) });
+        let preconditions = evidence.map(Basis::of).collect();
+        return Some(Write { based_on: preconditions, ..Write::new(record, PutMode::IfAbsent) });
     };
     Some(Write::new(record, PutMode::Update { revision: before.revision }))
 }

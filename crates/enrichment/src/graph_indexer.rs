@@ -1,4 +1,4 @@
-//! Extraction of entities and relations from records.
+//! Extracts entities and relations from records and stores them.
 
 use std::sync::Arc;
 
@@ -19,9 +19,9 @@ pub struct GraphIndexer {
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct GraphIndexReport {
-    /// Number of records read.
+    /// Number of records whose extraction was stored.
     pub records: u64,
-    /// Records that could not be read, with the reason. Each is still found by its words and its vector.
+    /// Records whose extraction failed, with the error. Keyword and vector search still find them.
     pub failed: Vec<(RecordId, Error)>,
 }
 
@@ -30,13 +30,13 @@ impl GraphIndexer {
         Self { store, extractor }
     }
 
-    /// The extractor, if the engine has one.
+    /// Returns the extractor, if the engine has one.
     pub fn extractor(&self) -> Option<&Arc<dyn GraphExtractor>> {
         self.extractor.as_ref()
     }
 
-    /// Extracts from records within `scope` as they are, in place of what was extracted from them before. Records that
-    /// are not active are skipped. One that cannot be read is named in the outcome, and the others are read.
+    /// Extracts from records within `scope`, and replaces their former extractions. Skips records that are not active.
+    /// A failed extraction is listed in the report and does not stop the others.
     ///
     /// # Errors
     /// `Unsupported` without an extractor; `Unauthorized` for a record outside `scope`; the store's error.
@@ -44,35 +44,35 @@ impl GraphIndexer {
         let missing = || Error::new(ErrorKind::Unsupported, "graph", "the engine was built without `Builder::graph`");
         let extractor = self.extractor.as_ref().ok_or_else(missing)?;
         records.iter().try_for_each(|record| scope.authorize("graph", &record.scope))?;
-        let mut extracted = GraphIndexReport::default();
+        let mut report = GraphIndexReport::default();
         let mut entries = Vec::new();
         for record in records.iter().filter(|record| record.state == State::Active) {
             match extractor.extract(record).await {
                 Ok(extraction) => entries.push(GraphEntry::new(record.clone(), extraction)),
-                Err(error) => extracted.failed.push((record.id, error)),
+                Err(error) => report.failed.push((record.id, error)),
             }
         }
         self.store.graph().upsert(scope, &entries).await?;
-        extracted.records = entries.len() as u64;
+        report.records = entries.len() as u64;
         self.remove_deleted(scope, &entries).await?;
-        Ok(extracted)
+        Ok(report)
     }
 
-    /// Removes what was extracted from records that have been deleted meanwhile.
+    /// Removes the extractions of records that have been deleted meanwhile.
     async fn remove_deleted(&self, scope: &Scope, entries: &[GraphEntry]) -> Result<()> {
         let ids: Vec<RecordId> = entries.iter().map(|entry| entry.record.id).collect();
         let records = self.store.get_all(scope, &ids).await?;
-        let is_gone = |record: &Option<Record>| record.as_ref().is_none_or(|record| record.state != State::Active);
-        let gone = ids.into_iter().zip(&records).filter(|(_, record)| is_gone(record));
-        let gone: Vec<RecordId> = gone.map(|(id, _)| id).collect();
-        if gone.is_empty() { Ok(()) } else { self.store.graph().delete(scope, &gone).await.map(drop) }
+        let is_deleted = |record: &Option<Record>| record.as_ref().is_none_or(|record| record.state != State::Active);
+        let deleted = ids.into_iter().zip(&records).filter(|(_, record)| is_deleted(record));
+        let deleted: Vec<RecordId> = deleted.map(|(id, _)| id).collect();
+        if deleted.is_empty() { Ok(()) } else { self.store.graph().delete(scope, &deleted).await.map(drop) }
     }
 
-    /// Extracts from every active record within `scope`, oldest first. After each page, `progress` gets the number of
-    /// records read so far.
+    /// Extracts from every active record within `scope`, oldest first. After each page, calls `progress` with the
+    /// number of records processed so far.
     ///
     /// # Errors
-    /// As [`index`](Self::index). What was read before stays.
+    /// As [`index`](Self::index). What was stored before stays.
     pub async fn rebuild(&self, scope: &Scope, mut progress: impl FnMut(u64)) -> Result<GraphIndexReport> {
         let active = Filter::eq(Field::State, State::Active.as_str());
         let mut query = ScanQuery::oldest(REBUILD_PAGE_ROWS).with_filter(active);

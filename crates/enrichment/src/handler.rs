@@ -8,7 +8,7 @@ use memory_engine_core::{Done, Job, Pending, Record, Result};
 /// Does one kind of job.
 #[async_trait]
 pub trait JobHandler: fmt::Debug + Send + Sync {
-    /// The kind of job.
+    /// Returns the kind of job.
     fn job(&self) -> Job;
 
     /// Returns the maximum number of records per batch; `None` if another process has to do the job now.
@@ -17,12 +17,13 @@ pub trait JobHandler: fmt::Debug + Send + Sync {
     /// An error that concerns the whole job.
     async fn batch_size(&self) -> Result<Option<usize>>;
 
-    /// Returns false for a record that this job has nothing to do for. Such an item is finished without a run.
+    /// Returns false for a record that the job does not apply to. Its item is finished without a run.
     fn accepts(&self, record: &Record) -> bool {
         record.is_said()
     }
 
-    /// Does the job for a batch. Returns receipts only for records that it changed: they have other revisions now.
+    /// Does the job for a batch. Returns a [`Done`] with the new revision for records that it changed. Other items need
+    /// none.
     ///
     /// # Errors
     /// The first error; the worker then tries the records one by one, or all of them later.

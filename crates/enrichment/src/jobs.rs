@@ -15,7 +15,7 @@ pub(crate) mod profile;
 pub(crate) mod summaries;
 
 /// Batch size of jobs that compute on the machine.
-const COMPUTE_BATCH: usize = 256;
+const COMPUTE_BATCH_SIZE: usize = 256;
 /// Batch size of jobs that ask a model: what one request may ask about.
 #[cfg(feature = "enrichment")]
-const MODEL_BATCH: usize = 16;
+const MODEL_BATCH_SIZE: usize = 16;

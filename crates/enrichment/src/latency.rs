@@ -10,12 +10,12 @@ use memory_engine_core::sync::Mutex;
 use serde::{Serialize, Serializer};
 
 /// Number of latest items per job whose latency is kept.
-const MAX_ITEMS: usize = 1000;
+const SAMPLES_PER_JOB: usize = 1000;
 
 /// Latency statistics of a job: the time from the write that queued it until it was done.
 ///
-/// The latency of [`Job::Embedding`] is the time after which a record is found by its meaning; by its words it is
-/// found as soon as it is written. Serialized as numbers of seconds.
+/// The latency of [`Job::Embedding`] is the time until vector search finds a record; keyword search finds it as soon
+/// as it is written. Serialized as numbers of seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[non_exhaustive]
 pub struct LatencyStats {
@@ -37,7 +37,7 @@ fn seconds<S: Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Er
 }
 
 impl LatencyStats {
-    /// The statistics of these times.
+    /// Returns the statistics of these times.
     fn of(times: impl IntoIterator<Item = Duration>) -> Self {
         let mut times: Vec<Duration> = times.into_iter().collect();
         times.sort();
@@ -58,7 +58,7 @@ impl LatencyLog {
         let mut jobs = self.0.lock();
         let kept = jobs.entry(job).or_default();
         kept.extend(times);
-        kept.drain(..kept.len().saturating_sub(MAX_ITEMS));
+        kept.drain(..kept.len().saturating_sub(SAMPLES_PER_JOB));
     }
 
     /// Returns the statistics of each job.
@@ -78,20 +78,23 @@ mod tests {
     }
 
     #[test]
-    fn a_lag_is_told_by_times_that_were_really_taken() {
-        let lag = LatencyStats::of(of_seconds((1..=100).rev()));
-        assert_eq!((lag.items, lag.p50.as_secs(), lag.p95.as_secs(), lag.longest.as_secs()), (100, 50, 95, 100));
+    fn percentiles_are_measured_times() {
+        let stats = LatencyStats::of(of_seconds((1..=100).rev()));
+        assert_eq!(
+            (stats.items, stats.p50.as_secs(), stats.p95.as_secs(), stats.longest.as_secs()),
+            (100, 50, 95, 100)
+        );
         let one = LatencyStats::of(of_seconds([7]));
         assert_eq!((one.p50.as_secs(), one.p95.as_secs(), one.longest.as_secs()), (7, 7, 7));
         assert_eq!(LatencyStats::of([]), LatencyStats::default());
     }
 
     #[test]
-    fn only_the_latest_times_count() {
-        let lags = LatencyLog::default();
-        lags.add(Job::Embedding, of_seconds((0..700).map(|_| 60)));
-        lags.add(Job::Embedding, of_seconds((0..999).map(|_| 1)));
-        let lag = LatencyStats::of(lags.0.lock()[&Job::Embedding].iter().copied());
-        assert_eq!((lag.items, lag.p95.as_secs(), lag.longest.as_secs()), (1000, 1, 60));
+    fn statistics_cover_the_latest_items() {
+        let log = LatencyLog::default();
+        log.add(Job::Embedding, of_seconds((0..700).map(|_| 60)));
+        log.add(Job::Embedding, of_seconds((0..999).map(|_| 1)));
+        let stats = LatencyStats::of(log.0.lock()[&Job::Embedding].iter().copied());
+        assert_eq!((stats.items, stats.p95.as_secs(), stats.longest.as_secs()), (1000, 1, 60));
     }
 }

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use memory_engine_core::{Error, Pending};
 
-/// The metadata key of the id of the request that a record came with, if the caller sets it. The background adds it to
-/// everything that it logs about the record, if it has at most 64 bytes: ASCII letters, digits, `-`, `_`, `.` and `:`.
+/// The metadata key of the id of the request that wrote a record, set by the caller. The background adds it to
+/// everything that it logs about the record, if it has at most 64 bytes of ASCII letters, digits, `-`, `_`, `.` and
+/// `:`.
 pub const REQUEST_ID: &str = "request_id";
 /// Maximum length of a request id that is logged.
 const MAX_REQUEST_ID_BYTES: usize = 64;
@@ -18,17 +19,16 @@ pub(crate) fn log_degraded(part: &'static str, degraded: Option<&Error>) {
     }
 }
 
-/// Logs that a part failed. The message of the error stays out: it may be that of a service, which may repeat what it
-/// was sent.
+/// Logs that a part failed, without the message of the error: it may come from a service and quote stored text.
 pub(crate) fn log_error(part: &'static str, consequence: &'static str, error: &Error) {
-    let (kind, operation) = (error.kind().as_str(), error.operation());
-    tracing::warn!(part, "error.type" = kind, operation, "{consequence}");
+    let operation = error.operation();
+    tracing::warn!(part, "error.type" = error.kind().as_str(), operation, "{consequence}");
 }
 
-/// Returns the ids of the requests that records came with, each once, as far as they are known.
+/// Returns the ids of the requests that wrote these records, each once, separated by commas.
 pub(crate) fn request_ids(pending: &[Pending]) -> String {
-    let id = |one: &Pending| {
-        let id = one.record.metadata.get(REQUEST_ID)?.as_str()?;
+    let id = |item: &Pending| {
+        let id = item.record.metadata.get(REQUEST_ID)?.as_str()?;
         is_request_id(id).then(|| id.to_owned())
     };
     let ids: BTreeSet<String> = pending.iter().filter_map(id).collect();
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_log_names_each_request_that_a_batch_goes_back_to_once() {
+    fn request_ids_of_a_batch_are_listed_once() {
         let clock = ManualClock::new(Timestamp::from_micros(1));
         let pending = |request: Option<&str>| {
             let mut record = Record::new(Scope::user("lin").unwrap(), Kind::TURN, "hi", &clock);

@@ -7,7 +7,7 @@ use memory_engine_indexing::IndexedStore;
 
 use crate::handler::JobHandler;
 
-/// The jobs that read what turns say. Without the feature `enrichment` there are none.
+/// Options of the jobs for turns. Without the feature `enrichment` there are none.
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
 pub struct EnrichmentOptions;

@@ -41,7 +41,7 @@ pub struct EnrichmentOptions {
 }
 
 impl EnrichmentOptions {
-    /// Chunks of long turns, metadata of turns, facts and summaries, all by rules.
+    /// Creates options for chunks, metadata, facts and summaries, all by rules.
     ///
     /// # Errors
     /// `Internal` when the built-in patterns cannot be read.
@@ -67,8 +67,9 @@ impl EnrichmentOptions {
             .with_profile_writer(ChatProfiles::new(model)))
     }
 
-    /// Cuts long turns into chunks, each a record of the kind [`Kind::CHUNK`](memory_engine_core::Kind::CHUNK) that is
-    /// found by itself and cites the turn: one sentence of a page may be near to a query, while the whole page is not.
+    /// Splits long turns into chunks, each a record of the kind [`Kind::CHUNK`](memory_engine_core::Kind::CHUNK) that
+    /// cites the turn. Searches find a chunk by itself: one sentence of a page may be similar to a query that the page
+    /// is not.
     pub fn with_chunks(mut self, chunker: Chunker) -> Self {
         self.chunker = Some(chunker);
         self
@@ -98,18 +99,17 @@ impl EnrichmentOptions {
         self
     }
 
-    /// Sets length and form of summaries.
+    /// Sets length, language and time zone of summaries.
     pub fn with_request(mut self, request: SummaryRequest) -> Self {
         self.request = request;
         self
     }
 
-    /// Writes one record of the kind [`Kind::PROFILE`](memory_engine_core::Kind::PROFILE) for each user (and agent),
-    /// in a few lines, from the facts that hold and the latest 60 messages. It is written again after this many
-    /// messages (at least 1), at the next message if something that it was made from holds no more, and at once if
-    /// that is deleted. The model of [`model`](Self::model) writes it, or the writer of
-    /// [`with_profile_writer`](Self::with_profile_writer), or the rules. A companion keeps profiles of its own and
-    /// needs none of these.
+    /// Writes one record of the kind [`Kind::PROFILE`](memory_engine_core::Kind::PROFILE) for each user (and agent), in
+    /// a few lines, from the facts that hold and the latest 60 messages. It is written again after this many messages
+    /// (at least 1), at the next message if one of its sources no longer holds, and at once if one is deleted. The
+    /// model of [`model`](Self::model) writes it, or the writer of [`with_profile_writer`](Self::with_profile_writer),
+    /// or the rules. A companion keeps profiles of its own and needs none of these.
     pub fn with_profile(mut self, messages: usize) -> Self {
         self.profile_every = Some(messages.max(1));
         self

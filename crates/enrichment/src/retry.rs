@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use memory_engine_core::{Error, ErrorKind};
 
-const FIRST_RETRY: Duration = Duration::from_millis(500);
-const LAST_RETRY: Duration = Duration::from_secs(60);
+const MIN_RETRY_DELAY: Duration = Duration::from_millis(500);
+const MAX_RETRY_DELAY: Duration = Duration::from_secs(60);
 
-/// The wait after this many failures: doubled each time, up to a minute.
+/// Returns the delay after this many failures: 0.5 s, doubled each time, at most 60 s.
 pub(crate) fn backoff(failures: u32) -> Duration {
-    FIRST_RETRY.saturating_mul(2_u32.saturating_pow(failures.min(16))).min(LAST_RETRY)
+    MIN_RETRY_DELAY.saturating_mul(2_u32.saturating_pow(failures.min(16))).min(MAX_RETRY_DELAY)
 }
 
 /// Returns true if the record is at fault, and not the service or the store behind the job.

@@ -1,4 +1,4 @@
-//! The jobs that read what turns say, combined.
+//! The jobs that derive facts, summaries and profiles from turns, combined.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -20,7 +20,7 @@ use crate::{
 
 pub use crate::options::EnrichmentOptions;
 
-/// The jobs that read what turns say, and what they made of it: facts, summaries, profiles.
+/// The jobs that derive facts, summaries and profiles from turns, and their direct calls.
 #[derive(Debug)]
 pub struct TurnJobs {
     store: Arc<IndexedStore>,
@@ -31,7 +31,7 @@ pub struct TurnJobs {
 }
 
 impl TurnJobs {
-    /// Makes the jobs, and their handlers in the order in which they run.
+    /// Creates the jobs, and their handlers in the order in which they run.
     pub(crate) fn new(
         store: &Arc<IndexedStore>,
         options: EnrichmentOptions,
@@ -43,8 +43,8 @@ impl TurnJobs {
             Arc::new(SummaryJob { store: Arc::clone(store), summarizer, trigger: options.trigger, request })
         });
         let profiles = options.profile_every.map(|every| {
-            let (store, facts, writer) = (Arc::clone(store), facts.clone(), options.profile_writer);
-            Arc::new(ProfileJob { store, facts, writer, every, locale })
+            let writer = options.profile_writer;
+            Arc::new(ProfileJob { store: Arc::clone(store), facts: facts.clone(), writer, every, locale })
         });
         let mut handlers: Vec<Arc<dyn JobHandler>> = Vec::new();
         if let Some(chunker) = options.chunker {
@@ -62,7 +62,7 @@ impl TurnJobs {
         (jobs, handlers)
     }
 
-    /// The facts.
+    /// Returns the facts in the store.
     pub fn facts(&self) -> &FactBook {
         &self.facts
     }
@@ -71,7 +71,7 @@ impl TurnJobs {
         self.fact_extractor.as_deref()
     }
 
-    /// Returns the people whose facts are, or depend on, these records.
+    /// Returns the scopes of the people with a fact that is one of these records or derived from one.
     ///
     /// # Errors
     /// The store's error.
@@ -91,9 +91,9 @@ impl TurnJobs {
     /// Turns farther back are left to the background.
     ///
     /// # Errors
-    /// `Unsupported` if the engine makes no summaries; the store's error.
+    /// `Unsupported` if the engine writes no summaries; the store's error.
     pub async fn summarize_now(&self, address: &Scope) -> Result<usize> {
-        let message = "this engine makes no summaries; build it with a digest that does";
+        let message = "the engine writes no summaries; set `EnrichmentOptions::with_summaries`";
         let unsupported = || Error::new(ErrorKind::Unsupported, "summarize", message);
         self.summaries.as_ref().ok_or_else(unsupported)?.summarize_now(address).await
     }
@@ -103,7 +103,8 @@ impl TurnJobs {
         self.profiles.is_some() && is_written_here(record)
     }
 
-    /// Returns the people whose profiles were made from these records, if this engine writes profiles.
+    /// Returns the scopes of the people with a profile derived from one of these records. Empty if the engine writes no
+    /// profiles.
     ///
     /// # Errors
     /// The store's error.

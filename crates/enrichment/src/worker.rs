@@ -32,7 +32,7 @@ pub struct Worker {
     pub(crate) latencies: LatencyLog,
     /// Held while a batch is done.
     pub(crate) running: Mutex<()>,
-    /// The batch that is being done. If nothing is running, its work was dropped half-way.
+    /// The batch that is being done. If nothing is running, the future of the batch was dropped before its end.
     claimed: memory_engine_core::sync::Mutex<Option<Arc<Vec<Pending>>>>,
     /// The background task, if the engine has one.
     pub(crate) task: memory_engine_core::sync::Mutex<Option<JoinHandle<()>>>,
@@ -67,32 +67,36 @@ impl Worker {
         self.latencies.statistics()
     }
 
-    /// Returns true once the worker was told to stop. It then begins no further batch.
+    /// Returns true once the worker is stopping. It then starts no further batch.
     pub(crate) fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::Acquire)
     }
 
-    /// Does everything that is queued and free, batch by batch. Returns the number of items done. Only one call runs
+    /// Does all queued items that can be claimed, batch by batch. Returns the number of items done. Only one call runs
     /// at a time.
     ///
-    /// A job whose service is away is left for later, and the others go on. An item that fails by itself is tried
-    /// again after longer and longer waits, and given up in the end; it delays no other. Ends early once the worker
-    /// stops, or when `is_wanted` returns false before a batch.
+    /// A job whose service is unavailable is postponed, and the other jobs continue. An item whose record is at fault
+    /// is retried with backoff, and becomes a dead letter in the end. Ends early once the worker stops, or if
+    /// `should_continue` returns false before a batch.
     ///
     /// # Errors
     /// The first error that concerns a whole job.
-    pub(crate) async fn run_all(&self, is_wanted: impl Fn() -> bool, mut progress: impl FnMut(u64)) -> Result<u64> {
+    pub(crate) async fn run_all(
+        &self,
+        should_continue: impl Fn() -> bool,
+        mut progress: impl FnMut(u64),
+    ) -> Result<u64> {
         let _one_at_a_time = self.running.lock().await;
         self.release_abandoned().await?;
         let mut handlers: Vec<&dyn JobHandler> = self.handlers.iter().map(AsRef::as_ref).collect();
         let mut remaining = handlers.clone();
         let mut done = 0;
         let mut failure = None;
-        while let Some(handler) = remaining.first().copied().filter(|_| !self.is_stopping() && is_wanted()) {
+        while let Some(handler) = remaining.first().copied().filter(|_| !self.is_stopping() && should_continue()) {
             let outcome = match handler.batch_size().await {
                 Ok(None) => Ok(None),
                 Ok(Some(size)) => {
-                    // Without the queue there is nothing to do for any job.
+                    // An error of the queue concerns all jobs.
                     let pending = self.store.queue().claim(handler.job(), size, LEASE_DURATION).await?;
                     self.run_claimed(handler, pending).await
                 }
@@ -104,7 +108,7 @@ impl Worker {
                     done += count;
                     progress(done);
                     if handler.job() == Job::Reembedding {
-                        // There may be very many of these: what has been queued meanwhile is done in between.
+                        // There may be very many of these. Items that were queued meanwhile are done in between.
                         remaining.clone_from(&handlers);
                     }
                 }
@@ -135,8 +139,8 @@ impl Worker {
         done.map(Some)
     }
 
-    /// Gives back the items of a batch whose work was dropped half-way, as with the runtime that it ran on. The caller
-    /// makes sure that no batch is running.
+    /// Releases the items of a batch whose future was dropped before its end, for example with its runtime. The caller
+    /// ensures that no batch is running.
     pub(crate) async fn release_abandoned(&self) -> Result<()> {
         let Some(abandoned) = self.claimed.lock().clone() else { return Ok(()) };
         self.store.queue().release(&abandoned).await?;
@@ -144,7 +148,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Extends the lease of claimed items for as long as the work takes.
+    /// Extends the lease of claimed items until the work is done.
     async fn with_lease<T>(&self, claimed: &[Pending], work: impl Future<Output = T>) -> T {
         let extend = async {
             loop {

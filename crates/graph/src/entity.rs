@@ -5,7 +5,7 @@ use std::{fmt, str::FromStr};
 use memory_engine_core::{Error, Result, Scope, phrases::fold};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// An entity by its owner and its name: everyone computes it alike.
+/// The id of an entity, computed from its owner and its name.
 ///
 /// Names that are equal after folding (case, width, script and white space) are one entity of a user, whatever its
 /// kind in each record: extractors disagree about kinds far more often than two things share a name. Two users never
@@ -14,7 +14,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub struct EntityId([u8; 16]);
 
 impl EntityId {
-    /// The entity of this name that belongs to the scope's tenant and user.
+    /// Returns the id of the entity with this name that belongs to the tenant and user of a scope.
     pub fn of(scope: &Scope, name: &str) -> Self {
         let mut hasher = blake3::Hasher::new_derive_key("memory-engine 2026 entity");
         for part in [scope.tenant(), scope.user_name().unwrap_or_default(), &fold(name)] {
@@ -26,12 +26,12 @@ impl EntityId {
         Self(bytes)
     }
 
-    /// The sixteen bytes of the id.
+    /// Returns the 16 bytes of the id.
     pub const fn as_bytes(&self) -> &[u8; 16] {
         &self.0
     }
 
-    /// The id with these sixteen bytes.
+    /// Creates an id from its 16 bytes.
     pub const fn from_bytes(bytes: [u8; 16]) -> Self {
         Self(bytes)
     }
@@ -47,13 +47,13 @@ impl FromStr for EntityId {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        let wrong = || Error::invalid("entity id", "an entity's id has 32 hexadecimal digits");
+        let invalid = || Error::invalid("entity id", "an entity id must have 32 hexadecimal digits");
         if text.len() != 32 || !text.bytes().all(|b| b.is_ascii_hexdigit()) {
-            return Err(wrong());
+            return Err(invalid());
         }
         let mut bytes = [0; 16];
         for (byte, at) in bytes.iter_mut().zip((0..32).step_by(2)) {
-            *byte = u8::from_str_radix(&text[at..at + 2], 16).map_err(|_| wrong())?;
+            *byte = u8::from_str_radix(&text[at..at + 2], 16).map_err(|_| invalid())?;
         }
         Ok(Self(bytes))
     }
@@ -77,7 +77,7 @@ impl<'de> Deserialize<'de> for EntityId {
 pub enum EntityKind {
     /// A person or another character, of any species.
     Person,
-    /// Somewhere.
+    /// A place.
     Place,
     /// A group of people that acts: a company, a guild, a state.
     Org,
@@ -89,10 +89,10 @@ pub enum EntityKind {
 }
 
 impl EntityKind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 5] = [Self::Person, Self::Place, Self::Org, Self::Concept, Self::Other];
 
-    /// The name, as stored.
+    /// Returns the name, as stored.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Person => "person",
@@ -114,9 +114,10 @@ impl FromStr for EntityKind {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        Self::ALL.into_iter().find(|kind| kind.as_str() == text).ok_or_else(|| {
-            Error::invalid("entity kind", "there is no such kind; it is one of person, place, org, concept, other")
-        })
+        Self::ALL
+            .into_iter()
+            .find(|kind| kind.as_str() == text)
+            .ok_or_else(|| Error::invalid("entity kind", "unknown kind; use one of person, place, org, concept, other"))
     }
 }
 

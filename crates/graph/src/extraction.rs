@@ -1,6 +1,6 @@
 //! The extraction of entities and relations from one record.
 
-mod settle;
+mod normalise;
 
 use std::collections::BTreeSet;
 
@@ -30,18 +30,18 @@ pub struct Mention {
     /// The kind.
     #[serde(default)]
     pub kind: EntityKind,
-    /// Other names in the text.
+    /// Other names of it in the text.
     #[serde(default)]
     pub aliases: Vec<String>,
 }
 
 impl Mention {
-    /// An entity with no other name.
+    /// Creates a mention without aliases.
     pub fn new(name: impl Into<String>, kind: EntityKind) -> Self {
         Self { name: name.into(), kind, aliases: Vec::new() }
     }
 
-    /// Called so, too.
+    /// Adds an alias.
     #[must_use]
     pub fn with_alias(mut self, alias: impl Into<String>) -> Self {
         self.aliases.push(alias.into());
@@ -53,28 +53,34 @@ impl Mention {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Relation {
-    /// The name of the entity that it goes out from.
+    /// The name of the entity at its start.
     pub source: String,
     /// The relation of the source to the target, such as `lives in`.
     pub relation: String,
-    /// The name of the other entity.
+    /// The name of the entity at its end.
     pub target: String,
-    /// From when on it holds, if the text says so.
+    /// The time from which it holds, if the text states it.
     #[serde(default)]
     pub valid_from: Option<Timestamp>,
-    /// Until when it held, if the text says so.
+    /// The time until which it holds, if the text states it.
     #[serde(default)]
     pub valid_until: Option<Timestamp>,
-    /// The rule that made it; [`RuleId::MODEL`] for a model, nothing for a relation that a caller made.
+    /// The rule that made it, [`RuleId::MODEL`] for a model; `None` for a relation that a caller made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<RuleId>,
 }
 
 impl Relation {
-    /// A relation of which nothing about time is known.
+    /// Creates a relation without validity times.
     pub fn new(source: impl Into<String>, relation: impl Into<String>, target: impl Into<String>) -> Self {
-        let (source, relation, target) = (source.into(), relation.into(), target.into());
-        Self { source, relation, target, valid_from: None, valid_until: None, rule: None }
+        Self {
+            source: source.into(),
+            relation: relation.into(),
+            target: target.into(),
+            valid_from: None,
+            valid_until: None,
+            rule: None,
+        }
     }
 
     /// Sets the rule that made the relation.
@@ -90,24 +96,25 @@ impl Relation {
         statement(self) == statement(other)
     }
 
-    /// One that holds from a time on, before another.
+    /// Sets the time from which it holds and the time until which it holds.
     #[must_use]
     pub fn valid(mut self, from: Option<Timestamp>, until: Option<Timestamp>) -> Self {
-        (self.valid_from, self.valid_until) = (from, until);
+        self.valid_from = from;
+        self.valid_until = until;
         self
     }
 }
 
-/// Limits of the extraction from one text.
+/// Limits of the extraction from one text. A store accepts at most [`Extraction::MAX_ITEMS`] of each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[non_exhaustive]
 pub struct ExtractionLimits {
-    /// Maximum number of entities.
+    /// Maximum number of entities. Default: 12.
     pub max_entities: usize,
-    /// Maximum number of relations.
+    /// Maximum number of relations. Default: 16.
     pub max_edges: usize,
-    /// Maximum number of aliases of an entity.
+    /// Maximum number of aliases of an entity. Default: 8.
     pub max_aliases: usize,
 }
 
@@ -121,73 +128,79 @@ impl ExtractionLimits {
     /// Sets the maximum numbers of entities and relations.
     #[must_use]
     pub fn with_sizes(mut self, max_entities: usize, max_edges: usize) -> Self {
-        (self.max_entities, self.max_edges) = (max_entities, max_edges);
+        self.max_entities = max_entities;
+        self.max_edges = max_edges;
         self
     }
 }
 
 impl Extraction {
-    /// The longest name, in bytes.
+    /// Maximum length of a name, in bytes.
     pub const MAX_NAME_BYTES: usize = 256;
-    /// The longest relation, in bytes.
+    /// Maximum length of a relation, in bytes.
     pub const MAX_RELATION_BYTES: usize = 128;
-    /// The most entities, relations, or other names of an entity that a store takes.
+    /// Maximum number of entities, of relations, and of aliases of an entity that a store accepts.
     pub const MAX_ITEMS: usize = 512;
 
-    /// Returns true if there are no entities and no relations.
+    /// Returns true if there are no entities. A valid extraction then has no relations either.
     pub fn is_empty(&self) -> bool {
         self.entities.is_empty()
     }
 
-    /// Refuses what no store keeps.
+    /// Checks that a store accepts the extraction.
     ///
     /// # Errors
-    /// `InvalidInput` for a name or relation that is empty, too long or holds a control character; for two entities
-    /// whose names read the same; for a relation with an end that is no entity, or with both ends on one, or that ends
-    /// before it begins; and for too many.
+    /// `InvalidInput` for a name or relation that is empty, too long or contains a control character; for two entities
+    /// whose names are equal after folding; for a relation with an end that is no entity, with both ends on one entity,
+    /// or that ends before it begins; and for more than [`MAX_ITEMS`](Self::MAX_ITEMS) entities, relations or aliases.
     pub fn validate(&self) -> Result<()> {
-        let wrong = |message: String| Err(Error::invalid("graph", message));
-        let most = Self::MAX_ITEMS;
-        if self.entities.len() > most || self.relations.len() > most {
-            let (entities, relations) = (self.entities.len(), self.relations.len());
-            return wrong(format!("{entities} entities and {relations} relations of one record; {most} are the most"));
+        let invalid = |message: String| Err(Error::invalid("graph", message));
+        let max = Self::MAX_ITEMS;
+        let entities = self.entities.len();
+        let relations = self.relations.len();
+        if entities > max || relations > max {
+            let message = format!("a record has {entities} entities and {relations} relations; at most {max} of each");
+            return invalid(message);
         }
         let mut known = BTreeSet::new();
         for mention in &self.entities {
-            if mention.aliases.len() > most {
-                return wrong(format!("an entity has {} other names; {most} are the most", mention.aliases.len()));
+            if mention.aliases.len() > max {
+                return invalid(format!("an entity has {} aliases; at most {max}", mention.aliases.len()));
             }
             for name in [&mention.name].into_iter().chain(&mention.aliases) {
                 check("name", name, Self::MAX_NAME_BYTES)?;
             }
             if !known.insert(fold(&mention.name)) {
-                return wrong("two entities have names that read the same; make them one".into());
+                return invalid("two entities have the same name after folding; merge them".into());
             }
         }
         for relation in &self.relations {
             check("relation", &relation.relation, Self::MAX_RELATION_BYTES)?;
             let ends = [fold(&relation.source), fold(&relation.target)];
             if ends.iter().any(|end| !known.contains(end)) {
-                return wrong("a relation has an end that is no entity; name it among the entities".into());
+                return invalid("a relation has an end that is no entity; add it to the entities".into());
             }
             if ends[0] == ends[1] {
-                return wrong("a relation has both ends on one entity; leave it out".into());
+                return invalid("a relation has both ends on one entity; leave it out".into());
             }
             if matches!((relation.valid_from, relation.valid_until), (Some(from), Some(until)) if until < from) {
-                return wrong("a relation ends before it begins".into());
+                return invalid(
+                    "a relation ends before it begins; `valid_until` must not be before `valid_from`".into(),
+                );
             }
         }
         Ok(())
     }
 }
 
-fn check(what: &str, text: &str, most: usize) -> Result<()> {
+/// Checks a name or a relation; `what` names it in the error.
+fn check(what: &str, text: &str, max_bytes: usize) -> Result<()> {
     let fault = if fold(text).is_empty() {
         "is empty; write at least one character".to_owned()
-    } else if text.len() > most {
-        format!("has {} bytes; {most} are the most", text.len())
+    } else if text.len() > max_bytes {
+        format!("has {} bytes; at most {max_bytes}", text.len())
     } else if text.chars().any(char::is_control) {
-        "holds a control character; leave it out".to_owned()
+        "contains a control character; remove it".to_owned()
     } else {
         return Ok(());
     };

@@ -1,4 +1,4 @@
-//! The contract of an extractor.
+//! The contract of graph extractors.
 
 use std::fmt::Debug;
 
@@ -7,13 +7,13 @@ use memory_engine_core::{Record, Result};
 
 use crate::extraction::Extraction;
 
-/// Finds out what a record says about entities and relations.
+/// Extracts entities and relations from records.
 ///
 /// # Cancel safety
-/// Dropping the future gives the answer up. What a model has done by then may have been paid for.
+/// Dropping the future discards the answer. A request that a model has begun may still be billed.
 #[async_trait]
 pub trait GraphExtractor: Debug + Send + Sync + 'static {
-    /// Returns the entities and relations of a record, [normalised](Extraction::settled). Empty if there are none.
+    /// Returns the entities and relations of a record, [normalised](Extraction::normalised). Empty if there are none.
     ///
     /// # Errors
     /// The error of a model, and `InvalidInput` for an unreadable reply. The caller continues without a graph: the

@@ -1,4 +1,4 @@
-//! The store that keeps its graph in memory.
+//! A graph store in memory.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -17,9 +17,9 @@ use crate::{
     walk::Walk,
 };
 
-/// A [`GraphStore`] in memory, gone with the process.
+/// A [`GraphStore`] in memory. Nothing is persisted.
 ///
-/// It walks over all that one user's records say: fine for some ten thousand of them.
+/// A query reads all rows of a user, which is fast enough for about ten thousand records.
 #[derive(Debug, Default)]
 pub struct MemoryGraphStore(RwLock<BTreeMap<Scope, Entries>>);
 
@@ -33,7 +33,7 @@ struct StoredExtraction {
 }
 
 impl MemoryGraphStore {
-    /// An empty store.
+    /// Creates an empty store.
     pub fn new() -> Self {
         Self::default()
     }
@@ -46,14 +46,15 @@ impl GraphStore for MemoryGraphStore {
             scope.authorize("graph upsert", &entry.record.scope)?;
             entry.extraction.validate()?;
         }
-        let mut shelves = self.0.write();
+        let mut owners = self.0.write();
         for entry in entries {
-            let shelf = shelves.entry(entry.record.scope.namespace()).or_default();
+            let entries_of_owner = owners.entry(entry.record.scope.namespace()).or_default();
             let key = (entry.record.id, entry.record.scope.clone());
             if entry.extraction.is_empty() || entry.record.state != State::Active {
-                shelf.remove(&key);
+                entries_of_owner.remove(&key);
             } else {
-                shelf.insert(key, StoredExtraction { record: Arc::clone(&entry.record), rows: Rows::whole(entry) });
+                entries_of_owner
+                    .insert(key, StoredExtraction { record: Arc::clone(&entry.record), rows: Rows::whole(entry) });
             }
         }
         Ok(())
@@ -66,25 +67,32 @@ impl GraphStore for MemoryGraphStore {
 
     async fn expand(&self, scope: &Scope, query: &GraphQuery) -> Result<Subgraph> {
         query.validate()?;
-        let shelves = self.0.read();
-        let parts = shelves.iter().filter(|(owner, _)| meet(scope, owner)).map(|(owner, shelf)| {
-            let matches = |said: &&StoredExtraction| {
-                query.filter.as_ref().is_none_or(|filter: &Filter| filter.matches(&said.record))
-            };
-            let seen = shelf.values().filter(|said| scope.covers(&said.record.scope)).filter(matches);
-            Walk::over(owner, query, &seen.map(|said| &said.rows).collect::<Vec<_>>())
-        });
+        let owners = self.0.read();
+        let parts =
+            owners.iter().filter(|(owner, _)| is_owner_within(scope, owner)).map(|(owner, entries_of_owner)| {
+                let matches = |stored: &&StoredExtraction| {
+                    query.filter.as_ref().is_none_or(|filter: &Filter| filter.matches(&stored.record))
+                };
+                let seen =
+                    entries_of_owner.values().filter(|stored| scope.covers(&stored.record.scope)).filter(matches);
+                Walk::over(owner, query, &seen.map(|stored| &stored.rows).collect::<Vec<_>>())
+            });
         Ok(Subgraph::merged(parts, query.entities, query.edges))
     }
 
     async fn stats(&self, scope: &Scope) -> Result<GraphStats> {
-        let shelves = self.0.read();
-        let within = shelves.iter().filter(|(owner, _)| meet(scope, owner)).flat_map(|(_, shelf)| shelf.values());
-        let (mut entities, mut edges, mut records) = (BTreeSet::new(), BTreeSet::new(), 0);
-        for said in within.filter(|said| scope.covers(&said.record.scope)) {
+        let owners = self.0.read();
+        let within = owners
+            .iter()
+            .filter(|(owner, _)| is_owner_within(scope, owner))
+            .flat_map(|(_, entries_of_owner)| entries_of_owner.values());
+        let mut entities = BTreeSet::new();
+        let mut edges = BTreeSet::new();
+        let mut records = 0;
+        for stored in within.filter(|stored| scope.covers(&stored.record.scope)) {
             records += 1;
-            entities.extend(said.rows.mentions.iter().map(|row| row.entity));
-            edges.extend(said.rows.edges.iter().map(|row| (row.source, &row.relation, row.target)));
+            entities.extend(stored.rows.mentions.iter().map(|row| row.entity));
+            edges.extend(stored.rows.edges.iter().map(|row| (row.source, &row.relation, row.target)));
         }
         Ok(GraphStats::new(entities.len() as u64, edges.len() as u64, records))
     }
@@ -96,25 +104,25 @@ impl GraphStore for MemoryGraphStore {
 }
 
 impl MemoryGraphStore {
-    /// Keeps extractions outside of the scope, and within it those that `keep` accepts. Counts the others.
+    /// Removes the extractions within the scope that `keep` rejects. Returns the numbers of removed rows.
     fn retain(&self, scope: &Scope, keep: impl Fn(&RecordId) -> bool) -> RemovalCounts {
-        let mut shelves = self.0.write();
+        let mut owners = self.0.write();
         let mut removed = RemovalCounts::default();
-        for (_, shelf) in shelves.iter_mut().filter(|(owner, _)| meet(scope, owner)) {
-            shelf.retain(|(id, address), said| {
+        for (_, entries_of_owner) in owners.iter_mut().filter(|(owner, _)| is_owner_within(scope, owner)) {
+            entries_of_owner.retain(|(id, address), stored| {
                 let kept = !scope.covers(address) || keep(id);
                 if !kept {
-                    removed += said.rows.counted();
+                    removed += stored.rows.counted();
                 }
                 kept
             });
         }
-        shelves.retain(|_, shelf| !shelf.is_empty());
+        owners.retain(|_, entries_of_owner| !entries_of_owner.is_empty());
         removed
     }
 }
 
-/// Returns true if a scope covers a part of a namespace.
-fn meet(scope: &Scope, owner: &Scope) -> bool {
+/// Returns true if a namespace belongs to the tenant and user of a scope.
+fn is_owner_within(scope: &Scope, owner: &Scope) -> bool {
     scope.namespace().covers(owner)
 }

@@ -11,13 +11,13 @@ pub enum Seeds {
     /// The entities with these names or aliases. An ambiguous alias means each of its entities; an unknown name means
     /// none.
     Names(Vec<String>),
-    /// With these entities.
+    /// The entities with these ids.
     Ids(Vec<EntityId>),
-    /// With those that most records mention.
+    /// The entities that most records mention.
     MostMentioned,
 }
 
-/// A walk through a graph: where it begins, how far it goes, and how much it may bring back.
+/// A query of a graph: where the walk starts, how far it goes, and the limits of its result.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct GraphQuery {
@@ -32,33 +32,32 @@ pub struct GraphQuery {
     pub edges: usize,
     /// Maximum number of records named for each entity and relation, at most [`GraphQuery::MAX_EVIDENCE`].
     pub evidence: usize,
-    /// Only what records that match say. An inherited branch is seen through such a filter: its own records, or those
-    /// of the branch it came from up to a sequence number. What no such record says is not there, as if it were never
-    /// said.
+    /// Restricts the graph to records that match. For example, a branch sees its own records, and those of the branch
+    /// it came from up to a sequence number.
     pub filter: Option<Filter>,
-    /// Only relations that hold at this time; all, when not set.
+    /// Restricts the graph to relations that hold at this time. Default: `None`, which includes all.
     pub at: Option<Timestamp>,
 }
 
 impl GraphQuery {
-    /// The longest walk.
+    /// Maximum of [`hops`](Self::hops).
     pub const MAX_HOPS: u32 = 3;
-    /// The most records that are named for one thing.
+    /// Maximum of [`evidence`](Self::evidence).
     pub const MAX_EVIDENCE: usize = 100;
-    /// Maximum number of names that a walk starts from.
+    /// Maximum number of names or ids that a walk starts from.
     pub const MAX_SEEDS: usize = 2048;
 
-    /// A walk from somewhere: one hop, 32 entities, 64 relations, 8 records for each.
+    /// Creates a query with the defaults: 1 hop, 32 entities, 64 relations, and 8 records for each.
     pub fn new(from: Seeds) -> Self {
         Self { from, hops: 1, entities: 32, edges: 64, evidence: 8, filter: None, at: None }
     }
 
-    /// A walk from the entities of these names.
+    /// Creates a query that starts from the entities with these names.
     pub fn of<N: Into<String>>(names: impl IntoIterator<Item = N>) -> Self {
         Self::new(Seeds::Names(names.into_iter().map(Into::into).collect()))
     }
 
-    /// Goes so far.
+    /// Sets the maximum number of hops, at most [`GraphQuery::MAX_HOPS`].
     #[must_use]
     pub fn with_hops(mut self, hops: u32) -> Self {
         self.hops = hops;
@@ -68,7 +67,8 @@ impl GraphQuery {
     /// Sets the maximum numbers of entities and relations.
     #[must_use]
     pub fn with_limits(mut self, entities: usize, edges: usize) -> Self {
-        (self.entities, self.edges) = (entities, edges);
+        self.entities = entities;
+        self.edges = edges;
         self
     }
 
@@ -79,35 +79,32 @@ impl GraphQuery {
         self
     }
 
-    /// Only what records that match say.
+    /// Restricts the graph to records that match.
     #[must_use]
     pub fn with_filter(mut self, filter: Option<Filter>) -> Self {
         self.filter = filter;
         self
     }
 
-    /// Only relations that hold at this time.
+    /// Restricts the graph to relations that hold at this time.
     #[must_use]
     pub fn at(mut self, time: Timestamp) -> Self {
         self.at = Some(time);
         self
     }
 
-    /// Refuses a walk that no store goes.
+    /// Checks the limits of the query.
     ///
     /// # Errors
     /// `InvalidInput` for too many hops, seeds or records, and for a filter that fails [`Filter::validate`].
     pub fn validate(&self) -> Result<()> {
-        let wrong = |message: String| Err(Error::invalid("graph", message));
+        let invalid = |message: String| Err(Error::invalid("graph", message));
         if self.hops > Self::MAX_HOPS {
-            return wrong(format!("it goes {} hops far; {} are the most", self.hops, Self::MAX_HOPS));
+            return invalid(format!("the query has {} hops; at most {}", self.hops, Self::MAX_HOPS));
         }
         if self.evidence > Self::MAX_EVIDENCE {
-            return wrong(format!(
-                "it asks for {} records for each; {} are the most",
-                self.evidence,
-                Self::MAX_EVIDENCE
-            ));
+            let max = Self::MAX_EVIDENCE;
+            return invalid(format!("the query has {} evidence records for each result; at most {max}", self.evidence));
         }
         let seeds = match &self.from {
             Seeds::Names(names) => names.len(),
@@ -115,7 +112,7 @@ impl GraphQuery {
             Seeds::MostMentioned => 0,
         };
         if seeds > Self::MAX_SEEDS {
-            return wrong(format!("it begins with {seeds} entities; {} are the most", Self::MAX_SEEDS));
+            return invalid(format!("the query starts from {seeds} entities; at most {}", Self::MAX_SEEDS));
         }
         self.filter.as_ref().map_or(Ok(()), Filter::validate)
     }

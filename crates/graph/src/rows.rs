@@ -1,4 +1,4 @@
-//! Extractions as rows: stores save them, and walks read them.
+//! Extractions as rows, which stores save and walks read.
 
 use memory_engine_core::{Cursor, RemovalCounts, RuleId, Timestamp, phrases::fold};
 
@@ -7,7 +7,7 @@ use crate::{
     store::GraphEntry,
 };
 
-/// That a record mentions an entity.
+/// A mention of an entity in a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MentionRow {
     /// The entity.
@@ -18,37 +18,37 @@ pub struct MentionRow {
     pub kind: EntityKind,
     /// Number of visible records that mention it.
     pub total: u64,
-    /// The record and its place in time.
+    /// The record and its position in time.
     pub record: Cursor,
 }
 
-/// That a record calls an entity something else, too.
+/// An alias that a record gives an entity.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct AliasRow {
     /// The entity.
     pub entity: EntityId,
-    /// The entity with the alias as its name.
+    /// The id of the entity that would have the alias as its name.
     pub alias: EntityId,
-    /// The other name, as the record spells it.
+    /// The alias, as the record spells it.
     pub name: String,
 }
 
-/// That a record says how two entities are related.
+/// A relation that a record states.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EdgeRow {
-    /// From.
+    /// The entity at its start.
     pub source: EntityId,
     /// The relation.
     pub relation: String,
-    /// To.
+    /// The entity at its end.
     pub target: EntityId,
-    /// From when on: what the relation says itself, else what the record as a whole says.
+    /// The time from which it holds: that of the relation; if the relation has no times, that of the record.
     pub valid_from: Option<Timestamp>,
-    /// Until when, likewise.
+    /// The time until which it holds, likewise.
     pub valid_until: Option<Timestamp>,
-    /// The rule that made the relation; [`RuleId::MODEL`] for a model, nothing for a relation that a caller made.
+    /// The rule that made it, [`RuleId::MODEL`] for a model; `None` for a relation that a caller made.
     pub rule: Option<RuleId>,
-    /// The record and its place in time.
+    /// The record and its position in time.
     pub record: Cursor,
 }
 
@@ -60,22 +60,22 @@ impl EdgeRow {
     }
 }
 
-/// All that one record says.
+/// The rows of one record.
 ///
-/// The validity of its edges is what the relations say themselves: a store that keeps them fills in the record's when
-/// it reads, since a record may come to be valid otherwise later ([`Rows::filled`]).
+/// The edges of [`Rows::of`] have the times of the relations only. A store that saves them fills in the times of the
+/// record when it reads them ([`Rows::filled`]), because those may change later.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Rows {
     /// Each entity once.
     pub mentions: Vec<MentionRow>,
-    /// Each other name of an entity once.
+    /// Each alias of an entity once.
     pub aliases: Vec<AliasRow>,
     /// Each relation once.
     pub edges: Vec<EdgeRow>,
 }
 
 impl Rows {
-    /// Those of an entry whose extraction [is valid](crate::Extraction::validate).
+    /// Returns the rows of an entry whose extraction [is valid](crate::Extraction::validate).
     pub fn of(entry: &GraphEntry) -> Self {
         let record = Cursor::at(&entry.record);
         let id = |name: &str| EntityId::of(&entry.record.scope, name);
@@ -108,10 +108,12 @@ impl Rows {
         rows
     }
 
-    /// Returns the rows with the record's validity filled in, for a store whose records only change through it.
+    /// Returns the rows with the times of the record filled in, for a store that writes the rows again when the record
+    /// changes.
     pub fn whole(entry: &GraphEntry) -> Self {
         let mut rows = Self::of(entry);
-        let (from, until) = (entry.record.valid_from, entry.record.valid_until);
+        let from = entry.record.valid_from;
+        let until = entry.record.valid_until;
         rows.edges = rows.edges.into_iter().map(|edge| Self::filled(edge, from, until)).collect();
         rows
     }
@@ -125,10 +127,11 @@ impl Rows {
         removed
     }
 
-    /// An edge with the record's own validity where it says nothing of its own.
+    /// Returns an edge with the times of its record if it has none itself.
     pub fn filled(mut edge: EdgeRow, valid_from: Option<Timestamp>, valid_until: Option<Timestamp>) -> EdgeRow {
         if edge.valid_from.is_none() && edge.valid_until.is_none() {
-            (edge.valid_from, edge.valid_until) = (valid_from, valid_until);
+            edge.valid_from = valid_from;
+            edge.valid_until = valid_until;
         }
         edge
     }

@@ -13,8 +13,8 @@ use crate::{
     extractor::GraphExtractor,
 };
 
-/// The relation between two entities of one sentence. It has no direction: it goes from the lesser name to the
-/// greater, so that the same two entities are always one edge.
+/// The relation between two entities of one sentence. It has no direction: its source is the name that sorts first, so
+/// that the same two entities are always one edge.
 pub const CO_OCCURS: &str = "appears with";
 
 /// The rule that relates the entities of one sentence.
@@ -35,7 +35,7 @@ pub struct RuleExtractor {
 }
 
 impl RuleExtractor {
-    /// Limits the number of entities and relations per record.
+    /// Sets the limits of the extraction from one record.
     #[must_use]
     pub fn with_limits(mut self, limits: ExtractionLimits) -> Self {
         self.limits = limits;
@@ -46,9 +46,9 @@ impl RuleExtractor {
     pub fn read(&self, text: &str, known: &[String]) -> Extraction {
         let mut mentions: Vec<Mention> = known.iter().map(|name| Mention::new(name, kind_of(name))).collect();
         mentions.extend(names(text).map(|(_, mention)| mention));
-        let entities = Extraction { entities: mentions, relations: Vec::new() }.settled(&self.limits).entities;
+        let entities = Extraction { entities: mentions, relations: Vec::new() }.normalised(&self.limits).entities;
         let relations = sentences::of(text).into_iter().flat_map(|sentence| relations(sentence, &entities)).collect();
-        Extraction { entities, relations }.settled(&self.limits)
+        Extraction { entities, relations }.normalised(&self.limits)
     }
 }
 
@@ -67,15 +67,15 @@ fn names(text: &str) -> impl Iterator<Item = (&'static str, Mention)> {
 /// Relates the entities that a sentence names.
 fn relations(sentence: &str, entities: &[Mention]) -> Vec<Relation> {
     let folded = phrases::fold(sentence);
-    let mut here: Vec<&Mention> = entities.iter().filter(|mention| is_named(mention, &folded)).collect();
-    if here.len() > MAX_RELATED_ENTITIES {
+    let mut named: Vec<&Mention> = entities.iter().filter(|mention| is_named(mention, &folded)).collect();
+    if named.len() > MAX_RELATED_ENTITIES {
         return Vec::new();
     }
-    here.sort_by_key(|mention| phrases::fold(&mention.name));
+    named.sort_by_key(|mention| phrases::fold(&mention.name));
     let mut relations = Vec::new();
-    for (n, one) in here.iter().enumerate() {
-        for other in &here[n + 1..] {
-            relations.push(Relation::new(&one.name, CO_OCCURS, &other.name).with_rule(CO_OCCURRENCE_RULE));
+    for (n, first) in named.iter().enumerate() {
+        for other in &named[n + 1..] {
+            relations.push(Relation::new(&first.name, CO_OCCURS, &other.name).with_rule(CO_OCCURRENCE_RULE));
         }
     }
     relations

@@ -1,4 +1,4 @@
-//! The contract.
+//! The contract of graph stores.
 
 use std::{fmt::Debug, sync::Arc};
 
@@ -8,45 +8,44 @@ use serde::Serialize;
 
 use crate::{extraction::Extraction, query::GraphQuery, subgraph::Subgraph};
 
-/// Keeps what each record says about entities and relations, and walks along them.
+/// Stores the entities and relations of records, and answers queries about them.
 ///
-/// All data belong to the records that state them. An entity or relation is visible to readers that see a record
-/// which states it, has the names that these records give it, and disappears with the last of them. Two sessions,
-/// branches or users see of one name only what their own records state.
+/// All data belong to the records that state them. A reader sees an entity or relation if a record within the reader's
+/// scope states it. An entity has the names that these records give it, and disappears with the last of them.
 ///
-/// The order of every answer, and how other names are put together, is [`Walk`](crate::Walk)'s: every backend gives
-/// the same.
+/// [`Walk`](crate::Walk) defines the order of results and the merging of aliases, so that all backends return the same.
 ///
 /// # Cancel safety
-/// Dropping a future either leaves the call undone or lets it finish unseen; never half of it.
+/// A call whose future is dropped has either no effect or its full effect, never a part of it.
 #[async_trait]
 pub trait GraphStore: Debug + Send + Sync + 'static {
-    /// Keeps what each record says, in place of what it said before; all or none. The same again changes nothing, and
-    /// an empty extraction takes back what was said.
+    /// Stores the extraction of each record in place of its former one; all or none. Idempotent. An empty extraction
+    /// removes the former one.
     ///
-    /// A store that lives in the same database as the records skips an entry whose record is not there any more, or is
-    /// no longer active or has been written again since: what was deleted does not come back.
+    /// A store in the same database as the records skips an entry whose record was deleted, is not active or has
+    /// another revision, so that deleted data does not come back.
     ///
     /// # Errors
     /// `Unauthorized` for a record outside `scope`; `InvalidInput` for an extraction that fails
     /// [`Extraction::validate`].
     async fn upsert(&self, scope: &Scope, entries: &[GraphEntry]) -> Result<()>;
 
-    /// Removes what these records say, and counts it; those that say nothing, or are not within `scope`, do not matter.
+    /// Removes the extractions of these records, and returns the numbers of removed rows. Ignores records without an
+    /// extraction and records outside `scope`.
     async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<RemovalCounts>;
 
     /// Returns the neighbourhood of some entities, according to the records within `scope`.
     ///
-    /// A scope without a user is walked user by user, and what is found is given together.
+    /// A scope without a user is walked user by user, and the results are [merged](Subgraph::merged).
     ///
     /// # Errors
     /// `InvalidInput` for a query that fails [`GraphQuery::validate`].
     async fn expand(&self, scope: &Scope, query: &GraphQuery) -> Result<Subgraph>;
 
-    /// Counts what the records within `scope` say.
+    /// Returns the counts of the graph within `scope`.
     async fn stats(&self, scope: &Scope) -> Result<GraphStats>;
 
-    /// Removes all that the records within `scope` say.
+    /// Removes the extractions of all records within `scope`.
     async fn clear(&self, scope: &Scope) -> Result<()>;
 }
 
@@ -55,14 +54,14 @@ const _: fn(&dyn GraphStore) = |_| {};
 /// The extraction of one record.
 #[derive(Debug, Clone)]
 pub struct GraphEntry {
-    /// The record, for its id, its address, its time and validity, and the fields that a filter may ask for.
+    /// The record, for its id, scope and times, and for the fields that a filter reads.
     pub record: Arc<Record>,
     /// The extraction.
     pub extraction: Extraction,
 }
 
 impl GraphEntry {
-    /// That this record says this.
+    /// Creates the entry of a record.
     pub fn new(record: impl Into<Arc<Record>>, extraction: Extraction) -> Self {
         Self { record: record.into(), extraction }
     }
@@ -87,7 +86,7 @@ impl GraphStats {
     }
 }
 
-/// Walks that are asked for often.
+/// Shortcuts for common queries.
 #[async_trait]
 pub trait GraphStoreExt: GraphStore {
     /// Returns the entities with these names or aliases. Unknown ones are left out.
@@ -98,7 +97,7 @@ pub trait GraphStoreExt: GraphStore {
         self.expand(scope, &GraphQuery::of(names.iter().copied()).with_hops(0)).await
     }
 
-    /// The entities of this name with all that they are directly related to.
+    /// Returns the entities with this name, and the entities that are directly related to them.
     ///
     /// # Errors
     /// As [`GraphStore::expand`].

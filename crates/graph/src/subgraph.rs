@@ -8,25 +8,26 @@ use crate::entity::{EntityId, EntityKind};
 /// A part of a graph: entities, the nearest first, and the relations between them.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Subgraph {
-    /// By hops, then by how often they are mentioned, then by name.
+    /// Ordered by hops, then by number of mentions (most first), then by name.
     pub entities: Vec<Entity>,
-    /// By hops, then by how many records say so, then the latest first, then by the names of their ends.
+    /// Ordered by hops, then by number of records (most first), then by the latest record (latest first), then by the
+    /// positions of their ends in `entities`.
     pub edges: Vec<Edge>,
 }
 
 impl Subgraph {
-    /// Returns true if nothing was found.
+    /// Returns true if there are no entities.
     pub fn is_empty(&self) -> bool {
         self.entities.is_empty()
     }
 
-    /// The entity with this id.
+    /// Returns the entity with this id.
     pub fn entity(&self, id: EntityId) -> Option<&Entity> {
         self.entities.iter().find(|entity| entity.id == id)
     }
 
-    /// Several of different users as one, no larger than `entities` and `edges`. A relation whose end does not fit in
-    /// is left out.
+    /// Merges subgraphs of different users, with at most this many entities and edges. A relation whose end is left out
+    /// is left out, too.
     #[must_use]
     pub fn merged(parts: impl IntoIterator<Item = Self>, entities: usize, edges: usize) -> Self {
         let mut all = Self::default();
@@ -56,7 +57,7 @@ pub struct Entity {
     pub name: String,
     /// The kind that most records state, unknown ones not counted.
     pub kind: EntityKind,
-    /// Its other names, each once however it is spelled, in their order.
+    /// Its other names, each once after folding, in alphabetical order.
     pub aliases: Vec<String>,
     /// Number of records that mention it, under any of its names.
     pub mentions: u64,
@@ -72,25 +73,25 @@ impl Entity {
     }
 }
 
-/// A relation from one entity to another, as far as the reader can see.
+/// A relation from one entity to another, with the visible records that state it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Edge {
-    /// From.
+    /// The entity at its start.
     pub source: EntityId,
     /// The relation of the source to the target, such as `lives in`. Folded, so that all spellings are one edge.
     pub relation: String,
-    /// To.
+    /// The entity at its end.
     pub target: EntityId,
-    /// From when on it holds, if that is known.
+    /// The time from which it holds, if known.
     pub valid_from: Option<Timestamp>,
-    /// Until when it held, if it no longer does.
+    /// The time until which it holds, if known.
     pub valid_until: Option<Timestamp>,
     /// Number of records that state it.
     pub records: u64,
-    /// The latest of them, latest first.
+    /// The latest of these records, latest first.
     pub evidence: Vec<RecordId>,
-    /// The rules that made it of those records, in alphabetical order, each once; [`RuleId::MODEL`] for a model. Empty
-    /// when a caller stated the relation.
+    /// The rules that made it, in alphabetical order, each once; [`RuleId::MODEL`] for a model. Empty if a caller
+    /// stated the relation.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<RuleId>,
     /// Number of relations between its nearer end and the nearest starting entity.

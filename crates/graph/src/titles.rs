@@ -18,8 +18,8 @@ pub(crate) fn after() -> &'static Words {
     &TITLES.after
 }
 
-/// Returns the name without its title when more than a family name is left: "Anna Reed" of "Dr. Anna Reed", 李明 of
-/// 李明先生, but nothing of "Mr. Reed" and 王先生, who would become one with all of that family.
+/// Returns the name without its title if more than a family name is left: "Anna Reed" for "Dr. Anna Reed", 李明 for
+/// 李明先生. Returns `None` for "Mr. Reed" and 王先生: a bare family name would be the same entity for the whole family.
 pub(crate) fn without(name: &str) -> Option<String> {
     if let Some((first, rest)) = name.split_once(' ')
         && is_before(first)

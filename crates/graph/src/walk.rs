@@ -1,8 +1,8 @@
-//! The walk, which is the same for every store.
+//! The graph walk that every store uses.
 
+mod finish;
 pub(crate) mod groups;
-mod over;
-mod result;
+mod in_memory;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,12 +15,13 @@ use crate::{
 };
 use groups::Groups;
 
-/// A walk along what records say, step by step: it asks for rows, is given them, and asks on, until it is done.
+/// A breadth-first walk through a graph, as a state machine: [`Walk::next`] returns a request for rows, the caller
+/// provides the rows, and so on until the walk is done. [`Walk::finish`] then returns the result.
 ///
 /// It is independent of any database. The caller provides only rows of active records that the reader sees and that
-/// match the filter of the query, so that every store gives the same results.
+/// match the filter of the query, so that all stores return the same results.
 ///
-/// [`Walk::over`] does all that for a store that has the rows at hand:
+/// [`Walk::over`] runs the whole walk for a store with its rows in memory:
 ///
 /// ```
 /// # use memory_engine_core::Scope;
@@ -32,70 +33,75 @@ use groups::Groups;
 #[derive(Debug)]
 pub struct Walk<'q> {
     query: &'q GraphQuery,
-    /// The names it starts from, each of which several entities may have.
+    /// The ids of the names that it starts from. Several entities may have one of these names as an alias.
     seeds: Vec<EntityId>,
     state: State,
-    asked: BTreeSet<EntityId>,
-    waiting: BTreeSet<EntityId>,
+    /// The names whose aliases were requested.
+    requested: BTreeSet<EntityId>,
+    /// The names whose aliases are requested next.
+    to_request: BTreeSet<EntityId>,
     aliases: BTreeSet<AliasRow>,
-    /// The distance of each entity, under each of its names.
+    /// The number of hops to each entity, under each of its names.
     distances: BTreeMap<EntityId, u32>,
+    /// The number of hops of the current frontier.
     level: u32,
+    /// The relations found, each with the level of the frontier that it starts from.
     edges: Vec<(EdgeRow, u32)>,
     mentions: Vec<MentionRow>,
 }
 
-/// The next input of a walk.
+/// A request for the rows that a walk needs next.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ask {
-    /// The other names that any of these has or is, each once.
+    /// The aliases of these names, and the names that have one of these as an alias; each row once.
     Aliases(BTreeSet<EntityId>),
-    /// The relations that any of these is an end of: those that the latest records say, at most [`Walk::MAX_EDGES`]. Of
-    /// one record they come in the order of source, relation, target and validity.
+    /// The relations with an end among these entities: those of the latest records, at most [`Walk::MAX_EDGES`]. The
+    /// relations of one record are ordered by source, relation, target and times.
     Edges(BTreeSet<EntityId>),
-    /// The mentions of each of these: by the latest records, as many as [`Walk::evidence`] says, with how many
-    /// there are in all.
+    /// The mentions of each of these entities in the latest records, at most [`Walk::evidence`] for each, with the
+    /// total number.
     Mentions(BTreeSet<EntityId>),
 }
 
+/// The next step of a walk. All requests for aliases come before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// Finding out what the seeds are called.
-    Seeds,
-    /// Before it is known which of them are there.
-    Named,
-    /// Leaving out those that are not.
-    Counted,
-    /// Finding out what those are called that the last step has reached.
-    Reached,
-    /// At a level, before its relations are known.
-    Level,
-    /// Before the mentions of all that were reached are known.
-    End,
+    /// Find the entities with the names of the seeds.
+    ResolveSeeds,
+    /// Request the mentions of these entities.
+    RequestSeedMentions,
+    /// Drop the entities that no record mentions.
+    SelectSeeds,
+    /// Request the relations of the frontier.
+    RequestEdges,
+    /// Add the entities at the ends of these relations.
+    AddReached,
+    /// Request the mentions of the entities that were reached.
+    RequestMentions,
     Done,
 }
 
 impl<'q> Walk<'q> {
-    /// Maximum number of relations that one step reads.
+    /// Maximum number of relations that one request returns.
     pub const MAX_EDGES: usize = 2000;
-    /// Maximum number of names that a walk merges.
+    /// Maximum number of names whose aliases are requested.
     const MAX_NAMES: usize = 8192;
 
-    /// A walk for a query that [is valid](GraphQuery::validate), over what belongs to the scope's tenant and user.
-    /// `most_mentioned` gives the entities that most records mention, of equal ones the lesser ids, for a query that
-    /// begins with those.
+    /// Creates a walk for a query that [is valid](GraphQuery::validate), through the graph of the tenant and user of
+    /// `owner`. `most_mentioned` returns the entities that most records mention, among equal ones the lesser ids first.
+    /// It is called only for a query with [`Seeds::MostMentioned`].
     pub fn new(owner: &Scope, query: &'q GraphQuery, most_mentioned: impl FnOnce() -> Vec<EntityId>) -> Self {
         let seeds = match &query.from {
             Seeds::Names(names) => names.iter().map(|name| EntityId::of(owner, name)).collect(),
             Seeds::Ids(ids) => ids.clone(),
             Seeds::MostMentioned => most_mentioned(),
         };
-        let nothing = seeds.is_empty() || query.entities == 0;
+        let is_empty = seeds.is_empty() || query.entities == 0;
         Self {
             query,
-            state: if nothing { State::Done } else { State::Seeds },
-            asked: BTreeSet::new(),
-            waiting: seeds.iter().copied().collect(),
+            state: if is_empty { State::Done } else { State::ResolveSeeds },
+            requested: BTreeSet::new(),
+            to_request: seeds.iter().copied().collect(),
             seeds,
             aliases: BTreeSet::new(),
             distances: BTreeMap::new(),
@@ -107,40 +113,40 @@ impl<'q> Walk<'q> {
 
     /// Returns the number of mentions requested for each entity.
     pub fn evidence(&self) -> usize {
-        // At least one, which says its name and kind.
+        // At least one, which has the name and kind.
         self.query.evidence.clamp(1, GraphQuery::MAX_EVIDENCE)
     }
 
-    /// Returns the next input to provide, by the method of the same name; `None` if the walk is done.
-    #[allow(clippy::should_implement_trait, reason = "what it is given between two steps decides the next")]
+    /// Returns the next request, whose rows are provided by the method of the same name; `None` if the walk is done.
+    #[allow(clippy::should_implement_trait, reason = "the rows provided between two calls decide the next request")]
     pub fn next(&mut self) -> Option<Ask> {
         loop {
-            let room = Self::MAX_NAMES.saturating_sub(self.asked.len());
-            let new: BTreeSet<EntityId> = std::mem::take(&mut self.waiting).into_iter().take(room).collect();
+            let remaining = Self::MAX_NAMES.saturating_sub(self.requested.len());
+            let new: BTreeSet<EntityId> = std::mem::take(&mut self.to_request).into_iter().take(remaining).collect();
             if !new.is_empty() {
-                self.asked.extend(&new);
+                self.requested.extend(&new);
                 return Some(Ask::Aliases(new));
             }
             match self.state {
-                State::Seeds => self.begin(),
-                State::Named => {
-                    self.state = State::Counted;
+                State::ResolveSeeds => self.resolve_seeds(),
+                State::RequestSeedMentions => {
+                    self.state = State::SelectSeeds;
                     return Some(Ask::Mentions(self.distances.keys().copied().collect()));
                 }
-                State::Counted => self.settle(),
-                State::Reached => self.reach(),
-                State::Level if self.level == self.query.hops => self.state = State::End,
-                State::Level => {
+                State::SelectSeeds => self.select_seeds(),
+                State::AddReached => self.add_reached(),
+                State::RequestEdges if self.level == self.query.hops => self.state = State::RequestMentions,
+                State::RequestEdges => {
                     let frontier = self.distances.iter().filter(|(_, at)| **at == self.level).map(|(id, _)| *id);
                     let frontier: BTreeSet<EntityId> = frontier.collect();
                     if frontier.is_empty() {
-                        self.state = State::End;
+                        self.state = State::RequestMentions;
                         continue;
                     }
-                    self.state = State::Reached;
+                    self.state = State::AddReached;
                     return Some(Ask::Edges(frontier));
                 }
-                State::End => {
+                State::RequestMentions => {
                     self.state = State::Done;
                     let reached = self.distances.iter().filter(|(_, at)| **at > 0).map(|(id, _)| *id);
                     let reached: BTreeSet<EntityId> = reached.collect();
@@ -153,15 +159,15 @@ impl<'q> Walk<'q> {
         }
     }
 
-    /// Takes the other names that it asked for.
+    /// Adds the aliases that were requested.
     pub fn aliases(&mut self, rows: impl IntoIterator<Item = AliasRow>) {
         for row in rows {
-            self.waiting.extend([row.entity, row.alias].into_iter().filter(|id| !self.asked.contains(id)));
+            self.to_request.extend([row.entity, row.alias].into_iter().filter(|id| !self.requested.contains(id)));
             self.aliases.insert(row);
         }
     }
 
-    /// Takes the relations that it asked for.
+    /// Adds the relations that were requested. Those that do not hold at the time of the query are dropped.
     pub fn edges(&mut self, rows: impl IntoIterator<Item = EdgeRow>) {
         let mut rows: Vec<EdgeRow> = rows.into_iter().collect();
         rows.sort_by(latest_first);
@@ -172,13 +178,13 @@ impl<'q> Walk<'q> {
                 row.valid_from.is_none_or(|from| from <= time) && row.valid_until.is_none_or(|until| time < until)
             };
             if self.query.at.is_none_or(holds) {
-                self.waiting.extend([row.source, row.target].into_iter().filter(|id| !self.asked.contains(id)));
+                self.to_request.extend([row.source, row.target].into_iter().filter(|id| !self.requested.contains(id)));
                 self.edges.push((row, self.level));
             }
         }
     }
 
-    /// Takes the mentions that it asked for.
+    /// Adds the mentions that were requested.
     pub fn mentions(&mut self, rows: impl IntoIterator<Item = MentionRow>) {
         self.mentions.extend(rows);
     }
@@ -187,31 +193,32 @@ impl<'q> Walk<'q> {
         Groups::of(self.aliases.iter().map(|row| (row.entity, row.alias)))
     }
 
-    /// All names of one group that were asked for.
+    /// Returns the requested names of each group, by its root.
     fn members(&self, groups: &Groups<EntityId>) -> BTreeMap<EntityId, Vec<EntityId>> {
         let mut members: BTreeMap<EntityId, Vec<EntityId>> = BTreeMap::new();
-        for id in &self.asked {
+        for id in &self.requested {
             members.entry(groups.root(id)).or_default().push(*id);
         }
         members
     }
 
-    fn begin(&mut self) {
+    /// Sets the distance of the seeds and of all names of their groups to 0.
+    fn resolve_seeds(&mut self) {
         let groups = self.groups();
         let members = self.members(&groups);
         for seed in &self.seeds {
-            // A name that several are called by means each of them.
+            // An ambiguous alias stands for each of its entities.
             for named in [seed].into_iter().chain(groups.claimants(seed)) {
                 for id in members.get(&groups.root(named)).into_iter().flatten() {
                     self.distances.insert(*id, 0);
                 }
             }
         }
-        self.state = State::Named;
+        self.state = State::RequestSeedMentions;
     }
 
-    /// Leaves out the seeds that no record mentions; those that most do have the first places.
-    fn settle(&mut self) {
+    /// Drops the seeds that no record mentions, and those with the fewest mentions if there are too many.
+    fn select_seeds(&mut self) {
         let groups = self.groups();
         let mut totals: BTreeMap<EntityId, BTreeMap<EntityId, u64>> = BTreeMap::new();
         for row in &self.mentions {
@@ -223,11 +230,12 @@ impl<'q> Walk<'q> {
         best.truncate(self.query.entities);
         let kept: BTreeSet<EntityId> = best.into_iter().map(|(_, root)| root).collect();
         self.distances.retain(|id, _| kept.contains(&groups.root(id)));
-        self.state = State::Level;
+        self.state = State::RequestEdges;
     }
 
-    /// Brings in the ends of the relations of this level: those that the most records connect first.
-    fn reach(&mut self) {
+    /// Adds the ends of the relations of this level as the next level: those that most records connect first, as far as
+    /// the limit of the query allows.
+    fn add_reached(&mut self) {
         let groups = self.groups();
         let members = self.members(&groups);
         let reached: BTreeSet<EntityId> = self.distances.keys().map(|id| groups.root(id)).collect();
@@ -250,12 +258,12 @@ impl<'q> Walk<'q> {
                 self.distances.insert(*id, self.level);
             }
         }
-        self.state = State::Level;
+        self.state = State::RequestEdges;
     }
 }
 
-/// The order in which relations are looked at where there are too many.
+/// The order of relations: those of the latest records first.
 pub(crate) fn latest_first(a: &EdgeRow, b: &EdgeRow) -> std::cmp::Ordering {
-    let rest = |row: &EdgeRow| (row.source, row.relation.clone(), row.target, row.valid_from, row.valid_until);
-    b.record.cmp(&a.record).then_with(|| rest(a).cmp(&rest(b)))
+    let key = |row: &EdgeRow| (row.source, row.relation.clone(), row.target, row.valid_from, row.valid_until);
+    b.record.cmp(&a.record).then_with(|| key(a).cmp(&key(b)))
 }

@@ -1,4 +1,4 @@
-//! Long texts in parts that an embedder can take.
+//! Splits long texts into chunks that fit an embedder.
 
 use std::ops::Range;
 
@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::sentence::sentences;
 
-/// The version of the way in which texts are cut: vectors of chunks belong to it.
+/// The version of the splitting algorithm. Vectors of chunks are valid for this version only.
 pub const CHUNKER: &str = "sentences-1";
 
-/// Cuts a text at the ends of its sentences into parts of a certain size.
+/// Splits a text into chunks of limited size at sentence ends.
 ///
-/// A part is a range of the text's bytes, so that what is cited is exactly what was said.
+/// A chunk is a byte range of the text, so that a citation is exactly the original text.
 ///
 /// ```
 /// use memory_engine_summarizer::Chunker;
@@ -27,11 +27,11 @@ pub const CHUNKER: &str = "sentences-1";
 #[serde(deny_unknown_fields, default)]
 #[non_exhaustive]
 pub struct Chunker {
-    /// Maximum number of characters of a chunk.
+    /// Maximum number of characters of a chunk, at least 1. Default: 600.
     pub max_chars: usize,
-    /// Number of sentences of a chunk that the next one repeats, as far as they fit.
+    /// Number of sentences of a chunk that the next one repeats, as far as they fit. Default: 1.
     pub overlap: usize,
-    /// Maximum number of chunks. The rest of the text is in none.
+    /// Maximum number of chunks, at least 1. The rest of the text is in no chunk. Default: 32.
     pub max_chunks: usize,
 }
 
@@ -42,78 +42,83 @@ impl Default for Chunker {
 }
 
 impl Chunker {
-    /// Another size.
+    /// Sets the maximum number of characters of a chunk.
     #[must_use]
     pub fn with_max_chars(mut self, max_chars: usize) -> Self {
         self.max_chars = max_chars;
         self
     }
 
-    /// Another overlap.
+    /// Sets the number of sentences that the next chunk repeats.
     #[must_use]
     pub fn with_overlap(mut self, sentences: usize) -> Self {
         self.overlap = sentences;
         self
     }
 
-    /// Another most.
+    /// Sets the maximum number of chunks.
     #[must_use]
     pub fn with_max_chunks(mut self, max_chunks: usize) -> Self {
         self.max_chunks = max_chunks;
         self
     }
 
-    /// The parts of a text, in order; a blank one has none. No part is longer than `max_chars`: a sentence that is goes
-    /// into several, cut at the end of a line, before a word, or between two characters where there is neither.
+    /// Returns the chunks of a text, in order. A blank text has none.
+    ///
+    /// A sentence longer than `max_chars` is split after a line break; without one, before a word; without white space,
+    /// between two characters.
     ///
     /// # Errors
-    /// `InvalidInput` for a size or a most of 0.
+    /// `InvalidInput` if `max_chars` or `max_chunks` is 0.
     pub fn chunks(&self, text: &str) -> Result<Vec<Range<usize>>> {
         if self.max_chars == 0 || self.max_chunks == 0 {
-            return Err(Error::invalid(
-                "chunk",
-                "a text cannot be cut into nothing; max_chars and max_chunks are at least 1",
-            ));
+            return Err(Error::invalid("chunk", "max_chars and max_chunks must be at least 1"));
         }
         let units: Vec<Range<usize>> =
-            sentences(text).into_iter().flat_map(|range| self.fitting(text, range)).collect();
+            sentences(text).into_iter().flat_map(|range| self.split_sentence(text, range)).collect();
         let fits = |range: Range<usize>| text[range].chars().nth(self.max_chars).is_none();
-        let (mut parts, mut first) = (Vec::new(), 0);
-        // Where the part before ended: a part has to go beyond it.
-        let mut done = 0;
-        while done < units.len() && parts.len() < self.max_chunks {
-            let mut end = done + 1;
+        let mut chunks = Vec::new();
+        let mut first = 0;
+        // The number of units in the chunks so far. Each chunk adds at least one, even if it begins with repeated ones.
+        let mut covered = 0;
+        while covered < units.len() && chunks.len() < self.max_chunks {
+            let mut end = covered + 1;
             while !fits(units[first].start..units[end - 1].end) {
                 first += 1;
             }
             while end < units.len() && fits(units[first].start..units[end].end) {
                 end += 1;
             }
-            parts.push(units[first].start..units[end - 1].end);
-            (done, first) = (end, end.saturating_sub(self.overlap).max(first + 1).min(end));
+            chunks.push(units[first].start..units[end - 1].end);
+            covered = end;
+            first = end.saturating_sub(self.overlap).max(first + 1).min(end);
         }
-        Ok(parts)
+        Ok(chunks)
     }
 
-    /// A sentence in pieces that fit.
-    fn fitting(&self, text: &str, range: Range<usize>) -> Vec<Range<usize>> {
-        let (mut pieces, mut start) = (Vec::new(), range.start);
-        while let Some((over, _)) = text[start..range.end].char_indices().nth(self.max_chars) {
-            let window = &text[start..start + over];
-            let line = window.rfind('\n').map(|at| at + 1);
-            let word = || window.char_indices().rev().find(|(_, c)| c.is_whitespace()).map(|(at, c)| at + c.len_utf8());
-            let cut = line.or_else(word).filter(|at| !window[..*at].trim().is_empty()).unwrap_or(over);
-            push(text, start..start + cut, &mut pieces);
+    /// Splits a sentence into pieces of at most `max_chars` characters.
+    fn split_sentence(&self, text: &str, range: Range<usize>) -> Vec<Range<usize>> {
+        let mut pieces = Vec::new();
+        let mut start = range.start;
+        while let Some((limit, _)) = text[start..range.end].char_indices().nth(self.max_chars) {
+            let window = &text[start..start + limit];
+            let after_line = window.rfind('\n').map(|at| at + 1);
+            let last_space = window.char_indices().rev().find(|(_, c)| c.is_whitespace());
+            let before_word = last_space.map(|(at, c)| at + c.len_utf8());
+            let cut = after_line.or(before_word).filter(|at| !window[..*at].trim().is_empty()).unwrap_or(limit);
+            push_trimmed(text, start..start + cut, &mut pieces);
             start += cut;
         }
-        push(text, start..range.end, &mut pieces);
+        push_trimmed(text, start..range.end, &mut pieces);
         pieces
     }
 }
 
-fn push(text: &str, range: Range<usize>, pieces: &mut Vec<Range<usize>>) {
+/// Adds a range without the white space at its ends, unless it is blank.
+fn push_trimmed(text: &str, range: Range<usize>, pieces: &mut Vec<Range<usize>>) {
     let part = &text[range.clone()];
-    let (begin, end) = (range.end - part.trim_start().len(), range.start + part.trim_end().len());
+    let begin = range.end - part.trim_start().len();
+    let end = range.start + part.trim_end().len();
     if begin < end {
         pieces.push(begin..end);
     }

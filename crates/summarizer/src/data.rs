@@ -9,17 +9,17 @@ use std::ops::Deref;
 use regex::{Regex, RegexBuilder};
 use serde::Deserialize;
 
-/// Declares a static with the joined contents of data files, and the test that loads them. The shape is a list of
-/// fields for each type, or a type of its own.
+/// Declares a static with the joined contents of data files, and the test that loads them. Its type is given as lists
+/// of fields, one list for each field type, or as the name of a type.
 macro_rules! data {
     ($name:ident = $($file:literal),+; $($type:ty: $($field:ident),+;)+) => {
         #[derive(serde::Deserialize)]
         #[serde(deny_unknown_fields)]
-        struct Data {
+        struct ModuleData {
             $($($field: $type,)+)+
         }
 
-        $crate::data::data!($name: Data = $($file),+);
+        $crate::data::data!($name: ModuleData = $($file),+);
     };
     ($name:ident: $type:ty = $($file:literal),+) => {
         memory_engine_rule_data::data!($name: $type = $($file),+);
@@ -28,12 +28,12 @@ macro_rules! data {
 
 pub(crate) use data;
 
-/// A regular expression of a data file. It matches in both cases.
+/// A regular expression of a data file. It ignores case.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(try_from = "Vec<Alternative>")]
 pub(crate) struct Pattern(Regex);
 
-/// An alternative of a pattern: a regular expression, or any of some between two others.
+/// An alternative of a pattern: one regular expression, or `any` of a list between `before` and `after`.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum Alternative {
@@ -88,29 +88,29 @@ impl Pattern {
     }
 }
 
-/// Compiles a regular expression that matches in both cases. `\b` is the boundary of an ASCII word, because that of
+/// Compiles a regular expression that ignores case. `\b` is the boundary of an ASCII word, because that of
 /// Unicode makes the search in Chinese text slow; `(?u:\b)` asks for the latter.
 pub(crate) fn compiled(text: &str) -> Result<Regex, regex::Error> {
     let text = text.replace("(?u:\\b)", "\0").replace("\\b", "(?-u:\\b)").replace('\0', "\\b");
     RegexBuilder::new(&text).case_insensitive(true).build()
 }
 
-/// Takes the line breaks out of a pattern, each with the indentation after it.
+/// Removes the line breaks from a pattern, each with the indentation after it.
 pub(crate) fn on_one_line(text: &str) -> String {
     if text.contains('\n') { text.lines().map(str::trim_start).collect() } else { text.to_owned() }
 }
 
-/// Words in the order of their file.
+/// A list of words in the order of its file.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(transparent)]
-pub(crate) struct Words(Vec<String>);
+pub(crate) struct WordList(Vec<String>);
 
-impl Words {
+impl WordList {
     pub(crate) fn iter(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(String::as_str)
     }
 
-    /// Returns the place of a word in the list.
+    /// Returns the index of a word in the list.
     pub(crate) fn position(&self, word: &str) -> Option<usize> {
         self.iter().position(|known| known == word)
     }
@@ -134,7 +134,7 @@ impl Words {
         self.strip_end(text).is_some()
     }
 
-    /// Returns the text behind the first word of the list that the text begins with.
+    /// Returns the text after the first word of the list that the text begins with.
     pub(crate) fn strip_start<'t>(&self, text: &'t str) -> Option<&'t str> {
         self.iter().find_map(|word| text.strip_prefix(word))
     }

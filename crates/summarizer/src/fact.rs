@@ -1,11 +1,11 @@
-//! Facts about persons, one value each.
+//! Facts about people, extracted by rules or by a model. Each fact has one value.
 
+mod assertion;
 mod chat;
 mod claim;
 mod confirmation;
 mod dates;
 mod extractor;
-mod guard;
 mod patterns;
 mod plan;
 mod reader;

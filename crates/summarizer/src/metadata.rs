@@ -1,4 +1,4 @@
-//! The topic, the entities and the emotion of a turn.
+//! Topic, entities and emotion of turns, by a model or by rules.
 
 mod chat;
 mod emotion;

@@ -4,21 +4,21 @@ use std::ops::Range;
 
 use memory_engine_core::text::is_han;
 
-use crate::data::{Words, data};
+use crate::data::{WordList, data};
 
 data! {
     DATA = "en/sentences.toml";
-    Words: abbreviations;
+    WordList: abbreviations;
 }
 
 const FENCE: &str = "```";
 
-/// The sentences of a text, as ranges of its bytes, in order and without the white space around them.
+/// Returns the sentences of a text as byte ranges, in order and without surrounding white space.
 ///
-/// A sentence ends behind `。！？；…` and behind `. ! ?` where white space, a Chinese character or the end follows, with
-/// the quotes and brackets that close behind the mark; a line break ends one, too, so that a list item or a heading is
-/// a sentence of its own. The dots of `Dr.`, `e.g.`, `3.14`, `J. Smith` and `example.com` end nothing. A fenced block
-/// of code is one sentence. Every character that is no white space lies in exactly one of them; a blank text has none.
+/// A sentence ends after `。！？；…`, and after `. ! ?` if white space, a Chinese character or the end of the text follows.
+/// Closing quotes and brackets after the mark belong to it. A line break ends a sentence too, so that a list item or a
+/// heading is a sentence of its own. The dots of `Dr.`, `e.g.`, `3.14`, `J. Smith` and `example.com` end no sentence. A
+/// fenced code block is one sentence. Each character other than white space belongs to exactly one sentence.
 ///
 /// ```
 /// let text = "他说：“好！”然后走了。Dr. Li paid 3.50 yuan. Why?";
@@ -29,23 +29,24 @@ pub fn sentences(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut at = 0;
     while let Some(fence) = fence(text, at) {
-        plain(text, at..fence, &mut found);
+        split_prose(text, at..fence, &mut found);
         let inside = fence + FENCE.len();
         let close = text[inside..].find(FENCE).map_or(text.len(), |close| inside + close + FENCE.len());
-        push(text, fence..close, &mut found);
+        push_trimmed(text, fence..close, &mut found);
         at = close;
     }
-    plain(text, at..text.len(), &mut found);
+    split_prose(text, at..text.len(), &mut found);
     found
 }
 
-/// The next fence from a place on that begins its line.
+/// Returns the position of the next code fence at the beginning of a line.
 fn fence(text: &str, from: usize) -> Option<usize> {
     let begins_line = |at: &usize| text[from..*at].rsplit('\n').next().unwrap_or_default().trim().is_empty();
     text[from..].match_indices(FENCE).map(|(at, _)| from + at).find(begins_line)
 }
 
-fn push(text: &str, range: Range<usize>, found: &mut Vec<Range<usize>>) {
+/// Adds a range without the white space at its ends, unless it is blank.
+fn push_trimmed(text: &str, range: Range<usize>, found: &mut Vec<Range<usize>>) {
     let part = &text[range.clone()];
     let begin = range.start + (part.len() - part.trim_start().len());
     let end = range.start + part.trim_end().len();
@@ -54,31 +55,34 @@ fn push(text: &str, range: Range<usize>, found: &mut Vec<Range<usize>>) {
     }
 }
 
-fn plain(text: &str, range: Range<usize>, found: &mut Vec<Range<usize>>) {
-    let letters: Vec<(usize, char)> = text[range.clone()].char_indices().map(|(i, c)| (range.start + i, c)).collect();
-    let place = |n: usize| letters.get(n).map_or(range.end, |(byte, _)| *byte);
-    let (mut begin, mut n) = (range.start, 0);
-    while n < letters.len() {
-        let end = match letters[n].1 {
+/// Splits text outside of code blocks.
+fn split_prose(text: &str, range: Range<usize>, found: &mut Vec<Range<usize>>) {
+    let chars: Vec<(usize, char)> = text[range.clone()].char_indices().map(|(i, c)| (range.start + i, c)).collect();
+    let byte_of = |n: usize| chars.get(n).map_or(range.end, |(byte, _)| *byte);
+    let mut begin = range.start;
+    let mut n = 0;
+    while n < chars.len() {
+        let end = match chars[n].1 {
             '\n' | '\r' | '\u{2028}' | '\u{2029}' => Some(n + 1),
-            '。' | '！' | '？' | '；' | '…' | '｡' => Some(closed(&letters, n + 1)),
-            '.' | '!' | '?' => ends(&text[begin..place(n)], &letters, n),
+            '。' | '！' | '？' | '；' | '…' | '｡' => Some(skip_closing_marks(&chars, n + 1)),
+            '.' | '!' | '?' => western_sentence_end(&text[begin..byte_of(n)], &chars, n),
             _ => None,
         };
         match end {
             Some(end) => {
-                push(text, begin..place(end), found);
-                (begin, n) = (place(end), end);
+                push_trimmed(text, begin..byte_of(end), found);
+                begin = byte_of(end);
+                n = end;
             }
             None => n += 1,
         }
     }
-    push(text, begin..range.end, found);
+    push_trimmed(text, begin..range.end, found);
 }
 
-/// The place behind all marks and closing quotes and brackets that follow a mark.
-fn closed(letters: &[(usize, char)], mut n: usize) -> usize {
-    while let Some((_, c)) = letters.get(n) {
+/// Returns the index after all marks, closing quotes and brackets from index `n` on.
+fn skip_closing_marks(chars: &[(usize, char)], mut n: usize) -> usize {
+    while let Some((_, c)) = chars.get(n) {
         match c {
             '。' | '！' | '？' | '；' | '…' | '!' | '?' | '.' | '~' | '～' => n += 1,
             '”' | '’' | '」' | '』' | '）' | '】' | '》' | ')' | ']' | '"' | '\'' | '*' | '_' => n += 1,
@@ -88,23 +92,23 @@ fn closed(letters: &[(usize, char)], mut n: usize) -> usize {
     n
 }
 
-/// The place behind the sentence that a mark of the western kind ends, if it ends one.
-fn ends(before: &str, letters: &[(usize, char)], n: usize) -> Option<usize> {
-    let end = closed(letters, n + 1);
-    let next = letters.get(end).map(|(_, c)| *c);
-    let free = next.is_none_or(|c| c.is_whitespace() || is_han(c));
-    if !free {
+/// Returns the index after the sentence that the ASCII mark at index `n` ends; `None` if it ends none.
+fn western_sentence_end(before: &str, chars: &[(usize, char)], n: usize) -> Option<usize> {
+    let end = skip_closing_marks(chars, n + 1);
+    let next = chars.get(end).map(|(_, c)| *c);
+    let may_end = next.is_none_or(|c| c.is_whitespace() || is_han(c));
+    if !may_end {
         return None;
     }
-    if letters[n].1 != '.' || end > n + 1 {
+    if chars[n].1 != '.' || end > n + 1 {
         return Some(end);
     }
     let word = before.rsplit(|c: char| c.is_whitespace() || matches!(c, '(' | '"' | '“')).next().unwrap_or_default();
-    let initial = word.chars().count() == 1 && word.chars().all(|c| c.is_ascii_uppercase()) && word != "I";
-    // "1." at the beginning of a line numbers what follows it.
-    let number = !word.is_empty() && word.chars().all(|c| c.is_ascii_digit()) && before.trim() == word;
-    let short = DATA.abbreviations.iter().any(|known| word.eq_ignore_ascii_case(known));
-    let goes_on = next.is_some_and(|c| c != '\n') && (initial || number || short);
+    let is_initial = word.chars().count() == 1 && word.chars().all(|c| c.is_ascii_uppercase()) && word != "I";
+    // "1." at the beginning of a line is the number of a list item.
+    let is_list_number = !word.is_empty() && word.chars().all(|c| c.is_ascii_digit()) && before.trim() == word;
+    let is_abbreviation = DATA.abbreviations.iter().any(|known| word.eq_ignore_ascii_case(known));
+    let goes_on = next.is_some_and(|c| c != '\n') && (is_initial || is_list_number || is_abbreviation);
     (!goes_on).then_some(end)
 }
 

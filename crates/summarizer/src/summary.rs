@@ -1,4 +1,4 @@
-//! Several turns in a few sentences.
+//! Summaries of several turns, written by a model or extracted by rules.
 
 mod chat;
 mod extractive;

@@ -1,33 +1,36 @@
-//! Supersession: decides which fact replaces which.
+//! Supersession: decides which facts hold, and which fact replaces which.
+//!
+//! The state of every fact is computed from all statements and their times, so that the order of arrival does not
+//! matter.
 
 use std::{collections::BTreeMap, fmt};
 
 use memory_engine_core::{Kind, Record, RecordId, Scope, State, Timestamp};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::fact::{ExtractedFact, Polarity, fact_keys as keys};
 
-/// A change to the records of facts, with both sides, so that it can be taken back.
+/// A change to a record of a fact. It contains the record before and after, so that it can be undone.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Change {
-    /// The action.
+    /// The kind of change.
     pub what: ChangeKind,
-    /// The record as it was; nothing when it is new.
+    /// The record before the change; `None` if it is new.
     pub before: Option<Record>,
-    /// The new record; `None` if it is deleted.
+    /// The record after the change; `None` if it is deleted.
     pub after: Option<Record>,
 }
 
-/// The action of a change on a fact.
+/// The kind of a [`Change`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ChangeKind {
-    /// The fact is new, and holds.
+    /// The fact is new and holds.
     Add,
-    /// The fact repeats another one, and becomes further evidence for it.
+    /// The fact repeats another one and becomes further evidence for it.
     Merge {
         /// The other fact.
         into: RecordId,
@@ -39,26 +42,26 @@ pub enum ChangeKind {
         /// The time until which it held.
         valid_until: Timestamp,
     },
-    /// The person said that it is not so, or no longer.
+    /// The person denied it, or said that it no longer holds.
     Retract {
-        /// The fact that says so.
+        /// The fact with the denial.
         by: RecordId,
         /// The time until which it held.
         valid_until: Timestamp,
     },
-    /// Only the list of facts that confirm it changes.
+    /// Only the list of facts that confirm it has changed.
     Confirm {
-        /// The facts that say the same.
+        /// The facts that confirm it.
         by: Vec<RecordId>,
     },
     /// It holds again: the fact that superseded it is gone, or is older.
     Reopen,
-    /// A change was taken back.
+    /// A change was undone.
     Undo,
 }
 
 impl ChangeKind {
-    /// The name: `add`, `merge`, `supersede`, `retract`, `confirm`, `reopen` or `undo`.
+    /// Returns the name: `add`, `merge`, `supersede`, `retract`, `confirm`, `reopen` or `undo`.
     pub const fn as_str(&self) -> &'static str {
         match self {
             Self::Add => "add",
@@ -79,23 +82,23 @@ impl fmt::Display for ChangeKind {
 }
 
 impl Change {
-    /// The change that takes this one back.
+    /// Returns the change that undoes this one.
     pub fn undo(&self) -> Self {
         Self { what: ChangeKind::Undo, before: self.after.clone(), after: self.before.clone() }
     }
 
-    /// The record that it is about.
+    /// Returns the id of the changed record.
     pub fn id(&self) -> Option<RecordId> {
         self.after.as_ref().or(self.before.as_ref()).map(|record| record.id)
     }
 
-    /// Carries it out on a list of records, as a store would.
+    /// Applies the change to a list of records.
     pub fn apply(&self, records: &mut Vec<Record>) {
         let Some(id) = self.id() else { return };
-        let place = records.iter().position(|record| record.id == id);
-        match (place, &self.after) {
-            (Some(place), Some(after)) => records[place] = after.clone(),
-            (Some(place), None) => drop(records.remove(place)),
+        let index = records.iter().position(|record| record.id == id);
+        match (index, &self.after) {
+            (Some(index), Some(after)) => records[index] = after.clone(),
+            (Some(index), None) => drop(records.remove(index)),
             (None, Some(after)) => records.push(after.clone()),
             (None, None) => {}
         }
@@ -104,170 +107,179 @@ impl Change {
 
 /// Returns the changes that `new` facts cause among the `existing` ones.
 ///
-/// A fact takes the place of another only when both are about the same subject and the same slot, that slot holds one
-/// value at a time, and it was said later. In a slot of many values it ends one only by saying that this very value is
-/// not so. What says the same is merged: both records stay, the later one as superseded, so that taking back either
-/// leaves the other. A value with a stated end ("this week") stands beside one without, and takes no place. A negative
-/// fact with the value [`ExtractedFact::ANY`] ends every value of its slot. A fact that
-/// [corrects](ExtractedFact::corrects) another one takes its place in any slot. What is more exact ("Shanghai Pudong"
-/// after "Shanghai") takes the place of what is less so.
+/// - A later fact supersedes an earlier one with the same subject and slot if the slot holds one value at a time. A
+///   more exact value ("Shanghai Pudong" after "Shanghai") supersedes a less exact one, but not the other way round.
+/// - In a slot with many values, a fact ends another one only if it denies the same value.
+/// - A fact that repeats another one is merged into it. Both records stay, the later one as superseded, so that the
+///   other one remains if either is retracted.
+/// - A value with a stated end ("this week") does not supersede a value without one.
+/// - A negative fact with the value [`ExtractedFact::ANY`] ends every value of its slot.
+/// - A fact that [corrects](ExtractedFact::corrects) another one supersedes it in any slot.
 ///
-/// The result depends only on the facts, not on the order in which they arrive, and a second call with the same facts
-/// changes nothing: the state of every fact is computed from all statements and their times. Facts are compared
-/// within one tenant, user, agent and branch, in any session. Records without a fact, and facts that were revoked or
-/// deleted, are ignored and never restored. Without new facts, it repairs the states after a deletion among the
-/// existing ones.
+/// The result depends only on the facts, not on their order of arrival. A second call with the same facts changes
+/// nothing. Facts are compared within one tenant, user, agent and branch, in any session. Records without a fact and
+/// facts that were revoked or deleted are ignored and never restored. Without new facts, the call repairs the states
+/// after some of the existing facts were deleted.
 ///
-/// Nothing is overwritten: every change can be undone.
+/// Every change can be undone.
 pub fn reconcile(new: &[Record], existing: &[Record]) -> Vec<Change> {
-    let mut known: BTreeMap<(Address, RecordId), &Record> = BTreeMap::new();
-    let mut fresh: BTreeMap<(Address, RecordId), &Record> = BTreeMap::new();
+    let mut known: BTreeMap<(PersonKey, RecordId), &Record> = BTreeMap::new();
+    let mut added: BTreeMap<(PersonKey, RecordId), &Record> = BTreeMap::new();
     for record in existing.iter().filter(|record| record.kind == Kind::FACT) {
-        known.insert((address(record), record.id), record);
+        known.insert((person_key(record), record.id), record);
     }
     for record in new.iter().filter(|record| record.kind == Kind::FACT) {
-        let key = (address(record), record.id);
+        let key = (person_key(record), record.id);
         if !known.contains_key(&key) {
-            fresh.insert(key, record);
+            added.insert(key, record);
         }
     }
-    let mut groups: BTreeMap<(Address, String, String), Vec<Observed>> = BTreeMap::new();
-    for record in known.values().chain(fresh.values()).filter(|record| takes_part(record)) {
+    let mut groups: BTreeMap<(PersonKey, String, String), Vec<FactState>> = BTreeMap::new();
+    for record in known.values().chain(added.values()).filter(|record| is_reconciled(record)) {
         if let Some(fact) = ExtractedFact::from_record(record) {
-            let observed = Observed::new((*record).clone(), fact);
-            let key = (address(record), observed.fact.subject.clone(), observed.fact.slot.clone());
-            groups.entry(key).or_default().push(observed);
+            let state = FactState::new((*record).clone(), fact);
+            let key = (person_key(record), state.fact.subject.clone(), state.fact.slot.clone());
+            groups.entry(key).or_default().push(state);
         }
     }
     let mut changes = Vec::new();
-    for ((address, _, _), mut group) in groups {
-        settle(&mut group);
-        for observed in group {
-            let before = known.get(&(address.clone(), observed.record.id)).copied();
-            changes.extend(change(observed, before));
+    for ((person, _, _), mut group) in groups {
+        compute_ends(&mut group);
+        for state in group {
+            let before = known.get(&(person.clone(), state.record.id)).copied();
+            changes.extend(to_change(state, before));
         }
     }
-    // What takes a place is there before what gives it up.
+    // New records come first, so that a superseding fact is stored before the superseded one changes.
     changes.sort_by_key(|change: &Change| (change.before.is_some(), change.after.as_ref().map(Record::position)));
     changes
 }
 
 /// The range within which facts are compared: tenant, user, agent, branch.
-type Address = [String; 4];
+type PersonKey = [String; 4];
 
-fn address(record: &Record) -> Address {
+fn person_key(record: &Record) -> PersonKey {
     let scope: &Scope = &record.scope;
     let part = |name: Option<&str>| name.map(|name| format!("={name}")).unwrap_or_default();
     [scope.tenant().to_owned(), part(scope.user_name()), part(scope.agent()), part(scope.branch())]
 }
 
-fn takes_part(record: &Record) -> bool {
+/// Returns true for facts whose state is computed. Revoked and deleted ones keep theirs.
+fn is_reconciled(record: &Record) -> bool {
     matches!(record.state, State::Active | State::Superseded)
 }
 
-/// A fact with its record, and how it comes to stand.
-struct Observed {
+/// A fact with its record and its computed state.
+struct FactState {
     record: Record,
     fact: ExtractedFact,
+    /// The folded value, see [`ExtractedFact::value_key`].
     key: String,
-    end: Option<End>,
-    confirmed: Vec<RecordId>,
+    /// `None` while the fact holds.
+    end: Option<FactEnd>,
+    confirmed_by: Vec<RecordId>,
 }
 
+/// The reason why a fact does not hold, with the fact that caused it.
 #[derive(Clone, Copy, PartialEq)]
-enum End {
+enum FactEnd {
     Merged(RecordId),
     Superseded(RecordId, Timestamp),
     Retracted(RecordId, Timestamp),
 }
 
-impl Observed {
+impl FactState {
     fn new(record: Record, fact: ExtractedFact) -> Self {
-        Self { key: fact.value_key(), record, fact, end: None, confirmed: Vec::new() }
+        Self { key: fact.value_key(), record, fact, end: None, confirmed_by: Vec::new() }
     }
 
-    /// The order in which things were said; a denial comes before what is said instead of what it denies.
+    /// The order in which facts were stated. A denial comes before a new value of the same time.
     fn order(&self) -> (Timestamp, i64, bool, RecordId) {
         (self.fact.begins(), self.fact.sequence.unwrap_or(0), self.fact.polarity == Polarity::Positive, self.record.id)
     }
 
+    /// Returns true if this negative fact ends the other, positive one.
     fn denies(&self, other: &Self) -> bool {
         self.key == ExtractedFact::ANY
             || self.key == other.key
-            || (self.fact.is_single() && within(&self.key, &other.key))
+            || (self.fact.is_single() && is_part_of(&self.key, &other.key))
     }
 }
 
-/// Works out, from what was said and when, which facts of one subject and slot hold.
-fn settle(group: &mut [Observed]) {
-    group.sort_by_key(Observed::order);
+/// Computes which facts of one subject and slot hold, from all statements in the order of their times.
+fn compute_ends(group: &mut [FactState]) {
+    group.sort_by_key(FactState::order);
     for n in 0..group.len() {
-        let (past, rest) = group.split_at_mut(n);
+        let (earlier, rest) = group.split_at_mut(n);
         let Some(newest) = rest.first_mut() else { continue };
-        let (id, from) = (newest.record.id, newest.fact.begins());
-        let (bounded, single) = (newest.fact.valid_until.is_some(), newest.fact.is_single());
-        for older in past.iter_mut().filter(|older| older.end.is_none()) {
+        let id = newest.record.id;
+        let begins = newest.fact.begins();
+        let is_bounded = newest.fact.valid_until.is_some();
+        let is_single = newest.fact.is_single();
+        for older in earlier.iter_mut().filter(|older| older.end.is_none()) {
             if newest.fact.corrects == Some(older.record.id) {
-                older.end = Some(End::Superseded(id, from));
+                older.end = Some(FactEnd::Superseded(id, begins));
                 continue;
             }
-            let same_side = older.fact.polarity == newest.fact.polarity;
-            let both_bounded = older.fact.valid_until.is_some() == bounded;
-            let same = older.key == newest.key
-                || (single && newest.fact.polarity == Polarity::Positive && within(&newest.key, &older.key));
-            if same_side {
-                if same && both_bounded && lasts(older, from) {
-                    newest.end = Some(End::Merged(older.record.id));
-                    older.confirmed.push(id);
+            let same_polarity = older.fact.polarity == newest.fact.polarity;
+            let same_boundedness = older.fact.valid_until.is_some() == is_bounded;
+            let repeats = older.key == newest.key
+                || (is_single && newest.fact.polarity == Polarity::Positive && is_part_of(&newest.key, &older.key));
+            if same_polarity {
+                if repeats && same_boundedness && is_valid_at(older, begins) {
+                    newest.end = Some(FactEnd::Merged(older.record.id));
+                    older.confirmed_by.push(id);
                     break;
                 }
-                if single && newest.fact.polarity == Polarity::Positive && both_bounded {
-                    older.end = Some(End::Superseded(id, from));
+                if is_single && newest.fact.polarity == Polarity::Positive && same_boundedness {
+                    older.end = Some(FactEnd::Superseded(id, begins));
                 }
             } else if newest.fact.polarity == Polarity::Negative && newest.denies(older) {
-                older.end = Some(End::Retracted(id, from));
+                older.end = Some(FactEnd::Retracted(id, begins));
             } else if newest.fact.polarity == Polarity::Positive
                 && (older.key == ExtractedFact::ANY || older.key == newest.key)
             {
-                older.end = Some(End::Superseded(id, from));
+                older.end = Some(FactEnd::Superseded(id, begins));
             }
         }
     }
 }
 
-/// Returns true if a fact is still valid at a moment, by its own text.
-fn lasts(older: &Observed, moment: Timestamp) -> bool {
-    older.fact.valid_until.is_none_or(|until| until > moment)
+/// Returns true if the stated end of a fact is after `moment`, or if it has none.
+fn is_valid_at(state: &FactState, moment: Timestamp) -> bool {
+    state.fact.valid_until.is_none_or(|until| until > moment)
 }
 
-/// Returns true if one folded value is a part of another: whole words of it, or its Chinese beginning or end.
-fn within(part: &str, whole: &str) -> bool {
-    let words = |text: &str| format!(" {text} ");
-    let han = part.chars().next().is_some_and(memory_engine_core::text::is_han) && part.chars().count() > 1;
-    words(whole).contains(&words(part)) || (han && (whole.starts_with(part) || whole.ends_with(part)))
+/// Returns true if one folded value is part of another: some of its words, or its Chinese beginning or end.
+fn is_part_of(part: &str, whole: &str) -> bool {
+    let padded = |text: &str| format!(" {text} ");
+    let is_chinese = part.chars().next().is_some_and(memory_engine_core::text::is_han) && part.chars().count() > 1;
+    padded(whole).contains(&padded(part)) || (is_chinese && (whole.starts_with(part) || whole.ends_with(part)))
 }
 
-/// The change that brings a record to where it should stand; nothing when it stands there.
-fn change(observed: Observed, before: Option<&Record>) -> Option<Change> {
-    let Observed { mut record, fact, end, confirmed, .. } = observed;
+/// Returns the change that gives a record its computed state, or `None` if it has that state.
+fn to_change(state: FactState, before: Option<&Record>) -> Option<Change> {
+    let FactState { mut record, fact, end, confirmed_by, .. } = state;
     for key in [keys::MERGED_INTO, keys::SUPERSEDED_BY, keys::CONFIRMED_BY] {
         record.metadata.remove(key);
     }
     record.valid_until = fact.valid_until;
     record.state = State::Active;
-    let mut note = |key: &str, value: Value| record.metadata.insert(key.to_owned(), value);
-    match end {
-        Some(End::Merged(into)) => drop(note(keys::MERGED_INTO, json!(into))),
-        Some(End::Superseded(by, _) | End::Retracted(by, _)) => drop(note(keys::SUPERSEDED_BY, json!(by))),
-        None => {}
+    let cause = match end {
+        Some(FactEnd::Merged(into)) => Some((keys::MERGED_INTO, into)),
+        Some(FactEnd::Superseded(by, _) | FactEnd::Retracted(by, _)) => Some((keys::SUPERSEDED_BY, by)),
+        None => None,
+    };
+    if let Some((key, id)) = cause {
+        record.metadata.insert(key.to_owned(), json!(id));
     }
-    if !confirmed.is_empty() {
-        note(keys::CONFIRMED_BY, json!(confirmed));
+    if !confirmed_by.is_empty() {
+        record.metadata.insert(keys::CONFIRMED_BY.to_owned(), json!(confirmed_by));
     }
     if end.is_some() {
         record.state = State::Superseded;
     }
-    if let Some(End::Superseded(_, at) | End::Retracted(_, at)) = end {
+    if let Some(FactEnd::Superseded(_, at) | FactEnd::Retracted(_, at)) = end {
         let until = record.valid_until.map_or(at, |stated| stated.min(at));
         record.valid_until = Some(record.valid_from.map_or(until, |from| from.max(until)));
     }
@@ -275,15 +287,15 @@ fn change(observed: Observed, before: Option<&Record>) -> Option<Change> {
         return None;
     }
     let what = match (end, before) {
-        (Some(End::Merged(into)), _) => ChangeKind::Merge { into },
-        (Some(End::Superseded(by, _)), _) => {
+        (Some(FactEnd::Merged(into)), _) => ChangeKind::Merge { into },
+        (Some(FactEnd::Superseded(by, _)), _) => {
             ChangeKind::Supersede { by, valid_until: record.valid_until.unwrap_or_default() }
         }
-        (Some(End::Retracted(by, _)), _) => {
+        (Some(FactEnd::Retracted(by, _)), _) => {
             ChangeKind::Retract { by, valid_until: record.valid_until.unwrap_or_default() }
         }
         (None, None) => ChangeKind::Add,
-        (None, Some(before)) if before.state == State::Active => ChangeKind::Confirm { by: confirmed },
+        (None, Some(before)) if before.state == State::Active => ChangeKind::Confirm { by: confirmed_by },
         (None, Some(_)) => ChangeKind::Reopen,
     };
     Some(Change { what, before: before.cloned(), after: Some(record) })

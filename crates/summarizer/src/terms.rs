@@ -1,24 +1,25 @@
-//! The words that a text is about, without a dictionary.
+//! Terms and key phrases of a text, without a dictionary.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use memory_engine_core::text::{is_han, normalize};
 
-use crate::data::{Pattern, Words, data};
+use crate::data::{Pattern, WordList, data};
 
 data! {
     DATA = "zh/topics.toml", "en/topics.toml";
     BTreeSet<String>: stop_words;
     Pattern: zh_stop_words;
-    Words: endings;
+    WordList: endings;
 }
 
-/// Maximum length of a phrase in words; in Chinese characters; and where there is nothing shorter.
+/// Maximum length of a key phrase: in words, in Chinese characters, and in Chinese characters if there is no shorter
+/// phrase.
 const TOPIC_MAX_WORDS: usize = 3;
 const TOPIC_MAX_CHARS: usize = 6;
 const LONG_TOPIC_MAX_CHARS: usize = 10;
 
-/// Returns true if an English word says nothing by itself.
+/// Returns true for an English stop word, and for a single character.
 pub(crate) fn is_stop(word: &str) -> bool {
     word.chars().count() < 2 || DATA.stop_words.contains(word)
 }
@@ -31,8 +32,8 @@ pub(crate) fn terms(text: &str) -> Vec<String> {
         match phrase {
             Phrase::Words(words) => found.extend(words.iter().map(|word| stem(word))),
             Phrase::Han(phrase) => {
-                let letters: Vec<char> = phrase.chars().collect();
-                found.extend(letters.windows(2).map(|pair| pair.iter().collect::<String>()));
+                let chars: Vec<char> = phrase.chars().collect();
+                found.extend(chars.windows(2).map(|pair| pair.iter().collect::<String>()));
             }
         }
     }
@@ -40,12 +41,12 @@ pub(crate) fn terms(text: &str) -> Vec<String> {
 }
 
 fn stem(word: &str) -> String {
-    let cut = DATA.endings.strip_end(word).unwrap_or(word);
-    let cut = if cut.chars().count() < 3 { word } else { cut };
-    cut.trim_end_matches('e').to_owned()
+    let stem = DATA.endings.strip_end(word).unwrap_or(word);
+    let stem = if stem.chars().count() < 3 { word } else { stem };
+    stem.trim_end_matches('e').to_owned()
 }
 
-/// A run of words between words that say nothing.
+/// A run of words between stop words and punctuation marks.
 #[derive(Debug, PartialEq)]
 enum Phrase {
     Words(Vec<String>),
@@ -54,7 +55,8 @@ enum Phrase {
 
 fn phrases(text: &str) -> Vec<Phrase> {
     let folded = normalize(text).replace('’', "'");
-    let (mut found, mut words) = (Vec::new(), Vec::new());
+    let mut found = Vec::new();
+    let mut words = Vec::new();
     let mut rest = folded.as_str();
     while let Some(c) = rest.chars().next() {
         let length = if is_han(c) {
@@ -80,11 +82,11 @@ fn phrases(text: &str) -> Vec<Phrase> {
     found
 }
 
-fn run_length(text: &str, inside: impl Fn(char) -> bool) -> usize {
-    text.find(|c| !inside(c)).unwrap_or(text.len())
+fn run_length(text: &str, is_inside: impl Fn(char) -> bool) -> usize {
+    text.find(|c| !is_inside(c)).unwrap_or(text.len())
 }
 
-/// Returns the word of a run of letters; `None` for other characters, for a number and for a word that says nothing.
+/// Returns the word of a run of letters; `None` for other characters, a number or a stop word.
 fn word(run: &str) -> Option<&str> {
     let word = run.trim_matches(['\'', '-']);
     let word = word.strip_suffix("'s").unwrap_or(word);
@@ -98,8 +100,9 @@ fn flush(words: &mut Vec<String>, found: &mut Vec<Phrase>) {
     }
 }
 
-/// The phrases that say most of what a text is about, the best first: those that stand between words which say nothing,
-/// weighed by how often their words come and how long they are (as in RAKE, Rose et al. 2010, with the length damped).
+/// Returns at most `limit` key phrases of a text, best first, by RAKE (S. Rose et al., "Automatic Keyword Extraction
+/// from Individual Documents", 2010). Unlike there, the score of a phrase is the sum of the frequencies of its terms,
+/// divided by the square root of its length.
 pub(crate) fn key_phrases(text: &str, limit: usize) -> Vec<String> {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for term in terms(text) {
@@ -111,7 +114,7 @@ pub(crate) fn key_phrases(text: &str, limit: usize) -> Vec<String> {
             ranked.push((weight(&phrase, &counts), phrase));
         }
     }
-    // The order of the text stays among phrases of equal weight.
+    // The sort is stable: phrases of equal weight keep the order of the text.
     ranked.sort_by(|a, b| b.0.total_cmp(&a.0));
     let mut kept: Vec<String> = Vec::new();
     for (_, phrase) in ranked {
@@ -122,15 +125,15 @@ pub(crate) fn key_phrases(text: &str, limit: usize) -> Vec<String> {
     kept
 }
 
-/// Returns the phrases of a text that may be its topic.
+/// Returns the phrases of a text that may be key phrases.
 fn candidates(text: &str) -> Vec<String> {
     let phrases = phrases(text).into_iter().filter_map(|phrase| match phrase {
         Phrase::Words(words) if words.len() <= TOPIC_MAX_WORDS => Some(words.join(" ")),
         Phrase::Words(words) => words.last().cloned(),
         Phrase::Han(phrase) => Some(phrase),
     });
-    // Without a dictionary a long run of Chinese characters is no phrase; where there is nothing else it is better
-    // than none.
+    // Without a dictionary, a long run of Chinese characters is probably no phrase. It is used only if there is nothing
+    // else.
     let is_short = |phrase: &String| !phrase.chars().all(is_han) || phrase.chars().count() <= TOPIC_MAX_CHARS;
     let (short, long): (Vec<String>, Vec<String>) = phrases.partition(is_short);
     if short.is_empty() {

@@ -1,8 +1,8 @@
-//! A turn that waits for its summary.
+//! A turn of a rolling window, reduced to what its triggers need.
 
 use memory_engine_core::{Record, RecordId};
 
-use crate::{spoken, terms::terms};
+use crate::{role, terms::terms};
 
 /// A turn that waits for its summary.
 #[derive(Debug, Clone)]
@@ -10,11 +10,12 @@ pub(crate) struct WindowTurn {
     pub(crate) id: RecordId,
     pub(crate) speaker: String,
     pub(crate) assistant: bool,
-    /// The number of its round, where the record tells.
+    /// The number of its round, if the record has one.
     pub(crate) round: Option<u32>,
     pub(crate) scene: Option<String>,
     pub(crate) embedding: Option<Vec<f32>>,
     pub(crate) terms: Vec<String>,
+    /// True if the turn differs from the topic of the window.
     pub(crate) drifting: bool,
 }
 
@@ -22,8 +23,8 @@ impl WindowTurn {
     pub(crate) fn new(turn: &Record, embedding: Option<&[f32]>) -> Self {
         Self {
             id: turn.id,
-            speaker: spoken::speaker(turn).to_owned(),
-            assistant: spoken::is_assistant(turn),
+            speaker: role::speaker(turn).to_owned(),
+            assistant: role::is_assistant(turn),
             round: turn.source.round,
             scene: turn.scene.clone(),
             embedding: embedding.map(<[f32]>::to_vec),

@@ -5,23 +5,22 @@ use std::collections::BTreeMap;
 use memory_engine_core::{Error, Record, RecordId, enum_names};
 use serde::{Deserialize, Serialize};
 
-use crate::{drift::TopicDrift, spoken, turn::WindowTurn};
+use crate::{role, topic_drift::TopicDrift, turn::WindowTurn};
 
-/// The events that make a summary due. A field of `None` never does.
+/// The events that make a summary due. A field of `None` disables its event.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[non_exhaustive]
 pub struct SummaryTrigger {
-    /// Number of rounds. A round begins when the first speaker speaks again after another one. Default: see
-    /// [`SummaryTrigger::default`].
+    /// Number of rounds. A round begins when the first speaker speaks again after another one. Default: 5.
     pub rounds: Option<usize>,
-    /// Number of turns. It is also the interval of profiles.
+    /// Number of turns. Default: `None`.
     pub turns: Option<usize>,
-    /// True if a change of the scene makes a summary due.
+    /// True if a change of the scene makes a summary due. Default: true.
     pub scene_switch: bool,
-    /// Scenes that only label a message and switch nothing.
+    /// Scenes that only label a message. They are no change of the scene. Default: `meta`.
     pub labels: Vec<String>,
-    /// A change of the topic.
+    /// Detection of a change of the topic. Default: [`TopicDrift::default`].
     pub topic: Option<TopicDrift>,
 }
 
@@ -43,7 +42,7 @@ impl SummaryTrigger {
         Self { rounds: None, turns: Some(turns.max(1)), scene_switch: false, labels: Vec::new(), topic: None }
     }
 
-    /// Another number of rounds; at least one.
+    /// Sets the number of rounds, at least 1.
     #[must_use]
     pub fn with_rounds(mut self, rounds: Option<usize>) -> Self {
         self.rounds = rounds.map(|rounds| rounds.max(1));
@@ -57,7 +56,7 @@ impl SummaryTrigger {
         self
     }
 
-    /// Another sense for topics, or none.
+    /// Sets the detection of a change of the topic.
     #[must_use]
     pub fn with_topic(mut self, topic: Option<TopicDrift>) -> Self {
         self.topic = topic;
@@ -70,7 +69,7 @@ impl SummaryTrigger {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum SummaryReason {
-    /// It is full.
+    /// It has the configured number of rounds or turns.
     Rounds,
     /// The scene changed with the next turn.
     SceneSwitch,
@@ -89,7 +88,7 @@ enum_names! {
     }
 }
 
-/// Turns that follow each other, of which a summary is due.
+/// Consecutive turns that are due for a summary.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Window {
@@ -97,13 +96,13 @@ pub struct Window {
     pub turns: Vec<RecordId>,
     /// Number of rounds.
     pub rounds: usize,
-    /// The scene that most of them have; of several the one that came first.
+    /// The scene of most of the turns; on a tie, the one that came first.
     pub scene: Option<String>,
     /// The reason why the window was closed.
     pub reason: SummaryReason,
 }
 
-/// Follows a conversation turn by turn, and says of which turns a summary is due.
+/// Divides a conversation, turn by turn, into windows that are due for a summary.
 ///
 /// It stores only the turns since the last summary, so it can be rebuilt after a restart by pushing those. Every turn
 /// is in exactly one window, and windows follow each other without a gap.
@@ -129,39 +128,40 @@ pub struct RollingWindow {
 }
 
 impl RollingWindow {
-    /// A window that has seen nothing.
+    /// Creates an empty window.
     pub fn new(trigger: SummaryTrigger) -> Self {
         Self { trigger, open: Vec::new() }
     }
 
-    /// The turns that wait for a summary.
+    /// Returns the turns that wait for a summary.
     pub fn waiting(&self) -> impl ExactSizeIterator<Item = RecordId> + '_ {
-        self.open.iter().map(|seen| seen.id)
+        self.open.iter().map(|turn| turn.id)
     }
 
-    /// Takes the next turn, with its vector where there is one, and gives the windows that are closed by it: none,
-    /// one, or, where the turn ends one and fills the next, two. Instructions, answers of tools and derived records
-    /// are no turns and change nothing; nor does a turn that waits already.
+    /// Adds the next turn, with its vector if there is one. Returns the windows that it closes: none, one, or two if
+    /// the turn ends one window and fills the next.
+    ///
+    /// Instructions, tool results and derived records are ignored, and so is a turn that waits already.
     pub fn push(&mut self, turn: &Record, embedding: Option<&[f32]>) -> Vec<Window> {
-        if !spoken::is_said(turn) || self.open.iter().any(|seen| seen.id == turn.id) {
+        if !role::is_said(turn) || self.open.iter().any(|waiting| waiting.id == turn.id) {
             return Vec::new();
         }
-        let mut seen = WindowTurn::new(turn, embedding);
+        let mut next = WindowTurn::new(turn, embedding);
         let mut closed = Vec::new();
-        if self.trigger.scene_switch && self.switches(&seen) {
+        if self.trigger.scene_switch && self.switches_scene(&next) {
             closed.extend(self.close(self.open.len(), SummaryReason::SceneSwitch));
         }
-        if self.trigger.rounds.is_some_and(|most| self.rounds_with(&seen) > most) {
+        if self.trigger.rounds.is_some_and(|limit| self.rounds_with(&next) > limit) {
             closed.extend(self.close(self.open.len(), SummaryReason::Rounds));
         }
         if let Some(topic) = &self.trigger.topic {
-            seen.drifting = topic.drifts(&self.open, &seen);
-            self.open.push(seen);
-            if let Some(first) = topic.changed(&self.open) {
+            next.drifting = topic.drifts(&self.open, &next);
+            self.open.push(next);
+            if let Some(first) = topic.new_topic_start(&self.open) {
                 closed.extend(self.close(first, SummaryReason::TopicChange));
             }
         } else {
-            self.open.push(seen);
+            self.open.push(next);
         }
         if self.is_full() {
             closed.extend(self.close(self.open.len(), SummaryReason::Rounds));
@@ -169,15 +169,15 @@ impl RollingWindow {
         closed
     }
 
-    /// Closes the window where it stands, as at the end of a session; nothing when nothing waits.
+    /// Closes the window now, for example at the end of a session. Returns `None` if no turn waits.
     pub fn flush(&mut self) -> Option<Window> {
         self.close(self.open.len(), SummaryReason::Flush)
     }
 
     fn is_full(&self) -> bool {
-        let answered = self.open.last().is_some_and(|last| last.assistant);
-        let rounds = self.trigger.rounds.is_some_and(|most| answered && rounds(&self.open) >= most);
-        rounds || self.trigger.turns.is_some_and(|most| self.open.len() >= most)
+        let is_answered = self.open.last().is_some_and(|last| last.assistant);
+        let has_all_rounds = self.trigger.rounds.is_some_and(|limit| is_answered && rounds(&self.open) >= limit);
+        has_all_rounds || self.trigger.turns.is_some_and(|limit| self.open.len() >= limit)
     }
 
     /// Returns the number of rounds including the next turn.
@@ -185,21 +185,21 @@ impl RollingWindow {
         rounds(self.open.iter().chain([next]))
     }
 
-    fn switches(&self, next: &WindowTurn) -> bool {
+    fn switches_scene(&self, next: &WindowTurn) -> bool {
         let is_label = |scene: &Option<String>| scene.as_ref().is_some_and(|scene| self.trigger.labels.contains(scene));
-        let before = self.open.iter().rev().find(|seen| !is_label(&seen.scene));
+        let before = self.open.iter().rev().find(|turn| !is_label(&turn.scene));
         !is_label(&next.scene) && before.is_some_and(|before| before.scene != next.scene)
     }
 
     fn close(&mut self, count: usize, reason: SummaryReason) -> Option<Window> {
         let rest = self.open.split_off(count.min(self.open.len()));
         let mut turns = std::mem::replace(&mut self.open, rest);
-        for seen in &mut self.open {
-            seen.drifting = false;
+        for turn in &mut self.open {
+            turn.drifting = false;
         }
-        let scene = most(turns.iter().filter_map(|seen| seen.scene.as_deref()));
+        let scene = most_frequent(turns.iter().filter_map(|turn| turn.scene.as_deref()));
         let window =
-            Window { rounds: rounds(&turns), scene, reason, turns: turns.drain(..).map(|seen| seen.id).collect() };
+            Window { rounds: rounds(&turns), scene, reason, turns: turns.drain(..).map(|turn| turn.id).collect() };
         (!window.turns.is_empty()).then_some(window)
     }
 }
@@ -207,33 +207,35 @@ impl RollingWindow {
 /// Returns the number of rounds in turns: as recorded, or by the changes of the speaker.
 fn rounds<'s>(turns: impl IntoIterator<Item = &'s WindowTurn>) -> usize {
     let mut first: Option<&WindowTurn> = None;
-    let (mut count, mut others) = (0, false);
-    let mut before: Option<u32> = None;
+    let mut count = 0;
+    let mut others_spoke = false;
+    let mut previous_round: Option<u32> = None;
     for turn in turns {
         let opener = first.get_or_insert(turn);
-        let begins = match (turn.round, before) {
-            (Some(round), Some(before)) => round != before,
-            _ => count == 0 || (others && turn.speaker == opener.speaker),
+        let starts_round = match (turn.round, previous_round) {
+            (Some(round), Some(previous)) => round != previous,
+            _ => count == 0 || (others_spoke && turn.speaker == opener.speaker),
         };
-        if begins || count == 0 {
-            (count, others) = (count + 1, false);
+        if starts_round || count == 0 {
+            count += 1;
+            others_spoke = false;
         }
-        others |= turn.speaker != opener.speaker;
-        before = turn.round;
+        others_spoke |= turn.speaker != opener.speaker;
+        previous_round = turn.round;
     }
     count
 }
 
-/// The scene that most records have; of several the one that came first.
-pub(crate) fn majority<'r>(records: impl Iterator<Item = &'r Record>) -> Option<String> {
-    most(records.filter_map(|record| record.scene.as_deref()))
+/// Returns the scene of most of the records; on a tie, the one that came first.
+pub(crate) fn majority_scene<'r>(records: impl Iterator<Item = &'r Record>) -> Option<String> {
+    most_frequent(records.filter_map(|record| record.scene.as_deref()))
 }
 
-fn most<'s>(scenes: impl Iterator<Item = &'s str>) -> Option<String> {
+fn most_frequent<'s>(scenes: impl Iterator<Item = &'s str>) -> Option<String> {
     let mut counts: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
-    for (place, scene) in scenes.enumerate() {
-        counts.entry(scene).or_insert((0, place)).0 += 1;
+    for (index, scene) in scenes.enumerate() {
+        counts.entry(scene).or_insert((0, index)).0 += 1;
     }
-    let best = counts.into_iter().max_by_key(|(_, (count, place))| (*count, std::cmp::Reverse(*place)));
+    let best = counts.into_iter().max_by_key(|(_, (count, first))| (*count, std::cmp::Reverse(*first)));
     best.map(|(scene, _)| scene.to_owned())
 }

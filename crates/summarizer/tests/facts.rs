@@ -1,17 +1,17 @@
-//! The facts that rules find in sentences as people write them, and sentences without facts.
+//! The facts that the rules extract from sentences, and sentences without facts.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 mod tables;
 
 use memory_engine_core::{Kind, ManualClock, Record, Role, Scope, Timestamp, Trust};
 use memory_engine_summarizer::{Cardinality, ExtractedFact, Polarity, RuleFacts};
-use tables::{CHINESE, CHINESE_NOTHING, ENGLISH, ENGLISH_NOTHING};
+use tables::{CHINESE, CHINESE_WITHOUT_FACTS, ENGLISH, ENGLISH_WITHOUT_FACTS};
 
 /// A Wednesday.
-const SAID: &str = "2024-05-01T10:00:00Z";
+const SAID_AT: &str = "2024-05-01T10:00:00Z";
 
 fn turn(role: Role, text: &str) -> Record {
-    let said: Timestamp = SAID.parse().unwrap();
+    let said: Timestamp = SAID_AT.parse().unwrap();
     let mut turn = Record::new(Scope::user("lin").unwrap(), Kind::TURN, text, &ManualClock::new(said));
     if role == Role::ASSISTANT {
         turn.trust = Trust::Assistant;
@@ -20,7 +20,7 @@ fn turn(role: Role, text: &str) -> Record {
     turn
 }
 
-fn found(text: &str) -> Vec<ExtractedFact> {
+fn facts_in(text: &str) -> Vec<ExtractedFact> {
     RULES.with(|rules| rules.facts(&[turn(Role::USER, text)]))
 }
 
@@ -28,61 +28,61 @@ thread_local! {
     static RULES: RuleFacts = RuleFacts::built_in().unwrap();
 }
 
-fn short(fact: &ExtractedFact) -> String {
+fn label(fact: &ExtractedFact) -> String {
     let sign = if fact.polarity == Polarity::Positive { '+' } else { '-' };
     format!("{sign}{}={}", fact.slot, fact.value)
 }
 
 fn check(table: &[(&str, &str)]) {
-    let mut wrong = Vec::new();
+    let mut failures = Vec::new();
     for (text, expected) in table {
-        let mut facts: Vec<String> = found(text).iter().map(short).collect();
+        let mut facts: Vec<String> = facts_in(text).iter().map(label).collect();
         facts.sort();
-        let mut wanted: Vec<&str> = expected.split(" | ").collect();
-        wanted.sort_unstable();
-        if facts != wanted {
-            wrong.push(format!("{text}\n    wanted {wanted:?}\n    found  {facts:?}"));
+        let mut expected_facts: Vec<&str> = expected.split(" | ").collect();
+        expected_facts.sort_unstable();
+        if facts != expected_facts {
+            failures.push(format!("{text}\n    expected {expected_facts:?}\n    found    {facts:?}"));
         }
     }
-    assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), table.len(), wrong.join("\n"));
+    assert!(failures.is_empty(), "{} of {}:\n{}", failures.len(), table.len(), failures.join("\n"));
 }
 
-fn check_nothing(table: &[&str]) {
-    let wrong: Vec<String> = table
+fn check_no_facts(table: &[&str]) {
+    let failures: Vec<String> = table
         .iter()
-        .filter_map(|text| Some((text, found(text))).filter(|(_, facts)| !facts.is_empty()))
-        .map(|(text, facts)| format!("{text}\n    found {:?}", facts.iter().map(short).collect::<Vec<_>>()))
+        .filter_map(|text| Some((text, facts_in(text))).filter(|(_, facts)| !facts.is_empty()))
+        .map(|(text, facts)| format!("{text}\n    found {:?}", facts.iter().map(label).collect::<Vec<_>>()))
         .collect();
-    assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), table.len(), wrong.join("\n"));
+    assert!(failures.is_empty(), "{} of {}:\n{}", failures.len(), table.len(), failures.join("\n"));
 }
 
 #[test]
-fn english_statements_tell_their_facts() {
+fn facts_of_english_statements() {
     assert!(ENGLISH.len() >= 60);
     check(ENGLISH);
 }
 
 #[test]
-fn chinese_statements_tell_their_facts() {
+fn facts_of_chinese_statements() {
     assert!(CHINESE.len() >= 60);
     check(CHINESE);
 }
 
 #[test]
-fn english_sentences_that_only_look_like_facts_tell_none() {
-    assert!(ENGLISH_NOTHING.len() >= 60);
-    check_nothing(ENGLISH_NOTHING);
+fn english_near_misses_state_no_facts() {
+    assert!(ENGLISH_WITHOUT_FACTS.len() >= 60);
+    check_no_facts(ENGLISH_WITHOUT_FACTS);
 }
 
 #[test]
-fn chinese_sentences_that_only_look_like_facts_tell_none() {
-    assert!(CHINESE_NOTHING.len() >= 60);
-    check_nothing(CHINESE_NOTHING);
+fn chinese_near_misses_state_no_facts() {
+    assert!(CHINESE_WITHOUT_FACTS.len() >= 60);
+    check_no_facts(CHINESE_WITHOUT_FACTS);
 }
 
 #[test]
-fn a_fact_is_told_in_the_language_of_its_source() {
-    for (text, told) in [
+fn facts_are_rendered_in_the_language_of_their_source() {
+    for (text, rendered) in [
         ("我对海鲜过敏", "用户对海鲜过敏。"),
         ("叫我小雨就好", "用户希望被称呼为小雨。"),
         ("下周三面试", "用户2024-05-08有面试。"),
@@ -92,21 +92,21 @@ fn a_fact_is_told_in_the_language_of_its_source() {
         ("My sister Anna is visiting", "The user's sister is called Anna."),
         ("I quit my job", "The user has left the job."),
     ] {
-        assert_eq!(found(text)[0].text, told, "{text}");
+        assert_eq!(facts_in(text)[0].text, rendered, "{text}");
     }
 }
 
 #[test]
-fn what_was_injected_instructed_or_played_tells_nothing() {
+fn injected_text_instructions_and_fiction_state_no_facts() {
     let rules = RuleFacts::built_in().unwrap();
     let text = "I'm allergic to peanuts. 我对花生过敏。";
-    let mut played = turn(Role::USER, text);
-    played.scene = Some("plot".into());
+    let mut fiction = turn(Role::USER, text);
+    fiction.scene = Some("plot".into());
     let mut derived = turn(Role::USER, text);
     derived.trust = Trust::Derived;
     let injected = turn(Role::USER, "Relevant long-term memory:\n- I'm allergic to peanuts\n- 我对花生过敏\n");
     for turn in
-        [turn(Role::SYSTEM, text), turn(Role::TOOL, text), turn(Role::ASSISTANT, text), played, derived, injected]
+        [turn(Role::SYSTEM, text), turn(Role::TOOL, text), turn(Role::ASSISTANT, text), fiction, derived, injected]
     {
         assert!(rules.facts(std::slice::from_ref(&turn)).is_empty(), "{turn:?}");
     }
@@ -114,36 +114,37 @@ fn what_was_injected_instructed_or_played_tells_nothing() {
 }
 
 #[test]
-fn what_the_model_says_of_the_person_counts_with_a_yes() {
+fn statements_of_the_model_count_only_if_confirmed() {
     let rules = RuleFacts::built_in().unwrap();
-    let facts = |asked: &str, answer: &str| {
-        rules.facts(&[turn(Role::ASSISTANT, asked), turn(Role::USER, answer)]).iter().map(short).collect::<Vec<_>>()
+    let facts = |statement: &str, answer: &str| {
+        rules.facts(&[turn(Role::ASSISTANT, statement), turn(Role::USER, answer)]).iter().map(label).collect::<Vec<_>>()
     };
     assert_eq!(facts("Got it. So you're allergic to shellfish, right?", "Yes, exactly."), ["+allergy=shellfish"]);
     assert_eq!(facts("所以你对海鲜过敏，对吗？", "对。"), ["+allergy=海鲜"]);
     assert_eq!(facts("你住在上海吗？", "是的"), ["+home=上海"]);
     assert_eq!(facts("Do you live in Berlin?", "Yeah"), ["+home=Berlin"]);
-    for (asked, answer) in [
+    for (statement, answer) in [
         ("So you're allergic to shellfish?", "No, to peanuts"),
         ("So you're allergic to shellfish?", "Yes, but not badly"),
         ("你对海鲜过敏吗？", "不是"),
         ("I'm allergic to shellfish.", "Yes"),
         ("Shall we go?", "Yes"),
     ] {
-        assert!(facts(asked, answer).is_empty(), "{asked} {answer}");
+        assert!(facts(statement, answer).is_empty(), "{statement} {answer}");
     }
-    let asked = turn(Role::ASSISTANT, "So you live in Berlin?");
+    let statement = turn(Role::ASSISTANT, "So you live in Berlin?");
     let answer = turn(Role::USER, "Yes!");
-    let evidence: Vec<_> = rules.facts(&[asked.clone(), answer.clone()])[0].evidence.iter().map(|e| e.record).collect();
-    assert_eq!(evidence, [asked.id, answer.id]);
+    let evidence: Vec<_> =
+        rules.facts(&[statement.clone(), answer.clone()])[0].evidence.iter().map(|e| e.record).collect();
+    assert_eq!(evidence, [statement.id, answer.id]);
 }
 
 #[test]
-fn a_fact_is_the_same_after_its_record() {
+fn facts_survive_the_conversion_to_records() {
     let scope = Scope::user("lin").unwrap();
-    let now: Timestamp = SAID.parse().unwrap();
+    let now: Timestamp = SAID_AT.parse().unwrap();
     for text in ["我对海鲜过敏", "下周三面试", "I no longer live in Paris", "My favorite food is sushi"] {
-        let fact = found(text).remove(0);
+        let fact = facts_in(text).remove(0);
         let record = fact.to_record(&scope, now);
         record.validate().unwrap();
         assert_eq!(ExtractedFact::from_record(&record).unwrap(), fact);
@@ -158,7 +159,7 @@ fn a_fact_is_the_same_after_its_record() {
 }
 
 #[test]
-fn a_subject_by_name_is_told_by_name() {
+fn named_speakers_are_the_subject() {
     let mut said = turn(Role::new("participant"), "I'm allergic to cats");
     said.speaker = Some("Joanna".into());
     let fact = RuleFacts::built_in().unwrap().facts(&[said]).remove(0);
@@ -166,16 +167,16 @@ fn a_subject_by_name_is_told_by_name() {
 }
 
 #[test]
-fn several_may_be_a_colleague_and_one_a_mother() {
-    let holds = |text: &str| found(text)[0].cardinality;
+fn facts_about_relatives_have_the_right_cardinality() {
+    let holds = |text: &str| facts_in(text)[0].cardinality;
     assert_eq!(holds("我同事今年29岁"), Cardinality::Many);
     assert_eq!(holds("我妈妈今年52岁"), Cardinality::Single);
     assert_eq!(holds("我今年29岁"), Cardinality::Single);
 }
 
 #[test]
-fn what_is_said_of_a_relative_is_theirs() {
-    for (text, subject, fact, told) in [
+fn facts_about_relatives_have_the_relative_as_subject() {
+    for (text, subject, fact, rendered) in [
         ("我女儿今年5岁", "user.女儿", "+age=5", "用户的女儿5岁。"),
         ("我舅妈平时喜欢编程呢。", "user.舅妈", "+like=编程", "用户的舅妈喜欢编程。"),
         ("我表姐在广州上班", "user.表姐", "+workplace=广州", "用户的表姐在广州工作。"),
@@ -187,10 +188,10 @@ fn what_is_said_of_a_relative_is_theirs() {
             "The user's mother is allergic to shellfish.",
         ),
     ] {
-        let facts = found(text);
+        let facts = facts_in(text);
         assert_eq!(
-            facts.iter().map(|f| (f.subject.as_str(), short(f), f.text.as_str())).collect::<Vec<_>>(),
-            [(subject, fact.to_owned(), told)],
+            facts.iter().map(|f| (f.subject.as_str(), label(f), f.text.as_str())).collect::<Vec<_>>(),
+            [(subject, fact.to_owned(), rendered)],
             "{text}"
         );
     }

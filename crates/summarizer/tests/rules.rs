@@ -1,4 +1,4 @@
-//! Tests of each rule: sentences that it reads and sentences that it must ignore, in `rules/en.toml` and
+//! Tests of each rule: sentences with its facts and sentences that it must ignore, in `rules/en.toml` and
 //! `rules/zh.toml`.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
@@ -12,7 +12,7 @@ use serde::Deserialize;
 #[serde(deny_unknown_fields)]
 struct Table {
     #[serde(default)]
-    tells: BTreeMap<String, String>,
+    facts: BTreeMap<String, String>,
     #[serde(default)]
     regression: BTreeMap<String, String>,
     near_misses: Vec<String>,
@@ -24,26 +24,26 @@ fn tables() -> BTreeMap<String, Table> {
     tables
 }
 
-/// The facts that one rule reads in a sentence, sorted.
-fn read_by(rules: &RuleFacts, rule: &str, sentence: &str) -> String {
+/// Returns the facts that one rule extracts from a sentence, sorted.
+fn facts_by(rules: &RuleFacts, rule: &str, sentence: &str) -> String {
     // A Wednesday.
     let said: Timestamp = "2024-05-01T10:00:00Z".parse().unwrap();
     let mut turn = Record::new(Scope::user("lin").unwrap(), Kind::TURN, sentence, &ManualClock::new(said));
     turn.role = Some(Role::USER);
     let facts = rules.facts(&[turn]);
     let of_rule = facts.iter().filter(|fact| fact.rule.as_ref().is_some_and(|id| id.as_str() == rule));
-    let mut read: Vec<String> = of_rule
+    let mut labels: Vec<String> = of_rule
         .map(|fact| {
             let sign = if fact.polarity == Polarity::Positive { '+' } else { '-' };
             format!("{sign}{}={}", fact.slot, fact.value)
         })
         .collect();
-    read.sort();
-    read.join(" | ")
+    labels.sort();
+    labels.join(" | ")
 }
 
 #[test]
-fn every_rule_has_a_table_with_sentences_and_near_misses() {
+fn every_rule_has_a_test_table() {
     let rules = RuleFacts::built_in().unwrap();
     let tables = tables();
     let ids: Vec<&str> = rules.rule_ids().iter().map(|id| id.as_str()).collect();
@@ -51,26 +51,26 @@ fn every_rule_has_a_table_with_sentences_and_near_misses() {
     assert_eq!(ids.len(), unique.len(), "every id names one rule");
     assert_eq!(unique, tables.keys().map(String::as_str).collect());
     for (rule, table) in &tables {
-        assert!(!table.tells.is_empty() && !table.near_misses.is_empty(), "{rule}");
+        assert!(!table.facts.is_empty() && !table.near_misses.is_empty(), "{rule}");
     }
 }
 
 #[test]
-fn rules_read_their_sentences() {
+fn rules_extract_the_facts_of_their_sentences() {
     let rules = RuleFacts::built_in().unwrap();
     for (rule, table) in tables() {
-        for (sentence, expected) in table.tells.iter().chain(&table.regression) {
-            assert_eq!(read_by(&rules, &rule, sentence), *expected, "{rule}: {sentence}");
+        for (sentence, expected) in table.facts.iter().chain(&table.regression) {
+            assert_eq!(facts_by(&rules, &rule, sentence), *expected, "{rule}: {sentence}");
         }
     }
 }
 
 #[test]
-fn rules_leave_near_misses_alone() {
+fn rules_ignore_near_misses() {
     let rules = RuleFacts::built_in().unwrap();
     for (rule, table) in tables() {
         for sentence in &table.near_misses {
-            assert_eq!(read_by(&rules, &rule, sentence), "", "{rule}: {sentence}");
+            assert_eq!(facts_by(&rules, &rule, sentence), "", "{rule}: {sentence}");
         }
     }
 }

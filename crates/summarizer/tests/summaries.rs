@@ -1,4 +1,4 @@
-//! Text, sources and records of summaries.
+//! Summaries, and facts and metadata by a model.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 use std::sync::Arc;
@@ -11,6 +11,7 @@ use memory_engine_summarizer::{
     RuleMetadata, Summarizer, SummaryRequest, sentences,
 };
 use proptest::prelude::*;
+use serde_json::json;
 
 fn turns(lines: &[(Role, &str)]) -> Vec<Record> {
     let turn = |(n, (role, text)): (usize, &(Role, &str))| {
@@ -50,7 +51,7 @@ fn english() -> Vec<Record> {
 }
 
 #[test]
-fn an_extract_tells_what_matters_once_in_order_with_its_speakers() {
+fn extracts_have_the_main_points_in_order_with_speakers() {
     let summary = ExtractiveSummarizer::default().summary(&chinese(), &SummaryRequest::default()).unwrap();
     let text = &summary.text;
     assert!(text.starts_with("[2024-05-01] 用户："), "{text}");
@@ -63,22 +64,25 @@ fn an_extract_tells_what_matters_once_in_order_with_its_speakers() {
 }
 
 #[test]
-fn a_short_answer_comes_with_its_question() {
+fn short_answers_are_written_with_their_question() {
     let asked = turns(&[(Role::ASSISTANT, "Which city should the wedding reception be in?"), (Role::USER, "Lisbon")]);
     let text = ExtractiveSummarizer::default().summary(&asked, &SummaryRequest::default()).unwrap().text;
     assert!(text.contains("Which city should the wedding reception be in? Lisbon"), "{text}");
 }
 
 #[test]
-fn a_summary_is_the_record_of_exactly_its_turns() {
+fn summary_records_are_derived_from_their_turns() {
     let turns = chinese();
     let summary = ExtractiveSummarizer::default().summary(&turns, &SummaryRequest::default()).unwrap();
     let scope = Scope::user("lin").unwrap();
     let now = Timestamp::from_micros(1_800_000_000_000_000);
     let record = summary.to_record(&turns, &scope, now).unwrap();
     record.validate().unwrap();
-    let said: Vec<_> = turns[1..].iter().map(|turn| turn.id).collect();
-    assert_eq!((record.kind.clone(), record.trust, record.derived_from.clone()), (Kind::SUMMARY, Trust::Derived, said));
+    let messages: Vec<_> = turns[1..].iter().map(|turn| turn.id).collect();
+    assert_eq!(
+        (record.kind.clone(), record.trust, record.derived_from.clone()),
+        (Kind::SUMMARY, Trust::Derived, messages)
+    );
     assert_eq!(
         (record.scene.as_deref(), record.occurred_at, record.source.sequence),
         (Some("daily"), turns[7].occurred_at, Some(7))
@@ -93,7 +97,7 @@ fn a_summary_is_the_record_of_exactly_its_turns() {
 }
 
 #[test]
-fn a_model_gets_what_was_said_and_its_answer_is_kept_within_bounds() {
+fn model_summaries_are_limited_to_max_chars() {
     let model = ScriptedModel::replying([
         "<think>hm</think>摘要：用户下周三要去虹桥面试。用户对海鲜过敏，正在准备材料，有些紧张，打算早点休息，吃得清淡一些，并且已经准备好了。",
     ]);
@@ -110,7 +114,7 @@ fn a_model_gets_what_was_said_and_its_answer_is_kept_within_bounds() {
 }
 
 #[test]
-fn a_failing_model_leaves_the_extract_and_says_so() {
+fn a_failing_model_degrades_to_an_extract() {
     let half = "Sure! {\"summary\": \"The user";
     for script in [ScriptedReply::Fail(ErrorKind::Timeout), "…".into(), "".into(), half.into()] {
         let summarizer = ChatSummarizer::new(Arc::new(ScriptedModel::replying([script])));
@@ -122,38 +126,45 @@ fn a_failing_model_leaves_the_extract_and_says_so() {
 }
 
 #[test]
-fn a_models_facts_are_held_against_what_was_said() {
-    let answer = r#"{"facts": [
-        {"n": 1, "subject": "user", "slot": "hobby", "value": "Argentine tango", "polarity": "positive", "cardinality": "many", "type": "preference", "text": "The user dances tango."},
-        {"n": 1, "subject": "user", "slot": "home", "value": "Paris", "polarity": "positive", "cardinality": "many", "type": "fact", "text": "The user lives in Paris."},
-        {"n": 2, "subject": "user", "slot": "hobby", "value": "chess", "polarity": "positive", "cardinality": "many", "type": "preference", "text": "x"},
-        {"n": 9, "subject": "user", "slot": "hobby", "value": "tango", "polarity": "positive", "cardinality": "many", "type": "preference", "text": "x"},
-        {"n": 1, "subject": "user", "slot": "dance class", "value": "tango", "polarity": "positive", "cardinality": "many", "type": "fact", "text": "x"},
-        {"n": 1, "subject": "user", "slot": "allergy", "value": "nuts", "polarity": "positive", "cardinality": "single", "type": "state", "text": "x"}
-    ]}"#;
-    let said = turns(&[
+fn model_facts_are_checked_against_the_messages() {
+    let fact = |n: usize, slot: &str, value: &str, cardinality: &str, kind: &str, text: &str| {
+        json!({
+            "n": n, "subject": "user", "slot": slot, "value": value, "polarity": "positive",
+            "cardinality": cardinality, "type": kind, "text": text,
+        })
+    };
+    let answer = json!({"facts": [
+        fact(1, "hobby", "Argentine tango", "many", "preference", "The user dances tango."),
+        fact(1, "home", "Paris", "many", "fact", "The user lives in Paris."),
+        fact(2, "hobby", "chess", "many", "preference", "x"),
+        fact(9, "hobby", "tango", "many", "preference", "x"),
+        fact(1, "dance class", "tango", "many", "fact", "x"),
+        fact(1, "allergy", "nuts", "single", "state", "x"),
+    ]})
+    .to_string();
+    let messages = turns(&[
         (Role::USER, "On Tuesdays I dance Argentine tango. I'm allergic to nuts."),
         (Role::ASSISTANT, "Do you play chess, too?"),
     ]);
-    let facts = ChatFacts::new(Arc::new(ScriptedModel::replying([answer])), RuleFacts::built_in().unwrap());
-    let found = block_on(facts.extract(&said, &Locale::default())).unwrap();
-    let told: Vec<_> = found.facts.iter().map(|fact| (fact.slot.as_str(), fact.value.as_str())).collect();
-    assert_eq!(told, [("allergy", "nuts"), ("hobby", "Argentine tango")]);
+    let facts = ChatFacts::new(Arc::new(ScriptedModel::replying([answer.as_str()])), RuleFacts::built_in().unwrap());
+    let found = block_on(facts.extract(&messages, &Locale::default())).unwrap();
+    let written: Vec<_> = found.facts.iter().map(|fact| (fact.slot.as_str(), fact.value.as_str())).collect();
+    assert_eq!(written, [("allergy", "nuts"), ("hobby", "Argentine tango")]);
     assert!(found.degraded.is_none() && found.facts[1].confidence > 0.8);
     let failing = ChatFacts::new(Arc::new(ScriptedModel::replying(["no"; 2])), RuleFacts::built_in().unwrap());
-    let found = block_on(failing.extract(&said, &Locale::default())).unwrap();
+    let found = block_on(failing.extract(&messages, &Locale::default())).unwrap();
     assert_eq!((found.facts.len(), found.degraded.unwrap().kind()), (1, ErrorKind::InvalidInput));
 }
 
 #[test]
-fn a_models_labels_are_held_against_their_turns() {
-    let said = turns(&[(Role::USER, "今天和小王在外滩散步，好开心"), (Role::USER, "气死我了")]);
+fn model_metadata_is_checked_against_the_turns() {
+    let messages = turns(&[(Role::USER, "今天和小王在外滩散步，好开心"), (Role::USER, "气死我了")]);
     let answer = r#"{"turns": [
         {"n": 2, "topic": null, "entities": ["小李"], "emotion": "狂怒"},
         {"n": 1, "topic": "外滩散步", "entities": ["小王", "外滩", "陆家嘴"], "emotion": "开心"}
     ]}"#;
     let labels = ChatMetadata::new(Arc::new(ScriptedModel::replying([answer])), RuleMetadata::default());
-    let found = block_on(labels.extract(&said)).unwrap();
+    let found = block_on(labels.extract(&messages)).unwrap();
     assert_eq!(
         (found.turns[0].topic.as_deref(), found.turns[0].entities.as_slice()),
         (Some("外滩散步"), ["小王".to_owned(), "外滩".to_owned()].as_slice())
@@ -163,7 +174,7 @@ fn a_models_labels_are_held_against_their_turns() {
         (Some("开心"), &vec![], &None)
     );
     let half = ChatMetadata::new(Arc::new(ScriptedModel::replying([r#"{"turns": []}"#])), RuleMetadata::default());
-    let found = block_on(half.extract(&said)).unwrap();
+    let found = block_on(half.extract(&messages)).unwrap();
     assert_eq!(found.turns[1].emotion.as_deref(), Some("生气"));
     assert!(found.degraded.is_some());
 }
@@ -172,15 +183,20 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn an_extract_keeps_within_its_length_and_says_nothing_that_was_not_said(
-        texts in proptest::collection::vec("([a-z]{3,9} ){2,9}[.?!]|[一-龟]{4,20}。|\\PC{0,30}", 1..12), most in 40_usize..300,
+    fn extracts_are_limited_to_max_chars(
+        texts in proptest::collection::vec("([a-z]{3,9} ){2,9}[.?!]|[一-龟]{4,20}。|\\PC{0,30}", 1..12),
+        max_chars in 40_usize..300,
     ) {
-        let lines: Vec<(Role, &str)> = texts.iter().enumerate().map(|(n, text)| (if n % 2 == 0 { Role::USER } else { Role::ASSISTANT }, text.as_str())).collect();
+        let role = |n: usize| if n.is_multiple_of(2) { Role::USER } else { Role::ASSISTANT };
+        let lines: Vec<(Role, &str)> = texts.iter().enumerate().map(|(n, text)| (role(n), text.as_str())).collect();
         let turns = turns(&lines);
-        let summary = ExtractiveSummarizer::default().summary(&turns, &SummaryRequest::default().with_max_chars(most)).unwrap();
-        prop_assert!(summary.text.chars().count() <= most);
+        let request = SummaryRequest::default().with_max_chars(max_chars);
+        let summary = ExtractiveSummarizer::default().summary(&turns, &request).unwrap();
+        prop_assert!(summary.text.chars().count() <= max_chars);
         prop_assert_eq!(summary.covered.len(), turns.len());
-        let told = sentences(&summary.text).len();
-        prop_assert!(told <= 2 * texts.len() + summary.text.matches('\n').count() + texts.iter().map(|text| sentences(text).len()).sum::<usize>());
+        let written = sentences(&summary.text).len();
+        let line_breaks = summary.text.matches('\n').count();
+        let original = texts.iter().map(|text| sentences(text).len()).sum::<usize>();
+        prop_assert!(written <= 2 * texts.len() + line_breaks + original);
     }
 }

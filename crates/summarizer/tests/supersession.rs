@@ -1,4 +1,4 @@
-//! Supersession of facts: contradictions as people state them, and properties of every set of facts.
+//! Supersession of facts: contradictory statements, and properties of every set of facts.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 use std::{collections::BTreeMap, time::Duration};
@@ -22,8 +22,8 @@ thread_local! {
     static RULES: RuleFacts = RuleFacts::built_in().unwrap();
 }
 
-/// The facts of one sentence, said on a day.
-fn said(n: u32, text: &str) -> Vec<Record> {
+/// Returns the facts of one sentence that is said on day `n`.
+fn facts_on(n: u32, text: &str) -> Vec<Record> {
     let mut turn = Record::new(scope(), Kind::TURN, text, &ManualClock::new(day(n)));
     turn.id = RecordId::named(&scope(), &format!("{n} {text}"));
     turn.role = Some(Role::USER);
@@ -32,7 +32,7 @@ fn said(n: u32, text: &str) -> Vec<Record> {
     facts.iter().map(|fact| fact.to_record(&scope(), day(n))).collect()
 }
 
-fn learn(records: &mut Vec<Record>, new: &[Record]) -> Vec<Change> {
+fn add_facts(records: &mut Vec<Record>, new: &[Record]) -> Vec<Change> {
     let changes = reconcile(new, records);
     for change in &changes {
         change.apply(records);
@@ -41,21 +41,21 @@ fn learn(records: &mut Vec<Record>, new: &[Record]) -> Vec<Change> {
 }
 
 /// Returns the final facts: the valid ones and the former ones, as they are displayed.
-fn shown(records: &[Record], n: u32) -> (Vec<String>, Vec<String>) {
+fn rendered_facts(records: &[Record], n: u32) -> (Vec<String>, Vec<String>) {
     let merged = |record: &&Record| !record.metadata.contains_key(fact_keys::MERGED_INTO);
     let mut sorted: Vec<&Record> = records.iter().filter(merged).collect();
     sorted.sort_by_key(|record| record.position());
-    let told = |record: &&&Record| render(record, day(n), &TimeZone::UTC);
+    let rendered = |record: &&&Record| render(record, day(n), &TimeZone::UTC);
     let holds = |record: &&&Record| record.state == State::Active;
     (
-        sorted.iter().filter(holds).map(|r| told(&r)).collect(),
-        sorted.iter().filter(|r| !holds(r)).map(|r| told(&r)).collect(),
+        sorted.iter().filter(holds).map(|r| rendered(&r)).collect(),
+        sorted.iter().filter(|r| !holds(r)).map(|r| rendered(&r)).collect(),
     )
 }
 
 #[test]
 fn m10_contradictions_end_in_what_was_said_last() {
-    // What was said, day after day; what holds then; what held.
+    // Statements on consecutive days; the facts that hold then; the facts that held before.
     type Case = (&'static [&'static str], &'static [&'static str], &'static [&'static str]);
     let table: &[Case] = &[
         // Replacement.
@@ -90,18 +90,18 @@ fn m10_contradictions_end_in_what_was_said_last() {
             &["The user has left the job.", "The user works at Tesla."],
             &["The user worked at Google until 2024-05-02.", "The user has left the workplace until 2024-05-03."],
         ),
-        // Partial change: the home goes, the rest stays.
+        // Partial change: only the home changes.
         (
             &["I live in Boston", "I work as a nurse", "I just moved to Denver"],
             &["The user works as nurse.", "The user lives in Denver."],
             &["The user lived in Boston until 2024-05-03."],
         ),
-        // More exact takes the place, less exact does not.
+        // A more exact value supersedes, a less exact one does not.
         (&["我住在上海", "我住在上海浦东"], &["用户住在上海浦东。"], &["用户曾住在上海，直到2024-05-02。"]),
         (&["我住在上海浦东", "我住在上海"], &["用户住在上海浦东。"], &[]),
-        // The same again is one.
+        // A repeated fact is merged.
         (&["I'm allergic to peanuts", "I'm allergic to the peanut"], &["The user is allergic to peanuts."], &[]),
-        // Plans are moved and called off; two of a kind stand side by side.
+        // Appointments are moved and called off. Two of a kind exist side by side.
         (
             &["我明天面试", "面试改到周五了"],
             &["用户2024-05-03有面试。"],
@@ -112,22 +112,22 @@ fn m10_contradictions_end_in_what_was_said_last() {
     for (texts, holds, held) in table {
         let mut records = Vec::new();
         for (text, n) in texts.iter().zip(0..) {
-            learn(&mut records, &said(n, text));
+            add_facts(&mut records, &facts_on(n, text));
         }
-        let (now, before) = shown(&records, 0);
+        let (now, before) = rendered_facts(&records, 0);
         assert_eq!(now, *holds, "{texts:?}");
         let before: Vec<&str> =
-            before.iter().map(String::as_str).filter(|told| !told.contains("取消或改期了，直到")).collect();
-        let held: Vec<&str> = held.iter().copied().filter(|told| !told.contains("取消或改期")).collect();
+            before.iter().map(String::as_str).filter(|rendered| !rendered.contains("取消或改期了，直到")).collect();
+        let held: Vec<&str> = held.iter().copied().filter(|rendered| !rendered.contains("取消或改期")).collect();
         assert_eq!(before, held, "{texts:?}");
     }
 }
 
 #[test]
-fn a_bounded_exception_leaves_the_rule() {
+fn a_bounded_value_supersedes_no_unbounded_one() {
     let mut records = Vec::new();
-    learn(&mut records, &said(0, "我住在上海"));
-    learn(&mut records, &said(1, "我这周在北京出差"));
+    add_facts(&mut records, &facts_on(0, "我住在上海"));
+    add_facts(&mut records, &facts_on(1, "我这周在北京出差"));
     assert!(records.iter().all(|record| record.state == State::Active));
     let stay = records.iter().find(|record| record.metadata[fact_keys::SLOT] == "staying").unwrap();
     assert_eq!(render(stay, day(2), &TimeZone::UTC), "用户正在北京。");
@@ -135,22 +135,22 @@ fn a_bounded_exception_leaves_the_rule() {
 }
 
 #[test]
-fn an_older_fact_that_arrives_late_is_stored_with_its_interval() {
+fn late_older_facts_are_stored_as_superseded() {
     let mut records = Vec::new();
-    learn(&mut records, &said(5, "I live in Denver"));
-    let changes = learn(&mut records, &said(1, "I live in Boston"));
+    add_facts(&mut records, &facts_on(5, "I live in Denver"));
+    let changes = add_facts(&mut records, &facts_on(1, "I live in Boston"));
     assert_eq!(changes.len(), 1);
     assert!(matches!(changes[0].what, ChangeKind::Supersede { valid_until, .. } if valid_until == day(5)));
     assert!(changes[0].before.is_none());
-    assert_eq!(shown(&records, 5).0, ["The user lives in Denver."]);
+    assert_eq!(rendered_facts(&records, 5).0, ["The user lives in Denver."]);
 }
 
 #[test]
-fn every_change_can_be_taken_back() {
+fn every_change_can_be_undone() {
     let mut records = Vec::new();
-    learn(&mut records, &said(0, "I love coffee"));
+    add_facts(&mut records, &facts_on(0, "I love coffee"));
     let before = records.clone();
-    let changes = learn(&mut records, &said(1, "I don't like coffee anymore"));
+    let changes = add_facts(&mut records, &facts_on(1, "I don't like coffee anymore"));
     assert_eq!(changes.len(), 2);
     for change in changes.iter().rev() {
         change.undo().apply(&mut records);
@@ -159,37 +159,39 @@ fn every_change_can_be_taken_back() {
 }
 
 #[test]
-fn what_a_deleted_fact_had_ended_holds_again() {
+fn facts_superseded_by_a_deleted_fact_hold_again() {
     let mut records = Vec::new();
-    learn(&mut records, &said(0, "I live in Boston"));
-    let newer = said(1, "I live in Denver");
-    learn(&mut records, &newer);
+    add_facts(&mut records, &facts_on(0, "I live in Boston"));
+    let newer = facts_on(1, "I live in Denver");
+    add_facts(&mut records, &newer);
     records.retain(|record| record.id != newer[0].id);
-    let changes = learn(&mut records, &[]);
+    let changes = add_facts(&mut records, &[]);
     assert_eq!(changes[0].what, ChangeKind::Reopen);
-    assert_eq!(shown(&records, 1).0, ["The user lives in Boston."]);
+    assert_eq!(rendered_facts(&records, 1).0, ["The user lives in Boston."]);
 }
 
 #[test]
-fn a_revoked_fact_is_never_brought_back_and_ends_nothing() {
-    let mut records = said(0, "I live in Boston");
-    let mut wrong = said(1, "I live in Denver").remove(0);
+fn revoked_facts_stay_revoked_and_supersede_nothing() {
+    let mut records = facts_on(0, "I live in Boston");
+    let mut wrong = facts_on(1, "I live in Denver").remove(0);
     wrong.state = State::Revoked;
     records.push(wrong.clone());
-    assert!(learn(&mut records, &said(1, "I live in Denver")).is_empty());
+    assert!(add_facts(&mut records, &facts_on(1, "I live in Denver")).is_empty());
     assert_eq!(records[1], wrong);
 }
 
 #[test]
-fn facts_of_other_agents_and_branches_do_not_meet() {
-    let mut records = said(0, "I live in Boston");
-    let mut other = said(1, "I live in Denver").remove(0);
+fn facts_of_other_agents_are_independent() {
+    let mut records = facts_on(0, "I live in Boston");
+    let mut other = facts_on(1, "I live in Denver").remove(0);
     other.scope = scope().with_agent("aicy").unwrap();
-    let changes = learn(&mut records, &[other]);
+    let changes = add_facts(&mut records, &[other]);
     assert_eq!((changes.len(), changes[0].what.clone()), (1, ChangeKind::Add));
-    let mut session = said(2, "I live in Rome").remove(0);
+    let mut session = facts_on(2, "I live in Rome").remove(0);
     session.scope = scope().with_session("s2").unwrap();
-    assert!(learn(&mut records, &[session]).iter().any(|change| matches!(change.what, ChangeKind::Supersede { .. })));
+    assert!(
+        add_facts(&mut records, &[session]).iter().any(|change| matches!(change.what, ChangeKind::Supersede { .. }))
+    );
 }
 
 /// Sentences about slots with one value and with many.
@@ -217,39 +219,43 @@ const SENTENCES: &[&str] = &[
     "我这周在北京出差",
 ];
 
-fn utterances() -> impl Strategy<Value = Vec<(u32, usize)>> {
+fn statements_on_days() -> impl Strategy<Value = Vec<(u32, usize)>> {
     proptest::collection::vec((0_u32..20, 0..SENTENCES.len()), 1..14)
 }
 
-fn records_of(said_on: &[(u32, usize)]) -> Vec<Vec<Record>> {
-    said_on.iter().map(|(n, sentence)| said(*n, SENTENCES[*sentence])).collect()
+fn records_of(statements: &[(u32, usize)]) -> Vec<Vec<Record>> {
+    statements.iter().map(|(n, sentence)| facts_on(*n, SENTENCES[*sentence])).collect()
 }
 
 fn by_id(records: &[Record]) -> BTreeMap<RecordId, Record> {
     records.iter().map(|record| (record.id, record.clone())).collect()
 }
 
+fn shuffle_key(id: RecordId, seed: u64) -> u64 {
+    id.as_bytes().iter().fold(seed, |hash, byte| hash.wrapping_mul(31) ^ u64::from(*byte))
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
     #[test]
-    fn the_order_of_arrival_does_not_matter_and_a_second_time_changes_nothing(
-        said_on in utterances(), seed in any::<u64>(),
+    fn reconciliation_is_order_independent_and_idempotent(
+        statements in statements_on_days(), seed in any::<u64>(),
     ) {
-        let groups = records_of(&said_on);
+        let groups = records_of(&statements);
         let mut one = Vec::new();
         for group in &groups {
-            learn(&mut one, group);
+            add_facts(&mut one, group);
         }
         let mut shuffled = groups.clone();
-        shuffled.sort_by_key(|group| group[0].id.as_bytes().iter().fold(seed, |hash, byte| hash.wrapping_mul(31) ^ u64::from(*byte)));
+        shuffled.sort_by_key(|group| shuffle_key(group[0].id, seed));
         let mut other = Vec::new();
         for group in &shuffled {
-            learn(&mut other, group);
+            add_facts(&mut other, group);
         }
         let mut at_once = Vec::new();
         let all: Vec<Record> = groups.iter().flatten().cloned().collect();
-        learn(&mut at_once, &all);
+        add_facts(&mut at_once, &all);
         prop_assert_eq!(by_id(&one), by_id(&other));
         prop_assert_eq!(by_id(&one), by_id(&at_once));
         prop_assert!(reconcile(&all, &one).is_empty());
@@ -257,39 +263,45 @@ proptest! {
     }
 
     #[test]
-    fn facts_of_other_slots_and_subjects_are_never_retired(said_on in utterances(), last in (20_u32..30, 0..SENTENCES.len())) {
+    fn facts_of_other_slots_and_subjects_are_unchanged(
+        statements in statements_on_days(), last in (20_u32..30, 0..SENTENCES.len()),
+    ) {
         let mut records = Vec::new();
-        for mut group in records_of(&said_on) {
+        for mut group in records_of(&statements) {
             if group[0].id.as_bytes()[0] % 3 == 0 {
                 for record in &mut group {
                     record.metadata.insert(fact_keys::SUBJECT.into(), "Mo".into());
                 }
             }
-            learn(&mut records, &group);
+            add_facts(&mut records, &group);
         }
         let before = by_id(&records);
-        let new = said(last.0, SENTENCES[last.1]);
+        let new = facts_on(last.0, SENTENCES[last.1]);
         let key = |record: &Record| ExtractedFact::from_record(record).map(|fact| (fact.subject, fact.slot)).unwrap();
         let touched: Vec<_> = new.iter().map(key).collect();
-        for change in learn(&mut records, &new) {
+        for change in add_facts(&mut records, &new) {
             prop_assert!(touched.contains(&key(change.after.as_ref().unwrap())));
         }
         for (id, record) in before {
             let after = records.iter().find(|after| after.id == id).unwrap();
             prop_assert!(touched.contains(&key(&record)) || *after == record);
-            // Nothing is overwritten: what was said and when stays.
-            prop_assert_eq!((&after.text, &after.derived_from, after.occurred_at), (&record.text, &record.derived_from, record.occurred_at));
+            // Nothing is overwritten: the text, the evidence and the time stay.
+            prop_assert_eq!(&after.text, &record.text);
+            prop_assert_eq!(&after.derived_from, &record.derived_from);
+            prop_assert_eq!(after.occurred_at, record.occurred_at);
         }
     }
 
     #[test]
-    fn a_slot_of_one_value_holds_one_value(said_on in utterances()) {
+    fn a_single_slot_holds_one_value(statements in statements_on_days()) {
         let mut records = Vec::new();
-        for group in records_of(&said_on) {
-            learn(&mut records, &group);
+        for group in records_of(&statements) {
+            add_facts(&mut records, &group);
         }
         let homes = records.iter().filter(|record| {
-            record.state == State::Active && record.metadata[fact_keys::SLOT] == "home" && record.metadata[fact_keys::POLARITY] == "positive"
+            record.state == State::Active
+                && record.metadata[fact_keys::SLOT] == "home"
+                && record.metadata[fact_keys::POLARITY] == "positive"
         });
         prop_assert!(homes.count() <= 1);
     }

@@ -1,6 +1,8 @@
 //! Triggers of summaries: every turn once, in order, and never across a change of scene.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
+use std::collections::BTreeSet;
+
 use memory_engine_core::{Kind, ManualClock, Record, RecordId, Role, Scope, Timestamp, Trust};
 use memory_engine_summarizer::{RollingWindow, SummaryReason, SummaryTrigger, TopicDrift, Window};
 use proptest::prelude::*;
@@ -51,7 +53,7 @@ fn k11_a_switch_of_scene_closes_at_the_switch_and_a_label_does_not() {
 }
 
 #[test]
-fn rounds_are_counted_among_people_too() {
+fn rounds_of_several_people_are_counted() {
     let mut turns = Vec::new();
     for n in 0..9 {
         let mut said = turn(n, Role::new("participant"), None, "嗯");
@@ -64,7 +66,7 @@ fn rounds_are_counted_among_people_too() {
 }
 
 #[test]
-fn a_profile_is_due_every_so_many_turns() {
+fn every_turns_closes_windows_of_that_size() {
     let (closed, waiting) = run(SummaryTrigger::every_turns(20), &rounds(&[None; 25]));
     assert_eq!((closed.len(), closed[0].turns.len(), waiting), (2, 20, 10));
 }
@@ -74,7 +76,7 @@ fn k11_a_topic_has_changed_when_several_turns_are_far_and_not_when_one_is() {
     let topic = TopicDrift::default().with_patience(2).with_least_turns(3);
     let mut window = RollingWindow::new(SummaryTrigger::default().with_rounds(None).with_topic(Some(topic)));
     let vector = |angle: f32| [angle.cos(), angle.sin()];
-    // Near, near, near, one aside, near again, and then away for good.
+    // Three similar turns, a different one, a similar one again, and then only different ones.
     let angles = [0.0, 0.1, 0.0, 1.4, 0.1, 1.4, 1.5, 1.5];
     let closed: Vec<(usize, Window)> = angles
         .iter()
@@ -91,7 +93,7 @@ fn k11_a_topic_has_changed_when_several_turns_are_far_and_not_when_one_is() {
 }
 
 #[test]
-fn words_tell_a_topic_where_there_are_no_vectors() {
+fn topic_changes_are_detected_by_words_without_vectors() {
     let texts = [
         "我在准备考研英语，单词好难背",
         "考研英语的阅读理解你怎么复习",
@@ -109,7 +111,7 @@ fn words_tell_a_topic_where_there_are_no_vectors() {
 }
 
 #[test]
-fn instructions_and_repeats_are_no_turns() {
+fn instructions_and_repeated_turns_are_ignored() {
     let mut window = RollingWindow::new(SummaryTrigger::every_turns(2));
     assert!(window.push(&turn(0, Role::SYSTEM, None, "be kind"), None).is_empty());
     let first = turn(1, Role::USER, None, "hi");
@@ -124,24 +126,31 @@ fn instructions_and_repeats_are_no_turns() {
 
 proptest! {
     #[test]
-    fn every_turn_is_in_one_window_in_its_order_and_no_window_crosses_a_switch(
+    fn windows_partition_the_turns_within_one_scene(
         turns in proptest::collection::vec((0_usize..3, 0_usize..4, 0_usize..6), 0..60),
-        most in 1_usize..4, patience in 1_usize..4, with_topic in any::<bool>(), with_rounds in any::<bool>(),
+        max_rounds in 1_usize..4, patience in 1_usize..4, with_topic in any::<bool>(), with_rounds in any::<bool>(),
     ) {
         let roles = [Role::USER, Role::ASSISTANT, Role::new("participant")];
         let scenes = [Some("daily"), Some("plot"), Some("meta"), None];
-        let texts = ["apple pie baking recipe", "cheap flights Lisbon hotel", "嗯", "考研英语单词复习", "西湖民宿高铁票", "guitar strings chords lesson"];
-        let records: Vec<Record> = turns.iter().enumerate().map(|(n, (role, scene, text))| turn(n, roles[*role].clone(), scenes[*scene], texts[*text])).collect();
+        let texts = [
+            "apple pie baking recipe", "cheap flights Lisbon hotel", "嗯", "考研英语单词复习", "西湖民宿高铁票",
+            "guitar strings chords lesson",
+        ];
+        let mut records: Vec<Record> = Vec::new();
+        for (n, (role, scene, text)) in turns.iter().enumerate() {
+            records.push(turn(n, roles[*role].clone(), scenes[*scene], texts[*text]));
+        }
         let topic = with_topic.then(|| TopicDrift::default().with_patience(patience).with_least_turns(2));
-        let trigger = SummaryTrigger::default().with_rounds(with_rounds.then_some(most)).with_topic(topic);
+        let trigger = SummaryTrigger::default().with_rounds(with_rounds.then_some(max_rounds)).with_topic(topic);
         let mut window = RollingWindow::new(trigger);
         let mut covered = Vec::new();
         for record in &records {
             for closed in window.push(record, None) {
                 prop_assert!(!closed.turns.is_empty());
-                prop_assert!(!with_rounds || closed.rounds <= most);
-                let of = |id: &RecordId| records.iter().find(|record| record.id == *id).unwrap().scene.clone();
-                let scenes: std::collections::BTreeSet<_> = closed.turns.iter().map(of).filter(|scene| scene.as_deref() != Some("meta")).collect();
+                prop_assert!(!with_rounds || closed.rounds <= max_rounds);
+                let scene_of = |id: &RecordId| records.iter().find(|record| record.id == *id).unwrap().scene.clone();
+                let scenes = closed.turns.iter().map(scene_of);
+                let scenes: BTreeSet<_> = scenes.filter(|scene| scene.as_deref() != Some("meta")).collect();
                 prop_assert!(scenes.len() <= 1, "{:?}", scenes);
                 covered.extend(closed.turns);
             }

@@ -9,9 +9,9 @@ use memory_engine_summarizer::Chunker;
 
 use crate::handler::JobHandler;
 
-const BATCH: usize = 32;
+const BATCH_SIZE: usize = 32;
 
-/// Makes a record of each chunk of the turns that have more than one, next to the turn itself.
+/// Writes a record for each chunk of the turns that have more than one. The turn itself stays.
 #[derive(Debug)]
 pub(crate) struct ChunkJob {
     pub(crate) store: Arc<IndexedStore>,
@@ -25,7 +25,7 @@ impl JobHandler for ChunkJob {
     }
 
     async fn batch_size(&self) -> Result<Option<usize>> {
-        Ok(Some(BATCH))
+        Ok(Some(BATCH_SIZE))
     }
 
     async fn run(&self, pending: &[Pending]) -> Result<Vec<Done>> {
@@ -45,19 +45,19 @@ impl JobHandler for ChunkJob {
 }
 
 impl ChunkJob {
-    /// Returns true if the chunks of a turn are stored. They are deleted with its text, so that existing chunks
-    /// always belong to the current text, at any revision.
+    /// Returns true if the chunks of a turn are stored. They are deleted when its text changes, so that stored chunks
+    /// always belong to the current text.
     async fn has_chunks(&self, turn: &Record) -> Result<bool> {
         let derived = self.store.get_derived(&turn.scope, &[turn.id]).await?;
-        let is_chunk = |part: &Record| part.kind == Kind::CHUNK && part.state == State::Active;
-        Ok(derived.iter().any(|part| is_chunk(part) && part.derived_from == [turn.id]))
+        let is_chunk = |record: &Record| record.kind == Kind::CHUNK && record.state == State::Active;
+        Ok(derived.iter().any(|record| is_chunk(record) && record.derived_from == [turn.id]))
     }
 }
 
-/// A chunk of a turn: a copy of the turn with another text, and its citation.
+/// Returns a chunk of a turn: a copy of the turn with the text of the chunk, derived from the turn.
 fn chunk(turn: &Record, number: usize, text: &str) -> Record {
     let mut chunk = turn.clone();
-    // By revision: the chunks of an edited turn are others.
+    // The id contains the revision, so that the chunks of an edited turn have other ids.
     chunk.id = RecordId::named(&turn.scope, &format!("part {number} of {} at {}", turn.id, turn.revision));
     chunk.kind = Kind::CHUNK;
     chunk.trust = Trust::Derived;

@@ -6,10 +6,10 @@ use async_trait::async_trait;
 use memory_engine_core::{Done, Error, ErrorKind, Job, Pending, Record, Result};
 use memory_engine_indexing::IndexedStore;
 
-use super::COMPUTE_BATCH;
+use super::COMPUTE_BATCH_SIZE;
 use crate::handler::JobHandler;
 
-/// Embeds records for the vectors that serve, or for those that are to serve next.
+/// Embeds records for the vectors that serve searches, or for those of the next cut-over.
 #[derive(Debug)]
 pub(crate) struct EmbeddingJob {
     pub(crate) store: Arc<IndexedStore>,
@@ -25,7 +25,7 @@ impl JobHandler for EmbeddingJob {
 
     async fn batch_size(&self) -> Result<Option<usize>> {
         let backend = self.store.embedding().for_job(self.job).await?;
-        Ok(backend.map(|backend| COMPUTE_BATCH.min(backend.embedder.max_batch().max(1))))
+        Ok(backend.map(|backend| COMPUTE_BATCH_SIZE.min(backend.embedder.max_batch().max(1))))
     }
 
     fn accepts(&self, _: &Record) -> bool {
@@ -33,9 +33,9 @@ impl JobHandler for EmbeddingJob {
     }
 
     async fn run(&self, pending: &[Pending]) -> Result<Vec<Done>> {
-        // Asked after the claim: the items were claimed for the vectors that are written now.
+        // Read again after the claim: the store may have cut over since `batch_size`.
         let backend = self.store.embedding().for_job(self.job).await?.ok_or_else(|| {
-            let message = "the store has just cut over to another embedder; it will be tried again";
+            let message = "the store has just cut over to another embedder; the job is retried";
             Error::new(ErrorKind::Unavailable, "embed", message)
         })?;
         self.store.index_vectors(backend, pending).await?;

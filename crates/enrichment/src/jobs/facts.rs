@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use memory_engine_core::{Done, Job, Pending, Record, Result, Trust};
 use memory_engine_summarizer::FactExtractor;
 
-use super::MODEL_BATCH;
+use super::MODEL_BATCH_SIZE;
 use crate::{fact_book::FactBook, handler::JobHandler};
 
 /// Extracts the facts in turns and reconciles them with the known ones.
@@ -23,12 +23,12 @@ impl JobHandler for FactJob {
     }
 
     async fn batch_size(&self) -> Result<Option<usize>> {
-        Ok(Some(MODEL_BATCH))
+        Ok(Some(MODEL_BATCH_SIZE))
     }
 
     async fn run(&self, pending: &[Pending]) -> Result<Vec<Done>> {
-        let said: Vec<Record> = pending.iter().map(|one| one.record.clone()).collect();
-        self.facts.extract(self.extractor.as_ref(), &said, Trust::Derived).await?;
+        let turns: Vec<Record> = pending.iter().map(|item| item.record.clone()).collect();
+        self.facts.extract(self.extractor.as_ref(), &turns, Trust::Derived).await?;
         Ok(Vec::new())
     }
 }

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use memory_engine_core::{Done, Job, Pending, Record, Result};
 use memory_engine_indexing::IndexedStore;
 
-use super::COMPUTE_BATCH;
+use super::COMPUTE_BATCH_SIZE;
 use crate::handler::JobHandler;
 
 /// Writes the terms of records that were not written with them.
@@ -22,7 +22,7 @@ impl JobHandler for KeywordJob {
     }
 
     async fn batch_size(&self) -> Result<Option<usize>> {
-        Ok(Some(COMPUTE_BATCH))
+        Ok(Some(COMPUTE_BATCH_SIZE))
     }
 
     fn accepts(&self, _: &Record) -> bool {

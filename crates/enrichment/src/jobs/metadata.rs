@@ -7,11 +7,11 @@ use memory_engine_core::{Done, Job, Pending, PutMode, Record, Result, Scope, Wri
 use memory_engine_indexing::IndexedStore;
 use memory_engine_summarizer::MetadataExtractor;
 
-use super::MODEL_BATCH;
+use super::MODEL_BATCH_SIZE;
 use crate::{handler::JobHandler, log::log_degraded};
 
-/// Fills in the metadata that turns do not bring themselves, those of a user in one transaction. The turns that it
-/// changes have other revisions afterwards.
+/// Fills the empty metadata fields of turns, for each user in one transaction. The turns that it changes get new
+/// revisions.
 #[derive(Debug)]
 pub(crate) struct MetadataJob {
     pub(crate) store: Arc<IndexedStore>,
@@ -25,7 +25,7 @@ impl JobHandler for MetadataJob {
     }
 
     async fn batch_size(&self) -> Result<Option<usize>> {
-        Ok(Some(MODEL_BATCH))
+        Ok(Some(MODEL_BATCH_SIZE))
     }
 
     async fn run(&self, pending: &[Pending]) -> Result<Vec<Done>> {
@@ -34,8 +34,8 @@ impl JobHandler for MetadataJob {
         log_degraded("metadata", described.degraded.as_ref());
         let mut done: Vec<Done> = pending.iter().map(Pending::done).collect();
         let mut users: BTreeMap<Scope, (Vec<usize>, Vec<Write>)> = BTreeMap::new();
-        for (n, (mut record, found)) in records.into_iter().zip(described.turns).enumerate() {
-            if found.fill(&mut record) {
+        for (n, (mut record, metadata)) in records.into_iter().zip(described.turns).enumerate() {
+            if metadata.fill(&mut record) {
                 let (indexes, writes) = users.entry(record.scope.namespace()).or_default();
                 let mode = PutMode::Update { revision: record.revision };
                 indexes.push(n);

@@ -1,4 +1,4 @@
-//! Profiles of people.
+//! Writes the profiles of people.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -13,18 +13,18 @@ use memory_engine_summarizer::{
 };
 use serde_json::json;
 
-use super::MODEL_BATCH;
+use super::MODEL_BATCH_SIZE;
 use crate::{
     fact_book::{FactBook, person},
     handler::JobHandler,
     log::log_degraded,
 };
 
-/// Number of latest messages that a profile is made from.
+/// Maximum number of messages that a profile is written from: the latest ones.
 const MAX_MESSAGES: usize = 60;
-/// Maximum number of facts that a profile is made from.
+/// Maximum number of facts that a profile is written from: the latest ones.
 const MAX_FACTS: usize = 40;
-/// Maximum number of retries after another writer changed what a profile is made from.
+/// Maximum number of retries after another writer changed a source of the profile.
 const MAX_RETRIES: usize = 5;
 /// Metadata key and value of profiles that this job wrote, unlike those of a companion or an application.
 const PROFILE_MARKER: (&str, &str) = ("kept_by", "digest");
@@ -38,7 +38,7 @@ pub(crate) struct ProfileJob {
     pub(crate) facts: FactBook,
     /// `None` for the rules.
     pub(crate) writer: Option<Arc<dyn ProfileSummarizer>>,
-    /// A profile is written again after this many messages.
+    /// Number of new messages after which a profile is written again.
     pub(crate) every: usize,
     pub(crate) locale: Locale,
 }
@@ -50,11 +50,11 @@ impl JobHandler for ProfileJob {
     }
 
     async fn batch_size(&self) -> Result<Option<usize>> {
-        Ok(Some(MODEL_BATCH))
+        Ok(Some(MODEL_BATCH_SIZE))
     }
 
     async fn run(&self, pending: &[Pending]) -> Result<Vec<Done>> {
-        let people: BTreeSet<Scope> = pending.iter().map(|one| person(&one.record.scope)).collect::<Result<_>>()?;
+        let people: BTreeSet<Scope> = pending.iter().map(|item| person(&item.record.scope)).collect::<Result<_>>()?;
         for person in people {
             let mut retries = 0;
             loop {
@@ -69,15 +69,15 @@ impl JobHandler for ProfileJob {
 }
 
 impl ProfileJob {
-    /// Writes a profile if enough was said that it does not cover, or if something that it was made from holds no more.
+    /// Writes the profile of a person if there are enough new messages, or if one of its sources no longer holds.
     async fn update(&self, person: &Scope) -> Result<()> {
         let mut turns = self.latest_turns(person, MAX_MESSAGES.max(self.every)).await?;
-        let kept = self.stored_profiles(person, &turns).await?;
+        let stored = self.stored_profiles(person, &turns).await?;
         let covered: BTreeSet<RecordId> =
-            kept.iter().flat_map(|profile| profile.derived_from.iter().copied()).collect();
+            stored.iter().flat_map(|profile| profile.derived_from.iter().copied()).collect();
         let new = turns.iter().filter(|turn| !covered.contains(&turn.id)).count();
-        let due = new >= self.every || !self.all_hold(person, &covered).await?;
-        if !due || turns.is_empty() {
+        let is_due = new >= self.every || !self.all_hold(person, &covered).await?;
+        if !is_due || turns.is_empty() {
             return Ok(());
         }
         turns.truncate(MAX_MESSAGES);
@@ -89,42 +89,43 @@ impl ProfileJob {
             return Ok(());
         }
         let sources: Vec<&Record> = facts.iter().chain(&turns).collect();
-        let writes = self.profile_writes(person, &profile, self.language(&turns), &sources, kept)?;
+        let writes = self.profile_writes(person, &profile, self.language(&turns), &sources, stored)?;
         self.store.write(person, writes).await.map(drop)
     }
 
-    /// Replaces the stored profile, or writes a new record. Further profiles, as after a restored retraction, are
-    /// superseded.
+    /// Returns the writes that replace the stored profile, or add one. Further stored profiles, which exist after a
+    /// retraction was undone, become superseded.
     fn profile_writes(
         &self,
         person: &Scope,
         profile: &Profile,
         language: Language,
         sources: &[&Record],
-        kept: Vec<Record>,
+        stored: Vec<Record>,
     ) -> Result<Vec<Write>> {
         let now = self.store.clock().now();
-        let made_from: Vec<RecordId> = sources.iter().map(|source| source.id).collect();
-        let based_on: Vec<Basis> = sources.iter().map(|source| Basis::of(source)).collect();
-        let mut record = user_profile_record(profile, language, person, made_from, self.store.clock());
+        let source_ids: Vec<RecordId> = sources.iter().map(|source| source.id).collect();
+        let preconditions: Vec<Basis> = sources.iter().map(|source| Basis::of(source)).collect();
+        let mut record = user_profile_record(profile, language, person, source_ids, self.store.clock());
         record.occurred_at = sources.iter().map(|source| source.occurred_at).max().unwrap_or(now);
         record.metadata.insert(PROFILE_MARKER.0.into(), json!(PROFILE_MARKER.1));
-        let mut kept = kept.into_iter();
-        let mode = match kept.next() {
+        let mut stored = stored.into_iter();
+        let mode = match stored.next() {
             Some(old) => {
                 record.id = old.id;
                 PutMode::Update { revision: old.revision }
             }
             None => {
-                // By what it was made from: one that was deleted does not block one that is made from the rest.
-                let from: Vec<String> =
-                    based_on.iter().map(|basis| format!("{} {}", basis.id, basis.revision)).collect();
-                record.id = RecordId::named(person, &format!("profile of {}", from.join(" ")));
+                // The id depends on the sources, so that the tombstone of a profile does not block one with other
+                // sources.
+                let revisions: Vec<String> =
+                    preconditions.iter().map(|source| format!("{} {}", source.id, source.revision)).collect();
+                record.id = RecordId::named(person, &format!("profile of {}", revisions.join(" ")));
                 PutMode::IfAbsent
             }
         };
-        let mut writes = vec![Write { based_on, ..Write::new(record, mode) }];
-        for mut old in kept {
+        let mut writes = vec![Write { based_on: preconditions, ..Write::new(record, mode) }];
+        for mut old in stored {
             let mode = PutMode::Update { revision: old.revision };
             old.state = State::Superseded;
             old.valid_until = Some(now.max(old.occurred_at));
@@ -133,23 +134,23 @@ impl ProfileJob {
         Ok(writes)
     }
 
-    /// Returns the profiles that this job wrote of a person: one, unless a retraction was restored. They are searched
-    /// for among what was made from the latest turns, and everywhere if a new one may be due.
+    /// Returns the profiles of a person that this job wrote, latest first: one, unless a retraction was undone. Looks
+    /// among the records derived from the latest turns, and then, if a profile may be due, in the whole scope.
     async fn stored_profiles(&self, person: &Scope, turns: &[Record]) -> Result<Vec<Record>> {
-        let mine =
+        let is_own =
             |record: &Record| is_written_here(record) && record.state == State::Active && record.scope == *person;
         let latest: Vec<RecordId> = turns.iter().map(|turn| turn.id).collect();
-        let mut kept = self.store.get_derived(person, &latest).await?;
-        kept.retain(mine);
-        if kept.is_empty() && turns.len() >= self.every {
+        let mut profiles = self.store.get_derived(person, &latest).await?;
+        profiles.retain(is_own);
+        if profiles.is_empty() && turns.len() >= self.every {
             let filter = Filter::eq(Field::Kind, Kind::PROFILE.as_str())
                 .and(Filter::eq(Field::State, State::Active.as_str()))
                 .and(Filter::eq(Field::Metadata(PROFILE_MARKER.0.into()), PROFILE_MARKER.1));
-            kept = self.store.scan_all(person, filter, Order::NewestFirst).await?;
-            kept.retain(mine);
+            profiles = self.store.scan_all(person, filter, Order::NewestFirst).await?;
+            profiles.retain(is_own);
         }
-        kept.sort_by_key(|profile| std::cmp::Reverse(profile.position()));
-        Ok(kept)
+        profiles.sort_by_key(|profile| std::cmp::Reverse(profile.position()));
+        Ok(profiles)
     }
 
     /// Returns the latest turns of a person, the newest first.
@@ -160,18 +161,19 @@ impl ProfileJob {
         Ok(turns)
     }
 
+    /// Returns true if all of these records exist and are active.
     async fn all_hold(&self, person: &Scope, ids: &BTreeSet<RecordId>) -> Result<bool> {
         let sources = self.store.get_all(person, &ids.iter().copied().collect::<Vec<_>>()).await?;
         Ok(sources.iter().flatten().filter(|source| source.state == State::Active).count() == ids.len())
     }
 
-    /// Returns the people whose profiles were made from these records.
+    /// Returns the scopes of the people with a profile derived from one of these records.
     pub(crate) async fn people_among(&self, scope: &Scope, ids: &[RecordId]) -> Result<BTreeSet<Scope>> {
         let derived = self.store.get_derived(&scope.namespace(), ids).await?;
         Ok(derived.into_iter().filter(is_written_here).map(|profile| profile.scope).collect())
     }
 
-    /// Queues the profiles of these people to be written again from what is left.
+    /// Queues the profiles of these people to be written again from the remaining records.
     pub(crate) async fn renew(&self, people: &BTreeSet<Scope>) -> Result<()> {
         for person in people {
             let latest: Vec<RecordId> = self.latest_turns(person, 1).await?.iter().map(|turn| turn.id).collect();
@@ -190,7 +192,7 @@ impl ProfileJob {
     async fn write_profile(&self, turns: &[Record], facts: &[Record]) -> Result<Profile> {
         let language = self.language(turns);
         let details = [known_label(language).to_owned()];
-        let known = known(facts, language);
+        let known = profile_of_facts(facts, language);
         let observed = Observed::new(turns, "", language).with_details(&details).with_zone(self.locale.zone.clone());
         if let Some(writer) = &self.writer {
             match writer.summarize(&observed.clone().with_profile(known.clone())).await {
@@ -201,8 +203,8 @@ impl ProfileJob {
                 Err(error) => log_degraded("profile", Some(&error)),
             }
         }
-        let said = RuleProfiles.summarize(&observed).await?;
-        Ok(said.with_all_of(known).tidied())
+        let by_rules = RuleProfiles.summarize(&observed).await?;
+        Ok(by_rules.with_all_of(known).tidied())
     }
 }
 
@@ -211,20 +213,20 @@ pub(crate) fn is_written_here(record: &Record) -> bool {
     record.kind == Kind::PROFILE && record.metadata.get(PROFILE_MARKER.0) == Some(&json!(PROFILE_MARKER.1))
 }
 
+/// Returns the label of the line with the facts that are no preferences.
 fn known_label(language: Language) -> &'static str {
     language.pick("已知", "Known")
 }
 
-/// Returns what the facts say about the user, the latest first.
-fn known(facts: &[Record], language: Language) -> Profile {
+/// Returns a profile of the facts about the user alone, the latest first.
+fn profile_of_facts(facts: &[Record], language: Language) -> Profile {
     let own = facts.iter().rev().filter_map(|record| ExtractedFact::from_record(record).map(|fact| (fact, record)));
     let own: Vec<(ExtractedFact, &Record)> = own.filter(|(fact, _)| fact.subject == ExtractedFact::USER).collect();
     let named = ["nickname", "name"].iter().find_map(|slot| own.iter().find(|(fact, _)| fact.slot == *slot));
     let is_name = |fact: &ExtractedFact| matches!(fact.slot.as_str(), "nickname" | "name");
-    let line = |wanted: &dyn Fn(&ExtractedFact) -> bool| {
-        let texts =
-            own.iter().filter(|(fact, _)| wanted(fact) && !is_name(fact)).map(|(_, record)| record.text.as_str());
-        joined(texts)
+    let line = |is_included: &dyn Fn(&ExtractedFact) -> bool| {
+        let included = own.iter().filter(|(fact, _)| is_included(fact) && !is_name(fact));
+        join_up_to_limit(included.map(|(_, record)| record.text.as_str()))
     };
     let mut profile = Profile::default();
     profile.nickname = named.map(|(fact, _)| fact.value.clone()).unwrap_or_default();
@@ -236,8 +238,8 @@ fn known(facts: &[Record], language: Language) -> Profile {
     profile
 }
 
-/// Joins as many of these sentences as a line takes, at least one.
-fn joined<'t>(texts: impl Iterator<Item = &'t str>) -> String {
+/// Joins the first sentences to a line of at most [`MAX_LINE_CHARS`], but at least the first one.
+fn join_up_to_limit<'t>(texts: impl Iterator<Item = &'t str>) -> String {
     let mut line = String::new();
     for text in texts {
         if !line.is_empty() && line.chars().count() + text.chars().count() > MAX_LINE_CHARS {

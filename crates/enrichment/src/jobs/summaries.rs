@@ -1,4 +1,4 @@
-//! Summaries of conversations.
+//! Writes the summaries of conversations.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -14,17 +14,17 @@ use memory_engine_embedder::Purpose;
 use memory_engine_indexing::{IndexedStore, indexed_text};
 use memory_engine_summarizer::{RollingWindow, Summarizer, SummaryRequest, SummaryTrigger, Window};
 
-use super::MODEL_BATCH;
+use super::MODEL_BATCH_SIZE;
 use crate::{handler::JobHandler, log::log_degraded};
 
 const SCAN_PAGE_ROWS: usize = 100;
-/// Maximum number of turns before one that may wait with it for a summary: no window is longer.
+/// Maximum number of turns that are read before a turn. No window is longer.
 const MAX_TURNS_BEFORE: usize = 200;
-/// Maximum number of turns after one that are read with it: later ones have items of their own in the queue.
+/// Maximum number of turns that are read after a turn. Later ones have items of their own in the queue.
 const MAX_TURNS_AFTER: usize = 400;
 /// Maximum number of attempts to summarize turns that change meanwhile.
 const MAX_ATTEMPTS: usize = 10;
-/// Vectors of an embedder with at least this semantic weight tell topics apart.
+/// Minimum semantic weight of an embedder whose vectors are used to detect a change of topic.
 const TOPIC_MIN_SEMANTIC_WEIGHT: f64 = 0.1;
 
 /// Summarizes the windows of a conversation that are due.
@@ -43,7 +43,7 @@ impl JobHandler for SummaryJob {
     }
 
     async fn batch_size(&self) -> Result<Option<usize>> {
-        Ok(Some(MODEL_BATCH))
+        Ok(Some(MODEL_BATCH_SIZE))
     }
 
     async fn run(&self, pending: &[Pending]) -> Result<Vec<Done>> {
@@ -86,9 +86,9 @@ impl SummaryJob {
         loop {
             let page = self.store.scan(address, &scan).await?;
             covered.extend(page.records.iter().flat_map(|summary| summary.derived_from.iter().copied()));
-            // One that begins within these turns ends not much later.
-            let beyond = page.records.iter().filter(|summary| Some(summary.occurred_at) > last).count() > 1;
-            match page.next.filter(|_| !beyond) {
+            // A summary that starts within these turns ends soon after them: two later summaries end the scan.
+            let is_past_end = page.records.iter().filter(|summary| Some(summary.occurred_at) > last).count() > 1;
+            match page.next.filter(|_| !is_past_end) {
                 Some(next) => scan = scan.with_after(Some(next)),
                 None => break,
             }
@@ -130,6 +130,7 @@ impl SummaryJob {
         Ok(vectors)
     }
 
+    /// Summarizes a window and stores the summary, unless it is empty.
     async fn write_summary(&self, address: &Scope, turns: &[Record], window: &Window) -> Result<()> {
         let turns: Vec<Record> = turns.iter().filter(|turn| window.turns.contains(&turn.id)).cloned().collect();
         let summary = self.summarizer.summarize(&turns, &self.request).await?;
@@ -139,29 +140,31 @@ impl SummaryJob {
         }
         let mut record = summary.to_record(&turns, address, self.store.clock().now())?;
         let covered = turns.iter().filter(|turn| record.derived_from.contains(&turn.id));
-        let based_on: Vec<Basis> = covered.map(Basis::of).collect();
-        // By revision: a summary that was deleted with an edited turn does not block the one of the new text.
-        let revisions: Vec<String> = based_on.iter().map(|basis| basis.revision.to_string()).collect();
+        let preconditions: Vec<Basis> = covered.map(Basis::of).collect();
+        // The id contains the revisions, so that the tombstone of a summary that was deleted with an edited turn does
+        // not block the summary of the new text.
+        let revisions: Vec<String> = preconditions.iter().map(|turn| turn.revision.to_string()).collect();
         record.id = RecordId::named(address, &format!("{} at {}", record.id, revisions.join(" ")));
-        let write = Write { based_on, ..Write::new(record, PutMode::IfAbsent) };
+        let write = Write { based_on: preconditions, ..Write::new(record, PutMode::IfAbsent) };
         self.store.write(address, vec![write]).await.map(drop)
     }
 
     /// Summarizes the turns at the end of a conversation that wait for a summary. Returns the number of summaries.
     /// Turns farther back that the background has not done yet are left to it.
     pub(crate) async fn summarize_now(&self, address: &Scope) -> Result<usize> {
-        let mut made = 0;
+        let mut count = 0;
         for _ in 1..MAX_ATTEMPTS {
-            match self.summarize_end(address, &mut made).await {
+            match self.summarize_end(address, &mut count).await {
                 // The background has changed a turn meanwhile.
                 Err(e) if e.kind() == ErrorKind::Conflict => {}
-                outcome => return outcome.map(|()| made),
+                outcome => return outcome.map(|()| count),
             }
         }
-        self.summarize_end(address, &mut made).await.map(|()| made)
+        self.summarize_end(address, &mut count).await.map(|()| count)
     }
 
-    async fn summarize_end(&self, address: &Scope, made: &mut usize) -> Result<()> {
+    /// Summarizes the turns at the end of a conversation, and adds the number of windows to `count`.
+    async fn summarize_end(&self, address: &Scope, count: &mut usize) -> Result<()> {
         let turns_here = at_exactly(address).and(Filter::eq(Field::Kind, Kind::TURN.as_str()));
         let newest = self.store.scan(address, &ScanQuery::newest(1).with_filter(turns_here)).await?.records.pop();
         let Some(newest) = newest else { return Ok(()) };
@@ -170,13 +173,13 @@ impl SummaryJob {
         due.extend(open.flush());
         for window in &due {
             self.write_summary(address, &turns, window).await?;
-            *made += 1;
+            *count += 1;
         }
         Ok(())
     }
 }
 
-/// Restricts to active records at exactly this address, and none below it.
+/// Returns a filter for active records at exactly this address, not below it.
 fn at_exactly(address: &Scope) -> Filter {
     let active = Filter::eq(Field::State, State::Active.as_str());
     let below =

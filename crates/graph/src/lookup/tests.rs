@@ -3,8 +3,8 @@ use proptest::prelude::*;
 use super::*;
 
 #[test]
-fn a_name_is_among_them_in_any_script_and_spelling() {
-    let holds = |text: &str, name: &str| names_in(text).iter().any(|found| fold(found) == fold(name));
+fn names_are_found_in_any_script_and_spelling() {
+    let has_name = |text: &str, name: &str| names_in(text).iter().any(|found| fold(found) == fold(name));
     for (text, name) in [
         ("where did anna reed go?", "Anna Reed"),
         ("What's Krueger's tattoo?", "Krueger"),
@@ -16,15 +16,15 @@ fn a_name_is_among_them_in_any_script_and_spelling() {
         ("what will Will do", "will"),
         ("the Order of the Phoenix, who leads it?", "Order of the Phoenix"),
     ] {
-        assert!(holds(text, name), "{name} in {:?}", names_in(text));
+        assert!(has_name(text, name), "{name} in {:?}", names_in(text));
     }
-    assert!(!holds("will it rain?", "will") && !holds("go, Anna. Reed went", "anna reed"));
+    assert!(!has_name("will it rain?", "will") && !has_name("go, Anna. Reed went", "anna reed"));
     assert!(names_in("").is_empty() && names_in("?!…").is_empty());
 }
 
 proptest! {
     #[test]
-    fn every_text_gives_some_and_never_too_many(text in "\\PC{0,900}") {
+    fn names_are_unique_and_limited(text in "\\PC{0,900}") {
         let names = names_in(&text);
         prop_assert!(names.len() <= MAX_NAMES);
         let different: BTreeSet<String> = names.iter().map(|name| fold(name)).collect();

@@ -198,7 +198,7 @@ impl Run<'_> {
         found
     }
 
-    /// Returns the place of a name, from `after` on, whose ending begins at `at`.
+    /// Returns the range and kind of a name that starts at `after` or later and whose ending starts at `at`.
     fn ending_at(&self, at: usize, after: usize) -> Option<(usize, usize, EntityKind)> {
         if at < after {
             return None;
@@ -206,7 +206,7 @@ impl Run<'_> {
         let (ending, kind) = self.longest_ending(at)?;
         let length = ending.chars().count();
         let until = at + length;
-        // The name goes on to the later ending: 杭州 in 杭州市.
+        // The name continues to the later ending: 杭州 in 杭州市.
         if until < self.folded.len() && self.longest_ending(until).is_some() {
             return None;
         }

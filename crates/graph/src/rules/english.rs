@@ -59,7 +59,7 @@ struct FoundName {
 
 struct Token<'t> {
     text: &'t str,
-    /// True if something other than a blank stands before the word.
+    /// True if something other than white space or `&` precedes the word, so that it does not continue a name.
     apart: bool,
 }
 
@@ -118,7 +118,7 @@ fn is_shouting(tokens: &[Token<'_>]) -> bool {
     long.len() > 6 && capitals * 5 > long.len() * 4
 }
 
-/// Returns the place after a run of capitalised words, which at most two joining words interrupt at a time.
+/// Returns the index after a run of capitalised words, which may contain up to two joining words between others.
 fn end_of_run(tokens: &[Token<'_>], first: usize) -> usize {
     let mut end = first + 1;
     while end < tokens.len() && !tokens[end].apart {
@@ -132,15 +132,16 @@ fn end_of_run(tokens: &[Token<'_>], first: usize) -> usize {
     end
 }
 
-/// Returns the name in a run of capitalised words.
-fn name(run: &[Token<'_>], begins: bool) -> Option<FoundName> {
+/// Returns the name in a run of capitalised words. `starts_sentence` is true for a run at the beginning of a sentence.
+fn name(run: &[Token<'_>], starts_sentence: bool) -> Option<FoundName> {
     let common = |token: &Token<'_>| words::is_common(&token.text.to_lowercase()) && !titles::is_before(token.text);
     // "When Anna Reed" at the beginning of a sentence, "the Old Mill" anywhere.
     let leading = run.iter().take_while(|token| common(token)).count();
     let run = &run[leading..];
     let trailing = run.iter().rev().take_while(|token| common(token)).count();
     let run = &run[..run.len() - trailing];
-    let (first, last) = (run.first()?, run.last()?);
+    let first = run.first()?;
+    let last = run.last()?;
     if run.len() > MAX_WORDS || (run.len() == 1 && titles::is_before(first.text)) {
         return None;
     }
@@ -149,7 +150,7 @@ fn name(run: &[Token<'_>], begins: bool) -> Option<FoundName> {
     }
     let text = run.iter().map(|token| token.text).collect::<Vec<_>>().join(" ");
     let acronym = first.text.chars().filter(|c| c.is_uppercase()).count() > 1;
-    Some(FoundName { text, doubtful: begins && leading == 0 && run.len() == 1 && !acronym })
+    Some(FoundName { text, doubtful: starts_sentence && leading == 0 && run.len() == 1 && !acronym })
 }
 
 fn is_capital(word: &str) -> bool {

@@ -2,7 +2,7 @@
 
 use crate::titles;
 
-/// Returns the sentences of a text, without what ends them. A full stop ends a sentence before a blank or the end of
+/// Returns the sentences of a text, without their end marks. A full stop ends a sentence before a blank or the end of
 /// the text, unless it is that of a title or an initial.
 pub(super) fn of(text: &str) -> Vec<&str> {
     let mut sentences = Vec::new();

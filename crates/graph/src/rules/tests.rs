@@ -1,4 +1,4 @@
-//! Every rule with a text in which it finds something and a near miss.
+//! Tests of each rule: a text with its names and a near miss.
 
 use memory_engine_core::RuleId;
 
@@ -20,7 +20,7 @@ fn found_by(rule: &str, text: &str) -> Vec<String> {
 }
 
 #[test]
-fn every_rule_finds_the_names_of_its_text_and_none_in_its_near_miss() {
+fn rules_find_their_names_and_ignore_near_misses() {
     for (rule, text, expected, near_miss) in CASES {
         let mut found = found_by(rule, text);
         found.dedup();
@@ -41,14 +41,14 @@ fn every_rule_has_a_case_and_a_valid_id() {
 }
 
 #[test]
-fn entities_of_one_sentence_are_related_by_the_co_occurrence_rule() {
+fn entities_of_one_sentence_are_related() {
     let relations = |text: &str| RuleExtractor::default().read(text, &[]).relations;
     let found = relations("I met Anna Reed in Hamburg.");
     assert_eq!(found, [Relation::new("Anna Reed", CO_OCCURS, "Hamburg").with_rule(CO_OCCURRENCE_RULE)]);
     assert!(relations("I met Anna Reed. Then I flew to Hamburg.").is_empty());
 }
 
-/// An ending inside a longer one once made the search begin behind its own place.
+/// Regression: an ending inside a longer one made the search begin after its own position.
 #[test]
 fn an_ending_inside_a_longer_one_is_skipped() {
     for text in ["我在杭州风清有限公司工作", "她在北海道群岛山庄工作室", "他去了星河俱乐部研究所大学医院"]

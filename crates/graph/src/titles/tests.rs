@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn a_title_goes_unless_only_a_family_name_would_be_left() {
+fn titles_are_removed_from_full_names_only() {
     for (name, bare) in [
         ("Dr. Anna Reed", Some("Anna Reed")),
         ("Captain Sir John Holt", Some("John Holt")),

@@ -2,18 +2,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Names and what else each is called, put together into groups.
+/// Groups of names of the same entity, as a union-find structure.
 ///
-/// A name that exactly one other calls its own belongs to that one: "Red" to "Anna Reed", when only Anna Reed is
-/// called Red. A name that several claim belongs to none of them, unless those are one already.
+/// An alias belongs to the group of the name that claims it: "Red" belongs to "Anna Reed" if only Anna Reed is called
+/// Red. An alias that names of several groups claim belongs to none of them.
 #[derive(Debug)]
 pub(crate) struct Groups<N> {
+    /// The parent of each name that is no root.
     parents: BTreeMap<N, N>,
+    /// The names that claim each alias.
     claims: BTreeMap<N, BTreeSet<N>>,
 }
 
 impl<N: Ord + Clone> Groups<N> {
-    /// The groups of these pairs of a name and what else it is called.
+    /// Creates the groups of these pairs of a name and an alias.
     pub(crate) fn of(pairs: impl IntoIterator<Item = (N, N)>) -> Self {
         let mut claims: BTreeMap<N, BTreeSet<N>> = BTreeMap::new();
         for (name, alias) in pairs {
@@ -22,11 +24,12 @@ impl<N: Ord + Clone> Groups<N> {
             }
         }
         let mut groups = Self { parents: BTreeMap::new(), claims };
-        // A union can settle whom another name belongs to, until nothing changes any more.
+        // A union can leave only one group that claims another alias. Repeat until nothing changes.
         while groups.unite_once() {}
         groups
     }
 
+    /// Unites each alias with the only group that claims it. Returns true if that changed a group.
     fn unite_once(&mut self) -> bool {
         let mut changed = false;
         for (alias, claimants) in &self.claims {
@@ -35,20 +38,24 @@ impl<N: Ord + Clone> Groups<N> {
             if let [root] = Vec::from_iter(roots).as_slice()
                 && *root != own
             {
-                let (low, high) = if *root < own { (root.clone(), own) } else { (own, root.clone()) };
-                self.parents.insert(high, low);
+                // The lesser name is the root, so that the order of the pairs does not matter.
+                if *root < own {
+                    self.parents.insert(own, root.clone());
+                } else {
+                    self.parents.insert(root.clone(), own);
+                }
                 changed = true;
             }
         }
         changed
     }
 
-    /// The name that stands for the group of this one.
+    /// Returns the root of the group of a name, which identifies the group.
     pub(crate) fn root(&self, name: &N) -> N {
         find(&self.parents, name)
     }
 
-    /// Those who call this name their own.
+    /// Returns the names that claim this alias.
     pub(crate) fn claimants(&self, alias: &N) -> impl Iterator<Item = &N> {
         self.claims.get(alias).into_iter().flatten()
     }
@@ -60,6 +67,7 @@ impl<N: Ord + Clone> Groups<N> {
     }
 }
 
+/// Returns the root of a name.
 fn find<N: Ord + Clone>(parents: &BTreeMap<N, N>, name: &N) -> N {
     let mut at = name;
     while let Some(parent) = parents.get(at) {

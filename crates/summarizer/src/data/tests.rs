@@ -3,7 +3,7 @@ use super::*;
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Sample {
-    words: Words,
+    words: WordList,
     pattern: Pattern,
 }
 
@@ -20,7 +20,7 @@ fn files_are_joined_by_name() {
 }
 
 #[test]
-fn a_broken_pattern_or_an_unknown_name_is_refused() {
+fn invalid_patterns_and_unknown_fields_are_refused() {
     for file in ["words = []\npattern = ['(']", "words = []\npattern = ['a']\nmore = []", "words = []"] {
         let loaded = std::panic::catch_unwind(|| memory_engine_rule_data::load::<Sample>(&[file]));
         assert!(loaded.is_err(), "{file}");

@@ -1,10 +1,10 @@
-//! A claim: the reading of one sentence by one rule.
+//! A claim: the match of one rule in one sentence, before it becomes a fact.
 
 use memory_engine_core::{Language, RuleId, Timestamp};
 
 use crate::fact::types::Polarity;
 
-/// A value for a slot that a rule read in a sentence.
+/// A value for a slot that a rule extracted from a sentence.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Claim {
     pub(super) rule: RuleId,

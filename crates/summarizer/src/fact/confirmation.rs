@@ -1,11 +1,11 @@
-//! Answers that confirm what the assistant said of the user.
+//! Detects answers that confirm a statement of the assistant about the user.
 
 use std::collections::BTreeMap;
 
 use regex::Captures;
 
 use crate::{
-    data::{Pattern, Words, data},
+    data::{Pattern, WordList, data},
     sentence::sentences,
 };
 
@@ -13,7 +13,7 @@ data! {
     DATA = "en/confirmation.toml", "zh/confirmation.toml";
     Pattern: yes, but, tail, lead, you;
     BTreeMap<String, String>: first_person;
-    Words: zh_tails, zh_leads;
+    WordList: zh_tails, zh_leads;
 }
 
 /// Returns true if the first sentence of an answer is a plain yes.
@@ -28,19 +28,20 @@ pub(super) fn in_first_person(sentence: &str) -> Option<String> {
     if sentence.contains(['你', '您']) { Some(zh_in_first_person(sentence)) } else { en_in_first_person(sentence) }
 }
 
-/// The last clause of the sentence, without the words around the statement.
+/// Returns the last clause of the sentence in the first person, without introductory and trailing words.
 fn zh_in_first_person(sentence: &str) -> String {
-    let mut turned = sentence.replace(['你', '您'], "我");
+    let mut statement = sentence.replace(['你', '您'], "我");
     for tail in DATA.zh_tails.iter() {
-        turned = turned.strip_suffix(tail).unwrap_or(&turned).to_owned();
+        statement = statement.strip_suffix(tail).unwrap_or(&statement).to_owned();
     }
-    let clause = turned.rsplit(['，', ',']).next().unwrap_or_default().trim();
+    let clause = statement.rsplit(['，', ',']).next().unwrap_or_default().trim();
     DATA.zh_leads.strip_start(clause).unwrap_or(clause).to_owned()
 }
 
 fn en_in_first_person(sentence: &str) -> Option<String> {
     let bare = DATA.tail.replace(sentence, "");
     let bare = DATA.lead.replace(&bare, "");
-    let own = |you: &Captures<'_>| DATA.first_person.get(&you[0].to_lowercase()).map_or("I", String::as_str).to_owned();
-    DATA.you.is_match(&bare).then(|| DATA.you.replace_all(&bare, own).into_owned())
+    let pronoun =
+        |you: &Captures<'_>| DATA.first_person.get(&you[0].to_lowercase()).map_or("I", String::as_str).to_owned();
+    DATA.you.is_match(&bare).then(|| DATA.you.replace_all(&bare, pronoun).into_owned())
 }

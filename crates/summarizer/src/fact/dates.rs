@@ -1,4 +1,4 @@
-//! Dates to come, as a plan means them.
+//! Future dates of appointments.
 
 use std::{collections::BTreeMap, ops::Range};
 
@@ -6,9 +6,9 @@ use jiff::{ToSpan, civil::Date, tz::TimeZone};
 use memory_engine_core::Timestamp;
 use memory_engine_temporal::{Exactness, TimeWindow, windows};
 
-use crate::data::{Pattern, Words, data};
+use crate::data::{Pattern, WordList, data};
 
-/// The days of an appointment.
+/// The day or days of an appointment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct DatePhrase {
     pub(super) from: Timestamp,
@@ -20,22 +20,22 @@ data! {
     DATA = "zh/weekdays.toml", "en/weekdays.toml";
     Pattern: weekday, zh_weekday;
     BTreeMap<String, i64>: days;
-    Words: others, leads;
+    WordList: others, leads;
 }
 
-/// Returns the dates to come that a sentence names, each with its place, in their order.
-pub(super) fn dates_ahead(sentence: &str, said: Timestamp, zone: &TimeZone) -> Vec<(Range<usize>, DatePhrase)> {
-    let today = said.in_zone(zone).date();
+/// Returns the future dates in a sentence, each with its byte range, in order.
+pub(super) fn future_dates(sentence: &str, said_at: Timestamp, zone: &TimeZone) -> Vec<(Range<usize>, DatePhrase)> {
+    let today = said_at.in_zone(zone).date();
     let mut found: Vec<(Range<usize>, DatePhrase)> = Vec::new();
-    for window in windows(sentence, said, zone).into_iter().filter(|window| window.exactness != Exactness::Rough) {
+    for window in windows(sentence, said_at, zone).into_iter().filter(|window| window.exactness != Exactness::Rough) {
         let days = days(&window, &sentence[window.range.clone()], today, zone);
-        let when = days.filter(|(_, next)| *next > today).and_then(|(first, next)| when(first, next, zone));
+        let when = days.filter(|(_, next)| *next > today).and_then(|(first, next)| date_phrase(first, next, zone));
         found.extend(when.map(|when| (window.range, when)));
     }
     for (range, weekday) in weekdays(sentence) {
-        let taken = found.iter().any(|(known, _)| known.start < range.end && range.start < known.end);
-        let when =
-            next_weekday(weekday, today).filter(|_| !taken).and_then(|day| when(day, day.tomorrow().ok()?, zone));
+        let overlaps = found.iter().any(|(known, _)| known.start < range.end && range.start < known.end);
+        let day = next_weekday(weekday, today).filter(|_| !overlaps);
+        let when = day.and_then(|day| date_phrase(day, day.tomorrow().ok()?, zone));
         found.extend(when.map(|when| (range, when)));
     }
     found.sort_by_key(|(range, _)| range.start);
@@ -47,12 +47,12 @@ fn days(window: &TimeWindow, words: &str, today: Date, zone: &TimeZone) -> Optio
     let first = window.from.in_zone(zone).date();
     let next = window.until.in_zone(zone).date();
     let year_later = first.checked_add(1.year());
-    // A day without its year is read as the latest that has been; a plan is for the next.
-    let without_year = window.relative
+    // The windows of `temporal` take a day without a year as the latest past one. A plan is for the next one.
+    let lacks_year = window.relative
         && next <= today
         && year_later.as_ref().is_ok_and(|later| *later >= today)
         && words.contains(|c: char| c.is_ascii_digit() || "月号日".contains(c));
-    if without_year { year_later.ok().zip(next.checked_add(1.year()).ok()) } else { Some((first, next)) }
+    if lacks_year { year_later.ok().zip(next.checked_add(1.year()).ok()) } else { Some((first, next)) }
 }
 
 /// Returns the next day of that weekday, today included. Monday is 0.
@@ -61,19 +61,20 @@ fn next_weekday(weekday: i64, today: Date) -> Option<Date> {
     today.checked_add(ahead.days()).ok()
 }
 
-/// Returns the weekdays that stand by themselves, of which a plan means the next. Monday is 0.
+/// Returns the weekdays without a week, such as "on Friday". A plan means the next one. Monday is 0.
 fn weekdays(sentence: &str) -> impl Iterator<Item = (Range<usize>, i64)> {
     let all = DATA.zh_weekday.captures_iter(sentence).chain(DATA.weekday.captures_iter(sentence));
     all.filter_map(|found| {
         let lead = found.name("lead").map_or("", |lead| lead.as_str()).trim().to_lowercase();
         let day = *DATA.days.get(&found["day"].to_lowercase())?;
-        let (whole, named) = (found.get(0)?, found.name("named")?);
+        let whole = found.get(0)?;
+        let named = found.name("named")?;
         let start = if DATA.leads.contains(&lead) { whole.start() } else { named.start() };
         (!DATA.others.contains(&lead)).then_some((start..whole.end(), day))
     })
 }
 
-fn when(first: Date, next: Date, zone: &TimeZone) -> Option<DatePhrase> {
+fn date_phrase(first: Date, next: Date, zone: &TimeZone) -> Option<DatePhrase> {
     let moment = |date: Date| Timestamp::parse_in(&date.to_string(), zone).ok();
     let last = next.yesterday().ok()?;
     let label = if last <= first { first.to_string() } else { format!("{first}/{last}") };

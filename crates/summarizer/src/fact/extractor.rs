@@ -1,4 +1,4 @@
-//! The contract of fact extraction.
+//! The contract of fact extraction, and its result.
 
 use std::{fmt::Debug, sync::Arc};
 

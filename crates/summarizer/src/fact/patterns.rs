@@ -1,4 +1,4 @@
-//! The rules by which facts are found, as data.
+//! Loads and compiles the rules of fact extraction from TOML.
 
 use std::sync::Arc;
 
@@ -22,11 +22,11 @@ const CHINESE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/data/",
 /// Memory limit of the automaton of all patterns together, in bytes.
 const PATTERN_SET_MAX_BYTES: usize = 256 << 20;
 
-/// The rules by which [`RuleFacts`](crate::RuleFacts) finds facts: those of the crate, and the caller's own.
+/// The rules of [`RuleFacts`](crate::RuleFacts): those of the crate, and those of the caller.
 ///
-/// A file has `[macros]`, `[[slots]]` with the sentences that tell a fact, and `[[rules]]` (or `[[patterns]]`) with
-/// regular expressions; see `data/en/rules.toml` and `data/slots.toml` of this crate for all there is. A rule needs
-/// the group `v` or a fixed `value`. A rule without an `id` gets `custom.` and a number.
+/// A file has `[macros]`, `[[slots]]` with the sentences that express a fact, and `[[rules]]` (or `[[patterns]]`) with
+/// regular expressions. `data/en/rules.toml` and `data/slots.toml` of this crate show every field. A rule needs the
+/// group `v` or a fixed `value`. A rule without an `id` gets `custom.` and a number.
 ///
 /// ```
 /// use memory_engine_summarizer::FactPatterns;
@@ -74,14 +74,14 @@ pub(super) struct FactRule {
     pub(super) value: Option<FixedValue>,
     #[serde(default)]
     pub(super) read: ValueReader,
-    /// The fact holds until the end of the time that the sentence names.
+    /// True if the fact holds until the end of the time that the sentence names.
     #[serde(default)]
     pub(super) bounded: bool,
     #[serde(rename = "match")]
     forms: Vec<String>,
 }
 
-/// A value that the rule itself names.
+/// The fixed value of a rule.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(untagged)]
 pub(super) enum FixedValue {
@@ -112,19 +112,19 @@ fn positive() -> Polarity {
 }
 
 impl FactPatterns {
-    /// The crate's own rules.
+    /// Returns the rules of the crate.
     ///
     /// # Errors
-    /// `InvalidInput` when they cannot be read, which the crate's tests rule out.
+    /// `InvalidInput` if they are invalid, which the tests of the crate rule out.
     pub fn built_in() -> Result<Self> {
         Self::of(&[ENGLISH, CHINESE])
     }
 
-    /// The crate's own rules and those of a TOML file. A slot or a macro of a name that is there takes its place.
+    /// Returns the rules of the crate and those of a TOML text, whose slots and macros replace those of the same name.
     ///
     /// # Errors
-    /// `InvalidInput` with the place for what is no TOML or no field of ours, no regular expression, or without a
-    /// value, and for a slot without sentences.
+    /// `InvalidInput` for invalid TOML or an unknown field (with its position), an invalid regular expression, a rule
+    /// without a value, or a slot without sentences.
     pub fn from_toml(text: &str) -> Result<Self> {
         Self::of(&[ENGLISH, CHINESE, text])
     }
@@ -137,7 +137,7 @@ impl FactPatterns {
             all.slots.extend(file.slots);
             all.rules.extend(file.rules);
         }
-        let slots = Slots::with(all.slots);
+        let slots = Slots::built_in_and(all.slots);
         let mut list = Vec::new();
         for (n, rule) in all.rules.into_iter().enumerate() {
             let id = rule.id.clone().map_or_else(|| RuleId::new(format!("custom.{n}")), Ok)?;
@@ -154,8 +154,8 @@ impl FactPatterns {
 
     /// Returns the ids of the rules, each once, in the order of their files.
     pub(super) fn rule_ids(&self) -> impl Iterator<Item = &RuleId> {
-        let mut before = None;
-        self.list.iter().map(|pattern| &pattern.id).filter(move |id| before.replace(*id) != Some(*id))
+        let mut previous = None;
+        self.list.iter().map(|pattern| &pattern.id).filter(move |id| previous.replace(*id) != Some(*id))
     }
 
     /// Returns the patterns that match a text.

@@ -1,4 +1,4 @@
-//! Appointments, with their dates.
+//! Extracts appointments with their dates: made, moved or called off.
 
 use std::ops::Range;
 
@@ -10,9 +10,9 @@ use serde::Deserialize;
 use crate::{
     data::{compiled, data},
     fact::{
+        assertion,
         claim::Claim,
-        dates::{DatePhrase, dates_ahead},
-        guard,
+        dates::{DatePhrase, future_dates},
         template::{Macros, language_of},
         types::{ExtractedFact, Polarity},
     },
@@ -28,41 +28,41 @@ const ZH_EVENT_LEADS: [&str; 6] = ["我的", "我那个", "我", "原定的", "�
 #[serde(deny_unknown_fields)]
 struct PlanFile {
     macros: Macros,
-    rules: Vec<PlanEntry>,
+    rules: Vec<PlanRuleEntry>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct PlanEntry {
+struct PlanRuleEntry {
     id: RuleId,
-    at: Position,
+    at: MatchArea,
     #[serde(default)]
     moves: bool,
     #[serde(rename = "match")]
     form: String,
 }
 
-/// The part of a sentence in which the pattern of a rule is looked for.
+/// The part of a sentence that the pattern of a rule is matched against.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Position {
+enum MatchArea {
     /// The whole sentence, including dates.
     Sentence,
     /// Before a date.
     Before,
-    /// Before a date that follows soon.
+    /// Before a date that follows within [`EVENT_TO_DATE_MAX_WORDS`] words.
     Near,
     /// After a date.
     After,
-    /// After a date at the beginning of its clause.
+    /// Directly after a date at the beginning of a clause.
     Opening,
 }
 
-/// A rule that finds an appointment.
+/// A rule that extracts appointments.
 struct PlanRule {
     id: RuleId,
-    at: Position,
-    /// The appointment that was known before no longer stands.
+    at: MatchArea,
+    /// True if the former appointment is off.
     moves: bool,
     find: Regex,
     language: Language,
@@ -78,7 +78,7 @@ impl TryFrom<PlanFile> for PlanRules {
     type Error = regex::Error;
 
     fn try_from(file: PlanFile) -> Result<Self, Self::Error> {
-        let rule = |PlanEntry { id, at, moves, form }| {
+        let rule = |PlanRuleEntry { id, at, moves, form }| {
             let find = compiled(&file.macros.expanded(&form))?;
             Ok(PlanRule { id, at, moves, find, language: language_of(&form) })
         };
@@ -88,12 +88,12 @@ impl TryFrom<PlanFile> for PlanRules {
 
 /// An appointment that was made, moved or called off.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Plan {
+pub(super) struct Appointment {
     rule: RuleId,
     pub(super) event: String,
     /// Its date; `None` if it was called off.
     pub(super) when: Option<DatePhrase>,
-    /// The appointment that was known before no longer stands.
+    /// True if the former appointment is off.
     pub(super) moves: bool,
     language: Language,
 }
@@ -103,19 +103,19 @@ pub(super) fn rule_ids<'r>() -> impl Iterator<Item = &'r RuleId> {
     RULES.0.iter().map(|rule| &rule.id)
 }
 
-/// Returns the appointments that a readied sentence of the speaker tells of.
-pub(super) fn plans(sentence: &str, said: Timestamp, zone: &TimeZone) -> Vec<Plan> {
-    let called_off = RULES.0.iter().filter_map(|rule| Some(rule.plan(rule.called_off(sentence)?, None)));
-    let dated = dates_ahead(sentence, said, zone).into_iter().filter_map(|(date, when)| {
-        // The first rule that reads the date decides, even if it finds that nothing is stated.
-        let read = RULES.0.iter().find_map(|rule| Some((rule, rule.event_of(sentence, &date)?)));
-        read.and_then(|(rule, event)| Some(rule.plan(event?, Some(when))))
+/// Returns the appointments in a normalised sentence of the speaker.
+pub(super) fn appointments(sentence: &str, said_at: Timestamp, zone: &TimeZone) -> Vec<Appointment> {
+    let called_off = RULES.0.iter().filter_map(|rule| Some(rule.appointment(rule.called_off_event(sentence)?, None)));
+    let dated = future_dates(sentence, said_at, zone).into_iter().filter_map(|(date, when)| {
+        // The first rule that matches the date decides, even if nothing is stated.
+        let matched = RULES.0.iter().find_map(|rule| Some((rule, rule.event_of(sentence, &date)?)));
+        matched.and_then(|(rule, event)| Some(rule.appointment(event?, Some(when))))
     });
     called_off.chain(dated).collect()
 }
 
-impl Plan {
-    /// Returns what the appointment says of its slot: that the former one is off, and when the new one is.
+impl Appointment {
+    /// Returns the claims of the appointment: that the former one is off, and the date of the new one.
     pub(super) fn claims(self) -> impl Iterator<Item = Claim> {
         let claim = Claim {
             rule: self.rule,
@@ -138,23 +138,23 @@ impl Plan {
 }
 
 impl PlanRule {
-    fn plan(&self, event: String, when: Option<DatePhrase>) -> Plan {
-        Plan { rule: self.id.clone(), event, when, moves: self.moves, language: self.language }
+    fn appointment(&self, event: String, when: Option<DatePhrase>) -> Appointment {
+        Appointment { rule: self.id.clone(), event, when, moves: self.moves, language: self.language }
     }
 
-    /// Returns the event of a sentence without a date.
-    fn called_off(&self, sentence: &str) -> Option<String> {
-        let (event, found) = self.event(sentence).filter(|_| self.at == Position::Sentence)?;
-        guard::is_stated(sentence, subject_start(sentence, &found)..found.end).then_some(event)
+    /// Returns the event of a sentence without a date, which calls the event off.
+    fn called_off_event(&self, sentence: &str) -> Option<String> {
+        let (event, found) = self.event(sentence).filter(|_| self.at == MatchArea::Sentence)?;
+        assertion::is_stated(sentence, subject_start(sentence, &found)..found.end).then_some(event)
     }
 
     /// Returns `None` if the rule does not apply to a date, and `Some(None)` if it does but nothing is stated.
     fn event_of(&self, sentence: &str, date: &Range<usize>) -> Option<Option<String>> {
         match self.at {
-            Position::Sentence => None,
-            Position::Before | Position::Near => self.event_before(sentence, date),
-            Position::After => self.event_after(sentence, date),
-            Position::Opening => self.event_after_opening(sentence, date),
+            MatchArea::Sentence => None,
+            MatchArea::Before | MatchArea::Near => self.event_before(sentence, date),
+            MatchArea::After => self.event_after(sentence, date),
+            MatchArea::Opening => self.event_after_opening(sentence, date),
         }
     }
 
@@ -162,32 +162,34 @@ impl PlanRule {
         let before = &sentence[..date.start];
         let (event, found) = self.event(before)?;
         let start = if self.language == Language::Chinese { subject_start(sentence, &found) } else { found.start };
-        if !guard::is_stated(sentence, start..date.end) {
+        if !assertion::is_stated(sentence, start..date.end) {
             return None;
         }
         let between = &before[found.end..];
-        let near = between.split_whitespace().count() <= EVENT_TO_DATE_MAX_WORDS && !between.contains([',', ';']);
-        Some((self.at != Position::Near || near).then_some(event))
+        let is_near = between.split_whitespace().count() <= EVENT_TO_DATE_MAX_WORDS && !between.contains([',', ';']);
+        Some((self.at != MatchArea::Near || is_near).then_some(event))
     }
 
     fn event_after(&self, sentence: &str, date: &Range<usize>) -> Option<Option<String>> {
-        let (before, after) = (&sentence[..date.start], &sentence[date.end..]);
+        let before = &sentence[..date.start];
+        let after = &sentence[date.end..];
         let (event, found) = self.event(after)?;
         // Only the speaker may be named before the date.
         let start = before.strip_suffix('我').map_or(date.start, str::len);
-        let stated = guard::is_stated(sentence, start..date.end + found.end);
-        Some((stated && !after[..found.end].contains('不')).then_some(event))
+        let is_stated = assertion::is_stated(sentence, start..date.end + found.end);
+        Some((is_stated && !after[..found.end].contains('不')).then_some(event))
     }
 
-    /// "Tomorrow I have an exam."
+    /// Reads sentences such as "Tomorrow I have an exam."
     fn event_after_opening(&self, sentence: &str, date: &Range<usize>) -> Option<Option<String>> {
-        let (before, after) = (sentence[..date.start].trim(), &sentence[date.end..]);
+        let before = sentence[..date.start].trim();
+        let after = &sentence[date.end..];
         let (event, found) = self.event(after)?;
-        let opens =
+        let begins_clause =
             before.is_empty() || before.ends_with(',') || ["on", "and", "so"].contains(&&*before.to_lowercase());
         let follows = after[..found.start].trim_matches([' ', ',']).is_empty();
-        let stated = guard::is_stated(sentence, date.end + found.start..date.end + found.end);
-        Some((opens && follows && stated).then_some(event))
+        let is_stated = assertion::is_stated(sentence, date.end + found.start..date.end + found.end);
+        Some((begins_clause && follows && is_stated).then_some(event))
     }
 
     /// Returns the event of the first match, and the range of the match.
@@ -198,7 +200,7 @@ impl PlanRule {
     }
 }
 
-/// Returns the start of a statement about an event: of `我的` before it, or of the event.
+/// Returns the start of a Chinese statement about an event: of words such as `我的` before it, or of the event.
 fn subject_start(sentence: &str, event: &Range<usize>) -> usize {
     let before = &sentence[..event.start];
     ZH_EVENT_LEADS.iter().find_map(|lead| before.strip_suffix(lead)).map_or(event.start, str::len)

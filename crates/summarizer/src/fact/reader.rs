@@ -1,4 +1,4 @@
-//! Reads the facts of one sentence.
+//! Extracts the facts of one sentence by the rules.
 
 use jiff::tz::TimeZone;
 use memory_engine_core::{Language, Record, Timestamp};
@@ -7,10 +7,10 @@ use regex::Captures;
 
 use crate::{
     fact::{
+        assertion,
         claim::Claim,
-        guard,
         patterns::{FactPattern, FactPatterns},
-        plan::plans,
+        plan::appointments,
         relatives,
         slot::{Slot, family},
         types::{Cardinality, ExtractedFact, FactEvidence, FactKind},
@@ -19,14 +19,14 @@ use crate::{
     text::has_han,
 };
 
-/// Slots that a statement about a relative does not fill: what they are called is a fact of the speaker.
-const NOT_OF_RELATIVES: [&str; 3] = ["name", "nickname", "family"];
+/// Slots that a statement about a relative does not fill: the name of a relative is a fact about the speaker.
+const SPEAKER_ONLY_SLOTS: [&str; 3] = ["name", "nickname", "family"];
 
-/// The subject and the source of what is said.
+/// The subject and the source of the statements of a turn.
 #[derive(Debug, Clone)]
 pub(super) struct Utterance<'r> {
     pub(super) subject: String,
-    pub(super) at: Timestamp,
+    pub(super) said_at: Timestamp,
     pub(super) sequence: Option<i64>,
     pub(super) evidence: Vec<&'r Record>,
     pub(super) confidence: f64,
@@ -42,38 +42,39 @@ pub(super) struct SentenceReader<'r> {
 }
 
 impl SentenceReader<'_> {
-    /// Reads a readied sentence; `quote` is the sentence as it was said.
+    /// Reads a normalised sentence. `quote` is the original sentence.
     pub(super) fn read(&mut self, sentence: &str, quote: &str) {
         self.read_statement(sentence, quote);
-        if let Some((relative, statement)) = relatives::turned(sentence) {
-            self.read_of_relative(&relative, &statement, quote);
+        if let Some((relative, statement)) = relatives::as_first_person(sentence) {
+            self.read_statement_of_relative(&relative, &statement, quote);
         }
     }
 
-    fn read_of_relative(&mut self, relative: &str, statement: &str, quote: &str) {
+    fn read_statement_of_relative(&mut self, relative: &str, statement: &str, quote: &str) {
         let subject = format!("{}.{relative}", self.utterance.subject);
         let utterance = Utterance { subject, ..self.utterance.clone() };
-        let mut theirs = SentenceReader { utterance, facts: Vec::new(), ..*self };
-        theirs.read_statement(statement, quote);
-        theirs.facts.retain(|fact| !NOT_OF_RELATIVES.contains(&family(&fact.slot)));
-        // Which of several sisters is meant is not clear: a fact of one must not end a fact of another.
-        if !relatives::is_only_one(relative) {
-            theirs.facts.iter_mut().for_each(|fact| fact.cardinality = Cardinality::Many);
+        let mut relative_reader = SentenceReader { utterance, facts: Vec::new(), ..*self };
+        relative_reader.read_statement(statement, quote);
+        relative_reader.facts.retain(|fact| !SPEAKER_ONLY_SLOTS.contains(&family(&fact.slot)));
+        // A fact about one of several sisters must not end a fact about another.
+        if !relatives::is_unique(relative) {
+            relative_reader.facts.iter_mut().for_each(|fact| fact.cardinality = Cardinality::Many);
         }
-        self.facts.extend(theirs.facts);
+        self.facts.extend(relative_reader.facts);
     }
 
     fn read_statement(&mut self, sentence: &str, quote: &str) {
-        if !guard::is_serious(sentence) {
+        if !assertion::may_state_facts(sentence) {
             return;
         }
         let mut claims: Vec<Claim> = Vec::new();
         for pattern in self.patterns.matching(sentence) {
             claims.extend(self.claims(pattern, sentence));
         }
-        claims.extend(plans(sentence, self.utterance.at, self.zone).into_iter().flat_map(|plan| plan.claims()));
+        let appointments = appointments(sentence, self.utterance.said_at, self.zone);
+        claims.extend(appointments.into_iter().flat_map(|appointment| appointment.claims()));
         for claim in claims {
-            let fact = self.fact(claim, quote);
+            let fact = self.to_fact(claim, quote);
             if !self.facts.iter().any(|known| known.states_same(&fact)) {
                 self.facts.push(fact);
             }
@@ -88,7 +89,7 @@ impl SentenceReader<'_> {
             rule: pattern.id.clone(),
             slot,
             polarity: pattern.rule.polarity,
-            // Patterns of letters only, such as of languages, serve both.
+            // Patterns without words, such as those of languages, serve both languages.
             language: if has_han(&value) { Language::Chinese } else { pattern.language },
             value,
             valid_from: None,
@@ -97,15 +98,15 @@ impl SentenceReader<'_> {
         values.map(claim).collect()
     }
 
-    /// Returns the end of the time that a sentence names, if it is to come.
+    /// Returns the end of the time that a sentence names, if it is in the future.
     fn stated_end(&self, sentence: &str) -> Option<Timestamp> {
-        let said = self.utterance.at;
-        let exact =
-            windows(sentence, said, self.zone).into_iter().filter(|window| window.exactness != Exactness::Rough);
-        exact.map(|window| window.until).filter(|until| *until > said).max()
+        let said_at = self.utterance.said_at;
+        let windows = windows(sentence, said_at, self.zone).into_iter();
+        let exact = windows.filter(|window| window.exactness != Exactness::Rough);
+        exact.map(|window| window.until).filter(|until| *until > said_at).max()
     }
 
-    fn fact(&self, claim: Claim, quote: &str) -> ExtractedFact {
+    fn to_fact(&self, claim: Claim, quote: &str) -> ExtractedFact {
         let slot = self.patterns.slot(&claim.slot);
         let evidence = |record: &&Record| FactEvidence { record: record.id, quote: quote.trim().to_owned() };
         let mut fact = ExtractedFact {
@@ -117,7 +118,7 @@ impl SentenceReader<'_> {
             kind: slot.map_or(FactKind::Fact, |slot| slot.kind),
             valid_from: claim.valid_from,
             valid_until: claim.valid_until,
-            said_at: self.utterance.at,
+            said_at: self.utterance.said_at,
             sequence: self.utterance.sequence,
             evidence: self.utterance.evidence.iter().map(evidence).collect(),
             text: String::new(),
@@ -125,7 +126,7 @@ impl SentenceReader<'_> {
             rule: Some(claim.rule),
             corrects: None,
         };
-        fact.text = slot.map(|slot| slot.tell(&fact, claim.language)).unwrap_or_default();
+        fact.text = slot.map(|slot| slot.render(&fact, claim.language)).unwrap_or_default();
         fact
     }
 }
@@ -133,21 +134,27 @@ impl SentenceReader<'_> {
 /// Returns the slot and the values of a match, or `None` if it states nothing.
 fn read_match(pattern: &FactPattern, sentence: &str, found: &Captures<'_>) -> Option<(String, Vec<String>)> {
     let whole = found.get(0)?;
-    let (mut end, mut value) = (whole.end(), found.name("v").map(|value| value.as_str()));
-    let asked = sentence.trim_end().ends_with(['?', '？']);
-    // Before a question only the part before its comma is stated.
-    if let Some(named) = found.name("v").filter(|_| asked)
+    let mut end = whole.end();
+    let mut value = found.name("v").map(|value| value.as_str());
+    let is_question = sentence.trim_end().ends_with(['?', '？']);
+    // In a question, only the part before the comma is stated.
+    if let Some(named) = found.name("v").filter(|_| is_question)
         && let Some(comma) = named.as_str().find([',', '，'])
     {
         end = named.start() + comma;
         value = Some(&named.as_str()[..comma]);
     }
-    if !guard::is_stated(sentence, whole.start()..end) {
+    if !assertion::is_stated(sentence, whole.start()..end) {
         return None;
     }
-    let slot = match found.name("r").map(|part| relatives::one_name(&part.as_str().to_lowercase()).to_owned()) {
-        Some(part) if !is_category(&part) => return None,
-        Some(part) => format!("{}.{part}", pattern.rule.slot),
+    let slot = match found.name("r") {
+        Some(part) => {
+            let part = relatives::canonical_name(&part.as_str().to_lowercase()).to_owned();
+            if !is_category(&part) {
+                return None;
+            }
+            format!("{}.{part}", pattern.rule.slot)
+        }
         None => pattern.rule.slot.clone(),
     };
     let values = match &pattern.rule.value {

@@ -1,4 +1,4 @@
-//! Facts as records, and back.
+//! Converts facts to records and back, and renders them with their dates.
 
 use jiff::tz::TimeZone;
 use memory_engine_core::{Kind, Language, Record, RecordId, Scope, State, Timestamp, Trust};
@@ -12,13 +12,13 @@ use crate::{
     text::one_line,
 };
 
-/// The keys of a fact's record within its metadata.
+/// The metadata keys of a fact's record.
 pub mod fact_keys {
-    /// The person that it is about.
+    /// The subject: the person whom the fact is about.
     pub const SUBJECT: &str = "subject";
-    /// The attribute that it states.
+    /// The slot, such as `home`.
     pub const SLOT: &str = "slot";
-    /// The answer.
+    /// The value.
     pub const VALUE: &str = "value";
     /// `positive` or `negative`.
     pub const POLARITY: &str = "polarity";
@@ -26,15 +26,15 @@ pub mod fact_keys {
     pub const CARDINALITY: &str = "cardinality";
     /// `preference`, `fact` or `state`.
     pub const TYPE: &str = "type";
-    /// The words that say so, a list beside `derived_from`.
+    /// The quotations: a list parallel to `derived_from`.
     pub const QUOTES: &str = "quotes";
-    /// Until when it was said to hold; `valid_until` of the record may be earlier, when something newer took its place.
+    /// The stated end. `valid_until` of the record is earlier if a newer fact superseded it.
     pub const STATED_UNTIL: &str = "stated_until";
-    /// The fact that says the same and stands for it.
+    /// The fact that it repeats.
     pub const MERGED_INTO: &str = "merged_into";
-    /// The newer fact that took its place.
+    /// The newer fact that superseded it.
     pub const SUPERSEDED_BY: &str = "superseded_by";
-    /// The facts that say the same, a list of ids.
+    /// The facts that repeat it: a list of ids.
     pub const CONFIRMED_BY: &str = "confirmed_by";
     /// The id of the rule that made it; `model` for a model.
     pub const RULE: &str = "rule";
@@ -47,9 +47,7 @@ use fact_keys as keys;
 impl ExtractedFact {
     /// Returns the fact as a record in `scope`, which is usually wider than that of its turn: facts about a person
     /// outlive the session. The id is computed from scope, subject, slot, value, polarity and the first evidence, so
-    /// that a fact found twice in one turn is one record.
-    ///
-    /// A fact without evidence gets an id of its value alone.
+    /// that a fact found twice in one turn is one record. Without evidence, the id depends on the other parts only.
     pub fn to_record(&self, scope: &Scope, recorded_at: Timestamp) -> Record {
         let mut record = Record::new(
             scope.clone(),
@@ -63,7 +61,8 @@ impl ExtractedFact {
         record.derived_from = self.evidence.iter().map(|evidence| evidence.record).collect();
         record.occurred_at = self.said_at;
         record.source.sequence = self.sequence;
-        (record.valid_from, record.valid_until) = (self.valid_from, self.valid_until);
+        record.valid_from = self.valid_from;
+        record.valid_until = self.valid_until;
         let quotes: Vec<&str> = self.evidence.iter().map(|evidence| evidence.quote.as_str()).collect();
         let entries = [
             (keys::SUBJECT, json!(self.subject)),
@@ -82,7 +81,7 @@ impl ExtractedFact {
         record
     }
 
-    /// The id of its record at an address.
+    /// Returns the id of its record in `scope`.
     pub fn id(&self, scope: &Scope) -> RecordId {
         let first = self.evidence.first().map(|evidence| evidence.record.to_string()).unwrap_or_default();
         let polarity = if self.polarity == Polarity::Positive { "+" } else { "-" };
@@ -90,7 +89,7 @@ impl ExtractedFact {
         RecordId::named(scope, &parts.join("\u{1f}"))
     }
 
-    /// The fact that a record holds; nothing when it holds none that this crate wrote.
+    /// Returns the fact of a record, or `None` if the record has no fact of this crate.
     pub fn from_record(record: &Record) -> Option<Self> {
         if record.kind != Kind::FACT {
             return None;
@@ -104,24 +103,23 @@ impl ExtractedFact {
             subject: text(keys::SUBJECT)?,
             slot: text(keys::SLOT)?,
             value: text(keys::VALUE)?,
-            polarity: read(record, keys::POLARITY)?,
-            cardinality: read(record, keys::CARDINALITY)?,
-            kind: read::<FactKind>(record, keys::TYPE)?,
+            polarity: metadata_value(record, keys::POLARITY)?,
+            cardinality: metadata_value(record, keys::CARDINALITY)?,
+            kind: metadata_value::<FactKind>(record, keys::TYPE)?,
             valid_from: record.valid_from,
-            valid_until: read(record, keys::STATED_UNTIL),
+            valid_until: metadata_value(record, keys::STATED_UNTIL),
             said_at: record.occurred_at,
             sequence: record.source.sequence,
             evidence: evidence.map(|(n, id)| FactEvidence { record: *id, quote: quote(n) }).collect(),
             text: record.text.clone(),
             confidence: record.confidence,
-            rule: read(record, keys::RULE),
-            corrects: read(record, keys::CORRECTS),
+            rule: metadata_value(record, keys::RULE),
+            corrects: metadata_value(record, keys::CORRECTS),
         })
     }
 
     /// Returns the time from which it holds. A plan holds from the time at which it was made.
     pub fn begins(&self) -> Timestamp {
-        // A plan is made before it comes true.
         match family(&self.slot) {
             "plan" => self.said_at,
             _ => self.valid_from.unwrap_or(self.said_at),
@@ -133,25 +131,25 @@ impl ExtractedFact {
     }
 }
 
-fn read<T: serde::de::DeserializeOwned>(record: &Record, key: &str) -> Option<T> {
+fn metadata_value<T: serde::de::DeserializeOwned>(record: &Record, key: &str) -> Option<T> {
     serde_json::from_value(record.metadata.get(key)?.clone()).ok()
 }
 
-/// A fact's record as a sentence to show: as it stands while it holds, and with its dates when it no longer does, such
-/// as `The user lived in Shanghai until 2024-05-01.` or `用户曾住在上海，直到2024-05-01。`. A record that holds no fact is shown
-/// by its text.
+/// Returns the record of a fact as a sentence to show. A fact that no longer holds is rendered with the day of its end,
+/// such as `The user lived in Shanghai until 2024-05-01.` or `用户曾住在上海，直到2024-05-01。`. A record without a fact is
+/// rendered as its text.
 ///
-/// It no longer holds when it was superseded, or when its time ended before `now`.
+/// A fact no longer holds if it is superseded, or if its `valid_until` is not after `now`.
 pub fn render(record: &Record, now: Timestamp, zone: &TimeZone) -> String {
-    let over = record.valid_until.filter(|until| record.state == State::Superseded || *until <= now);
-    let merged = record.metadata.contains_key(keys::MERGED_INTO);
-    let (Some(fact), Some(until), false) = (ExtractedFact::from_record(record), over, merged) else {
-        return one_line(&record.text);
-    };
+    let is_merged = record.metadata.contains_key(keys::MERGED_INTO);
+    let has_ended = |until: &Timestamp| record.state == State::Superseded || *until <= now;
+    let end = record.valid_until.filter(|until| !is_merged && has_ended(until));
+    let Some(until) = end else { return one_line(&record.text) };
+    let Some(fact) = ExtractedFact::from_record(record) else { return one_line(&record.text) };
     let language = Language::of(&record.text);
     let until = until.in_zone(zone).date();
-    match Slots::built_in(&fact.slot).map(|slot| slot.tell_past(&fact, language)) {
-        Some(told) => language.pick(format!("{told}，直到{until}。"), format!("{told} until {until}.")),
+    match Slots::built_in(&fact.slot).map(|slot| slot.render_past(&fact, language)) {
+        Some(past) => language.pick(format!("{past}，直到{until}。"), format!("{past} until {until}.")),
         None => {
             let text = one_line(&record.text);
             language.pick(format!("曾经（直到{until}）：{text}"), format!("Was so until {until}: {text}"))

@@ -1,4 +1,4 @@
-//! Extraction of facts by rules.
+//! Extracts facts by rules, without a model.
 
 use std::sync::Arc;
 
@@ -7,25 +7,25 @@ use jiff::tz::TimeZone;
 use memory_engine_core::{Locale, Record, Result, RuleId};
 
 use crate::{
-    echo::without_injected,
     fact::{
+        assertion,
         confirmation::{in_first_person, is_yes},
         extractor::{FactExtractor, Facts},
-        guard,
         patterns::FactPatterns,
         plan,
         reader::{SentenceReader, Utterance},
         types::ExtractedFact,
     },
+    injected::without_injected,
+    role,
     sentence::sentences,
-    spoken::{self, FICTION},
 };
 
-/// Extracts facts by patterns, in Chinese and English, without a model. Precision comes before recall.
+/// Extracts facts by patterns, in Chinese and English, without a model. Precision has priority over recall.
 ///
-/// It reads plain statements of people about themselves. Questions, suppositions, reported speech, quotations, stage
-/// directions and texts to be rewritten give no facts. A statement of the model gives one only if the person answers it
-/// with a yes.
+/// Facts come from plain statements of people about themselves. Questions, suppositions, reported speech, quotations,
+/// stage directions and texts to be rewritten give no facts. A statement of the model about the person gives a fact
+/// only if the person confirms it with a yes.
 ///
 /// ```
 /// use memory_engine_core::{Kind, Record, Role, Scope, SystemClock};
@@ -41,22 +41,24 @@ use crate::{
 #[derive(Debug, Clone)]
 pub struct RuleFacts {
     patterns: Arc<FactPatterns>,
-    /// `None` for the zone of the locale.
+    /// `None`: the zone of the locale.
     zone: Option<TimeZone>,
     fiction: Vec<String>,
 }
 
-/// Confidence of a fact that a rule read in the person's own words, and of one that the person agreed to.
+/// The scenes whose turns state no facts by default: a story that is played, and talk about the system.
+const FICTION_SCENES: [&str; 2] = ["plot", "meta"];
+/// Confidence of a fact in the person's own words, and of a statement of the model that the person confirmed.
 const STATED_CONFIDENCE: f64 = 0.8;
 const CONFIRMED_CONFIDENCE: f64 = 0.7;
-/// A longer sentence is no plain statement. In bytes.
+/// Maximum length of a plain statement, and of a statement that a person confirms, in bytes.
 const SENTENCE_MAX_BYTES: usize = 600;
 const CONFIRMED_SENTENCE_MAX_BYTES: usize = 200;
-/// The rest of a longer text is not read. In bytes.
+/// Maximum length of a text, in bytes. The rest is ignored.
 const TEXT_MAX_BYTES: usize = 20_000;
 
 impl RuleFacts {
-    /// The rules of the crate. Turns of the scenes `plot` and `meta` give no facts.
+    /// Creates an extractor with the rules of the crate. Turns of the scenes `plot` and `meta` give no facts.
     ///
     /// # Errors
     /// As [`FactPatterns::built_in`].
@@ -64,9 +66,9 @@ impl RuleFacts {
         Ok(Self::new(FactPatterns::built_in()?))
     }
 
-    /// Uses these patterns instead.
+    /// Creates an extractor with these rules.
     pub fn new(patterns: FactPatterns) -> Self {
-        let fiction = FICTION.iter().map(|scene| (*scene).to_owned()).collect();
+        let fiction = FICTION_SCENES.map(str::to_owned).to_vec();
         Self { patterns: Arc::new(patterns), zone: None, fiction }
     }
 
@@ -94,18 +96,20 @@ impl RuleFacts {
     /// own.
     pub(crate) fn facts_in(&self, turns: &[Record], default_zone: &TimeZone) -> Vec<ExtractedFact> {
         let zone = self.zone.as_ref().unwrap_or(default_zone);
-        let mut found = Vec::new();
-        let mut before: Option<&Record> = None;
+        let mut facts = Vec::new();
+        let mut previous: Option<&Record> = None;
         for turn in turns {
-            let real = spoken::is_said(turn) && !self.is_fiction(turn);
-            if real && !spoken::is_assistant(turn) {
-                let confirmed = before.filter(|asked| spoken::is_assistant(asked) && is_yes(&turn.text));
-                found.extend(confirmed.into_iter().flat_map(|asked| self.confirmed(asked, turn, zone)));
-                found.extend(self.of_turn(turn, zone));
+            let is_relevant = role::is_said(turn) && !self.is_fiction(turn);
+            if is_relevant && !role::is_assistant(turn) {
+                let confirmed = previous.filter(|turn_before| role::is_assistant(turn_before) && is_yes(&turn.text));
+                if let Some(statement) = confirmed {
+                    facts.extend(self.confirmed_facts(statement, turn, zone));
+                }
+                facts.extend(self.facts_of_turn(turn, zone));
             }
-            before = real.then_some(turn);
+            previous = is_relevant.then_some(turn);
         }
-        found
+        facts
     }
 
     /// Returns true if a turn belongs to a scene whose turns give no facts.
@@ -120,30 +124,30 @@ impl RuleFacts {
         ids
     }
 
-    fn of_turn(&self, turn: &Record, zone: &TimeZone) -> Vec<ExtractedFact> {
-        let mut own = without_injected(&turn.text);
-        if own.len() > TEXT_MAX_BYTES {
-            own.truncate((0..=TEXT_MAX_BYTES).rev().find(|at| own.is_char_boundary(*at)).unwrap_or(0));
+    fn facts_of_turn(&self, turn: &Record, zone: &TimeZone) -> Vec<ExtractedFact> {
+        let mut text = without_injected(&turn.text);
+        if text.len() > TEXT_MAX_BYTES {
+            text.truncate((0..=TEXT_MAX_BYTES).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0));
         }
-        let masked = guard::masked(&own);
+        let masked = assertion::mask(&text);
         let mut reader = self.reader(turn, zone, vec![turn], STATED_CONFIDENCE);
         for range in sentences(&masked).into_iter().filter(|range| range.len() <= SENTENCE_MAX_BYTES) {
-            reader.read(&guard::readied(&masked[range.clone()]), &own[range]);
+            reader.read(&assertion::normalise_sentence(&masked[range.clone()]), &text[range]);
         }
         reader.facts
     }
 
-    /// Returns the facts in what the model said of the person, and the person agreed to.
-    fn confirmed(&self, asked: &Record, answer: &Record, zone: &TimeZone) -> Vec<ExtractedFact> {
-        let own = without_injected(&asked.text);
-        let masked = guard::masked(&own);
-        let mut reader = self.reader(answer, zone, vec![asked, answer], CONFIRMED_CONFIDENCE);
-        // A yes answers what was said last.
+    /// Returns the facts in a statement of the model that the person confirmed in the answer.
+    fn confirmed_facts(&self, statement: &Record, answer: &Record, zone: &TimeZone) -> Vec<ExtractedFact> {
+        let text = without_injected(&statement.text);
+        let masked = assertion::mask(&text);
+        let mut reader = self.reader(answer, zone, vec![statement, answer], CONFIRMED_CONFIDENCE);
+        // A yes confirms the last sentence.
         let last = sentences(&masked).pop().filter(|range| range.len() <= CONFIRMED_SENTENCE_MAX_BYTES);
         if let Some(range) = last
-            && let Some(statement) = in_first_person(&guard::readied(&masked[range.clone()]))
+            && let Some(sentence) = in_first_person(&assertion::normalise_sentence(&masked[range.clone()]))
         {
-            reader.read(&statement, &own[range]);
+            reader.read(&sentence, &text[range]);
         }
         reader.facts
     }
@@ -157,7 +161,7 @@ impl RuleFacts {
     ) -> SentenceReader<'r> {
         let utterance = Utterance {
             subject: subject(turn).to_owned(),
-            at: turn.occurred_at,
+            said_at: turn.occurred_at,
             sequence: turn.source.sequence,
             evidence,
             confidence,

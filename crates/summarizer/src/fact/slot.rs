@@ -1,4 +1,4 @@
-//! The wording of the facts of a slot.
+//! Slots, and the sentences that express their facts.
 
 use memory_engine_core::Language;
 use serde::Deserialize;
@@ -9,7 +9,7 @@ use crate::{
     text::one_line,
 };
 
-/// A slot, and its sentences.
+/// A slot with its sentences in both languages.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Slot {
@@ -21,12 +21,15 @@ pub(super) struct Slot {
     zh: Sentences,
 }
 
+/// The sentences of a slot, with the placeholders `{s}` for the subject, `{v}` for the value and `{r}` for the part of
+/// the slot's name after the dot.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Sentences {
     is: String,
     not: String,
     was: String,
+    /// A denial of every value. Default: `not`.
     gone: Option<String>,
 }
 
@@ -40,13 +43,13 @@ pub(super) struct Slots {
 data!(BUILT_IN: Slots = "slots.toml");
 
 impl Slots {
-    /// Returns a slot of the crate.
+    /// Returns a slot of the crate by its name.
     pub(super) fn built_in(name: &str) -> Option<&'static Slot> {
         BUILT_IN.of(name)
     }
 
-    /// The slots of the crate, and those of a caller, which replace slots of the same name.
-    pub(super) fn with(more: Vec<Slot>) -> Self {
+    /// Returns the slots of the crate and those of a caller, which replace slots of the same name.
+    pub(super) fn built_in_and(more: Vec<Slot>) -> Self {
         let mut all = BUILT_IN.clone();
         for slot in more {
             all.slots.retain(|known| known.name != slot.name);
@@ -68,20 +71,21 @@ impl Slot {
     }
 
     /// Returns a fact of this slot as a sentence.
-    pub(super) fn tell(&self, fact: &ExtractedFact, language: Language) -> String {
+    pub(super) fn render(&self, fact: &ExtractedFact, language: Language) -> String {
         let sentences = language.pick(&self.zh, &self.en);
-        filled(sentences.form(fact, &sentences.is), fact, language) + language.pick("。", ".")
+        fill_template(sentences.template(fact, &sentences.is), fact, language) + language.pick("。", ".")
     }
 
-    /// Returns a fact of this slot that held once as a sentence, without the mark at its end.
-    pub(super) fn tell_past(&self, fact: &ExtractedFact, language: Language) -> String {
+    /// Returns a former fact of this slot as a sentence without its final punctuation mark.
+    pub(super) fn render_past(&self, fact: &ExtractedFact, language: Language) -> String {
         let sentences = language.pick(&self.zh, &self.en);
-        filled(sentences.form(fact, &sentences.was), fact, language)
+        fill_template(sentences.template(fact, &sentences.was), fact, language)
     }
 }
 
 impl Sentences {
-    fn form<'s>(&'s self, fact: &ExtractedFact, positive: &'s str) -> &'s str {
+    /// Returns the template for a fact.
+    fn template<'s>(&'s self, fact: &ExtractedFact, positive: &'s str) -> &'s str {
         match (fact.polarity, fact.value == ExtractedFact::ANY) {
             (Polarity::Positive, _) => positive,
             (Polarity::Negative, true) => self.gone.as_ref().unwrap_or(&self.not),
@@ -90,21 +94,23 @@ impl Sentences {
     }
 }
 
-fn filled(form: &str, fact: &ExtractedFact, language: Language) -> String {
+fn fill_template(template: &str, fact: &ExtractedFact, language: Language) -> String {
     let rest = fact.slot.split_once('.').map_or("", |(_, rest)| rest);
     let value = if fact.value == ExtractedFact::ANY { language.pick("任何", "any") } else { fact.value.as_str() };
-    form.replace("{s}", &subject(fact, language)).replace("{r}", rest).replace("{v}", &one_line(value))
+    template.replace("{s}", &subject(fact, language)).replace("{r}", rest).replace("{v}", &one_line(value))
 }
 
-/// Returns the subject of a fact as it is told: `The user`, `用户的妹妹`, a name.
+/// Returns the subject of a fact as text: `The user`, `用户的妹妹`, or a name.
 fn subject(fact: &ExtractedFact, language: Language) -> String {
-    let (name, relative) =
-        fact.subject.split_once('.').map_or((fact.subject.as_str(), None), |(name, relative)| (name, Some(relative)));
+    let name = fact.subject.split('.').next().unwrap_or_default();
+    let relative = fact.subject.split_once('.').map(|(_, relative)| relative);
     let relative = relative.filter(|relative| !relative.is_empty() && !relative.contains(' '));
-    let owner = match (name, relative) {
-        (ExtractedFact::USER, _) => language.pick("用户", "The user").to_owned(),
-        (_, None) => one_line(&fact.subject),
-        (name, Some(_)) => one_line(name),
+    let owner = if name == ExtractedFact::USER {
+        language.pick("用户", "The user").to_owned()
+    } else if relative.is_some() {
+        one_line(name)
+    } else {
+        one_line(&fact.subject)
     };
     match relative {
         Some(relative) => language.pick(format!("{owner}的{relative}"), format!("{owner}'s {relative}")),
@@ -112,7 +118,7 @@ fn subject(fact: &ExtractedFact, language: Language) -> String {
     }
 }
 
-/// The part of a slot's name before the dot.
+/// Returns the part of a slot's name before the dot.
 pub(super) fn family(slot: &str) -> &str {
     slot.split_once('.').map_or(slot, |(family, _)| family)
 }

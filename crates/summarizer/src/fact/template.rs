@@ -1,4 +1,4 @@
-//! Regular expressions with macros, and the files of rules.
+//! Expands the macros in the regular expressions of rule files.
 
 use std::{cmp::Reverse, collections::BTreeMap};
 
@@ -7,12 +7,12 @@ use serde::Deserialize;
 
 use crate::data::on_one_line;
 
-/// The macros of a file of rules, by name.
+/// The macros of a rule file, by name.
 #[derive(Debug, Default, Deserialize)]
 #[serde(transparent)]
 pub(super) struct Macros(BTreeMap<String, Macro>);
 
-/// A part of a regular expression, or words of which any may stand there.
+/// A part of a regular expression, or a list of alternative words.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum Macro {
@@ -20,20 +20,20 @@ enum Macro {
     Words(Vec<String>),
 }
 
-/// Macros contain others up to this depth.
+/// Maximum depth of macros within macros.
 const MACRO_DEPTH: usize = 4;
 
 impl Macros {
-    /// Adds the macros of another file; one of the same name replaces that of this file.
+    /// Adds the macros of another file, which replace macros of the same name.
     pub(super) fn extend(&mut self, more: Self) {
         self.0.extend(more.0);
     }
 
-    /// Returns a regular expression with its macros written out. `[A-Z]` is an upper-case letter of any script,
-    /// although the rest of the expression matches in both cases.
+    /// Returns a regular expression with its macros expanded. `[A-Z]` matches an upper-case letter of any script,
+    /// although the rest of the expression ignores case.
     pub(super) fn expanded(&self, form: &str) -> String {
         let mut text = on_one_line(form);
-        // Longest names first: %zv is not %z and a v.
+        // Longest names first, so that %zv is not read as %z and a v.
         let mut macros: Vec<(&String, String)> = self.0.iter().map(|(name, part)| (name, part.regex())).collect();
         macros.sort_by_key(|(name, _)| Reverse(name.len()));
         for _ in 0..MACRO_DEPTH {

@@ -1,4 +1,4 @@
-//! A fact and its parts.
+//! Types of a fact: subject, slot, value, polarity and evidence.
 
 use memory_engine_core::{Error, RecordId, RuleId, Timestamp, enum_names};
 use serde::{Deserialize, Serialize};
@@ -7,52 +7,52 @@ use crate::fact::value_key::value_key;
 
 /// A statement about a person: the `value` of a `slot` of a `subject`.
 ///
-/// A slot names an attribute: `home`, `allergy`, `like`. The name of some slots has a second part after a dot:
-/// `family.sister`, `favorite.food`, `plan.interview`.
+/// A slot is a property of a person, such as `home`, `allergy` or `like`. The name of some slots has a second part
+/// after a dot: `family.sister`, `favorite.food`, `plan.interview`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ExtractedFact {
     /// The person: [`ExtractedFact::USER`] or a name, with a relative after a dot, as in `user.sister`.
     pub subject: String,
-    /// The attribute.
+    /// The slot, such as `home` or `favorite.food`.
     pub slot: String,
     /// The value; [`ExtractedFact::ANY`] in a negative fact that ends every value of the slot.
     pub value: String,
-    /// Positive or negative.
+    /// True or denied.
     pub polarity: Polarity,
-    /// One value at a time, or many.
+    /// Number of values that the slot holds at a time.
     pub cardinality: Cardinality,
     /// The kind of fact.
     pub kind: FactKind,
-    /// The time from which it holds, if that was said.
+    /// The time from which it holds, if stated.
     pub valid_from: Option<Timestamp>,
-    /// The time until which it holds, if that was said.
+    /// The time until which it holds, if stated.
     pub valid_until: Option<Timestamp>,
     /// The time at which it was said.
     pub said_at: Timestamp,
-    /// The number of its message, which orders facts that were said at the same time.
+    /// The sequence number of its message, which orders facts of the same time.
     pub sequence: Option<i64>,
-    /// The places where it was said; an extractor gives at least one.
+    /// The records and quotations that state it. An extractor gives at least one.
     pub evidence: Vec<FactEvidence>,
-    /// The fact as a sentence, in the language that it was said in.
+    /// The fact as a sentence, in the language of its source.
     pub text: String,
     /// Confidence, 0 to 1.
     pub confidence: f64,
     /// The rule that made it, [`RuleId::MODEL`] for a model; `None` for a fact stored before rules had ids.
     #[serde(default)]
     pub rule: Option<RuleId>,
-    /// The fact that a person corrected with this one, and that it supersedes in any slot.
+    /// The fact that a person corrected with this one. It is superseded in any slot.
     #[serde(default)]
     pub corrects: Option<RecordId>,
 }
 
 impl ExtractedFact {
-    /// The subject of what users say about themselves.
+    /// The subject of statements of users about themselves.
     pub const USER: &'static str = "user";
-    /// The value that stands for every value of a slot.
+    /// The wildcard for every value of a slot.
     pub const ANY: &'static str = "*";
 
-    /// Returns the value without case, marks, articles and the `s` of a plural, so that equal values compare as equal.
+    /// Returns the value without case, punctuation, articles and plural `s`, so that equal values compare as equal.
     pub fn value_key(&self) -> String {
         if self.value == Self::ANY { self.value.clone() } else { value_key(&self.value) }
     }
@@ -66,17 +66,17 @@ impl ExtractedFact {
     }
 }
 
-/// A place where a fact was said.
+/// A record that states a fact, with the quotation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FactEvidence {
     /// The record.
     pub record: RecordId,
-    /// The words of it that say so.
+    /// The quotation from its text.
     pub quote: String,
 }
 
-/// Asserts or denies a value.
+/// Assertion or denial of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Polarity {

@@ -15,13 +15,13 @@ use self::{
     life::{activity, animal, foods, habit, illness, languages, possession},
     likes::{liked, zh_liked},
     number::number,
-    person::{date, full_name, name, person},
+    person::{date, full_name},
     phrase::{before_preposition, cut, is_vague, phrase},
     place::{capitalised, place, zh_native_place, zh_place},
     work::{employer, job, zh_employer, zh_job, zh_school},
 };
 
-/// Reads the values in the text that a pattern found; there are none if it is no such value.
+/// Reads the values in the text that a pattern found. The list is empty if the text is no value of that sort.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(try_from = "String")]
 pub(super) struct ValueReader(fn(&str) -> Vec<String>);
@@ -43,16 +43,18 @@ impl TryFrom<String> for ValueReader {
 
     /// Returns the reader of a name in the field `read` of a rule.
     fn try_from(name: String) -> Result<Self, String> {
-        reader(&name).map(Self).ok_or_else(|| format!("there is no reader of values with the name '{name}'"))
+        reader(&name).map(Self).ok_or_else(|| {
+            format!("unknown value reader '{name}'; the field `read` takes a name such as 'plain' or 'place'")
+        })
     }
 }
 
-fn reader(reader: &str) -> Option<fn(&str) -> Vec<String>> {
-    let read: fn(&str) -> Vec<String> = match reader {
+fn reader(name: &str) -> Option<fn(&str) -> Vec<String>> {
+    let read: fn(&str) -> Vec<String> = match name {
         "plain" => return Some(ValueReader::default().0),
-        "name" => |text| one(name(text)),
+        "name" => |text| one(person::name(text)),
         "full-name" => |text| one(full_name(text)),
-        "person" => |text| one(person(text)),
+        "person" => |text| one(person::person(text)),
         "number" => |text| one(number(text)),
         "date" => |text| one(date(text)),
         "job" => |text| one(job(text)),

@@ -1,15 +1,15 @@
-//! The folded form of a value.
+//! Folds values for comparison.
 
 use memory_engine_core::text::normalize;
 
-use crate::data::{Words, data};
+use crate::data::{WordList, data};
 
 data! {
     DATA = "zh/value-keys.toml", "en/value-keys.toml";
-    Words: fillers, zh_quantifiers;
+    WordList: fillers, zh_quantifiers;
 }
 
-/// Returns a value without case, marks, articles and the `s` of a plural.
+/// Returns a value without case, punctuation, articles and plural `s`.
 pub(super) fn value_key(value: &str) -> String {
     let folded = normalize(value);
     let words = folded.split(|c: char| !c.is_alphanumeric() && c != '\'');

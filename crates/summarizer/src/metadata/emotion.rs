@@ -1,35 +1,35 @@
-//! Feelings by their words.
+//! Detects emotions by words.
 
 use memory_engine_core::{phrases::stands_alone, text::normalize};
 use serde::Deserialize;
 
 use crate::{
-    data::{Words, data},
+    data::{WordList, data},
     sentence::sentences,
 };
 
-/// Words for feelings, by the names of the feelings.
+/// Words for emotions, by the names of the emotions.
 ///
-/// A negated joy is sadness ("不开心", "not very happy"). Any other negated feeling is none ("don't worry", "别难过"), and
-/// so is one that is wished, asked for, or another person's ("生日快乐", "你开心吗", "she is angry").
+/// Negated joy counts as sadness ("不开心", "not very happy"). Other negated emotions are ignored ("don't worry", "别难过"),
+/// and so are those that are wished, asked for, or another person's ("生日快乐", "你开心吗", "she is angry").
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Emotions(Vec<(String, Vec<String>)>);
 
-/// The feeling that is denied, and the one that its denial shows.
+/// Joy, and the emotion that negated joy shows.
 const HAPPY: &str = "开心";
 const SAD: &str = "难过";
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Feeling {
+struct FeelingWords {
     name: String,
-    words: Words,
+    words: WordList,
 }
 
 data! {
     DATA = "zh/emotions.toml", "en/emotions.toml";
-    Vec<Feeling>: feelings;
-    Words: denials, intensifiers, orders, wishes, me, others, you, missing, questions;
+    Vec<FeelingWords>: feelings;
+    WordList: denials, intensifiers, orders, wishes, me, others, you, missing, questions;
 }
 
 impl Default for Emotions {
@@ -40,10 +40,11 @@ impl Default for Emotions {
 }
 
 impl Emotions {
-    /// More words for a feeling, or a feeling of the caller's own.
+    /// Adds words for an emotion, or a new emotion.
     #[must_use]
     pub fn with(mut self, name: impl Into<String>, words: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        let (name, words) = (name.into(), words.into_iter().map(|word| normalize(&word.into())));
+        let name = name.into();
+        let words = words.into_iter().map(|word| normalize(&word.into()));
         match self.0.iter_mut().find(|(known, _)| *known == name) {
             Some((_, known)) => known.extend(words),
             None => self.0.push((name, words.collect())),
@@ -51,34 +52,37 @@ impl Emotions {
         self
     }
 
-    /// The names of the feelings.
+    /// Returns the names of the emotions.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|(name, _)| name.as_str())
     }
 
-    /// The feeling that a text shows most often, the later of two; nothing when it shows none.
+    /// Returns the emotion that a text shows most often; on a tie, the later one. `None` if it shows none.
     pub fn of(&self, text: &str) -> Option<&str> {
         let clauses = sentences(text).into_iter().flat_map(|range| text[range].split(['，', ',', '；', ';']));
         let mut counts: Vec<(&str, usize, usize)> = Vec::new();
-        for (place, clause) in clauses.enumerate() {
+        for (position, clause) in clauses.enumerate() {
             let folded = normalize(clause).replace('’', "'");
-            for name in self.shown(&folded) {
+            for name in self.emotions_in(&folded) {
                 match counts.iter_mut().find(|(known, ..)| *known == name) {
-                    Some((_, count, last)) => (*count, *last) = (*count + 1, place),
-                    None => counts.push((name, 1, place)),
+                    Some((_, count, last)) => {
+                        *count += 1;
+                        *last = position;
+                    }
+                    None => counts.push((name, 1, position)),
                 }
             }
         }
         counts.into_iter().max_by_key(|(_, count, last)| (*count, *last)).map(|(name, ..)| name)
     }
 
-    /// Returns the feelings that a folded clause shows.
-    fn shown(&self, clause: &str) -> Vec<&str> {
-        if holds_any(clause, &DATA.wishes) || is_of_others(clause) {
+    /// Returns the emotions that a folded clause shows.
+    fn emotions_in(&self, clause: &str) -> Vec<&str> {
+        if contains_any_word(clause, &DATA.wishes) || is_of_others(clause) {
             return Vec::new();
         }
         let shown = self.0.iter().filter_map(|(name, words)| {
-            let at = words.iter().find_map(|word| place_of(clause, word))?;
+            let at = words.iter().find_map(|word| word_position(clause, word))?;
             let before = without_intensifiers(&clause[..at]);
             let denied = DATA.denials.iter().any(|denial| ends_with_word(before, denial));
             match (denied, name.as_str()) {
@@ -91,13 +95,13 @@ impl Emotions {
     }
 }
 
-/// Returns the place of a word that is no part of another.
-fn place_of(clause: &str, word: &str) -> Option<usize> {
+/// Returns the position of a word that is not part of another word.
+fn word_position(clause: &str, word: &str) -> Option<usize> {
     clause.match_indices(word).map(|(at, _)| at).find(|at| stands_alone(clause, *at, at + word.len()))
 }
 
-fn holds_any(clause: &str, words: &Words) -> bool {
-    words.iter().any(|word| place_of(clause, word).is_some())
+fn contains_any_word(clause: &str, words: &WordList) -> bool {
+    words.iter().any(|word| word_position(clause, word).is_some())
 }
 
 fn without_intensifiers(before: &str) -> &str {
@@ -115,13 +119,14 @@ fn is_order(before: &str) -> bool {
     DATA.orders.any_ends(before) || before.trim_start().starts_with("don't")
 }
 
+/// Returns true if a clause is about the emotions of other people.
 fn is_of_others(clause: &str) -> bool {
-    if holds_any(clause, &DATA.me) || holds_any(clause, &DATA.missing) {
+    if contains_any_word(clause, &DATA.me) || contains_any_word(clause, &DATA.missing) {
         return false;
     }
     let asked = clause.trim_end().ends_with(['?', '？', '吗', '呢']) || DATA.questions.any_in(clause);
-    let of_you = holds_any(clause, &DATA.you) && (asked || !clause.contains("你让"));
-    of_you || holds_any(clause, &DATA.others)
+    let of_you = contains_any_word(clause, &DATA.you) && (asked || !clause.contains("你让"));
+    of_you || contains_any_word(clause, &DATA.others)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Names in a text, by how they are written and by the words around them.
+//! Finds names in a text by their spelling and by the words around them.
 
 use std::{cmp::Reverse, ops::Range};
 
@@ -8,27 +8,27 @@ use memory_engine_core::{
 };
 
 use crate::{
-    data::{Pattern, Words, data},
+    data::{Pattern, WordList, data},
     metadata::types::MAX_ENTITIES,
     sentence::sentences,
     terms::is_stop,
     text::{has_han, is_capitalised},
 };
 
-/// Maximum number of characters that a Chinese institution has before its end.
+/// Maximum number of characters of a Chinese institution's name before its ending, such as 医院.
 const INSTITUTION_MAX_CHARS: usize = 8;
 
 data! {
     DATA = "zh/entities.toml", "en/entities.toml";
     Pattern: name, institution;
-    Words: brands, no_names;
+    WordList: brands, no_names;
     String: outside_names;
 }
 
-/// A name and its place in the text.
+/// A name with its position in the text.
 type FoundEntity = (usize, String);
 
-/// Returns the names in a text, each once, in their order.
+/// Returns the names in a text, each once, in the order of the text.
 pub(super) fn entities(text: &str, known: &[String]) -> Vec<String> {
     let mut found = known_names(text, known);
     if has_han(text) {
@@ -53,12 +53,12 @@ pub(super) fn entities(text: &str, known: &[String]) -> Vec<String> {
 
 fn known_names(text: &str, known: &[String]) -> Vec<FoundEntity> {
     let folded = normalize(text);
-    let place = |name: &str| {
-        let places = folded.match_indices(name).map(|(at, _)| at);
-        // A place in the folded text is near enough for the order.
-        places.into_iter().find(|at| stands_alone(&folded, *at, at + name.len()))
+    let position = |name: &str| {
+        let positions = folded.match_indices(name).map(|(at, _)| at);
+        // A position in the folded text is exact enough to sort by.
+        positions.into_iter().find(|at| stands_alone(&folded, *at, at + name.len()))
     };
-    known.iter().filter_map(|name| Some((place(&normalize(name))?, name.clone()))).collect()
+    known.iter().filter_map(|name| Some((position(&normalize(name))?, name.clone()))).collect()
 }
 
 fn chinese_names(text: &str) -> impl Iterator<Item = FoundEntity> {
@@ -76,12 +76,12 @@ fn institutions(text: &str) -> impl Iterator<Item = FoundEntity> {
     })
 }
 
-/// Returns the place behind the last word that is no part of an institution's name.
+/// Returns the start of an institution's name that ends with `before`.
 fn institution_start(before: &str) -> usize {
     let mut start = before.len();
     for (at, c) in before.char_indices().rev().take(INSTITUTION_MAX_CHARS) {
-        let inside = c == '和' && before[..at].ends_with('协');
-        if !inside && (!is_han(c) || DATA.outside_names.contains(c)) {
+        let is_part_of_name = c == '和' && before[..at].ends_with('协');
+        if !is_part_of_name && (!is_han(c) || DATA.outside_names.contains(c)) {
             break;
         }
         start = at;
@@ -89,37 +89,39 @@ fn institution_start(before: &str) -> usize {
     start
 }
 
-/// Returns the runs of words with a capital in a sentence.
+/// Returns the runs of capitalised words in a sentence. A sentence mostly in capitals has none.
 fn western_names(sentence: &str) -> impl Iterator<Item = Range<usize>> {
     let mut names: Vec<Range<usize>> = Vec::new();
-    let mut open = false;
+    let mut previous_is_name = false;
     let words = if sentence.starts_with("```") { Vec::new() } else { words(sentence) };
-    let shouted =
+    let is_all_caps =
         sentence.chars().filter(|c| c.is_lowercase()).count() < sentence.chars().filter(|c| c.is_uppercase()).count();
     for (n, word) in words.iter().enumerate() {
-        let is_name = !shouted && word.is_name(sentence, n == 0);
-        match names.last_mut().filter(|_| open && word.joined) {
+        let is_name = !is_all_caps && word.is_name(sentence, n == 0);
+        match names.last_mut().filter(|_| previous_is_name && word.joined) {
             Some(name) if is_name => name.end = word.bare.end,
             _ if is_name => names.push(word.bare.clone()),
             _ => {}
         }
-        open = is_name;
+        previous_is_name = is_name;
     }
     names.into_iter()
 }
 
 /// A word of letters or digits.
-struct Word {
+struct WordSpan {
     range: Range<usize>,
-    /// The word without marks at its end and without a possessive.
+    /// The word without punctuation marks at its end and without a possessive `'s`.
     bare: Range<usize>,
-    /// Nothing but spaces, `&` and `-` stands between the word before and this one.
+    /// True if only spaces, `&` and `-` separate the word from the previous one.
     joined: bool,
 }
 
-fn words(sentence: &str) -> Vec<Word> {
+fn words(sentence: &str) -> Vec<WordSpan> {
     let is_letter = |c: char| c.is_alphanumeric() && !is_han(c);
-    let (mut words, mut at, mut joined) = (Vec::new(), 0, true);
+    let mut words = Vec::new();
+    let mut at = 0;
+    let mut joined = true;
     while let Some(c) = sentence[at..].chars().next() {
         if !is_letter(c) {
             joined &= matches!(c, ' ' | '&' | '-');
@@ -130,13 +132,14 @@ fn words(sentence: &str) -> Vec<Word> {
         let end = sentence[at..].find(|c| !inside(c)).map_or(sentence.len(), |length| at + length);
         let bare = sentence[at..end].trim_end_matches(['.', '\'', '’', '-']);
         let bare = bare.strip_suffix("'s").or_else(|| bare.strip_suffix("’s")).unwrap_or(bare);
-        words.push(Word { range: at..end, bare: at..at + bare.len(), joined });
-        (at, joined) = (end, true);
+        words.push(WordSpan { range: at..end, bare: at..at + bare.len(), joined });
+        at = end;
+        joined = true;
     }
     words
 }
 
-impl Word {
+impl WordSpan {
     fn is_name(&self, sentence: &str, first: bool) -> bool {
         let word = &sentence[self.bare.clone()];
         let lower = word.to_lowercase().replace('’', "'");
@@ -144,8 +147,8 @@ impl Word {
         is_capitalised(word) && !plain && !(first && self.is_common_opening(sentence, &lower))
     }
 
-    /// Returns true if the first word of a sentence has its capital for that reason: no name goes on behind it, and it
-    /// is neither an owner nor addressed.
+    /// Returns true if the first word of a sentence is capitalised only because it is the first: it is neither followed
+    /// by another capitalised word, nor a possessive, nor an address before a comma.
     fn is_common_opening(&self, sentence: &str, lower: &str) -> bool {
         let after = &sentence[self.range.end..];
         let whole = &sentence[self.range.clone()];

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use memory_engine_core::{Language, Record, Result, text::normalize};
 
 use crate::{
-    echo::without_injected,
+    injected::without_injected,
     metadata::{
         emotion::Emotions,
         entities::entities,
@@ -25,24 +25,24 @@ use crate::{
 #[derive(Debug, Clone, Default)]
 pub struct RuleMetadata {
     pub(super) emotions: Emotions,
-    known: Vec<String>,
+    known_names: Vec<String>,
 }
 
-/// The rest of a longer text is not read. In characters.
+/// Maximum length of a text, in characters. The rest is ignored.
 const TEXT_MAX_CHARS: usize = 8000;
 
 impl RuleMetadata {
-    /// Other words for feelings.
+    /// Sets the words for emotions.
     #[must_use]
     pub fn with_emotions(mut self, emotions: Emotions) -> Self {
         self.emotions = emotions;
         self
     }
 
-    /// Names that are entities wherever they stand, such as the members of synonym groups.
+    /// Sets names that are always entities, such as the members of synonym groups.
     #[must_use]
     pub fn with_known(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.known = names.into_iter().map(Into::into).filter(|name: &String| !name.trim().is_empty()).collect();
+        self.known_names = names.into_iter().map(Into::into).filter(|name: &String| !name.trim().is_empty()).collect();
         self
     }
 
@@ -51,11 +51,11 @@ impl RuleMetadata {
         let own = without_injected(text);
         let own: String = own.chars().take(TEXT_MAX_CHARS).collect();
         let separator = Language::of(&own).pick("、", ", ");
-        let entities = entities(&own, &self.known);
-        // Who is addressed is not what is talked of; where nothing else is said, it is.
-        let named = |phrase: &String| entities.iter().any(|name| normalize(name) == *phrase);
+        let entities = entities(&own, &self.known_names);
+        // Names are often only addressed. They are the topic if there is no other key phrase.
+        let is_name = |phrase: &String| entities.iter().any(|name| normalize(name) == *phrase);
         let phrases = key_phrases(&own, 4);
-        let (names, mut about): (Vec<String>, Vec<String>) = phrases.into_iter().partition(named);
+        let (names, mut about): (Vec<String>, Vec<String>) = phrases.into_iter().partition(is_name);
         about.extend(names);
         about.truncate(2);
         let topic = about.join(separator);

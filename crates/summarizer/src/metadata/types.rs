@@ -1,4 +1,4 @@
-//! The metadata of a turn, and the contract of finding them.
+//! The metadata of a turn, and the contract of its extraction.
 
 use std::{fmt::Debug, sync::Arc};
 
@@ -16,14 +16,14 @@ pub(super) const MAX_ENTITIES: usize = 12;
 pub struct TurnMetadata {
     /// The topic, in a few words.
     pub topic: Option<String>,
-    /// The people, places and things it names.
+    /// The people, places and things that it names.
     pub entities: Vec<String>,
-    /// The feeling it shows, by the name that rules of injection know: `想念`, `难过`, `生气`, `开心` …
+    /// The emotion that it shows, by the names that injection rules use: `想念`, `难过`, `生气`, `开心` …
     pub emotion: Option<String>,
 }
 
 impl TurnMetadata {
-    /// Writes it into a record, where the record says nothing itself; tells whether that changed anything.
+    /// Fills the empty fields of a record. Returns true if that changed the record.
     pub fn fill(&self, record: &mut Record) -> bool {
         let before = (record.topic.clone(), record.entities.clone(), record.emotion.clone());
         record.topic = record.topic.take().or_else(|| self.topic.clone());
@@ -44,7 +44,7 @@ pub struct Described {
     pub degraded: Option<Error>,
 }
 
-/// Finds out what turns are about.
+/// Extracts topic, entities and emotion of turns.
 ///
 /// # Cancel safety
 /// Dropping the future loses nothing.
@@ -53,7 +53,7 @@ pub trait MetadataExtractor: Debug + Send + Sync + 'static {
     /// Returns the metadata of each turn, in the order given. A turn without content gets empty metadata.
     ///
     /// # Errors
-    /// None that turns could cause. An extractor that needs a service falls back and says so in
+    /// None that turns could cause. An extractor whose service fails falls back to rules and sets
     /// [`Described::degraded`].
     async fn extract(&self, turns: &[Record]) -> Result<Described>;
 }

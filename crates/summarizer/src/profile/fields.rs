@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     labels::labels,
-    text::{cut, folded, one_line},
+    text::{cut, folded, quoted_line},
 };
 
 /// A summary of one user, one text for each field. An empty field is unknown and is left out of every text.
@@ -54,7 +54,7 @@ impl Profile {
         ];
         let after = [(labels.recent_topics, &self.recent_topics), (labels.relationship, &self.relationship)];
         let lines = before.into_iter().chain(details).chain(after).filter(|(_, text)| !text.is_empty());
-        let lines = lines.map(|(label, text)| format!("{label}{}{}", labels.colon, one_line(text, language)));
+        let lines = lines.map(|(label, text)| format!("{label}{}{}", labels.colon, quoted_line(text, language)));
         lines.collect::<Vec<_>>().join("\n")
     }
 
@@ -78,7 +78,8 @@ impl Profile {
         metadata
     }
 
-    /// Reads a record of the kind `profile`. A record without metadata fields becomes the field `personality`.
+    /// Returns the profile in a record of the kind `profile`. A record without metadata fields becomes the field
+    /// `personality`.
     pub fn of(record: &Record) -> Self {
         let text = |name: &str| record.metadata.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
         let details = record.metadata.get("details").cloned().unwrap_or_default();
@@ -93,19 +94,20 @@ impl Profile {
         if profile.is_empty() { Self { personality: record.text.clone(), ..profile } } else { profile }
     }
 
-    /// Replaces each field that `other` knows with its text.
+    /// Replaces each field that is not empty in `other` with its text.
     #[must_use]
     pub fn with_all_of(mut self, other: Self) -> Self {
-        let replace = |text: String, own: &mut String| {
+        for (text, own) in [
+            (other.nickname, &mut self.nickname),
+            (other.personality, &mut self.personality),
+            (other.preferences, &mut self.preferences),
+            (other.recent_topics, &mut self.recent_topics),
+            (other.relationship, &mut self.relationship),
+        ] {
             if !text.is_empty() {
                 *own = text;
             }
-        };
-        replace(other.nickname, &mut self.nickname);
-        replace(other.personality, &mut self.personality);
-        replace(other.preferences, &mut self.preferences);
-        replace(other.recent_topics, &mut self.recent_topics);
-        replace(other.relationship, &mut self.relationship);
+        }
         self.details.extend(other.details.into_iter().filter(|(_, text)| !text.is_empty()));
         self
     }
@@ -121,8 +123,8 @@ impl Profile {
             (&mut self.relationship, 200),
         ];
         let details = self.details.values_mut().map(|text| (text, 200));
-        for (text, most) in fields.into_iter().chain(details) {
-            *text = cut(&folded(text), most);
+        for (text, max_chars) in fields.into_iter().chain(details) {
+            *text = cut(&folded(text), max_chars);
         }
         self.details.retain(|_, text| !text.is_empty());
         self

@@ -9,8 +9,8 @@ use super::{
     writer::{Observed, ProfileSummarizer},
 };
 
-/// Writes profiles by rules: the name that the user gave, what was said to be liked and disliked, how long and when the
-/// user writes, and what about last. It never fails, and knows no more than the words say.
+/// Writes profiles by rules: the name that the user gave, likes and dislikes in the user's words, how long the messages
+/// are, when they are written, and the latest one. It never fails, and infers nothing.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RuleProfiles;
 
@@ -43,88 +43,97 @@ const LIKE_PHRASES: [&str; 13] = [
 /// Maximum number of likes in a profile.
 const MAX_LIKES: usize = 5;
 
+/// Maximum length of a like and of the latest message in a profile, in characters.
+const MAX_EXCERPT_CHARS: usize = 40;
+
 #[async_trait]
 impl ProfileSummarizer for RuleProfiles {
     async fn summarize(&self, observed: &Observed<'_>) -> Result<Profile> {
-        let said: Vec<_> = said_by_user(observed.messages).collect();
+        let messages: Vec<(&Record, String)> = messages_of_user(observed.messages).collect();
         let mut profile = observed.profile.clone();
-        if said.is_empty() {
+        if messages.is_empty() {
             return Ok(profile);
         }
-        let chinese = observed.language == Language::Chinese;
-        if let Some(name) = said.iter().rev().find_map(|(_, text)| name(text)) {
+        if let Some(name) = messages.iter().rev().find_map(|(_, text)| name(text)) {
             profile.nickname = name;
         }
-        let between = if chinese { "；" } else { "; " };
-        let mut likes: Vec<String> =
-            profile.preferences.split(between).map(str::to_owned).filter(|s| !s.is_empty()).collect();
-        for like in said.iter().flat_map(|(_, text)| likes_in(text)) {
-            likes.retain(|known| *known != like);
-            likes.push(like);
-        }
-        profile.preferences = likes[likes.len().saturating_sub(MAX_LIKES)..].join(between);
-        let length = said.iter().map(|(_, text)| text.chars().count()).sum::<usize>() / said.len();
-        let long = if chinese { 40 } else { 120 };
-        let personality = match (length * 4 < long, length > long, chinese) {
-            (true, _, true) => "话不多",
-            (true, _, false) => "says little",
-            (_, true, true) => "愿意说很多",
-            (_, true, false) => "likes to talk at length",
-            (false, false, true) => "有话就说",
-            (false, false, false) => "speaks plainly",
-        };
-        profile.personality = personality.into();
-        let evenings = said.iter().filter(|(record, _)| {
-            let hour = record.occurred_at.in_zone(&observed.zone).hour();
-            !(5..18).contains(&hour)
-        });
-        let evenings = evenings.count() * 2 > said.len();
-        let last = said.iter().rev().map(|(_, text)| text).find(|text| text.chars().count() > 3);
-        let last = last.map(|text| cut(text, 40)).unwrap_or_default();
-        profile.recent_topics = match (evenings, chinese) {
-            (true, true) => format!("经常晚上来聊天；最近说过“{last}”"),
-            (false, true) => format!("最近说过“{last}”"),
-            (true, false) => format!("often comes in the evening; last spoke of \"{last}\""),
-            (false, false) => format!("last spoke of \"{last}\""),
-        };
+        profile.preferences = preferences(&profile.preferences, &messages, observed.language);
+        profile.personality = personality(&messages, observed.language).into();
+        profile.recent_topics = recent_topics(&messages, observed);
         let companion = observed.companion.to_lowercase();
-        if !companion.is_empty() && said.iter().any(|(_, text)| text.to_lowercase().contains(&companion)) {
-            profile.relationship = match chinese {
-                true => format!("已经开始叫 {} 的名字", observed.companion),
-                false => format!("calls {} by name", observed.companion),
-            };
+        if !companion.is_empty() && messages.iter().any(|(_, text)| text.to_lowercase().contains(&companion)) {
+            profile.relationship = observed.language.pick(
+                format!("已经开始叫 {} 的名字", observed.companion),
+                format!("calls {} by name", observed.companion),
+            );
         }
         Ok(profile.tidied())
     }
 }
 
-/// The name that a text gives: the word behind "call me".
+/// Returns the latest likes and dislikes: the known ones and those in the messages, at most [`MAX_LIKES`].
+fn preferences(known: &str, messages: &[(&Record, String)], language: Language) -> String {
+    let separator = language.pick("；", "; ");
+    let mut likes: Vec<String> = known.split(separator).map(str::to_owned).filter(|like| !like.is_empty()).collect();
+    for like in messages.iter().flat_map(|(_, text)| likes_in(text)) {
+        likes.retain(|known| *known != like);
+        likes.push(like);
+    }
+    likes[likes.len().saturating_sub(MAX_LIKES)..].join(separator)
+}
+
+/// Returns how talkative the user is, by the mean length of the messages.
+fn personality(messages: &[(&Record, String)], language: Language) -> &'static str {
+    let mean_chars = messages.iter().map(|(_, text)| text.chars().count()).sum::<usize>() / messages.len();
+    let long_message_chars = language.pick(40, 120);
+    if mean_chars * 4 < long_message_chars {
+        language.pick("话不多", "says little")
+    } else if mean_chars > long_message_chars {
+        language.pick("愿意说很多", "likes to talk at length")
+    } else {
+        language.pick("有话就说", "speaks plainly")
+    }
+}
+
+/// Returns the latest message with more than three characters, and whether the user writes mostly in the evening.
+fn recent_topics(messages: &[(&Record, String)], observed: &Observed<'_>) -> String {
+    let is_evening = |record: &Record| !(5..18).contains(&record.occurred_at.in_zone(&observed.zone).hour());
+    let evenings = messages.iter().filter(|(record, _)| is_evening(record)).count();
+    let latest = messages.iter().rev().map(|(_, text)| text).find(|text| text.chars().count() > 3);
+    let latest = latest.map(|text| cut(text, MAX_EXCERPT_CHARS)).unwrap_or_default();
+    if evenings * 2 > messages.len() {
+        let english = format!("often comes in the evening; last spoke of \"{latest}\"");
+        observed.language.pick(format!("经常晚上来聊天；最近说过“{latest}”"), english)
+    } else {
+        observed.language.pick(format!("最近说过“{latest}”"), format!("last spoke of \"{latest}\""))
+    }
+}
+
+/// Returns the name that a text gives: the word after a phrase such as "call me".
 fn name(text: &str) -> Option<String> {
     let lower = text.to_lowercase();
-    let at = NAME_PHRASES.iter().find_map(|mark| lower.rfind(mark).map(|at| at + mark.len()))?;
-    // Lower case can have another length than the text, in which case nothing is read.
+    let at = NAME_PHRASES.iter().find_map(|phrase| lower.rfind(phrase).map(|at| at + phrase.len()))?;
+    // Lower case can have another length than the text. Then no name is returned.
     let rest = text.get(at..)?.trim_start();
     let name: String = rest.chars().take_while(|c| c.is_alphanumeric() || matches!(c, '-' | '·' | '_')).collect();
     let name = name.trim_end_matches(['吧', '就', '好', '啊', '呀', '哦', '啦']).to_owned();
-    (1..=12)
-        .contains(&name.chars().count())
-        .then_some(name)
-        .filter(|name| !["什么", "谁", "when", "back"].contains(&name.as_str()))
+    let is_name = (1..=12).contains(&name.chars().count()) && !["什么", "谁", "when", "back"].contains(&name.as_str());
+    is_name.then_some(name)
 }
 
-/// The clauses of a text that say what is liked or not.
+/// Returns the clauses of a text that state a like, a dislike or an allergy.
 fn likes_in(text: &str) -> Vec<String> {
     let clauses = text.split(['。', '，', '！', '？', '；', '.', ',', '!', '?', ';']);
     let clauses = clauses.map(str::trim).filter(|clause| {
         let lower = clause.to_lowercase();
-        LIKE_PHRASES.iter().any(|mark| lower.starts_with(mark))
+        LIKE_PHRASES.iter().any(|phrase| lower.starts_with(phrase))
             && (!lower.starts_with("我对") || lower.contains("过敏"))
     });
-    clauses.map(|clause| cut(clause, 40)).collect()
+    clauses.map(|clause| cut(clause, MAX_EXCERPT_CHARS)).collect()
 }
 
 /// Returns the user's messages, each with its text on one line, in order.
-fn said_by_user(messages: &[Record]) -> impl DoubleEndedIterator<Item = (&Record, String)> {
+fn messages_of_user(messages: &[Record]) -> impl DoubleEndedIterator<Item = (&Record, String)> {
     messages
         .iter()
         .filter(|message| message.role.as_ref().is_none_or(|role| *role == Role::USER))

@@ -27,7 +27,7 @@ pub struct Observed<'r> {
 }
 
 impl<'r> Observed<'r> {
-    /// Starts with these messages and an empty profile.
+    /// Creates an input with these messages and an empty profile, in the time zone UTC.
     pub fn new(messages: &'r [Record], companion: &'r str, language: Language) -> Self {
         Self { profile: Profile::default(), messages, companion, language, details: &[], zone: TimeZone::UTC }
     }

@@ -7,14 +7,14 @@ fn split(text: &str) -> Vec<&str> {
 }
 
 #[test]
-fn chinese_marks_end_sentences_with_what_closes_behind_them() {
+fn closing_quotes_and_brackets_belong_to_the_sentence() {
     assert_eq!(split("你好！！我叫小雨（真的。）再见……好"), ["你好！！", "我叫小雨（真的。）", "再见……", "好"]);
     assert_eq!(split("“走吧。”她说。"), ["“走吧。”", "她说。"]);
     assert_eq!(split("一；二"), ["一；", "二"]);
 }
 
 #[test]
-fn dots_within_words_numbers_and_abbreviations_end_nothing() {
+fn dots_of_abbreviations_and_numbers_end_no_sentence() {
     for whole in ["Mr. Li met J. Smith at 3.14 p.m. sharp", "See example.com/a?b=c for v1.2.", "e.g. this one"] {
         let expected = if whole.contains("p.m.") { 2 } else { 1 };
         assert!(split(whole).len() <= expected, "{:?}", split(whole));
@@ -25,7 +25,7 @@ fn dots_within_words_numbers_and_abbreviations_end_nothing() {
 }
 
 #[test]
-fn a_fenced_block_is_one_sentence_and_an_open_one_runs_to_the_end() {
+fn a_fenced_code_block_is_one_sentence() {
     assert_eq!(
         split("Look.\n```rs\nlet a = 1;\n\nb.c();\n```\nDone!"),
         ["Look.", "```rs\nlet a = 1;\n\nb.c();\n```", "Done!"]
@@ -36,7 +36,7 @@ fn a_fenced_block_is_one_sentence_and_an_open_one_runs_to_the_end() {
 
 proptest! {
     #[test]
-    fn every_letter_lies_in_exactly_one_sentence(text in "(\\PC|[。！？；….!?\n ]|```|\\. |Dr\\. ){0,80}") {
+    fn every_character_is_in_one_sentence(text in "(\\PC|[。！？；….!?\n ]|```|\\. |Dr\\. ){0,80}") {
         let mut at = 0;
         for range in sentences(&text) {
             prop_assert!(range.start >= at && range.start < range.end);

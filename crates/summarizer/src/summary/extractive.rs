@@ -1,4 +1,4 @@
-//! Summaries of what was said, in the words in which it was said.
+//! Extractive summaries: the most central sentences of a conversation, in its own words.
 
 use std::collections::BTreeSet;
 
@@ -7,11 +7,11 @@ use jiff::civil::Date;
 use memory_engine_core::{Error, Language, Record, Result};
 
 use crate::{
-    data::{Words, data},
-    echo::without_injected,
+    data::{WordList, data},
+    injected::without_injected,
     metadata::RuleMetadata,
+    role,
     sentence::sentences,
-    spoken,
     summary::{
         graph_rank::{overlap, ranks},
         types::{Summarizer, Summary, SummaryRequest},
@@ -22,32 +22,32 @@ use crate::{
 
 data! {
     DATA = "zh/summary.toml", "en/summary.toml";
-    Words: courtesies, first_person;
+    WordList: courtesies, first_person;
 }
 
-/// Picks the sentences that stand for most of the others, and tells them in their order with their dates and speakers.
+/// Selects the most central sentences and writes them in their order, with dates and speakers.
 ///
-/// Sentences are ranked as in TextRank (Mihalcea and Tarau 2004): one that shares words with many is central. What the
-/// person says of themselves weighs more than what a model says, a question less than an answer; a short answer comes
-/// with its question. No sentence repeats another.
+/// Sentences are ranked by TextRank (Mihalcea and Tarau, 2004): a sentence that shares words with many others is
+/// central. Statements of people about themselves have a higher weight than those of a model, and answers a higher one
+/// than questions. A short answer is written with its question. No sentence repeats another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct ExtractiveSummarizer {}
 
-/// Maximum number of sentences that are ranked; the earliest are left out.
+/// Maximum number of sentences that are ranked. The earliest are left out.
 const MAX_SENTENCES: usize = 240;
-/// A longer sentence is not told. In characters.
+/// Maximum length of a sentence in a summary, in characters.
 const SENTENCE_MAX_CHARS: usize = 220;
-/// A sentence of fewer terms is not told.
+/// Minimum number of terms of a sentence in a summary.
 const SENTENCE_MIN_TERMS: usize = 2;
-/// A longer answer is told without its question, and a longer question is not told with its answer. In characters.
+/// Maximum length of an answer that is written with its question, and of that question, in characters.
 const SHORT_ANSWER_MAX_CHARS: usize = 14;
 const QUESTION_MAX_CHARS: usize = 60;
-/// A sentence that shares more of its terms with another repeats it.
+/// A sentence whose overlap with a selected one is larger is left out as a repetition.
 const MAX_OVERLAP: f64 = 0.5;
 
-/// A sentence that may be told.
-struct Candidate {
+/// A sentence that may become part of the summary.
+struct SentenceCandidate {
     speaker: String,
     day: Date,
     text: String,
@@ -56,33 +56,30 @@ struct Candidate {
 }
 
 impl ExtractiveSummarizer {
-    /// The summary of turns; as [`Summarizer::summarize`], at once.
+    /// Returns the summary of turns, like [`Summarizer::summarize`] but not async.
     ///
     /// # Errors
-    /// `InvalidInput` when there is no turn, or no room for a sentence.
+    /// `InvalidInput` without a turn, or if `max_chars` is below 40.
     pub fn summary(&self, turns: &[Record], request: &SummaryRequest) -> Result<Summary> {
-        let spoken: Vec<&Record> = turns.iter().filter(|turn| spoken::is_said(turn)).collect();
-        if spoken.is_empty() {
-            return Err(Error::invalid("summarize", "there is no turn to summarize; hand over what was said"));
+        let messages: Vec<&Record> = turns.iter().filter(|turn| role::is_said(turn)).collect();
+        if messages.is_empty() {
+            return Err(Error::invalid("summarize", "there is no turn to summarize; pass at least one message"));
         }
         if request.max_chars < 40 {
-            return Err(Error::invalid(
-                "summarize",
-                "a summary needs room for a sentence; allow 40 characters or more",
-            ));
+            return Err(Error::invalid("summarize", "max_chars must be at least 40"));
         }
-        let said: Vec<String> = spoken.iter().map(|turn| without_injected(&turn.text)).collect();
-        let all = said.join("\n");
+        let texts: Vec<String> = messages.iter().map(|turn| without_injected(&turn.text)).collect();
+        let all = texts.join("\n");
         let language = request.language.unwrap_or_else(|| Language::of(&all));
-        let candidates = candidates(&spoken, &said, request, language);
-        let text = told(&candidates, request.max_chars, language);
+        let candidates = candidates(&messages, &texts, request, language);
+        let text = select(&candidates, request.max_chars, language);
         let described = RuleMetadata::default().describe(&all);
         Ok(Summary {
             entities: described.entities.into_iter().filter(|name| text.contains(name.as_str())).collect(),
             text,
             language,
             topic: described.topic,
-            covered: spoken.iter().map(|turn| turn.id).collect(),
+            covered: messages.iter().map(|turn| turn.id).collect(),
             degraded: None,
         })
     }
@@ -95,42 +92,48 @@ impl Summarizer for ExtractiveSummarizer {
     }
 }
 
-fn candidates(turns: &[&Record], said: &[String], request: &SummaryRequest, language: Language) -> Vec<Candidate> {
-    // The names of the speakers are in every other sentence, and make none of them central.
+/// Returns the sentences of turns that may become part of the summary.
+fn candidates(
+    turns: &[&Record],
+    texts: &[String],
+    request: &SummaryRequest,
+    language: Language,
+) -> Vec<SentenceCandidate> {
+    // The names of the speakers are in many sentences and would make all of them central.
     let names: BTreeSet<String> = turns.iter().filter_map(|turn| turn.named_speaker()).flat_map(terms).collect();
     let zone = request.zone_or_utc();
-    let mut found: Vec<Candidate> = Vec::new();
-    let mut asked: Option<String> = None;
-    for (turn, text) in turns.iter().zip(said) {
+    let mut candidates: Vec<SentenceCandidate> = Vec::new();
+    let mut open_question: Option<String> = None;
+    for (turn, text) in turns.iter().zip(texts) {
         let speaker = speaker(turn, language);
         let day = turn.occurred_at.in_zone(&zone).date();
         let sentences: Vec<String> = sentences(text).into_iter().map(|range| plain(&text[range])).collect();
         for (n, sentence) in sentences.iter().enumerate() {
             let asks = is_question(sentence);
             let answers = n == 0 && !asks && sentence.chars().count() <= SHORT_ANSWER_MAX_CHARS;
-            let text = match asked.take().filter(|_| answers) {
+            let text = match open_question.take().filter(|_| answers) {
                 Some(question) => format!("{question} {sentence}"),
                 None => sentence.clone(),
             };
             let mut terms: BTreeSet<String> = terms(&text).into_iter().collect();
             terms.retain(|term| !names.contains(term));
-            if terms.len() >= SENTENCE_MIN_TERMS && is_tellable(&text) {
-                let weight = weight(&text, asks, spoken::is_assistant(turn), n == 0);
-                found.push(Candidate { speaker: speaker.clone(), day, text, terms, weight });
+            if terms.len() >= SENTENCE_MIN_TERMS && is_prose(&text) {
+                let weight = weight(&text, asks, role::is_assistant(turn), n == 0);
+                candidates.push(SentenceCandidate { speaker: speaker.clone(), day, text, terms, weight });
             }
         }
-        asked =
+        open_question =
             sentences.into_iter().last().filter(|last| is_question(last) && last.chars().count() <= QUESTION_MAX_CHARS);
     }
-    let over = found.len().saturating_sub(MAX_SENTENCES);
-    found.drain(..over);
-    found
+    let surplus = candidates.len().saturating_sub(MAX_SENTENCES);
+    candidates.drain(..surplus);
+    candidates
 }
 
 fn speaker(turn: &Record, language: Language) -> String {
     match turn.named_speaker() {
         Some(name) => one_line(name),
-        None if spoken::is_assistant(turn) => language.pick("助手", "Assistant").to_owned(),
+        None if role::is_assistant(turn) => language.pick("助手", "Assistant").to_owned(),
         None => language.pick("用户", "User").to_owned(),
     }
 }
@@ -139,27 +142,28 @@ fn is_question(sentence: &str) -> bool {
     sentence.ends_with(['?', '？', '吗'])
 }
 
-fn is_tellable(sentence: &str) -> bool {
+/// Returns false for code, data, links and sentences that are too long.
+fn is_prose(sentence: &str) -> bool {
     let is_data = sentence.starts_with("```") || sentence.starts_with('[') || sentence.contains("://");
     !is_data && sentence.chars().count() <= SENTENCE_MAX_CHARS
 }
 
-/// Returns by how much a sentence weighs more or less than one that a person states.
+/// Returns the factor for the rank of a sentence. A plain statement of a person has the factor 1.
 fn weight(sentence: &str, asks: bool, of_assistant: bool, first: bool) -> f64 {
     let factors = [
         (of_assistant, 0.6),
         (asks, 0.5),
-        // A number or a date is what one looks for later; the first sentence of a turn says what it is about.
+        // Numbers and dates are looked up later; the first sentence of a turn usually names its topic.
         (sentence.chars().any(|c| c.is_ascii_digit()), 1.15),
         (first, 1.1),
-        // A sentence that is to please the other tells little.
+        // Courtesies carry little information.
         (is_courtesy(sentence), 0.4),
         (DATA.first_person.any_in(sentence), 1.25),
     ];
     factors.iter().filter(|(applies, _)| *applies).fold(1.0, |weight, (_, factor)| weight * factor)
 }
 
-/// A sentence on one line, without the marks and the numbers of lists.
+/// Returns a sentence on one line, without list markers and list numbers.
 fn plain(sentence: &str) -> String {
     let bare = sentence.trim_start_matches(['-', '*', '#', '>', ' ', '•']).replace("**", "");
     let digits = bare.len() - bare.trim_start_matches(|c: char| c.is_ascii_digit()).len();
@@ -174,10 +178,10 @@ fn is_courtesy(sentence: &str) -> bool {
     DATA.courtesies.any_starts(&sentence.to_lowercase())
 }
 
-/// The best sentences that fit, laid out.
-fn told(candidates: &[Candidate], max_chars: usize, language: Language) -> String {
+/// Returns the best sentences that fit into `max_chars`, as one text.
+fn select(candidates: &[SentenceCandidate], max_chars: usize, language: Language) -> String {
     let ranks = ranks(&candidates.iter().map(|candidate| &candidate.terms).collect::<Vec<_>>());
-    // A very long sentence has many links, and leaves little room for others.
+    // A very long sentence has many links and uses up the space of others.
     let score = |n: usize| ranks[n] * candidates[n].weight / (1.0 + candidates[n].text.chars().count() as f64 / 160.0);
     let mut order: Vec<usize> = (0..candidates.len()).collect();
     order.sort_by(|a, b| score(*b).total_cmp(&score(*a)).then(a.cmp(b)));
@@ -187,26 +191,27 @@ fn told(candidates: &[Candidate], max_chars: usize, language: Language) -> Strin
         if repeats {
             continue;
         }
-        let place = kept.partition_point(|known| *known < n);
-        kept.insert(place, n);
-        if written(&kept, candidates, language).chars().count() > max_chars {
-            kept.remove(place);
+        let index = kept.partition_point(|known| *known < n);
+        kept.insert(index, n);
+        if render_sentences(&kept, candidates, language).chars().count() > max_chars {
+            kept.remove(index);
         }
     }
-    written(&kept, candidates, language)
+    render_sentences(&kept, candidates, language)
 }
 
-/// Sentences in their order: a date where the day changes, a speaker where another speaks.
-fn written(kept: &[usize], candidates: &[Candidate], language: Language) -> String {
+/// Returns sentences as one text in their order, with the date when the day changes and the speaker when another one
+/// speaks.
+fn render_sentences(kept: &[usize], candidates: &[SentenceCandidate], language: Language) -> String {
     let mut text = String::new();
-    let mut before: Option<&Candidate> = None;
+    let mut previous: Option<&SentenceCandidate> = None;
     for candidate in kept.iter().map(|n| &candidates[*n]) {
-        let new_day = before.is_none_or(|before| before.day != candidate.day);
-        let new_speaker = new_day || before.is_none_or(|before| before.speaker != candidate.speaker);
+        let new_day = previous.is_none_or(|previous| previous.day != candidate.day);
+        let new_speaker = new_day || previous.is_none_or(|previous| previous.speaker != candidate.speaker);
         if new_day {
             text.push_str(if text.is_empty() { "" } else { "\n" });
             text.push_str(&format!("[{}] ", candidate.day));
-        } else if new_speaker || before.is_some_and(|before| ends_open(&before.text)) {
+        } else if new_speaker || previous.is_some_and(|previous| lacks_end_mark(&previous.text)) {
             text.push(' ');
         }
         if new_speaker {
@@ -216,15 +221,15 @@ fn written(kept: &[usize], candidates: &[Candidate], language: Language) -> Stri
             text.push(' ');
         }
         text.push_str(&candidate.text);
-        if ends_open(&candidate.text) {
+        if lacks_end_mark(&candidate.text) {
             text.push_str(language.pick("。", "."));
         }
-        before = Some(candidate);
+        previous = Some(candidate);
     }
     text
 }
 
 /// Returns true if a sentence has no punctuation mark at its end.
-fn ends_open(text: &str) -> bool {
+fn lacks_end_mark(text: &str) -> bool {
     text.chars().next_back().is_some_and(|c| c.is_alphanumeric())
 }

@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn phrases_stand_between_words_that_say_nothing() {
+fn key_phrases_are_delimited_by_stop_words() {
     assert_eq!(
         key_phrases("I have been learning Italian cooking with my friends", 2),
         ["learning italian cooking", "friends"]
@@ -11,7 +11,7 @@ fn phrases_stand_between_words_that_say_nothing() {
 }
 
 #[test]
-fn terms_of_the_same_word_are_the_same() {
+fn forms_of_a_word_have_the_same_term() {
     assert_eq!(terms("hiking hikes hiked"), ["hik", "hik", "hik"]);
     assert_eq!(terms("我对海鲜过敏"), ["海鲜", "鲜过", "过敏"]);
 }

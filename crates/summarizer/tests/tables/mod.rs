@@ -1,6 +1,6 @@
-//! Sentences as people write them, with the facts that they tell.
+//! Sentences with the facts that they state, and sentences without facts.
 
-/// Sentences with their facts: the sign, the slot, the value.
+/// English sentences with their facts: sign, slot and value.
 pub(crate) const ENGLISH: &[(&str, &str)] = &[
     ("I'm allergic to peanuts.", "+allergy=peanuts"),
     (
@@ -87,8 +87,8 @@ pub(crate) const ENGLISH: &[(&str, &str)] = &[
     ("I've been taking a pottery class", "+activity=taking a pottery class"),
 ];
 
-/// Sentences that tell nothing of the user.
-pub(crate) const ENGLISH_NOTHING: &[&str] = &[
+/// Sentences that state no fact about the user.
+pub(crate) const ENGLISH_WITHOUT_FACTS: &[&str] = &[
     "Am I allergic to peanuts?",
     "Do you think I'm allergic to cats?",
     "What if I'm allergic to it?",
@@ -164,7 +164,7 @@ pub(crate) const ENGLISH_NOTHING: &[&str] = &[
     "I can't swim to the island in this weather?",
 ];
 
-/// Sentences with their facts.
+/// Chinese sentences with their facts.
 pub(crate) const CHINESE: &[(&str, &str)] = &[
     ("我对海鲜过敏", "+allergy=海鲜"),
     ("我海鲜过敏，别推荐海鲜", "+allergy=海鲜"),
@@ -244,8 +244,8 @@ pub(crate) const CHINESE: &[(&str, &str)] = &[
     ("我最近一直在找工作", "+activity=找工作"),
 ];
 
-/// Sentences that tell nothing of the user.
-pub(crate) const CHINESE_NOTHING: &[&str] = &[
+/// Sentences that state no fact about the user.
+pub(crate) const CHINESE_WITHOUT_FACTS: &[&str] = &[
     "我对海鲜过敏吗？",
     "你对海鲜过敏吗",
     "如果我对海鲜过敏怎么办",

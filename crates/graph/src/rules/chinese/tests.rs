@@ -8,7 +8,7 @@ fn texts(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn names_are_told_by_surname_and_title_by_repetition_and_by_their_ends() {
+fn names_are_found_by_surname_title_repetition_and_ending() {
     for (text, expected) in [
         ("昨天王医生说我没事。", vec!["王医生"]),
         ("张小明老师去了青石村。", vec!["张小明老师", "青石村"]),
@@ -27,7 +27,7 @@ fn names_are_told_by_surname_and_title_by_repetition_and_by_their_ends() {
 }
 
 #[test]
-fn what_a_chinese_name_says_of_itself_is_believed() {
+fn kinds_follow_from_names() {
     assert_eq!(kind_of("王医生"), EntityKind::Person);
     assert_eq!(kind_of("林晓月"), EntityKind::Person);
     assert_eq!(kind_of("青石村"), EntityKind::Place);

@@ -5,7 +5,7 @@ fn texts(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn names_are_told_by_capitals_that_a_sentence_does_not_explain() {
+fn names_are_found_by_capitals_within_a_sentence() {
     for (text, expected) in [
         ("Yesterday Anna Reed met Captain Holt at the Old Mill.", vec!["Anna Reed", "Captain Holt", "Old Mill"]),
         ("Tea is ready. Bring it to Tom's room.", vec!["Tom"]),
@@ -22,7 +22,7 @@ fn names_are_told_by_capitals_that_a_sentence_does_not_explain() {
 }
 
 #[test]
-fn what_a_name_says_of_itself_is_believed() {
+fn kinds_follow_from_names() {
     assert_eq!(kind_of("Captain Holt"), EntityKind::Person);
     assert_eq!(kind_of("Old Mill"), EntityKind::Place);
     assert_eq!(kind_of("Acme Corp."), EntityKind::Org);

@@ -7,7 +7,7 @@ fn same(groups: &Groups<&str>, a: &'static str, b: &'static str) -> bool {
 }
 
 #[test]
-fn a_name_belongs_to_the_only_one_who_claims_it() {
+fn aliases_belong_to_their_only_claimant() {
     let groups = Groups::of([("anna", "red"), ("red", "scarlet"), ("bob", "captain"), ("carl", "captain")]);
     assert!(same(&groups, "anna", "red") && same(&groups, "anna", "scarlet"));
     assert!(!same(&groups, "bob", "captain") && !same(&groups, "bob", "carl"));
@@ -16,7 +16,7 @@ fn a_name_belongs_to_the_only_one_who_claims_it() {
 }
 
 #[test]
-fn a_name_that_two_claim_belongs_to_them_once_they_are_one() {
+fn aliases_of_united_names_belong_to_them() {
     let groups = Groups::of([("anna", "red"), ("dr anna", "red"), ("dr anna", "anna")]);
     assert!(same(&groups, "anna", "red") && same(&groups, "dr anna", "red"));
 }

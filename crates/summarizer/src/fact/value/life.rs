@@ -6,14 +6,14 @@ use super::phrase::{
     before_preposition, cut, is_deictic, is_vague, items, phrase, without_article, without_fillers, without_particles,
 };
 use crate::{
-    data::{Pattern, Words, data},
+    data::{Pattern, WordList, data},
     text::{has_han, one_line},
 };
 
 data! {
     DATA = "en/life.toml", "zh/life.toml";
-    Words: no_food, zh_no_food, zh_no_food_starts, zh_no_food_parts, zh_quantifiers, no_possession;
-    Words: zh_classifiers, doing_deictic, zh_no_doing, no_animal;
+    WordList: no_food, zh_no_food, zh_no_food_starts, zh_no_food_parts, zh_quantifiers, no_possession;
+    WordList: zh_classifiers, doing_deictic, zh_no_doing, no_animal;
     Pattern: illness, zh_illness, language, zh_language, zh_possession;
     BTreeMap<String, String>: conditions, habits;
 }
@@ -41,8 +41,8 @@ fn zh_foods(text: &str) -> Vec<String> {
 fn en_foods(text: &str) -> Vec<String> {
     let is_food = |item: &String| {
         let lower = item.to_lowercase();
-        let short = (1..=4).contains(&item.split_whitespace().count());
-        short && !is_vague(&lower) && !DATA.no_food.contains(&lower)
+        let is_short = (1..=4).contains(&item.split_whitespace().count());
+        is_short && !is_vague(&lower) && !DATA.no_food.contains(&lower)
     };
     // An item that is no food ends the enumeration.
     let bare = items(cut(text)).into_iter().map(|item| without_fillers(before_preposition(&item)).to_owned());
@@ -82,8 +82,8 @@ pub(super) fn languages(text: &str) -> Vec<String> {
 fn language(pattern: &Pattern, part: &str) -> Option<String> {
     let known = pattern.first(part)?;
     let other_chars = part.chars().count() - known.chars().count();
-    let most = if has_han(part) { 4 } else { 10 };
-    (other_chars <= most && !part.to_lowercase().contains("teacher")).then(|| known.to_owned())
+    let max_other_chars = if has_han(part) { 4 } else { 10 };
+    (other_chars <= max_other_chars && !part.to_lowercase().contains("teacher")).then(|| known.to_owned())
 }
 
 pub(super) fn possession(text: &str) -> Option<String> {

@@ -1,7 +1,7 @@
 //! Likes.
 
 use super::phrase::{cut, is_deictic, is_vague, items, without_particles};
-use crate::data::{Words, data};
+use crate::data::{WordList, data};
 
 /// Maximum number of words and of Chinese characters of a like.
 const LIKE_MAX_WORDS: usize = 6;
@@ -9,9 +9,9 @@ const ZH_LIKE_MAX_CHARS: usize = 12;
 
 data! {
     DATA = "en/likes.toml", "zh/likes.toml";
-    Words: narrowing, like_tails, like_ends, the_likes, like_hedges, no_like_starts, like_starts;
-    Words: like_deictic, zh_no_like_starts, zh_like_starts, zh_no_like_item_starts, zh_no_like_words;
-    Words: zh_no_like_parts, zh_no_like_ends, no_categories, zh_no_categories;
+    WordList: narrowing, like_tails, like_ends, the_likes, like_hedges, no_like_starts, like_starts;
+    WordList: like_deictic, zh_no_like_starts, zh_like_starts, zh_no_like_item_starts, zh_no_like_words;
+    WordList: zh_no_like_parts, zh_no_like_ends, no_categories, zh_no_categories;
 }
 
 /// Returns false if a favourite of that sort is no lasting one: "my favorite part of the day".

@@ -1,17 +1,18 @@
 //! Numbers in digits and in words.
 
-use crate::data::{Words, data};
+use crate::data::{WordList, data};
 
-/// The ages that are believed.
+/// Plausible ages, in years.
 const AGES: std::ops::RangeInclusive<u32> = 1..=120;
 
 const ZH_DIGITS: &str = "零一二三四五六七八九";
 
 data! {
     DATA = "en/numbers.toml";
-    Words: ones, tens;
+    WordList: ones, tens;
 }
 
+/// Returns an age in digits or words as digits.
 pub(super) fn number(text: &str) -> Option<String> {
     let value = text.parse().ok().or_else(|| spelled(text))?;
     AGES.contains(&value).then(|| value.to_string())
@@ -37,7 +38,8 @@ fn ten(word: &str) -> Option<u32> {
 }
 
 fn chinese(text: &str) -> Option<u32> {
-    let (mut total, mut digit) = (0, None);
+    let mut total = 0;
+    let mut digit = None;
     for c in text.chars() {
         match c {
             '百' => total += digit.take().unwrap_or(1) * 100,

@@ -6,20 +6,20 @@ use memory_engine_core::text::is_han;
 
 use super::phrase::{cut, is_deictic, without_particles};
 use crate::{
-    data::{Pattern, Words, data},
+    data::{Pattern, WordList, data},
     text::{has_han, is_capitalised},
 };
 
 /// Maximum number of words of a name.
 const NAME_MAX_WORDS: usize = 3;
 
-/// The years in which persons are born.
+/// Plausible years of birth.
 const BIRTH_YEARS: std::ops::Range<u32> = 1900..2100;
 
 data! {
     DATA = "en/people.toml", "zh/people.toml";
     Pattern: name_stop, zh_name_stop;
-    Words: zh_name_tails, months;
+    WordList: zh_name_tails, months;
 }
 
 /// Returns true if a word begins no English name.
@@ -60,8 +60,8 @@ fn en_name(text: &str, strict: bool) -> Option<String> {
     // One word in small letters is a name only where nothing follows.
     let whole = words.first().is_some_and(|first| is_capitalised(first)) || cut(text).split_whitespace().count() == 1;
     let name = words.join(" ").trim_end_matches(is_han).to_owned();
-    let least = if strict { 2 } else { 1 };
-    (whole && !name.is_empty() && name.chars().count() >= least).then_some(name)
+    let min_chars = if strict { 2 } else { 1 };
+    (whole && !name.is_empty() && name.chars().count() >= min_chars).then_some(name)
 }
 
 /// Returns the words of the name that a text begins with.

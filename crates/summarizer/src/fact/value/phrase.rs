@@ -1,14 +1,14 @@
 //! The end of a phrase, and phrases that are not values.
 
 use crate::{
-    data::{Pattern, Words, data},
+    data::{Pattern, WordList, data},
     text::{has_han, one_line},
 };
 
 data! {
     DATA = "en/phrases.toml", "zh/phrases.toml";
     Pattern: cut, preposition, filler, vague;
-    Words: hedges, separators, ambiguous_separators, joined_words, zh_particles, zh_deictic;
+    WordList: hedges, separators, ambiguous_separators, joined_words, zh_particles, zh_deictic;
 }
 
 /// Returns the text before the next clause, without the words that trail behind.

@@ -5,7 +5,7 @@ use super::{
     phrase::{is_deictic, without_particles},
 };
 use crate::{
-    data::{Pattern, Words, data},
+    data::{Pattern, WordList, data},
     text::{is_capitalised, one_line},
 };
 
@@ -14,7 +14,7 @@ const PLACE_MAX_WORDS: usize = 5;
 
 data! {
     DATA = "en/places.toml", "zh/places.toml";
-    Words: name_particles, the_countries, zh_places, zh_place_stops, zh_place_ends, zh_region_ends;
+    WordList: name_particles, the_countries, zh_places, zh_place_stops, zh_place_ends, zh_region_ends;
     Pattern: region, lower_place, zh_no_place;
 }
 

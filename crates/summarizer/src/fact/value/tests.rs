@@ -5,7 +5,7 @@ fn values(reader: &str, text: &str) -> Vec<String> {
 }
 
 #[test]
-fn enumerations_fall_into_their_items() {
+fn enumerations_are_split_into_items() {
     assert_eq!(values("list", "peanuts, shellfish and cats, so please be careful"), ["peanuts", "shellfish", "cats"]);
     assert_eq!(values("list", "海鲜、花生和芒果"), ["海鲜", "花生", "芒果"]);
     assert_eq!(values("liked", "hiking and camping in the mountains"), ["hiking", "camping in the mountains"]);
@@ -13,7 +13,7 @@ fn enumerations_fall_into_their_items() {
 }
 
 #[test]
-fn names_places_and_jobs_end_where_they_end() {
+fn values_end_before_the_next_clause() {
     assert_eq!(values("name", "Sam and I live here"), ["Sam"]);
     assert_eq!(values("name", "小雨就好"), ["小雨"]);
     assert_eq!(values("place", "Austin, Texas with my dog"), ["Austin, Texas"]);

@@ -5,14 +5,14 @@ use super::{
     phrase::{before_preposition, cut, is_deictic, without_article, without_particles},
 };
 use crate::{
-    data::{Words, data},
+    data::{WordList, data},
     text::{is_capitalised, one_line},
 };
 
 data! {
     DATA = "en/work.toml", "zh/work.toml";
-    Words: jobs, job_doubts, workplaces, employer_ends, zh_jobs, zh_job_marks, zh_job_articles;
-    Words: zh_employer_doubts, zh_no_employers, zh_schools, zh_no_schools;
+    WordList: jobs, job_doubts, workplaces, employer_ends, zh_jobs, zh_job_marks, zh_job_articles;
+    WordList: zh_employer_doubts, zh_no_employers, zh_schools, zh_no_schools;
 }
 
 pub(super) fn job(text: &str) -> Option<String> {

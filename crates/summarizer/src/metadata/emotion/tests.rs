@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn feelings_go_by_the_names_that_injection_knows() {
+fn emotions_are_detected_in_both_languages() {
     let emotions = Emotions::default();
     for (text, emotion) in [
         ("今天好开心！", Some("开心")),
@@ -36,7 +36,7 @@ fn feelings_go_by_the_names_that_injection_knows() {
 }
 
 #[test]
-fn a_callers_feeling_is_one_more() {
+fn a_caller_can_add_an_emotion() {
     let emotions = Emotions::default().with("吃醋", ["吃醋", "jealous"]);
     assert_eq!(emotions.of("我吃醋了"), Some("吃醋"));
     assert_eq!(emotions.names().count(), 7);

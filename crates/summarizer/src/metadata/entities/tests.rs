@@ -21,7 +21,7 @@ fn names_are_found_in_both_languages() {
 }
 
 #[test]
-fn known_names_are_found_however_they_are_written() {
+fn known_names_are_found_in_any_case_and_width() {
     let known = ["奇美拉".to_owned(), "KSK".to_owned()];
     assert_eq!(entities("ｋｓｋ和奇美拉", &known), ["KSK", "奇美拉"]);
     assert!(entities("asksk", &known).is_empty());

@@ -1,4 +1,4 @@
-//! Decides whether a sentence states something about its speaker.
+//! Decides whether a sentence is a statement of the speaker: not a question, supposition, quotation or role play.
 
 use std::ops::Range;
 
@@ -9,30 +9,30 @@ use crate::{
     text::has_han,
 };
 
-/// The character that replaces text which is not the speaker's own.
+/// The character that replaces text which the speaker does not state.
 const MASK: char = '\u{1}';
 
-/// A longer quotation is not the speaker's own, in characters and in words.
+/// Maximum length of a quotation that counts as the speaker's own words, in characters and in words.
 const OWN_QUOTATION_MAX_CHARS: usize = 14;
 const OWN_QUOTATION_MAX_WORDS: usize = 3;
 
 /// Characters that end a clause.
 const CLAUSE_ENDS: &str = ",，;；:：—–(（)）、~～!！.。\u{1}…/\n";
-/// Characters behind a statement that begin another clause.
+/// Characters after a statement that begin another clause.
 const CLAUSE_STARTS: [char; 6] = ['，', ',', '、', '-', '—', ';'];
 
 data! {
-    DATA = "en/guard.toml", "zh/guard.toml";
+    DATA = "en/assertion.toml", "zh/assertion.toml";
     Pattern: quoted, first_person, staged, order, unreal, reported, tail, asked, question_follows, label;
     Pattern: own_label, lead, zh_lead, factive;
 }
 
-/// Returns the text with everything masked, byte for byte, that the speaker does not say of themselves: longer
-/// quotations, stage directions between stars or in Chinese brackets, quoted lines, code, and text to be rewritten or
-/// played.
-pub(super) fn masked(text: &str) -> String {
+/// Masks, byte for byte, the text that the speaker does not state: longer quotations, stage directions between
+/// asterisks or in Chinese brackets, code, quoted lines, and text to be rewritten or played. Byte positions stay the
+/// same.
+pub(super) fn mask(text: &str) -> String {
     let mut bytes = text.as_bytes().to_vec();
-    let ranges = quotations(text).chain(staged(text)).chain(quoted_lines(text)).chain(ordered(text));
+    let ranges = quotations(text).chain(stage_directions(text)).chain(quoted_lines(text)).chain(requested_text(text));
     for range in ranges {
         bytes[range].fill(MASK as u8);
     }
@@ -48,11 +48,12 @@ fn quotations(text: &str) -> impl Iterator<Item = Range<usize>> {
     DATA.quoted.find_iter(text).filter(move |found| !is_own(found.as_str())).map(|found| found.range())
 }
 
-fn staged(text: &str) -> impl Iterator<Item = Range<usize>> {
+/// Returns the stage directions and the fenced code.
+fn stage_directions(text: &str) -> impl Iterator<Item = Range<usize>> {
     DATA.staged.find_iter(text).map(|found| found.range())
 }
 
-/// The lines that begin with a mark of quotation, of a table or of a heading.
+/// Returns the lines of Markdown quotations, tables and headings.
 fn quoted_lines(text: &str) -> impl Iterator<Item = Range<usize>> {
     let starts = text.split_inclusive('\n').scan(0, |end, line| {
         *end += line.len();
@@ -64,15 +65,15 @@ fn quoted_lines(text: &str) -> impl Iterator<Item = Range<usize>> {
 
 /// Returns the text after the first colon or line break that follows a request to rewrite something or to play a
 /// role.
-fn ordered(text: &str) -> Option<Range<usize>> {
-    let order = DATA.order.find(text)?.end();
-    let start = order + text[order..].find(['\n', ':', '：'])?;
+fn requested_text(text: &str) -> Option<Range<usize>> {
+    let request_end = DATA.order.find(text)?.end();
+    let start = request_end + text[request_end..].find(['\n', ':', '：'])?;
     Some(start..text.len())
 }
 
-/// Returns a masked sentence, ready for patterns: traditional characters simplified, typographic apostrophes straight,
-/// and each masked stretch one mask. The case of its letters stays.
-pub(super) fn readied(masked: &str) -> String {
+/// Normalises a masked sentence for the patterns: traditional characters become simplified, apostrophes straight, and
+/// each masked run one mask character. Case is kept.
+pub(super) fn normalise_sentence(masked: &str) -> String {
     let mut plain = String::with_capacity(masked.len());
     for c in masked.chars() {
         match c {
@@ -90,18 +91,23 @@ pub(super) fn readied(masked: &str) -> String {
     if folded.chars().count() != plain.chars().count() {
         return plain;
     }
-    plain.chars().zip(folded.chars()).map(|(given, folded)| if is_han(given) { folded } else { given }).collect()
+    plain
+        .chars()
+        .zip(folded.chars())
+        .map(|(original, folded)| if is_han(original) { folded } else { original })
+        .collect()
 }
 
-/// Returns false if a sentence supposes, quotes or plays, so that it tells no facts.
-pub(super) fn is_serious(sentence: &str) -> bool {
-    let of_another = || DATA.label.captures(sentence).is_some_and(|label| !DATA.own_label.is_match(&label[1]));
-    !(DATA.unreal.is_match(sentence) || sentence.starts_with("```") || of_another())
+/// Returns false for suppositions, code and lines of another speaker in a pasted dialogue. They state no facts.
+pub(super) fn may_state_facts(sentence: &str) -> bool {
+    let is_of_other_speaker = || DATA.label.captures(sentence).is_some_and(|label| !DATA.own_label.is_match(&label[1]));
+    !(DATA.unreal.is_match(sentence) || sentence.starts_with("```") || is_of_other_speaker())
 }
 
-/// Returns true if the words before a match let it be the speaker's own statement, and the words behind it keep it one.
+/// Returns true if a match is a statement of the speaker, judged by the words before and after it.
 pub(super) fn is_stated(sentence: &str, found: Range<usize>) -> bool {
-    let (before, after) = (&sentence[..found.start], &sentence[found.end..]);
+    let before = &sentence[..found.start];
+    let after = &sentence[found.end..];
     if DATA.reported.is_match(before) || DATA.tail.is_match(after) {
         return false;
     }
@@ -119,7 +125,7 @@ fn is_question(sentence: &str) -> bool {
     sentence.trim_end().ends_with(['?', '？']) || DATA.asked.is_match(sentence)
 }
 
-/// Returns true if only what follows a statement is a question: "I'm vegetarian, what can I cook?"
+/// Returns true if the question only follows the statement: "I'm vegetarian, what can I cook?"
 fn question_follows(after: &str) -> bool {
     after.trim_start().starts_with(CLAUSE_STARTS) || DATA.question_follows.is_match(after)
 }

@@ -1,9 +1,6 @@
-//! Selects the turns that are a person's own words.
+//! The role of a record in a conversation: whether it is a message, and its speaker.
 
 use memory_engine_core::{Record, Role, Trust};
-
-/// The scenes in which nothing that is said is true: a story, and talk about the system.
-pub(crate) const FICTION: &[&str] = &["plot", "meta"];
 
 /// Returns true if a record is a message of a conversation: see [`Record::is_said`].
 pub fn is_said(record: &Record) -> bool {

@@ -1,4 +1,4 @@
-//! A walk over rows that lie in memory.
+//! A walk over rows in memory.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,20 +14,20 @@ use crate::{
 
 impl Walk<'_> {
     /// Returns the result of a query over all visible rows, for a store that has them in memory. It reads every row.
-    pub fn over(owner: &Scope, query: &GraphQuery, seen: &[&Rows]) -> Subgraph {
-        let mut walk = Walk::new(owner, query, || most_mentioned(seen, query.entities));
+    pub fn over(owner: &Scope, query: &GraphQuery, visible: &[&Rows]) -> Subgraph {
+        let mut walk = Walk::new(owner, query, || most_mentioned(visible, query.entities));
         while let Some(ask) = walk.next() {
             match ask {
                 Ask::Aliases(of) => {
-                    let rows = seen.iter().flat_map(|rows| &rows.aliases);
+                    let rows = visible.iter().flat_map(|rows| &rows.aliases);
                     walk.aliases(rows.filter(|row| of.contains(&row.entity) || of.contains(&row.alias)).cloned());
                 }
                 Ask::Edges(of) => {
-                    let rows = seen.iter().flat_map(|rows| &rows.edges);
+                    let rows = visible.iter().flat_map(|rows| &rows.edges);
                     walk.edges(rows.filter(|row| of.contains(&row.source) || of.contains(&row.target)).cloned());
                 }
                 Ask::Mentions(of) => {
-                    let rows = mentions(seen, &of, walk.evidence());
+                    let rows = latest_mentions(visible, &of, walk.evidence());
                     walk.mentions(rows);
                 }
             }
@@ -36,9 +36,10 @@ impl Walk<'_> {
     }
 }
 
-fn most_mentioned(seen: &[&Rows], limit: usize) -> Vec<EntityId> {
+/// Returns the entities that most records mention; among equal ones, the lesser ids first.
+fn most_mentioned(visible: &[&Rows], limit: usize) -> Vec<EntityId> {
     let mut counts: BTreeMap<EntityId, u64> = BTreeMap::new();
-    for row in seen.iter().flat_map(|rows| &rows.mentions) {
+    for row in visible.iter().flat_map(|rows| &rows.mentions) {
         *counts.entry(row.entity).or_default() += 1;
     }
     let mut all: Vec<(EntityId, u64)> = counts.into_iter().collect();
@@ -46,16 +47,17 @@ fn most_mentioned(seen: &[&Rows], limit: usize) -> Vec<EntityId> {
     all.into_iter().take(limit).map(|(id, _)| id).collect()
 }
 
-fn mentions(seen: &[&Rows], of: &BTreeSet<EntityId>, each: usize) -> Vec<MentionRow> {
+/// Returns the latest mentions of each entity, at most `limit` for each, with the total number.
+fn latest_mentions(visible: &[&Rows], of: &BTreeSet<EntityId>, limit: usize) -> Vec<MentionRow> {
     let mut by_entity: BTreeMap<EntityId, Vec<&MentionRow>> = BTreeMap::new();
-    for row in seen.iter().flat_map(|rows| &rows.mentions).filter(|row| of.contains(&row.entity)) {
+    for row in visible.iter().flat_map(|rows| &rows.mentions).filter(|row| of.contains(&row.entity)) {
         by_entity.entry(row.entity).or_default().push(row);
     }
     let mut rows = Vec::new();
-    for mut own in by_entity.into_values() {
-        own.sort_by_key(|row| std::cmp::Reverse(row.record));
-        let total = own.len() as u64;
-        rows.extend(own.into_iter().take(each).map(|row| MentionRow { total, ..row.clone() }));
+    for mut mentions in by_entity.into_values() {
+        mentions.sort_by_key(|row| std::cmp::Reverse(row.record));
+        let total = mentions.len() as u64;
+        rows.extend(mentions.into_iter().take(limit).map(|row| MentionRow { total, ..row.clone() }));
     }
     rows
 }

@@ -1,0 +1,142 @@
+//! Detects injected memories in turns, so that they are not extracted and stored again.
+
+use std::collections::BTreeSet;
+
+use memory_engine_core::text::{is_han, normalize};
+
+use crate::sentence::sentences;
+
+/// Headings and first and last lines of the memory blocks of `memory-engine-context`, folded.
+const LIST_HEADINGS: &[&str] = &["relevant long-term memory"];
+const BLOCK_OPENING: &str = "[记忆参考";
+const BLOCK_CLOSING: &str = "带时间戳的内容请注意时效性";
+
+/// Returns the text without injected memories: the gateway's block from its first to its last line, and lists of
+/// memories from their heading to their last item. The text around them is unchanged.
+///
+/// ```
+/// let text = "You are Krueger.\n\nRelevant long-term memory:\n- 用户对海鲜过敏\n\nBe brief.";
+/// assert_eq!(memory_engine_summarizer::without_injected(text), "You are Krueger.\n\n\nBe brief.");
+/// ```
+pub fn without_injected(text: &str) -> String {
+    if !may_contain_block(text) {
+        return text.to_owned();
+    }
+    let mut kept = String::with_capacity(text.len());
+    let mut state = BlockState::Outside;
+    for line in text.split_inclusive('\n') {
+        let folded = normalize(line.trim());
+        state = match state {
+            BlockState::Block if folded.contains(BLOCK_CLOSING) => BlockState::Closing,
+            BlockState::Block => BlockState::Block,
+            BlockState::Closing if is_fence(&folded) => {
+                state = BlockState::Outside;
+                continue;
+            }
+            BlockState::List if folded.starts_with("- ") => BlockState::List,
+            BlockState::Outside | BlockState::Closing | BlockState::List => block_started_by(&folded),
+        };
+        match state {
+            BlockState::Outside => kept.push_str(line),
+            // The fence before the block belongs to it.
+            BlockState::Block if folded.starts_with(BLOCK_OPENING) => {
+                let before = kept.trim_end();
+                if before.ends_with("---") && is_fence(before.rsplit('\n').next().unwrap_or_default()) {
+                    kept.truncate(before.trim_end_matches('-').len());
+                }
+            }
+            BlockState::Block | BlockState::Closing | BlockState::List => {}
+        }
+    }
+    kept
+}
+
+/// The part of the text that a line belongs to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum BlockState {
+    /// Not an injected memory.
+    Outside,
+    Block,
+    /// The last line of a block. A fence may follow.
+    Closing,
+    List,
+}
+
+/// Returns false if a text certainly has no block, without folding it.
+fn may_contain_block(text: &str) -> bool {
+    text.contains("记忆参考") || text.to_ascii_lowercase().contains(LIST_HEADINGS[0])
+}
+
+fn block_started_by(folded: &str) -> BlockState {
+    match folded {
+        line if line.starts_with(BLOCK_OPENING) => BlockState::Block,
+        line if LIST_HEADINGS.iter().any(|heading| line.starts_with(heading)) && line.ends_with(':') => {
+            BlockState::List
+        }
+        _ => BlockState::Outside,
+    }
+}
+
+fn is_fence(line: &str) -> bool {
+    let line = line.trim();
+    line.len() >= 3 && line.chars().all(|c| c == '-')
+}
+
+/// Returns true if a text only repeats injected memories: each of its sentences overlaps largely with one of them.
+/// Returns false for an empty text.
+///
+/// ```
+/// use memory_engine_summarizer::is_echo;
+///
+/// assert!(is_echo("记得的，用户对海鲜过敏。", &["用户对海鲜过敏"]));
+/// assert!(!is_echo("我对花生也过敏", &["用户对海鲜过敏"]));
+/// ```
+pub fn is_echo(text: &str, injected: &[&str]) -> bool {
+    let known: Vec<BTreeSet<String>> = injected.iter().flat_map(|text| sentence_features(text)).collect();
+    let sentences = sentence_features(text);
+    !sentences.is_empty() && sentences.iter().all(|sentence| repeats(sentence, &known))
+}
+
+/// Returns true if a sentence contains most of a known one, or consists mostly of its words.
+fn repeats(sentence: &BTreeSet<String>, known: &[BTreeSet<String>]) -> bool {
+    known.iter().any(|known| {
+        let shared = known.intersection(sentence).count();
+        let known_share = ratio(shared, known.len());
+        let sentence_share = ratio(shared, sentence.len());
+        // The known sentence with few other words, or a part of it with almost no other words.
+        (known_share >= 0.8 && sentence_share >= 0.5) || (sentence_share >= 0.85 && shared >= 3)
+    })
+}
+
+fn ratio(part: usize, whole: usize) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+/// Returns the sentences of a text, each as its set of [`features`]. Sentences without features are left out.
+fn sentence_features(text: &str) -> Vec<BTreeSet<String>> {
+    let text = normalize(text);
+    let sets = sentences(&text).into_iter().map(|range| features(&text[range]));
+    sets.filter(|set| !set.is_empty()).collect()
+}
+
+/// Returns the words and the Chinese character bigrams of a folded text.
+pub(crate) fn features(folded: &str) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let mut word = String::new();
+    let mut previous: Option<char> = None;
+    for c in folded.chars().chain([' ']) {
+        if let Some(previous) = previous.filter(|_| is_han(c)) {
+            found.insert([previous, c].iter().collect());
+        }
+        previous = is_han(c).then_some(c);
+        if c.is_alphanumeric() && !is_han(c) {
+            word.push(c);
+        } else if !word.is_empty() && c != '\'' && c != '’' {
+            found.insert(std::mem::take(&mut word));
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests;
