@@ -1,4 +1,7 @@
-//! The postings of many documents in memory.
+//! A segmented inverted index in memory, with top-k retrieval by MaxScore.
+//!
+//! `open_segment` takes new documents, `segment` holds packed ones, `max_score` searches them, and `segment_format`
+//! writes them to index cache files.
 
 mod accumulators;
 mod document;
@@ -28,12 +31,13 @@ use crate::{
 
 /// Inverted index in memory, for adapters over a database: a search reads nothing from the disk.
 ///
-/// Documents are named by a number and belong to groups (one for each address). Terms are kept as 64-bit hashes. The
-/// scores equal those of [`Bm25::rank`] to the last bit; the best documents are found without scoring all that hold a
-/// common term (MaxScore: Turtle & Flood, "Query evaluation: strategies and optimizations", 1995).
+/// A document has a number, which the caller assigns, and belongs to a group (one for each address). Terms are stored
+/// as 64-bit hashes. The scores equal those of [`Bm25::rank`] to the last bit. The best documents are found without
+/// scoring every document with a common term, by the MaxScore algorithm (H. Turtle and J. Flood, "Query evaluation:
+/// strategies and optimizations", 1995).
 ///
-/// New documents go to an open segment. With 8192 documents it is packed into a segment that changes only by removals;
-/// eight packed segments are merged into one. A packed posting takes three bytes.
+/// New documents go to an open segment. When it has 8192 documents it is packed into a segment that changes only by
+/// removals. Eight packed segments are merged into one. A packed posting takes three bytes.
 #[derive(Debug, Clone)]
 pub struct SegmentedPostings {
     segments: Vec<Segment>,
@@ -42,7 +46,7 @@ pub struct SegmentedPostings {
     locations: FxHashMap<i64, Location>,
     /// Number of documents of each group.
     group_sizes: FxHashMap<i64, u64>,
-    /// Number of documents with which the open segment is packed.
+    /// Number of documents at which the open segment is packed.
     segment_documents: usize,
 }
 
@@ -52,10 +56,10 @@ struct Location {
     slot: u16,
 }
 
-/// Number of documents with which the open segment is packed.
+/// Number of documents at which the open segment is packed.
 const SEGMENT_DOCUMENTS: usize = 8192;
-/// Number of packed segments that are merged into one. A merged segment is not merged again, so each posting moves
-/// once.
+/// Number of packed segments that are merged into one. A merged segment is not merged again, so that each posting is
+/// moved once.
 const MERGE_SEGMENTS: usize = 8;
 
 impl Default for SegmentedPostings {
@@ -71,8 +75,8 @@ impl Default for SegmentedPostings {
 }
 
 impl SegmentedPostings {
-    /// Adds a document in place of an earlier one of the same number: its terms, each once, with their frequencies,
-    /// and its length in terms.
+    /// Adds a document and replaces an earlier one with the same number. `length` is its number of terms, repetitions
+    /// included; `terms` holds each distinct term with its frequency.
     pub fn insert<'t>(
         &mut self,
         number: i64,
@@ -112,13 +116,13 @@ impl SegmentedPostings {
     pub fn save<W: Write>(&self, out: &mut SnapshotWriter<W>) -> io::Result<()> {
         let (documents, postings) = self.open.unpack();
         let last = Segment::pack(documents, postings, &Bm25::default());
-        let kept = || self.segments.iter().chain([&last]).filter(|segment| segment.live() > 0);
-        out.number(kept().count() as u64)?;
-        kept().try_for_each(|segment| segment.save(out))
+        let non_empty = || self.segments.iter().chain([&last]).filter(|segment| segment.live() > 0);
+        out.number(non_empty().count() as u64)?;
+        non_empty().try_for_each(|segment| segment.save(out))
     }
 
-    /// Adds the documents that [`save`](Self::save) wrote, each in place of an earlier one of the same number. Use the
-    /// result only if the checksum of the snapshot is right.
+    /// Adds the documents that [`save`](Self::save) wrote, and replaces earlier ones with the same numbers. The result
+    /// is only valid if the checksum of the snapshot is correct.
     ///
     /// # Errors
     /// Returns the error of the input, or `InvalidData`.
@@ -139,7 +143,7 @@ impl SegmentedPostings {
         Ok(())
     }
 
-    /// Packs the open segment and merges segments that are not full, so that there are as few as possible.
+    /// Packs the open segment and merges segments that are not full, for the smallest number of segments.
     pub fn merge(&mut self) {
         let (documents, postings) = std::mem::take(&mut self.open).unpack();
         self.segments.push(Segment::pack(documents, postings, &Bm25::default()));
@@ -157,14 +161,14 @@ impl SegmentedPostings {
         (0..self.segments.len()).for_each(|segment| self.locate_documents(segment));
     }
 
-    /// Notes where the documents of a packed segment are.
+    /// Records the locations of the documents of a packed segment.
     fn locate_documents(&mut self, segment: usize) {
         let location = |slot| Location { segment: segment as u32, slot };
         let live = self.segments[segment].documents().filter(|(_, document)| document.live);
         self.locations.extend(live.map(|(slot, document)| (document.number, location(slot))));
     }
 
-    /// Removes a document. Returns true if it was there.
+    /// Removes a document. Returns true if it existed.
     pub fn remove(&mut self, number: i64) -> bool {
         let group = match self.locations.remove(&number) {
             Some(Location { segment, slot }) => Some(self.remove_packed(segment as usize, slot)),
@@ -185,12 +189,12 @@ impl SegmentedPostings {
         group
     }
 
-    /// The greatest number of a document.
+    /// Returns the greatest document number, or `None` if there are no documents.
     pub fn last(&self) -> Option<i64> {
         self.locations.keys().copied().chain(self.open.numbers()).max()
     }
 
-    /// Number of documents.
+    /// Returns the number of documents.
     pub fn len(&self) -> usize {
         self.locations.len() + self.open.len()
     }
@@ -200,11 +204,11 @@ impl SegmentedPostings {
         self.len() == 0
     }
 
-    /// Returns the best documents of these groups (of all groups, if `None`) that hold a clause and pass `admit`: best
-    /// first, equal ones by id, at most `limit`. No group may be named twice.
+    /// Returns the best `limit` documents that contain a clause and pass `admit`, best first; equal scores are ordered
+    /// by id.
     ///
-    /// The statistics include documents that `admit` rejects. As few documents as possible are scored. `admit` is
-    /// called for each posting, so it must be fast.
+    /// Searches these groups, or all groups if `None`. `groups` must not contain a group twice. The statistics include
+    /// documents that `admit` rejects. `admit` is called for each posting, so it must be fast.
     pub fn find(
         &self,
         groups: Option<&[i64]>,

@@ -1,4 +1,4 @@
-//! Partial scores of documents.
+//! Accumulators: the partial scores of documents during a search.
 
 /// A sum for each document slot that something was added to.
 #[derive(Debug)]

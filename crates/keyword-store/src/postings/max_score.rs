@@ -59,8 +59,8 @@ impl Segment {
         }
     }
 
-    /// Returns the sum of a document's term scores, in the order of the clauses, so that every backend gets the same
-    /// bits.
+    /// Returns the sum of a document's term scores. Adds them in the order of the clauses, so that every backend gets
+    /// the same bits.
     fn exact_score(&self, slot: u16, lists: &[PostingList<'_>], idf: &IdfTable, bm25: &Bm25) -> f64 {
         let length = self.documents[usize::from(slot)].length;
         let mut sum = 0.0;

@@ -1,15 +1,14 @@
-//! Packed postings. A segment changes only by removals.
+//! Segments of packed postings, which change only by removals.
 
 use rustc_hash::FxHashMap;
 
 use super::document::{Document, PackedPosting, compacted_slots};
 use crate::bm25::Bm25;
 
-/// Minimum number of postings of a term for which the maximum term score is kept.
+/// Minimum number of postings of a term for which the maximum term score is stored.
 const MAX_SCORE_MIN_POSTINGS: usize = 64;
 
-/// At most 65,536 documents: for each term, in the order of the hashes, the slots of the documents that hold it and the
-/// frequencies.
+/// The packed postings of at most 65,536 documents. A slot is the index of a document in its segment.
 #[derive(Debug, Clone)]
 pub(super) struct Segment {
     /// Hashes of the terms, ascending.

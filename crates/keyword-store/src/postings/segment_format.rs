@@ -50,7 +50,8 @@ impl Segment {
         packed
     }
 
-    /// Reads what [`save`](Self::save) wrote. Damaged content is an error here, or by the checksum of the snapshot.
+    /// Reads a segment that [`save`](Self::save) wrote. Corruption that is not detected here changes the checksum of
+    /// the snapshot.
     pub(super) fn load<R: Read>(input: &mut SnapshotReader<R>) -> io::Result<Self> {
         let ids: Vec<[u64; 2]> = input.array()?;
         let numbers = input.deltas()?;
@@ -61,9 +62,9 @@ impl Segment {
         let mut frequencies = vec![1_u8; slots.len()];
         let mut large_frequencies = FxHashMap::default();
         for (posting, frequency) in input.deltas()?.into_iter().zip(input.deltas()?) {
-            let place = frequencies.get_mut(posting as usize).ok_or(io::ErrorKind::InvalidData)?;
-            *place = u8::try_from(frequency).unwrap_or(u8::MAX);
-            if *place == u8::MAX {
+            let packed = frequencies.get_mut(posting as usize).ok_or(io::ErrorKind::InvalidData)?;
+            *packed = u8::try_from(frequency).unwrap_or(u8::MAX);
+            if *packed == u8::MAX {
                 large_frequencies.insert(posting as u32, frequency as u32);
             }
         }
