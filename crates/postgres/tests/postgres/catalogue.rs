@@ -148,7 +148,7 @@ async fn everything(store: &PostgresStore) {
             store.extend_lease(&pending, lease).await.unwrap();
             store.complete(&pending.iter().map(memory_engine_core::Pending::done).collect::<Vec<_>>()).await.unwrap();
         }
-        if store.is_fuzzy() {
+        if store.has_fuzzy_search() {
             store.fuzzy(&scope, "wrods", 9).await.unwrap();
         }
         graph(store, &scope, &record).await;
@@ -280,7 +280,7 @@ pub(crate) async fn a_filtered_search_by_the_index_gives_as_many_as_there_are(da
 
 pub(crate) async fn what_is_misspelled_is_found(database: &Database) {
     let store = database.open().await;
-    if !store.is_fuzzy() {
+    if !store.has_fuzzy_search() {
         panic!("the test server has pg_trgm and a UTF-8 locale");
     }
     let texts = ["We met Krueger in Hamburg", "周末喜欢去爬山", "Nothing of the kind", "她養了一隻貓"];

@@ -9,7 +9,7 @@ use memory_engine_core::{
     ErrorKind, Job, JobQueue, PutMode, Record, RecordStore, ScanQuery, Scope, SystemClock, Write,
 };
 use memory_engine_keyword_store::{Clause, KeywordQuery, KeywordStore};
-use memory_engine_postgres::{PostgresOptions, PostgresStore, RoutedStore};
+use memory_engine_postgres::{PostgresOptions, PostgresStore, ShardedStore};
 use memory_engine_vector_store::{VectorEntry, VectorStore};
 use sqlx::{Connection, postgres::PgPoolOptions};
 
@@ -296,7 +296,7 @@ pub(crate) async fn of_two_routed_servers_one_is_killed_and_the_users_of_the_oth
         let options = server_options().with_acquire_timeout(Duration::from_millis(800));
         shards.push(PostgresStore::connect_with(&server.url(), usual(), options).await.unwrap());
     }
-    let store = RoutedStore::new(shards).unwrap();
+    let store = ShardedStore::new(shards).unwrap();
     let users: Vec<Scope> = (0..12).map(|n| Scope::user(format!("user {n}")).unwrap()).collect();
     for user in &users {
         store.put(user, vec![write(&turn(user, "some words"))]).await.unwrap();
