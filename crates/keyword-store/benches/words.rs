@@ -11,8 +11,8 @@ const DOCUMENTS: u32 = 20_000;
 
 const CHINESE: &str =
     "周末我们去北京爬山，她说下个月十五号要搬到上海，新家离地铁站只有五分钟，记得帮她订一张靠窗的火车票。";
-const ENGLISH: &str = "She is moving to Shanghai on the 15th of next month; the new flat is five minutes from the subway, so remind her \
-     to book a window seat on the train and to cancel the old contract (v1.2).";
+const ENGLISH: &str = "She is moving to Shanghai on the 15th of next month; the new flat is five minutes from the \
+     subway, so remind her to book a window seat on the train and to cancel the old contract (v1.2).";
 
 /// Returns a word that about one in `n + 1` documents contains.
 fn word(n: u32) -> String {

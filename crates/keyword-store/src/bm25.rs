@@ -19,7 +19,7 @@ use crate::store::Clause;
 ///
 /// The usual pivot is the mean length of all records. Here it is a fixed number of terms, so that the score of a record
 /// does not depend on the lengths of others: among turns of ten terms a turn twice as long is not diluted, among pasted
-/// pages it is. The fixed pivot is better in both cases; `docs/RETRIEVAL.md` has the measurements.
+/// pages it is. The fixed pivot is better in both cases; `docs/design/retrieval.md` has the measurements.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bm25 {
     /// Saturation of the term frequency, at least 0. With higher values, more repetitions increase the score. Default:

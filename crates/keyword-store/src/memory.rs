@@ -72,12 +72,12 @@ impl InvertedIndex {
 
     fn candidates(&self, scope: &Scope, query: &KeywordQuery) -> Vec<Candidate<RecordId>> {
         let mut frequencies: BTreeMap<&DocumentKey, Vec<f64>> = BTreeMap::new();
-        for (number, clause) in query.clauses.iter().enumerate() {
+        for (index, clause) in query.clauses.iter().enumerate() {
             for weighted in &clause.terms {
                 let postings = self.postings.get(&weighted.term).into_iter().flatten();
                 for (key, count) in postings.filter(|((owner, _), _)| scope.covers(owner)) {
                     let by_clause = frequencies.entry(key).or_insert_with(|| vec![0.0; query.clauses.len()]);
-                    by_clause[number] += f64::from(*count) * weighted.weight;
+                    by_clause[index] += f64::from(*count) * weighted.weight;
                 }
             }
         }

@@ -53,7 +53,7 @@ pub fn terms(packed: &str) -> impl Iterator<Item = &str> {
 ///
 /// # Errors
 /// `Corrupt` when there are fewer counts than terms.
-pub fn term_counts<'p>(packed: &'p str, counts: &'p [u8]) -> impl Iterator<Item = Result<(&'p str, u32)>> {
+pub fn pairs<'p>(packed: &'p str, counts: &'p [u8]) -> impl Iterator<Item = Result<(&'p str, u32)>> {
     let mut counts = CountReader::new(counts);
     terms(packed).map(move |term| Ok((term, counts.next().ok_or_else(mismatch)?)))
 }

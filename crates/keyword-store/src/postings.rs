@@ -96,8 +96,8 @@ impl SegmentedPostings {
     fn pack_open(&mut self) {
         let (documents, postings) = std::mem::take(&mut self.open).unpack();
         self.segments.push(Segment::pack(documents, postings, &Bm25::default()));
-        let limit = self.segment_documents;
-        let unmerged = self.segments.iter().rev().take_while(|segment| segment.slots() <= limit).count();
+        let is_unmerged = |segment: &&Segment| segment.slots() <= self.segment_documents;
+        let unmerged = self.segments.iter().rev().take_while(is_unmerged).count();
         if unmerged >= MERGE_SEGMENTS {
             let mut documents = Vec::new();
             let mut postings = Vec::new();
@@ -116,9 +116,10 @@ impl SegmentedPostings {
     pub fn save<W: Write>(&self, out: &mut SnapshotWriter<W>) -> io::Result<()> {
         let (documents, postings) = self.open.unpack();
         let last = Segment::pack(documents, postings, &Bm25::default());
-        let non_empty = || self.segments.iter().chain([&last]).filter(|segment| segment.live() > 0);
-        out.number(non_empty().count() as u64)?;
-        non_empty().try_for_each(|segment| segment.save(out))
+        let non_empty: Vec<&Segment> =
+            self.segments.iter().chain([&last]).filter(|segment| segment.live() > 0).collect();
+        out.number(non_empty.len() as u64)?;
+        non_empty.into_iter().try_for_each(|segment| segment.save(out))
     }
 
     /// Adds the documents that [`save`](Self::save) wrote, and replaces earlier ones with the same numbers. The result
@@ -130,9 +131,9 @@ impl SegmentedPostings {
         for _ in 0..input.number()? {
             let segment = Segment::load(input)?;
             if !self.is_empty() {
-                segment.documents().for_each(|(_, document)| {
+                for (_, document) in segment.documents() {
                     self.remove(document.number);
-                });
+                }
             }
             for (_, document) in segment.documents() {
                 *self.group_sizes.entry(document.group).or_default() += 1;
@@ -163,9 +164,11 @@ impl SegmentedPostings {
 
     /// Records the locations of the documents of a packed segment.
     fn locate_documents(&mut self, segment: usize) {
-        let location = |slot| Location { segment: segment as u32, slot };
-        let live = self.segments[segment].documents().filter(|(_, document)| document.live);
-        self.locations.extend(live.map(|(slot, document)| (document.number, location(slot))));
+        for (slot, document) in self.segments[segment].documents() {
+            if document.live {
+                self.locations.insert(document.number, Location { segment: segment as u32, slot });
+            }
+        }
     }
 
     /// Removes a document. Returns true if it existed.
@@ -231,22 +234,24 @@ impl SegmentedPostings {
     ) -> Vec<(RecordId, Score)> {
         let bm25 = Bm25::default();
         let group_set: Option<FxHashSet<i64>> = groups.map(|groups| groups.iter().copied().collect());
-        let open = self.open.matches(clauses, group_set.as_ref());
-        let packed: Vec<Vec<PostingList<'_>>> =
+        let open_matches = self.open.matches(clauses, group_set.as_ref());
+        let packed_lists: Vec<Vec<PostingList<'_>>> =
             self.segments.iter().map(|segment| segment.posting_lists(clauses, groups)).collect();
         let document_frequency = |clause: usize| {
-            let open = open[clause].iter().filter(|(_, frequency)| *frequency > 0.0).count();
-            open as u64 + packed.iter().map(|lists| lists[clause].document_frequency()).sum::<u64>()
+            let in_open = open_matches[clause].iter().filter(|(_, frequency)| *frequency > 0.0).count() as u64;
+            let in_packed: u64 = packed_lists.iter().map(|lists| lists[clause].document_frequency()).sum();
+            in_open + in_packed
         };
         let document_frequencies: Vec<u64> = (0..clauses.len()).map(document_frequency).collect();
         let idf = IdfTable::new(self.count_documents(groups), clauses, &document_frequencies);
 
+        // With a negative idf, a clause that follows can lower a score, so that no threshold is valid.
         let mut top = TopK::new(if idf.is_non_negative() { limit } else { usize::MAX });
-        let longest = self.segments.iter().map(Segment::slots).max().unwrap_or_default();
-        let mut accumulators = Accumulators::new(longest.max(self.open.slots()));
-        for (clause, list) in open.into_iter().enumerate() {
+        let max_packed_slots = self.segments.iter().map(Segment::slots).max().unwrap_or_default();
+        let mut accumulators = Accumulators::new(max_packed_slots.max(self.open.slots()));
+        for (clause, matches) in open_matches.into_iter().enumerate() {
             let clause_idf = idf.of(clause);
-            for (slot, frequency) in list {
+            for (slot, frequency) in matches {
                 let document = self.open.document(slot);
                 if admit(document.number) {
                     accumulators.add(slot, bm25.term_score(clause_idf, frequency, document.length));
@@ -257,7 +262,7 @@ impl SegmentedPostings {
         for (slot, sum) in accumulators.drain() {
             top.offer(sum, self.open.document(slot), || idf.normalise(sum));
         }
-        for (segment, lists) in self.segments.iter().zip(&packed) {
+        for (segment, lists) in self.segments.iter().zip(&packed_lists) {
             segment.collect_top(lists, &idf, &bm25, &admit, &mut accumulators, &mut top);
         }
 

@@ -14,10 +14,10 @@ proptest! {
         let repeated = document.first().cloned().into_iter().cycle().take(repetitions).collect::<Vec<_>>();
         let document: Terms = document.into_iter().chain(repeated).collect();
         let (packed, short) = pack_short(&document);
-        let from_short: Vec<(&str, u32)> = term_counts(&packed, &short).collect::<Result<_>>().unwrap();
+        let from_short: Vec<(&str, u32)> = pairs(&packed, &short).collect::<Result<_>>().unwrap();
         prop_assert_eq!(from_short, document.iter().collect::<Vec<_>>());
         let (packed, counts) = pack(&document);
-        let from_full: Vec<(&str, u32)> = term_counts(&packed, &counts).collect::<Result<_>>().unwrap();
+        let from_full: Vec<(&str, u32)> = pairs(&packed, &counts).collect::<Result<_>>().unwrap();
         prop_assert_eq!(from_full, document.iter().collect::<Vec<_>>());
         let expected_terms: Vec<&str> = document.iter().map(|(term, _)| term).collect();
         prop_assert_eq!(terms(&packed).collect::<Vec<_>>(), expected_terms);
@@ -44,7 +44,7 @@ proptest! {
         let (packed_short, short) = pack_short(&document);
         prop_assert_eq!(&packed, &packed_short);
         prop_assert!(short.is_empty() || short[0] == 0);
-        let read = |counts: &[u8]| term_counts(&packed, counts).map(|pair| pair.unwrap().1).collect::<Vec<u32>>();
+        let read = |counts: &[u8]| pairs(&packed, counts).map(|pair| pair.unwrap().1).collect::<Vec<u32>>();
         prop_assert_eq!(read(&full), read(&short));
     }
 }
@@ -52,9 +52,9 @@ proptest! {
 #[test]
 fn too_few_counts_are_an_error() {
     for counts in [&[1_u8][..], &[0, 1], &[0, 0], &[0, 0x80], &[0, 0, 0x81]] {
-        assert!(term_counts("a b c", counts).any(|pair| pair.is_err()), "{counts:?}");
+        assert!(pairs("a b c", counts).any(|pair| pair.is_err()), "{counts:?}");
         assert!(count(b"a b c", counts, &["b", "c"], &mut [0, 0]).is_err(), "{counts:?}");
     }
-    let all: Vec<u32> = term_counts("a b c", &[0, 1, 7]).map(|pair| pair.unwrap().1).collect();
+    let all: Vec<u32> = pairs("a b c", &[0, 1, 7]).map(|pair| pair.unwrap().1).collect();
     assert_eq!(all, [1, 7, 1]);
 }

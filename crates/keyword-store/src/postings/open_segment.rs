@@ -51,10 +51,10 @@ impl OpenSegment {
 
     /// Drops the postings of removed documents.
     pub(super) fn compact(&mut self) {
-        let moved = compacted_slots(&self.documents, 0);
+        let new_slots = compacted_slots(&self.documents, 0);
         self.terms.retain(|_, postings| {
             postings.retain_mut(|posting| {
-                let Some(slot) = moved[posting.slot as usize] else { return false };
+                let Some(slot) = new_slots[posting.slot as usize] else { return false };
                 posting.slot = slot;
                 true
             });
@@ -67,12 +67,12 @@ impl OpenSegment {
 
     /// Returns the live documents and their postings, for a packed segment. There must be at most 65,536.
     pub(super) fn unpack(&self) -> (Vec<Document>, Vec<PackedPosting>) {
-        let moved = compacted_slots(&self.documents, 0);
+        let new_slots = compacted_slots(&self.documents, 0);
         let documents = self.documents.iter().filter(|document| document.live).copied().collect();
         let mut packed = Vec::new();
         for (term, postings) in &self.terms {
             for posting in postings {
-                if let Some(slot) = moved[posting.slot as usize] {
+                if let Some(slot) = new_slots[posting.slot as usize] {
                     packed.push((*term, slot as u16, posting.frequency));
                 }
             }

@@ -80,15 +80,15 @@ impl PostingList<'_> {
 impl Segment {
     /// Returns a posting list for each clause, limited to these groups. `groups` must not contain a group twice.
     pub(super) fn posting_lists(&self, clauses: &[Clause], groups: Option<&[i64]>) -> Vec<PostingList<'_>> {
-        let searched = self.slots_of_groups(groups);
-        clauses.iter().map(|clause| self.posting_list(clause, searched.as_deref())).collect()
+        let searched_slots = self.slots_of_groups(groups);
+        clauses.iter().map(|clause| self.posting_list(clause, searched_slots.as_deref())).collect()
     }
 
-    fn posting_list(&self, clause: &Clause, searched: Option<&[u16]>) -> PostingList<'_> {
-        if searched.is_some_and(<[u16]>::is_empty) {
+    fn posting_list(&self, clause: &Clause, searched_slots: Option<&[u16]>) -> PostingList<'_> {
+        if searched_slots.is_some_and(<[u16]>::is_empty) {
             return PostingList::Computed(Vec::new());
         }
-        if let ([only], None) = (clause.terms.as_slice(), searched) {
+        if let ([only], None) = (clause.terms.as_slice(), searched_slots) {
             let Some(term) = self.term(&only.term) else { return PostingList::Computed(Vec::new()) };
             let first = self.starts[term];
             let range = first as usize..self.starts[term + 1] as usize;
@@ -105,7 +105,7 @@ impl Segment {
         let mut list: Vec<(u16, f64)> = Vec::new();
         for term in &clause.terms {
             let Some(index) = self.term(&term.term) else { continue };
-            self.for_each_searched(index, searched, |slot, posting| {
+            self.for_each_searched(index, searched_slots, |slot, posting| {
                 list.push((slot, f64::from(self.frequency(posting)) * term.weight));
             });
         }
@@ -134,20 +134,21 @@ impl Segment {
         if self.live == self.documents.len() && slots().count() == self.live {
             return None;
         }
-        let mut searched: Vec<u16> = slots().filter(is_live).collect();
-        searched.sort_unstable();
-        Some(searched)
+        let mut searched_slots: Vec<u16> = slots().filter(is_live).collect();
+        searched_slots.sort_unstable();
+        Some(searched_slots)
     }
 
-    /// Calls `visit` with each of these slots that contains a term, ascending, and the number of its posting.
-    fn for_each_searched(&self, term: usize, searched: Option<&[u16]>, mut visit: impl FnMut(u16, u32)) {
+    /// Calls `visit` for each searched document that contains a term, with its slot and the number of its posting.
+    /// The slots ascend.
+    fn for_each_searched(&self, term: usize, searched_slots: Option<&[u16]>, mut visit: impl FnMut(u16, u32)) {
         let first = self.starts[term];
         let slots = &self.slots[first as usize..self.starts[term + 1] as usize];
-        let Some(mut searched) = searched else {
+        let Some(mut searched_slots) = searched_slots else {
             return slots.iter().zip(first..).for_each(|(slot, posting)| visit(*slot, posting));
         };
-        if searched.len() * POSTINGS_PER_LOOKUP < slots.len() {
-            for slot in searched {
+        if searched_slots.len() * POSTINGS_PER_LOOKUP < slots.len() {
+            for slot in searched_slots {
                 if let Ok(index) = slots.binary_search(slot) {
                     visit(*slot, first + index as u32);
                 }
@@ -155,10 +156,10 @@ impl Segment {
             return;
         }
         for (slot, posting) in slots.iter().zip(first..) {
-            while searched.first().is_some_and(|next| next < slot) {
-                searched = &searched[1..];
+            while searched_slots.first().is_some_and(|next| next < slot) {
+                searched_slots = &searched_slots[1..];
             }
-            if searched.first() == Some(slot) {
+            if searched_slots.first() == Some(slot) {
                 visit(*slot, posting);
             }
         }

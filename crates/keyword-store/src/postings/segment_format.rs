@@ -26,9 +26,10 @@ impl Segment {
         out.deltas(self.terms.iter().map(|term| *term as i64))?;
         out.array(&self.pack_slots())?;
         // Nearly all frequencies are 1; only the others are written.
-        let repeated = || (0..).zip(&self.frequencies).filter(|(_, frequency)| **frequency != 1).map(|(n, _)| n);
-        out.deltas(repeated().map(i64::from))?;
-        out.deltas(repeated().map(|posting| i64::from(self.frequency(posting))))?;
+        let is_repeated = |posting: &u32| self.frequencies[*posting as usize] != 1;
+        let repeated: Vec<u32> = (0..self.frequencies.len() as u32).filter(is_repeated).collect();
+        out.deltas(repeated.iter().map(|posting| i64::from(*posting)))?;
+        out.deltas(repeated.iter().map(|posting| i64::from(self.frequency(*posting))))?;
         let mut max_scores: Vec<(u32, f64)> = self.max_scores.iter().map(|(term, score)| (*term, *score)).collect();
         max_scores.sort_unstable_by_key(|(term, _)| *term);
         out.deltas(max_scores.iter().map(|(term, _)| i64::from(*term)))?;

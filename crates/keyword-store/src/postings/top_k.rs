@@ -14,7 +14,7 @@ const ROUNDING_TOLERANCE: f64 = 1e-9;
 pub(super) struct TopK {
     limit: usize,
     candidates: Vec<ScoredDocument>,
-    /// Sum of term scores of the worst collected document, once there are `limit` of them.
+    /// Sum of term scores that at least `limit` documents reach. A document below it is not among the best.
     threshold: f64,
 }
 

@@ -37,7 +37,6 @@ pub(super) fn tokens(run: &[char]) -> Vec<HanToken> {
     tokens
 }
 
-/// Returns the length of the longest stop word that a run begins with.
 /// Returns the length of the longest stop word at the beginning of a run.
 fn stop_word_length(run: &[char]) -> Option<usize> {
     let longest = run.len().min(STOP_WORD_MAX_CHARS);

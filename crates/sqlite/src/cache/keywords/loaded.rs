@@ -74,7 +74,7 @@ impl Owner {
 
 /// Adds the terms of a record.
 pub(super) fn insert(postings: &mut SegmentedPostings, stored: &StoredTerms<'_>) -> Result<(), SqliteError> {
-    let terms = packed::term_counts(stored.terms, stored.counts).collect::<CoreResult<Vec<_>>>()?;
+    let terms = packed::pairs(stored.terms, stored.counts).collect::<CoreResult<Vec<_>>>()?;
     postings.insert(stored.row, stored.id, stored.scope, stored.length, terms);
     Ok(())
 }
