@@ -1,6 +1,7 @@
 //! Distributes users over several databases.
 
 use std::{
+    collections::BTreeMap,
     sync::atomic::{AtomicUsize, Ordering},
     time::Duration,
 };
@@ -66,11 +67,11 @@ impl ShardedStore {
 
     /// Groups items by the databases of their users. Leaves out databases without items.
     fn by_shard<T: Clone>(&self, items: &[T], scope_of: impl Fn(&T) -> &Scope) -> Vec<(&PostgresStore, Vec<T>)> {
-        let items_of = |index: usize| -> Vec<T> {
-            items.iter().filter(|item| self.shard_index(scope_of(item)) == index).cloned().collect()
-        };
-        let all = self.shards.iter().enumerate().map(|(index, shard)| (shard, items_of(index)));
-        all.filter(|(_, items)| !items.is_empty()).collect()
+        let mut items_by_index: BTreeMap<usize, Vec<T>> = BTreeMap::new();
+        for item in items {
+            items_by_index.entry(self.shard_index(scope_of(item))).or_default().push(item.clone());
+        }
+        items_by_index.into_iter().map(|(index, items)| (&self.shards[index], items)).collect()
     }
 
     /// Returns the index of the database of a user: the one with the highest hash (rendezvous hashing; D. Thaler and C.

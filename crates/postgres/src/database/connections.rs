@@ -126,17 +126,14 @@ impl Connections {
     /// Returns the connection that was used last. The one that was idle for the longest time goes back to the pool if
     /// it is not needed.
     fn take_idle(&self) -> Option<IdleConnection> {
-        // Dropped after the lock is released.
-        let (last_used, _unneeded) = {
-            let mut idle = self.lock_idle();
-            let idle = idle.as_mut()?;
-            let last_used = idle.pop();
-            let unneeded = idle
-                .first()
-                .is_some_and(|first| first.idle_since.elapsed() > UNCHECKED_IDLE_TIME)
-                .then(|| idle.remove(0));
-            (last_used, unneeded)
-        };
+        let mut lock = self.lock_idle();
+        let idle = lock.as_mut()?;
+        let last_used = idle.pop();
+        let has_unneeded = idle.first().is_some_and(|first| first.idle_since.elapsed() > UNCHECKED_IDLE_TIME);
+        let unneeded = has_unneeded.then(|| idle.remove(0));
+        // A connection is dropped only after the lock is released.
+        drop(lock);
+        drop(unneeded);
         last_used
     }
 

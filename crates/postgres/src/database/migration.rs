@@ -94,7 +94,8 @@ pub async fn migrate_down(url: &str, options: &PostgresOptions, schema: u32) -> 
         let mut connection = connect_locked(&server(url, options)?, options).await?;
         let found = version(&mut connection).await?;
         if schema > found {
-            let message = format!("the database has schema {found}, which is before {schema}");
+            let message =
+                format!("the database has schema {found}; choose a schema of at most {found} instead of {schema}");
             return Err(Error::invalid("migrate", message).into());
         }
         if found == 0 {
@@ -237,7 +238,8 @@ fn partitioned_statements(sql: &str, partitions: u32) -> Vec<String> {
         let table = table.unwrap_or_default();
         statements.extend((0..partitions).map(|part| {
             format!(
-                "CREATE TABLE {table}_{part} PARTITION OF {table} FOR VALUES WITH (MODULUS {partitions}, REMAINDER {part})"
+                "CREATE TABLE {table}_{part} PARTITION OF {table}
+                 FOR VALUES WITH (MODULUS {partitions}, REMAINDER {part})"
             )
         }));
     }

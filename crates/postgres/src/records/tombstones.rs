@@ -24,7 +24,8 @@ pub(crate) async fn tombstones(
 ) -> Result<Vec<Tombstone>, PostgresError> {
     let mut statement = Statement::new(
         "SELECT n.tenant, n.username, a.agent, a.session, a.branch, b.id, b.content_hash, b.deleted_at, b.withdrawn
-         FROM tombstones b JOIN namespaces n ON n.ns = b.ns JOIN addresses a ON a.ns = b.ns AND a.address = b.address WHERE ",
+         FROM tombstones b JOIN namespaces n ON n.ns = b.ns
+         JOIN addresses a ON a.ns = b.ns AND a.address = b.address WHERE ",
     );
     covered.push_row_condition("b", &mut statement);
     if let Some(after) = after {
