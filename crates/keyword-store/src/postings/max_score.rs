@@ -30,7 +30,8 @@ impl Segment {
         let mut by_upper_bound: Vec<usize> = (0..lists.len()).collect();
         by_upper_bound.sort_by(|a, b| upper_bounds[*b].total_cmp(&upper_bounds[*a]));
 
-        // Phase 1: traverse the essential lists. Each raises the threshold, so that later lists may become non-essential.
+        // Phase 1: traverse the essential lists. Each one may raise the threshold, and thus make later ones
+        // non-essential.
         let mut remaining_bound: f64 = upper_bounds.iter().sum();
         for clause in by_upper_bound {
             let is_essential = !top.cannot_enter(remaining_bound);

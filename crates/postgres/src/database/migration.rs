@@ -238,7 +238,7 @@ fn partitioned_statements(sql: &str, partitions: u32) -> Vec<String> {
         let table = table.unwrap_or_default();
         statements.extend((0..partitions).map(|part| {
             format!(
-                "CREATE TABLE {table}_{part} PARTITION OF {table}
+                "CREATE TABLE {table}_{part} PARTITION OF {table} \
                  FOR VALUES WITH (MODULUS {partitions}, REMAINDER {part})"
             )
         }));

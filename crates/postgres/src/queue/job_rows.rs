@@ -1,7 +1,7 @@
 //! The rows of the job queue, in the table `backlog`.
 //!
-//! Two operations serve all tenants, as their contract demands: claiming the oldest jobs, and queueing all records
-//! after an index was emptied. All others are for one namespace.
+//! Two operations serve all tenants, as their contract requires: claiming the oldest jobs, and queueing all records
+//! after an index was emptied. All others are limited to namespaces.
 
 use std::{collections::BTreeMap, time::Duration};
 

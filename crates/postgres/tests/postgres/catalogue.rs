@@ -45,8 +45,8 @@ pub(crate) async fn every_key_begins_with_the_namespace(database: &Database) {
     assert!(keys >= 20, "only {keys} keys were checked");
 }
 
-/// Opens a database with 20 users: lin with `records_of_lin` records, the others with 100. Updates the statistics of the
-/// planner.
+/// Opens a database with 20 users: lin with `records_of_lin` records, the others with 100. Updates the planner's
+/// statistics.
 async fn store_with_users(
     database: &Database,
     options: PostgresOptions,

@@ -1,5 +1,5 @@
-//! The tests that need a server. They use the one that the variable `DATABASE_URL` names; `scripts/with-postgres` starts
-//! one. Without a server the tests are ignored, or fail if `CONFORMANCE_REQUIRE` contains `postgres`.
+//! The tests that need a server. They use the one that the variable `DATABASE_URL` names; `scripts/with-postgres`
+//! starts one. Without a server the tests are ignored, or fail if `CONFORMANCE_REQUIRE` contains `postgres`.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 mod agreement;
