@@ -40,7 +40,8 @@ pub fn words(text: &str) -> Vec<Word<'_>> {
     while position < characters.len() {
         let remaining = &characters[position..];
         let mut push_word = |start: usize, end: usize| {
-            let (start, end) = (offsets[position + start], offsets[position + end]);
+            let start = offsets[position + start];
+            let end = offsets[position + end];
             words.push(Word { start, text: &text[start..end] });
         };
         let first = remaining[0];

@@ -219,7 +219,7 @@ fn max_score_skips_only_documents_below_the_top() {
 }
 
 #[test]
-fn the_open_segment_is_compacted_when_most_documents_are_removed() {
+fn an_open_segment_of_mostly_removed_documents_is_compacted() {
     let mut postings = SegmentedPostings::default();
     let terms: Terms = ["猫"].into_iter().collect();
     for number in 0..5000_i64 {

@@ -94,7 +94,8 @@ pub(crate) async fn keyword_hits_equal_those_in_memory(database: &Database) {
 
 /// A record with more terms than a `tsvector` can hold is found by each of its terms.
 pub(crate) async fn records_with_many_terms_are_found(database: &Database) {
-    let (store, memory) = (database.open().await, MemoryKeywordStore::new());
+    let store = database.open().await;
+    let memory = MemoryKeywordStore::new();
     let lin = Scope::user("lin").unwrap();
     for count in [10, 60_000, 120_000] {
         let mut record = Record::new(lin.clone(), Kind::TURN, "text", &SystemClock);

@@ -35,7 +35,8 @@ async fn claim_released(store: &PostgresStore, count: usize) {
 }
 
 pub(crate) async fn closing_a_store_releases_its_leases(database: &Database) {
-    let (first, second) = (database.open().await, database.open().await);
+    let first = database.open().await;
+    let second = database.open().await;
     put(&first, 3).await;
     assert_eq!(claim(&first, 2).await, 2);
     assert_eq!(claim(&second, 9).await, 1, "the first store is open");
@@ -58,7 +59,8 @@ pub(crate) async fn leases_of_a_dead_process_are_released(database: &Database) {
 }
 
 pub(crate) async fn a_lost_lease_session_is_replaced(database: &Database) {
-    let (first, second) = (database.open().await, database.open().await);
+    let first = database.open().await;
+    let second = database.open().await;
     put(&first, 3).await;
     assert_eq!(claim(&first, 1).await, 1);
     let mut connection = database.connect_directly().await;

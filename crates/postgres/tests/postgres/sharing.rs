@@ -125,7 +125,8 @@ pub(crate) async fn concurrent_writers_do_not_deadlock(database: &Database) {
 }
 
 pub(crate) async fn claims_of_a_killed_worker_are_taken_over(database: &Database) {
-    let (one, other) = (database.open().await, database.open().await);
+    let one = database.open().await;
+    let other = database.open().await;
     let records: Vec<Record> = (0..6).map(|_| turn(&lin(), "words")).collect();
     one.put(&lin(), records.iter().map(write).collect()).await.unwrap();
     let lease = Duration::from_secs(600);
