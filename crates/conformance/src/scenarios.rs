@@ -139,6 +139,7 @@ macro_rules! each_scenario {
                 equal_scores_go_by_id_and_the_limit_holds,
                 new_terms_take_the_place_of_old_ones,
                 deleted_terms_are_not_found,
+                indexed_terms_are_returned_by_record,
                 a_record_outside_the_scope_is_unauthorized_and_none_of_its_batch_is_kept,
                 words_are_found_only_within_the_scope,
                 a_senseless_filter_is_refused_by_a_search_for_words,

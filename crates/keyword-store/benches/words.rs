@@ -11,18 +11,19 @@ const DOCUMENTS: u32 = 20_000;
 
 const CHINESE: &str =
     "周末我们去北京爬山，她说下个月十五号要搬到上海，新家离地铁站只有五分钟，记得帮她订一张靠窗的火车票。";
-const ENGLISH: &str = "She is moving to Shanghai on the 15th of next month; the new flat is five minutes from the subway, \
-                       so remind her to book a window seat on the train and to cancel the old contract (v1.2).";
+const ENGLISH: &str = "She is moving to Shanghai on the 15th of next month; the new flat is five minutes from the \
+     subway, so remind her to book a window seat on the train and to cancel the old contract (v1.2).";
 
-/// A word that about one in `n + 1` of the documents holds.
+/// Returns a word that about one in `n + 1` documents contains.
 fn word(n: u32) -> String {
     format!("word{n}")
 }
 
-/// Documents of some ten words, the frequent ones in nearly all of them.
+/// Returns documents of some ten words. The frequent words are in nearly all of them.
 fn documents() -> Vec<Terms> {
-    let holds = |document: u32, n: u32| document.wrapping_mul(2_654_435_761).rotate_left(n % 32).is_multiple_of(n + 1);
-    (0..DOCUMENTS).map(|document| (0..400).filter(|n| holds(document, *n)).map(word).collect()).collect()
+    let contains =
+        |document: u32, n: u32| document.wrapping_mul(2_654_435_761).rotate_left(n % 32).is_multiple_of(n + 1);
+    (0..DOCUMENTS).map(|document| (0..400).filter(|n| contains(document, *n)).map(word).collect()).collect()
 }
 
 fn id(n: u32) -> RecordId {
@@ -33,11 +34,11 @@ fn id(n: u32) -> RecordId {
 
 fn analyzer(criterion: &mut Criterion) {
     for (language, text) in [("Chinese", CHINESE), ("English", ENGLISH)] {
-        TextAnalyzer.document(text); // the dictionary is read with the first text
+        TextAnalyzer.document(text); // the first call loads the dictionary
         let document = format!("analyzer: a document, {language}");
         criterion.bench_function(&document, |bencher| bencher.iter(|| TextAnalyzer.document(black_box(text))));
-        let question = format!("analyzer: a question, {language}");
-        criterion.bench_function(&question, |bencher| bencher.iter(|| TextAnalyzer.query(black_box(text))));
+        let query = format!("analyzer: a question, {language}");
+        criterion.bench_function(&query, |bencher| bencher.iter(|| TextAnalyzer.query(black_box(text))));
     }
 }
 
@@ -62,7 +63,7 @@ fn postings(criterion: &mut Criterion) {
     }
 }
 
-/// The postings of one user, who has a few hundred or thousand records.
+/// Searches the postings of one user with a few hundred or thousand records.
 fn small_users(criterion: &mut Criterion) {
     let documents = documents();
     let clauses = TextAnalyzer.query("word0 word1 word2 word120 word399");
@@ -86,13 +87,13 @@ fn small_users(criterion: &mut Criterion) {
 fn bm25(criterion: &mut Criterion) {
     let documents: Vec<_> = documents().iter().take(2000).map(|terms| (packed::pack(terms), terms.length())).collect();
     let clauses = TextAnalyzer.query("word0 word1 word2 word120 word399");
-    let wanted = QueryTerms::of(&clauses);
-    let mut counts = vec![0; wanted.terms().len()];
+    let query_terms = QueryTerms::of(&clauses);
+    let mut query_counts = vec![0; query_terms.terms().len()];
     let mut candidates = || -> Vec<Candidate<u32>> {
-        let candidate = |(n, ((words, numbers), length)): (u32, &((String, Vec<u8>), u32))| {
-            let held = packed::count(words.as_bytes(), numbers, wanted.terms(), &mut counts).unwrap();
-            let frequencies = wanted.frequencies(&counts);
-            held.then_some(Candidate { key: n, frequencies, length: *length, admitted: true })
+        let candidate = |(n, ((terms, counts), length)): (u32, &((String, Vec<u8>), u32))| {
+            let matches = packed::count(terms.as_bytes(), counts, query_terms.terms(), &mut query_counts).unwrap();
+            let frequencies = query_terms.frequencies(&query_counts);
+            matches.then_some(Candidate { key: n, frequencies, length: *length, admitted: true })
         };
         (0..).zip(&documents).filter_map(candidate).collect()
     };
@@ -103,8 +104,8 @@ fn bm25(criterion: &mut Criterion) {
     });
 }
 
-/// Short ones: a regression of a tenth shows in a second.
-fn short() -> Criterion {
+/// Short measurements, which are enough to show a regression of 10 %.
+fn short_measurements() -> Criterion {
     Criterion::default()
         .warm_up_time(Duration::from_millis(300))
         .measurement_time(Duration::from_secs(1))
@@ -113,7 +114,7 @@ fn short() -> Criterion {
 
 criterion_group! {
     name = benches;
-    config = short();
+    config = short_measurements();
     targets = analyzer, postings, small_users, bm25
 }
 criterion_main!(benches);

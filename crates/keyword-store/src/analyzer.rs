@@ -1,4 +1,7 @@
-//! From text to terms.
+//! Turns text into index terms and query clauses.
+//!
+//! Text is cut into runs of one script. The module `han` analyzes Chinese, `word` words of letters and digits. Japanese
+//! and Korean are cut into pairs of characters here. The function `words` splits a text for display.
 
 mod han;
 mod stop_words;
@@ -19,9 +22,9 @@ pub use words::{Word, words};
 
 use self::syllabic::is_syllabic;
 
-/// Makes terms of text. Every backend is given the same terms, so that all find the same.
+/// Turns text into terms. Backends store and search the terms of one analyzer, so that all return the same hits.
 pub trait Analyzer: Debug + Send + Sync + 'static {
-    /// The name and version of what it does: terms of another fingerprint do not fit its queries.
+    /// Returns the name and version of the analyzer. Terms of another fingerprint do not match its queries.
     fn fingerprint(&self) -> &str;
 
     /// Returns the terms of a document.
@@ -54,15 +57,17 @@ forward!(Arc, Box);
 
 /// The analyzer for Chinese and English, also both in one sentence.
 ///
-/// Text is [normalised](text::normalize) and cut where the script changes. Chinese becomes pairs of neighbouring
-/// characters (so that a word no dictionary knows is found), single characters, and the longer words of jieba's
-/// dictionary; pairs across a word boundary count less in a question. Words of other scripts are stemmed when they are
-/// English and kept as they are when not; numbers, dates and versions are kept whole and in parts. Stop words are left
-/// out on both sides.
+/// Text is [normalised](text::normalize) and cut where the script changes:
+/// - Chinese becomes pairs of neighbouring characters (so that a word outside the dictionary is found), single
+///   characters, and the words of jieba's dictionary with three or more characters. Pairs across a word boundary have a
+///   lower weight in a query.
+/// - English words are stemmed (Snowball). Words of other scripts are not.
+/// - Numbers, dates and versions are indexed whole and in parts.
+/// - Stop words are dropped from documents and queries.
 ///
 /// Without the feature `chinese` there is no dictionary: Chinese becomes pairs and single characters, cut at stop words
-/// only, and traditional characters do not match simplified ones. The fingerprint is another one then, so that a store
-/// that was indexed with the dictionary is refused or indexed again.
+/// only, and traditional characters do not match simplified ones. The fingerprint then differs, so that a store that
+/// was indexed with the dictionary is refused or reindexed.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct TextAnalyzer;
 
@@ -80,58 +85,69 @@ impl Analyzer for TextAnalyzer {
     }
 
     fn query(&self, text: &str) -> Vec<Clause> {
-        let mut weights: FxHashMap<String, (usize, f64)> = FxHashMap::default();
+        let mut weights: FxHashMap<String, TermWeight> = FxHashMap::default();
         analyze(text, |term, weight| {
-            let place = weights.len();
-            // Said twice in the question, it is looked for once, as strongly as its strongest place.
-            let known = weights.entry(term).or_insert((place, weight));
-            known.1 = known.1.max(weight);
+            let rank = weights.len();
+            // A repeated term becomes one clause, with the highest of its weights.
+            let entry = weights.entry(term).or_insert(TermWeight { rank, weight });
+            entry.weight = entry.weight.max(weight);
         });
-        let mut terms: Vec<(String, (usize, f64))> = weights.into_iter().collect();
+        let mut terms: Vec<(String, TermWeight)> = weights.into_iter().collect();
         if terms.len() > MAX_CLAUSES {
-            terms.sort_by(|(_, (a, x)), (_, (b, y))| y.total_cmp(x).then(a.cmp(b)));
+            terms.sort_by(|(_, a), (_, b)| b.weight.total_cmp(&a.weight).then(a.rank.cmp(&b.rank)));
             terms.truncate(MAX_CLAUSES);
         }
-        terms.sort_by_key(|(_, (place, _))| *place);
-        terms.into_iter().map(|(term, (_, weight))| Clause::weighted(term, weight)).collect()
+        terms.sort_by_key(|(_, entry)| entry.rank);
+        terms.into_iter().map(|(term, entry)| Clause::weighted(term, entry.weight)).collect()
     }
+}
+
+/// The weight of a distinct term of a query.
+#[derive(Debug)]
+struct TermWeight {
+    /// Number of distinct terms before this one.
+    rank: usize,
+    weight: f64,
 }
 
 /// Maximum number of clauses of a query. Of a pasted document, the clauses with the highest weights are kept; of
 /// equal ones the first.
 const MAX_CLAUSES: usize = 512;
 
-/// Gives every term of a text with how much it counts in a question.
+/// Calls `emit` with every term of a text and its weight in a query.
 fn analyze(text: &str, mut emit: impl FnMut(String, f64)) {
     let normalized = text::normalize(text);
     let characters: Vec<char> = normalized.chars().collect();
-    let mut at = 0;
-    while at < characters.len() {
-        let end = |belongs: fn(char) -> bool| {
-            characters[at..].iter().position(|c| !belongs(*c)).map_or(characters.len(), |n| at + n)
-        };
-        let c = characters[at];
-        at = if text::is_han(c) {
-            let end = end(text::is_han);
-            han::analyze(&characters[at..end], &mut emit);
-            end
-        } else if is_syllabic(c) {
-            let end = end(is_syllabic);
-            pairs(&characters[at..end], &mut emit);
-            end
-        } else if c.is_alphanumeric() {
-            let end = at + word::length(&characters[at..]);
-            word::analyze(&characters[at..end], &mut emit);
-            end
+    let mut remaining = characters.as_slice();
+    while let Some(first) = remaining.first().copied() {
+        let length = if text::is_han(first) {
+            let length = run_length(remaining, text::is_han);
+            han::analyze(&remaining[..length], &mut emit);
+            length
+        } else if is_syllabic(first) {
+            let length = run_length(remaining, is_syllabic);
+            emit_pairs(&remaining[..length], &mut emit);
+            length
+        } else if first.is_alphanumeric() {
+            let length = word::length(remaining);
+            word::analyze(&remaining[..length], &mut emit);
+            length
         } else {
-            at + 1
+            1
         };
+        remaining = &remaining[length..];
     }
 }
 
-fn pairs(run: &[char], emit: &mut impl FnMut(String, f64)) {
-    if let [one] = run {
-        emit(one.to_string(), 1.0);
+/// Returns the number of characters at the beginning that are in `script`.
+fn run_length(characters: &[char], script: fn(char) -> bool) -> usize {
+    characters.iter().take_while(|c| script(**c)).count()
+}
+
+/// Emits the pairs of neighbouring characters, or the only character of a run.
+fn emit_pairs(run: &[char], emit: &mut impl FnMut(String, f64)) {
+    if let [only] = run {
+        emit(only.to_string(), 1.0);
     }
     for pair in run.windows(2) {
         emit(pair.iter().collect(), 1.0);

@@ -1,27 +1,33 @@
-//! The ranking, in one place for every backend.
+//! BM25 ranking, shared by all backends so that they return the same scores.
 
 use memory_engine_core::Score;
 
 use crate::store::Clause;
 
-/// BM25 with Lucene's non-negative inverse document frequency. Each clause contributes `weight · ln(1 + (N − n + 0.5)
-/// / (n + 0.5)) · f · (k1 + 1) / (f + k1 · (1 − b + b · length / pivot))`, where n of N records contain the clause,
-/// and f is its frequency in the record (Robertson & Zaragoza, "The Probabilistic Relevance Framework: BM25 and
-/// Beyond", 2009). The score is the sum, divided by that of a record of the pivot's length that contains every clause
-/// once. It thus states the share of the query that a record contains, for any query; repetition and brevity increase
-/// it, up to a factor of k1 + 1. A word that no record contains counts as missing. A clause with a weight below 1 is
-/// an alternative for a word, and counts only if some record contains it.
+/// BM25 with Lucene's non-negative inverse document frequency and a fixed pivot length.
 ///
-/// The usual pivot is the mean length of all records. Here it is a fixed number of terms: what a length means does not
-/// depend on the others. Among turns of ten terms, twice as long is no dilution; among pasted pages and their answers
-/// it is. Measured, the mean loses on both: `docs/design/retrieval.md` has the figures.
+/// A clause adds `weight · idf · tf` to the score of a record, with
+/// `idf = ln(1 + (N − n + 0.5) / (n + 0.5))` and
+/// `tf = f · (k1 + 1) / (f + k1 · (1 − b + b · length / pivot))`,
+/// where n of N records contain the clause, and f is its frequency in the record (S. Robertson and H. Zaragoza, "The
+/// Probabilistic Relevance Framework: BM25 and Beyond", 2009).
+///
+/// The sum is divided by that of a record of the pivot's length that contains every clause once. The score is thus
+/// about the share of the query that a record contains, for any query. Repetition and brevity increase it, up to a
+/// factor of k1 + 1. A clause that no record contains counts as missing, unless its weight is below 1: such a clause is
+/// a guess (an alternative spelling, for example), and counts only if some record contains it.
+///
+/// The usual pivot is the mean length of all records. Here it is a fixed number of terms, so that the score of a record
+/// does not depend on the lengths of others: among turns of ten terms a turn twice as long is not diluted, among pasted
+/// pages it is. The fixed pivot is better in both cases; `docs/design/retrieval.md` has the measurements.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bm25 {
-    /// Saturation of the term frequency: with higher values, repetitions count longer. Default: 1.2.
+    /// Saturation of the term frequency, at least 0. With higher values, more repetitions increase the score. Default:
+    /// 1.2.
     pub k1: f64,
-    /// Length normalisation: 0 for none, 1 for the full length. Default: 0.6.
+    /// Length normalisation, from 0 (none) to 1 (full). Default: 0.6.
     pub b: f64,
-    /// The length, in terms, of a record that its length neither helps nor harms.
+    /// Length, in terms, at which length normalisation has no effect. Default: 40.
     pub pivot: f64,
 }
 
@@ -32,24 +38,24 @@ impl Default for Bm25 {
     }
 }
 
-/// A record within the searched scope that holds at least one clause.
+/// A record within the searched scope that contains at least one clause.
 #[derive(Debug, Clone)]
 pub struct Candidate<K> {
     /// The key of the record.
     pub key: K,
-    /// For each clause, how often its terms occur, each occurrence counted by the term's weight.
+    /// For each clause, the number of occurrences of its terms, multiplied by the weights of the terms.
     pub frequencies: Vec<f64>,
-    /// Number of terms of the record.
+    /// Number of terms of the record, repetitions included.
     pub length: u32,
-    /// True if it passes the filter of the query. A record that does not still counts in the statistics.
+    /// True if the record passes the filter of the query. Other records still count in the statistics.
     pub admitted: bool,
 }
 
 impl Bm25 {
-    /// Scores the admitted candidates: best first, equal ones by key, at most `limit`.
+    /// Returns the best `limit` admitted candidates with their scores, best first; equal scores are ordered by key.
     ///
-    /// `documents` is how many records the searched scope has; `candidates` must be all of those that hold a clause:
-    /// how rare a clause is, is counted here.
+    /// `documents` is the number of records in the searched scope. `candidates` must contain every record of the scope
+    /// with a clause, since the document frequencies are counted from them.
     pub fn rank<K: Ord + Copy>(
         &self,
         documents: u64,
@@ -57,20 +63,24 @@ impl Bm25 {
         candidates: &[Candidate<K>],
         limit: usize,
     ) -> Vec<(K, Score)> {
-        let mut holders = vec![0_u64; clauses.len()];
+        let mut document_frequencies = vec![0_u64; clauses.len()];
         for candidate in candidates {
-            for (n, f) in holders.iter_mut().zip(&candidate.frequencies) {
-                *n += u64::from(*f > 0.0);
+            for (document_frequency, frequency) in document_frequencies.iter_mut().zip(&candidate.frequencies) {
+                if *frequency > 0.0 {
+                    *document_frequency += 1;
+                }
             }
         }
-        let idf = IdfTable::new(documents, clauses, &holders);
+        let idf = IdfTable::new(documents, clauses, &document_frequencies);
         let mut ranked: Vec<(K, Score)> = candidates
             .iter()
             .filter(|candidate| candidate.admitted)
             .map(|candidate| {
                 let norm = self.norm(candidate.length);
-                let held = candidate.frequencies.iter().zip(idf.values()).filter(|(f, _)| **f > 0.0);
-                (candidate.key, idf.normalise(held.map(|(f, idf)| self.contribution(*idf, *f, norm)).sum()))
+                let matching =
+                    candidate.frequencies.iter().zip(idf.values()).filter(|(frequency, _)| **frequency > 0.0);
+                let sum = matching.map(|(frequency, idf)| self.contribution(*idf, *frequency, norm)).sum();
+                (candidate.key, idf.normalise(sum))
             })
             .collect();
         let better = |a: &(K, Score), b: &(K, Score)| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0));
@@ -88,7 +98,7 @@ impl Bm25 {
         self.k1 * (1.0 - self.b + self.b * f64::from(length) / self.pivot)
     }
 
-    /// Returns the score that a term adds to a document of this length; 0 if the document does not hold the term.
+    /// Returns the score that a term adds to a document of this length; 0 if the document does not contain the term.
     #[inline]
     pub(crate) fn term_score(&self, idf: f64, frequency: f64, length: u32) -> f64 {
         if frequency > 0.0 { self.contribution(idf, frequency, self.norm(length)) } else { 0.0 }
@@ -109,21 +119,21 @@ impl Bm25 {
 #[derive(Debug)]
 pub(crate) struct IdfTable {
     idf: Vec<f64>,
-    /// Score that counts as 1: the sum over the clauses that a document could hold.
+    /// Sum of term scores that becomes the score 1: that of a document with every clause that counts.
     full_score: f64,
 }
 
 impl IdfTable {
-    /// Computes the table from the number of documents in all and of those that hold each clause.
+    /// Computes the table from the number of documents in the scope, and the number of documents with each clause.
     pub(crate) fn new(documents: u64, clauses: &[Clause], document_frequencies: &[u64]) -> Self {
         let documents = documents.max(1) as f64;
         let mut idf = Vec::with_capacity(clauses.len());
         let mut full_score = 0.0;
-        for (clause, frequency) in clauses.iter().zip(document_frequencies) {
-            let holders = *frequency as f64;
-            let value = clause.weight * (1.0 + (documents - holders + 0.5).max(0.0) / (holders + 0.5)).ln();
-            // A clause of a weight below 1 is a guess, and counts only if some document holds it.
-            if *frequency > 0 || clause.weight >= 1.0 {
+        for (clause, document_frequency) in clauses.iter().zip(document_frequencies) {
+            let containing = *document_frequency as f64;
+            let value = clause.weight * (1.0 + (documents - containing + 0.5).max(0.0) / (containing + 0.5)).ln();
+            // A clause with a weight below 1 is a guess, and counts only if some document contains it.
+            if *document_frequency > 0 || clause.weight >= 1.0 {
                 full_score += value;
             }
             idf.push(value);
@@ -142,7 +152,7 @@ impl IdfTable {
         &self.idf
     }
 
-    /// Returns true if no clause lowers the score of a document that holds it.
+    /// Returns true if no clause lowers the score of a document that contains it.
     pub(crate) fn is_non_negative(&self) -> bool {
         self.idf.iter().all(|idf| *idf >= 0.0)
     }

@@ -1,39 +1,47 @@
-//! The terms of a record in two columns, for adapters over a database: sorted, with one blank between them, and how
-//! often each occurs (LEB128): each in its turn, or, after a 0, those that occur more than once, each with how many
-//! before it do not.
+//! Encodes the terms of a record as two columns, for adapters over a database.
+//!
+//! The first column holds the terms, sorted and separated by one blank. The second column holds their counts as LEB128
+//! varints, in one of two encodings:
+//! - [`pack`] writes the count of each term.
+//! - [`pack_short`] writes a 0, and then for each term with a count above 1 the number of preceding terms with the
+//!   count 1, followed by the count. It writes nothing if all counts are 1.
+//!
+//! All readers accept both encodings: a count is never 0, so the first byte tells them apart.
 
 use memory_engine_core::{Error, ErrorKind, Result, Terms, varint};
 
-/// The terms, sorted, one blank between them, and their counts; no term holds a blank.
+/// Returns the two columns with the count of each term. No term may contain a blank.
 pub fn pack(terms: &Terms) -> (String, Vec<u8>) {
-    let (mut words, mut counts) = (String::new(), Vec::new());
+    let mut packed = String::new();
+    let mut counts = Vec::new();
     for (term, count) in terms.iter() {
-        if !words.is_empty() {
-            words.push(' ');
+        if !packed.is_empty() {
+            packed.push(' ');
         }
-        words.push_str(term);
+        packed.push_str(term);
         push(&mut counts, count);
     }
-    (words, counts)
+    (packed, counts)
 }
 
-/// As [`pack`], with a shorter encoding of the counts: the count 1, that of most terms, takes no space.
+/// Returns the two columns with the shorter encoding of the counts: the count 1, that of most terms, takes no space.
 pub fn pack_short(terms: &Terms) -> (String, Vec<u8>) {
-    let (words, _) = pack(terms);
-    let (mut counts, mut ones) = (Vec::new(), 0);
+    let (packed, _) = pack(terms);
+    let mut counts = Vec::new();
+    let mut preceding_ones = 0;
     for (_, count) in terms.iter() {
         if count == 1 {
-            ones += 1;
+            preceding_ones += 1;
             continue;
         }
         if counts.is_empty() {
             counts.push(0);
         }
-        push(&mut counts, ones);
+        push(&mut counts, preceding_ones);
         push(&mut counts, count);
-        ones = 0;
+        preceding_ones = 0;
     }
-    (words, counts)
+    (packed, counts)
 }
 
 /// The terms of one record in packed form.
@@ -66,57 +74,62 @@ impl From<&Terms> for PackedTerms {
     }
 }
 
-/// The packed terms one by one.
-pub fn words(packed: &str) -> impl Iterator<Item = &str> {
+/// Returns the packed terms, in order.
+pub fn terms(packed: &str) -> impl Iterator<Item = &str> {
     packed.split(' ').filter(|term| !term.is_empty())
 }
 
-/// The packed terms one by one, each with how often it occurs.
+/// Returns the packed terms with their counts, in order.
 ///
 /// # Errors
 /// `Corrupt` when there are fewer counts than terms.
 pub fn pairs<'p>(packed: &'p str, counts: &'p [u8]) -> impl Iterator<Item = Result<(&'p str, u32)>> {
-    let mut counts = Counts::of(counts);
-    words(packed).map(move |term| Ok((term, counts.next().ok_or_else(mismatch)?)))
+    let mut counts = CountReader::new(counts);
+    terms(packed).map(move |term| Ok((term, counts.next().ok_or_else(mismatch)?)))
 }
 
-/// The counts in their order.
+/// Decodes the counts in order.
 #[derive(Debug)]
-enum Counts<'p> {
-    Each(&'p [u8]),
-    /// This many terms with the count 1 before the next byte, or all that follow.
-    Few(Option<u32>, &'p [u8]),
+enum CountReader<'p> {
+    /// The count of each term.
+    Full(&'p [u8]),
+    /// The short encoding.
+    Short {
+        /// Number of counts of 1 before the next byte. `None` if all remaining counts are 1.
+        preceding_ones: Option<u32>,
+        bytes: &'p [u8],
+    },
 }
 
-impl<'p> Counts<'p> {
-    fn of(bytes: &'p [u8]) -> Self {
+impl<'p> CountReader<'p> {
+    fn new(bytes: &'p [u8]) -> Self {
         match bytes.split_first() {
-            None => Self::few(bytes),
-            Some((0, rest)) => Self::few(rest),
-            Some(_) => Self::Each(bytes),
+            None => Self::short(bytes),
+            Some((0, rest)) => Self::short(rest),
+            Some(_) => Self::Full(bytes),
         }
     }
 
-    fn few(mut rest: &'p [u8]) -> Self {
-        if rest.is_empty() {
-            return Self::Few(None, rest);
+    fn short(mut bytes: &'p [u8]) -> Self {
+        if bytes.is_empty() {
+            return Self::Short { preceding_ones: None, bytes };
         }
-        match pull(&mut rest) {
-            Some(ones) => Self::Few(Some(ones), rest),
-            None => Self::Each(&[]),
+        match pull(&mut bytes) {
+            Some(ones) => Self::Short { preceding_ones: Some(ones), bytes },
+            None => Self::Full(&[]),
         }
     }
 
     fn next(&mut self) -> Option<u32> {
         match self {
-            Self::Each(rest) => pull(rest),
-            Self::Few(None, _) => Some(1),
-            Self::Few(Some(0), rest) => {
-                let count = pull(rest)?;
-                *self = Self::few(rest);
+            Self::Full(bytes) => pull(bytes),
+            Self::Short { preceding_ones: None, .. } => Some(1),
+            Self::Short { preceding_ones: Some(0), bytes } => {
+                let count = pull(bytes)?;
+                *self = Self::short(bytes);
                 Some(count)
             }
-            Self::Few(Some(ones), _) => {
+            Self::Short { preceding_ones: Some(ones), .. } => {
                 *ones -= 1;
                 Some(1)
             }
@@ -124,28 +137,33 @@ impl<'p> Counts<'p> {
     }
 }
 
-/// Counts the `wanted` terms in a document. Returns true if any occurs. Terms and document are sorted, and `found`
-/// has one entry for each wanted term. Terms are compared as bytes, without decoding the others.
+/// Writes the count of each query term in a document to `query_counts`. Returns true if the document contains any of
+/// them.
+///
+/// `query_terms` must be sorted, and `query_counts` must have the same length. Terms are compared as bytes, so that the
+/// other terms of the document are not validated as UTF-8.
 ///
 /// # Errors
 /// `Corrupt` when there are fewer counts than terms.
-pub fn count(packed: &[u8], counts: &[u8], wanted: &[&str], found: &mut [u32]) -> Result<bool> {
-    found.fill(0);
-    let (mut counts, mut any) = (Counts::of(counts), false);
-    let mut wanted = wanted.iter().map(|wanted| wanted.as_bytes()).zip(found).peekable();
+pub fn count(packed: &[u8], counts: &[u8], query_terms: &[&str], query_counts: &mut [u32]) -> Result<bool> {
+    query_counts.fill(0);
+    let mut counts = CountReader::new(counts);
+    let mut contains_any = false;
+    let mut remaining = query_terms.iter().map(|term| term.as_bytes()).zip(query_counts).peekable();
     for term in packed.split(|byte| *byte == b' ').filter(|term| !term.is_empty()) {
-        let Some((next, _)) = wanted.peek() else { break };
+        let Some((next, _)) = remaining.peek() else { break };
         let count = counts.next().ok_or_else(mismatch)?;
-        // The first byte tells most of them apart.
+        // Comparing the first byte skips most terms.
         if term.first() < next.first() {
             continue;
         }
-        while wanted.next_if(|(next, _)| *next < term).is_some() {}
-        if let Some((_, found)) = wanted.next_if(|(next, _)| *next == term) {
-            (*found, any) = (count, true);
+        while remaining.next_if(|(next, _)| *next < term).is_some() {}
+        if let Some((_, query_count)) = remaining.next_if(|(next, _)| *next == term) {
+            *query_count = count;
+            contains_any = true;
         }
     }
-    Ok(any)
+    Ok(contains_any)
 }
 
 fn mismatch() -> Error {

@@ -1,4 +1,7 @@
-//! The postings of many documents in memory.
+//! A segmented inverted index in memory, with top-k retrieval by MaxScore.
+//!
+//! `open_segment` takes new documents, `segment` holds packed ones, `max_score` searches them, and `segment_format`
+//! writes them to index cache files.
 
 mod accumulators;
 mod document;
@@ -28,12 +31,13 @@ use crate::{
 
 /// Inverted index in memory, for adapters over a database: a search reads nothing from the disk.
 ///
-/// Documents are named by a number and belong to groups (one for each address). Terms are kept as 64-bit hashes. The
-/// scores equal those of [`Bm25::rank`] to the last bit; the best documents are found without scoring all that hold a
-/// common term (MaxScore: Turtle & Flood, "Query evaluation: strategies and optimizations", 1995).
+/// A document has a number, which the caller assigns, and belongs to a group (one for each address). Terms are stored
+/// as 64-bit hashes. The scores equal those of [`Bm25::rank`] to the last bit. The best documents are found without
+/// scoring every document with a common term, by the MaxScore algorithm (H. Turtle and J. Flood, "Query evaluation:
+/// strategies and optimizations", 1995).
 ///
-/// New documents go to an open segment. With 8192 documents it is packed into a segment that changes only by removals;
-/// eight packed segments are merged into one. A packed posting takes three bytes.
+/// New documents go to an open segment. When it has 8192 documents it is packed into a segment that changes only by
+/// removals. Eight packed segments are merged into one. A packed posting takes three bytes.
 #[derive(Debug, Clone)]
 pub struct SegmentedPostings {
     segments: Vec<Segment>,
@@ -42,7 +46,7 @@ pub struct SegmentedPostings {
     locations: FxHashMap<i64, Location>,
     /// Number of documents of each group.
     group_sizes: FxHashMap<i64, u64>,
-    /// Number of documents with which the open segment is packed.
+    /// Number of documents at which the open segment is packed.
     segment_documents: usize,
 }
 
@@ -52,10 +56,10 @@ struct Location {
     slot: u16,
 }
 
-/// Number of documents with which the open segment is packed.
+/// Number of documents at which the open segment is packed.
 const SEGMENT_DOCUMENTS: usize = 8192;
-/// Number of packed segments that are merged into one. A merged segment is not merged again, so each posting moves
-/// once.
+/// Number of packed segments that are merged into one. A merged segment is not merged again, so that each posting is
+/// moved once.
 const MERGE_SEGMENTS: usize = 8;
 
 impl Default for SegmentedPostings {
@@ -71,8 +75,8 @@ impl Default for SegmentedPostings {
 }
 
 impl SegmentedPostings {
-    /// Adds a document in place of an earlier one of the same number: its terms, each once, with their frequencies,
-    /// and its length in terms.
+    /// Adds a document and replaces an earlier one with the same number. `length` is its number of terms, repetitions
+    /// included; `terms` holds each distinct term with its frequency.
     pub fn insert<'t>(
         &mut self,
         number: i64,
@@ -92,8 +96,8 @@ impl SegmentedPostings {
     fn pack_open(&mut self) {
         let (documents, postings) = std::mem::take(&mut self.open).unpack();
         self.segments.push(Segment::pack(documents, postings, &Bm25::default()));
-        let limit = self.segment_documents;
-        let unmerged = self.segments.iter().rev().take_while(|segment| segment.slots() <= limit).count();
+        let is_unmerged = |segment: &&Segment| segment.slots() <= self.segment_documents;
+        let unmerged = self.segments.iter().rev().take_while(is_unmerged).count();
         if unmerged >= MERGE_SEGMENTS {
             let mut documents = Vec::new();
             let mut postings = Vec::new();
@@ -112,13 +116,14 @@ impl SegmentedPostings {
     pub fn save<W: Write>(&self, out: &mut SnapshotWriter<W>) -> io::Result<()> {
         let (documents, postings) = self.open.unpack();
         let last = Segment::pack(documents, postings, &Bm25::default());
-        let kept = || self.segments.iter().chain([&last]).filter(|segment| segment.live() > 0);
-        out.number(kept().count() as u64)?;
-        kept().try_for_each(|segment| segment.save(out))
+        let non_empty: Vec<&Segment> =
+            self.segments.iter().chain([&last]).filter(|segment| segment.live() > 0).collect();
+        out.number(non_empty.len() as u64)?;
+        non_empty.into_iter().try_for_each(|segment| segment.save(out))
     }
 
-    /// Adds the documents that [`save`](Self::save) wrote, each in place of an earlier one of the same number. Use the
-    /// result only if the checksum of the snapshot is right.
+    /// Adds the documents that [`save`](Self::save) wrote, and replaces earlier ones with the same numbers. The result
+    /// is only valid if the checksum of the snapshot is correct.
     ///
     /// # Errors
     /// Returns the error of the input, or `InvalidData`.
@@ -126,9 +131,9 @@ impl SegmentedPostings {
         for _ in 0..input.number()? {
             let segment = Segment::load(input)?;
             if !self.is_empty() {
-                segment.documents().for_each(|(_, document)| {
+                for (_, document) in segment.documents() {
                     self.remove(document.number);
-                });
+                }
             }
             for (_, document) in segment.documents() {
                 *self.group_sizes.entry(document.group).or_default() += 1;
@@ -139,7 +144,7 @@ impl SegmentedPostings {
         Ok(())
     }
 
-    /// Packs the open segment and merges segments that are not full, so that there are as few as possible.
+    /// Packs the open segment and merges segments that are not full, for the smallest number of segments.
     pub fn merge(&mut self) {
         let (documents, postings) = std::mem::take(&mut self.open).unpack();
         self.segments.push(Segment::pack(documents, postings, &Bm25::default()));
@@ -157,14 +162,16 @@ impl SegmentedPostings {
         (0..self.segments.len()).for_each(|segment| self.locate_documents(segment));
     }
 
-    /// Notes where the documents of a packed segment are.
+    /// Records the locations of the documents of a packed segment.
     fn locate_documents(&mut self, segment: usize) {
-        let location = |slot| Location { segment: segment as u32, slot };
-        let live = self.segments[segment].documents().filter(|(_, document)| document.live);
-        self.locations.extend(live.map(|(slot, document)| (document.number, location(slot))));
+        for (slot, document) in self.segments[segment].documents() {
+            if document.live {
+                self.locations.insert(document.number, Location { segment: segment as u32, slot });
+            }
+        }
     }
 
-    /// Removes a document. Returns true if it was there.
+    /// Removes a document. Returns true if it existed.
     pub fn remove(&mut self, number: i64) -> bool {
         let group = match self.locations.remove(&number) {
             Some(Location { segment, slot }) => Some(self.remove_packed(segment as usize, slot)),
@@ -185,12 +192,12 @@ impl SegmentedPostings {
         group
     }
 
-    /// The greatest number of a document.
+    /// Returns the greatest document number, or `None` if there are no documents.
     pub fn last(&self) -> Option<i64> {
         self.locations.keys().copied().chain(self.open.numbers()).max()
     }
 
-    /// Number of documents.
+    /// Returns the number of documents.
     pub fn len(&self) -> usize {
         self.locations.len() + self.open.len()
     }
@@ -200,11 +207,11 @@ impl SegmentedPostings {
         self.len() == 0
     }
 
-    /// Returns the best documents of these groups (of all groups, if `None`) that hold a clause and pass `admit`: best
-    /// first, equal ones by id, at most `limit`. No group may be named twice.
+    /// Returns the best `limit` documents that contain a clause and pass `admit`, best first; equal scores are ordered
+    /// by id.
     ///
-    /// The statistics include documents that `admit` rejects. As few documents as possible are scored. `admit` is
-    /// called for each posting, so it must be fast.
+    /// Searches these groups, or all groups if `None`. `groups` must not contain a group twice. The statistics include
+    /// documents that `admit` rejects. `admit` is called for each posting, so it must be fast.
     pub fn find(
         &self,
         groups: Option<&[i64]>,
@@ -227,22 +234,24 @@ impl SegmentedPostings {
     ) -> Vec<(RecordId, Score)> {
         let bm25 = Bm25::default();
         let group_set: Option<FxHashSet<i64>> = groups.map(|groups| groups.iter().copied().collect());
-        let open = self.open.matches(clauses, group_set.as_ref());
-        let packed: Vec<Vec<PostingList<'_>>> =
+        let open_matches = self.open.matches(clauses, group_set.as_ref());
+        let packed_lists: Vec<Vec<PostingList<'_>>> =
             self.segments.iter().map(|segment| segment.posting_lists(clauses, groups)).collect();
         let document_frequency = |clause: usize| {
-            let open = open[clause].iter().filter(|(_, frequency)| *frequency > 0.0).count();
-            open as u64 + packed.iter().map(|lists| lists[clause].document_frequency()).sum::<u64>()
+            let in_open = open_matches[clause].iter().filter(|(_, frequency)| *frequency > 0.0).count() as u64;
+            let in_packed: u64 = packed_lists.iter().map(|lists| lists[clause].document_frequency()).sum();
+            in_open + in_packed
         };
         let document_frequencies: Vec<u64> = (0..clauses.len()).map(document_frequency).collect();
         let idf = IdfTable::new(self.count_documents(groups), clauses, &document_frequencies);
 
+        // With a negative idf, a clause that follows can lower a score, so that no threshold is valid.
         let mut top = TopK::new(if idf.is_non_negative() { limit } else { usize::MAX });
-        let longest = self.segments.iter().map(Segment::slots).max().unwrap_or_default();
-        let mut accumulators = Accumulators::new(longest.max(self.open.slots()));
-        for (clause, list) in open.into_iter().enumerate() {
+        let max_packed_slots = self.segments.iter().map(Segment::slots).max().unwrap_or_default();
+        let mut accumulators = Accumulators::new(max_packed_slots.max(self.open.slots()));
+        for (clause, matches) in open_matches.into_iter().enumerate() {
             let clause_idf = idf.of(clause);
-            for (slot, frequency) in list {
+            for (slot, frequency) in matches {
                 let document = self.open.document(slot);
                 if admit(document.number) {
                     accumulators.add(slot, bm25.term_score(clause_idf, frequency, document.length));
@@ -253,7 +262,7 @@ impl SegmentedPostings {
         for (slot, sum) in accumulators.drain() {
             top.offer(sum, self.open.document(slot), || idf.normalise(sum));
         }
-        for (segment, lists) in self.segments.iter().zip(&packed) {
+        for (segment, lists) in self.segments.iter().zip(&packed_lists) {
             segment.collect_top(lists, &idf, &bm25, &admit, &mut accumulators, &mut top);
         }
 

@@ -1,4 +1,4 @@
-//! The contract.
+//! The contract [`KeywordStore`], its queries and its entries.
 
 use std::{fmt::Debug, sync::Arc};
 
@@ -7,31 +7,32 @@ use memory_engine_core::{Filter, Hit, Record, RecordId, Result, Scope, Terms};
 
 use crate::packed::PackedTerms;
 
-/// Keeps the terms of each record and finds those that share terms with a query. Takes analyzed terms, never text and
-/// never a query language: what a user types is only ever words to look for.
+/// Stores the terms of records, and finds the records that share terms with a query. Takes analyzed terms, never text
+/// or a query language: no input of a user is interpreted as query syntax.
 ///
 /// Scores are BM25 ([`Bm25`](crate::Bm25)) with the statistics of the records within the searched scope, so that
 /// every backend returns the same ones, and no score depends on what others have stored.
 ///
 /// # Cancel safety
-/// Dropping a future either leaves the call undone or lets it finish unseen; never half of it.
+/// If a future is dropped, the call either has no effect or completes. It is never applied in part.
 #[async_trait]
 pub trait KeywordStore: Debug + Send + Sync + 'static {
-    /// Keeps the terms of each record, in place of earlier ones; all or none.
+    /// Stores the terms of each record and replaces earlier ones. Stores all entries or none.
     ///
-    /// A store that lives in the same database as the records skips an entry whose record is not there any more, or is
-    /// no longer active or has been written again since: what was deleted does not come back.
+    /// A store in the same database as the records skips an entry whose record was deleted, is no longer active, or was
+    /// written again since. Deleted data thus never comes back.
     ///
     /// # Errors
     /// `Unauthorized` for a record outside `scope`.
     async fn upsert(&self, scope: &Scope, entries: &[KeywordEntry]) -> Result<()>;
 
-    /// Removes the terms of these records, and counts those that had any; those that are not there, or not within
-    /// `scope`, do not matter.
+    /// Removes the terms of these records. Returns the number of records that had terms. Ids that do not exist, or are
+    /// not within `scope`, are ignored.
     async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<u64>;
 
-    /// The records within `scope` that hold at least one term of the query: best first, equal ones by id, at most
-    /// `limit`. A query without terms finds nothing. The filter narrows what is found, not what the statistics count.
+    /// Returns the records within `scope` that contain at least one term of the query, at most [`KeywordQuery::limit`],
+    /// best first; equal scores are ordered by id. A query without terms returns nothing. Records that the filter
+    /// excludes still count in the statistics.
     ///
     /// # Errors
     /// `InvalidInput` for a filter that fails [`Filter::validate`].
@@ -41,8 +42,8 @@ pub trait KeywordStore: Debug + Send + Sync + 'static {
     /// or outside `scope`.
     async fn terms(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<PackedTerms>>>;
 
-    /// Loads what the first search would load, so that the first search is as fast as later ones. Default: does
-    /// nothing.
+    /// Loads everything that the first search would load, so that it is as fast as later ones. The default
+    /// implementation does nothing.
     async fn warm_up(&self) -> Result<()> {
         Ok(())
     }
@@ -50,12 +51,12 @@ pub trait KeywordStore: Debug + Send + Sync + 'static {
 
 const _: fn(&dyn KeywordStore) = |_| {};
 
-/// Terms and the record they are of.
+/// A record with its terms.
 #[derive(Debug, Clone)]
 pub struct KeywordEntry {
-    /// The record, for its id, its address and the fields that a filter may ask for.
+    /// The record. The store uses its id, its scope and the fields that filters can test.
     pub record: Arc<Record>,
-    /// Its terms.
+    /// The terms of the record.
     pub terms: Terms,
 }
 
@@ -63,21 +64,21 @@ pub struct KeywordEntry {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct KeywordQuery {
-    /// The clauses.
+    /// Clauses of the query. A record needs to contain only one of them, and ranks higher with more.
     pub clauses: Vec<Clause>,
-    /// Only these.
+    /// Filter that every hit passes. Default: none.
     pub filter: Option<Filter>,
     /// Maximum number of hits.
     pub limit: usize,
 }
 
 impl KeywordQuery {
-    /// The `limit` records that fit the clauses best.
+    /// Creates a query for the `limit` best records, without a filter.
     pub fn new(clauses: Vec<Clause>, limit: usize) -> Self {
         Self { clauses, filter: None, limit }
     }
 
-    /// Only those that match.
+    /// Sets [`filter`](Self::filter).
     #[must_use]
     pub fn with_filter(mut self, filter: Option<Filter>) -> Self {
         self.filter = filter;
@@ -85,32 +86,32 @@ impl KeywordQuery {
     }
 }
 
-/// One thing to look for, by one term or several that mean the same: a group counts once in the ranking, however many
-/// of its terms a record holds.
+/// A part of a query: one term, or several with the same meaning. A clause counts once in the ranking, independent of
+/// the number of its terms that a record contains.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Clause {
-    /// The terms, each with how much an occurrence counts.
+    /// The terms with their weights.
     pub terms: Vec<WeightedTerm>,
-    /// The weight of the clause.
+    /// Weight of the clause: 1 for a word of the query, less for a guess. See [`Bm25`](crate::Bm25).
     pub weight: f64,
 }
 
-/// A term with how much an occurrence of it counts.
+/// A term with the weight of its occurrences.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WeightedTerm {
-    /// The term, as the analyzer spells it.
+    /// The term, as the analyzer returns it.
     pub term: String,
-    /// 1 for the word itself, less for a synonym.
+    /// Weight of an occurrence: 1 for the word itself, less for a synonym.
     pub weight: f64,
 }
 
 impl Clause {
-    /// One term that counts fully.
+    /// Creates a clause of one term, with the weight 1.
     pub fn term(term: impl Into<String>) -> Self {
         Self::weighted(term, 1.0)
     }
 
-    /// One term in a clause of this weight.
+    /// Creates a clause of one term, with this weight.
     pub fn weighted(term: impl Into<String>, weight: f64) -> Self {
         Self { terms: vec![WeightedTerm { term: term.into(), weight: 1.0 }], weight }
     }

@@ -1,9 +1,9 @@
-//! The store beside hand-written SQL, on the server that `DATABASE_URL` names: 100 000 records of 384 dimensions.
+//! Compares the store with hand-written SQL, on the server that `DATABASE_URL` names: 100 000 records, 384 dimensions.
 //!
 //!     scripts/with-postgres cargo run --release -p memory-engine-postgres --example side_by_side [RECORDS]
 //!
-//! Half of the records are one user's, the other half are spread over users of a thousand each. A hybrid search is one
-//! for words and one for vectors, fifty hits each, and the reading of the best ten.
+//! Half of the records belong to one user, the other half to users with a thousand records each. A hybrid search is a
+//! keyword search and a vector search for 50 hits each, followed by reading the best ten records.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a measurement that cannot go on fails")]
 
 use std::{
@@ -74,47 +74,47 @@ const WORDS: [&str; 48] = [
     "winter",
 ];
 
-/// Numbers that look random and are the same every time.
-struct Dice(u64);
+/// A deterministic generator of pseudo-random numbers.
+struct Random(u64);
 
-impl Dice {
+impl Random {
     fn below(&mut self, end: usize) -> usize {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) as usize % end
     }
 
     fn sentence(&mut self, words: usize) -> String {
-        // A word of its own now and then, so that not everything is about everything.
-        let word = |dice: &mut Self| match dice.below(4) {
-            0 => format!("item{} ", dice.below(3000)),
-            _ => format!("{} ", WORDS[dice.below(WORDS.len())]),
+        // One word in four is rare.
+        let word = |random: &mut Self| match random.below(4) {
+            0 => format!("item{} ", random.below(3000)),
+            _ => format!("{} ", WORDS[random.below(WORDS.len())]),
         };
         (0..words).map(|_| word(self)).collect()
     }
 
-    /// Vectors lie in clusters, as those of a model do.
+    /// Returns a vector near one of 500 cluster centers, as those of a model are.
     fn vector(&mut self) -> Embedding {
-        let mut center = Dice(self.below(500) as u64 + 1);
-        let value = |dice: &mut Self| dice.below(2001) as f32 / 1000.0 - 1.0;
+        let mut center = Random(self.below(500) as u64 + 1);
+        let value = |random: &mut Self| random.below(2001) as f32 / 1000.0 - 1.0;
         let values = (0..DIMENSIONS).map(|_| value(&mut center) + 0.6 * value(self)).collect();
         Embedding::new(values).unwrap().normalized()
     }
 }
 
-fn p50(mut times: Vec<Duration>) -> String {
+fn percentiles(mut times: Vec<Duration>) -> String {
     times.sort();
     let ms = |time: &Duration| time.as_secs_f64() * 1e3;
     format!("{:7.1} ms (p95 {:7.1} ms)", ms(&times[times.len() / 2]), ms(&times[times.len() * 95 / 100]))
 }
 
-async fn load(store: &PostgresStore, scope: &Scope, count: usize, dice: &mut Dice) {
+async fn load(store: &PostgresStore, scope: &Scope, count: usize, random: &mut Random) {
     let analyzer = TextAnalyzer;
     for batch in (0..count).collect::<Vec<_>>().chunks(1000) {
         let records: Vec<Record> = batch
             .iter()
             .map(|_| {
-                let words = 6 + dice.below(12);
-                Record::new(scope.clone(), Kind::TURN, dice.sentence(words), &SystemClock)
+                let words = 6 + random.below(12);
+                Record::new(scope.clone(), Kind::TURN, random.sentence(words), &SystemClock)
             })
             .collect();
         let write = |record: &Record| Write {
@@ -124,15 +124,15 @@ async fn load(store: &PostgresStore, scope: &Scope, count: usize, dice: &mut Dic
         store.put(scope, records.iter().map(write).collect()).await.unwrap();
         let entry = |mut record: Record| {
             record.revision = 1;
-            VectorEntry { record: Arc::new(record), embedding: dice.vector() }
+            VectorEntry { record: Arc::new(record), embedding: random.vector() }
         };
         let entries: Vec<VectorEntry> = records.into_iter().map(entry).collect();
         VectorStore::upsert(store, scope, &entries).await.unwrap();
     }
 }
 
-/// A search as one would write it by hand: both retrievers and their fusion in one statement, over the same indexes.
-const BY_HAND: &str = "
+/// A hand-written hybrid search: both retrievers and their fusion in one statement, over the same indexes.
+const HAND_WRITTEN_SEARCH: &str = "
     WITH near AS (
         SELECT id, row_number() OVER (ORDER BY distance) AS rank FROM (
             SELECT v.id, NEARNESS AS distance FROM vectors v WHERE v.ns = $1 ORDER BY NEARNESS LIMIT 50) v
@@ -152,39 +152,46 @@ struct Question {
     lexemes: String,
 }
 
-async fn measure(store: &PostgresStore, look: &mut PgConnection, scope: &Scope, questions: &[Question], ns: Uuid) {
-    let (mut words, mut near, mut hybrid, mut found) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+async fn measure(
+    store: &PostgresStore,
+    connection: &mut PgConnection,
+    scope: &Scope,
+    questions: &[Question],
+    ns: Uuid,
+) {
+    let mut keyword_times = Vec::new();
+    let mut vector_times = Vec::new();
+    let mut hybrid_times = Vec::new();
     for question in questions {
         let nearest = VectorQuery::new(question.vector.clone(), 50);
         let begin = Instant::now();
-        let by_words = KeywordStore::search(store, scope, &question.words).await.unwrap();
-        words.push(begin.elapsed());
+        KeywordStore::search(store, scope, &question.words).await.unwrap();
+        keyword_times.push(begin.elapsed());
         let begin = Instant::now();
-        let by_vector = VectorStore::search(store, scope, &nearest).await.unwrap();
-        near.push(begin.elapsed());
-        found.push((by_words.len(), by_vector));
+        VectorStore::search(store, scope, &nearest).await.unwrap();
+        vector_times.push(begin.elapsed());
         let begin = Instant::now();
-        let arms = futures::join!(
+        let (keyword_hits, vector_hits) = futures::join!(
             KeywordStore::search(store, scope, &question.words),
             VectorStore::search(store, scope, &nearest)
         );
-        let mut all: Vec<Hit> = arms.0.unwrap().into_iter().chain(arms.1.unwrap()).collect();
+        let mut all: Vec<Hit> = keyword_hits.unwrap().into_iter().chain(vector_hits.unwrap()).collect();
         all.sort_by(Hit::best_first);
         let best: Vec<RecordId> = all.iter().take(10).map(|hit| hit.id).collect();
         assert!(!store.get(scope, &best).await.unwrap().is_empty());
-        hybrid.push(begin.elapsed());
+        hybrid_times.push(begin.elapsed());
     }
-    println!("  store, words            {}", p50(words));
-    println!("  store, vectors          {}", p50(near));
-    println!("  store, hybrid           {}", p50(hybrid));
+    println!("  store, words            {}", percentiles(keyword_times));
+    println!("  store, vectors          {}", percentiles(vector_times));
+    println!("  store, hybrid           {}", percentiles(hybrid_times));
     let nearness =
         [("index", "(v.embedding::vector(384) <=> $2::vector(384))"), ("exact", "((v.embedding <=> $2) + 0)")];
     for (name, nearness) in nearness {
-        let sql = BY_HAND.replace("NEARNESS", nearness);
+        let sql = HAND_WRITTEN_SEARCH.replace("NEARNESS", nearness);
         let mut times = Vec::new();
         for question in questions {
             let begin = Instant::now();
-            let mut transaction = look
+            let mut transaction = connection
                 .begin_with("BEGIN; SET LOCAL hnsw.iterative_scan = strict_order; SET LOCAL hnsw.ef_search = 200")
                 .await
                 .unwrap();
@@ -199,13 +206,13 @@ async fn measure(store: &PostgresStore, look: &mut PgConnection, scope: &Scope, 
             assert!(!rows.is_empty());
             times.push(begin.elapsed());
         }
-        println!("  by hand, hybrid, {name}  {}", p50(times));
+        println!("  by hand, hybrid, {name}  {}", percentiles(times));
     }
 }
 
-async fn fetch_ns(look: &mut PgConnection, scope: &Scope) -> Uuid {
+async fn fetch_ns(connection: &mut PgConnection, scope: &Scope) -> Uuid {
     let sql = "SELECT ns FROM namespaces WHERE tenant = $1 AND username = $2";
-    let row = sqlx::query(sql).bind(scope.tenant()).bind(scope.user_name()).fetch_one(look).await.unwrap();
+    let row = sqlx::query(sql).bind(scope.tenant()).bind(scope.user_name()).fetch_one(connection).await.unwrap();
     row.get(0)
 }
 
@@ -217,29 +224,29 @@ async fn main() {
     let indexes = StoreOptions::new(space, TextAnalyzer.fingerprint());
     let options = PostgresOptions::default().with_statement_timeout(Duration::ZERO);
     let store = PostgresStore::connect_with(&url, indexes.clone(), options.clone()).await.unwrap();
-    let mut look = PgConnection::connect(&url).await.unwrap();
-    let mut dice = Dice(7);
-    // As after a bulk load anywhere: the graph is built at the end, at once.
+    let mut connection = PgConnection::connect(&url).await.unwrap();
+    let mut random = Random(7);
+    // As usual for a bulk load, the HNSW graph is built at the end.
     let definition: String =
         sqlx::query_scalar("SELECT indexdef FROM pg_indexes WHERE indexname = 'vectors_by_nearness'")
-            .fetch_one(&mut look)
+            .fetch_one(&mut connection)
             .await
             .unwrap();
-    sqlx::raw_sql("DROP INDEX vectors_by_nearness").execute(&mut look).await.unwrap();
+    sqlx::raw_sql("DROP INDEX vectors_by_nearness").execute(&mut connection).await.unwrap();
     let begin = Instant::now();
     let mut scopes = vec![(Scope::user("many").unwrap(), records / 2)];
     scopes.extend((0..records / 2000).map(|n| (Scope::user(format!("user {n}")).unwrap(), 1000)));
     for (scope, count) in &scopes {
-        load(&store, scope, *count, &mut dice).await;
+        load(&store, scope, *count, &mut random).await;
     }
     println!("{records} records with terms and vectors: {:.0} s", begin.elapsed().as_secs_f64());
     let begin = Instant::now();
-    sqlx::raw_sql(AssertSqlSafe(definition)).execute(&mut look).await.unwrap();
+    sqlx::raw_sql(AssertSqlSafe(definition)).execute(&mut connection).await.unwrap();
     println!("the graph over their vectors: {:.0} s", begin.elapsed().as_secs_f64());
-    sqlx::raw_sql("VACUUM ANALYZE").execute(&mut look).await.unwrap();
+    sqlx::raw_sql("VACUUM ANALYZE").execute(&mut connection).await.unwrap();
     let sizes = "SELECT relname::text, pg_relation_size(oid) FROM pg_class WHERE relkind IN ('r', 'i')
                  AND relnamespace = 'public'::regnamespace AND pg_relation_size(oid) > 1000000 ORDER BY 2 DESC";
-    for row in sqlx::query(sizes).fetch_all(&mut look).await.unwrap() {
+    for row in sqlx::query(sizes).fetch_all(&mut connection).await.unwrap() {
         println!(
             "  {:32} {:6.0} bytes a record",
             row.get::<String, _>(0),
@@ -248,14 +255,14 @@ async fn main() {
     }
     let analyzer = TextAnalyzer;
     for (scope, count) in [&scopes[0], &scopes[3]] {
-        let ns = fetch_ns(&mut look, scope).await;
+        let ns = fetch_ns(&mut connection, scope).await;
         let mut questions = Vec::new();
         for _ in 0..QUESTIONS {
-            let words = KeywordQuery::new(analyzer.query(&dice.sentence(4)), 50);
-            // The very lexemes that the store looks for, from its own plan.
+            let words = KeywordQuery::new(analyzer.query(&random.sentence(4)), 50);
+            // The lexemes that the store searches for, from its query plan.
             let plan = store.explain(scope, Lookup::Keywords(&words)).await.unwrap();
             let quoted = plan.split("@@ '").nth(1).and_then(|rest| rest.split("'::tsquery").next()).unwrap();
-            questions.push(Question { words, vector: dice.vector(), lexemes: quoted.replace("''", "'") });
+            questions.push(Question { words, vector: random.vector(), lexemes: quoted.replace("''", "'") });
         }
         for exact_up_to in [0, u64::MAX] {
             let options = options.clone().with_exact_up_to(exact_up_to);
@@ -264,22 +271,23 @@ async fn main() {
                 "{count} records of one user among {records}, {}:",
                 if exact_up_to == 0 { "index" } else { "exact" }
             );
-            measure(&store, &mut look, scope, &questions, ns).await;
+            measure(&store, &mut connection, scope, &questions, ns).await;
             store.close().await;
         }
     }
     for count in [2000, 5000, 10_000, 20_000] {
         // A session of this many vectors.
-        let sql = "SELECT v.id FROM (SELECT id, embedding FROM vectors WHERE ns = $1 LIMIT $3) v ORDER BY v.embedding <=> $2 LIMIT 50";
-        let ns = fetch_ns(&mut look, &scopes[0].0).await;
+        let sql = "SELECT v.id FROM (SELECT id, embedding FROM vectors WHERE ns = $1 LIMIT $3) v
+                   ORDER BY v.embedding <=> $2 LIMIT 50";
+        let ns = fetch_ns(&mut connection, &scopes[0].0).await;
         let mut times = Vec::new();
         for _ in 0..20 {
             let begin = Instant::now();
-            let to = Vector::from(dice.vector().values().to_vec());
-            sqlx::query(sql).bind(ns).bind(to).bind(count).fetch_all(&mut look).await.unwrap();
+            let target = Vector::from(random.vector().values().to_vec());
+            sqlx::query(sql).bind(ns).bind(target).bind(count).fetch_all(&mut connection).await.unwrap();
             times.push(begin.elapsed());
         }
-        println!("an exact scan of {count:6} vectors  {}", p50(times));
+        println!("an exact scan of {count:6} vectors  {}", percentiles(times));
     }
     store.close().await;
     migrate_down(&url, &options, 0).await.unwrap();

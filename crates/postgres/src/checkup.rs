@@ -1,6 +1,6 @@
-//! The health check of a database.
+//! The health check of a database, and the list of its users.
 //!
-//! What is here serves all tenants, as migrations do: it is no part of any contract.
+//! These functions read the data of all tenants, as migrations do, and are therefore not part of a contract.
 
 use memory_engine_core::{HealthReport, Job, QueueHealth, Result, Scope, Timestamp};
 use memory_engine_sql::{
@@ -12,7 +12,7 @@ use memory_engine_sql::{
 use sqlx::{AssertSqlSafe, Connection, PgConnection, Row};
 
 use crate::{
-    database::{error::PostgresError, index_metadata, migration, secret::Secret, server::Server},
+    database::{error::PostgresError, index_metadata, migration, secret_url::SecretUrl, server::ServerConfig},
     options::PostgresOptions,
     vectors::vector_index::{self, VectorIndex},
 };
@@ -54,91 +54,91 @@ const INCONSISTENCIES: [(&str, &str); 5] = [
     ),
 ];
 
-/// The indexes that a search rests on.
-const INDEXES: [&str; 3] = ["records_by_time", "keyword_documents_by_lexeme", "backlog_by_ticket"];
+/// The indexes that searches need.
+const REQUIRED_INDEXES: [&str; 3] = ["records_by_time", "keyword_documents_by_lexeme", "backlog_by_ticket"];
 
-/// Looks at a whole database, and changes nothing. It counts every table once.
+/// Checks a whole database, and changes nothing. Counts the rows of every table once.
 ///
 /// # Errors
-/// Those of [`PostgresStore::connect`](crate::PostgresStore::connect) but for the mismatches.
+/// Those of [`PostgresStore::connect`](crate::PostgresStore::connect), except for mismatches, which are not checked.
 pub async fn checkup(url: &str, options: &PostgresOptions) -> Result<HealthReport> {
     let run = async {
         let mut connection = connect(url, options).await?;
-        let checkup = examine(&mut connection).await?;
+        let report = examine(&mut connection).await?;
         connection.close().await?;
-        Ok(checkup)
+        Ok(report)
     };
     run.await.map_err(|failure: PostgresError| failure.into_error("checkup"))
 }
 
-/// Every tenant and every user that the database knows, in the order of their names: for those who keep it, such as a
-/// copy of the whole.
+/// Returns every tenant and every user of a database, ordered by name, for administration such as copying the database.
 ///
 /// # Errors
-/// As [`checkup`].
+/// Those of [`checkup`].
 pub async fn namespaces(url: &str, options: &PostgresOptions) -> Result<Vec<Scope>> {
     let run = async {
         let mut connection = connect(url, options).await?;
-        let mut found = Vec::new();
+        let mut namespaces = Vec::new();
         if migration::version(&mut connection).await? > 0 {
             let sql = "SELECT n.tenant, n.username FROM namespaces n ORDER BY n.tenant, n.username";
             for row in sqlx::query(sql).fetch_all(&mut connection).await? {
-                found.push(rows::scope([row.try_get("tenant")?, row.try_get("username")?, "", "", ""])?);
+                namespaces.push(rows::scope([row.try_get("tenant")?, row.try_get("username")?, "", "", ""])?);
             }
         }
         connection.close().await?;
-        Ok(found)
+        Ok(namespaces)
     };
     run.await.map_err(|failure: PostgresError| failure.into_error("namespaces"))
 }
 
 async fn connect(url: &str, options: &PostgresOptions) -> Result<PgConnection, PostgresError> {
-    // What is looked at is everything, which may take longer than one user's question.
-    let to = Server::of(&Secret::new(url.to_owned()), options)?.options_for_migrations();
-    let connected = tokio::time::timeout(options.acquire_timeout, PgConnection::connect_with(&to)).await;
+    // Reading whole tables may take longer than the statement timeout of searches.
+    let target = ServerConfig::parse(&SecretUrl::new(url.to_owned()), options)?.migration_options();
+    let connected = tokio::time::timeout(options.acquire_timeout, PgConnection::connect_with(&target)).await;
     Ok(connected.map_err(|_| PostgresError::from(sqlx::Error::PoolTimedOut))??)
 }
 
 async fn examine(connection: &mut PgConnection) -> Result<HealthReport, PostgresError> {
     let version: String = sqlx::query_scalar("SHOW server_version").fetch_one(&mut *connection).await?;
     let schema = migration::version(connection).await?;
-    let mut checkup = HealthReport::new(format!("PostgreSQL {version}"), schema, migration::SCHEMA);
+    let mut report = HealthReport::new(format!("PostgreSQL {version}"), schema, migration::SCHEMA);
     let extensions =
         "SELECT extname::text AS extname, extversion FROM pg_extension WHERE extname IN ('vector', 'pg_trgm')";
     for row in sqlx::query(extensions).fetch_all(&mut *connection).await? {
-        checkup.extensions.insert(row.try_get("extname")?, row.try_get("extversion")?);
+        report.extensions.insert(row.try_get("extname")?, row.try_get("extversion")?);
     }
     if schema == 0 {
-        return Ok(checkup);
+        return Ok(report);
     }
     let partitions = migration::partitions(connection).await?;
-    checkup.partitions = partitions;
-    checkup.analyzer = index_metadata::maker(connection, Job::Keywords.as_str()).await?;
-    checkup.space = index_metadata::maker(connection, Job::Embedding.as_str()).await?;
+    report.partitions = partitions;
+    report.analyzer = index_metadata::read(connection, Job::Keywords.as_str()).await?;
+    report.space = index_metadata::read(connection, Job::Embedding.as_str()).await?;
     // The statements name the first table of vectors; the one that serves may be the second.
-    let versions = if schema >= 7 { index_metadata::versions(connection).await? } else { EmbeddingVersions::default() };
+    let versions =
+        if schema >= 7 { index_metadata::read_versions(connection).await? } else { EmbeddingVersions::default() };
     let table = versions.table;
     for (name, sql) in health::COUNTS {
-        checkup.counts.insert(name.to_owned(), count(connection, &health::on_serving_table(sql, table)).await?);
+        report.counts.insert(name.to_owned(), count(connection, &health::on_serving_table(sql, table)).await?);
     }
     if let Some(second) = versions.second {
         let vectors = format!("SELECT count(*) FROM {}", table.other().name());
-        health::add_second_version(&mut checkup, second, count(connection, &vectors).await?);
+        health::add_second_version(&mut report, second, count(connection, &vectors).await?);
     }
     if schema >= 2 {
         let groups = count(connection, "SELECT count(*) FROM synonym_map").await?;
-        checkup.counts.insert("synonym groups".to_owned(), groups);
+        report.counts.insert("synonym groups".to_owned(), groups);
     }
     if schema >= 4 {
         let mentions = count(connection, "SELECT count(*) FROM graph_entities").await?;
-        checkup.counts.insert("mentions of entities".to_owned(), mentions);
+        report.counts.insert("mentions of entities".to_owned(), mentions);
         let stale = "SELECT count(*) FROM graph_entities g JOIN records r ON r.ns = g.ns AND r.id = g.id
                      WHERE r.state <> 'active'";
         let stale = count(connection, stale).await?;
-        checkup.blame(stale, health::INACTIVE_IN_GRAPH);
+        report.blame(stale, health::INACTIVE_IN_GRAPH);
     }
-    // An earlier schema knows of each record when it was written, and no more.
-    let waiting = if checkup.schema == checkup.known_schema {
+    // An earlier schema stores the time when a record was written, but not when its job was queued.
+    let queue_counts = if report.schema == report.known_schema {
         "SELECT count(*) FILTER (WHERE b.leased_until <> $2) AS waiting,
                 min(b.queued_at) FILTER (WHERE b.leased_until <> $2) AS oldest,
                 count(*) FILTER (WHERE b.leased_until = $2) AS given_up
@@ -150,35 +150,35 @@ async fn examine(connection: &mut PgConnection) -> Result<HealthReport, Postgres
          FROM backlog b JOIN records r ON r.ns = b.ns AND r.id = b.id WHERE b.job = $1"
     };
     for job in Job::ALL {
-        let row = sqlx::query(waiting).bind(job.as_str()).bind(LEASE_DEAD).fetch_one(&mut *connection).await?;
+        let row = sqlx::query(queue_counts).bind(job.as_str()).bind(LEASE_DEAD).fetch_one(&mut *connection).await?;
         let count = |column: &str| row.try_get::<i64, _>(column).map(|count| u64::try_from(count).unwrap_or_default());
         let oldest = row.try_get::<Option<i64>, _>("oldest")?.map(Timestamp::from_micros);
-        checkup.waiting.insert(job, QueueHealth::new(count("waiting")?, oldest).with_given_up(count("given_up")?));
+        report.waiting.insert(job, QueueHealth::new(count("waiting")?, oldest).with_given_up(count("given_up")?));
     }
-    for (sql, what) in INCONSISTENCIES {
-        let found = count(connection, &health::on_serving_table(sql, table)).await?;
-        checkup.blame(found, what);
+    for (sql, problem) in INCONSISTENCIES {
+        let rows = count(connection, &health::on_serving_table(sql, table)).await?;
+        report.blame(rows, problem);
     }
-    for index in INDEXES {
-        let there = "SELECT to_regclass($1) IS NOT NULL";
-        if !sqlx::query_scalar::<_, bool>(there).bind(index).fetch_one(&mut *connection).await? {
-            checkup.problems.push(format!("the index {index} is missing; restore the schema from a backup"));
+    for index in REQUIRED_INDEXES {
+        let exists = "SELECT to_regclass($1) IS NOT NULL";
+        if !sqlx::query_scalar::<_, bool>(exists).bind(index).fetch_one(&mut *connection).await? {
+            report.problems.push(format!("the index {index} is missing; restore the schema from a backup"));
         }
     }
-    let nearness = VectorIndex::noted(connection, table).await?;
-    let there = sqlx::query_scalar::<_, bool>("SELECT to_regclass($1) IS NOT NULL").bind(vector_index::name(table));
-    let there = there.fetch_one(connection).await?;
-    if nearness.is_some_and(|definition| definition != "none") && !there {
-        let name = vector_index::name(table);
-        let missing =
+    let recorded_definition = VectorIndex::recorded_definition(connection, table).await?;
+    let name = vector_index::index_name(table);
+    let exists = sqlx::query_scalar::<_, bool>("SELECT to_regclass($1) IS NOT NULL").bind(name);
+    let exists = exists.fetch_one(connection).await?;
+    if recorded_definition.is_some_and(|definition| definition != "none") && !exists {
+        let problem =
             format!("the index {name} is missing; delete its row from the table origins and open the database");
-        checkup.problems.push(missing);
+        report.problems.push(problem);
     }
-    Ok(checkup)
+    Ok(report)
 }
 
 async fn count(connection: &mut PgConnection, sql: &str) -> Result<u64, PostgresError> {
-    // Put together from the texts of this file.
+    // The SQL consists of constants of this crate.
     let count: i64 = sqlx::query_scalar(AssertSqlSafe(sql.to_owned())).fetch_one(connection).await?;
     Ok(u64::try_from(count).unwrap_or_default())
 }

@@ -1,9 +1,9 @@
-pub(crate) mod borrowed;
+pub(crate) mod borrowed_connection;
 pub(crate) mod connections;
 pub(crate) mod error;
 pub(crate) mod index_metadata;
 pub(crate) mod migration;
-pub(crate) mod secret;
+pub(crate) mod secret_url;
 pub(crate) mod server;
 pub(crate) mod statement;
 pub(crate) mod transaction;

@@ -1,4 +1,4 @@
-//! The documents' functions over memories as events, called directly.
+//! Calls the SQL functions that search events, which the second migration creates for other programs.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use sqlx::{Row, postgres::PgRow};
 use uuid::Uuid;
 
 use crate::{
-    database::error::PostgresError, database::statement::Statement, database::transaction::reading,
+    database::error::PostgresError, database::statement::Statement, database::transaction::with_reader,
     store::PostgresStore,
 };
 
@@ -16,46 +16,46 @@ use crate::{
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct EventQuery {
-    /// Maximum number of events.
+    /// Maximum number of events returned.
     pub match_count: usize,
-    /// The least confidence.
+    /// Minimum confidence of an event, from 0 to 1. Default: 0.
     pub min_confidence: f64,
-    /// Maximum age of an event, in whole hours, rounded up.
+    /// Maximum age of an event. Rounded up to whole hours.
     pub window: Duration,
-    /// Only these assets (tags of the records), unless there are none.
+    /// Assets (tags of the records), of which an event must have one. Default: empty, for any event.
     pub assets: Vec<String>,
 }
 
-/// An event that was found.
+/// A hit of an event search.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct MemoryEvent {
-    /// The record.
+    /// The id of the record.
     pub record_id: Uuid,
     /// The time of the event.
     pub occurred_at: Timestamp,
-    /// Its text.
+    /// The text of the event.
     pub content_text: String,
-    /// Its translation, if its metadata has one.
+    /// The translation of the text, if the metadata of the record contains one.
     pub translated_text: Option<String>,
-    /// The similarity, or the part of the keywords that it holds: 0 to 1.
+    /// The cosine similarity, or the share of the keywords that the event contains, from 0 to 1.
     pub score: f64,
 }
 
 impl EventQuery {
-    /// The `match_count` best of the last `window`, however sure, about any asset.
+    /// Creates a query for the best `match_count` events of the last `window`, of any confidence and asset.
     pub fn new(match_count: usize, window: Duration) -> Self {
         Self { match_count, min_confidence: 0.0, window, assets: Vec::new() }
     }
 
-    /// Only what is as sure as this.
+    /// Sets [`min_confidence`](Self::min_confidence).
     #[must_use]
     pub fn with_min_confidence(mut self, confidence: f64) -> Self {
         self.min_confidence = confidence;
         self
     }
 
-    /// Only what is about one of these assets.
+    /// Sets [`assets`](Self::assets).
     #[must_use]
     pub fn about_assets<T: Into<String>>(mut self, assets: impl IntoIterator<Item = T>) -> Self {
         self.assets = assets.into_iter().map(Into::into).collect();
@@ -64,14 +64,14 @@ impl EventQuery {
 }
 
 impl PostgresStore {
-    /// The function `search_memory_events`: events whose vector is as near as `match_threshold` (a cosine), nearest
-    /// first.
+    /// Calls the function `search_memory_events`: returns the events whose vectors have a cosine similarity of at least
+    /// `match_threshold`, nearest first.
     ///
     /// # Errors
     /// `InvalidInput` for a scope that is narrower than a user.
     ///
     /// # Cancel safety
-    /// It only reads.
+    /// The call only reads.
     pub async fn events_by_vector(
         &self,
         scope: &Scope,
@@ -79,56 +79,56 @@ impl PostgresStore {
         match_threshold: f64,
         query: &EventQuery,
     ) -> Result<Vec<MemoryEvent>> {
-        whole_user(scope)?;
-        let write = |statement: &mut Statement| {
+        check_whole_user(scope)?;
+        let push_call = |statement: &mut Statement| {
             statement.push("f.similarity AS score FROM search_memory_events(").bind(Vector::from(embedding.to_vec()));
-            statement.push(", ").bind(match_threshold).push(", ").bind(count(query));
-            statement.push(", ").bind(assets(query)).push(", ").bind(query.min_confidence);
-            statement.push(", ").bind(hours(query));
-            owner(scope, statement);
+            statement.push(", ").bind(match_threshold).push(", ").bind(sql_match_count(query));
+            statement.push(", ").bind(sql_assets(query)).push(", ").bind(query.min_confidence);
+            statement.push(", ").bind(sql_window_hours(query));
+            push_owner(scope, statement);
         };
-        self.events("event search", write).await
+        self.events("event search", push_call).await
     }
 
-    /// The function `search_memory_events_keywords`: events that hold any of the keywords, those with most of them
-    /// first, of these the newest.
+    /// Calls the function `search_memory_events_keywords`: returns the events that contain any of the keywords, ordered
+    /// by the number of keywords, then newest first.
     ///
     /// # Errors
     /// `InvalidInput` for a scope that is narrower than a user.
     ///
     /// # Cancel safety
-    /// It only reads.
+    /// The call only reads.
     pub async fn events_by_keywords(
         &self,
         scope: &Scope,
         keywords: &[String],
         query: &EventQuery,
     ) -> Result<Vec<MemoryEvent>> {
-        whole_user(scope)?;
-        let write = |statement: &mut Statement| {
+        check_whole_user(scope)?;
+        let push_call = |statement: &mut Statement| {
             statement.push("f.match_score AS score FROM search_memory_events_keywords(").bind(keywords.to_vec());
-            statement.push(", ").bind(hours(query)).push(", ").bind(count(query));
-            statement.push(", ").bind(query.min_confidence).push(", ").bind(assets(query));
-            owner(scope, statement);
+            statement.push(", ").bind(sql_window_hours(query)).push(", ").bind(sql_match_count(query));
+            statement.push(", ").bind(query.min_confidence).push(", ").bind(sql_assets(query));
+            push_owner(scope, statement);
         };
-        self.events("event search", write).await
+        self.events("event search", push_call).await
     }
 
-    async fn events(&self, operation: &'static str, write: impl Fn(&mut Statement)) -> Result<Vec<MemoryEvent>> {
-        let rows = reading!(self, operation, |connection| {
+    async fn events(&self, operation: &'static str, push_call: impl Fn(&mut Statement)) -> Result<Vec<MemoryEvent>> {
+        let rows = with_reader!(self, operation, |connection| {
             let mut statement = Statement::new(
-                "SELECT f.record_id, (extract(epoch FROM f.created_at) * 1000000)::bigint AS occurred_at, f.content_text,
-                        f.translated_text, ",
+                "SELECT f.record_id, (extract(epoch FROM f.created_at) * 1000000)::bigint AS occurred_at,
+                        f.content_text, f.translated_text, ",
             );
-            write(&mut statement);
-            statement.rows(connection).await
+            push_call(&mut statement);
+            statement.fetch_all(connection).await
         })?;
-        let events: std::result::Result<Vec<MemoryEvent>, PostgresError> = rows.iter().map(event).collect();
+        let events: std::result::Result<Vec<MemoryEvent>, PostgresError> = rows.iter().map(read_event).collect();
         events.map_err(|failure| failure.into_error(operation))
     }
 }
 
-fn event(row: &PgRow) -> std::result::Result<MemoryEvent, PostgresError> {
+fn read_event(row: &PgRow) -> std::result::Result<MemoryEvent, PostgresError> {
     Ok(MemoryEvent {
         record_id: row.try_get("record_id")?,
         occurred_at: Timestamp::from_micros(row.try_get("occurred_at")?),
@@ -138,27 +138,30 @@ fn event(row: &PgRow) -> std::result::Result<MemoryEvent, PostgresError> {
     })
 }
 
-fn owner(scope: &Scope, statement: &mut Statement) {
+fn push_owner(scope: &Scope, statement: &mut Statement) {
     statement.push(", ").bind(scope.user_name().map(str::to_owned));
     statement.push(", ").bind(scope.tenant().to_owned()).push(") f");
 }
 
-/// The functions know tenants and users.
-fn whole_user(scope: &Scope) -> Result<()> {
+/// Checks that the scope is a user or a tenant, since the SQL functions cannot search a part of a user.
+fn check_whole_user(scope: &Scope) -> Result<()> {
     if *scope == scope.namespace() {
         return Ok(());
     }
-    Err(Error::invalid("event search", format!("{scope} is narrower than a user; ask for {}", scope.namespace())))
+    Err(Error::invalid(
+        "event search",
+        format!("{scope} is a part of a user; search events of {} instead", scope.namespace()),
+    ))
 }
 
-fn count(query: &EventQuery) -> i32 {
+fn sql_match_count(query: &EventQuery) -> i32 {
     i32::try_from(query.match_count).unwrap_or(i32::MAX)
 }
 
-fn hours(query: &EventQuery) -> i32 {
+fn sql_window_hours(query: &EventQuery) -> i32 {
     i32::try_from(query.window.as_secs().div_ceil(60 * 60)).unwrap_or(i32::MAX)
 }
 
-fn assets(query: &EventQuery) -> Option<Vec<String>> {
+fn sql_assets(query: &EventQuery) -> Option<Vec<String>> {
     (!query.assets.is_empty()).then(|| query.assets.clone())
 }

@@ -1,4 +1,4 @@
-//! Filters in Postgres' SQL, over the rows `r` of `records` and `a` of `addresses`.
+//! Compiles filters to the SQL of Postgres, over the rows `r` of `records` and `a` of `addresses`.
 
 use memory_engine_core::{Filter, Op};
 use memory_engine_sql::filter::{self, Dialect, MetadataOperands, Operands};
@@ -17,10 +17,11 @@ impl Dialect for Statement {
     }
 
     fn join(&mut self, filters: &[Filter], separator: &'static str) {
-        self.joined(filters, separator, &mut |to, filter| filter::write(filter, to));
+        self.push_joined(filters, separator, &mut |statement, filter| filter::write(filter, statement));
     }
 
-    /// Compares with a single value directly: the planner knows how rare it is, and for an array it does not.
+    /// A single value is compared directly, not as an array, since the planner only knows the frequency of single
+    /// values.
     fn compare(&mut self, op: Op, operands: Operands) {
         self.push(filter::operator(op));
         match operands {
@@ -44,7 +45,7 @@ impl Dialect for Statement {
         self.push("EXISTS (SELECT FROM json_array_elements(CASE json_typeof(r.metadata -> ").bind(key.to_owned());
         self.push(") WHEN 'array' THEN r.metadata -> ").bind(key.to_owned());
         self.push(" ELSE json_build_array(r.metadata -> ").bind(key.to_owned());
-        // `CASE`, since only it promises that a text is not read as a number before its type is known.
+        // `CASE`, since only it guarantees that a text is not cast to a number before its type is tested.
         self.push(") END) e (value) WHERE CASE json_typeof(e.value) ");
         if !texts.is_empty() {
             self.push("WHEN 'string' THEN (e.value #>> '{}') COLLATE \"C\"").compare(op, Operands::Texts(texts));
@@ -61,17 +62,18 @@ impl Dialect for Statement {
     }
 }
 
-fn bind_any<T>(mut values: Vec<T>, to: &mut Statement)
+/// Appends one value, or `ANY` of several.
+fn bind_any<T>(mut values: Vec<T>, statement: &mut Statement)
 where
     T: for<'q> Encode<'q, Postgres> + Type<Postgres> + PgHasArrayType + 'static,
 {
     match (values.pop(), values.is_empty()) {
         (Some(only), true) => {
-            to.bind(only);
+            statement.bind(only);
         }
         (last, _) => {
             values.extend(last);
-            to.push("ANY (").bind(values).push(")");
+            statement.push("ANY (").bind(values).push(")");
         }
     }
 }

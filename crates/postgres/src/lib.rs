@@ -10,7 +10,7 @@ mod options;
 mod queue;
 mod reconcile;
 mod records;
-mod routed;
+mod sharded;
 mod store;
 mod synonyms;
 mod vectors;
@@ -21,8 +21,8 @@ pub use events::{EventQuery, MemoryEvent};
 pub use memory_engine_sql::options::{Mismatch, StoreOptions};
 pub use options::PostgresOptions;
 pub use records::explain::Lookup;
-pub use routed::RoutedStore;
+pub use sharded::ShardedStore;
 pub use store::PostgresStore;
 
-/// The driver whose pool [`PostgresStore::from_pool`] takes.
+/// The database driver. [`PostgresStore::from_pool`] takes one of its pools.
 pub use sqlx;

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use memory_engine_core::{Error, ErrorKind, Result};
 
-use crate::database::secret::Secret;
+use crate::database::secret_url::SecretUrl;
 
-/// The longest timeout: the server counts milliseconds in 32 bits.
+/// Maximum timeout. The server counts milliseconds in 32 bits.
 const MAX_TIMEOUT: Duration = Duration::from_millis(i32::MAX as u64);
-/// The largest number of partitions: each table gets that many.
+/// Maximum number of partitions of a table.
 const MAX_PARTITIONS: u32 = 1024;
 
 /// Settings of a Postgres database: connections, timeouts, schema and vector index.
@@ -32,21 +32,21 @@ pub struct PostgresOptions {
     /// Maximum time that a call waits for a connection; after that it fails with `Unavailable`. At most 24 days.
     /// Default: 10 seconds.
     pub acquire_timeout: Duration,
-    /// Time limit of one statement; beyond it the call fails with `Timeout`. 0 for none, at most 24 days. Migrations
-    /// and building an index have no limit. Default: 30 seconds.
+    /// Time limit of one statement; after that the call fails with `Timeout`. At most 24 days; 0 for no limit.
+    /// Migrations and index builds have no limit. Default: 30 seconds.
     pub statement_timeout: Duration,
-    /// Schema of the tables, created if it is missing: 1 to 63 lower-case letters, digits and `_`. Default: the schema
-    /// of the connection, usually `public`.
+    /// Schema of the tables, 1 to 63 lower-case letters, digits and `_`. It is created if it is missing. Default: the
+    /// schema of the connection, usually `public`.
     pub schema: Option<String>,
     /// Number of hash partitions of each table in a *new* database, at most 1024; 0 for plain tables. Default: 0.
     pub partitions: u32,
-    /// True if the vector index holds 16-bit numbers, which halves its memory. Scores are computed from the stored
-    /// 32-bit vectors. Default: false.
+    /// True if the vector index stores 16-bit numbers, which halves its memory. Scores are computed from the stored
+    /// 32-bit vectors in any case. Default: false.
     pub half_precision: bool,
-    /// Number of vectors within the searched scope up to which all are compared; above, the index selects candidates.
-    /// Default: [`EXACT_UP_TO`](Self::EXACT_UP_TO).
+    /// Maximum number of vectors in the searched scope for an exact search. With more vectors, the index selects
+    /// candidates. Default: [`EXACT_UP_TO`](Self::EXACT_UP_TO), 5000.
     pub exact_up_to: u64,
-    pub(crate) replica: Option<Secret>,
+    pub(crate) replica: Option<SecretUrl>,
 }
 
 impl Default for PostgresOptions {
@@ -117,33 +117,33 @@ impl PostgresOptions {
         self
     }
 
-    /// Reads from this server, a streaming replica of the one that is written to. What was just written may be missing
-    /// there for a moment. When the replica cannot be reached, the other one answers.
+    /// Sets a streaming replica of the server, which answers reads. Recent writes may be missing there for a moment. If
+    /// the replica cannot be reached, reads use the primary. Default: no replica.
     #[must_use]
     pub fn with_replica(mut self, url: impl Into<String>) -> Self {
-        self.replica = Some(Secret::new(url.into()));
+        self.replica = Some(SecretUrl::new(url.into()));
         self
     }
 
-    /// Checks every value against its range. Connecting does this too.
+    /// Checks that every value is within its range. Connecting also does this.
     ///
     /// # Errors
-    /// `InvalidInput`, which names the option and its range.
+    /// `InvalidInput`. The message names the option and its range.
     pub fn validate(&self) -> Result<()> {
         let refuse = |message: &str| Err(Error::new(ErrorKind::InvalidInput, "connect", message.to_owned()));
         if self.max_connections == 0 {
-            return refuse("max_connections is at least 1");
+            return refuse("max_connections must be at least 1");
         }
         if self.acquire_timeout > MAX_TIMEOUT || self.statement_timeout > MAX_TIMEOUT {
-            return refuse("acquire_timeout and statement_timeout are at most 24 days");
+            return refuse("acquire_timeout and statement_timeout must be at most 24 days");
         }
         if self.partitions > MAX_PARTITIONS {
-            return refuse("partitions is at most 1024");
+            return refuse("partitions must be at most 1024");
         }
-        let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+        let is_allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
         match &self.schema {
-            Some(schema) if schema.is_empty() || schema.len() > 63 || !schema.chars().all(plain) => {
-                refuse("a schema's name has 1 to 63 lower-case letters, digits and '_'")
+            Some(schema) if schema.is_empty() || schema.len() > 63 || !schema.chars().all(is_allowed) => {
+                refuse("schema must be 1 to 63 lower-case letters, digits or '_'")
             }
             _ => Ok(()),
         }
@@ -155,20 +155,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_out_of_range_are_refused_by_name() {
-        let usual = PostgresOptions::default;
-        assert!(usual().with_schema("memory_1").validate().is_ok());
+    fn errors_name_the_option_that_is_out_of_range() {
+        let default_options = PostgresOptions::default;
+        assert!(default_options().with_schema("memory_1").validate().is_ok());
         for (options, name) in [
-            (usual().with_max_connections(0), "max_connections"),
-            (usual().with_acquire_timeout(Duration::MAX), "acquire_timeout"),
-            (usual().with_statement_timeout(Duration::MAX), "statement_timeout"),
-            (usual().with_partitions(1025), "partitions"),
+            (default_options().with_max_connections(0), "max_connections"),
+            (default_options().with_acquire_timeout(Duration::MAX), "acquire_timeout"),
+            (default_options().with_statement_timeout(Duration::MAX), "statement_timeout"),
+            (default_options().with_partitions(1025), "partitions"),
         ] {
             let e = options.validate().unwrap_err();
             assert!(e.message().contains(name), "{e}");
         }
-        for odd in ["", "a b", "a;b", "\"", "Ä"] {
-            assert_eq!(usual().with_schema(odd).validate().unwrap_err().kind(), ErrorKind::InvalidInput);
+        for invalid in ["", "a b", "a;b", "\"", "Ä"] {
+            assert_eq!(default_options().with_schema(invalid).validate().unwrap_err().kind(), ErrorKind::InvalidInput);
         }
     }
 }

@@ -1,3 +1,3 @@
-pub(crate) mod backlog;
 mod job_queue;
+pub(crate) mod job_rows;
 pub(crate) mod lease_owner;

@@ -1,4 +1,4 @@
-//! Brings a database and the process that opens it together.
+//! Reconciles a database with the process that opens it: schema, analyzer, embedding space and vector index.
 
 use memory_engine_core::Index;
 use memory_engine_sql::{
@@ -9,35 +9,36 @@ use memory_engine_vector_store::GenerationRole;
 use sqlx::PgConnection;
 
 use crate::{
-    database::{error::PostgresError, index_metadata, migration, server::Server},
+    database::{error::PostgresError, index_metadata, migration, server::ServerConfig},
     keywords::keyword_store,
     options::PostgresOptions,
-    queue::backlog,
+    queue::job_rows,
     vectors::{generations, vector_index::VectorIndex, vector_store},
 };
 
-/// Brings the schema, the index metadata and the vector index to what this process works with, in one transaction. A
-/// second version of the vectors is begun later.
+/// Migrates the schema, and reconciles the index metadata and the vector index with this process, in one transaction. A
+/// second embedding version is begun later.
 pub(crate) async fn reconcile(
-    server: &Server,
+    server: &ServerConfig,
     store: &StoreOptions,
     options: &PostgresOptions,
     metadata: &IndexMetadata,
     index: &VectorIndex,
 ) -> Result<(), PostgresError> {
-    let mut connection = migration::locked(server, options).await?;
+    let mut connection = migration::connect_locked(server, options).await?;
     migration::up(&mut connection, options).await?;
     reconcile_indexes(&mut connection, metadata, store).await?;
     if store.mismatch != Mismatch::Leave
         && let Ok((GenerationRole::Serving, table)) =
-            index_metadata::versions(&mut connection).await?.role(metadata, "connect")
+            index_metadata::read_versions(&mut connection).await?.role(metadata, "connect")
     {
-        index.settle(&mut connection, table).await?;
+        index.reconcile(&mut connection, table).await?;
     }
     migration::unlock(connection).await
 }
 
-/// Treats each index that was made with something else as the options say.
+/// Refuses, records or rebuilds each index that was built with another analyzer or embedding space, as the options
+/// demand.
 async fn reconcile_indexes(
     connection: &mut PgConnection,
     metadata: &IndexMetadata,
@@ -45,14 +46,14 @@ async fn reconcile_indexes(
 ) -> Result<(), PostgresError> {
     for index in Index::ALL {
         let part = index.job().as_str();
-        let found = index_metadata::maker(connection, part).await?;
+        let found = index_metadata::read(connection, part).await?;
         match metadata.reconcile(index, found.as_deref(), options.mismatch) {
             Reconciliation::Keep | Reconciliation::Refill => continue,
             Reconciliation::Record => {}
             Reconciliation::Refuse => {
                 return Err(match index {
                     Index::Keywords => metadata.mismatch(index, found.as_deref(), "connect"),
-                    Index::Embedding => index_metadata::versions(connection).await?.refusal(metadata, "connect"),
+                    Index::Embedding => index_metadata::read_versions(connection).await?.refusal(metadata, "connect"),
                 }
                 .into());
             }
@@ -61,11 +62,11 @@ async fn reconcile_indexes(
                     Index::Keywords => keyword_store::clear(connection).await?,
                     Index::Embedding => {
                         generations::drop_second(connection).await?;
-                        let table = index_metadata::versions(connection).await?.table;
+                        let table = index_metadata::read_versions(connection).await?.table;
                         vector_store::clear(connection, table).await?;
                     }
                 }
-                backlog::requeue_all(connection, index.job(), options.clock.now()).await?;
+                job_rows::requeue_all(connection, index.job(), options.clock.now()).await?;
             }
         }
         index_metadata::write(connection, part, metadata.maker(index)).await?;

@@ -1,4 +1,4 @@
-//! The store and its connections.
+//! Opens and closes a [`PostgresStore`], and holds its connections.
 
 use std::{fmt, sync::Arc};
 
@@ -19,9 +19,9 @@ use crate::{
         connections::Connections,
         error::PostgresError,
         index_metadata, migration,
-        secret::Secret,
-        server::Server,
-        transaction::{reading, writing},
+        secret_url::SecretUrl,
+        server::ServerConfig,
+        transaction::{with_reader, with_transaction},
     },
     options::PostgresOptions,
     queue::lease_owner::LeaseOwner,
@@ -37,74 +37,80 @@ use crate::{
 /// Any number of stores, in any number of processes, can have one database open. The writes of one user come one after
 /// the other; those of different users do not wait for each other.
 ///
-/// A transaction that lost against another one is run again. A call that fails because the server cannot be reached
-/// fails with `Unavailable`; later ones find the server when it is back.
+/// A transaction that conflicts with another one is repeated. If the server cannot be reached, a call fails with
+/// `Unavailable`; later calls succeed when the server is reachable again.
 pub struct PostgresStore {
-    server: Server,
+    server: ServerConfig,
     primary: Arc<Connections>,
     replica: Option<Arc<Connections>>,
     space: EmbeddingSpace,
     clock: Arc<dyn Clock>,
-    origin: IndexMetadata,
+    metadata: IndexMetadata,
     index: VectorIndex,
-    fuzzy: bool,
+    has_fuzzy_search: bool,
     lease_owner: Arc<LeaseOwner>,
 }
 
 impl PostgresStore {
     /// Connects to a database and brings it to the schema of this version.
     ///
-    /// `url` is `postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=…`; `sslmode` (`disable`, `prefer`, `require`,
-    /// `verify-ca`, `verify-full`) says how much of TLS is asked for. The password is never shown.
+    /// `url` is `postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=…`. `sslmode` is the required level of TLS:
+    /// `disable`, `prefer` (the default), `require`, `verify-ca` or `verify-full`. The password is never shown.
     ///
     /// # Errors
-    /// `InvalidInput` for an address that is not understood, or a database with tables of another application;
-    /// `Unavailable` when the server cannot be reached; `Unauthorized` when it refuses the user; `NotFound` for a
-    /// missing database; `SchemaMismatch` for a database of a newer version, or of another analyzer or embedder (see
+    /// `InvalidInput` for an invalid address, or a database with tables of another application; `Unavailable` if the
+    /// server cannot be reached; `Unauthorized` if it rejects the user; `NotFound` for a missing database;
+    /// `SchemaMismatch` for a database of a newer version, or of another analyzer or embedder (see
     /// [`Mismatch`](crate::Mismatch)); `Unsupported` for a server without pgvector 0.8.
     ///
     /// # Cancel safety
-    /// Dropping the future leaves the database as it was, or wholly migrated.
+    /// If the future is dropped, the database is unchanged or completely migrated.
     pub async fn connect(url: &str, store: StoreOptions) -> Result<Self> {
         Self::connect_with(url, store, PostgresOptions::default()).await
     }
 
-    /// Connects as [`connect`](Self::connect) does, with these settings.
+    /// Connects with these options. See [`connect`](Self::connect).
     ///
     /// # Errors
-    /// As [`connect`](Self::connect), and `InvalidInput` for a setting out of its range.
+    /// Those of [`connect`](Self::connect), and `InvalidInput` for an option out of its range.
     ///
     /// # Cancel safety
-    /// As [`connect`](Self::connect).
+    /// That of [`connect`](Self::connect).
     pub async fn connect_with(url: &str, store: StoreOptions, options: PostgresOptions) -> Result<Self> {
-        let server = Server::of(&Secret::new(url.to_owned()), &options)?;
-        let primary = Connections::to(&server, &options);
+        let server = ServerConfig::parse(&SecretUrl::new(url.to_owned()), &options)?;
+        let primary = Connections::new(&server, &options);
         Self::open(server, primary, store, options).await
     }
 
-    /// Opens a database through a pool of the caller, which may have other users.
+    /// Opens a database through a pool of the caller, which other code may also use.
     ///
-    /// Each call takes a connection, saves its settings and applies its own: `statement_timeout`, `timezone`,
-    /// `random_page_cost`, those of pgvector (`hnsw.…`) and, with [`PostgresOptions::schema`], `search_path`. It gives
-    /// the connection back with the settings that it had, so a call costs two round trips more than with a pool of the
-    /// store. A connection whose call fails or is cancelled is closed. The pool's size and timeouts apply;
-    /// [`max_connections`](PostgresOptions::max_connections) and [`acquire_timeout`](PostgresOptions::acquire_timeout)
-    /// do not. Migrations use a connection next to the pool. [`close`](Self::close) leaves the pool open.
+    /// Each call takes a connection, saves its settings and applies those of the store: `statement_timeout`,
+    /// `timezone`, `random_page_cost`, those of pgvector (`hnsw.…`) and, with [`PostgresOptions::schema`],
+    /// `search_path`. Afterwards it restores the saved settings, so a call needs two round trips more than with a pool
+    /// of the store. A connection whose call fails or is cancelled is closed. The size and the timeouts of the pool
+    /// apply; [`max_connections`](PostgresOptions::max_connections) and
+    /// [`acquire_timeout`](PostgresOptions::acquire_timeout) do not. Migrations use a connection next to the pool.
+    /// [`close`](Self::close) leaves the pool open.
     ///
     /// # Errors
-    /// As [`connect_with`](Self::connect_with).
+    /// Those of [`connect_with`](Self::connect_with).
     ///
     /// # Cancel safety
-    /// As [`connect`](Self::connect).
+    /// That of [`connect`](Self::connect).
     pub async fn from_pool(pool: PgPool, store: StoreOptions, options: PostgresOptions) -> Result<Self> {
-        let server = Server::of_pool(&pool, &options)?;
-        let primary = Connections::borrowed(pool, &options);
+        let server = ServerConfig::from_pool(&pool, &options)?;
+        let primary = Connections::from_pool(pool, &options);
         Self::open(server, primary, store, options).await
     }
 
-    async fn open(server: Server, primary: Connections, store: StoreOptions, options: PostgresOptions) -> Result<Self> {
-        let replica = options.replica.as_ref().map(|url| Server::of(url, &options)).transpose()?;
-        let origin = IndexMetadata::new(&store);
+    async fn open(
+        server: ServerConfig,
+        primary: Connections,
+        store: StoreOptions,
+        options: PostgresOptions,
+    ) -> Result<Self> {
+        let replica = options.replica.as_ref().map(|url| ServerConfig::parse(url, &options)).transpose()?;
+        let metadata = IndexMetadata::new(&store);
         let index = VectorIndex::of(store.space.clone(), &options);
         let primary = Arc::new(primary);
         let span = operation_span!(
@@ -113,70 +119,72 @@ impl PostgresStore {
             "db.system.name" = "postgresql",
             schema = migration::SCHEMA,
         );
-        let open = async {
-            if !is_settled(&primary, &origin, &index).await? {
-                reconcile(&server, &store, &options, &origin, &index).await?;
+        let reconcile_and_probe = async {
+            if !is_reconciled(&primary, &metadata, &index).await? {
+                reconcile(&server, &store, &options, &metadata, &index).await?;
             }
-            knows_letters(&primary).await
+            supports_fuzzy_search(&primary).await
         };
-        let fuzzy = observe_as(&span, Operation::Unmeasured, PostgresError::kind, open).await;
-        let fuzzy = fuzzy.map_err(|failure| failure.into_error("connect"))?;
+        let has_fuzzy_search = observe_as(&span, Operation::Unmeasured, PostgresError::kind, reconcile_and_probe).await;
+        let has_fuzzy_search = has_fuzzy_search.map_err(|failure| failure.into_error("connect"))?;
         let mismatch = store.mismatch;
         let opened = Self {
             lease_owner: Arc::new(LeaseOwner::new(server.clone())),
             server,
             primary,
-            replica: replica.map(|server| Arc::new(Connections::to(&server, &options))),
+            replica: replica.map(|server| Arc::new(Connections::new(&server, &options))),
             space: store.space,
             clock: store.clock,
-            origin,
+            metadata,
             index,
-            fuzzy,
+            has_fuzzy_search,
         };
         opened.refill(mismatch).await?;
         Ok(opened)
     }
 
-    /// Begins a second generation of vectors, or goes on with it, where that is what the store was opened for.
+    /// Begins or continues a second embedding version, if the store was opened with [`Mismatch::Refill`] in a new
+    /// embedding space.
     async fn refill(&self, mismatch: Mismatch) -> Result<()> {
-        let versions = reading!(self, "connect", |connection| index_metadata::versions(connection).await)?;
-        if versions.serving.is_some_and(|found| self.origin.refills(&found, mismatch)) {
+        let versions = with_reader!(self, "connect", |connection| index_metadata::read_versions(connection).await)?;
+        if versions.serving.is_some_and(|found| self.metadata.refills(&found, mismatch)) {
             self.begin().await?;
         }
         Ok(())
     }
 
-    /// Creates the vector index if it is due after this many written vectors. The written data stays in any case:
-    /// until there is an index every vector is compared, and later writes try again.
-    pub(crate) async fn see_to_index(&self, written: usize) {
-        if !self.index.is_due(written as u64) {
+    /// Creates the vector index if enough vectors have been written. `vectors` is their number in the last write.
+    ///
+    /// An error is ignored: without an index every vector is compared, and a later write tries again.
+    pub(crate) async fn create_index_if_due(&self, vectors: usize) {
+        if !self.index.count_written(vectors as u64) {
             return;
         }
-        let made: Result<bool> = writing!(self, "index", |connection| {
-            generations::make_index(connection, &self.origin, &self.index).await
+        let exists: Result<bool> = with_transaction!(self, "index", |connection| {
+            generations::create_index(connection, &self.metadata, &self.index).await
         });
-        if made.unwrap_or(false) {
-            self.index.note_made();
+        if exists.unwrap_or(false) {
+            self.index.set_created();
         }
     }
 
-    /// Another handle on the same database, in another space.
+    /// Returns another handle to the same database, in another embedding space.
     pub(crate) fn in_space(&self, space: EmbeddingSpace) -> Self {
         Self {
             server: self.server.clone(),
             primary: Arc::clone(&self.primary),
             replica: self.replica.clone(),
             clock: Arc::clone(&self.clock),
-            origin: self.origin.in_space(&space),
+            metadata: self.metadata.in_space(&space),
             index: self.index.in_space(space.clone()),
             space,
-            fuzzy: self.fuzzy,
+            has_fuzzy_search: self.has_fuzzy_search,
             lease_owner: Arc::clone(&self.lease_owner),
         }
     }
 
-    /// Lets running calls end and closes every connection, but not a pool of the caller. Calls that come later fail
-    /// with `Closed`.
+    /// Waits for running calls and closes every connection, but not a pool of the caller. Later calls fail with
+    /// `Closed`.
     pub async fn close(&self) {
         self.lease_owner.close().await;
         self.primary.close().await;
@@ -187,8 +195,8 @@ impl PostgresStore {
 
     /// Returns true if [`fuzzy`](Self::fuzzy) works on this database: `pg_trgm` is installed, and its locale supports
     /// letters beyond ASCII.
-    pub fn is_fuzzy(&self) -> bool {
-        self.fuzzy
+    pub fn has_fuzzy_search(&self) -> bool {
+        self.has_fuzzy_search
     }
 
     pub(crate) fn lease_owner(&self) -> &LeaseOwner {
@@ -211,8 +219,8 @@ impl PostgresStore {
         &self.clock
     }
 
-    pub(crate) fn origin(&self) -> &IndexMetadata {
-        &self.origin
+    pub(crate) fn metadata(&self) -> &IndexMetadata {
+        &self.metadata
     }
 
     pub(crate) fn index(&self) -> &VectorIndex {
@@ -229,29 +237,29 @@ impl fmt::Debug for PostgresStore {
     }
 }
 
-/// Returns true if there is nothing to do, which is the usual case. Takes no lock.
-async fn is_settled(
+/// Returns true if the database needs no reconciliation, which is the usual case. Takes no lock.
+async fn is_reconciled(
     connections: &Connections,
-    origin: &IndexMetadata,
+    metadata: &IndexMetadata,
     index: &VectorIndex,
 ) -> Result<bool, PostgresError> {
     let mut connection = connections.acquire().await?;
-    let settled = migration::version(&mut connection).await? == migration::SCHEMA
-        && index_metadata::fits(&mut connection, origin).await?
+    let is_reconciled = migration::version(&mut connection).await? == migration::SCHEMA
+        && index_metadata::matches(&mut connection, metadata).await?
         && {
-            let table = index_metadata::versions(&mut connection).await?.table;
-            index.is_settled(&mut connection, table).await?
+            let table = index_metadata::read_versions(&mut connection).await?.table;
+            index.is_reconciled(&mut connection, table).await?
         };
-    connection.give_back().await;
-    Ok(settled)
+    connection.release().await;
+    Ok(is_reconciled)
 }
 
-/// Returns true if trigrams work for Chinese: under some locales `pg_trgm` drops everything but ASCII.
-async fn knows_letters(connections: &Connections) -> Result<bool, PostgresError> {
+/// Returns true if `pg_trgm` is installed and supports Chinese: under some locales it drops everything but ASCII.
+async fn supports_fuzzy_search(connections: &Connections) -> Result<bool, PostgresError> {
     let mut connection = connections.acquire().await?;
     let installed = "SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'pg_trgm')";
-    let knows = sqlx::query_scalar::<_, bool>(installed).fetch_one(&mut *connection).await?
+    let is_supported = sqlx::query_scalar::<_, bool>(installed).fetch_one(&mut *connection).await?
         && sqlx::query_scalar("SELECT show_trgm('昨天') <> '{}'").fetch_one(&mut *connection).await?;
-    connection.give_back().await;
-    Ok(knows)
+    connection.release().await;
+    Ok(is_supported)
 }

@@ -1,4 +1,4 @@
-//! Groups of synonyms, in the table that the story gateway's document calls `synonym_map`.
+//! Stores groups of synonyms in the table `synonym_map`, which other programs may also edit by SQL.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use crate::{
     database::error::PostgresError,
-    database::transaction::{reading, writing},
+    database::transaction::{with_reader, with_transaction},
     records::namespaces,
     records::scopes::{self, CoveredScope},
     store::PostgresStore,
@@ -20,7 +20,7 @@ use crate::{
 impl SynonymStore for PostgresStore {
     async fn list(&self, scope: &Scope) -> Result<Vec<SynonymGroup>> {
         let ns = scopes::namespace(scope);
-        reading!(self, "list synonyms", |connection| list(connection, ns).await)
+        with_reader!(self, "list synonyms", |connection| list(connection, ns).await)
     }
 
     async fn put(&self, scope: &Scope, groups: &[SynonymGroup]) -> Result<()> {
@@ -29,22 +29,22 @@ impl SynonymStore for PostgresStore {
             return Ok(());
         }
         let scope = scope.namespace();
-        writing!(self, "put synonyms", |connection| put(connection, &scope, groups).await)
+        with_transaction!(self, "put synonyms", |connection| put(connection, &scope, groups).await)
     }
 
     async fn remove(&self, scope: &Scope, terms: &[String]) -> Result<u64> {
         let ns = scopes::namespace(scope);
         let keys: Vec<String> = terms.iter().map(|term| fold(term)).collect();
-        writing!(self, "remove synonyms", |connection| {
+        with_transaction!(self, "remove synonyms", |connection| {
             namespaces::lock_known(connection, &[ns]).await?;
-            let gone = spelled(connection, ns, |key| keys.iter().any(|known| known == key)).await?;
-            remove(connection, ns, &gone).await
+            let terms = terms_with_keys(connection, ns, |key| keys.iter().any(|removed| removed == key)).await?;
+            remove(connection, ns, &terms).await
         })
     }
 
     async fn verdicts(&self, scope: &Scope) -> Result<Vec<PairVerdict>> {
         let ns = scopes::namespace(scope);
-        reading!(self, "list verdicts", |connection| verdicts(connection, ns).await)
+        with_reader!(self, "list verdicts", |connection| verdicts(connection, ns).await)
     }
 
     async fn judge(&self, scope: &Scope, verdicts: &[PairVerdict]) -> Result<()> {
@@ -52,12 +52,12 @@ impl SynonymStore for PostgresStore {
             return Ok(());
         }
         let scope = scope.namespace();
-        writing!(self, "judge synonyms", |connection| judge(connection, &scope, verdicts).await)
+        with_transaction!(self, "judge synonyms", |connection| judge(connection, &scope, verdicts).await)
     }
 
     async fn clear(&self, scope: &Scope) -> Result<u64> {
-        let reach = CoveredScope::of(&scope.namespace());
-        writing!(self, "clear synonyms", |connection| clear(connection, &reach).await)
+        let covered = CoveredScope::of(&scope.namespace());
+        with_transaction!(self, "clear synonyms", |connection| clear(connection, &covered).await)
     }
 }
 
@@ -82,11 +82,12 @@ async fn list(connection: &mut PgConnection, ns: Uuid) -> Result<Vec<SynonymGrou
 async fn put(connection: &mut PgConnection, scope: &Scope, groups: &[SynonymGroup]) -> Result<(), PostgresError> {
     let ns = scopes::namespace(scope);
     namespaces::lock(connection, [scope]).await?;
-    let wanted: BTreeMap<String, &SynonymGroup> = groups.iter().map(|group| (group.key(), group)).collect();
-    let mut others = spelled(connection, ns, |key| wanted.contains_key(key)).await?;
-    others.retain(|term| wanted.values().all(|group| group.term != *term));
-    remove(connection, ns, &others).await?;
-    for group in wanted.values() {
+    let by_key: BTreeMap<String, &SynonymGroup> = groups.iter().map(|group| (group.key(), group)).collect();
+    // Groups whose term has another spelling of the same key are replaced, too.
+    let mut other_spellings = terms_with_keys(connection, ns, |key| by_key.contains_key(key)).await?;
+    other_spellings.retain(|term| by_key.values().all(|group| group.term != *term));
+    remove(connection, ns, &other_spellings).await?;
+    for group in by_key.values() {
         sqlx::query(
             "INSERT INTO synonym_map (ns, term, synonyms, category) SELECT $1, $2, $3, $4
              ON CONFLICT (ns, term) DO UPDATE SET synonyms = excluded.synonyms, category = excluded.category",
@@ -101,29 +102,29 @@ async fn put(connection: &mut PgConnection, scope: &Scope, groups: &[SynonymGrou
     Ok(())
 }
 
-/// The terms, as they are spelled, whose folded form is wanted: the database knows them only as they are spelled.
-async fn spelled(
+/// Returns the stored terms whose keys (folded forms) match. The database stores only the original spelling.
+async fn terms_with_keys(
     connection: &mut PgConnection,
     ns: Uuid,
-    wanted: impl Fn(&str) -> bool,
+    matches: impl Fn(&str) -> bool,
 ) -> Result<Vec<String>, PostgresError> {
     let sql = "SELECT s.term FROM synonym_map s WHERE s.ns = $1";
     let mut terms: Vec<String> = sqlx::query_scalar(sql).bind(ns).fetch_all(connection).await?;
-    terms.retain(|term| wanted(&fold(term)));
+    terms.retain(|term| matches(&fold(term)));
     Ok(terms)
 }
 
-/// Removes the groups of these terms; how many groups there were, by how their terms read.
+/// Removes the groups of these terms. Returns the number of removed groups.
 async fn remove(connection: &mut PgConnection, ns: Uuid, terms: &[String]) -> Result<u64, PostgresError> {
     if terms.is_empty() {
         return Ok(0);
     }
-    let done = sqlx::query("DELETE FROM synonym_map s WHERE s.ns = $1 AND s.term = ANY ($2)")
+    let removed = sqlx::query("DELETE FROM synonym_map s WHERE s.ns = $1 AND s.term = ANY ($2)")
         .bind(ns)
         .bind(terms)
         .execute(connection)
         .await?;
-    Ok(done.rows_affected())
+    Ok(removed.rows_affected())
 }
 
 async fn verdicts(connection: &mut PgConnection, ns: Uuid) -> Result<Vec<PairVerdict>, PostgresError> {
@@ -140,30 +141,30 @@ async fn verdicts(connection: &mut PgConnection, ns: Uuid) -> Result<Vec<PairVer
 async fn judge(connection: &mut PgConnection, scope: &Scope, verdicts: &[PairVerdict]) -> Result<(), PostgresError> {
     let ns = scopes::namespace(scope);
     namespaces::lock(connection, [scope]).await?;
-    // Of two about one pair the later holds; one statement may not write a row twice.
-    let of: BTreeMap<&WordPair, bool> = verdicts.iter().map(|verdict| (&verdict.pair, verdict.accepted)).collect();
+    // Of two verdicts about one pair the later one is stored, since a statement must not write a row twice.
+    let by_pair: BTreeMap<&WordPair, bool> = verdicts.iter().map(|verdict| (&verdict.pair, verdict.accepted)).collect();
     sqlx::query(
         "INSERT INTO synonym_verdicts (ns, first, second, accepted)
          SELECT $1, x.* FROM unnest($2::text[], $3::text[], $4::boolean[]) x
          ON CONFLICT (ns, first, second) DO UPDATE SET accepted = excluded.accepted",
     )
     .bind(ns)
-    .bind(of.keys().map(|pair| pair.first().to_owned()).collect::<Vec<_>>())
-    .bind(of.keys().map(|pair| pair.second().to_owned()).collect::<Vec<_>>())
-    .bind(of.values().copied().collect::<Vec<_>>())
+    .bind(by_pair.keys().map(|pair| pair.first().to_owned()).collect::<Vec<_>>())
+    .bind(by_pair.keys().map(|pair| pair.second().to_owned()).collect::<Vec<_>>())
+    .bind(by_pair.values().copied().collect::<Vec<_>>())
     .execute(connection)
     .await?;
     Ok(())
 }
 
-async fn clear(connection: &mut PgConnection, reach: &CoveredScope) -> Result<u64, PostgresError> {
-    let namespaces = reach.namespaces(connection).await?;
+async fn clear(connection: &mut PgConnection, covered: &CoveredScope) -> Result<u64, PostgresError> {
+    let namespaces = covered.namespaces(connection).await?;
     namespaces::lock_known(connection, &namespaces).await?;
-    let mut gone = 0;
+    let mut removed = 0;
     for sql in
         ["DELETE FROM synonym_map s WHERE s.ns = ANY ($1)", "DELETE FROM synonym_verdicts v WHERE v.ns = ANY ($1)"]
     {
-        gone += sqlx::query(sql).bind(&namespaces).execute(&mut *connection).await?.rows_affected();
+        removed += sqlx::query(sql).bind(&namespaces).execute(&mut *connection).await?.rows_affected();
     }
-    Ok(gone)
+    Ok(removed)
 }

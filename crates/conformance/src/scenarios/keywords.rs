@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use memory_engine_core::{BlockReason, ErrorKind, Field, Filter, Job, Outcome, Pending, Record, Scope, Terms, Write};
-use memory_engine_keyword_store::{Clause, KeywordEntry, KeywordQuery};
+use memory_engine_keyword_store::{Clause, KeywordEntry, KeywordQuery, PackedTerms};
 
 use crate::{
     World,
@@ -152,6 +152,30 @@ pub async fn deleted_terms_are_not_found(world: &World) {
     assert_eq!(world.found(&lin(), &["x"]).await, [id(2), id(3)]);
     world.forget(&session("a"), &[id(2)]).await;
     assert_eq!(world.found(&lin(), &["x"]).await, [id(3)]);
+}
+
+pub async fn indexed_terms_are_returned_by_record(world: &World) {
+    remember(world, &numbered(&session("a"), 1), ["docker", "部署", "docker"]).await;
+    remember(world, &numbered(&lin(), 2), ["雨"]).await;
+    remember(world, &numbered(&mo(), 3), ["hers"]).await;
+    world.put(&[&numbered(&lin(), 4)]).await;
+    let terms_of = async |scope: &Scope, numbers: &[u8]| {
+        let ids: Vec<_> = numbers.iter().map(|number| id(*number)).collect();
+        let found = world.keywords.terms(scope, &ids).await.unwrap();
+        let pairs = |terms: PackedTerms| terms.iter().map(|(term, count)| (term.to_owned(), count)).collect::<Vec<_>>();
+        found.into_iter().map(|terms| terms.map(pairs)).collect::<Vec<_>>()
+    };
+    let first = Some(vec![("docker".to_owned(), 2), ("部署".to_owned(), 1)]);
+    let second = Some(vec![("雨".to_owned(), 1)]);
+    assert_eq!(
+        terms_of(&lin(), &[2, 3, 1, 4, 9, 2]).await,
+        [second.clone(), None, first.clone(), None, None, second],
+        "in the order of the ids; nothing of another user, of a record without terms or of an unknown id"
+    );
+    assert_eq!(terms_of(&session("a"), &[1, 2]).await, [first, None]);
+    assert_eq!(terms_of(&lin(), &[]).await, []);
+    world.keywords.delete(&lin(), &[id(2)]).await.unwrap();
+    assert_eq!(terms_of(&lin(), &[2]).await, [None]);
 }
 
 pub async fn a_record_outside_the_scope_is_unauthorized_and_none_of_its_batch_is_kept(world: &World) {

@@ -1,4 +1,4 @@
-//! A run of Chinese characters.
+//! Analyzes a run of Chinese characters: characters, pairs of characters and dictionary words become terms.
 
 #[cfg(feature = "chinese")]
 mod dictionary;
@@ -7,64 +7,62 @@ mod dictionary;
 mod dictionary;
 mod token;
 
-/// The name and version of the terms that [`analyze`] gives.
+/// The name and version of the terms that [`analyze`] emits.
 pub(super) const VERSION: &str = dictionary::VERSION;
 
-/// Weights of terms in a question.
-mod weight {
-    /// Two characters of one word.
-    pub(super) const PAIR: f64 = 1.0;
-    /// Two characters of two neighbouring words.
-    pub(super) const ACROSS: f64 = 0.5;
-    /// Two characters, one of them of a stop word.
-    pub(super) const BESIDE_STOP_WORD: f64 = 0.25;
-    /// A dictionary word of three or more characters.
-    pub(super) const WORD: f64 = 0.5;
-    /// A word of one character.
-    pub(super) const SINGLE: f64 = 0.5;
-    /// One character of a longer word.
-    pub(super) const CHARACTER: f64 = 0.1;
-}
+/// Weight in a query of a pair of characters within one word.
+const PAIR_WEIGHT: f64 = 1.0;
+/// Weight in a query of a pair of characters across a word boundary.
+const BOUNDARY_PAIR_WEIGHT: f64 = 0.5;
+/// Weight in a query of a pair of characters, one of which belongs to a stop word.
+const STOP_WORD_PAIR_WEIGHT: f64 = 0.25;
+/// Weight in a query of a dictionary word of three or more characters.
+const WORD_WEIGHT: f64 = 0.5;
+/// Weight in a query of a word of one character.
+const SINGLE_CHARACTER_WORD_WEIGHT: f64 = 0.5;
+/// Weight in a query of one character of a longer word.
+const CHARACTER_WEIGHT: f64 = 0.1;
 
-/// Gives the terms of a run: characters, pairs of them, and dictionary words of three or more.
+/// Emits the terms of a run with their weights: characters, pairs of them, and dictionary words of three or more.
 pub(super) fn analyze(run: &[char], emit: &mut impl FnMut(String, f64)) {
-    let mut places = vec![Position::default(); run.len()];
+    let mut containing_words = vec![ContainingWord::default(); run.len()];
     for token in dictionary::tokens_for_search(run) {
         let length = token.end - token.start;
-        // A token covers its parts, which come before it, so that the whole word decides.
-        for place in &mut places[token.start..token.end] {
-            *place = Position { word: token.start, length, stop: token.is_stop_word };
+        // The parts of a long word come before it, so that the whole word overwrites them.
+        for word in &mut containing_words[token.start..token.end] {
+            *word = ContainingWord { start: token.start, length, is_stop_word: token.is_stop_word };
         }
         if token.is_dictionary_word && length > 2 && !token.is_stop_word {
-            emit(run[token.start..token.end].iter().collect(), weight::WORD);
+            emit(run[token.start..token.end].iter().collect(), WORD_WEIGHT);
         }
     }
-    for (character, place) in run.iter().zip(&places) {
-        if !place.stop {
-            emit(character.to_string(), if place.length == 1 { weight::SINGLE } else { weight::CHARACTER });
+    for (character, word) in run.iter().zip(&containing_words) {
+        if !word.is_stop_word {
+            let weight = if word.length == 1 { SINGLE_CHARACTER_WORD_WEIGHT } else { CHARACTER_WEIGHT };
+            emit(character.to_string(), weight);
         }
     }
-    for (pair, place) in run.windows(2).zip(places.windows(2)) {
-        let weight = match (place[0], place[1]) {
-            (a, b) if a.stop && b.stop => continue,
-            (a, b) if a.stop || b.stop => weight::BESIDE_STOP_WORD,
-            (a, b) if a.word == b.word => weight::PAIR,
-            _ => weight::ACROSS,
+    for (pair, words) in run.windows(2).zip(containing_words.windows(2)) {
+        let weight = match (words[0], words[1]) {
+            (a, b) if a.is_stop_word && b.is_stop_word => continue,
+            (a, b) if a.is_stop_word || b.is_stop_word => STOP_WORD_PAIR_WEIGHT,
+            (a, b) if a.start == b.start => PAIR_WEIGHT,
+            _ => BOUNDARY_PAIR_WEIGHT,
         };
         emit(pair.iter().collect(), weight);
     }
 }
 
-/// Returns the words of a run as indexes of their first character and of the one after the last, without stop words.
-pub(super) fn cut(run: &[char]) -> Vec<(usize, usize)> {
+/// Returns the words of a run without stop words, as ranges (start, end) of characters.
+pub(super) fn word_ranges(run: &[char]) -> Vec<(usize, usize)> {
     let words = dictionary::tokens(run).into_iter().filter(|token| !token.is_stop_word);
     words.map(|token| (token.start, token.end)).collect()
 }
 
 /// The word that a character belongs to.
 #[derive(Debug, Clone, Copy, Default)]
-struct Position {
-    word: usize,
+struct ContainingWord {
+    start: usize,
     length: usize,
-    stop: bool,
+    is_stop_word: bool,
 }

@@ -1,4 +1,4 @@
-//! Words that say nothing about the subject of a text.
+//! Stop words: words that are too common to indicate the subject of a text.
 
 use memory_engine_rule_data::data;
 use rustc_hash::FxHashSet;

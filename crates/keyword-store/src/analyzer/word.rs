@@ -1,4 +1,4 @@
-//! A word of letters and digits, with what may stand inside it.
+//! Analyzes words of letters and digits, including compounds, numbers and dates.
 
 use rust_stemmers::{Algorithm, Stemmer};
 
@@ -7,13 +7,13 @@ use memory_engine_core::text::is_han;
 
 /// Returns the number of characters of the word at the beginning of `characters`.
 ///
-/// It goes on over letters, digits and marks, over one joining sign between two of them (`e-mail`, `3.14`, `8:30`,
-/// `don't`), and takes `+` and `#` at its end (`c++`, `c#`).
+/// A word consists of letters, digits and combining marks, with single joiners between them (`e-mail`, `3.14`, `8:30`,
+/// `don't`) and up to two trailing `+` or `#` (`c++`, `c#`).
 pub(super) fn length(characters: &[char]) -> usize {
     let mut end = 0;
     while let Some(c) = characters.get(end) {
-        let goes_on = is_part(*c) || (is_joint(*c) && characters.get(end + 1).is_some_and(|next| is_part(*next)));
-        if !goes_on {
+        let is_joined = is_joiner(*c) && characters.get(end + 1).is_some_and(|next| is_part(*next));
+        if !is_part(*c) && !is_joined {
             break;
         }
         end += 1;
@@ -25,36 +25,39 @@ fn is_part(c: char) -> bool {
     (c.is_alphanumeric() || is_mark(c)) && !is_han(c) && !is_syllabic(c)
 }
 
-/// A combining mark, as scripts of India and Arabic vowels use them inside words.
+/// Returns true for combining marks within words: accents, Arabic vowels, and vowel signs of Devanagari and Thai.
 fn is_mark(c: char) -> bool {
-    matches!(u32::from(c), 0x300..=0x36f | 0x64b..=0x65f | 0x900..=0x903 | 0x93a..=0x94f | 0xe31 | 0xe34..=0xe3a | 0xe47..=0xe4e)
+    matches!(
+        u32::from(c),
+        0x300..=0x36f | 0x64b..=0x65f | 0x900..=0x903 | 0x93a..=0x94f | 0xe31 | 0xe34..=0xe3a | 0xe47..=0xe4e
+    )
 }
 
-fn is_joint(c: char) -> bool {
+fn is_joiner(c: char) -> bool {
     matches!(c, '\'' | '’' | '-' | '.' | ',' | ':' | '_' | '/')
 }
 
-/// Gives the terms of a word: itself, and its parts where it is joined.
+/// Emits the terms of a word: the word itself, and its parts if it is a compound.
 pub(super) fn analyze(word: &[char], emit: &mut impl FnMut(String, f64)) {
-    let plain: String = word.iter().filter(|c| !matches!(c, '\'' | '’')).collect();
-    let spelled: String = word.iter().collect();
-    let owner = spelled.strip_suffix("'s").or_else(|| spelled.strip_suffix("’s"));
-    let plain = owner.map_or(plain, |owner| owner.replace(['\'', '’'], ""));
-    let joined: Vec<&str> = plain.split(['-', '.', ',', ':', '_', '/']).filter(|part| !part.is_empty()).collect();
-    if let [_] = joined.as_slice() {
-        return term(&plain, emit);
+    let text: String = word.iter().collect();
+    let without_possessive = text.strip_suffix("'s").or_else(|| text.strip_suffix("’s")).unwrap_or(&text);
+    let plain = without_possessive.replace(['\'', '’'], "");
+    let parts: Vec<&str> = plain.split(['-', '.', ',', ':', '_', '/']).filter(|part| !part.is_empty()).collect();
+    if let [_] = parts.as_slice() {
+        return emit_term(&plain, emit);
     }
-    let numeric = |part: &&str| part.chars().all(|c| c.is_ascii_digit());
-    if plain.contains(',') && joined.iter().all(numeric) {
-        return emit(joined.concat(), 1.0); // 6,800 is 6800
+    let is_numeric = |part: &&str| part.chars().all(|c| c.is_ascii_digit());
+    if plain.contains(',') && parts.iter().all(is_numeric) {
+        return emit(parts.concat(), 1.0); // 6,800 becomes 6800
     }
-    if joined.iter().any(|part| part.chars().any(|c| c.is_ascii_digit())) {
+    if parts.iter().any(|part| part.chars().any(|c| c.is_ascii_digit())) {
         emit(plain.trim_matches(|c: char| !c.is_alphanumeric()).to_owned(), 1.0);
     }
-    joined.iter().for_each(|part| term(part, emit));
+    parts.iter().for_each(|part| emit_term(part, emit));
 }
 
-fn term(word: &str, emit: &mut impl FnMut(String, f64)) {
+/// Emits a word, stemmed if it is English, unless it is a stop word.
+fn emit_term(word: &str, emit: &mut impl FnMut(String, f64)) {
     if stop_words::is_english(word) {
         return;
     }

@@ -1,30 +1,30 @@
-//! The words of a text, as people read them.
+//! Splits a text into words for display.
 
 use memory_engine_core::text;
 
-use super::{han, stop_words, syllabic::is_syllabic, word};
+use super::{han, run_length, stop_words, syllabic::is_syllabic, word};
 
 /// A word in its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Word<'t> {
-    /// The byte that it begins at.
+    /// Offset of its first byte in the text.
     pub start: usize,
     /// The word, as the text spells it.
     pub text: &'t str,
 }
 
 impl Word<'_> {
-    /// The byte after it.
+    /// Returns the offset of the byte after the word.
     pub fn end(&self) -> usize {
         self.start + self.text.len()
     }
 }
 
-/// Returns the words of a text in their order, without stop words, punctuation and the `'s` of an owner: for display
-/// and for matching whole words. An index holds other terms: those of the [`Analyzer`](crate::Analyzer).
+/// Returns the words of a text in order, without stop words, punctuation and the possessive `'s`, for display and for
+/// matching whole words. An index contains other terms: those of the [`Analyzer`](crate::Analyzer).
 ///
-/// Chinese is cut by jieba's dictionary; without the feature `chinese`, at stop words only. Japanese and Korean stay
-/// whole between other scripts. Text that has been [normalised](memory_engine_core::text::normalize) is cut best.
+/// Chinese is cut by jieba's dictionary; without the feature `chinese`, at stop words only. A run of Japanese kana or
+/// of Korean is one word. [Normalised](memory_engine_core::text::normalize) text gives the best results.
 ///
 /// ```
 /// let words: Vec<&str> = memory_engine_keyword_store::words("Krueger的纹身").iter().map(|word| word.text).collect();
@@ -32,45 +32,46 @@ impl Word<'_> {
 /// ```
 pub fn words(text: &str) -> Vec<Word<'_>> {
     let characters: Vec<char> = text.chars().collect();
-    // The byte that each character begins at, and the end.
-    let mut starts: Vec<usize> = text.char_indices().map(|(start, _)| start).collect();
-    starts.push(text.len());
-    let mut found = Vec::new();
-    let mut at = 0;
-    while at < characters.len() {
-        let run = |belongs: fn(char) -> bool| characters[at..].iter().take_while(|c| belongs(**c)).count();
-        let mut emit = |from: usize, to: usize| {
-            found.push(Word { start: starts[from], text: &text[starts[from]..starts[to]] });
+    // The byte offset of each character, and the length of the text.
+    let mut offsets: Vec<usize> = text.char_indices().map(|(offset, _)| offset).collect();
+    offsets.push(text.len());
+    let mut words = Vec::new();
+    let mut position = 0;
+    while position < characters.len() {
+        let remaining = &characters[position..];
+        let mut push_word = |start: usize, end: usize| {
+            let start = offsets[position + start];
+            let end = offsets[position + end];
+            words.push(Word { start, text: &text[start..end] });
         };
-        let c = characters[at];
-        at += if text::is_han(c) {
-            let length = run(text::is_han);
-            for (from, to) in han::cut(&characters[at..at + length]) {
-                emit(at + from, at + to);
+        let first = remaining[0];
+        position += if text::is_han(first) {
+            let length = run_length(remaining, text::is_han);
+            for (start, end) in han::word_ranges(&remaining[..length]) {
+                push_word(start, end);
             }
             length
-        } else if is_syllabic(c) {
-            let length = run(is_syllabic);
-            emit(at, at + length);
+        } else if is_syllabic(first) {
+            let length = run_length(remaining, is_syllabic);
+            push_word(0, length);
             length
-        } else if c.is_alphanumeric() {
-            let length = word::length(&characters[at..]);
-            let word = &characters[at..at + length];
-            let own = match word {
-                [own @ .., '\'' | '’', 's' | 'S'] => own.len(),
-                _ => length,
+        } else if first.is_alphanumeric() {
+            let length = word::length(remaining);
+            let without_possessive = match &remaining[..length] {
+                [owner @ .., '\'' | '’', 's' | 'S'] => owner,
+                word => word,
             };
             let plain: String =
-                word[..own].iter().filter(|c| !is_apostrophe(**c)).flat_map(|c| c.to_lowercase()).collect();
+                without_possessive.iter().filter(|c| !is_apostrophe(**c)).flat_map(|c| c.to_lowercase()).collect();
             if !stop_words::is_english(&plain) {
-                emit(at, at + own);
+                push_word(0, without_possessive.len());
             }
             length
         } else {
             1
         };
     }
-    found
+    words
 }
 
 fn is_apostrophe(c: char) -> bool {

@@ -1,13 +1,13 @@
-//! Partial scores of documents.
+//! Accumulators: the partial scores of documents during a search.
 
-/// A sum for each document slot that something was added to.
+/// The accumulators of a search: a sum for each document slot that a clause has contributed to.
 #[derive(Debug)]
 pub(super) struct Accumulators {
     sums: Vec<f64>,
     touched: Vec<u32>,
 }
 
-/// Marks a slot without a sum. No term score is this small.
+/// Marks a slot without a sum. Every sum is finite.
 const UNTOUCHED: f64 = f64::NEG_INFINITY;
 
 impl Accumulators {
@@ -23,20 +23,20 @@ impl Accumulators {
         }
     }
 
-    /// Number of slots that something was added to.
+    /// Number of slots with a sum.
     pub(super) fn len(&self) -> usize {
         self.touched.len()
     }
 
-    /// Adds a value to the sum of a slot.
+    /// Adds the contribution of a clause to the sum of a slot.
     #[inline]
-    pub(super) fn add(&mut self, slot: u32, value: f64) {
+    pub(super) fn add(&mut self, slot: u32, contribution: f64) {
         let sum = &mut self.sums[slot as usize];
         if *sum == UNTOUCHED {
             *sum = 0.0;
             self.touched.push(slot);
         }
-        *sum += value;
+        *sum += contribution;
     }
 
     /// Returns the `k`-th largest sum; `None` if there are fewer sums.
@@ -48,7 +48,7 @@ impl Accumulators {
         Some(*sums.select_nth_unstable_by(k - 1, |a, b| b.total_cmp(a)).1)
     }
 
-    /// Returns each slot with its sum, and clears them.
+    /// Returns each slot with its sum, and removes the sums.
     pub(super) fn drain(&mut self) -> impl Iterator<Item = (u32, f64)> {
         let sums = &mut self.sums;
         self.touched.drain(..).map(move |slot| (slot, std::mem::replace(&mut sums[slot as usize], UNTOUCHED)))

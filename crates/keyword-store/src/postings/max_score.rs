@@ -9,12 +9,13 @@ use crate::bm25::{Bm25, IdfTable};
 const ROUNDING_TOLERANCE: f64 = 1e-12;
 
 impl Segment {
-    /// Adds the best documents of this segment that pass `admit` to `top`. The result equals that of scoring each of
-    /// them.
+    /// Adds the best documents of this segment that pass `admit` to `top`. The result equals that of scoring every
+    /// document.
     ///
-    /// Clauses are processed in descending order of their upper bounds. Once the remaining clauses cannot lift a new
-    /// document above the threshold, their postings are not traversed any more; they are only looked up for documents
-    /// that already have a partial score.
+    /// The posting lists, one for each clause, are processed in descending order of their upper bounds. A list is
+    /// essential if a document that is in none of the lists before it could still reach the threshold. Essential lists
+    /// are traversed, and fill the accumulators. Non-essential lists are only looked up, for documents that have an
+    /// accumulator.
     pub(super) fn collect_top(
         &self,
         lists: &[PostingList<'_>],
@@ -29,10 +30,12 @@ impl Segment {
         let mut by_upper_bound: Vec<usize> = (0..lists.len()).collect();
         by_upper_bound.sort_by(|a, b| upper_bounds[*b].total_cmp(&upper_bounds[*a]));
 
-        // Phase 1: traverse whole posting lists while an unseen document could still enter the top k.
+        // Phase 1: traverse the essential lists. Each one may raise the threshold, and thus make later ones
+        // non-essential.
         let mut remaining_bound: f64 = upper_bounds.iter().sum();
         for clause in by_upper_bound {
-            if top.cannot_enter(remaining_bound) {
+            let is_essential = !top.cannot_enter(remaining_bound);
+            if !is_essential {
                 break;
             }
             let clause_idf = idf.of(clause);
@@ -48,19 +51,19 @@ impl Segment {
             }
         }
 
-        // Phase 2: score the documents that were seen exactly, unless their upper bound is below the threshold.
-        let remaining_bound = remaining_bound.max(0.0);
+        // Phase 2: compute the exact scores of the accumulated documents whose upper bound reaches the threshold.
+        let non_essential_bound = remaining_bound.max(0.0);
         for (slot, partial_score) in accumulators.drain() {
-            if top.cannot_enter(partial_score + remaining_bound) {
+            if top.cannot_enter(partial_score + non_essential_bound) {
                 continue;
             }
-            let sum = self.exact_score(slot as u16, lists, idf, bm25);
-            top.offer(sum, &self.documents[slot as usize], || idf.normalise(sum));
+            let score = self.exact_score(slot as u16, lists, idf, bm25);
+            top.offer(score, &self.documents[slot as usize], || idf.normalise(score));
         }
     }
 
-    /// Returns the sum of a document's term scores, in the order of the clauses, so that every backend gets the same
-    /// bits.
+    /// Returns the sum of a document's term scores. Adds them in the order of the clauses, so that every backend gets
+    /// the same bits.
     fn exact_score(&self, slot: u16, lists: &[PostingList<'_>], idf: &IdfTable, bm25: &Bm25) -> f64 {
         let length = self.documents[usize::from(slot)].length;
         let mut sum = 0.0;

@@ -11,7 +11,7 @@ use crate::store::Clause;
 /// Minimum number of removed documents before the segment is compacted.
 const COMPACTION_MIN_REMOVED: usize = 1000;
 
-/// Postings that can grow. A removed document leaves its postings behind until removed documents are the majority.
+/// Postings that can grow. The postings of removed documents stay until removed documents are the majority.
 #[derive(Debug, Clone, Default)]
 pub(super) struct OpenSegment {
     terms: FxHashMap<u64, Vec<Posting>>,
@@ -37,7 +37,7 @@ impl OpenSegment {
         }
     }
 
-    /// Removes a document. Returns the group that it belonged to, or `None` if it is not here.
+    /// Removes a document. Returns its group, or `None` if the segment does not contain it.
     pub(super) fn remove(&mut self, number: i64) -> Option<i64> {
         let slot = self.slots.remove(&number)?;
         let document = &mut self.documents[slot as usize];
@@ -51,10 +51,10 @@ impl OpenSegment {
 
     /// Drops the postings of removed documents.
     pub(super) fn compact(&mut self) {
-        let moved = compacted_slots(&self.documents, 0);
+        let new_slots = compacted_slots(&self.documents, 0);
         self.terms.retain(|_, postings| {
             postings.retain_mut(|posting| {
-                let Some(slot) = moved[posting.slot as usize] else { return false };
+                let Some(slot) = new_slots[posting.slot as usize] else { return false };
                 posting.slot = slot;
                 true
             });
@@ -67,12 +67,12 @@ impl OpenSegment {
 
     /// Returns the live documents and their postings, for a packed segment. There must be at most 65,536.
     pub(super) fn unpack(&self) -> (Vec<Document>, Vec<PackedPosting>) {
-        let moved = compacted_slots(&self.documents, 0);
+        let new_slots = compacted_slots(&self.documents, 0);
         let documents = self.documents.iter().filter(|document| document.live).copied().collect();
         let mut packed = Vec::new();
         for (term, postings) in &self.terms {
             for posting in postings {
-                if let Some(slot) = moved[posting.slot as usize] {
+                if let Some(slot) = new_slots[posting.slot as usize] {
                     packed.push((*term, slot as u16, posting.frequency));
                 }
             }
@@ -101,13 +101,13 @@ impl OpenSegment {
         self.slots.keys().copied()
     }
 
-    /// Returns, for each clause, the slots of the documents of these groups that hold it, with weighted frequencies.
+    /// Returns, for each clause, the slots of the documents of these groups that contain it, with weighted frequencies.
     pub(super) fn matches(&self, clauses: &[Clause], groups: Option<&FxHashSet<i64>>) -> Vec<Vec<(u32, f64)>> {
         let mut accumulators = Accumulators::new(0);
-        clauses.iter().map(|clause| self.matches_of(clause, groups, &mut accumulators)).collect()
+        clauses.iter().map(|clause| self.matches_of_clause(clause, groups, &mut accumulators)).collect()
     }
 
-    fn matches_of(
+    fn matches_of_clause(
         &self,
         clause: &Clause,
         groups: Option<&FxHashSet<i64>>,

@@ -9,7 +9,7 @@ use crate::{
 /// Number of postings that are traversed in the time of one binary search.
 const POSTINGS_PER_LOOKUP: usize = 16;
 
-/// The documents of a segment that hold a clause, by slot, with their weighted frequencies.
+/// The documents of a segment that contain a clause, by slot, with their weighted frequencies.
 #[derive(Debug)]
 pub(super) enum PostingList<'s> {
     /// All postings of one term, as the segment stores them.
@@ -27,7 +27,7 @@ pub(super) enum PostingList<'s> {
 }
 
 impl PostingList<'_> {
-    /// Number of documents that hold the clause.
+    /// Number of documents that contain the clause.
     pub(super) fn document_frequency(&self) -> u64 {
         match self {
             Self::Stored { slots, weight, .. } if *weight > 0.0 => slots.len() as u64,
@@ -61,34 +61,34 @@ impl PostingList<'_> {
         }
     }
 
-    /// Returns the weighted frequency in one document; `None` if it does not hold the clause.
+    /// Returns the weighted frequency in one document; `None` if it does not contain the clause.
     #[inline]
     pub(super) fn frequency(&self, segment: &Segment, slot: u16) -> Option<f64> {
         match self {
             Self::Stored { slots, first, weight, .. } => {
-                let place = slots.binary_search(&slot).ok()?;
-                Some(f64::from(segment.frequency(first + place as u32)) * weight)
+                let index = slots.binary_search(&slot).ok()?;
+                Some(f64::from(segment.frequency(first + index as u32)) * weight)
             }
             Self::Computed(list) => {
-                let place = list.binary_search_by_key(&slot, |(slot, _)| *slot).ok()?;
-                Some(list[place].1)
+                let index = list.binary_search_by_key(&slot, |(slot, _)| *slot).ok()?;
+                Some(list[index].1)
             }
         }
     }
 }
 
 impl Segment {
-    /// Returns a posting list for each clause, limited to these groups. No group may be named twice.
+    /// Returns a posting list for each clause, limited to these groups. `groups` must not contain a group twice.
     pub(super) fn posting_lists(&self, clauses: &[Clause], groups: Option<&[i64]>) -> Vec<PostingList<'_>> {
-        let reached = self.reached_slots(groups);
-        clauses.iter().map(|clause| self.posting_list(clause, reached.as_deref())).collect()
+        let searched_slots = self.slots_of_groups(groups);
+        clauses.iter().map(|clause| self.posting_list(clause, searched_slots.as_deref())).collect()
     }
 
-    fn posting_list(&self, clause: &Clause, reached: Option<&[u16]>) -> PostingList<'_> {
-        if reached.is_some_and(<[u16]>::is_empty) {
+    fn posting_list(&self, clause: &Clause, searched_slots: Option<&[u16]>) -> PostingList<'_> {
+        if searched_slots.is_some_and(<[u16]>::is_empty) {
             return PostingList::Computed(Vec::new());
         }
-        if let ([only], None) = (clause.terms.as_slice(), reached) {
+        if let ([only], None) = (clause.terms.as_slice(), searched_slots) {
             let Some(term) = self.term(&only.term) else { return PostingList::Computed(Vec::new()) };
             let first = self.starts[term];
             let range = first as usize..self.starts[term + 1] as usize;
@@ -102,27 +102,27 @@ impl Segment {
                 max_score: max_score.filter(|score| score.is_finite()),
             };
         }
-        let mut all: Vec<(u16, f64)> = Vec::new();
+        let mut list: Vec<(u16, f64)> = Vec::new();
         for term in &clause.terms {
             let Some(index) = self.term(&term.term) else { continue };
-            self.for_each_reached(index, reached, |slot, posting| {
-                all.push((slot, f64::from(self.frequency(posting)) * term.weight));
+            self.for_each_searched(index, searched_slots, |slot, posting| {
+                list.push((slot, f64::from(self.frequency(posting)) * term.weight));
             });
         }
         // A stable sort, so that the frequencies of a document are summed in the order of the terms.
-        all.sort_by_key(|(slot, _)| *slot);
-        all.dedup_by(|next, kept| {
-            let is_same = next.0 == kept.0;
-            if is_same {
-                kept.1 += next.1;
+        list.sort_by_key(|(slot, _)| *slot);
+        list.dedup_by(|next, previous| {
+            let is_same_document = next.0 == previous.0;
+            if is_same_document {
+                previous.1 += next.1;
             }
-            is_same
+            is_same_document
         });
-        PostingList::Computed(all)
+        PostingList::Computed(list)
     }
 
     /// Returns the slots of the live documents of these groups, ascending; `None` for all slots.
-    fn reached_slots(&self, groups: Option<&[i64]>) -> Option<Vec<u16>> {
+    fn slots_of_groups(&self, groups: Option<&[i64]>) -> Option<Vec<u16>> {
         let is_live = |slot: &u16| self.documents[usize::from(*slot)].live;
         let Some(groups) = groups else {
             if self.live == self.documents.len() {
@@ -134,36 +134,38 @@ impl Segment {
         if self.live == self.documents.len() && slots().count() == self.live {
             return None;
         }
-        let mut reached: Vec<u16> = slots().filter(is_live).collect();
-        reached.sort_unstable();
-        Some(reached)
+        let mut searched_slots: Vec<u16> = slots().filter(is_live).collect();
+        searched_slots.sort_unstable();
+        Some(searched_slots)
     }
 
-    /// Calls `visit` with each of these slots that holds a term, ascending, and the number of the posting.
-    fn for_each_reached(&self, term: usize, reached: Option<&[u16]>, mut visit: impl FnMut(u16, u32)) {
+    /// Calls `visit` for each searched document that contains a term, with its slot and the number of its posting.
+    /// The slots ascend.
+    fn for_each_searched(&self, term: usize, searched_slots: Option<&[u16]>, mut visit: impl FnMut(u16, u32)) {
         let first = self.starts[term];
         let slots = &self.slots[first as usize..self.starts[term + 1] as usize];
-        let Some(mut reached) = reached else {
+        let Some(mut searched_slots) = searched_slots else {
             return slots.iter().zip(first..).for_each(|(slot, posting)| visit(*slot, posting));
         };
-        if reached.len() * POSTINGS_PER_LOOKUP < slots.len() {
-            for slot in reached {
-                if let Ok(place) = slots.binary_search(slot) {
-                    visit(*slot, first + place as u32);
+        if searched_slots.len() * POSTINGS_PER_LOOKUP < slots.len() {
+            for slot in searched_slots {
+                if let Ok(index) = slots.binary_search(slot) {
+                    visit(*slot, first + index as u32);
                 }
             }
             return;
         }
         for (slot, posting) in slots.iter().zip(first..) {
-            while reached.first().is_some_and(|next| next < slot) {
-                reached = &reached[1..];
+            while searched_slots.first().is_some_and(|next| next < slot) {
+                searched_slots = &searched_slots[1..];
             }
-            if reached.first() == Some(slot) {
+            if searched_slots.first() == Some(slot) {
                 visit(*slot, posting);
             }
         }
     }
 
+    /// Returns the index of a term, or `None` if no document of the segment contains it.
     fn term(&self, term: &str) -> Option<usize> {
         self.terms.binary_search(&term_hash(term)).ok()
     }

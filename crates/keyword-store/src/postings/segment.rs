@@ -1,15 +1,14 @@
-//! Packed postings. A segment changes only by removals.
+//! Segments of packed postings, which change only by removals.
 
 use rustc_hash::FxHashMap;
 
 use super::document::{Document, PackedPosting, compacted_slots};
 use crate::bm25::Bm25;
 
-/// Minimum number of postings of a term for which the maximum term score is kept.
+/// Minimum number of postings of a term for which the maximum term score is stored.
 const MAX_SCORE_MIN_POSTINGS: usize = 64;
 
-/// At most 65,536 documents: for each term, in the order of the hashes, the slots of the documents that hold it and the
-/// frequencies.
+/// The packed postings of at most 65,536 documents. A slot is the index of a document in its segment.
 #[derive(Debug, Clone)]
 pub(super) struct Segment {
     /// Hashes of the terms, ascending.
@@ -47,8 +46,8 @@ impl Segment {
             live: documents.len(),
             documents,
         };
-        for of_term in postings.chunk_by(|a, b| a.0 == b.0) {
-            segment.push_term(of_term, bm25);
+        for term_postings in postings.chunk_by(|a, b| a.0 == b.0) {
+            segment.push_term(term_postings, bm25);
         }
         segment.starts.push(segment.slots.len() as u32);
         segment.index_groups();
@@ -115,11 +114,11 @@ impl Segment {
 
     /// Appends the live documents and their postings. There must be at most 65,536 documents in the end.
     pub(super) fn unpack(&self, documents: &mut Vec<Document>, postings: &mut Vec<PackedPosting>) {
-        let moved = compacted_slots(&self.documents, documents.len() as u32);
+        let new_slots = compacted_slots(&self.documents, documents.len() as u32);
         documents.extend(self.documents.iter().filter(|document| document.live));
         for (term, bounds) in self.terms.iter().zip(self.starts.windows(2)) {
             for posting in bounds[0]..bounds[1] {
-                if let Some(slot) = moved[usize::from(self.slots[posting as usize])] {
+                if let Some(slot) = new_slots[usize::from(self.slots[posting as usize])] {
                     postings.push((*term, slot as u16, self.frequency(posting)));
                 }
             }

@@ -26,9 +26,10 @@ impl Segment {
         out.deltas(self.terms.iter().map(|term| *term as i64))?;
         out.array(&self.pack_slots())?;
         // Nearly all frequencies are 1; only the others are written.
-        let repeated = || (0..).zip(&self.frequencies).filter(|(_, frequency)| **frequency != 1).map(|(n, _)| n);
-        out.deltas(repeated().map(i64::from))?;
-        out.deltas(repeated().map(|posting| i64::from(self.frequency(posting))))?;
+        let is_repeated = |posting: &u32| self.frequencies[*posting as usize] != 1;
+        let repeated: Vec<u32> = (0..self.frequencies.len() as u32).filter(is_repeated).collect();
+        out.deltas(repeated.iter().map(|posting| i64::from(*posting)))?;
+        out.deltas(repeated.iter().map(|posting| i64::from(self.frequency(*posting))))?;
         let mut max_scores: Vec<(u32, f64)> = self.max_scores.iter().map(|(term, score)| (*term, *score)).collect();
         max_scores.sort_unstable_by_key(|(term, _)| *term);
         out.deltas(max_scores.iter().map(|(term, _)| i64::from(*term)))?;
@@ -50,7 +51,8 @@ impl Segment {
         packed
     }
 
-    /// Reads what [`save`](Self::save) wrote. Damaged content is an error here, or by the checksum of the snapshot.
+    /// Reads a segment that [`save`](Self::save) wrote. Corruption that is not detected here changes the checksum of
+    /// the snapshot.
     pub(super) fn load<R: Read>(input: &mut SnapshotReader<R>) -> io::Result<Self> {
         let ids: Vec<[u64; 2]> = input.array()?;
         let numbers = input.deltas()?;
@@ -61,9 +63,9 @@ impl Segment {
         let mut frequencies = vec![1_u8; slots.len()];
         let mut large_frequencies = FxHashMap::default();
         for (posting, frequency) in input.deltas()?.into_iter().zip(input.deltas()?) {
-            let place = frequencies.get_mut(posting as usize).ok_or(io::ErrorKind::InvalidData)?;
-            *place = u8::try_from(frequency).unwrap_or(u8::MAX);
-            if *place == u8::MAX {
+            let packed = frequencies.get_mut(posting as usize).ok_or(io::ErrorKind::InvalidData)?;
+            *packed = u8::try_from(frequency).unwrap_or(u8::MAX);
+            if *packed == u8::MAX {
                 large_frequencies.insert(posting as u32, frequency as u32);
             }
         }

@@ -13,7 +13,7 @@ type Admit = fn(i64) -> bool;
 /// Without a filter: only the best documents are scored.
 const UNFILTERED: Option<Admit> = None;
 
-/// The reference: a map of documents, all of which are scored by [`Bm25::rank`].
+/// The reference implementation: a map of documents, which [`Bm25::rank`] scores one by one.
 #[derive(Default)]
 struct Reference {
     documents: BTreeMap<i64, (i64, Terms)>,
@@ -35,30 +35,30 @@ impl Reference {
         limit: usize,
         admit: impl Fn(i64) -> bool,
     ) -> Vec<(RecordId, Score)> {
-        let wanted = QueryTerms::of(clauses);
-        let mut reached = 0;
+        let query_terms = QueryTerms::of(clauses);
+        let mut searched = 0;
         let mut candidates = Vec::new();
         for (number, (group, terms)) in &self.documents {
             if groups.is_some_and(|groups| !groups.contains(group)) {
                 continue;
             }
-            reached += 1;
-            let counts: Vec<u32> = wanted.terms().iter().map(|term| terms.count(term)).collect();
+            searched += 1;
+            let counts: Vec<u32> = query_terms.terms().iter().map(|term| terms.count(term)).collect();
             if counts.iter().any(|count| *count > 0) {
                 candidates.push(Candidate {
                     key: (id(*number), *number),
-                    frequencies: wanted.frequencies(&counts),
+                    frequencies: query_terms.frequencies(&counts),
                     length: terms.length(),
                     admitted: admit(*number),
                 });
             }
         }
-        let ranked = Bm25::default().rank(reached, clauses, &candidates, limit);
+        let ranked = Bm25::default().rank(searched, clauses, &candidates, limit);
         ranked.into_iter().map(|((id, _), score)| (id, score)).collect()
     }
 }
 
-/// Several numbers share an id.
+/// Returns the id of a document. Several numbers have the same id.
 fn id(number: i64) -> RecordId {
     RecordId::from_bytes([(number % 101) as u8; 16])
 }
@@ -71,7 +71,7 @@ fn insert(postings: &mut SegmentedPostings, number: i64, group: i64, terms: &Ter
     postings.insert(number, id(number), group, terms.length(), terms.iter());
 }
 
-/// Words as unevenly used as real ones: the first in nearly every document, the last in hardly any.
+/// Words with a skewed distribution, as in real text: the first in nearly every document, the last in hardly any.
 fn word() -> impl Strategy<Value = String> {
     let all = ["的", "喜欢", "tea", "猫", "cat", "likes", "二", "@2024"];
     (0.0..1.0_f64).prop_map(move |u| all[(u * u * u * 8.0) as usize].to_owned())
@@ -84,7 +84,7 @@ fn clause() -> impl Strategy<Value = Clause> {
         .prop_map(|(terms, weight)| Clause { terms, weight })
 }
 
-/// Adds the documents of `other` by way of a snapshot.
+/// Adds the documents of `other` through a snapshot.
 fn extend(postings: &mut SegmentedPostings, other: &SegmentedPostings) {
     let mut writer = SnapshotWriter::new(Vec::new()).unwrap();
     other.save(&mut writer).unwrap();
@@ -101,9 +101,9 @@ fn saved_and_loaded(postings: &SegmentedPostings) -> SegmentedPostings {
 }
 
 proptest! {
-    /// After any mixture of writes and removals, packed or not, filtered or not, to the last bit of a score.
+    /// Scores are equal to the last bit after any sequence of writes and removals, packed or not, filtered or not.
     #[test]
-    fn finds_what_scoring_every_document_finds(
+    fn hits_equal_those_of_scoring_every_document(
         steps in vec((0_i64..120, 0_i64..3, proptest::option::weighted(0.85, vec(word(), 0..9))), 0..300),
         clauses in vec(clause(), 0..5),
         groups in proptest::option::of(proptest::sample::subsequence(vec![0_i64, 1, 2], 0..4)),
@@ -140,7 +140,7 @@ proptest! {
         prop_assert_eq!(found, reference.find(groups, &clauses, limit, |number| number % every == 0));
     }
 
-    /// Snapshots that follow on each other, each document in place of an earlier one, merged between them or not.
+    /// Loads several snapshots, which replace earlier documents, with and without merging in between.
     #[test]
     fn extending_by_snapshots_equals_inserting(
         steps in vec((0_i64..90, 0_i64..3, vec(word(), 0..9)), 0..200),
@@ -171,9 +171,9 @@ proptest! {
     }
 }
 
-/// Enough documents for maximum scores to be known and used: long posting lists in many segments.
+/// Long posting lists in many segments, so that maximum scores are stored and used.
 #[test]
-fn skipped_documents_are_not_among_the_best() {
+fn max_score_skips_only_documents_below_the_top() {
     let mut postings = with_segments_of(500);
     let mut reference = Reference::default();
     let mut state = 9_u64;
@@ -184,7 +184,7 @@ fn skipped_documents_are_not_among_the_best() {
     for number in 0..3300_i64 {
         let mut words = Vec::new();
         for _ in 0..3 + next(30) {
-            // Word n about 1/n as often, from 1 to 999; now and then one more often than a byte can hold.
+            // Word n is about 1/n as frequent, from 1 to 999. Some frequencies do not fit into a byte.
             let word = 1000 / (1 + next(1000));
             let repetitions = if next(400) == 0 { 300 } else { 1 };
             words.extend(std::iter::repeat_n(format!("w{word}"), repetitions));
@@ -204,7 +204,7 @@ fn skipped_documents_are_not_among_the_best() {
     for words in [&[1, 2, 333][..], &[1, 1, 2], &[2, 5, 10, 40], &[500], &[1], &[1, 3, 4, 111, 250, 1000], &[7777, 2]] {
         check(&postings, &reference, words);
     }
-    // As in a cache file, with frequencies of more than a byte and maximum scores.
+    // The same through a snapshot, which stores large frequencies and maximum scores.
     let mut loaded = with_segments_of(500);
     extend(&mut loaded, &postings);
     loaded.merge();
@@ -219,7 +219,7 @@ fn skipped_documents_are_not_among_the_best() {
 }
 
 #[test]
-fn the_open_segment_is_compacted_when_most_documents_are_removed() {
+fn an_open_segment_of_mostly_removed_documents_is_compacted() {
     let mut postings = SegmentedPostings::default();
     let terms: Terms = ["猫"].into_iter().collect();
     for number in 0..5000_i64 {

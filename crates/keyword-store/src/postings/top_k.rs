@@ -1,4 +1,4 @@
-//! The best documents of a search.
+//! Collects the best documents of a search.
 
 use std::{cmp::Ordering, collections::BinaryHeap};
 
@@ -9,16 +9,17 @@ use super::document::Document;
 /// Relative tolerance for comparing scores that were summed in different orders.
 const ROUNDING_TOLERANCE: f64 = 1e-9;
 
-/// Collects the `limit` best documents, and the score that a document needs to be among them.
+/// Collects the `limit` best documents, and maintains the score that a document needs to be among them.
 #[derive(Debug)]
 pub(super) struct TopK {
     limit: usize,
     candidates: Vec<ScoredDocument>,
-    /// Sum of term scores of the worst of the best, once there are `limit` of them.
+    /// Sum of term scores that at least `limit` documents reach. A document below it is not among the best.
     threshold: f64,
 }
 
-/// A document with its score. The better one is greater; of equal scores, the one with the smaller id.
+/// A document with its score. The document with the higher score is greater; of equal scores, the one with the smaller
+/// id.
 #[derive(Debug)]
 pub(super) struct ScoredDocument {
     pub(super) score: Score,
@@ -70,7 +71,7 @@ impl TopK {
         upper_bound + ROUNDING_TOLERANCE * (1.0 + upper_bound.abs()) < self.threshold
     }
 
-    /// Raises the threshold to a sum that at least `limit` documents are known to reach.
+    /// Raises the threshold to a sum that at least `limit` documents reach.
     pub(super) fn raise_threshold(&mut self, sum: f64) {
         self.threshold = self.threshold.max(sum);
     }

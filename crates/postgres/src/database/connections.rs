@@ -1,4 +1,4 @@
-//! The connections to one server, the one that was just used first.
+//! The connections to one server. Reuses the connection that was used last.
 //!
 //! The pool below checks every connection that comes back, and hands out the one that has been idle for the longest
 //! time. The next statement of a task would thus get another connection, on which nothing is prepared and whose
@@ -23,9 +23,9 @@ use tokio::{
 
 use crate::{
     database::{
-        borrowed::{Borrowed, SessionSettings},
+        borrowed_connection::{BorrowedConnection, SessionSettings},
         error::PostgresError,
-        server::Server,
+        server::ServerConfig,
     },
     options::PostgresOptions,
 };
@@ -46,46 +46,48 @@ pub(crate) struct Connections {
     pool: PgPool,
     /// One permit for each connection. A holder of a permit always finds a connection, here or in the pool.
     permits: Semaphore,
-    patience: Duration,
-    /// Those that rest here, the one used last at the end; `None` once all are closed. Empty for a pool of the caller.
-    resting: Mutex<Option<Vec<Resting>>>,
-    /// The settings of each call, if the pool is the caller's.
-    borrowing: Option<SessionSettings>,
+    acquire_timeout: Duration,
+    /// The connections that are idle here, the one used last at the end. `None` after [`close`](Self::close). Empty for
+    /// a pool of the caller.
+    idle: Mutex<Option<Vec<IdleConnection>>>,
+    /// The settings of this adapter, if the pool belongs to the caller.
+    settings: Option<SessionSettings>,
 }
 
 #[derive(Debug)]
-struct Resting {
+struct IdleConnection {
     connection: PoolConnection<Postgres>,
-    since: Instant,
-    away_since: Instant,
+    idle_since: Instant,
+    /// Time when the connection was taken from the pool.
+    acquired_at: Instant,
 }
 
 impl Connections {
-    /// None yet: each is made when it is needed.
-    pub(crate) fn to(server: &Server, options: &PostgresOptions) -> Self {
+    /// Creates a pool for a server. Connections are opened when they are needed.
+    pub(crate) fn new(server: &ServerConfig, options: &PostgresOptions) -> Self {
         Self {
             pool: server.pool(options),
             permits: permits(options.max_connections),
-            patience: options.acquire_timeout,
-            resting: Mutex::new(Some(Vec::new())),
-            borrowing: None,
+            acquire_timeout: options.acquire_timeout,
+            idle: Mutex::new(Some(Vec::new())),
+            settings: None,
         }
     }
 
-    /// Those of a pool of the caller. Each call borrows one, with the settings that the options ask for, and gives it
-    /// back with those that it had.
-    pub(crate) fn borrowed(pool: PgPool, options: &PostgresOptions) -> Self {
+    /// Uses a pool of the caller. Each call borrows a connection, applies the settings of these options, and restores
+    /// the earlier ones afterwards.
+    pub(crate) fn from_pool(pool: PgPool, options: &PostgresOptions) -> Self {
         Self {
             permits: permits(pool.options().get_max_connections()),
-            patience: pool.options().get_acquire_timeout(),
-            resting: Mutex::new(Some(Vec::new())),
-            borrowing: Some(SessionSettings::of(options)),
+            acquire_timeout: pool.options().get_acquire_timeout(),
+            idle: Mutex::new(Some(Vec::new())),
+            settings: Some(SessionSettings::of(options)),
             pool,
         }
     }
 
-    /// A connection, as soon as there is one.
-    pub(crate) async fn acquire(&self) -> Result<Lease<'_>, PostgresError> {
+    /// Returns a connection, and waits for one if necessary.
+    pub(crate) async fn acquire(&self) -> Result<ConnectionLease<'_>, PostgresError> {
         let span = operation_span!(
             TRACE,
             "memory_engine.connection.acquire",
@@ -95,56 +97,56 @@ impl Connections {
         observe_as(&span, Operation::Connection("postgresql"), PostgresError::kind, self.wait_for_connection()).await
     }
 
-    async fn wait_for_connection(&self) -> Result<Lease<'_>, PostgresError> {
+    async fn wait_for_connection(&self) -> Result<ConnectionLease<'_>, PostgresError> {
         let permit = match self.permits.try_acquire() {
-            Err(TryAcquireError::NoPermits) => match timeout(self.patience, self.permits.acquire()).await {
+            Err(TryAcquireError::NoPermits) => match timeout(self.acquire_timeout, self.permits.acquire()).await {
                 Ok(permit) => permit.map_err(|_| sqlx::Error::PoolClosed)?,
                 Err(_) => return Err(sqlx::Error::PoolTimedOut.into()),
             },
             permit => permit.map_err(|_| sqlx::Error::PoolClosed)?,
         };
-        while let Some(mut resting) = self.wake() {
-            let rested = resting.since.elapsed();
-            if rested > MAX_IDLE_TIME {
-                resting.connection.close_on_drop();
-            } else if rested <= UNCHECKED_IDLE_TIME || resting.connection.ping().await.is_ok() {
-                let Resting { connection, away_since, .. } = resting;
-                return Ok(Lease { connection: Leased::Own(connection), away_since, home: self, permit });
+        while let Some(mut idle) = self.take_idle() {
+            let idle_time = idle.idle_since.elapsed();
+            if idle_time > MAX_IDLE_TIME {
+                idle.connection.close_on_drop();
+            } else if idle_time <= UNCHECKED_IDLE_TIME || idle.connection.ping().await.is_ok() {
+                let IdleConnection { connection, acquired_at, .. } = idle;
+                let connection = LeasedConnection::Own(connection);
+                return Ok(ConnectionLease { connection, acquired_at, connections: self, permit });
             }
         }
         let connection = self.pool.acquire().await?;
-        let connection = match &self.borrowing {
-            None => Leased::Own(connection),
-            Some(settings) => Leased::Borrowed(settings.apply(connection).await?),
+        let connection = match &self.settings {
+            None => LeasedConnection::Own(connection),
+            Some(settings) => LeasedConnection::Borrowed(settings.apply(connection).await?),
         };
-        Ok(Lease { connection, away_since: Instant::now(), home: self, permit })
+        Ok(ConnectionLease { connection, acquired_at: Instant::now(), connections: self, permit })
     }
 
-    /// Returns the connection that was used last. Connections that were idle for a while go back to the pool.
-    fn wake(&self) -> Option<Resting> {
-        let (woken, _unneeded) = {
-            let mut resting = self.resting();
-            let resting = resting.as_mut()?;
-            let woken = resting.pop();
-            let unneeded = resting
-                .first()
-                .is_some_and(|first| first.since.elapsed() > UNCHECKED_IDLE_TIME)
-                .then(|| resting.remove(0));
-            (woken, unneeded)
-        };
-        woken
+    /// Returns the connection that was used last. The one that was idle for the longest time goes back to the pool if
+    /// it is not needed.
+    fn take_idle(&self) -> Option<IdleConnection> {
+        let mut lock = self.lock_idle();
+        let idle = lock.as_mut()?;
+        let last_used = idle.pop();
+        let has_unneeded = idle.first().is_some_and(|first| first.idle_since.elapsed() > UNCHECKED_IDLE_TIME);
+        let unneeded = has_unneeded.then(|| idle.remove(0));
+        // A connection is dropped only after the lock is released.
+        drop(lock);
+        drop(unneeded);
+        last_used
     }
 
-    fn resting(&self) -> MutexGuard<'_, Option<Vec<Resting>>> {
-        self.resting.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock_idle(&self) -> MutexGuard<'_, Option<Vec<IdleConnection>>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Closes connections that the server has lost, as after its restart.
     pub(crate) async fn discard_lost(&self) -> Result<(), PostgresError> {
-        let resting = self.resting().as_mut().map(std::mem::take).unwrap_or_default();
-        for Resting { mut connection, since, away_since } in resting {
+        let all = self.lock_idle().as_mut().map(std::mem::take).unwrap_or_default();
+        for IdleConnection { mut connection, idle_since, acquired_at } in all {
             if connection.ping().await.is_ok() {
-                self.rest(Resting { connection, since, away_since });
+                self.keep_idle(IdleConnection { connection, idle_since, acquired_at });
             } else {
                 drop(connection.detach());
             }
@@ -159,89 +161,92 @@ impl Connections {
         Ok(())
     }
 
-    /// Keeps a connection for the next one; where all are closed, it goes the way of the others.
-    fn rest(&self, one: Resting) {
-        if let Some(resting) = self.resting().as_mut() {
-            resting.push(one);
+    /// Keeps a connection for the next call. After [`close`](Self::close) it is dropped instead.
+    fn keep_idle(&self, connection: IdleConnection) {
+        if let Some(idle) = self.lock_idle().as_mut() {
+            idle.push(connection);
         }
     }
 
-    /// Lets what runs end, and closes every connection. A pool of the caller stays open.
+    /// Waits for running calls and closes every connection. A pool of the caller stays open.
     pub(crate) async fn close(&self) {
-        if self.borrowing.is_some() {
-            // With all permits in hand no call is running.
+        if self.settings.is_some() {
+            // When all permits are acquired, no call is running.
             drop(self.permits.acquire_many(self.pool.options().get_max_connections()).await);
             return self.permits.close();
         }
         self.permits.close();
-        drop(self.resting().take());
+        drop(self.lock_idle().take());
         self.pool.close().await;
     }
 }
 
-/// One permit for each connection that a pool may have.
+/// Returns one permit for each connection of a pool.
 fn permits(max_connections: u32) -> Semaphore {
     Semaphore::new(usize::try_from(max_connections).unwrap_or(1).clamp(1, Semaphore::MAX_PERMITS))
 }
 
 impl Drop for Connections {
     fn drop(&mut self) {
-        // There may be no runtime any more that could take them back to the pool.
-        for resting in self.resting().take().unwrap_or_default() {
-            drop(resting.connection.detach());
+        // Returning a connection to the pool needs a runtime, which may have ended.
+        for idle in self.lock_idle().take().unwrap_or_default() {
+            drop(idle.connection.detach());
         }
     }
 }
 
-/// A connection in use. Dropped, it goes back to the pool, which finds out in what state it is; one of the caller's
-/// pool is closed.
+/// A connection in use.
+///
+/// If it is dropped, it goes back to the pool, which checks its state; a connection from a pool of the caller is
+/// closed.
 #[derive(Debug)]
-pub(crate) struct Lease<'c> {
-    connection: Leased,
-    away_since: Instant,
-    home: &'c Connections,
+pub(crate) struct ConnectionLease<'c> {
+    connection: LeasedConnection,
+    acquired_at: Instant,
+    connections: &'c Connections,
     permit: SemaphorePermit<'c>,
 }
 
 #[derive(Debug)]
-enum Leased {
+enum LeasedConnection {
     Own(PoolConnection<Postgres>),
-    Borrowed(Borrowed),
+    Borrowed(BorrowedConnection),
 }
 
-impl Lease<'_> {
-    /// Gives it back after a whole answer, outside of a transaction.
-    pub(crate) async fn give_back(self) {
-        let Self { connection, away_since, home, permit } = self;
+impl ConnectionLease<'_> {
+    /// Releases the connection for the next call. The answer of the last statement must have been read completely, and
+    /// no transaction may be open.
+    pub(crate) async fn release(self) {
+        let Self { connection, acquired_at, connections, permit } = self;
         match connection {
-            Leased::Own(connection) => {
+            LeasedConnection::Own(connection) => {
                 let now = Instant::now();
-                if now.duration_since(away_since) < MAX_TIME_OUTSIDE_POOL {
-                    home.rest(Resting { connection, since: now, away_since });
+                if now.duration_since(acquired_at) < MAX_TIME_OUTSIDE_POOL {
+                    connections.keep_idle(IdleConnection { connection, idle_since: now, acquired_at });
                 }
             }
-            Leased::Borrowed(borrowed) => borrowed.restore().await,
+            LeasedConnection::Borrowed(borrowed) => borrowed.restore().await,
         }
         drop(permit);
     }
 }
 
-impl Deref for Lease<'_> {
+impl Deref for ConnectionLease<'_> {
     type Target = PgConnection;
 
     fn deref(&self) -> &PgConnection {
         match &self.connection {
-            Leased::Own(connection) => connection,
-            Leased::Borrowed(borrowed) => borrowed.connection(),
+            LeasedConnection::Own(connection) => connection,
+            LeasedConnection::Borrowed(borrowed) => borrowed.connection(),
         }
     }
 }
 
-impl DerefMut for Lease<'_> {
+impl DerefMut for ConnectionLease<'_> {
     fn deref_mut(&mut self) -> &mut PgConnection {
         match &mut self.connection {
-            Leased::Own(connection) => connection,
-            Leased::Borrowed(borrowed) => borrowed.connection_mut(),
+            LeasedConnection::Own(connection) => connection,
+            LeasedConnection::Borrowed(borrowed) => borrowed.connection_mut(),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The table `origins`: what each index was made with.
+//! Reads and writes the table `origins`, which records the analyzer or embedding space that each index was built with.
 
 use memory_engine_core::Index;
 use memory_engine_sql::{
@@ -9,26 +9,22 @@ use sqlx::{PgConnection, Row};
 
 use crate::database::error::PostgresError;
 
-/// Reads what a part of the database was made with.
-pub(crate) async fn maker(connection: &mut PgConnection, part: &str) -> Result<Option<String>, PostgresError> {
+/// Returns the analyzer or embedding space that a part of the database was built with.
+pub(crate) async fn read(connection: &mut PgConnection, part: &str) -> Result<Option<String>, PostgresError> {
     let sql = "SELECT made_by FROM origins WHERE part = $1";
     Ok(sqlx::query_scalar(sql).bind(part).fetch_optional(connection).await?)
 }
 
 /// Writes one row of the table.
 pub(crate) async fn write(connection: &mut PgConnection, part: &str, made_by: &str) -> Result<(), PostgresError> {
-    sqlx::query(
-        "INSERT INTO origins (part, made_by) VALUES ($1, $2) ON CONFLICT (part) DO UPDATE SET made_by = excluded.made_by",
-    )
-    .bind(part)
-    .bind(made_by)
-    .execute(connection)
-    .await?;
+    let sql = "INSERT INTO origins (part, made_by) VALUES ($1, $2)
+               ON CONFLICT (part) DO UPDATE SET made_by = excluded.made_by";
+    sqlx::query(sql).bind(part).bind(made_by).execute(connection).await?;
     Ok(())
 }
 
-/// Reads which versions of the vectors there are.
-pub(crate) async fn versions(connection: &mut PgConnection) -> Result<EmbeddingVersions, PostgresError> {
+/// Reads the embedding versions of the database.
+pub(crate) async fn read_versions(connection: &mut PgConnection) -> Result<EmbeddingVersions, PostgresError> {
     let rows = sqlx::query("SELECT part, made_by FROM origins WHERE part = ANY ($1)")
         .bind(PARTS.to_vec())
         .fetch_all(connection)
@@ -40,10 +36,10 @@ pub(crate) async fn versions(connection: &mut PgConnection) -> Result<EmbeddingV
     Ok(versions)
 }
 
-/// Returns true if this process makes all indexes with what the database's were made with.
-pub(crate) async fn fits(connection: &mut PgConnection, metadata: &IndexMetadata) -> Result<bool, PostgresError> {
+/// Returns true if all indexes of the database were built with the analyzer and the embedding space of this process.
+pub(crate) async fn matches(connection: &mut PgConnection, metadata: &IndexMetadata) -> Result<bool, PostgresError> {
     for index in Index::ALL {
-        if maker(connection, index.job().as_str()).await?.as_deref() != Some(metadata.maker(index)) {
+        if read(connection, index.job().as_str()).await?.as_deref() != Some(metadata.maker(index)) {
             return Ok(false);
         }
     }

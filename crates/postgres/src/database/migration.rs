@@ -1,4 +1,7 @@
-//! The schema and its versions.
+//! Migrates the schema of a database, and reports its version.
+//!
+//! Migrations are numbered SQL files, compiled into the crate. They run under an advisory lock, so that one of several
+//! processes does the work and the others find it done.
 
 use memory_engine_core::{
     Error, ErrorKind, Result,
@@ -8,11 +11,11 @@ use memory_engine_core::{
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
 
 use crate::{
-    database::{error::PostgresError, secret::Secret, server::Server},
+    database::{error::PostgresError, secret_url::SecretUrl, server::ServerConfig},
     options::PostgresOptions,
 };
 
-/// The schema that this version reads and writes.
+/// Version of the schema that this version of the crate reads and writes.
 pub const SCHEMA: u32 = MIGRATIONS.len() as u32;
 
 struct Migration {
@@ -31,7 +34,7 @@ macro_rules! migration {
     };
 }
 
-/// The step to each schema from the one before, and back.
+/// The migrations in order, each with its reversal. Their number is the schema version.
 const MIGRATIONS: [Migration; 11] = [
     migration!("0001_initial"),
     migration!("0002_documents"),
@@ -49,30 +52,31 @@ const MIGRATIONS: [Migration; 11] = [
 /// Marks the places in a migration where a table is partitioned, if that is configured.
 const PARTITION_MARKER: &str = "/* by namespace */";
 
-/// The oldest pgvector with iterative index scans, which continue if a filter leaves too few rows.
-const PGVECTOR: (u32, u32) = (0, 8);
+/// The oldest supported version of pgvector: the first with iterative index scans, which continue if a filter leaves
+/// too few rows.
+const MIN_PGVECTOR_VERSION: (u32, u32) = (0, 8);
 
 /// The applied and the pending migrations of a database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MigrationStatus {
-    /// The database's schema; 0 for an empty one.
+    /// Schema version of the database; 0 for an empty one.
     pub schema: u32,
-    /// The migrations that are applied, by name.
+    /// Names of the applied migrations.
     pub applied: Vec<String>,
-    /// Those that this version knows and the database does not.
+    /// Names of the migrations that this version has and the database lacks.
     pub pending: Vec<String>,
-    /// Over how many partitions each table is spread; 0 for plain tables.
+    /// Number of partitions of each table; 0 for plain tables.
     pub partitions: u32,
 }
 
-/// Brings a database to the schema of this version, and gives the schema that it had.
+/// Migrates a database to the schema of this version. Returns the schema version that it had.
 ///
 /// # Errors
-/// Those of [`PostgresStore::connect`](crate::PostgresStore::connect) but for the mismatches, which are left alone.
+/// Those of [`PostgresStore::connect`](crate::PostgresStore::connect), except for mismatches, which are not checked.
 pub async fn migrate_up(url: &str, options: &PostgresOptions) -> Result<u32> {
     let run = async {
-        let mut connection = locked(&server(url, options)?, options).await?;
+        let mut connection = connect_locked(&server(url, options)?, options).await?;
         let found = up(&mut connection, options).await?;
         unlock(connection).await?;
         Ok(found)
@@ -84,17 +88,18 @@ pub async fn migrate_up(url: &str, options: &PostgresOptions) -> Result<u32> {
 /// database must not be in use.
 ///
 /// # Errors
-/// As [`migrate_up`], and `InvalidInput` for a schema that is later than the database's.
+/// Those of [`migrate_up`], and `InvalidInput` for a schema version above that of the database.
 pub async fn migrate_down(url: &str, options: &PostgresOptions, schema: u32) -> Result<()> {
     let run = async {
-        let mut connection = locked(&server(url, options)?, options).await?;
+        let mut connection = connect_locked(&server(url, options)?, options).await?;
         let found = version(&mut connection).await?;
         if schema > found {
-            let message = format!("the database has schema {found}, which is before {schema}");
+            let message =
+                format!("the database has schema {found}; choose a schema of at most {found} instead of {schema}");
             return Err(Error::invalid("migrate", message).into());
         }
         if found == 0 {
-            // The search path may lead to tables of another memory.
+            // The search path may contain tables of another memory.
             return unlock(connection).await;
         }
         for step in (schema..found).rev() {
@@ -117,57 +122,54 @@ pub async fn migrate_down(url: &str, options: &PostgresOptions, schema: u32) -> 
 /// Returns the applied and the pending migrations of a database. Changes nothing.
 ///
 /// # Errors
-/// As [`migrate_up`].
+/// Those of [`migrate_up`].
 pub async fn migration_status(url: &str, options: &PostgresOptions) -> Result<MigrationStatus> {
     let run = async {
-        let mut connection = PgConnection::connect_with(&server(url, options)?.options_for_migrations()).await?;
+        let mut connection = PgConnection::connect_with(&server(url, options)?.migration_options()).await?;
         let schema = version(&mut connection).await?;
-        let partitions: i64 = match schema {
-            0 => 0,
-            _ => {
-                sqlx::query_scalar("SELECT count(*) FROM pg_inherits WHERE inhparent = to_regclass('records')")
-                    .fetch_one(&mut connection)
-                    .await?
-            }
-        };
+        let partitions = if schema == 0 { 0 } else { partitions(&mut connection).await? };
         connection.close().await?;
         let names = |migrations: &[Migration]| migrations.iter().map(|migration| migration.name.to_owned()).collect();
         let (applied, pending) = MIGRATIONS.split_at(schema as usize);
-        let partitions = u32::try_from(partitions).unwrap_or(u32::MAX);
         Ok(MigrationStatus { schema, applied: names(applied), pending: names(pending), partitions })
     };
     run.await.map_err(|failure: PostgresError| failure.into_error("migrate"))
 }
 
-fn server(url: &str, options: &PostgresOptions) -> Result<Server> {
-    Server::of(&Secret::new(url.to_owned()), options)
+fn server(url: &str, options: &PostgresOptions) -> Result<ServerConfig> {
+    ServerConfig::parse(&SecretUrl::new(url.to_owned()), options)
 }
 
-/// A connection in a transaction that no other migration runs beside. Of several processes that open a new database at
-/// once, one does the work and the others find it done.
-pub(crate) async fn locked(server: &Server, options: &PostgresOptions) -> Result<PgConnection, PostgresError> {
-    let to = server.options_for_migrations();
-    let connected = tokio::time::timeout(options.acquire_timeout, PgConnection::connect_with(&to)).await;
+/// Opens a connection with a transaction that holds the migration lock. Creates the schema of the options if it is
+/// missing.
+pub(crate) async fn connect_locked(
+    server: &ServerConfig,
+    options: &PostgresOptions,
+) -> Result<PgConnection, PostgresError> {
+    let target = server.migration_options();
+    let connected = tokio::time::timeout(options.acquire_timeout, PgConnection::connect_with(&target)).await;
     let mut connection = connected.map_err(|_| PostgresError::from(sqlx::Error::PoolTimedOut))??;
     sqlx::raw_sql("BEGIN; SELECT pg_advisory_xact_lock(hashtextextended('memory-engine migrations', 0))")
         .execute(&mut connection)
         .await?;
     if let Some(schema) = &options.schema {
         // A user without the right to create schemas may still use an existing one.
-        let there = sqlx::query_scalar::<_, bool>("SELECT to_regnamespace($1) IS NOT NULL").bind(schema);
-        if !there.fetch_one(&mut connection).await? {
-            // The name is plain: `Server::of` refuses any other.
+        let exists = sqlx::query_scalar::<_, bool>("SELECT to_regnamespace($1) IS NOT NULL").bind(schema);
+        if !exists.fetch_one(&mut connection).await? {
+            // The name contains no special characters: `ServerConfig` rejects any other.
             sqlx::raw_sql(AssertSqlSafe(format!("CREATE SCHEMA {schema}"))).execute(&mut connection).await?;
         }
     }
     Ok(connection)
 }
 
+/// Commits the transaction of [`connect_locked`], which releases the lock, and closes the connection.
 pub(crate) async fn unlock(mut connection: PgConnection) -> Result<(), PostgresError> {
     sqlx::raw_sql("COMMIT").execute(&mut connection).await?;
     Ok(connection.close().await?)
 }
 
+/// Applies the pending migrations. Returns the schema version that the database had.
 pub(crate) async fn up(connection: &mut PgConnection, options: &PostgresOptions) -> Result<u32, PostgresError> {
     let found = version(connection).await?;
     if found == SCHEMA {
@@ -179,11 +181,11 @@ pub(crate) async fn up(connection: &mut PgConnection, options: &PostgresOptions)
     )
     .execute(&mut *connection)
     .await?;
-    // A database that has tables already goes on as it was begun.
+    // An existing database keeps its number of partitions.
     let partitions = if found == 0 { options.partitions } else { partitions(connection).await? };
     for (step, migration) in (1_i64..).zip(&MIGRATIONS).skip(found as usize) {
         let work = async {
-            for statement in spread(migration.up, partitions) {
+            for statement in partitioned_statements(migration.up, partitions) {
                 sqlx::raw_sql(AssertSqlSafe(statement)).execute(&mut *connection).await?;
             }
             Ok(())
@@ -215,6 +217,7 @@ async fn observe_migration(
     observe_as(&span, Operation::Unmeasured, PostgresError::kind, work).await
 }
 
+/// Returns the number of partitions of each table; 0 for plain tables.
 pub(crate) async fn partitions(connection: &mut PgConnection) -> Result<u32, PostgresError> {
     let count: i64 = sqlx::query_scalar("SELECT count(*) FROM pg_inherits WHERE inhparent = to_regclass('records')")
         .fetch_one(connection)
@@ -222,18 +225,21 @@ pub(crate) async fn partitions(connection: &mut PgConnection) -> Result<u32, Pos
     Ok(u32::try_from(count).unwrap_or(u32::MAX))
 }
 
-/// The statements of a migration with its marked tables spread over partitions; the whole of it, when there are none.
-fn spread(sql: &str, partitions: u32) -> Vec<String> {
+/// Returns the statements of a migration, with the marked tables partitioned. Without partitions, the migration as it
+/// is.
+fn partitioned_statements(sql: &str, partitions: u32) -> Vec<String> {
     if partitions == 0 {
         return vec![sql.to_owned()];
     }
     let mut statements = vec![sql.replace(PARTITION_MARKER, "PARTITION BY HASH (ns)")];
-    for before in sql.split(PARTITION_MARKER).collect::<Vec<_>>().split_last().map_or(&[][..], |(_, tables)| tables) {
-        let table = before.rsplit("CREATE TABLE ").next().and_then(|rest| rest.split_whitespace().next());
-        let of = table.unwrap_or_default();
+    let pieces: Vec<&str> = sql.split(PARTITION_MARKER).collect();
+    for before_marker in pieces.split_last().map_or(&[][..], |(_, before_markers)| before_markers) {
+        let table = before_marker.rsplit("CREATE TABLE ").next().and_then(|rest| rest.split_whitespace().next());
+        let table = table.unwrap_or_default();
         statements.extend((0..partitions).map(|part| {
             format!(
-                "CREATE TABLE {of}_{part} PARTITION OF {of} FOR VALUES WITH (MODULUS {partitions}, REMAINDER {part})"
+                "CREATE TABLE {table}_{part} PARTITION OF {table} \
+                 FOR VALUES WITH (MODULUS {partitions}, REMAINDER {part})"
             )
         }));
     }
@@ -246,25 +252,25 @@ async fn check_pgvector(connection: &mut PgConnection) -> Result<(), PostgresErr
         .await?;
     let mut numbers = version.split('.').map(|number| number.parse::<u32>().unwrap_or(0));
     let found = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
-    if found >= PGVECTOR {
+    if found >= MIN_PGVECTOR_VERSION {
         return Ok(());
     }
-    let message = format!("the server has pgvector {version}; 0.8.0 is the oldest that will do");
+    let message = format!("the server has pgvector {version}; install 0.8.0 or later");
     Err(Error::new(ErrorKind::Unsupported, "connect", message).into())
 }
 
-/// The schema of a database, 0 for an empty one.
+/// Returns the schema version of a database; 0 for an empty one.
 ///
 /// # Errors
-/// `SchemaMismatch` when it is newer than this version.
+/// `SchemaMismatch` if the schema is newer than this version.
 pub(crate) async fn version(connection: &mut PgConnection) -> Result<u32, PostgresError> {
     // Looks only where the tables would be created, not along the whole search path: a schema of its own, which may
     // not exist yet, comes before `public`, which may contain tables of another memory.
-    let there = r#"SELECT to_regclass(format('%I.memory_schema', CASE
+    let exists = r#"SELECT to_regclass(format('%I.memory_schema', CASE
             WHEN p.first IN ('"$user"', '') THEN current_schema() ELSE trim(BOTH ' "' FROM p.first)
         END)) IS NOT NULL
         FROM (SELECT split_part(current_setting('search_path'), ',', 1)) p (first)"#;
-    if !sqlx::query_scalar::<_, bool>(there).fetch_one(&mut *connection).await? {
+    if !sqlx::query_scalar::<_, bool>(exists).fetch_one(&mut *connection).await? {
         return Ok(0);
     }
     let found: i64 =
@@ -273,7 +279,8 @@ pub(crate) async fn version(connection: &mut PgConnection) -> Result<u32, Postgr
         Ok(found) if found <= SCHEMA => Ok(found),
         Ok(_) | Err(_) => {
             let message = format!(
-                "the database was made by a newer memory-engine (schema {found}, this one knows {SCHEMA}); update"
+                "the database has schema {found}, and this version of memory-engine supports schemas up to {SCHEMA}; \
+                 install a newer version"
             );
             Err(Error::new(ErrorKind::SchemaMismatch, "connect", message).into())
         }
@@ -285,11 +292,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_marked_table_gets_its_partitions_and_the_others_stay_plain() {
-        let all: Vec<String> = MIGRATIONS.iter().flat_map(|migration| spread(migration.up, 3)).collect();
-        let of = |table: &str| all.iter().filter(|sql| sql.contains(&format!(" PARTITION OF {table} "))).count();
-        assert_eq!((of("records"), of("vectors"), of("origins")), (3, 3, 0));
+    fn only_marked_tables_are_partitioned() {
+        let all: Vec<String> =
+            MIGRATIONS.iter().flat_map(|migration| partitioned_statements(migration.up, 3)).collect();
+        let partitions_of =
+            |table: &str| all.iter().filter(|sql| sql.contains(&format!(" PARTITION OF {table} "))).count();
+        assert_eq!((partitions_of("records"), partitions_of("vectors"), partitions_of("origins")), (3, 3, 0));
         assert!(all.iter().all(|sql| !sql.contains(PARTITION_MARKER)));
-        assert_eq!(spread(MIGRATIONS[0].up, 0), [MIGRATIONS[0].up]);
+        assert_eq!(partitioned_statements(MIGRATIONS[0].up, 0), [MIGRATIONS[0].up]);
     }
 }

@@ -1,4 +1,4 @@
-//! The address of the server. The password is never shown.
+//! The address of a server, and the settings of every connection to it. The password is never shown.
 
 use std::{fmt, str::FromStr};
 
@@ -8,78 +8,79 @@ use sqlx::{
     postgres::{PgConnectOptions, PgPoolOptions},
 };
 
-use crate::{database::secret::Secret, options::PostgresOptions};
+use crate::{database::secret_url::SecretUrl, options::PostgresOptions};
 
 /// Iterative scans of pgvector's HNSW graph, until enough rows pass the filter. Relaxed order is enough, since the
 /// candidates are scored again. Set for the connection, so that searches need not set it.
-const GRAPH: [(&str, &str); 3] =
+const HNSW_SETTINGS: [(&str, &str); 3] =
     [("hnsw.iterative_scan", "relaxed_order"), ("hnsw.ef_search", "100"), ("hnsw.max_scan_tuples", "40000")];
 
 /// The cost of reading a random page. The default of Postgres is for rotating disks: with it, the planner reads a
 /// whole table to find a handful of rows.
-const PAGES: (&str, &str) = ("random_page_cost", "1.1");
+const PAGE_COST_SETTING: (&str, &str) = ("random_page_cost", "1.1");
 
-/// A server's address, and what every connection to it begins with.
+/// The address of a server, and the settings of every connection to it.
 #[derive(Clone)]
-pub(crate) struct Server {
+pub(crate) struct ServerConfig {
     options: PgConnectOptions,
-    shown: String,
+    /// The address without the password.
+    display: String,
 }
 
-impl fmt::Debug for Server {
+impl fmt::Debug for ServerConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.shown)
+        f.write_str(&self.display)
     }
 }
 
-impl fmt::Display for Server {
+impl fmt::Display for ServerConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.shown)
+        f.write_str(&self.display)
     }
 }
 
-impl Server {
-    /// Reads an address.
+impl ServerConfig {
+    /// Parses a URL.
     ///
     /// # Errors
-    /// `InvalidInput`, which does not repeat it: the part that is wrong may be the password.
-    pub(crate) fn of(url: &Secret, options: &PostgresOptions) -> Result<Self> {
-        let wrong = "the address of the database is not understood; \
-                     write postgres://USER:PASSWORD@HOST:PORT/DATABASE, with special characters as %XX";
+    /// `InvalidInput`. The message does not contain the URL: the invalid part may be the password.
+    pub(crate) fn parse(url: &SecretUrl, options: &PostgresOptions) -> Result<Self> {
+        let invalid = "the address of the database is invalid; \
+                       write postgres://USER:PASSWORD@HOST:PORT/DATABASE, with special characters as %XX";
         if !url.expose().starts_with("postgres://") && !url.expose().starts_with("postgresql://") {
-            return Err(Error::invalid("connect", wrong));
+            return Err(Error::invalid("connect", invalid));
         }
-        // The error is left behind: it can quote what it did not understand.
-        let parsed = PgConnectOptions::from_str(url.expose()).map_err(|_| Error::invalid("connect", wrong))?;
+        // The error of the parser is dropped, since it may quote a part of the URL.
+        let parsed = PgConnectOptions::from_str(url.expose()).map_err(|_| Error::invalid("connect", invalid))?;
         Self::new(parsed, options)
     }
 
-    /// The server that a pool of the caller connects to.
+    /// Returns the server of a caller's pool.
     ///
     /// # Errors
     /// `InvalidInput` for an option out of its range.
-    pub(crate) fn of_pool(pool: &PgPool, options: &PostgresOptions) -> Result<Self> {
+    pub(crate) fn from_pool(pool: &PgPool, options: &PostgresOptions) -> Result<Self> {
         Self::new(PgConnectOptions::clone(&pool.connect_options()), options)
     }
 
     fn new(parsed: PgConnectOptions, options: &PostgresOptions) -> Result<Self> {
         options.validate()?;
-        let shown = format!(
+        let display = format!(
             "postgres://{}@{}:{}/{}",
             parsed.get_username(),
             parsed.get_host(),
             parsed.get_port(),
             parsed.get_database().unwrap_or_default()
         );
-        let named = parsed.get_application_name().is_some();
+        let has_application_name = parsed.get_application_name().is_some();
         let mut parsed = parsed.options(settings(options)).disable_statement_logging();
-        if !named {
+        if !has_application_name {
             parsed = parsed.application_name("memory-engine");
         }
-        Ok(Self { options: parsed, shown })
+        Ok(Self { options: parsed, display })
     }
 
-    /// A pool of connections that are made when they are needed.
+    /// Returns a pool, which opens connections when they are needed.
     pub(crate) fn pool(&self, options: &PostgresOptions) -> PgPool {
         PgPoolOptions::new()
             .max_connections(options.max_connections)
@@ -87,24 +88,24 @@ impl Server {
             .connect_lazy_with(self.options.clone())
     }
 
-    /// A connection outside of the pool.
+    /// Opens a connection outside of the pool.
     pub(crate) async fn connect(&self) -> sqlx::Result<PgConnection> {
         self.options.connect().await
     }
 
-    /// One connection for changing the schema, which may take its time.
-    pub(crate) fn options_for_migrations(&self) -> PgConnectOptions {
+    /// Returns the options of a connection for migrations and health checks, without a statement timeout.
+    pub(crate) fn migration_options(&self) -> PgConnectOptions {
         self.options.clone().options([("statement_timeout", "0")])
     }
 }
 
-/// The settings of every session.
+/// Returns the settings of every session.
 pub(crate) fn settings(options: &PostgresOptions) -> Vec<(&'static str, String)> {
     let timeout = options.statement_timeout.as_millis().to_string();
     let mut settings = vec![("statement_timeout", timeout), ("timezone", "UTC".to_owned())];
-    settings.extend([PAGES].into_iter().chain(GRAPH).map(|(name, value)| (name, value.to_owned())));
+    settings.extend([PAGE_COST_SETTING].into_iter().chain(HNSW_SETTINGS).map(|(name, value)| (name, value.to_owned())));
     if let Some(schema) = &options.schema {
-        // Extensions live in one of the other two.
+        // Extensions are installed in one of the other two schemas.
         settings.push(("search_path", format!("{schema},public,extensions")));
     }
     settings
@@ -121,9 +122,9 @@ mod tests {
     }
 
     #[test]
-    fn the_password_shows_nowhere() {
-        let url = Secret::new("postgres://lin:hunter2@db.example:5433/memory?sslmode=require".into());
-        let server = Server::of(&url, &options().with_replica("postgres://lin:hunter2@other/memory")).unwrap();
+    fn the_password_is_never_shown() {
+        let url = SecretUrl::new("postgres://lin:hunter2@db.example:5433/memory?sslmode=require".into());
+        let server = ServerConfig::parse(&url, &options().with_replica("postgres://lin:hunter2@other/memory")).unwrap();
         let shown =
             format!("{url:?} {server:?} {server} {:?}", options().with_replica("postgres://lin:hunter2@other/m"));
         assert!(!shown.contains("hunter2"), "{shown}");
@@ -131,11 +132,11 @@ mod tests {
     }
 
     #[test]
-    fn an_address_that_is_not_understood_is_not_repeated() {
+    fn an_invalid_address_is_not_repeated() {
         for url in
             ["mysql://lin:hunter2@db/x", "postgres://lin:hunter2@db:port/x", "hunter2", "postgres://lin:hun%ter2@[/"]
         {
-            let e = Server::of(&Secret::new(url.into()), &options()).unwrap_err();
+            let e = ServerConfig::parse(&SecretUrl::new(url.into()), &options()).unwrap_err();
             let shown = format!("{e} {e:?}");
             assert_eq!(e.kind(), ErrorKind::InvalidInput);
             assert!(!shown.contains("hunter2") && !shown.contains("ter2"), "{shown}");

@@ -1,4 +1,4 @@
-//! SQL that is put together, with the values that belong to it.
+//! Builds SQL statements with bound values.
 
 use std::fmt;
 
@@ -6,7 +6,8 @@ use sqlx::{Encode, PgConnection, Postgres, QueryBuilder, Type, postgres::PgRow};
 
 use crate::database::error::PostgresError;
 
-/// A statement in the making. What comes from outside is only ever bound, so that it can never become SQL.
+/// Builder of an SQL statement. Its text consists of constants and numbers; every other value is bound, so that no
+/// input becomes SQL.
 pub(crate) struct Statement {
     builder: QueryBuilder<Postgres>,
 }
@@ -24,24 +25,24 @@ impl fmt::Debug for Statement {
 }
 
 impl Statement {
-    /// A statement that begins like this.
+    /// Creates a statement with this beginning.
     pub(crate) fn new(sql: &'static str) -> Self {
         Self { builder: QueryBuilder::new(sql) }
     }
 
-    /// Goes on with this.
+    /// Appends SQL.
     pub(crate) fn push(&mut self, sql: &'static str) -> &mut Self {
         self.builder.push(sql);
         self
     }
 
-    /// Goes on with a number of the engine's own, such as that of dimensions.
-    pub(crate) fn number(&mut self, number: usize) -> &mut Self {
+    /// Appends a number of the engine, such as the number of dimensions.
+    pub(crate) fn push_number(&mut self, number: usize) -> &mut Self {
         self.builder.push(number);
         self
     }
 
-    /// Goes on with a parameter that has this value.
+    /// Appends a parameter with this value.
     pub(crate) fn bind<T>(&mut self, value: T) -> &mut Self
     where
         T: for<'q> Encode<'q, Postgres> + Type<Postgres> + 'static,
@@ -51,7 +52,7 @@ impl Statement {
     }
 
     /// Appends a template. Each name in braces is replaced by what `fill` appends for it.
-    pub(crate) fn fill(&mut self, template: &'static str, mut fill: impl FnMut(&str, &mut Self)) {
+    pub(crate) fn push_template(&mut self, template: &'static str, mut fill: impl FnMut(&str, &mut Self)) {
         for (i, part) in template.split('{').enumerate() {
             match part.split_once('}') {
                 Some((name, rest)) if i > 0 => {
@@ -65,25 +66,30 @@ impl Statement {
         }
     }
 
-    /// Goes on with `write` for each item and `between` between them.
-    pub(crate) fn joined<T>(&mut self, items: &[T], between: &'static str, write: &mut impl FnMut(&mut Self, &T)) {
+    /// Appends the items in parentheses. `write` appends one item.
+    pub(crate) fn push_joined<T>(
+        &mut self,
+        items: &[T],
+        separator: &'static str,
+        write: &mut impl FnMut(&mut Self, &T),
+    ) {
         self.push("(");
         for (i, item) in items.iter().enumerate() {
             if i > 0 {
-                self.push(between);
+                self.push(separator);
             }
             write(self, item);
         }
         self.push(")");
     }
 
-    /// Runs it and gives its rows.
-    pub(crate) async fn rows(mut self, connection: &mut PgConnection) -> Result<Vec<PgRow>, PostgresError> {
+    /// Executes the statement and returns its rows.
+    pub(crate) async fn fetch_all(mut self, connection: &mut PgConnection) -> Result<Vec<PgRow>, PostgresError> {
         Ok(self.builder.build().fetch_all(connection).await?)
     }
 
-    /// Runs it and gives its only row.
-    pub(crate) async fn row(mut self, connection: &mut PgConnection) -> Result<PgRow, PostgresError> {
+    /// Executes the statement and returns its only row.
+    pub(crate) async fn fetch_one(mut self, connection: &mut PgConnection) -> Result<PgRow, PostgresError> {
         Ok(self.builder.build().fetch_one(connection).await?)
     }
 }
@@ -95,7 +101,7 @@ mod tests {
     #[test]
     fn a_template_is_filled_in_order() {
         let mut statement = Statement::default();
-        statement.fill("SELECT {column} FROM t WHERE {condition}", |name, statement| {
+        statement.push_template("SELECT {column} FROM t WHERE {condition}", |name, statement| {
             statement.push(if name == "column" { "a" } else { "b = " });
             if name == "condition" {
                 statement.bind(1_i64);

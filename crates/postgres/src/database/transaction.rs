@@ -1,69 +1,75 @@
-//! Running a call's statements, again where that can help.
+//! Executes the statements of a call, with retries.
+//!
+//! `with_reader!` reads from the replica or the primary. `with_transaction!` writes in a transaction on the primary.
 
 use std::time::Duration;
 
 use crate::database::{
-    connections::{Connections, Lease},
+    connections::{ConnectionLease, Connections},
     error::PostgresError,
 };
 
 /// Maximum number of retries of a transaction that conflicts with others.
-const MAX_RETRIES: u32 = 5;
+const MAX_CONFLICT_RETRIES: u32 = 5;
 
-/// Counts how often a transaction was tried.
+/// The retries of a transaction.
 #[derive(Debug, Default)]
-pub(crate) struct Tries {
-    collisions: u32,
-    lost: bool,
+pub(crate) struct TransactionRetries {
+    conflicts: u32,
+    has_lost_connection: bool,
 }
 
-impl Tries {
-    /// A connection for a transaction.
-    pub(crate) async fn acquire<'c>(&self, primary: &'c Connections) -> Result<Lease<'c>, PostgresError> {
-        if self.lost {
+impl TransactionRetries {
+    /// Returns a connection for the next attempt.
+    pub(crate) async fn acquire<'c>(&self, primary: &'c Connections) -> Result<ConnectionLease<'c>, PostgresError> {
+        if self.has_lost_connection {
             primary.discard_lost().await?;
         }
         primary.acquire().await
     }
 
-    /// Returns true if the transaction should be repeated: at once, but only once, if the connection was lost before
-    /// anything had started; with growing delays if it conflicted with another one.
-    pub(crate) async fn again(&mut self, failure: &PostgresError, begun: bool) -> bool {
-        if !begun {
-            return failure.is_loss() && !waited(failure) && !std::mem::replace(&mut self.lost, true);
+    /// Returns true if the transaction should be repeated after this failure.
+    ///
+    /// A connection that was lost before the transaction began is replaced once, without a delay. A conflict with
+    /// another transaction is retried after a growing delay, which this function waits for.
+    pub(crate) async fn prepare_retry(&mut self, failure: &PostgresError, has_begun: bool) -> bool {
+        if !has_begun {
+            let is_first_loss = failure.is_connection_loss() && !is_unreachable(failure) && !self.has_lost_connection;
+            self.has_lost_connection |= is_first_loss;
+            return is_first_loss;
         }
-        self.collisions += 1;
-        if !failure.is_collision() || self.collisions > MAX_RETRIES {
+        self.conflicts += 1;
+        if !failure.is_transaction_conflict() || self.conflicts > MAX_CONFLICT_RETRIES {
             return false;
         }
-        tokio::time::sleep(Duration::from_millis(2_u64 << self.collisions)).await;
+        tokio::time::sleep(Duration::from_millis(2_u64 << self.conflicts)).await;
         true
     }
 }
 
-/// The servers that a read may be answered by, one after the other.
+/// The servers that can answer a read, in the order of attempts.
 #[derive(Debug)]
-pub(crate) struct Readers<'c> {
+pub(crate) struct ReadServers<'c> {
     primary: &'c Connections,
-    /// The replica, until it has failed.
+    /// The replica, if there is one and it has not failed.
     replica: Option<&'c Connections>,
-    tries: u32,
+    retries: u32,
 }
 
-impl<'c> Readers<'c> {
-    /// The replica first, if there is one.
+impl<'c> ReadServers<'c> {
+    /// Reads from the replica first, if there is one.
     pub(crate) fn of(primary: &'c Connections, replica: Option<&'c Connections>) -> Self {
-        Self { primary, replica, tries: 0 }
+        Self { primary, replica, retries: 0 }
     }
 
-    /// Only the server that is written to.
-    pub(crate) fn primary(primary: &'c Connections) -> Self {
+    /// Reads only from the primary.
+    pub(crate) fn primary_only(primary: &'c Connections) -> Self {
         Self::of(primary, None)
     }
 
     /// Returns a connection to the current server.
-    pub(crate) async fn acquire(&self) -> Result<Lease<'c>, PostgresError> {
-        if self.tries > 0 {
+    pub(crate) async fn acquire(&self) -> Result<ConnectionLease<'c>, PostgresError> {
+        if self.retries > 0 {
             self.server().discard_lost().await?;
         }
         self.server().acquire().await
@@ -73,69 +79,70 @@ impl<'c> Readers<'c> {
         self.replica.unwrap_or(self.primary)
     }
 
-    /// Returns true if another attempt makes sense after this failure: on the primary after a replica, or again on
-    /// the primary if an idle connection was closed.
-    pub(crate) fn again(&mut self, failure: &PostgresError) -> bool {
+    /// Returns true if the read should be repeated after this failure: on the primary after the replica, or once more
+    /// on the primary if an idle connection was lost.
+    pub(crate) fn prepare_retry(&mut self, failure: &PostgresError) -> bool {
         if self.replica.take().is_some() {
-            return failure.is_loss();
+            return failure.is_connection_loss();
         }
-        self.tries += 1;
-        self.tries == 1 && failure.is_loss() && !waited(failure)
+        self.retries += 1;
+        self.retries == 1 && failure.is_connection_loss() && !is_unreachable(failure)
     }
 }
 
 /// Returns true if the server is unreachable, so that another attempt would only wait again.
-fn waited(failure: &PostgresError) -> bool {
+fn is_unreachable(failure: &PostgresError) -> bool {
     matches!(failure, PostgresError::Postgres(sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed))
 }
 
-/// Runs `$body` on a connection to a server that may be read from. It must not change anything.
-macro_rules! reading {
-    ($store:expr, $operation:expr, |$connection:ident| $body:expr) => {
-        $crate::database::transaction::reading!(from $crate::database::transaction::Readers::of($store.primary(), $store.replica()), $operation, |$connection| $body)
-    };
-    (from $readers:expr, $operation:expr, |$connection:ident| $body:expr) => {{
-        let mut readers = $readers;
+/// Executes `$body` on a connection to a server for reading. It must not change anything.
+macro_rules! with_reader {
+    ($store:expr, $operation:expr, |$connection:ident| $body:expr) => {{
+        let servers = $crate::database::transaction::ReadServers::of($store.primary(), $store.replica());
+        $crate::database::transaction::with_reader!(from servers, $operation, |$connection| $body)
+    }};
+    (from $servers:expr, $operation:expr, |$connection:ident| $body:expr) => {{
+        let mut servers = $servers;
         loop {
             let attempt = async {
-                let mut acquired = readers.acquire().await?;
+                let mut acquired = servers.acquire().await?;
                 let $connection: &mut sqlx::PgConnection = &mut acquired;
                 let value = $body?;
-                acquired.give_back().await;
+                acquired.release().await;
                 Ok::<_, $crate::database::error::PostgresError>(value)
             };
             match attempt.await {
                 Ok(value) => break Ok(value),
-                Err(failure) if readers.again(&failure) => {}
+                Err(failure) if servers.prepare_retry(&failure) => {}
                 Err(failure) => break Err(failure.into_error($operation)),
             }
         }
     }};
 }
 
-/// Runs `$body` in a transaction, which is rolled back if it fails, and repeated if it conflicts with another one.
-macro_rules! writing {
+/// Executes `$body` in a transaction, which is rolled back if it fails, and repeated if it conflicts with another one.
+macro_rules! with_transaction {
     ($store:expr, $operation:expr, |$connection:ident| $body:expr) => {{
-        let mut tries = $crate::database::transaction::Tries::default();
+        let mut retries = $crate::database::transaction::TransactionRetries::default();
         loop {
-            let mut begun = false;
+            let mut has_begun = false;
             let attempt = async {
-                let mut acquired = tries.acquire($store.primary()).await?;
+                let mut acquired = retries.acquire($store.primary()).await?;
                 let mut transaction = sqlx::Connection::begin(&mut *acquired).await?;
-                begun = true;
+                has_begun = true;
                 let $connection: &mut sqlx::PgConnection = &mut transaction;
                 let value = $body?;
                 transaction.commit().await?;
-                acquired.give_back().await;
+                acquired.release().await;
                 Ok::<_, $crate::database::error::PostgresError>(value)
             };
             match attempt.await {
                 Ok(value) => break Ok(value),
-                Err(failure) if tries.again(&failure, begun).await => {}
+                Err(failure) if retries.prepare_retry(&failure, has_begun).await => {}
                 Err(failure) => break Err(failure.into_error($operation)),
             }
         }
     }};
 }
 
-pub(crate) use {reading, writing};
+pub(crate) use {with_reader, with_transaction};

@@ -1,4 +1,4 @@
-//! The rows of what records say about entities and relations.
+//! Stores and removes the entities and relations that were extracted from records.
 
 use std::collections::BTreeMap;
 
@@ -16,58 +16,59 @@ use crate::{
     },
 };
 
-/// Removes what these records say, and counts it.
+/// Removes the graph entries of these records. Returns their counts.
 pub(crate) async fn remove(
     connection: &mut PgConnection,
     ns: Uuid,
     ids: &[Uuid],
 ) -> Result<RemovalCounts, PostgresError> {
-    let mut empty = async |sql| {
-        let gone = sqlx::query(sql).bind(ns).bind(ids).execute(&mut *connection).await?;
-        Ok::<u64, PostgresError>(gone.rows_affected())
+    let mut delete = async |sql| {
+        let deleted = sqlx::query(sql).bind(ns).bind(ids).execute(&mut *connection).await?;
+        Ok::<u64, PostgresError>(deleted.rows_affected())
     };
     let mut removed = RemovalCounts::default();
-    removed.relations = empty("DELETE FROM graph_edges g WHERE g.ns = $1 AND g.id = ANY ($2)").await?;
-    removed.aliases = empty("DELETE FROM graph_aliases g WHERE g.ns = $1 AND g.id = ANY ($2)").await?;
-    removed.mentions = empty("DELETE FROM graph_entities g WHERE g.ns = $1 AND g.id = ANY ($2)").await?;
+    removed.relations = delete("DELETE FROM graph_edges g WHERE g.ns = $1 AND g.id = ANY ($2)").await?;
+    removed.aliases = delete("DELETE FROM graph_aliases g WHERE g.ns = $1 AND g.id = ANY ($2)").await?;
+    removed.mentions = delete("DELETE FROM graph_entities g WHERE g.ns = $1 AND g.id = ANY ($2)").await?;
     Ok(removed)
 }
 
-/// Stores what the records say, if they are still as the entries have them.
+/// Stores the entries whose records have not changed.
 pub(crate) async fn upsert(connection: &mut PgConnection, entries: &[GraphEntry]) -> Result<(), PostgresError> {
-    let mut of: BTreeMap<Uuid, BTreeMap<RecordId, &GraphEntry>> = BTreeMap::new();
+    let mut by_namespace: BTreeMap<Uuid, BTreeMap<RecordId, &GraphEntry>> = BTreeMap::new();
     for entry in entries {
-        of.entry(scopes::namespace(&entry.record.scope)).or_default().insert(entry.record.id, entry);
+        by_namespace.entry(scopes::namespace(&entry.record.scope)).or_default().insert(entry.record.id, entry);
     }
-    namespaces::lock_known(connection, &of.keys().copied().collect::<Vec<_>>()).await?;
-    for (ns, entries) in of {
+    namespaces::lock_known(connection, &by_namespace.keys().copied().collect::<Vec<_>>()).await?;
+    for (ns, entries) in by_namespace {
         let ids: Vec<_> = entries.keys().copied().collect();
-        let current = row::current(connection, ns, &ids).await?;
-        let fresh = current.iter().filter_map(|now| entries.get(&now.id).filter(|entry| now.is(&entry.record)));
-        let said: Vec<RecordStatements> = fresh.map(|entry| RecordStatements::of(entry)).collect();
-        remove(connection, ns, &said.iter().map(|said| said.id).collect::<Vec<_>>()).await?;
-        insert(connection, ns, &said).await?;
+        let current = row::current_revisions(connection, ns, &ids).await?;
+        let fresh = current
+            .iter()
+            .filter_map(|revision| entries.get(&revision.id).filter(|entry| revision.matches(&entry.record)));
+        let record_graphs: Vec<RecordGraph> = fresh.map(|entry| RecordGraph::of(entry)).collect();
+        remove(connection, ns, &record_graphs.iter().map(|graph| graph.id).collect::<Vec<_>>()).await?;
+        insert(connection, ns, &record_graphs).await?;
     }
     Ok(())
 }
 
-/// The statements of one record, with its keys.
-struct RecordStatements {
+/// The graph rows of one record, with its keys.
+struct RecordGraph {
     id: Uuid,
     address: Uuid,
     rows: Rows,
 }
 
-impl RecordStatements {
+impl RecordGraph {
     fn of(entry: &GraphEntry) -> Self {
-        let (id, address) = (uuid(entry.record.id), scopes::address(&entry.record.scope));
-        Self { id, address, rows: Rows::of(entry) }
+        Self { id: uuid(entry.record.id), address: scopes::address(&entry.record.scope), rows: Rows::of(entry) }
     }
 }
 
-async fn insert(connection: &mut PgConnection, ns: Uuid, said: &[RecordStatements]) -> Result<(), PostgresError> {
-    let mentions: Vec<(&RecordStatements, &MentionRow)> =
-        said.iter().flat_map(|said| said.rows.mentions.iter().map(move |row| (said, row))).collect();
+async fn insert(connection: &mut PgConnection, ns: Uuid, record_graphs: &[RecordGraph]) -> Result<(), PostgresError> {
+    let mentions: Vec<(&RecordGraph, &MentionRow)> =
+        record_graphs.iter().flat_map(|graph| graph.rows.mentions.iter().map(move |row| (graph, row))).collect();
     if mentions.is_empty() {
         return Ok(());
     }
@@ -76,32 +77,32 @@ async fn insert(connection: &mut PgConnection, ns: Uuid, said: &[RecordStatement
          SELECT $1, x.* FROM unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::text[]) x",
     )
     .bind(ns)
-    .bind(mentions.iter().map(|(said, _)| said.id).collect::<Vec<_>>())
-    .bind(mentions.iter().map(|(said, _)| said.address).collect::<Vec<_>>())
+    .bind(mentions.iter().map(|(graph, _)| graph.id).collect::<Vec<_>>())
+    .bind(mentions.iter().map(|(graph, _)| graph.address).collect::<Vec<_>>())
     .bind(mentions.iter().map(|(_, row)| entity_key(row.entity)).collect::<Vec<_>>())
     .bind(mentions.iter().map(|(_, row)| row.name.as_str()).collect::<Vec<_>>())
     .bind(mentions.iter().map(|(_, row)| row.kind.as_str()).collect::<Vec<_>>())
     .execute(&mut *connection)
     .await?;
-    let aliases: Vec<(&RecordStatements, &AliasRow)> =
-        said.iter().flat_map(|said| said.rows.aliases.iter().map(move |row| (said, row))).collect();
+    let aliases: Vec<(&RecordGraph, &AliasRow)> =
+        record_graphs.iter().flat_map(|graph| graph.rows.aliases.iter().map(move |row| (graph, row))).collect();
     if !aliases.is_empty() {
         sqlx::query(
             "INSERT INTO graph_aliases (ns, id, address, entity, alias, name)
              SELECT $1, x.* FROM unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::uuid[], $6::text[]) x",
         )
         .bind(ns)
-        .bind(aliases.iter().map(|(said, _)| said.id).collect::<Vec<_>>())
-        .bind(aliases.iter().map(|(said, _)| said.address).collect::<Vec<_>>())
+        .bind(aliases.iter().map(|(graph, _)| graph.id).collect::<Vec<_>>())
+        .bind(aliases.iter().map(|(graph, _)| graph.address).collect::<Vec<_>>())
         .bind(aliases.iter().map(|(_, row)| entity_key(row.entity)).collect::<Vec<_>>())
         .bind(aliases.iter().map(|(_, row)| entity_key(row.alias)).collect::<Vec<_>>())
         .bind(aliases.iter().map(|(_, row)| row.name.as_str()).collect::<Vec<_>>())
         .execute(&mut *connection)
         .await?;
     }
-    let edges: Vec<(&RecordStatements, i32, &EdgeRow)> = said
+    let edges: Vec<(&RecordGraph, i32, &EdgeRow)> = record_graphs
         .iter()
-        .flat_map(|said| (0..).zip(&said.rows.edges).map(move |(number, row)| (said, number, row)))
+        .flat_map(|graph| (0..).zip(&graph.rows.edges).map(move |(number, row)| (graph, number, row)))
         .collect();
     if edges.is_empty() {
         return Ok(());
@@ -112,8 +113,8 @@ async fn insert(connection: &mut PgConnection, ns: Uuid, said: &[RecordStatement
                                     $8::bigint[], $9::bigint[], $10::text[]) x",
     )
     .bind(ns)
-    .bind(edges.iter().map(|(said, ..)| said.id).collect::<Vec<_>>())
-    .bind(edges.iter().map(|(said, ..)| said.address).collect::<Vec<_>>())
+    .bind(edges.iter().map(|(graph, ..)| graph.id).collect::<Vec<_>>())
+    .bind(edges.iter().map(|(graph, ..)| graph.address).collect::<Vec<_>>())
     .bind(edges.iter().map(|(_, number, _)| *number).collect::<Vec<_>>())
     .bind(edges.iter().map(|(.., row)| entity_key(row.source)).collect::<Vec<_>>())
     .bind(edges.iter().map(|(.., row)| row.relation.as_str()).collect::<Vec<_>>())
@@ -126,46 +127,48 @@ async fn insert(connection: &mut PgConnection, ns: Uuid, said: &[RecordStatement
     Ok(())
 }
 
-/// Removes what these records within reach say, and counts it.
+/// Removes the graph entries of these records in a scope. Returns their counts.
 pub(crate) async fn delete(
     connection: &mut PgConnection,
-    reach: &CoveredScope,
+    covered: &CoveredScope,
     ids: &[RecordId],
 ) -> Result<RemovalCounts, PostgresError> {
     let mut removed = RemovalCounts::default();
-    for (ns, ids) in row::keys(connection, reach, ids).await? {
+    for (ns, ids) in row::ids_by_namespace(connection, covered, ids).await? {
         namespaces::lock_known(connection, &[ns]).await?;
         removed += remove(connection, ns, &ids).await?;
     }
     Ok(removed)
 }
 
-/// Removes everything that is said within reach.
-pub(crate) async fn clear(connection: &mut PgConnection, reach: &CoveredScope) -> Result<(), PostgresError> {
-    let namespaces = reach.namespaces(connection).await?;
+/// Removes all graph entries in a scope.
+pub(crate) async fn clear(connection: &mut PgConnection, covered: &CoveredScope) -> Result<(), PostgresError> {
+    let namespaces = covered.namespaces(connection).await?;
     namespaces::lock_known(connection, &namespaces).await?;
-    for table in [
+    for delete in [
         "DELETE FROM graph_edges g WHERE ",
         "DELETE FROM graph_aliases g WHERE ",
         "DELETE FROM graph_entities g WHERE ",
     ] {
-        let mut statement = Statement::new(table);
-        reach.holds("g", &mut statement);
-        statement.rows(connection).await?;
+        let mut statement = Statement::new(delete);
+        covered.push_row_condition("g", &mut statement);
+        statement.fetch_all(connection).await?;
     }
     Ok(())
 }
 
-pub(crate) async fn stats(connection: &mut PgConnection, reach: &CoveredScope) -> Result<GraphStats, PostgresError> {
+/// Returns the statistics of the graph in a scope.
+pub(crate) async fn stats(connection: &mut PgConnection, covered: &CoveredScope) -> Result<GraphStats, PostgresError> {
     let mut statement = Statement::new(
-        "SELECT count(DISTINCT g.entity) AS entities, count(DISTINCT (g.ns, g.id)) AS records FROM graph_entities g WHERE ",
+        "SELECT count(DISTINCT g.entity) AS entities, count(DISTINCT (g.ns, g.id)) AS records
+         FROM graph_entities g WHERE ",
     );
-    reach.holds("g", &mut statement);
-    let mentions = statement.row(connection).await?;
+    covered.push_row_condition("g", &mut statement);
+    let mentions = statement.fetch_one(connection).await?;
     let mut statement =
         Statement::new("SELECT count(DISTINCT (g.source, g.relation, g.target)) AS edges FROM graph_edges g WHERE ");
-    reach.holds("g", &mut statement);
-    let edges = statement.row(connection).await?;
+    covered.push_row_condition("g", &mut statement);
+    let edges = statement.fetch_one(connection).await?;
     let count = |row: &sqlx::postgres::PgRow, column: &str| {
         Ok::<u64, PostgresError>(u64::try_from(row.try_get::<i64, _>(column)?).unwrap_or_default())
     };

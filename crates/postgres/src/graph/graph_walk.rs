@@ -1,4 +1,4 @@
-//! Walking along what records say: the rows that a walk asks for.
+//! Reads the rows that a graph walk requests. The walk itself is in the crate `graph`, which all stores share.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ use crate::{
     records::scopes::{self, CoveredScope, record_id},
 };
 
-/// Returns the neighbourhood of the entities of the query, for each visible user.
+/// Returns the entities and relations around those of the query, merged from all users in scope.
 pub(crate) async fn expand(
     connection: &mut PgConnection,
     scope: &Scope,
@@ -24,13 +24,13 @@ pub(crate) async fn expand(
 ) -> Result<Subgraph, PostgresError> {
     let mut parts = Vec::new();
     for owner in owners(connection, scope).await? {
-        let seen = VisibleGraph { reach: CoveredScope::of(scope).within(scopes::namespace(&owner)), query };
-        parts.push(seen.walk(connection, &owner).await?);
+        let visible = VisibleGraph { covered: CoveredScope::of(scope).within(scopes::namespace(&owner)), query };
+        parts.push(visible.walk(connection, &owner).await?);
     }
     Ok(Subgraph::merged(parts, query.entities, query.edges))
 }
 
-/// The namespaces within reach, by user.
+/// Returns the namespaces in scope, ordered by user.
 async fn owners(connection: &mut PgConnection, scope: &Scope) -> Result<Vec<Scope>, PostgresError> {
     if scope.user_name().is_some() {
         return Ok(vec![scope.namespace()]);
@@ -40,23 +40,23 @@ async fn owners(connection: &mut PgConnection, scope: &Scope) -> Result<Vec<Scop
     users.iter().map(|user| Ok(graph::owner(scope, user)?)).collect()
 }
 
-/// The part of the graph that a reader may see.
+/// The part of the graph that a query can read.
 struct VisibleGraph<'q> {
-    reach: CoveredScope,
+    covered: CoveredScope,
     query: &'q GraphQuery,
 }
 
 impl VisibleGraph<'_> {
     async fn walk(&self, connection: &mut PgConnection, owner: &Scope) -> Result<Subgraph, PostgresError> {
-        let begins = self.query.from == Seeds::MostMentioned;
-        let most = if begins { self.most_mentioned(connection).await? } else { Vec::new() };
-        let mut walk = Walk::new(owner, self.query, || most);
+        let most_mentioned =
+            if self.query.from == Seeds::MostMentioned { self.most_mentioned(connection).await? } else { Vec::new() };
+        let mut walk = Walk::new(owner, self.query, || most_mentioned);
         while let Some(ask) = walk.next() {
             match ask {
-                Ask::Aliases(of) => walk.aliases(self.aliases(connection, &of).await?),
-                Ask::Edges(of) => walk.edges(self.edges(connection, &of).await?),
-                Ask::Mentions(of) => {
-                    let rows = self.mentions(connection, &of, walk.evidence()).await?;
+                Ask::Aliases(entities) => walk.aliases(self.aliases(connection, &entities).await?),
+                Ask::Edges(entities) => walk.edges(self.edges(connection, &entities).await?),
+                Ask::Mentions(entities) => {
+                    let rows = self.mentions(connection, &entities, walk.evidence()).await?;
                     walk.mentions(rows);
                 }
             }
@@ -64,13 +64,13 @@ impl VisibleGraph<'_> {
         Ok(walk.finish())
     }
 
-    /// Goes on with the tables that tell who sees a row `g`, and with the conditions that one is seen.
-    fn seen(&self, statement: &mut Statement) {
+    /// Appends the joins and the conditions under which row `g` is visible to the query.
+    fn push_visibility(&self, statement: &mut Statement) {
         statement.push(" JOIN records r ON r.ns = g.ns AND r.id = g.id");
         if self.query.filter.is_some() {
             statement.push(" JOIN addresses a ON a.ns = g.ns AND a.address = g.address");
         }
-        self.reach.holds("g", statement.push(" WHERE "));
+        self.covered.push_row_condition("g", statement.push(" WHERE "));
         if let Some(filter) = &self.query.filter {
             filter::write(filter, statement.push(" AND "));
         }
@@ -78,34 +78,34 @@ impl VisibleGraph<'_> {
 
     async fn most_mentioned(&self, connection: &mut PgConnection) -> Result<Vec<EntityId>, PostgresError> {
         let mut statement = Statement::new("SELECT g.entity FROM graph_entities g");
-        self.seen(&mut statement);
+        self.push_visibility(&mut statement);
         statement.push(" GROUP BY g.entity ORDER BY count(*) DESC, g.entity LIMIT ");
         statement.bind(sql_limit(self.query.entities));
-        statement.rows(connection).await?.iter().map(|row| id(row, "entity")).collect()
+        statement.fetch_all(connection).await?.iter().map(|row| id(row, "entity")).collect()
     }
 
     async fn aliases(
         &self,
         connection: &mut PgConnection,
-        of: &BTreeSet<EntityId>,
+        entities: &BTreeSet<EntityId>,
     ) -> Result<Vec<AliasRow>, PostgresError> {
         let mut statement = Statement::new("SELECT DISTINCT g.entity, g.alias, g.name FROM graph_aliases g");
-        self.seen(&mut statement);
-        any_of([" AND (g.entity = ANY (", ") OR g.alias = ANY ("], of, &mut statement);
+        self.push_visibility(&mut statement);
+        push_any_of([" AND (g.entity = ANY (", ") OR g.alias = ANY ("], entities, &mut statement);
         let read = |row: &PgRow| {
             Ok(AliasRow { entity: id(row, "entity")?, alias: id(row, "alias")?, name: row.try_get("name")? })
         };
-        statement.rows(connection).await?.iter().map(read).collect()
+        statement.fetch_all(connection).await?.iter().map(read).collect()
     }
 
     async fn edges(
         &self,
         connection: &mut PgConnection,
-        of: &BTreeSet<EntityId>,
+        entities: &BTreeSet<EntityId>,
     ) -> Result<Vec<EdgeRow>, PostgresError> {
         let mut statement = Statement::new(graph::SELECT_EDGES);
-        self.seen(&mut statement);
-        any_of([" AND (g.source = ANY (", ") OR g.target = ANY ("], of, &mut statement);
+        self.push_visibility(&mut statement);
+        push_any_of([" AND (g.source = ANY (", ") OR g.target = ANY ("], entities, &mut statement);
         statement.push(" ORDER BY r.occurred_at DESC, r.place DESC, r.id DESC, g.source, g.relation, g.target LIMIT ");
         statement.bind(Walk::MAX_EDGES as i64);
         let time = |row: &PgRow, column: &str| {
@@ -123,19 +123,19 @@ impl VisibleGraph<'_> {
             };
             Ok(Rows::filled(edge, time(row, "record_valid_from")?, time(row, "record_valid_until")?))
         };
-        statement.rows(connection).await?.iter().map(read).collect()
+        statement.fetch_all(connection).await?.iter().map(read).collect()
     }
 
     async fn mentions(
         &self,
         connection: &mut PgConnection,
-        of: &BTreeSet<EntityId>,
-        each: usize,
+        entities: &BTreeSet<EntityId>,
+        limit_per_entity: usize,
     ) -> Result<Vec<MentionRow>, PostgresError> {
         let mut statement = Statement::new(graph::SELECT_NEWEST_MENTIONS);
-        self.seen(&mut statement);
-        statement.push(" AND g.entity = ANY (").bind(keys(of)).push(")) m WHERE m.n <= ");
-        statement.bind(sql_limit(each));
+        self.push_visibility(&mut statement);
+        statement.push(" AND g.entity = ANY (").bind(keys(entities)).push(")) m WHERE m.n <= ");
+        statement.bind(sql_limit(limit_per_entity));
         let read = |row: &PgRow| {
             let kind: &str = row.try_get("kind")?;
             Ok(MentionRow {
@@ -146,17 +146,18 @@ impl VisibleGraph<'_> {
                 record: cursor(row)?,
             })
         };
-        statement.rows(connection).await?.iter().map(read).collect()
+        statement.fetch_all(connection).await?.iter().map(read).collect()
     }
 }
 
-fn keys(of: &BTreeSet<EntityId>) -> Vec<Uuid> {
-    of.iter().map(|id| entity_key(*id)).collect()
+fn keys(entities: &BTreeSet<EntityId>) -> Vec<Uuid> {
+    entities.iter().map(|id| entity_key(*id)).collect()
 }
 
-fn any_of(columns: [&'static str; 2], of: &BTreeSet<EntityId>, statement: &mut Statement) {
+/// Appends the condition that one of two columns is one of these entities.
+fn push_any_of(columns: [&'static str; 2], entities: &BTreeSet<EntityId>, statement: &mut Statement) {
     for column in columns {
-        statement.push(column).bind(keys(of));
+        statement.push(column).bind(keys(entities));
     }
     statement.push("))");
 }
@@ -173,7 +174,7 @@ fn cursor(row: &PgRow) -> Result<Cursor, PostgresError> {
     })
 }
 
-/// The key of an entity.
+/// Returns the stored key of an entity.
 pub(crate) fn entity_key(id: EntityId) -> Uuid {
     Uuid::from_bytes(*id.as_bytes())
 }

@@ -1,4 +1,4 @@
-//! The terms of the records.
+//! Stores and removes the terms of records.
 
 use std::collections::BTreeMap;
 
@@ -14,15 +14,15 @@ use uuid::Uuid;
 use crate::{
     database::error::PostgresError,
     database::statement::Statement,
-    keywords::lexeme::Owner,
+    keywords::lexeme::LexemeOwner,
     records::namespaces,
     records::row,
     records::scopes::{self, CoveredScope, record_id, uuid, uuids},
 };
 
-/// The terms of a record as they are kept.
+/// A row of `keyword_documents`: the terms of a record.
 #[derive(Debug)]
-pub(crate) struct Document {
+pub(crate) struct KeywordDocument {
     pub(crate) ns: Uuid,
     pub(crate) id: Uuid,
     pub(crate) address: Uuid,
@@ -32,24 +32,24 @@ pub(crate) struct Document {
     pub(crate) lexemes: String,
 }
 
-impl Document {
-    /// Those of a record.
+impl KeywordDocument {
+    /// Packs the terms of a record.
     pub(crate) fn of(record: &Record, terms: &Terms) -> Self {
-        let (words, counts) = packed::pack(terms);
+        let (packed_terms, counts) = packed::pack(terms);
         Self {
             ns: scopes::namespace(&record.scope),
             id: uuid(record.id),
             address: scopes::address(&record.scope),
             length: terms.length().into(),
-            terms: words.into_bytes(),
+            terms: packed_terms.into_bytes(),
             counts,
-            lexemes: Owner::of_address(&record.scope).vector(terms),
+            lexemes: LexemeOwner::of_address(&record.scope).vector(terms),
         }
     }
 }
 
-/// Keeps the terms of records that have none, of however many namespaces.
-pub(crate) async fn insert(connection: &mut PgConnection, documents: &[Document]) -> Result<(), PostgresError> {
+/// Inserts the terms of records that have none, of any number of namespaces.
+pub(crate) async fn insert(connection: &mut PgConnection, documents: &[KeywordDocument]) -> Result<(), PostgresError> {
     if documents.is_empty() {
         return Ok(());
     }
@@ -85,9 +85,9 @@ pub(crate) async fn insert(connection: &mut PgConnection, documents: &[Document]
     Ok(())
 }
 
-/// Removes the terms of these records, and counts those that had any.
+/// Removes the terms of these records. Returns the number of records that had terms.
 pub(crate) async fn remove(connection: &mut PgConnection, ns: Uuid, ids: &[Uuid]) -> Result<u64, PostgresError> {
-    let gone: i64 = sqlx::query_scalar(
+    let removed: i64 = sqlx::query_scalar(
         "WITH gone AS (
             DELETE FROM keyword_documents d WHERE d.ns = $1 AND d.id = ANY ($2) RETURNING d.address
          ), counts AS (
@@ -102,21 +102,23 @@ pub(crate) async fn remove(connection: &mut PgConnection, ns: Uuid, ids: &[Uuid]
     .bind(ids)
     .fetch_one(connection)
     .await?;
-    Ok(u64::try_from(gone).unwrap_or_default())
+    Ok(u64::try_from(removed).unwrap_or_default())
 }
 
-/// Keeps the terms of the records that are still as the entries have them.
+/// Stores the terms of the entries whose records have not changed.
 pub(crate) async fn upsert(connection: &mut PgConnection, entries: &[KeywordEntry]) -> Result<(), PostgresError> {
-    let mut of: BTreeMap<Uuid, BTreeMap<RecordId, &KeywordEntry>> = BTreeMap::new();
+    let mut by_namespace: BTreeMap<Uuid, BTreeMap<RecordId, &KeywordEntry>> = BTreeMap::new();
     for entry in entries {
-        of.entry(scopes::namespace(&entry.record.scope)).or_default().insert(entry.record.id, entry);
+        by_namespace.entry(scopes::namespace(&entry.record.scope)).or_default().insert(entry.record.id, entry);
     }
-    namespaces::lock_known(connection, &of.keys().copied().collect::<Vec<_>>()).await?;
-    for (ns, entries) in of {
+    namespaces::lock_known(connection, &by_namespace.keys().copied().collect::<Vec<_>>()).await?;
+    for (ns, entries) in by_namespace {
         let ids: Vec<_> = entries.keys().copied().collect();
-        let current = row::current(connection, ns, &ids).await?;
-        let fresh = current.iter().filter_map(|now| entries.get(&now.id).filter(|entry| now.is(&entry.record)));
-        let documents: Vec<_> = fresh.map(|entry| Document::of(&entry.record, &entry.terms)).collect();
+        let current = row::current_revisions(connection, ns, &ids).await?;
+        let fresh = current
+            .iter()
+            .filter_map(|revision| entries.get(&revision.id).filter(|entry| revision.matches(&entry.record)));
+        let documents: Vec<_> = fresh.map(|entry| KeywordDocument::of(&entry.record, &entry.terms)).collect();
         let ids: Vec<Uuid> = documents.iter().map(|document| document.id).collect();
         remove(connection, ns, &ids).await?;
         insert(connection, &documents).await?;
@@ -124,18 +126,18 @@ pub(crate) async fn upsert(connection: &mut PgConnection, entries: &[KeywordEntr
     Ok(())
 }
 
-/// Removes the terms of these records within reach, and counts those that had any.
+/// Removes the terms of these records in a scope. Returns the number of records that had terms.
 pub(crate) async fn delete(
     connection: &mut PgConnection,
-    reach: &CoveredScope,
+    covered: &CoveredScope,
     ids: &[RecordId],
 ) -> Result<u64, PostgresError> {
-    let mut gone = 0;
-    for (ns, ids) in row::keys(connection, reach, ids).await? {
+    let mut removed = 0;
+    for (ns, ids) in row::ids_by_namespace(connection, covered, ids).await? {
         namespaces::lock_known(connection, &[ns]).await?;
-        gone += remove(connection, ns, &ids).await?;
+        removed += remove(connection, ns, &ids).await?;
     }
-    Ok(gone)
+    Ok(removed)
 }
 
 /// Returns the terms of these records, aligned with `ids`; `None` for one that has none or is outside `scope`.
@@ -148,11 +150,11 @@ pub(crate) async fn terms(
         "SELECT d.id, d.terms, d.counts FROM keyword_documents d JOIN namespaces n ON n.ns = d.ns WHERE d.id = ANY (",
     );
     statement.bind(uuids(ids)).push(") AND ");
-    CoveredScope::of(scope).holds("d", &mut statement);
+    CoveredScope::of(scope).push_row_condition("d", &mut statement);
     // If several users of a tenant have a record of one id, the first by user counts, as everywhere.
     statement.push(" ORDER BY n.username");
     let mut found: FxHashMap<RecordId, PackedTerms> = FxHashMap::default();
-    for row in statement.rows(connection).await? {
+    for row in statement.fetch_all(connection).await? {
         let words =
             String::from_utf8(row.try_get("terms")?).map_err(|_| PostgresError::corrupt("the terms of a record"))?;
         let terms = PackedTerms::new(words, row.try_get("counts")?)?;
@@ -161,7 +163,7 @@ pub(crate) async fn terms(
     Ok(ids.iter().map(|id| found.get(id).cloned()).collect())
 }
 
-/// Removes all terms of all records: a statement for all tenants, run when an index is rebuilt.
+/// Removes the terms of all records of all tenants. Used when an index is rebuilt.
 pub(crate) async fn clear(connection: &mut PgConnection) -> Result<(), PostgresError> {
     sqlx::raw_sql("TRUNCATE keyword_documents; UPDATE addresses SET documents = 0").execute(connection).await?;
     Ok(())

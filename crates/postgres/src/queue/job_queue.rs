@@ -1,4 +1,4 @@
-//! The job queue contract: each call runs on a connection of the store.
+//! Implements the contract for the job queue: each call runs on a connection of the store.
 
 use std::time::Duration;
 
@@ -6,8 +6,8 @@ use async_trait::async_trait;
 use memory_engine_core::{Done, Failure, Job, JobQueue, Pending, RecordId, Result, Scope};
 
 use crate::{
-    database::transaction::{reading, writing},
-    queue::backlog,
+    database::transaction::{with_reader, with_transaction},
+    queue::job_rows,
     records::scopes::CoveredScope,
     store::PostgresStore,
 };
@@ -17,34 +17,37 @@ impl JobQueue for PostgresStore {
     async fn claim(&self, job: Job, limit: usize, lease: Duration) -> Result<Vec<Pending>> {
         let now = self.clock().now();
         let owner = if lease.is_zero() { None } else { self.lease_owner().id().await };
-        writing!(self, "claim", |connection| backlog::claim(connection, job, limit, lease, now, owner).await)
+        with_transaction!(self, "claim", |connection| job_rows::claim(connection, job, limit, lease, now, owner).await)
     }
 
     async fn extend_lease(&self, pending: &[Pending], lease: Duration) -> Result<()> {
         let until = self.clock().now().after(lease);
-        writing!(self, "extend lease", |connection| backlog::extend_lease(connection, pending, until).await)
+        with_transaction!(self, "extend lease", |connection| job_rows::extend_lease(connection, pending, until).await)
     }
 
     async fn complete(&self, done: &[Done]) -> Result<Vec<bool>> {
-        writing!(self, "complete", |connection| backlog::complete(connection, done).await)
+        with_transaction!(self, "complete", |connection| job_rows::complete(connection, done).await)
     }
 
     async fn fail(&self, failures: &[Failure]) -> Result<()> {
-        writing!(self, "fail", |connection| backlog::fail(connection, failures).await)
+        with_transaction!(self, "fail", |connection| job_rows::fail(connection, failures).await)
     }
 
     async fn failures(&self, scope: &Scope, limit: usize) -> Result<Vec<Failure>> {
-        let reach = CoveredScope::of(scope);
-        reading!(self, "failures", |connection| backlog::failures(connection, &reach, limit).await)
+        let covered = CoveredScope::of(scope);
+        with_reader!(self, "failures", |connection| job_rows::failures(connection, &covered, limit).await)
     }
 
     async fn enqueue(&self, scope: &Scope, ids: &[RecordId], job: Job) -> Result<u64> {
-        let (reach, now) = (CoveredScope::of(scope), self.clock().now());
-        writing!(self, "enqueue", |connection| backlog::requeue(connection, &reach, Some(ids), job, now).await)
+        let covered = CoveredScope::of(scope);
+        let now = self.clock().now();
+        with_transaction!(self, "enqueue", |connection| job_rows::requeue(connection, &covered, Some(ids), job, now)
+            .await)
     }
 
     async fn requeue(&self, scope: &Scope, job: Job) -> Result<u64> {
-        let (reach, now) = (CoveredScope::of(scope), self.clock().now());
-        writing!(self, "requeue", |connection| backlog::requeue(connection, &reach, None, job, now).await)
+        let covered = CoveredScope::of(scope);
+        let now = self.clock().now();
+        with_transaction!(self, "requeue", |connection| job_rows::requeue(connection, &covered, None, job, now).await)
     }
 }

@@ -1,4 +1,4 @@
-//! Applies changes to records and to everything that is derived from them.
+//! Applies changes to records, together with their index entries and queue entries.
 
 use std::collections::BTreeMap;
 
@@ -13,18 +13,18 @@ use uuid::Uuid;
 use crate::{
     database::error::PostgresError,
     graph::graph_rows,
-    keywords::keyword_store::{self, Document},
-    queue::backlog::{self, Ticket},
+    keywords::keyword_store::{self, KeywordDocument},
+    queue::job_rows::{self, QueueEntry},
     records::{
-        bulk_insert::Addition,
+        bulk_insert::BulkInsert,
         row,
         scopes::{self, uuid},
     },
     vectors::vector_store,
 };
 
-/// Applies changes to records of namespaces that are locked, and counts what they remove. The addresses of tombstones
-/// have to be known. Vectors that come with records go to `table`.
+/// Applies changes to records of locked namespaces. Returns the counts of removed data. The addresses of tombstones
+/// must exist. Vectors of the records go to `table`; without a table they are dropped.
 pub(crate) async fn apply(
     connection: &mut PgConnection,
     changes: &[RecordChange],
@@ -42,73 +42,76 @@ pub(crate) async fn apply(
         }
     }
     if !writes.is_empty() {
-        store(connection, &writes, table, now).await?;
+        write_records(connection, &writes, table, now).await?;
     }
     let mut removed = RemovalCounts::default();
     for (ns, tombstones) in tombstones {
-        removed += import_tombstones(connection, ns, &tombstones).await?;
+        removed += apply_tombstones(connection, ns, &tombstones).await?;
     }
     Ok(removed)
 }
 
 /// Stores records of any number of namespaces with their index entries.
-async fn store(
+async fn write_records(
     connection: &mut PgConnection,
     writes: &[&RecordWrite],
     table: Option<VectorTable>,
     now: Timestamp,
 ) -> Result<(), PostgresError> {
-    let mut old: BTreeMap<Uuid, (Vec<&Record>, Vec<Uuid>)> = BTreeMap::new();
+    let mut replaced_by_namespace: BTreeMap<Uuid, (Vec<&Record>, Vec<Uuid>)> = BTreeMap::new();
     for write in writes.iter().filter(|write| !write.is_new) {
-        let (replaced, reindexed) = old.entry(scopes::namespace(&write.record.scope)).or_default();
+        let (replaced, reindexed) = replaced_by_namespace.entry(scopes::namespace(&write.record.scope)).or_default();
         replaced.push(&write.record);
-        reindexed.extend(write.index.is_some().then(|| uuid(write.record.id)));
-    }
-    for (ns, (replaced, reindexed)) in old {
-        row::replace(connection, ns, &replaced).await?;
-        if !reindexed.is_empty() {
-            remove_derived(connection, ns, &reindexed).await?;
+        if write.index.is_some() {
+            reindexed.push(uuid(write.record.id));
         }
     }
-    let mut addition = Addition::to(table.unwrap_or_default());
+    for (ns, (replaced, reindexed)) in replaced_by_namespace {
+        row::replace(connection, ns, &replaced).await?;
+        if !reindexed.is_empty() {
+            remove_entries(connection, ns, &reindexed).await?;
+        }
+    }
+    let mut batch = BulkInsert::new(table.unwrap_or_default());
     for write in writes {
         let record = &write.record;
         if write.is_new {
-            addition.record(record);
+            batch.add_record(record);
         }
         let Some(entries) = &write.index else { continue };
         if let Some(terms) = &entries.terms {
-            addition.document(record, Document::of(record, terms));
+            batch.add_document(record, KeywordDocument::of(record, terms));
         }
         if let (Some(embedding), Some(_)) = (&entries.embedding, table) {
-            addition.vector(record, embedding);
+            batch.add_vector(record, embedding);
         }
         for job in &entries.jobs {
-            addition.ticket(record, Ticket::new(*job, uuid(record.id), now));
+            batch.add_queue_entry(record, QueueEntry::new(*job, uuid(record.id), now));
         }
     }
-    addition.write(connection).await
+    batch.execute(connection).await
 }
 
-/// Removes records from the indexes and the queue, and counts what was removed.
-async fn remove_derived(connection: &mut PgConnection, ns: Uuid, ids: &[Uuid]) -> Result<RemovalCounts, PostgresError> {
+/// Removes records from the indexes and the queue. Returns the counts of removed data.
+async fn remove_entries(connection: &mut PgConnection, ns: Uuid, ids: &[Uuid]) -> Result<RemovalCounts, PostgresError> {
     let mut removed = graph_rows::remove(connection, ns, ids).await?;
     removed.keywords = keyword_store::remove(connection, ns, ids).await?;
     removed.vectors = vector_store::remove(connection, ns, ids).await?;
-    removed.queued = backlog::unqueue(connection, ns, ids).await?;
+    removed.queued = job_rows::remove(connection, ns, ids).await?;
     Ok(removed)
 }
 
-/// Removes the records that tombstones of one namespace name, and keeps the tombstones: of two of one id the later one.
-async fn import_tombstones(
+/// Removes the records of tombstones of one namespace, and stores the tombstones. Of two tombstones with the same id,
+/// the later one is stored.
+async fn apply_tombstones(
     connection: &mut PgConnection,
     ns: Uuid,
     tombstones: &[&Tombstone],
 ) -> Result<RemovalCounts, PostgresError> {
-    let last: BTreeMap<Uuid, &Tombstone> =
+    let by_id: BTreeMap<Uuid, &Tombstone> =
         tombstones.iter().map(|tombstone| (uuid(tombstone.id), *tombstone)).collect();
-    let ids: Vec<Uuid> = last.keys().copied().collect();
-    let mut removed = remove_derived(connection, ns, &ids).await?;
+    let ids: Vec<Uuid> = by_id.keys().copied().collect();
+    let mut removed = remove_entries(connection, ns, &ids).await?;
     for kind in row::remove(connection, ns, &ids).await? {
         removed.count(&kind);
     }
@@ -137,10 +140,10 @@ async fn import_tombstones(
     )
     .bind(ns)
     .bind(&ids)
-    .bind(last.values().map(|tombstone| scopes::address(&tombstone.scope)).collect::<Vec<_>>())
-    .bind(hashes(&mut last.values().copied()))
-    .bind(last.values().map(|tombstone| tombstone.deleted_at.as_micros()).collect::<Vec<_>>())
-    .bind(last.values().map(|tombstone| tombstone.withdrawn).collect::<Vec<_>>())
+    .bind(by_id.values().map(|tombstone| scopes::address(&tombstone.scope)).collect::<Vec<_>>())
+    .bind(hashes(&mut by_id.values().copied()))
+    .bind(by_id.values().map(|tombstone| tombstone.deleted_at.as_micros()).collect::<Vec<_>>())
+    .bind(by_id.values().map(|tombstone| tombstone.withdrawn).collect::<Vec<_>>())
     .execute(connection)
     .await?;
     removed.tombstones += ids.len() as u64 - replaced.rows_affected();

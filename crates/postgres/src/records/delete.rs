@@ -1,4 +1,4 @@
-//! Deleting records.
+//! Deletes records, and applies tombstones of other stores.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,38 +16,42 @@ use crate::{
     },
 };
 
-/// Deletes the records of these ids within reach, and the records that were made from them.
+/// Deletes the records with these ids in a scope, and the records that were derived from them.
 pub(crate) async fn delete(
     connection: &mut PgConnection,
-    reach: &CoveredScope,
+    covered: &CoveredScope,
     ids: &[RecordId],
     deleted_at: Timestamp,
 ) -> Result<DeletionReport, PostgresError> {
-    // Of a tenant with many users only those are locked who have such a record.
-    let namespaces = match reach.is_tenant_wide() {
-        false => reach.namespaces(connection).await?,
-        true => row::find(connection, reach, ids).await?.into_iter().map(|stored| stored.ns).collect(),
+    // Of a tenant with many users, only the namespaces with such a record are locked.
+    let namespaces = if covered.is_tenant_wide() {
+        row::find(connection, covered, ids).await?.into_iter().map(|stored| stored.ns).collect()
+    } else {
+        covered.namespaces(connection).await?
     };
     namespaces::lock_known(connection, &namespaces).await?;
     let mut by_namespace: BTreeMap<Uuid, (Vec<RecordChange>, BTreeSet<RecordId>)> = BTreeMap::new();
-    for stored in row::find(connection, reach, ids).await? {
-        let (changes, own) = by_namespace.entry(stored.ns).or_default();
-        own.insert(stored.record.id);
+    for stored in row::find(connection, covered, ids).await? {
+        let (changes, ids) = by_namespace.entry(stored.ns).or_default();
+        ids.insert(stored.record.id);
         changes.push(RecordChange::Remove(write::tombstone(&stored.record, deleted_at, false)));
     }
-    let (mut named, mut cascaded, kept) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+    let mut deleted = BTreeSet::new();
+    let mut cascade_deleted = BTreeSet::new();
+    let kept = BTreeSet::new();
     let mut removed = RemovalCounts::default();
-    for (ns, (changes, own)) in by_namespace {
+    for (ns, (changes, sources)) in by_namespace {
         removed += change::apply(connection, &changes, None, deleted_at).await?;
-        let made = cascade::remove_derived_records(connection, ns, &own, &kept, deleted_at).await?;
-        cascaded.extend(made.0);
-        removed += made.1;
-        named.extend(own);
+        let (derived, removed_with_derived) =
+            cascade::remove_derived_records(connection, ns, &sources, &kept, deleted_at).await?;
+        cascade_deleted.extend(derived);
+        removed += removed_with_derived;
+        deleted.extend(sources);
     }
-    Ok(write::deleted(ids, named, cascaded, removed))
+    Ok(write::deleted(ids, deleted, cascade_deleted, removed))
 }
 
-/// Applies tombstones of another store: removes the records that they name. Returns the number of new tombstones.
+/// Applies tombstones of another store: removes their records. Returns the number of new tombstones.
 pub(crate) async fn import_tombstones(
     connection: &mut PgConnection,
     tombstones: &[Tombstone],
@@ -58,24 +62,25 @@ pub(crate) async fn import_tombstones(
     for tombstone in tombstones {
         by_namespace.entry(scopes::namespace(&tombstone.scope)).or_default().push(tombstone);
     }
-    let (mut new, kept) = (0, BTreeSet::new());
+    let mut new_tombstones = 0;
+    let kept = BTreeSet::new();
     for (ns, tombstones) in by_namespace {
         let applicable = applicable(connection, ns, tombstones).await?;
-        let mut places: Vec<_> = applicable.iter().map(|tombstone| &tombstone.scope).collect();
-        places.sort();
-        places.dedup();
-        scopes::settle(connection, &places).await?;
+        let mut addresses: Vec<_> = applicable.iter().map(|tombstone| &tombstone.scope).collect();
+        addresses.sort();
+        addresses.dedup();
+        scopes::insert_addresses(connection, &addresses).await?;
         for tombstone in &applicable {
             let source = BTreeSet::from([tombstone.id]);
             cascade::remove_derived_records(connection, ns, &source, &kept, now).await?;
         }
         let changes: Vec<_> = applicable.into_iter().cloned().map(RecordChange::Remove).collect();
-        new += change::apply(connection, &changes, None, now).await?.tombstones;
+        new_tombstones += change::apply(connection, &changes, None, now).await?.tombstones;
     }
-    Ok(new)
+    Ok(new_tombstones)
 }
 
-/// The tombstones that do not name a record at another address.
+/// Returns the tombstones whose id does not belong to a record at another address.
 async fn applicable<'t>(
     connection: &mut PgConnection,
     ns: Uuid,
@@ -83,7 +88,7 @@ async fn applicable<'t>(
 ) -> Result<Vec<&'t Tombstone>, PostgresError> {
     let ids: Vec<_> = tombstones.iter().map(|tombstone| tombstone.id).collect();
     let mut stored: FxHashMap<RecordId, Scope> = FxHashMap::default();
-    for record in row::named(connection, ns, &ids).await? {
+    for record in row::find_in_namespace(connection, ns, &ids).await? {
         stored.insert(record.id, record.scope);
     }
     let mut applicable = Vec::new();

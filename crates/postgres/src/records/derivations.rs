@@ -8,33 +8,34 @@ use uuid::Uuid;
 
 use crate::{
     database::error::PostgresError,
-    records::row::{self, selected},
+    records::row::{self, select_records},
     records::scopes::{CoveredScope, record_id, uuids},
 };
 
-const MADE_FROM: &str = concat!(
+const SELECT_DERIVED_RECORDS: &str = concat!(
     "WITH RECURSIVE made (id) AS (
         SELECT m.id FROM records m WHERE m.ns = $1 AND m.derived_from <> '{}' AND m.derived_from && $2
         UNION
         SELECT m.id FROM made x
         JOIN records m ON m.ns = $1 AND m.derived_from <> '{}' AND m.derived_from @> ARRAY[x.id]
      ) ",
-    selected!("made x JOIN records r ON r.ns = $1 AND r.id = x.id"),
+    select_records!("made x JOIN records r ON r.ns = $1 AND r.id = x.id"),
     "WHERE NOT r.id = ANY ($2) ORDER BY r.id"
 );
 
-/// The records of a namespace that were made from these, directly or through others, by id.
-pub(crate) async fn made_from(
+/// Returns the records of a namespace that were derived from these, directly or through others, ordered by id.
+pub(crate) async fn derived_records(
     connection: &mut PgConnection,
     ns: Uuid,
     ids: &[RecordId],
 ) -> Result<Vec<Record>, PostgresError> {
-    let rows = sqlx::query(MADE_FROM).bind(ns).bind(uuids(ids)).fetch_all(connection).await?;
+    let rows = sqlx::query(SELECT_DERIVED_RECORDS).bind(ns).bind(uuids(ids)).fetch_all(connection).await?;
     rows.iter().map(|row| Ok(row::read(row)?.record)).collect()
 }
 
-/// For each of several records those that were made from it: one may have been made from another of them.
-const DERIVED: &str = "WITH RECURSIVE made (source, id) AS (
+/// Selects the ids of all records that were derived from one of several sources. One source may be derived from
+/// another.
+const SELECT_DERIVED_IDS: &str = "WITH RECURSIVE made (source, id) AS (
         SELECT s.id, m.id FROM unnest($2::uuid[]) s (id)
         JOIN records m ON m.ns = $1 AND m.derived_from <> '{}' AND m.derived_from @> ARRAY[s.id]
         UNION
@@ -42,19 +43,20 @@ const DERIVED: &str = "WITH RECURSIVE made (source, id) AS (
         JOIN records m ON m.ns = $1 AND m.derived_from <> '{}' AND m.derived_from @> ARRAY[x.id]
      ) SELECT DISTINCT x.id FROM made x WHERE x.id <> x.source";
 
-/// The records within `scope` that were made from these, by id.
-pub(crate) async fn derived(
+/// Returns the ids of the records within `scope` that were derived from these, in order.
+pub(crate) async fn derived_ids(
     connection: &mut PgConnection,
     scope: &Scope,
     ids: &[RecordId],
 ) -> Result<Vec<RecordId>, PostgresError> {
-    let reach = CoveredScope::of(scope);
-    let mut found = BTreeSet::new();
-    for (ns, sources) in row::keys(connection, &reach, ids).await? {
-        let made: Vec<Uuid> = sqlx::query_scalar(DERIVED).bind(ns).bind(sources).fetch_all(&mut *connection).await?;
-        let made: Vec<RecordId> = made.into_iter().map(record_id).collect();
-        let within = row::keys(connection, &reach.within(ns), &made).await?;
-        found.extend(within.into_values().flatten().map(record_id));
+    let covered = CoveredScope::of(scope);
+    let mut derived = BTreeSet::new();
+    for (ns, sources) in row::ids_by_namespace(connection, &covered, ids).await? {
+        let uuids: Vec<Uuid> =
+            sqlx::query_scalar(SELECT_DERIVED_IDS).bind(ns).bind(sources).fetch_all(&mut *connection).await?;
+        let ids: Vec<RecordId> = uuids.into_iter().map(record_id).collect();
+        let visible = row::ids_by_namespace(connection, &covered.within(ns), &ids).await?;
+        derived.extend(visible.into_values().flatten().map(record_id));
     }
-    Ok(found.into_iter().collect())
+    Ok(derived.into_iter().collect())
 }

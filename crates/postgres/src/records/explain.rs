@@ -6,11 +6,11 @@ use memory_engine_vector_store::VectorQuery;
 use sqlx::Row;
 
 use crate::{
-    database::error::PostgresError, database::statement::Statement, database::transaction::reading, keywords::fuzzy,
-    keywords::keyword_search, records::scan, store::PostgresStore, vectors::vector_search,
+    database::error::PostgresError, database::statement::Statement, database::transaction::with_reader,
+    keywords::fuzzy, keywords::keyword_search, records::scan, store::PostgresStore, vectors::vector_search,
 };
 
-/// Something to be looked up, to be explained.
+/// A lookup whose query plan [`PostgresStore::explain`] returns.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub enum Lookup<'q> {
@@ -25,27 +25,27 @@ pub enum Lookup<'q> {
 }
 
 impl PostgresStore {
-    /// The server's plan for a lookup, line by line: which indexes it uses, and which partitions it looks into. For
-    /// those who tend a database; the wording is the server's.
+    /// Returns the query plan of the server for a lookup, line by line: the indexes that it uses, and the partitions
+    /// that it reads. For administration; the wording is that of the server.
     ///
     /// # Errors
     /// Those of the lookup.
     ///
     /// # Cancel safety
-    /// It only reads.
+    /// The call only reads.
     pub async fn explain(&self, scope: &Scope, lookup: Lookup<'_>) -> Result<String> {
-        reading!(self, "explain", |connection| {
+        with_reader!(self, "explain", |connection| {
             let mut statement = Statement::new("EXPLAIN (COSTS OFF) ");
             match lookup {
-                Lookup::Scan(query) => scan::write(scope, query, &mut statement),
-                Lookup::Keywords(query) => keyword_search::write(scope, query, &mut statement),
-                Lookup::Fuzzy(text) => fuzzy::write(scope, &text::normalize(text), 10, &mut statement),
+                Lookup::Scan(query) => scan::push_scan(scope, query, &mut statement),
+                Lookup::Keywords(query) => keyword_search::push_search(scope, query, &mut statement),
+                Lookup::Fuzzy(text) => fuzzy::push_search(scope, &text::normalize(text), 10, &mut statement),
                 Lookup::Vectors(query) => {
-                    vector_search::explained(connection, self.origin(), self.index(), scope, query, &mut statement)
+                    vector_search::push_search(connection, self.metadata(), self.index(), scope, query, &mut statement)
                         .await?;
                 }
             }
-            let rows = statement.rows(connection).await?;
+            let rows = statement.fetch_all(connection).await?;
             let lines =
                 rows.iter().map(|row| Ok(row.try_get::<String, _>(0)?)).collect::<Result<Vec<_>, PostgresError>>();
             lines.map(|lines| lines.join("\n"))

@@ -1,4 +1,5 @@
-//! Namespaces, and the locks of their writers.
+//! Creates and locks namespaces. A writer locks the namespaces of its records first, so that the writes of one user
+//! come one after the other.
 
 use std::collections::BTreeMap;
 
@@ -8,19 +9,20 @@ use uuid::Uuid;
 
 use crate::{database::error::PostgresError, records::scopes};
 
-/// Makes the namespaces of these scopes known and locks them until the transaction ends, always in one order, so that
-/// two batches cannot wait for each other.
+/// Creates the missing namespaces of these scopes, and locks all of them until the transaction ends. The order of
+/// locking is always the same, so that two batches cannot deadlock.
 pub(crate) async fn lock<'s>(
     connection: &mut PgConnection,
     scopes: impl IntoIterator<Item = &'s Scope>,
 ) -> Result<(), PostgresError> {
-    let wanted: BTreeMap<Uuid, &Scope> = scopes.into_iter().map(|scope| (scopes::namespace(scope), scope)).collect();
-    let all: Vec<Uuid> = wanted.keys().copied().collect();
-    let known = lock_known(connection, &all).await?;
-    if known.len() == all.len() {
+    let by_namespace: BTreeMap<Uuid, &Scope> =
+        scopes.into_iter().map(|scope| (scopes::namespace(scope), scope)).collect();
+    let all: Vec<Uuid> = by_namespace.keys().copied().collect();
+    let existing = lock_known(connection, &all).await?;
+    if existing.len() == all.len() {
         return Ok(());
     }
-    let new: Vec<_> = wanted.iter().filter(|(ns, _)| !known.contains(ns)).collect();
+    let new: Vec<_> = by_namespace.iter().filter(|(ns, _)| !existing.contains(ns)).collect();
     sqlx::query(
         "INSERT INTO namespaces (ns, tenant, username) SELECT x.* FROM unnest($1::uuid[], $2::text[], $3::text[]) x
          ON CONFLICT (ns) DO NOTHING",
@@ -34,7 +36,7 @@ pub(crate) async fn lock<'s>(
     lock_known(connection, &all).await.map(drop)
 }
 
-/// Locks those of the namespaces that are known, in order, and gives them.
+/// Locks the namespaces that exist, in order, and returns them.
 pub(crate) async fn lock_known(connection: &mut PgConnection, namespaces: &[Uuid]) -> Result<Vec<Uuid>, PostgresError> {
     let rows = sqlx::query("SELECT n.ns FROM namespaces n WHERE n.ns = ANY ($1) ORDER BY n.ns FOR NO KEY UPDATE")
         .bind(namespaces)

@@ -1,4 +1,4 @@
-//! Writing records.
+//! Writes batches of records: decides on each write, then applies the resulting changes.
 
 use std::collections::BTreeSet;
 
@@ -21,7 +21,8 @@ use crate::{
     },
 };
 
-type Key = (Uuid, RecordId);
+/// Namespace and id of a record.
+type RecordKey = (Uuid, RecordId);
 
 /// The stored records of a batch, with the writes decided so far.
 #[derive(Debug, Default)]
@@ -29,9 +30,9 @@ struct BatchState {
     versions: EmbeddingVersions,
     /// The analyzer that the keyword index was made with.
     analyzer: Option<String>,
-    records: FxHashMap<Key, Record>,
-    tombstones: FxHashSet<Key>,
-    /// Deleted contents, and whether all records of each were only withdrawn.
+    records: FxHashMap<RecordKey, Record>,
+    tombstones: FxHashSet<RecordKey>,
+    /// Hashes of deleted contents. The value is true if all records with the content were only cascade-deleted.
     deleted_contents: FxHashMap<(Uuid, ContentHash), bool>,
 }
 
@@ -43,25 +44,26 @@ pub(crate) async fn put(
     now: Timestamp,
 ) -> Result<Vec<WriteResult>, PostgresError> {
     namespaces::lock(connection, writes.iter().map(|write| &write.record.scope)).await?;
-    // After the lock: versions and analyzer change between two writes, and a rebuild of an index waits for this one.
+    // Read after the lock: versions and analyzer change between two writes, and the rebuild of an index waits for this
+    // one.
     let mut state = read_state(connection, writes).await?;
     let table = state.versions.table_for_new_records(metadata);
     let mut changes = BatchChanges::default();
-    let mut rewritten = Vec::new();
-    let mut written = Vec::with_capacity(writes.len());
+    let mut cascading = Vec::new();
+    let mut results = Vec::with_capacity(writes.len());
     for write in writes {
         let ns = scopes::namespace(&write.record.scope);
         let key = (ns, write.record.id);
         let namespace = Namespace { state: &state, ns };
-        let (one, change) = decide(write.clone(), state.records.get(&key), &namespace, table.is_some())?;
+        let (result, change) = decide(write.clone(), state.records.get(&key), &namespace, table.is_some())?;
         if let Some(change) = change {
             if change.cascades {
-                rewritten.push((written.len(), ns));
+                cascading.push((results.len(), ns));
             }
             state.records.insert(key, change.record.clone());
             changes.add(key, change);
         }
-        written.push(one);
+        results.push(result);
     }
     let changes: Vec<RecordChange> =
         changes.writes.into_iter().flatten().map(|write| RecordChange::Write(Box::new(write))).collect();
@@ -70,39 +72,41 @@ pub(crate) async fn put(
         metadata.check(Index::Keywords, state.analyzer.as_deref(), "put")?;
     }
     let batch: BTreeSet<RecordId> = writes.iter().map(|write| write.record.id).collect();
-    for (i, ns) in rewritten {
-        let source = BTreeSet::from([written[i].id]);
-        (written[i].withdrawn, _) = cascade::remove_derived_records(connection, ns, &source, &batch, now).await?;
+    for (number, ns) in cascading {
+        let result = &mut results[number];
+        let source = BTreeSet::from([result.id]);
+        (result.withdrawn, _) = cascade::remove_derived_records(connection, ns, &source, &batch, now).await?;
     }
-    Ok(written)
+    Ok(results)
 }
 
 /// The writes of a batch, one for each record, in the order in which their jobs are queued.
 #[derive(Debug, Default)]
 struct BatchChanges {
     writes: Vec<Option<RecordWrite>>,
-    places: FxHashMap<Key, usize>,
+    /// Index in `writes` of the write to each record.
+    indexes: FxHashMap<RecordKey, usize>,
 }
 
 impl BatchChanges {
-    /// Adds a write. Of several writes to one record the last one is stored, the last one with index entries says what
-    /// is indexed and when its jobs are queued, and the record is new if the first one has made it.
-    fn add(&mut self, key: Key, mut write: RecordWrite) {
-        let Some(place) = self.places.get(&key).copied() else {
-            self.places.insert(key, self.writes.len());
+    /// Adds a write. Of several writes to one record, the last one is stored. The last one with index entries
+    /// determines the index entries and the position of the jobs. The record is new if the first write created it.
+    fn add(&mut self, key: RecordKey, mut write: RecordWrite) {
+        let Some(index) = self.indexes.get(&key).copied() else {
+            self.indexes.insert(key, self.writes.len());
             self.writes.push(Some(write));
             return;
         };
         let is_reindexed = write.index.is_some();
-        if let Some(earlier) = self.writes[place].take() {
+        if let Some(earlier) = self.writes[index].take() {
             write.is_new |= earlier.is_new;
             write.index = write.index.or(earlier.index);
         }
         if is_reindexed {
-            self.places.insert(key, self.writes.len());
+            self.indexes.insert(key, self.writes.len());
             self.writes.push(Some(write));
         } else {
-            self.writes[place] = Some(write);
+            self.writes[index] = Some(write);
         }
     }
 }
@@ -130,9 +134,28 @@ impl StoredState for Namespace<'_> {
     }
 }
 
+/// Selects the index metadata, and the records, tombstones and deleted contents with the keys in the parameters. The
+/// type of a row follows from the columns that are set.
+const SELECT_STATE: &str = "
+    SELECT NULL::uuid AS ns, NULL::uuid AS id, NULL::bytea AS content_hash, NULL::boolean AS withdrawn,
+           o.part, o.made_by
+    FROM origins o WHERE o.part = ANY ($5)
+    UNION ALL
+    SELECT r.ns, r.id, NULL, NULL, NULL, NULL FROM unnest($1::uuid[], $2::uuid[]) k (ns, id)
+    JOIN records r ON r.ns = k.ns AND r.id = k.id
+    UNION ALL
+    SELECT b.ns, b.id, NULL, b.withdrawn, NULL, NULL FROM unnest($1::uuid[], $2::uuid[]) k (ns, id)
+    JOIN tombstones b ON b.ns = k.ns AND b.id = k.id
+    UNION ALL
+    SELECT b.ns, NULL, b.content_hash, b.withdrawn, NULL, NULL
+    FROM unnest($3::uuid[], $4::bytea[]) k (ns, content_hash)
+    JOIN barred_contents b ON b.ns = k.ns AND b.content_hash = k.content_hash";
+
 async fn read_state(connection: &mut PgConnection, writes: &[Write]) -> Result<BatchState, PostgresError> {
-    let (mut namespaces, mut ids) = (Vec::new(), Vec::new());
-    let (mut of_hashes, mut hashes) = (Vec::new(), Vec::new());
+    let mut namespaces = Vec::new();
+    let mut ids = Vec::new();
+    let mut namespaces_of_hashes = Vec::new();
+    let mut hashes = Vec::new();
     for Write { record, based_on, .. } in writes {
         let ns = scopes::namespace(&record.scope);
         for id in [record.id].into_iter().chain(based_on.iter().map(|basis| basis.id)) {
@@ -140,48 +163,38 @@ async fn read_state(connection: &mut PgConnection, writes: &[Write]) -> Result<B
             ids.push(uuid(id));
         }
         if Tombstone::bars_content_for(record.trust, false) {
-            of_hashes.push(ns);
+            namespaces_of_hashes.push(ns);
             hashes.push(record.content_hash().as_bytes().to_vec());
         }
     }
-    let sql = "SELECT NULL::uuid AS ns, NULL::uuid AS id, NULL::bytea AS content_hash, NULL::boolean AS withdrawn, o.part, o.made_by
-               FROM origins o WHERE o.part = ANY ($5)
-               UNION ALL
-               SELECT r.ns, r.id, NULL, NULL, NULL, NULL FROM unnest($1::uuid[], $2::uuid[]) k (ns, id)
-               JOIN records r ON r.ns = k.ns AND r.id = k.id
-               UNION ALL
-               SELECT b.ns, b.id, NULL, b.withdrawn, NULL, NULL FROM unnest($1::uuid[], $2::uuid[]) k (ns, id)
-               JOIN tombstones b ON b.ns = k.ns AND b.id = k.id
-               UNION ALL
-               SELECT b.ns, NULL, b.content_hash, b.withdrawn, NULL, NULL
-               FROM unnest($3::uuid[], $4::bytea[]) k (ns, content_hash)
-               JOIN barred_contents b ON b.ns = k.ns AND b.content_hash = k.content_hash";
     let analyzer = Job::Keywords.as_str();
     let parts: Vec<_> = PARTS.into_iter().chain([analyzer]).collect();
-    let query = sqlx::query(sql).bind(namespaces).bind(ids).bind(of_hashes).bind(hashes).bind(parts);
-    let mut known = BatchState::default();
-    let (mut namespaces, mut there) = (Vec::new(), Vec::new());
+    let query =
+        sqlx::query(SELECT_STATE).bind(namespaces).bind(ids).bind(namespaces_of_hashes).bind(hashes).bind(parts);
+    let mut state = BatchState::default();
+    let mut record_namespaces = Vec::new();
+    let mut record_ids = Vec::new();
     for row in query.fetch_all(&mut *connection).await? {
         match (row.try_get::<Option<Uuid>, _>("ns")?, row.try_get::<Option<Uuid>, _>("id")?) {
-            (None, _) if row.try_get::<&str, _>("part")? == analyzer => known.analyzer = row.try_get("made_by")?,
-            (None, _) => known.versions.read_part(row.try_get("part")?, row.try_get("made_by")?),
+            (None, _) if row.try_get::<&str, _>("part")? == analyzer => state.analyzer = row.try_get("made_by")?,
+            (None, _) => state.versions.read_part(row.try_get("part")?, row.try_get("made_by")?),
             (Some(ns), None) => {
                 let hash = tombstones::content_hash(&row)?;
-                known.deleted_contents.insert((ns, hash), row.try_get("withdrawn")?);
+                state.deleted_contents.insert((ns, hash), row.try_get("withdrawn")?);
             }
             (Some(ns), Some(id)) if row.try_get::<Option<bool>, _>("withdrawn")?.is_some() => {
-                known.tombstones.insert((ns, scopes::record_id(id)));
+                state.tombstones.insert((ns, scopes::record_id(id)));
             }
             (Some(ns), Some(id)) => {
-                namespaces.push(ns);
-                there.push(id);
+                record_namespaces.push(ns);
+                record_ids.push(id);
             }
         }
     }
-    if !there.is_empty() {
-        for stored in row::pairs(connection, &namespaces, &there).await? {
-            known.records.insert((stored.ns, stored.record.id), stored.record);
+    if !record_ids.is_empty() {
+        for stored in row::find_by_keys(connection, &record_namespaces, &record_ids).await? {
+            state.records.insert((stored.ns, stored.record.id), stored.record);
         }
     }
-    Ok(known)
+    Ok(state)
 }

@@ -1,4 +1,4 @@
-//! Reading records by id, their neighbours, and counting them.
+//! Reads records by id, finds adjacent records, and counts records.
 
 use memory_engine_core::{Adjacent, Neighbor, Record, RecordId, Scope, Stats};
 use memory_engine_sql::rows::{self, RecordGroup};
@@ -9,12 +9,12 @@ use uuid::Uuid;
 use crate::{
     database::error::PostgresError,
     database::statement::Statement,
-    queue::backlog,
+    queue::job_rows,
     records::row,
     records::scopes::{CoveredScope, record_id, uuids},
 };
 
-/// The records of these ids, aligned with them.
+/// Returns the records with these ids, in the order of the ids; `None` for missing ones.
 pub(crate) async fn get(
     connection: &mut PgConnection,
     scope: &Scope,
@@ -22,19 +22,19 @@ pub(crate) async fn get(
 ) -> Result<Vec<Option<Record>>, PostgresError> {
     let mut found: FxHashMap<RecordId, Record> = FxHashMap::default();
     for stored in row::find(connection, &CoveredScope::of(scope), ids).await? {
-        // Of several users' records of one id the first user's is given.
+        // If several users have a record with this id, the record of the first user is returned.
         found.entry(stored.record.id).or_insert(stored.record);
     }
     Ok(ids.iter().map(|id| found.get(id).cloned()).collect())
 }
 
-/// A neighbour's id, and whether another voice speaks there.
-macro_rules! beside {
+/// SQL that joins the adjacent record: its id, and whether its role or speaker differs.
+macro_rules! join_adjacent {
     ($name:literal, $relation:literal, $order:literal) => {
         concat!(
             " LEFT JOIN LATERAL (SELECT p.id, (p.role IS DISTINCT FROM r.role OR p.speaker IS DISTINCT FROM r.speaker) \
-               AS another_voice FROM records p WHERE p.ns = r.ns AND p.address = r.address AND p.state = 'active' AND p.kind = r.kind \
-               AND (p.occurred_at, p.place, p.id) ",
+               AS another_voice FROM records p WHERE p.ns = r.ns AND p.address = r.address AND p.state = 'active' \
+               AND p.kind = r.kind AND (p.occurred_at, p.place, p.id) ",
             $relation,
             " (r.occurred_at, r.place, r.id) ORDER BY p.occurred_at ",
             $order,
@@ -59,15 +59,15 @@ pub(crate) async fn adjacent(
         "SELECT r.id, before.id AS before_id, before.another_voice AS before_voice, next.id AS next_id,
                 next.another_voice AS next_voice FROM records r
          JOIN namespaces n ON n.ns = r.ns",
-        beside!("before", "<", "DESC"),
-        beside!("next", ">", "ASC"),
+        join_adjacent!("before", "<", "DESC"),
+        join_adjacent!("next", ">", "ASC"),
         " WHERE r.id = ANY ("
     ));
     statement.bind(uuids(ids)).push(") AND ");
-    CoveredScope::of(scope).holds("r", &mut statement);
+    CoveredScope::of(scope).push_row_condition("r", &mut statement);
     statement.push(" ORDER BY n.username");
     let mut found: FxHashMap<RecordId, Adjacent> = FxHashMap::default();
-    for row in statement.rows(connection).await? {
+    for row in statement.fetch_all(connection).await? {
         let neighbor = |id: &str, voice: &str| -> Result<Option<Neighbor>, PostgresError> {
             let id = row.try_get::<Option<Uuid>, _>(id)?.map(record_id);
             let another_voice = row.try_get::<Option<bool>, _>(voice)?;
@@ -80,18 +80,18 @@ pub(crate) async fn adjacent(
     Ok(ids.iter().map(|id| found.get(id).copied().unwrap_or_default()).collect())
 }
 
-/// Counts what is within `scope`.
+/// Returns the statistics of a scope.
 pub(crate) async fn stats(connection: &mut PgConnection, scope: &Scope) -> Result<Stats, PostgresError> {
     let mut stats = Stats::default();
-    let reach = CoveredScope::of(scope);
+    let covered = CoveredScope::of(scope);
     let mut statement = Statement::new(
         "SELECT r.ns, r.address, r.kind, r.state, count(*) AS records, min(r.occurred_at) AS oldest,
                 max(r.occurred_at) AS newest FROM records r WHERE ",
     );
-    reach.holds("r", &mut statement);
+    covered.push_row_condition("r", &mut statement);
     statement.push(" GROUP BY r.ns, r.address, r.kind, r.state ORDER BY r.ns, r.address");
-    let mut last: Option<(Uuid, Uuid)> = None;
-    for row in statement.rows(connection).await? {
+    let mut previous_address: Option<(Uuid, Uuid)> = None;
+    for row in statement.fetch_all(connection).await? {
         let address = (row.try_get("ns")?, row.try_get("address")?);
         let group = RecordGroup {
             kind: row.try_get("kind")?,
@@ -100,13 +100,13 @@ pub(crate) async fn stats(connection: &mut PgConnection, scope: &Scope) -> Resul
             oldest: row.try_get("oldest")?,
             newest: row.try_get("newest")?,
         };
-        rows::add_group(&mut stats, last != Some(address), group);
-        last = Some(address);
+        rows::add_group(&mut stats, previous_address != Some(address), group);
+        previous_address = Some(address);
     }
-    backlog::count(connection, &reach, &mut stats).await?;
+    job_rows::count_queued(connection, &covered, &mut stats).await?;
     let mut statement = Statement::new("SELECT count(*) AS tombstones FROM tombstones b WHERE ");
-    reach.holds("b", &mut statement);
-    let tombstones: i64 = statement.row(connection).await?.try_get("tombstones")?;
+    covered.push_row_condition("b", &mut statement);
+    let tombstones: i64 = statement.fetch_one(connection).await?.try_get("tombstones")?;
     stats.tombstones = u64::try_from(tombstones).unwrap_or_default();
     Ok(stats)
 }

@@ -1,4 +1,4 @@
-//! The contracts, each call handed to a connection.
+//! Implements the contracts for records, keywords and vectors: each call runs on a connection of the store.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use memory_engine_vector_store::{GenerationRole, GenerationStore, Generations, V
 use crate::{
     database::{
         index_metadata,
-        transaction::{Readers, reading, writing},
+        transaction::{ReadServers, with_reader, with_transaction},
     },
     keywords::{keyword_search, keyword_store},
     records::{delete, derivations, put, read, scan, scopes::CoveredScope, tombstones},
@@ -30,46 +30,51 @@ impl RecordStore for PostgresStore {
             return Ok(Vec::new());
         }
         let now = self.clock().now();
-        let written = writing!(self, "put", |connection| put::put(connection, self.origin(), &writes, now).await)?;
-        self.see_to_index(writes.iter().filter(|write| write.embedding.is_some()).count()).await;
-        Ok(written)
+        let results =
+            with_transaction!(self, "put", |connection| put::put(connection, self.metadata(), &writes, now).await)?;
+        self.create_index_if_due(writes.iter().filter(|write| write.embedding.is_some()).count()).await;
+        Ok(results)
     }
 
     async fn get(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<Record>>> {
-        reading!(self, "get", |connection| read::get(connection, scope, ids).await)
+        with_reader!(self, "get", |connection| read::get(connection, scope, ids).await)
     }
 
     async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<DeletionReport> {
-        let (reach, deleted_at) = (CoveredScope::of(scope), self.clock().now());
-        writing!(self, "delete", |connection| delete::delete(connection, &reach, ids, deleted_at).await)
+        let covered = CoveredScope::of(scope);
+        let deleted_at = self.clock().now();
+        with_transaction!(self, "delete", |connection| delete::delete(connection, &covered, ids, deleted_at).await)
     }
 
     async fn scan(&self, scope: &Scope, query: &ScanQuery) -> Result<Page> {
         request::check_filter(query.filter.as_ref())?;
-        reading!(self, "scan", |connection| scan::scan(connection, scope, query).await)
+        with_reader!(self, "scan", |connection| scan::scan(connection, scope, query).await)
     }
 
     async fn derived(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<RecordId>> {
-        reading!(self, "derived", |connection| derivations::derived(connection, scope, ids).await)
+        with_reader!(self, "derived", |connection| derivations::derived_ids(connection, scope, ids).await)
     }
 
     async fn adjacent(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Adjacent>> {
-        reading!(self, "adjacent", |connection| read::adjacent(connection, scope, ids).await)
+        with_reader!(self, "adjacent", |connection| read::adjacent(connection, scope, ids).await)
     }
 
     async fn stats(&self, scope: &Scope) -> Result<Stats> {
-        reading!(self, "stats", |connection| read::stats(connection, scope).await)
+        with_reader!(self, "stats", |connection| read::stats(connection, scope).await)
     }
 
     async fn tombstones(&self, scope: &Scope, after: Option<RecordId>, limit: usize) -> Result<Vec<Tombstone>> {
-        let reach = CoveredScope::of(scope);
-        reading!(self, "tombstones", |connection| tombstones::tombstones(connection, &reach, after, limit).await)
+        let covered = CoveredScope::of(scope);
+        with_reader!(self, "tombstones", |connection| tombstones::tombstones(connection, &covered, after, limit).await)
     }
 
     async fn import_tombstones(&self, scope: &Scope, tombstones: &[Tombstone]) -> Result<u64> {
         tombstones.iter().try_for_each(|tombstone| scope.authorize("import_tombstones", &tombstone.scope))?;
         let now = self.clock().now();
-        writing!(self, "import_tombstones", |connection| delete::import_tombstones(connection, tombstones, now).await)
+        with_transaction!(self, "import_tombstones", |connection| delete::import_tombstones(
+            connection, tombstones, now
+        )
+        .await)
     }
 
     async fn close(&self) {
@@ -81,27 +86,27 @@ impl RecordStore for PostgresStore {
 impl KeywordStore for PostgresStore {
     async fn upsert(&self, scope: &Scope, entries: &[KeywordEntry]) -> Result<()> {
         request::check_keyword_entries(scope, entries)?;
-        writing!(self, "keyword upsert", |connection| {
-            let made_by = index_metadata::maker(connection, Job::Keywords.as_str()).await?;
-            self.origin().check(Index::Keywords, made_by.as_deref(), "keyword upsert")?;
+        with_transaction!(self, "keyword upsert", |connection| {
+            let made_by = index_metadata::read(connection, Job::Keywords.as_str()).await?;
+            self.metadata().check(Index::Keywords, made_by.as_deref(), "keyword upsert")?;
             keyword_store::upsert(connection, entries).await
         })
     }
 
     async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<u64> {
-        let reach = CoveredScope::of(scope);
-        writing!(self, "keyword delete", |connection| keyword_store::delete(connection, &reach, ids).await)
+        let covered = CoveredScope::of(scope);
+        with_transaction!(self, "keyword delete", |connection| keyword_store::delete(connection, &covered, ids).await)
     }
 
     async fn search(&self, scope: &Scope, query: &KeywordQuery) -> Result<Vec<Hit>> {
         request::check_filter(query.filter.as_ref())?;
-        reading!(self, "keyword search", |connection| {
-            keyword_search::search(connection, self.origin(), self.index().tenants(), scope, query).await
+        with_reader!(self, "keyword search", |connection| {
+            keyword_search::search(connection, self.metadata(), self.index().tenants(), scope, query).await
         })
     }
 
     async fn terms(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<PackedTerms>>> {
-        reading!(self, "keyword terms", |connection| keyword_store::terms(connection, scope, ids).await)
+        with_reader!(self, "keyword terms", |connection| keyword_store::terms(connection, scope, ids).await)
     }
 }
 
@@ -113,22 +118,22 @@ impl VectorStore for PostgresStore {
 
     async fn upsert(&self, scope: &Scope, entries: &[VectorEntry]) -> Result<()> {
         request::check_vector_entries(scope, self.embedding_space(), entries)?;
-        writing!(self, "vector upsert", |connection| {
-            vector_store::upsert(connection, self.origin(), entries).await
+        with_transaction!(self, "vector upsert", |connection| {
+            vector_store::upsert(connection, self.metadata(), entries).await
         })?;
-        self.see_to_index(entries.len()).await;
+        self.create_index_if_due(entries.len()).await;
         Ok(())
     }
 
     async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<u64> {
-        let reach = CoveredScope::of(scope);
-        writing!(self, "vector delete", |connection| vector_store::delete(connection, &reach, ids).await)
+        let covered = CoveredScope::of(scope);
+        with_transaction!(self, "vector delete", |connection| vector_store::delete(connection, &covered, ids).await)
     }
 
     async fn search(&self, scope: &Scope, query: &VectorQuery) -> Result<Vec<Hit>> {
         request::check_vector_query(self.embedding_space(), query)?;
-        reading!(self, "vector search", |connection| {
-            vector_search::search(connection, self.origin(), self.index(), scope, query).await
+        with_reader!(self, "vector search", |connection| {
+            vector_search::search(connection, self.metadata(), self.index(), scope, query).await
         })
     }
 
@@ -144,35 +149,41 @@ impl GenerationStore for PostgresStore {
     }
 
     async fn role(&self) -> Result<GenerationRole> {
-        // Not from a replica: who works on what is decided by it.
-        let readers = Readers::primary(self.primary());
-        let versions = reading!(from readers, "generations", |connection| index_metadata::versions(connection).await)?;
-        Ok(versions.role(self.origin(), "generations")?.0)
+        // Read from the primary, since the answer decides which worker processes which jobs.
+        let servers = ReadServers::primary_only(self.primary());
+        let versions =
+            with_reader!(from servers, "generations", |connection| index_metadata::read_versions(connection).await)?;
+        Ok(versions.role(self.metadata(), "generations")?.0)
     }
 
     async fn generations(&self) -> Result<Generations> {
-        let readers = Readers::primary(self.primary());
-        reading!(from readers, "generations", |connection| generations::count(connection).await)
+        let servers = ReadServers::primary_only(self.primary());
+        with_reader!(from servers, "generations", |connection| generations::count(connection).await)
     }
 
     async fn begin(&self) -> Result<u64> {
         let now = self.clock().now();
-        writing!(self, "reindex", |connection| { generations::begin(connection, self.origin(), self.index()).await })?;
-        writing!(self, "reindex", |connection| generations::queue_missing(connection, self.origin(), now).await)
+        with_transaction!(self, "reindex", |connection| {
+            generations::begin(connection, self.metadata(), self.index()).await
+        })?;
+        with_transaction!(self, "reindex", |connection| generations::queue_missing(connection, self.metadata(), now)
+            .await)
     }
 
-    async fn switch(&self, lacking: u64) -> Result<bool> {
+    async fn switch(&self, missing_allowed: u64) -> Result<bool> {
         let now = self.clock().now();
-        let may = writing!(self, "reindex", |connection| {
-            generations::can_switch(connection, self.origin(), lacking).await
+        let can_cut_over = with_transaction!(self, "reindex", |connection| {
+            generations::can_cut_over(connection, self.metadata(), missing_allowed).await
         })?;
-        if !may {
+        if !can_cut_over {
             return Ok(false);
         }
-        writing!(self, "reindex", |connection| generations::switch(connection, self.origin(), lacking, now).await)
+        with_transaction!(self, "reindex", |connection| {
+            generations::cut_over(connection, self.metadata(), missing_allowed, now).await
+        })
     }
 
     async fn drop_second(&self) -> Result<Option<String>> {
-        writing!(self, "reindex", |connection| generations::drop_second(connection).await)
+        with_transaction!(self, "reindex", |connection| generations::drop_second(connection).await)
     }
 }

@@ -1,4 +1,4 @@
-//! Records as rows.
+//! Reads and writes rows of the table `records`.
 
 use std::collections::BTreeMap;
 
@@ -17,17 +17,17 @@ use crate::{
     records::scopes::{self, CoveredScope, record_id, uuid, uuids},
 };
 
-/// The selected columns of a record, up to the conditions.
-macro_rules! selected {
+/// SQL that selects the columns of records, up to the conditions. `$from` must provide the table alias `r`.
+macro_rules! select_records {
     ($from:literal) => {
-        selected!($from, "")
+        select_records!($from, "")
     };
     ($from:literal, $more:literal) => {
         concat!(
-            "SELECT n.tenant, n.username, a.agent, a.session, a.branch, r.ns, r.id, r.kind, r.text, r.role, r.speaker, ",
-            "r.scene, r.topic, r.emotion, r.message_id, r.sequence, r.round, r.confidence, r.importance, r.occurred_at, ",
-            "r.recorded_at, r.valid_from, r.valid_until, r.trust, r.state, r.revision, r.entities, r.tags, ",
-            "r.derived_from, r.metadata",
+            "SELECT n.tenant, n.username, a.agent, a.session, a.branch, r.ns, r.id, r.kind, r.text, r.role, ",
+            "r.speaker, r.scene, r.topic, r.emotion, r.message_id, r.sequence, r.round, r.confidence, r.importance, ",
+            "r.occurred_at, r.recorded_at, r.valid_from, r.valid_until, r.trust, r.state, r.revision, ",
+            "r.entities, r.tags, r.derived_from, r.metadata",
             $more,
             " FROM ",
             $from,
@@ -35,7 +35,7 @@ macro_rules! selected {
         )
     };
 }
-pub(crate) use selected;
+pub(crate) use select_records;
 
 /// A record with its namespace.
 #[derive(Debug)]
@@ -44,7 +44,7 @@ pub(crate) struct StoredRecord {
     pub(crate) record: Record,
 }
 
-/// The record in a row of [`selected!`].
+/// Reads a row of `select_records!`.
 pub(crate) fn read(row: &PgRow) -> Result<StoredRecord, PostgresError> {
     let optional_time =
         |column: &str| Ok::<_, sqlx::Error>(row.try_get::<Option<i64>, _>(column)?.map(Timestamp::from_micros));
@@ -78,68 +78,68 @@ pub(crate) fn read(row: &PgRow) -> Result<StoredRecord, PostgresError> {
     Ok(StoredRecord { ns: row.try_get("ns")?, record })
 }
 
-/// The records of these ids that `reach` covers, by user: ids of two users may be equal.
+/// Returns the records with these ids in a scope, ordered by user. Two users may have records with the same id.
 pub(crate) async fn find(
     connection: &mut PgConnection,
-    reach: &CoveredScope,
+    covered: &CoveredScope,
     ids: &[RecordId],
 ) -> Result<Vec<StoredRecord>, PostgresError> {
-    let mut statement = Statement::new(concat!(selected!("records r"), "WHERE r.id = ANY ("));
+    let mut statement = Statement::new(concat!(select_records!("records r"), "WHERE r.id = ANY ("));
     statement.bind(uuids(ids)).push(") AND ");
-    reach.holds_joined(&mut statement);
+    covered.push_joined_record_condition(&mut statement);
     statement.push(" ORDER BY n.username");
-    statement.rows(connection).await?.iter().map(read).collect()
+    statement.fetch_all(connection).await?.iter().map(read).collect()
 }
 
-/// The records of these ids in a namespace.
-pub(crate) async fn named(
+/// Returns the records with these ids in a namespace.
+pub(crate) async fn find_in_namespace(
     connection: &mut PgConnection,
     ns: Uuid,
     ids: &[RecordId],
 ) -> Result<Vec<Record>, PostgresError> {
-    let sql = concat!(selected!("records r"), "WHERE r.ns = $1 AND r.id = ANY ($2)");
+    let sql = concat!(select_records!("records r"), "WHERE r.ns = $1 AND r.id = ANY ($2)");
     let rows = sqlx::query(sql).bind(ns).bind(uuids(ids)).fetch_all(connection).await?;
     rows.iter().map(|row| Ok(read(row)?.record)).collect()
 }
 
-/// Returns the visible records with these ids, by namespace.
-pub(crate) async fn keys(
+/// Returns the ids of the existing records with these ids in a scope, by namespace.
+pub(crate) async fn ids_by_namespace(
     connection: &mut PgConnection,
-    reach: &CoveredScope,
+    covered: &CoveredScope,
     ids: &[RecordId],
 ) -> Result<BTreeMap<Uuid, Vec<Uuid>>, PostgresError> {
     let mut statement = Statement::new("SELECT r.ns, r.id FROM records r WHERE r.id = ANY (");
     statement.bind(uuids(ids)).push(") AND ");
-    reach.holds("r", &mut statement);
-    let mut keys: BTreeMap<Uuid, Vec<Uuid>> = BTreeMap::new();
-    for row in statement.rows(connection).await? {
-        keys.entry(row.try_get("ns")?).or_default().push(row.try_get("id")?);
+    covered.push_row_condition("r", &mut statement);
+    let mut ids_by_namespace: BTreeMap<Uuid, Vec<Uuid>> = BTreeMap::new();
+    for row in statement.fetch_all(connection).await? {
+        ids_by_namespace.entry(row.try_get("ns")?).or_default().push(row.try_get("id")?);
     }
-    Ok(keys)
+    Ok(ids_by_namespace)
 }
 
-/// The current version of a record, checked before an index entry for it is stored.
+/// The current revision of a record, which is checked before an index entry is stored.
 #[derive(Debug)]
-pub(crate) struct Current {
+pub(crate) struct CurrentRevision {
     pub(crate) id: RecordId,
     address: Uuid,
     pub(crate) revision: u64,
-    pub(crate) indexed: bool,
+    pub(crate) is_indexed: bool,
 }
 
-impl Current {
-    /// Returns true if this is still the version that was read and indexed.
-    pub(crate) fn is(&self, record: &Record) -> bool {
-        self.indexed && self.revision == record.revision && self.address == scopes::address(&record.scope)
+impl CurrentRevision {
+    /// Returns true if `record` is the current revision, and records in its state are indexed.
+    pub(crate) fn matches(&self, record: &Record) -> bool {
+        self.is_indexed && self.revision == record.revision && self.address == scopes::address(&record.scope)
     }
 }
 
-/// The records of these ids in a namespace, without what they say.
-pub(crate) async fn current(
+/// Returns the current revisions of the records with these ids in a namespace.
+pub(crate) async fn current_revisions(
     connection: &mut PgConnection,
     ns: Uuid,
     ids: &[RecordId],
-) -> Result<Vec<Current>, PostgresError> {
+) -> Result<Vec<CurrentRevision>, PostgresError> {
     let sql = concat!(
         "SELECT r.id, r.address, r.revision, ",
         indexed!(),
@@ -148,30 +148,31 @@ pub(crate) async fn current(
     let rows = sqlx::query(sql).bind(ns).bind(uuids(ids)).fetch_all(connection).await?;
     let read = |row: &PgRow| {
         let revision = u64::try_from(row.try_get::<i64, _>("revision")?).unwrap_or_default();
-        Ok(Current {
+        Ok(CurrentRevision {
             id: record_id(row.try_get("id")?),
             address: row.try_get("address")?,
             revision,
-            indexed: row.try_get("indexed")?,
+            is_indexed: row.try_get("indexed")?,
         })
     };
     rows.iter().map(read).collect()
 }
 
-/// The records of these namespaces and ids, a pair each.
-pub(crate) async fn pairs(
+/// Returns the records with these keys: `ns` and `ids` hold the namespace and the id of each.
+pub(crate) async fn find_by_keys(
     connection: &mut PgConnection,
     ns: &[Uuid],
     ids: &[Uuid],
 ) -> Result<Vec<StoredRecord>, PostgresError> {
-    let sql = selected!("unnest($1::uuid[], $2::uuid[]) k (ns, id) JOIN records r ON r.ns = k.ns AND r.id = k.id");
+    let sql =
+        select_records!("unnest($1::uuid[], $2::uuid[]) k (ns, id) JOIN records r ON r.ns = k.ns AND r.id = k.id");
     let rows = sqlx::query(sql).bind(ns).bind(ids).fetch_all(connection).await?;
     rows.iter().map(read).collect()
 }
 
-/// A record as the statements below read it.
+/// A record in the JSON parameter of the statements below.
 #[derive(Serialize)]
-struct RowValues<'r> {
+struct RecordRow<'r> {
     ns: Uuid,
     id: Uuid,
     address: Uuid,
@@ -202,7 +203,7 @@ struct RowValues<'r> {
     content_hash: String,
 }
 
-impl<'r> RowValues<'r> {
+impl<'r> RecordRow<'r> {
     fn of(record: &'r Record, hash: ContentHash) -> Self {
         let folded = text::normalize(&record.text);
         Self {
@@ -238,8 +239,8 @@ impl<'r> RowValues<'r> {
     }
 }
 
-/// Reads the rows in a parameter as a table `x`.
-macro_rules! rows {
+/// SQL that reads the JSON rows in a parameter as a table `x`.
+macro_rules! json_rows {
     ($parameter:literal) => {
         concat!(
             "json_to_recordset(",
@@ -252,23 +253,23 @@ macro_rules! rows {
         )
     };
 }
-pub(crate) use rows;
+pub(crate) use json_rows;
 
-/// Writes the rows in a parameter as new records.
-macro_rules! inserting {
+/// SQL that inserts the JSON rows in a parameter as new records.
+macro_rules! insert_records {
     ($parameter:literal) => {
         concat!(
             "INSERT INTO records (ns, id, address, revision, state, kind, trust, occurred_at, recorded_at, valid_from,
                 valid_until, role, speaker, scene, topic, emotion, confidence, importance, message_id, sequence, round,
                 entities, tags, derived_from, metadata, text, folded, content_hash)
              SELECT x.* FROM ",
-            $crate::records::row::rows!($parameter)
+            $crate::records::row::json_rows!($parameter)
         )
     };
 }
-pub(crate) use inserting;
+pub(crate) use insert_records;
 
-const REPLACE: &str = concat!(
+const REPLACE_RECORDS: &str = concat!(
     "UPDATE records r SET revision = x.revision, state = x.state, kind = x.kind, trust = x.trust,
         occurred_at = x.occurred_at, recorded_at = x.recorded_at, valid_from = x.valid_from,
         valid_until = x.valid_until, role = x.role, speaker = x.speaker, scene = x.scene, topic = x.topic,
@@ -276,37 +277,38 @@ const REPLACE: &str = concat!(
         sequence = x.sequence, round = x.round, entities = x.entities, tags = x.tags, derived_from = x.derived_from,
         metadata = x.metadata, text = x.text, folded = x.folded, content_hash = x.content_hash
      FROM ",
-    rows!("$1"),
+    json_rows!("$1"),
     " WHERE r.ns = $2 AND x.ns = $2 AND r.id = x.id"
 );
 
-/// Writes new records, of however many namespaces, whose addresses are known.
+/// Inserts new records of any number of namespaces. Their addresses must exist.
 pub(crate) async fn insert(connection: &mut PgConnection, chunks: Vec<String>) -> Result<(), PostgresError> {
     for chunk in chunks {
-        sqlx::query(inserting!("$1")).bind(chunk).execute(&mut *connection).await?;
+        sqlx::query(insert_records!("$1")).bind(chunk).execute(&mut *connection).await?;
     }
     Ok(())
 }
 
-/// Writes records in the places of those that are there.
+/// Replaces existing records of a namespace.
 pub(crate) async fn replace(connection: &mut PgConnection, ns: Uuid, records: &[&Record]) -> Result<(), PostgresError> {
-    for chunk in chunks(records)? {
-        sqlx::query(REPLACE).bind(chunk).bind(ns).execute(&mut *connection).await?;
+    for chunk in json_chunks(records)? {
+        sqlx::query(REPLACE_RECORDS).bind(chunk).bind(ns).execute(&mut *connection).await?;
     }
     Ok(())
 }
 
-/// Maximum size of the rows in one statement, in bytes.
-const CHUNK: usize = 8 << 20;
+/// Size in bytes at which the rows of one statement are complete.
+const CHUNK_BYTES: usize = 8 << 20;
 
-/// The records as the statements read them.
-pub(crate) fn chunks(records: &[&Record]) -> Result<Vec<String>, PostgresError> {
-    let (mut chunks, mut chunk) = (Vec::new(), String::new());
+/// Encodes records as JSON arrays, one for each statement.
+pub(crate) fn json_chunks(records: &[&Record]) -> Result<Vec<String>, PostgresError> {
+    let mut chunks = Vec::new();
+    let mut chunk = String::new();
     for (i, record) in records.iter().enumerate() {
         chunk.push(if chunk.is_empty() { '[' } else { ',' });
-        let row = serde_json::to_string(&RowValues::of(record, record.content_hash()));
-        chunk.push_str(&row.map_err(|_| PostgresError::corrupt("a field that cannot be written"))?);
-        if chunk.len() > CHUNK || i + 1 == records.len() {
+        let row = serde_json::to_string(&RecordRow::of(record, record.content_hash()));
+        chunk.push_str(&row.map_err(|_| PostgresError::corrupt("a field that cannot be encoded as JSON"))?);
+        if chunk.len() > CHUNK_BYTES || i + 1 == records.len() {
             chunk.push(']');
             chunks.push(std::mem::take(&mut chunk));
         }
@@ -314,7 +316,7 @@ pub(crate) fn chunks(records: &[&Record]) -> Result<Vec<String>, PostgresError> 
     Ok(chunks)
 }
 
-/// Removes records, with what is derived from them, and gives the kind of each.
+/// Deletes records, with the rows that refer to them. Returns the kind of each deleted record.
 pub(crate) async fn remove(
     connection: &mut PgConnection,
     ns: Uuid,

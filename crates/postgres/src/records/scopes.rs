@@ -1,4 +1,7 @@
-//! Scopes as UUIDs, and as conditions.
+//! Scopes as UUIDs and as SQL conditions.
+//!
+//! A namespace (tenant and user) and an address (agent, session and branch) are UUIDs, which are hashes of their names.
+//! [`CoveredScope`] writes the conditions that limit every statement to a scope.
 
 use std::sync::{
     Arc,
@@ -12,24 +15,24 @@ use uuid::Uuid;
 
 use crate::{database::error::PostgresError, database::statement::Statement};
 
-/// The namespace of a scope: its tenant and user, as a UUID that everyone computes alike.
+/// Returns the namespace of a scope: a hash of its tenant and user, which is the same in every process.
 pub(crate) fn namespace(scope: &Scope) -> Uuid {
-    digest("memory-engine 2026 namespace", [scope.tenant(), scope.user_name().unwrap_or_default()])
+    hash_names("memory-engine 2026 namespace", [scope.tenant(), scope.user_name().unwrap_or_default()])
 }
 
-/// The tenant of a scope, likewise.
+/// Returns a hash of the tenant of a scope, which is the same in every process.
 pub(crate) fn tenant(scope: &Scope) -> Uuid {
-    digest("memory-engine 2026 tenant", [scope.tenant()])
+    hash_names("memory-engine 2026 tenant", [scope.tenant()])
 }
 
-/// The rest of an address, as a UUID that everyone computes alike.
+/// Returns the address of a scope within its namespace: a hash of its agent, session and branch.
 pub(crate) fn address(scope: &Scope) -> Uuid {
     let [_, agent, session, branch] = scope.dimensions().map(|(_, name)| name.unwrap_or_default());
-    digest("memory-engine 2026 address", [agent, session, branch])
+    hash_names("memory-engine 2026 address", [agent, session, branch])
 }
 
-// No name is empty, so that '' can stand for one that is not set.
-fn digest<const N: usize>(context: &str, parts: [&str; N]) -> Uuid {
+/// Hashes names to a UUID. No name is empty, so that an empty string represents a name that is not set.
+fn hash_names<const N: usize>(context: &str, parts: [&str; N]) -> Uuid {
     let mut hasher = blake3::Hasher::new_derive_key(context);
     for part in parts {
         hasher.update(&(part.len() as u64).to_le_bytes());
@@ -52,17 +55,17 @@ pub(crate) fn record_id(id: Uuid) -> RecordId {
     RecordId::from_bytes(*id.as_bytes())
 }
 
-/// The scope in a row with the columns `tenant`, `username`, `agent`, `session` and `branch`.
+/// Reads a scope from the columns `tenant`, `username`, `agent`, `session` and `branch` of a row.
 pub(crate) fn read(row: &PgRow) -> Result<Scope, PostgresError> {
     let name = |column: &str| row.try_get::<&str, _>(column);
     let names = [name("tenant")?, name("username")?, name("agent")?, name("session")?, name("branch")?];
     Ok(rows::scope(names)?)
 }
 
-/// Makes the addresses known; their namespaces have to be.
-pub(crate) async fn settle(connection: &mut PgConnection, scopes: &[&Scope]) -> Result<(), PostgresError> {
-    let names = |place: usize| -> Vec<String> {
-        scopes.iter().map(|scope| scope.dimensions()[place].1.unwrap_or_default().to_owned()).collect()
+/// Inserts the addresses of these scopes that do not exist yet. Their namespaces must exist.
+pub(crate) async fn insert_addresses(connection: &mut PgConnection, scopes: &[&Scope]) -> Result<(), PostgresError> {
+    let names = |dimension: usize| -> Vec<String> {
+        scopes.iter().map(|scope| scope.dimensions()[dimension].1.unwrap_or_default().to_owned()).collect()
     };
     let addresses: Vec<Uuid> = scopes.iter().map(|scope| address(scope)).collect();
     sqlx::query(
@@ -80,122 +83,125 @@ pub(crate) async fn settle(connection: &mut PgConnection, scopes: &[&Scope]) -> 
     Ok(())
 }
 
-/// The namespaces that a reading scope covers.
+/// The namespaces and addresses that a scope covers for reading.
 #[derive(Debug, Clone)]
 pub(crate) struct CoveredScope {
-    whose: OwnerFilter,
-    below: Vec<(&'static str, String)>,
+    owner: OwnerFilter,
+    /// Names of the dimensions below the user.
+    dimensions: Vec<(&'static str, String)>,
 }
 
 #[derive(Debug, Clone)]
 enum OwnerFilter {
     /// One user: one namespace, a bound parameter of every statement.
     User(Uuid),
-    /// All users of a tenant. These statements go to every partition.
+    /// All users of a tenant. These statements read every partition.
     Tenant(String),
-    /// All there are, where there is no other tenant: the statement has to ask for that.
-    Everyone(String),
+    /// All namespaces, on the assumption that this is the only tenant. The statement has to check it.
+    OnlyTenant(String),
 }
 
-/// The tenants that this process has seen in the database.
+/// The knowledge of this process about the tenants in the database.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Tenants {
-    several: Arc<AtomicBool>,
+    has_several: Arc<AtomicBool>,
 }
 
 impl Tenants {
-    /// Returns the reach of `scope`, for a statement that checks [`CoveredScope::push_assumption_check`]. If only one
-    /// tenant is known, a scope of the whole tenant covers everything: comparing the owner of each row with all
-    /// namespaces of a tenant takes longer than finding the rows.
-    pub(crate) fn reach(&self, scope: &Scope) -> CoveredScope {
+    /// Returns the covered scope of a statement that checks [`CoveredScope::push_correctness_check`].
+    ///
+    /// While only one tenant was found, a scope of the whole tenant covers all namespaces: comparing the namespace of
+    /// each row with those of a tenant takes longer than finding the rows.
+    pub(crate) fn assumed_cover(&self, scope: &Scope) -> CoveredScope {
         let exact = CoveredScope::of(scope);
-        match exact.whose {
-            OwnerFilter::Tenant(tenant) if !self.several.load(Ordering::Relaxed) => {
-                CoveredScope { whose: OwnerFilter::Everyone(tenant), ..exact }
+        match exact.owner {
+            OwnerFilter::Tenant(tenant) if !self.has_several.load(Ordering::Relaxed) => {
+                CoveredScope { owner: OwnerFilter::OnlyTenant(tenant), ..exact }
             }
-            OwnerFilter::User(_) | OwnerFilter::Tenant(_) | OwnerFilter::Everyone(_) => exact,
+            OwnerFilter::User(_) | OwnerFilter::Tenant(_) | OwnerFilter::OnlyTenant(_) => exact,
         }
     }
 
-    /// Notes that another tenant was met.
-    pub(crate) fn note_several(&self) {
-        self.several.store(true, Ordering::Relaxed);
+    /// Stores that the database has more than one tenant.
+    pub(crate) fn set_several(&self) {
+        self.has_several.store(true, Ordering::Relaxed);
     }
 }
 
 impl CoveredScope {
-    /// Returns the reach of `scope`.
+    /// Returns the namespaces and addresses that `scope` covers.
     pub(crate) fn of(scope: &Scope) -> Self {
-        let whose = match scope.user_name() {
+        let owner = match scope.user_name() {
             Some(_) => OwnerFilter::User(namespace(scope)),
             None => OwnerFilter::Tenant(scope.tenant().to_owned()),
         };
-        Self { whose, below: rows::dimensions_below_user(scope) }
+        Self { owner, dimensions: rows::dimensions_below_user(scope) }
     }
 
     /// Returns true if it covers all users of a tenant.
     pub(crate) fn is_tenant_wide(&self) -> bool {
-        matches!(self.whose, OwnerFilter::Tenant(_) | OwnerFilter::Everyone(_))
+        matches!(self.owner, OwnerFilter::Tenant(_) | OwnerFilter::OnlyTenant(_))
     }
 
-    /// Returns the part of it in this namespace.
+    /// Returns the part of the scope in one namespace.
     pub(crate) fn within(&self, ns: Uuid) -> Self {
-        Self { whose: OwnerFilter::User(ns), below: self.below.clone() }
+        Self { owner: OwnerFilter::User(ns), dimensions: self.dimensions.clone() }
     }
 
-    /// The namespaces within reach that are there, by user.
+    /// Returns the covered namespaces, ordered by user. The namespace of a single user may not exist.
     pub(crate) async fn namespaces(&self, connection: &mut PgConnection) -> Result<Vec<Uuid>, PostgresError> {
-        match &self.whose {
+        match &self.owner {
             OwnerFilter::User(ns) => Ok(vec![*ns]),
-            OwnerFilter::Tenant(tenant) | OwnerFilter::Everyone(tenant) => {
+            OwnerFilter::Tenant(tenant) | OwnerFilter::OnlyTenant(tenant) => {
                 let sql = "SELECT n.ns FROM namespaces n WHERE n.tenant = $1 ORDER BY n.username";
                 Ok(sqlx::query_scalar(sql).bind(tenant).fetch_all(connection).await?)
             }
         }
     }
 
-    /// The condition that `row`, which has `ns` and `address`, is within reach: the authority in every statement.
-    pub(crate) fn holds(&self, row: &'static str, statement: &mut Statement) {
-        self.owns(row, statement);
-        if self.below.is_empty() {
+    /// Appends the condition that `row`, which has the columns `ns` and `address`, is covered. This condition enforces
+    /// the scope in every statement.
+    pub(crate) fn push_row_condition(&self, row: &'static str, statement: &mut Statement) {
+        self.push_namespace_condition(row, statement);
+        if self.dimensions.is_empty() {
             return;
         }
-        match &self.whose {
+        match &self.owner {
             OwnerFilter::User(_) => {
                 statement.push(" AND ").push(row);
                 statement.push(".address = ANY (ARRAY(SELECT w.address FROM addresses w WHERE ");
-                self.push_exact_scope("w", statement);
+                self.push_address_condition("w", statement);
                 statement.push("))");
             }
-            OwnerFilter::Tenant(_) | OwnerFilter::Everyone(_) => {
+            OwnerFilter::Tenant(_) | OwnerFilter::OnlyTenant(_) => {
                 statement.push(" AND (").push(row).push(".ns, ").push(row);
                 statement.push(".address) IN (SELECT w.ns, w.address FROM addresses w WHERE ");
-                self.push_exact_scope("w", statement);
+                self.push_address_condition("w", statement);
                 statement.push(")");
             }
         }
     }
 
-    /// The condition that `row` of `addresses` is within reach.
-    pub(crate) fn push_exact_scope(&self, row: &'static str, statement: &mut Statement) {
-        self.owns(row, statement);
-        self.push_inside_scope(row, statement);
+    /// Appends the condition that `row` of `addresses` is covered.
+    pub(crate) fn push_address_condition(&self, row: &'static str, statement: &mut Statement) {
+        self.push_namespace_condition(row, statement);
+        self.push_dimension_conditions(row, statement);
     }
 
-    /// The condition that the record `r`, with its namespace `n` and its address `a`, is within reach.
-    pub(crate) fn holds_joined(&self, statement: &mut Statement) {
-        match &self.whose {
+    /// Appends the condition that the record `r`, joined with its namespace `n` and its address `a`, is covered.
+    pub(crate) fn push_joined_record_condition(&self, statement: &mut Statement) {
+        match &self.owner {
             OwnerFilter::User(ns) => statement.push("r.ns = ").bind(*ns),
-            OwnerFilter::Tenant(tenant) | OwnerFilter::Everyone(tenant) => {
+            OwnerFilter::Tenant(tenant) | OwnerFilter::OnlyTenant(tenant) => {
                 statement.push("n.tenant = ").bind(tenant.clone())
             }
         };
-        self.push_inside_scope("a", statement);
+        self.push_dimension_conditions("a", statement);
     }
 
-    /// Goes on with the condition that `row` of `addresses` is at the places that the scope names.
-    fn push_inside_scope(&self, row: &'static str, statement: &mut Statement) {
-        for (dimension, name) in &self.below {
+    /// Appends the condition that `row` of `addresses` has the agent, session and branch that the scope names.
+    fn push_dimension_conditions(&self, row: &'static str, statement: &mut Statement) {
+        for (dimension, name) in &self.dimensions {
             statement.push(" AND ").push(row).push(match *dimension {
                 "agent" => ".agent = ",
                 "session" => ".session = ",
@@ -205,12 +211,12 @@ impl CoveredScope {
         }
     }
 
-    /// The condition under which everything that it covers is what the scope reaches, in one value. True as a rule;
-    /// where it is not, nothing that was found may be given.
-    pub(crate) fn push_assumption_check(&self, statement: &mut Statement) {
-        match &self.whose {
+    /// Appends the condition that the covered scope is correct, as one boolean value. It is false if there is more than
+    /// one tenant although only one was assumed; the rows of the statement must then be discarded.
+    pub(crate) fn push_correctness_check(&self, statement: &mut Statement) {
+        match &self.owner {
             OwnerFilter::User(_) | OwnerFilter::Tenant(_) => drop(statement.push("true")),
-            OwnerFilter::Everyone(tenant) => {
+            OwnerFilter::OnlyTenant(tenant) => {
                 statement.push("(SELECT coalesce(min(t.tenant) = ").bind(tenant.clone());
                 statement.push(" AND max(t.tenant) = ").bind(tenant.clone());
                 statement.push(", true) FROM namespaces t)");
@@ -219,9 +225,9 @@ impl CoveredScope {
     }
 
     /// Appends the condition that `row` belongs to a covered namespace.
-    pub(crate) fn owns(&self, row: &'static str, statement: &mut Statement) {
-        match &self.whose {
-            OwnerFilter::Everyone(_) => statement.push("true"),
+    pub(crate) fn push_namespace_condition(&self, row: &'static str, statement: &mut Statement) {
+        match &self.owner {
+            OwnerFilter::OnlyTenant(_) => statement.push("true"),
             OwnerFilter::User(ns) => statement.push(row).push(".ns = ").bind(*ns),
             OwnerFilter::Tenant(tenant) => statement
                 .push(row)
@@ -237,19 +243,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_namespace_is_tenant_and_user_and_nothing_else() {
+    fn a_namespace_depends_only_on_tenant_and_user() {
         let lin = Scope::user("lin").unwrap();
         assert_eq!(namespace(&lin), namespace(&lin.clone().with_session("s").unwrap()));
         let others =
             [Scope::user("mo").unwrap(), Scope::tenant_wide("default").unwrap(), Scope::tenant_wide("lin").unwrap()];
         assert!(others.iter().all(|other| namespace(other) != namespace(&lin)));
-        // Kept in databases: a change would lose everything that is stored.
+        // These UUIDs are stored in databases: with other ones, all stored data would be lost.
         assert_eq!(namespace(&lin).to_string(), "730fa790-35ac-8067-9535-c413957e7cfa");
         assert_eq!(address(&lin).to_string(), "219e7343-45c1-8989-ba40-119900db869f");
     }
 
     #[test]
-    fn names_do_not_run_into_each_other() {
+    fn adjacent_names_are_separated_in_the_hash() {
         let scope =
             |agent: &str, session: &str| Scope::user("lin").unwrap().with_agent(agent).unwrap().with_session(session);
         assert_ne!(address(&scope("ab", "c").unwrap()), address(&scope("a", "bc").unwrap()));

@@ -1,4 +1,4 @@
-//! Reading tombstones.
+//! Reads tombstones.
 
 use memory_engine_core::{ContentHash, RecordId, Timestamp, Tombstone};
 use memory_engine_sql::rows::sql_limit;
@@ -9,28 +9,29 @@ use crate::{
     records::scopes::{self, CoveredScope, uuid},
 };
 
-/// The column `content_hash` of a row.
+/// Reads the column `content_hash` of a row.
 pub(crate) fn content_hash(row: &PgRow) -> Result<ContentHash, PostgresError> {
     let bytes: Vec<u8> = row.try_get("content_hash")?;
     <[u8; 32]>::try_from(bytes).map(ContentHash::from_bytes).map_err(|_| PostgresError::corrupt("a content hash"))
 }
 
-/// A page of tombstones within reach, by id.
+/// Returns a page of the tombstones in a scope, ordered by id.
 pub(crate) async fn tombstones(
     connection: &mut PgConnection,
-    reach: &CoveredScope,
+    covered: &CoveredScope,
     after: Option<RecordId>,
     limit: usize,
 ) -> Result<Vec<Tombstone>, PostgresError> {
     let mut statement = Statement::new(
-        "SELECT n.tenant, n.username, a.agent, a.session, a.branch, b.id, b.content_hash, b.deleted_at, b.withdrawn FROM tombstones b
-         JOIN namespaces n ON n.ns = b.ns JOIN addresses a ON a.ns = b.ns AND a.address = b.address WHERE ",
+        "SELECT n.tenant, n.username, a.agent, a.session, a.branch, b.id, b.content_hash, b.deleted_at, b.withdrawn
+         FROM tombstones b JOIN namespaces n ON n.ns = b.ns
+         JOIN addresses a ON a.ns = b.ns AND a.address = b.address WHERE ",
     );
-    reach.holds("b", &mut statement);
+    covered.push_row_condition("b", &mut statement);
     if let Some(after) = after {
         statement.push(" AND b.id > ").bind(uuid(after));
     }
-    statement.push(if reach.is_tenant_wide() { " ORDER BY b.id, n.username" } else { " ORDER BY b.id" });
+    statement.push(if covered.is_tenant_wide() { " ORDER BY b.id, n.username" } else { " ORDER BY b.id" });
     statement.push(" LIMIT ").bind(sql_limit(limit));
     let read = |row: &PgRow| {
         let id = scopes::record_id(row.try_get("id")?);
@@ -38,5 +39,5 @@ pub(crate) async fn tombstones(
         let tombstone = Tombstone::new(id, scopes::read(row)?, content_hash(row)?, deleted_at);
         Ok(tombstone.with_withdrawn(row.try_get("withdrawn")?))
     };
-    statement.rows(connection).await?.iter().map(read).collect()
+    statement.fetch_all(connection).await?.iter().map(read).collect()
 }

@@ -1,8 +1,8 @@
-//! The versions of the vectors: beginning, filling, switching to and dropping a second one.
+//! Embedding versions: begins, fills, cuts over to and drops a second version of the vectors.
 //!
-//! These functions serve all tenants at once. Every write locks a row of `namespaces` first. A lock on that table
-//! waits for the writes that have begun and holds back the others, so that the versions change between two writes and
-//! never during one.
+//! These functions change the data of all tenants at once. Every write first locks a row of `namespaces`. A lock on
+//! that table waits for running writes and blocks new ones, so that the versions change between two writes and never
+//! during one.
 
 use memory_engine_core::Timestamp;
 use memory_engine_sql::{
@@ -23,7 +23,7 @@ use crate::{
     },
 };
 
-/// Holds back all writes until the transaction ends, and removes the time limit of its statements.
+/// Blocks all writes until the transaction ends, and removes the time limit of its statements.
 async fn lock_writes(connection: &mut PgConnection) -> Result<(), PostgresError> {
     sqlx::raw_sql("SET LOCAL statement_timeout = 0; LOCK TABLE namespaces IN EXCLUSIVE MODE")
         .execute(connection)
@@ -31,15 +31,15 @@ async fn lock_writes(connection: &mut PgConnection) -> Result<(), PostgresError>
     Ok(())
 }
 
-/// Begins a second version in this process' space, unless it is there. Records that are written from now on are queued
-/// for it; [`queue_missing`] queues the others.
+/// Begins a second version in the embedding space of this process, unless it exists. New records are queued for it from
+/// now on; [`queue_missing`] queues the existing ones.
 pub(crate) async fn begin(
     connection: &mut PgConnection,
     metadata: &IndexMetadata,
     index: &VectorIndex,
 ) -> Result<(), PostgresError> {
     lock_writes(connection).await?;
-    let versions = index_metadata::versions(connection).await?;
+    let versions = index_metadata::read_versions(connection).await?;
     let table = versions.table.other();
     match versions.begin(metadata)? {
         Begin::Serving => return Ok(()),
@@ -49,38 +49,39 @@ pub(crate) async fn begin(
             index_metadata::write(connection, SECOND_PART, metadata.space()).await?;
         }
     }
-    index.settle(connection, table).await
+    index.reconcile(connection, table).await
 }
 
-/// Builds the index of this process' own vectors, if there are enough of them. Returns true if it is there. Writes wait
-/// meanwhile.
-pub(crate) async fn make_index(
+/// Builds the index over the vectors of this process' embedding space, if there are enough of them. Returns true if the
+/// index exists. Writes wait until it is built.
+pub(crate) async fn create_index(
     connection: &mut PgConnection,
     metadata: &IndexMetadata,
     index: &VectorIndex,
 ) -> Result<bool, PostgresError> {
-    let (_, table) = index_metadata::versions(connection).await?.role(metadata, "index")?;
-    if index.is_settled(connection, table).await? {
-        return Ok(VectorIndex::noted(connection, table).await?.is_some());
+    let (_, table) = index_metadata::read_versions(connection).await?.role(metadata, "index")?;
+    if index.is_reconciled(connection, table).await? {
+        return Ok(VectorIndex::recorded_definition(connection, table).await?.is_some());
     }
     lock_writes(connection).await?;
-    let (_, table) = index_metadata::versions(connection).await?.role(metadata, "index")?;
-    index.settle(connection, table).await?;
+    let (_, table) = index_metadata::read_versions(connection).await?.role(metadata, "index")?;
+    index.reconcile(connection, table).await?;
     Ok(true)
 }
 
-/// Queues every record that has no vector in the second version, while writes continue. A record that is queued
-/// already keeps its place, unless it is a dead letter. Returns the number of queued records.
+/// Queues every record without a vector in the second version, while writes continue. A record that is already queued
+/// keeps its position, unless it is a dead letter. Returns the number of queued records.
 pub(crate) async fn queue_missing(
     connection: &mut PgConnection,
     metadata: &IndexMetadata,
     now: Timestamp,
 ) -> Result<u64, PostgresError> {
-    let versions = index_metadata::versions(connection).await?;
+    let versions = index_metadata::read_versions(connection).await?;
     let (GenerationRole::Second, table) = versions.role(metadata, "reindex")? else { return Ok(0) };
     sqlx::raw_sql("SET LOCAL statement_timeout = 0").execute(&mut *connection).await?;
     let sql = format!(
-        "INSERT INTO backlog (ns, job, id, ticket, leased_until, queued_at) SELECT r.ns, $1, r.id, $2, $3, $5 FROM records r
+        "INSERT INTO backlog (ns, job, id, ticket, leased_until, queued_at)
+         SELECT r.ns, $1, r.id, $2, $3, $5 FROM records r
          WHERE {} AND NOT EXISTS (SELECT FROM {} v WHERE v.ns = r.ns AND v.id = r.id) FOR KEY SHARE OF r
          ON CONFLICT (ns, job, id) DO UPDATE SET leased_until = excluded.leased_until, attempts = 0, reason = NULL
          WHERE backlog.leased_until = $4",
@@ -98,44 +99,44 @@ pub(crate) async fn queue_missing(
     Ok(count_queued(connection, SECOND_PART).await?.0)
 }
 
-/// Returns true if nothing waits for the second version, and it has at most `missing_allowed` dead letters.
+/// Returns true if no record waits for the second version, and it has at most `missing_allowed` dead letters.
 async fn is_complete(connection: &mut PgConnection, missing_allowed: u64) -> Result<bool, PostgresError> {
     let (waiting, given_up) = count_queued(connection, SECOND_PART).await?;
     Ok(waiting == 0 && given_up <= missing_allowed)
 }
 
-/// Returns true if [`switch`] can succeed, or is done already; writes continue meanwhile.
-pub(crate) async fn can_switch(
+/// Returns true if [`cut_over`] can succeed or is already done. Writes continue.
+pub(crate) async fn can_cut_over(
     connection: &mut PgConnection,
     metadata: &IndexMetadata,
     missing_allowed: u64,
 ) -> Result<bool, PostgresError> {
-    let (role, _) = index_metadata::versions(connection).await?.role(metadata, "reindex")?;
+    let (role, _) = index_metadata::read_versions(connection).await?.role(metadata, "reindex")?;
     Ok(role == GenerationRole::Serving || is_complete(connection, missing_allowed).await?)
 }
 
-/// Lets the second version serve, if it is this process' and misses at most `missing_allowed` records. Returns true if
-/// it serves now.
-pub(crate) async fn switch(
+/// Cuts over to the second version, if it is in the embedding space of this process and lacks at most `missing_allowed`
+/// records. Returns true if that version serves now.
+pub(crate) async fn cut_over(
     connection: &mut PgConnection,
     metadata: &IndexMetadata,
     missing_allowed: u64,
     now: Timestamp,
 ) -> Result<bool, PostgresError> {
     lock_writes(connection).await?;
-    let versions = index_metadata::versions(connection).await?;
+    let versions = index_metadata::read_versions(connection).await?;
     let (GenerationRole::Second, table) = versions.role(metadata, "reindex")? else { return Ok(true) };
     if !is_complete(connection, missing_allowed).await? {
         return Ok(false);
     }
-    let unqueued = format!(
+    let count_unqueued = format!(
         "SELECT count(*) FROM records r WHERE {} AND NOT EXISTS (SELECT FROM {} v WHERE v.ns = r.ns AND v.id = r.id)
          AND NOT EXISTS (SELECT FROM backlog b WHERE b.ns = r.ns AND b.id = r.id AND b.job = $1)",
         indexed!(),
         table.name()
     );
     let unqueued: i64 =
-        sqlx::query_scalar(AssertSqlSafe(unqueued)).bind(SECOND_PART).fetch_one(&mut *connection).await?;
+        sqlx::query_scalar(AssertSqlSafe(count_unqueued)).bind(SECOND_PART).fetch_one(&mut *connection).await?;
     if unqueued > 0 {
         queue_missing(connection, metadata, now).await?;
         return Ok(false);
@@ -149,10 +150,10 @@ pub(crate) async fn switch(
     Ok(true)
 }
 
-/// Removes the version that does not serve. Returns its space.
+/// Removes the version that does not serve. Returns its embedding space.
 pub(crate) async fn drop_second(connection: &mut PgConnection) -> Result<Option<String>, PostgresError> {
     lock_writes(connection).await?;
-    let versions = index_metadata::versions(connection).await?;
+    let versions = index_metadata::read_versions(connection).await?;
     if versions.second.is_some() {
         let table = versions.table.other();
         sqlx::query("DELETE FROM backlog WHERE job = $1").bind(SECOND_PART).execute(&mut *connection).await?;
@@ -163,11 +164,10 @@ pub(crate) async fn drop_second(connection: &mut PgConnection) -> Result<Option<
     Ok(versions.second)
 }
 
-/// Reads which versions there are, and how complete each is.
+/// Returns the embedding versions, with the numbers of their vectors and queued records.
 pub(crate) async fn count(connection: &mut PgConnection) -> Result<Generations, PostgresError> {
-    let versions = index_metadata::versions(connection).await?;
-    let records = count_indexed!();
-    let records: i64 = sqlx::query_scalar(records).fetch_one(&mut *connection).await?;
+    let versions = index_metadata::read_versions(connection).await?;
+    let records: i64 = sqlx::query_scalar(count_indexed!()).fetch_one(&mut *connection).await?;
     let serving = versions.serving.unwrap_or_default();
     let serving = describe(connection, serving, versions.table, SERVING_PART).await?;
     let second = match versions.second {

@@ -1,4 +1,6 @@
-//! The index that proposes near vectors.
+//! The HNSW index over the vectors: when it is created, and how distances are written for it.
+//!
+//! Small tables have no index, since comparing every vector is fast and an index slows down writes.
 
 use std::sync::{
     Arc, Mutex, PoisonError,
@@ -18,7 +20,7 @@ use crate::{
 use memory_engine_sql::embedding_versions::VectorTable;
 
 /// Returns the name of the index of a table in `origins`.
-fn part(table: VectorTable) -> &'static str {
+fn origin_part(table: VectorTable) -> &'static str {
     match table {
         VectorTable::First => "vector index",
         VectorTable::Second => "second vector index",
@@ -26,32 +28,33 @@ fn part(table: VectorTable) -> &'static str {
 }
 
 /// Returns the name of the index of a table in the database.
-pub(crate) fn name(table: VectorTable) -> &'static str {
+pub(crate) fn index_name(table: VectorTable) -> &'static str {
     match table {
         VectorTable::First => "vectors_by_nearness",
         VectorTable::Second => "second_vectors_by_nearness",
     }
 }
 
-/// Index and distance of the vectors of the store's space.
+/// The index and the distance function for the vectors of one embedding space, with the state that searches share.
 #[derive(Debug, Clone)]
 pub(crate) struct VectorIndex {
     space: EmbeddingSpace,
-    kind: Kind,
-    half: bool,
+    column_type: IndexedType,
+    half_precision: bool,
+    /// Maximum number of vectors in scope for an exact search.
     pub(crate) exact_up_to: u64,
     /// True if the second table served the last search.
-    second: Arc<AtomicBool>,
+    is_second_serving: Arc<AtomicBool>,
     tenants: Tenants,
     /// Number of vectors written by this process since the last check for the index; [`u64::MAX`] once the index is
     /// known to exist.
-    written: Arc<AtomicU64>,
+    written_vectors: Arc<AtomicU64>,
     /// Number of further searches without counting, for each scope that was found to be large.
-    large: Arc<Mutex<FxHashMap<(Uuid, Uuid), u32>>>,
+    large_scopes: Arc<Mutex<FxHashMap<(Uuid, Uuid), u32>>>,
 }
 
-/// After how many searches a large scope is counted again.
-const RECOUNTED: u32 = 100;
+/// Number of searches after which a large scope is counted again.
+const RECOUNT_INTERVAL_SEARCHES: u32 = 100;
 
 /// Minimum number of vectors for an index. With an index, a write takes four times as long.
 const INDEX_MIN_VECTORS: u64 = 1000;
@@ -60,23 +63,24 @@ const INDEX_MIN_VECTORS: u64 = 1000;
 const UNINDEXED_MAX_VECTORS: u64 = 20_000;
 
 /// Number of vectors that this process writes before it checks again whether the table has enough for an index.
-const CHECK_INTERVAL: u64 = 500;
+const CHECK_INTERVAL_VECTORS: u64 = 500;
 
 /// Maximum number of large scopes that are remembered.
 const MAX_LARGE_SCOPES: usize = 10_000;
 
-/// The column types that pgvector can index: up to 2000 dimensions of 32 bits, or up to 4000 of 16.
+/// The type by which pgvector indexes the vectors: up to 2000 dimensions of 32 bits, or up to 4000 of 16.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum IndexedType {
     Single,
     Half,
+    /// There are too many dimensions for an index.
     None,
 }
 
-impl Kind {
-    fn of(space: &EmbeddingSpace, half: bool) -> Self {
+impl IndexedType {
+    fn of(space: &EmbeddingSpace, half_precision: bool) -> Self {
         match space.dimensions {
-            1..=2000 if !half => Self::Single,
+            1..=2000 if !half_precision => Self::Single,
             1..=4000 => Self::Half,
             _ => Self::None,
         }
@@ -84,110 +88,112 @@ impl Kind {
 }
 
 impl VectorIndex {
-    /// That of the options.
+    /// Creates the index settings for these options.
     pub(crate) fn of(space: EmbeddingSpace, options: &PostgresOptions) -> Self {
-        let (half, exact_up_to) = (options.half_precision, options.exact_up_to);
         Self {
-            kind: Kind::of(&space, half),
+            column_type: IndexedType::of(&space, options.half_precision),
             space,
-            half,
-            exact_up_to,
-            second: Arc::default(),
+            half_precision: options.half_precision,
+            exact_up_to: options.exact_up_to,
+            is_second_serving: Arc::default(),
             tenants: Tenants::default(),
-            written: Arc::default(),
-            large: Arc::default(),
+            written_vectors: Arc::default(),
+            large_scopes: Arc::default(),
         }
     }
 
-    /// The table that serves, as far as this process knows: a search asks it, and hears whether it was the right one.
-    pub(crate) fn likely_table(&self) -> VectorTable {
-        if self.second.load(Ordering::Relaxed) { VectorTable::Second } else { VectorTable::First }
+    /// Returns the table that served the last search. The statement of a search checks that it still serves.
+    pub(crate) fn assumed_table(&self) -> VectorTable {
+        if self.is_second_serving.load(Ordering::Relaxed) { VectorTable::Second } else { VectorTable::First }
     }
 
-    /// Notes which table serves.
-    pub(crate) fn note_table(&self, table: VectorTable) {
-        self.second.store(table == VectorTable::Second, Ordering::Relaxed);
+    /// Stores the serving table, for [`assumed_table`](Self::assumed_table).
+    pub(crate) fn set_serving_table(&self, table: VectorTable) {
+        self.is_second_serving.store(table == VectorTable::Second, Ordering::Relaxed);
     }
 
-    /// Returns true if a scope is known to contain too many vectors for an exact search.
-    pub(crate) fn is_large(&self, scope: &Scope) -> bool {
-        let mut large = self.large.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Returns true if a scope was found to contain too many vectors for an exact search, so that a search can skip
+    /// counting them. After [`RECOUNT_INTERVAL_SEARCHES`] calls the scope has to be counted again.
+    pub(crate) fn skip_counting(&self, scope: &Scope) -> bool {
+        let mut large_scopes = self.large_scopes.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (scopes::namespace(scope), scopes::address(scope));
-        let Some(left) = large.get_mut(&key) else { return false };
-        *left -= 1;
-        if *left == 0 {
-            large.remove(&key);
+        let Some(remaining_searches) = large_scopes.get_mut(&key) else { return false };
+        *remaining_searches -= 1;
+        if *remaining_searches == 0 {
+            large_scopes.remove(&key);
         }
         true
     }
 
-    /// Notes that a scope does.
-    pub(crate) fn note_large(&self, scope: &Scope) {
-        let mut large = self.large.lock().unwrap_or_else(PoisonError::into_inner);
-        if large.len() >= MAX_LARGE_SCOPES {
-            large.clear();
+    /// Stores that a scope contains too many vectors for an exact search.
+    pub(crate) fn set_large(&self, scope: &Scope) {
+        let mut large_scopes = self.large_scopes.lock().unwrap_or_else(PoisonError::into_inner);
+        if large_scopes.len() >= MAX_LARGE_SCOPES {
+            large_scopes.clear();
         }
-        large.insert((scopes::namespace(scope), scopes::address(scope)), RECOUNTED);
+        large_scopes.insert((scopes::namespace(scope), scopes::address(scope)), RECOUNT_INTERVAL_SEARCHES);
     }
 
-    /// Returns the tenants whose vectors are in the tables.
+    /// Returns the state of the tenants in the database.
     pub(crate) fn tenants(&self) -> &Tenants {
         &self.tenants
     }
 
-    /// The space of the vectors.
+    /// Returns the embedding space of the vectors.
     pub(crate) fn space(&self) -> &EmbeddingSpace {
         &self.space
     }
 
-    /// Returns true if pgvector can index vectors of this width.
-    pub(crate) fn is_indexable(&self) -> bool {
-        self.kind != Kind::None
+    /// Returns true if pgvector can index vectors with this number of dimensions.
+    pub(crate) fn can_index(&self) -> bool {
+        self.column_type != IndexedType::None
     }
 
     fn is_cosine(&self) -> bool {
         self.space.metric == Metric::Cosine
     }
 
-    /// Returns true if distances are cosines of the exact vectors, so that their error is known.
-    pub(crate) fn is_sure(&self, indexed: bool) -> bool {
-        self.is_cosine() && !(indexed && self.kind == Kind::Half)
+    /// Returns true if distances are cosines of the vectors in full precision, so that their maximum error is known.
+    /// `is_indexed` is true for distances of the index.
+    pub(crate) fn has_exact_cosines(&self, is_indexed: bool) -> bool {
+        self.is_cosine() && !(is_indexed && self.column_type == IndexedType::Half)
     }
 
-    /// The distance between the vector of row `v` and this one, as every vector's own column has it.
-    pub(crate) fn distance(&self, to: Vector, statement: &mut Statement) {
-        statement.push(if self.is_cosine() { "(v.embedding <=> " } else { "(v.embedding <#> " }).bind(to).push(")");
+    /// Appends the distance between the vector of row `v` and `target`, in full precision.
+    pub(crate) fn push_distance(&self, target: Vector, statement: &mut Statement) {
+        statement.push(if self.is_cosine() { "(v.embedding <=> " } else { "(v.embedding <#> " }).bind(target).push(")");
     }
 
-    /// Appends the same distance, in the form of the index.
-    pub(crate) fn indexed_distance(&self, to: Vector, statement: &mut Statement) {
-        let (begin, number) = match self.kind {
-            Kind::Half => ("(v.embedding::halfvec(", "::halfvec("),
-            Kind::Single | Kind::None => ("(v.embedding::vector(", "::vector("),
+    /// Appends the same distance as the expression that is indexed.
+    pub(crate) fn push_indexed_distance(&self, target: Vector, statement: &mut Statement) {
+        let (column_cast, target_cast) = match self.column_type {
+            IndexedType::Half => ("(v.embedding::halfvec(", "::halfvec("),
+            IndexedType::Single | IndexedType::None => ("(v.embedding::vector(", "::vector("),
         };
-        statement.push(begin).number(self.space.dimensions);
-        statement.push(if self.is_cosine() { ") <=> " } else { ") <#> " }).bind(to).push(number);
-        statement.number(self.space.dimensions).push("))");
+        statement.push(column_cast).push_number(self.space.dimensions);
+        statement.push(if self.is_cosine() { ") <=> " } else { ") <#> " }).bind(target).push(target_cast);
+        statement.push_number(self.space.dimensions).push("))");
     }
 
+    /// Returns the indexed expression with its operator class; `none` if there are too many dimensions.
     fn definition(&self) -> String {
-        let (kind, class) = match self.kind {
-            Kind::Single => ("vector", "vector"),
-            Kind::Half => ("halfvec", "halfvec"),
-            Kind::None => return "none".into(),
+        let sql_type = match self.column_type {
+            IndexedType::Single => "vector",
+            IndexedType::Half => "halfvec",
+            IndexedType::None => return "none".into(),
         };
         let metric = if self.is_cosine() { "cosine" } else { "ip" };
-        format!("((embedding::{kind}({})) {class}_{metric}_ops)", self.space.dimensions)
+        format!("((embedding::{sql_type}({})) {sql_type}_{metric}_ops)", self.space.dimensions)
     }
 
-    /// Returns true if a table has exactly this index, or none while it needs none.
-    pub(crate) async fn is_settled(
+    /// Returns true if a table has exactly this index, or has no index and needs none.
+    pub(crate) async fn is_reconciled(
         &self,
         connection: &mut PgConnection,
         table: VectorTable,
     ) -> Result<bool, PostgresError> {
-        match Self::noted(connection, table).await? {
-            Some(noted) => Ok(noted == self.definition()),
+        match Self::recorded_definition(connection, table).await? {
+            Some(recorded) => Ok(recorded == self.definition()),
             None => Ok(!self.is_needed(connection, table).await?),
         }
     }
@@ -202,26 +208,34 @@ impl VectorIndex {
         Ok(vectors > self.exact_up_to.min(UNINDEXED_MAX_VECTORS))
     }
 
-    /// Returns true if it is time to check for the index, after this many more written vectors.
-    pub(crate) fn is_due(&self, written: u64) -> bool {
-        let add = |known: u64| {
-            (known != u64::MAX).then(|| if known + written < CHECK_INTERVAL { known + written } else { 0 })
+    /// Counts vectors that this process has written. Returns true if it is time to check whether the index is needed.
+    pub(crate) fn count_written(&self, vectors: u64) -> bool {
+        let add = |written: u64| {
+            if written == u64::MAX {
+                return None;
+            }
+            let total = written + vectors;
+            Some(if total < CHECK_INTERVAL_VECTORS { total } else { 0 })
         };
-        self.is_indexable()
+        self.can_index()
             && self
-                .written
+                .written_vectors
                 .fetch_update(Ordering::Relaxed, Ordering::Relaxed, add)
-                .is_ok_and(|k| k + written >= CHECK_INTERVAL)
+                .is_ok_and(|before| before + vectors >= CHECK_INTERVAL_VECTORS)
     }
 
-    /// Notes that the index is there.
-    pub(crate) fn note_made(&self) {
-        self.written.store(u64::MAX, Ordering::Relaxed);
+    /// Stores that the index exists, so that writes do not check for it any more.
+    pub(crate) fn set_created(&self) {
+        self.written_vectors.store(u64::MAX, Ordering::Relaxed);
     }
 
-    /// Makes the index, in the place of another one, unless there are so few vectors that none is needed.
-    pub(crate) async fn settle(&self, connection: &mut PgConnection, table: VectorTable) -> Result<(), PostgresError> {
-        if self.is_settled(connection, table).await? {
+    /// Creates the index, and removes one with another definition. Creates no index if the table has too few vectors.
+    pub(crate) async fn reconcile(
+        &self,
+        connection: &mut PgConnection,
+        table: VectorTable,
+    ) -> Result<(), PostgresError> {
+        if self.is_reconciled(connection, table).await? {
             return Ok(());
         }
         let definition = self.definition();
@@ -229,44 +243,43 @@ impl VectorIndex {
         if !self.is_needed(connection, table).await? {
             return Ok(());
         }
-        if self.is_indexable() {
-            let sql = format!("CREATE INDEX {} ON {} USING hnsw {definition}", name(table), table.name());
+        if self.can_index() {
+            let sql = format!("CREATE INDEX {} ON {} USING hnsw {definition}", index_name(table), table.name());
             sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut *connection).await?;
         }
-        index_metadata::write(connection, part(table), &definition).await
+        index_metadata::write(connection, origin_part(table), &definition).await
     }
 
     /// Removes the index of a table.
     pub(crate) async fn remove(connection: &mut PgConnection, table: VectorTable) -> Result<(), PostgresError> {
-        // In the schema of these tables, and not wherever the search path finds an index of that name.
-        let own: String =
+        // The schema is named, since the search path may find an index of this name in another schema.
+        let own_schema: String =
             sqlx::query_scalar("SELECT format('%I', current_schema())").fetch_one(&mut *connection).await?;
-        let sql = format!("DROP INDEX IF EXISTS {own}.{}", name(table));
+        let sql = format!("DROP INDEX IF EXISTS {own_schema}.{}", index_name(table));
         sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut *connection).await?;
-        sqlx::query("DELETE FROM origins WHERE part = $1").bind(part(table)).execute(connection).await?;
+        sqlx::query("DELETE FROM origins WHERE part = $1").bind(origin_part(table)).execute(connection).await?;
         Ok(())
     }
 
-    /// Returns the index of a table, as recorded in `origins`.
-    pub(crate) async fn noted(
+    /// Returns the definition of a table's index, as recorded in `origins`.
+    pub(crate) async fn recorded_definition(
         connection: &mut PgConnection,
         table: VectorTable,
     ) -> Result<Option<String>, PostgresError> {
-        index_metadata::maker(connection, part(table)).await
+        index_metadata::read(connection, origin_part(table)).await
     }
 
     /// Returns the same index settings for vectors of another space.
     pub(crate) fn in_space(&self, space: EmbeddingSpace) -> Self {
-        let half = self.half;
         Self {
-            kind: Kind::of(&space, half),
+            column_type: IndexedType::of(&space, self.half_precision),
             space,
-            half,
+            half_precision: self.half_precision,
             exact_up_to: self.exact_up_to,
-            second: Arc::default(),
+            is_second_serving: Arc::default(),
             tenants: self.tenants.clone(),
-            written: Arc::default(),
-            large: Arc::default(),
+            written_vectors: Arc::default(),
+            large_scopes: Arc::default(),
         }
     }
 }

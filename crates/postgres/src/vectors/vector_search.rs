@@ -1,31 +1,24 @@
-//! Searching the vectors.
+//! Vector search: the server selects candidates, which are then scored with the inner product that all backends share,
+//! so that scores and order are the same everywhere.
 //!
-//! Postgres proposes candidates, and they are scored again with the inner product that every backend shares, so that
-//! scores and order are the same everywhere.
-//!
-//! Usually one statement is enough: it counts the visible vectors, and returns hits if the initial plan is right for
-//! that number. Otherwise a second statement follows the right plan. A scope that was found to be large is not
-//! counted again for a while, since counting a tenant takes as long as the index search.
+//! Usually one statement is enough. It counts the vectors in scope, and returns hits if the initial plan is right for
+//! that number. Otherwise a second statement follows the right plan. A scope that was found to be large is not counted
+//! again for a while, since counting the vectors of a tenant takes as long as the index search.
 
 use memory_engine_core::{Embedding, Filter, Hit, RecordId, Scope};
-use memory_engine_sql::filter;
+use memory_engine_sql::{embedding_versions::VectorTable, filter, index_metadata::IndexMetadata};
 use memory_engine_vector_store::{Among, FlatIndex, VectorQuery};
 use pgvector::Vector;
 use sqlx::{PgConnection, Row, postgres::PgRow};
 use uuid::Uuid;
 
 use crate::{
-    database::error::PostgresError,
-    database::index_metadata,
-    database::statement::Statement,
+    database::{error::PostgresError, index_metadata, statement::Statement},
     records::scopes::{self, CoveredScope},
-    vectors::vector_index::VectorIndex,
-    vectors::vector_store,
+    vectors::{vector_index::VectorIndex, vector_store},
 };
-use memory_engine_sql::embedding_versions::VectorTable;
-use memory_engine_sql::index_metadata::IndexMetadata;
 
-/// Maximum number of hits that the index is asked for. It visits at most a thousand rows at a time.
+/// Maximum number of hits of an index search. The index visits at most a thousand rows at a time.
 const INDEX_MAX_HITS: usize = 500;
 
 /// Number of additional candidates that are scored again, since the rounding of the server may have swapped close
@@ -35,18 +28,18 @@ const EXTRA_CANDIDATES: usize = 8;
 /// Maximum difference of the cosines of such candidates. The server adds in single precision.
 const COSINE_TOLERANCE: &str = "1e-4";
 
-/// The frame of a window over everything that was found.
+/// A window over all rows of the result.
 const WHOLE_WINDOW_SQL: &str = " WINDOW w AS (ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)";
 
-/// The first statement of a search: a row that describes the scope, then the hits, if the plan fits that description.
+/// The first statement of a search: a row with the counts, then the hits, if the plan is right for these counts.
 const COUNT_AND_SEARCH: &str = "
     WITH c AS MATERIALIZED (
         SELECT (SELECT o.made_by FROM origins o WHERE o.part = 'embedding') AS made_by,
                (SELECT o.made_by FROM origins o WHERE o.part = 'serving table') AS serving,
-               {is_right} AS is_right,
+               {is_scope_correct} AS is_scope_correct,
                {counts}
     ){passing_records}
-    SELECT NULL::uuid AS id, NULL::vector AS embedding, c.first, c.second, c.made_by, c.serving, c.is_right,
+    SELECT NULL::uuid AS id, NULL::vector AS embedding, c.first, c.second, c.made_by, c.serving, c.is_scope_correct,
            {passing} AS passing
     FROM c
     UNION ALL (
@@ -55,286 +48,297 @@ const COUNT_AND_SEARCH: &str = "
         WINDOW w AS (ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)
     )";
 
-/// The number of vectors within reach, in each table.
+/// The number of vectors in scope, for each table.
 const COUNTS: &str =
     "coalesce(sum(a.vectors), 0)::bigint AS first, coalesce(sum(a.second_vectors), 0)::bigint AS second
                FROM addresses a WHERE ";
 
-/// A way to the nearest vectors.
+/// A plan for finding the nearest vectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SearchPlan {
-    /// Each within reach is looked at.
-    Each,
-    /// Each that passes the filter is looked at, unless they are too many.
-    EachThatPasses,
-    /// The index proposes.
+    /// Compares every vector in scope.
+    Exact,
+    /// Compares every vector in scope that passes the filter, unless there are too many.
+    ExactFiltered,
+    /// Lets the HNSW index select candidates.
     Index,
 }
 
 /// The input of a search.
 #[derive(Debug)]
-struct Search<'s> {
-    origin: &'s IndexMetadata,
+struct VectorSearch<'s> {
+    metadata: &'s IndexMetadata,
     index: &'s VectorIndex,
-    reach: &'s CoveredScope,
-    /// The assumed reach, for a statement that checks it.
-    guessed: CoveredScope,
+    covered: &'s CoveredScope,
+    /// The covered scope of the first statement, which checks it.
+    assumed: CoveredScope,
     query: &'s VectorQuery,
     /// True if a recent count found too many vectors for an exact search.
     is_large: bool,
 }
 
-/// Counts of the visible records.
+/// Counts of the records in scope.
 #[derive(Debug)]
-struct VisibleCounts {
+struct ScopeCounts {
     /// Number of vectors in the serving table; `None` if they were not counted because there are many.
-    there: Option<u64>,
+    vectors: Option<u64>,
     table: VectorTable,
+    /// The embedding space of the serving table.
     made_by: Option<String>,
-    /// True if the assumed reach was right.
-    is_right: bool,
+    /// True if the assumed scope was correct.
+    is_scope_correct: bool,
     /// Number of records that pass the filter, counted up to one more than the limit of an exact search.
     passing: Option<u64>,
 }
 
-/// The vectors within `scope` that are nearest to the query.
+/// Returns the records within `scope` with the nearest vectors.
 pub(crate) async fn search(
     connection: &mut PgConnection,
-    origin: &IndexMetadata,
+    metadata: &IndexMetadata,
     index: &VectorIndex,
     scope: &Scope,
     query: &VectorQuery,
 ) -> Result<Vec<Hit>, PostgresError> {
-    let (reach, is_large) = (&CoveredScope::of(scope), index.is_large(scope));
-    let mut search = Search { origin, index, reach, guessed: index.tenants().reach(scope), query, is_large };
-    let (guess, table) = (search.guess(), index.likely_table());
-    let (mut known, mut found) = search.run_first(guess, table, connection).await?;
-    if !known.is_right {
-        index.tenants().note_several();
-        search.guessed = reach.clone();
-        (known, found) = search.run_first(guess, table, connection).await?;
+    let covered = CoveredScope::of(scope);
+    let is_large = index.skip_counting(scope);
+    let assumed = index.tenants().assumed_cover(scope);
+    let mut search = VectorSearch { metadata, index, covered: &covered, assumed, query, is_large };
+    let initial_plan = search.initial_plan();
+    let assumed_table = index.assumed_table();
+    let (mut counts, mut candidates) = search.run_first(initial_plan, assumed_table, connection).await?;
+    if !counts.is_scope_correct {
+        index.tenants().set_several();
+        search.assumed = covered.clone();
+        (counts, candidates) = search.run_first(initial_plan, assumed_table, connection).await?;
     }
-    if known.made_by.as_deref() != Some(origin.space()) {
-        return Err(index_metadata::versions(connection).await?.refusal(origin, "vector search").into());
+    if counts.made_by.as_deref() != Some(metadata.space()) {
+        return Err(index_metadata::read_versions(connection).await?.refusal(metadata, "vector search").into());
     }
-    index.note_table(known.table);
-    if known.there == Some(0) || query.limit == 0 {
+    index.set_serving_table(counts.table);
+    if counts.vectors == Some(0) || query.limit == 0 {
         return Ok(Vec::new());
     }
-    let way = search.way(&known);
-    if (way, known.table) != (guess, table) {
-        found = search.run(way, known.table, connection).await?;
+    let plan = search.plan_for(&counts);
+    if (plan, counts.table) != (initial_plan, assumed_table) {
+        candidates = search.run(plan, counts.table, connection).await?;
     }
-    if known.there.is_some_and(|there| there > index.exact_up_to) {
-        index.note_large(scope);
+    if counts.vectors.is_some_and(|vectors| vectors > index.exact_up_to) {
+        index.set_large(scope);
     }
-    // An index that found too few may have given up; then every vector is looked at.
-    let wanted = known.there.map_or(query.limit, |there| query.limit.min(usize::try_from(there).unwrap_or(usize::MAX)));
-    if way == SearchPlan::Index && found.len() < wanted {
-        found = search.run(SearchPlan::Each, known.table, connection).await?;
+    // An index scan that returned too few rows may have reached its limit. Then every vector is compared.
+    let expected_hits =
+        counts.vectors.map_or(query.limit, |vectors| query.limit.min(usize::try_from(vectors).unwrap_or(usize::MAX)));
+    if plan == SearchPlan::Index && candidates.len() < expected_hits {
+        candidates = search.run(SearchPlan::Exact, counts.table, connection).await?;
     }
-    if found.is_empty() {
-        // It may have been dropped since it was counted.
-        let known = index_metadata::versions(connection).await?;
-        if known.serving.as_deref() != Some(origin.space()) {
-            return Err(known.refusal(origin, "vector search").into());
+    if candidates.is_empty() {
+        // The embedding version may have been dropped after it was counted.
+        let versions = index_metadata::read_versions(connection).await?;
+        if versions.serving.as_deref() != Some(metadata.space()) {
+            return Err(versions.refusal(metadata, "vector search").into());
         }
     }
-    Ok(rescored(index, query, found))
+    Ok(rescore(index, query, candidates))
 }
 
-/// Writes the statement that a search would run now.
-pub(crate) async fn explained(
+/// Appends the statement that a search would execute now, for its query plan.
+pub(crate) async fn push_search(
     connection: &mut PgConnection,
-    origin: &IndexMetadata,
+    metadata: &IndexMetadata,
     index: &VectorIndex,
     scope: &Scope,
     query: &VectorQuery,
     statement: &mut Statement,
 ) -> Result<(), PostgresError> {
-    let reach = &CoveredScope::of(scope);
-    let search = Search { origin, index, reach, guessed: reach.clone(), query, is_large: false };
-    let (known, _) = search.run_first(search.guess(), index.likely_table(), connection).await?;
-    match search.way(&known) {
-        SearchPlan::EachThatPasses => search.write_first(SearchPlan::EachThatPasses, known.table, statement),
-        way @ (SearchPlan::Each | SearchPlan::Index) => search.write(way, known.table, statement),
+    let covered = &CoveredScope::of(scope);
+    let search = VectorSearch { metadata, index, covered, assumed: covered.clone(), query, is_large: false };
+    let (counts, _) = search.run_first(search.initial_plan(), index.assumed_table(), connection).await?;
+    match search.plan_for(&counts) {
+        SearchPlan::ExactFiltered => search.push_first(SearchPlan::ExactFiltered, counts.table, statement),
+        plan @ (SearchPlan::Exact | SearchPlan::Index) => search.push_plan(plan, counts.table, statement),
     }
     Ok(())
 }
 
-impl Search<'_> {
-    /// The way that is the right one as a rule: one user has few vectors, and all of a tenant many.
-    fn guess(&self) -> SearchPlan {
+impl VectorSearch<'_> {
+    /// Returns the plan of the first statement, before anything is counted. It is usually right: a user has few
+    /// vectors, and a tenant has many.
+    fn initial_plan(&self) -> SearchPlan {
         match self.query.filter {
-            Some(_) => SearchPlan::EachThatPasses,
-            None if (self.is_large || self.reach.is_tenant_wide()) && self.may_be_proposed() => SearchPlan::Index,
-            None => SearchPlan::Each,
+            Some(_) => SearchPlan::ExactFiltered,
+            None if (self.is_large || self.covered.is_tenant_wide()) && self.can_use_index() => SearchPlan::Index,
+            None => SearchPlan::Exact,
         }
     }
 
     /// Returns the right plan for these counts.
-    fn way(&self, known: &VisibleCounts) -> SearchPlan {
-        let few = self.index.exact_up_to;
-        match known.passing {
-            Some(passing) if passing <= few => SearchPlan::EachThatPasses,
-            _ if known.there.is_none_or(|there| there > few) && self.may_be_proposed() => SearchPlan::Index,
-            _ => SearchPlan::Each,
+    fn plan_for(&self, counts: &ScopeCounts) -> SearchPlan {
+        let exact_limit = self.index.exact_up_to;
+        match counts.passing {
+            Some(passing) if passing <= exact_limit => SearchPlan::ExactFiltered,
+            _ if counts.vectors.is_none_or(|vectors| vectors > exact_limit) && self.can_use_index() => {
+                SearchPlan::Index
+            }
+            _ => SearchPlan::Exact,
         }
     }
 
-    fn may_be_proposed(&self) -> bool {
-        self.index.is_indexable() && self.query.limit <= INDEX_MAX_HITS
+    fn can_use_index(&self) -> bool {
+        self.index.can_index() && self.query.limit <= INDEX_MAX_HITS
     }
 
-    /// Returns the maximum number of rows for an exact search, as a parameter of the server.
-    fn few(&self) -> usize {
+    /// Returns the maximum number of vectors for an exact search. It fits into a `bigint`, also plus one.
+    fn exact_limit(&self) -> usize {
         usize::try_from(self.index.exact_up_to).unwrap_or(usize::MAX).min(i64::MAX as usize - 1)
     }
 
-    /// Writes the statement that counts, and searches if the plan was right.
-    fn write_first(&self, guess: SearchPlan, table: VectorTable, statement: &mut Statement) {
-        let is_filtered = guess == SearchPlan::EachThatPasses;
-        statement.fill(COUNT_AND_SEARCH, |part, statement| match part {
-            "is_right" => self.guessed.push_assumption_check(statement),
+    /// Appends the statement that counts, and searches if the plan is right.
+    fn push_first(&self, plan: SearchPlan, table: VectorTable, statement: &mut Statement) {
+        let is_filtered = plan == SearchPlan::ExactFiltered;
+        statement.push_template(COUNT_AND_SEARCH, |part, statement| match part {
+            "is_scope_correct" => self.assumed.push_correctness_check(statement),
             "counts" if self.is_large => drop(statement.push("NULL::bigint AS first, NULL::bigint AS second")),
             "counts" => {
                 statement.push(COUNTS);
-                self.guessed.push_exact_scope("a", statement);
+                self.assumed.push_address_condition("a", statement);
             }
-            "passing_records" => self.write_passing_records(is_filtered, statement),
+            "passing_records" => self.push_passing_records(is_filtered, statement),
             "passing" => drop(statement.push(if is_filtered { "(SELECT count(*) FROM m)" } else { "NULL::bigint" })),
-            "vector" => self.write_vector(guess, statement),
+            "vector" => self.push_vector(plan, statement),
             "search" => {
-                self.write_guessed_search(guess, table, statement);
-                self.guard(guess, table, statement);
-                self.nearest_first(guess, statement);
+                self.push_first_selection(plan, table, statement);
+                self.push_guard(plan, table, statement);
+                self.push_order_and_limit(plan, statement);
             }
             _ => {}
         });
     }
 
-    /// Writes the records that pass the filter as the table `m`, at most one more than may each be compared.
-    fn write_passing_records(&self, is_filtered: bool, statement: &mut Statement) {
+    /// Appends the records that pass the filter as the table `m`, at most one more than an exact search compares.
+    fn push_passing_records(&self, is_filtered: bool, statement: &mut Statement) {
         if let (true, Some(filter)) = (is_filtered, &self.query.filter) {
             statement.push(", m AS MATERIALIZED (SELECT r.ns, r.id FROM records r");
-            join_address(filter, "r", statement);
-            self.guessed.holds("r", statement.push(" WHERE "));
+            push_address_join(filter, "r", statement);
+            self.assumed.push_row_condition("r", statement.push(" WHERE "));
             filter::write(filter, statement.push(" AND "));
-            statement.push(" AND (SELECT c.is_right FROM c) LIMIT ").number(self.few() + 1).push(")");
+            statement
+                .push(" AND (SELECT c.is_scope_correct FROM c) LIMIT ")
+                .push_number(self.exact_limit() + 1)
+                .push(")");
         }
     }
 
-    fn write_guessed_search(&self, guess: SearchPlan, table: VectorTable, statement: &mut Statement) {
-        if guess != SearchPlan::EachThatPasses {
-            return self.write_selection(guess, &self.guessed, table, statement);
+    fn push_first_selection(&self, plan: SearchPlan, table: VectorTable, statement: &mut Statement) {
+        if plan != SearchPlan::ExactFiltered {
+            return self.push_selection(plan, &self.assumed, table, statement);
         }
-        self.write_distance(guess, statement.push("SELECT v.id, v.embedding, "));
+        self.push_distance(plan, statement.push("SELECT v.id, v.embedding, "));
         statement.push(" FROM m JOIN ").push(table.name());
         statement.push(" v ON v.ns = m.ns AND v.id = m.id WHERE ");
-        // The join implies the owner, but the planner does not see that and would read all partitions.
-        if self.reach.is_tenant_wide() {
+        // The join implies the namespace, but the planner does not infer that and would read all partitions.
+        if self.covered.is_tenant_wide() {
             statement.push("true");
         } else {
-            self.reach.owns("v", statement);
+            self.covered.push_namespace_condition("v", statement);
         }
     }
 
-    /// Lets the statement find nothing where the other way is the right one, if there is another one, and where
-    /// vectors of another space serve, or those of the other table: the server would fail on their length. And where
-    /// the guessed reach is not the right one.
-    fn guard(&self, guess: SearchPlan, table: VectorTable, statement: &mut Statement) {
+    /// Appends conditions under which the statement returns hits: the assumed scope is correct, the assumed table
+    /// serves vectors of this space (the server would reject vectors of another length), and the plan is right for the
+    /// counts.
+    fn push_guard(&self, plan: SearchPlan, table: VectorTable, statement: &mut Statement) {
         statement
-            .push(" AND (SELECT c.is_right FROM c) AND (SELECT c.made_by FROM c) = ")
-            .bind(self.origin.space().to_owned());
+            .push(" AND (SELECT c.is_scope_correct FROM c) AND (SELECT c.made_by FROM c) = ")
+            .bind(self.metadata.space().to_owned());
         statement.push(" AND (SELECT coalesce(c.serving, ").bind(VectorTable::First.name().to_owned());
         statement.push(") FROM c) = ").bind(table.name().to_owned());
-        if guess == SearchPlan::EachThatPasses {
-            statement.push(" AND (SELECT count(*) FROM m) <= ").number(self.few());
-        } else if !self.is_large && self.may_be_proposed() {
+        if plan == SearchPlan::ExactFiltered {
+            statement.push(" AND (SELECT count(*) FROM m) <= ").push_number(self.exact_limit());
+        } else if !self.is_large && self.can_use_index() {
             statement.push(match table {
                 VectorTable::First => " AND (SELECT c.first FROM c)",
                 VectorTable::Second => " AND (SELECT c.second FROM c)",
             });
-            statement.push(if guess == SearchPlan::Each { " <= " } else { " > " }).number(self.few());
+            statement.push(if plan == SearchPlan::Exact { " <= " } else { " > " }).push_number(self.exact_limit());
         }
     }
 
-    /// Writes the statement of this plan.
-    fn write(&self, way: SearchPlan, table: VectorTable, statement: &mut Statement) {
-        self.write_vector(way, statement.push("SELECT f.id, "));
+    /// Appends the statement of a plan, without counts.
+    fn push_plan(&self, plan: SearchPlan, table: VectorTable, statement: &mut Statement) {
+        self.push_vector(plan, statement.push("SELECT f.id, "));
         statement.push(" AS embedding");
-        self.write_selection(way, self.reach, table, statement.push(" FROM ("));
-        self.nearest_first(way, statement);
+        self.push_selection(plan, self.covered, table, statement.push(" FROM ("));
+        self.push_order_and_limit(plan, statement);
         statement.push(") f").push(WHOLE_WINDOW_SQL);
     }
 
-    /// The vector of row `f`, if it may be one of those asked for: most of what comes over is vectors.
-    fn write_vector(&self, way: SearchPlan, statement: &mut Statement) {
-        if !self.index.is_sure(way == SearchPlan::Index) || self.query.limit == 0 {
+    /// Appends the vector of row `f`, or NULL if the row cannot be a hit: vectors are most of the transferred data.
+    fn push_vector(&self, plan: SearchPlan, statement: &mut Statement) {
+        if !self.index.has_exact_cosines(plan == SearchPlan::Index) || self.query.limit == 0 {
             statement.push("f.embedding");
             return;
         }
         statement.push("CASE WHEN f.distance - ").push(COSINE_TOLERANCE).push(" <= coalesce(nth_value(f.distance, ");
-        statement.number(self.query.limit.min(i32::MAX as usize)).push(") OVER w, 'NaN') THEN f.embedding END");
+        statement.push_number(self.query.limit.min(i32::MAX as usize)).push(") OVER w, 'NaN') THEN f.embedding END");
     }
 
-    fn write_selection(&self, way: SearchPlan, reach: &CoveredScope, table: VectorTable, statement: &mut Statement) {
-        self.write_distance(way, statement.push("SELECT v.id, v.embedding, "));
+    fn push_selection(&self, plan: SearchPlan, covered: &CoveredScope, table: VectorTable, statement: &mut Statement) {
+        self.push_distance(plan, statement.push("SELECT v.id, v.embedding, "));
         statement.push(" FROM ").push(table.name()).push(" v");
         if let Some(filter) = &self.query.filter {
             statement.push(" JOIN records r ON r.ns = v.ns AND r.id = v.id");
-            join_address(filter, "v", statement);
+            push_address_join(filter, "v", statement);
         }
-        reach.holds("v", statement.push(" WHERE "));
+        covered.push_row_condition("v", statement.push(" WHERE "));
         if let Some(filter) = &self.query.filter {
             filter::write(filter, statement.push(" AND "));
         }
     }
 
-    fn write_distance(&self, way: SearchPlan, statement: &mut Statement) {
-        let to = vector_store::kept(&self.query.embedding);
-        if way == SearchPlan::Index {
-            self.index.indexed_distance(to, statement);
+    fn push_distance(&self, plan: SearchPlan, statement: &mut Statement) {
+        let target = vector_store::stored_vector(&self.query.embedding);
+        if plan == SearchPlan::Index {
+            self.index.push_indexed_distance(target, statement);
         } else {
-            self.index.distance(to, statement);
-            // The sum keeps the planner from the index.
+            self.index.push_distance(target, statement);
+            // The sum keeps the planner from using the index.
             statement.push(" + 0");
         }
         statement.push(" AS distance");
     }
 
-    fn nearest_first(&self, way: SearchPlan, statement: &mut Statement) {
-        statement.push(if way == SearchPlan::Index { " ORDER BY distance" } else { " ORDER BY distance, v.id" });
-        // Not bound: the planner has to know how few are wanted.
-        statement.push(" LIMIT ").number(self.query.limit.saturating_add(EXTRA_CANDIDATES).min(i64::MAX as usize));
+    fn push_order_and_limit(&self, plan: SearchPlan, statement: &mut Statement) {
+        statement.push(if plan == SearchPlan::Index { " ORDER BY distance" } else { " ORDER BY distance, v.id" });
+        // The limit is not bound, since the planner needs its value.
+        statement.push(" LIMIT ").push_number(self.query.limit.saturating_add(EXTRA_CANDIDATES).min(i64::MAX as usize));
     }
 
     async fn run_first(
         &self,
-        guess: SearchPlan,
+        plan: SearchPlan,
         table: VectorTable,
         connection: &mut PgConnection,
-    ) -> Result<(VisibleCounts, FoundVectors), PostgresError> {
+    ) -> Result<(ScopeCounts, Candidates), PostgresError> {
         let mut statement = Statement::default();
-        self.write_first(guess, table, &mut statement);
-        read(statement.rows(connection).await?)
+        self.push_first(plan, table, &mut statement);
+        read_counts_and_candidates(statement.fetch_all(connection).await?)
     }
 
     async fn run(
         &self,
-        way: SearchPlan,
+        plan: SearchPlan,
         table: VectorTable,
         connection: &mut PgConnection,
-    ) -> Result<FoundVectors, PostgresError> {
+    ) -> Result<Candidates, PostgresError> {
         let mut statement = Statement::default();
-        self.write(way, table, &mut statement);
-        let rows = statement.rows(connection).await?;
-        rows.iter().filter_map(|row| found(row).transpose()).collect()
+        self.push_plan(plan, table, &mut statement);
+        let rows = statement.fetch_all(connection).await?;
+        rows.iter().filter_map(|row| read_candidate(row).transpose()).collect()
     }
 }
 
-/// Joins the address of `row`, where the filter asks for a part of it.
-fn join_address(filter: &Filter, row: &'static str, statement: &mut Statement) {
+/// Joins the address of `row`, if the filter tests a part of it.
+fn push_address_join(filter: &Filter, row: &'static str, statement: &mut Statement) {
     if filter::reads_address(filter) {
         statement
             .push(" JOIN addresses a ON a.ns = ")
@@ -345,41 +349,42 @@ fn join_address(filter: &Filter, row: &'static str, statement: &mut Statement) {
     }
 }
 
-type FoundVectors = Vec<(RecordId, Embedding)>;
+type Candidates = Vec<(RecordId, Embedding)>;
 
-/// Reads the counts, which are in the row without an id, and the hits.
-fn read(rows: Vec<PgRow>) -> Result<(VisibleCounts, FoundVectors), PostgresError> {
-    let mut known =
-        VisibleCounts { there: None, table: VectorTable::First, made_by: None, is_right: true, passing: None };
-    let mut all = Vec::with_capacity(rows.len());
+/// Reads the counts, which are in the row without an id, and the candidates.
+fn read_counts_and_candidates(rows: Vec<PgRow>) -> Result<(ScopeCounts, Candidates), PostgresError> {
+    let mut counts =
+        ScopeCounts { vectors: None, table: VectorTable::First, made_by: None, is_scope_correct: true, passing: None };
+    let mut candidates = Vec::with_capacity(rows.len());
     for row in &rows {
         if row.try_get::<Option<Uuid>, _>("id")?.is_some() {
-            all.extend(found(row)?);
+            candidates.extend(read_candidate(row)?);
             continue;
         }
-        known.table = VectorTable::from_name(row.try_get::<Option<&str>, _>("serving")?);
-        let there: Option<i64> = match known.table {
+        counts.table = VectorTable::from_name(row.try_get::<Option<&str>, _>("serving")?);
+        let vectors: Option<i64> = match counts.table {
             VectorTable::First => row.try_get("first")?,
             VectorTable::Second => row.try_get("second")?,
         };
-        known.there = there.map(|there| u64::try_from(there).unwrap_or_default());
-        known.made_by = row.try_get("made_by")?;
-        known.is_right = row.try_get("is_right")?;
-        known.passing = row.try_get::<Option<i64>, _>("passing")?.and_then(|passing| u64::try_from(passing).ok());
+        counts.vectors = vectors.map(|vectors| u64::try_from(vectors).unwrap_or_default());
+        counts.made_by = row.try_get("made_by")?;
+        counts.is_scope_correct = row.try_get("is_scope_correct")?;
+        counts.passing = row.try_get::<Option<i64>, _>("passing")?.and_then(|passing| u64::try_from(passing).ok());
     }
-    Ok((known, all))
+    Ok((counts, candidates))
 }
 
-/// Nothing for one that came without a vector, as it is not among those asked for.
-fn found(row: &PgRow) -> Result<Option<(RecordId, Embedding)>, PostgresError> {
+/// Reads a candidate. Returns `None` for a row without a vector, which cannot be a hit.
+fn read_candidate(row: &PgRow) -> Result<Option<(RecordId, Embedding)>, PostgresError> {
     let Some(vector) = row.try_get::<Option<Vector>, _>("embedding")? else { return Ok(None) };
     let embedding = Embedding::new(vector.into()).map_err(|_| PostgresError::corrupt("a vector"))?;
     Ok(Some((scopes::record_id(row.try_get("id")?), embedding)))
 }
 
-fn rescored(index: &VectorIndex, query: &VectorQuery, found: FoundVectors) -> Vec<Hit> {
+/// Scores the candidates with the inner product that all backends share.
+fn rescore(index: &VectorIndex, query: &VectorQuery, candidates: Candidates) -> Vec<Hit> {
     let mut exact = FlatIndex::new(index.space());
-    for (number, (id, embedding)) in found.into_iter().enumerate() {
+    for (number, (id, embedding)) in candidates.into_iter().enumerate() {
         // Two users of a tenant may have the same id.
         exact.insert((id, number), (), embedding);
     }

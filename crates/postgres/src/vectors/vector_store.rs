@@ -1,4 +1,4 @@
-//! The vectors of the records.
+//! Stores and removes the vectors of records.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,33 +17,37 @@ use crate::{
 use memory_engine_sql::embedding_versions::VectorTable;
 use memory_engine_sql::index_metadata::IndexMetadata;
 
-/// A vector as it is kept. The server reckons with single precision, where the squares of very long and very short
-/// vectors do not fit: those get length one, which changes nothing under a cosine. All others stay as they are, so
-/// that every backend computes scores from the same numbers.
-pub(crate) fn kept(embedding: &Embedding) -> Vector {
+/// Returns the vector that is stored for an embedding.
+///
+/// The server computes in single precision, in which the squares of very long and very short vectors overflow or become
+/// 0. Such vectors are normalised, which does not change a cosine. All others are stored unchanged, so that every
+/// backend computes scores from the same numbers.
+pub(crate) fn stored_vector(embedding: &Embedding) -> Vector {
     let square: f64 = embedding.values().iter().map(|value| f64::from(*value) * f64::from(*value)).sum();
-    let fits = (1e-16..1e16).contains(&square);
-    let kept = if fits { embedding.clone() } else { embedding.clone().normalized() };
-    Vector::from(kept.values().to_vec())
+    let is_representable = (1e-16..1e16).contains(&square);
+    let stored = if is_representable { embedding.clone() } else { embedding.clone().normalized() };
+    Vector::from(stored.values().to_vec())
 }
 
-/// Keeps the vectors of the records that are still as the entries have them, in the generation of this process' space.
+/// Stores the vectors of the entries whose records have not changed, in the embedding version of this process.
 pub(crate) async fn upsert(
     connection: &mut PgConnection,
-    origin: &IndexMetadata,
+    metadata: &IndexMetadata,
     entries: &[VectorEntry],
 ) -> Result<(), PostgresError> {
-    let mut of: BTreeMap<Uuid, BTreeMap<RecordId, &VectorEntry>> = BTreeMap::new();
+    let mut by_namespace: BTreeMap<Uuid, BTreeMap<RecordId, &VectorEntry>> = BTreeMap::new();
     for entry in entries {
-        of.entry(scopes::namespace(&entry.record.scope)).or_default().insert(entry.record.id, entry);
+        by_namespace.entry(scopes::namespace(&entry.record.scope)).or_default().insert(entry.record.id, entry);
     }
-    namespaces::lock_known(connection, &of.keys().copied().collect::<Vec<_>>()).await?;
-    // After the lock: generations change between two writes.
-    let (_, table) = index_metadata::versions(connection).await?.role(origin, "vector upsert")?;
-    for (ns, entries) in of {
+    namespaces::lock_known(connection, &by_namespace.keys().copied().collect::<Vec<_>>()).await?;
+    // Read after the lock: versions change between two writes.
+    let (_, table) = index_metadata::read_versions(connection).await?.role(metadata, "vector upsert")?;
+    for (ns, entries) in by_namespace {
         let ids: Vec<_> = entries.keys().copied().collect();
-        let current = row::current(connection, ns, &ids).await?;
-        let fresh = current.iter().filter_map(|now| entries.get(&now.id).filter(|entry| now.is(&entry.record)));
+        let current = row::current_revisions(connection, ns, &ids).await?;
+        let fresh = current
+            .iter()
+            .filter_map(|revision| entries.get(&revision.id).filter(|entry| revision.matches(&entry.record)));
         let fresh: Vec<_> = fresh.map(|entry| (&*entry.record, &entry.embedding)).collect();
         let ids: Vec<Uuid> = fresh.iter().map(|(record, _)| uuid(record.id)).collect();
         remove_from(connection, table, ns, &ids).await?;
@@ -52,8 +56,8 @@ pub(crate) async fn upsert(
     Ok(())
 }
 
-/// Puts vectors into a table, and counts them.
-macro_rules! inserting {
+/// SQL that inserts vectors into a table, and updates the numbers of vectors of their addresses.
+macro_rules! insert_vectors {
     ($table:literal) => {
         concat!(
             "WITH new AS (
@@ -73,8 +77,8 @@ macro_rules! inserting {
     };
 }
 
-/// Takes vectors out of a table, and counts them.
-macro_rules! removing {
+/// SQL that deletes vectors from a table, and updates the numbers of vectors of their addresses.
+macro_rules! delete_vectors {
     ($table:literal) => {
         concat!(
             "WITH gone AS (
@@ -95,7 +99,7 @@ macro_rules! removing {
     };
 }
 
-/// Keeps the vectors of records that have none, of however many namespaces.
+/// Inserts vectors of records that have none, of any number of namespaces.
 pub(crate) async fn insert(
     connection: &mut PgConnection,
     table: VectorTable,
@@ -104,32 +108,34 @@ pub(crate) async fn insert(
     if entries.is_empty() {
         return Ok(());
     }
-    let (mut namespaces, mut ids, mut addresses) = (Vec::new(), Vec::new(), Vec::new());
+    let mut namespaces = Vec::new();
+    let mut ids = Vec::new();
+    let mut addresses = Vec::new();
     for (record, _) in entries {
         namespaces.push(scopes::namespace(&record.scope));
         ids.push(uuid(record.id));
         addresses.push(scopes::address(&record.scope));
     }
     sqlx::query(match table {
-        VectorTable::First => inserting!("vectors"),
-        VectorTable::Second => inserting!("second_vectors"),
+        VectorTable::First => insert_vectors!("vectors"),
+        VectorTable::Second => insert_vectors!("second_vectors"),
     })
     .bind(namespaces)
     .bind(ids)
     .bind(addresses)
-    .bind(entries.iter().map(|(_, embedding)| kept(embedding)).collect::<Vec<_>>())
+    .bind(entries.iter().map(|(_, embedding)| stored_vector(embedding)).collect::<Vec<_>>())
     .execute(connection)
     .await?;
     Ok(())
 }
 
-/// Removes the vectors of these records, of every generation, and counts those that had any.
+/// Removes the vectors of these records from every embedding version. Returns the number of records that had one.
 pub(crate) async fn remove(connection: &mut PgConnection, ns: Uuid, ids: &[Uuid]) -> Result<u64, PostgresError> {
-    let mut gone = BTreeSet::new();
+    let mut removed = BTreeSet::new();
     for table in VectorTable::ALL {
-        gone.extend(remove_from(connection, table, ns, ids).await?);
+        removed.extend(remove_from(connection, table, ns, ids).await?);
     }
-    Ok(gone.len() as u64)
+    Ok(removed.len() as u64)
 }
 
 async fn remove_from(
@@ -138,28 +144,28 @@ async fn remove_from(
     ns: Uuid,
     ids: &[Uuid],
 ) -> Result<Vec<Uuid>, PostgresError> {
-    let gone = sqlx::query_scalar(match table {
-        VectorTable::First => removing!("vectors"),
-        VectorTable::Second => removing!("second_vectors"),
+    let query = sqlx::query_scalar(match table {
+        VectorTable::First => delete_vectors!("vectors"),
+        VectorTable::Second => delete_vectors!("second_vectors"),
     });
-    Ok(gone.bind(ns).bind(ids).fetch_all(connection).await?)
+    Ok(query.bind(ns).bind(ids).fetch_all(connection).await?)
 }
 
-/// Removes the vectors of these records within reach, and counts those that had any.
+/// Removes the vectors of these records in a scope. Returns the number of records that had one.
 pub(crate) async fn delete(
     connection: &mut PgConnection,
-    reach: &CoveredScope,
+    covered: &CoveredScope,
     ids: &[RecordId],
 ) -> Result<u64, PostgresError> {
-    let mut gone = 0;
-    for (ns, ids) in row::keys(connection, reach, ids).await? {
+    let mut removed = 0;
+    for (ns, ids) in row::ids_by_namespace(connection, covered, ids).await? {
         namespaces::lock_known(connection, &[ns]).await?;
-        gone += remove(connection, ns, &ids).await?;
+        removed += remove(connection, ns, &ids).await?;
     }
-    Ok(gone)
+    Ok(removed)
 }
 
-/// Removes all vectors of a generation: a statement for all tenants, run when an index is rebuilt.
+/// Removes all vectors of an embedding version, of all tenants. Used when an index is rebuilt.
 pub(crate) async fn clear(connection: &mut PgConnection, table: VectorTable) -> Result<(), PostgresError> {
     let name = table.name();
     let sql = format!("TRUNCATE {name}; UPDATE addresses SET {name} = 0 WHERE {name} <> 0");

@@ -10,9 +10,9 @@ use memory_engine_keyword_store::{Clause, KeywordEntry, KeywordQuery, KeywordSto
 use memory_engine_postgres::PostgresStore;
 use proptest::{collection::vec, prelude::*, strategy::ValueTree, test_runner::TestRunner};
 
-use crate::given::Database;
+use crate::fixtures::Database;
 
-/// Runs cases against one store; each works in a tenant of its own.
+/// Checks generated cases against one store. Each case has a separate tenant.
 async fn for_all<S: Strategy>(
     store: &PostgresStore,
     cases: u32,
@@ -26,13 +26,13 @@ async fn for_all<S: Strategy>(
     }
 }
 
-/// Terms of the sort that a careless tokenizer, a quoted literal or a query language would take apart.
+/// Terms with characters that have a meaning in SQL literals, in `tsquery` or for a tokenizer.
 fn term() -> impl Strategy<Value = String> {
     prop_oneof![
         4 => proptest::sample::select(vec![
-            "c++", "3.14", "col:x", "\"", "'", "''", "\\", "\\'", "a'b", ":*", "a:*", "&", "|", "!", "<->", "(", ")", "雨",
-            "海鲜", "😀", "👨‍👩‍👧", "é", "e\u{301}", "A", "a", "ſ", "s", "\u{1}", "\u{7f}", "\u{200b}", "x", "0", "\u{0}",
-            "a\u{0}b", "ab",
+            "c++", "3.14", "col:x", "\"", "'", "''", "\\", "\\'", "a'b", ":*", "a:*", "&", "|", "!", "<->", "(", ")",
+            "雨", "海鲜", "😀", "👨‍👩‍👧", "é", "e\u{301}", "A", "a", "ſ", "s", "\u{1}",
+            "\u{7f}", "\u{200b}", "x", "0", "\u{0}", "a\u{0}b", "ab",
         ]).prop_map(str::to_owned),
         2 => "\\PC{1,12}",
         1 => any::<String>(),
@@ -59,7 +59,7 @@ fn places() -> impl Strategy<Value = (u8, u8, u8)> {
     (0..3_u8, 0..3_u8, 0..3_u8)
 }
 
-pub(crate) async fn terms_of_every_sort_are_found_as_in_memory(database: &Database) {
+pub(crate) async fn keyword_hits_equal_those_in_memory(database: &Database) {
     let documents = vec((places(), vec(term(), 0..8)), 1..20);
     let clause = (vec((term(), 0.0..2.0_f64), 0..4), -1.0..2.0_f64).prop_map(|(terms, weight)| Clause {
         terms: terms.into_iter().map(|(term, weight)| WeightedTerm { term, weight }).collect(),
@@ -84,17 +84,18 @@ pub(crate) async fn terms_of_every_sort_are_found_as_in_memory(database: &Databa
             let scope = scope(&tenant, place);
             let filter = (limit % 3 == 0).then_some(Filter::Exists(Field::Session));
             let query = KeywordQuery::new(clauses, limit).with_filter(filter);
-            let wanted: Vec<Hit> = memory.search(&scope, &query).await.unwrap();
+            let expected: Vec<Hit> = memory.search(&scope, &query).await.unwrap();
             let found = KeywordStore::search(store, &scope, &query).await.unwrap();
-            assert_eq!(found, wanted, "{scope}: {query:?}");
+            assert_eq!(found, expected, "{scope}: {query:?}");
         }
     })
     .await;
 }
 
-/// A record of more terms than a `tsvector` holds is found by each of them.
-pub(crate) async fn a_record_of_very_many_terms_is_found_as_in_memory(database: &Database) {
-    let (store, memory) = (database.open().await, MemoryKeywordStore::new());
+/// A record with more terms than a `tsvector` can hold is found by each of its terms.
+pub(crate) async fn records_with_many_terms_are_found(database: &Database) {
+    let store = database.open().await;
+    let memory = MemoryKeywordStore::new();
     let lin = Scope::user("lin").unwrap();
     for count in [10, 60_000, 120_000] {
         let mut record = Record::new(lin.clone(), Kind::TURN, "text", &SystemClock);
@@ -106,13 +107,13 @@ pub(crate) async fn a_record_of_very_many_terms_is_found_as_in_memory(database: 
     }
     for words in [&["common"][..], &["term9"], &["term59999"], &["term119999", "term3"], &["nowhere"]] {
         let query = KeywordQuery::new(words.iter().map(|word| Clause::term(*word)).collect(), 9);
-        let wanted = memory.search(&lin, &query).await.unwrap();
-        assert_eq!(KeywordStore::search(&store, &lin, &query).await.unwrap(), wanted, "{words:?}");
-        assert_eq!(wanted.is_empty(), words == ["nowhere"]);
+        let expected = memory.search(&lin, &query).await.unwrap();
+        assert_eq!(KeywordStore::search(&store, &lin, &query).await.unwrap(), expected, "{words:?}");
+        assert_eq!(expected.is_empty(), words == ["nowhere"]);
     }
 }
 
-pub(crate) async fn numbers_in_metadata_compare_as_they_do_in_memory(database: &Database) {
+pub(crate) async fn metadata_numbers_compare_as_in_memory(database: &Database) {
     let number = prop_oneof![
         any::<f64>().prop_filter("finite", |n| n.is_finite()),
         -10.0..10.0_f64,
@@ -140,9 +141,9 @@ pub(crate) async fn numbers_in_metadata_compare_as_they_do_in_memory(database: &
             for op in [Op::Eq, Op::Lt, Op::Le, Op::Gt, Op::Ge] {
                 let filter = Filter::Compare(Field::Metadata("n".into()), op, FilterValue::Number(number));
                 let found = store.scan(&lin, &ScanQuery::oldest(100).with_filter(filter.clone())).await.unwrap();
-                let wanted: Vec<_> = records.iter().filter(|r| filter.matches(r)).map(|r| r.id).collect();
+                let expected: Vec<_> = records.iter().filter(|r| filter.matches(r)).map(|r| r.id).collect();
                 let found: Vec<_> = found.records.iter().map(|r| r.id).collect();
-                assert_eq!(found, wanted, "{stored:?} {op:?} {number:?}");
+                assert_eq!(found, expected, "{stored:?} {op:?} {number:?}");
             }
         }
     })

@@ -1,4 +1,4 @@
-//! One user lies in one place: what the catalogue, the statements and the plans say about it.
+//! Checks keys, statements and query plans: the data of a user is in one namespace, and searches use the indexes.
 
 use std::sync::Arc;
 
@@ -13,43 +13,50 @@ use memory_engine_vector_store::{VectorEntry, VectorQuery, VectorStore};
 use sqlx::{Connection, Row};
 
 use crate::{
-    given::{Database, embed, lin, turn, usual, vector, words, write},
+    fixtures::{Database, embed, lin, store_options, turn, vector, words, write},
     server::Server,
 };
 
-/// Tables without a namespace: small, read often, seldom written.
-const REFERENCE: [&str; 3] = ["origins", "memory_schema", "lease_owners"];
+/// Tables without a namespace: small, often read and seldom written.
+const REFERENCE_TABLES: [&str; 3] = ["origins", "memory_schema", "lease_owners"];
 
-pub(crate) async fn every_key_holds_the_namespace(database: &Database) {
+pub(crate) async fn every_key_begins_with_the_namespace(database: &Database) {
     database.open().await;
     let sql = "SELECT c.conrelid::regclass::text, c.conname::text,
-                   (SELECT a.attname::text FROM pg_attribute a WHERE a.attrelid = c.conrelid AND a.attnum = c.conkey[1])
+                   (SELECT a.attname::text FROM pg_attribute a
+                    WHERE a.attrelid = c.conrelid AND a.attnum = c.conkey[1])
                FROM pg_constraint c JOIN pg_namespace n ON n.oid = c.connamespace
                WHERE n.nspname = $1 AND c.contype IN ('p', 'u', 'f')
                UNION ALL
                SELECT i.indrelid::regclass::text, i.indexrelid::regclass::text,
-                   (SELECT a.attname::text FROM pg_attribute a WHERE a.attrelid = i.indrelid AND a.attnum = i.indkey[0])
+                   (SELECT a.attname::text FROM pg_attribute a
+                    WHERE a.attrelid = i.indrelid AND a.attnum = i.indkey[0])
                FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_namespace n ON n.oid = c.relnamespace
                WHERE n.nspname = $1 AND i.indisunique";
-    let rows = sqlx::query(sql).bind(&database.schema).fetch_all(&mut database.look().await).await.unwrap();
+    let rows = sqlx::query(sql).bind(&database.schema).fetch_all(&mut database.connect_directly().await).await.unwrap();
     let mut keys = 0;
     for row in rows {
         let (table, key, first): (String, String, String) = (row.get(0), row.get(1), row.get(2));
-        if !REFERENCE.contains(&table.as_str()) {
+        if !REFERENCE_TABLES.contains(&table.as_str()) {
             assert_eq!(first, "ns", "{key} of {table}");
             keys += 1;
         }
     }
-    assert!(keys >= 20, "only {keys} keys were looked at");
+    assert!(keys >= 20, "only {keys} keys were checked");
 }
 
-/// A user with many memories among many with some, and statistics for the planner.
-async fn crowd(database: &Database, options: PostgresOptions, many: u64) -> (PostgresStore, Vec<Record>) {
+/// Opens a database with 20 users: lin with `records_of_lin` records, the others with 100. Updates the planner's
+/// statistics.
+async fn store_with_users(
+    database: &Database,
+    options: PostgresOptions,
+    records_of_lin: u64,
+) -> (PostgresStore, Vec<Record>) {
     let store = database.connect(options).await;
     let mut all = Vec::new();
     for user in 0..20_u64 {
         let scope = if user == 0 { lin() } else { Scope::user(format!("user {user}")).unwrap() };
-        let count = if user == 0 { many } else { 100 };
+        let count = if user == 0 { records_of_lin } else { 100 };
         let record = |n: u64| {
             let rare = if n.is_multiple_of(100) { "rare" } else { "often" };
             turn(&scope, &format!("message {n} {rare} of user{user} about subject{}", n % 37))
@@ -64,55 +71,64 @@ async fn crowd(database: &Database, options: PostgresOptions, many: u64) -> (Pos
         VectorStore::upsert(&store, &scope, &entries).await.unwrap();
         all.extend(records);
     }
-    // As the server does by itself after a while; it also sorts new trigrams in.
+    // Autovacuum does the same after a while. It also moves new trigrams into the index.
     let analyze = "VACUUM ANALYZE namespaces, addresses, records, keyword_documents, vectors, backlog";
-    sqlx::raw_sql(analyze).execute(&mut database.look().await).await.unwrap();
+    sqlx::raw_sql(analyze).execute(&mut database.connect_directly().await).await.unwrap();
     (store, all)
 }
 
-pub(crate) async fn the_indexes_for_words_vectors_and_spelling_are_used(database: &Database) {
-    let (store, _) = crowd(database, database.options().with_exact_up_to(1000), 4000).await;
+pub(crate) async fn searches_use_their_indexes(database: &Database) {
+    let (store, _) = store_with_users(database, database.options().with_exact_up_to(1000), 4000).await;
     let words = KeywordQuery::new(vec![Clause::term("rare"), Clause::term("subject3")], 10);
     let plan = store.explain(&lin(), Lookup::Keywords(&words)).await.unwrap();
     assert!(plan.contains("keyword_documents_by_lexeme"), "{plan}");
     let nearest = VectorQuery::new(vector(7), 10);
     let plan = store.explain(&lin(), Lookup::Vectors(&nearest)).await.unwrap();
-    assert!(plan.contains("vectors_by_nearness"), "above the limit the index proposes: {plan}");
+    assert!(plan.contains("vectors_by_nearness"), "above the limit the index is used: {plan}");
     let few = Scope::user("user 7").unwrap();
     let plan = store.explain(&few, Lookup::Vectors(&nearest)).await.unwrap();
-    assert!(!plan.contains("vectors_by_nearness") && plan.contains("Index"), "below it each is looked at: {plan}");
+    assert!(
+        !plan.contains("vectors_by_nearness") && plan.contains("Index"),
+        "below the limit the search is exact: {plan}"
+    );
     let plan = store.explain(&few, Lookup::Scan(&ScanQuery::newest(10))).await.unwrap();
     assert!(plan.contains("records_by_time") && !plan.contains("Seq Scan on records"), "{plan}");
-    // Within one user the index of times is the cheaper one; over all of a tenant it is that of spellings.
+    // For one user the index by time is cheaper; for a tenant the trigram index is.
     let tenant = Scope::tenant_wide(Scope::DEFAULT_TENANT).unwrap();
     let plan = store.explain(&tenant, Lookup::Fuzzy("user7")).await.unwrap();
     assert!(plan.contains("records_by_trigram"), "{plan}");
 }
 
-pub(crate) async fn a_search_for_one_user_looks_into_one_partition(database: &Database) {
-    let (store, _) = crowd(database, database.options().with_partitions(4).with_exact_up_to(1000), 1500).await;
+pub(crate) async fn a_search_for_one_user_reads_one_partition(database: &Database) {
+    let (store, _) =
+        store_with_users(database, database.options().with_partitions(4).with_exact_up_to(1000), 1500).await;
     let words = KeywordQuery::new(vec![Clause::term("rare")], 10).with_filter(Some(Filter::eq(Field::Kind, "turn")));
     let nearest = VectorQuery::new(vector(7), 10).with_filter(Some(Filter::eq(Field::Kind, "turn")));
-    let (scan, session) = (ScanQuery::newest(10), lin().with_session("monday").unwrap());
+    let scan = ScanQuery::newest(10);
+    let session = lin().with_session("monday").unwrap();
     let lookups = [Lookup::Keywords(&words), Lookup::Vectors(&nearest), Lookup::Scan(&scan), Lookup::Fuzzy("mesage")];
     for scope in [lin(), Scope::user("user 7").unwrap(), session] {
-        let mut parts = Vec::new();
+        let mut partitions = Vec::new();
         for lookup in lookups {
             let plan = store.explain(&scope, lookup).await.unwrap();
-            // "records_3 r", "vectors_3 v" …: the partition's number, where a table is read.
-            let read = plan.lines().filter(|line| line.contains(" on ") && !line.contains("Bitmap Index"));
-            let part =
-                |line: &str| line.split(" on ").nth(1)?.split(' ').next()?.rsplit_once('_')?.1.parse::<u8>().ok();
-            let read: Vec<u8> = read.filter_map(part).collect();
+            let read: Vec<u8> = plan.lines().filter_map(partition_number).collect();
             assert!(!read.is_empty(), "{plan}");
-            parts.extend(read);
+            partitions.extend(read);
         }
-        assert!(parts.iter().all(|part| *part == parts[0]), "{scope} lies in {parts:?}");
+        assert!(partitions.iter().all(|partition| *partition == partitions[0]), "{scope} is in {partitions:?}");
     }
 }
 
-/// Every contract's every call, for one user and for a whole tenant.
-async fn everything(store: &PostgresStore) {
+/// Returns the number of the partition that a line of a query plan reads, as in `… on records_3 r`.
+fn partition_number(line: &str) -> Option<u8> {
+    if line.contains("Bitmap Index") {
+        return None;
+    }
+    line.split(" on ").nth(1)?.split(' ').next()?.rsplit_once('_')?.1.parse().ok()
+}
+
+/// Makes every call of every contract: for one user, a session and a whole tenant.
+async fn call_everything(store: &PostgresStore) {
     let tenant = Scope::tenant_wide(Scope::DEFAULT_TENANT).unwrap();
     let session = lin().with_session("monday").unwrap();
     for scope in [lin(), session, tenant] {
@@ -148,14 +164,14 @@ async fn everything(store: &PostgresStore) {
             store.extend_lease(&pending, lease).await.unwrap();
             store.complete(&pending.iter().map(memory_engine_core::Pending::done).collect::<Vec<_>>()).await.unwrap();
         }
-        if store.is_fuzzy() {
+        if store.has_fuzzy_search() {
             store.fuzzy(&scope, "wrods", 9).await.unwrap();
         }
         graph(store, &scope, &record).await;
         KeywordStore::delete(store, &scope, &[record.id]).await.unwrap();
         VectorStore::delete(store, &scope, &[record.id]).await.unwrap();
         RecordStore::delete(store, &scope, &[record.id]).await.unwrap();
-        let other = Record::new(scope.clone(), Kind::TURN, "buried", &SystemClock);
+        let other = Record::new(scope.clone(), Kind::TURN, "deleted", &SystemClock);
         let tombstone = Tombstone::new(other.id, other.scope.clone(), other.content_hash(), other.occurred_at);
         store.import_tombstones(&scope, &[tombstone]).await.unwrap();
         store.tombstones(&scope, None, 9).await.unwrap();
@@ -193,45 +209,45 @@ async fn synonyms(store: &dyn memory_engine_synonyms::SynonymStore, scope: &Scop
     store.clear(scope).await.unwrap();
 }
 
-/// Statements that serve all tenants because the contract does, by how they begin.
-const FOR_ALL: [&str; 2] = [
-    // Looking for what has waited longest, and taking it.
-    "SELECT n.tenant, n.username, a.agent, a.session, a.branch, r.ns, r.id, r.kind, r.text, r.role, r.speaker, r.scene, \
-     r.topic, r.emotion, r.message_id, r.sequence, r.round, r.confidence, r.importance, r.occurred_at, r.recorded_at, \
+/// Beginnings of the statements that serve all tenants: those that read and claim the oldest jobs.
+const STATEMENTS_FOR_ALL_TENANTS: [&str; 2] = [
+    "SELECT n.tenant, n.username, a.agent, a.session, a.branch, r.ns, r.id, r.kind, r.text, r.role, r.speaker, \
+     r.scene, r.topic, r.emotion, r.message_id, r.sequence, r.round, r.confidence, r.importance, r.occurred_at, \
+     r.recorded_at, \
      r.valid_from, r.valid_until, r.trust, r.state, r.revision, r.entities, r.tags, r.derived_from, r.metadata, \
      c.attempts, c.ticket, c.queued_at FROM (SELECT b.ns, b.id, b.ticket, b.attempts, b.queued_at FROM backlog b \
      WHERE b.job = $1",
     "WITH free AS ( SELECT b.ns, b.job, b.id, b.ticket FROM backlog b WHERE b.job = $1",
 ];
 
-/// Returns true if a statement reads only the namespaces of a bound value.
-fn is_bound(sql: &str) -> bool {
-    let named = [
+/// Returns true if a bound value limits a statement to its namespaces.
+fn is_limited_to_namespaces(sql: &str) -> bool {
+    let conditions = [
         ".ns = $",
         ".ns = ANY ($",
-        // One for each row that is meant, in a list beside their ids.
+        // The namespace of each row, in a list parallel to the ids.
         "unnest($1::uuid[]",
         ".ns IN (SELECT t.ns FROM namespaces t WHERE t.tenant = $",
         "n.tenant = $",
-        // All there are, where no other tenant is there.
+        // All namespaces, if there is no other tenant.
         "coalesce(min(t.tenant) = $",
     ];
-    // What is inserted carries its namespace as a value.
-    let inserted =
+    // An inserted row has its namespace as a value.
+    let is_insert =
         sql.starts_with("INSERT INTO") && (sql.contains("SELECT $1") || sql.contains("json_to_recordset($1"));
-    named.iter().any(|condition| sql.contains(condition)) || inserted
+    conditions.iter().any(|condition| sql.contains(condition)) || is_insert
 }
 
-pub(crate) async fn every_statement_names_its_namespace(_: &Database) {
+pub(crate) async fn every_statement_is_limited_to_namespaces(_: &Database) {
     let server = Server::new("-c log_statement=all -c log_line_prefix=@@ -c log_min_messages=log");
     let url = server.url();
     let options = PostgresOptions::default().with_partitions(2);
-    let store = PostgresStore::connect_with(&url, usual(), options.clone().with_exact_up_to(0)).await.unwrap();
-    let mark = server.log().len();
-    everything(&store).await;
+    let store = PostgresStore::connect_with(&url, store_options(), options.clone().with_exact_up_to(0)).await.unwrap();
+    let log_start = server.log().len();
+    call_everything(&store).await;
     let log = server.log();
-    let mut seen = 0;
-    for entry in log[mark..].split("@@") {
+    let mut checked = 0;
+    for entry in log[log_start..].split("@@") {
         let Some((_, sql)) = entry.split_once("LOG:  execute ").and_then(|(_, rest)| rest.split_once(": ")) else {
             continue;
         };
@@ -249,27 +265,28 @@ pub(crate) async fn every_statement_names_its_namespace(_: &Database) {
             "graph_",
         ];
         if tables.iter().any(|table| sql.contains(table)) {
-            seen += 1;
-            assert!(is_bound(&sql) || FOR_ALL.iter().any(|begin| sql.starts_with(begin)), "{sql}");
+            checked += 1;
+            let is_allowed = STATEMENTS_FOR_ALL_TENANTS.iter().any(|beginning| sql.starts_with(beginning));
+            assert!(is_limited_to_namespaces(&sql) || is_allowed, "{sql}");
         }
     }
-    assert!(seen > 150, "only {seen} statements were looked at");
+    assert!(checked > 150, "only {checked} statements were checked");
     store.close().await;
-    // Rebuilding an index is for everybody, once: it is not among them.
-    let rebuild = usual().with_mismatch(Mismatch::Rebuild);
+    // Rebuilding an index changes the data of all tenants; its statements are not checked.
+    let rebuild = store_options().with_mismatch(Mismatch::Rebuild);
     PostgresStore::connect_with(&url, rebuild, options).await.unwrap().close().await;
     sqlx::PgConnection::connect(&url).await.unwrap().close().await.unwrap();
 }
 
-pub(crate) async fn a_filtered_search_by_the_index_gives_as_many_as_there_are(database: &Database) {
-    let (store, all) = crowd(database, database.options().with_exact_up_to(0), 1500).await;
-    let own: Vec<&Record> = all.iter().filter(|record| record.scope == lin()).collect();
-    let wanted = Filter::In(Field::Id, own.iter().step_by(60).map(|r| r.id.to_string().into()).collect());
-    let query = VectorQuery::new(vector(5), 20).with_filter(Some(wanted.clone()));
+pub(crate) async fn a_filtered_index_search_returns_enough_hits(database: &Database) {
+    let (store, records) = store_with_users(database, database.options().with_exact_up_to(0), 1500).await;
+    let own: Vec<&Record> = records.iter().filter(|record| record.scope == lin()).collect();
+    let filter = Filter::In(Field::Id, own.iter().step_by(60).map(|r| r.id.to_string().into()).collect());
+    let query = VectorQuery::new(vector(5), 20).with_filter(Some(filter.clone()));
     let hits = VectorStore::search(&store, &lin(), &query).await.unwrap();
     assert_eq!(hits.len(), 20, "25 pass the filter");
     assert!(hits.is_sorted_by(|a, b| memory_engine_core::Hit::best_first(a, b).is_le()));
-    assert!(hits.iter().all(|hit| own.iter().any(|record| record.id == hit.id && wanted.matches(record))));
+    assert!(hits.iter().all(|hit| own.iter().any(|record| record.id == hit.id && filter.matches(record))));
     let exact = database.connect(database.options()).await;
     let nearest: Embedding = vector(5);
     let expected = VectorStore::search(&exact, &lin(), &VectorQuery::new(nearest.clone(), 20)).await.unwrap();
@@ -278,9 +295,9 @@ pub(crate) async fn a_filtered_search_by_the_index_gives_as_many_as_there_are(da
     assert!(same >= 18, "the index found {same} of the 20 nearest");
 }
 
-pub(crate) async fn what_is_misspelled_is_found(database: &Database) {
+pub(crate) async fn misspelled_words_are_found(database: &Database) {
     let store = database.open().await;
-    if !store.is_fuzzy() {
+    if !store.has_fuzzy_search() {
         panic!("the test server has pg_trgm and a UTF-8 locale");
     }
     let texts = ["We met Krueger in Hamburg", "周末喜欢去爬山", "Nothing of the kind", "她養了一隻貓"];

@@ -1,4 +1,4 @@
-//! The names that other programs use in SQL.
+//! The SQL functions, views and tables that other programs use.
 
 use std::{sync::Arc, time::Duration};
 
@@ -9,9 +9,9 @@ use memory_engine_vector_store::{VectorEntry, VectorStore};
 use serde_json::json;
 use sqlx::{PgConnection, Row, postgres::PgRow};
 
-use crate::given::{DIMENSIONS, Database, lin, turn, write};
+use crate::fixtures::{DIMENSIONS, Database, lin, turn, write};
 
-/// An event of this many hours ago.
+/// Returns an event of this many hours ago.
 fn event(number: i64, text: &str, hours: u64, confidence: f64, assets: &[&str]) -> Record {
     let mut record = Record::new(lin(), Kind::EVENT, text, &SystemClock);
     record.occurred_at = SystemClock.now().before(Duration::from_secs(3600 * hours));
@@ -23,11 +23,12 @@ fn event(number: i64, text: &str, hours: u64, confidence: f64, assets: &[&str]) 
 
 fn at_angle(angle: f32) -> Embedding {
     let mut values = vec![0.0; DIMENSIONS];
-    (values[0], values[1]) = (angle.cos(), angle.sin());
+    values[0] = angle.cos();
+    values[1] = angle.sin();
     Embedding::new(values).unwrap()
 }
 
-async fn remember(store: &PostgresStore, record: &Record, angle: f32) {
+async fn store_event(store: &PostgresStore, record: &Record, angle: f32) {
     store.put(&record.scope, vec![write(record)]).await.unwrap();
     let mut stored = record.clone();
     stored.revision = 1;
@@ -35,14 +36,14 @@ async fn remember(store: &PostgresStore, record: &Record, angle: f32) {
     VectorStore::upsert(store, &record.scope, &[entry]).await.unwrap();
 }
 
-/// Numbers and scores of what a function gives.
-async fn given(look: &mut PgConnection, call: &'static str) -> Vec<(i64, f64)> {
-    let rows = sqlx::query(call).fetch_all(look).await.unwrap();
+/// Calls an SQL function. Returns the numbers and the scores of the events.
+async fn call_function(connection: &mut PgConnection, call: &'static str) -> Vec<(i64, f64)> {
+    let rows = sqlx::query(call).fetch_all(connection).await.unwrap();
     let read = |row: &PgRow| (row.get::<i64, _>("news_event_id"), row.get::<f64, _>(4));
     rows.iter().map(read).map(|(id, score)| (id, (score * 1e4).round() / 1e4)).collect()
 }
 
-async fn news(database: &Database) -> PgConnection {
+async fn connection_with_events(database: &Database) -> PgConnection {
     let store = database.open().await;
     for (event, angle) in [
         (event(1, "SEC approves the ETF", 1, 0.9, &["BTC", "ETH"]), 0.0),
@@ -51,71 +52,94 @@ async fn news(database: &Database) -> PgConnection {
         (event(4, "An old ETF story", 100, 0.9, &["BTC"]), 0.0),
         (event(5, "A rumour about an ETF", 4, 0.3, &["ETH"]), 0.2),
     ] {
-        remember(&store, &event, angle).await;
+        store_event(&store, &event, angle).await;
     }
     let mut translated = event(6, "以太坊升级", 5, 0.8, &["ETH"]);
     translated.metadata.insert("translated_text".into(), json!("Ethereum upgrade before the etf"));
-    remember(&store, &translated, 1.5).await;
-    let mut others = event(7, "ETF of somebody else", 1, 0.9, &["BTC"]);
+    store_event(&store, &translated, 1.5).await;
+    let mut others = event(7, "ETF of another user", 1, 0.9, &["BTC"]);
     others.scope = Scope::tenant_wide("other").unwrap().with_user("mo").unwrap();
-    remember(&store, &others, 0.0).await;
-    database.look().await
+    store_event(&store, &others, 0.0).await;
+    database.connect_directly().await
 }
 
 pub(crate) async fn e6_events_are_searched_by_vector_as_the_document_says(database: &Database) {
-    let mut look = news(database).await;
+    let mut connection = connection_with_events(database).await;
     let near = "SELECT * FROM search_memory_events((ARRAY[1] || array_fill(0, ARRAY[15]))::vector)";
-    assert_eq!(given(&mut look, near).await, [(1, 1.0), (3, 0.995), (2, 0.9553)], "the usual window and confidence");
+    assert_eq!(
+        call_function(&mut connection, near).await,
+        [(1, 1.0), (3, 0.995), (2, 0.9553)],
+        "the usual window and confidence"
+    );
     let named = "SELECT * FROM search_memory_events(
         query_embedding => (ARRAY[1] || array_fill(0, ARRAY[15]))::vector, match_threshold => 0.0, match_count => 3,
         asset_filter => ARRAY['ETH'], min_confidence => 0.0, time_window_hours => 72)";
-    assert_eq!(given(&mut look, named).await, [(1, 1.0), (5, 0.9801), (6, 0.0707)]);
+    assert_eq!(call_function(&mut connection, named).await, [(1, 1.0), (5, 0.9801), (6, 0.0707)]);
     let wide =
         "SELECT * FROM search_memory_events((ARRAY[1] || array_fill(0, ARRAY[15]))::vector, 0.99, 9, NULL, 0.6, 200)";
-    assert_eq!(given(&mut look, wide).await, [(1, 1.0), (4, 1.0), (3, 0.995)], "of equal ones the later first");
+    assert_eq!(
+        call_function(&mut connection, wide).await,
+        [(1, 1.0), (4, 1.0), (3, 0.995)],
+        "equal scores: newest first"
+    );
     let few = "SELECT * FROM search_memory_events((ARRAY[1] || array_fill(0, ARRAY[15]))::vector, 0.0, 1)";
-    assert_eq!(given(&mut look, few).await, [(1, 1.0)]);
-    let nobody = "SELECT * FROM search_memory_events((ARRAY[1] || array_fill(0, ARRAY[15]))::vector, of_user => 'mo')";
-    assert_eq!(given(&mut look, nobody).await, []);
-    let (store, hours) = (database.open().await, |n: u64| Duration::from_secs(n * 3600));
+    assert_eq!(call_function(&mut connection, few).await, [(1, 1.0)]);
+    let other_user =
+        "SELECT * FROM search_memory_events((ARRAY[1] || array_fill(0, ARRAY[15]))::vector, of_user => 'mo')";
+    assert_eq!(call_function(&mut connection, other_user).await, []);
+    let store = database.open().await;
+    let window = Duration::from_secs(72 * 3600);
     let mut direction = vec![0.0; 16];
     direction[0] = 1.0;
-    let query = EventQuery::new(3, hours(72)).about_assets(["ETH"]);
+    let query = EventQuery::new(3, window).about_assets(["ETH"]);
     let found = store.events_by_vector(&lin(), &direction, 0.0, &query).await.unwrap();
     let texts: Vec<&str> = found.iter().map(|event| event.content_text.as_str()).collect();
     assert_eq!(texts, ["SEC approves the ETF", "A rumour about an ETF", "以太坊升级"], "the same through the store");
     assert_eq!(found[2].translated_text.as_deref(), Some("Ethereum upgrade before the etf"));
     let keywords = ["etf".to_owned(), "sec".to_owned()];
-    let query = EventQuery::new(9, hours(72)).with_min_confidence(0.6);
+    let query = EventQuery::new(9, window).with_min_confidence(0.6);
     let found = store.events_by_keywords(&lin(), &keywords, &query).await.unwrap();
     assert_eq!(found.iter().map(|event| event.score).collect::<Vec<_>>(), [1.0, 0.5]);
     let narrow = store.events_by_keywords(&lin().with_session("s").unwrap(), &keywords, &query).await.unwrap_err();
     assert_eq!(narrow.kind(), memory_engine_core::ErrorKind::InvalidInput);
     let other_space = "SELECT * FROM search_memory_events('[1,0]'::vector, 0.0)";
-    assert_eq!(given(&mut look, other_space).await, [], "a vector of another length is near to nothing");
+    assert_eq!(call_function(&mut connection, other_space).await, [], "a vector of another length matches nothing");
 }
 
 pub(crate) async fn e6_events_are_searched_by_keywords_as_the_document_says(database: &Database) {
-    let mut look = news(database).await;
+    let mut connection = connection_with_events(database).await;
     let both = "SELECT * FROM search_memory_events_keywords(ARRAY['etf', 'SEC'])";
-    assert_eq!(given(&mut look, both).await, [(1, 1.0), (5, 0.5), (6, 0.5)], "in any case, the translation first");
-    let sure = "SELECT * FROM search_memory_events_keywords(query_keywords => ARRAY['etf', 'hacked'],
+    assert_eq!(
+        call_function(&mut connection, both).await,
+        [(1, 1.0), (5, 0.5), (6, 0.5)],
+        "the case is ignored, and translations are searched"
+    );
+    let limited = "SELECT * FROM search_memory_events_keywords(query_keywords => ARRAY['etf', 'hacked'],
         time_window_hours => 200, match_count => 3, min_confidence => 0.5, asset_filter => ARRAY['BTC'])";
-    assert_eq!(given(&mut look, sure).await, [(1, 0.5), (2, 0.5), (4, 0.5)]);
-    assert_eq!(given(&mut look, "SELECT * FROM search_memory_events_keywords(ARRAY[]::text[])").await, []);
-    assert_eq!(given(&mut look, "SELECT * FROM search_memory_events_keywords(ARRAY['%'])").await, [], "no wildcard");
+    assert_eq!(call_function(&mut connection, limited).await, [(1, 0.5), (2, 0.5), (4, 0.5)]);
+    assert_eq!(
+        call_function(&mut connection, "SELECT * FROM search_memory_events_keywords(ARRAY[]::text[])").await,
+        []
+    );
+    assert_eq!(
+        call_function(&mut connection, "SELECT * FROM search_memory_events_keywords(ARRAY['%'])").await,
+        [],
+        "no wildcard"
+    );
     let other = "SELECT * FROM search_memory_events_keywords(ARRAY['etf'], of_tenant => 'other')";
-    assert_eq!(given(&mut look, other).await, [(7, 1.0)]);
+    assert_eq!(call_function(&mut connection, other).await, [(7, 1.0)]);
 }
 
 pub(crate) async fn a1_k14_records_are_read_under_the_names_of_the_documents(database: &Database) {
     let store = database.open().await;
-    let mut said = turn(&lin().with_session("s").unwrap(), "我喜欢爬山");
-    (said.scene, said.topic, said.role) = (Some("plot".into()), Some("hobby".into()), Some(Role::USER));
-    said.entities = vec!["爬山".into()];
-    said.metadata.insert("affection_delta".into(), json!(3));
-    said.metadata.insert("key_moment_id".into(), json!("first_meet"));
-    let mut reply = turn(&said.scope, "Me too");
+    let mut message = turn(&lin().with_session("s").unwrap(), "我喜欢爬山");
+    message.scene = Some("plot".into());
+    message.topic = Some("hobby".into());
+    message.role = Some(Role::USER);
+    message.entities = vec!["爬山".into()];
+    message.metadata.insert("affection_delta".into(), json!(3));
+    message.metadata.insert("key_moment_id".into(), json!("first_meet"));
+    let mut reply = turn(&message.scope, "Me too");
     reply.role = Some(Role::ASSISTANT);
     let summary = Record::new(lin(), Kind::SUMMARY, "Lin likes hiking", &SystemClock);
     let mut moment = Record::new(lin(), Kind::KEY_MOMENT, "You are my friend", &SystemClock);
@@ -126,7 +150,7 @@ pub(crate) async fn a1_k14_records_are_read_under_the_names_of_the_documents(dat
     profile.metadata = json!({"nickname": "Lin", "affection": 120, "odd": "x"}).as_object().unwrap().clone();
     let mut log = Record::new(lin(), Kind::ledger("affection"), "a message", &SystemClock);
     log.metadata = json!({"delta": 1, "before_value": 119, "after_value": 120}).as_object().unwrap().clone();
-    // Another companion of the same user, whose state is a ledger.
+    // Another companion of the same user, with a state in a ledger.
     let kai = lin().with_agent("kai").unwrap();
     let mut state = Record::new(kai.clone(), Kind::ledger("companion"), "affection 3500", &SystemClock);
     state.metadata = json!({"affection": 3500, "current_chapter": 3, "total_messages": 412, "consecutive_days": 5,
@@ -140,58 +164,58 @@ pub(crate) async fn a1_k14_records_are_read_under_the_names_of_the_documents(dat
     .as_object()
     .unwrap()
     .clone();
-    let records = [&said, &reply, &summary, &moment, &profile, &log, &state, &of_kai];
+    let records = [&message, &reply, &summary, &moment, &profile, &log, &state, &of_kai];
     store.put(&lin(), records.into_iter().map(write).collect()).await.unwrap();
-    let mut look = database.look().await;
-    let mut one = async |sql: &'static str| -> String {
-        let rows: Vec<String> = sqlx::query_scalar(sql).fetch_all(&mut look).await.unwrap();
+    let mut connection = database.connect_directly().await;
+    let mut query = async |sql: &'static str| -> String {
+        let rows: Vec<String> = sqlx::query_scalar(sql).fetch_all(&mut connection).await.unwrap();
         rows.join(" | ")
     };
     let conversations = "SELECT concat_ws(',', user_id, role, content, user_msg, assistant_msg, scene_type, topic,
         entities, affection_delta, is_key_moment, key_moment_id) FROM conversations
         WHERE ns = memory_ns('lin') AND created_at > now() - interval '1 hour' ORDER BY role DESC";
     assert_eq!(
-        one(conversations).await,
+        query(conversations).await,
         "lin,user,我喜欢爬山,我喜欢爬山,plot,hobby,{爬山},3,t,first_meet | lin,assistant,Me too,Me too,daily,{},0,f"
     );
     assert_eq!(
-        one("SELECT concat_ws(',', user_id, summary, scene_type) FROM summaries").await,
+        query("SELECT concat_ws(',', user_id, summary, scene_type) FROM summaries").await,
         "lin,Lin likes hiking,daily"
     );
     let moments =
         "SELECT concat_ws(',', id, chapter, moment_name, user_response, affection_gained, status) FROM key_moments";
-    assert_eq!(one(moments).await, "first_meet,2,First,You are my friend,50,completed");
+    assert_eq!(query(moments).await, "first_meet,2,First,You are my friend,50,completed");
     let profiles =
         "SELECT concat_ws(',', user_id, agent, nickname, affection, current_chapter, personality_summary, recent_topics,
         total_messages, consecutive_days, last_active_at < timestamptz '2026-03-01') FROM user_profiles ORDER BY agent";
-    assert_eq!(one(profiles).await, "lin,,Lin,120,1,curious,0,0,f | lin,kai,小明,3500,3,话不多,加班,412,5,t");
-    let books = "SELECT count(*)::text FROM memory_events WHERE kind LIKE 'ledger/%'";
-    assert_eq!(one(books).await, "0", "books are no events");
+    assert_eq!(query(profiles).await, "lin,,Lin,120,1,curious,0,0,f | lin,kai,小明,3500,3,话不多,加班,412,5,t");
+    let ledgers = "SELECT count(*)::text FROM memory_events WHERE kind LIKE 'ledger/%'";
+    assert_eq!(query(ledgers).await, "0", "ledgers are not events");
     let logs = "SELECT concat_ws(',', user_id, delta, reason, before_value, after_value) FROM affection_logs";
-    assert_eq!(one(logs).await, "lin,1,a message,119,120");
-    let times = "SELECT concat_ws(',', memory_time(1772000000123456), memory_time(-1), memory_time(9223372036854775807) > now(),
-        memory_time(-9223372036854775808) < now())";
-    assert_eq!(one(times).await, "2026-02-25 06:13:20.123456+00,1969-12-31 23:59:59.999999+00,t,t");
+    assert_eq!(query(logs).await, "lin,1,a message,119,120");
+    let times = "SELECT concat_ws(',', memory_time(1772000000123456), memory_time(-1),
+        memory_time(9223372036854775807) > now(), memory_time(-9223372036854775808) < now())";
+    assert_eq!(query(times).await, "2026-02-25 06:13:20.123456+00,1969-12-31 23:59:59.999999+00,t,t");
 }
 
 pub(crate) async fn k2_k14_synonyms_have_a_table(database: &Database) {
     let store = database.open().await;
     RecordStore::put(&store, &lin(), vec![write(&turn(&lin(), "words"))]).await.unwrap();
-    let mut look = database.look().await;
+    let mut connection = database.connect_directly().await;
     let insert = "INSERT INTO synonym_map (ns, term, synonyms, category)
         VALUES (memory_ns('lin'), '剧本', ARRAY['剧本', '角色扮演', 'RP'], 'scene')";
-    sqlx::raw_sql(insert).execute(&mut look).await.unwrap();
+    sqlx::raw_sql(insert).execute(&mut connection).await.unwrap();
     let found: Vec<String> = sqlx::query_scalar("SELECT unnest(synonyms) FROM synonym_map WHERE term = '剧本'")
-        .fetch_all(&mut look)
+        .fetch_all(&mut connection)
         .await
         .unwrap();
     assert_eq!(found, ["剧本", "角色扮演", "RP"]);
-    assert!(sqlx::raw_sql(insert).execute(&mut look).await.is_err(), "one entry for a term");
+    assert!(sqlx::raw_sql(insert).execute(&mut connection).await.is_err(), "each term has one entry");
 
     let by_hand = "INSERT INTO synonym_map (ns, term, synonyms, category)
         VALUES (memory_ns('lin'), 'cat', ARRAY['猫', NULL], NULL)";
-    sqlx::raw_sql(by_hand).execute(&mut look).await.unwrap();
+    sqlx::raw_sql(by_hand).execute(&mut connection).await.unwrap();
     let groups = memory_engine_synonyms::SynonymStore::list(&store, &lin()).await.unwrap();
     let script = SynonymGroup::new("剧本", ["剧本", "角色扮演", "RP"]).with_category("scene");
-    assert_eq!(groups, [SynonymGroup::new("cat", ["猫"]), script], "the engine reads what was written by hand");
+    assert_eq!(groups, [SynonymGroup::new("cat", ["猫"]), script], "the engine reads rows that were inserted by hand");
 }

@@ -1,5 +1,5 @@
-//! Servers of a test's own, which can be killed, watched and copied. They need the programs that `WITH_POSTGRES_BIN`
-//! names.
+//! Separate servers for tests that kill a server, read its log or need a replica. They are started with the programs in
+//! the folder `WITH_POSTGRES_BIN`.
 
 use std::{
     env, fs,
@@ -9,12 +9,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Returns true if such servers can be started.
-pub(crate) fn is_to_be_had() -> bool {
+/// Returns true if the programs of the server are available.
+pub(crate) fn can_start() -> bool {
     env::var_os("WITH_POSTGRES_BIN").is_some()
 }
 
-/// A server with data of its own, both gone with it.
+/// A running server. It is stopped, and its data is deleted, when this value is dropped.
 #[derive(Debug)]
 pub(crate) struct Server {
     folder: PathBuf,
@@ -40,14 +40,14 @@ fn program(name: &str, folder: &Path) -> Command {
     command
 }
 
-/// An empty folder that the server's user owns.
-fn folder() -> PathBuf {
+/// Creates an empty folder that belongs to the user of the server.
+fn create_folder() -> PathBuf {
     let prefix = env::var("WITH_POSTGRES_AS").unwrap_or_default();
     let line = format!("{prefix} mktemp -d /tmp/memory-postgres.XXXXXX");
     let mut words = line.split_whitespace();
-    let made = Command::new(words.next().unwrap()).args(words).output().unwrap();
-    assert!(made.status.success());
-    PathBuf::from(String::from_utf8(made.stdout).unwrap().trim())
+    let output = Command::new(words.next().unwrap()).args(words).output().unwrap();
+    assert!(output.status.success());
+    PathBuf::from(String::from_utf8(output.stdout).unwrap().trim())
 }
 
 fn free_port() -> u16 {
@@ -55,20 +55,20 @@ fn free_port() -> u16 {
 }
 
 impl Server {
-    /// A new, empty server with these settings (`-c name=value …`), running.
+    /// Starts a new, empty server with these settings (`-c name=value …`).
     pub(crate) fn new(settings: &'static str) -> Self {
-        let folder = folder();
-        let mut make = program("initdb", &folder);
-        make.args(["-D", "data", "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync"]);
-        assert!(make.status().unwrap().success());
+        let folder = create_folder();
+        let mut initdb = program("initdb", &folder);
+        initdb.args(["-D", "data", "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync"]);
+        assert!(initdb.status().unwrap().success());
         let mut server = Self { folder, port: free_port(), settings, process: None };
         server.start();
         server
     }
 
-    /// A copy that follows this one, running.
+    /// Starts a streaming replica of this server.
     pub(crate) fn replica(&self) -> Self {
-        let folder = folder();
+        let folder = create_folder();
         let mut copy = program("pg_basebackup", &folder);
         copy.args(["-D", "data", "-h", "127.0.0.1", "-p", &self.port.to_string(), "-U", "postgres"]);
         copy.args(["-R", "-X", "stream", "-c", "fast", "--no-sync"]);
@@ -86,7 +86,7 @@ impl Server {
         format!("postgres://postgres@127.0.0.1:{}/postgres?sslmode=disable", self.port)
     }
 
-    /// Starts it again on what it has; tries until the processes of a killed one are gone.
+    /// Starts the server on its existing data. Repeats this until the processes of a killed server have ended.
     pub(crate) fn start(&mut self) {
         let deadline = Instant::now() + Duration::from_secs(60);
         while Instant::now() < deadline {
@@ -113,7 +113,7 @@ impl Server {
         ready && TcpStream::connect(("127.0.0.1", self.port)).is_ok()
     }
 
-    /// Ends it as a power cut would.
+    /// Kills the server, without a shutdown.
     pub(crate) fn kill(&mut self) {
         if let Some(mut process) = self.process.take() {
             process.kill().unwrap();
@@ -131,7 +131,7 @@ impl Server {
     }
 }
 
-/// Waits a little, without the function that the rules of this project keep to timers.
+/// Waits for 20 ms. The lints of this project do not allow `thread::sleep`.
 fn pause() {
     std::thread::park_timeout(Duration::from_millis(20));
 }

@@ -1,10 +1,10 @@
-//! Words by the dictionary of jieba.
+//! Cuts Chinese text into the words of jieba's dictionary.
 
 use std::sync::LazyLock;
 
 use jieba_rs::{Jieba, TokenizeMode};
 
-use super::token::Token;
+use super::token::HanToken;
 use crate::analyzer::stop_words;
 
 pub(super) const VERSION: &str = "han-pairs-jieba-snowball-1";
@@ -12,18 +12,18 @@ pub(super) const VERSION: &str = "han-pairs-jieba-snowball-1";
 static JIEBA: LazyLock<Jieba> = LazyLock::new(Jieba::new);
 
 /// Returns the words of a run in their order. The parts of a long word come before the word itself.
-pub(super) fn tokens_for_search(run: &[char]) -> Vec<Token> {
+pub(super) fn tokens_for_search(run: &[char]) -> Vec<HanToken> {
     tokenize(run, TokenizeMode::Search)
 }
 
 /// Returns the words of a run in their order, without overlaps.
-pub(super) fn tokens(run: &[char]) -> Vec<Token> {
+pub(super) fn tokens(run: &[char]) -> Vec<HanToken> {
     tokenize(run, TokenizeMode::Default)
 }
 
-fn tokenize(run: &[char], mode: TokenizeMode) -> Vec<Token> {
+fn tokenize(run: &[char], mode: TokenizeMode) -> Vec<HanToken> {
     let text: String = run.iter().collect();
-    let tokens = JIEBA.tokenize(&text, mode, true).into_iter().map(|token| Token {
+    let tokens = JIEBA.tokenize(&text, mode, true).into_iter().map(|token| HanToken {
         start: token.start,
         end: token.end,
         is_stop_word: stop_words::is_chinese(token.word),

@@ -1,6 +1,6 @@
-//! A build without the feature `chinese`: a run is cut at its stop words only.
+//! Cuts Chinese text at its stop words, in builds without the feature `chinese`.
 
-use super::token::Token;
+use super::token::HanToken;
 use crate::analyzer::stop_words;
 
 pub(super) const VERSION: &str = "han-pairs-snowball-1";
@@ -8,35 +8,36 @@ pub(super) const VERSION: &str = "han-pairs-snowball-1";
 /// Maximum length of a stop word in characters. A test of the stop words checks it.
 const STOP_WORD_MAX_CHARS: usize = 3;
 
-/// As [`tokens`].
-pub(super) fn tokens_for_search(run: &[char]) -> Vec<Token> {
+/// Returns the same as [`tokens`]: without a dictionary, words have no parts.
+pub(super) fn tokens_for_search(run: &[char]) -> Vec<HanToken> {
     tokens(run)
 }
 
-/// Returns the stop words of a run, the longest at each place, and what is between them.
-pub(super) fn tokens(run: &[char]) -> Vec<Token> {
-    let token = |start, end, is_stop_word| Token { start, end, is_stop_word, is_dictionary_word: false };
+/// Returns the stop words of a run, the longest match at each position, and the pieces between them.
+pub(super) fn tokens(run: &[char]) -> Vec<HanToken> {
+    let token = |start, end, is_stop_word| HanToken { start, end, is_stop_word, is_dictionary_word: false };
     let mut tokens = Vec::new();
-    let (mut start, mut at) = (0, 0);
-    while at < run.len() {
-        let Some(length) = stop_word_length(&run[at..]) else {
-            at += 1;
+    let mut piece_start = 0;
+    let mut position = 0;
+    while position < run.len() {
+        let Some(length) = stop_word_length(&run[position..]) else {
+            position += 1;
             continue;
         };
-        if start < at {
-            tokens.push(token(start, at, false));
+        if piece_start < position {
+            tokens.push(token(piece_start, position, false));
         }
-        tokens.push(token(at, at + length, true));
-        at += length;
-        start = at;
+        tokens.push(token(position, position + length, true));
+        position += length;
+        piece_start = position;
     }
-    if start < at {
-        tokens.push(token(start, at, false));
+    if piece_start < position {
+        tokens.push(token(piece_start, position, false));
     }
     tokens
 }
 
-/// Returns the length of the longest stop word that a run begins with.
+/// Returns the length of the longest stop word at the beginning of a run.
 fn stop_word_length(run: &[char]) -> Option<usize> {
     let longest = run.len().min(STOP_WORD_MAX_CHARS);
     (1..=longest).rev().find(|length| stop_words::is_chinese(&run[..*length].iter().collect::<String>()))
@@ -48,7 +49,7 @@ mod tests {
 
     fn pieces(text: &str) -> Vec<(String, bool)> {
         let run: Vec<char> = text.chars().collect();
-        let piece = |token: Token| (run[token.start..token.end].iter().collect(), token.is_stop_word);
+        let piece = |token: HanToken| (run[token.start..token.end].iter().collect(), token.is_stop_word);
         tokens(&run).into_iter().map(piece).collect()
     }
 

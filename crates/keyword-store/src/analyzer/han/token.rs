@@ -1,8 +1,8 @@
-//! A piece of a run of Chinese characters.
+//! The pieces into which a run of Chinese characters is cut.
 
-/// A piece of a run: characters from `start` up to, but without, `end`.
+/// The characters of a run from `start` (inclusive) to `end` (exclusive).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Token {
+pub(super) struct HanToken {
     pub(super) start: usize,
     pub(super) end: usize,
     pub(super) is_stop_word: bool,

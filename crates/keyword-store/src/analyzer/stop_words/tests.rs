@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn stop_words_are_known_and_content_words_are_not() {
+fn content_words_are_not_stop_words() {
     for word in ["the", "arent", "youve"] {
         assert!(is_english(word), "{word}");
     }
@@ -10,8 +10,8 @@ fn stop_words_are_known_and_content_words_are_not() {
 }
 
 #[test]
-fn the_lists_are_folded() {
-    let folded = |word: &String| memory_engine_core::text::normalize(word) == *word || !word.is_ascii();
-    assert!(STOP_WORDS.english.iter().chain(&STOP_WORDS.chinese).all(folded));
+fn the_lists_are_normalised() {
+    let is_normalised = |word: &String| memory_engine_core::text::normalize(word) == *word || !word.is_ascii();
+    assert!(STOP_WORDS.english.iter().chain(&STOP_WORDS.chinese).all(is_normalised));
     assert!(STOP_WORDS.chinese.iter().all(|word| word.chars().count() <= 3));
 }

@@ -7,7 +7,7 @@ fn texts(text: &str) -> Vec<&str> {
 }
 
 #[test]
-fn words_come_in_their_order_as_they_are_spelled() {
+fn words_keep_their_order_and_spelling() {
     assert_eq!(texts("Where's Krueger's 纹身 in the Café?"), ["Krueger", "纹身", "Café"]);
     let cut_by_dictionary: &[&str] = &["喜欢", "北京", "秋天"];
     let cut_at_stop_words: &[&str] = &["喜欢北京", "秋天"];
@@ -19,7 +19,7 @@ fn words_come_in_their_order_as_they_are_spelled() {
 
 proptest! {
     #[test]
-    fn every_word_is_where_it_says(text in "\\PC{0,40}") {
+    fn every_word_is_at_its_offset(text in "\\PC{0,40}") {
         let mut end = 0;
         for word in words(&text) {
             prop_assert!(word.start >= end && !word.text.is_empty());

@@ -1,4 +1,4 @@
-//! Fixtures of the tests of this crate.
+//! Fixtures: databases, records and vectors for the tests.
 
 use std::{
     env,
@@ -24,7 +24,7 @@ pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
     RUNTIME.block_on(future)
 }
 
-/// The server of the tests.
+/// Returns the URL of the test server.
 pub(crate) fn url() -> Option<String> {
     env::var("DATABASE_URL").ok().filter(|url| !url.is_empty())
 }
@@ -34,12 +34,12 @@ pub(crate) fn is_required() -> bool {
     env::var("CONFORMANCE_REQUIRE").is_ok_and(|names| names.split(',').any(|name| name.trim() == "postgres"))
 }
 
-/// The usual embedding space and analyzer of a test.
-pub(crate) fn usual() -> StoreOptions {
+/// Returns options with the embedding space and the analyzer that most tests use.
+pub(crate) fn store_options() -> StoreOptions {
     StoreOptions::new(EmbeddingSpace::cosine("test", DIMENSIONS), "words-1")
 }
 
-/// A schema of its own, gone with it.
+/// A separate schema, which is dropped with this value.
 #[derive(Debug)]
 pub(crate) struct Database {
     pub(crate) url: String,
@@ -54,7 +54,7 @@ impl Database {
         Ok(Self { url, schema: format!("test_{}_{count}", std::process::id()) })
     }
 
-    /// The usual options of a test, in this schema.
+    /// Returns options for this schema.
     pub(crate) fn options(&self) -> PostgresOptions {
         PostgresOptions::default().with_schema(&self.schema).with_max_connections(8)
     }
@@ -64,15 +64,15 @@ impl Database {
     }
 
     pub(crate) async fn connect(&self, options: PostgresOptions) -> PostgresStore {
-        self.connect_as(usual(), options).await
+        self.connect_as(store_options(), options).await
     }
 
     pub(crate) async fn connect_as(&self, store: StoreOptions, options: PostgresOptions) -> PostgresStore {
         PostgresStore::connect_with(&self.url, store, options).await.unwrap()
     }
 
-    /// A connection past the store, for looking behind it.
-    pub(crate) async fn look(&self) -> PgConnection {
+    /// Opens a connection that does not belong to a store.
+    pub(crate) async fn connect_directly(&self) -> PgConnection {
         let options: PgConnectOptions = self.url.parse().unwrap();
         let path = format!("{},public", self.schema);
         PgConnection::connect_with(&options.options([("search_path", path)])).await.unwrap()
@@ -81,14 +81,14 @@ impl Database {
 
 impl Drop for Database {
     fn drop(&mut self) {
-        let drop = async {
+        let drop_schema = async {
             let mut connection = PgConnection::connect(&self.url).await?;
             let sql = format!("DROP SCHEMA IF EXISTS {} CASCADE", self.schema);
             sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut connection).await?;
             connection.close().await
         };
-        if let Err(error) = block_on(drop) {
-            eprintln!("the schema {} stays behind: {error}", self.schema);
+        if let Err(error) = block_on(drop_schema) {
+            eprintln!("the schema {} could not be dropped: {error}", self.schema);
         }
     }
 }
@@ -105,12 +105,12 @@ pub(crate) fn words(text: &str) -> Terms {
     text.split_whitespace().collect()
 }
 
-/// A write with the record's own words as its terms.
+/// Returns a write of a record, with the words of its text as terms.
 pub(crate) fn write(record: &Record) -> Write {
     Write { terms: Some(words(&record.text)), ..Write::upsert(record.clone()) }
 }
 
-/// Numbers that look like no other ones.
+/// Returns a pseudo-random vector for a seed.
 pub(crate) fn vector(seed: u64) -> Embedding {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut next = || {
@@ -129,19 +129,21 @@ pub(crate) async fn embed(store: &PostgresStore, record: &Record, embedding: Emb
     VectorStore::upsert(store, &scope, &[entry]).await.unwrap();
 }
 
-pub(crate) async fn found(store: &PostgresStore, scope: &Scope, term: &str) -> usize {
+pub(crate) async fn count_keyword_hits(store: &PostgresStore, scope: &Scope, term: &str) -> usize {
     let query = KeywordQuery::new(vec![Clause::term(term)], 1000);
     KeywordStore::search(store, scope, &query).await.unwrap().len()
 }
 
-pub(crate) async fn near(store: &PostgresStore, scope: &Scope, embedding: Embedding) -> usize {
+pub(crate) async fn count_vector_hits(store: &PostgresStore, scope: &Scope, embedding: Embedding) -> usize {
     VectorStore::search(store, scope, &VectorQuery::new(embedding, 1000)).await.unwrap().len()
 }
 
-pub(crate) async fn a_database_of_a_test_is_its_own(database: &Database) {
+pub(crate) async fn test_databases_are_separate(database: &Database) {
     let other = Database::new().unwrap_or_else(|_| panic!("there is a server"));
-    let (mine, others) = (database.open().await, other.open().await);
-    mine.put(&lin(), vec![write(&turn(&lin(), "some words"))]).await.unwrap();
-    assert_eq!((found(&mine, &lin(), "words").await, found(&others, &lin(), "words").await), (1, 0));
+    let store = database.open().await;
+    let other_store = other.open().await;
+    store.put(&lin(), vec![write(&turn(&lin(), "some words"))]).await.unwrap();
+    assert_eq!(count_keyword_hits(&store, &lin(), "words").await, 1);
+    assert_eq!(count_keyword_hits(&other_store, &lin(), "words").await, 0);
     tokio::task::spawn_blocking(move || drop(other)).await.unwrap();
 }

@@ -1,10 +1,10 @@
-//! Vector searches by every plan, and vectors that are stored together with their records.
+//! Vector searches with every plan, and vectors that are stored together with their records.
 
 use memory_engine_core::{Field, Filter, Job, Op, PutMode, Record, RecordStore, Scope, Timestamp, Write};
 use memory_engine_postgres::{Mismatch, PostgresStore, StoreOptions};
 use memory_engine_vector_store::{Among, FlatIndex, GenerationStore, VectorQuery, VectorStore};
 
-use crate::given::{DIMENSIONS, Database, lin, near, turn, vector, words};
+use crate::fixtures::{DIMENSIONS, Database, count_vector_hits, lin, turn, vector, words};
 
 const USERS: u64 = 7;
 
@@ -17,12 +17,15 @@ fn tenant() -> Scope {
 }
 
 fn embedded(record: &Record, seed: u64) -> Write {
-    let (terms, embedding) = (Some(words(&record.text)), Some(vector(seed)));
-    Write { terms, embedding, ..Write::new(record.clone(), PutMode::Upsert) }
+    Write {
+        terms: Some(words(&record.text)),
+        embedding: Some(vector(seed)),
+        ..Write::new(record.clone(), PutMode::Upsert)
+    }
 }
 
-/// One batch of several users' records, each with the vector of its number.
-async fn filled(store: &PostgresStore, records: u64) -> Vec<Record> {
+/// Stores one batch of records of several users. The number of a record is the seed of its vector.
+async fn put_with_vectors(store: &PostgresStore, records: u64) -> Vec<Record> {
     let record = |n: u64| {
         let mut record = turn(&user(n % USERS), &format!("猫 number {n}"));
         record.occurred_at = Timestamp::from_micros(n as i64);
@@ -31,12 +34,12 @@ async fn filled(store: &PostgresStore, records: u64) -> Vec<Record> {
     let records: Vec<Record> = (0..records).map(record).collect();
     let writes = records.iter().zip(0..).map(|(record, n)| embedded(record, n)).collect();
     let written = store.put(&tenant(), writes).await.unwrap();
-    assert!(written.iter().all(|written| !written.pending.contains(&Job::Embedding)), "nothing is left to embed");
+    assert!(written.iter().all(|written| !written.pending.contains(&Job::Embedding)), "no record needs an embedding");
     records
 }
 
-pub(crate) async fn every_way_to_the_nearest_finds_what_a_plain_look_finds(database: &Database) {
-    let records = filled(&database.open().await, 400).await;
+pub(crate) async fn every_search_plan_finds_the_nearest_vectors(database: &Database) {
+    let records = put_with_vectors(&database.open().await, 400).await;
     let at = |op, micros| Filter::compare(Field::OccurredAt, op, Timestamp::from_micros(micros));
     let filters = [
         None,
@@ -45,40 +48,40 @@ pub(crate) async fn every_way_to_the_nearest_finds_what_a_plain_look_finds(datab
         Some(Filter::eq(Field::Kind, "turn")),
         Some(at(Op::Gt, 1000)),
     ];
-    // All by looking at each; all of a tenant by the index; all by the index, where no filter leaves too few.
+    // The limits lead to exact searches; to index searches of the tenant; to index searches of all scopes.
     for exact_up_to in [5000, 60, 0] {
         let store = database.connect(database.options().with_exact_up_to(exact_up_to)).await;
         for scope in [lin(), user(3), tenant(), tenant().with_agent("kai").unwrap(), Scope::user("nobody").unwrap()] {
-            // The index is asked for no more than 500 at once.
+            // An index search returns at most 500 hits, so that a limit of 600 needs an exact search.
             for (filter, limit) in filters.iter().flat_map(|filter| [(filter, 10), (filter, 600)]) {
-                let mut plain = FlatIndex::new(VectorStore::space(&store));
+                let mut reference = FlatIndex::new(VectorStore::space(&store));
                 for (record, n) in records.iter().zip(0..) {
                     if scope.covers(&record.scope) && filter.as_ref().is_none_or(|filter| filter.matches(record)) {
-                        plain.insert(record.id, (), vector(n));
+                        reference.insert(record.id, (), vector(n));
                     }
                 }
                 let query = VectorQuery::new(vector(1_000_000), limit).with_filter(filter.clone());
                 let found = VectorStore::search(&store, &scope, &query).await.unwrap();
                 let found: Vec<_> = found.into_iter().map(|hit| (hit.id, hit.score)).collect();
-                let expected = plain.search(&vector(1_000_000), Among::Everything, limit);
-                let same = found.iter().filter(|hit| expected.contains(hit)).count();
-                // The index may miss one; an exact search may not.
-                let missed = expected.len() - same;
+                let expected = reference.search(&vector(1_000_000), Among::Everything, limit);
+                let missed = expected.len() - found.iter().filter(|hit| expected.contains(hit)).count();
+                // The index may miss one hit; an exact search misses none.
+                let max_missed = if exact_up_to < 5000 { 1 } else { 0 };
                 assert_eq!(found.len(), expected.len(), "{exact_up_to}, {scope}, {filter:?}");
-                assert!(
-                    missed <= usize::from(exact_up_to < 5000),
-                    "{exact_up_to}, {scope}, {filter:?}: {missed} missed"
-                );
+                assert!(missed <= max_missed, "{exact_up_to}, {scope}, {filter:?}: {missed} missed");
             }
         }
     }
 }
 
-pub(crate) async fn a_vector_goes_with_the_record_that_it_came_with(database: &Database) {
+pub(crate) async fn vectors_are_replaced_and_deleted_with_their_records(database: &Database) {
     let store = database.open().await;
-    let records = filled(&store, 20).await;
-    assert_eq!((near(&store, &lin(), vector(0)).await, near(&store, &tenant(), vector(0)).await), (3, 20));
-    // What says something else now has the vector that came along with it, or waits for one.
+    let records = put_with_vectors(&store, 20).await;
+    assert_eq!(
+        (count_vector_hits(&store, &lin(), vector(0)).await, count_vector_hits(&store, &tenant(), vector(0)).await),
+        (3, 20)
+    );
+    // A changed record has the vector of its write, or waits for one.
     let mut changed = records[0].clone();
     changed.text.push('!');
     store.put(&lin(), vec![embedded(&changed, 77)]).await.unwrap();
@@ -89,13 +92,13 @@ pub(crate) async fn a_vector_goes_with_the_record_that_it_came_with(database: &D
     let write = Write { terms: Some(words(&changed.text)), ..Write::upsert(changed.clone()) };
     let written = store.put(&lin(), vec![write]).await.unwrap();
     assert!(written[0].pending.contains(&Job::Embedding));
-    assert_eq!(near(&store, &lin(), vector(0)).await, 2);
+    assert_eq!(count_vector_hits(&store, &lin(), vector(0)).await, 2);
     let ids: Vec<_> = records.iter().map(|record| record.id).collect();
     RecordStore::delete(&store, &tenant(), &ids).await.unwrap();
-    assert_eq!(near(&store, &tenant(), vector(0)).await, 0);
+    assert_eq!(count_vector_hits(&store, &tenant(), vector(0)).await, 0);
 }
 
-pub(crate) async fn beside_a_second_generation_vectors_that_come_along_are_made_anew(database: &Database) {
+pub(crate) async fn with_a_second_version_supplied_vectors_are_recomputed(database: &Database) {
     database.open().await;
     let space = memory_engine_core::EmbeddingSpace::cosine("other", DIMENSIONS);
     let second = StoreOptions::new(space, "words-1").with_mismatch(Mismatch::Refill);
@@ -109,7 +112,7 @@ pub(crate) async fn beside_a_second_generation_vectors_that_come_along_are_made_
     }
 }
 
-pub(crate) async fn a_vector_of_another_length_is_refused_with_its_record(database: &Database) {
+pub(crate) async fn a_vector_of_wrong_length_is_refused(database: &Database) {
     let store = database.open().await;
     let record = turn(&lin(), "some words");
     let embedding = Some(memory_engine_core::Embedding::new(vec![1.0, 2.0]).unwrap());
@@ -118,9 +121,9 @@ pub(crate) async fn a_vector_of_another_length_is_refused_with_its_record(databa
     assert_eq!(store.get(&lin(), &[record.id]).await.unwrap(), [None]);
 }
 
-pub(crate) async fn who_still_asks_in_a_space_that_was_rebuilt_is_told_so(database: &Database) {
+pub(crate) async fn searches_in_a_replaced_space_fail(database: &Database) {
     let old = database.open().await;
-    filled(&old, 20).await;
+    put_with_vectors(&old, 20).await;
     let longer = memory_engine_core::EmbeddingSpace::cosine("longer", DIMENSIONS + 1);
     let new = StoreOptions::new(longer, "words-1").with_mismatch(Mismatch::Rebuild);
     let new = database.connect_as(new, database.options()).await;
@@ -136,52 +139,51 @@ pub(crate) async fn who_still_asks_in_a_space_that_was_rebuilt_is_told_so(databa
     }
 }
 
-/// While every vector is looked at anyway, an index would only make the writes longer.
-pub(crate) async fn an_index_is_made_when_there_are_enough_vectors_for_one(database: &Database) {
+/// With few vectors, searches are exact, and an index would only slow down writes.
+pub(crate) async fn the_index_is_created_with_enough_vectors(database: &Database) {
     let options = || database.options().with_exact_up_to(1000);
-    let indexes = async || -> i64 {
+    let count_indexes = async || -> i64 {
         let sql = "SELECT count(*) FROM pg_indexes WHERE schemaname = $1 AND indexname = 'vectors_by_nearness'";
-        sqlx::query_scalar(sql).bind(&database.schema).fetch_one(&mut database.look().await).await.unwrap()
+        sqlx::query_scalar(sql).bind(&database.schema).fetch_one(&mut database.connect_directly().await).await.unwrap()
     };
     let store = database.connect(options()).await;
-    let records = filled(&store, 600).await;
-    assert_eq!(indexes().await, 0);
-    // Of two processes each has written too few to ask, but the next one that opens the database asks.
+    let records = put_with_vectors(&store, 600).await;
+    assert_eq!(count_indexes().await, 0);
+    // Each store has written too few vectors to check for the index. A store that opens the database checks.
     let other = database.connect(options()).await;
-    filled(&other, 450).await;
-    assert_eq!(indexes().await, 0);
+    put_with_vectors(&other, 450).await;
+    assert_eq!(count_indexes().await, 0);
     database.connect(options()).await.close().await;
-    assert_eq!(indexes().await, 1);
+    assert_eq!(count_indexes().await, 1);
     RecordStore::delete(&store, &tenant(), &records[..300].iter().map(|r| r.id).collect::<Vec<_>>()).await.unwrap();
-    assert_eq!(indexes().await, 1, "it stays");
-    assert_eq!(near(&other, &tenant(), vector(0)).await, 750);
+    assert_eq!(count_indexes().await, 1, "the index is kept");
+    assert_eq!(count_vector_hits(&other, &tenant(), vector(0)).await, 750);
 }
 
-/// The server reckons less precisely than the score says: what it takes for farther may be nearer.
-pub(crate) async fn vectors_that_are_nearly_alike_are_told_apart_as_a_plain_look_does(database: &Database) {
+/// The server computes distances in single precision, so that it may order close vectors wrongly.
+pub(crate) async fn close_vectors_are_scored_exactly(database: &Database) {
     let store = database.open().await;
-    let mut plain = FlatIndex::new(&memory_engine_core::EmbeddingSpace::cosine("test", DIMENSIONS));
+    let mut reference = FlatIndex::new(&memory_engine_core::EmbeddingSpace::cosine("test", DIMENSIONS));
     let mut writes = Vec::new();
     for n in 0..40_u32 {
         let record = turn(&lin(), &format!("number {n}"));
         let mut values = vector(1).values().to_vec();
         values[n as usize % DIMENSIONS] += (n / 4) as f32 * 2e-7;
         let embedding = memory_engine_core::Embedding::new(values).unwrap();
-        plain.insert(record.id, (), embedding.clone());
+        reference.insert(record.id, (), embedding.clone());
         writes.push(Write { embedding: Some(embedding), ..Write::upsert(record) });
     }
     store.put(&lin(), writes).await.unwrap();
     for scope in [lin(), tenant()] {
         for limit in [1, 5, 10, 39, 40, 50] {
             let found = VectorStore::search(&store, &scope, &VectorQuery::new(vector(1), limit)).await.unwrap();
-            let expected = plain.search(&vector(1), Among::Everything, limit);
+            let expected = reference.search(&vector(1), Among::Everything, limit);
             let scores = |hits: &mut dyn Iterator<Item = memory_engine_core::Score>| hits.collect::<Vec<_>>();
             let found = scores(&mut found.iter().map(|hit| hit.score));
-            // Of more that are as good as equal than the spare ones some may be missed, but what is given is scored
-            // right.
+            // With more close vectors than extra candidates, a search may miss some, but every score is exact.
             assert_eq!(found.len(), limit.min(40));
-            let all = plain.search(&vector(1), Among::Everything, 40);
-            assert!(found.iter().all(|score| all.iter().any(|(_, right)| right == score)), "{limit}");
+            let all = reference.search(&vector(1), Among::Everything, 40);
+            assert!(found.iter().all(|score| all.iter().any(|(_, exact)| exact == score)), "{limit}");
             if limit >= 39 {
                 assert_eq!(found, scores(&mut expected.iter().map(|(_, score)| *score)), "{limit}");
             }

@@ -1,7 +1,7 @@
-//! The rows of the job queue.
+//! The rows of the job queue, in the table `backlog`.
 //!
-//! Two statements here serve all tenants, because the contract does: looking for what has waited longest, and queueing
-//! everything after an index was emptied. All others are for one namespace.
+//! Two operations serve all tenants, as their contract requires: claiming the oldest jobs, and queueing all records
+//! after an index was emptied. All others are limited to namespaces.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -19,45 +19,45 @@ use crate::{
     database::statement::Statement,
     queue::lease_owner,
     records::namespaces,
-    records::row::{self, selected},
+    records::row::{self, select_records},
     records::scopes::{self, CoveredScope, record_id},
 };
 
-/// A place in the queue, behind all that were drawn before it.
+/// An entry of the queue, behind all entries that were created before it.
 #[derive(Debug)]
-pub(crate) struct Ticket {
+pub(crate) struct QueueEntry {
     pub(crate) job: Job,
     pub(crate) id: Uuid,
     pub(crate) ticket: Uuid,
     pub(crate) queued_at: Timestamp,
 }
 
-impl Ticket {
-    /// The next one, for a job that a record waits for.
+impl QueueEntry {
+    /// Creates the next entry, for a job of a record.
     pub(crate) fn new(job: Job, id: Uuid, queued_at: Timestamp) -> Self {
         Self { job, id, ticket: Uuid::now_v7(), queued_at }
     }
 }
 
-/// Takes every job of these records off the queue, and counts them.
-pub(crate) async fn unqueue(connection: &mut PgConnection, ns: Uuid, ids: &[Uuid]) -> Result<u64, PostgresError> {
-    let taken = sqlx::query("DELETE FROM backlog b WHERE b.ns = $1 AND b.id = ANY ($2)")
+/// Removes every job of these records from the queue. Returns the number of removed jobs.
+pub(crate) async fn remove(connection: &mut PgConnection, ns: Uuid, ids: &[Uuid]) -> Result<u64, PostgresError> {
+    let removed = sqlx::query("DELETE FROM backlog b WHERE b.ns = $1 AND b.id = ANY ($2)")
         .bind(ns)
         .bind(ids)
         .execute(connection)
         .await?;
-    Ok(taken.rows_affected())
+    Ok(removed.rows_affected())
 }
 
-/// Queues every visible record that is to be indexed, or those with these ids, user by user, in order of their ids.
+/// Queues the active records in a scope, or those with these ids, user by user. Returns the number of queued records.
 pub(crate) async fn requeue(
     connection: &mut PgConnection,
-    reach: &CoveredScope,
+    covered: &CoveredScope,
     ids: Option<&[RecordId]>,
     job: Job,
     now: Timestamp,
 ) -> Result<u64, PostgresError> {
-    let namespaces = reach.namespaces(connection).await?;
+    let namespaces = covered.namespaces(connection).await?;
     namespaces::lock_known(connection, &namespaces).await?;
     let mut queued = 0;
     for ns in namespaces {
@@ -66,7 +66,7 @@ pub(crate) async fn requeue(
         statement.bind(job.as_str()).push(", r.id, ").bind(Uuid::now_v7()).push(", ").bind(LEASE_FREE);
         statement.push(", ").bind(now.as_micros());
         statement.push(concat!(" FROM records r WHERE ", indexed!(), " AND "));
-        reach.within(ns).holds("r", &mut statement);
+        covered.within(ns).push_row_condition("r", &mut statement);
         if let Some(ids) = ids {
             statement.push(" AND r.id = ANY (").bind(scopes::uuids(ids)).push(")");
         }
@@ -74,12 +74,12 @@ pub(crate) async fn requeue(
             " ON CONFLICT (ns, job, id) DO UPDATE SET ticket = excluded.ticket, leased_until = excluded.leased_until,
              queued_at = excluded.queued_at, attempts = 0, reason = NULL RETURNING 1",
         );
-        queued += statement.rows(connection).await?.len() as u64;
+        queued += statement.fetch_all(connection).await?.len() as u64;
     }
     Ok(queued)
 }
 
-/// Queues every active record of everybody.
+/// Queues the active records of all tenants.
 pub(crate) async fn requeue_all(connection: &mut PgConnection, job: Job, now: Timestamp) -> Result<(), PostgresError> {
     sqlx::query(concat!(
         "INSERT INTO backlog (ns, job, id, ticket, leased_until, queued_at) SELECT r.ns, $1, r.id, $2, $3, $4
@@ -97,9 +97,9 @@ pub(crate) async fn requeue_all(connection: &mut PgConnection, job: Job, now: Ti
     Ok(())
 }
 
-/// Looks at the oldest records that wait for a job and are free.
-const LOOK: &str = concat!(
-    selected!(
+/// Selects the oldest records that wait for a job and are not leased.
+const SELECT_PENDING: &str = concat!(
+    select_records!(
         "(SELECT b.ns, b.id, b.ticket, b.attempts, b.queued_at FROM backlog b WHERE b.job = $1 AND b.leased_until <= $2
           ORDER BY b.ticket, b.ns, b.id LIMIT $3) c JOIN records r ON r.ns = c.ns AND r.id = c.id",
         ", c.attempts, c.ticket, c.queued_at"
@@ -107,20 +107,21 @@ const LOOK: &str = concat!(
     "ORDER BY c.ticket, c.ns, c.id"
 );
 
-/// Takes them: they are hidden from then on. What another worker is taking at this very moment is passed over.
-const CLAIM: &str = concat!(
+/// Leases the same records. Skips those that another worker is claiming at the same time.
+const CLAIM_PENDING: &str = concat!(
     "WITH free AS (
         SELECT b.ns, b.job, b.id, b.ticket FROM backlog b WHERE b.job = $1 AND b.leased_until <= $2
         ORDER BY b.ticket, b.ns, b.id LIMIT $3 FOR UPDATE SKIP LOCKED
      ), claimed AS (
-        UPDATE backlog b SET leased_until = $4, owner = $5 FROM free f WHERE b.ns = f.ns AND b.job = f.job AND b.id = f.id
+        UPDATE backlog b SET leased_until = $4, owner = $5 FROM free f
+        WHERE b.ns = f.ns AND b.job = f.job AND b.id = f.id
         RETURNING b.ns, b.id, b.ticket, b.attempts, b.queued_at
      ) ",
-    selected!("claimed c JOIN records r ON r.ns = c.ns AND r.id = c.id", ", c.attempts, c.ticket, c.queued_at"),
+    select_records!("claimed c JOIN records r ON r.ns = c.ns AND r.id = c.id", ", c.attempts, c.ticket, c.queued_at"),
     "ORDER BY c.ticket, c.ns, c.id"
 );
 
-/// The oldest records that wait for a job and are free, hidden from then on for the length of the lease.
+/// Claims the oldest records that wait for a job and are not leased. A lease of zero only reads them.
 pub(crate) async fn claim(
     connection: &mut PgConnection,
     job: Job,
@@ -132,7 +133,7 @@ pub(crate) async fn claim(
     if let Some(owner) = owner {
         lease_owner::release_dead(connection, owner).await?;
     }
-    let query = sqlx::query(if lease.is_zero() { LOOK } else { CLAIM });
+    let query = sqlx::query(if lease.is_zero() { SELECT_PENDING } else { CLAIM_PENDING });
     let mut query = query.bind(job.as_str()).bind(now.as_micros()).bind(sql_limit(limit));
     if !lease.is_zero() {
         query = query.bind(now.after(lease).as_micros()).bind(owner);
@@ -147,27 +148,27 @@ pub(crate) async fn claim(
     rows.iter().map(pending).collect()
 }
 
-/// Hides what was claimed until then, unless it was given up or is another place in the queue by now.
+/// Extends the leases of claimed jobs, except for dead letters and for jobs that were queued again.
 pub(crate) async fn extend_lease(
     connection: &mut PgConnection,
     pending: &[Pending],
     until: Timestamp,
 ) -> Result<(), PostgresError> {
-    let mut of: BTreeMap<Uuid, Vec<&Pending>> = BTreeMap::new();
-    for one in pending {
-        of.entry(scopes::namespace(&one.record.scope)).or_default().push(one);
+    let mut by_namespace: BTreeMap<Uuid, Vec<&Pending>> = BTreeMap::new();
+    for job in pending {
+        by_namespace.entry(scopes::namespace(&job.record.scope)).or_default().push(job);
     }
-    namespaces::lock_known(connection, &of.keys().copied().collect::<Vec<_>>()).await?;
-    for (ns, pending) in of {
+    namespaces::lock_known(connection, &by_namespace.keys().copied().collect::<Vec<_>>()).await?;
+    for (ns, pending) in by_namespace {
         sqlx::query(
             "UPDATE backlog b SET leased_until = $5
              FROM unnest($2::uuid[], $3::text[], $4::uuid[]) x (id, job, ticket)
              WHERE b.ns = $1 AND b.id = x.id AND b.job = x.job AND b.ticket = x.ticket AND b.leased_until <> $6",
         )
         .bind(ns)
-        .bind(pending.iter().map(|one| scopes::uuid(one.record.id)).collect::<Vec<_>>())
-        .bind(pending.iter().map(|one| one.job.as_str()).collect::<Vec<_>>())
-        .bind(pending.iter().map(|one| Uuid::from_u128(one.ticket.0)).collect::<Vec<_>>())
+        .bind(pending.iter().map(|job| scopes::uuid(job.record.id)).collect::<Vec<_>>())
+        .bind(pending.iter().map(|job| job.job.as_str()).collect::<Vec<_>>())
+        .bind(pending.iter().map(|job| Uuid::from_u128(job.ticket.0)).collect::<Vec<_>>())
         .bind(until.as_micros())
         .bind(LEASE_DEAD)
         .execute(&mut *connection)
@@ -176,48 +177,52 @@ pub(crate) async fn extend_lease(
     Ok(())
 }
 
-/// Takes what was done off the queue; `false` for each that is stale.
+/// Removes completed jobs from the queue. Returns false for each job whose record has changed since it was claimed.
 pub(crate) async fn complete(connection: &mut PgConnection, done: &[Done]) -> Result<Vec<bool>, PostgresError> {
-    let mut of: BTreeMap<Uuid, Vec<&Done>> = BTreeMap::new();
-    for one in done {
-        of.entry(scopes::namespace(&one.scope)).or_default().push(one);
+    let mut by_namespace: BTreeMap<Uuid, Vec<&Done>> = BTreeMap::new();
+    for job in done {
+        by_namespace.entry(scopes::namespace(&job.scope)).or_default().push(job);
     }
     // The lock prevents a new revision between reading the revision and deleting the queue entry.
-    namespaces::lock_known(connection, &of.keys().copied().collect::<Vec<_>>()).await?;
+    namespaces::lock_known(connection, &by_namespace.keys().copied().collect::<Vec<_>>()).await?;
     let mut revisions: FxHashMap<(Uuid, RecordId), u64> = FxHashMap::default();
-    for (ns, done) in of {
-        let ids: Vec<_> = done.iter().map(|one| one.id).collect();
-        let current = row::current(connection, ns, &ids).await?;
+    for (ns, done) in by_namespace {
+        let ids: Vec<_> = done.iter().map(|job| job.id).collect();
+        let current = row::current_revisions(connection, ns, &ids).await?;
         revisions.extend(current.into_iter().map(|current| ((ns, current.id), current.revision)));
-        let fresh: Vec<_> = done.iter().filter(|one| revisions.get(&(ns, one.id)) == Some(&one.revision)).collect();
+        let fresh: Vec<_> = done.iter().filter(|job| revisions.get(&(ns, job.id)) == Some(&job.revision)).collect();
         sqlx::query(
             "DELETE FROM backlog b USING unnest($2::uuid[], $3::text[], $4::uuid[]) x (id, job, ticket)
              WHERE b.ns = $1 AND b.id = x.id AND b.job = x.job AND (x.ticket IS NULL OR x.ticket = b.ticket)",
         )
         .bind(ns)
-        .bind(fresh.iter().map(|one| scopes::uuid(one.id)).collect::<Vec<_>>())
-        .bind(fresh.iter().map(|one| one.job.as_str()).collect::<Vec<_>>())
-        .bind(fresh.iter().map(|one| one.ticket.map(|ticket| Uuid::from_u128(ticket.0))).collect::<Vec<_>>())
+        .bind(fresh.iter().map(|job| scopes::uuid(job.id)).collect::<Vec<_>>())
+        .bind(fresh.iter().map(|job| job.job.as_str()).collect::<Vec<_>>())
+        .bind(fresh.iter().map(|job| job.ticket.map(|ticket| Uuid::from_u128(ticket.0))).collect::<Vec<_>>())
         .execute(&mut *connection)
         .await?;
     }
-    let is_fresh = |one: &Done| revisions.get(&(scopes::namespace(&one.scope), one.id)) == Some(&one.revision);
+    let is_fresh = |job: &Done| revisions.get(&(scopes::namespace(&job.scope), job.id)) == Some(&job.revision);
     Ok(done.iter().map(is_fresh).collect())
 }
 
-/// Queues one job of a record, behind all others, whether it waits already or not.
-pub(crate) async fn requeue_one(connection: &mut PgConnection, ns: Uuid, ticket: &Ticket) -> Result<(), PostgresError> {
+/// Queues one job of a record behind all others, even if it is already queued.
+pub(crate) async fn requeue_one(
+    connection: &mut PgConnection,
+    ns: Uuid,
+    entry: &QueueEntry,
+) -> Result<(), PostgresError> {
     sqlx::query(
         "INSERT INTO backlog (ns, job, id, ticket, leased_until, queued_at) SELECT $1, $2, $3, $4, $5, $6
          ON CONFLICT (ns, job, id) DO UPDATE SET ticket = excluded.ticket, leased_until = excluded.leased_until,
          queued_at = excluded.queued_at, attempts = 0, reason = NULL",
     )
     .bind(ns)
-    .bind(ticket.job.as_str())
-    .bind(ticket.id)
-    .bind(ticket.ticket)
+    .bind(entry.job.as_str())
+    .bind(entry.id)
+    .bind(entry.ticket)
     .bind(LEASE_FREE)
-    .bind(ticket.queued_at.as_micros())
+    .bind(entry.queued_at.as_micros())
     .execute(connection)
     .await?;
     Ok(())
@@ -225,12 +230,12 @@ pub(crate) async fn requeue_one(connection: &mut PgConnection, ns: Uuid, ticket:
 
 /// Stores failures of jobs, and hides the jobs until their next attempt.
 pub(crate) async fn fail(connection: &mut PgConnection, failures: &[Failure]) -> Result<(), PostgresError> {
-    let mut of: BTreeMap<Uuid, Vec<&Failure>> = BTreeMap::new();
+    let mut by_namespace: BTreeMap<Uuid, Vec<&Failure>> = BTreeMap::new();
     for failure in failures {
-        of.entry(scopes::namespace(&failure.scope)).or_default().push(failure);
+        by_namespace.entry(scopes::namespace(&failure.scope)).or_default().push(failure);
     }
-    namespaces::lock_known(connection, &of.keys().copied().collect::<Vec<_>>()).await?;
-    for (ns, failures) in of {
+    namespaces::lock_known(connection, &by_namespace.keys().copied().collect::<Vec<_>>()).await?;
+    for (ns, failures) in by_namespace {
         sqlx::query(
             "UPDATE backlog b SET leased_until = x.until, attempts = x.attempts, reason = x.reason, owner = NULL
              FROM unnest($2::uuid[], $3::bigint[], $4::text[], $5::bigint[], $6::bigint[], $7::text[])
@@ -251,10 +256,10 @@ pub(crate) async fn fail(connection: &mut PgConnection, failures: &[Failure]) ->
     Ok(())
 }
 
-/// Returns the failed jobs of visible records, longest waiting first.
+/// Returns the failed jobs of records in a scope, longest waiting first.
 pub(crate) async fn failures(
     connection: &mut PgConnection,
-    reach: &CoveredScope,
+    covered: &CoveredScope,
     limit: usize,
 ) -> Result<Vec<Failure>, PostgresError> {
     let mut statement = Statement::new(
@@ -263,7 +268,7 @@ pub(crate) async fn failures(
          FROM backlog b JOIN records r ON r.ns = b.ns AND r.id = b.id JOIN namespaces n ON n.ns = r.ns
          JOIN addresses a ON a.ns = r.ns AND a.address = r.address WHERE b.reason IS NOT NULL AND ",
     );
-    reach.holds("r", &mut statement);
+    covered.push_row_condition("r", &mut statement);
     statement.push(" ORDER BY b.ticket, b.ns, b.id LIMIT ").bind(sql_limit(limit));
     let read = |row: &PgRow| {
         let id = record_id(row.try_get("id")?);
@@ -274,23 +279,24 @@ pub(crate) async fn failures(
         let failure = Failure::new(id, scopes::read(row)?, job, revision, row.try_get::<String, _>("reason")?);
         Ok(failure.with_attempts(attempts).with_retry_at(rows::retry_at(row.try_get("leased_until")?)))
     };
-    statement.rows(connection).await?.iter().map(read).collect()
+    statement.fetch_all(connection).await?.iter().map(read).collect()
 }
 
-/// Returns for each job the number of visible records in the queue, the time of the oldest, and the number of records
-/// for which the job was given up.
-pub(crate) async fn count(
+/// Adds to `stats`, for each job, the number of queued records in a scope, the time of the oldest, and the number of
+/// dead letters.
+pub(crate) async fn count_queued(
     connection: &mut PgConnection,
-    reach: &CoveredScope,
+    covered: &CoveredScope,
     stats: &mut Stats,
 ) -> Result<(), PostgresError> {
     let mut statement = Statement::new("SELECT b.job, b.leased_until = ");
     statement.bind(LEASE_DEAD).push(
-        " AS is_dead, count(*) AS records, min(b.queued_at) AS oldest FROM backlog b JOIN records r ON r.ns = b.ns AND r.id = b.id WHERE ",
+        " AS is_dead, count(*) AS records, min(b.queued_at) AS oldest
+         FROM backlog b JOIN records r ON r.ns = b.ns AND r.id = b.id WHERE ",
     );
-    reach.holds("r", &mut statement);
+    covered.push_row_condition("r", &mut statement);
     statement.push(" GROUP BY b.job, is_dead");
-    for row in statement.rows(connection).await? {
+    for row in statement.fetch_all(connection).await? {
         let records = u64::try_from(row.try_get::<i64, _>("records")?).unwrap_or_default();
         rows::add_queued(stats, row.try_get("job")?, row.try_get("is_dead")?, records, row.try_get("oldest")?);
     }

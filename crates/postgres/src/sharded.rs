@@ -1,6 +1,7 @@
-//! Several databases as one.
+//! Distributes users over several databases.
 
 use std::{
+    collections::BTreeMap,
     sync::atomic::{AtomicUsize, Ordering},
     time::Duration,
 };
@@ -17,82 +18,86 @@ use memory_engine_vector_store::{GenerationRole, GenerationStore, VectorEntry, V
 
 use crate::{records::scopes, store::PostgresStore};
 
-/// Several databases as one: each user lives on one of them, which their namespace says.
+/// Several databases as one store. Each user is stored in one of them, which a hash of the user's namespace selects.
 ///
-/// If a database is down, only its own users are affected (`Unavailable`); the queues of the others continue. The
-/// embedder is changed one database at a time, so this store has no generations of its own. The order of the
-/// databases is part of the stored data: append new ones, and copy the records of the users that are assigned to them
-/// (about one in n, for n databases).
+/// If a database is down, only its users are affected (`Unavailable`); the queues of the others continue. The embedder
+/// is changed in one database at a time, so this store has no embedding versions of its own. The order of the databases
+/// is part of the stored data: append new ones, and copy the records of the users that are assigned to them (about one
+/// in n, for n databases).
 ///
-/// Every call needs a scope that sets a user: no transaction, and no ranking, spans two servers. Without one it fails
-/// with `Unsupported`, with three exceptions: counting; a batch of writes whose users all live on one database; and
-/// entries for an index, of which each database takes its own in one transaction.
+/// Every call needs a scope with a user, since no transaction and no ranking spans two servers. Without a user it fails
+/// with `Unsupported`, with three exceptions: statistics; a batch of writes whose users are all in one database; and
+/// index entries, which each database stores in its own transaction.
 #[derive(Debug)]
-pub struct RoutedStore {
+pub struct ShardedStore {
     shards: Vec<PostgresStore>,
-    next: AtomicUsize,
+    /// Number of claims, which selects the first database of the next one.
+    claims: AtomicUsize,
 }
 
-impl RoutedStore {
-    /// Routes to these databases.
+impl ShardedStore {
+    /// Creates a store over these databases.
     ///
     /// # Errors
-    /// `InvalidInput` when there are none; `SchemaMismatch` when their vectors are of different spaces.
+    /// `InvalidInput` if there are none; `SchemaMismatch` if they have different embedding spaces.
     pub fn new(shards: Vec<PostgresStore>) -> Result<Self> {
         let Some(first) = shards.first() else {
-            return Err(Error::invalid("route", "there is no database to route to"));
+            return Err(Error::invalid("route", "a sharded store needs at least one database"));
         };
         if shards.iter().any(|shard| shard.space() != first.space()) {
-            let message = "the databases hold vectors of different spaces";
+            let message = "the databases have different embedding spaces; open all of them with the same one";
             return Err(Error::new(ErrorKind::SchemaMismatch, "route", message));
         }
-        Ok(Self { shards, next: AtomicUsize::new(0) })
+        Ok(Self { shards, claims: AtomicUsize::new(0) })
     }
 
-    /// The database where a user lives.
+    /// Returns the database of a user.
     ///
     /// # Errors
     /// `Unsupported` for a scope without a user.
     pub fn shard(&self, scope: &Scope) -> Result<&PostgresStore> {
         if scope.user_name().is_none() {
-            let message = "a scope without a user lies on several servers; name the user";
+            let message = "a scope without a user spans several databases; set the user of the scope";
             return Err(Error::new(ErrorKind::Unsupported, "route", message));
         }
-        self.shards.get(self.place(scope)).ok_or_else(|| Error::invalid("route", "there is no database to route to"))
+        self.shards
+            .get(self.shard_index(scope))
+            .ok_or_else(|| Error::invalid("route", "a sharded store needs at least one database"))
     }
 
-    /// Items by the database that their users live on.
-    fn homes<T: Clone>(&self, items: &[T], address: impl Fn(&T) -> &Scope) -> Vec<(&PostgresStore, Vec<T>)> {
-        let of =
-            |place: usize| items.iter().filter(|item| self.place(address(item)) == place).cloned().collect::<Vec<T>>();
-        let all = self.shards.iter().enumerate().map(|(place, shard)| (shard, of(place)));
-        all.filter(|(_, own)| !own.is_empty()).collect()
+    /// Groups items by the databases of their users. Leaves out databases without items.
+    fn by_shard<T: Clone>(&self, items: &[T], scope_of: impl Fn(&T) -> &Scope) -> Vec<(&PostgresStore, Vec<T>)> {
+        let mut items_by_index: BTreeMap<usize, Vec<T>> = BTreeMap::new();
+        for item in items {
+            items_by_index.entry(self.shard_index(scope_of(item))).or_default().push(item.clone());
+        }
+        items_by_index.into_iter().map(|(index, items)| (&self.shards[index], items)).collect()
     }
 
-    /// Returns the database with the highest hash for this user (rendezvous hashing): a new database takes users
-    /// over, and no user moves between the others.
-    fn place(&self, scope: &Scope) -> usize {
+    /// Returns the index of the database of a user: the one with the highest hash (rendezvous hashing; D. Thaler and C.
+    /// Ravishankar, 1998). A new database takes over some users, and no user moves between the others.
+    fn shard_index(&self, scope: &Scope) -> usize {
         let ns = scopes::namespace(scope);
-        let lot = |place: usize| {
+        let hash = |index: usize| {
             let mut hasher = blake3::Hasher::new_derive_key("memory-engine 2026 shard");
             hasher.update(ns.as_bytes());
-            hasher.update(&(place as u64).to_le_bytes());
+            hasher.update(&(index as u64).to_le_bytes());
             *hasher.finalize().as_bytes()
         };
-        (0..self.shards.len()).max_by_key(|place| lot(*place)).unwrap_or_default()
+        (0..self.shards.len()).max_by_key(|index| hash(*index)).unwrap_or_default()
     }
 }
 
 #[async_trait]
-impl RecordStore for RoutedStore {
+impl RecordStore for ShardedStore {
     async fn put(&self, scope: &Scope, writes: Vec<Write>) -> Result<Vec<WriteResult>> {
         if scope.user_name().is_some() || writes.is_empty() {
             return self.shard(scope)?.put(scope, writes).await;
         }
-        let first = writes.first().map_or(0, |write| self.place(&write.record.scope));
-        if writes.iter().any(|write| self.place(&write.record.scope) != first) {
+        let first = writes.first().map_or(0, |write| self.shard_index(&write.record.scope));
+        if writes.iter().any(|write| self.shard_index(&write.record.scope) != first) {
             let message =
-                "a batch is written whole or not at all, and its users live on several servers; part it by user";
+                "the users of the batch are in several databases, which share no transaction; split the batch by user";
             return Err(Error::new(ErrorKind::Unsupported, "put", message));
         }
         self.shards[first].put(scope, writes).await
@@ -124,19 +129,20 @@ impl RecordStore for RoutedStore {
         }
         let mut all = Stats::default();
         for shard in &self.shards {
-            let some = RecordStore::stats(shard, scope).await?;
-            (all.records, all.addresses) = (all.records + some.records, all.addresses + some.addresses);
-            all.tombstones += some.tombstones;
-            some.kinds.into_iter().for_each(|(kind, count)| *all.kinds.entry(kind).or_default() += count);
-            some.states.into_iter().for_each(|(state, count)| *all.states.entry(state).or_default() += count);
-            some.backlog.into_iter().for_each(|(job, count)| *all.backlog.entry(job).or_default() += count);
-            some.given_up.into_iter().for_each(|(job, count)| *all.given_up.entry(job).or_default() += count);
-            for (job, since) in some.waiting_since {
-                let first = all.waiting_since.entry(job).or_insert(since);
-                *first = since.min(*first);
+            let own = RecordStore::stats(shard, scope).await?;
+            all.records += own.records;
+            all.addresses += own.addresses;
+            all.tombstones += own.tombstones;
+            own.kinds.into_iter().for_each(|(kind, count)| *all.kinds.entry(kind).or_default() += count);
+            own.states.into_iter().for_each(|(state, count)| *all.states.entry(state).or_default() += count);
+            own.backlog.into_iter().for_each(|(job, count)| *all.backlog.entry(job).or_default() += count);
+            own.given_up.into_iter().for_each(|(job, count)| *all.given_up.entry(job).or_default() += count);
+            for (job, since) in own.waiting_since {
+                let earliest = all.waiting_since.entry(job).or_insert(since);
+                *earliest = since.min(*earliest);
             }
-            all.oldest = all.oldest.into_iter().chain(some.oldest).min();
-            all.newest = all.newest.into_iter().chain(some.newest).max();
+            all.oldest = all.oldest.into_iter().chain(own.oldest).min();
+            all.newest = all.newest.into_iter().chain(own.newest).max();
         }
         Ok(all)
     }
@@ -157,15 +163,17 @@ impl RecordStore for RoutedStore {
 }
 
 #[async_trait]
-impl JobQueue for RoutedStore {
-    /// Each call begins with another database, so that all get their turn; one that cannot be reached is passed over.
+impl JobQueue for ShardedStore {
+    /// Each call begins with the next database, so that the workers serve all of them. Databases that cannot be reached
+    /// are skipped.
     async fn claim(&self, job: Job, limit: usize, lease: Duration) -> Result<Vec<Pending>> {
-        let first = self.next.fetch_add(1, Ordering::Relaxed);
-        let (mut pending, mut failure) = (Vec::new(), None);
-        for turn in 0..self.shards.len() {
-            let shard = &self.shards[(first + turn) % self.shards.len()];
+        let first = self.claims.fetch_add(1, Ordering::Relaxed);
+        let mut pending = Vec::new();
+        let mut failure = None;
+        for offset in 0..self.shards.len() {
+            let shard = &self.shards[(first + offset) % self.shards.len()];
             match shard.claim(job, limit - pending.len(), lease).await {
-                Ok(some) => pending.extend(some),
+                Ok(claimed) => pending.extend(claimed),
                 Err(error) if error.is_transient() => failure = Some(error),
                 Err(error) => return Err(error),
             }
@@ -180,30 +188,30 @@ impl JobQueue for RoutedStore {
     }
 
     async fn extend_lease(&self, pending: &[Pending], lease: Duration) -> Result<()> {
-        for (shard, own) in self.homes(pending, |one| &one.record.scope) {
+        for (shard, own) in self.by_shard(pending, |job| &job.record.scope) {
             shard.extend_lease(&own, lease).await?;
         }
         Ok(())
     }
 
     async fn complete(&self, done: &[Done]) -> Result<Vec<bool>> {
-        let places: Vec<usize> = done.iter().map(|one| self.place(&one.scope)).collect();
-        let mut answers = vec![false; done.len()];
-        for (place, shard) in self.shards.iter().enumerate() {
-            let own: Vec<usize> = (0..done.len()).filter(|number| places[*number] == place).collect();
-            if own.is_empty() {
+        let shard_indexes: Vec<usize> = done.iter().map(|job| self.shard_index(&job.scope)).collect();
+        let mut is_current = vec![false; done.len()];
+        for (index, shard) in self.shards.iter().enumerate() {
+            let positions: Vec<usize> = (0..done.len()).filter(|position| shard_indexes[*position] == index).collect();
+            if positions.is_empty() {
                 continue;
             }
-            let receipts: Vec<Done> = own.iter().map(|number| done[*number].clone()).collect();
-            for (number, answer) in own.into_iter().zip(shard.complete(&receipts).await?) {
-                answers[number] = answer;
+            let own: Vec<Done> = positions.iter().map(|position| done[*position].clone()).collect();
+            for (position, answer) in positions.into_iter().zip(shard.complete(&own).await?) {
+                is_current[position] = answer;
             }
         }
-        Ok(answers)
+        Ok(is_current)
     }
 
     async fn fail(&self, failures: &[Failure]) -> Result<()> {
-        for (shard, own) in self.homes(failures, |failure| &failure.scope) {
+        for (shard, own) in self.by_shard(failures, |failure| &failure.scope) {
             shard.fail(&own).await?;
         }
         Ok(())
@@ -223,10 +231,10 @@ impl JobQueue for RoutedStore {
 }
 
 #[async_trait]
-impl KeywordStore for RoutedStore {
+impl KeywordStore for ShardedStore {
     async fn upsert(&self, scope: &Scope, entries: &[KeywordEntry]) -> Result<()> {
         request::check_keyword_entries(scope, entries)?;
-        for (shard, own) in self.homes(entries, |entry| &entry.record.scope) {
+        for (shard, own) in self.by_shard(entries, |entry| &entry.record.scope) {
             KeywordStore::upsert(shard, scope, &own).await?;
         }
         Ok(())
@@ -246,19 +254,19 @@ impl KeywordStore for RoutedStore {
 }
 
 #[async_trait]
-impl VectorStore for RoutedStore {
+impl VectorStore for ShardedStore {
     fn space(&self) -> &EmbeddingSpace {
-        // There is a first one: `new` refuses an empty list.
+        // The list is not empty: `new` rejects an empty one.
         self.shards[0].space()
     }
 
     async fn upsert(&self, scope: &Scope, entries: &[VectorEntry]) -> Result<()> {
         request::check_vector_entries(scope, self.space(), entries)?;
-        for (shard, own) in self.homes(entries, |entry| &entry.record.scope) {
-            // What waits for a vector waits for one that serves.
+        for (shard, own) in self.by_shard(entries, |entry| &entry.record.scope) {
+            // The job queue counts records that lack a vector of the serving version.
             if shard.role().await? != GenerationRole::Serving {
                 let message =
-                    "a database serves vectors of another space; open each database by itself to replace them";
+                    "a database serves vectors of another embedding space; open each database separately to reembed it";
                 return Err(Error::new(ErrorKind::SchemaMismatch, "vector upsert", message));
             }
             VectorStore::upsert(shard, scope, &own).await?;
@@ -276,10 +284,10 @@ impl VectorStore for RoutedStore {
 }
 
 #[async_trait]
-impl GraphStore for RoutedStore {
+impl GraphStore for ShardedStore {
     async fn upsert(&self, scope: &Scope, entries: &[GraphEntry]) -> Result<()> {
         entries.iter().try_for_each(|entry| scope.authorize("graph upsert", &entry.record.scope))?;
-        for (shard, own) in self.homes(entries, |entry| &entry.record.scope) {
+        for (shard, own) in self.by_shard(entries, |entry| &entry.record.scope) {
             GraphStore::upsert(shard, scope, &own).await?;
         }
         Ok(())
