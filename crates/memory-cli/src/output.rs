@@ -132,16 +132,6 @@ pub(crate) fn counted(count: u64, singular: &str, plural: &str) -> String {
     format!("{count} {}", if count == 1 { singular } else { plural })
 }
 
-/// Returns the parts of a hit's score.
-pub(crate) fn reasons(hit: &RecallHit) -> String {
-    let ways = hit.found_by.iter().map(|f| format!("{} #{} at {}", f.retriever.as_str(), f.rank, f.score));
-    let ways = ways.collect::<Vec<_>>().join(", ");
-    let judged = hit.reranked.map(|score| format!("; the reranker says {score}")).unwrap_or_default();
-    let boosts = hit.boosts.iter().map(|b| format!("; {} × {:.2}", b.of, b.factor)).collect::<String>();
-    let repeats = hit.repeats.map(|id| format!("; repeats {id}")).unwrap_or_default();
-    format!("score {:.6}: {ways}{judged}{boosts}{repeats}", hit.score.value())
-}
-
 /// Returns the hits as a table, with a mark for relevant ones and times in `zone`.
 pub(crate) fn recall_table(recall: &Recall, zone: &TimeZone) -> String {
     let mut table = table(["#", "relevant", "score", "found by", "when", "who", "text"]);

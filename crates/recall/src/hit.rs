@@ -1,6 +1,6 @@
 //! The result of a recall.
 
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
 use memory_engine_core::{Error, Record, RecordId, Score, enum_names};
 use memory_engine_reranker::{Feature, QueryShape};
@@ -75,8 +75,8 @@ pub struct RecallHit {
     /// True if it answers the query by itself, and is not only the best there is: word score or similarity reach their
     /// thresholds. Use this to decide whether to show a hit.
     pub relevant: bool,
-    /// The score that orders the hits of one recall. It has no fixed scale: do not compare it with a threshold or with
-    /// the score of another recall.
+    /// The score that orders the hits of one recall. The best candidate has 1, before boosts. Do not compare it with a
+    /// threshold or with the score of another recall: it says nothing about relevance.
     pub score: Score,
     /// The score of the reranker, on its own scale, if it judged this record.
     pub reranked: Option<Score>,
@@ -99,6 +99,27 @@ impl RecallHit {
     /// The id of the record.
     pub fn id(&self) -> RecordId {
         self.record.id
+    }
+
+    /// Returns the parts of the score in words: the retrievers, the features, the reranker, the boosts.
+    pub fn score_summary(&self) -> String {
+        let retrievers: Vec<String> = self.found_by.iter().map(ToString::to_string).collect();
+        let mut summary = format!("score {:.4}: {}", self.score.value(), retrievers.join(", "));
+        let counted = self.features.iter().filter(|score| score.contribution != 0.0);
+        let features: Vec<String> = counted.map(ToString::to_string).collect();
+        if !features.is_empty() {
+            summary += &format!("; {}", features.join(", "));
+        }
+        if let Some(score) = self.reranked {
+            summary += &format!("; reranker {score}");
+        }
+        for boost in &self.boosts {
+            summary += &format!("; {} × {:.2}", boost.of, boost.factor);
+        }
+        if let Some(id) = self.repeats {
+            summary += &format!("; repeats {id}");
+        }
+        summary
     }
 }
 
@@ -153,6 +174,18 @@ pub struct RetrieverHit {
     pub rank: usize,
     /// The score on the retriever's own scale; for a neighbor, what it gained.
     pub score: Score,
+}
+
+impl fmt::Display for RetrieverHit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} #{} at {}", self.retriever, self.rank, self.score)
+    }
+}
+
+impl fmt::Display for FeatureScore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {:.2} → {:+.2}", self.feature, self.value, self.contribution)
+    }
 }
 
 /// A feature of a hit, and its part of the score.

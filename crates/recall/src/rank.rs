@@ -5,7 +5,7 @@ mod features;
 mod sentences;
 
 use memory_engine_context::{EstimatedTokens, TokenCounter};
-use memory_engine_core::{Record, RecordId, Result};
+use memory_engine_core::{ErrorKind, Record, RecordId, Result};
 use memory_engine_indexing::is_date_term;
 use memory_engine_keyword_store::PackedTerms;
 use memory_engine_reranker::{Evidence, Feature, FeatureValues, FeatureWeights, QueryShape, TermSet};
@@ -60,6 +60,9 @@ impl RecallRun<'_> {
     /// `Timeout`, or the store's error, if the records cannot be read.
     pub(crate) async fn rank(&mut self, list: CandidateList) -> Result<Vec<RankedCandidate>> {
         let CandidateList { candidates, neighbors, keyword_shares } = list;
+        if candidates.is_empty() {
+            return Ok(Vec::new());
+        }
         let candidates = self.with_records(candidates).await?;
         let has_semantics = self.plan.has_semantics();
         let (ranked, mut others): (Vec<_>, Vec<_>) =
@@ -105,7 +108,11 @@ impl RecallRun<'_> {
     async fn with_records(&mut self, candidates: Vec<Candidate>) -> Result<Vec<(Candidate, Record)>> {
         let started = Instant::now();
         let ids: Vec<RecordId> = candidates.iter().map(|c| c.id).collect();
-        let records = self.trace.require(Stage::Fetch, self.scope.get(&self.parts.store, &ids)).await?;
+        let outcome = self.trace.limit(Stage::Fetch, self.scope.get(&self.parts.store, &ids)).await;
+        let records = outcome.map_err(|error| match error.kind() {
+            ErrorKind::Timeout => self.trace.timeout("no record of a hit was read"),
+            _ => error,
+        })?;
         self.trace.time(Stage::Fetch.name(), started);
         let read = candidates.into_iter().zip(records).filter_map(|(candidate, record)| Some((candidate, record?)));
         Ok(read.filter(|(_, record)| self.plan.admits(record)).collect())

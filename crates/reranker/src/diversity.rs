@@ -10,7 +10,7 @@ const MAX_COMPARED: usize = 60;
 const MIN_SIMILARITY: f64 = 0.3;
 /// Similarity from which it loses all of it: it repeats the other.
 const REPEAT_SIMILARITY: f64 = 0.8;
-/// Share of the score that separates candidates without a score, so that the less similar comes first.
+/// Part of the penalty that applies to candidates without a score, too, so that the less similar one comes first.
 const TIE_BREAK: f64 = 0.001;
 
 /// A candidate in its place after diversification.
@@ -43,11 +43,14 @@ pub fn diversify(scores: &[f64], limit: usize, similarity: impl Fn(usize, usize)
         for other in &mut remaining {
             other.compare(next.index, similarity(next.index, other.index));
         }
-        taken.push(Diversified { index: next.index, score: next.value(), repeats: next.repeats() });
+        let score = scores[next.index] * (1.0 - next.penalty());
+        taken.push(Diversified { index: next.index, score, repeats: next.repeats() });
     }
-    for (index, score) in scores.iter().enumerate().skip(compared.len()).take(limit - taken.len()) {
-        let previous = taken.last().map_or(0.0, |last| last.score);
-        taken.push(Diversified { index, score: relative(*score).min(previous), repeats: None });
+    let others = scores.iter().enumerate().skip(compared.len()).take(limit - taken.len());
+    taken.extend(others.map(|(index, score)| Diversified { index, score: *score, repeats: None }));
+    // Rounding, and the candidates that were not compared, must not end up above a better place.
+    for place in 1..taken.len() {
+        taken[place].score = taken[place].score.min(taken[place - 1].score);
     }
     taken
 }
@@ -78,7 +81,7 @@ impl Remaining {
 
     fn value(&self) -> f64 {
         let penalty = self.penalty();
-        self.score * (1.0 - penalty) - TIE_BREAK * penalty * (1.0 - self.score)
+        self.score * (1.0 - penalty) - TIE_BREAK * penalty * (2.0 - self.score)
     }
 
     fn repeats(&self) -> Option<usize> {

@@ -91,9 +91,9 @@ mod tests {
 
     #[test]
     fn position_is_relative_to_median_and_best() {
-        assert_eq!(position_among(&[0.9, 0.5, 0.7]), [1.0, -1.0, 0.0]);
-        assert_eq!(position_among(&[0.4, 0.8]), [-1.0, 1.0]);
-        assert_eq!(position_among(&[0.0, 0.6, 0.6, 0.8])[0], -1.0, "not below −1");
+        assert_eq!(position_among(&[1.0, 0.5, 0.75]), [1.0, -1.0, 0.0]);
+        assert_eq!(position_among(&[0.25, 0.75]), [-1.0, 1.0]);
+        assert_eq!(position_among(&[0.0, 0.5, 0.5, 0.75])[0], -1.0, "not below −1");
         assert_eq!(position_among(&[0.3; 4]), [0.0; 4]);
         assert!(position_among(&[]).is_empty());
     }

@@ -71,7 +71,8 @@ impl FeatureWeights {
         self.0.iter().map(|(feature, weight)| weight * values[*feature]).sum()
     }
 
-    /// Returns the scores of candidates from 0 (the last) to 1 (the first); 1 for all if they are equal.
+    /// Returns the scores of candidates between 0 and 1. 1 is the best candidate; 0 is a candidate without any feature,
+    /// or the last one if features speak against it.
     pub fn scores(&self, candidates: &[FeatureValues]) -> Vec<f64> {
         let mut scores: Vec<f64> = candidates.iter().map(|values| self.score(values)).collect();
         scale_to_unit(&mut scores);
@@ -80,7 +81,7 @@ impl FeatureWeights {
 }
 
 fn scale_to_unit(scores: &mut [f64]) {
-    let lowest = scores.iter().copied().fold(f64::INFINITY, f64::min);
+    let lowest = scores.iter().copied().fold(0.0, f64::min);
     let highest = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let range = highest - lowest;
     for score in scores {

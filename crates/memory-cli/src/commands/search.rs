@@ -89,7 +89,7 @@ impl SearchCommand {
         }
         if self.explain {
             let hits = recall.hits.iter().zip(1..);
-            lines.extend(hits.map(|(hit, n)| format!("{n:>3}  {}  {}", hit.record.id, output::reasons(hit))));
+            lines.extend(hits.map(|(hit, n)| format!("{n:>3}  {}  {}", hit.record.id, hit.score_summary())));
             let stages = recall.stages.iter().map(|s| format!("{} {:.1} ms", s.stage, s.took.as_secs_f64() * 1e3));
             lines.push(format!("stages: {}", stages.collect::<Vec<_>>().join(", ")));
         }
@@ -107,7 +107,7 @@ impl SearchCommand {
         let id = records.first().map_or_else(|| id.parse(), |record| Ok(record.id))?;
         let explanation = engine.explain(scope, query, id).await?;
         self.report.print(&explanation, || {
-            let score = explanation.hit.as_ref().map(|hit| format!("\n{}", output::reasons(hit)));
+            let score = explanation.hit.as_ref().map(|hit| format!("\n{}", hit.score_summary()));
             format!("{id}: {}{}", explanation.verdict, score.unwrap_or_default())
         })?;
         self.warn_degraded(&explanation.degraded);

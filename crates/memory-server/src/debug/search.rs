@@ -124,7 +124,7 @@ async fn search(engine: &MemoryEngine, session: Session, params: SearchParams) -
     };
     let Recall { hits, degraded, stages, .. } = engine.recall(&session.scope, query).await?;
     let hits = hits.into_iter().zip(1..);
-    let hits = hits.map(|(hit, place)| ExplainedHit { place, explanation: explain_score(&hit), hit }).collect();
+    let hits = hits.map(|(hit, place)| ExplainedHit { place, explanation: hit.score_summary(), hit }).collect();
     let stages = stages.iter().map(|stage| StageTime { stage: stage.stage, ms: rounded_ms(stage.took) }).collect();
     Ok(Json(SearchReport { session_id: session.id, hits, stages, degraded, why }))
 }
@@ -154,14 +154,4 @@ impl SearchParams {
 /// Returns a duration in milliseconds with three decimal places.
 fn rounded_ms(duration: Duration) -> f64 {
     (duration.as_secs_f64() * 1e6).round() / 1e3
-}
-
-/// Lists the retrievers that found a hit, and the effect of each stage on its score.
-fn explain_score(hit: &RecallHit) -> String {
-    let found_by = hit.found_by.iter().map(|f| format!("{} #{} at {}", f.retriever.as_str(), f.rank, f.score));
-    let found_by = found_by.collect::<Vec<_>>().join(", ");
-    let reranked = hit.reranked.map(|score| format!("; the reranker says {score}")).unwrap_or_default();
-    let boosts = hit.boosts.iter().map(|b| format!("; {} × {:.2}", b.of, b.factor)).collect::<String>();
-    let repeats = hit.repeats.map(|id| format!("; repeats {id}")).unwrap_or_default();
-    format!("score {:.4}: {found_by}{reranked}{boosts}{repeats}", hit.score.value())
 }
