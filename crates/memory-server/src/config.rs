@@ -291,7 +291,7 @@ impl Config {
     }
 
     /// Returns the guard: callers need one of the keys, or `token`, which covers the whole default tenant. Without
-    /// keys, everybody has access, provided that only this machine can reach the port.
+    /// keys, every caller has access if only this machine can reach the port, or if `open` is set.
     ///
     /// # Errors
     /// `InvalidInput` for a key that is not valid, and for a server without keys that other machines can reach, unless

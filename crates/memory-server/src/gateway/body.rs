@@ -115,7 +115,7 @@ impl ChatBody {
         self.model.as_ref().map(|(name, _)| name.as_str())
     }
 
-    /// Returns true if the response is to be streamed.
+    /// Returns true if the client requests a streamed response.
     pub(super) fn is_streamed(&self) -> bool {
         self.is_streamed
     }

@@ -38,7 +38,7 @@ pub(super) struct ChatExchange {
 }
 
 impl ChatExchange {
-    /// Asks the upstream, and answers the client with its reply.
+    /// Sends the request to the upstream, and its reply to the client.
     pub(super) async fn run(mut self, mut client: oneshot::Sender<Response>) {
         let timeout = if self.is_streamed { self.options.stream_timeout } else { self.options.plain_timeout };
         let reply = tokio::select! {
@@ -47,8 +47,8 @@ impl ChatExchange {
         };
         match reply {
             Err(e) => {
-                let _ =
-                    client.send(self.with_memory_headers(error_response(upstream_fault(&e, &self.service.name)), None));
+                let response = error_response(upstream_fault(&e, &self.service.name));
+                let _ = client.send(self.with_memory_headers(response, None));
             }
             Ok(reply) => {
                 count_event("answers", reply.status().as_str());
@@ -61,6 +61,7 @@ impl ChatExchange {
         }
     }
 
+    /// Forwards a reply as it arrives.
     async fn answer_with_stream(mut self, reply: RelayReply, client: oneshot::Sender<Response>) {
         let (sender, receiver) = mpsc::channel(STREAM_BUFFER_CHUNKS);
         let body = Body::from_stream(stream::unfold(receiver, |mut receiver: mpsc::Receiver<Bytes>| async {
@@ -75,6 +76,7 @@ impl ChatExchange {
         relay_stream(reply, sender, &self.service.name, &mut self.turn, &self.options).await;
     }
 
+    /// Forwards a reply after all of it has arrived and its turn is stored.
     async fn answer_with_body(mut self, mut reply: RelayReply, mut client: oneshot::Sender<Response>) {
         let status = reply.status();
         let headers = reply.headers();

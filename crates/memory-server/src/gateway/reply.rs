@@ -14,7 +14,7 @@ const MAX_CHOICES: u64 = 1024;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ReplyAccumulator {
     text: String,
-    /// Maximum number of bytes of the text that are kept.
+    /// Maximum size of the text in bytes. The rest is dropped.
     max_bytes: usize,
     /// True if a part of the text is missing.
     is_truncated: bool,
@@ -113,7 +113,7 @@ impl ReplyAccumulator {
         self.is_truncated |= end < text.len();
     }
 
-    /// Marks the text as incomplete. Text that arrives later is not kept.
+    /// Marks the text as incomplete. Text that arrives later is dropped.
     pub(super) fn mark_truncated(&mut self) {
         self.is_truncated = true;
     }

@@ -1,4 +1,4 @@
-//! The state of active conversations that is kept in memory.
+//! A cache of the state of active conversations.
 
 use std::{num::NonZeroUsize, sync::Arc};
 

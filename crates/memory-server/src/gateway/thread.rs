@@ -51,7 +51,7 @@ pub(super) struct Exchange {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Thread {
     exchanges: Vec<Exchange>,
-    /// True if the last message is from the user. False after tool results, and if a reply is to be continued.
+    /// True if the last message is from the user. False after tool results, and if the client requests a longer reply.
     ends_with_user: bool,
 }
 
@@ -177,13 +177,13 @@ fn user_text(text: &str) -> String {
 /// Removes `<think>` elements, which some models write into their replies. An element without an end tag extends to the
 /// end of the text.
 fn without_thoughts(text: &str) -> String {
-    let mut kept = String::new();
+    let mut cleaned = String::new();
     let mut rest = text;
     while let Some((before, thought)) = rest.split_once("<think>") {
-        kept.push_str(before);
+        cleaned.push_str(before);
         rest = thought.split_once("</think>").map_or("", |(_, after)| after);
     }
-    kept + rest
+    cleaned + rest
 }
 
 /// Returns the hash by which later turns refer to an exchange.

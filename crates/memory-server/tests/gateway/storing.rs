@@ -45,11 +45,11 @@ async fn a_repeated_turn_is_replaced() {
 async fn edited_turns_are_retracted_and_restored_when_repeated() {
     let chat = Chat::new().await;
     let opening = [user("早"), assistant("好的: 早")];
-    let mut first = [&opening[..], &[user("我住在柏林")]].concat();
+    let mut conversation = [&opening[..], &[user("我住在柏林")]].concat();
     chat.ask(&request("echo", &opening[..1])).await;
-    chat.ask(&request("echo", &first)).await;
-    first.extend([assistant("好的: 我住在柏林"), user("在城北")]);
-    chat.ask(&request("echo", &first)).await;
+    chat.ask(&request("echo", &conversation)).await;
+    conversation.extend([assistant("好的: 我住在柏林"), user("在城北")]);
+    chat.ask(&request("echo", &conversation)).await;
     assert_eq!(chat.turns("monday").await.len(), 6);
     chat.ask(&request("echo", &[&opening[..], &[user("我住在里斯本")]].concat())).await;
     let mut texts = chat.texts().await;

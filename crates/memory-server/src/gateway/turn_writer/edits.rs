@@ -12,8 +12,8 @@ use crate::gateway::{
 
 /// The reason under which the gateway retracts turns.
 const EDIT_REASON: &str = "edited in the chat";
-/// Maximum number of turns of a session that are searched.
-const MAX_SCANNED: usize = 1000;
+/// Maximum number of records of a session that are searched. A turn has up to two.
+const MAX_SCANNED_RECORDS: usize = 1000;
 /// Maximum number of retractions of a session that are read.
 const MAX_RETRACTIONS: usize = 200;
 
@@ -25,7 +25,7 @@ impl TurnWorker {
         let Some(follows) = turn.key.follows.as_deref() else { return Ok(()) };
         let active_turns =
             Filter::eq(Field::Kind, Kind::TURN.as_str()).and(Filter::eq(Field::State, State::Active.as_str()));
-        let query = ScanQuery::newest(MAX_SCANNED).with_filter(active_turns);
+        let query = ScanQuery::newest(MAX_SCANNED_RECORDS).with_filter(active_turns);
         let page = self.engine.scan(&turn.address, &query).await?;
         let replaced = replaced_records(&page.records, &turn.key.key, follows);
         if !replaced.is_empty() {
