@@ -124,7 +124,7 @@ fn a_server_that_others_can_reach_does_not_start_without_a_key() {
     let folder = TempDir::new().unwrap();
     let refused = run(folder.path(), &["serve", "--listen", "0.0.0.0:0"]);
     let told = String::from_utf8_lossy(&refused.stderr).into_owned();
-    assert!(!refused.status.success() && told.contains("memory keys new"), "{told}");
+    assert!(!refused.status.success() && told.contains("MEMORY_TOKEN"), "{told}");
 }
 
 #[test]

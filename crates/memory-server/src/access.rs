@@ -12,8 +12,8 @@ use crate::fault::Fault;
 
 /// The access of a caller: a tenant, and all or some of its users.
 ///
-/// Every scope that a request leads to comes from here. What a body, a filter, an id or a cursor says is looked up
-/// within that scope and never widens it.
+/// The scope of every request is derived from it. Names, filters, ids and cursors in a request are resolved within that
+/// scope and never widen it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
 pub struct Access(Arc<AccessRange>);
@@ -39,34 +39,34 @@ pub struct Owner {
 }
 
 impl Owner {
-    /// Of one user.
+    /// Creates the owner of memories of one user.
     pub fn user(user: impl Into<String>) -> Self {
         Self { user: Some(user.into()), ..Self::default() }
     }
 
     /// Returns true if no dimension is named.
-    pub fn is_nobody(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
 
 impl Access {
-    /// All users of a tenant. The name stands in the log.
+    /// Creates the access to all users of a tenant. The name identifies the key in the log.
     ///
     /// # Errors
-    /// `InvalidInput` when the tenant's name cannot be one.
+    /// `InvalidInput` for an invalid tenant name.
     pub fn tenant(name: impl Into<String>, tenant: impl Into<String>) -> Result<Self> {
         Ok(Self(Arc::new(AccessRange { name: name.into(), tenant: Scope::tenant_wide(tenant)?, users: None })))
     }
 
-    /// Only these users.
+    /// Restricts the access to these users.
     ///
     /// # Errors
-    /// `InvalidInput` when there are none, or a name cannot be a user's.
+    /// `InvalidInput` for an empty list or an invalid user name.
     pub fn only_users<U: Into<String>>(self, users: impl IntoIterator<Item = U>) -> Result<Self> {
         let users: BTreeSet<String> = users.into_iter().map(Into::into).collect();
         if users.is_empty() {
-            return Err(Error::invalid("access", "a key for certain users has to name at least one"));
+            return Err(Error::invalid("access", "the list of users is empty; name at least one user"));
         }
         for user in &users {
             self.0.tenant.clone().with_user(user)?;
@@ -74,7 +74,7 @@ impl Access {
         Ok(Self(Arc::new(AccessRange { users: Some(users), ..AccessRange::clone(&self.0) })))
     }
 
-    /// The name of the key, for logs.
+    /// Returns the name of the key, for logs.
     pub fn name(&self) -> &str {
         &self.0.name
     }
@@ -87,8 +87,8 @@ impl Access {
     /// Returns the scope of a request for this owner. A caller that is bound to one user need not name them.
     ///
     /// # Errors
-    /// `Unauthorized` for a user that is out of reach, and when there are several users to choose from and none is
-    /// named; `InvalidInput` for a name that cannot be one.
+    /// `Unauthorized` for a user without access, and if the access covers several users and none is named;
+    /// `InvalidInput` for an invalid name.
     pub fn scope(&self, owner: &Owner) -> Result<Scope> {
         let mut scope = self.0.tenant.clone();
         if let Some(user) = self.user(owner.user.as_deref())? {
@@ -106,10 +106,10 @@ impl Access {
         }
     }
 
-    /// Everything within reach: one scope for a whole tenant, otherwise one for each user.
+    /// Returns all accessible scopes: one for a whole tenant, otherwise one for each user.
     ///
     /// # Errors
-    /// `InvalidInput` for a name that cannot be a user's.
+    /// `InvalidInput` for an invalid user name.
     pub fn scopes(&self) -> Result<Vec<Scope>> {
         match &self.0.users {
             None => Ok(vec![self.0.tenant.clone()]),
@@ -117,13 +117,14 @@ impl Access {
         }
     }
 
+    /// Returns the user of a request that names this user or none. `None` for the whole tenant.
     fn user<'a>(&'a self, named: Option<&'a str>) -> Result<Option<&'a str>> {
         let refused = |message: &str| Err(Error::new(ErrorKind::Unauthorized, "access", message));
         match (&self.0.users, named) {
             (None, named) => Ok(named),
             (Some(users), Some(named)) if users.contains(named) => Ok(Some(named)),
-            // Not even whether there is such a user is told.
-            (Some(_), Some(_)) => refused("this key does not reach that user"),
+            // The message does not reveal whether the user exists.
+            (Some(_), Some(_)) => refused("this key has no access to that user"),
             (Some(users), None) => match users.first() {
                 Some(only) if users.len() == 1 => Ok(Some(only)),
                 _ => refused("this key is for several users; name one of them"),
@@ -136,8 +137,11 @@ impl<S: Send + Sync> FromRequestParts<S> for Access {
     type Rejection = Fault;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Fault> {
-        let unguarded = || Fault::new(StatusCode::UNAUTHORIZED, "no guard stands before this router");
-        parts.extensions.get::<Self>().cloned().ok_or_else(unguarded)
+        parts
+            .extensions
+            .get::<Self>()
+            .cloned()
+            .ok_or_else(|| Fault::new(StatusCode::UNAUTHORIZED, "the router has no guard; serve it with Server"))
     }
 }
 

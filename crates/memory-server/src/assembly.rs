@@ -5,12 +5,12 @@ use memory_engine::{MemoryEngine, Result};
 use crate::{config::Config, metrics::Metrics, part::Part, server::Server};
 
 /// The variable that holds a key for the whole default tenant.
-const TOKEN: &str = "MEMORY_TOKEN";
+const TOKEN_VARIABLE: &str = "MEMORY_TOKEN";
 
-/// Looks up a variable: in the environment, or in a file of variables.
-type Variables<'v> = &'v dyn Fn(&str) -> Option<String>;
+/// Returns the value of a variable, from the environment or from a file of variables.
+type LookUpVariable<'v> = &'v dyn Fn(&str) -> Option<String>;
 /// Builds a part, unless the configuration switches it off.
-type BuildPart = fn(&Config, &MemoryEngine, Variables<'_>) -> Result<Option<Part>>;
+type BuildPart = fn(&Config, &MemoryEngine, LookUpVariable<'_>) -> Result<Option<Part>>;
 
 /// The protocols of this build.
 const PARTS: &[BuildPart] = &[
@@ -25,15 +25,16 @@ const PARTS: &[BuildPart] = &[
 ];
 
 impl Config {
-    /// Builds the server that this configures, over an open memory and with its clock. `variable` looks up the keys of
-    /// upstreams and `MEMORY_TOKEN`. A protocol that this build does not contain is left out.
+    /// Builds the server of this configuration, with the memories and the clock of this engine. `variable` looks up the
+    /// keys of upstreams and `MEMORY_TOKEN`. A protocol that this build does not contain is left out.
     ///
     /// # Errors
-    /// `InvalidInput` for a setting that is not valid, with its name, and as [`guard`](Self::guard); `Unauthorized`
-    /// when the key of an upstream is not in its variable; `Unsupported` for upstreams in a build without the gateway.
+    /// `InvalidInput` with the name of a setting that is not valid, and the errors of [`guard`](Self::guard);
+    /// `Unauthorized` if the variable with the key of an upstream is not set; `Unsupported` for upstreams in a build
+    /// without the gateway.
     pub fn server(&self, engine: &MemoryEngine, variable: impl Fn(&str) -> Option<String>) -> Result<Server> {
         self.time_zone()?;
-        let guard = self.guard(variable(TOKEN).as_deref())?;
+        let guard = self.guard(variable(TOKEN_VARIABLE).as_deref())?;
         let mut server = Server::new(engine.clone(), guard).limits(self.limits).allowed_hosts(&self.allowed_hosts);
         server = server.cors_origins(self.cors_origins.iter().map(String::as_str))?;
         if self.metrics.enabled {
@@ -41,7 +42,7 @@ impl Config {
         }
         if cfg!(not(feature = "gateway")) && !self.gateway.upstreams.is_empty() {
             let message =
-                "this build has no chat gateway: compile it with the feature gateway, or configure no upstreams";
+                "this build has no chat gateway; compile it with the feature gateway, or remove the upstreams";
             return Err(memory_engine::Error::new(memory_engine::ErrorKind::Unsupported, "config", message));
         }
         for build in PARTS {

@@ -129,10 +129,10 @@ pub struct LogConfig {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LogFormat {
-    /// Lines for people.
+    /// Human-readable lines.
     #[default]
     Text,
-    /// A JSON object for each line.
+    /// One JSON object per line.
     Json,
 }
 
@@ -291,11 +291,11 @@ impl Config {
     }
 
     /// Returns the guard: callers need one of the keys, or `token`, which covers the whole default tenant. Without
-    /// keys, everybody has access, provided that only this machine can reach the port.
+    /// keys, every caller has access if only this machine can reach the port, or if `open` is set.
     ///
     /// # Errors
-    /// `InvalidInput` for a key that is none, and for a server without keys that other machines can reach, unless it is
-    /// said to be open.
+    /// `InvalidInput` for a key that is not valid, and for a server without keys that other machines can reach, unless
+    /// `open` is set.
     pub fn guard(&self, token: Option<&str>) -> Result<Guard> {
         let mut ring = KeyRing::default();
         for key in &self.keys {
@@ -303,19 +303,18 @@ impl Config {
             let access = if key.users.is_empty() { access } else { access.only_users(&key.users)? };
             ring = ring.with_hash(&key.hash, access)?;
         }
-        let everybody = |name: &str| Access::tenant(name, default_tenant());
         if let Some(token) = token {
-            ring = ring.with_key(&ApiKey::new(token)?, everybody("token")?);
+            ring = ring.with_key(&ApiKey::new(token)?, Access::tenant("token", default_tenant())?);
         }
         if !ring.is_empty() {
             return Ok(Guard::keys(ring));
         }
         if self.open || self.listen.ip().is_loopback() {
-            return Ok(Guard::open(everybody("everybody")?));
+            return Ok(Guard::open(Access::tenant("everybody", default_tenant())?));
         }
         let message = format!(
-            "{} can be reached from other machines and no key is asked for; `memory keys new` makes one, MEMORY_TOKEN holds \
-             one for everything, and open = true says that everybody may come in",
+            "other machines can reach {}, but no key is required; configure keys, set MEMORY_TOKEN to a key for the \
+             whole default tenant, or allow access without a key with open = true",
             self.listen
         );
         Err(Error::invalid("config", message))

@@ -11,7 +11,8 @@ use memory_engine::{Error, ErrorKind};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// A refusal or failure, with its HTTP status and a message for people. It holds no secret and no memory's text.
+/// A refusal or failure, with its HTTP status and a human-readable message. It contains no secret and no text of a
+/// memory.
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Fault {
@@ -39,7 +40,7 @@ impl Fault {
         self
     }
 
-    /// Its HTTP status.
+    /// Returns the HTTP status.
     pub fn status(&self) -> StatusCode {
         self.status
     }
@@ -64,7 +65,7 @@ impl Fault {
     }
 }
 
-/// Writes a refusal or failure in the form that the clients of a protocol expect.
+/// Converts a refusal or failure to the error format of a protocol.
 pub(crate) type ErrorFormat = fn(Fault) -> Response;
 
 /// The body of a refusal or failure.
@@ -98,7 +99,7 @@ impl From<Error> for Fault {
 }
 
 impl IntoResponse for Fault {
-    /// Writes the message under both names that mem0's clients read.
+    /// Returns the message in both fields that mem0's clients read.
     fn into_response(self) -> Response {
         let body = ErrorBody { detail: self.message.clone(), error: self.message.clone() };
         self.into_response_with(body)

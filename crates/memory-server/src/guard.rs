@@ -1,4 +1,4 @@
-//! The guard: no request gets in without an [`Access`].
+//! The guard: assigns an [`Access`] to each request, or refuses it.
 
 use std::sync::Arc;
 
@@ -16,21 +16,21 @@ use crate::{
     keys::KeyRing,
 };
 
-/// Decides who has access.
+/// Decides which requests have access, and to which memories.
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Guard(Arc<AccessRule>);
 
 #[derive(Debug)]
 enum AccessRule {
-    /// Everybody, with this access.
+    /// Every caller, with this access.
     Open(Access),
     /// Callers with one of these keys.
     Keys(KeyRing),
 }
 
 impl Guard {
-    /// Everybody who reaches the port comes in, with this access: for a server that listens on the loopback only.
+    /// Gives every caller this access, without a key. For a server that listens on the loopback only.
     pub fn open(access: Access) -> Self {
         Self(Arc::new(AccessRule::Open(access)))
     }
@@ -51,9 +51,12 @@ impl Guard {
         router.layer(from_fn_with_state((self.clone(), errors), check_key))
     }
 
-    /// Takes our keys off a request that is let in: who passes it on passes on none of them.
-    fn take_key(&self, headers: &mut HeaderMap) {
-        KEY_HEADERS.iter().for_each(|name| drop(headers.remove(*name)));
+    /// Removes the keys of this server from a request, so that they are not passed on to an upstream. An
+    /// `Authorization` header with another key is kept.
+    fn remove_keys(&self, headers: &mut HeaderMap) {
+        for name in KEY_HEADERS {
+            headers.remove(name);
+        }
         if let AccessRule::Keys(keys) = &*self.0
             && authorization(headers).is_some_and(|key| keys.find(key).is_some())
         {
@@ -61,43 +64,45 @@ impl Guard {
         }
     }
 
-    fn admits(&self, headers: &HeaderMap) -> Result<Access, Fault> {
+    /// Returns the access of a request.
+    fn authenticate(&self, headers: &HeaderMap) -> Result<Access, Fault> {
         match &*self.0 {
             AccessRule::Open(access) => Ok(access.clone()),
             AccessRule::Keys(keys) => {
-                let refused = |message: &str| Fault::new(StatusCode::UNAUTHORIZED, message);
-                let missing =
-                    || refused("Authentication required: send a key as X-API-Key or as Authorization: Bearer");
-                let key = shown(headers).ok_or_else(missing)?;
-                keys.find(key).ok_or_else(|| refused("this key is not known here"))
+                let Some(key) = sent_key(headers) else {
+                    let message = "Authentication required: send a key as X-API-Key or as Authorization: Bearer";
+                    return Err(Fault::new(StatusCode::UNAUTHORIZED, message));
+                };
+                keys.find(key).ok_or_else(|| Fault::new(StatusCode::UNAUTHORIZED, "the key is not valid"))
             }
         }
     }
 }
 
-/// The key that a request shows.
-fn shown(headers: &HeaderMap) -> Option<&str> {
-    let own = KEY_HEADERS.iter().find_map(|name| named(headers, name).filter(|key| !key.is_empty()));
-    own.or_else(|| authorization(headers)).filter(|key| !key.is_empty())
+/// Returns the key in a request.
+fn sent_key(headers: &HeaderMap) -> Option<&str> {
+    let dedicated = KEY_HEADERS.iter().find_map(|name| header(headers, name).filter(|key| !key.is_empty()));
+    dedicated.or_else(|| authorization(headers)).filter(|key| !key.is_empty())
 }
 
-fn named<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
+fn header<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
     headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim)
 }
 
+/// Returns the key in the `Authorization` header.
 fn authorization(headers: &HeaderMap) -> Option<&str> {
-    let (scheme, key) = named(headers, AUTHORIZATION.as_str())?.split_once(' ')?;
+    let (scheme, key) = header(headers, AUTHORIZATION.as_str())?.split_once(' ')?;
     matches!(scheme.to_ascii_lowercase().as_str(), "bearer" | "token").then(|| key.trim())
 }
 
-/// The headers that hold a key of ours and nothing else.
+/// The headers that contain a key of this server and nothing else.
 const KEY_HEADERS: [&str; 2] = ["x-memory-key", "x-api-key"];
 
 async fn check_key(State((guard, errors)): State<(Guard, ErrorFormat)>, mut request: Request, next: Next) -> Response {
-    match guard.admits(request.headers()) {
+    match guard.authenticate(request.headers()) {
         Ok(access) => {
             request.extensions_mut().insert(access);
-            guard.take_key(request.headers_mut());
+            guard.remove_keys(request.headers_mut());
             next.run(request).await
         }
         Err(fault) => errors(fault),

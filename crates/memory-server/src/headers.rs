@@ -5,7 +5,7 @@ use percent_encoding::percent_decode;
 
 use crate::fault::Fault;
 
-/// Returns the text of a header: UTF-8, percent-encoded or not. A blank one counts as missing.
+/// Returns the trimmed text of a header: UTF-8, percent-encoded or not. `None` if it is missing or blank.
 ///
 /// # Errors
 /// 400 for a header that is not UTF-8.

@@ -1,4 +1,4 @@
-//! Under which names a server is asked, and by which pages.
+//! Checks the host and the origin of requests to a server without keys.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::fault::Fault;
 
 /// Allows every host or origin.
 const ANY: &str = "*";
-/// The names of this machine for itself.
+/// The names of the loopback.
 pub(crate) const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 
 /// Allowed `Host` and `Origin` headers of a server without keys. A web page could otherwise point its own host name
@@ -29,44 +29,52 @@ pub(crate) struct Hosts {
 }
 
 impl Hosts {
-    /// These names and origins, beside those of the loopback.
+    /// Allows these names and origins, and those of the loopback.
     pub(crate) fn new(names: &[String], origins: &[String]) -> Self {
         let loopback = LOOPBACK.iter().map(|name| (*name).to_owned());
         Self { names: loopback.chain(names.iter().cloned()).collect(), origins: origins.into() }
     }
 
-    /// Stands before all routes of a router.
-    pub(crate) fn watch(&self, router: Router) -> Router {
+    /// Checks all requests to a router.
+    pub(crate) fn protect(&self, router: Router) -> Router {
         router.layer(from_fn_with_state(self.clone(), check))
     }
 
-    fn admits(&self, headers: &HeaderMap) -> Result<(), Fault> {
-        let refused = |message: &str| Err(Fault::new(StatusCode::FORBIDDEN, message));
-        let sent = |name| headers.get(name).map(|value| value.to_str().unwrap_or_default());
-        // Who sends none is no browser.
-        if sent(HOST).is_some_and(|host| !self.knows(host)) {
-            return refused("the server is not known by this name; allowed_hosts in the configuration lists its names");
+    fn check_headers(&self, headers: &HeaderMap) -> Result<(), Fault> {
+        let value = |name| headers.get(name).map(|value| value.to_str().unwrap_or_default());
+        // Browsers always send a host, so a request without one does not come from a web page.
+        if value(HOST).is_some_and(|host| !self.allows_host(host)) {
+            return Err(refusal("this host name is not allowed; add it to allowed_hosts in the configuration"));
         }
-        // Any name is not any page.
-        let ours =
-            |host: &str| self.names.iter().any(|known| known != ANY && known.eq_ignore_ascii_case(name_of(host)));
-        let from_here = |origin: &str| origin.split_once("://").is_some_and(|(_, host)| ours(host));
-        let allowed = |origin: &str| self.origins.iter().any(|known| known == origin) || from_here(origin);
-        match sent(ORIGIN) {
-            Some(origin) if !allowed(origin) => {
-                refused("pages of this origin may not call; cors_origins in the configuration lists those that may")
-            }
-            Some(_) | None => Ok(()),
+        if value(ORIGIN).is_some_and(|origin| !self.allows_origin(origin)) {
+            return Err(refusal(
+                "web pages of this origin are not allowed; add it to cors_origins in the configuration",
+            ));
         }
+        Ok(())
     }
 
-    fn knows(&self, host: &str) -> bool {
-        self.names.iter().any(|known| known == ANY || known.eq_ignore_ascii_case(name_of(host)))
+    fn allows_host(&self, host: &str) -> bool {
+        self.names.iter().any(|name| name == ANY) || self.is_named(host)
+    }
+
+    /// Returns true for an allowed origin, and for the origins of named hosts. `*` allows all hosts, but no origin.
+    fn allows_origin(&self, origin: &str) -> bool {
+        let is_own = origin.split_once("://").is_some_and(|(_, host)| self.is_named(host));
+        is_own || self.origins.iter().any(|allowed| allowed == origin)
+    }
+
+    fn is_named(&self, host: &str) -> bool {
+        self.names.iter().any(|name| name != ANY && name.eq_ignore_ascii_case(without_port(host)))
     }
 }
 
-/// A host without its port.
-fn name_of(host: &str) -> &str {
+fn refusal(message: &str) -> Fault {
+    Fault::new(StatusCode::FORBIDDEN, message)
+}
+
+/// Returns a host without its port.
+fn without_port(host: &str) -> &str {
     match host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
         Some((v6, _)) => v6,
         None => host.rsplit_once(':').map_or(host, |(name, _)| name),
@@ -74,7 +82,7 @@ fn name_of(host: &str) -> &str {
 }
 
 async fn check(State(hosts): State<Hosts>, request: Request, next: Next) -> Response {
-    match hosts.admits(request.headers()) {
+    match hosts.check_headers(request.headers()) {
         Ok(()) => next.run(request).await,
         Err(fault) => fault.into_response(),
     }

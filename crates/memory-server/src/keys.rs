@@ -1,4 +1,4 @@
-//! Keys, of which only the hashes are kept.
+//! Keys of callers. Only their hashes are stored.
 
 use std::fmt;
 
@@ -7,13 +7,16 @@ use uuid::Uuid;
 
 use crate::access::Access;
 
+/// The prefix of generated keys.
 const PREFIX: &str = "mk-";
+/// Minimum length of a key.
+const MIN_KEY_CHARS: usize = 16;
 
-/// A key that opens the server. `Debug` shows nothing of it.
+/// A key of a caller. `Debug` does not show it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ApiKey(String);
 
-/// The hash of a key: what is kept of it.
+/// The hash of a key, which is stored instead of the key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct KeyHash(blake3::Hash);
 
@@ -23,7 +26,7 @@ struct KeyHash(blake3::Hash);
 pub struct KeyRing(Vec<(KeyHash, Access)>);
 
 impl ApiKey {
-    /// A new key of 244 random bits.
+    /// Generates a key of 244 random bits.
     pub fn generate() -> Self {
         Self(format!("{PREFIX}{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple()))
     }
@@ -31,21 +34,24 @@ impl ApiKey {
     /// Takes a key as its owner sends it.
     ///
     /// # Errors
-    /// `InvalidInput` when it is shorter than 16 characters: the hash of a short one can be guessed.
+    /// `InvalidInput` if it is shorter than 16 characters: a short key can be guessed from its hash.
     pub fn new(key: impl Into<String>) -> Result<Self> {
         let key = key.into();
-        if key.chars().count() < 16 {
-            return Err(Error::invalid("key", "a key has at least 16 characters; `memory keys new` makes one"));
+        if key.chars().count() < MIN_KEY_CHARS {
+            return Err(Error::invalid(
+                "key",
+                format!("the key is too short; use at least {MIN_KEY_CHARS} characters"),
+            ));
         }
         Ok(Self(key))
     }
 
-    /// The key itself, to be shown once to whom it is for.
+    /// Returns the key itself, to be shown once to its owner.
     pub fn reveal(&self) -> &str {
         &self.0
     }
 
-    /// Its hash (BLAKE3, in hexadecimal digits), to be kept instead of it.
+    /// Returns its hash (BLAKE3, in hexadecimal digits), to be stored instead of the key.
     pub fn hash(&self) -> String {
         KeyHash::of(&self.0).0.to_hex().to_string()
     }
@@ -58,7 +64,7 @@ impl fmt::Debug for ApiKey {
 }
 
 impl KeyHash {
-    // Keys are long and random: a hash that is slow on purpose would only slow down every request.
+    // Keys are long and random, so they do not need a deliberately slow hash, which would delay every request.
     fn of(key: &str) -> Self {
         Self(blake3::hash(key.as_bytes()))
     }
@@ -74,11 +80,12 @@ impl KeyRing {
     /// Adds a key by its hash.
     ///
     /// # Errors
-    /// `InvalidInput` when it is no such hash.
+    /// `InvalidInput` if it is not a hash of [`ApiKey::hash`].
     pub fn with_hash(mut self, hash: &str, access: Access) -> Result<Self> {
-        let invalid =
-            |_| Error::invalid("key", "the hash of a key has 64 hexadecimal digits; `memory keys new` prints it");
-        self.0.push((KeyHash(blake3::Hash::from_hex(hash).map_err(invalid)?), access));
+        let hash = blake3::Hash::from_hex(hash).map_err(|_| {
+            Error::invalid("key", "the hash of the key is not valid; it has to have 64 hexadecimal digits")
+        })?;
+        self.0.push((KeyHash(hash), access));
         Ok(self)
     }
 
@@ -87,11 +94,18 @@ impl KeyRing {
         self.0.is_empty()
     }
 
-    /// Returns the access of a key. The comparison takes the same time for wrong keys.
+    /// Returns the access of a key. Takes the same time for valid and invalid keys.
     pub fn find(&self, key: &str) -> Option<Access> {
         let hash = KeyHash::of(key);
-        // All are looked at, and comparing hashes takes the same time for all.
-        self.0.iter().fold(None, |found, (known, access)| if *known == hash { Some(access.clone()) } else { found })
+        // No early return, so that the time does not depend on the position of the key. `blake3::Hash` compares in
+        // constant time.
+        let mut found = None;
+        for (known, access) in &self.0 {
+            if *known == hash {
+                found = Some(access);
+            }
+        }
+        found.cloned()
     }
 }
 

@@ -18,7 +18,7 @@ mod server;
 mod sources;
 mod zone;
 
-// One line for each protocol: nothing else but its folder knows it.
+// The protocols. Outside of their folders they are named only here and in `assembly`.
 #[cfg(feature = "debug")]
 mod debug;
 #[cfg(feature = "gateway")]

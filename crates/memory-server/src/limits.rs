@@ -28,7 +28,7 @@ impl Limits {
             size: SizeLimit::new(config.max_body_bytes),
             rate: RateLimit::per_minute(config.requests_per_minute),
             concurrency: Concurrency::new(config.max_concurrent, config.max_concurrent_per_key),
-            body_timeout: BodyTimeout::seconds(config.body_seconds),
+            body_timeout: BodyTimeout::from_seconds(config.body_seconds),
         }
     }
 

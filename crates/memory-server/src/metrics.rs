@@ -13,7 +13,6 @@ use axum::{
 };
 use memory_engine::{Error, ErrorKind, Job, MemoryEngine, Result};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
-
 use tokio::runtime::Handle;
 
 use crate::{
@@ -23,21 +22,22 @@ use crate::{
     part::Part,
 };
 
-/// From how many seconds on a request counts as slower: a gateway's own work takes milliseconds, an answer may take
+/// Upper bounds of the duration buckets, in seconds. The server's own work takes milliseconds; a reply may take
 /// minutes.
-const BUCKETS: [f64; 13] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0, 120.0];
+const DURATION_BUCKETS: [f64; 13] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0, 120.0];
 
 /// Interval at which measured values are aggregated.
 const AGGREGATION_INTERVAL: Duration = Duration::from_secs(5);
 
 /// The metrics of this process, to be read by Prometheus.
 ///
-/// | metric | labels | what |
+/// | metric | labels | meaning |
 /// |---|---|---|
-/// | `http_requests_total` | `method`, `route`, `status` | requests answered |
-/// | `http_request_duration_seconds` | `method`, `route` | until the head of the answer is sent |
-/// | `memory_records` | `kind` | records stored, within reach of the key that asks |
-/// | `memory_queue_waiting`, `memory_queue_given_up` | `job` | what the background has still to do, or has given up, there |
+/// | `http_requests_total` | `method`, `route`, `status` | number of responses |
+/// | `http_request_duration_seconds` | `method`, `route` | time until the head of the response is sent |
+/// | `memory_records` | `kind` | stored records that the caller's key may access |
+/// | `memory_queue_waiting` | `job` | queued jobs of these records |
+/// | `memory_queue_given_up` | `job` | jobs of these records that failed for good |
 ///
 /// The parts of the server add their own, all of which begin with `memory_`. The engine adds those of
 /// [`METRICS`](memory_engine::admin::METRICS), all of which begin with `memory_engine_`; `docs/reference/metrics.md`
@@ -46,19 +46,20 @@ const AGGREGATION_INTERVAL: Duration = Duration::from_secs(5);
 pub struct Metrics(PrometheusHandle);
 
 impl Metrics {
-    /// Counts from now on, in the whole process.
+    /// Installs the recorder of the process. Metrics are counted from now on.
     ///
     /// # Errors
-    /// `Conflict` when something else counts already.
+    /// `Conflict` if the process already has a recorder.
     pub fn install() -> Result<Self> {
-        let failed = |e| Error::new(ErrorKind::Conflict, "metrics", "the process counts already").with_source(e);
+        let conflict =
+            |e| Error::new(ErrorKind::Conflict, "metrics", "the process already has a metrics recorder").with_source(e);
         let builder = PrometheusBuilder::new()
-            .set_buckets_for_metric(Matcher::Suffix("_seconds".into()), &BUCKETS)
-            .map_err(failed)?;
-        let metrics = builder.install_recorder().map(Self).map_err(failed)?;
+            .set_buckets_for_metric(Matcher::Suffix("_seconds".into()), &DURATION_BUCKETS)
+            .map_err(conflict)?;
+        let metrics = builder.install_recorder().map(Self).map_err(conflict)?;
         memory_engine::admin::describe_metrics();
         if let Ok(runtime) = Handle::try_current() {
-            // Without aggregation, unread values would grow without limit.
+            // Without aggregation, the memory for values that are not fetched would grow without limit.
             let handle = metrics.0.clone();
             runtime.spawn(async move {
                 loop {
@@ -73,18 +74,18 @@ impl Metrics {
     /// Returns counts of visible records and queues in the format of Prometheus, and the metrics of the process for
     /// keys of all users.
     async fn text(&self, engine: &MemoryEngine, access: &Access) -> String {
-        let stored = look(engine, access).await.unwrap_or_else(|e| {
+        let gauges = gauges(engine, access).await.unwrap_or_else(|e| {
             tracing::warn!(part = "metrics", "{e}");
             String::new()
         });
         if !access.is_for_all_users() {
-            return stored;
+            return gauges;
         }
         self.0.run_upkeep();
-        self.0.render() + &stored
+        self.0.render() + &gauges
     }
 
-    /// `GET /metrics`.
+    /// Returns the part with the route `GET /metrics`.
     pub(crate) fn part(self, engine: MemoryEngine) -> Part {
         let read = move |access: Access| {
             let (metrics, engine) = (self.clone(), engine.clone());
@@ -99,15 +100,23 @@ impl Metrics {
     }
 }
 
-/// Returns counts of records and queues. They depend on the caller, so nothing is cached.
-async fn look(engine: &MemoryEngine, access: &Access) -> Result<String> {
-    let none = || Job::ALL.map(|job| (job.to_string(), 0)).into_iter().collect::<BTreeMap<String, u64>>();
-    let (mut records, mut waiting, mut given_up) = (BTreeMap::new(), none(), none());
+/// Returns the gauges of records and queues that the caller may access. They depend on the caller, so nothing is
+/// cached.
+async fn gauges(engine: &MemoryEngine, access: &Access) -> Result<String> {
+    let mut records: BTreeMap<String, u64> = BTreeMap::new();
+    let mut waiting: BTreeMap<String, u64> = Job::ALL.map(|job| (job.to_string(), 0)).into();
+    let mut given_up = waiting.clone();
     for scope in access.scopes()? {
         let stats = engine.stats(&scope).await?;
-        stats.kinds.into_iter().for_each(|(kind, count)| *records.entry(kind).or_insert(0) += count);
-        stats.backlog.into_iter().for_each(|(job, count)| *waiting.entry(job.to_string()).or_insert(0) += count);
-        stats.given_up.into_iter().for_each(|(job, count)| *given_up.entry(job.to_string()).or_insert(0) += count);
+        for (kind, count) in stats.kinds {
+            *records.entry(kind).or_insert(0) += count;
+        }
+        for (job, count) in stats.backlog {
+            *waiting.entry(job.to_string()).or_insert(0) += count;
+        }
+        for (job, count) in stats.given_up {
+            *given_up.entry(job.to_string()).or_insert(0) += count;
+        }
     }
     let mut text = String::new();
     let gauges = [
@@ -125,25 +134,25 @@ async fn look(engine: &MemoryEngine, access: &Access) -> Result<String> {
     Ok(text)
 }
 
-/// Counts the requests to all routes of a router, by the pattern of the route and not by its path: there are few
-/// patterns, and they contain no names.
-pub(crate) fn count(router: Router) -> Router {
-    router.layer(from_fn(counted))
+/// Counts the requests to all routes of a router. They are labelled with the pattern of the route and not with the
+/// path: there are few patterns, and they contain no names of users.
+pub(crate) fn count_requests(router: Router) -> Router {
+    router.layer(from_fn(count_request))
 }
 
-async fn counted(request: Request, next: Next) -> Response {
+async fn count_request(request: Request, next: Next) -> Response {
     let route = request.extensions().get::<MatchedPath>().map_or("none", MatchedPath::as_str).to_owned();
     let method = match request.method().as_str() {
         known @ ("GET" | "POST" | "PUT" | "DELETE" | "HEAD" | "OPTIONS" | "PATCH") => known.to_owned(),
         _ => "other".to_owned(),
     };
-    let begun = Instant::now();
+    let started = Instant::now();
     let response = next.run(request).await;
-    let took = begun.elapsed();
+    let duration = started.elapsed();
     let status = response.status().as_str().to_owned();
     metrics::counter!("http_requests_total", "method" => method.clone(), "route" => route.clone(), "status" => status)
         .increment(1);
     metrics::histogram!("http_request_duration_seconds", "method" => method, "route" => route)
-        .record(took.as_secs_f64());
+        .record(duration.as_secs_f64());
     response
 }

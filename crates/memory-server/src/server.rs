@@ -34,7 +34,7 @@ use crate::{
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// The routers that a program serves, behind one guard and under one set of limits.
+/// The server: the parts that a program serves, behind one guard and one set of limits.
 #[derive(Debug)]
 #[must_use]
 pub struct Server {
@@ -47,7 +47,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// A server of this memory, with `/health`, `/ready`, `/openapi.json` and nothing else.
+    /// Creates a server of this engine with the routes `/health`, `/ready` and `/openapi.json`.
     pub fn new(engine: MemoryEngine, guard: Guard) -> Self {
         Self {
             engine,
@@ -59,7 +59,7 @@ impl Server {
         }
     }
 
-    /// Under these limits.
+    /// Sets the limits of requests. Default: [`LimitsConfig::default`].
     pub fn limits(mut self, limits: LimitsConfig) -> Self {
         self.limits = limits;
         self
@@ -72,23 +72,24 @@ impl Server {
         self
     }
 
-    /// Web pages of these origins, as `https://chat.example`, may call it. `*` is not for them: a page of anybody's
-    /// could read the memories of who looks at it.
+    /// Allows web pages of these origins, as `https://chat.example`, to call the server. `*` is not allowed: any page
+    /// could then read the memories of the user who opens it.
     ///
     /// # Errors
-    /// `InvalidInput` for what is no origin.
+    /// `InvalidInput` for a text that is not an origin.
     pub fn cors_origins<'o>(mut self, origins: impl IntoIterator<Item = &'o str>) -> Result<Self> {
         for origin in origins {
-            let plain = origin.starts_with("http://") || origin.starts_with("https://");
-            let origin = HeaderValue::from_str(origin).ok().filter(|_| plain && !origin.ends_with('/'));
-            let invalid =
-                || Error::invalid("config", "an origin is scheme and host without a path, as https://chat.example");
-            self.origins.push(origin.ok_or_else(invalid)?);
+            let has_scheme = origin.starts_with("http://") || origin.starts_with("https://");
+            let header = HeaderValue::from_str(origin).ok().filter(|_| has_scheme && !origin.ends_with('/'));
+            self.origins.push(header.ok_or_else(|| {
+                let message = format!("'{origin}' is not an origin; write scheme and host, as https://chat.example");
+                Error::invalid("config", message)
+            })?);
         }
         Ok(self)
     }
 
-    /// With `/metrics`.
+    /// Adds the route `/metrics`.
     pub fn metrics(self, metrics: Metrics) -> Self {
         let part = metrics.part(self.engine.clone());
         self.with_part(part)
@@ -106,49 +107,49 @@ impl Server {
         self.guard.is_open()
     }
 
-    /// Serves until `stop`. Then it accepts no more requests, waits for those being served, and stores what was said,
-    /// for as long as the limits allow. What is acknowledged is stored in any case.
+    /// Serves until `stop` completes. Then it accepts no more requests, and waits for running requests and for turns to
+    /// be stored, for at most [`LimitsConfig::shutdown_seconds`]. Acknowledged writes are stored in any case.
     ///
     /// # Errors
     /// `Unavailable` when the listener fails.
     pub async fn serve(mut self, listener: TcpListener, stop: impl Future<Output = ()> + Send + 'static) -> Result<()> {
         let grace = Duration::from_secs(self.limits.shutdown_seconds);
         let background: Vec<_> = self.parts.iter_mut().filter_map(|part| part.background.take()).collect();
-        let (stopping, stopped) = tokio::sync::oneshot::channel();
+        let (stop_sender, stop_receiver) = tokio::sync::oneshot::channel();
         let stop = async move {
             stop.await;
-            let _ = stopping.send(()); // fails only if the listener has failed
+            let _ = stop_sender.send(()); // Fails only if the listener has failed.
         };
         let serving = async {
-            // Small pieces of a stream must not wait for more.
+            // Small chunks of a stream are sent at once.
             let listener = listener.tap_io(|stream| _ = stream.set_nodelay(true));
             axum::serve(listener, self.router()).with_graceful_shutdown(stop).await?;
             join_all(background.iter().map(|work| work.drain())).await;
             Ok(())
         };
-        let out_of_time = async {
+        let grace_over = async {
             // Without a stop there is no deadline.
-            match stopped.await {
+            match stop_receiver.await {
                 Ok(()) => tokio::time::sleep(grace).await,
                 Err(_) => std::future::pending().await,
             }
         };
         tokio::select! {
-            served = serving => {
-                served.map_err(|e: std::io::Error| {
+            result = serving => {
+                result.map_err(|e: std::io::Error| {
                     Error::new(ErrorKind::Unavailable, "serve", "the listener failed").with_source(e)
                 })
             }
-            () = out_of_time => {
-                tracing::warn!(part = "serve", "some requests were not done within {} s and are dropped", grace.as_secs());
+            () = grace_over => {
+                tracing::warn!(part = "serve", "requests that still run after {} s are dropped", grace.as_secs());
                 let flush = join_all(background.iter().map(|work| work.flush()));
-                let _ = tokio::time::timeout(FLUSH_TIMEOUT, flush).await; // what is late is dropped
+                let _ = tokio::time::timeout(FLUSH_TIMEOUT, flush).await; // Work that takes longer is dropped.
                 Ok(())
             }
         }
     }
 
-    /// The routes, ready to be served or nested. `/health`, `/ready` and `/openapi.json` ask for no key and have no
+    /// Returns the routes, to be served or nested. `/health`, `/ready` and `/openapi.json` require no key and have no
     /// limits.
     pub fn router(self) -> Router {
         let Self { engine, guard, limits, hosts, origins, parts } = self;
@@ -158,17 +159,17 @@ impl Server {
         let mut router = Router::new();
         for part in parts {
             let limited = limits.apply(part.router, part.errors);
-            router = router.merge(metrics::count(guard.protect(limited, part.errors)));
+            router = router.merge(metrics::count_requests(guard.protect(limited, part.errors)));
             sections.extend(part.sections);
         }
         let router = if guard.is_open() {
             let origins: Vec<String> = origins.iter().filter_map(|o| o.to_str().ok().map(str::to_owned)).collect();
-            Hosts::new(&hosts, &origins).watch(router)
+            Hosts::new(&hosts, &origins).protect(router)
         } else {
             router
         };
         let not_found = || async { Fault::not_found("there is no such route; /openapi.json lists them all") };
-        // Probes of the server's health address it by IP, and have no key.
+        // Health probes have no key, and may send an IP address as the host.
         let router = router.merge(health).merge(openapi::router(&sections)).fallback(not_found);
         let router = if origins.is_empty() { router } else { router.layer(cors(origins)) };
         // A request passes the last layer first.
@@ -185,14 +186,14 @@ impl Server {
     }
 }
 
-/// Logs method and path, and no query: it may contain a user's question.
+/// Returns the tracing span of a request: method, path and id. The query may contain a user's question and is left out.
 fn span<B>(request: &Request<B>) -> tracing::Span {
     let id = request.extensions().get::<RequestId>().and_then(|id| id.header_value().to_str().ok()).unwrap_or_default();
     tracing::info_span!("request", method = %request.method(), path = request.uri().path(), id)
 }
 
 fn cors(origins: Vec<HeaderValue>) -> CorsLayer {
-    // Keys are sent in a header that the page sets, not in cookies: no credentials are allowed.
+    // Pages send keys in a header and not in cookies, so no credentials are allowed.
     CorsLayer::new()
         .allow_origin(origins)
         .allow_methods(AllowMethods::mirror_request())

@@ -35,7 +35,7 @@ pub struct LoadedConfig {
 /// One setting.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Setting {
-    /// Its name, as `limits.max_concurrent`.
+    /// The name, as `limits.max_concurrent`.
     pub name: String,
     /// The value as in TOML; `…` for secrets.
     pub value: String,
@@ -44,74 +44,76 @@ pub struct Setting {
 }
 
 impl Sources {
-    /// Nothing but the defaults.
+    /// Creates sources with only the defaults.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// This file, which has to be there.
+    /// Adds a file. Loading fails if it does not exist.
     pub fn with_file(mut self, file: impl Into<PathBuf>) -> Self {
         self.file = Some(file.into());
         self
     }
 
-    /// These variables, by name: `MEMORY_LISTEN` sets `listen`, `MEMORY_LIMITS__MAX_CONCURRENT` sets
-    /// `limits.max_concurrent`. Variables that set nothing here are passed over: others may know them.
+    /// Adds variables, as names and values: `MEMORY_LISTEN` sets `listen`, `MEMORY_LIMITS__MAX_CONCURRENT` sets
+    /// `limits.max_concurrent`. Variables that are not settings are ignored, because other programs may use them.
     pub fn with_variables(mut self, variables: impl IntoIterator<Item = (String, String)>) -> Self {
         self.variables.extend(variables.into_iter().filter(|(name, _)| name.starts_with(PREFIX)));
         self
     }
 
-    /// A flag for a setting, as `("listen", "127.0.0.1:8000")`.
+    /// Adds a flag for a setting, as `("listen", "127.0.0.1:8000")`.
     pub fn with_flag(mut self, setting: impl Into<String>, value: impl Into<String>) -> Self {
         self.flags.push((setting.into(), value.into()));
         self
     }
 
-    /// Reads all of them.
+    /// Loads the configuration from all sources.
     ///
     /// # Errors
     /// `InvalidInput` with name and source, for a missing file, invalid TOML, an unknown setting and an invalid
     /// value.
     pub fn load(self) -> Result<LoadedConfig> {
         let defaults = Figment::from(Serialized::defaults(Config::default()));
-        let known = |name: &str| defaults.find_value(name).is_ok() || KEYS_WITHOUT_DEFAULT.contains(&name);
         let mut figment = defaults.clone();
         if let Some(file) = &self.file {
             if !file.is_file() {
-                return Err(Error::invalid("config", format!("there is no file {}", file.display())));
+                return Err(Error::invalid(
+                    "config",
+                    format!("the configuration file {} does not exist", file.display()),
+                ));
             }
             figment = figment.merge(Toml::file_exact(file));
         }
         for (variable, value) in &self.variables {
             let setting = variable.strip_prefix(PREFIX).unwrap_or(variable).to_lowercase().replace("__", ".");
-            if known(&setting) {
-                figment =
-                    figment.merge(One { source: format!("the variable {variable}"), setting, value: value.clone() });
+            if defaults.find_value(&setting).is_ok() || SETTINGS_WITHOUT_DEFAULT.contains(&setting.as_str()) {
+                let source = format!("the variable {variable}");
+                figment = figment.merge(SingleSetting { source, setting, value: value.clone() });
             }
         }
         for (setting, value) in &self.flags {
             let source = format!("--{}", setting.replace(['.', '_'], "-"));
-            figment = figment.merge(One { source, setting: setting.clone(), value: value.clone() });
+            figment = figment.merge(SingleSetting { source, setting: setting.clone(), value: value.clone() });
         }
-        let config: Config = figment.extract().map_err(told)?;
+        let config: Config = figment.extract().map_err(config_error)?;
         let settings = settings(&figment);
         Ok(LoadedConfig { config, settings })
     }
 }
 
 /// Settings without a default.
-const KEYS_WITHOUT_DEFAULT: [&str; 6] =
+const SETTINGS_WITHOUT_DEFAULT: [&str; 6] =
     ["models_dir", "zone", "language", "gateway.max_chars", "gateway.scene_rules", "gateway.injection_rules"];
 
-/// One setting from one place.
-struct One {
+/// The value of one setting from one source.
+struct SingleSetting {
     source: String,
     setting: String,
     value: String,
 }
 
-impl Provider for One {
+impl Provider for SingleSetting {
     fn metadata(&self) -> Metadata {
         Metadata::named(self.source.clone())
     }
@@ -128,20 +130,20 @@ impl Provider for One {
     }
 }
 
-/// All settings, from the widest to the narrowest.
+/// Returns all settings, in the order of their names.
 fn settings(figment: &Figment) -> Vec<Setting> {
     let mut found = Vec::new();
     if let Ok(value) = figment.find_value("") {
-        list(figment, String::new(), &value, &mut found);
+        collect_settings(figment, String::new(), &value, &mut found);
     }
     found
 }
 
-fn list(figment: &Figment, name: String, value: &Value, found: &mut Vec<Setting>) {
+fn collect_settings(figment: &Figment, name: String, value: &Value, found: &mut Vec<Setting>) {
     if let Value::Dict(_, dict) = value {
         for (key, value) in dict {
             let name = if name.is_empty() { key.clone() } else { format!("{name}.{key}") };
-            list(figment, name, value, found);
+            collect_settings(figment, name, value, found);
         }
         return;
     }
@@ -153,11 +155,11 @@ fn list(figment: &Figment, name: String, value: &Value, found: &mut Vec<Setting>
         },
         None => "default".to_owned(),
     };
-    found.push(Setting { value: shown(&name, value), name, source });
+    found.push(Setting { value: display(&name, value), name, source });
 }
 
-/// A value for people. The address of a database may hold a password.
-fn shown(name: &str, value: &Value) -> String {
+/// Returns a value as it is displayed. The address of a database is displayed without its password.
+fn display(name: &str, value: &Value) -> String {
     match value {
         Value::String(_, text) if name == "db" => format!("{:?}", without_password(text)),
         Value::String(_, text) => format!("{text:?}"),
@@ -172,26 +174,26 @@ fn without_password(text: &str) -> String {
     text.parse::<memory_engine::Database>().map_or_else(|_| "…".to_owned(), |database| database.to_string())
 }
 
-/// The first thing that is wrong, what it is, and where it stands.
-fn told(error: FigmentError) -> Error {
+/// Describes the first error: the problem, the setting and the source.
+fn config_error(error: FigmentError) -> Error {
     let first = error.into_iter().next();
-    let Some(first) = first else { return Error::invalid("config", "it cannot be read") };
-    let place = match first.metadata.as_ref().map(|metadata| (&metadata.source, &metadata.name)) {
+    let Some(first) = first else { return Error::invalid("config", "the configuration cannot be read") };
+    let location = match first.metadata.as_ref().map(|metadata| (&metadata.source, &metadata.name)) {
         Some((Some(source), _)) => format!(" in {source}"),
         Some((None, name)) => format!(" in {name}"),
         None => String::new(),
     };
     let setting = if first.path.is_empty() { String::new() } else { format!(" for {}", first.path.join(".")) };
-    Error::invalid("config", format!("{}{setting}{place}", what(&first.kind)))
+    Error::invalid("config", format!("{}{setting}{location}", problem(&first.kind)))
 }
 
-/// Returns the error without the value, which may be a secret in the wrong place.
-fn what(kind: &Kind) -> String {
+/// Describes the problem without the invalid value, which may be a secret.
+fn problem(kind: &Kind) -> String {
     if let Kind::InvalidType(_, expected) | Kind::InvalidValue(_, expected) = kind {
-        return format!("it has to be {expected}");
+        return format!("the value has to be {expected}");
     }
     let Kind::Message(message) = kind else { return kind.to_string() };
-    // A TOML error quotes the line between where it is and what is wrong.
+    // The first line of a TOML error is the position, the last one the problem. The lines between quote the file.
     let mut lines = message.lines().filter(|line| !line.trim().is_empty());
     match (lines.next(), lines.next_back()) {
         (Some(first), Some(last)) => format!("{first}: {last}"),

@@ -15,11 +15,10 @@ use memory_engine::{Error, Result};
 /// # Ok::<(), memory_engine::Error>(())
 /// ```
 pub fn zone(name: &str) -> Result<TimeZone> {
-    let unknown = |e| {
-        let message = format!("there is no time zone '{name}'; write Asia/Shanghai, +08:00 or UTC");
+    DateTimeParser::new().parse_time_zone(with_two_digit_hour(name.trim())).map_err(|e| {
+        let message = format!("'{name}' is not a time zone; write for example Asia/Shanghai, +08:00 or UTC");
         Error::invalid("zone", message).with_source(e)
-    };
-    DateTimeParser::new().parse_time_zone(padded(name.trim())).map_err(unknown)
+    })
 }
 
 /// Returns the time zone of this machine, or UTC if it is unknown.
@@ -27,8 +26,8 @@ pub fn local_zone() -> TimeZone {
     TimeZone::try_system().unwrap_or(TimeZone::UTC)
 }
 
-/// Adds the leading zero to an hour of one digit.
-fn padded(name: &str) -> String {
+/// Adds the leading zero to an offset with a one-digit hour, as `+8`.
+fn with_two_digit_hour(name: &str) -> String {
     let bytes = name.as_bytes();
     let is_short = matches!(bytes, [b'+' | b'-', hour, rest @ ..]
         if hour.is_ascii_digit() && rest.first().is_none_or(|next| *next == b':'));

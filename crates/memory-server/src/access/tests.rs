@@ -3,16 +3,16 @@
 use super::*;
 
 #[test]
-fn a_key_of_a_tenant_reaches_all_its_users_and_nobody_else() {
+fn a_tenant_key_has_access_to_the_whole_tenant() {
     let access = Access::tenant("ops", "acme").unwrap();
-    let everything = Scope::tenant_wide("acme").unwrap();
-    assert_eq!(access.scope(&Owner::default()).unwrap(), everything);
-    assert_eq!(access.scope(&Owner::user("lin")).unwrap(), everything.clone().with_user("lin").unwrap());
-    assert_eq!(access.scopes().unwrap(), [everything]);
+    let tenant = Scope::tenant_wide("acme").unwrap();
+    assert_eq!(access.scope(&Owner::default()).unwrap(), tenant);
+    assert_eq!(access.scope(&Owner::user("lin")).unwrap(), tenant.clone().with_user("lin").unwrap());
+    assert_eq!(access.scopes().unwrap(), [tenant]);
 }
 
 #[test]
-fn a_key_of_some_users_reaches_only_them() {
+fn a_key_of_some_users_has_access_only_to_them() {
     let access = Access::tenant("app", "acme").unwrap().only_users(["lin", "mei"]).unwrap();
     assert_eq!(access.scope(&Owner::user("mei")).unwrap().user_name(), Some("mei"));
     for owner in [Owner::user("eve"), Owner::default(), Owner { agent: Some("kai".into()), ..Owner::default() }] {
@@ -22,14 +22,17 @@ fn a_key_of_some_users_reaches_only_them() {
 }
 
 #[test]
-fn who_is_bound_to_one_user_need_not_name_them() {
+fn a_key_of_one_user_implies_that_user() {
     let access = Access::tenant("app", "acme").unwrap().only_users(["lin"]).unwrap();
     let scope = access.scope(&Owner { session: Some("monday".into()), ..Owner::default() }).unwrap();
     assert_eq!((scope.user_name(), scope.session()), (Some("lin"), Some("monday")));
 }
 
 #[test]
-fn a_key_of_no_users_is_refused() {
-    let nobody: [&str; 0] = [];
-    assert_eq!(Access::tenant("app", "acme").unwrap().only_users(nobody).unwrap_err().kind(), ErrorKind::InvalidInput);
+fn an_empty_list_of_users_is_refused() {
+    let no_users: [&str; 0] = [];
+    assert_eq!(
+        Access::tenant("app", "acme").unwrap().only_users(no_users).unwrap_err().kind(),
+        ErrorKind::InvalidInput
+    );
 }

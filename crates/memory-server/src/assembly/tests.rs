@@ -8,23 +8,23 @@ fn upstream(key_env: Option<&str>) -> UpstreamConfig {
     UpstreamConfig { name: "near".into(), base_url: "http://127.0.0.1:9/v1".into(), key_env, models: Vec::new() }
 }
 
-fn with(gateway: GatewayConfig) -> Config {
-    // What counts for the whole process can be installed once only.
+fn config(gateway: GatewayConfig) -> Config {
+    // The metrics recorder can be installed only once per process.
     Config { gateway, metrics: PartConfig { enabled: false }, ..Config::default() }
 }
 
 #[tokio::test]
-async fn a_configuration_becomes_a_server() {
+async fn a_server_does_not_show_the_upstream_key() {
     let engine = MemoryEngine::builder().in_memory().build().await.unwrap();
     let gateway = GatewayConfig { upstreams: vec![upstream(Some("NEAR_KEY"))], ..GatewayConfig::default() };
-    let server = with(gateway).server(&engine, |name| (name == "NEAR_KEY").then(|| "sk-hunter2".into()));
+    let server = config(gateway).server(&engine, |name| (name == "NEAR_KEY").then(|| "sk-hunter2".into()));
     assert!(!format!("{:?}", server.unwrap()).contains("hunter2"));
 }
 
 #[tokio::test]
-async fn what_cannot_be_so_is_told_with_its_name() {
+async fn errors_name_the_invalid_setting() {
     let engine = MemoryEngine::builder().in_memory().build().await.unwrap();
-    let wrong = [
+    let invalid = [
         (GatewayConfig { upstreams: vec![upstream(Some("NEAR_KEY"))], ..GatewayConfig::default() }, "NEAR_KEY"),
         (
             GatewayConfig {
@@ -37,8 +37,8 @@ async fn what_cannot_be_so_is_told_with_its_name() {
     ];
     let on_mars = Config { zone: Some("Mars".into()), ..Config::default() };
     assert!(on_mars.server(&engine, |_| None).unwrap_err().to_string().contains("Mars"));
-    for (gateway, named) in wrong {
-        let error = with(gateway).server(&engine, |_| None).unwrap_err().to_string();
-        assert!(error.contains(named), "{error}");
+    for (gateway, name) in invalid {
+        let error = config(gateway).server(&engine, |_| None).unwrap_err().to_string();
+        assert!(error.contains(name), "{error}");
     }
 }

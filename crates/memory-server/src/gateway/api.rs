@@ -29,14 +29,17 @@ pub(super) fn routes(owner: &str) -> Routes<Arc<GatewayState>> {
     let embeddings = Operation::new("embeddings", "Embeds by the upstream of the model.")
         .body::<EmbeddingsRequest>()
         .answer::<Object>();
-    let fails = |operation: Operation| operation.errors::<OpenAiError>(&["4XX", "5XX"]);
     let unknown = models::unknown;
     Routes::new(TAG, DESCRIPTION)
-        .route("post", &path("chat/completions"), post(chat::chat).fallback(unknown), fails(chat))
-        .route("get", &path("models"), get(models::models).fallback(unknown), fails(models_list))
-        .route("get", &path("models/{*model}"), get(models::model).fallback(unknown), fails(model))
-        .route("post", &path("embeddings"), post(models::embeddings).fallback(unknown), fails(embeddings))
+        .route("post", &path("chat/completions"), post(chat::chat).fallback(unknown), with_errors(chat))
+        .route("get", &path("models"), get(models::models).fallback(unknown), with_errors(models_list))
+        .route("get", &path("models/{*model}"), get(models::model).fallback(unknown), with_errors(model))
+        .route("post", &path("embeddings"), post(models::embeddings).fallback(unknown), with_errors(embeddings))
         .undocumented(&path("{*rest}"), any(unknown))
+}
+
+fn with_errors(operation: Operation) -> Operation {
+    operation.errors::<OpenAiError>(&["4XX", "5XX"])
 }
 
 /// The JSON object of an upstream's response.

@@ -1,4 +1,4 @@
-//! The body of a chat request: read where we need it, and otherwise passed on byte by byte.
+//! The body of a chat request. The gateway edits single values and leaves all other bytes unchanged.
 
 use std::ops::Range;
 
@@ -9,23 +9,24 @@ use serde_json::{Value, value::RawValue};
 use super::thread::{ChatMessage, Speaker};
 use crate::access::Owner;
 
-/// A chat request as the client wrote it. What is changed is put into its bytes; everything else stays as it is, down
-/// to the order of keys and the digits of numbers.
+/// A chat request as the client sent it. Edits replace byte ranges, so that everything else stays the same, including
+/// the order of keys and the digits of numbers.
 #[derive(Debug)]
 pub(super) struct ChatBody {
     bytes: Bytes,
+    /// The name of the model, and its position.
     model: Option<(String, Range<usize>)>,
-    streamed: bool,
+    is_streamed: bool,
     owner: Owner,
     messages: Option<Messages>,
 }
 
 #[derive(Debug)]
 struct Messages {
-    /// Right behind the opening bracket.
+    /// The position after the opening bracket of the list.
     start: usize,
-    said: Vec<ChatMessage>,
-    /// The content of the first system or developer message.
+    list: Vec<ChatMessage>,
+    /// The position of the content of the first system or developer message.
     system: Option<Range<usize>>,
 }
 
@@ -67,46 +68,56 @@ struct ContentPart {
     text: Option<String>,
 }
 
+impl Envelope<'_> {
+    /// Returns the owner that the body names. A name in `metadata` takes precedence over one at the top level.
+    fn owner(&self) -> Owner {
+        Owner {
+            user: self.name("user_id", &self.user_id).or_else(|| owner_name(&self.user)),
+            agent: self.name("agent_id", &self.agent_id),
+            session: self.name("session_id", &self.session_id),
+            branch: None,
+        }
+    }
+
+    fn name(&self, key: &str, top_level: &Value) -> Option<String> {
+        self.metadata.get(key).and_then(owner_name).or_else(|| owner_name(top_level))
+    }
+}
+
 impl ChatBody {
     /// Reads a body.
     ///
     /// # Errors
-    /// What is wrong with it, for the client.
+    /// Returns a message for the client if the body is not a JSON object.
     pub(super) fn read(bytes: Bytes) -> Result<Self, String> {
         let text = std::str::from_utf8(&bytes).map_err(|_| "the body is not UTF-8; it has to be JSON".to_owned())?;
-        // A list would be taken for the fields of the object in their order.
+        // serde would read a list as the fields of the object, in their order.
         if !text.trim_start().starts_with('{') {
             return Err("the body is not a JSON object".to_owned());
         }
-        let wrong = |e: serde_json::Error| {
-            let (line, column) = (e.line(), e.column());
-            format!("the body is not a JSON object in which each key stands once (line {line}, column {column})")
-        };
-        let envelope: Envelope<'_> = serde_json::from_str(text).map_err(wrong)?;
-        let model = envelope.model.and_then(|raw| Some((serde_json::from_str(raw.get()).ok()?, place(text, raw))));
-        let named = |top: &Value, inside: &str| {
-            let inside = envelope.metadata.get(inside).and_then(name);
-            inside.or_else(|| name(top))
-        };
-        let owner = Owner {
-            user: named(&envelope.user_id, "user_id").or_else(|| name(&envelope.user)),
-            agent: named(&envelope.agent_id, "agent_id"),
-            session: named(&envelope.session_id, "session_id"),
-            branch: None,
-        };
-        let messages = envelope.messages.and_then(|raw| Messages::read(text, raw));
-        let streamed = envelope.stream == Value::Bool(true);
-        Ok(Self { model, streamed, owner, messages, bytes })
+        let envelope: Envelope<'_> = serde_json::from_str(text).map_err(|e| {
+            let line = e.line();
+            let column = e.column();
+            format!("the body is not a JSON object with unique keys (line {line}, column {column})")
+        })?;
+        let model = envelope.model.and_then(|raw| Some((serde_json::from_str(raw.get()).ok()?, range_of(text, raw))));
+        Ok(Self {
+            model,
+            is_streamed: envelope.stream == Value::Bool(true),
+            owner: envelope.owner(),
+            messages: envelope.messages.and_then(|raw| Messages::read(text, raw)),
+            bytes,
+        })
     }
 
-    /// The model that it names.
+    /// Returns the name of the model.
     pub(super) fn model(&self) -> Option<&str> {
         self.model.as_ref().map(|(name, _)| name.as_str())
     }
 
-    /// Returns true if the response is to be streamed.
+    /// Returns true if the client requests a streamed response.
     pub(super) fn is_streamed(&self) -> bool {
-        self.streamed
+        self.is_streamed
     }
 
     /// Returns the owner that the request names.
@@ -115,53 +126,58 @@ impl ChatBody {
     }
 
     /// Returns the messages, or none if they cannot be read.
-    pub(super) fn said(&self) -> &[ChatMessage] {
-        self.messages.as_ref().map_or(&[], |messages| &messages.said)
+    pub(super) fn messages(&self) -> &[ChatMessage] {
+        self.messages.as_ref().map_or(&[], |messages| &messages.list)
     }
 
-    /// The bytes with another model's name, if there is one, and with `block` behind the first system message: in a
-    /// text after a blank line, in a list of parts as one part more. Without a system message one is put before all
-    /// others.
-    pub(super) fn written(&self, model: Option<&str>, block: &str) -> Bytes {
-        let renamed = model.zip(self.model.as_ref()).filter(|(new, (old, _))| new != old);
-        let renaming = renamed.map(|(new, (_, place))| (place.clone(), quoted(new)));
-        let injecting =
-            self.messages.as_ref().filter(|_| !block.is_empty()).map(|messages| self.injecting(messages, block));
-        let mut edits: Vec<(Range<usize>, String)> = renaming.into_iter().chain(injecting).collect();
+    /// Returns the bytes with the name of the model replaced, if one is given, and with `block` appended to the first
+    /// system message: to a text after a blank line, to a list of parts as a new part. Without a system message, a new
+    /// one is inserted before all other messages.
+    pub(super) fn edited(&self, model: Option<&str>, block: &str) -> Bytes {
+        let mut edits: Vec<(Range<usize>, String)> = Vec::new();
+        if let (Some(new), Some((old, range))) = (model, &self.model)
+            && new != old
+        {
+            edits.push((range.clone(), json_string(new)));
+        }
+        if let Some(messages) = self.messages.as_ref().filter(|_| !block.is_empty()) {
+            edits.push(self.block_insertion(messages, block));
+        }
         if edits.is_empty() {
             return self.bytes.clone();
         }
-        edits.sort_by_key(|(place, _)| place.start);
-        let mut written = Vec::with_capacity(self.bytes.len() + block.len() + 128);
-        let mut from = 0;
-        for (place, text) in edits {
-            written.extend_from_slice(&self.bytes[from..place.start]);
-            written.extend_from_slice(text.as_bytes());
-            from = place.end;
+        edits.sort_by_key(|(range, _)| range.start);
+        let mut edited = Vec::with_capacity(self.bytes.len() + block.len() + 128);
+        let mut copied_to = 0;
+        for (range, text) in edits {
+            edited.extend_from_slice(&self.bytes[copied_to..range.start]);
+            edited.extend_from_slice(text.as_bytes());
+            copied_to = range.end;
         }
-        written.extend_from_slice(&self.bytes[from..]);
-        written.into()
+        edited.extend_from_slice(&self.bytes[copied_to..]);
+        edited.into()
     }
 
-    fn injecting(&self, messages: &Messages, block: &str) -> (Range<usize>, String) {
+    /// Returns the edit that inserts the block: an empty range and the text.
+    fn block_insertion(&self, messages: &Messages, block: &str) -> (Range<usize>, String) {
         let system = messages.system.clone().unwrap_or(0..0);
-        // The last character of a text or a list closes it.
+        // The last byte of a string or a list closes it.
         let before_end = system.end.saturating_sub(1);
-        let inside = &self.bytes[system.clone()];
-        match inside.first() {
+        let content = &self.bytes[system];
+        match content.first() {
             Some(b'"') => {
-                let text = if inside.len() > 2 { format!("\n\n{block}") } else { block.to_owned() };
-                let text = quoted(&text);
+                let text = if content.len() > 2 { format!("\n\n{block}") } else { block.to_owned() };
+                let text = json_string(&text);
                 (before_end..before_end, text[1..text.len() - 1].to_owned())
             }
             Some(b'[') => {
-                let is_empty = inside[1..inside.len() - 1].iter().all(u8::is_ascii_whitespace);
+                let is_empty = content[1..content.len() - 1].iter().all(u8::is_ascii_whitespace);
                 let comma = if is_empty { "" } else { "," };
-                (before_end..before_end, format!(r#"{comma}{{"type":"text","text":{}}}"#, quoted(block)))
+                (before_end..before_end, format!(r#"{comma}{{"type":"text","text":{}}}"#, json_string(block)))
             }
             _ => {
-                let comma = if messages.said.is_empty() { "" } else { "," };
-                let message = format!(r#"{{"role":"system","content":{}}}{comma}"#, quoted(block));
+                let comma = if messages.list.is_empty() { "" } else { "," };
+                let message = format!(r#"{{"role":"system","content":{}}}{comma}"#, json_string(block));
                 (messages.start..messages.start, message)
             }
         }
@@ -169,40 +185,42 @@ impl ChatBody {
 }
 
 impl Messages {
-    /// `None` when it is no list.
+    /// Reads the value of `messages`. `None` if it is not a list.
     fn read(text: &str, raw: &RawValue) -> Option<Self> {
-        let list: Vec<&RawValue> = serde_json::from_str(raw.get()).ok()?;
-        let (mut said, mut system) = (Vec::with_capacity(list.len()), None);
-        for raw in list {
-            let read = Some(raw.get()).filter(|raw| raw.starts_with('{'));
-            let Some(message) = read.and_then(|raw| serde_json::from_str::<Message<'_>>(raw).ok()) else {
-                said.push(ChatMessage::unknown());
+        let raw_messages: Vec<&RawValue> = serde_json::from_str(raw.get()).ok()?;
+        let mut list: Vec<ChatMessage> = Vec::with_capacity(raw_messages.len());
+        let mut system = None;
+        for raw in raw_messages {
+            let object = Some(raw.get()).filter(|raw| raw.starts_with('{'));
+            let Some(message) = object.and_then(|raw| serde_json::from_str::<Message<'_>>(raw).ok()) else {
+                list.push(ChatMessage::unknown());
                 continue;
             };
-            let heard = heard(&message);
-            if heard.speaker == Speaker::System
-                && !said.iter().any(|other: &ChatMessage| other.speaker == Speaker::System)
-            {
-                system = message.content.map(|content| place(text, content));
+            let chat_message = chat_message(&message);
+            let is_first_system = chat_message.speaker == Speaker::System
+                && !list.iter().any(|earlier| earlier.speaker == Speaker::System);
+            if is_first_system {
+                system = message.content.map(|content| range_of(text, content));
             }
-            said.push(heard);
+            list.push(chat_message);
         }
-        Some(Self { start: place(text, raw).start + 1, said, system })
+        Some(Self { start: range_of(text, raw).start + 1, list, system })
     }
 }
 
-/// Returns the position of a value in the text that contains it.
-fn place(text: &str, raw: &RawValue) -> Range<usize> {
+/// Returns the range of a value in the text that contains it.
+fn range_of(text: &str, raw: &RawValue) -> Range<usize> {
     let start = raw.get().as_ptr() as usize - text.as_ptr() as usize;
     start..start + raw.get().len()
 }
 
-fn quoted(text: &str) -> String {
+/// Returns the text as a JSON string, with quotes.
+fn json_string(text: &str) -> String {
     Value::from(text).to_string()
 }
 
-/// A name is a text that is not empty, or a number.
-fn name(value: &Value) -> Option<String> {
+/// Returns the name in a value: a text that is not empty, or a number.
+fn owner_name(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.trim().to_owned()).filter(|text| !text.is_empty()),
         Value::Number(number) => Some(number.to_string()),
@@ -210,17 +228,20 @@ fn name(value: &Value) -> Option<String> {
     }
 }
 
-fn heard(message: &Message<'_>) -> ChatMessage {
-    let is_there = |raw: Option<&RawValue>| raw.is_some_and(|raw| !matches!(raw.get(), "null" | "[]"));
+fn chat_message(message: &Message<'_>) -> ChatMessage {
     ChatMessage {
         speaker: Speaker::of(message.role.as_str().unwrap_or_default()),
-        text: message.content.map(|raw| content(raw.get())).unwrap_or_default(),
-        calls: is_there(message.tool_calls) || is_there(message.function_call),
+        text: message.content.map(|raw| content_text(raw.get())).unwrap_or_default(),
+        calls_tools: is_present(message.tool_calls) || is_present(message.function_call),
     }
 }
 
+fn is_present(raw: Option<&RawValue>) -> bool {
+    raw.is_some_and(|raw| !matches!(raw.get(), "null" | "[]"))
+}
+
 /// Returns the text of a content, which is a string or a list of parts. Parts without text are skipped.
-pub(super) fn content(raw: &str) -> String {
+pub(super) fn content_text(raw: &str) -> String {
     match raw.as_bytes().first() {
         Some(b'"') => serde_json::from_str(raw).unwrap_or_default(),
         Some(b'[') => {

@@ -37,13 +37,14 @@ enum MemoryMode {
     Off,
 }
 
+/// Completes a chat.
 pub(super) async fn chat(
     State(gateway): State<Arc<GatewayState>>,
     OpenAiAccess(access): OpenAiAccess,
     Path(path): Path<BTreeMap<String, String>>,
     request: Request,
 ) -> Response {
-    match gateway.exchange(&access, &path, request).await {
+    match gateway.prepare_exchange(&access, &path, request).await {
         Ok(exchange) => {
             let (client, response) = oneshot::channel();
             gateway.tasks.spawn(exchange.run(client).in_current_span());
@@ -56,7 +57,7 @@ pub(super) async fn chat(
 
 impl GatewayState {
     /// Prepares an exchange: finds the upstream and the owner, and adds memories to the prompt.
-    async fn exchange(
+    async fn prepare_exchange(
         &self,
         access: &Access,
         path: &BTreeMap<String, String>,
@@ -66,7 +67,7 @@ impl GatewayState {
         let mode = MemoryMode::of(&parts.headers)?;
         let body = ChatBody::read(self.read_body(body).await?).map_err(Fault::bad_request)?;
         let Route { service, model } = self.route(body.model())?;
-        let thread = Thread::of(body.said());
+        let thread = Thread::of(body.messages());
         let names = OwnerSources { headers: &parts.headers, path, body: body.owner() };
         let identity = Identity::resolve(access, &names, &self.options.user, &thread)?;
         let asked_at = self.options.clock.now();
@@ -74,21 +75,21 @@ impl GatewayState {
             MemoryMode::Off => Arc::new(Prompt::default()),
             MemoryMode::On | MemoryMode::Read => self.prompter.prompt(&identity, &thread).await,
         };
-        let written = body.written(model.as_deref(), &prompt.block);
-        let request = upstream_request(Method::POST, &["chat", "completions"], &parts.uri, parts.headers, written);
+        let edited_body = body.edited(model.as_deref(), &prompt.block);
+        let request = upstream_request(Method::POST, &["chat", "completions"], &parts.uri, parts.headers, edited_body);
         let turn = thread.key().filter(|_| mode == MemoryMode::On).map(|key| Turn {
             address: identity.address.clone(),
             key,
-            said: thread.open(),
-            before: thread.before().cloned(),
+            exchange: thread.open_exchange(),
+            previous: thread.previous_exchange().cloned(),
             scene: prompt.scene.clone(),
             model,
             injected: prompt.ids.clone(),
-            partial: None,
+            partial_reason: None,
             asked_at,
             answered_at: None,
             clock: Arc::clone(&self.options.clock),
-            request: request_id(&parts.extensions),
+            request_id: request_id(&parts.extensions),
         });
         Ok(ChatExchange {
             service,
@@ -109,12 +110,12 @@ impl MemoryMode {
             None | Some("" | "on") => Ok(Self::On),
             Some("read") => Ok(Self::Read),
             Some("off") => Ok(Self::Off),
-            Some(_) => Err(Fault::bad_request("X-Memory is `on`, `read` (nothing is stored) or `off`")),
+            Some(_) => Err(Fault::bad_request("X-Memory has to be `on`, `read` (nothing is stored) or `off`")),
         }
     }
 }
 
-/// The id of a request in the log, if a layer before the gateway has set one.
+/// Returns the id of a request in the log, if a layer before the gateway has set one.
 fn request_id(extensions: &Extensions) -> Option<String> {
     extensions.get::<RequestId>().and_then(|id| id.header_value().to_str().ok()).map(str::to_owned)
 }

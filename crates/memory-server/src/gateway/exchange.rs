@@ -16,16 +16,16 @@ use super::{
     options::GatewayOptions,
     pending_turn::{Interruption, PendingTurn},
     prompt::Prompt,
-    relay::{self, count, upstream_fault},
+    relay::{self, count_event, upstream_fault},
     reply::ReplyAccumulator,
     stream::relay_stream,
     upstream::Service,
 };
 
-/// Maximum number of pieces of a stream that wait for a slow client before the upstream has to wait.
-const STREAM_BUFFER_PIECES: usize = 16;
+/// Maximum number of chunks of a stream that are buffered for a slow client. Then no more is read from the upstream.
+const STREAM_BUFFER_CHUNKS: usize = 16;
 
-/// One chat request. It runs in a task of its own, so that the turn is stored even if the client disconnects.
+/// One chat request. It runs in a separate task, so that the turn is stored even if the client disconnects.
 pub(super) struct ChatExchange {
     pub(super) service: Arc<Service>,
     pub(super) request: RelayRequest,
@@ -38,21 +38,20 @@ pub(super) struct ChatExchange {
 }
 
 impl ChatExchange {
-    /// Asks the upstream, and answers the client with its reply.
+    /// Sends the request to the upstream, and its reply to the client.
     pub(super) async fn run(mut self, mut client: oneshot::Sender<Response>) {
-        let reply = {
-            let timeout = if self.is_streamed { self.options.stream_timeout } else { self.options.plain_timeout };
-            tokio::select! {
-                reply = self.service.relay.send(&self.request, timeout) => reply,
-                () = client.closed() => return self.client_disconnected().await,
-            }
+        let timeout = if self.is_streamed { self.options.stream_timeout } else { self.options.plain_timeout };
+        let reply = tokio::select! {
+            reply = self.service.relay.send(&self.request, timeout) => reply,
+            () = client.closed() => return self.client_disconnected().await,
         };
         match reply {
             Err(e) => {
-                let _ = client.send(self.with_headers(error_response(upstream_fault(&e, &self.service.name)), None));
+                let response = error_response(upstream_fault(&e, &self.service.name));
+                let _ = client.send(self.with_memory_headers(response, None));
             }
             Ok(reply) => {
-                count("answers", reply.status().as_str());
+                count_event("answers", reply.status().as_str());
                 if reply.status().is_success() && is_event_stream(&reply.headers()) {
                     self.answer_with_stream(reply, client).await;
                 } else {
@@ -62,12 +61,13 @@ impl ChatExchange {
         }
     }
 
+    /// Forwards a reply as it arrives.
     async fn answer_with_stream(mut self, reply: RelayReply, client: oneshot::Sender<Response>) {
-        let (sender, receiver) = mpsc::channel(STREAM_BUFFER_PIECES);
+        let (sender, receiver) = mpsc::channel(STREAM_BUFFER_CHUNKS);
         let body = Body::from_stream(stream::unfold(receiver, |mut receiver: mpsc::Receiver<Bytes>| async {
             receiver.recv().await.map(|bytes| (Ok::<_, Infallible>(bytes), receiver))
         }));
-        let mut response = self.with_headers(relay::response(reply.status(), reply.headers(), body), None);
+        let mut response = self.with_memory_headers(relay::response(reply.status(), reply.headers(), body), None);
         // Proxies must not buffer the stream.
         response.headers_mut().insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
         if client.send(response).is_err() {
@@ -76,37 +76,41 @@ impl ChatExchange {
         relay_stream(reply, sender, &self.service.name, &mut self.turn, &self.options).await;
     }
 
+    /// Forwards a reply after all of it has arrived and its turn is stored.
     async fn answer_with_body(mut self, mut reply: RelayReply, mut client: oneshot::Sender<Response>) {
-        let (status, headers) = (reply.status(), reply.headers());
+        let status = reply.status();
+        let headers = reply.headers();
         let body = tokio::select! {
             body = reply.rest(self.options.max_reply_bytes) => body,
             () = client.closed() => return self.client_disconnected().await,
         };
         let response = match body {
             Ok(body) => {
-                let mut text = ReplyAccumulator::new(self.options.max_reply_bytes);
+                let mut accumulator = ReplyAccumulator::new(self.options.max_reply_bytes);
                 if status.is_success() {
-                    text.completion(&body);
+                    accumulator.add_completion(&body);
                 }
-                let stored = !text.is_whole() || self.turn.store_complete(&text).await;
-                let response = relay::response(status, headers, Body::from(body));
-                self.with_headers(response, (!stored).then_some("store"))
+                let mut failed_stage = None;
+                if accumulator.is_complete() && !self.turn.store_complete(&accumulator).await {
+                    failed_stage = Some("store");
+                }
+                self.with_memory_headers(relay::response(status, headers, Body::from(body)), failed_stage)
             }
-            Err(e) => self.with_headers(error_response(upstream_fault(&e, &self.service.name)), None),
+            Err(e) => self.with_memory_headers(error_response(upstream_fault(&e, &self.service.name)), None),
         };
         let _ = client.send(response);
     }
 
     /// Stores the question of a client that disconnected before the reply.
     async fn client_disconnected(&mut self) {
-        count("clients_gone", &self.service.name);
+        count_event("clients_gone", &self.service.name);
         self.turn.store_partial(&ReplyAccumulator::new(self.options.max_reply_bytes), Interruption::ClientGone).await;
     }
 
-    /// Adds the headers that report on the memory.
-    fn with_headers(&self, mut response: Response, also_degraded: Option<&'static str>) -> Response {
+    /// Adds the headers that report on the memory. `failed_stage` is reported in addition to those of the prompt.
+    fn with_memory_headers(&self, mut response: Response, failed_stage: Option<&'static str>) -> Response {
         let headers = response.headers_mut();
-        headers.extend(self.prompt.headers(also_degraded));
+        headers.extend(self.prompt.headers(failed_stage));
         if let Some(session) = &self.session {
             headers.insert(HeaderName::from_static("x-memory-session"), session.clone());
         }
@@ -115,6 +119,6 @@ impl ChatExchange {
 }
 
 fn is_event_stream(headers: &HeaderMap) -> bool {
-    let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
-    kind.is_some_and(|kind| kind.trim_start().to_ascii_lowercase().starts_with("text/event-stream"))
+    let content_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    content_type.is_some_and(|value| value.trim_start().to_ascii_lowercase().starts_with("text/event-stream"))
 }

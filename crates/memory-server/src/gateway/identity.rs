@@ -16,14 +16,14 @@ use crate::{
 const SESSION: HeaderName = HeaderName::from_static("x-session-id");
 const USER: HeaderName = HeaderName::from_static("x-user-id");
 const AGENT: HeaderName = HeaderName::from_static("x-agent-id");
-/// Characters that a header cannot contain or that a reader would misinterpret.
+/// Characters that are percent-encoded in headers, in addition to non-ASCII ones.
 const ESCAPED: &AsciiSet = &CONTROLS.add(b'%').add(b',');
 
 /// The owner of the conversation that a request belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Identity {
     /// The scope of recall: all sessions of the user, with this agent where one is named.
-    pub(super) reach: Scope,
+    pub(super) recall_scope: Scope,
     /// The scope at which the turn is stored.
     pub(super) address: Scope,
 }
@@ -33,7 +33,7 @@ impl Identity {
     /// `default_user`. Without a session it is derived from the first words of the conversation.
     ///
     /// # Errors
-    /// As [`Access::scope`]; a header that is not UTF-8.
+    /// Those of [`Access::scope`]; 400 for a header that is not UTF-8.
     pub(super) fn resolve(
         access: &Access,
         names: &OwnerSources<'_>,
@@ -49,9 +49,9 @@ impl Identity {
         };
         let session = names.find(&SESSION, "session", &names.body.session)?;
         let session = session.unwrap_or_else(|| thread.derived_session());
-        let reach = access.scope(&owner)?;
+        let recall_scope = access.scope(&owner)?;
         let address = access.scope(&Owner { session: Some(session), ..owner })?;
-        Ok(Self { reach, address })
+        Ok(Self { recall_scope, address })
     }
 
     /// Returns the session as a header value.
@@ -70,6 +70,7 @@ pub(super) struct OwnerSources<'r> {
 }
 
 impl OwnerSources<'_> {
+    /// Returns the name from the first of header, path and body that contains one.
     fn find(&self, header: &HeaderName, segment: &str, in_body: &Option<String>) -> Result<Option<String>, Fault> {
         let in_header = header_text(self.headers, header.as_str())?;
         let in_path = || self.path.get(segment).map(|name| name.trim().to_owned()).filter(|name| !name.is_empty());

@@ -24,7 +24,7 @@ use super::{
 };
 use crate::fault::Fault;
 
-/// Time limit for a service to list its models.
+/// Time limit for an upstream to list or describe its models.
 const LIST_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Lists the models of all upstreams. `X-Memory-Upstreams-Missing` names those that did not list theirs.
@@ -35,38 +35,38 @@ pub(super) async fn models(
     headers: HeaderMap,
 ) -> Response {
     let services = gateway.upstreams.all();
-    let mut keyless = headers.clone();
-    keyless.remove(AUTHORIZATION);
+    let mut headers_without_key = headers.clone();
+    headers_without_key.remove(AUTHORIZATION);
     let request = upstream_request(Method::GET, &["models"], &uri, headers, Bytes::new());
     if let [service] = services {
-        return gateway.passed(service, &request, LIST_TIMEOUT).await;
+        return gateway.forward(service, &request, LIST_TIMEOUT).await;
     }
-    // The client's key belongs to the upstream without a list of models, and must not reach another one.
-    let without_key = upstream_request(Method::GET, &["models"], &uri, keyless, Bytes::new());
-    let open = services.iter().position(|service| service.is_open());
-    let asked = services.iter().enumerate().map(|(i, service)| {
-        let may_have_it = service.relay.has_key() || Some(i) == open;
-        gateway.listed(service, if may_have_it { &request } else { &without_key })
-    });
-    let listed = join_all(asked).await;
+    // The client's key belongs to the catch-all upstream. It must not be sent to another one.
+    let without_key = upstream_request(Method::GET, &["models"], &uri, headers_without_key, Bytes::new());
+    let catch_all = services.iter().position(|service| service.is_catch_all());
+    let lists = join_all(services.iter().enumerate().map(|(i, service)| {
+        // An upstream with a key of its own replaces the client's key.
+        let may_pass_key = service.relay.has_key() || Some(i) == catch_all;
+        gateway.list_models(service, if may_pass_key { &request } else { &without_key })
+    }))
+    .await;
     let missing: Vec<&str> = services
         .iter()
-        .zip(&listed)
+        .zip(&lists)
         .filter(|(_, list)| list.is_none())
         .map(|(service, _)| service.name.as_str())
         .collect();
     if missing.len() == services.len() {
-        let all = missing.join(", ");
-        let message = format!("no upstream lists its models: {all}");
+        let message = format!("no upstream lists its models: {}", missing.join(", "));
         return error_response(Fault::new(StatusCode::BAD_GATEWAY, message));
     }
     let missing = escaped(&missing.join(", ")).filter(|missing| !missing.is_empty());
-    let data: Vec<Value> = listed.into_iter().flatten().flatten().collect();
-    let mut list = Json(json!({ "object": "list", "data": data })).into_response();
+    let data: Vec<Value> = lists.into_iter().flatten().flatten().collect();
+    let mut response = Json(json!({ "object": "list", "data": data })).into_response();
     if let Some(missing) = missing {
-        list.headers_mut().insert(HeaderName::from_static("x-memory-upstreams-missing"), missing);
+        response.headers_mut().insert(HeaderName::from_static("x-memory-upstreams-missing"), missing);
     }
-    list
+    response
 }
 
 /// Returns the description of a model by its upstream.
@@ -83,7 +83,7 @@ pub(super) async fn model(
             let model = route.model.unwrap_or_default();
             let path: Vec<&str> = ["models"].into_iter().chain(model.split('/')).collect();
             let request = upstream_request(Method::GET, &path, &uri, headers, Bytes::new());
-            gateway.passed(&route.service, &request, LIST_TIMEOUT).await
+            gateway.forward(&route.service, &request, LIST_TIMEOUT).await
         }
         Err(fault) => error_response(fault),
     }
@@ -99,12 +99,12 @@ pub(super) async fn embeddings(
     let read = async {
         let body = ChatBody::read(gateway.read_body(body).await?).map_err(Fault::bad_request)?;
         let route = gateway.route(body.model())?;
-        Ok::<_, Fault>((body.written(route.model.as_deref(), ""), route.service))
+        Ok::<_, Fault>((body.edited(route.model.as_deref(), ""), route.service))
     };
     match read.await {
         Ok((bytes, service)) => {
             let request = upstream_request(Method::POST, &["embeddings"], &parts.uri, parts.headers, bytes);
-            gateway.passed(&service, &request, gateway.options.plain_timeout).await
+            gateway.forward(&service, &request, gateway.options.plain_timeout).await
         }
         Err(fault) => error_response(fault),
     }
@@ -112,33 +112,36 @@ pub(super) async fn embeddings(
 
 /// Refuses every other route under `/v1`.
 pub(super) async fn unknown(method: Method, uri: Uri) -> Response {
-    error_response(Fault::not_found(format!("there is no {method} {} here", uri.path())))
+    error_response(Fault::not_found(format!(
+        "there is no route {method} {}; /openapi.json lists all routes",
+        uri.path()
+    )))
 }
 
 impl GatewayState {
-    /// Returns the response of an upstream unchanged.
-    async fn passed(&self, service: &Service, request: &RelayRequest, limit: Duration) -> Response {
-        let asked = async {
-            let mut reply = service.relay.send(request, limit).await?;
+    /// Sends a request to an upstream, and returns its response unchanged.
+    async fn forward(&self, service: &Service, request: &RelayRequest, timeout: Duration) -> Response {
+        let exchange = async {
+            let mut reply = service.relay.send(request, timeout).await?;
             let body = reply.rest(self.options.max_reply_bytes).await?;
             Ok::<_, memory_engine::Error>(response(reply.status(), reply.headers(), Body::from(body)))
         };
-        asked.await.unwrap_or_else(|e| error_response(upstream_fault(&e, &service.name)))
+        exchange.await.unwrap_or_else(|e| error_response(upstream_fault(&e, &service.name)))
     }
 
     /// Lists the models of an upstream by the names that this gateway uses. `None` if the upstream fails.
-    async fn listed(&self, service: &Service, request: &RelayRequest) -> Option<Vec<Value>> {
-        let asked = async {
+    async fn list_models(&self, service: &Service, request: &RelayRequest) -> Option<Vec<Value>> {
+        let read_list = async {
             let mut reply =
                 service.relay.send(request, LIST_TIMEOUT).await.ok().filter(|reply| reply.status().is_success())?;
             let body = reply.rest(self.options.max_reply_bytes).await.ok()?;
             serde_json::from_slice::<Value>(&body).ok()
         };
-        let mut list = timeout(LIST_TIMEOUT, asked).await.ok()??;
+        let mut list = timeout(LIST_TIMEOUT, read_list).await.ok()??;
         let Value::Array(mut models) = list.get_mut("data")?.take() else { return None };
         for model in &mut models {
             if let Some(id) = model.get("id").and_then(Value::as_str) {
-                let id = self.upstreams.name_of(service, id);
+                let id = self.upstreams.client_model_name(service, id);
                 if let Some(model) = model.as_object_mut() {
                     model.insert("id".into(), json!(id));
                 }

@@ -1,4 +1,4 @@
-//! Errors and access in the format of OpenAI's API.
+//! Errors in the format of OpenAI's API.
 
 use axum::{extract::FromRequestParts, http::request::Parts, response::Response};
 use schemars::JsonSchema;
@@ -28,7 +28,7 @@ impl OpenAiError {
     }
 }
 
-/// Writes a fault as OpenAI's API does.
+/// Returns a fault in the format of OpenAI's API.
 pub(super) fn error_response(fault: Fault) -> Response {
     let kind = match fault.status().as_u16() {
         401 | 403 => "authentication_error",

@@ -23,11 +23,11 @@ pub struct GatewayOptions {
     pub scenes: SceneRules,
     /// Time limit of all memory work before a request is passed on. Default: 1.5 s.
     pub memory_deadline: Duration,
-    /// Time that the end of a reply waits until its turn is stored. Default: 1 s.
-    pub keep_deadline: Duration,
+    /// Maximum time that the end of a reply is delayed until its turn is stored. Default: 1 s.
+    pub store_timeout: Duration,
     /// Maximum number of turns that wait to be stored. Further turns are dropped, counted and logged. Default: 1024.
-    pub queue: usize,
-    /// Silence of the model after which a stream gets a comment, so that no proxy closes it. Default: 15 s.
+    pub max_queued_turns: usize,
+    /// Silence of the model after which a comment is sent in a stream, so that no proxy closes it. Default: 15 s.
     pub keep_alive: Duration,
     /// Time limit until the head of a streamed reply. Default: 120 s.
     pub stream_timeout: Duration,
@@ -54,8 +54,8 @@ impl Default for GatewayOptions {
             limit: 5,
             scenes: SceneRules::default(),
             memory_deadline: Duration::from_millis(1500),
-            keep_deadline: Duration::from_secs(1),
-            queue: 1024,
+            store_timeout: Duration::from_secs(1),
+            max_queued_turns: 1024,
             keep_alive: Duration::from_secs(15),
             stream_timeout: Duration::from_secs(120),
             plain_timeout: Duration::from_secs(600),
@@ -69,13 +69,13 @@ impl Default for GatewayOptions {
 }
 
 impl GatewayOptions {
-    /// Injects by these rules.
+    /// Sets the rules that decide whether memories are injected.
     pub fn with_rules(mut self, rules: InjectionRules) -> Self {
         self.rules = rules;
         self
     }
 
-    /// Injects in this form.
+    /// Sets the form of the injected text.
     pub fn with_block(mut self, block: GatewayBlock) -> Self {
         self.block = block;
         self
@@ -87,26 +87,26 @@ impl GatewayOptions {
         self
     }
 
-    /// Detects scenes by these rules.
+    /// Sets the rules that detect scenes.
     pub fn with_scenes(mut self, scenes: SceneRules) -> Self {
         self.scenes = scenes;
         self
     }
 
     /// Sets the time limits of memory work before a request, and of storing at the end of a reply.
-    pub fn with_deadlines(mut self, memory: Duration, keep: Duration) -> Self {
+    pub fn with_deadlines(mut self, memory: Duration, store: Duration) -> Self {
         self.memory_deadline = memory;
-        self.keep_deadline = keep;
+        self.store_timeout = store;
         self
     }
 
     /// Sets the maximum number of turns that wait to be stored.
-    pub fn with_queue(mut self, queue: usize) -> Self {
-        self.queue = queue;
+    pub fn with_max_queued_turns(mut self, max_queued_turns: usize) -> Self {
+        self.max_queued_turns = max_queued_turns;
         self
     }
 
-    /// Sets the silence after which a stream gets a comment.
+    /// Sets the silence of the model after which a comment is sent in a stream.
     pub fn with_keep_alive(mut self, keep_alive: Duration) -> Self {
         self.keep_alive = keep_alive;
         self

@@ -1,10 +1,10 @@
 //! The turn of a request, until its reply is known.
 
-use super::{reply::ReplyAccumulator, thread, turn::Turn, turn_writer::TurnWriter};
+use super::{reply::ReplyAccumulator, thread::assistant_text, turn::Turn, turn_writer::TurnWriter};
 
 /// The turn of a request, until its reply is known and it is stored.
 pub(super) struct PendingTurn {
-    /// `None` once it is stored, and if nothing is to be stored.
+    /// `None` once it is stored, and for requests that store nothing.
     turn: Option<Turn>,
     writer: TurnWriter,
 }
@@ -39,27 +39,27 @@ impl PendingTurn {
     }
 
     /// Stores the turn with an incomplete reply. A turn that is stored already is left as it is.
-    pub(super) async fn store_partial(&mut self, reply: &ReplyAccumulator, why: Interruption) {
-        self.store(reply, Some(why)).await;
+    pub(super) async fn store_partial(&mut self, reply: &ReplyAccumulator, interruption: Interruption) {
+        self.store(reply, Some(interruption)).await;
     }
 
     async fn store(&mut self, reply: &ReplyAccumulator, interruption: Option<Interruption>) -> bool {
         let Some(mut turn) = self.turn.take() else { return true };
-        // A call of tools is not the answer yet: the turn is stored with the answer.
+        // A reply that calls tools is not the answer yet. The turn is stored with the answer.
         if reply.calls_tools() {
             return true;
         }
         // A continued reply begins with the part that the client has.
-        turn.said.assistant = thread::spoken(&format!("{}{}", turn.said.assistant, reply.text()));
+        turn.exchange.assistant = assistant_text(&format!("{}{}", turn.exchange.assistant, reply.text()));
         // The client will repeat a question that the service did not answer.
         let is_unanswered =
             reply.text().is_empty() && matches!(interruption, Some(Interruption::BrokenOff | Interruption::Failed));
-        if is_unanswered || (turn.said.user.is_empty() && turn.said.assistant.is_empty()) {
+        if is_unanswered || (turn.exchange.user.is_empty() && turn.exchange.assistant.is_empty()) {
             return true;
         }
         turn.answered_at = Some(turn.clock.now());
-        turn.partial = match interruption {
-            None => reply.is_cut().then_some("too_long"),
+        turn.partial_reason = match interruption {
+            None => reply.is_truncated().then_some("too_long"),
             Some(interruption) => Some(interruption.name()),
         };
         self.writer.write(turn).await

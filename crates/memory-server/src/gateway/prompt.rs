@@ -20,7 +20,7 @@ pub(super) struct Prompt {
     pub(super) hashes: Vec<ContentHash>,
     /// The scene of the message.
     pub(super) scene: Option<String>,
-    /// The injection rule that decided, for a header.
+    /// The injection rule that applied, for a header.
     pub(super) rule: &'static str,
     /// The stages that failed.
     pub(super) degraded: Vec<&'static str>,
@@ -29,14 +29,14 @@ pub(super) struct Prompt {
 impl Prompt {
     /// Returns true if `found` are its records, all active and with the same text.
     pub(super) fn is_unchanged(&self, found: &[Option<Record>]) -> bool {
-        let same = |(found, hash): (&Option<Record>, &ContentHash)| {
+        found.iter().zip(&self.hashes).all(|(found, hash)| {
             found.as_ref().is_some_and(|record| record.state == State::Active && record.content_hash() == *hash)
-        };
-        found.iter().zip(&self.hashes).all(same)
+        })
     }
 
-    /// The response headers that report on the memory.
-    pub(super) fn headers(&self, also_degraded: Option<&'static str>) -> HeaderMap {
+    /// Returns the response headers that report on the memory. `failed_stage` is reported in addition to those that
+    /// failed before.
+    pub(super) fn headers(&self, failed_stage: Option<&'static str>) -> HeaderMap {
         let mut headers = HeaderMap::new();
         let mut set = |name: &'static str, value: Option<HeaderValue>| {
             if let Some(value) = value.filter(|value| !value.is_empty()) {
@@ -50,7 +50,7 @@ impl Prompt {
             set("x-memory-ids", HeaderValue::try_from(ids.join(",")).ok());
             set("x-memory-tokens", Some(HeaderValue::from(EstimatedTokens.count(&self.block))));
         }
-        let degraded: Vec<&str> = self.degraded.iter().copied().chain(also_degraded).collect();
+        let degraded: Vec<&str> = self.degraded.iter().copied().chain(failed_stage).collect();
         set("x-memory-degraded", HeaderValue::try_from(degraded.join(", ")).ok());
         headers
     }

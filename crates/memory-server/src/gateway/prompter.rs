@@ -14,14 +14,15 @@ use super::{
     identity::Identity,
     options::GatewayOptions,
     prompt::Prompt,
-    sessions::{SessionCache, last_turn},
+    sessions::{SessionCache, read_last_turn},
     thread::Thread,
 };
 
-/// The share of the deadline that injection may take. The rest is for handing its result over.
+/// The share of the deadline that injection may take. The rest is for returning its result.
 const INJECTION_SHARE: f64 = 0.93;
-/// Chooses the memories for a prompt. It does not fail and keeps its deadline: a prompt may be empty and name what
-/// failed.
+
+/// Chooses the memories for a prompt, within a deadline. It never fails: on errors it returns a prompt with fewer or no
+/// memories, which names the stages that failed.
 #[derive(Debug)]
 pub(super) struct Prompter {
     engine: MemoryEngine,
@@ -34,7 +35,7 @@ pub(super) struct Prompter {
 
 impl Prompter {
     /// # Errors
-    /// `InvalidInput` for rules that are none.
+    /// `InvalidInput` for rules that are not valid.
     pub(super) fn new(engine: MemoryEngine, sessions: Arc<SessionCache>, options: &GatewayOptions) -> Result<Self> {
         options.rules.validate()?;
         let injector = Injector::new(engine.clone())
@@ -43,23 +44,23 @@ impl Prompter {
             .with_limit(options.limit)
             .with_deadline(options.memory_deadline.mul_f64(INJECTION_SHARE));
         let scenes = SceneDetector::new(&options.scenes, Arc::clone(&options.clock))?;
-        let (deadline, clock) = (options.memory_deadline, Arc::clone(&options.clock));
-        Ok(Self { engine, injector, scenes, sessions, deadline, clock })
+        let clock = Arc::clone(&options.clock);
+        Ok(Self { engine, injector, scenes, sessions, deadline: options.memory_deadline, clock })
     }
 
-    /// Returns the memories for this request. Only a question starts a recall; a request that continues an earlier
-    /// question (tool results, a longer reply) gets the memories of that question.
+    /// Returns the memories for this request. Memories are recalled only for a question. A request that continues the
+    /// previous exchange (tool results, a longer reply) gets the memories of its question.
     pub(super) async fn prompt(&self, identity: &Identity, thread: &Thread) -> Arc<Prompt> {
         let deadline = Instant::now() + self.deadline;
         let Some(question) = thread.question() else {
-            return self.continued(identity, deadline).await;
+            return self.previous_prompt(identity, deadline).await;
         };
         let mut degraded = Vec::new();
-        if self.sessions.last(&identity.address).is_none() {
-            degraded.extend(self.resume(&identity.address, deadline).await);
+        if self.sessions.last_turn(&identity.address).is_none() {
+            degraded.extend(self.restore_session(&identity.address, deadline).await);
         }
         let scene = self.scenes.detect(&identity.address, question).scene;
-        let injection = self.injection(identity, thread, question, &scene, deadline).await;
+        let injection = self.inject(identity, thread, question, &scene, deadline).await;
         let mut prompt = Prompt { scene: Some(scene), ..Prompt::default() };
         match injection {
             Ok(injection) => {
@@ -79,24 +80,30 @@ impl Prompter {
     }
 
     /// Returns the memories of the last question, or none if any of them has been deleted, retracted or edited since.
-    async fn continued(&self, identity: &Identity, deadline: Instant) -> Arc<Prompt> {
-        let last = self.sessions.prompt(&identity.address).unwrap_or_default();
-        let last = Prompt { rule: "continued", ..Prompt::clone(&last) };
-        let degraded = match timeout_at(deadline, self.engine.get_all(&identity.reach, &last.ids)).await {
-            Ok(Ok(found)) if last.is_unchanged(&found) => return Arc::new(last),
+    async fn previous_prompt(&self, identity: &Identity, deadline: Instant) -> Arc<Prompt> {
+        let previous = self.sessions.prompt(&identity.address).unwrap_or_default();
+        let previous = Prompt { rule: "continued", ..Prompt::clone(&previous) };
+        let failed_stage = match timeout_at(deadline, self.engine.get_all(&identity.recall_scope, &previous.ids)).await
+        {
+            Ok(Ok(found)) if previous.is_unchanged(&found) => return Arc::new(previous),
             Ok(Ok(_)) => {
-                let nothing = Arc::new(Prompt { scene: last.scene, rule: last.rule, ..Prompt::default() });
-                self.sessions.set_prompt(&identity.address, Arc::clone(&nothing));
-                return nothing;
+                let empty = Arc::new(Prompt { scene: previous.scene, rule: previous.rule, ..Prompt::default() });
+                self.sessions.set_prompt(&identity.address, Arc::clone(&empty));
+                return empty;
             }
             Ok(Err(_)) => "store",
             Err(_) => "deadline",
         };
-        Arc::new(Prompt { scene: last.scene, rule: last.rule, degraded: vec![degraded], ..Prompt::default() })
+        Arc::new(Prompt {
+            scene: previous.scene,
+            rule: previous.rule,
+            degraded: vec![failed_stage],
+            ..Prompt::default()
+        })
     }
 
-    /// Returns the injection, or the name of what failed: `internal` for a panic, `deadline` for a time-out.
-    async fn injection(
+    /// Runs the injector. Returns the name of the failure otherwise: `internal` for a panic, `deadline` for a time-out.
+    async fn inject(
         &self,
         identity: &Identity,
         thread: &Thread,
@@ -104,15 +111,18 @@ impl Prompter {
         scene: &str,
         deadline: Instant,
     ) -> Result<Injection, &'static str> {
-        // A new window is one whose request holds no history; what the store knows of its session does not matter.
-        let (injector, round, reach) = (self.injector.clone(), thread.rounds(), identity.reach.clone());
-        let (question, scene) = (question.to_owned(), scene.to_owned());
+        let injector = self.injector.clone();
+        // The round counts the history in the request, not the stored turns: a new chat window starts at round 1.
+        let round = thread.rounds();
+        let scope = identity.recall_scope.clone();
+        let question = question.to_owned();
+        let scene = scene.to_owned();
         let conversation: Vec<String> = thread.texts().into_iter().map(str::to_owned).collect();
-        // In a task of its own: a panic in there is not one here.
+        // A separate task, so that a panic does not end the request.
         let inject = async move {
             let message = IncomingMessage { round, scene: &scene, text: &question };
             let conversation: Vec<&str> = conversation.iter().map(String::as_str).collect();
-            injector.inject_into(&reach, &message, &conversation).await
+            injector.inject_into(&scope, &message, &conversation).await
         };
         let mut task = tokio::spawn(inject.in_current_span());
         match timeout_at(deadline, &mut task).await {
@@ -125,14 +135,16 @@ impl Prompter {
         }
     }
 
-    /// Restores round and scene of a session that is not cached, for example after a restart. Returns what failed.
-    async fn resume(&self, address: &Scope, deadline: Instant) -> Option<&'static str> {
-        match timeout_at(deadline, last_turn(&self.engine, address)).await {
+    /// Restores the last turn and the scene of a session that is not cached, for example after a restart. Returns the
+    /// stage that failed.
+    async fn restore_session(&self, address: &Scope, deadline: Instant) -> Option<&'static str> {
+        match timeout_at(deadline, read_last_turn(&self.engine, address)).await {
             Ok(Ok((last, scene))) => {
-                self.sessions.set_last(address, last);
-                let (at, scene) = scene?;
-                if self.clock.now() < at.after(SessionLimits::default().time_to_live) {
-                    // A label is the scene of no session, and rules may have changed.
+                self.sessions.set_last_turn(address, last);
+                let (occurred_at, scene) = scene?;
+                if self.clock.now() < occurred_at.after(SessionLimits::default().time_to_live) {
+                    // Fails for a scene that the current rules do not contain. The session is then in the default
+                    // scene.
                     let _ = self.scenes.set(address, &scene);
                 }
                 None

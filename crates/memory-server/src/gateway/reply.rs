@@ -5,21 +5,25 @@ use std::collections::BTreeSet;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::body::content_text;
+
 /// Maximum number of choices that are tracked.
 const MAX_CHOICES: u64 = 1024;
 
-/// Collects a streamed reply. Of several choices, the text of the first is kept.
+/// Collects a reply. Of several choices, the text of the first is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ReplyAccumulator {
     text: String,
-    /// Maximum number of bytes of the text that are kept.
+    /// Maximum size of the text in bytes. The rest is dropped.
     max_bytes: usize,
-    /// True if there was more.
-    is_cut: bool,
-    /// The choices that have begun, and those that have ended.
+    /// True if a part of the text is missing.
+    is_truncated: bool,
+    /// Indexes of the choices of which a chunk has arrived.
     begun: BTreeSet<u64>,
+    /// Indexes of the choices with a finish reason.
     ended: BTreeSet<u64>,
-    calls: bool,
+    calls_tools: bool,
+    /// True after the end marker of a stream, or a reply that is not streamed.
     done: bool,
     failed: bool,
 }
@@ -53,33 +57,33 @@ impl ReplyAccumulator {
         Self {
             text: String::new(),
             max_bytes,
-            is_cut: false,
+            is_truncated: false,
             begun: BTreeSet::new(),
             ended: BTreeSet::new(),
-            calls: false,
+            calls_tools: false,
             done: false,
             failed: false,
         }
     }
 
     /// Adds the data of an event. Data of another form is ignored.
-    pub(super) fn event(&mut self, data: &str) {
+    pub(super) fn add_event(&mut self, data: &str) {
         if data.trim() == "[DONE]" {
             self.done = true;
         } else if let Ok(chunk) = serde_json::from_str::<Chunk>(data) {
-            self.chunk(chunk);
+            self.add_chunk(chunk);
         }
     }
 
     /// Adds a reply that is not streamed.
-    pub(super) fn completion(&mut self, body: &[u8]) {
+    pub(super) fn add_completion(&mut self, body: &[u8]) {
         if let Ok(chunk) = serde_json::from_slice::<Chunk>(body) {
             self.done = chunk.choices.as_ref().is_some_and(|choices| !choices.is_empty());
-            self.chunk(chunk);
+            self.add_chunk(chunk);
         }
     }
 
-    fn chunk(&mut self, chunk: Chunk) {
+    fn add_chunk(&mut self, chunk: Chunk) {
         self.failed |= chunk.error.is_some_and(|error| !error.is_null());
         for choice in chunk.choices.unwrap_or_default() {
             let index = choice.index.unwrap_or(0);
@@ -92,53 +96,57 @@ impl ReplyAccumulator {
             }
             let Some(message) = choice.delta.or(choice.message).filter(|_| index == 0) else { continue };
             match message.content {
-                Some(Value::String(text)) => self.say(&text),
-                Some(parts @ Value::Array(_)) => self.say(&super::body::content(&parts.to_string())),
+                Some(Value::String(text)) => self.append(&text),
+                Some(parts @ Value::Array(_)) => self.append(&content_text(&parts.to_string())),
                 _ => {}
             }
-            let is_there = |value: &Value| value.as_array().is_none_or(|calls| !calls.is_empty()) && !value.is_null();
-            self.calls |= [message.tool_calls, message.function_call].iter().flatten().any(is_there);
+            self.calls_tools |= [message.tool_calls, message.function_call].iter().flatten().any(is_present);
         }
     }
 
-    fn say(&mut self, text: &str) {
-        let fits = text.floor_char_boundary(self.max_bytes - self.text.len());
+    fn append(&mut self, text: &str) {
+        let end = text.floor_char_boundary(self.max_bytes - self.text.len());
         // Text after a gap would read as if nothing was missing.
-        if !self.is_cut {
-            self.text.push_str(&text[..fits]);
+        if !self.is_truncated {
+            self.text.push_str(&text[..end]);
         }
-        self.is_cut |= fits < text.len();
+        self.is_truncated |= end < text.len();
     }
 
-    /// Marks the text as incomplete.
-    pub(super) fn mark_cut(&mut self) {
-        self.is_cut = true;
+    /// Marks the text as incomplete. Text that arrives later is dropped.
+    pub(super) fn mark_truncated(&mut self) {
+        self.is_truncated = true;
     }
 
     /// Returns true if the text is incomplete.
-    pub(super) fn is_cut(&self) -> bool {
-        self.is_cut
+    pub(super) fn is_truncated(&self) -> bool {
+        self.is_truncated
     }
 
-    /// The text for the user so far.
+    /// Returns the text that has arrived, without thoughts in separate fields.
     pub(super) fn text(&self) -> &str {
         &self.text
     }
 
-    /// Returns true if the reply is complete: each choice that began has ended, or the service said so.
-    pub(super) fn is_whole(&self) -> bool {
+    /// Returns true if the reply is complete: each choice that has begun has ended, or the end marker has arrived.
+    pub(super) fn is_complete(&self) -> bool {
         self.done || (!self.ended.is_empty() && self.begun == self.ended)
     }
 
-    /// Returns true if the reply calls tools: then the final answer comes later.
+    /// Returns true if the reply calls tools. The final answer is then another reply.
     pub(super) fn calls_tools(&self) -> bool {
-        self.calls
+        self.calls_tools
     }
 
     /// Returns true if the service reported an error in the reply.
     pub(super) fn has_failed(&self) -> bool {
         self.failed
     }
+}
+
+/// Returns true if the value is neither null nor an empty list.
+fn is_present(value: &Value) -> bool {
+    !value.is_null() && value.as_array().is_none_or(|calls| !calls.is_empty())
 }
 
 #[cfg(test)]

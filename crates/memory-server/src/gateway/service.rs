@@ -23,10 +23,10 @@ use crate::{
     server::Server,
 };
 
-/// The chat gateway: between any OpenAI-compatible client and the services that have the models.
+/// The chat gateway, between OpenAI-compatible clients and model services.
 ///
 /// A request is passed on byte by byte; only a block of memories is added to its first system message, when the rules
-/// of [`GatewayOptions::rules`] call for one. The reply is passed back as it arrives, and the turn is stored before
+/// of [`GatewayOptions::rules`] require one. The reply is passed back as it arrives, and the turn is stored before
 /// the end of the reply is sent. A failure of the memory never fails a chat: the header `X-Memory-Degraded` names the
 /// part that failed. Cloning gives another handle on the same gateway.
 #[derive(Debug, Clone)]
@@ -44,16 +44,17 @@ const OWNERS: [&str; 6] = [
 ];
 
 impl Gateway {
-    /// A gateway to these services, over this memory. The first service that names no models takes those that no other
-    /// names.
+    /// Creates a gateway to these upstreams, with the memories of this engine. The first upstream without a list of
+    /// models takes those that no other one takes.
     ///
     /// # Errors
-    /// `InvalidInput` without an upstream, for two of one name, and for rules that are none; `Unavailable` when TLS
-    /// cannot be set up; `Unsupported` outside a tokio runtime, on which what was said is stored.
+    /// `InvalidInput` without an upstream, for upstreams or models with invalid names, and for invalid rules;
+    /// `Unavailable` when TLS cannot be set up; `Unsupported` outside a tokio runtime, on which the turns are stored.
     pub fn new(engine: MemoryEngine, upstreams: Vec<Upstream>, options: GatewayOptions) -> Result<Self> {
-        let outside = |_| Error::new(ErrorKind::Unsupported, "gateway", "call it within a tokio runtime");
-        let runtime = Handle::try_current().map_err(outside)?;
-        let upstreams = Upstreams::open(upstreams)?;
+        let runtime = Handle::try_current().map_err(|_| {
+            Error::new(ErrorKind::Unsupported, "gateway", "there is no tokio runtime; create the gateway within one")
+        })?;
+        let upstreams = Upstreams::new(upstreams)?;
         let sessions = Arc::new(SessionCache::new(options.max_sessions));
         let prompter = Prompter::new(engine.clone(), Arc::clone(&sessions), &options)?;
         let turns = TurnWriter::start(engine, sessions, &options, &runtime);
@@ -61,7 +62,7 @@ impl Gateway {
         Ok(Self(Arc::new(GatewayState { upstreams, prompter, turns, options, tasks: TaskTracker::new() })))
     }
 
-    /// Its routes. They want an [`Access`](crate::Access) with each request, which a [`Guard`](crate::Guard) gives.
+    /// Returns its routes. Each request needs an [`Access`](crate::Access), which a [`Guard`](crate::Guard) adds.
     pub fn router(self) -> Router {
         self.routes().0
     }
@@ -70,10 +71,10 @@ impl Gateway {
         let mut router = Router::new();
         let mut section = None;
         for owner in OWNERS {
-            let (routes, described) = api::routes(owner).finish();
+            let (routes, description) = api::routes(owner).finish();
             router = router.merge(routes);
             // The document shows the paths without an owner.
-            section.get_or_insert(described);
+            section.get_or_insert(description);
         }
         let section = section.unwrap_or_else(|| Section::new(api::TAG, api::DESCRIPTION));
         (router.with_state(Arc::clone(&self.0)), section)
@@ -81,11 +82,16 @@ impl Gateway {
 
     pub(crate) fn part(self) -> Part {
         let (router, section) = self.routes();
-        let (sections, errors) = (vec![section], openai::error_response);
-        Part { name: "gateway", router, sections, errors, background: Some(Box::new(self)) }
+        Part {
+            name: "gateway",
+            router,
+            sections: vec![section],
+            errors: openai::error_response,
+            background: Some(Box::new(self)),
+        }
     }
 
-    /// Waits until every running response has been passed on, and all turns are stored or given up. Call it at
+    /// Waits until every running response has been passed on, and all turns are stored or dropped. Call it at
     /// shutdown, after the server has stopped taking requests. It waits for long streams too; dropping the future
     /// ends the wait, and turns stored by then stay stored.
     pub async fn drain(&self) {
@@ -95,7 +101,7 @@ impl Gateway {
         self.flush().await;
     }
 
-    /// Waits until all turns whose replies have ended are stored or given up.
+    /// Waits until all turns whose replies have ended are stored or dropped.
     async fn flush(&self) {
         self.0.turns.drain().await;
     }
@@ -112,7 +118,7 @@ impl Background for Gateway {
 }
 
 impl Server {
-    /// With the chat gateway under `/v1`.
+    /// Adds the chat gateway under `/v1`.
     pub fn gateway(self, gateway: Gateway) -> Self {
         self.with_part(gateway.part())
     }

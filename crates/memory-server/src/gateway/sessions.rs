@@ -1,4 +1,4 @@
-//! The state of active conversations that is kept in memory.
+//! A cache of the state of active conversations.
 
 use std::{num::NonZeroUsize, sync::Arc};
 
@@ -8,7 +8,8 @@ use parking_lot::Mutex;
 
 use super::{prompt::Prompt, turn::TURN_KEY};
 
-/// The state of the conversations used last. All of it can be read from the store again, or done without.
+/// The state of the most recently used conversations. Lost turns can be read from the store again; a lost prompt only
+/// means that a continued reply gets no memories.
 #[derive(Debug)]
 pub(super) struct SessionCache(Mutex<LruCache<Scope, CachedSession>>);
 
@@ -18,12 +19,12 @@ struct CachedSession {
     prompt: Option<Arc<Prompt>>,
 }
 
-/// The latest turn that is stored of a session.
+/// The latest stored turn of a session.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct LastTurn {
-    /// Its round. 0 when nothing is stored yet.
+    /// Its round. 0 if no turn is stored.
     pub(super) round: u32,
-    /// Its key, when it came through this gateway.
+    /// Its key. `None` if it was not stored by a gateway.
     pub(super) key: Option<String>,
 }
 
@@ -32,13 +33,13 @@ impl SessionCache {
         Self(Mutex::new(LruCache::new(NonZeroUsize::new(capacity).unwrap_or(NonZeroUsize::MIN))))
     }
 
-    /// Returns the latest turn, when it is cached.
-    pub(super) fn last(&self, address: &Scope) -> Option<LastTurn> {
+    /// Returns the latest turn, if it is cached.
+    pub(super) fn last_turn(&self, address: &Scope) -> Option<LastTurn> {
         self.0.lock().peek(address).and_then(|session| session.last_turn.clone())
     }
 
-    pub(super) fn set_last(&self, address: &Scope, last_turn: LastTurn) {
-        self.change(address, |session| session.last_turn = Some(last_turn));
+    pub(super) fn set_last_turn(&self, address: &Scope, last_turn: LastTurn) {
+        self.update(address, |session| session.last_turn = Some(last_turn));
     }
 
     /// Returns what was injected for the latest question.
@@ -47,16 +48,16 @@ impl SessionCache {
     }
 
     pub(super) fn set_prompt(&self, address: &Scope, prompt: Arc<Prompt>) {
-        self.change(address, |session| session.prompt = Some(prompt));
+        self.update(address, |session| session.prompt = Some(prompt));
     }
 
-    fn change(&self, address: &Scope, change: impl FnOnce(&mut CachedSession)) {
-        change(self.0.lock().get_or_insert_mut_ref(address, CachedSession::default));
+    fn update(&self, address: &Scope, update: impl FnOnce(&mut CachedSession)) {
+        update(self.0.lock().get_or_insert_mut_ref(address, CachedSession::default));
     }
 }
 
-/// Reads the latest stored turn of a session, and the time and scene of that turn.
-pub(super) async fn last_turn(
+/// Reads the latest stored turn of a session from the store, with its time and scene if it has a scene.
+pub(super) async fn read_last_turn(
     engine: &MemoryEngine,
     address: &Scope,
 ) -> Result<(LastTurn, Option<(Timestamp, String)>)> {

@@ -21,7 +21,7 @@ pub(super) struct GatewayState {
     pub(super) prompter: Prompter,
     pub(super) turns: TurnWriter,
     pub(super) options: Arc<GatewayOptions>,
-    /// The exchanges in progress.
+    /// The tasks of the exchanges in progress.
     pub(super) tasks: TaskTracker,
 }
 
@@ -30,8 +30,7 @@ impl GatewayState {
     pub(super) async fn read_body(&self, body: Body) -> Result<Bytes, Fault> {
         let max_bytes = self.options.max_request_bytes;
         to_bytes(body, max_bytes).await.map_err(|_| {
-            let message =
-                format!("the body could not be read, or has more than the {max_bytes} bytes that are taken here");
+            let message = format!("the body could not be read, or is larger than the maximum of {max_bytes} bytes");
             Fault::new(StatusCode::PAYLOAD_TOO_LARGE, message)
         })
     }
@@ -40,7 +39,7 @@ impl GatewayState {
     pub(super) fn route(&self, model: Option<&str>) -> Result<Route, Fault> {
         self.upstreams.route(model).ok_or_else(|| {
             let model: String = model.unwrap_or_default().chars().take(200).collect();
-            Fault::not_found(format!("no upstream takes the model '{model}'; GET /v1/models lists those there are"))
+            Fault::not_found(format!("no upstream takes the model '{model}'; GET /v1/models lists the available ones"))
         })
     }
 }

@@ -13,7 +13,7 @@ use super::{
     openai::OpenAiError,
     options::GatewayOptions,
     pending_turn::{Interruption, PendingTurn},
-    relay::count,
+    relay::count_event,
     reply::ReplyAccumulator,
     sse::{FramedBytes, SseFramer},
 };
@@ -22,10 +22,10 @@ const KEEP_ALIVE: Bytes = Bytes::from_static(b": keep-alive\n\n");
 const NOT_STORED: Bytes = Bytes::from_static(b": memory degraded: store\n\n");
 
 /// A streamed reply on its way to the client.
-struct StreamRelay<'x> {
+struct StreamRelay<'r> {
     client: mpsc::Sender<Bytes>,
-    service: &'x str,
-    turn: &'x mut PendingTurn,
+    service: &'r str,
+    turn: &'r mut PendingTurn,
     keep_alive: Duration,
     framer: SseFramer,
     events: SseEvents,
@@ -61,11 +61,11 @@ pub(super) async fn relay_stream(
         is_stored: false,
     };
     loop {
-        match relay.next(&mut upstream).await {
+        match relay.next_arrival(&mut upstream).await {
             Arrival::Bytes(bytes) => {
-                let was_open = relay.framer.is_open();
+                let was_mid_event = relay.framer.is_mid_event();
                 let framed = relay.framer.feed(&bytes);
-                relay.pass_on(framed, was_open).await;
+                relay.pass_on(framed, was_mid_event).await;
             }
             Arrival::End(error) => return relay.finish(error).await,
             Arrival::ClientGone => return relay.client_disconnected().await,
@@ -75,14 +75,14 @@ pub(super) async fn relay_stream(
 
 impl StreamRelay<'_> {
     /// Waits for the next bytes, and sends comments meanwhile so that no proxy closes the connection.
-    async fn next(&self, upstream: &mut RelayReply) -> Arrival {
+    async fn next_arrival(&self, upstream: &mut RelayReply) -> Arrival {
         let mut next = pin!(upstream.next());
         let arrived = loop {
             tokio::select! {
                 arrived = &mut next => break arrived,
                 () = self.client.closed() => return Arrival::ClientGone,
                 () = sleep(self.keep_alive) => {
-                    if !self.framer.is_open() {
+                    if !self.framer.is_mid_event() {
                         let _ = self.client.send(KEEP_ALIVE).await;
                     }
                 }
@@ -97,12 +97,13 @@ impl StreamRelay<'_> {
     }
 
     /// Reads the complete events, stores the turn once the reply is complete, and then passes the bytes on.
-    async fn pass_on(&mut self, FramedBytes { bytes, whole }: FramedBytes, was_open: bool) {
-        self.read_events(&whole);
-        if !self.is_stored && self.reply.is_whole() {
+    /// `was_mid_event` is the state of the framer before these bytes.
+    async fn pass_on(&mut self, FramedBytes { bytes, complete }: FramedBytes, was_mid_event: bool) {
+        self.read_events(&complete);
+        if !self.is_stored && self.reply.is_complete() {
             self.is_stored = true;
             // A comment cannot be inserted within an event.
-            if !self.turn.store_complete(&self.reply).await && !was_open {
+            if !self.turn.store_complete(&self.reply).await && !was_mid_event {
                 let _ = self.client.send(NOT_STORED).await;
             }
         }
@@ -111,12 +112,12 @@ impl StreamRelay<'_> {
         }
     }
 
-    fn read_events(&mut self, whole: &[u8]) {
+    fn read_events(&mut self, complete: &[u8]) {
         // Bytes that cannot be parsed are passed on all the same.
-        if self.events.feed(whole).is_ok() {
+        if self.events.feed(complete).is_ok() {
             loop {
                 match self.events.next() {
-                    Ok(Some(data)) => self.reply.event(&data),
+                    Ok(Some(data)) => self.reply.add_event(&data),
                     Ok(None) => break,
                     // A line that is not valid is skipped.
                     Err(_) => {}
@@ -124,17 +125,17 @@ impl StreamRelay<'_> {
             }
         }
         if self.framer.has_skipped() {
-            self.reply.mark_cut();
+            self.reply.mark_truncated();
         }
     }
 
-    /// Handles the end of the upstream's stream, with the error that broke it. An end marker that the service did not
-    /// send is never made up.
+    /// Handles the end of the upstream's stream, with the error that broke it off. Never sends an end marker that the
+    /// service has not sent.
     async fn finish(mut self, error: Option<Error>) {
-        let was_open = self.framer.is_open();
-        let rest = if error.is_none() { last_event(&self.framer.rest()) } else { FramedBytes::default() };
-        self.pass_on(rest, was_open).await;
-        if self.reply.is_whole() {
+        let was_mid_event = self.framer.is_mid_event();
+        let rest = if error.is_none() { last_event(&self.framer.take_rest()) } else { FramedBytes::default() };
+        self.pass_on(rest, was_mid_event).await;
+        if self.reply.is_complete() {
             return;
         }
         if self.reply.has_failed() {
@@ -146,38 +147,40 @@ impl StreamRelay<'_> {
             return;
         }
         self.turn.store_partial(&self.reply, Interruption::BrokenOff).await;
-        count("broken_off", self.service);
+        count_event("broken_off", self.service);
         let timed_out = error.is_some_and(|e| e.kind() == ErrorKind::Timeout);
         let _ = self.client.send(self.broken_off_event(timed_out)).await;
     }
 
-    /// The event that reports a stream that broke off.
+    /// Returns the event that reports a stream that broke off.
     fn broken_off_event(&self, timed_out: bool) -> Bytes {
-        let what = if timed_out { "stopped for too long" } else { "broke off before its end" };
-        let mut body = OpenAiError::new(format!("the reply of the upstream '{}' {what}", self.service), "server_error");
+        let problem = if timed_out { "stopped for too long" } else { "broke off before its end" };
+        let message = format!("the reply of the upstream '{}' {problem}", self.service);
+        let mut body = OpenAiError::new(message, "server_error");
         body.error.code = Some("stream_broken");
         // Ends an event of which a part has been passed on.
-        let end = if self.framer.is_open() { "\n\n" } else { "" };
+        let end = if self.framer.is_mid_event() { "\n\n" } else { "" };
         Bytes::from(format!("{end}data: {}\n\n", serde_json::json!(body)))
     }
 
     async fn client_disconnected(self) {
         if !self.is_stored {
-            count("clients_gone", self.service);
+            count_event("clients_gone", self.service);
             self.turn.store_partial(&self.reply, Interruption::ClientGone).await;
         }
     }
 }
 
-/// The rest of a stream without a blank line at its end: an event if its data is complete.
+/// Returns the last event of a stream that does not end with a blank line. Empty unless the data of the event is
+/// complete.
 fn last_event(rest: &[u8]) -> FramedBytes {
     let text = String::from_utf8_lossy(rest);
     let data = text.trim_end().lines().last().and_then(|line| line.strip_prefix("data:")).map(str::trim);
-    let is_whole =
+    let is_complete =
         data.is_some_and(|data| data == "[DONE]" || serde_json::from_str::<serde::de::IgnoredAny>(data).is_ok());
-    if !is_whole {
+    if !is_complete {
         return FramedBytes::default();
     }
     let bytes = Bytes::from([rest, b"\n\n"].concat());
-    FramedBytes { whole: bytes.clone(), bytes }
+    FramedBytes { complete: bytes.clone(), bytes }
 }

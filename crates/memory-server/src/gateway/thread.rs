@@ -31,12 +31,12 @@ pub(super) struct ChatMessage {
     pub(super) speaker: Speaker,
     pub(super) text: String,
     /// True if the message calls tools.
-    pub(super) calls: bool,
+    pub(super) calls_tools: bool,
 }
 
 impl ChatMessage {
     pub(super) fn unknown() -> Self {
-        Self { speaker: Speaker::Unknown, text: String::new(), calls: false }
+        Self { speaker: Speaker::Unknown, text: String::new(), calls_tools: false }
     }
 }
 
@@ -51,19 +51,19 @@ pub(super) struct Exchange {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Thread {
     exchanges: Vec<Exchange>,
-    /// True if it ends with a message of the user, false after tool results and for a reply to be continued.
-    asks: bool,
+    /// True if the last message is from the user. False after tool results, and if the client requests a longer reply.
+    ends_with_user: bool,
 }
 
-/// Identifies a turn within its session when it is sent again: its message and the exchange right before it. It is
-/// found even if a client sends only the end of its history.
+/// Identifies a turn within its session when a client sends it again. The key covers the user's message and the
+/// exchange right before it, so that it is the same even if a client sends only the end of its history.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct TurnKey {
-    /// Of the turn.
+    /// The key of the turn itself.
     pub(super) key: String,
-    /// Of the exchange before it; `None` for the first one that the request holds.
+    /// The key of the exchange before it; `None` for the first exchange in the request.
     pub(super) follows: Option<String>,
-    /// Of the turn before it, where the request holds enough to tell.
+    /// The key of the turn before it; `None` for the first exchange in the request.
     pub(super) parent: Option<String>,
 }
 
@@ -72,9 +72,11 @@ impl Thread {
         let mut thread = Self::default();
         for message in messages {
             let text = match message.speaker {
-                // Thoughts are stripped from model output only: a user may be quoting the tag.
-                Speaker::User => said(&message.text),
-                Speaker::Assistant | Speaker::Tool | Speaker::Unknown | Speaker::System => spoken(&message.text),
+                // Thoughts are removed from model output only: a user may be quoting the tag.
+                Speaker::User => user_text(&message.text),
+                Speaker::Assistant | Speaker::Tool | Speaker::Unknown | Speaker::System => {
+                    assistant_text(&message.text)
+                }
             };
             match message.speaker {
                 Speaker::User => {
@@ -82,20 +84,20 @@ impl Thread {
                         thread.exchanges.push(Exchange::default());
                     }
                     if let Some(open) = thread.exchanges.last_mut() {
-                        join(&mut open.user, &text);
+                        append_lines(&mut open.user, &text);
                     }
-                    thread.asks = true;
+                    thread.ends_with_user = true;
                 }
                 Speaker::Assistant => {
                     if thread.exchanges.is_empty() {
                         thread.exchanges.push(Exchange::default());
                     }
-                    if let Some(open) = thread.exchanges.last_mut().filter(|_| !message.calls) {
-                        join(&mut open.assistant, &text);
+                    if let Some(open) = thread.exchanges.last_mut().filter(|_| !message.calls_tools) {
+                        append_lines(&mut open.assistant, &text);
                     }
-                    thread.asks = false;
+                    thread.ends_with_user = false;
                 }
-                Speaker::Tool | Speaker::Unknown => thread.asks = false,
+                Speaker::Tool | Speaker::Unknown => thread.ends_with_user = false,
                 Speaker::System => {}
             }
         }
@@ -104,107 +106,115 @@ impl Thread {
 
     /// Returns the question of this request; `None` if the last message is not from the user or has no text.
     pub(super) fn question(&self) -> Option<&str> {
-        self.exchanges.last().filter(|_| self.asks).map(|open| open.user.as_str()).filter(|text| !text.is_empty())
+        self.exchanges
+            .last()
+            .filter(|_| self.ends_with_user)
+            .map(|open| open.user.as_str())
+            .filter(|text| !text.is_empty())
     }
 
-    /// Returns the last message of the user, with the part of the reply that exists already: a client may ask to
-    /// continue a reply.
-    pub(super) fn open(&self) -> Exchange {
+    /// Returns the last message of the user, with the part of its reply that is in the request: a client may ask the
+    /// model to continue a reply.
+    pub(super) fn open_exchange(&self) -> Exchange {
         self.exchanges.last().cloned().unwrap_or_default()
     }
 
-    /// The exchange before the open one.
-    pub(super) fn before(&self) -> Option<&Exchange> {
+    /// Returns the exchange before the open one.
+    pub(super) fn previous_exchange(&self) -> Option<&Exchange> {
         self.exchanges.len().checked_sub(2).and_then(|i| self.exchanges.get(i))
     }
 
-    /// Returns the number of messages of the user.
+    /// Returns the number of exchanges that contain a message of the user.
     pub(super) fn rounds(&self) -> u64 {
         self.exchanges.iter().filter(|exchange| !exchange.user.is_empty()).count() as u64
     }
 
-    /// Every text in it.
+    /// Returns all texts of the conversation.
     pub(super) fn texts(&self) -> Vec<&str> {
         let texts = self.exchanges.iter().flat_map(|exchange| [exchange.user.as_str(), exchange.assistant.as_str()]);
         texts.filter(|text| !text.is_empty()).collect()
     }
 
-    /// Returns the key of the open turn; `None` if it has no message.
+    /// Returns the key of the open turn; `None` if there is no exchange.
     pub(super) fn key(&self) -> Option<TurnKey> {
         let (open, earlier) = self.exchanges.split_last()?;
-        let follows = earlier.last().map(exchange_key);
-        let parent = earlier.split_last().map(|(last, before)| turn_key(before.last(), &last.user));
-        Some(TurnKey { key: turn_key(earlier.last(), &open.user), follows, parent })
+        let parent = earlier.split_last().map(|(last, before_last)| turn_key(before_last.last(), &last.user));
+        Some(TurnKey { key: turn_key(earlier.last(), &open.user), follows: earlier.last().map(exchange_key), parent })
     }
 
-    /// A name for the session of a client that names none: the same for every request whose history begins with the
-    /// same words.
+    /// Returns a session name for a client that sends none. Histories with the same first message of the user, and the
+    /// same greeting before it, get the same name.
     pub(super) fn derived_session(&self) -> String {
-        let opening = self.exchanges.iter().take_while(|exchange| exchange.user.is_empty()).count();
+        let greetings = self.exchanges.iter().take_while(|exchange| exchange.user.is_empty()).count();
         let mut hasher = Hasher::new_derive_key("memory-engine 2026 session from its first words");
-        for exchange in self.exchanges.iter().take(opening) {
-            feed(&mut hasher, &exchange.assistant);
+        for exchange in self.exchanges.iter().take(greetings) {
+            hash_text(&mut hasher, &exchange.assistant);
         }
-        feed(&mut hasher, self.exchanges.get(opening).map_or("", |first| &first.user));
-        format!("{DERIVED}{}", short(&hasher))
+        hash_text(&mut hasher, self.exchanges.get(greetings).map_or("", |first| &first.user));
+        format!("{DERIVED_PREFIX}{}", short_hex(&hasher))
     }
 }
 
 /// The prefix of derived session names.
-const DERIVED: &str = "auto-";
+const DERIVED_PREFIX: &str = "auto-";
 
 /// Returns true if the session name was derived.
 pub(super) fn is_derived(session: &str) -> bool {
-    session.starts_with(DERIVED)
+    session.starts_with(DERIVED_PREFIX)
 }
 
-/// The text to store of a model's message: without thoughts, and without injected memories.
-pub(super) fn spoken(text: &str) -> String {
-    said(&without_thoughts(text))
+/// Returns the text of a model's message to store: without thoughts and injected memories.
+pub(super) fn assistant_text(text: &str) -> String {
+    user_text(&without_thoughts(text))
 }
 
-/// The text to store of a user's message: without injected memories.
-fn said(text: &str) -> String {
+/// Returns the text of a user's message to store: without injected memories.
+fn user_text(text: &str) -> String {
     // Postgres text cannot contain NUL.
     without_injected(text).replace('\0', "").trim().to_owned()
 }
 
-/// Without thoughts in tags, as some models write them into their replies; one that was not finished is a thought to
-/// its end.
+/// Removes `<think>` elements, which some models write into their replies. An element without an end tag extends to the
+/// end of the text.
 fn without_thoughts(text: &str) -> String {
-    let (mut kept, mut rest) = (String::new(), text);
+    let mut cleaned = String::new();
+    let mut rest = text;
     while let Some((before, thought)) = rest.split_once("<think>") {
-        kept.push_str(before);
+        cleaned.push_str(before);
         rest = thought.split_once("</think>").map_or("", |(_, after)| after);
     }
-    kept + rest
+    cleaned + rest
 }
 
 /// Returns the hash by which later turns refer to an exchange.
 pub(super) fn exchange_key(exchange: &Exchange) -> String {
     let mut hasher = Hasher::new_derive_key("memory-engine 2026 exchange");
-    feed(&mut hasher, &exchange.user);
-    feed(&mut hasher, &exchange.assistant);
-    short(&hasher)
+    hash_text(&mut hasher, &exchange.user);
+    hash_text(&mut hasher, &exchange.assistant);
+    short_hex(&hasher)
 }
 
-fn turn_key(before: Option<&Exchange>, user: &str) -> String {
+/// Returns the key of a turn, from the exchange before it and its message.
+fn turn_key(previous: Option<&Exchange>, user: &str) -> String {
     let mut hasher = Hasher::new_derive_key("memory-engine 2026 turn");
-    feed(&mut hasher, &before.map(exchange_key).unwrap_or_default());
-    feed(&mut hasher, user);
-    short(&hasher)
+    hash_text(&mut hasher, &previous.map(exchange_key).unwrap_or_default());
+    hash_text(&mut hasher, user);
+    short_hex(&hasher)
 }
 
-fn feed(hasher: &mut Hasher, text: &str) {
+/// Hashes a text with its length, so that texts hashed in sequence cannot be confused.
+fn hash_text(hasher: &mut Hasher, text: &str) {
     hasher.update(&(text.len() as u64).to_le_bytes());
     hasher.update(text.as_bytes());
 }
 
-fn short(hasher: &Hasher) -> String {
+/// Returns the first 16 bytes of the hash, in hexadecimal digits.
+fn short_hex(hasher: &Hasher) -> String {
     hasher.finalize().to_hex().as_str()[..32].to_owned()
 }
 
-fn join(text: &mut String, more: &str) {
+/// Appends text, on a new line unless `text` is empty.
+fn append_lines(text: &mut String, more: &str) {
     if !text.is_empty() && !more.is_empty() {
         text.push('\n');
     }

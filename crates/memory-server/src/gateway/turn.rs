@@ -1,8 +1,10 @@
-//! A turn, as it is stored.
+//! The records of a turn.
 
 use std::sync::Arc;
 
-use memory_engine::{Clock, Kind, Record, RecordId, Role, Scope, State, Timestamp, Trust, admin::REQUEST_ID};
+use memory_engine::{
+    Clock, Kind, Record, RecordId, Role, Scope, State, Timestamp, Trust, admin::REQUEST_ID, store::ContentHash,
+};
 use serde_json::{Map, Value, json};
 
 use super::thread::{Exchange, TurnKey};
@@ -12,27 +14,27 @@ pub(super) const TURN_KEY: &str = "turn";
 /// The metadata key of the exchange before the turn.
 pub(super) const FOLLOWS: &str = "follows";
 
-/// A turn to be stored: what the person said, and the reply.
+/// A turn to be stored: the user's message and the reply.
 #[derive(Debug, Clone)]
 pub(super) struct Turn {
     pub(super) address: Scope,
     pub(super) key: TurnKey,
-    pub(super) said: Exchange,
-    /// The exchange before it, as the client has it now.
-    pub(super) before: Option<Exchange>,
+    pub(super) exchange: Exchange,
+    /// The exchange before it, as the client sent it.
+    pub(super) previous: Option<Exchange>,
     pub(super) scene: Option<String>,
     pub(super) model: Option<String>,
     /// The memories that were injected.
     pub(super) injected: Vec<RecordId>,
     /// The reason why the reply is incomplete; `None` if it is complete.
-    pub(super) partial: Option<&'static str>,
+    pub(super) partial_reason: Option<&'static str>,
     /// The time of the user's message.
     pub(super) asked_at: Timestamp,
     /// The time at which the reply ended, which may be long before it can be stored.
     pub(super) answered_at: Option<Timestamp>,
     pub(super) clock: Arc<dyn Clock>,
-    /// The id of the request that it came with, for the log.
-    pub(super) request: Option<String>,
+    /// The id of its request, for the log.
+    pub(super) request_id: Option<String>,
 }
 
 /// The stored records of a turn and of the one before it.
@@ -45,7 +47,7 @@ pub(super) struct StoredTurn {
 }
 
 impl StoredTurn {
-    /// The round that the turn has, or would have by the one before it.
+    /// Returns the stored round of the turn, or else the round after the turn before it; `None` if neither is stored.
     pub(super) fn round(&self) -> Option<u32> {
         let round = |record: &Option<Record>| record.as_ref().and_then(|record| record.source.round);
         let own = round(&self.user).or_else(|| round(&self.reply));
@@ -53,90 +55,105 @@ impl StoredTurn {
     }
 }
 
-/// The ids of what the person said and of the reply. The same turn again is the same records.
-pub(super) fn ids(address: &Scope, key: &str) -> [RecordId; 2] {
+/// Returns the ids of the user's message and of the reply. A repeated turn has the same ids.
+pub(super) fn record_ids(address: &Scope, key: &str) -> [RecordId; 2] {
     ["user", "assistant"].map(|role| RecordId::named(address, &format!("gateway/{key}/{role}")))
 }
 
 impl Turn {
-    /// The id of the request that it came with; empty where it has none.
-    pub(super) fn request(&self) -> &str {
-        self.request.as_deref().unwrap_or_default()
+    /// Returns the id of its request, or an empty string.
+    pub(super) fn request_id(&self) -> &str {
+        self.request_id.as_deref().unwrap_or_default()
     }
 
-    /// The records to be written, given what is there: those that say something new. A new reply takes the old one's
-    /// place, and what was made from the old one goes with it. The reply before is made to say what the client shows
-    /// of it.
+    /// Returns the records to write, given the stored ones. Unchanged records are left out. A new reply replaces the
+    /// old one. If the client has edited the reply before this turn, that one is updated as well.
     pub(super) fn records(&self, stored: StoredTurn, round: u32) -> Vec<Record> {
-        let [user, reply] = ids(&self.address, &self.key.key);
+        let [user_id, reply_id] = record_ids(&self.address, &self.key.key);
         let mut records = Vec::new();
-        if let (Some(mut old), Some(shown)) =
-            (stored.parent_reply, self.before.as_ref().map(|before| &before.assistant))
-            && old.state == State::Active
-            && !shown.is_empty()
-            && differs(&old, shown)
-        {
-            old.text = cut(shown).to_owned();
-            old.metadata.shift_remove("partial");
-            old.metadata.insert("edited".into(), json!(true));
-            records.push(old);
-        }
-        let mut about = Map::from_iter([(TURN_KEY.to_owned(), json!(self.key.key))]);
-        if let Some(follows) = &self.key.follows {
-            about.insert(FOLLOWS.into(), json!(follows));
-        }
-        if let Some(request) = &self.request {
-            about.insert(REQUEST_ID.into(), json!(request));
-        }
-        let user_at = stored.user.as_ref().map_or(self.asked_at, |old| old.occurred_at);
-        let says_new = |old: &Option<Record>, text: &str| {
-            !text.is_empty() && old.as_ref().is_none_or(|old| old.state != State::Active || differs(old, text))
-        };
-        if says_new(&stored.user, &self.said.user) {
-            let mut record = self.record(user, Role::USER, &self.said.user, round);
-            record.occurred_at = user_at;
+        records.extend(self.edited_parent_reply(stored.parent_reply));
+        let asked_at = stored.user.as_ref().map_or(self.asked_at, |old| old.occurred_at);
+        if needs_write(stored.user.as_ref(), &self.exchange.user) {
+            let mut record = self.record(user_id, Role::USER, &self.exchange.user, round);
+            record.occurred_at = asked_at;
             record.trust = Trust::User;
-            record.metadata = about.clone();
+            record.metadata = self.metadata();
             records.push(record);
         }
-        if says_new(&stored.reply, &self.said.assistant) {
-            let mut record = self.record(reply, Role::ASSISTANT, &self.said.assistant, round);
-            let now = self.answered_at.unwrap_or_else(|| self.clock.now()).max(self.asked_at);
-            record.occurred_at = stored.reply.map_or(now, |old| old.occurred_at).max(user_at);
+        if needs_write(stored.reply.as_ref(), &self.exchange.assistant) {
+            let mut record = self.record(reply_id, Role::ASSISTANT, &self.exchange.assistant, round);
+            let answered_at = self.answered_at.unwrap_or_else(|| self.clock.now()).max(self.asked_at);
+            record.occurred_at = stored.reply.map_or(answered_at, |old| old.occurred_at).max(asked_at);
             record.trust = Trust::Assistant;
-            record.metadata = about;
-            let mut note = |key: &str, value: Option<Value>| {
-                if let Some(value) = value {
-                    record.metadata.insert(key.to_owned(), value);
-                }
-            };
-            note("model", self.model.as_ref().map(|model| json!(model)));
-            note("partial", self.partial.map(|why| json!(why)));
-            note("injected", Some(json!(self.injected)).filter(|_| !self.injected.is_empty()));
+            record.metadata = self.reply_metadata();
             records.push(record);
         }
         records
     }
 
+    /// Returns the stored reply before this turn with the text that the client sent, if that differs.
+    fn edited_parent_reply(&self, stored: Option<Record>) -> Option<Record> {
+        let mut reply = stored.filter(|reply| reply.state == State::Active)?;
+        let text = self.previous.as_ref().map(|previous| &previous.assistant).filter(|text| !text.is_empty())?;
+        if !differs(&reply, text) {
+            return None;
+        }
+        reply.text = truncated(text).to_owned();
+        reply.metadata.shift_remove("partial");
+        reply.metadata.insert("edited".into(), json!(true));
+        Some(reply)
+    }
+
+    fn metadata(&self) -> Map<String, Value> {
+        let mut metadata = Map::from_iter([(TURN_KEY.to_owned(), json!(self.key.key))]);
+        if let Some(follows) = &self.key.follows {
+            metadata.insert(FOLLOWS.into(), json!(follows));
+        }
+        if let Some(request_id) = &self.request_id {
+            metadata.insert(REQUEST_ID.into(), json!(request_id));
+        }
+        metadata
+    }
+
+    fn reply_metadata(&self) -> Map<String, Value> {
+        let mut metadata = self.metadata();
+        if let Some(model) = &self.model {
+            metadata.insert("model".into(), json!(model));
+        }
+        if let Some(reason) = self.partial_reason {
+            metadata.insert("partial".into(), json!(reason));
+        }
+        if !self.injected.is_empty() {
+            metadata.insert("injected".into(), json!(self.injected));
+        }
+        metadata
+    }
+
     fn record(&self, id: RecordId, role: Role, text: &str, round: u32) -> Record {
-        let mut record = Record::new(self.address.clone(), Kind::TURN, cut(text), self.clock.as_ref());
-        let is_reply = i64::from(role == Role::ASSISTANT);
+        let mut record = Record::new(self.address.clone(), Kind::TURN, truncated(text), self.clock.as_ref());
+        let reply_sequence = i64::from(round) * 2;
+        let sequence = if role == Role::ASSISTANT { reply_sequence } else { reply_sequence - 1 };
         record.id = id;
         record.role = Some(role);
         record.scene = self.scene.clone();
         record.source.round = Some(round);
-        record.source.sequence = Some(i64::from(round) * 2 - 1 + is_reply);
+        record.source.sequence = Some(sequence);
         record
     }
 }
 
-/// Returns true if the text of a record differs.
-fn differs(record: &Record, text: &str) -> bool {
-    record.content_hash() != memory_engine::store::ContentHash::of(cut(text))
+/// Returns true if the text is not empty, and not that of the stored record while that is active.
+fn needs_write(stored: Option<&Record>, text: &str) -> bool {
+    !text.is_empty() && stored.is_none_or(|record| record.state != State::Active || differs(record, text))
 }
 
-/// Cuts a text to the maximum length of a record.
-fn cut(text: &str) -> &str {
+/// Returns true if the record has another text.
+fn differs(record: &Record, text: &str) -> bool {
+    record.content_hash() != ContentHash::of(truncated(text))
+}
+
+/// Truncates a text to the maximum length of a record.
+fn truncated(text: &str) -> &str {
     &text[..text.floor_char_boundary(Record::MAX_TEXT_BYTES)]
 }
 

@@ -7,10 +7,9 @@ use memory_engine::{
     http_models::{Endpoint, Relay, RelayOptions},
 };
 
-/// A service that has models, with an OpenAI-compatible API.
+/// A model service with an OpenAI-compatible API.
 ///
-/// With a key in its [`Endpoint`] that is what the service gets; without one the client's own `Authorization` is
-/// passed on.
+/// If its [`Endpoint`] has a key, requests are sent with that key. Otherwise the client's `Authorization` is passed on.
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Upstream {
@@ -24,7 +23,7 @@ pub struct Upstream {
 #[derive(Debug)]
 pub(super) struct Upstreams(Vec<Arc<Service>>);
 
-/// One of them, ready to be asked.
+/// An upstream that is ready for requests.
 #[derive(Debug)]
 pub(super) struct Service {
     pub(super) name: String,
@@ -40,60 +39,72 @@ pub(super) struct Route {
 }
 
 impl Upstream {
-    /// A service by the name `name`, at an address such as `https://api.deepseek.com/v1`. It takes every model that no
-    /// other service names.
+    /// Creates an upstream called `name`, at an address such as `https://api.deepseek.com/v1`. Without
+    /// [`with_models`](Self::with_models) it takes every model that no other upstream takes.
     pub fn new(name: impl Into<String>, endpoint: Endpoint) -> Self {
         Self { name: name.into(), endpoint, models: Vec::new(), options: RelayOptions::default() }
     }
 
-    /// It takes these models and no others: names, or beginnings of names with `*` behind them.
+    /// Takes only these models: names, or prefixes of names followed by `*`.
     pub fn with_models<M: Into<String>>(mut self, models: impl IntoIterator<Item = M>) -> Self {
         self.models = models.into_iter().map(Into::into).collect();
         self
     }
 
-    /// With other limits than the usual ones.
+    /// Sets the options of requests to it. Default: [`RelayOptions::default`].
     pub fn with_options(mut self, options: RelayOptions) -> Self {
         self.options = options;
         self
     }
 }
 
+impl Route {
+    fn new(service: &Arc<Service>, model: Option<&str>) -> Self {
+        Self { service: Arc::clone(service), model: model.map(str::to_owned) }
+    }
+}
+
 impl Service {
-    /// Returns true if it takes models that no other upstream claims.
-    pub(super) fn is_open(&self) -> bool {
+    /// Returns true if it takes every model that no other upstream takes.
+    pub(super) fn is_catch_all(&self) -> bool {
         self.models.is_empty()
+    }
+
+    /// Returns the length of the longest listed prefix that matches this model.
+    fn longest_prefix(&self, model: &str) -> Option<usize> {
+        let prefixes = self.models.iter().filter_map(|pattern| pattern.strip_suffix('*'));
+        prefixes.filter(|prefix| model.starts_with(prefix)).map(str::len).max()
     }
 }
 
 impl Upstreams {
-    /// Makes the services ready.
+    /// Prepares the upstreams for requests.
     ///
     /// # Errors
-    /// `InvalidInput` when there are none, for a name that is empty, holds a slash or stands twice, and for a model's
-    /// name that is empty; those of [`Relay::new`].
-    pub(super) fn open(upstreams: Vec<Upstream>) -> Result<Self> {
+    /// `InvalidInput` without an upstream, for a name that is empty, contains a slash or occurs twice, and for an empty
+    /// model name; the errors of [`Relay::new`].
+    pub(super) fn new(upstreams: Vec<Upstream>) -> Result<Self> {
         let invalid = |message: String| Err(Error::invalid("gateway", message));
         if upstreams.is_empty() {
-            return invalid("a gateway needs at least one upstream; name one with its base URL".into());
+            return invalid("a gateway needs at least one upstream, with a name and a base URL".into());
         }
         let mut services: Vec<Arc<Service>> = Vec::new();
         for Upstream { name, endpoint, models, options } in upstreams {
             if name.trim().is_empty() || name.contains('/') {
-                return invalid(format!("the upstream's name '{name}' is empty or holds a slash"));
+                return invalid(format!("the upstream name '{name}' is empty or contains a slash"));
             }
             if services.iter().any(|service| service.name == name) {
-                return invalid(format!("there are two upstreams by the name '{name}'"));
+                return invalid(format!("two upstreams have the name '{name}'; names have to be unique"));
             }
             if models.iter().any(|model| model.trim().is_empty()) {
-                return invalid(format!("the upstream '{name}' names an empty model; '*' takes all"));
+                return invalid(format!("the upstream '{name}' lists an empty model name; '*' takes all models"));
             }
             services.push(Arc::new(Service { name, relay: Relay::new(endpoint, options)?, models }));
         }
         Ok(Self(services))
     }
 
-    /// All of them.
+    /// Returns all upstreams, in their configured order.
     pub(super) fn all(&self) -> &[Arc<Service>] {
         &self.0
     }
@@ -102,46 +113,40 @@ impl Upstreams {
     /// removed), the one with the longest matching prefix, or else the first one without a list. `None` if there is
     /// none.
     ///
-    /// A request that names no model goes to the one that names none, or to the first: it will say what it thinks of
-    /// it.
+    /// A request without a model goes to the first upstream without a list, or else to the first one, which then
+    /// reports the missing model.
     pub(super) fn route(&self, model: Option<&str>) -> Option<Route> {
-        let to = |service: &Arc<Service>, model: Option<&str>| {
-            Some(Route { service: Arc::clone(service), model: model.map(str::to_owned) })
-        };
-        let open = self.0.iter().find(|service| service.models.is_empty());
+        let catch_all = self.0.iter().find(|service| service.is_catch_all());
         let Some(name) = model else {
-            return open.or_else(|| self.0.first()).and_then(|service| to(service, None));
+            return catch_all.or_else(|| self.0.first()).map(|service| Route::new(service, None));
         };
         if let Some(service) = self.0.iter().find(|service| service.models.iter().any(|known| known == name)) {
-            return to(service, Some(name));
+            return Some(Route::new(service, Some(name)));
         }
         if let Some((prefix, rest)) = name.split_once('/').filter(|(_, rest)| !rest.is_empty())
             && let Some(service) = self.0.iter().find(|service| service.name == prefix)
         {
-            return to(service, Some(rest));
+            return Some(Route::new(service, Some(rest)));
         }
-        let begins = |service: &&Arc<Service>| service.begins(name);
-        let best = self.0.iter().rev().filter(|service| begins(service).is_some()).max_by_key(begins);
-        best.or(open).and_then(|service| to(service, Some(name)))
+        // In reverse, so that of equal prefixes the first one wins.
+        let best = self
+            .0
+            .iter()
+            .rev()
+            .filter(|service| service.longest_prefix(name).is_some())
+            .max_by_key(|service| service.longest_prefix(name));
+        best.or(catch_all).map(|service| Route::new(service, Some(name)))
     }
 
     /// Returns the name of an upstream's model for clients: its own name if that is routed there, otherwise with the
     /// prefix of the upstream.
-    pub(super) fn name_of(&self, service: &Service, model: &str) -> String {
+    pub(super) fn client_model_name(&self, service: &Service, model: &str) -> String {
         match self.route(Some(model)) {
             Some(route) if route.service.name == service.name && route.model.as_deref() == Some(model) => {
                 model.to_owned()
             }
             _ => format!("{}/{model}", service.name),
         }
-    }
-}
-
-impl Service {
-    /// Returns the length of the longest listed prefix of this model.
-    fn begins(&self, model: &str) -> Option<usize> {
-        let beginnings = self.models.iter().filter_map(|known| known.strip_suffix('*'));
-        beginnings.filter(|beginning| model.starts_with(beginning)).map(str::len).max()
     }
 }
 

@@ -8,7 +8,7 @@ fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
 }
 
 #[test]
-fn a_key_is_taken_from_any_of_the_headers_that_clients_send() {
+fn a_key_is_read_from_any_supported_header() {
     let key = ApiKey::generate();
     let guard = Guard::keys(KeyRing::default().with_key(&key, Access::tenant("one", "acme").unwrap()));
     let k = key.reveal();
@@ -21,38 +21,38 @@ fn a_key_is_taken_from_any_of_the_headers_that_clients_send() {
         headers(&[("x-memory-key", k), ("authorization", "Bearer sk-of-the-upstream")]),
     ];
     for headers in sent {
-        assert_eq!(guard.admits(&headers).unwrap().name(), "one");
+        assert_eq!(guard.authenticate(&headers).unwrap().name(), "one");
     }
 }
 
 #[test]
-fn no_key_of_ours_goes_further_than_the_guard_and_one_of_another_service_does() {
+fn own_keys_are_removed_and_others_kept() {
     let key = ApiKey::generate();
     let guard = Guard::keys(KeyRing::default().with_key(&key, Access::tenant("one", "acme").unwrap()));
     let k = key.reveal();
-    let taken = |pairs: &[(&'static str, &str)]| {
+    let without_keys = |pairs: &[(&'static str, &str)]| {
         let mut headers = headers(pairs);
-        guard.take_key(&mut headers);
+        guard.remove_keys(&mut headers);
         headers
     };
     let ours = format!("Bearer {k}");
-    assert!(taken(&[("x-memory-key", k), ("x-api-key", k), ("authorization", &ours)]).is_empty());
+    assert!(without_keys(&[("x-memory-key", k), ("x-api-key", k), ("authorization", &ours)]).is_empty());
     let theirs = [("authorization", "Bearer sk-of-the-upstream")];
-    assert_eq!(taken(&[("x-memory-key", k), theirs[0]]), headers(&theirs));
+    assert_eq!(without_keys(&[("x-memory-key", k), theirs[0]]), headers(&theirs));
 }
 
 #[test]
-fn who_shows_no_key_or_a_wrong_one_stays_outside() {
+fn a_missing_or_wrong_key_is_refused() {
     let key = ApiKey::generate();
     let guard = Guard::keys(KeyRing::default().with_key(&key, Access::tenant("one", "acme").unwrap()));
-    let wrong = [
+    let refused = [
         headers(&[]),
         headers(&[("authorization", "Bearer ")]),
         headers(&[("authorization", key.reveal())]),
         headers(&[("authorization", &format!("Basic {}", key.reveal()))]),
         headers(&[("x-memory-key", "wrong"), ("x-api-key", key.reveal())]),
     ];
-    for headers in wrong {
-        assert_eq!(guard.admits(&headers).unwrap_err().status(), StatusCode::UNAUTHORIZED);
+    for headers in refused {
+        assert_eq!(guard.authenticate(&headers).unwrap_err().status(), StatusCode::UNAUTHORIZED);
     }
 }

@@ -29,27 +29,28 @@ use crate::fault::{ErrorFormat, Fault};
 pub(super) struct BodyTimeout(Duration);
 
 impl BodyTimeout {
-    /// Zero means no limit.
-    pub(super) fn seconds(seconds: u64) -> Self {
+    /// Creates a limit of this many seconds; 0 for no limit.
+    pub(super) fn from_seconds(seconds: u64) -> Self {
         Self(Duration::from_secs(seconds))
     }
 
     pub(super) fn apply(self, router: Router, errors: ErrorFormat) -> Router {
-        if self.0.is_zero() { router } else { router.layer(from_fn_with_state((self, errors), check)) }
+        if self.0.is_zero() { router } else { router.layer(from_fn_with_state((self, errors), check_body_time)) }
     }
 }
 
-async fn check(
+async fn check_body_time(
     State((BodyTimeout(timeout), errors)): State<(BodyTimeout, ErrorFormat)>,
     request: Request,
     next: Next,
 ) -> Response {
-    let late = Arc::new(AtomicBool::new(false));
-    let timed = |body| Body::new(TimedBody { body, timeout, deadline: None, late: Arc::clone(&late) });
-    let response = next.run(request.map(timed)).await;
-    if late.load(Ordering::Relaxed) {
+    let is_late = Arc::new(AtomicBool::new(false));
+    let request =
+        request.map(|body| Body::new(TimedBody { body, timeout, deadline: None, is_late: Arc::clone(&is_late) }));
+    let response = next.run(request).await;
+    if is_late.load(Ordering::Relaxed) {
         // The response was made from an incomplete body.
-        let message = format!("the body did not come within {} s", timeout.as_secs());
+        let message = format!("the request body did not arrive within {} s", timeout.as_secs());
         return errors(Fault::new(StatusCode::REQUEST_TIMEOUT, message));
     }
     response
@@ -60,7 +61,7 @@ struct TimedBody {
     body: Body,
     timeout: Duration,
     deadline: Option<Pin<Box<Sleep>>>,
-    late: Arc<AtomicBool>,
+    is_late: Arc<AtomicBool>,
 }
 
 impl HttpBody for TimedBody {
@@ -77,7 +78,7 @@ impl HttpBody for TimedBody {
         let timeout = self.timeout;
         let deadline = self.deadline.get_or_insert_with(|| Box::pin(sleep(timeout)));
         ready!(deadline.as_mut().poll(context));
-        self.late.store(true, Ordering::Relaxed);
+        self.is_late.store(true, Ordering::Relaxed);
         Poll::Ready(Some(Err(axum::Error::new(io::Error::from(io::ErrorKind::TimedOut)))))
     }
 

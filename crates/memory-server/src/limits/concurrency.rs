@@ -28,14 +28,14 @@ use crate::{
 /// The `Retry-After` of a refused request.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// Refuses requests while too many are being served: with 429 when those of one key are, with 503 when those of all
-/// are.
+/// Refuses a request if too many are being served: with 429 at the limit of its key, with 503 at the limit of the
+/// server.
 #[derive(Debug, Clone)]
 pub(super) struct Concurrency {
     all: Arc<Semaphore>,
-    /// Zero means no limit per key.
+    /// 0 for no limit per key.
     max_per_key: usize,
-    /// By the name of the key.
+    /// The permits of each key, by its name.
     keys: Arc<Mutex<BTreeMap<String, Arc<Semaphore>>>>,
 }
 
@@ -52,33 +52,38 @@ impl Concurrency {
     }
 
     pub(super) fn apply(&self, router: Router, errors: ErrorFormat) -> Router {
-        router.layer(from_fn_with_state((self.clone(), errors), serve))
+        router.layer(from_fn_with_state((self.clone(), errors), limit_concurrency))
     }
 
     fn acquire(&self, access: Option<&Access>) -> Result<Permits, Fault> {
-        let refuse = |status, message: &str| Fault::new(status, message).with_retry_after(RETRY_AFTER);
         let key = match access.filter(|_| self.max_per_key > 0) {
-            Some(access) => Some(
-                self.of_key(access.name())
-                    .try_acquire_owned()
-                    .map_err(|_| refuse(StatusCode::TOO_MANY_REQUESTS, "too many requests with this key at a time"))?,
-            ),
+            Some(access) => Some(self.key_permits(access.name()).try_acquire_owned().map_err(|_| {
+                refusal(StatusCode::TOO_MANY_REQUESTS, "too many concurrent requests with this key; retry later")
+            })?),
             None => None,
         };
-        let all = Arc::clone(&self.all).try_acquire_owned();
-        let all =
-            all.map_err(|_| refuse(StatusCode::SERVICE_UNAVAILABLE, "the server is doing all it can at a time"))?;
+        let all = Arc::clone(&self.all).try_acquire_owned().map_err(|_| {
+            refusal(StatusCode::SERVICE_UNAVAILABLE, "the server has too many concurrent requests; retry later")
+        })?;
         Ok(Permits { _all: all, _key: key })
     }
 
-    fn of_key(&self, key: &str) -> Arc<Semaphore> {
+    fn key_permits(&self, key: &str) -> Arc<Semaphore> {
         let mut keys = self.keys.lock();
         let permits = self.max_per_key.min(Semaphore::MAX_PERMITS);
         Arc::clone(keys.entry(key.to_owned()).or_insert_with(|| Arc::new(Semaphore::new(permits))))
     }
 }
 
-async fn serve(State((limit, errors)): State<(Concurrency, ErrorFormat)>, request: Request, next: Next) -> Response {
+fn refusal(status: StatusCode, message: &str) -> Fault {
+    Fault::new(status, message).with_retry_after(RETRY_AFTER)
+}
+
+async fn limit_concurrency(
+    State((limit, errors)): State<(Concurrency, ErrorFormat)>,
+    request: Request,
+    next: Next,
+) -> Response {
     let permits = match limit.acquire(request.extensions().get::<Access>()) {
         Ok(permits) => permits,
         Err(fault) => return errors(fault),

@@ -24,7 +24,7 @@ use crate::{
 pub(super) struct RateLimit(Option<Arc<DefaultKeyedRateLimiter<String>>>);
 
 impl RateLimit {
-    /// Zero means no limit.
+    /// Creates a limit of this many requests per key and minute; 0 for no limit.
     pub(super) fn per_minute(requests: u32) -> Self {
         let quota = NonZeroU32::new(requests).map(Quota::per_minute);
         Self(quota.map(|quota| Arc::new(RateLimiter::keyed(quota))))
@@ -32,7 +32,7 @@ impl RateLimit {
 
     pub(super) fn apply(&self, router: Router, errors: ErrorFormat) -> Router {
         match &self.0 {
-            Some(limiter) => router.layer(from_fn_with_state((Arc::clone(limiter), errors), check)),
+            Some(limiter) => router.layer(from_fn_with_state((Arc::clone(limiter), errors), check_rate)),
             None => router,
         }
     }
@@ -40,12 +40,12 @@ impl RateLimit {
 
 type Limiter = Arc<DefaultKeyedRateLimiter<String>>;
 
-async fn check(State((limiter, errors)): State<(Limiter, ErrorFormat)>, request: Request, next: Next) -> Response {
+async fn check_rate(State((limiter, errors)): State<(Limiter, ErrorFormat)>, request: Request, next: Next) -> Response {
     if let Some(access) = request.extensions().get::<Access>()
         && let Err(until) = limiter.check_key(&access.name().to_owned())
     {
         let wait = until.wait_time_from(DefaultClock::default().now());
-        let fault = Fault::new(StatusCode::TOO_MANY_REQUESTS, "too many requests with this key");
+        let fault = Fault::new(StatusCode::TOO_MANY_REQUESTS, "too many requests with this key; retry later");
         return errors(fault.with_retry_after(wait));
     }
     next.run(request).await

@@ -24,17 +24,21 @@ impl SizeLimit {
 
     /// Stops reading a body at the limit, even if the request announced a smaller length.
     pub(super) fn limit_body(self, router: Router) -> Router {
-        // axum's extractors have a limit of their own, which must not be the smaller one.
+        // Disables the separate limit of axum's extractors, which could be smaller.
         router.layer(RequestBodyLimitLayer::new(self.max_bytes)).layer(DefaultBodyLimit::disable())
     }
 
-    /// Refuses a request by the length that it announces, before anything else is spent on it.
+    /// Refuses a request by its `Content-Length`, before any other work.
     pub(super) fn check_length(self, router: Router, errors: ErrorFormat) -> Router {
-        router.layer(from_fn_with_state((self, errors), check))
+        router.layer(from_fn_with_state((self, errors), check_announced_length))
     }
 }
 
-async fn check(State((limit, errors)): State<(SizeLimit, ErrorFormat)>, request: Request, next: Next) -> Response {
+async fn check_announced_length(
+    State((limit, errors)): State<(SizeLimit, ErrorFormat)>,
+    request: Request,
+    next: Next,
+) -> Response {
     let length = request.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
     if length.is_some_and(|length| length > limit.max_bytes) {
         let message = format!("the request is too large; the maximum is {} bytes", limit.max_bytes);

@@ -16,21 +16,21 @@ fn variable(name: &str, value: &str) -> [(String, String); 1] {
 }
 
 #[test]
-fn flags_count_more_than_variables_and_those_more_than_the_file() {
+fn flags_override_variables_and_variables_the_file() {
     let (_folder, path) = file("listen = \"127.0.0.1:1\"\ndigest = \"none\"\n[limits]\nmax_concurrent = 7\n");
     let sources = || Sources::new().with_file(&path);
-    let of = |sources: Sources| sources.load().unwrap().config;
-    assert_eq!(of(Sources::new()), Config::default());
-    assert_eq!((of(sources()).listen.port(), of(sources()).limits.max_concurrent), (1, 7));
-    let above = || sources().with_variables(variable("MEMORY_LISTEN", "127.0.0.1:2"));
-    assert_eq!(of(above()).listen.port(), 2);
-    assert_eq!(of(above().with_flag("listen", "127.0.0.1:3")).listen.port(), 3);
+    let load = |sources: Sources| sources.load().unwrap().config;
+    assert_eq!(load(Sources::new()), Config::default());
+    assert_eq!((load(sources()).listen.port(), load(sources()).limits.max_concurrent), (1, 7));
+    let with_variable = || sources().with_variables(variable("MEMORY_LISTEN", "127.0.0.1:2"));
+    assert_eq!(load(with_variable()).listen.port(), 2);
+    assert_eq!(load(with_variable().with_flag("listen", "127.0.0.1:3")).listen.port(), 3);
     let nested = Sources::new().with_variables(variable("MEMORY_LIMITS__MAX_CONCURRENT", "9"));
-    assert_eq!(of(nested).limits.max_concurrent, 9);
+    assert_eq!(load(nested).limits.max_concurrent, 9);
 }
 
 #[test]
-fn settings_without_a_default_have_variables_too() {
+fn variables_set_settings_without_a_default() {
     let variables = [("MEMORY_ZONE", "+08:00"), ("MEMORY_LANGUAGE", "zh"), ("MEMORY_GATEWAY__MAX_CHARS", "700")];
     let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned()));
     let config = Sources::new().with_variables(variables).load().unwrap().config;
@@ -40,7 +40,7 @@ fn settings_without_a_default_have_variables_too() {
 }
 
 #[test]
-fn it_says_where_each_setting_comes_from() {
+fn each_setting_has_its_source() {
     let (_folder, path) = file("digest = \"none\"\n");
     let loaded = Sources::new().with_file(&path).with_variables(variable("MEMORY_MODELS_DIR", "/m")).load().unwrap();
     let source = |name: &str| loaded.settings.iter().find(|s| s.name == name).unwrap().source.clone();
@@ -50,8 +50,8 @@ fn it_says_where_each_setting_comes_from() {
 }
 
 #[test]
-fn what_nobody_knows_is_an_error_that_says_where_it_stands() {
-    let wrong = [
+fn errors_name_the_setting_and_the_source() {
+    let invalid = [
         ("lisen = \"127.0.0.1:1\"", "lisen"),
         ("listen = \"everywhere\"", "listen"),
         ("[limits]\nmax_concurrent = \"many\"", "limits.max_concurrent"),
@@ -60,10 +60,10 @@ fn what_nobody_knows_is_an_error_that_says_where_it_stands() {
         ("db = postgres://u:hunter2@h/d", "line 1"),
         ("keys = \"mk-hunter2\"", "keys"),
     ];
-    for (text, named) in wrong {
+    for (text, name) in invalid {
         let (_folder, path) = file(text);
         let error = Sources::new().with_file(&path).load().unwrap_err().to_string();
-        assert!(error.contains(named) && error.contains("memory.toml"), "{error}");
+        assert!(error.contains(name) && error.contains("memory.toml"), "{error}");
         assert!(!error.contains("hunter2"), "{error}");
     }
     let error = Sources::new().with_variables(variable("MEMORY_LISTEN", "x")).load().unwrap_err().to_string();
@@ -72,7 +72,7 @@ fn what_nobody_knows_is_an_error_that_says_where_it_stands() {
 }
 
 #[test]
-fn variables_of_others_are_passed_over_and_a_password_is_not_shown() {
+fn unknown_variables_are_ignored_and_passwords_hidden() {
     let variables = [("MEMORY_MODE", "graph"), ("MEMORY_DB", "postgres://u:hunter2@h/d"), ("LISTEN", "x")];
     let loaded = Sources::new().with_variables(variables.map(|(n, v)| (n.to_owned(), v.to_owned()))).load().unwrap();
     assert_eq!(loaded.config.db, "postgres://u:hunter2@h/d");

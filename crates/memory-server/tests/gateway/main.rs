@@ -1,9 +1,9 @@
-//! The chat gateway between a client and a service with models, both scripted.
+//! The chat gateway between a scripted client and a scripted model service.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
-mod given;
-mod passing;
+mod fixtures;
+mod forwarding;
 mod prompts;
 mod storing;
 mod streams;

@@ -1,4 +1,4 @@
-//! The memories injected into prompts, by trigger and by frame.
+//! The memories injected into prompts.
 
 use std::{sync::Arc, time::Duration};
 
@@ -9,37 +9,43 @@ use memory_engine::{
 use memory_engine_server::GatewayOptions;
 use serde_json::json;
 
-use crate::given::{Chat, lin, patient, said, to, user};
+use crate::fixtures::{Chat, assistant, lin, patient_options, request, user};
 
 const SYSTEM: &str = "You are Krueger.";
 
 #[tokio::test]
-async fn k17_a_new_window_a_question_about_the_past_and_small_talk_get_what_the_document_says() {
+async fn k17_the_injection_rule_depends_on_the_question() {
     let chat = Chat::new().await;
     chat.remember("我对海鲜过敏，尤其是虾").await;
     let system = json!({ "role": "system", "content": SYSTEM });
 
-    let first = chat.ask(&to("echo", &[system.clone(), user("早上好")])).await;
+    let first = chat.ask(&request("echo", &[system.clone(), user("早上好")])).await;
     assert_eq!(first.header("x-memory-rule"), "cold_start");
-    assert!(chat.system().starts_with(&format!("{SYSTEM}\n\n---\n[记忆参考")), "{}", chat.system());
-    assert!(chat.system().contains("海鲜过敏") && chat.system().chars().count() <= 500 + SYSTEM.len() + 2);
+    assert!(chat.system_prompt().starts_with(&format!("{SYSTEM}\n\n---\n[记忆参考")), "{}", chat.system_prompt());
+    assert!(
+        chat.system_prompt().contains("海鲜过敏") && chat.system_prompt().chars().count() <= 500 + SYSTEM.len() + 2
+    );
 
-    let history = [system.clone(), user("早上好"), said("好的: 早上好")];
-    let asked = [&history[..], &[user("还记得我对什么海鲜过敏吗")]].concat();
-    let recalled = chat.ask(&to("echo", &asked)).await;
+    let history = [system.clone(), user("早上好"), assistant("好的: 早上好")];
+    let with_question = [&history[..], &[user("还记得我对什么海鲜过敏吗")]].concat();
+    let recalled = chat.ask(&request("echo", &with_question)).await;
     assert_eq!((recalled.header("x-memory-rule"), recalled.header("x-memory-scene")), ("recall", "daily"));
-    assert!(chat.system().contains("[日常]") && chat.system().contains("海鲜过敏"), "{}", chat.system());
+    assert!(
+        chat.system_prompt().contains("[日常]") && chat.system_prompt().contains("海鲜过敏"),
+        "{}",
+        chat.system_prompt()
+    );
     assert_eq!(recalled.header("x-memory-ids").split(',').count(), 1);
     assert!(recalled.header("x-memory-tokens").parse::<usize>().unwrap() > 20);
     assert_eq!(recalled.header("x-memory-degraded"), "");
 
-    let small_talk = chat.ask(&to("echo", &[&history[..], &[user("吃饭了吗")]].concat())).await;
-    assert_eq!((small_talk.header("x-memory-rule"), chat.system().as_str()), ("nothing", SYSTEM));
+    let small_talk = chat.ask(&request("echo", &[&history[..], &[user("吃饭了吗")]].concat())).await;
+    assert_eq!((small_talk.header("x-memory-rule"), chat.system_prompt().as_str()), ("nothing", SYSTEM));
     assert_eq!(small_talk.header("x-memory-ids"), "");
 }
 
 #[tokio::test]
-async fn k17_scenes_are_told_as_the_document_says_and_go_on_after_a_restart() {
+async fn k17_scenes_are_detected_and_survive_a_restart() {
     let chat = Chat::new().await;
     let mut history = Vec::new();
     for (text, scene) in [
@@ -50,66 +56,62 @@ async fn k17_scenes_are_told_as_the_document_says_and_go_on_after_a_restart() {
         ("他推开了门", "plot"),
     ] {
         history.push(user(text));
-        assert_eq!(chat.ask(&to("echo", &history)).await.header("x-memory-scene"), scene, "{text}");
-        history.push(said(&format!("好的: {text}")));
+        assert_eq!(chat.ask(&request("echo", &history)).await.header("x-memory-scene"), scene, "{text}");
+        history.push(assistant(&format!("好的: {text}")));
     }
     let scenes: Vec<String> = chat.turns("monday").await.into_iter().filter_map(|record| record.scene).collect();
     assert_eq!(scenes, ["daily", "daily", "plot", "plot", "plot", "plot", "meta", "meta", "plot", "plot"]);
 
-    // Another gateway on the same memory, as after a restart.
-    let again = Chat::over(chat.served.engine.clone(), patient()).await;
+    // A second gateway on the same engine, as after a restart.
+    let restarted = Chat::with_engine(chat.served.engine.clone(), patient_options()).await;
     history.push(user("城堡里很黑"));
-    assert_eq!(again.ask(&to("echo", &history)).await.header("x-memory-scene"), "plot");
-    assert_eq!(again.turns("monday").await.last().unwrap().source.round, Some(6));
-    history.extend([said("好的: 城堡里很黑"), user("不玩了回来聊天")]);
-    assert_eq!(again.ask(&to("echo", &history)).await.header("x-memory-scene"), "daily");
+    assert_eq!(restarted.ask(&request("echo", &history)).await.header("x-memory-scene"), "plot");
+    assert_eq!(restarted.turns("monday").await.last().unwrap().source.round, Some(6));
+    history.extend([assistant("好的: 城堡里很黑"), user("不玩了回来聊天")]);
+    assert_eq!(restarted.ask(&request("echo", &history)).await.header("x-memory-scene"), "daily");
 }
 
 #[tokio::test]
-async fn an_english_question_is_answered_from_memory_too() {
+async fn memories_are_recalled_for_an_english_question() {
     let rules = memory_engine::context::InjectionRules::from_toml("[recall]\nmore_words = ['remember']").unwrap();
-    let chat = Chat::with(patient().with_rules(rules)).await;
+    let chat = Chat::with_options(patient_options().with_rules(rules)).await;
     chat.remember("I am allergic to shellfish, shrimp most of all.").await;
-    let asked = [user("hi"), said("hello"), user("Do you remember that I am allergic to shellfish?")];
-    let answer = chat.ask(&to("echo", &asked)).await;
+    let asked = [user("hi"), assistant("hello"), user("Do you remember that I am allergic to shellfish?")];
+    let answer = chat.ask(&request("echo", &asked)).await;
     assert_eq!(answer.header("x-memory-rule"), "recall");
-    assert!(chat.system().contains("allergic to shellfish"), "{}", chat.system());
-    assert_eq!(
-        chat.served.seen.last()["messages"].as_array().unwrap().len(),
-        4,
-        "a system message stands before all others"
-    );
+    assert!(chat.system_prompt().contains("allergic to shellfish"), "{}", chat.system_prompt());
+    assert_eq!(chat.served.received.last()["messages"].as_array().unwrap().len(), 4, "a system message is inserted");
 }
 
 #[tokio::test]
-async fn rounds_of_tools_get_what_their_question_got_and_what_the_chat_holds_is_not_said_twice() {
+async fn tool_rounds_keep_memories_and_history_is_not_injected() {
     let chat = Chat::new().await;
     chat.remember("我住在柏林").await;
     let question = user("之前说过我住在哪里？柏林？");
-    let first = chat.ask(&to("tools", std::slice::from_ref(&question))).await;
-    let block = chat.system();
+    let first = chat.ask(&request("tools", std::slice::from_ref(&question))).await;
+    let block = chat.system_prompt();
     assert!(block.contains("我住在柏林"), "{block}");
     let call = first.json()["choices"][0]["message"].clone();
     let tool = json!({ "role": "tool", "tool_call_id": "call_1", "content": "sunny" });
-    let second = chat.ask(&to("tools", &[question.clone(), call.clone(), tool.clone()])).await;
-    assert_eq!((second.header("x-memory-rule"), chat.system()), ("continued", block));
-    let sent = chat.served.seen.last()["messages"].clone();
-    assert_eq!([&sent[2], &sent[3]], [&call, &tool], "nothing comes between a call and its answer");
+    let second = chat.ask(&request("tools", &[question.clone(), call.clone(), tool.clone()])).await;
+    assert_eq!((second.header("x-memory-rule"), chat.system_prompt()), ("continued", block));
+    let sent = chat.served.received.last()["messages"].clone();
+    assert_eq!([&sent[2], &sent[3]], [&call, &tool], "nothing is inserted between a call and its result");
 
-    let held = [user("我住在柏林"), said("好的"), user("之前说过我住在哪里？柏林？")];
-    chat.ask(&to("echo", &held)).await;
-    assert!(!chat.system().contains("用户：我住在柏林"), "{}", chat.system());
+    let history = [user("我住在柏林"), assistant("好的"), user("之前说过我住在哪里？柏林？")];
+    chat.ask(&request("echo", &history)).await;
+    assert!(!chat.system_prompt().contains("用户：我住在柏林"), "{}", chat.system_prompt());
 }
 
 #[tokio::test]
-async fn what_was_deleted_or_edited_meanwhile_is_not_put_into_a_reply_that_is_continued() {
+async fn deleted_or_edited_memories_leave_a_continued_exchange() {
     for (text, question) in [("我住在柏林", "之前说过我住在哪里？柏林？"), ("我养了一只猫", "还记得我养了一只什么猫吗")]
     {
         let chat = Chat::new().await;
         chat.remember(text).await;
         let question = user(question);
-        let first = chat.ask(&to("tools", std::slice::from_ref(&question))).await;
-        assert!(chat.system().contains(text), "{}", chat.system());
+        let first = chat.ask(&request("tools", std::slice::from_ref(&question))).await;
+        assert!(chat.system_prompt().contains(text), "{}", chat.system_prompt());
         let call = first.json()["choices"][0]["message"].clone();
         let tool = json!({ "role": "tool", "tool_call_id": "call_1", "content": "sunny" });
         let id: memory_engine::RecordId = first.header("x-memory-ids").parse().unwrap();
@@ -123,36 +125,36 @@ async fn what_was_deleted_or_edited_meanwhile_is_not_put_into_a_reply_that_is_co
             engine.forget(&lin(), id).await.unwrap();
         }
         for _ in 0..2 {
-            let next = chat.ask(&to("tools", &[question.clone(), call.clone(), tool.clone()])).await;
+            let next = chat.ask(&request("tools", &[question.clone(), call.clone(), tool.clone()])).await;
             assert_eq!((next.header("x-memory-rule"), next.header("x-memory-ids")), ("continued", ""));
-            assert!(!chat.served.seen.last().to_string().contains(text), "{}", chat.served.seen.last());
+            assert!(!chat.served.received.last().to_string().contains(text), "{}", chat.served.received.last());
         }
     }
 }
 
 #[tokio::test]
-async fn m1_one_user_never_gets_anothers_memories() {
+async fn m1_users_never_get_memories_of_others() {
     let chat = Chat::new().await;
     chat.remember("我的银行卡密码是四个七").await;
-    let body = to("echo", &[user("还记得我的银行卡密码吗")]);
+    let body = request("echo", &[user("还记得我的银行卡密码吗")]);
     for headers in [&[("x-user-id", "mei")][..], &[], &[("x-user-id", "")]] {
         let answer = chat.get("v1/chat/completions", &body, headers).await;
         assert_eq!(answer.status.as_u16(), 200);
-        assert!(!chat.served.seen.last().to_string().contains("四个七"));
+        assert!(!chat.served.received.last().to_string().contains("四个七"));
     }
     let answer = chat.get("u/lin/s/x/v1/chat/completions", &body, &[]).await;
     assert_eq!(answer.header("x-memory-session"), "x");
-    assert!(chat.served.seen.last().to_string().contains("四个七"));
+    assert!(chat.served.received.last().to_string().contains("四个七"));
 }
 
 #[tokio::test]
-async fn a_client_may_have_nothing_of_it() {
+async fn x_memory_switches_recall_and_storing_off() {
     let chat = Chat::new().await;
     chat.remember("我对海鲜过敏").await;
-    let body = to("echo", &[user("还记得海鲜过敏吗")]);
+    let body = request("echo", &[user("还记得海鲜过敏吗")]);
     let off = chat.get("v1/chat/completions", &body, &[("x-user-id", "lin"), ("x-memory", "off")]).await;
     assert_eq!((off.header("x-memory-rule"), off.status.as_u16()), ("", 200));
-    assert_eq!(chat.served.seen.last(), body);
+    assert_eq!(chat.served.received.last(), body);
     let read = chat.get("u/lin/s/monday/v1/chat/completions", &body, &[("x-memory", "read")]).await;
     assert_ne!(read.header("x-memory-ids"), "");
     assert!(chat.turns("monday").await.is_empty());
@@ -160,13 +162,13 @@ async fn a_client_may_have_nothing_of_it() {
 
 /// An embedder that never answers, or panics.
 #[derive(Debug)]
-struct Broken {
+struct BrokenEmbedder {
     space: EmbeddingSpace,
     panics: bool,
 }
 
 #[async_trait::async_trait]
-impl Embedder for Broken {
+impl Embedder for BrokenEmbedder {
     fn space(&self) -> &EmbeddingSpace {
         &self.space
     }
@@ -188,29 +190,23 @@ impl Embedder for Broken {
     }
 
     async fn embed(&self, _: &[&str], _: Purpose) -> Result<Vec<Embedding>> {
-        assert!(!self.panics, "the embedder breaks down");
+        assert!(!self.panics, "the embedder panics");
         std::future::pending().await
     }
 }
 
 #[tokio::test]
-async fn k12_an_embedder_that_hangs_or_breaks_down_costs_its_deadline_at_most() {
+async fn k12_a_broken_embedder_delays_at_most_the_deadline() {
     for panics in [false, true] {
-        let embedder = Arc::new(Broken { space: EmbeddingSpace::cosine("broken", 8), panics });
+        let embedder = Arc::new(BrokenEmbedder { space: EmbeddingSpace::cosine("broken", 8), panics });
         let engine = MemoryEngine::builder().in_memory().embedder(embedder).background(false).build().await.unwrap();
         let options = GatewayOptions::default().with_deadlines(Duration::from_millis(600), Duration::from_secs(5));
-        let chat = Chat::over(engine, options).await;
+        let chat = Chat::with_engine(engine, options).await;
         chat.remember("我对海鲜过敏").await;
         let started = std::time::Instant::now();
-        let answer = chat.ask(&to("echo", &[user("还记得海鲜过敏吗")])).await;
+        let answer = chat.ask(&request("echo", &[user("还记得海鲜过敏吗")])).await;
         assert!(started.elapsed() < Duration::from_secs(3));
-        assert_eq!(
-            (
-                answer.status.as_u16(),
-                answer.header("x-memory-rule").len() + answer.header("x-memory-degraded").len() > 0
-            ),
-            (200, true)
-        );
+        assert_eq!(answer.status.as_u16(), 200);
         assert_ne!(answer.header("x-memory-degraded"), "");
         assert_eq!(answer.json()["choices"][0]["message"]["content"], "好的: 还记得海鲜过敏吗");
     }

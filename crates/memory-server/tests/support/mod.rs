@@ -1,6 +1,6 @@
-//! A server to test against, on a port of its own.
+//! A server to test against, on its own port.
 
-#![allow(dead_code, reason = "each test takes what it needs of it")]
+#![allow(dead_code, reason = "not every test uses all of it")]
 
 pub(crate) mod store;
 pub(crate) mod upstream;
@@ -20,27 +20,27 @@ pub(crate) struct Served {
     pub(crate) url: String,
     pub(crate) key: String,
     pub(crate) upstream: String,
-    pub(crate) seen: Arc<ReceivedRequests>,
+    pub(crate) received: Arc<ReceivedRequests>,
     pub(crate) engine: MemoryEngine,
     pub(crate) gateway: Gateway,
 }
 
 impl Served {
-    /// Everything, over an empty memory of its own.
+    /// Starts a server with all parts and an empty in-memory engine.
     pub(crate) async fn whole() -> Self {
         let engine = MemoryEngine::builder().in_memory().build().await.unwrap();
-        // With time for a machine that is busy and has not read its dictionary yet.
-        let (memory, keep) = (Duration::from_secs(15), Duration::from_secs(15));
-        Self::over(engine, GatewayOptions::default().with_deadlines(memory, keep)).await
+        // Long deadlines, for a busy machine that has to load its dictionary first.
+        let deadline = Duration::from_secs(15);
+        Self::with_engine(engine, GatewayOptions::default().with_deadlines(deadline, deadline)).await
     }
 
-    /// Everything, over this memory.
-    pub(crate) async fn over(engine: MemoryEngine, options: GatewayOptions) -> Self {
+    /// Starts a server with all parts and this engine.
+    pub(crate) async fn with_engine(engine: MemoryEngine, options: GatewayOptions) -> Self {
         let key = ApiKey::generate();
         let access = Access::tenant("tests", "acme").unwrap();
         let guard = Guard::keys(KeyRing::default().with_key(&key, access));
-        let seen = Arc::new(ReceivedRequests::default());
-        let upstream = listen(upstream::router(seen.clone())).await;
+        let received = Arc::new(ReceivedRequests::default());
+        let upstream = listen(upstream::router(received.clone())).await;
         let endpoint = Endpoint::new(&format!("{upstream}/v1")).unwrap();
         let gateway = Gateway::new(engine.clone(), vec![Upstream::new("scripted", endpoint)], options).unwrap();
         let server = Server::new(engine.clone(), guard)
@@ -49,11 +49,11 @@ impl Served {
             .mcp(Mcp::new(engine.clone()))
             .debugging(Debugging::new(engine.clone()));
         let url = listen(server.router()).await;
-        Self { url, key: key.reveal().to_owned(), upstream, seen, engine, gateway }
+        Self { url, key: key.reveal().to_owned(), upstream, received, engine, gateway }
     }
 }
 
-/// Serves a router, and says where.
+/// Serves a router, and returns its base URL.
 pub(crate) async fn listen(router: Router) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();

@@ -1,4 +1,4 @@
-//! A store that is watched, and gets into trouble when it is told to.
+//! A store that counts its calls and can be made to fail.
 
 use std::{
     collections::BTreeMap,
@@ -20,17 +20,17 @@ use std::sync::Arc;
 
 /// The failure of a write.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Trouble {
-    Away,
+pub(crate) enum WriteFailure {
+    Unavailable,
     Panic,
 }
 
-/// A store in memory that counts what it is asked.
+/// A store in memory that counts its calls.
 #[derive(Debug, Default)]
 pub(crate) struct WatchedStore {
     inner: MemoryRecordStore,
-    /// The failure of writes whose text contains a word.
-    pub(crate) trouble: Mutex<Option<(&'static str, Trouble)>>,
+    /// A word, and the failure of writes whose text contains it.
+    pub(crate) write_failure: Mutex<Option<(&'static str, WriteFailure)>>,
     calls: Mutex<BTreeMap<&'static str, usize>>,
     /// Number of records that scans have read.
     pub(crate) scanned: AtomicUsize,
@@ -42,11 +42,11 @@ impl WatchedStore {
         self.calls.lock().get(name).copied().unwrap_or(0)
     }
 
-    fn note(&self, name: &'static str) {
+    fn count(&self, name: &'static str) {
         *self.calls.lock().entry(name).or_default() += 1;
     }
 
-    /// An engine over it that does nothing in the background.
+    /// Builds an engine with this store and without background work.
     pub(crate) async fn engine(self: &Arc<Self>) -> MemoryEngine {
         let space = HashEmbedder::default().space().clone();
         let stores = Stores { records: self.clone(), jobs: self.clone(), ..Stores::in_memory(space) };
@@ -62,28 +62,30 @@ macro_rules! watched {
         #[async_trait]
         impl RecordStore for WatchedStore {
             async fn put(&self, scope: &Scope, writes: Vec<Write>) -> Result<Vec<WriteResult>> {
-                self.note("put");
-                let trouble = *self.trouble.lock();
-                if let Some((word, trouble)) = trouble
+                self.count("put");
+                let write_failure = *self.write_failure.lock();
+                if let Some((word, failure)) = write_failure
                     && writes.iter().any(|write| write.record.text.contains(word))
                 {
-                    match trouble {
-                        Trouble::Away => return Err(Error::new(ErrorKind::Unavailable, "put", "away")),
-                        Trouble::Panic => panic!("the store is broken"),
+                    match failure {
+                        WriteFailure::Unavailable => {
+                            return Err(Error::new(ErrorKind::Unavailable, "put", "the store is unavailable"));
+                        }
+                        WriteFailure::Panic => panic!("the store is broken"),
                     }
                 }
                 self.inner.put(scope, writes).await
             }
 
             async fn scan(&self, scope: &Scope, query: &ScanQuery) -> Result<Page> {
-                self.note("scan");
+                self.count("scan");
                 let page = self.inner.scan(scope, query).await?;
                 self.scanned.fetch_add(page.records.len(), Ordering::Relaxed);
                 Ok(page)
             }
 
             $(async fn $name(&self, $($argument: $type),*) -> Result<$answer> {
-                self.note(stringify!($name));
+                self.count(stringify!($name));
                 self.inner.$name($($argument),*).await
             })*
         }
@@ -91,7 +93,7 @@ macro_rules! watched {
         #[async_trait]
         impl JobQueue for WatchedStore {
             $(async fn $job_name(&self, $($job_argument: $job_type),*) -> Result<$job_answer> {
-                self.note(stringify!($job_name));
+                self.count(stringify!($job_name));
                 self.inner.$job_name($($job_argument),*).await
             })*
         }

@@ -1,20 +1,20 @@
-//! A service with models that do as they are told: each by its name.
+//! A scripted model service. The name of the model selects its behaviour.
 //!
-//! | model | what it does |
+//! | model | behaviour |
 //! |---|---|
-//! | `echo` | answers `好的: ` and the last message; twice when `n` is 2 |
-//! | `thinker` | thinks aloud in `reasoning_content` first |
-//! | `tools` | calls a tool, and answers when the tool has |
-//! | `odd` | CRLF, comments, chunks cut inside a character, `delta: null`, empty `choices`, no `[DONE]` |
+//! | `echo` | replies `好的: ` and the last user message; two choices if `n` is 2 |
+//! | `thinker` | sends `reasoning_content` first |
+//! | `tools` | calls a tool, and replies after the result of the tool |
+//! | `odd` | CRLF, comments, chunks that end within a character, `delta: null`, empty `choices`, no `[DONE]` |
 //! | `pause` | is silent in the middle for 400 ms |
-//! | `long` | says one thing that is long, in an event without end until later |
-//! | `drip` | says a word every 20 ms and never ends |
-//! | `silent` | never answers |
-//! | `cut` | ends properly before its end |
-//! | `break` | breaks off |
+//! | `long` | sends a long event, and its blank line in separate chunks |
+//! | `drip` | sends a word every 20 ms, for a long time |
+//! | `silent` | never responds |
+//! | `cut` | ends without an end marker or finish reason |
+//! | `break` | fails in the middle of an event |
 //! | `fails` | reports an error in the middle |
 //! | `limited` | 429 with headers |
-//! | `html` | 502 with a page |
+//! | `html` | 502 with an HTML page |
 
 use std::{convert::Infallible, sync::Arc, time::Duration};
 
@@ -33,13 +33,17 @@ use serde_json::{Value, json};
 #[derive(Debug, Default)]
 pub(crate) struct ReceivedRequests {
     pub(crate) requests: Mutex<Vec<(String, HeaderMap, Bytes)>>,
-    pub(crate) hung_up: Mutex<usize>,
+    pub(crate) aborted: Mutex<usize>,
 }
 
 impl ReceivedRequests {
-    /// The body of the latest request.
+    /// Returns the body of the latest request.
     pub(crate) fn last(&self) -> Value {
-        serde_json::from_slice(&self.requests.lock().last().unwrap().2).unwrap()
+        serde_json::from_slice(&self.last_bytes()).unwrap()
+    }
+
+    pub(crate) fn last_bytes(&self) -> Bytes {
+        self.requests.lock().last().unwrap().2.clone()
     }
 
     pub(crate) fn last_headers(&self) -> HeaderMap {
@@ -47,19 +51,22 @@ impl ReceivedRequests {
     }
 }
 
-/// Notices when what holds it is dropped before its end.
-struct Ear(Arc<ReceivedRequests>, bool);
+/// Counts a request as aborted if it is dropped before the response is complete.
+struct AbortCounter {
+    received: Arc<ReceivedRequests>,
+    is_complete: bool,
+}
 
-impl Drop for Ear {
+impl Drop for AbortCounter {
     fn drop(&mut self) {
-        if !self.1 {
-            *self.0.hung_up.lock() += 1;
+        if !self.is_complete {
+            *self.received.aborted.lock() += 1;
         }
     }
 }
 
-pub(crate) fn router(seen: Arc<ReceivedRequests>) -> Router {
-    Router::new().fallback(answer).with_state(seen)
+pub(crate) fn router(received: Arc<ReceivedRequests>) -> Router {
+    Router::new().fallback(respond).with_state(received)
 }
 
 fn event(value: &Value) -> String {
@@ -78,21 +85,40 @@ fn finish(index: usize, reason: &str) -> String {
         "choices": [{ "index": index, "delta": {}, "finish_reason": reason }] }))
 }
 
+/// The first chunk of a streamed tool call.
+fn tool_call() -> Value {
+    let function = json!({ "name": "weather", "arguments": "" });
+    json!({ "index": 0, "id": "call_1", "type": "function", "function": function })
+}
+
 const DONE: &str = "data: [DONE]\n\n";
 
-async fn answer(State(seen): State<Arc<ReceivedRequests>>, uri: Uri, headers: HeaderMap, bytes: Bytes) -> Response {
-    seen.requests.lock().push((uri.path().to_owned(), headers, bytes.clone()));
+async fn respond(
+    State(received): State<Arc<ReceivedRequests>>,
+    uri: Uri,
+    headers: HeaderMap,
+    bytes: Bytes,
+) -> Response {
+    received.requests.lock().push((uri.path().to_owned(), headers, bytes.clone()));
     let body: Value = serde_json::from_slice(&bytes).unwrap_or_default();
     match uri.path() {
-        "/v1/models" => return axum::Json(json!({ "object": "list", "data": [{ "id": "echo", "object": "model" }, { "id": "odd", "object": "model" }] })).into_response(),
-        "/v1/embeddings" => return axum::Json(json!({ "object": "list", "model": body["model"], "data": [{ "index": 0, "embedding": [0.25, 0.5], "object": "embedding" }], "usage": { "prompt_tokens": 1, "total_tokens": 1 } })).into_response(),
+        "/v1/models" => {
+            let models = json!([{ "id": "echo", "object": "model" }, { "id": "odd", "object": "model" }]);
+            return axum::Json(json!({ "object": "list", "data": models })).into_response();
+        }
+        "/v1/embeddings" => {
+            let data = json!([{ "index": 0, "embedding": [0.25, 0.5], "object": "embedding" }]);
+            let usage = json!({ "prompt_tokens": 1, "total_tokens": 1 });
+            let list = json!({ "object": "list", "model": body["model"], "data": data, "usage": usage });
+            return axum::Json(list).into_response();
+        }
         "/v1/chat/completions" => {}
         _ => return StatusCode::NOT_FOUND.into_response(),
     }
     let messages = body["messages"].as_array().cloned().unwrap_or_default();
     let last = messages.iter().rev().find(|m| m["role"] == "user").cloned().unwrap_or_default();
-    let asked = last["content"].as_str().map_or_else(|| last["content"].to_string(), str::to_owned);
-    let said = format!("好的: {asked}");
+    let question = last["content"].as_str().map_or_else(|| last["content"].to_string(), str::to_owned);
+    let reply = format!("好的: {question}");
     match body["model"].as_str().unwrap_or_default() {
         "limited" => {
             let headers = [("retry-after", "7"), ("x-ratelimit-remaining-requests", "0"), ("x-request-id", "req_9")];
@@ -104,15 +130,15 @@ async fn answer(State(seen): State<Arc<ReceivedRequests>>, uri: Uri, headers: He
             return (StatusCode::BAD_GATEWAY, [("content-type", "text/html")], "<html>bad</html>").into_response();
         }
         "silent" => {
-            let _ear = Ear(seen, false);
+            let _counter = AbortCounter { received, is_complete: false };
             return std::future::pending().await;
         }
         _ => {}
     }
     if body["stream"] != json!(true) {
-        return plain(&body, &messages, &said);
+        return plain_reply(&body, &messages, &reply);
     }
-    let pieces = match body["model"].as_str().unwrap_or_default() {
+    let chunks = match body["model"].as_str().unwrap_or_default() {
         "thinker" => vec![
             delta(0, json!({ "role": "assistant", "content": null, "reasoning_content": "她累了" })),
             delta(0, json!({ "content": "早点休息" })),
@@ -120,10 +146,7 @@ async fn answer(State(seen): State<Arc<ReceivedRequests>>, uri: Uri, headers: He
             DONE.into(),
         ],
         "tools" if messages.last().is_some_and(|m| m["role"] == "user") => vec![
-            delta(
-                0,
-                json!({ "role": "assistant", "content": null, "tool_calls": [{ "index": 0, "id": "call_1", "type": "function", "function": { "name": "weather", "arguments": "" } }] }),
-            ),
+            delta(0, json!({ "role": "assistant", "content": null, "tool_calls": [tool_call()] })),
             delta(0, json!({ "tool_calls": [{ "index": 0, "function": { "arguments": "{\"city\":" } }] })),
             delta(0, json!({ "tool_calls": [{ "index": 0, "function": { "arguments": "\"柏林\"}" } }] })),
             finish(0, "tool_calls"),
@@ -131,13 +154,14 @@ async fn answer(State(seen): State<Arc<ReceivedRequests>>, uri: Uri, headers: He
         ],
         "odd" => {
             let all = format!(
-                ": hello\r\n\r\n{}data: {{\"choices\":[{{\"index\":0,\"delta\":null}}]}}\r\n\r\ndata: {{\"choices\":[]}}\r\n\r\n{}{}data: {{\"choices\":[],\"usage\":{{\"total_tokens\":3}}}}\n\n",
+                ": hello\r\n\r\n{}data: {{\"choices\":[{{\"index\":0,\"delta\":null}}]}}\r\n\r\n\
+                 data: {{\"choices\":[]}}\r\n\r\n{}{}data: {{\"choices\":[],\"usage\":{{\"total_tokens\":3}}}}\n\n",
                 delta(0, json!({ "role": "assistant", "content": "你" })),
                 delta(0, json!({ "content": "好😀" })),
                 finish(0, "stop")
             );
-            let cut: Vec<Bytes> = all.as_bytes().chunks(7).map(Bytes::copy_from_slice).collect();
-            let body = stream::iter(cut).then(|bytes| async {
+            let chunks: Vec<Bytes> = all.as_bytes().chunks(7).map(Bytes::copy_from_slice).collect();
+            let body = stream::iter(chunks).then(|bytes| async {
                 tokio::task::yield_now().await;
                 Ok::<_, Infallible>(bytes)
             });
@@ -176,44 +200,44 @@ async fn answer(State(seen): State<Arc<ReceivedRequests>>, uri: Uri, headers: He
             DONE.into(),
         ],
         _ => {
-            let half = said.char_indices().nth(3).map_or(said.len(), |(i, _)| i);
+            let half = reply.char_indices().nth(3).map_or(reply.len(), |(i, _)| i);
             vec![
                 delta(0, json!({ "role": "assistant", "content": "" })),
-                delta(0, json!({ "content": said[..half] })),
-                delta(0, json!({ "content": said[half..] })),
+                delta(0, json!({ "content": reply[..half] })),
+                delta(0, json!({ "content": reply[half..] })),
                 finish(0, "stop"),
                 DONE.into(),
             ]
         }
     };
-    let wait = if body["model"] == "drip" { 20 } else { 0 };
-    let state = (pieces.into_iter(), Ear(seen, false));
-    let body = stream::unfold(state, move |(mut pieces, mut ear)| async move {
-        tokio::time::sleep(Duration::from_millis(wait)).await;
-        let Some(piece) = pieces.next() else {
-            ear.1 = true;
-            drop(ear);
+    let wait_ms = if body["model"] == "drip" { 20 } else { 0 };
+    let state = (chunks.into_iter(), AbortCounter { received, is_complete: false });
+    let body = stream::unfold(state, move |(mut chunks, mut counter)| async move {
+        tokio::time::sleep(Duration::from_millis(wait_ms)).await;
+        let Some(chunk) = chunks.next() else {
+            counter.is_complete = true;
+            drop(counter);
             return None;
         };
-        ear.1 |= piece == "!" || pieces.len() == 0;
-        match piece.as_str() {
+        counter.is_complete |= chunk == "!" || chunks.len() == 0;
+        match chunk.as_str() {
             "!" => {
                 tokio::time::sleep(Duration::from_millis(50)).await;
-                Some((Err(std::io::Error::other("broken")), (pieces, ear)))
+                Some((Err(std::io::Error::other("broken")), (chunks, counter)))
             }
             "pause" => {
                 tokio::time::sleep(Duration::from_millis(400)).await;
-                Some((Ok(Bytes::new()), (pieces, ear)))
+                Some((Ok(Bytes::new()), (chunks, counter)))
             }
-            _ => Some((Ok(Bytes::from(piece)), (pieces, ear))),
+            _ => Some((Ok(Bytes::from(chunk)), (chunks, counter))),
         }
     });
     ([("content-type", "text/event-stream"), ("x-request-id", "req_1"), ("set-cookie", "a=b")], Body::from_stream(body))
         .into_response()
 }
 
-fn plain(body: &Value, messages: &[Value], said: &str) -> Response {
-    let mut message = json!({ "role": "assistant", "content": said, "refusal": null });
+fn plain_reply(body: &Value, messages: &[Value], reply: &str) -> Response {
+    let mut message = json!({ "role": "assistant", "content": reply, "refusal": null });
     let mut reason = "stop";
     match body["model"].as_str().unwrap_or_default() {
         "thinker" => message = json!({ "role": "assistant", "content": "早点休息", "reasoning_content": "她累了" }),

@@ -13,11 +13,11 @@ fn body(text: &str) -> ChatBody {
 }
 
 fn injected(text: &str) -> Value {
-    serde_json::from_slice(&body(text).written(None, BLOCK)).unwrap()
+    serde_json::from_slice(&body(text).edited(None, BLOCK)).unwrap()
 }
 
 #[test]
-fn a_system_text_keeps_its_words_and_the_block_stands_behind_a_blank_line() {
+fn the_block_follows_the_system_text() {
     let found =
         injected(r#"{"messages":[{"role":"user","content":"hi"},{"content":"You are \"K\".","role":"developer"}]}"#);
     assert_eq!(found["messages"][1]["content"], format!("You are \"K\".\n\n{BLOCK}"));
@@ -27,7 +27,7 @@ fn a_system_text_keeps_its_words_and_the_block_stands_behind_a_blank_line() {
 }
 
 #[test]
-fn a_system_message_of_parts_gets_one_more() {
+fn the_block_is_a_new_part_of_a_list() {
     for (content, parts) in [(r#"[{"type":"text","text":"a","cache_control":{"type":"ephemeral"}}]"#, 2), ("[ ]", 1)] {
         let found = injected(&format!(r#"{{"messages":[{{"role":"system","content":{content}}}]}}"#));
         let content = found["messages"][0]["content"].as_array().unwrap();
@@ -36,7 +36,7 @@ fn a_system_message_of_parts_gets_one_more() {
 }
 
 #[test]
-fn without_a_system_message_that_can_be_read_one_stands_before_all_others() {
+fn without_a_system_message_one_is_inserted_first() {
     for messages in
         [r#"[{"role":"user","content":"hi"}]"#, r#"[{"role":"system","content":null},{"role":"user"}]"#, "[]"]
     {
@@ -48,20 +48,21 @@ fn without_a_system_message_that_can_be_read_one_stands_before_all_others() {
 }
 
 #[test]
-fn whatever_is_not_edited_stays_as_it_was_byte_by_byte() {
+fn unedited_bytes_stay_the_same() {
     let text = r#"{ "temperature":0.10, "seed":123456789012345678901234567890,"zz":{"b":1,"a":[1e5, null]},
-        "model" : "fast/gpt-4o","messages":[{"role":"user","content":"\ud83d\ude00","name":"L","x":1.50}],"min_p":0.05}"#;
-    assert_eq!(body(text).written(None, ""), text);
-    assert_eq!(body(text).written(Some("fast/gpt-4o"), ""), text);
-    let renamed = body(text).written(Some("gpt-4o"), "");
+        "model" : "fast/gpt-4o","messages":[{"role":"user","content":"\ud83d\ude00","name":"L","x":1.50}],
+        "min_p":0.05}"#;
+    assert_eq!(body(text).edited(None, ""), text);
+    assert_eq!(body(text).edited(Some("fast/gpt-4o"), ""), text);
+    let renamed = body(text).edited(Some("gpt-4o"), "");
     assert_eq!(renamed, text.replace("\"fast/gpt-4o\"", "\"gpt-4o\""));
-    let both = body(text).written(Some("gpt-4o"), "m");
+    let both = body(text).edited(Some("gpt-4o"), "m");
     let system = r#"[{"role":"system","content":"m"},{"role"#;
     assert_eq!(both, text.replace("\"fast/gpt-4o\"", "\"gpt-4o\"").replace(r#"[{"role"#, system));
 }
 
 #[test]
-fn what_cannot_be_a_request_is_refused_and_what_is_odd_goes_through() {
+fn invalid_bodies_are_refused_and_unusual_ones_accepted() {
     for bad in ["", "[]", "nonsense", "{", r#"{"model":1,"model":2}"#] {
         assert!(ChatBody::read(Bytes::from_static(bad.as_bytes())).is_err(), "{bad}");
     }
@@ -69,30 +70,35 @@ fn what_cannot_be_a_request_is_refused_and_what_is_odd_goes_through() {
         [r#"{}"#, r#"{"messages":"hi"}"#, r#"{"messages":[1,"x",{"role":5,"content":{}}],"model":7,"stream":"yes"}"#]
     {
         let odd = body(odd);
-        assert_eq!((odd.model(), odd.is_streamed(), Thread::of(odd.said()).question()), (None, false, None));
+        assert_eq!((odd.model(), odd.is_streamed(), Thread::of(odd.messages()).question()), (None, false, None));
     }
     let half = body(r#"{"messages":[{"role":"user","content":"\ud83d"}]}"#);
-    assert_eq!(Thread::of(half.said()).question(), None, "half of an emoji is no text, and no reason to refuse it");
+    assert_eq!(
+        Thread::of(half.messages()).question(),
+        None,
+        "a lone surrogate is not text, but the request is accepted"
+    );
 }
 
 #[test]
-fn the_owner_is_found_where_clients_put_it() {
-    let of = |text: &str| body(text).owner().clone();
-    let named = of(r#"{"user":"lin","metadata":{"session_id":"小雨","agent_id":7}}"#);
+fn the_owner_is_read_from_all_supported_fields() {
+    let owner = |text: &str| body(text).owner().clone();
+    let named = owner(r#"{"user":"lin","metadata":{"session_id":"小雨","agent_id":7}}"#);
     assert_eq!(
         named,
         Owner { user: Some("lin".into()), agent: Some("7".into()), session: Some("小雨".into()), branch: None }
     );
-    assert_eq!(of(r#"{"user":"x","user_id":"mei","session_id":" s "}"#).user.unwrap(), "mei");
-    assert!(of(r#"{"user":"","metadata":null,"session_id":{}}"#).is_nobody());
+    assert_eq!(owner(r#"{"user":"x","user_id":"mei","session_id":" s "}"#).user.unwrap(), "mei");
+    assert!(owner(r#"{"user":"","metadata":null,"session_id":{}}"#).is_empty());
 }
 
 proptest! {
     #[test]
-    fn any_block_in_any_system_text_is_read_back_as_it_was(system in ".*", block in ".+", user in ".*") {
-        let request = json!({ "messages": [{ "role": "system", "content": system }, { "role": "user", "content": user }] });
-        let written = body(&request.to_string()).written(None, &block);
-        let found: Value = serde_json::from_slice(&written).unwrap();
+    fn any_block_survives_in_any_system_text(system in ".*", block in ".+", user in ".*") {
+        let messages = json!([{ "role": "system", "content": system }, { "role": "user", "content": user }]);
+        let request = json!({ "messages": messages });
+        let edited = body(&request.to_string()).edited(None, &block);
+        let found: Value = serde_json::from_slice(&edited).unwrap();
         let expected = if system.is_empty() { block } else { format!("{system}\n\n{block}") };
         prop_assert_eq!(found["messages"][0]["content"].as_str(), Some(expected.as_str()));
         prop_assert_eq!(&found["messages"][1], &request["messages"][1]);

@@ -5,29 +5,31 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn heard(events: &[&str]) -> ReplyAccumulator {
-    let mut heard = ReplyAccumulator::new(usize::MAX);
-    events.iter().for_each(|data| heard.event(data));
-    heard
+fn accumulate(events: &[&str]) -> ReplyAccumulator {
+    let mut reply = ReplyAccumulator::new(usize::MAX);
+    for data in events {
+        reply.add_event(data);
+    }
+    reply
 }
 
 #[test]
-fn a_stream_is_whole_when_each_choice_has_ended_or_the_service_says_so() {
+fn a_stream_is_complete_when_all_choices_have_ended() {
     let begun = [
         r#"{"choices":[{"index":0,"delta":{"role":"assistant","content":""}}]}"#,
         r#"{"choices":[{"delta":{"content":"你"}}]}"#,
     ];
-    assert!(!heard(&begun).is_whole());
+    assert!(!accumulate(&begun).is_complete());
     let ended = [&begun[..], &[r#"{"choices":[{"delta":{},"finish_reason":"stop","index":0}]}"#]].concat();
-    assert!(heard(&ended).is_whole());
+    assert!(accumulate(&ended).is_complete());
     let second = [&ended[..], &[r#"{"choices":[{"delta":{"content":"x"},"index":1}]}"#]].concat();
-    assert!(!heard(&second).is_whole());
-    assert_eq!(heard(&second).text(), "你");
-    assert!(heard(&[&begun[..], &["[DONE]"]].concat()).is_whole());
+    assert!(!accumulate(&second).is_complete());
+    assert_eq!(accumulate(&second).text(), "你");
+    assert!(accumulate(&[&begun[..], &["[DONE]"]].concat()).is_complete());
 }
 
 #[test]
-fn odd_chunks_are_passed_over() {
+fn unusual_chunks_are_ignored() {
     let odd = [
         "",
         "{",
@@ -38,51 +40,63 @@ fn odd_chunks_are_passed_over() {
         r#"{"choices":[{"delta":{"content":null,"reasoning_content":"she is sad","tool_calls":[]}}]}"#,
         r#"{"error":null,"choices":[{"delta":{"content":"ok"}}]}"#,
     ];
-    let heard = heard(&odd);
-    assert_eq!((heard.text(), heard.calls_tools(), heard.has_failed(), heard.is_whole()), ("ok", false, false, false));
+    let reply = accumulate(&odd);
+    assert_eq!(
+        (reply.text(), reply.calls_tools(), reply.has_failed(), reply.is_complete()),
+        ("ok", false, false, false)
+    );
 }
 
 #[test]
-fn calls_of_tools_and_errors_are_noticed() {
-    assert!(heard(&[r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"c"}]}}]}"#]).calls_tools());
-    assert!(heard(&[r#"{"error":{"message":"overloaded"}}"#]).has_failed());
+fn tool_calls_errors_and_plain_replies_are_read() {
+    assert!(accumulate(&[r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"c"}]}}]}"#]).calls_tools());
+    assert!(accumulate(&[r#"{"error":{"message":"overloaded"}}"#]).has_failed());
     let mut plain = ReplyAccumulator::new(usize::MAX);
-    plain.completion(r#"{"choices":[{"index":0,"message":{"content":[{"type":"text","text":"好"}],"reasoning":"r"},"finish_reason":"stop"}]}"#.as_bytes());
-    assert_eq!((plain.text(), plain.is_whole()), ("好", true));
+    let completion = r#"{"choices":[{"index":0,"finish_reason":"stop",
+        "message":{"content":[{"type":"text","text":"好"}],"reasoning":"r"}}]}"#;
+    plain.add_completion(completion.as_bytes());
+    assert_eq!((plain.text(), plain.is_complete()), ("好", true));
     let mut html = ReplyAccumulator::new(usize::MAX);
-    html.completion(b"<html>");
+    html.add_completion(b"<html>");
     assert_eq!(html, ReplyAccumulator::new(usize::MAX));
 }
 
-const STREAM: &str = ": open\r\n\r\ndata: {\"choices\":[{\"delta\":{\"content\":\"我在\"}}]}\r\n\r\ndata: {\"choices\":[{\"delta\":{\"content\":\"这里😀\"}}]}\n\ndata: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
+const STREAM: &str = concat!(
+    ": open\r\n\r\n",
+    "data: {\"choices\":[{\"delta\":{\"content\":\"我在\"}}]}\r\n\r\n",
+    "data: {\"choices\":[{\"delta\":{\"content\":\"这里😀\"}}]}\n\n",
+    "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n",
+    "data: [DONE]\n\n",
+);
 
 proptest! {
     #[test]
-    fn what_is_heard_does_not_depend_on_where_the_bytes_are_cut(mut cuts in prop::collection::vec(0..STREAM.len(), 0..12)) {
+    fn the_text_does_not_depend_on_chunk_boundaries(mut cuts in prop::collection::vec(0..STREAM.len(), 0..12)) {
         cuts.extend([0, STREAM.len()]);
         cuts.sort_unstable();
-        let (mut events, mut heard) = (SseEvents::new(1000), ReplyAccumulator::new(usize::MAX));
+        let mut events = SseEvents::new(1000);
+        let mut reply = ReplyAccumulator::new(usize::MAX);
         for window in cuts.windows(2) {
             events.feed(&STREAM.as_bytes()[window[0]..window[1]]).unwrap();
             while let Some(data) = events.next().unwrap() {
-                heard.event(&data);
+                reply.add_event(&data);
             }
         }
-        prop_assert_eq!((heard.text(), heard.is_whole()), ("我在这里😀", true));
+        prop_assert_eq!((reply.text(), reply.is_complete()), ("我在这里😀", true));
     }
 }
 
 #[test]
-fn of_a_reply_without_end_the_beginning_is_kept_and_its_end_is_understood() {
-    let mut heard = ReplyAccumulator::new(7);
+fn a_too_long_reply_is_truncated_and_its_end_read() {
+    let mut reply = ReplyAccumulator::new(7);
     for piece in ["你好", "你", "！", "x"] {
-        heard.event(&format!(r#"{{"choices":[{{"delta":{{"content":"{piece}"}}}}]}}"#));
+        reply.add_event(&format!(r#"{{"choices":[{{"delta":{{"content":"{piece}"}}}}]}}"#));
     }
-    assert_eq!((heard.text(), heard.is_cut(), heard.is_whole()), ("你好", true, false));
-    heard.event(r#"{"choices":[{"delta":{},"finish_reason":"stop"}]}"#);
-    assert!(heard.is_whole());
+    assert_eq!((reply.text(), reply.is_truncated(), reply.is_complete()), ("你好", true, false));
+    reply.add_event(r#"{"choices":[{"delta":{},"finish_reason":"stop"}]}"#);
+    assert!(reply.is_complete());
     for index in 0..5000 {
-        heard.event(&format!(r#"{{"choices":[{{"index":{index},"delta":{{}}}}]}}"#));
+        reply.add_event(&format!(r#"{{"choices":[{{"index":{index},"delta":{{}}}}]}}"#));
     }
-    assert_eq!(heard.begun.len() as u64, MAX_CHOICES);
+    assert_eq!(reply.begun.len() as u64, MAX_CHOICES);
 }

@@ -3,15 +3,15 @@
 use super::*;
 
 #[test]
-fn the_sessions_that_were_silent_longest_are_forgotten_first() {
+fn the_least_recently_updated_sessions_are_evicted_first() {
     let sessions = SessionCache::new(4);
     let address = |i: u32| Scope::user("lin").unwrap().with_session(format!("s{i}")).unwrap();
     for i in 0..4 {
-        sessions.set_last(&address(i), LastTurn { round: i, key: None });
+        sessions.set_last_turn(&address(i), LastTurn { round: i, key: None });
     }
-    sessions.set_last(&address(0), LastTurn { round: 9, key: None });
-    sessions.set_last(&address(4), LastTurn { round: 4, key: None });
-    assert_eq!(sessions.last(&address(0)).unwrap().round, 9);
-    assert_eq!((sessions.last(&address(1)), sessions.last(&address(2)).is_some()), (None, true));
-    assert!(sessions.last(&address(4)).is_some());
+    sessions.set_last_turn(&address(0), LastTurn { round: 9, key: None });
+    sessions.set_last_turn(&address(4), LastTurn { round: 4, key: None });
+    assert_eq!(sessions.last_turn(&address(0)).unwrap().round, 9);
+    assert_eq!((sessions.last_turn(&address(1)), sessions.last_turn(&address(2)).is_some()), (None, true));
+    assert!(sessions.last_turn(&address(4)).is_some());
 }

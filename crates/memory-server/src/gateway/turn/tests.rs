@@ -11,32 +11,32 @@ fn turn(user: &str, assistant: &str) -> Turn {
     Turn {
         address,
         key: TurnKey { key: "k".into(), follows: Some("f".into()), parent: Some("p".into()) },
-        said: Exchange { user: user.into(), assistant: assistant.into() },
-        before: Some(Exchange { user: "a".into(), assistant: "b".into() }),
+        exchange: Exchange { user: user.into(), assistant: assistant.into() },
+        previous: Some(Exchange { user: "a".into(), assistant: "b".into() }),
         scene: Some("daily".into()),
         model: Some("m".into()),
         injected: Vec::new(),
-        partial: None,
+        partial_reason: None,
         asked_at: Timestamp::from_micros(AT),
         answered_at: None,
         clock: Arc::new(ManualClock::new(Timestamp::from_micros(AT + 5))),
-        request: Some("r-1".into()),
+        request_id: Some("r-1".into()),
     }
 }
 
 #[test]
-fn a_new_turn_is_two_records_in_their_order() {
+fn a_new_turn_is_two_ordered_records() {
     let records = turn("你好", "早").records(StoredTurn::default(), 3);
     let [user, reply] = records.as_slice() else { panic!("{records:?}") };
     assert_eq!((user.source.round, user.source.sequence, reply.source.sequence), (Some(3), Some(5), Some(6)));
     assert!(user.position() < reply.position());
     assert_eq!((user.trust, reply.trust, user.scene.as_deref()), (Trust::User, Trust::Assistant, Some("daily")));
     assert_eq!(reply.metadata["model"], "m");
-    assert!(records.iter().all(|record| record.metadata[REQUEST_ID] == "r-1"), "for the log of what is made of them");
+    assert!(records.iter().all(|record| record.metadata[REQUEST_ID] == "r-1"));
 }
 
 #[test]
-fn the_same_again_writes_nothing_and_another_reply_takes_the_old_ones_place_and_time() {
+fn a_new_reply_replaces_the_old_one_at_its_time() {
     let first = turn("你好", "早").records(StoredTurn::default(), 3);
     let stored = || StoredTurn { user: Some(first[0].clone()), reply: Some(first[1].clone()), ..StoredTurn::default() };
     assert_eq!(stored().round(), Some(3));
@@ -49,7 +49,7 @@ fn the_same_again_writes_nothing_and_another_reply_takes_the_old_ones_place_and_
 }
 
 #[test]
-fn the_reply_before_says_what_the_client_shows_of_it() {
+fn an_edited_previous_reply_is_updated() {
     let mut parent = turn("a", "another").records(StoredTurn::default(), 2).pop().unwrap();
     parent.metadata.insert("partial".into(), json!("client_gone"));
     let stored = StoredTurn { parent_reply: Some(parent.clone()), ..StoredTurn::default() };
@@ -60,7 +60,7 @@ fn the_reply_before_says_what_the_client_shows_of_it() {
 }
 
 #[test]
-fn a_text_that_no_record_can_hold_is_cut_and_an_empty_one_is_no_record() {
+fn long_texts_are_truncated_and_empty_ones_skipped() {
     let long = "我".repeat(Record::MAX_TEXT_BYTES);
     let records = turn("", &long).records(StoredTurn::default(), 1);
     assert_eq!(records.len(), 1);

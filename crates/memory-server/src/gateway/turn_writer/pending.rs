@@ -19,30 +19,34 @@ const STORE_TIMEOUT: Duration = Duration::from_secs(30);
 #[derive(Debug)]
 pub(super) struct PendingWrite {
     pub(super) turn: Turn,
-    /// Receives whether the turn is stored.
+    /// Sends true once the turn is stored, false if it is dropped.
     pub(super) stored: oneshot::Sender<bool>,
     pub(super) _permit: OwnedSemaphorePermit,
     pub(super) _tracked: TaskTrackerToken,
 }
 
 /// Counts the outcome of a turn.
-pub(super) fn count(outcome: &'static str) {
+pub(super) fn count_turn(outcome: &'static str) {
     metrics::counter!("memory_gateway_turns_total", "outcome" => outcome).increment(1);
 }
 
 /// Counts and logs a turn that cannot be stored.
-pub(super) fn lost(turn: &Turn, why: &str) {
-    count("lost");
-    tracing::warn!(id = turn.request(), why, "a turn of the chat gateway is not stored");
+pub(super) fn report_lost(turn: &Turn, reason: &str) {
+    count_turn("lost");
+    tracing::warn!(id = turn.request_id(), reason, "a turn of the chat gateway is not stored");
 }
 
-/// Turns a store that hangs or panics into an error.
-pub(super) async fn within<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
-    let late =
-        |_| Error::new(ErrorKind::Timeout, "gateway", format!("the store took over {} s", STORE_TIMEOUT.as_secs()));
-    let broken = |_| {
-        tracing::error!("the store panicked over a turn of the chat gateway");
-        Error::new(ErrorKind::Internal, "gateway", "the store panicked")
-    };
-    timeout(STORE_TIMEOUT, AssertUnwindSafe(work).catch_unwind()).await.map_err(late)?.map_err(broken)?
+/// Runs an access to the store. Returns an error if it hangs or panics.
+pub(super) async fn with_store_timeout<T>(access: impl Future<Output = Result<T>>) -> Result<T> {
+    match timeout(STORE_TIMEOUT, AssertUnwindSafe(access).catch_unwind()).await {
+        Ok(Ok(result)) => result,
+        Ok(Err(_)) => {
+            tracing::error!("the store panicked while it stored a turn of the chat gateway");
+            Err(Error::new(ErrorKind::Internal, "gateway", "the store panicked"))
+        }
+        Err(_) => {
+            let message = format!("the store took more than {} s", STORE_TIMEOUT.as_secs());
+            Err(Error::new(ErrorKind::Timeout, "gateway", message))
+        }
+    }
 }

@@ -6,13 +6,13 @@ use futures::future::join_all;
 use memory_engine::{Outcome, PutMode, Record, RecordId, Result, Scope};
 
 use super::{
-    pending::{PendingWrite, count, within},
+    pending::{PendingWrite, count_turn, with_store_timeout},
     worker::TurnWorker,
 };
 use crate::gateway::{
-    sessions::{LastTurn, last_turn},
+    sessions::{LastTurn, read_last_turn},
     thread::is_derived,
-    turn::{StoredTurn, Turn, ids},
+    turn::{StoredTurn, Turn, record_ids},
 };
 
 /// The records to write for a turn.
@@ -33,35 +33,39 @@ pub(super) struct WriteOutcome {
 impl TurnWorker {
     /// Stores turns of different sessions, one transaction per tenant. Returns the turns for which that fails.
     pub(super) async fn store_together(&self, wave: Vec<PendingWrite>) -> Vec<PendingWrite> {
-        let planned = join_all(wave.into_iter().map(|waiting| async {
-            let plan = within(self.plan(&waiting.turn)).await;
-            (waiting, plan)
+        let plans = join_all(wave.into_iter().map(|pending| async {
+            let plan = with_store_timeout(self.plan(&pending.turn)).await;
+            (pending, plan)
         }));
-        let (mut tenants, mut refused) = (BTreeMap::<Scope, Vec<(PendingWrite, WritePlan)>>::new(), Vec::new());
-        for (waiting, plan) in planned.await {
-            match plan.and_then(|plan| Ok((Scope::tenant_wide(waiting.turn.address.tenant())?, plan))) {
-                Ok((tenant, plan)) => tenants.entry(tenant).or_default().push((waiting, plan)),
-                Err(_) => refused.push(waiting),
+        let mut by_tenant: BTreeMap<Scope, Vec<(PendingWrite, WritePlan)>> = BTreeMap::new();
+        let mut refused = Vec::new();
+        for (pending, plan) in plans.await {
+            match plan.and_then(|plan| Ok((Scope::tenant_wide(pending.turn.address.tenant())?, plan))) {
+                Ok((tenant, plan)) => by_tenant.entry(tenant).or_default().push((pending, plan)),
+                Err(_) => refused.push(pending),
             }
         }
-        let stored = tenants.into_iter().map(|(tenant, planned)| async move {
-            let records = planned.iter().flat_map(|(_, plan)| plan.records.iter().cloned()).collect();
-            match self.store(&tenant, records).await {
-                Ok(blocked) => {
-                    let finished =
-                        planned.into_iter().map(|(waiting, plan)| self.finish(waiting, plan.outcome(&blocked)));
-                    join_all(finished).await;
-                    Vec::new()
-                }
-                Err(_) => planned.into_iter().map(|(waiting, _)| waiting).collect(),
-            }
-        });
-        refused.extend(join_all(stored).await.into_iter().flatten());
+        let refused_by_tenant =
+            join_all(by_tenant.into_iter().map(|(tenant, planned)| self.store_planned(tenant, planned))).await;
+        refused.extend(refused_by_tenant.into_iter().flatten());
         refused
     }
 
+    /// Stores the planned turns of a tenant in one transaction. Returns all of them if that fails.
+    async fn store_planned(&self, tenant: Scope, planned: Vec<(PendingWrite, WritePlan)>) -> Vec<PendingWrite> {
+        let records = planned.iter().flat_map(|(_, plan)| plan.records.iter().cloned()).collect();
+        match self.store(&tenant, records).await {
+            Ok(blocked) => {
+                join_all(planned.into_iter().map(|(pending, plan)| self.finish(pending, plan.outcome(&blocked)))).await;
+                Vec::new()
+            }
+            Err(_) => planned.into_iter().map(|(pending, _)| pending).collect(),
+        }
+    }
+
+    /// Stores one turn in its own transaction.
     pub(super) async fn store_one(&self, turn: &Turn) -> Result<WriteOutcome> {
-        let plan = within(self.plan(turn)).await?;
+        let plan = with_store_timeout(self.plan(turn)).await?;
         let blocked = self.store(&turn.address, plan.records.clone()).await?;
         Ok(plan.outcome(&blocked))
     }
@@ -71,56 +75,63 @@ impl TurnWorker {
         if records.is_empty() {
             return Ok(BTreeSet::new());
         }
-        let written = within(self.engine.store(scope, records, PutMode::Upsert)).await?;
+        let written = with_store_timeout(self.engine.store(scope, records, PutMode::Upsert)).await?;
         let blocked = written.into_iter().filter(|written| matches!(written.outcome, Outcome::Blocked(_)));
         Ok(blocked.map(|written| written.id).collect())
     }
 
     /// Plans the records of a turn.
     async fn plan(&self, turn: &Turn) -> Result<WritePlan> {
-        let mut wanted = ids(&turn.address, &turn.key.key).to_vec();
-        wanted.extend(turn.key.parent.iter().flat_map(|parent| ids(&turn.address, parent)));
-        let mut found = self.engine.get_all(&turn.address, &wanted).await?.into_iter();
-        let mut next = || found.next().flatten();
-        let stored = StoredTurn { user: next(), reply: next(), parent_user: next(), parent_reply: next() };
+        let mut ids = record_ids(&turn.address, &turn.key.key).to_vec();
+        if let Some(parent) = &turn.key.parent {
+            ids.extend(record_ids(&turn.address, parent));
+        }
+        let mut found = self.engine.get_all(&turn.address, &ids).await?.into_iter();
+        let stored = StoredTurn {
+            user: found.next().flatten(),
+            reply: found.next().flatten(),
+            parent_user: found.next().flatten(),
+            parent_reply: found.next().flatten(),
+        };
         let round = match stored.round() {
             Some(round) => round,
-            None => self.last(&turn.address).await?.round + 1,
+            None => self.last_turn(&turn.address).await?.round + 1,
         };
-        let stays_away = self.taken_back_by_others(turn, &stored).await?;
+        let retracted = self.retracted_by_others(turn, &stored).await?;
         let mut records = turn.records(stored, round);
-        records.retain(|record| !stays_away.contains(&record.id));
+        records.retain(|record| !retracted.contains(&record.id));
         Ok(WritePlan { records, round })
     }
 
-    async fn last(&self, address: &Scope) -> Result<LastTurn> {
-        if let Some(last) = self.sessions.last(address) {
+    /// Returns the latest turn of a session, from the cache or from the store.
+    async fn last_turn(&self, address: &Scope) -> Result<LastTurn> {
+        if let Some(last) = self.sessions.last_turn(address) {
             return Ok(last);
         }
-        let (last, _) = last_turn(&self.engine, address).await?;
-        self.sessions.set_last(address, last.clone());
+        let (last, _) = read_last_turn(&self.engine, address).await?;
+        self.sessions.set_last_turn(address, last.clone());
         Ok(last)
     }
 
     /// Reports that a turn is stored, and retracts the turns that it replaces.
-    pub(super) async fn finish(&self, waiting: PendingWrite, outcome: WriteOutcome) {
-        count(if outcome.blocked { "barred" } else { "stored" });
-        let PendingWrite { turn, stored, _permit, _tracked } = waiting;
-        // A blocked record is never stored, however long the client waits.
+    pub(super) async fn finish(&self, pending: PendingWrite, outcome: WriteOutcome) {
+        count_turn(if outcome.blocked { "barred" } else { "stored" });
+        let PendingWrite { turn, stored, _permit, _tracked } = pending;
+        // A turn of blocked records counts as stored: waiting or retrying would not change it.
         let _ = stored.send(true);
-        let before = self.sessions.last(&turn.address);
-        self.sessions.set_last(&turn.address, LastTurn { round: outcome.round, key: Some(turn.key.key.clone()) });
-        // A turn after the latest one, or the latest one again, replaces none.
-        let latest = before.and_then(|last| last.key);
-        if latest.is_some() && (latest == turn.key.parent || latest.as_ref() == Some(&turn.key.key)) {
+        let last_turn = self.sessions.last_turn(&turn.address);
+        self.sessions.set_last_turn(&turn.address, LastTurn { round: outcome.round, key: Some(turn.key.key.clone()) });
+        // A turn that follows or repeats the latest one replaces no other turn.
+        let last_key = last_turn.and_then(|last| last.key);
+        if last_key.is_some() && (last_key == turn.key.parent || last_key.as_ref() == Some(&turn.key.key)) {
             return;
         }
         // A derived session contains all conversations that begin with the same words.
         if turn.address.session().is_some_and(is_derived) {
             return;
         }
-        if let Err(error) = within(self.take_back_left_behind(&turn)).await {
-            tracing::warn!(id = turn.request(), %error, "what a client has edited away could not be taken back");
+        if let Err(error) = with_store_timeout(self.retract_replaced_turns(&turn)).await {
+            tracing::warn!(id = turn.request_id(), %error, "turns that a client replaced could not be retracted");
         }
     }
 }

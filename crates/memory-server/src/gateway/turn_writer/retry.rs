@@ -6,7 +6,7 @@ use memory_engine::{ErrorKind, Result, Scope};
 use tokio::time::sleep;
 
 use super::{
-    pending::{PendingWrite, lost},
+    pending::{PendingWrite, report_lost},
     plan::WriteOutcome,
     worker::TurnWorker,
 };
@@ -21,15 +21,15 @@ impl TurnWorker {
     /// Stores a refused turn, and then the later turns of its session, one after another.
     pub(super) async fn retry_session(self: Arc<Self>, address: Scope, refused: PendingWrite) {
         let mut next = Some(refused);
-        while let Some(waiting) = next {
-            match self.store_with_retries(&waiting.turn).await {
-                Ok(outcome) => self.finish(waiting, outcome).await,
+        while let Some(pending) = next {
+            match self.store_with_retries(&pending.turn).await {
+                Ok(outcome) => self.finish(pending, outcome).await,
                 Err(e) => {
-                    lost(&waiting.turn, &e.to_string());
-                    let _ = waiting.stored.send(false);
+                    report_lost(&pending.turn, &e.to_string());
+                    let _ = pending.stored.send(false);
                 }
             }
-            next = self.retries.next(&address);
+            next = self.retries.pop(&address);
         }
     }
 

@@ -1,4 +1,4 @@
-//! The turns that wait for an earlier turn of their session.
+//! Queues of the turns that wait for an earlier turn of their session.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -13,7 +13,7 @@ pub(super) struct RetryQueues(Mutex<BTreeMap<Scope, VecDeque<PendingWrite>>>);
 
 impl RetryQueues {
     /// Queues a turn if an earlier one of its session is being retried. Returns it otherwise.
-    pub(super) fn queue(&self, entry: PendingWrite) -> Option<PendingWrite> {
+    pub(super) fn queue_if_retrying(&self, entry: PendingWrite) -> Option<PendingWrite> {
         match self.0.lock().get_mut(&entry.turn.address) {
             Some(queue) => {
                 queue.push_back(entry);
@@ -23,18 +23,18 @@ impl RetryQueues {
         }
     }
 
-    /// Lets later turns of this session wait.
+    /// Opens the queue of a session: its later turns wait from now on.
     pub(super) fn open(&self, address: &Scope) {
         self.0.lock().entry(address.clone()).or_default();
     }
 
-    /// Returns the turn that waits longest. Without one, later turns no longer wait.
-    pub(super) fn next(&self, address: &Scope) -> Option<PendingWrite> {
+    /// Removes and returns the oldest turn of a queue. Closes the queue if it is empty.
+    pub(super) fn pop(&self, address: &Scope) -> Option<PendingWrite> {
         let mut queues = self.0.lock();
-        let next = queues.get_mut(address).and_then(VecDeque::pop_front);
-        if next.is_none() {
+        let oldest = queues.get_mut(address).and_then(VecDeque::pop_front);
+        if oldest.is_none() {
             queues.remove(address);
         }
-        next
+        oldest
     }
 }

@@ -26,18 +26,18 @@ impl TurnWorker {
         while entries.recv_many(&mut batch, BATCH_TURNS).await > 0 {
             let mut wave: Vec<PendingWrite> = Vec::new();
             for entry in batch.drain(..) {
-                // The records of a turn depend on the stored turn before it in the same session.
+                // The records of a turn depend on the turn before it in the same session, which must be stored first.
                 if wave.iter().any(|other| other.turn.address == entry.turn.address) {
                     self.store_wave(std::mem::take(&mut wave)).await;
                 }
-                wave.extend(self.retries.queue(entry));
+                wave.extend(self.retries.queue_if_retrying(entry));
             }
             self.store_wave(wave).await;
         }
     }
 
-    /// Stores turns of different sessions in one transaction. Turns for which that fails are retried one by one, in
-    /// tasks of their own.
+    /// Stores turns of different sessions, in one transaction per tenant. Turns for which that fails are retried in a
+    /// separate task per session.
     async fn store_wave(self: &Arc<Self>, wave: Vec<PendingWrite>) {
         for refused in self.store_together(wave).await {
             let address = refused.turn.address.clone();

@@ -11,8 +11,8 @@ fn routed(upstreams: &Upstreams, model: &str) -> Option<(String, String)> {
 }
 
 #[test]
-fn a_model_goes_to_who_names_it_then_by_prefix_then_to_who_names_none() {
-    let all = Upstreams::open(vec![
+fn models_are_routed_by_list_prefix_or_catch_all() {
+    let all = Upstreams::new(vec![
         upstream("openrouter").with_models(["deepseek/deepseek-r1"]),
         upstream("deepseek").with_models(["deepseek-*"]),
         upstream("reasoners").with_models(["deepseek-reason*"]),
@@ -28,26 +28,26 @@ fn a_model_goes_to_who_names_it_then_by_prefix_then_to_who_names_none() {
         ("qwen/qwen3", "local", "qwen/qwen3"),
         ("我的模型", "local", "我的模型"),
     ];
-    for (asked, service, model) in expected {
-        assert_eq!(routed(&all, asked), Some((service.into(), model.into())), "{asked}");
+    for (requested, service, model) in expected {
+        assert_eq!(routed(&all, requested), Some((service.into(), model.into())), "{requested}");
     }
     assert_eq!(all.route(None).unwrap().service.name, "local");
 }
 
 #[test]
-fn a_model_that_nobody_takes_is_unknown() {
-    let all = Upstreams::open(vec![upstream("a").with_models(["gpt-*"])]).unwrap();
+fn a_model_without_an_upstream_has_no_route() {
+    let all = Upstreams::new(vec![upstream("a").with_models(["gpt-*"])]).unwrap();
     assert_eq!(routed(&all, "claude"), None);
     assert_eq!(all.route(None).unwrap().service.name, "a");
-    assert_eq!(all.name_of(&all.all()[0].clone(), "claude"), "a/claude");
-    assert_eq!(all.name_of(&all.all()[0].clone(), "gpt-5"), "gpt-5");
+    assert_eq!(all.client_model_name(&all.all()[0].clone(), "claude"), "a/claude");
+    assert_eq!(all.client_model_name(&all.all()[0].clone(), "gpt-5"), "gpt-5");
 }
 
 #[test]
-fn upstreams_that_cannot_be_told_apart_are_refused() {
-    for bad in
+fn invalid_upstream_names_are_refused() {
+    for invalid in
         [vec![], vec![upstream("a"), upstream("a")], vec![upstream("a/b")], vec![upstream("a").with_models([""])]]
     {
-        assert!(Upstreams::open(bad).is_err());
+        assert!(Upstreams::new(invalid).is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! A client of the gateway.
+//! A client of the gateway, and the requests that it sends.
 
 use std::time::Duration;
 
@@ -12,12 +12,13 @@ use serde_json::{Value, json};
 
 use crate::support::Served;
 
+/// A client of a gateway in front of a scripted upstream.
 pub(crate) struct Chat {
     pub(crate) served: Served,
     relay: Relay,
 }
 
-/// An answer as a whole.
+/// A complete response.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,
@@ -39,35 +40,34 @@ pub(crate) fn user(text: &str) -> Value {
     json!({ "role": "user", "content": text })
 }
 
-pub(crate) fn said(text: &str) -> Value {
+pub(crate) fn assistant(text: &str) -> Value {
     json!({ "role": "assistant", "content": text })
 }
 
-/// A request to a model.
-pub(crate) fn to(model: &str, messages: &[Value]) -> Value {
+pub(crate) fn request(model: &str, messages: &[Value]) -> Value {
     json!({ "model": model, "messages": messages })
 }
 
-pub(crate) fn streamed(model: &str, messages: &[Value]) -> Value {
+pub(crate) fn streamed_request(model: &str, messages: &[Value]) -> Value {
     json!({ "model": model, "messages": messages, "stream": true })
 }
 
 impl Chat {
     pub(crate) async fn new() -> Self {
-        Self::with(patient()).await
+        Self::with_options(patient_options()).await
     }
 
-    pub(crate) async fn with(options: GatewayOptions) -> Self {
-        Self::over(MemoryEngine::builder().in_memory().build().await.unwrap(), options).await
+    pub(crate) async fn with_options(options: GatewayOptions) -> Self {
+        Self::with_engine(MemoryEngine::builder().in_memory().build().await.unwrap(), options).await
     }
 
-    pub(crate) async fn over(engine: MemoryEngine, options: GatewayOptions) -> Self {
-        let served = Served::over(engine, options).await;
+    pub(crate) async fn with_engine(engine: MemoryEngine, options: GatewayOptions) -> Self {
+        let served = Served::with_engine(engine, options).await;
         let relay = Relay::new(Endpoint::new(&served.url).unwrap(), RelayOptions::default()).unwrap();
         Self { served, relay }
     }
 
-    /// Sends what follows elsewhere.
+    /// Sends later requests to another server.
     pub(crate) fn redirect(&mut self, url: &str) {
         self.relay = Relay::new(Endpoint::new(url).unwrap(), RelayOptions::default()).unwrap();
     }
@@ -87,19 +87,21 @@ impl Chat {
         self.relay.send(&request, Duration::from_secs(20)).await.unwrap()
     }
 
+    /// Sends a request, and reads the whole response.
     pub(crate) async fn get(&self, path: &str, body: &Value, headers: &[(&'static str, &str)]) -> Answer {
         let mut reply = self.send(path, body, headers).await;
-        let (status, headers) = (reply.status(), reply.headers());
+        let status = reply.status();
+        let headers = reply.headers();
         let body = reply.rest(1 << 24).await.unwrap();
         Answer { status, headers, body: String::from_utf8(body.to_vec()).unwrap() }
     }
 
-    /// A chat of lin's, in the session `monday`.
+    /// Sends a chat request of lin, in the session `monday`.
     pub(crate) async fn ask(&self, body: &Value) -> Answer {
         self.get("v1/chat/completions", body, &[("x-user-id", "lin"), ("x-session-id", "monday")]).await
     }
 
-    /// The turns that are stored of a session, in their order.
+    /// Returns the stored turns of a session, oldest first.
     pub(crate) async fn turns(&self, session: &str) -> Vec<Record> {
         let turns = Filter::eq(memory_engine::Field::Kind, Kind::TURN.as_str());
         let active = Filter::eq(memory_engine::Field::State, State::Active.as_str());
@@ -108,11 +110,12 @@ impl Chat {
         self.served.engine.scan(&scope, &query).await.unwrap().records
     }
 
+    /// Returns the texts of the stored turns of the session `monday`.
     pub(crate) async fn texts(&self) -> Vec<String> {
         self.turns("monday").await.into_iter().map(|record| record.text).collect()
     }
 
-    /// Waits until as many turns are there.
+    /// Waits until the session `monday` has this many records of turns, and returns them.
     pub(crate) async fn await_turns(&self, count: usize) -> Vec<Record> {
         for _ in 0..200 {
             let turns = self.turns("monday").await;
@@ -121,23 +124,23 @@ impl Chat {
             }
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
-        panic!("there are still fewer than {count} turns");
+        panic!("fewer than {count} records of turns after 4 s");
     }
 
-    /// Puts something into lin's memory that was said long ago.
+    /// Stores a turn of lin from an earlier session.
     pub(crate) async fn remember(&self, text: &str) {
         let scope = lin().with_session("long ago").unwrap();
         self.served.engine.remember(&scope, Turn::user(text).with_scene("daily").with_round(1)).await.unwrap();
     }
 
-    /// Returns the system prompt that was last sent to the service.
-    pub(crate) fn system(&self) -> String {
-        self.served.seen.last()["messages"][0]["content"].as_str().unwrap_or_default().to_owned()
+    /// Returns the content of the first message in the last request to the upstream.
+    pub(crate) fn system_prompt(&self) -> String {
+        self.served.received.last()["messages"][0]["content"].as_str().unwrap_or_default().to_owned()
     }
 }
 
-/// With time for a machine that is busy and has not read its dictionary yet.
-pub(crate) fn patient() -> GatewayOptions {
+/// Returns options with long deadlines, for a busy machine that has to load its dictionary first.
+pub(crate) fn patient_options() -> GatewayOptions {
     GatewayOptions::default().with_deadlines(Duration::from_secs(15), Duration::from_secs(15))
 }
 
@@ -145,8 +148,8 @@ pub(crate) fn lin() -> Scope {
     Scope::tenant_wide("acme").unwrap().with_user("lin").unwrap()
 }
 
-/// The pieces of text in a stream, put together.
-pub(crate) fn content(stream: &str, key: &str) -> String {
+/// Returns the joined texts of this key in the deltas of a stream.
+pub(crate) fn stream_text(stream: &str, key: &str) -> String {
     let chunk = |line: &str| serde_json::from_str::<Value>(line.strip_prefix("data:")?.trim()).ok();
     let text = |chunk: Value| chunk["choices"][0]["delta"][key].as_str().map(str::to_owned);
     stream.lines().filter_map(chunk).filter_map(text).collect()

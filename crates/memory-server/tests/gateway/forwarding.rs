@@ -1,6 +1,6 @@
-//! Requests and responses that the gateway passes on unchanged, and those that it does not.
+//! Requests and responses that the gateway forwards unchanged, routes or refuses.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use memory_engine::{
     MemoryEngine,
@@ -10,44 +10,52 @@ use memory_engine_server::{Access, Gateway, GatewayOptions, Guard, Server, Upstr
 use serde_json::{Value, json};
 
 use crate::{
-    given::{Chat, streamed, to, user},
-    support::{listen, upstream},
+    fixtures::{Chat, request, streamed_request, user},
+    support::{
+        listen,
+        upstream::{self, ReceivedRequests},
+    },
 };
 
 #[tokio::test]
-async fn k12_requests_and_answers_keep_what_we_do_not_know() {
+async fn k12_unknown_fields_are_forwarded_unchanged() {
     let chat = Chat::new().await;
-    let body = json!({ "model": "echo", "temperature": 0.7, "min_p": 0.05, "chat_template_kwargs": { "z": 1, "a": null },
-        "messages": [{ "role": "system", "content": "s", "name": "n" },
-            { "role": "user", "content": [{ "type": "text", "text": "看图" }, { "type": "image_url", "image_url": { "url": "data:image/png;base64,AAAA" } }], "x": true }],
-        "user": "lin", "metadata": { "session_id": "monday" }, "stream_options": null });
+    let image = json!({ "type": "image_url", "image_url": { "url": "data:image/png;base64,AAAA" } });
+    let body = json!({
+        "model": "echo", "temperature": 0.7, "min_p": 0.05, "chat_template_kwargs": { "z": 1, "a": null },
+        "messages": [
+            { "role": "system", "content": "s", "name": "n" },
+            { "role": "user", "content": [{ "type": "text", "text": "看图" }, image], "x": true },
+        ],
+        "user": "lin", "metadata": { "session_id": "monday" }, "stream_options": null,
+    });
     let answer = chat.get("v1/chat/completions", &body, &[]).await;
-    assert_eq!(chat.served.seen.last(), body);
-    assert_eq!(chat.served.seen.requests.lock().last().unwrap().2, body.to_string(), "byte by byte");
+    assert_eq!(chat.served.received.last(), body);
+    assert_eq!(chat.served.received.last_bytes(), body.to_string(), "byte by byte");
     assert!(answer.body.ends_with(r#""x_unknown":1.5}"#));
     assert_eq!(chat.texts().await[0], "看图");
 }
 
 #[tokio::test]
-async fn refusals_pass_at_once_with_their_headers_and_are_not_asked_again() {
+async fn upstream_errors_are_forwarded_without_a_retry() {
     let chat = Chat::new().await;
-    for body in [to("limited", &[user("a")]), streamed("limited", &[user("a")])] {
+    for body in [request("limited", &[user("a")]), streamed_request("limited", &[user("a")])] {
         let answer = chat.ask(&body).await;
         assert_eq!((answer.status.as_u16(), answer.header("retry-after")), (429, "7"));
         assert_eq!((answer.header("x-ratelimit-remaining-requests"), answer.header("x-request-id")), ("0", "req_9"));
         assert_eq!(answer.json()["error"]["code"], "rate_limit_exceeded");
     }
-    let html = chat.ask(&to("html", &[user("a")])).await;
+    let html = chat.ask(&request("html", &[user("a")])).await;
     assert_eq!(
         (html.status.as_u16(), html.header("content-type"), html.body.as_str()),
         (502, "text/html", "<html>bad</html>")
     );
-    assert_eq!(chat.served.seen.requests.lock().len(), 3);
+    assert_eq!(chat.served.received.requests.lock().len(), 3);
     assert!(chat.turns("monday").await.is_empty());
 }
 
 #[tokio::test]
-async fn what_is_wrong_is_said_as_openai_says_it() {
+async fn errors_have_the_format_of_openai() {
     let chat = Chat::new().await;
     let error = async |path: &str, body: &Value, headers: &[(&'static str, &str)]| {
         let answer = chat.get(path, body, headers).await;
@@ -56,7 +64,7 @@ async fn what_is_wrong_is_said_as_openai_says_it() {
     assert_eq!(error("v1/completions", &json!({}), &[]).await.0, 404);
     assert_eq!(error("v1/audio/speech", &Value::Null, &[]).await.0, 404);
     assert_eq!(error("v1/chat/completions", &json!([1]), &[]).await.0, 400);
-    let body = to("echo", &[user("a")]);
+    let body = request("echo", &[user("a")]);
     let (status, message) = error("v1/chat/completions", &body, &[("x-user-id", "%ff")]).await;
     assert!(status == 400 && message.contains("x-user-id"), "{message}");
     let (status, message) = error("v1/chat/completions", &body, &[("x-session-id", &"s".repeat(300))]).await;
@@ -67,33 +75,33 @@ async fn what_is_wrong_is_said_as_openai_says_it() {
 }
 
 #[tokio::test]
-async fn k16_keys_go_where_they_belong() {
+async fn k16_keys_reach_only_their_own_service() {
     let chat = Chat::new().await;
-    let body = to("echo", &[user("a")]);
-    // The client's key for the service goes there, ours does not.
+    let body = request("echo", &[user("a")]);
+    // The client's key for the upstream is passed on, the key of this server is not.
     let theirs = [("authorization", "Bearer sk-theirs"), ("x-user-id", "lin"), ("x-title", "app")];
     chat.get("v1/chat/completions", &body, &theirs).await;
-    let sent = chat.served.seen.last_headers();
+    let sent = chat.served.received.last_headers();
     assert_eq!((sent["authorization"].as_bytes(), sent["x-title"].as_bytes()), (&b"Bearer sk-theirs"[..], &b"app"[..]));
     assert!(sent.keys().all(|name| !name.as_str().starts_with("x-memory") && name != "x-user-id"), "{sent:?}");
-    // Ours as the only key, as an OpenAI client sends it.
+    // The key of this server in `Authorization`, as an OpenAI client sends it.
     let ours = format!("Bearer {}", chat.served.key);
     chat.get("v1/chat/completions", &body, &[("x-memory-key", ""), ("authorization", &ours)]).await;
     chat.get("v1/chat/completions", &body, &[("authorization", &ours)]).await;
-    assert!(!format!("{:?}", chat.served.seen.last_headers()).contains(&chat.served.key));
-    assert!(!chat.served.seen.last_headers().contains_key("authorization"));
+    assert!(!format!("{:?}", chat.served.received.last_headers()).contains(&chat.served.key));
+    assert!(!chat.served.received.last_headers().contains_key("authorization"));
     chat.get("v1/chat/completions", &body, &[("authorization", "Bearer ")]).await;
-    assert!(!chat.served.seen.last_headers().contains_key("authorization"));
+    assert!(!chat.served.received.last_headers().contains_key("authorization"));
 }
 
 #[tokio::test]
-async fn k12_several_upstreams_are_told_apart_by_the_model_and_one_that_is_down_is_named() {
-    let (one, two) = (std::sync::Arc::default(), std::sync::Arc::default());
-    let at = async |seen: &std::sync::Arc<upstream::ReceivedRequests>| {
-        format!("{}/v1", listen(upstream::router(seen.clone())).await)
-    };
-    let endpoint = Endpoint::new(&at(&one).await).unwrap().with_key(&Secret::new("sk-one")).unwrap();
-    let other = Endpoint::new(&at(&two).await).unwrap();
+async fn k12_the_model_selects_the_upstream() {
+    let one = Arc::new(ReceivedRequests::default());
+    let two = Arc::new(ReceivedRequests::default());
+    let base_url =
+        async |received: &Arc<ReceivedRequests>| format!("{}/v1", listen(upstream::router(received.clone())).await);
+    let endpoint = Endpoint::new(&base_url(&one).await).unwrap().with_key(&Secret::new("sk-one")).unwrap();
+    let other = Endpoint::new(&base_url(&two).await).unwrap();
     let down = Endpoint::new("http://127.0.0.1:9/v1").unwrap();
     let upstreams = vec![
         Upstream::new("one", endpoint).with_models(["echo", "text-*"]),
@@ -108,14 +116,14 @@ async fn k12_several_upstreams_are_told_apart_by_the_model_and_one_that_is_down_
     chat.redirect(&url);
     let auth = [("authorization", "Bearer sk-client")];
 
-    chat.get("v1/chat/completions", &to("echo", &[user("a")]), &auth).await;
+    chat.get("v1/chat/completions", &request("echo", &[user("a")]), &auth).await;
     assert_eq!(one.last_headers()["authorization"], "Bearer sk-one");
-    let renamed = chat.get("v1/chat/completions", &to("two/echo", &[user("a")]), &auth).await;
-    assert_eq!((renamed.status.as_u16(), two.last()["model"].as_str()), (200, Some("echo")));
+    let prefixed = chat.get("v1/chat/completions", &request("two/echo", &[user("a")]), &auth).await;
+    assert_eq!((prefixed.status.as_u16(), two.last()["model"].as_str()), (200, Some("echo")));
     assert_eq!(two.last_headers()["authorization"], "Bearer sk-client");
-    let unknown = chat.get("v1/chat/completions", &to("claude", &[user("a")]), &auth).await;
+    let unknown = chat.get("v1/chat/completions", &request("claude", &[user("a")]), &auth).await;
     assert!(unknown.status == 404 && unknown.body.contains("claude"), "{}", unknown.body);
-    let down = chat.get("v1/chat/completions", &to("gone", &[user("a")]), &auth).await;
+    let down = chat.get("v1/chat/completions", &request("gone", &[user("a")]), &auth).await;
     assert!(down.status == 502 && down.body.contains("'down'") && !down.body.contains("127.0.0.1"), "{}", down.body);
 
     let models = chat.get("v1/models", &Value::Null, &auth).await;
@@ -130,10 +138,10 @@ async fn k12_several_upstreams_are_told_apart_by_the_model_and_one_that_is_down_
 }
 
 #[tokio::test]
-async fn a_service_that_does_not_answer_is_given_up() {
+async fn an_upstream_without_a_response_times_out() {
     let options = GatewayOptions::default().with_reply_timeouts(Duration::from_millis(200), Duration::from_millis(200));
-    let chat = Chat::with(options).await;
-    let answer = chat.ask(&streamed("silent", &[user("a")])).await;
+    let chat = Chat::with_options(options).await;
+    let answer = chat.ask(&streamed_request("silent", &[user("a")])).await;
     assert_eq!((answer.status.as_u16(), answer.json()["error"]["type"].as_str()), (504, Some("server_error")));
     assert!(chat.turns("monday").await.is_empty());
 }
