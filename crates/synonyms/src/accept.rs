@@ -63,8 +63,9 @@ pub trait SynonymStoreExt: SynonymStore {
 impl<T: SynonymStore + ?Sized> SynonymStoreExt for T {}
 
 fn word_pair(a: &str, b: &str) -> Result<WordPair> {
-    WordPair::new(a, b)
-        .ok_or_else(|| Error::invalid("synonyms", "the two words are equal, or one is empty; give two different words"))
+    WordPair::new(a, b).ok_or_else(|| {
+        Error::invalid("synonyms", "the two words read the same, or one is empty; give two different words")
+    })
 }
 
 #[cfg(test)]
