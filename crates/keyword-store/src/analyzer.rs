@@ -4,6 +4,7 @@
 //! and Korean are cut into pairs of characters here. The function `words` splits a text for display.
 
 mod han;
+mod run;
 mod stop_words;
 mod syllabic;
 mod word;
@@ -20,7 +21,7 @@ use rustc_hash::FxHashMap;
 use crate::store::Clause;
 pub use words::{Word, words};
 
-use self::syllabic::is_syllabic;
+use self::{run::run_length, syllabic::is_syllabic};
 
 /// Turns text into terms. Backends store and search the terms of one analyzer, so that all return the same hits.
 pub trait Analyzer: Debug + Send + Sync + 'static {
@@ -137,11 +138,6 @@ fn analyze(text: &str, mut emit: impl FnMut(String, f64)) {
         };
         remaining = &remaining[length..];
     }
-}
-
-/// Returns the number of characters at the beginning that are in `script`.
-fn run_length(characters: &[char], script: fn(char) -> bool) -> usize {
-    characters.iter().take_while(|c| script(**c)).count()
 }
 
 /// Emits the pairs of neighbouring characters, or the only character of a run.

@@ -121,9 +121,9 @@ async fn boosts_change_the_order_and_are_named() {
             [
                 ("autumn", vec![("speaker", 1.2)]),
                 ("winter", vec![("confidence", 0.85)]),
-                ("spring", vec![("age", 0.2 + 0.8 * 0.25)]),
-                // A model said it.
+                // A model said it: the ranking counts that, and not as a boost.
                 ("summer", vec![]),
+                ("spring", vec![("age", 0.2 + 0.8 * 0.25)]),
             ]
         );
     }

@@ -1,14 +1,13 @@
 //! Ranks the candidates by features of their words, their speakers and their places in the conversation.
 
 mod date_question;
+mod document_terms;
 mod features;
 mod sentences;
 
 use memory_engine_context::{EstimatedTokens, TokenCounter};
 use memory_engine_core::{ErrorKind, Record, RecordId, Result};
-use memory_engine_indexing::is_date_term;
-use memory_engine_keyword_store::PackedTerms;
-use memory_engine_reranker::{Evidence, Feature, FeatureValues, FeatureWeights, QueryShape, TermSet};
+use memory_engine_reranker::{Evidence, Feature, FeatureValues, FeatureWeights, QueryShape};
 use rustc_hash::FxHashMap;
 use tokio::time::Instant;
 
@@ -16,6 +15,7 @@ use crate::{
     candidate::Candidate, candidates::CandidateList, hit::FeatureScore, retrieve::score_shares, run::RecallRun,
     trace::Stage,
 };
+pub(crate) use document_terms::DocumentTerms;
 use features::FeatureInput;
 use sentences::sentences;
 
@@ -35,21 +35,6 @@ pub(crate) struct RankedCandidate {
     pub(crate) record: Record,
     pub(crate) terms: DocumentTerms,
     pub(crate) features: Vec<FeatureScore>,
-}
-
-/// The words of a record, without its dates.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct DocumentTerms {
-    /// Number of terms, repetitions included.
-    pub(crate) length: u32,
-    pub(crate) set: TermSet,
-}
-
-impl From<PackedTerms> for DocumentTerms {
-    fn from(terms: PackedTerms) -> Self {
-        let words = || terms.iter().filter(|(term, _)| !is_date_term(term));
-        Self { length: words().map(|(_, count)| count).sum(), set: words().map(|(term, _)| term).collect() }
-    }
 }
 
 impl RecallRun<'_> {

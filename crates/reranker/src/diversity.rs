@@ -10,6 +10,8 @@ const MAX_COMPARED: usize = 60;
 const MIN_SIMILARITY: f64 = 0.3;
 /// Similarity from which it loses all of it: it repeats the other.
 const REPEAT_SIMILARITY: f64 = 0.8;
+/// Share of the penalty that the score of a result shows: a repetition is still a match.
+const REPORTED_PENALTY: f64 = 0.5;
 /// Part of the penalty that applies to candidates without a score, too, so that the less similar one comes first.
 const TIE_BREAK: f64 = 0.001;
 
@@ -18,7 +20,8 @@ const TIE_BREAK: f64 = 0.001;
 pub struct Diversified {
     /// Its index in the list before.
     pub index: usize,
-    /// Its score after the penalty; the scores never increase from one candidate to the next.
+    /// Its score, less by up to half for its similarity to better ones. The scores never increase from one candidate to
+    /// the next.
     pub score: f64,
     /// The index of the better candidate that it repeats.
     pub repeats: Option<usize>,
@@ -43,7 +46,7 @@ pub fn diversify(scores: &[f64], limit: usize, similarity: impl Fn(usize, usize)
         for other in &mut remaining {
             other.compare(next.index, similarity(next.index, other.index));
         }
-        let score = scores[next.index] * (1.0 - next.penalty());
+        let score = scores[next.index] * (1.0 - REPORTED_PENALTY * next.penalty());
         taken.push(Diversified { index: next.index, score, repeats: next.repeats() });
     }
     let others = scores.iter().enumerate().skip(compared.len()).take(limit - taken.len());
@@ -150,7 +153,7 @@ mod tests {
     fn a_partly_similar_candidate_loses_part_of_its_score() {
         let order = diversify(&[1.0, 0.8, 0.5, 0.0], 4, |a, b| if a + b == 1 { 0.55 } else { 0.0 });
         assert_eq!(order.iter().map(|d| d.index).collect::<Vec<_>>(), [0, 2, 1, 3]);
-        assert!((order[2].score - 0.4).abs() < 0.01, "half of it is left");
+        assert!((order[2].score - 0.5).abs() < 1e-9, "not above the score of the place before");
         assert_eq!(order[2].repeats, None);
     }
 

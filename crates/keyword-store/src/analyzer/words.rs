@@ -2,7 +2,7 @@
 
 use memory_engine_core::text;
 
-use super::{han, run_length, stop_words, syllabic::is_syllabic, word};
+use super::{han, run::run_length, stop_words, syllabic::is_syllabic, word};
 
 /// A word in its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

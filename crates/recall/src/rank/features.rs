@@ -7,8 +7,8 @@ use memory_engine_reranker::{Feature, FeatureValues, position_among};
 use rustc_hash::FxHashMap;
 
 use super::{
-    DocumentTerms,
     date_question::{asks_for_a_date, names_a_date},
+    document_terms::DocumentTerms,
 };
 use crate::{
     candidate::Candidate,

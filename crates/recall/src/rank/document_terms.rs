@@ -1,0 +1,20 @@
+//! The indexed terms of a candidate.
+
+use memory_engine_indexing::is_date_term;
+use memory_engine_keyword_store::PackedTerms;
+use memory_engine_reranker::TermSet;
+
+/// The words of a record, without its dates.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct DocumentTerms {
+    /// Number of terms, repetitions included.
+    pub(crate) length: u32,
+    pub(crate) set: TermSet,
+}
+
+impl From<PackedTerms> for DocumentTerms {
+    fn from(terms: PackedTerms) -> Self {
+        let words = || terms.iter().filter(|(term, _)| !is_date_term(term));
+        Self { length: words().map(|(_, count)| count).sum(), set: words().map(|(term, _)| term).collect() }
+    }
+}
