@@ -8,7 +8,7 @@ use proptest::{
 };
 
 /// The result of a case, with the reason of a failure.
-pub(crate) type Verdict = Result<(), Box<dyn Error>>;
+pub(crate) type CaseResult = Result<(), Box<dyn Error>>;
 
 /// Fails the case with a message if the condition is false.
 macro_rules! ensure {
@@ -31,7 +31,7 @@ const MAX_SHRINK_STEPS: usize = 400;
 ///
 /// # Panics
 /// Panics if a case fails. The message contains the smallest failing case found.
-pub(crate) async fn for_all<S: Strategy>(strategy: S, check: impl AsyncFn(&str, &S::Value) -> Verdict)
+pub(crate) async fn for_all<S: Strategy>(strategy: S, check: impl AsyncFn(&str, &S::Value) -> CaseResult)
 where
     S::Value: Debug,
 {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use memory_engine_core::{Hit, RecordId};
 
-use crate::cases::{Verdict, ensure};
+use crate::cases::{CaseResult, ensure};
 
 /// Maximum difference of keyword scores that count as equal. Sums in another order differ by rounding.
 pub(crate) const KEYWORD_TOLERANCE: f64 = 1e-9;
@@ -15,7 +15,7 @@ pub(crate) const VECTOR_TOLERANCE: f64 = 1e-5;
 ///
 /// Hits whose reference scores differ by at most `tolerance` may be in any order. Found hits with exactly equal scores
 /// must be ordered by id.
-pub(crate) fn check_hits(found: &[Hit], all: &[Hit], limit: usize, tolerance: f64) -> Verdict {
+pub(crate) fn check_hits(found: &[Hit], all: &[Hit], limit: usize, tolerance: f64) -> CaseResult {
     let details = || format!("\n found    {}\n expected {}", show(found), show(all));
     ensure!(
         found.len() == all.len().min(limit),

@@ -8,7 +8,7 @@ use memory_engine_vector_store::{MemoryVectorStore, VectorEntry, VectorQuery, Ve
 
 use crate::{
     World,
-    cases::Verdict,
+    cases::CaseResult,
     fixtures::LARGE_LIMIT,
     hits::{KEYWORD_TOLERANCE, VECTOR_TOLERANCE, check_hits},
     space,
@@ -16,13 +16,13 @@ use crate::{
 
 /// A world, and in-memory stores with the same entries.
 #[derive(Debug)]
-pub(crate) struct Reference<'a> {
+pub(crate) struct ReferenceStores<'a> {
     world: &'a World,
     keywords: MemoryKeywordStore,
     vectors: MemoryVectorStore,
 }
 
-impl<'a> Reference<'a> {
+impl<'a> ReferenceStores<'a> {
     pub(crate) fn of(world: &'a World) -> Self {
         Self { world, keywords: MemoryKeywordStore::new(), vectors: MemoryVectorStore::new(space()) }
     }
@@ -49,7 +49,7 @@ impl<'a> Reference<'a> {
     }
 
     /// Checks that the world and the reference return the same hits for a keyword query.
-    pub(crate) async fn check_keyword_search(&self, scope: &Scope, query: &KeywordQuery) -> Verdict {
+    pub(crate) async fn check_keyword_search(&self, scope: &Scope, query: &KeywordQuery) -> CaseResult {
         let mut unlimited = query.clone();
         unlimited.limit = LARGE_LIMIT;
         let all = self.keywords.search(scope, &unlimited).await?;
@@ -58,7 +58,7 @@ impl<'a> Reference<'a> {
     }
 
     /// Checks that the world and the reference return the same hits for a vector query.
-    pub(crate) async fn check_vector_search(&self, scope: &Scope, query: &VectorQuery) -> Verdict {
+    pub(crate) async fn check_vector_search(&self, scope: &Scope, query: &VectorQuery) -> CaseResult {
         let mut unlimited = query.clone();
         unlimited.limit = LARGE_LIMIT;
         let all = self.vectors.search(scope, &unlimited).await?;

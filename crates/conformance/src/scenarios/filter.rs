@@ -7,12 +7,12 @@ use serde_json::json;
 use crate::{
     World,
     arbitrary::{filters, records},
-    cases::{Verdict, ensure, for_all},
+    cases::{CaseResult, ensure, for_all},
     fixtures::{LARGE_LIMIT, at_angle, find, id, lin, near, numbered, terms},
 };
 
 /// Writes the records. Indexes each active one under the same word and a vector in the order of their positions.
-async fn put_and_index(world: &World, scope: &Scope, records: &[Record]) -> Verdict {
+async fn put_and_index(world: &World, scope: &Scope, records: &[Record]) -> CaseResult {
     world.records.put(scope, records.iter().cloned().map(Write::upsert).collect()).await?;
     for (record, n) in records.iter().zip(0_u8..).filter(|(record, _)| record.state == State::Active) {
         world.index(record, terms(["word"])).await;
@@ -22,7 +22,7 @@ async fn put_and_index(world: &World, scope: &Scope, records: &[Record]) -> Verd
 }
 
 /// Checks that scan, keyword and vector search return exactly the records that `matches` accepts.
-async fn check_filter(world: &World, scope: &Scope, records: &[Record], filter: &Filter) -> Verdict {
+async fn check_filter(world: &World, scope: &Scope, records: &[Record], filter: &Filter) -> CaseResult {
     let mut expected: Vec<_> = records.iter().filter(|r| filter.matches(r)).map(|r| r.id).collect();
     let query = ScanQuery::oldest(LARGE_LIMIT).with_filter(filter.clone());
     let scanned = world.records.scan(scope, &query).await?.records;

@@ -15,7 +15,7 @@ use proptest::{collection::vec, prelude::*, sample::select};
 use crate::{
     World,
     arbitrary::{RandomAddress, addresses},
-    cases::{Verdict, ensure, for_all},
+    cases::{CaseResult, ensure, for_all},
     fixtures::{assert_error_kind, at_angle, id, lin, mo, numbered, session, terms},
 };
 
@@ -455,14 +455,14 @@ pub async fn boxed_graph_stores_forward_every_call(world: &World) {
 type GraphFact = (u8, &'static str, u8);
 
 #[derive(Debug, Clone)]
-enum Step {
+enum GraphStep {
     Put { address: RandomAddress, number: u8, facts: Vec<GraphFact>, aliases: Vec<(u8, u8)> },
     Delete { reader: RandomAddress, number: u8 },
 }
 
 #[derive(Debug)]
 struct Case {
-    steps: Vec<Step>,
+    steps: Vec<GraphStep>,
     walks: Vec<(RandomAddress, Vec<u8>, u32)>,
 }
 
@@ -470,8 +470,8 @@ fn cases() -> impl Strategy<Value = Case> {
     let entity = || 0..7_u8;
     let fact = (entity(), select(&["knows", "leads"][..]), entity());
     let put = (addresses(), 1..9_u8, vec(fact, 0..4), vec((entity(), 7..9_u8), 0..2))
-        .prop_map(|(address, number, facts, aliases)| Step::Put { address, number, facts, aliases });
-    let delete = (addresses(), 1..9_u8).prop_map(|(reader, number)| Step::Delete { reader, number });
+        .prop_map(|(address, number, facts, aliases)| GraphStep::Put { address, number, facts, aliases });
+    let delete = (addresses(), 1..9_u8).prop_map(|(reader, number)| GraphStep::Delete { reader, number });
     let walks = vec((addresses(), vec(0..9_u8, 1..3), 0..3_u32), 1..6);
     (vec(prop_oneof![5 => put, 1 => delete], 1..14), walks).prop_map(|(steps, walks)| Case { steps, walks })
 }
@@ -481,17 +481,17 @@ fn name(number: u8) -> String {
 }
 
 /// The address, facts and aliases of one record.
-type Statement = (Scope, Vec<GraphFact>, Vec<(u8, u8)>);
+type GraphStatement = (Scope, Vec<GraphFact>, Vec<(u8, u8)>);
 
 /// The reference model: a list of facts for each record, and an in-memory graph store.
 #[derive(Debug, Default)]
-struct Model {
+struct ReferenceGraph {
     /// The reference for order and counts. It gets the same writes as the world.
     reference: MemoryGraphStore,
-    statements: BTreeMap<(Scope, RecordId), Statement>,
+    statements: BTreeMap<(Scope, RecordId), GraphStatement>,
 }
 
-impl Model {
+impl ReferenceGraph {
     /// Returns the entities that a walk reaches, each as the representative of its group, and the facts on its way.
     fn walk(&self, reader: &Scope, owner: &Scope, seeds: &[u8], hops: u32) -> (BTreeSet<u8>, BTreeSet<GraphFact>) {
         let visible = || {
@@ -539,9 +539,9 @@ fn extraction(facts: &[GraphFact], aliases: &[(u8, u8)]) -> Extraction {
     Extraction { entities: all.into_iter().map(mention).collect(), relations }
 }
 
-async fn run(world: &World, tenant: &str, step: &Step, model: &mut Model) -> Verdict {
+async fn run(world: &World, tenant: &str, step: &GraphStep, model: &mut ReferenceGraph) -> CaseResult {
     match step {
-        Step::Put { address, number, facts, aliases } => {
+        GraphStep::Put { address, number, facts, aliases } => {
             let record = numbered(&address.in_tenant(tenant), *number);
             let key = (record.scope.namespace(), record.id);
             if model.statements.get(&key).is_some_and(|(address, ..)| *address != record.scope) {
@@ -555,7 +555,7 @@ async fn run(world: &World, tenant: &str, step: &Step, model: &mut Model) -> Ver
                 model.statements.insert(key, (record.scope, facts.clone(), aliases.clone()));
             }
         }
-        Step::Delete { reader, number } => {
+        GraphStep::Delete { reader, number } => {
             let reader = reader.in_tenant(tenant);
             world.records.delete(&reader, &[id(*number)]).await?;
             if !world.one_database {
@@ -571,7 +571,7 @@ async fn run(world: &World, tenant: &str, step: &Step, model: &mut Model) -> Ver
 pub async fn walks_equal_a_reference_model(world: &World) {
     let store = store(world);
     for_all(cases(), async |tenant, case| {
-        let mut model = Model::default();
+        let mut model = ReferenceGraph::default();
         for step in &case.steps {
             run(world, tenant, step, &mut model).await?;
         }

@@ -10,13 +10,13 @@ use proptest::{collection::vec, prelude::*};
 use crate::{
     World,
     arbitrary::{RandomAddress, addresses},
-    cases::{Verdict, ensure, for_all},
+    cases::{CaseResult, ensure, for_all},
     fixtures::{LARGE_LIMIT, at_angle, find, id, near, numbered, terms},
 };
 
 /// A write or a deletion. Numbers are record ids.
 #[derive(Debug, Clone)]
-enum Step {
+enum ScopeStep {
     Write { address: TenantAddress, number: u8, active: bool },
     Delete { reader: TenantAddress, numbers: Vec<u8> },
 }
@@ -26,15 +26,15 @@ type TenantAddress = (bool, RandomAddress);
 
 #[derive(Debug)]
 struct Case {
-    steps: Vec<Step>,
+    steps: Vec<ScopeStep>,
     readers: Vec<TenantAddress>,
 }
 
 fn cases() -> impl Strategy<Value = Case> {
     let address = || (any::<bool>(), addresses());
     let write = (address(), 1..8_u8, proptest::bool::weighted(0.85))
-        .prop_map(|(address, number, active)| Step::Write { address, number, active });
-    let delete = (address(), vec(1..8_u8, 1..4)).prop_map(|(reader, numbers)| Step::Delete { reader, numbers });
+        .prop_map(|(address, number, active)| ScopeStep::Write { address, number, active });
+    let delete = (address(), vec(1..8_u8, 1..4)).prop_map(|(reader, numbers)| ScopeStep::Delete { reader, numbers });
     let steps = vec(prop_oneof![6 => write, 1 => delete], 1..30);
     (steps, vec(address(), 1..8)).prop_map(|(steps, readers)| Case { steps, readers })
 }
@@ -73,7 +73,7 @@ impl Expected {
     }
 }
 
-async fn write(world: &World, expected: &mut Expected, mut record: Record) -> Verdict {
+async fn write(world: &World, expected: &mut Expected, mut record: Record) -> CaseResult {
     let key = (record.scope.namespace(), record.id);
     let result = world.records.put(&record.scope, vec![Write::upsert(record.clone())]).await;
     let is_taken = expected.live.get(&key).is_some_and(|old| old.scope != record.scope);
@@ -101,7 +101,7 @@ async fn write(world: &World, expected: &mut Expected, mut record: Record) -> Ve
     Ok(())
 }
 
-async fn delete(world: &World, expected: &mut Expected, reader: &Scope, ids: &[RecordId]) -> Verdict {
+async fn delete(world: &World, expected: &mut Expected, reader: &Scope, ids: &[RecordId]) -> CaseResult {
     let is_visible = |id: &&RecordId| expected.records_in(reader).any(|record| record.id == **id);
     let ids: Vec<_> = BTreeSet::from_iter(ids.iter().filter(is_visible)).into_iter().copied().collect();
     ensure!(world.forget(reader, &ids).await == ids, "not all of {ids:?} were deleted by {reader}");
@@ -114,7 +114,7 @@ async fn delete(world: &World, expected: &mut Expected, reader: &Scope, ids: &[R
 }
 
 /// Compares the results of every read method with the expected content.
-async fn check_reads(world: &World, expected: &Expected, reader: &Scope) -> Verdict {
+async fn check_reads(world: &World, expected: &Expected, reader: &Scope) -> CaseResult {
     let mut visible: Vec<_> = expected.records_in(reader).collect();
     visible.sort_by_key(|record| record.position());
     let mut query = ScanQuery::oldest(3);
@@ -183,7 +183,7 @@ pub async fn results_are_exactly_the_records_in_scope(world: &World) {
         let mut expected = Expected::default();
         for (step, step_number) in case.steps.iter().zip(1..) {
             match step {
-                Step::Write { address, number, active } => {
+                ScopeStep::Write { address, number, active } => {
                     let mut record = numbered(&scope(tenant, address), *number);
                     record.text = format!("written in step {step_number}");
                     record.occurred_at = memory_engine_core::Timestamp::from_micros(step_number * 7 % 31);
@@ -195,8 +195,8 @@ pub async fn results_are_exactly_the_records_in_scope(world: &World) {
                 }
                 // In the scope of all users, an id may name several records; deletions happen in the scope of one
                 // user.
-                Step::Delete { reader: (_, RandomAddress { user: None, .. }), .. } => {}
-                Step::Delete { reader, numbers } => {
+                ScopeStep::Delete { reader: (_, RandomAddress { user: None, .. }), .. } => {}
+                ScopeStep::Delete { reader, numbers } => {
                     let ids: Vec<_> = numbers.iter().map(|n| id(*n)).collect();
                     delete(world, &mut expected, &scope(tenant, reader), &ids).await?;
                 }

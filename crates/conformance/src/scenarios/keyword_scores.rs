@@ -6,7 +6,7 @@ use memory_engine_keyword_store::{Analyzer, Clause, KeywordQuery, TextAnalyzer, 
 use crate::{
     World,
     fixtures::{LARGE_LIMIT, find, id, lin, mo, numbered, session, terms},
-    reference::Reference,
+    reference::ReferenceStores,
 };
 
 const TEXTS: [&str; 12] = [
@@ -24,14 +24,14 @@ const TEXTS: [&str; 12] = [
     "海鲜 海鲜 docker",
 ];
 
-async fn put_and_index(world: &World, reference: &Reference<'_>, record: &Record, terms: Terms) {
+async fn put_and_index(world: &World, reference: &ReferenceStores<'_>, record: &Record, terms: Terms) {
     world.put(&[record]).await;
     reference.index(record, terms).await;
 }
 
 /// Indexes the texts, in two sessions of one user.
-async fn index_texts<'a>(world: &'a World) -> Reference<'a> {
-    let reference = Reference::of(world);
+async fn index_texts<'a>(world: &'a World) -> ReferenceStores<'a> {
+    let reference = ReferenceStores::of(world);
     for (text, number) in TEXTS.iter().zip(1..) {
         let mut record = numbered(&session(if number % 3 == 0 { "a" } else { "b" }), number);
         record.text = (*text).into();

@@ -10,12 +10,12 @@ use proptest::{collection::vec, prelude::*, sample::select};
 
 use crate::{
     World,
-    cases::{Verdict, ensure, for_all},
+    cases::{CaseResult, ensure, for_all},
     fixtures::{LARGE_LIMIT, id, numbered},
 };
 
 #[derive(Debug, Clone)]
-enum Step {
+enum StoreStep {
     Put(ScopeNames, Vec<Draft>),
     Delete(ScopeNames, Vec<u8>),
     ImportTombstones(ScopeNames, Vec<(u8, &'static str)>),
@@ -65,18 +65,18 @@ fn draft() -> impl Strategy<Value = Draft> {
     })
 }
 
-fn step() -> impl Strategy<Value = Step> {
+fn step() -> impl Strategy<Value = StoreStep> {
     let scope_names = || (prop_oneof![3 => Just("lin"), 1 => Just("mo")], select(&[None, Some("a"), Some("b")][..]));
     let job = || select(&Job::ALL[..]);
     prop_oneof![
-        6 => (scope_names(), vec(draft(), 1..4)).prop_map(|(scope_names, drafts)| Step::Put(scope_names, drafts)),
-        2 => (scope_names(), vec(NUMBERS, 1..3)).prop_map(|(scope_names, numbers)| Step::Delete(scope_names, numbers)),
-        1 => (scope_names(), vec((NUMBERS, select(&TEXTS[..])), 1..3)).prop_map(|(scope_names, entries)| Step::ImportTombstones(scope_names, entries)),
-        1 => (scope_names(), job()).prop_map(|(scope_names, job)| Step::Requeue(scope_names, job)),
+        6 => (scope_names(), vec(draft(), 1..4)).prop_map(|(scope_names, drafts)| StoreStep::Put(scope_names, drafts)),
+        2 => (scope_names(), vec(NUMBERS, 1..3)).prop_map(|(scope_names, numbers)| StoreStep::Delete(scope_names, numbers)),
+        1 => (scope_names(), vec((NUMBERS, select(&TEXTS[..])), 1..3)).prop_map(|(scope_names, entries)| StoreStep::ImportTombstones(scope_names, entries)),
+        1 => (scope_names(), job()).prop_map(|(scope_names, job)| StoreStep::Requeue(scope_names, job)),
         2 => (scope_names(), job(), vec((NUMBERS, 1..4_u64), 1..4))
-            .prop_map(|(scope_names, job, done)| Step::Complete(scope_names, job, done)),
+            .prop_map(|(scope_names, job, done)| StoreStep::Complete(scope_names, job, done)),
         1 => (scope_names(), job(), vec((NUMBERS, 1..4_u64), 1..4), proptest::bool::ANY)
-            .prop_map(|(scope_names, job, failed, is_permanent)| Step::Fail(scope_names, job, failed, is_permanent)),
+            .prop_map(|(scope_names, job, failed, is_permanent)| StoreStep::Fail(scope_names, job, failed, is_permanent)),
     ]
 }
 
@@ -90,7 +90,7 @@ struct Pair<'a> {
 }
 
 /// Checks that both returned the same, or failed with the same kind of error.
-fn check_equal<T: PartialEq + Debug>(what: &str, world: Result<T>, model: Result<T>) -> Verdict {
+fn check_equal<T: PartialEq + Debug>(what: &str, world: Result<T>, model: Result<T>) -> CaseResult {
     let kind = |e: Error| -> ErrorKind { e.kind() };
     let (world, model) = (world.map_err(kind), model.map_err(kind));
     ensure!(world == model, "{what} returns {world:?} instead of {model:?}");
@@ -138,10 +138,10 @@ impl Pair<'_> {
         Ok(tombstones)
     }
 
-    async fn run(&self, step: &Step) -> Verdict {
+    async fn run(&self, step: &StoreStep) -> CaseResult {
         let (world, jobs, model) = (self.world, self.jobs, &self.model);
         match step {
-            Step::Put(scope_names, drafts) => {
+            StoreStep::Put(scope_names, drafts) => {
                 let write = |draft: &Draft| Write {
                     jobs: draft.jobs.clone(),
                     based_on: draft
@@ -156,11 +156,11 @@ impl Pair<'_> {
                 let (ours, theirs) = (world.put(&scope, writes.clone()).await, model.put(&scope, writes).await);
                 check_equal("put", ours.map(sorted_jobs), theirs.map(sorted_jobs))
             }
-            Step::Delete(scope_names, numbers) => {
+            StoreStep::Delete(scope_names, numbers) => {
                 let (scope, ids) = (self.scope(*scope_names), numbers.iter().map(|n| id(*n)).collect::<Vec<_>>());
                 check_equal("delete", world.delete(&scope, &ids).await, model.delete(&scope, &ids).await)
             }
-            Step::ImportTombstones(scope_names, entries) => {
+            StoreStep::ImportTombstones(scope_names, entries) => {
                 let (scope, tombstones) =
                     (self.scope((scope_names.0, None)), self.tombstones(scope_names.0, entries).await?);
                 check_equal(
@@ -169,11 +169,11 @@ impl Pair<'_> {
                     model.import_tombstones(&scope, &tombstones).await,
                 )
             }
-            Step::Requeue(scope_names, job) => {
+            StoreStep::Requeue(scope_names, job) => {
                 let scope = self.scope(*scope_names);
                 check_equal("requeue", jobs.requeue(&scope, *job).await, model.requeue(&scope, *job).await)
             }
-            Step::Complete(scope_names, job, done) => {
+            StoreStep::Complete(scope_names, job, done) => {
                 let all = self.scope((scope_names.0, None));
                 let mut receipts = Vec::new();
                 for (number, revision) in done {
@@ -183,7 +183,7 @@ impl Pair<'_> {
                 }
                 check_equal("complete", jobs.complete(&receipts).await, model.complete(&receipts).await)
             }
-            Step::Fail(scope_names, job, failed, is_permanent) => {
+            StoreStep::Fail(scope_names, job, failed, is_permanent) => {
                 let all = self.scope((scope_names.0, None));
                 let mut failures = Vec::new();
                 for (number, revision) in failed {
@@ -199,7 +199,7 @@ impl Pair<'_> {
     }
 
     /// Compares all records, derivations, failures, tombstones, statistics and jobs of both.
-    async fn compare(&self) -> Verdict {
+    async fn compare(&self) -> CaseResult {
         let (world, jobs, model) = (self.world, self.jobs, &self.model);
         let tenant = Scope::tenant_wide(self.tenant)?;
         let (lin, lins_a, mo) = (self.scope(("lin", None)), self.scope(("lin", Some("a"))), self.scope(("mo", None)));

@@ -8,7 +8,7 @@ use memory_engine_vector_store::{VectorEntry, VectorQuery};
 use crate::{
     World,
     fixtures::{LARGE_LIMIT, assert_error_kind, at_angle, id, lin, mo, near, numbered, session, vector},
-    reference::Reference,
+    reference::ReferenceStores,
     space,
 };
 
@@ -28,8 +28,8 @@ fn pseudo_random(seed: u32) -> Embedding {
 }
 
 /// Stores 100 pseudo-random vectors, at three addresses of one user.
-async fn put_hundred<'a>(world: &'a World) -> Reference<'a> {
-    let reference = Reference::of(world);
+async fn put_hundred<'a>(world: &'a World) -> ReferenceStores<'a> {
+    let reference = ReferenceStores::of(world);
     let addresses = [session("a"), session("b"), lin()];
     for number in 1..=100_u8 {
         let mut record = numbered(&addresses[usize::from(number % 3)], number);
