@@ -1,4 +1,4 @@
-//! `SHA256SUMS`: what was fetched, noted so that `sha256sum -c` reads it.
+//! `SHA256SUMS`: the recorded checksums of downloaded files, in the format of `sha256sum -c`.
 
 use std::{
     collections::BTreeMap,
@@ -8,44 +8,45 @@ use std::{
 use memory_engine_core::Result;
 
 use super::{
-    file::{Fetched, at},
-    model::hex,
+    file::{Fetched, file_error},
+    model::parse_sha256,
 };
 
-/// The name of the file.
-const NAME: &str = "SHA256SUMS";
+const FILE_NAME: &str = "SHA256SUMS";
 
 #[derive(Debug)]
-pub(super) struct RunningChecksums {
+pub(super) struct ChecksumFile {
     path: PathBuf,
-    known: BTreeMap<String, String>,
+    checksums: BTreeMap<String, String>,
 }
 
-impl RunningChecksums {
-    /// Reads what was noted in a folder; a line that is none is passed over.
+impl ChecksumFile {
+    /// Reads the recorded checksums of a folder. Invalid lines are ignored.
     pub(super) async fn read(folder: &Path) -> Result<Self> {
-        let path = folder.join(NAME);
+        let path = folder.join(FILE_NAME);
         let text = match tokio::fs::read_to_string(&path).await {
             Ok(text) => text,
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => String::new(),
-            Err(e) => return Err(at(&path, e)),
+            Err(e) => return Err(file_error(&path, e)),
         };
-        let line = |line: &str| line.split_once("  ").and_then(|(sum, name)| Some((name.to_owned(), hex(sum)?)));
-        Ok(Self { known: text.lines().filter_map(line).collect(), path })
+        let line = |line: &str| {
+            line.split_once("  ").and_then(|(checksum, name)| Some((name.to_owned(), parse_sha256(checksum)?)))
+        };
+        Ok(Self { checksums: text.lines().filter_map(line).collect(), path })
     }
 
-    /// The sum that was noted for a file.
+    /// Returns the recorded checksum of a file.
     pub(super) fn of(&self, name: &str) -> Option<&str> {
-        self.known.get(name).map(String::as_str)
+        self.checksums.get(name).map(String::as_str)
     }
 
-    /// Notes a file.
-    pub(super) async fn note(&mut self, file: &Fetched) -> Result<()> {
+    /// Records the checksum of a file.
+    pub(super) async fn record(&mut self, file: &Fetched) -> Result<()> {
         if self.of(&file.name) == Some(&file.sha256) {
             return Ok(());
         }
-        self.known.insert(file.name.clone(), file.sha256.clone());
-        let text: String = self.known.iter().map(|(name, sum)| format!("{sum}  {name}\n")).collect();
-        tokio::fs::write(&self.path, text).await.map_err(|e| at(&self.path, e))
+        self.checksums.insert(file.name.clone(), file.sha256.clone());
+        let text: String = self.checksums.iter().map(|(name, checksum)| format!("{checksum}  {name}\n")).collect();
+        tokio::fs::write(&self.path, text).await.map_err(|e| file_error(&self.path, e))
     }
 }
