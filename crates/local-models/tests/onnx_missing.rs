@@ -1,6 +1,6 @@
 //! ONNX without a runtime. On its own: a process that has loaded one has it for good.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::disallowed_methods, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::disallowed_methods, reason = "a failed assertion panics")]
 #![cfg(feature = "onnx")]
 
 use std::{fs, path::Path};
