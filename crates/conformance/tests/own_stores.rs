@@ -11,7 +11,8 @@ fn r16_a_vector_store_and_a_graph_store_of_ones_own_pass_the_whole_suite() {
     for scenario in SCENARIOS {
         let world = own_stores::world();
         if scenario.missing(&world).is_none() {
-            println!("{}: {}", scenario.group, scenario.name); // if the test fails, the last name is the failed scenario
+            // If the test fails, the last printed name is the failed scenario.
+            println!("{}: {}", scenario.group, scenario.name);
             futures::executor::block_on(scenario.run(&world));
         }
     }

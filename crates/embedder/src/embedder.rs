@@ -17,12 +17,12 @@ pub trait Embedder: Debug + Send + Sync + 'static {
     /// Maximum number of texts in one call, at least 1. Callers split larger batches.
     fn max_batch(&self) -> usize;
 
-    /// Weight of vector similarity relative to keywords, from 0 (no better than keyword search) to 1. Recall uses it as the
-    /// weight of the vector retriever.
+    /// Weight of vector similarity relative to keywords, from 0 (no better than keyword search) to 1. Recall uses it as
+    /// the weight of the vector retriever.
     fn semantic_weight(&self) -> f64;
 
-    /// The score up to which two texts are unrelated, on the scale of this model. Hits of the vector retriever below it are
-    /// not evidence.
+    /// The score up to which two texts are unrelated, on the scale of this model. Hits of the vector retriever below it
+    /// are not evidence.
     fn score_floor(&self) -> f64;
 
     /// Returns the typical score of an unrelated query and text. It may depend on their languages. Default:

@@ -10,9 +10,9 @@ use crate::embedder::{Embedder, Purpose};
 
 /// A deterministic embedder. The vector of a text is the same on every machine and in every version of the same name.
 ///
-/// Each feature of the normalised text (a word, the 3- and 4-grams of its letters, 1- to 3-grams of Chinese characters) is
-/// hashed to a dimension and a sign, and its weight is added there (Weinberger et al., "Feature Hashing
-/// for Large Scale Multitask Learning", 2009); a feature that occurs n times weighs 1 + ln n. The vector has length 1.
+/// Each feature of the normalised text (a word, the 3- and 4-grams of its letters, 1- to 3-grams of Chinese characters)
+/// is hashed to a dimension and a sign, and its weight is added there (Weinberger et al., "Feature Hashing for Large
+/// Scale Multitask Learning", 2009); a feature that occurs n times weighs 1 + ln n. The vector has length 1.
 #[derive(Debug, Clone)]
 pub struct HashEmbedder {
     space: EmbeddingSpace,

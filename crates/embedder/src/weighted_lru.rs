@@ -46,8 +46,8 @@ impl<K: Hash + Eq + Clone, V: Clone> WeightedLru<K, V> {
         Some(entry.value.clone())
     }
 
-    /// Stores a value, in place of an earlier one, and evicts the least recently used values until the total cost is within the budget.
-    /// A value that costs more than the budget is not stored.
+    /// Stores a value, in place of an earlier one, and evicts the least recently used values until the total cost is
+    /// within the budget. A value that costs more than the budget is not stored.
     pub fn put(&mut self, key: K, value: V, cost: usize) {
         if cost > self.budget {
             return;

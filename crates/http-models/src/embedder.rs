@@ -95,7 +95,8 @@ impl HttpEmbedder {
         while let Some(batch) = batches.pop() {
             match self.request(batch, purpose).await {
                 Ok(batch_vectors) => vectors.extend(batch_vectors),
-                // The first half is sent first, so that a request that is invalid at any size fails after log2(n) requests.
+                // The first half is sent first, so that a request that is invalid at any size fails after log2(n)
+                // requests.
                 Err(e) if batch.len() > 1 && e.kind() == ErrorKind::InvalidInput => {
                     let (first, second) = batch.split_at(batch.len() / 2);
                     batches.extend([second, first]);

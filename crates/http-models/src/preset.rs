@@ -105,8 +105,8 @@ impl Preset {
     /// Returns the endpoint with the key and base URL of the environment.
     ///
     /// # Errors
-    /// `Unauthorized` if the service requires a key and its variable is not set; `InvalidInput` if the key or base URL is
-    /// invalid.
+    /// `Unauthorized` if the service requires a key and its variable is not set; `InvalidInput` if the key or base URL
+    /// is invalid.
     pub fn endpoint(self) -> Result<Endpoint> {
         self.endpoint_from(|variable| env::var(variable).ok())
     }

@@ -114,8 +114,8 @@ impl Relay {
     /// Sends a request and returns the response once its head is received.
     ///
     /// # Errors
-    /// `Unavailable` if the service cannot be reached or closes the connection without a response; `Timeout` if the head
-    /// is not received within `head_timeout`.
+    /// `Unavailable` if the service cannot be reached or closes the connection without a response; `Timeout` if the
+    /// head is not received within `head_timeout`.
     ///
     /// # Cancel safety
     /// Dropping the future closes the connection.

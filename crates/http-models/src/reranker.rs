@@ -16,8 +16,8 @@ use crate::{
 };
 use options::OPERATION;
 
-/// A cross-encoder behind one of the rerank APIs. Its scores are between 0 and 1. If a service returns raw scores (logits),
-/// the logistic function is applied.
+/// A cross-encoder behind one of the rerank APIs. Its scores are between 0 and 1. If a service returns raw scores
+/// (logits), the logistic function is applied.
 #[derive(Debug)]
 pub struct HttpReranker {
     client: HttpClient,

@@ -38,7 +38,8 @@ impl SseEvents {
         Ok(())
     }
 
-    /// Returns the data of the next complete event, or `None` if more bytes are needed. An event ends with a blank line.
+    /// Returns the data of the next complete event, or `None` if more bytes are needed. An event ends with a blank
+    /// line.
     ///
     /// # Errors
     /// `Corrupt` for a line that is not UTF-8.

@@ -92,7 +92,10 @@ async fn voyage_request_format() {
     assert_eq!(path, "/v1/rerank");
     assert_eq!(
         body,
-        r#"{"model":"m","query":"我对什么过敏？","documents":["虾","cats"],"top_k":2,"return_documents":false,"truncation":true}"#
+        concat!(
+            r#"{"model":"m","query":"我对什么过敏？","documents":["虾","cats"],"#,
+            r#""top_k":2,"return_documents":false,"truncation":true}"#
+        )
     );
 }
 

@@ -24,8 +24,8 @@ pub struct Structured<T> {
 
 /// Parses the first JSON value in a text that is a `T`.
 ///
-/// Common deviations of models are tolerated: reasoning in `<think>` tags, prose, code fences, comments, trailing commas,
-/// line breaks inside strings. Missing parts are not repaired: truncated JSON is an error.
+/// Common deviations of models are tolerated: reasoning in `<think>` tags, prose, code fences, comments, trailing
+/// commas, line breaks inside strings. Missing parts are not repaired: truncated JSON is an error.
 ///
 /// # Errors
 /// `InvalidInput` if there is no JSON, or it is truncated or of another form. The message contains the position and no

@@ -27,9 +27,9 @@ pub struct OnnxModel(ModelHandle);
 impl OnnxModel {
     /// Opens the model in a directory, off the calling thread.
     ///
-    /// The runtime is the library of [`OnnxOptions::runtime`], of the variable `ORT_DYLIB_PATH`, or of the system, in this
-    /// order. A process has one runtime: the first that is loaded is used for all later models. After a failed attempt to
-    /// load a library, the process cannot load another one.
+    /// The runtime is the library of [`OnnxOptions::runtime`], of the variable `ORT_DYLIB_PATH`, or of the system, in
+    /// this order. A process has one runtime: the first that is loaded is used for all later models. After a failed
+    /// attempt to load a library, the process cannot load another one.
     ///
     /// # Errors
     /// `Unsupported` if there is no runtime (1.17 or newer) or the model is neither an encoder nor a cross-encoder;
@@ -41,7 +41,8 @@ impl OnnxModel {
     /// Returns the model as an embedder.
     ///
     /// # Errors
-    /// `Unsupported` if its output is not a vector; an error if a vector is not finite. One word is embedded as a check.
+    /// `Unsupported` if its output is not a vector; an error if a vector is not finite. One word is embedded as a
+    /// check.
     pub async fn embedder(&self) -> Result<OnnxEmbedder> {
         OnnxEmbedder::open(self.0.clone()).await
     }

@@ -146,7 +146,8 @@ impl Linear {
         Self { inner, outer, bias, weights }
     }
 
-    /// Applies the layer to rows of `inner` contiguous floats; `out` is resized to the same number of rows of `outer` floats.
+    /// Applies the layer to rows of `inner` contiguous floats; `out` is resized to the same number of rows of `outer`
+    /// floats.
     pub(crate) fn apply<'o>(
         &self,
         kernel: Kernel,

@@ -27,8 +27,8 @@ macro_rules! data {
 /// Reads data files of one format and merges them: lists are appended, tables are merged by key.
 ///
 /// # Panics
-/// Panics if a file does not have that format. The files are part of the crate that loads them, and the test of each [`data!`]
-/// declaration loads them.
+/// Panics if a file does not have that format. The files are part of the crate that loads them, and the test of each
+/// [`data!`] declaration loads them.
 pub fn load<T: DeserializeOwned>(files: &[&str]) -> T {
     match merge_files(files) {
         Ok(data) => data,

@@ -1,4 +1,5 @@
-//! The bundled model, which needs no key. It replies from a script, and quotes the context for questions about the past.
+//! The bundled model, which needs no key. It replies from a script, and quotes the context for questions about the
+//! past.
 
 use async_trait::async_trait;
 use futures::{StreamExt, stream};
@@ -40,7 +41,8 @@ impl BundledModel {
                 None => "（检索了很久）……没有找到。可以再告诉我一次吗？".to_owned(),
             };
         }
-        // If the prompt asks for a verdict on a key moment, the model confirms it in the first form that the prompt offers.
+        // If the prompt asks for a verdict on a key moment, the model confirms it in the first form that the prompt
+        // offers.
         let verdict = context.split_once("<verdict>").and_then(|(_, rest)| rest.split_once("</verdict>"));
         if let Some((verdict, _)) = verdict {
             reply.push_str(&format!("\n<verdict>{verdict}</verdict>"));

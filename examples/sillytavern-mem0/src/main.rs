@@ -22,9 +22,9 @@ use tracing_subscriber::EnvFilter;
 
 /// Long-term memory of a chat: written when the chat is saved, searched before a reply is generated.
 ///
-/// Without arguments it starts a local mem0 server and runs the cases A, B and C of the document with a bundled model. CHAT_SERVICE=deepseek (or openai, siliconflow, ollama …; the key in DEEPSEEK_API_KEY and
-/// the like, another model in CHAT_MODEL) uses a real model for replies and rewrites; MEM0_API_KEY is the key of another mem0
-/// server.
+/// Without arguments it starts a local mem0 server and runs the cases A, B and C of the document with a bundled model.
+/// CHAT_SERVICE=deepseek (or openai, siliconflow, ollama …; the key in DEEPSEEK_API_KEY and the like, another model in
+/// CHAT_MODEL) uses a real model for replies and rewrites; MEM0_API_KEY is the key of another mem0 server.
 #[derive(Parser)]
 struct Args {
     /// Chat: each line of the input is a message

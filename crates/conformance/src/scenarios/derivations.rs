@@ -32,8 +32,8 @@ async fn queued(world: &World, job: Job) -> Vec<RecordId> {
     pending.into_iter().map(|pending| pending.record.id).collect()
 }
 
-/// Writes two turns (1, 2), a summary of both (3), a fact from the first (4), a profile of the user from the summary (5),
-/// and an unrelated turn (6).
+/// Writes two turns (1, 2), a summary of both (3), a fact from the first (4), a profile of the user from the summary
+/// (5), and an unrelated turn (6).
 async fn put_family(world: &World) {
     let (a, user) = (session("a"), lin());
     world.put(&[&numbered(&a, 1), &numbered(&a, 2)]).await;

@@ -229,6 +229,6 @@ pub async fn a_filter_cannot_widen_the_scope(world: &World) {
         check_filter(world, session, &own, &open).await.unwrap();
         check_filter(world, session, &own, &Filter::eq(Field::Session, "a")).await.unwrap();
     }
-    let unknown_user = Scope::user("nobody").unwrap();
+    let unknown_user = Scope::user("unknown").unwrap();
     check_filter(world, &unknown_user, &[], &open).await.unwrap();
 }

@@ -187,8 +187,8 @@ pub async fn results_are_exactly_the_records_in_scope(world: &World) {
                     let mut record = numbered(&scope(tenant, address), *number);
                     record.text = format!("written in step {step_number}");
                     record.occurred_at = memory_engine_core::Timestamp::from_micros(step_number * 7 % 31);
-                    // An inactive record is removed from the indexes by scope and id. Without a user, this scope covers all
-                    // users, and the id could name several records.
+                    // An inactive record is removed from the indexes by scope and id. Without a user, this scope covers
+                    // all users, and the id could name several records.
                     let active = *active || address.1.user.is_none();
                     record.state = if active { State::Active } else { State::Revoked };
                     write(world, &mut expected, record).await?;

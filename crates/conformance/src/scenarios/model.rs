@@ -66,17 +66,18 @@ fn draft() -> impl Strategy<Value = Draft> {
 }
 
 fn step() -> impl Strategy<Value = StoreStep> {
-    let scope_names = || (prop_oneof![3 => Just("lin"), 1 => Just("mo")], select(&[None, Some("a"), Some("b")][..]));
+    let names = || (prop_oneof![3 => Just("lin"), 1 => Just("mo")], select(&[None, Some("a"), Some("b")][..]));
     let job = || select(&Job::ALL[..]);
     prop_oneof![
-        6 => (scope_names(), vec(draft(), 1..4)).prop_map(|(scope_names, drafts)| StoreStep::Put(scope_names, drafts)),
-        2 => (scope_names(), vec(NUMBERS, 1..3)).prop_map(|(scope_names, numbers)| StoreStep::Delete(scope_names, numbers)),
-        1 => (scope_names(), vec((NUMBERS, select(&TEXTS[..])), 1..3)).prop_map(|(scope_names, entries)| StoreStep::ImportTombstones(scope_names, entries)),
-        1 => (scope_names(), job()).prop_map(|(scope_names, job)| StoreStep::Requeue(scope_names, job)),
-        2 => (scope_names(), job(), vec((NUMBERS, 1..4_u64), 1..4))
-            .prop_map(|(scope_names, job, done)| StoreStep::Complete(scope_names, job, done)),
-        1 => (scope_names(), job(), vec((NUMBERS, 1..4_u64), 1..4), proptest::bool::ANY)
-            .prop_map(|(scope_names, job, failed, is_permanent)| StoreStep::Fail(scope_names, job, failed, is_permanent)),
+        6 => (names(), vec(draft(), 1..4)).prop_map(|(names, drafts)| StoreStep::Put(names, drafts)),
+        2 => (names(), vec(NUMBERS, 1..3)).prop_map(|(names, numbers)| StoreStep::Delete(names, numbers)),
+        1 => (names(), vec((NUMBERS, select(&TEXTS[..])), 1..3))
+            .prop_map(|(names, tombstones)| StoreStep::ImportTombstones(names, tombstones)),
+        1 => (names(), job()).prop_map(|(names, job)| StoreStep::Requeue(names, job)),
+        2 => (names(), job(), vec((NUMBERS, 1..4_u64), 1..4))
+            .prop_map(|(names, job, done)| StoreStep::Complete(names, job, done)),
+        1 => (names(), job(), vec((NUMBERS, 1..4_u64), 1..4), proptest::bool::ANY)
+            .prop_map(|(names, job, failed, is_permanent)| StoreStep::Fail(names, job, failed, is_permanent)),
     ]
 }
 
@@ -141,7 +142,7 @@ impl Pair<'_> {
     async fn run(&self, step: &StoreStep) -> CaseResult {
         let (world, jobs, model) = (self.world, self.jobs, &self.model);
         match step {
-            StoreStep::Put(scope_names, drafts) => {
+            StoreStep::Put(names, drafts) => {
                 let write = |draft: &Draft| Write {
                     jobs: draft.jobs.clone(),
                     based_on: draft
@@ -149,32 +150,31 @@ impl Pair<'_> {
                         .iter()
                         .map(|(number, revision)| precondition(*number, *revision))
                         .collect(),
-                    ..Write::new(self.record(scope_names.0, draft), draft.mode)
+                    ..Write::new(self.record(names.0, draft), draft.mode)
                 };
                 let writes: Vec<Write> = drafts.iter().map(write).collect();
-                let scope = self.scope(*scope_names);
+                let scope = self.scope(*names);
                 let (ours, theirs) = (world.put(&scope, writes.clone()).await, model.put(&scope, writes).await);
                 check_equal("put", ours.map(sorted_jobs), theirs.map(sorted_jobs))
             }
-            StoreStep::Delete(scope_names, numbers) => {
-                let (scope, ids) = (self.scope(*scope_names), numbers.iter().map(|n| id(*n)).collect::<Vec<_>>());
+            StoreStep::Delete(names, numbers) => {
+                let (scope, ids) = (self.scope(*names), numbers.iter().map(|n| id(*n)).collect::<Vec<_>>());
                 check_equal("delete", world.delete(&scope, &ids).await, model.delete(&scope, &ids).await)
             }
-            StoreStep::ImportTombstones(scope_names, entries) => {
-                let (scope, tombstones) =
-                    (self.scope((scope_names.0, None)), self.tombstones(scope_names.0, entries).await?);
+            StoreStep::ImportTombstones(names, entries) => {
+                let (scope, tombstones) = (self.scope((names.0, None)), self.tombstones(names.0, entries).await?);
                 check_equal(
                     "import_tombstones",
                     world.import_tombstones(&scope, &tombstones).await,
                     model.import_tombstones(&scope, &tombstones).await,
                 )
             }
-            StoreStep::Requeue(scope_names, job) => {
-                let scope = self.scope(*scope_names);
+            StoreStep::Requeue(names, job) => {
+                let scope = self.scope(*names);
                 check_equal("requeue", jobs.requeue(&scope, *job).await, model.requeue(&scope, *job).await)
             }
-            StoreStep::Complete(scope_names, job, done) => {
-                let all = self.scope((scope_names.0, None));
+            StoreStep::Complete(names, job, done) => {
+                let all = self.scope((names.0, None));
                 let mut receipts = Vec::new();
                 for (number, revision) in done {
                     let stored = model.get(&all, &[id(*number)]).await?.remove(0);
@@ -183,8 +183,8 @@ impl Pair<'_> {
                 }
                 check_equal("complete", jobs.complete(&receipts).await, model.complete(&receipts).await)
             }
-            StoreStep::Fail(scope_names, job, failed, is_permanent) => {
-                let all = self.scope((scope_names.0, None));
+            StoreStep::Fail(names, job, failed, is_permanent) => {
+                let all = self.scope((names.0, None));
                 let mut failures = Vec::new();
                 for (number, revision) in failed {
                     let stored = model.get(&all, &[id(*number)]).await?.remove(0);

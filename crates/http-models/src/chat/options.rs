@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-/// How a service is asked to answer in JSON.
+/// The request parameters for a JSON reply.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum JsonMode {
     /// `response_format` of type `json_schema`, with the schema.
@@ -20,7 +20,7 @@ pub enum JsonMode {
 pub struct ChatOptions {
     /// Name of the model in the service. Required.
     pub model: String,
-    /// How the service is asked to answer in JSON. Default: [`JsonMode::Schema`].
+    /// The request parameters for a JSON reply. Default: [`JsonMode::Schema`].
     pub json_mode: JsonMode,
     /// The name of the field for the maximum number of tokens: `max_tokens`, or `max_completion_tokens` for newer
     /// OpenAI models. Default: `max_tokens`.
@@ -35,7 +35,7 @@ impl ChatOptions {
         Self { model: model.into(), ..Self::default() }
     }
 
-    /// Sets how the service is asked to answer in JSON.
+    /// Sets the request parameters for a JSON reply.
     #[must_use]
     pub fn with_json_mode(mut self, mode: JsonMode) -> Self {
         self.json_mode = mode;

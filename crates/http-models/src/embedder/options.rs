@@ -136,8 +136,8 @@ impl EmbeddingOptions {
         self
     }
 
-    /// Truncates the text to `max_tokens` by a conservative estimate: 2/5 of a token for an ASCII character and one token
-    /// for any other. Tokenizers need fewer tokens for ordinary text.
+    /// Truncates the text to `max_tokens` by a conservative estimate: 2/5 of a token for an ASCII character and one
+    /// token for any other. Tokenizers need fewer tokens for ordinary text.
     pub(super) fn truncated<'a>(&self, text: &'a str) -> &'a str {
         let Some(max_tokens) = self.max_tokens else { return text };
         let mut fifths = 0;

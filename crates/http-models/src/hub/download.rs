@@ -250,7 +250,8 @@ impl Download<'_> {
 }
 
 impl HubMetadata {
-    /// The (linked) entity tag of a large file is its SHA-256. That of a small file is a shorter git id, which is ignored.
+    /// The (linked) entity tag of a large file is its SHA-256. That of a small file is a shorter git id, which is
+    /// ignored.
     fn read_headers(&mut self, headers: &HeaderMap) {
         let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
         let tag = |name: &str| text(name).and_then(|tag| parse_sha256(tag.trim_start_matches("W/").trim_matches('"')));

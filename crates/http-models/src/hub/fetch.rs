@@ -15,14 +15,14 @@ use super::{
 impl Hub {
     /// Downloads the files of a model to its own folder in `models`. Returns the folder and the files.
     ///
-    /// An existing file with the right checksum is not downloaded; if the checksum is pinned or recorded, the hub is not
-    /// contacted. Interrupted downloads are resumed. A file gets its final name after it is complete and verified. The
-    /// checksums are recorded in `SHA256SUMS`.
+    /// An existing file with the right checksum is not downloaded; if the checksum is pinned or recorded, the hub is
+    /// not contacted. Interrupted downloads are resumed. A file gets its final name after it is complete and verified.
+    /// The checksums are recorded in `SHA256SUMS`.
     ///
     /// # Errors
     /// `Unavailable` or `Timeout` if the hub cannot be reached or the connection is lost (received bytes are kept);
-    /// `NotFound` if the hub does not have the model or a required file; `Unauthorized` if the hub rejects the token or a
-    /// file cannot be written; `Corrupt` if a file has a wrong checksum or size (it is removed).
+    /// `NotFound` if the hub does not have the model or a required file; `Unauthorized` if the hub rejects the token or
+    /// a file cannot be written; `Corrupt` if a file has a wrong checksum or size (it is removed).
     ///
     /// # Cancel safety
     /// If the future is dropped, received bytes are kept and the next call resumes.
@@ -42,8 +42,8 @@ impl Hub {
             let existing = download.verified(&checksums).await?;
             candidates.push((download, existing));
         }
-        // Optional files are downloaded before required ones. If all required files exist, a missing optional file does not
-        // exist on the hub.
+        // Optional files are downloaded before required ones. If all required files exist, a missing optional file does
+        // not exist on the hub.
         let is_complete = candidates.iter().all(|(download, existing)| download.file.optional || existing.is_some());
         let mut files = Vec::new();
         for (download, existing) in candidates {

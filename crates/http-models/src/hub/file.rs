@@ -6,7 +6,7 @@ use memory_engine_core::{Error, ErrorKind};
 
 pub(super) const OPERATION: &str = "fetch model";
 
-/// How a file was verified.
+/// The verification of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Checked {
     /// Its checksum equals one that the caller or this crate specifies.
@@ -28,7 +28,7 @@ pub struct Fetched {
     pub bytes: u64,
     /// Its SHA-256, in hexadecimal.
     pub sha256: String,
-    /// How it was verified.
+    /// The verification of the file.
     pub checked: Checked,
     /// True if it was downloaded by this call.
     pub downloaded: bool,

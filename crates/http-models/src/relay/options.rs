@@ -44,8 +44,8 @@ impl RelayOptions {
         self
     }
 
-    /// Returns the options of the HTTP client. The relay enforces its own time limits, so the read timeout of the client is
-    /// set to a day.
+    /// Returns the options of the HTTP client. The relay enforces its own time limits, so the read timeout of the
+    /// client is set to a day.
     pub(super) fn http(&self) -> HttpOptions {
         HttpOptions::default()
             .with_connect_timeout(self.connect_timeout)

@@ -15,7 +15,8 @@ use crate::{
 /// Maximum number of sequences of one run.
 const MAX_BATCH_SEQUENCES: usize = 32;
 
-/// An embedder with an ONNX model. Vectors have length 1. A text longer than a window gets the mean of its windows' vectors.
+/// An embedder with an ONNX model. Vectors have length 1. A text longer than a window gets the mean of its windows'
+/// vectors.
 #[derive(Debug)]
 pub struct OnnxEmbedder {
     handle: ModelHandle,

@@ -108,7 +108,8 @@ fn load(configured: Option<&Path>) -> Result<(), ModelError> {
     };
     let configured = configured.map(Path::to_owned).or_else(|| env::var_os("ORT_DYLIB_PATH").map(PathBuf::from));
     let path = match configured.filter(|path| !path.as_os_str().is_empty()) {
-        // `ort` resolves a relative path from the folder of the program. A missing file does not count as a failed load.
+        // `ort` resolves a relative path from the folder of the program. A missing file does not count as a failed
+        // load.
         Some(path) if path.is_file() => std::path::absolute(&path).unwrap_or(path),
         Some(path) => return Err(unusable(&format!("{} does not exist", path.display()))),
         None => PathBuf::from(format!("{}onnxruntime{}", env::consts::DLL_PREFIX, env::consts::DLL_SUFFIX)),
