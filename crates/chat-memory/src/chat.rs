@@ -13,7 +13,7 @@ use tokio::{task::JoinHandle, time::timeout};
 
 use crate::settings::Mem0Settings;
 
-/// Factor of memories requested from the server, because messages of this chat are on the server, too, and are dropped.
+/// Factor of memories requested from the server. Some are messages of this chat, which are dropped.
 const OVERFETCH_FACTOR: u32 = 4;
 
 /// The long-term memory of one user and one character on a mem0 server. It is written when a chat is saved, and
@@ -116,15 +116,15 @@ impl Mem0Chat {
     pub fn chat_saved(&self, chat: &[Message], metadata: Map<String, Value>) -> JoinHandle<Option<Vec<Mem0Event>>> {
         let settings = self.settings();
         let rounds = chat.iter().enumerate().rev().filter(|(_, message)| message.role == Role::USER);
-        let from = rounds.take(settings.rounds).last().map_or(chat.len(), |(place, _)| place);
-        let this = self.clone();
+        let from = rounds.take(settings.rounds).last().map_or(chat.len(), |(index, _)| index);
+        let memory = self.clone();
         let messages = chat[from..].to_vec();
         let time = Duration::from_millis(settings.write_limit_ms);
         tokio::spawn(async move {
             if messages.is_empty() {
                 return Some(Vec::new());
             }
-            let written = within(time, this.client.add(&this.owner, &messages, &metadata, true)).await;
+            let written = with_time_limit(time, memory.client.add(&memory.owner, &messages, &metadata, true)).await;
             if let Err(e) = &written {
                 tracing::warn!(messages = messages.len(), kind = ?e.kind(), "the chat was not written to mem0");
             }
@@ -197,7 +197,7 @@ impl Mem0Chat {
         let threshold = if form == QueryForm::Context { settings.context_threshold } else { settings.threshold };
         let search = Mem0Search::new(&query).with_limit(settings.limit * OVERFETCH_FACTOR).with_threshold(threshold);
         let time = Duration::from_millis(settings.search_limit_ms);
-        let mut memories = within(time, self.client.search(&self.owner, &search)).await?;
+        let mut memories = with_time_limit(time, self.client.search(&self.owner, &search)).await?;
         memories.retain(|memory| {
             let is_in_chat = chat.iter().any(|message| message.content == memory.memory);
             let is_from_character = memory.role.as_deref() == Some(Role::ASSISTANT.as_str());
@@ -212,7 +212,7 @@ impl Mem0Chat {
 
 /// Returns the memories as a list for the system prompt.
 fn list(memories: &[Mem0Memory], settings: &Mem0Settings) -> String {
-    // The list does not show the scope, so that any scope will do.
+    // The list does not show the scope, so any scope can be used.
     let Ok(scope) = Scope::tenant_wide(Scope::DEFAULT_TENANT) else { return String::new() };
     let record = |memory: &Mem0Memory| Record::new(scope.clone(), Kind::FACT, &memory.memory, &SystemClock);
     let records: Vec<Record> = memories.iter().map(record).collect();
@@ -220,7 +220,7 @@ fn list(memories: &[Mem0Memory], settings: &Mem0Settings) -> String {
     list.render(&records).text
 }
 
-async fn within<T>(time: Duration, work: impl Future<Output = Result<T>>) -> Result<T> {
+async fn with_time_limit<T>(time: Duration, work: impl Future<Output = Result<T>>) -> Result<T> {
     let no_answer = |_| Error::new(ErrorKind::Timeout, "mem0", format!("no answer after {} ms", time.as_millis()));
     timeout(time, work).await.map_err(no_answer)?
 }

@@ -1,5 +1,5 @@
-//! A vector store and a graph store of one's own, each over a plain list behind a lock: what a program has to write to
-//! plug in another database. Run it to have the suite played on them; `tests/own_stores.rs` does so each time.
+//! A custom vector store and a custom graph store, each a list behind a lock. It shows what a program implements to
+//! plug in another database. `main` runs the suite on them, and so does `tests/own_stores.rs`.
 
 use std::sync::Arc;
 
@@ -37,18 +37,19 @@ impl VectorStore for ListedVectors {
     }
 
     async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<u64> {
-        let gone = |entry: &mut VectorEntry| ids.contains(&entry.record.id) && scope.covers(&entry.record.scope);
-        Ok(self.1.lock().extract_if(.., gone).count() as u64)
+        let is_deleted = |entry: &mut VectorEntry| ids.contains(&entry.record.id) && scope.covers(&entry.record.scope);
+        Ok(self.1.lock().extract_if(.., is_deleted).count() as u64)
     }
 
     async fn search(&self, scope: &Scope, query: &VectorQuery) -> Result<Vec<Hit>> {
         self.0.check("vector search", &query.embedding)?;
         query.filter.as_ref().map_or(Ok(()), Filter::validate)?;
         let list = self.1.lock();
-        let within = list.iter().filter(|entry| scope.covers(&entry.record.scope));
-        let wanted = within.filter(|entry| query.filter.as_ref().is_none_or(|filter| filter.matches(&entry.record)));
+        let in_scope = list.iter().filter(|entry| scope.covers(&entry.record.scope));
+        let matching =
+            in_scope.filter(|entry| query.filter.as_ref().is_none_or(|filter| filter.matches(&entry.record)));
         let hit = |entry: &VectorEntry| Hit { id: entry.record.id, score: cosine(&entry.embedding, &query.embedding) };
-        let mut hits: Vec<Hit> = wanted.map(hit).collect();
+        let mut hits: Vec<Hit> = matching.map(hit).collect();
         hits.sort_by(Hit::best_first);
         hits.truncate(query.limit);
         Ok(hits)
@@ -84,22 +85,22 @@ impl GraphStore for ListedGraph {
     }
 
     async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<RemovalCounts> {
-        let gone = |entry: &mut GraphEntry| ids.contains(&entry.record.id) && scope.covers(&entry.record.scope);
+        let is_deleted = |entry: &mut GraphEntry| ids.contains(&entry.record.id) && scope.covers(&entry.record.scope);
         let mut removed = RemovalCounts::default();
-        self.0.lock().extract_if(.., gone).for_each(|entry| removed += Rows::of(&entry).counted());
+        self.0.lock().extract_if(.., is_deleted).for_each(|entry| removed += Rows::of(&entry).counted());
         Ok(removed)
     }
 
     async fn expand(&self, scope: &Scope, query: &GraphQuery) -> Result<Subgraph> {
         query.validate()?;
         let list = self.0.lock();
-        let wanted = |entry: &&GraphEntry| query.filter.as_ref().is_none_or(|filter| filter.matches(&entry.record));
-        let seen: Vec<&GraphEntry> = list.iter().filter(|e| scope.covers(&e.record.scope)).filter(wanted).collect();
-        let mut owners: Vec<Scope> = seen.iter().map(|entry| entry.record.scope.namespace()).collect();
+        let matches = |entry: &&GraphEntry| query.filter.as_ref().is_none_or(|filter| filter.matches(&entry.record));
+        let visible: Vec<&GraphEntry> = list.iter().filter(|e| scope.covers(&e.record.scope)).filter(matches).collect();
+        let mut owners: Vec<Scope> = visible.iter().map(|entry| entry.record.scope.namespace()).collect();
         owners.sort();
         owners.dedup();
         let parts = owners.iter().map(|owner| {
-            let own = seen.iter().filter(|entry| entry.record.scope.namespace() == *owner);
+            let own = visible.iter().filter(|entry| entry.record.scope.namespace() == *owner);
             let rows: Vec<Rows> = own.map(|entry| Rows::whole(entry)).collect();
             Walk::over(owner, query, &rows.iter().collect::<Vec<_>>())
         });
@@ -125,7 +126,7 @@ impl GraphStore for ListedGraph {
     }
 }
 
-/// A world with both of them.
+/// A world with both stores.
 pub(crate) fn world() -> World {
     let clock = clock();
     let records = MemoryRecordStore::with_clock(clock.clone());
@@ -134,7 +135,7 @@ pub(crate) fn world() -> World {
         .with_graph(Arc::new(ListedGraph::default()))
 }
 
-#[allow(dead_code, reason = "the test includes this file for its stores")]
+#[allow(dead_code, reason = "the test includes this file only for its stores")]
 fn main() {
     for scenario in SCENARIOS.iter().filter(|scenario| ["vectors", "graph"].contains(&scenario.group)) {
         let world = world();

@@ -1,10 +1,10 @@
-//! Random records and filters, drawn from small pools so that they meet, and from odd values so that they hurt.
+//! Random records and filters. Values come from small pools, so that filters match records, and include edge cases.
 
 mod addresses;
 mod filters;
 mod pools;
 mod records;
 
-pub(crate) use addresses::{Address, addresses};
+pub(crate) use addresses::{RandomAddress, addresses};
 pub(crate) use filters::filters;
 pub(crate) use records::records;

@@ -1,4 +1,4 @@
-//! Random cases, the same ones every time, for scenarios that are asynchronous.
+//! Property tests for asynchronous scenarios. The random cases are the same in every run.
 
 use std::{error::Error, fmt::Debug};
 
@@ -8,9 +8,9 @@ use proptest::{
 };
 
 /// The result of a case, with the reason of a failure.
-pub(crate) type Verdict = Result<(), Box<dyn Error>>;
+pub(crate) type CaseResult = Result<(), Box<dyn Error>>;
 
-/// Fails the case with a message unless the condition holds.
+/// Fails the case with a message if the condition is false.
 macro_rules! ensure {
     ($condition:expr, $($message:tt)+) => {
         if !$condition {
@@ -23,13 +23,15 @@ pub(crate) use ensure;
 /// Number of generated cases if the variable `CONFORMANCE_CASES` is not set.
 const CASES: u32 = 24;
 /// Maximum number of attempts to shrink a failed case before it is shown.
-const REDUCTIONS: usize = 400;
+const MAX_SHRINK_STEPS: usize = 400;
 
-/// Draws cases and checks each; `check` is also given a tenant that no other case has, so that all can share a world.
+/// Generates random cases and checks each of them.
+///
+/// `check` gets a tenant that no other case uses, so that all cases can share one world.
 ///
 /// # Panics
-/// When a case does not hold, with the smallest one that was found.
-pub(crate) async fn for_all<S: Strategy>(strategy: S, check: impl AsyncFn(&str, &S::Value) -> Verdict)
+/// Panics if a case fails. The message contains the smallest failing case found.
+pub(crate) async fn for_all<S: Strategy>(strategy: S, check: impl AsyncFn(&str, &S::Value) -> CaseResult)
 where
     S::Value: Debug,
 {
@@ -37,23 +39,25 @@ where
     let mut runner = TestRunner::deterministic();
     for case in 0..cases {
         let mut tree = strategy.new_tree(&mut runner).unwrap();
-        let Err(why) = check(&format!("case-{case}"), &tree.current()).await else { continue };
-        let (mut smallest, mut why) = (tree.current(), why.to_string());
-        let mut more = tree.simplify();
-        for reduction in 0..REDUCTIONS {
-            if !more {
+        let Err(error) = check(&format!("case-{case}"), &tree.current()).await else { continue };
+        let mut smallest = tree.current();
+        let mut reason = error.to_string();
+        let mut can_shrink = tree.simplify();
+        for shrink_step in 0..MAX_SHRINK_STEPS {
+            if !can_shrink {
                 break;
             }
             let smaller = tree.current();
-            more = match check(&format!("case-{case}-{reduction}"), &smaller).await {
+            can_shrink = match check(&format!("case-{case}-{shrink_step}"), &smaller).await {
                 Ok(()) => tree.complicate(),
-                Err(e) => {
-                    (smallest, why) = (smaller, e.to_string());
+                Err(error) => {
+                    smallest = smaller;
+                    reason = error.to_string();
                     tree.simplify()
                 }
             };
         }
-        panic!("case {case} does not hold: {why}\n the case, reduced: {smallest:#?}");
+        panic!("case {case} failed: {reason}\n smallest failing case: {smallest:#?}");
     }
 }
 
@@ -64,12 +68,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_case_that_does_not_hold_is_reduced_and_shown() {
-        let below = for_all(0_u32..10_000, async |_, n| {
+    fn a_failing_case_is_shrunk_and_shown() {
+        let cases = for_all(0_u32..10_000, async |_, n| {
             ensure!(*n < 77, "{n} is too many");
             Ok(())
         });
-        let panic = block_on(std::panic::AssertUnwindSafe(below).catch_unwind()).unwrap_err();
+        let panic = block_on(std::panic::AssertUnwindSafe(cases).catch_unwind()).unwrap_err();
         let message = panic.downcast_ref::<String>().unwrap();
         assert!(message.contains("77 is too many"), "{message}");
     }

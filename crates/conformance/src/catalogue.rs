@@ -1,41 +1,37 @@
-//! The list of all scenarios, and the tests that are made of it.
+//! The list of all scenarios.
 
 use futures::future::LocalBoxFuture;
 
 use crate::world::{Capability, World};
 
-/// One scenario: a sentence about a backend, and the function that panics when it is not true.
+/// One scenario: a statement about a backend, and the function that panics if it is false.
 #[derive(Debug, Clone, Copy)]
 pub struct Scenario {
     /// The subject, such as `paging`.
     pub group: &'static str,
-    /// The sentence, with underscores.
+    /// The statement, with underscores instead of spaces.
     pub name: &'static str,
     run: for<'a> fn(&'a World) -> LocalBoxFuture<'a, ()>,
 }
 
 impl Scenario {
-    /// The first capability that the scenario needs and the world lacks.
+    /// Returns the first capability that the scenario needs and the world does not have.
     pub fn missing(&self, world: &World) -> Option<Capability> {
         let needed: &[Capability] = match (self.group, self.name) {
-            (_, "in_one_database_it_goes_with_its_record_and_does_not_come_back") => {
-                &[Capability::Graph, Capability::OneDatabase]
-            }
-            ("synonyms", _) | ("forwarding", "boxed_synonyms_are_kept_judged_and_removed") => &[Capability::Synonyms],
+            (_, "an_extraction_is_deleted_with_its_record") => &[Capability::Graph, Capability::OneDatabase],
+            ("synonyms", _) | ("forwarding", "boxed_synonym_stores_forward_every_call") => &[Capability::Synonyms],
             ("graph", _) => &[Capability::Graph],
-            ("one_database", _) | ("derivations", "what_goes_leaves_the_indexes_of_its_database") => {
-                &[Capability::OneDatabase]
-            }
-            ("generations", _) => &[Capability::VectorVersions],
+            ("one_database", _) | ("derivations", "cascade_deletion_clears_the_indexes") => &[Capability::OneDatabase],
+            ("embedding_versions", _) => &[Capability::VectorVersions],
             _ => &[],
         };
         needed.iter().copied().find(|capability| !world.has(*capability))
     }
 
-    /// Runs it in a world that is new and empty.
+    /// Runs the scenario. The world must be new and empty.
     ///
     /// # Panics
-    /// When the sentence is not true of the world, or the world lacks a [capability](Self::missing).
+    /// Panics if the statement is false for the world, or if a [capability](Self::missing) is missing.
     pub fn run<'a>(&self, world: &'a World) -> LocalBoxFuture<'a, ()> {
         (self.run)(world)
     }
@@ -63,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_scenario_that_was_written_is_listed_once() {
+    fn every_scenario_is_listed_once() {
         let mut written = BTreeSet::new();
         for file in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/scenarios")).unwrap() {
             let path = file.unwrap().path();

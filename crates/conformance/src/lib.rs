@@ -1,14 +1,14 @@
 #![doc = include_str!("../README.md")]
-#![allow(clippy::unwrap_used, clippy::panic, reason = "this is test code: a failed expectation is a panic")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "this is test code: a failed assertion panics")]
 
 mod arbitrary;
 mod cases;
 mod catalogue;
-mod given;
+mod fixtures;
 mod hits;
+mod reference;
 mod runner;
 pub mod scenarios;
-mod twin;
 mod world;
 
 pub use catalogue::{SCENARIOS, Scenario};
@@ -16,10 +16,10 @@ pub use runner::run;
 pub use world::{Capability, IntoWorld, Skip, World, clock, space};
 
 /// Makes the `main` function of a test without harness: one trial for each scenario, named `group::scenario`.
-/// Scenarios that need a [`Capability`](crate::Capability) which the world lacks are listed as ignored.
+/// Scenarios that need a missing [`Capability`](crate::Capability) are ignored.
 ///
-/// The test needs `harness = false` in its `[[test]]` section. `world` is a function that makes a new, empty world (or
-/// a `Result<World, Skip>`). It is called once for the list and once for each trial, outside of any executor.
+/// The test needs `harness = false` in its `[[test]]` section. `world` is a function that creates a new, empty world
+/// (or a `Result<World, Skip>`). It is called once for the list and once for each trial, outside of any executor.
 /// `block_on` runs a future to its end: `futures::executor::block_on` for a backend that needs no runtime, a function
 /// around `tokio::runtime::Runtime::block_on` for one that does.
 ///
@@ -32,7 +32,8 @@ pub use world::{Capability, IntoWorld, Skip, World, clock, space};
 /// fn world() -> World {
 ///     let clock = clock();
 ///     let records = MemoryRecordStore::with_clock(clock.clone());
-///     World::new(Arc::new(records), Arc::new(MemoryKeywordStore::new()), Arc::new(MemoryVectorStore::new(space())), clock)
+///     let vectors = MemoryVectorStore::new(space());
+///     World::new(Arc::new(records), Arc::new(MemoryKeywordStore::new()), Arc::new(vectors), clock)
 /// }
 ///
 /// memory_engine_conformance::suite!(block_on = futures::executor::block_on, world = world);

@@ -1,4 +1,4 @@
-//! Runs the scenarios as the trials of a test without harness.
+//! Runs the scenarios as `libtest-mimic` trials, for a test with `harness = false`.
 
 use std::{env, process::ExitCode};
 
@@ -10,20 +10,20 @@ use crate::{
 };
 
 /// Runs one scenario in one world.
-type Play = fn(&Scenario, &World);
-/// Makes a new, empty world.
+type RunScenario = fn(&Scenario, &World);
+/// Creates a new, empty world.
 type MakeWorld = fn() -> Result<World, Skip>;
 
 /// Runs the scenarios that the arguments of the process select. Use [`suite!`](crate::suite), which calls it.
-pub fn run(play: Play, world: MakeWorld) -> ExitCode {
+pub fn run(run_scenario: RunScenario, world: MakeWorld) -> ExitCode {
     let arguments = Arguments::from_args();
     let required = env::var("CONFORMANCE_REQUIRE").unwrap_or_default();
-    let trials = trials(play, world, &required);
+    let trials = trials(run_scenario, world, &required);
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
-/// One trial for each scenario. A world that cannot be made ignores all of them, unless the backend is required.
-fn trials(play: Play, make: MakeWorld, required: &str) -> Vec<Trial> {
+/// Returns one trial for each scenario. If no world can be created, all are ignored unless the backend is required.
+fn trials(run_scenario: RunScenario, make: MakeWorld, required: &str) -> Vec<Trial> {
     let probe = make().map_err(|skip| require(skip, required));
     if let Err(Ok(reason)) = &probe {
         eprintln!("all scenarios are ignored: {reason}");
@@ -37,9 +37,9 @@ fn trials(play: Play, make: MakeWorld, required: &str) -> Vec<Trial> {
         let trial = Trial::test(name, move || {
             let world = make().map_err(|skip| skip.reason)?;
             if let Some(capability) = scenario.missing(&world) {
-                return Err(format!("the world lacks {capability}").into());
+                return Err(format!("the backend lacks {capability}").into());
             }
-            play(scenario, &world);
+            run_scenario(scenario, &world);
             Ok(())
         });
         trial.with_ignored_flag(is_ignored)

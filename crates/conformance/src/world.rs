@@ -8,7 +8,7 @@ use memory_engine_keyword_store::KeywordStore;
 use memory_engine_synonyms::SynonymStore;
 use memory_engine_vector_store::VectorStore;
 
-/// The stores of one backend, empty, with the clock that they read. Every scenario gets a world of its own.
+/// The empty stores of one backend, and the clock that they read. Every scenario gets its own world.
 #[derive(Debug)]
 pub struct World {
     /// The record store.
@@ -42,21 +42,21 @@ impl World {
         Self { records, jobs, keywords, vectors, synonyms: None, graph: None, clock, one_database: false, guard: None }
     }
 
-    /// A world whose stores share a database, and write and delete in one transaction what belongs together.
+    /// Declares that all stores share a database, and write and delete related entries in one transaction.
     #[must_use]
     pub fn in_one_database(mut self) -> Self {
         self.one_database = true;
         self
     }
 
-    /// Tests a store of synonyms, too.
+    /// Adds the synonym store.
     #[must_use]
     pub fn with_synonyms(mut self, synonyms: Arc<dyn SynonymStore>) -> Self {
         self.synonyms = Some(synonyms);
         self
     }
 
-    /// Tests a graph store, too.
+    /// Adds the graph store.
     #[must_use]
     pub fn with_graph(mut self, graph: Arc<dyn GraphStore>) -> Self {
         self.graph = Some(graph);
@@ -73,7 +73,7 @@ impl World {
         }
     }
 
-    /// Keeps something alive as long as the world, such as the temporary directory that its file lies in.
+    /// Keeps a value alive as long as the world, such as the temporary directory of its database file.
     #[must_use]
     pub fn guarded_by(mut self, guard: impl Any + Send + Sync) -> Self {
         self.guard = Some(Box::new(guard));
@@ -109,7 +109,7 @@ impl World {
     }
 }
 
-/// Something that a backend may lack. Scenarios that need it are then ignored.
+/// An optional capability of a backend. Without it, the scenarios that need it are ignored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Capability {
     /// A synonym store.
@@ -138,12 +138,12 @@ pub fn space() -> EmbeddingSpace {
     EmbeddingSpace::cosine("conformance", 8)
 }
 
-/// The clock of a world: it stands still on a day in 2026 until a scenario moves it.
+/// The clock of a world. It stands still in February 2026 until a scenario advances it.
 pub fn clock() -> Arc<ManualClock> {
     Arc::new(ManualClock::new(Timestamp::from_micros(1_772_000_000_123_456)))
 }
 
-/// The reason why there is no world, such as a missing server.
+/// The reason why a world cannot be created, such as a missing server.
 #[derive(Debug, Clone)]
 pub struct Skip {
     /// The name of the backend, as in the variable `CONFORMANCE_REQUIRE`.
@@ -159,12 +159,12 @@ impl Skip {
     }
 }
 
-/// The result of a function that creates a world: the world, or the reason why there is none.
+/// The result of a function that creates a world.
 pub trait IntoWorld {
-    /// The world.
+    /// Returns the world.
     ///
     /// # Errors
-    /// The reason, when there is none.
+    /// Returns the reason if there is no world.
     fn into_world(self) -> Result<World, Skip>;
 }
 
@@ -180,14 +180,14 @@ impl IntoWorld for Result<World, Skip> {
     }
 }
 
-/// The reason why a backend is skipped.
+/// Returns the reason why a backend is skipped.
 ///
 /// # Errors
-/// The same reason, if `required` names the backend (several names are separated by commas).
+/// Returns the reason as an error if `required`, a comma-separated list, names the backend.
 pub(crate) fn require(skip: Skip, required: &str) -> Result<String, String> {
     let Skip { backend, reason } = skip;
     if required.split(',').any(|name| name.trim() == backend) {
-        return Err(format!("{backend} is required (CONFORMANCE_REQUIRE) and cannot be tested: {reason}"));
+        return Err(format!("CONFORMANCE_REQUIRE names {backend}, which cannot be tested: {reason}"));
     }
     Ok(format!("{backend}: {reason}"))
 }
@@ -197,7 +197,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_skipped_backend_fails_only_when_it_is_required() {
+    fn a_skipped_backend_fails_if_it_is_required() {
         let skip = || Err::<World, _>(Skip::new("no-such-backend", "there is no server")).into_world().unwrap_err();
         assert_eq!(require(skip(), "sqlite").unwrap(), "no-such-backend: there is no server");
         assert!(require(skip(), "sqlite, no-such-backend").unwrap_err().contains("there is no server"));

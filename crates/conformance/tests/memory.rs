@@ -1,4 +1,4 @@
-//! The suite on the stores that keep everything in memory.
+//! Runs the suite on the in-memory stores.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! The suite on the stores of the example: what a program of one's own plugs in keeps the contracts, too.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "this is test code: a failed expectation is a panic")]
+//! Runs the suite on the custom stores of the example.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "this is test code: a failed assertion panics")]
 
 #[path = "../examples/own_stores.rs"]
 mod own_stores;
@@ -11,7 +11,8 @@ fn r16_a_vector_store_and_a_graph_store_of_ones_own_pass_the_whole_suite() {
     for scenario in SCENARIOS {
         let world = own_stores::world();
         if scenario.missing(&world).is_none() {
-            println!("{}: {}", scenario.group, scenario.name); // the last one shown is the one that failed
+            // If the test fails, the last printed name is the failed scenario.
+            println!("{}: {}", scenario.group, scenario.name);
             futures::executor::block_on(scenario.run(&world));
         }
     }

@@ -1,5 +1,5 @@
 //! Measures a context of six layers, one of which is a history of 10 000 messages.
-#![allow(missing_docs, reason = "criterion's macros make functions without any")]
+#![allow(missing_docs, reason = "the macros of criterion generate functions without docs")]
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use memory_engine_context::{ContextPlan, EstimatedTokens, Item, Layer, Overflow, TokenCounter};
@@ -8,8 +8,8 @@ use memory_engine_core::Timestamp;
 fn plan() -> ContextPlan {
     let text = "她温柔，好奇，会学，会错。She asks why, and remembers what you told her. ".repeat(20);
     let messages = (0..10_000_i64).map(|n| {
-        let said = format!("用户：第 {n} 句话，今天 BTC 又跌了，I don't know what to do 怎么办呢？");
-        Item::new(said).at(Timestamp::from_micros(n)).with_score((n % 97) as f64)
+        let text = format!("用户：第 {n} 句话，今天 BTC 又跌了，I don't know what to do 怎么办呢？");
+        Item::new(text).at(Timestamp::from_micros(n)).with_score((n % 97) as f64)
     });
     let messages: Vec<Item> = messages.collect();
     ContextPlan::new(15_000)

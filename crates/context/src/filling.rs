@@ -61,7 +61,7 @@ impl FilledLayer {
 
     /// Returns the layer without any of its items.
     pub(crate) fn empty(layer: &Layer, reason: LeftOutReason) -> Self {
-        let left_out = layer.items.iter().zip(0..).map(|(item, place)| LeftOut { place, id: item.id, reason });
+        let left_out = layer.items.iter().zip(0..).map(|(item, index)| LeftOut { place: index, id: item.id, reason });
         Self { left_out: left_out.collect(), ..Self::default() }
     }
 
@@ -72,7 +72,7 @@ impl FilledLayer {
             self.section = String::new();
             return self;
         }
-        // `take_until_cut` has put the beginning of the cut item here.
+        // `take_until_cut` stores the start of the cut item here.
         let cut_item = std::mem::take(&mut self.section);
         self.section.push_str(&layer.heading);
         let last = self.taken.last().copied();
@@ -192,14 +192,14 @@ fn cut_to_tokens(text: &str, max_tokens: usize, counter: &dyn TokenCounter) -> S
     let fits = |text: &str| counter.count(text) <= max_tokens;
     // Characters beyond these cannot fit, so that only a page of a whole book is counted.
     let max_chars = max_tokens.saturating_mul(TOKEN_MAX_CHARS).saturating_add(TOKEN_MAX_CHARS);
-    let ends: Vec<usize> = text.char_indices().take(max_chars).map(|(at, c)| at + c.len_utf8()).collect();
+    let ends: Vec<usize> = text.char_indices().take(max_chars).map(|(offset, c)| offset + c.len_utf8()).collect();
     let fitting_chars = ends.partition_point(|&end| fits(&text[..end]));
     if fitting_chars == 0 {
         return String::new();
     }
     let longest = ends[fitting_chars - 1];
     let mut search_end = longest;
-    // If the whole sentences would fill less than a quarter, the beginning of the next one says more.
+    // If the whole sentences would fill less than a quarter, a part of the next one is more useful.
     while let Some(end) = sentence_end(&text[..search_end]).filter(|end| end * 4 >= longest) {
         let sentences = text[..end].trim_end();
         // The counts of a text's prefixes need not be monotonic, so the result is counted again.

@@ -42,7 +42,7 @@ impl Default for GatewayBlock {
 }
 
 /// A memory with its text in the block.
-struct Entry<'r> {
+struct GatewayEntry<'r> {
     record: &'r Record,
     head: String,
     text: String,
@@ -126,7 +126,7 @@ impl GatewayBlock {
         left_out.reverse();
         ranked.sort_by_key(|entry| (!entry.is_summary, entry.record.position()));
         let included = ranked.iter().map(|entry| entry.record.id).collect();
-        RenderedBlock { text: written(frame, &ranked), included, left_out }
+        RenderedBlock { text: render_parts(frame, &ranked), included, left_out }
     }
 
     /// Returns the entries by rank: the best memory, the best summary, the second memory, and so on.
@@ -135,10 +135,10 @@ impl GatewayBlock {
         frame: &GatewayFrame,
         summaries: impl IntoIterator<Item = &'r Record>,
         memories: impl IntoIterator<Item = &'r Record>,
-    ) -> Vec<Entry<'r>> {
+    ) -> Vec<GatewayEntry<'r>> {
         let mut summaries = summaries.into_iter();
         let mut memories = memories.into_iter();
-        let mut ranked: Vec<Entry<'r>> = Vec::new();
+        let mut ranked: Vec<GatewayEntry<'r>> = Vec::new();
         loop {
             let (memory, summary) = (memories.next(), summaries.next());
             if memory.is_none() && summary.is_none() {
@@ -152,13 +152,13 @@ impl GatewayBlock {
         }
     }
 
-    fn entry<'r>(&self, frame: &GatewayFrame, record: &'r Record, is_summary: bool) -> Entry<'r> {
+    fn entry<'r>(&self, frame: &GatewayFrame, record: &'r Record, is_summary: bool) -> GatewayEntry<'r> {
         let zone = self.zone.clone().unwrap_or(TimeZone::UTC);
         let time = record.occurred_at.in_zone(&zone).strftime("%Y-%m-%d %H:%M").to_string();
         let scene = record.scene.as_deref().unwrap_or(&self.unlabelled);
         let label = match frame.labels.get(scene) {
             Some(label) => label.clone(),
-            // A scene's name can come from anywhere, and must not pass for the label of another.
+            // The name of a scene is untrusted, and must not look like the label of another scene.
             None => one_line(scene, 20).replace(['[', ']', '［', '］', '【', '】'], ""),
         };
         let role = record.role.as_ref().map(|role| role.as_str());
@@ -171,11 +171,11 @@ impl GatewayBlock {
         };
         let speaker = speaker.map(|speaker| speaker + &frame.separator).unwrap_or_default();
         let text = whole_sentences(&neutral(frame, &one_line(&record.text, usize::MAX)), frame.max_chars_each);
-        Entry { record, head: format!("[{time}][{label}] {speaker}"), text, is_summary }
+        GatewayEntry { record, head: format!("[{time}][{label}] {speaker}"), text, is_summary }
     }
 }
 
-/// Returns the text without anything that could pass for a part of the frame.
+/// Returns the text without anything that looks like a part of the frame.
 fn neutral(frame: &GatewayFrame, text: &str) -> String {
     let closing = frame.reserved_closing();
     let closing: Vec<&str> = closing.as_deref().into_iter().collect();
@@ -183,7 +183,7 @@ fn neutral(frame: &GatewayFrame, text: &str) -> String {
 }
 
 /// Writes the parts with their entries, or nothing without an entry.
-fn written(frame: &GatewayFrame, entries: &[Entry<'_>]) -> String {
+fn render_parts(frame: &GatewayFrame, entries: &[GatewayEntry<'_>]) -> String {
     if entries.is_empty() {
         return String::new();
     }
@@ -200,6 +200,6 @@ fn written(frame: &GatewayFrame, entries: &[Entry<'_>]) -> String {
     text
 }
 
-fn length(frame: &GatewayFrame, entries: &[Entry<'_>]) -> usize {
-    written(frame, entries).chars().count()
+fn length(frame: &GatewayFrame, entries: &[GatewayEntry<'_>]) -> usize {
+    render_parts(frame, entries).chars().count()
 }

@@ -281,7 +281,7 @@ impl InjectionRules {
         ];
         for (rule, words) in lists.into_iter().chain(emotions) {
             if words.into_iter().flatten().any(|word| fold(word).is_empty()) {
-                let message = format!("a word of '{rule}' is empty; it would fit every message");
+                let message = format!("a word of '{rule}' is empty and would match every message; remove it");
                 return Err(Error::invalid("injection rules", message));
             }
         }
@@ -300,14 +300,15 @@ impl InjectionRules {
             return InjectionDecision::nothing();
         }
         let text = PreparedText::new(message.text);
-        let question = self.plot_question(message.scene, &text, language).or_else(|| self.question(&text, language));
+        let question =
+            self.plot_recall_decision(message.scene, &text, language).or_else(|| self.recall_decision(&text, language));
         if self.cold_start.enabled && message.round <= 1 {
             let ColdStartRule { summaries, rounds, .. } = self.cold_start;
             let action = Action::Latest { summaries, rounds, search: question.is_some() };
             let search_text = question.and_then(|question| question.search_text);
             return InjectionDecision { rule: Rule::ColdStart, action, search_text, ..InjectionDecision::nothing() };
         }
-        question.or_else(|| self.feeling(&text, language)).unwrap_or_else(InjectionDecision::nothing)
+        question.or_else(|| self.emotion_decision(&text, language)).unwrap_or_else(InjectionDecision::nothing)
     }
 
     /// Returns the ids of the built-in triggers of a language.
@@ -315,59 +316,59 @@ impl InjectionRules {
         triggers_for(language).into_iter().take(1).flat_map(|triggers| triggers.ids().cloned()).collect()
     }
 
-    fn plot_question(&self, scene: &str, text: &PreparedText, language: Language) -> Option<InjectionDecision> {
+    fn plot_recall_decision(&self, scene: &str, text: &PreparedText, language: Language) -> Option<InjectionDecision> {
         let rule = &self.plot_recall;
         if !rule.enabled || scene != rule.scene {
             return None;
         }
         let built_in = || triggers_for(language).into_iter().flat_map(|triggers| &triggers.plot_recall);
-        let fired = Fired::by(rule.words.as_ref(), &rule.more_words, built_in, text)?;
+        let fired = FiredTrigger::by(rule.words.as_ref(), &rule.more_words, built_in, text)?;
         Some(fired.decision(Rule::PlotRecall, Action::SearchScene(rule.scene.clone())))
     }
 
-    fn question(&self, text: &PreparedText, language: Language) -> Option<InjectionDecision> {
+    fn recall_decision(&self, text: &PreparedText, language: Language) -> Option<InjectionDecision> {
         let rule = &self.recall;
         if !rule.enabled {
             return None;
         }
         let built_in = || triggers_for(language).into_iter().flat_map(|triggers| &triggers.recall);
-        let fired = Fired::by(rule.words.as_ref(), &rule.more_words, built_in, text)?;
+        let fired = FiredTrigger::by(rule.words.as_ref(), &rule.more_words, built_in, text)?;
         Some(fired.decision(Rule::Recall, Action::Search))
     }
 
-    fn feeling(&self, text: &PreparedText, language: Language) -> Option<InjectionDecision> {
+    fn emotion_decision(&self, text: &PreparedText, language: Language) -> Option<InjectionDecision> {
         let EmotionRule { enabled, days, emotions } = &self.emotion;
         if !*enabled {
             return None;
         }
-        let within = Duration::from_secs(u64::from(*days) * 24 * 60 * 60);
+        let max_age = Duration::from_secs(u64::from(*days) * 24 * 60 * 60);
         let action = |name: &str, words: &[String]| Action::SameEmotion {
             emotion: name.to_owned(),
             words: words.to_vec(),
-            within,
+            within: max_age,
         };
         if let Some(emotions) = emotions {
             return emotions.iter().find_map(|emotion| {
-                let fired = Fired::by_words(&emotion.words, text)?;
+                let fired = FiredTrigger::by_words(&emotion.words, text)?;
                 Some(fired.decision(Rule::Emotion, action(&emotion.name, &emotion.words)))
             });
         }
         let built_in = triggers_for(language).into_iter().flat_map(|triggers| &triggers.emotions);
         built_in.into_iter().find_map(|emotion| {
-            let fired = Fired::by_trigger(&emotion.trigger, text)?;
+            let fired = FiredTrigger::by_trigger(&emotion.trigger, text)?;
             Some(fired.decision(Rule::Emotion, action(&emotion.name, &emotion.words)))
         })
     }
 }
 
 /// A phrase that fired, and its built-in trigger.
-struct Fired {
+struct FiredTrigger {
     word: String,
     trigger: Option<RuleId>,
     search_text: Option<String>,
 }
 
-impl Fired {
+impl FiredTrigger {
     /// Tries the caller's words, or the built-in triggers if there are none, and then the additional words.
     fn by<'t, I: Iterator<Item = &'t Trigger>>(
         words: Option<&Vec<String>>,

@@ -1,4 +1,4 @@
-//! Memories as single lines that cannot pass for a part of the block around them, and cutting after sentences.
+//! Writes memories as single lines that cannot imitate the block around them, and truncates after sentences.
 
 use memory_engine_core::text::normalize;
 
@@ -26,7 +26,7 @@ pub(crate) fn whole_sentences(text: &str, max_chars: usize) -> String {
     let kept: Vec<char> = folded.chars().take(max_chars).collect();
     let ends = |n: &usize| ends_sentence(kept[*n], kept.get(n + 1).copied(), *n);
     match (0..kept.len()).rev().find(ends) {
-        // If the whole sentences would fill less than a quarter, the beginning of the next one says more.
+        // If the whole sentences would fill less than a quarter, a part of the next one is more useful.
         Some(last) if last * 4 >= max_chars => kept[..=last].iter().collect(),
         _ if max_chars > 1 => kept[..max_chars - 1].iter().chain(&['…']).collect(),
         _ => String::new(),
@@ -34,11 +34,11 @@ pub(crate) fn whole_sentences(text: &str, max_chars: usize) -> String {
 }
 
 /// Returns true if the character `c` at this index, followed by `next`, ends a sentence.
-fn ends_sentence(c: char, next: Option<char>, place: usize) -> bool {
+fn ends_sentence(c: char, next: Option<char>, index: usize) -> bool {
     match c {
         '。' | '！' | '？' | '!' | '?' | '；' | '…' => true,
         // A dot inside a number or a name does not end a sentence.
-        '.' => next.is_none_or(char::is_whitespace) && place > 0,
+        '.' => next.is_none_or(char::is_whitespace) && index > 0,
         _ => false,
     }
 }
@@ -46,9 +46,9 @@ fn ends_sentence(c: char, next: Option<char>, place: usize) -> bool {
 /// Returns the end of the last complete sentence or line of a text, in bytes.
 pub(crate) fn sentence_end(text: &str) -> Option<usize> {
     let mut next = None;
-    for (at, c) in text.char_indices().rev() {
-        if (c == '\n' && at > 0) || ends_sentence(c, next, at) {
-            return Some(at + c.len_utf8());
+    for (offset, c) in text.char_indices().rev() {
+        if (c == '\n' && offset > 0) || ends_sentence(c, next, offset) {
+            return Some(offset + c.len_utf8());
         }
         next = Some(c);
     }
@@ -103,7 +103,7 @@ fn is_hidden(c: char) -> bool {
     )
 }
 
-/// Returns the text without anything that could pass for the frame of a block. A run of dashes becomes one em dash,
+/// Returns the text without anything that looks like the frame of a block. A run of dashes becomes one em dash,
 /// square brackets around one of the `reserved` words become round ones, and the colon after a word of `closing`
 /// becomes a comma. `closing` are beginnings of closings as `word:continuation`.
 pub(crate) fn neutralized(text: &str, reserved: &[&str], closing: &[&str]) -> String {

@@ -6,14 +6,14 @@ use std::{
     ops::Range,
 };
 
-/// A token that no phrase contains. It takes the place of words that were cut out.
+/// A token that no phrase contains. It replaces words that were cut out.
 const GAP: &str = "\u{0}";
 
 /// A word or a punctuation mark of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Token {
     pub(crate) text: String,
-    /// Its place in the text, in bytes.
+    /// Its byte range in the text.
     pub(crate) range: Range<usize>,
 }
 
@@ -43,7 +43,7 @@ impl PhrasePatterns {
         Self { by_first, fillers: fillers.clone() }
     }
 
-    /// Returns the first phrase in the text, and its place in bytes.
+    /// Returns the first phrase in the text, and its byte range.
     pub(crate) fn find(&self, text: &[Token]) -> Option<(String, Range<usize>)> {
         (0..text.len()).find_map(|start| {
             let (words, end) = self.find_at(text, start)?;
@@ -71,17 +71,17 @@ impl PhrasePatterns {
     }
 
     fn match_end(&self, text: &[Token], start: usize, phrase: &[String]) -> Option<usize> {
-        let mut at = start;
+        let mut index = start;
         for word in phrase {
-            while at > start && text.get(at)?.text != *word && self.fillers.contains(&text[at].text) {
-                at += 1;
+            while index > start && text.get(index)?.text != *word && self.fillers.contains(&text[index].text) {
+                index += 1;
             }
-            if text.get(at)?.text != *word {
+            if text.get(index)?.text != *word {
                 return None;
             }
-            at += 1;
+            index += 1;
         }
-        Some(at)
+        Some(index)
     }
 }
 
@@ -89,17 +89,17 @@ impl PhrasePatterns {
 pub(crate) fn tokens(text: &str) -> Vec<Token> {
     let mut tokens: Vec<Token> = Vec::new();
     let mut word: Option<Token> = None;
-    for (at, c) in text.char_indices() {
-        let end = at + c.len_utf8();
+    for (start, c) in text.char_indices() {
+        let end = start + c.len_utf8();
         if c.is_alphanumeric() {
-            let word = word.get_or_insert_with(|| Token { text: String::new(), range: at..at });
+            let word = word.get_or_insert_with(|| Token { text: String::new(), range: start..start });
             word.text.push(c);
             word.range.end = end;
         } else if !matches!(c, '\'' | '’' | '‘' | '`') {
             tokens.extend(word.take());
             // A hyphen separates words as a blank does.
             if !c.is_whitespace() && !matches!(c, '-' | '_') {
-                tokens.push(Token { text: c.to_string(), range: at..end });
+                tokens.push(Token { text: c.to_string(), range: start..end });
             }
         }
     }
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_phrase_is_a_sequence_of_whole_words_and_fillers_may_stand_within() {
+    fn phrases_match_whole_words_and_fillers() {
         let found = |text: &str| {
             patterns(&["do{n't|} you remember", "remember ?"]).find(&tokens(text)).map(|(phrase, _)| phrase)
         };
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_out_is_not_found() {
+    fn cut_out_phrases_are_not_found() {
         let except = patterns(&["told you so"]);
         let text = tokens("i told you so, but i told you about it");
         let words: Vec<String> = except.cut_out(&text).iter().take(5).map(|token| token.text.clone()).collect();

@@ -81,7 +81,7 @@ impl ContextPlan {
             let max_tokens = previous_tokens.saturating_sub(tokens - self.limit);
             let layer = &self.layers[index];
             let shortened = FilledLayer::new(layer, max_tokens, LeftOutReason::Whole, counter);
-            // A layer that does not get smaller, since its items count nothing, is left out.
+            // A layer that cannot get smaller, because its items have no tokens, is left out.
             filled[index].0 = if shortened.tokens < previous_tokens {
                 shortened
             } else {

@@ -93,8 +93,10 @@ impl RewriteRequest {
     /// # Errors
     /// `Internal` if the request cannot be serialized, which is not expected.
     pub fn to_json(&self) -> Result<String> {
-        serde_json::to_string(self)
-            .map_err(|e| Error::new(ErrorKind::Internal, "rewrite", "the request cannot be written").with_source(e))
+        serde_json::to_string(self).map_err(|e| {
+            Error::new(ErrorKind::Internal, "rewrite", "the rewrite request cannot be serialised as JSON")
+                .with_source(e)
+        })
     }
 }
 

@@ -148,9 +148,9 @@ impl StorySections {
     /// Returns the three sections as layers, for a context that the caller builds.
     pub fn layers(&self, snippets: &[Record], entities: &[StoryEntity], relations: &[StoryRelation]) -> Vec<Layer> {
         let quarter = self.limit / 4;
-        let mut chosen: Vec<(usize, &Record)> = snippets.iter().take(self.snippets).enumerate().collect();
-        chosen.sort_by_key(|(_, record)| record.position());
-        let snippets = chosen.into_iter().map(|(rank, r)| Item::of(r, self.snippet(r)).with_score(-(rank as f64)));
+        let mut selected: Vec<(usize, &Record)> = snippets.iter().take(self.snippets).enumerate().collect();
+        selected.sort_by_key(|(_, record)| record.position());
+        let snippets = selected.into_iter().map(|(rank, r)| Item::of(r, self.snippet(r)).with_score(-(rank as f64)));
         let best_first = |texts: Vec<String>| {
             texts.into_iter().zip(0_i32..).map(|(text, rank)| Item::new(text).with_score(f64::from(-rank)))
         };
@@ -200,7 +200,7 @@ fn short(text: &str) -> String {
     plain(&one_line(text, 60))
 }
 
-/// Returns the text without anything that could pass for a heading.
+/// Returns the text without anything that looks like a heading.
 fn plain(text: &str) -> String {
     neutralized(text, RESERVED_HEADINGS, &[])
 }

@@ -1,5 +1,5 @@
-//! Rules of injection, and the texts that are injected.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+//! Tests of the injection rules and of the injected texts.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a failed assertion panics")]
 
 use std::time::Duration;
 
@@ -79,7 +79,7 @@ fn k8_in_a_silent_scene_nothing_is_injected() {
 }
 
 #[test]
-fn rules_are_read_over_the_default_and_mistakes_are_named() {
+fn toml_rules_override_defaults_and_errors_are_named() {
     let rules = InjectionRules::from_toml("silent = []\n[cold_start]\nenabled = false\n[recall]\nwords = ['remember']")
         .unwrap();
     let decide = |text| rules.decide(&IncomingMessage { round: 1, scene: "meta", text }).rule;
@@ -168,7 +168,7 @@ fn k9_too_much_loses_its_lowest_ranks_and_then_its_last_sentences() {
     let block = gateway_block().render([], &many);
     assert!(block.text.chars().count() <= 500);
     let best: Vec<_> = many[..block.included.len()].iter().map(|r| r.id).collect();
-    assert_eq!(block.included, best, "these are the first ones, and in the order of time");
+    assert_eq!(block.included, best, "the first records, ordered by time");
     assert_eq!(block.included.len() + block.left_out.len(), many.len());
     assert_eq!(block.left_out[0], many[block.included.len()].id);
 
@@ -217,12 +217,13 @@ fn m5_the_list_has_five_entries_and_no_forged_one() {
 
 proptest! {
     #[test]
-    fn no_block_exceeds_its_budget_or_loses_count(
+    fn blocks_respect_their_budget_and_account_for_all_records(
         texts in proptest::collection::vec("(\\PC|\n|。|---|\\[剧本\\]){1,90}", 0..9),
         summaries in 0_usize..4,
         max in 0_usize..700,
     ) {
-        let records: Vec<Record> = texts.iter().map(|text| record(text, "2026-02-15T14:05:00Z", Some("plot"))).collect();
+        let record_of = |text: &String| record(text, "2026-02-15T14:05:00Z", Some("plot"));
+        let records: Vec<Record> = texts.iter().map(record_of).collect();
         let (first, rest) = records.split_at(summaries.min(records.len()));
         let block = gateway_block().with_max_chars(max).render(first, rest);
         prop_assert!(block.text.chars().count() <= max);

@@ -1,5 +1,5 @@
-//! Contexts of layers under one limit.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+//! Tests of contexts with layers under one limit.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a failed assertion panics")]
 
 use memory_engine_context::{
     Characters, ContextPlan, EstimatedTokens, GatewayBlock, Item, Layer, LeftOutReason, Overflow, TokenCounter,
@@ -7,13 +7,13 @@ use memory_engine_context::{
 use memory_engine_core::{Kind, ManualClock, Record, Scope, Timestamp};
 use proptest::prelude::*;
 
-/// Counts more for a whole than for its parts, which no promise may rest on.
+/// A counter whose count of a text exceeds the sum over its parts.
 #[derive(Debug)]
-struct Unfair;
+struct SuperadditiveCounter;
 
-impl TokenCounter for Unfair {
+impl TokenCounter for SuperadditiveCounter {
     fn name(&self) -> &str {
-        "unfair"
+        "superadditive"
     }
     fn count(&self, text: &str) -> usize {
         text.chars().count() + text.matches('\n').count().pow(2)
@@ -29,17 +29,17 @@ fn messages(texts: &[&str]) -> Vec<Item> {
 }
 
 #[test]
-fn the_oldest_go_first_and_the_rest_stays_in_order() {
+fn the_oldest_items_are_dropped_first() {
     let layer = Layer::new("recent", 11).with_heading("# \n").with_items(messages(&["aaa", "bbb", "cc", "dd"]));
     let built = ContextPlan::new(100).with_layer(layer).build(&Characters).unwrap();
     assert_eq!(built.text, "# \ncc\ndd");
     let report = built.layer("recent").unwrap();
-    let left: Vec<_> = report.left_out.iter().map(|left| (left.place, left.reason)).collect();
-    assert_eq!((report.taken, left), (2, vec![(0, LeftOutReason::Layer), (1, LeftOutReason::Layer)]));
+    let left_out: Vec<_> = report.left_out.iter().map(|left| (left.place, left.reason)).collect();
+    assert_eq!((report.taken, left_out), (2, vec![(0, LeftOutReason::Layer), (1, LeftOutReason::Layer)]));
 }
 
 #[test]
-fn the_lowest_scores_go_first_and_the_order_stays() {
+fn the_lowest_scores_are_dropped_first() {
     let layer = Layer::new("found", 9).with_overflow(Overflow::DropLowestScore);
     let items = [("low", 0.1), ("mid", 0.5), ("top", 0.9)].map(|(text, score)| Item::new(text).with_score(score));
     let built = ContextPlan::new(100).with_layer(layer.with_items(items)).build(&Characters).unwrap();
@@ -47,7 +47,7 @@ fn the_lowest_scores_go_first_and_the_order_stays() {
 }
 
 #[test]
-fn what_is_larger_than_its_layer_does_not_keep_the_others_out() {
+fn an_item_larger_than_its_layer_is_skipped() {
     let layer = Layer::new("recent", 12).with_items(messages(&["a", "b", &"c".repeat(40), "d"]));
     let built = ContextPlan::new(100).with_layer(layer).build(&Characters).unwrap();
     assert_eq!(built.text, "a\nb\nd");
@@ -55,7 +55,7 @@ fn what_is_larger_than_its_layer_does_not_keep_the_others_out() {
 }
 
 #[test]
-fn a_text_ends_behind_a_sentence_in_both_languages_and_within_one_only_where_it_must() {
+fn texts_are_cut_after_a_sentence_if_possible() {
     let cut = |budget: usize, text: &str| {
         let plan = ContextPlan::new(1000).with_layer(Layer::text("stage", budget, text));
         let built = plan.build(&Characters).unwrap();
@@ -75,14 +75,14 @@ fn a2_what_a_layer_leaves_flows_to_those_filled_after_it() {
         .with_layer(Layer::text("persona", 20, "12345"))
         .with_layer(Layer::new("recent", 2).with_items(messages(&["aaaa", "bbbb", "cccc", "dddd"])));
     let built = plan.build(&Characters).unwrap();
-    // 15 of the 20 are left, and 2 are its own: room for three with two line ends.
+    // 15 unused tokens and 2 of its own: enough for three items with two line breaks.
     assert_eq!((built.layers[1].flowed, built.layers[1].tokens, built.layers[1].taken), (15, 14, 3));
     let tight = ContextPlan::new(14).with_layers(plan.layers().to_vec()).build(&Characters).unwrap();
     assert_eq!((tight.layers[1].taken, tight.layers[1].left_out[0].reason), (1, LeftOutReason::Whole));
 }
 
 #[test]
-fn those_of_a_higher_priority_are_filled_first_wherever_they_stand() {
+fn higher_priorities_are_filled_first() {
     let layer =
         |name: &str, priority| Layer::new(name, 8).with_priority(priority).with_items([Item::new(name.repeat(2))]);
     let plan = ContextPlan::new(8).with_layer(layer("low", 0)).with_layer(layer("high", 1));
@@ -105,7 +105,7 @@ fn a2_what_is_never_cut_is_whole_or_the_context_is_refused() {
 }
 
 #[test]
-fn empty_layers_leave_no_heading_and_a_block_is_whole_or_not_there() {
+fn empty_layers_have_no_heading_and_blocks_are_not_cut() {
     let clock = ManualClock::new(at(1_772_400_000_000_000));
     let record = Record::new(Scope::user("lin").unwrap(), Kind::TURN, "我对海鲜过敏", &clock);
     let block = GatewayBlock::default().render([], [&record]);
@@ -115,11 +115,11 @@ fn empty_layers_leave_no_heading_and_a_block_is_whole_or_not_there() {
             .with_layer(Layer::block("gateway", budget, &block))
     };
     assert_eq!(plan(500).build(&Characters).unwrap().text, block.text);
-    assert_eq!(plan(50).build(&Characters).unwrap().layers[1].taken, 1, "what the empty layer left flowed on");
+    assert_eq!(plan(50).build(&Characters).unwrap().layers[1].taken, 1, "unused tokens of the empty layer are added");
     assert_eq!(plan(5).build(&Characters).unwrap().text, "");
 }
 
-/// Layers of every sort; of texts that count strangely, too.
+/// Random layers of every kind.
 fn layers() -> impl Strategy<Value = Vec<Layer>> {
     let overflow = prop_oneof![
         4 => Just(Overflow::DropOldest),
@@ -139,14 +139,14 @@ fn layers() -> impl Strategy<Value = Vec<Layer>> {
     prop::collection::vec(layer, 0..6)
 }
 
-fn holds(layers: &[Layer], limit: usize, counter: &dyn TokenCounter) -> Result<(), TestCaseError> {
+fn check_plan(layers: &[Layer], limit: usize, counter: &dyn TokenCounter) -> Result<(), TestCaseError> {
     let plan = ContextPlan::new(limit).with_layers(layers.to_vec());
     let built = match plan.build(counter) {
         Ok(built) => built,
         Err(_) => {
             let uncut = layers.iter().filter(|layer| layer.overflow == Overflow::NeverCut).cloned();
             let alone = ContextPlan::new(usize::MAX).with_layers(uncut).build(counter).unwrap();
-            prop_assert!(alone.tokens > limit, "refused although what is never cut fits");
+            prop_assert!(alone.tokens > limit, "rejected although the layers that are never cut fit");
             return Ok(());
         }
     };
@@ -163,14 +163,18 @@ fn holds(layers: &[Layer], limit: usize, counter: &dyn TokenCounter) -> Result<(
 
 proptest! {
     #[test]
-    fn a_context_never_has_more_than_its_limit_as_counted(layers in layers(), limit in 0_usize..160) {
-        holds(&layers, limit, &Characters)?;
-        holds(&layers, limit, &EstimatedTokens)?;
-        holds(&layers, limit, &Unfair)?;
+    fn a_context_never_exceeds_its_limit(layers in layers(), limit in 0_usize..160) {
+        check_plan(&layers, limit, &Characters)?;
+        check_plan(&layers, limit, &EstimatedTokens)?;
+        check_plan(&layers, limit, &SuperadditiveCounter)?;
     }
 
     #[test]
-    fn what_changes_leaves_the_stable_beginning_as_it_is(layers in layers(), other in "\\PC{0,40}", limit in 0_usize..160) {
+    fn the_stable_prefix_does_not_depend_on_other_layers(
+        layers in layers(),
+        other in "\\PC{0,40}",
+        limit in 0_usize..160,
+    ) {
         let layers: Vec<Layer> = layers.into_iter().filter(|layer| layer.overflow != Overflow::NeverCut).collect();
         let mut changed = layers.clone();
         for layer in changed.iter_mut().filter(|layer| !layer.stable) {
@@ -187,31 +191,32 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
     fn a2_a_context_never_has_more_than_its_limit_by_a_real_tokenizer(layers in layers(), limit in 0_usize..160) {
-        holds(&layers, limit, &memory_engine_context::BpeTokens)?;
+        check_plan(&layers, limit, &memory_engine_context::BpeTokens)?;
     }
 }
 
-/// Fifty turns of a conversation: each adds two messages, and every tenth finds something in the past.
+/// Fifty turns of a conversation. Each adds two messages, and every tenth has a related memory.
 #[test]
-fn over_fifty_turns_every_context_begins_with_the_same_bytes() {
+fn the_stable_prefix_is_constant_over_fifty_turns() {
     let persona = Layer::text("persona", 100, "她温柔，好奇。").with_overflow(Overflow::NeverCut).stable();
     let stage = Layer::text("stage", 100, "她开始问为什么。").stable();
-    let mut said: Vec<Item> = Vec::new();
-    let mut beginnings = Vec::new();
+    let mut recent: Vec<Item> = Vec::new();
+    let mut prefixes = Vec::new();
     for turn in 0..50 {
-        said.push(Item::new(format!("用户：第{turn}句话，有长有短{}", "。".repeat(turn % 7))).at(at(2 * turn as i64)));
-        said.push(Item::new("Aicy：嗯嗯").at(at(2 * turn as i64 + 1)));
+        recent
+            .push(Item::new(format!("用户：第{turn}句话，有长有短{}", "。".repeat(turn % 7))).at(at(2 * turn as i64)));
+        recent.push(Item::new("Aicy：嗯嗯").at(at(2 * turn as i64 + 1)));
         let found = (turn % 10 == 9).then(|| Item::new("用户：很久以前说的"));
         let plan = ContextPlan::new(300)
-            .with_layer(Layer::new("recent", 200).with_items(said.clone()))
+            .with_layer(Layer::new("recent", 200).with_items(recent.clone()))
             .with_layer(persona.clone())
             .with_layer(Layer::new("related", 50).with_items(found))
             .with_layer(stage.clone());
         let built = plan.build(&EstimatedTokens).unwrap();
         assert!(built.tokens <= 300);
-        beginnings.push(built.stable().to_owned());
+        prefixes.push(built.stable().to_owned());
         assert!(built.text.starts_with("她温柔，好奇。\n\n她开始问为什么。\n\n"));
     }
-    beginnings.dedup();
-    assert_eq!(beginnings, ["她温柔，好奇。\n\n她开始问为什么。"]);
+    prefixes.dedup();
+    assert_eq!(prefixes, ["她温柔，好奇。\n\n她开始问为什么。"]);
 }

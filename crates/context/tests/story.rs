@@ -1,5 +1,5 @@
-//! The sections of a story.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+//! Tests of the story sections.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a failed assertion panics")]
 
 use memory_engine_context::{Characters, EstimatedTokens, StoryEntity, StoryRelation, StorySections};
 use memory_engine_core::{Kind, ManualClock, Record, RecordId, Scope, Timestamp};
@@ -49,7 +49,7 @@ fn r7_there_are_no_more_than_asked_for_and_no_more_sentences() {
 }
 
 #[test]
-fn nothing_to_tell_or_no_room_gives_no_text() {
+fn without_entries_or_budget_the_text_is_empty() {
     let (snippets, entities, relations) = story();
     assert_eq!(StorySections::default().build(&[], &[], &[], &Characters).unwrap().text, "");
     let tiny = StorySections::default().with_limit(100);
@@ -58,6 +58,10 @@ fn nothing_to_tell_or_no_room_gives_no_text() {
         let built = StorySections::default().with_limit(limit).build(&snippets, &entities, &relations, &Characters);
         let built = built.unwrap();
         assert!(built.text.chars().count() <= limit);
-        assert!(built.text.is_empty() || built.text.lines().count() > 4, "facts without any: {}", built.text);
+        assert!(
+            built.text.is_empty() || built.text.lines().count() > 4,
+            "an instruction without facts: {}",
+            built.text
+        );
     }
 }

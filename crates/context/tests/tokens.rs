@@ -1,6 +1,6 @@
 //! Compares the estimated number of tokens with the real one.
 #![cfg(feature = "bpe")]
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a failed assertion panics")]
 
 use memory_engine_context::{BpeTokens, EstimatedTokens, TokenCounter};
 
@@ -23,25 +23,26 @@ const TEXTS: &[&str] = &[
 ];
 
 #[test]
-fn the_estimate_errs_on_the_high_side_and_not_by_half() {
-    let (mut guessed, mut counted) = (0, 0);
+fn estimates_are_high_by_at_most_60_percent() {
+    let mut estimated = 0;
+    let mut counted = 0;
     for text in TEXTS {
-        let (guess, count) = (EstimatedTokens.count(text), BpeTokens.count(text));
-        assert!(guess >= count, "{guess} for {count}: {text}");
-        guessed += guess;
+        let (estimate, count) = (EstimatedTokens.count(text), BpeTokens.count(text));
+        assert!(estimate >= count, "{estimate} for {count}: {text}");
+        estimated += estimate;
         counted += count;
     }
-    assert!(guessed * 10 <= counted * 16, "{guessed} for {counted}");
-    // Long texts of one language come nearer.
+    assert!(estimated * 10 <= counted * 16, "{estimated} for {counted}");
+    // Long texts of one language.
     for text in [TEXTS[0], TEXTS[5]] {
         let long = text.repeat(40);
-        let (guess, count) = (EstimatedTokens.count(&long), BpeTokens.count(&long));
-        assert!(count <= guess && guess * 10 <= count * 16, "{guess} for {count}");
+        let (estimate, count) = (EstimatedTokens.count(&long), BpeTokens.count(&long));
+        assert!(count <= estimate && estimate * 10 <= count * 16, "{estimate} for {count}");
     }
 }
 
 #[test]
-fn nothing_counts_nothing() {
+fn an_empty_text_has_no_tokens() {
     assert_eq!((EstimatedTokens.count(""), BpeTokens.count("")), (0, 0));
     assert_eq!(BpeTokens.count("你好"), 1);
 }

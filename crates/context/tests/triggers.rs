@@ -1,5 +1,5 @@
 //! Tests of each trigger of automatic injection: messages that fire it and messages that must not.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a failed assertion panics")]
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -105,7 +105,7 @@ fn hits(messages: &FreshMessages) -> [usize; 3] {
 }
 
 #[test]
-fn fresh_messages_are_decided_about_as_well_as_measured() {
+fn fresh_messages_reach_the_measured_hits() {
     let fresh: BTreeMap<String, FreshMessages> = toml::from_str(include_str!("triggers/fresh.toml")).unwrap();
     let at_least = |language: &str, measured: [usize; 3]| {
         let hits = hits(&fresh[language]);
@@ -125,6 +125,6 @@ fn an_english_question_is_searched_for_without_its_trigger() {
         search_text(1, "So, what did I tell you about peanuts?").as_deref(),
         Some("so, what you about peanuts?")
     );
-    assert_eq!(search_text(3, "Do you remember?"), None, "nothing is left");
+    assert_eq!(search_text(3, "Do you remember?"), None, "no text remains");
     assert_eq!(search_text(3, "还记得我的猫吗"), None);
 }

@@ -59,8 +59,8 @@ impl Embedder for CachedEmbedder {
     fn score_floor(&self) -> f64 {
         self.inner.score_floor()
     }
-    fn unrelated(&self, question: &str, text: &str) -> f64 {
-        self.inner.unrelated(question, text)
+    fn unrelated(&self, query: &str, text: &str) -> f64 {
+        self.inner.unrelated(query, text)
     }
     async fn embed(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<Embedding>> {
         let keys: Vec<_> = texts.iter().map(|text| (purpose, xxhash_rust::xxh3::xxh3_128(text.as_bytes()))).collect();
@@ -68,38 +68,38 @@ impl Embedder for CachedEmbedder {
             let mut cache = self.cache.lock();
             keys.iter().map(|key| cache.get(key)).collect()
         };
-        // Each text without a vector, once.
-        let mut asked: Vec<usize> = Vec::new();
+        // The indexes of distinct texts without a cached vector.
+        let mut missing: Vec<usize> = Vec::new();
         for n in (0..texts.len()).filter(|n| found[*n].is_none()) {
-            if !asked.iter().any(|other| keys[*other] == keys[n]) {
-                asked.push(n);
+            if !missing.iter().any(|other| keys[*other] == keys[n]) {
+                missing.push(n);
             }
         }
-        if !asked.is_empty() || texts.is_empty() {
-            let new: Vec<&str> = asked.iter().map(|n| texts[*n]).collect();
-            let vectors = self.inner.embed(&new, purpose).await?;
+        if !missing.is_empty() || texts.is_empty() {
+            let new_texts: Vec<&str> = missing.iter().map(|n| texts[*n]).collect();
+            let vectors = self.inner.embed(&new_texts, purpose).await?;
             let mut cache = self.cache.lock();
-            for (n, vector) in asked.into_iter().zip(vectors) {
+            for (n, vector) in missing.into_iter().zip(vectors) {
                 cache.put(keys[n], vector.clone(), size_of_val(vector.values()) + size_of_val(&keys[n]));
                 for other in (n..keys.len()).filter(|other| keys[*other] == keys[n]) {
                     found[other] = Some(vector.clone());
                 }
             }
         }
-        let missing = || {
+        let too_few = || {
             memory_engine_core::Error::new(
                 memory_engine_core::ErrorKind::Internal,
                 "embed",
-                "the embedder gave too few vectors",
+                "the embedder returned fewer vectors than texts",
             )
         };
-        found.into_iter().map(|vector| vector.ok_or_else(missing)).collect()
+        found.into_iter().map(|vector| vector.ok_or_else(too_few)).collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+    #![allow(clippy::unwrap_used, reason = "a failed assertion panics")]
 
     use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -107,10 +107,10 @@ mod tests {
     use crate::hash::HashEmbedder;
 
     #[derive(Debug, Default)]
-    struct Counting(HashEmbedder, AtomicUsize);
+    struct CountingEmbedder(HashEmbedder, AtomicUsize);
 
     #[async_trait]
-    impl Embedder for Counting {
+    impl Embedder for CountingEmbedder {
         fn space(&self) -> &EmbeddingSpace {
             self.0.space()
         }
@@ -131,24 +131,24 @@ mod tests {
 
     #[test]
     fn r12_a_text_is_embedded_once_for_each_purpose_and_vectors_keep_their_places() {
-        let counting = Arc::new(Counting::default());
+        let counting = Arc::new(CountingEmbedder::default());
         let cached = CachedEmbedder::new(counting.clone(), 1 << 20);
         let embed = |texts: &[&str], purpose| futures::executor::block_on(cached.embed(texts, purpose)).unwrap();
-        let asked = || counting.1.load(Ordering::Relaxed);
+        let embedded_texts = || counting.1.load(Ordering::Relaxed);
         let first = embed(&["a", "b", "a", "a"], Purpose::Document);
-        assert_eq!((asked(), &first[0], &first[0]), (2, &first[2], &first[3]));
+        assert_eq!((embedded_texts(), &first[0], &first[0]), (2, &first[2], &first[3]));
         let second = embed(&["b", "c", "a"], Purpose::Document);
-        assert_eq!((asked(), &second[0], &second[2]), (3, &first[1], &first[0]));
+        assert_eq!((embedded_texts(), &second[0], &second[2]), (3, &first[1], &first[0]));
         let plain = futures::executor::block_on(counting.0.embed(&["c"], Purpose::Document)).unwrap();
         assert_eq!(second[1], plain[0]);
         embed(&["a"], Purpose::Query);
-        assert_eq!(asked(), 4, "another purpose is another vector");
+        assert_eq!(embedded_texts(), 4, "another purpose is embedded separately");
         assert_eq!(embed(&[], Purpose::Query), []);
     }
 
     #[test]
-    fn no_more_is_kept_than_there_is_room_for_and_errors_are_not() {
-        let counting = Arc::new(Counting::default());
+    fn the_cache_is_limited_and_errors_are_not_cached() {
+        let counting = Arc::new(CountingEmbedder::default());
         let cached = CachedEmbedder::new(counting.clone(), 3000);
         let embed = |texts: &[&str]| futures::executor::block_on(cached.embed(texts, Purpose::Document));
         for n in 0..50 {

@@ -1,43 +1,42 @@
-//! The contract.
+//! The trait of embedders.
 
 use std::{fmt::Debug, sync::Arc};
 
 use async_trait::async_trait;
 use memory_engine_core::{Embedding, EmbeddingSpace, Error, Result, enum_names};
 
-/// Turns texts into vectors of one space.
+/// Embeds texts as vectors of one space.
 ///
 /// # Cancel safety
-/// Dropping the future of `embed` leaves nothing behind but the work that a remote service may have done.
+/// Dropping the future of `embed` has no effect except for work that a remote service may have done.
 #[async_trait]
 pub trait Embedder: Debug + Send + Sync + 'static {
-    /// The space of every vector it gives.
+    /// The space of all its vectors.
     fn space(&self) -> &EmbeddingSpace;
 
     /// Maximum number of texts in one call, at least 1. Callers split larger batches.
     fn max_batch(&self) -> usize;
 
-    /// Weight of vector similarity beside keywords, from 0 (no more than a keyword search) to 1. Recall weighs the
-    /// vector retriever by it.
+    /// Weight of vector similarity relative to keywords, from 0 (no better than keyword search) to 1. Recall uses it as
+    /// the weight of the vector retriever.
     fn semantic_weight(&self) -> f64;
 
-    /// The score up to which two texts have nothing to do with each other, on this model's own scale: what the vector
-    /// arm finds below it is not evidence.
+    /// The score up to which two texts are unrelated, on the scale of this model. Hits of the vector retriever below it
+    /// are not evidence.
     fn score_floor(&self) -> f64;
 
-    /// The score that a question and a text have as a rule that have nothing to do with each other. Models place what
-    /// is unrelated higher or lower by its language; one number for all, [`score_floor`](Embedder::score_floor),
-    /// unless an embedder knows better.
-    fn unrelated(&self, question: &str, text: &str) -> f64 {
-        let _ = (question, text);
+    /// Returns the typical score of an unrelated query and text. It may depend on their languages. Default:
+    /// [`score_floor`](Embedder::score_floor) for all texts.
+    fn unrelated(&self, query: &str, text: &str) -> f64 {
+        let _ = (query, text);
         self.score_floor()
     }
 
-    /// One vector for each text, in their order; no texts give no vectors.
+    /// Returns one vector for each text, in the same order. An empty batch returns no vectors.
     ///
     /// # Errors
     /// `InvalidInput` if a text is empty or there are more than [`max_batch`](Embedder::max_batch); the error of the
-    /// model or service. It fails as a whole: there are never vectors for some texts only.
+    /// model or service. A batch fails as a whole.
     async fn embed(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<Embedding>>;
 }
 
@@ -76,8 +75,8 @@ macro_rules! forward {
             fn score_floor(&self) -> f64 {
                 (**self).score_floor()
             }
-            fn unrelated(&self, question: &str, text: &str) -> f64 {
-                (**self).unrelated(question, text)
+            fn unrelated(&self, query: &str, text: &str) -> f64 {
+                (**self).unrelated(query, text)
             }
             async fn embed(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<Embedding>> {
                 (**self).embed(texts, purpose).await

@@ -1,4 +1,4 @@
-//! The embedder that needs no model: the hashing trick over words and character n-grams.
+//! An embedder without a model: feature hashing of words and character n-grams.
 
 use std::task::Poll;
 
@@ -8,27 +8,30 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::embedder::{Embedder, Purpose};
 
-/// A deterministic embedder: same text, same vector, on every machine and in every version of the same name.
+/// A deterministic embedder. The vector of a text is the same on every machine and in every version of the same name.
 ///
-/// Each feature of the normalised text (a word, the 3- and 4-grams of a word's letters, the Chinese characters by one,
-/// two and three) is hashed to a dimension and a sign, and adds its weight there (Weinberger et al., "Feature Hashing
-/// for Large Scale Multitask Learning", 2009); a feature that occurs n times weighs 1 + ln n. The vector has length 1.
+/// Each feature of the normalised text (a word, the 3- and 4-grams of its letters, 1- to 3-grams of Chinese characters)
+/// is hashed to a dimension and a sign, and its weight is added there (Weinberger et al., "Feature Hashing for Large
+/// Scale Multitask Learning", 2009); a feature that occurs n times weighs 1 + ln n. The vector has length 1.
 #[derive(Debug, Clone)]
 pub struct HashEmbedder {
     space: EmbeddingSpace,
 }
 
 impl HashEmbedder {
-    /// The number of dimensions unless another is asked for.
+    /// Default number of dimensions.
     pub const DIMENSIONS: usize = 384;
 
-    /// An embedder with another number of dimensions: more of them collide less.
+    /// Creates an embedder with another number of dimensions. With more dimensions, fewer features collide.
     ///
     /// # Errors
-    /// `InvalidInput` outside 16 to 4096.
+    /// `InvalidInput` unless the number is 16 to 4096.
     pub fn with_dimensions(dimensions: usize) -> Result<Self> {
         if !(16..=4096).contains(&dimensions) {
-            return Err(Error::invalid("hash embedder", format!("{dimensions} dimensions; it takes 16 to 4096")));
+            return Err(Error::invalid(
+                "hash embedder",
+                format!("the number of dimensions is {dimensions}; it must be 16 to 4096"),
+            ));
         }
         Ok(Self { space: EmbeddingSpace::cosine(MODEL, dimensions) })
     }
@@ -36,7 +39,7 @@ impl HashEmbedder {
     fn vector(&self, input: &str) -> Result<Embedding> {
         let mut features = features(&text::normalize(input));
         if features.is_empty() {
-            // Nothing but punctuation: the marks themselves are all it says.
+            // A text of punctuation only is one feature.
             features.push((xxh3_64(input.trim().as_bytes()), 1.0));
         }
         features.sort_unstable_by_key(|(hash, _)| *hash);
@@ -48,7 +51,7 @@ impl HashEmbedder {
             values[dimension] += if hash >> 63 == 0 { value } else { -value };
         }
         if values.iter().all(|v| *v == 0.0) {
-            values[0] = 1.0; // every feature met its opposite
+            values[0] = 1.0; // all features cancelled each other
         }
         Ok(Embedding::new(values)?.normalized())
     }
@@ -65,7 +68,7 @@ impl Default for HashEmbedder {
 const MODEL: &str = if text::FOLDS_TRADITIONAL { "hash-v1" } else { "hash-v1-as-written" };
 
 const WORD_WEIGHT: f32 = 1.0;
-const LETTERS_WEIGHT: f32 = 0.35;
+const LETTER_GRAM_WEIGHT: f32 = 0.35;
 const ONE_HAN_WEIGHT: f32 = 0.3;
 const TWO_HAN_WEIGHT: f32 = 1.0;
 const THREE_HAN_WEIGHT: f32 = 0.7;
@@ -84,16 +87,16 @@ fn features(normalized: &str) -> Vec<(u64, f32)> {
             grams(run, run.len(), 'w', WORD_WEIGHT, &mut features);
             let bounded: Vec<char> =
                 std::iter::once('^').chain(run.iter().copied()).chain(std::iter::once('$')).collect();
-            grams(&bounded, 3, 'l', LETTERS_WEIGHT, &mut features);
-            grams(&bounded, 4, 'l', LETTERS_WEIGHT, &mut features);
+            grams(&bounded, 3, 'l', LETTER_GRAM_WEIGHT, &mut features);
+            grams(&bounded, 4, 'l', LETTER_GRAM_WEIGHT, &mut features);
         }
     }
     features
 }
 
-fn grams(run: &[char], length: usize, sort: char, weight: f32, features: &mut Vec<(u64, f32)>) {
+fn grams(run: &[char], length: usize, prefix: char, weight: f32, features: &mut Vec<(u64, f32)>) {
     for gram in run.windows(length) {
-        let key: String = std::iter::once(sort).chain(gram.iter().copied()).collect();
+        let key: String = std::iter::once(prefix).chain(gram.iter().copied()).collect();
         features.push((xxh3_64(key.as_bytes()), weight));
     }
 }
@@ -113,16 +116,19 @@ impl Embedder for HashEmbedder {
     }
 
     fn score_floor(&self) -> f64 {
-        // Texts without a common feature meet only where two features share a dimension: about 1/√d each way.
+        // Without a common feature, similarity comes from collisions only. Its standard deviation is about 1/√d.
         2.5 / (self.space.dimensions as f64).sqrt()
     }
 
     async fn embed(&self, texts: &[&str], _: Purpose) -> Result<Vec<Embedding>> {
         if texts.len() > self.max_batch() {
-            return Err(Error::invalid("embed", format!("{} texts; a batch holds {}", texts.len(), self.max_batch())));
+            return Err(Error::invalid(
+                "embed",
+                format!("{} texts exceed the maximum batch size of {}", texts.len(), self.max_batch()),
+            ));
         }
         if texts.iter().any(|text| text.trim().is_empty()) {
-            return Err(Error::invalid("embed", "a text is empty; leave it out"));
+            return Err(Error::invalid("embed", "a text is empty; remove it from the batch"));
         }
         let mut vectors = Vec::with_capacity(texts.len());
         for (n, text) in texts.iter().enumerate() {

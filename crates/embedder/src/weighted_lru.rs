@@ -8,26 +8,26 @@ use std::{
 
 use rustc_hash::FxBuildHasher;
 
-/// Keeps the most recently used values whose costs fit into a budget together.
+/// Keeps the most recently used values with a total cost within a budget.
 #[derive(Debug)]
 pub struct WeightedLru<K: Hash + Eq + Clone, V> {
     budget: usize,
     cost: usize,
-    entries: HashMap<K, Entry<V>, FxBuildHasher>,
+    entries: HashMap<K, CacheEntry<V>, FxBuildHasher>,
     /// The keys by the number of their last use.
     by_use: BTreeMap<u64, K>,
     uses: u64,
 }
 
 #[derive(Debug)]
-struct Entry<V> {
+struct CacheEntry<V> {
     value: V,
     cost: usize,
     last_use: u64,
 }
 
 impl<K: Hash + Eq + Clone, V: Clone> WeightedLru<K, V> {
-    /// Makes an empty cache for values with a total cost of at most `budget`.
+    /// Creates an empty cache for values with a total cost of at most `budget`.
     pub fn new(budget: usize) -> Self {
         Self { budget, cost: 0, entries: HashMap::default(), by_use: BTreeMap::new(), uses: 0 }
     }
@@ -46,15 +46,15 @@ impl<K: Hash + Eq + Clone, V: Clone> WeightedLru<K, V> {
         Some(entry.value.clone())
     }
 
-    /// Stores a value, in place of an earlier one, and evicts the least recently used values until the budget is kept.
-    /// A value that costs more than the budget is not stored.
+    /// Stores a value, in place of an earlier one, and evicts the least recently used values until the total cost is
+    /// within the budget. A value that costs more than the budget is not stored.
     pub fn put(&mut self, key: K, value: V, cost: usize) {
         if cost > self.budget {
             return;
         }
         self.uses += 1;
         self.by_use.insert(self.uses, key.clone());
-        if let Some(replaced) = self.entries.insert(key, Entry { value, cost, last_use: self.uses }) {
+        if let Some(replaced) = self.entries.insert(key, CacheEntry { value, cost, last_use: self.uses }) {
             self.by_use.remove(&replaced.last_use);
             self.cost -= replaced.cost;
         }

@@ -83,14 +83,14 @@ impl EvidenceCascade {
         &self,
         evidence: &mut MemoryEvidence,
         slot: EvidenceSlot,
-        work: std::result::Result<impl Future<Output = Result<Vec<Evidence>>>, &'static str>,
+        search: std::result::Result<impl Future<Output = Result<Vec<Evidence>>>, &'static str>,
         query: &EvidenceQuery,
     ) -> Option<Vec<Evidence>> {
         let started = Instant::now();
         let mut found = Vec::new();
-        let outcome = match work {
+        let outcome = match search {
             Err(reason) => StepOutcome::Skipped(reason),
-            Ok(work) => match timeout(self.options.step_time, work).await {
+            Ok(search) => match timeout(self.options.step_time, search).await {
                 Err(_) => StepOutcome::Failed(format!("not ready after {} ms", self.options.step_time.as_millis())),
                 // The message of an internal error may quote data that must not be logged.
                 Ok(Err(e)) if e.kind() == ErrorKind::Internal => StepOutcome::Failed("an internal error".into()),

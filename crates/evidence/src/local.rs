@@ -16,7 +16,7 @@ use crate::{
     source::EvidenceSource,
 };
 
-/// Factor of hits read, because they are sorted again by the number of keywords that they contain.
+/// Factor of hits read. They are sorted again by the number of keywords that they contain.
 const OVERFETCH_FACTOR: usize = 10;
 
 /// The memories of an engine that are visible from a scope. Assets are their tags.
@@ -58,10 +58,10 @@ impl EvidenceSource for LocalEvidence {
         let query = VectorQuery::new(Embedding::new(embedding.to_vec())?, request.match_count)
             .with_filter(Some(self.filter(request)));
         let hits = self.engine.admin().search_vectors(&self.scope, &query).await?;
-        let near: Vec<Hit> = hits.into_iter().filter(|hit| hit.score.value() >= request.match_threshold).collect();
-        let records = self.records(&near).await?;
+        let similar: Vec<Hit> = hits.into_iter().filter(|hit| hit.score.value() >= request.match_threshold).collect();
+        let records = self.records(&similar).await?;
         let active = |record: Option<Record>| record.filter(|record| record.state == State::Active);
-        let found = records.into_iter().zip(near).filter_map(|(record, hit)| Some((active(record)?, hit)));
+        let found = records.into_iter().zip(similar).filter_map(|(record, hit)| Some((active(record)?, hit)));
         Ok(found.map(|(record, hit)| evidence(&record, hit.score.value())).collect())
     }
 
@@ -76,8 +76,8 @@ impl EvidenceSource for LocalEvidence {
             .with_limit(request.match_count.saturating_mul(OVERFETCH_FACTOR))
             .with_options(options);
         let recall = self.engine.recall(&self.scope, query).await?;
-        if let (true, Some(late)) = (recall.hits.is_empty(), recall.degraded.first()) {
-            return Err(Error::new(ErrorKind::Timeout, "evidence", late.reason.clone()));
+        if let (true, Some(degraded)) = (recall.hits.is_empty(), recall.degraded.first()) {
+            return Err(Error::new(ErrorKind::Timeout, "evidence", degraded.reason.clone()));
         }
         let keyword_terms = self.engine.admin().analyze_texts(keywords.to_vec()).await?;
         let texts = recall.hits.iter().map(|hit| searched_text(&hit.record).to_owned()).collect();

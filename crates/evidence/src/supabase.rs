@@ -14,7 +14,8 @@ pub struct SupabaseEvidence {
 }
 
 impl SupabaseEvidence {
-    /// Behind this client; [`PostgrestClient::from_env`] makes one of `SUPABASE_URL` and `SUPABASE_SERVICE_KEY`.
+    /// Creates a source with this client. [`PostgrestClient::from_env`] creates one from `SUPABASE_URL` and
+    /// `SUPABASE_SERVICE_KEY`.
     pub fn new(client: PostgrestClient) -> Self {
         Self { client }
     }

@@ -1,6 +1,6 @@
-//! Evidence in its three slots, with working and failing sources.
+//! Tests of the cascade with working and failing sources.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a failed assertion panics")]
 
 #[path = "../../memory-engine/tests/given/mod.rs"]
 mod given;
@@ -15,25 +15,25 @@ use memory_engine_evidence::{
     EvidenceSource, LocalEvidence, MemoryEvidence, StepOutcome,
 };
 
-/// A database that answers as it is told, and remembers what it was asked.
+/// A database with configured results. It records its requests.
 #[derive(Debug, Default)]
-struct Database {
-    vector: Answer,
-    keyword: Answer,
-    asked: Mutex<Vec<(&'static str, EvidenceRequest)>>,
+struct FakeDatabase {
+    vector: SourceResult,
+    keyword: SourceResult,
+    requests: Mutex<Vec<(&'static str, EvidenceRequest)>>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-enum Answer {
+enum SourceResult {
     #[default]
     Nothing,
     Something,
     Failure,
-    Silence,
+    Timeout,
 }
 
-impl Answer {
-    async fn give(self, id: i64) -> Result<Vec<Evidence>> {
+impl SourceResult {
+    async fn evidence(self, id: i64) -> Result<Vec<Evidence>> {
         match self {
             Self::Nothing => Ok(Vec::new()),
             Self::Something => Ok(vec![
@@ -44,20 +44,20 @@ impl Answer {
                 .unwrap(),
             ]),
             Self::Failure => Err(Error::new(ErrorKind::Unavailable, "postgrest", "the service answers 503")),
-            Self::Silence => std::future::pending().await,
+            Self::Timeout => std::future::pending().await,
         }
     }
 }
 
 #[async_trait]
-impl EvidenceSource for Database {
+impl EvidenceSource for FakeDatabase {
     async fn by_vector(&self, _: &[f32], request: &EvidenceRequest) -> Result<Vec<Evidence>> {
-        self.asked.lock().unwrap().push(("vector", request.clone()));
-        self.vector.give(1).await
+        self.requests.lock().unwrap().push(("vector", request.clone()));
+        self.vector.evidence(1).await
     }
     async fn by_keywords(&self, _: &[String], request: &EvidenceRequest) -> Result<Vec<Evidence>> {
-        self.asked.lock().unwrap().push(("keyword", request.clone()));
-        self.keyword.give(2).await
+        self.requests.lock().unwrap().push(("keyword", request.clone()));
+        self.keyword.evidence(2).await
     }
 }
 
@@ -85,7 +85,7 @@ fn query() -> EvidenceQuery {
     EvidenceQuery::new().with_embedding(vec![0.1; 1536]).with_keywords(["Bitcoin", "ETF"]).about_assets(["BTC"])
 }
 
-async fn gather(database: Database, options: EvidenceOptions) -> (MemoryEvidence, Arc<Database>) {
+async fn gather(database: FakeDatabase, options: EvidenceOptions) -> (MemoryEvidence, Arc<FakeDatabase>) {
     let memory = local(&Backend::all()[0]).await;
     let database = Arc::new(database);
     let cascade = EvidenceCascade::new(Arc::new(LocalEvidence::new(memory, lin())))
@@ -94,23 +94,23 @@ async fn gather(database: Database, options: EvidenceOptions) -> (MemoryEvidence
     (cascade.gather(&query()).await, database)
 }
 
-fn filled(evidence: &MemoryEvidence) -> Vec<EvidenceSlot> {
+fn filled_slots(evidence: &MemoryEvidence) -> Vec<EvidenceSlot> {
     let hits = evidence.steps.iter().filter(|step| matches!(step.outcome, StepOutcome::Hits(_)));
     hits.map(|step| step.slot).collect()
 }
 
 #[tokio::test]
 async fn e1_e2_the_database_s_vectors_come_first_then_its_keywords_then_the_local_memory() {
-    use Answer::{Nothing, Something};
+    use SourceResult::{Nothing, Something};
     let options = EvidenceOptions::default;
     let (evidence, _) =
-        gather(Database { vector: Something, keyword: Something, ..Database::default() }, options()).await;
-    assert_eq!(filled(&evidence), [EvidenceSlot::SupabaseVector]);
-    let (evidence, asked) =
-        gather(Database { vector: Nothing, keyword: Something, ..Database::default() }, options()).await;
-    assert_eq!(filled(&evidence), [EvidenceSlot::SupabaseKeyword]);
+        gather(FakeDatabase { vector: Something, keyword: Something, ..FakeDatabase::default() }, options()).await;
+    assert_eq!(filled_slots(&evidence), [EvidenceSlot::SupabaseVector]);
+    let (evidence, database) =
+        gather(FakeDatabase { vector: Nothing, keyword: Something, ..FakeDatabase::default() }, options()).await;
+    assert_eq!(filled_slots(&evidence), [EvidenceSlot::SupabaseKeyword]);
     assert_eq!(evidence.supabase_keyword.as_ref().unwrap()[0].news_event_id, Some(EventId::Number(2)));
-    let requests = asked.asked.lock().unwrap().clone();
+    let requests = database.requests.lock().unwrap().clone();
     let [("vector", first), ("keyword", second)] = requests.as_slice() else { panic!("{requests:?}") };
     assert_eq!(first, second);
     assert_eq!((first.match_threshold, first.min_confidence, first.match_count), (0.85, 0.6, 5));
@@ -118,28 +118,28 @@ async fn e1_e2_the_database_s_vectors_come_first_then_its_keywords_then_the_loca
         (first.window, first.assets.as_slice()),
         (Duration::from_secs(72 * 3600), ["BTC".to_owned()].as_slice())
     );
-    let (evidence, _) = gather(Database::default(), options()).await;
-    assert_eq!(filled(&evidence), [EvidenceSlot::LocalKeyword]);
+    let (evidence, _) = gather(FakeDatabase::default(), options()).await;
+    assert_eq!(filled_slots(&evidence), [EvidenceSlot::LocalKeyword]);
 
     let mut always = options();
     always.always_local = true;
-    let (evidence, _) = gather(Database { vector: Something, ..Database::default() }, always).await;
-    assert_eq!(filled(&evidence), [EvidenceSlot::SupabaseVector, EvidenceSlot::LocalKeyword]);
+    let (evidence, _) = gather(FakeDatabase { vector: Something, ..FakeDatabase::default() }, always).await;
+    assert_eq!(filled_slots(&evidence), [EvidenceSlot::SupabaseVector, EvidenceSlot::LocalKeyword]);
     let json = serde_json::to_value(&evidence).unwrap();
     assert_eq!(json.as_object().unwrap().len(), 2);
-    // The order of the text, not of a map: that depends on a feature of `serde_json`.
+    // The order is checked in the text, because the order of a map depends on a feature of `serde_json`.
     let text = serde_json::to_string(&evidence).unwrap();
-    let place = |key: &str| text.find(&format!("\"{key}\":")).unwrap();
-    assert!(place("supabase_vector") < place("local_keyword"), "{text}");
+    let position = |key: &str| text.find(&format!("\"{key}\":")).unwrap();
+    assert!(position("supabase_vector") < position("local_keyword"), "{text}");
     assert_eq!(json["supabase_vector"][0]["match_score"], 0.91);
 }
 
 #[tokio::test(start_paused = true)]
 async fn e3_a_database_that_fails_or_is_silent_leaves_its_slot_empty_and_says_why() {
-    for broken in [Answer::Failure, Answer::Silence] {
-        let database = Database { vector: broken, keyword: broken, ..Database::default() };
+    for broken in [SourceResult::Failure, SourceResult::Timeout] {
+        let database = FakeDatabase { vector: broken, keyword: broken, ..FakeDatabase::default() };
         let (evidence, _) = gather(database, EvidenceOptions::default()).await;
-        assert_eq!(filled(&evidence), [EvidenceSlot::LocalKeyword]);
+        assert_eq!(filled_slots(&evidence), [EvidenceSlot::LocalKeyword]);
         let failed: Vec<String> = evidence
             .steps
             .iter()
@@ -157,9 +157,10 @@ async fn e3_a_database_that_fails_or_is_silent_leaves_its_slot_empty_and_says_wh
 async fn e4_in_local_mode_or_without_a_database_only_the_local_memory_is_asked() {
     let mut options = EvidenceOptions::default();
     options.mode = EvidenceMode::Local;
-    let (evidence, database) = gather(Database { vector: Answer::Something, ..Database::default() }, options).await;
-    assert_eq!(filled(&evidence), [EvidenceSlot::LocalKeyword]);
-    assert!(database.asked.lock().unwrap().is_empty());
+    let (evidence, database) =
+        gather(FakeDatabase { vector: SourceResult::Something, ..FakeDatabase::default() }, options).await;
+    assert_eq!(filled_slots(&evidence), [EvidenceSlot::LocalKeyword]);
+    assert!(database.requests.lock().unwrap().is_empty());
     assert_eq!(evidence.steps[0].outcome, StepOutcome::Skipped("the mode is local"));
 
     let memory = local(&Backend::all()[0]).await;
@@ -172,7 +173,7 @@ async fn e4_in_local_mode_or_without_a_database_only_the_local_memory_is_asked()
 }
 
 #[tokio::test]
-async fn the_local_memory_goes_by_keywords_held_then_by_time_within_window_confidence_and_assets() {
+async fn local_evidence_is_filtered_and_ordered_by_keywords_and_time() {
     for backend in Backend::all() {
         let memory = local(&backend).await;
         let cascade = EvidenceCascade::new(Arc::new(LocalEvidence::new(memory, lin())));
@@ -180,8 +181,8 @@ async fn the_local_memory_goes_by_keywords_held_then_by_time_within_window_confi
         let texts: Vec<&str> = found.iter().map(|e| e.content_text.as_deref().unwrap()).collect();
         assert_eq!(texts, ["SEC approves a spot bitcoin ETF, inflows surge", "bitcoin miners sell; ETF outflows"]);
         assert!(found.iter().all(|e| e.match_score == 1.0));
-        let apart = EvidenceQuery::new().with_keywords(["forum inflows", "today"]);
-        assert!(cascade.gather(&apart).await.local_keyword.is_none(), "two words of one keyword belong together");
+        let separate_words = EvidenceQuery::new().with_keywords(["forum inflows", "today"]);
+        assert!(cascade.gather(&separate_words).await.local_keyword.is_none(), "all words of a keyword must match");
         let chinese = EvidenceQuery::new().with_keywords(["降准"]);
         assert_eq!(cascade.gather(&chinese).await.local_keyword.unwrap().len(), 1);
         let wide = cascade.clone().with_options(EvidenceOptions::aggregation());

@@ -30,24 +30,25 @@ pub struct HttpChatModel {
 }
 
 impl HttpChatModel {
-    /// A model at an endpoint. Nothing is sent yet.
+    /// Creates a client for a model at an endpoint. Sends nothing.
     ///
     /// # Errors
-    /// `InvalidInput` when the model has no name.
+    /// `InvalidInput` if the name of the model is empty.
     pub fn new(client: HttpClient, endpoint: Endpoint, options: ChatOptions) -> Result<Self> {
         if options.model.is_empty() {
-            return Err(Error::invalid(OPERATION, "a model's name is needed"));
+            return Err(Error::invalid(OPERATION, "the name of the chat model is empty; set ChatOptions::model"));
         }
         Ok(Self { client, endpoint, options })
     }
 
-    /// The model of the service that `CHAT_SERVICE` names ([a preset](Preset)), and of that service the one in
-    /// `CHAT_MODEL`, if there is one; `None` when no service is named.
+    /// Creates the chat model of the environment: the service `CHAT_SERVICE` ([a preset](Preset)) with the model
+    /// `CHAT_MODEL`, by default the one of the preset. Returns `None` if `CHAT_SERVICE` is not set.
     ///
     /// # Errors
-    /// `InvalidInput` for an unknown service or one without a default model; the errors of [`Preset::endpoint`].
+    /// `InvalidInput` for an unknown service, or if neither `CHAT_MODEL` nor the preset names a model; the errors of
+    /// [`Preset::endpoint`].
     pub fn from_env(client: HttpClient) -> Result<Option<Self>> {
-        let Some(service) = Preset::named_by("CHAT_SERVICE")? else { return Ok(None) };
+        let Some(service) = Preset::from_variable("CHAT_SERVICE")? else { return Ok(None) };
         let mut options = service.chat().unwrap_or_default();
         options.model = env::var("CHAT_MODEL").unwrap_or(options.model);
         Self::new(client, service.endpoint()?, options).map(Some)
@@ -55,7 +56,7 @@ impl HttpChatModel {
 
     fn call(&self, request: &ChatRequest, streamed: bool) -> Result<Call> {
         if request.messages.is_empty() {
-            return Err(Error::invalid(OPERATION, "there is no message to answer"));
+            return Err(Error::invalid(OPERATION, "the request has no messages; at least one is needed"));
         }
         let body = wire::request(&self.options, request, streamed);
         Call::new(OPERATION, Method::POST, &self.endpoint, &["chat", "completions"]).with_json(&body)
@@ -69,45 +70,46 @@ impl ChatModel for HttpChatModel {
     }
 
     async fn complete(&self, request: &ChatRequest) -> Result<ChatReply> {
-        let answer: wire::Completion = self.client.json(self.call(request, false)?).await?;
-        Ok(answer.reply(&self.endpoint.host())?.with_thoughts_apart())
+        let completion: wire::Completion = self.client.json(self.call(request, false)?).await?;
+        Ok(completion.reply(&self.endpoint.host())?.with_thoughts_apart())
     }
 
     async fn stream(&self, request: &ChatRequest) -> Result<ChatStream> {
         let call = self.call(request, true)?;
         let response = self.client.open(&call).await?;
-        let reading = StreamReader {
+        let reader = StreamReader {
             response,
             events: SseEvents::new(self.client.max_response_bytes()),
             host: self.endpoint.host(),
-            finished: false,
-            over: false,
+            has_finish_reason: false,
+            is_closed: false,
         };
-        Ok(stream::unfold(reading, StreamReader::next).boxed())
+        Ok(stream::unfold(reader, StreamReader::next).boxed())
     }
 }
 
-/// A stream that is being read.
+/// Reads the deltas of a streamed reply.
 struct StreamReader {
     response: reqwest::Response,
     events: SseEvents,
     host: String,
-    /// True once the finish reason was received.
-    finished: bool,
-    over: bool,
+    /// True if the finish reason was received.
+    has_finish_reason: bool,
+    /// True after an error. The stream then ends.
+    is_closed: bool,
 }
 
 impl StreamReader {
     async fn next(mut self) -> Option<(Result<memory_engine_llm::ChatDelta>, Self)> {
-        if self.over {
+        if self.is_closed {
             return None;
         }
         let item = self.read().await.transpose()?;
-        self.over = item.is_err();
+        self.is_closed = item.is_err();
         Some((item, self))
     }
 
-    /// The next piece; `None` when the reply is there as a whole.
+    /// Returns the next delta, or `None` if the reply is complete.
     async fn read(&mut self) -> Result<Option<memory_engine_llm::ChatDelta>> {
         loop {
             while let Some(data) = self.events.next()? {
@@ -115,7 +117,7 @@ impl StreamReader {
                     return self.end(None);
                 }
                 let Some(delta) = wire::chunk(&data, &self.host)? else { continue };
-                self.finished |= delta.finish.is_some();
+                self.has_finish_reason |= delta.finish.is_some();
                 return Ok(Some(delta));
             }
             match self.response.chunk().await {
@@ -126,21 +128,21 @@ impl StreamReader {
         }
     }
 
-    /// A reply without a finish reason was not whole, however properly the connection was closed.
+    /// Ends the stream. Without a finish reason the reply is incomplete, even if the connection was closed properly.
     fn end(&self, error: Option<reqwest::Error>) -> Result<Option<memory_engine_llm::ChatDelta>> {
-        if self.finished {
+        if self.has_finish_reason {
             return Ok(None);
         }
-        let late = error.as_ref().is_some_and(reqwest::Error::is_timeout);
-        let (kind, what) = if late {
-            (ErrorKind::Timeout, "did not go on in time")
+        let is_timeout = error.as_ref().is_some_and(reqwest::Error::is_timeout);
+        let (kind, problem) = if is_timeout {
+            (ErrorKind::Timeout, "stopped for longer than the read timeout")
         } else {
-            (ErrorKind::Unavailable, "broke off before its end")
+            (ErrorKind::Unavailable, "broke off before its finish reason")
         };
-        let broken = Error::new(kind, OPERATION, format!("the reply of {} {what}", self.host));
+        let incomplete = Error::new(kind, OPERATION, format!("the reply of {} {problem}", self.host));
         Err(match error {
-            Some(error) => broken.with_source(error),
-            None => broken,
+            Some(error) => incomplete.with_source(error),
+            None => incomplete,
         })
     }
 }

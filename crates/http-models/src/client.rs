@@ -1,4 +1,4 @@
-//! One HTTP client for all services: time-outs, retries, limits.
+//! The HTTP client for all services: timeouts, retries and size limits.
 
 mod error;
 mod options;
@@ -17,7 +17,7 @@ use serde::{Serialize, de::DeserializeOwned};
 pub(crate) use error::HttpError;
 use error::Retry;
 pub use options::HttpOptions;
-use retry::Budget;
+use retry::RetryBudget;
 
 use crate::endpoint::Endpoint;
 
@@ -29,15 +29,15 @@ pub struct HttpClient(Arc<Inner>);
 struct Inner {
     http: reqwest::Client,
     options: HttpOptions,
-    budget: Budget,
+    budget: RetryBudget,
 }
 
 /// Decides whether a request may be sent again if its outcome is unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Repeat {
-    /// It changes nothing: again whenever that may help.
+    /// The request changes nothing, so it may be sent again after any transient error.
     Safe,
-    /// It may change something: again only when the service has surely not taken it.
+    /// The request may change something, so it is sent again only if the service did not process it.
     #[cfg(any(feature = "mem0", feature = "postgrest"))]
     WhenRefused,
 }
@@ -54,12 +54,13 @@ pub(crate) struct Call {
 
 impl Call {
     pub(crate) fn new(operation: &'static str, method: Method, endpoint: &Endpoint, path: &[&str]) -> Self {
-        let (url, headers) = (endpoint.at(path), endpoint.headers().clone());
+        let url = endpoint.url_of(path);
+        let headers = endpoint.headers().clone();
         Self { operation, method, url, headers, body: None, repeat: Repeat::Safe }
     }
 
     pub(crate) fn with_json(mut self, body: &impl Serialize) -> Result<Self> {
-        let failed = |_| Error::invalid(self.operation, "the request cannot be written as JSON");
+        let failed = |_| Error::invalid(self.operation, "the request cannot be serialised as JSON");
         self.body = Some(serde_json::to_vec(body).map_err(failed)?);
         Ok(self)
     }
@@ -87,7 +88,7 @@ impl Call {
 
 /// The part of a response to wait for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Want {
+enum Expect {
     Whole,
     Head,
 }
@@ -98,37 +99,41 @@ enum ServiceResponse {
 }
 
 impl HttpClient {
-    /// A client with these options.
+    /// Creates a client with these options.
     ///
-    /// TLS is rustls with ring. When the process has no rustls crypto provider yet, ring becomes it.
+    /// TLS is rustls. If the process has no rustls crypto provider, ring is installed.
     ///
     /// # Errors
-    /// `Unavailable` when TLS cannot be set up, for one because the system has no root certificates.
+    /// `Unavailable` if TLS cannot be set up, for example because the system has no root certificates.
     pub fn new(options: HttpOptions) -> Result<Self> {
         let http = build(&options)?;
-        Ok(Self(Arc::new(Inner { http, options, budget: Budget::default() })))
+        Ok(Self(Arc::new(Inner { http, options, budget: RetryBudget::default() })))
     }
 
-    /// The answer as JSON.
+    /// Sends the request and parses the response as JSON.
     pub(crate) async fn json<T: DeserializeOwned>(&self, call: Call) -> Result<T> {
         let body = self.bytes(&call).await?;
-        // The source would repeat what it stumbled over.
+        // The parser's message is dropped: it could quote the text.
         serde_json::from_slice(&body).map_err(|e| HttpError::malformed(&call.url, &e).into_error(call.operation))
     }
 
-    /// The whole answer.
+    /// Sends the request and returns the whole body of the response.
     pub(crate) async fn bytes(&self, call: &Call) -> Result<Vec<u8>> {
-        match self.run(call, Want::Whole).await? {
+        match self.run(call, Expect::Whole).await? {
             ServiceResponse::Whole(body) => Ok(body),
-            ServiceResponse::Head(_) => Err(Error::new(ErrorKind::Internal, call.operation, "the answer was not read")),
+            ServiceResponse::Head(_) => {
+                Err(Error::new(ErrorKind::Internal, call.operation, "the body of the response was not read"))
+            }
         }
     }
 
-    /// The answer once its head is there; the body comes as it comes.
+    /// Sends the request and returns the response once its head is received. The caller reads the body.
     pub(crate) async fn open(&self, call: &Call) -> Result<reqwest::Response> {
-        match self.run(call, Want::Head).await? {
+        match self.run(call, Expect::Head).await? {
             ServiceResponse::Head(response) => Ok(response),
-            ServiceResponse::Whole(_) => Err(Error::new(ErrorKind::Internal, call.operation, "the answer was read")),
+            ServiceResponse::Whole(_) => {
+                Err(Error::new(ErrorKind::Internal, call.operation, "the body of the response was read already"))
+            }
         }
     }
 
@@ -136,66 +141,66 @@ impl HttpClient {
         self.0.options.max_response_bytes
     }
 
-    async fn run(&self, call: &Call, want: Want) -> Result<ServiceResponse> {
-        let span = span::of_request(call.operation, &call.method, &call.url);
-        observe(&span, Operation::Model(call.operation), self.run_with_retries(call, want, &span)).await
+    async fn run(&self, call: &Call, expect: Expect) -> Result<ServiceResponse> {
+        let span = span::request_span(call.operation, &call.method, &call.url);
+        observe(&span, Operation::Model(call.operation), self.run_with_retries(call, expect, &span)).await
     }
 
-    async fn run_with_retries(&self, call: &Call, want: Want, span: &Span) -> Result<ServiceResponse> {
-        let mut waits = self.0.options.waits();
+    async fn run_with_retries(&self, call: &Call, expect: Expect, span: &Span) -> Result<ServiceResponse> {
+        let mut delays = self.0.options.retry_delays();
         let mut retries = 0_u32;
         loop {
-            let error = match self.attempt(call, want, span).await {
-                Ok(answer) => {
+            let error = match self.attempt(call, expect, span).await {
+                Ok(response) => {
                     self.0.budget.earn();
-                    return Ok(answer);
+                    return Ok(response);
                 }
                 Err(error) => error,
             };
-            let may = match error.retry() {
+            let may_retry = match error.retry() {
                 Retry::No => false,
                 Retry::Refused => true,
                 Retry::Unknown => call.repeat == Repeat::Safe,
             };
-            let wait = waits.next().map(|wait| error.retry_after().map_or(wait, |asked| asked.max(wait)));
-            match wait.filter(|wait| may && *wait <= self.0.options.max_wait) {
-                Some(wait) if self.0.budget.spend() => {
+            let delay = delays.next().map(|delay| error.retry_after().map_or(delay, |requested| requested.max(delay)));
+            match delay.filter(|delay| may_retry && *delay <= self.0.options.max_wait) {
+                Some(delay) if self.0.budget.spend() => {
                     retries += 1;
                     span.record("http.request.resend_count", retries);
                     count_retry(call.operation);
-                    tokio::time::sleep(wait).await;
+                    tokio::time::sleep(delay).await;
                 }
                 _ => return Err(error.into_error(call.operation)),
             }
         }
     }
 
-    async fn attempt(&self, call: &Call, want: Want, span: &Span) -> Result<ServiceResponse, HttpError> {
+    async fn attempt(&self, call: &Call, expect: Expect, span: &Span) -> Result<ServiceResponse, HttpError> {
         let mut request = self.0.http.request(call.method.clone(), call.url.clone()).headers(call.headers.clone());
         if let Some(body) = &call.body {
             request = request.header("content-type", "application/json").body(body.clone());
         }
-        if want == Want::Whole {
+        if expect == Expect::Whole {
             request = request.timeout(self.0.options.timeout);
         }
-        let response = request.send().await.map_err(|e| HttpError::unsent(&call.url, e))?;
+        let response = request.send().await.map_err(|e| HttpError::no_response(&call.url, e))?;
         let status = response.status();
         span.record("http.response.status_code", status.as_u16());
         if !status.is_success() {
             return Err(HttpError::refused(&call.url, response).await);
         }
-        match want {
-            Want::Head => Ok(ServiceResponse::Head(response)),
-            Want::Whole => self.read(call, response).await.map(ServiceResponse::Whole),
+        match expect {
+            Expect::Head => Ok(ServiceResponse::Head(response)),
+            Expect::Whole => self.read(call, response).await.map(ServiceResponse::Whole),
         }
     }
 
     async fn read(&self, call: &Call, mut response: reqwest::Response) -> Result<Vec<u8>, HttpError> {
-        let most = self.0.options.max_response_bytes;
+        let max_bytes = self.0.options.max_response_bytes;
         let mut body = Vec::new();
-        while let Some(chunk) = response.chunk().await.map_err(|e| HttpError::broken_off(&call.url, e))? {
-            if body.len() + chunk.len() > most {
-                return Err(HttpError::too_large(&call.url, most));
+        while let Some(chunk) = response.chunk().await.map_err(|e| HttpError::incomplete_response(&call.url, e))? {
+            if body.len() + chunk.len() > max_bytes {
+                return Err(HttpError::too_large(&call.url, max_bytes));
             }
             body.extend_from_slice(&chunk);
         }
@@ -203,11 +208,11 @@ impl HttpClient {
     }
 }
 
-/// Builds the HTTP client with the settings shared in this crate. It does not follow redirects, which would leak
-/// keys.
+/// Builds an HTTP client with the settings that all clients of this crate share. It follows no redirects, because the
+/// headers could leak keys.
 pub(crate) fn build(options: &HttpOptions) -> Result<reqwest::Client> {
     if rustls::crypto::CryptoProvider::get_default().is_none() {
-        // If another provider is installed already, that one is used.
+        // An error means that another thread has installed a provider, which is then used.
         let _ = rustls::crypto::ring::default_provider().install_default();
     }
     let mut builder = reqwest::Client::builder()

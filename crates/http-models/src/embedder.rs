@@ -1,4 +1,4 @@
-//! Vectors from an OpenAI-compatible `/embeddings`.
+//! Embeddings from an OpenAI-compatible API.
 
 pub(crate) mod options;
 mod wire;
@@ -20,8 +20,8 @@ use wire::OPERATION;
 
 /// An embedding model behind an OpenAI-compatible API.
 ///
-/// A batch that the service refuses as too large is sent in halves. Vectors are sorted by their index, checked for
-/// number, length and meaning, and scaled to length one.
+/// A batch that the service rejects is split in halves. Vectors are ordered by their index, checked for their number,
+/// dimensions and finite values, and normalised to length 1.
 #[derive(Debug)]
 pub struct HttpEmbedder {
     client: HttpClient,
@@ -31,18 +31,18 @@ pub struct HttpEmbedder {
 }
 
 impl HttpEmbedder {
-    /// A model whose number of dimensions the options state; nothing is sent yet.
+    /// Creates a client for a model with a configured number of dimensions. Sends nothing.
     ///
     /// # Errors
-    /// `InvalidInput` when the options lack the dimensions or the model's name, or allow no text in a batch.
+    /// `InvalidInput` if the number of dimensions, the name of the model or the maximum batch size is missing or 0.
     pub fn new(client: HttpClient, endpoint: Endpoint, options: EmbeddingOptions) -> Result<Self> {
         let dimensions = options.dimensions.filter(|dimensions| *dimensions > 0);
         let missing =
-            || Error::invalid(OPERATION, "the number of dimensions is not given; `connect` asks the model for it");
+            || Error::invalid(OPERATION, "the number of dimensions is missing; set it, or use HttpEmbedder::connect");
         Self::with_dimensions(client, endpoint, options, dimensions.ok_or_else(missing)?)
     }
 
-    /// A model that is asked for its number of dimensions, by embedding one word, when the options do not state it.
+    /// Creates a client for a model. If the number of dimensions is not configured, it embeds one word to find it.
     ///
     /// # Errors
     /// The errors of [`new`](Self::new) and of the service.
@@ -54,20 +54,22 @@ impl HttpEmbedder {
         let mut vectors = probe.request(&["memory".to_owned()], Purpose::Document).await?;
         probe.space.dimensions = vectors.pop().map_or(0, |vector| vector.len());
         if probe.space.dimensions == 0 {
-            return Err(Error::new(ErrorKind::Corrupt, OPERATION, "the model gives vectors without numbers"));
+            return Err(Error::new(ErrorKind::Corrupt, OPERATION, "the vectors of the model have 0 dimensions"));
         }
         Ok(probe)
     }
 
-    /// The model of the service that `EMBEDDING_SERVICE` names ([a preset](Preset)); `None` when no service is named.
+    /// Creates the embedder of the environment: the service `EMBEDDING_SERVICE` ([a preset](Preset)). Returns `None` if
+    /// the variable is not set.
     ///
     /// # Errors
-    /// `InvalidInput` for an unknown service or one without embeddings; the errors of [`Preset::endpoint`] and
+    /// `InvalidInput` for an unknown service or one without an embedding model; the errors of [`Preset::endpoint`] and
     /// [`connect`](Self::connect).
     pub async fn from_env(client: HttpClient) -> Result<Option<Self>> {
-        let Some(service) = Preset::named_by("EMBEDDING_SERVICE")? else { return Ok(None) };
-        let without = || Error::invalid(OPERATION, format!("EMBEDDING_SERVICE: {} has no vectors", service.as_str()));
-        let options = service.embedding().ok_or_else(without)?;
+        let Some(service) = Preset::from_variable("EMBEDDING_SERVICE")? else { return Ok(None) };
+        let missing =
+            || Error::invalid(OPERATION, format!("EMBEDDING_SERVICE: {} has no embedding model", service.as_str()));
+        let options = service.embedding().ok_or_else(missing)?;
         Self::connect(client, service.endpoint()?, options).await.map(Some)
     }
 
@@ -78,25 +80,26 @@ impl HttpEmbedder {
         dimensions: usize,
     ) -> Result<Self> {
         if options.model.is_empty() || options.max_batch == 0 {
-            return Err(Error::invalid(OPERATION, "a model's name and at least one text in a batch are needed"));
+            return Err(Error::invalid(OPERATION, "the name of the model is empty or max_batch is 0; set both"));
         }
         let name = options.space_name.as_deref().unwrap_or(&options.model);
         let space = EmbeddingSpace::cosine(name, dimensions);
         Ok(Self { client, endpoint, options, space })
     }
 
-    /// Sends the texts, in halves where the service finds them too many.
+    /// Embeds the texts. A batch that the service rejects is split in halves.
     async fn embed_all(&self, texts: &[String], purpose: Purpose) -> Result<Vec<Vec<f32>>> {
         let mut vectors = Vec::with_capacity(texts.len());
-        // What is still to be sent, the next part last.
-        let mut parts = vec![texts];
-        while let Some(part) = parts.pop() {
-            match self.request(part, purpose).await {
-                Ok(found) => vectors.extend(found),
-                // Depth first: a request that is invalid at any size fails after a few halves, not after all.
-                Err(e) if part.len() > 1 && e.kind() == ErrorKind::InvalidInput => {
-                    let (first, second) = part.split_at(part.len() / 2);
-                    parts.extend([second, first]);
+        // A stack: the next batch is the last one.
+        let mut batches = vec![texts];
+        while let Some(batch) = batches.pop() {
+            match self.request(batch, purpose).await {
+                Ok(batch_vectors) => vectors.extend(batch_vectors),
+                // The first half is sent first, so that a request that is invalid at any size fails after log2(n)
+                // requests.
+                Err(e) if batch.len() > 1 && e.kind() == ErrorKind::InvalidInput => {
+                    let (first, second) = batch.split_at(batch.len() / 2);
+                    batches.extend([second, first]);
                 }
                 Err(e) => return Err(e),
             }
@@ -122,8 +125,8 @@ impl HttpEmbedder {
             body[name] = Value::clone(value);
         }
         let call = Call::new(OPERATION, Method::POST, &self.endpoint, &["embeddings"]).with_json(&body)?;
-        let answer: wire::EmbeddingResponse = self.client.json(call).await?;
-        answer.vectors(texts.len())
+        let response: wire::EmbeddingResponse = self.client.json(call).await?;
+        response.vectors(texts.len())
     }
 }
 
@@ -147,11 +150,11 @@ impl Embedder for HttpEmbedder {
 
     async fn embed(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<Embedding>> {
         if texts.len() > self.options.max_batch {
-            let message = format!("{} texts; a batch holds {}", texts.len(), self.options.max_batch);
+            let message = format!("{} texts exceed the maximum batch size of {}", texts.len(), self.options.max_batch);
             return Err(Error::invalid(OPERATION, message));
         }
         if texts.iter().any(|text| text.trim().is_empty()) {
-            return Err(Error::invalid(OPERATION, "a text is empty; leave it out"));
+            return Err(Error::invalid(OPERATION, "a text is empty; remove it from the batch"));
         }
         if texts.is_empty() {
             return Ok(Vec::new());
@@ -160,13 +163,18 @@ impl Embedder for HttpEmbedder {
             Purpose::Query => &self.options.query_prefix,
             Purpose::Document => &self.options.document_prefix,
         };
-        let prefixed = |text: &&str| format!("{prefix}{}", self.options.beginning(text));
+        let prefixed = |text: &&str| format!("{prefix}{}", self.options.truncated(text));
         let texts: Vec<String> = texts.iter().map(prefixed).collect();
         let vectors = self.embed_all(&texts, purpose).await?;
         let check = |vector| {
-            let meaningless =
-                |e: Error| Error::new(ErrorKind::Corrupt, OPERATION, format!("from the service: {}", e.message()));
-            let embedding = Embedding::new(vector).map_err(meaningless)?;
+            let corrupt = |e: Error| {
+                Error::new(
+                    ErrorKind::Corrupt,
+                    OPERATION,
+                    format!("the service returned an unusable vector: {}", e.message()),
+                )
+            };
+            let embedding = Embedding::new(vector).map_err(corrupt)?;
             self.space.check(OPERATION, &embedding)?;
             Ok(embedding.normalized())
         };

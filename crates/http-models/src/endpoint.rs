@@ -1,4 +1,4 @@
-//! The address of a service, with its key.
+//! The base URL of a service, with its key.
 
 use memory_engine_core::{Error, Result};
 use reqwest::{
@@ -8,32 +8,35 @@ use reqwest::{
 
 use crate::secret::Secret;
 
-/// The address of a service, with the headers that every request to it has.
+/// The base URL of a service, and the headers of every request to it.
 #[derive(Debug, Clone)]
 pub struct Endpoint {
     base: Url,
-    // Values that hold a key are marked as sensitive: their `Debug` shows nothing of them.
+    // Values are marked as sensitive, so `Debug` does not show them.
     headers: HeaderMap,
 }
 
 impl Endpoint {
-    /// A service at this address, to which the paths are added: `https://host/v1` for OpenAI's `/v1/embeddings`.
+    /// A service at this base URL. Paths are appended to it: `https://host/v1` for OpenAI's `/v1/embeddings`.
     ///
     /// # Errors
-    /// `InvalidInput` when it is not an `http` or `https` address, or holds a user name, password, query or fragment.
+    /// `InvalidInput` if it is not an `http` or `https` URL, or has a user name, password, query or fragment.
     pub fn new(base_url: &str) -> Result<Self> {
-        // The error does not repeat the address, which may contain a key.
+        // The error does not contain the URL, which may contain a key.
         let invalid = |message| Error::invalid("endpoint", message);
-        let mut base = Url::parse(base_url.trim()).map_err(|_| invalid("the base URL is not a URL"))?;
+        let mut base = Url::parse(base_url.trim())
+            .map_err(|_| invalid("the base URL is not a valid URL; it starts with http:// or https://"))?;
         if !matches!(base.scheme(), "http" | "https") || base.host_str().is_none() {
-            return Err(invalid("the base URL has to begin with http:// or https://"));
+            return Err(invalid("the base URL must start with http:// or https://"));
         }
         if !base.username().is_empty()
             || base.password().is_some()
             || base.query().is_some()
             || base.fragment().is_some()
         {
-            return Err(invalid("the base URL may hold no user name, password, query or fragment; give the key apart"));
+            return Err(invalid(
+                "the base URL must not have a user name, password, query or fragment; pass the key separately",
+            ));
         }
         if !base.path().ends_with('/') {
             base.set_path(&format!("{}/", base.path()));
@@ -44,7 +47,7 @@ impl Endpoint {
     /// Sends the key as `Authorization: Bearer`.
     ///
     /// # Errors
-    /// `InvalidInput` when the key has characters that a header cannot hold.
+    /// `InvalidInput` if the key has characters that are not allowed in a header.
     pub fn with_key(self, key: &Secret) -> Result<Self> {
         let bearer = Secret::new(format!("Bearer {}", key.reveal()));
         self.with_header(AUTHORIZATION.as_str(), &bearer)
@@ -53,12 +56,12 @@ impl Endpoint {
     /// Sends a header with every request. Its value is treated as a secret.
     ///
     /// # Errors
-    /// `InvalidInput` when name or value cannot be a header's.
+    /// `InvalidInput` if the name or the value has characters that are not allowed in a header.
     pub fn with_header(mut self, name: &str, value: &Secret) -> Result<Self> {
-        let invalid = |what: &str| Error::invalid("endpoint", format!("{what} that a header cannot have"));
-        let name = HeaderName::try_from(name).map_err(|_| invalid("the header's name has characters"))?;
-        let mut value = HeaderValue::try_from(value.reveal())
-            .map_err(|_| invalid(&format!("the value of {name} has characters")))?;
+        let invalid = |part: &str| Error::invalid("endpoint", format!("{part} has characters that are not allowed"));
+        let name = HeaderName::try_from(name).map_err(|_| invalid("the name of a header"))?;
+        let mut value =
+            HeaderValue::try_from(value.reveal()).map_err(|_| invalid(&format!("the value of the header {name}")))?;
         value.set_sensitive(true);
         self.headers.insert(name, value);
         Ok(self)
@@ -74,8 +77,8 @@ impl Endpoint {
         &self.headers
     }
 
-    /// The address of a path below the base; its segments are escaped.
-    pub(crate) fn at(&self, segments: &[&str]) -> Url {
+    /// Returns the URL of a path below the base URL. Segments are escaped.
+    pub(crate) fn url_of(&self, segments: &[&str]) -> Url {
         let mut url = self.base.clone();
         if let Ok(mut path) = url.path_segments_mut() {
             path.pop_if_empty().extend(segments);
@@ -92,14 +95,17 @@ mod tests {
     fn paths_are_added_to_the_base_and_escaped() {
         for base in ["https://api.example.com/v1", "https://api.example.com/v1/"] {
             let endpoint = Endpoint::new(base).unwrap();
-            assert_eq!(endpoint.at(&["chat", "completions"]).as_str(), "https://api.example.com/v1/chat/completions");
-            assert_eq!(endpoint.at(&["memories", "a/../b?c"]).path(), "/v1/memories/a%2F..%2Fb%3Fc");
+            assert_eq!(
+                endpoint.url_of(&["chat", "completions"]).as_str(),
+                "https://api.example.com/v1/chat/completions"
+            );
+            assert_eq!(endpoint.url_of(&["memories", "a/../b?c"]).path(), "/v1/memories/a%2F..%2Fb%3Fc");
         }
         assert_eq!(Endpoint::new("http://localhost:11434/v1").unwrap().host(), "localhost:11434");
     }
 
     #[test]
-    fn an_address_that_is_none_or_holds_a_key_is_refused_without_repeating_it() {
+    fn invalid_urls_are_rejected_without_being_shown() {
         for bad in ["api.hunter2.com", "ftp://hunter2", "https://u:hunter2@x.com", "https://x.com/v1?key=hunter2", ""] {
             let error = Endpoint::new(bad).unwrap_err();
             assert!(!format!("{error} {error:?}").contains("hunter2"), "{error:?}");

@@ -1,11 +1,11 @@
-//! Models from a hub: files that are resumed where they broke off, and checked before they are used.
+//! Downloads models from a hub. Interrupted downloads are resumed, and files are verified before use.
 
 mod address;
+mod checksums;
 mod download;
 mod fetch;
 mod file;
 mod model;
-mod sums;
 
 pub use address::Hub;
 pub use file::{Checked, Fetched, Step};

@@ -1,4 +1,4 @@
-//! A mem0 server as a store of memories: its open-source REST API.
+//! A client for the REST API of the open-source mem0 server.
 
 use memory_engine_core::{Error, ErrorKind, Result};
 use memory_engine_llm::Message;
@@ -17,7 +17,7 @@ const OPERATION: &str = "mem0";
 /// The owner of memories, in the terms of mem0. At least one field is needed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Mem0Owner {
-    /// The person.
+    /// The user.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user_id: Option<String>,
     /// The agent.
@@ -29,7 +29,7 @@ pub struct Mem0Owner {
 }
 
 impl Mem0Owner {
-    /// A person.
+    /// Memories of a user.
     pub fn user(id: impl Into<String>) -> Self {
         Self { user_id: Some(id.into()), ..Self::default() }
     }
@@ -48,14 +48,17 @@ impl Mem0Owner {
         self
     }
 
-    /// The names as JSON; without one a search would go through everybody's memories.
+    /// Returns the ids as JSON. At least one is required: without an id, a search would cover all users.
     fn fields(&self) -> Result<Map<String, Value>> {
         let ids = [("user_id", &self.user_id), ("agent_id", &self.agent_id), ("run_id", &self.run_id)];
-        let set = ids.into_iter().filter_map(|(name, id)| Some((name.to_owned(), id.clone()?.into())));
-        let fields: Map<String, Value> = set.collect();
-        let blank = |id: &Value| id.as_str().is_none_or(|id| id.trim().is_empty());
-        if fields.is_empty() || fields.values().any(blank) {
-            return Err(Error::invalid(OPERATION, "name the user, the agent or the session, and no empty one"));
+        let present = ids.into_iter().filter_map(|(name, id)| Some((name.to_owned(), id.clone()?.into())));
+        let fields: Map<String, Value> = present.collect();
+        let is_blank = |id: &Value| id.as_str().is_none_or(|id| id.trim().is_empty());
+        if fields.is_empty() || fields.values().any(is_blank) {
+            return Err(Error::invalid(
+                OPERATION,
+                "the owner needs a user, agent or session id, and no id may be empty",
+            ));
         }
         Ok(fields)
     }
@@ -65,30 +68,30 @@ impl Mem0Owner {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Mem0Search {
-    /// The question.
+    /// The query.
     pub query: String,
-    /// The most memories. 20.
+    /// Maximum number of memories. Default: 20.
     pub limit: u32,
-    /// The least score, 0 to 1; the server's own when there is none.
+    /// Minimum score, 0 to 1. Default: `None`, the default of the server.
     pub threshold: Option<f64>,
-    /// Further conditions, in mem0's language.
+    /// Further conditions, in the filter syntax of mem0. Default: none.
     pub filters: Map<String, Value>,
 }
 
 impl Mem0Search {
-    /// A question with nothing else said.
+    /// A search with default values.
     pub fn new(query: impl Into<String>) -> Self {
         Self { query: query.into(), limit: 20, threshold: None, filters: Map::new() }
     }
 
-    /// Sets the most memories.
+    /// Sets the maximum number of memories.
     #[must_use]
     pub fn with_limit(mut self, limit: u32) -> Self {
         self.limit = limit;
         self
     }
 
-    /// Sets the least score.
+    /// Sets the minimum score.
     #[must_use]
     pub fn with_threshold(mut self, threshold: f64) -> Self {
         self.threshold = Some(threshold);
@@ -108,7 +111,7 @@ impl Mem0Search {
 pub struct Mem0Event {
     /// The id of the memory.
     pub id: String,
-    /// The text of the memory now.
+    /// The current text of the memory.
     #[serde(default)]
     pub memory: String,
     /// `ADD`, `UPDATE`, `DELETE` or `NONE`.
@@ -135,14 +138,14 @@ pub struct Mem0Memory {
     pub user_id: Option<String>,
     /// The agent that it belongs to.
     pub agent_id: Option<String>,
-    /// Of which session.
+    /// The session that it belongs to.
     pub run_id: Option<String>,
     /// The role of the speaker, as in chat APIs.
     pub role: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct Results<T> {
+struct Mem0Results<T> {
     results: Vec<T>,
 }
 
@@ -154,10 +157,10 @@ pub struct Mem0Client {
 }
 
 impl Mem0Client {
-    /// The server at this address, with its key where it wants one.
+    /// Creates a client for the server at this URL. `key` is sent as `x-api-key`.
     ///
     /// # Errors
-    /// `InvalidInput` when the address or the key cannot be one.
+    /// `InvalidInput` if the URL or the key is invalid.
     pub fn new(client: HttpClient, base_url: &str, key: Option<&Secret>) -> Result<Self> {
         let endpoint = Endpoint::new(base_url)?;
         let endpoint =
@@ -165,8 +168,8 @@ impl Mem0Client {
         Ok(Self { client, endpoint })
     }
 
-    /// Gives messages to the server, which keeps them as they are or, with `infer`, has its model find what is worth
-    /// keeping. It is asked again only when it has surely not taken them.
+    /// Adds messages. The server stores them unchanged or, with `infer`, extracts memories from them with its model.
+    /// Retries only if the server did not process the request.
     ///
     /// # Errors
     /// `InvalidInput` if no owner is named; the error of the server.
@@ -188,18 +191,18 @@ impl Mem0Client {
         let call = Call::new(OPERATION, Method::POST, &self.endpoint, &["memories"])
             .with_json(&body)?
             .with_repeat(Repeat::WhenRefused);
-        let answer: Results<Mem0Event> = self.client.json(call).await?;
-        Ok(answer.results)
+        let response: Mem0Results<Mem0Event> = self.client.json(call).await?;
+        Ok(response.results)
     }
 
-    /// The owner's memories that fit a question, best first.
+    /// Returns the memories of the owner that match a query, best first.
     ///
     /// # Errors
     /// `InvalidInput` if no owner is named or a filter names another one; the error of the server.
     pub async fn search(&self, owner: &Mem0Owner, search: &Mem0Search) -> Result<Vec<Mem0Memory>> {
         let mut filters = owner.fields()?;
         for (name, value) in &search.filters {
-            // The owner is authority: a condition may narrow the search, never widen it.
+            // A filter may narrow the search and must not widen it to other owners.
             if matches!(name.as_str(), "user_id" | "agent_id" | "run_id" | "OR" | "NOT" | "AND") {
                 return Err(Error::invalid(
                     OPERATION,
@@ -213,39 +216,43 @@ impl Mem0Client {
             body["threshold"] = threshold.into();
         }
         let call = Call::new(OPERATION, Method::POST, &self.endpoint, &["search"]).with_json(&body)?;
-        let answer: Results<Mem0Memory> = self.client.json(call).await?;
-        Ok(answer.results)
+        let response: Mem0Results<Mem0Memory> = self.client.json(call).await?;
+        Ok(response.results)
     }
 
-    /// The memory with this id, if there is one.
+    /// Returns the memory with this id, or `None` if it does not exist.
     ///
     /// # Errors
     /// The error of the server.
     pub async fn get(&self, id: &str) -> Result<Option<Mem0Memory>> {
-        let call = Call::new(OPERATION, Method::GET, &self.endpoint, &["memories", checked(id)?]);
-        // The server answers `null` for an id that it does not know; servers like it answer 404.
-        found(self.client.json(call).await).map(Option::flatten)
+        let call = Call::new(OPERATION, Method::GET, &self.endpoint, &["memories", path_safe(id)?]);
+        // For an unknown id, mem0 responds with `null` and compatible servers with 404.
+        none_if_not_found(self.client.json(call).await).map(Option::flatten)
     }
 
-    /// Deletes a memory; `false` when there was none.
+    /// Deletes a memory. Returns false if it does not exist.
     ///
     /// # Errors
     /// The error of the server.
     pub async fn delete(&self, id: &str) -> Result<bool> {
-        let call = Call::new(OPERATION, Method::DELETE, &self.endpoint, &["memories", checked(id)?]);
-        found(self.client.bytes(&call).await).map(|deleted| deleted.is_some())
+        let call = Call::new(OPERATION, Method::DELETE, &self.endpoint, &["memories", path_safe(id)?]);
+        none_if_not_found(self.client.bytes(&call).await).map(|deleted| deleted.is_some())
     }
 }
 
-/// An id that cannot change the path that it is put into.
-fn checked(id: &str) -> Result<&str> {
-    let plain = !id.is_empty() && id.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'));
-    if plain { Ok(id) } else { Err(Error::invalid(OPERATION, "an id holds letters, digits, - and _ only")) }
+/// Returns the id if it is safe as a path segment.
+fn path_safe(id: &str) -> Result<&str> {
+    let is_safe = !id.is_empty() && id.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'));
+    if is_safe {
+        Ok(id)
+    } else {
+        Err(Error::invalid(OPERATION, "the id has invalid characters; only letters, digits, '-' and '_' are allowed"))
+    }
 }
 
-fn found<T>(answer: Result<T>) -> Result<Option<T>> {
-    match answer {
-        Ok(answer) => Ok(Some(answer)),
+fn none_if_not_found<T>(result: Result<T>) -> Result<Option<T>> {
+    match result {
+        Ok(value) => Ok(Some(value)),
         Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
         Err(e) => Err(e),
     }

@@ -1,4 +1,4 @@
-//! PostgREST, as Supabase serves it.
+//! A client for PostgREST, the API of Supabase.
 
 use memory_engine_core::{Error, Result};
 use reqwest::{Method, header::HeaderValue};
@@ -22,13 +22,13 @@ pub struct PostgrestClient {
 }
 
 impl PostgrestClient {
-    /// A Supabase project: `https://PROJECT.supabase.co` with one of its keys.
+    /// Creates a client for a Supabase project: `https://PROJECT.supabase.co` with one of its keys.
     ///
     /// The key goes into the header `apikey`. Only the older keys, which are tokens (JWT), go into `Authorization` as
-    /// well: the newer `sb_secret_…` are refused there.
+    /// well: the newer `sb_secret_…` are rejected there.
     ///
     /// # Errors
-    /// `InvalidInput` when the address or the key cannot be one.
+    /// `InvalidInput` if the URL or the key is invalid.
     pub fn supabase(client: HttpClient, project_url: &str, key: &Secret) -> Result<Self> {
         let base = format!("{}/rest/v1", project_url.trim().trim_end_matches('/'));
         let mut endpoint = Endpoint::new(&base)?.with_header("apikey", key)?;
@@ -38,10 +38,11 @@ impl PostgrestClient {
         Ok(Self::new(client, endpoint))
     }
 
-    /// The Supabase project of the environment: `SUPABASE_URL` and `SUPABASE_SERVICE_KEY`; `None` unless both are set.
+    /// Creates a client from the environment: `SUPABASE_URL` and `SUPABASE_SERVICE_KEY`. Returns `None` unless both are
+    /// set.
     ///
     /// # Errors
-    /// As [`supabase`](Self::supabase).
+    /// The errors of [`supabase`](Self::supabase).
     pub fn from_env(client: HttpClient) -> Result<Option<Self>> {
         let url = std::env::var("SUPABASE_URL").ok().filter(|url| !url.trim().is_empty());
         match (url, Secret::from_env("SUPABASE_SERVICE_KEY")) {
@@ -50,26 +51,26 @@ impl PostgrestClient {
         }
     }
 
-    /// A PostgREST server of one's own, whose endpoint has all headers that it needs.
+    /// Creates a client for a self-hosted PostgREST server. The endpoint contains all required headers.
     pub fn new(client: HttpClient, endpoint: Endpoint) -> Self {
         Self { client, endpoint, schema: HeaderValue::from_static("public") }
     }
 
-    /// Sets the schema in which functions and tables are looked for; it is `public` otherwise.
+    /// Sets the schema of functions and tables. Default: `public`.
     ///
     /// # Errors
-    /// `InvalidInput` when it is no plain name.
+    /// `InvalidInput` if the name is not a plain SQL name.
     pub fn with_schema(mut self, schema: &str) -> Result<Self> {
-        self.schema =
-            HeaderValue::try_from(name(schema)?).map_err(|_| Error::invalid(OPERATION, "not a schema's name"))?;
+        self.schema = HeaderValue::try_from(name(schema)?)
+            .map_err(|_| Error::invalid(OPERATION, "the name of the schema is invalid"))?;
         Ok(self)
     }
 
-    /// Calls a function with named arguments. It is called again only when the database has surely not run it.
+    /// Calls a function with named arguments. Retries only if the database did not run it.
     ///
     /// # Errors
-    /// `NotFound` when there is no such function with these arguments, `Timeout` when the database cancelled it,
-    /// `Conflict`, `Unauthorized` and the rest as the database says.
+    /// `NotFound` if no function has this name and these arguments; `Timeout` if the database cancelled it; otherwise
+    /// the error of the database.
     pub async fn rpc<T: DeserializeOwned>(&self, function: &str, arguments: &impl Serialize) -> Result<T> {
         let call = Call::new(OPERATION, Method::POST, &self.endpoint, &["rpc", name(function)?])
             .with_header("content-profile", self.schema.clone())
@@ -82,7 +83,7 @@ impl PostgrestClient {
     /// Reads rows of a table or view.
     ///
     /// # Errors
-    /// `InvalidInput` when a name is no plain name; otherwise as [`rpc`](Self::rpc).
+    /// `InvalidInput` if a name is not a plain SQL name; otherwise as [`rpc`](Self::rpc).
     pub async fn select<T: DeserializeOwned>(&self, table: &str, select: &Select) -> Result<Vec<T>> {
         let call = Call::new(OPERATION, Method::GET, &self.endpoint, &[name(table)?])
             .with_header("accept-profile", self.schema.clone())
@@ -91,15 +92,22 @@ impl PostgrestClient {
     }
 }
 
-/// Three parts of base64 with dots between them, the first of which is a JSON object.
+/// Returns true if the key is a JWT: three base64 parts, the first of which is a JSON object.
 fn is_jwt(key: &Secret) -> bool {
     key.reveal().starts_with("eyJ") && key.reveal().matches('.').count() == 2
 }
 
-/// A plain name of SQL: nothing that PostgREST would read as its own syntax.
+/// Returns the name if it is a plain SQL name, which PostgREST cannot parse as syntax.
 fn name(name: &str) -> Result<&str> {
-    let plain = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-    if plain { Ok(name) } else { Err(Error::invalid(OPERATION, "a name may hold letters, digits and _ only")) }
+    let is_plain = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    if is_plain {
+        Ok(name)
+    } else {
+        Err(Error::invalid(
+            OPERATION,
+            "a name of a table, column or function has invalid characters; only letters, digits and '_' are allowed",
+        ))
+    }
 }
 
 /// The comparison of a column with a value.
@@ -136,7 +144,7 @@ pub struct Select {
 }
 
 impl Select {
-    /// These columns; all of them when none is named.
+    /// Selects these columns. An empty list selects all.
     pub fn columns(columns: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self { columns: columns.into_iter().map(Into::into).collect(), ..Self::default() }
     }
@@ -181,9 +189,10 @@ impl Select {
             query.push((name(column)?.to_owned(), condition(*comparison, value)));
         }
         if !self.order.is_empty() {
-            let one =
-                |(column, up): &(String, bool)| Ok(format!("{}.{}", name(column)?, if *up { "asc" } else { "desc" }));
-            query.push(("order".to_owned(), self.order.iter().map(one).collect::<Result<Vec<_>>>()?.join(",")));
+            let order = |(column, ascending): &(String, bool)| {
+                Ok(format!("{}.{}", name(column)?, if *ascending { "asc" } else { "desc" }))
+            };
+            query.push(("order".to_owned(), self.order.iter().map(order).collect::<Result<Vec<_>>>()?.join(",")));
         }
         for (key, number) in [("limit", self.limit), ("offset", self.offset)] {
             query.extend(number.map(|number| (key.to_owned(), number.to_string())));
@@ -225,7 +234,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_selection_is_written_as_postgrest_reads_it() {
+    fn a_selection_becomes_a_postgrest_query() {
         let select = Select::columns(["id", "content"])
             .filter("session_id", Comparison::Eq, "a.b,c")
             .filter("round", Comparison::Gte, 3)
@@ -249,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_syntax_is_refused() {
+    fn names_with_syntax_are_rejected() {
         for bad in ["", "a,b", "a->b", "x;drop", "名"] {
             assert!(Select::columns([bad]).query().is_err() && name(bad).is_err(), "{bad}");
             assert!(Select::default().filter(bad, Comparison::Eq, 1).query().is_err());
@@ -257,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_token_is_taken_for_one() {
+    fn only_jwts_are_recognised() {
         assert!(is_jwt(&Secret::new("eyJhbGciOi.eyJyb2xlIjo.c2ln")));
         assert!(!is_jwt(&Secret::new("sb_secret_abc.def.ghi")) && !is_jwt(&Secret::new("eyJx")));
     }

@@ -1,4 +1,4 @@
-//! Services by name: where they are, which variable holds the key, which models to begin with.
+//! Known services: their base URLs, environment variables and default models.
 
 use std::{env, str::FromStr};
 
@@ -15,7 +15,7 @@ use crate::{
 /// The query prefix that bge-*-zh-v1.5 was trained with (model card).
 const BGE_ZH_QUERY: &str = "为这个句子生成表示以用于检索相关文章：";
 
-/// A service that is known by name.
+/// A known service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Preset {
@@ -38,7 +38,7 @@ impl Preset {
     pub const ALL: [Self; 6] =
         [Self::SiliconFlow, Self::OpenAi, Self::DeepSeek, Self::Ollama, Self::OpenRouter, Self::Vllm];
 
-    /// The name, as configurations have it.
+    /// Returns the name used in configurations.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::SiliconFlow => "siliconflow",
@@ -62,7 +62,7 @@ impl Preset {
         }
     }
 
-    /// The environment variable that holds the key.
+    /// Returns the environment variable of the key.
     pub const fn key_variable(self) -> &'static str {
         match self {
             Self::SiliconFlow => "SILICONFLOW_API_KEY",
@@ -74,7 +74,7 @@ impl Preset {
         }
     }
 
-    /// The environment variable that holds another base URL.
+    /// Returns the environment variable of the base URL.
     pub const fn base_url_variable(self) -> &'static str {
         match self {
             Self::SiliconFlow => "SILICONFLOW_BASE_URL",
@@ -86,15 +86,15 @@ impl Preset {
         }
     }
 
-    /// The service that a variable names; `None` when it is not set.
-    pub(crate) fn named_by(variable: &str) -> Result<Option<Self>> {
-        Self::said(variable, env::var(variable).ok())
+    /// Returns the service that an environment variable names, or `None` if the variable is not set.
+    pub(crate) fn from_variable(variable: &str) -> Result<Option<Self>> {
+        Self::parse_variable(variable, env::var(variable).ok())
     }
 
-    fn said(variable: &str, value: Option<String>) -> Result<Option<Self>> {
+    fn parse_variable(variable: &str, value: Option<String>) -> Result<Option<Self>> {
         let value = value.filter(|value| !value.trim().is_empty());
-        let wrong = |e: Error| Error::invalid("preset", format!("{variable}: {}", e.message()));
-        value.map(|name| name.trim().parse().map_err(wrong)).transpose()
+        let with_variable = |e: Error| Error::invalid("preset", format!("{variable}: {}", e.message()));
+        value.map(|name| name.trim().parse().map_err(with_variable)).transpose()
     }
 
     /// Returns true if the service requires a key.
@@ -102,37 +102,38 @@ impl Preset {
         !matches!(self, Self::Ollama | Self::Vllm)
     }
 
-    /// The service, with key and address from the environment.
+    /// Returns the endpoint with the key and base URL of the environment.
     ///
     /// # Errors
-    /// `Unauthorized` when it needs a key and its variable is not set; `InvalidInput` when the variable with the base
-    /// URL holds none.
+    /// `Unauthorized` if the service requires a key and its variable is not set; `InvalidInput` if the key or base URL
+    /// is invalid.
     pub fn endpoint(self) -> Result<Endpoint> {
         self.endpoint_from(|variable| env::var(variable).ok())
     }
 
-    /// [`endpoint`](Self::endpoint), with variables from elsewhere: a `.env` file, a configuration.
+    /// Like [`endpoint`](Self::endpoint), with variables from another source such as a `.env` file.
     ///
     /// # Errors
-    /// As there.
+    /// The errors of [`endpoint`](Self::endpoint).
     pub fn endpoint_from(self, variable: impl Fn(&str) -> Option<String>) -> Result<Endpoint> {
-        let set = |name: &str| variable(name).filter(|value| !value.trim().is_empty());
-        let base = set(self.base_url_variable());
+        let non_empty = |name: &str| variable(name).filter(|value| !value.trim().is_empty());
+        let base = non_empty(self.base_url_variable());
         let endpoint = Endpoint::new(base.as_deref().unwrap_or(self.base_url()))?;
-        match set(self.key_variable()) {
+        match non_empty(self.key_variable()) {
             Some(key) => endpoint.with_key(&Secret::new(key)),
             None if self.needs_key() => {
-                let message = format!("{} needs a key: set the variable {}", self.as_str(), self.key_variable());
+                let message =
+                    format!("{} requires a key; set the environment variable {}", self.as_str(), self.key_variable());
                 Err(Error::new(ErrorKind::Unauthorized, "endpoint", message))
             }
             None => Ok(endpoint),
         }
     }
 
-    /// The embedding model to begin with; `None` where the service has none, or none that one could know.
+    /// Returns the default embedding model, or `None` if the service has no default.
     pub fn embedding(self) -> Option<EmbeddingOptions> {
         match self {
-            // It takes 512 tokens and refuses more.
+            // The model rejects texts of more than 512 tokens.
             Self::SiliconFlow => Some(
                 EmbeddingOptions::new("BAAI/bge-large-zh-v1.5")
                     .with_dimensions(1024)
@@ -151,7 +152,7 @@ impl Preset {
         }
     }
 
-    /// The reranking model to begin with.
+    /// Returns the default reranking model.
     pub fn rerank(self) -> Option<RerankOptions> {
         match self {
             Self::SiliconFlow => Some(RerankOptions::new(RerankApi::SiliconFlow, "BAAI/bge-reranker-v2-m3")),
@@ -159,7 +160,7 @@ impl Preset {
         }
     }
 
-    /// The chat model to begin with.
+    /// Returns the default chat model.
     pub fn chat(self) -> Option<ChatOptions> {
         match self {
             Self::SiliconFlow => Some(ChatOptions::new("Qwen/Qwen2.5-7B-Instruct").with_json_mode(JsonMode::Object)),
@@ -177,7 +178,7 @@ impl FromStr for Preset {
 
     fn from_str(text: &str) -> Result<Self> {
         let known = || Self::ALL.map(Self::as_str).join(", ");
-        let unknown = || Error::invalid("preset", format!("there is no such service; it is one of {}", known()));
+        let unknown = || Error::invalid("preset", format!("unknown service; use one of {}", known()));
         Self::ALL.into_iter().find(|preset| preset.as_str() == text).ok_or_else(unknown)
     }
 }
@@ -187,7 +188,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_preset_is_found_by_its_name_and_has_an_address() {
+    fn every_preset_has_a_name_and_an_endpoint() {
         for preset in Preset::ALL {
             assert_eq!(preset.as_str().parse::<Preset>().unwrap(), preset);
             let endpoint = preset.endpoint_from(|name| name.ends_with("KEY").then(|| "sk-hunter2".to_owned())).unwrap();
@@ -197,17 +198,17 @@ mod tests {
     }
 
     #[test]
-    fn a_variable_that_names_no_service_is_named_itself_with_those_there_are() {
-        assert_eq!(Preset::said("CHAT_SERVICE", Some(" deepseek ".into())).unwrap(), Some(Preset::DeepSeek));
+    fn an_unknown_service_error_names_variable_and_services() {
+        assert_eq!(Preset::parse_variable("CHAT_SERVICE", Some(" deepseek ".into())).unwrap(), Some(Preset::DeepSeek));
         for unset in [None, Some(String::new())] {
-            assert_eq!(Preset::said("CHAT_SERVICE", unset).unwrap(), None);
+            assert_eq!(Preset::parse_variable("CHAT_SERVICE", unset).unwrap(), None);
         }
-        let error = Preset::said("CHAT_SERVICE", Some("deep".into())).unwrap_err();
+        let error = Preset::parse_variable("CHAT_SERVICE", Some("deep".into())).unwrap_err();
         assert!(error.message().contains("CHAT_SERVICE") && error.message().contains("deepseek"), "{error}");
     }
 
     #[test]
-    fn a_key_that_is_missing_is_named_by_its_variable() {
+    fn a_missing_key_error_names_its_variable() {
         let error = Preset::SiliconFlow.endpoint_from(|_| Some("  ".into())).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unauthorized);
         assert!(error.message().contains("SILICONFLOW_API_KEY"));
@@ -215,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn the_environment_may_name_another_address() {
+    fn the_environment_overrides_the_base_url() {
         let vllm = |name: &str| (name == "VLLM_BASE_URL").then(|| "http://gpu.lan:9000/v1".to_owned());
         assert_eq!(Preset::Vllm.endpoint_from(vllm).unwrap().host(), "gpu.lan:9000");
     }

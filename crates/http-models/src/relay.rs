@@ -1,4 +1,4 @@
-//! Passes requests of clients on to a service unchanged.
+//! Forwards requests of clients to a service unchanged.
 
 mod headers;
 mod options;
@@ -17,19 +17,18 @@ use tokio::time::timeout;
 pub use options::RelayOptions;
 
 use crate::{
-    client::{HttpError, build, span::of_request},
+    client::{HttpError, build, span::request_span},
     endpoint::Endpoint,
 };
 
 const OPERATION: &str = "relay";
 
-/// Passes requests on to a service and its responses back, byte by byte. A response of any status is a response and
-/// not an error. Clones share connections.
+/// Forwards requests to a service and its responses back, unchanged. A response with an error status is not an error of
+/// the relay. Clones share connections.
 ///
 /// The headers of the [`Endpoint`] replace those of the request. Headers of a single connection (RFC 9110, 7.6.1),
-/// host, length and accepted encodings are set again; they and cookies are not passed on in either direction. A
-/// request without a response because of its connection is sent once more, but never after the first byte of a
-/// response.
+/// host, length and accepted encodings are set again. They and cookies are not forwarded in either direction. A request
+/// whose connection fails before the response starts is retried once.
 #[derive(Debug, Clone)]
 pub struct Relay {
     http: reqwest::Client,
@@ -37,7 +36,7 @@ pub struct Relay {
     options: RelayOptions,
 }
 
-/// A request to be passed on. `Debug` shows nothing of its headers and its body.
+/// A request to forward. `Debug` does not show its headers and body.
 #[derive(Clone)]
 #[must_use]
 pub struct RelayRequest {
@@ -55,32 +54,32 @@ impl std::fmt::Debug for RelayRequest {
 }
 
 impl RelayRequest {
-    /// A request to this path below the endpoint; its segments are escaped.
+    /// A request to this path below the endpoint. Segments are escaped.
     pub fn new(method: Method, path: &[&str]) -> Self {
         let path = path.iter().map(|&segment| segment.to_owned()).collect();
         Self { method, path, query: None, headers: HeaderMap::new(), body: Bytes::new() }
     }
 
-    /// With this query, as it stands behind the question mark.
+    /// Sets the query string, without the question mark.
     pub fn with_query(mut self, query: Option<&str>) -> Self {
         self.query = query.map(str::to_owned);
         self
     }
 
-    /// With these headers.
+    /// Sets the headers.
     pub fn with_headers(mut self, headers: HeaderMap) -> Self {
         self.headers = headers;
         self
     }
 
-    /// With this body.
+    /// Sets the body.
     pub fn with_body(mut self, body: impl Into<Bytes>) -> Self {
         self.body = body.into();
         self
     }
 }
 
-/// An answer of which the head is there. Dropping it closes the connection, which tells the service to stop.
+/// A response whose head was received. Dropping it closes the connection, so that the service stops.
 pub struct RelayReply {
     url: Url,
     response: reqwest::Response,
@@ -94,10 +93,10 @@ impl std::fmt::Debug for RelayReply {
 }
 
 impl Relay {
-    /// A relay to this endpoint.
+    /// Creates a relay to this endpoint.
     ///
     /// # Errors
-    /// `Unavailable` when TLS cannot be set up.
+    /// `Unavailable` if TLS cannot be set up.
     pub fn new(endpoint: Endpoint, options: RelayOptions) -> Result<Self> {
         Ok(Self { http: build(&options.http())?, endpoint, options })
     }
@@ -112,87 +111,89 @@ impl Relay {
         self.endpoint.host()
     }
 
-    /// Sends a request, and gives the answer as soon as its head is there.
+    /// Sends a request and returns the response once its head is received.
     ///
     /// # Errors
-    /// `Unavailable` when the service cannot be reached or hangs up without an answer, `Timeout` when none comes within
-    /// `patience`.
+    /// `Unavailable` if the service cannot be reached or closes the connection without a response; `Timeout` if the
+    /// head is not received within `head_timeout`.
     ///
     /// # Cancel safety
     /// Dropping the future closes the connection.
-    pub async fn send(&self, request: &RelayRequest, patience: Duration) -> Result<RelayReply> {
+    pub async fn send(&self, request: &RelayRequest, head_timeout: Duration) -> Result<RelayReply> {
         let path: Vec<&str> = request.path.iter().map(String::as_str).collect();
-        let mut url = self.endpoint.at(&path);
+        let mut url = self.endpoint.url_of(&path);
         url.set_query(request.query.as_deref());
-        let span = of_request(OPERATION, &request.method, &url);
-        let reply = observe(&span, Operation::Model(OPERATION), self.send_to(request, url, patience)).await?;
+        let span = request_span(OPERATION, &request.method, &url);
+        let reply = observe(&span, Operation::Model(OPERATION), self.send_to(request, url, head_timeout)).await?;
         span.record("http.response.status_code", reply.status().as_u16());
         Ok(reply)
     }
 
-    async fn send_to(&self, request: &RelayRequest, url: Url, patience: Duration) -> Result<RelayReply> {
-        let sent = async {
+    async fn send_to(&self, request: &RelayRequest, url: Url, head_timeout: Duration) -> Result<RelayReply> {
+        let send = async {
             match self.attempt(request, &url).await {
                 Err(e) if e.is_timeout() && !e.is_connect() || e.is_builder() => Err(e),
                 Err(_) => self.attempt(request, &url).await,
-                answered => answered,
+                sent => sent,
             }
         };
-        let late = || Error::new(ErrorKind::Timeout, OPERATION, format!("{} did not answer in time", self.host()));
-        let answered = timeout(patience, sent).await.map_err(|_| late())?;
-        let response = answered.map_err(|e| HttpError::unsent(&url, e).into_error(OPERATION))?;
+        let timed_out = || Error::new(ErrorKind::Timeout, OPERATION, format!("{} did not answer in time", self.host()));
+        let sent = timeout(head_timeout, send).await.map_err(|_| timed_out())?;
+        let response = sent.map_err(|e| HttpError::no_response(&url, e).into_error(OPERATION))?;
         Ok(RelayReply { url, response, idle: self.options.idle_timeout })
     }
 
     async fn attempt(&self, request: &RelayRequest, url: &Url) -> Result<reqwest::Response, reqwest::Error> {
-        let mut headers = headers::of_request(&request.headers);
+        let mut headers = headers::forwarded_request_headers(&request.headers);
         for (name, value) in self.endpoint.headers() {
             headers.insert(name.clone(), value.clone());
         }
-        let sent = self.http.request(request.method.clone(), url.clone()).headers(headers);
-        let sent = if request.body.is_empty() { sent } else { sent.body(request.body.clone()) };
-        sent.send().await
+        let mut builder = self.http.request(request.method.clone(), url.clone()).headers(headers);
+        if !request.body.is_empty() {
+            builder = builder.body(request.body.clone());
+        }
+        builder.send().await
     }
 }
 
 impl RelayReply {
-    /// Its status.
+    /// Returns the status.
     pub fn status(&self) -> StatusCode {
         self.response.status()
     }
 
-    /// Those of its headers that are passed back.
+    /// Returns the headers to forward to the client.
     pub fn headers(&self) -> HeaderMap {
-        headers::of_reply(self.response.headers())
+        headers::forwarded_response_headers(self.response.headers())
     }
 
-    /// The next bytes of the body, as they come; `None` at its end.
+    /// Returns the next bytes of the body, or `None` at its end.
     ///
     /// # Errors
-    /// `Unavailable` when the connection breaks off, `Timeout` when nothing comes for too long.
+    /// `Unavailable` if the connection is lost; `Timeout` after [`RelayOptions::idle_timeout`] without data.
     ///
     /// # Cancel safety
-    /// Dropping the future loses nothing.
+    /// No data is lost if the future is dropped.
     pub async fn next(&mut self) -> Result<Option<Bytes>> {
         match timeout(self.idle, self.response.chunk()).await {
             Ok(Ok(bytes)) => Ok(bytes),
-            Ok(Err(e)) => Err(HttpError::broken_off(&self.url, e).into_error(OPERATION)),
+            Ok(Err(e)) => Err(HttpError::incomplete_response(&self.url, e).into_error(OPERATION)),
             Err(_) => {
-                let message = format!("the answer stopped for {} seconds", self.idle.as_secs());
+                let message = format!("the response stopped for {} seconds", self.idle.as_secs());
                 Err(Error::new(ErrorKind::Timeout, OPERATION, message))
             }
         }
     }
 
-    /// The rest of the body.
+    /// Returns the rest of the body.
     ///
     /// # Errors
-    /// As [`next`](Self::next); `Corrupt` when it has more than `most` bytes.
-    pub async fn rest(&mut self, most: usize) -> Result<Bytes> {
+    /// The errors of [`next`](Self::next); `Corrupt` if it has more than `max_bytes` bytes.
+    pub async fn rest(&mut self, max_bytes: usize) -> Result<Bytes> {
         let mut body = BytesMut::new();
         while let Some(bytes) = self.next().await? {
-            if body.len() + bytes.len() > most {
-                let message = format!("the answer is larger than {most} bytes");
+            if body.len() + bytes.len() > max_bytes {
+                let message = format!("the response is larger than {max_bytes} bytes");
                 return Err(Error::new(ErrorKind::Corrupt, OPERATION, message));
             }
             body.extend_from_slice(&bytes);

@@ -2,22 +2,22 @@
 
 use std::{env, fmt, sync::Arc};
 
-/// A key or password. `Debug` shows nothing of it, and there is no `Display`.
+/// A key or password. `Debug` does not show it, and there is no `Display`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(Arc<str>);
 
 impl Secret {
-    /// Takes a key; white space around it, as a copied line has it, is no part of it.
+    /// Creates a secret. White space around the key is removed.
     pub fn new(key: impl AsRef<str>) -> Self {
         Self(key.as_ref().trim().into())
     }
 
-    /// The key in this environment variable; `None` when it is not set, empty or not Unicode.
+    /// Returns the key in this environment variable, or `None` if it is not set, empty or not Unicode.
     pub fn from_env(variable: &str) -> Option<Self> {
         env::var(variable).ok().map(Self::new).filter(|key| !key.0.is_empty())
     }
 
-    /// The key itself, for the one place that sends it.
+    /// Returns the key, for the code that sends it.
     pub(crate) fn reveal(&self) -> &str {
         &self.0
     }

@@ -1,6 +1,6 @@
-//! The embedder against a service that behaves.
+//! The embedder with a well-behaved service.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a failed assertion panics")]
 
 mod support;
 
@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 use support::{client, endpoint};
 use wiremock::{Mock, MockServer, Request, ResponseTemplate, matchers::any};
 
-async fn serving(answer: impl Fn(&Value) -> ResponseTemplate + Send + Sync + 'static) -> MockServer {
+async fn server_with(respond: impl Fn(&Value) -> ResponseTemplate + Send + Sync + 'static) -> MockServer {
     let server = MockServer::start().await;
-    let respond = move |request: &Request| answer(&serde_json::from_slice(&request.body).unwrap());
-    Mock::given(any()).respond_with(respond).mount(&server).await;
+    let response = move |request: &Request| respond(&serde_json::from_slice(&request.body).unwrap());
+    Mock::given(any()).respond_with(response).mount(&server).await;
     server
 }
 
@@ -37,8 +37,8 @@ fn embedder(server: &MockServer, options: EmbeddingOptions) -> HttpEmbedder {
 }
 
 #[tokio::test]
-async fn vectors_come_in_the_order_of_the_texts_with_length_one() {
-    let server = serving(lengths).await;
+async fn vectors_are_normalised_and_in_text_order() {
+    let server = server_with(lengths).await;
     let embedder = embedder(&server, EmbeddingOptions::new("m").with_dimensions(2));
     let vectors = embedder.embed(&["a", "bbb"], Purpose::Document).await.unwrap();
     let expected = [[1.0 / 2_f32.sqrt(); 2], [3.0 / 10_f32.sqrt(), 1.0 / 10_f32.sqrt()]];
@@ -51,8 +51,8 @@ async fn vectors_come_in_the_order_of_the_texts_with_length_one() {
 }
 
 #[tokio::test]
-async fn questions_and_documents_get_what_their_model_needs() {
-    let server = serving(lengths).await;
+async fn queries_and_documents_get_their_prefixes_and_fields() {
+    let server = server_with(lengths).await;
     let options = EmbeddingOptions::new("m")
         .with_requested_dimensions(2)
         .with_prefixes("query: ", "passage: ")
@@ -61,14 +61,18 @@ async fn questions_and_documents_get_what_their_model_needs() {
     let embedder = embedder(&server, options);
     embedder.embed(&["我对海鲜"], Purpose::Query).await.unwrap();
     embedder.embed(&["我对海鲜"], Purpose::Document).await.unwrap();
-    let expected = |text: &str, kind: &str| json!({"model": "m", "input": [text], "encoding_format": "float", "dimensions": 2, "input_type": kind});
+    let expected = |text: &str, kind: &str| {
+        json!({
+            "model": "m", "input": [text], "encoding_format": "float", "dimensions": 2, "input_type": kind
+        })
+    };
     assert_eq!(bodies(&server).await, [expected("query: 我对", "query"), expected("passage: 我对", "document")]);
 }
 
 #[tokio::test]
 async fn r12_a_batch_that_is_refused_goes_in_halves() {
     for status in [400, 413, 422] {
-        let server = serving(move |body| {
+        let server = server_with(move |body| {
             if body["input"].as_array().unwrap().len() > 2 { ResponseTemplate::new(status) } else { lengths(body) }
         })
         .await;
@@ -81,53 +85,53 @@ async fn r12_a_batch_that_is_refused_goes_in_halves() {
 }
 
 #[tokio::test]
-async fn a_request_that_is_wrong_whatever_its_size_fails_after_a_few() {
-    let server = serving(|_| ResponseTemplate::new(400)).await;
+async fn an_invalid_request_fails_after_six_attempts() {
+    let server = server_with(|_| ResponseTemplate::new(400)).await;
     let embedder = embedder(&server, EmbeddingOptions::new("m").with_dimensions(2));
     let error = embedder.embed(&["x"; 32], Purpose::Document).await.unwrap_err();
     assert_eq!((error.kind(), bodies(&server).await.len()), (ErrorKind::InvalidInput, 6));
 }
 
 #[tokio::test]
-async fn what_is_not_a_vector_of_the_space_is_refused() {
-    let of = |vector: Value| async move {
+async fn a_vector_of_another_space_is_rejected() {
+    let error_kind = |vector: Value| async move {
         let answer = json!({"data": [{"index": 0, "embedding": vector}]});
-        let server = serving(move |_| ResponseTemplate::new(200).set_body_json(answer.clone())).await;
+        let server = server_with(move |_| ResponseTemplate::new(200).set_body_json(answer.clone())).await;
         let embedder = embedder(&server, EmbeddingOptions::new("m").with_dimensions(2));
         embedder.embed(&["x"], Purpose::Document).await.unwrap_err().kind()
     };
-    assert_eq!(of(json!([1, 2, 3])).await, ErrorKind::DimensionMismatch);
-    assert_eq!(of(json!([0, 0])).await, ErrorKind::Corrupt);
-    assert_eq!(of(json!([1e39, 1])).await, ErrorKind::Corrupt);
-    assert_eq!(of(json!([null, 1])).await, ErrorKind::Corrupt);
-    assert_eq!(of(json!([])).await, ErrorKind::Corrupt);
+    assert_eq!(error_kind(json!([1, 2, 3])).await, ErrorKind::DimensionMismatch);
+    assert_eq!(error_kind(json!([0, 0])).await, ErrorKind::Corrupt);
+    assert_eq!(error_kind(json!([1e39, 1])).await, ErrorKind::Corrupt);
+    assert_eq!(error_kind(json!([null, 1])).await, ErrorKind::Corrupt);
+    assert_eq!(error_kind(json!([])).await, ErrorKind::Corrupt);
 }
 
 #[tokio::test]
-async fn a_wrong_number_of_vectors_is_refused() {
+async fn a_wrong_number_of_vectors_is_rejected() {
     for count in [0, 1, 3] {
         let data: Vec<Value> = (0..count).map(|i| json!({"index": i, "embedding": [1, 1]})).collect();
-        let server = serving(move |_| ResponseTemplate::new(200).set_body_json(json!({"data": data}))).await;
+        let server = server_with(move |_| ResponseTemplate::new(200).set_body_json(json!({"data": data}))).await;
         let embedder = embedder(&server, EmbeddingOptions::new("m").with_dimensions(2));
         let error = embedder.embed(&["x", "y"], Purpose::Document).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Corrupt);
-        assert!(error.message().contains(&format!("{count} vectors came for 2 texts")), "{error}");
+        assert!(error.message().contains(&format!("{count} vectors for 2 texts")), "{error}");
     }
 }
 
 #[tokio::test]
-async fn base64_is_asked_for_when_the_options_say_so() {
+async fn base64_is_requested_if_configured() {
     let numbers = STANDARD.encode([3_f32.to_le_bytes(), 4_f32.to_le_bytes()].concat());
     let answer = json!({"data": [{"index": 0, "embedding": numbers}]});
-    let server = serving(move |_| ResponseTemplate::new(200).set_body_json(answer.clone())).await;
+    let server = server_with(move |_| ResponseTemplate::new(200).set_body_json(answer.clone())).await;
     let embedder = embedder(&server, EmbeddingOptions::new("m").with_dimensions(2).with_encoding(Encoding::Base64));
     assert_eq!(embedder.embed(&["x"], Purpose::Document).await.unwrap()[0].values(), [0.6, 0.8]);
     assert_eq!(bodies(&server).await[0]["encoding_format"], "base64");
 }
 
 #[tokio::test]
-async fn a_model_says_how_many_dimensions_it_has() {
-    let server = serving(lengths).await;
+async fn connect_finds_the_number_of_dimensions() {
+    let server = server_with(lengths).await;
     let options = EmbeddingOptions::new("m").with_space_name("m, fine-tuned").with_scale(0.8, 0.3);
     let embedder = HttpEmbedder::connect(client(), endpoint(&server.uri()), options).await.unwrap();
     assert_eq!(embedder.space().to_string(), "m, fine-tuned (2-d, cosine)");
@@ -137,8 +141,8 @@ async fn a_model_says_how_many_dimensions_it_has() {
 }
 
 #[tokio::test]
-async fn texts_that_cannot_be_embedded_are_not_sent() {
-    let server = serving(lengths).await;
+async fn invalid_batches_are_not_sent() {
+    let server = server_with(lengths).await;
     let embedder = embedder(&server, EmbeddingOptions::new("m").with_dimensions(2).with_max_batch(2));
     for texts in [&["x", " "][..], &["x", "y", "z"]] {
         let error = embedder.embed(texts, Purpose::Document).await.unwrap_err();

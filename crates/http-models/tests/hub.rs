@@ -1,6 +1,6 @@
-//! Fetching models from a stand-in for a hub.
+//! Downloads from a fake hub.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a failed assertion panics")]
 
 mod support;
 
@@ -37,8 +37,8 @@ fn content(path: &str) -> Option<(&'static [u8], bool)> {
     }
 }
 
-fn answer(request: &Request) -> ResponseTemplate {
-    let Some((bytes, summed)) = content(request.url.path()) else { return ResponseTemplate::new(404) };
+fn respond(request: &Request) -> ResponseTemplate {
+    let Some((bytes, has_checksum)) = content(request.url.path()) else { return ResponseTemplate::new(404) };
     let from = request
         .headers
         .get("range")
@@ -50,16 +50,16 @@ fn answer(request: &Request) -> ResponseTemplate {
             .set_body_bytes(&bytes[from..]),
         None => ResponseTemplate::new(200).set_body_bytes(bytes),
     };
-    if summed {
+    if has_checksum {
         answer = answer.insert_header("x-linked-etag", format!("\"{}\"", sha(bytes)));
         answer = answer.insert_header("x-linked-size", bytes.len().to_string());
     }
     answer
 }
 
-async fn serving(answer: impl Fn(&Request) -> ResponseTemplate + Send + Sync + 'static) -> MockServer {
+async fn server_with(respond: impl Fn(&Request) -> ResponseTemplate + Send + Sync + 'static) -> MockServer {
     let server = MockServer::start().await;
-    Mock::given(any()).respond_with(answer).mount(&server).await;
+    Mock::given(any()).respond_with(respond).mount(&server).await;
     server
 }
 
@@ -75,8 +75,8 @@ fn tiny() -> HubModel {
     HubModel::encoder("lab/tiny")
 }
 
-/// A folder for models, with a file in the model's own.
-fn with(name: &str, bytes: &[u8]) -> TempDir {
+/// A models folder with one file of the model.
+fn models_with(name: &str, bytes: &[u8]) -> TempDir {
     let models = TempDir::new().unwrap();
     fs::create_dir(models.path().join("tiny")).unwrap();
     fs::write(models.path().join("tiny").join(name), bytes).unwrap();
@@ -88,8 +88,8 @@ fn weights(models: &TempDir) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn a_model_is_fetched_checked_and_noted() {
-    let server = serving(answer).await;
+async fn a_model_is_downloaded_verified_and_recorded() {
+    let server = server_with(respond).await;
     let models = TempDir::new().unwrap();
     let steps = Mutex::new(Vec::new());
     let hub = Hub::new(&server.uri(), None, options()).unwrap();
@@ -110,12 +110,12 @@ async fn a_model_is_fetched_checked_and_noted() {
     let notes = fs::read_to_string(folder.join("SHA256SUMS")).unwrap();
     assert!(notes.contains(&format!("{}  model.safetensors\n", sha(WEIGHTS))), "{notes}");
     assert!(!folder.join("model.safetensors.part").exists());
-    assert!(!folder.join("1_Pooling").exists(), "a file that the model lacks leaves nothing");
+    assert!(!folder.join("1_Pooling").exists(), "a missing optional file creates no folder");
 }
 
 #[tokio::test]
-async fn what_is_there_is_left_alone_without_the_network() {
-    let server = serving(answer).await;
+async fn verified_files_need_no_network() {
+    let server = server_with(respond).await;
     let models = TempDir::new().unwrap();
     fetch(&server.uri(), &tiny(), models.path()).await.unwrap();
     let files = fetch("http://127.0.0.1:1", &tiny(), models.path()).await.unwrap();
@@ -123,16 +123,16 @@ async fn what_is_there_is_left_alone_without_the_network() {
 }
 
 #[tokio::test]
-async fn a_file_that_was_put_there_by_hand_is_compared_with_the_hub() {
-    let server = serving(answer).await;
-    let models = with("model.safetensors", WEIGHTS);
+async fn an_existing_file_is_verified_by_the_hub() {
+    let server = server_with(respond).await;
+    let models = models_with("model.safetensors", WEIGHTS);
     let files = fetch(&server.uri(), &tiny(), models.path()).await.unwrap();
     assert_eq!((files[2].checked, files[2].downloaded), (Checked::Hub, false));
 }
 
 #[tokio::test]
-async fn a_damaged_file_is_fetched_again() {
-    let server = serving(answer).await;
+async fn a_damaged_file_is_downloaded_again() {
+    let server = server_with(respond).await;
     let models = TempDir::new().unwrap();
     fetch(&server.uri(), &tiny(), models.path()).await.unwrap();
     fs::write(models.path().join("tiny/model.safetensors"), b"damaged").unwrap();
@@ -142,9 +142,9 @@ async fn a_damaged_file_is_fetched_again() {
 }
 
 #[tokio::test]
-async fn what_broke_off_is_continued() {
-    let server = serving(answer).await;
-    let models = with("model.safetensors.part", &WEIGHTS[..10]);
+async fn a_partial_download_is_resumed() {
+    let server = server_with(respond).await;
+    let models = models_with("model.safetensors.part", &WEIGHTS[..10]);
     fetch(&server.uri(), &tiny(), models.path()).await.unwrap();
     assert_eq!(weights(&models), WEIGHTS);
     let requests = server.received_requests().await.unwrap();
@@ -153,33 +153,33 @@ async fn what_broke_off_is_continued() {
 }
 
 #[tokio::test]
-async fn what_was_whole_but_for_its_name_is_only_checked() {
-    let server = serving(answer).await;
-    let models = with("model.safetensors.part", WEIGHTS);
+async fn a_complete_partial_file_is_only_verified() {
+    let server = server_with(respond).await;
+    let models = models_with("model.safetensors.part", WEIGHTS);
     let files = fetch(&server.uri(), &tiny(), models.path()).await.unwrap();
     assert_eq!((files[2].checked, weights(&models)), (Checked::Hub, WEIGHTS.to_vec()));
 }
 
 #[tokio::test]
-async fn a_beginning_of_another_file_is_thrown_away() {
+async fn a_wrong_partial_file_is_discarded() {
     for wrong in [&b"something else"[..], &[b'x'; 500]] {
-        let server = serving(answer).await;
-        let models = with("model.safetensors.part", wrong);
+        let server = server_with(respond).await;
+        let models = models_with("model.safetensors.part", wrong);
         fetch(&server.uri(), &tiny(), models.path()).await.unwrap();
         assert_eq!(weights(&models), WEIGHTS);
-        // Without a sum a beginning cannot be trusted at all.
-        let models = with("config.json.part", b"[");
+        // Without a checksum, a partial file is never resumed.
+        let models = models_with("config.json.part", b"[");
         fetch(&server.uri(), &tiny(), models.path()).await.unwrap();
         assert_eq!(fs::read(models.path().join("tiny/config.json")).unwrap(), b"{}");
     }
 }
 
 #[tokio::test]
-async fn a_connection_that_is_cut_is_taken_up_where_it_broke() {
+async fn a_cut_connection_is_resumed() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let base = format!("http://{}", listener.local_addr().unwrap());
-    let asked = Arc::new(Mutex::new(Vec::new()));
-    let log = Arc::clone(&asked);
+    let offsets = Arc::new(Mutex::new(Vec::new()));
+    let log = Arc::clone(&offsets);
     tokio::spawn(async move {
         while let Ok((mut connection, _)) = listener.accept().await {
             let mut request = vec![0; 1 << 16];
@@ -191,12 +191,13 @@ async fn a_connection_that_is_cut_is_taken_up_where_it_broke() {
             let (from, status) = (from.unwrap_or(0), if from.is_some() { "206 Partial Content" } else { "200 OK" });
             let (all, rest) = (WEIGHTS.len(), WEIGHTS.len() - from);
             let head = format!(
-                "HTTP/1.1 {status}\r\nconnection: close\r\ncontent-length: {rest}\r\ncontent-range: bytes {from}-{}/{all}\r\nx-linked-etag: \"{}\"\r\n\r\n",
+                "HTTP/1.1 {status}\r\nconnection: close\r\ncontent-length: {rest}\r\n\
+                 content-range: bytes {from}-{}/{all}\r\nx-linked-etag: \"{}\"\r\n\r\n",
                 all - 1,
                 sha(WEIGHTS)
             );
             connection.write_all(head.as_bytes()).await.unwrap();
-            // Seven bytes at a time, and then the line is cut.
+            // The connection is cut after seven bytes.
             connection.write_all(&WEIGHTS[from..all.min(from + 7)]).await.unwrap();
             connection.shutdown().await.unwrap();
         }
@@ -206,60 +207,63 @@ async fn a_connection_that_is_cut_is_taken_up_where_it_broke() {
     model.files.retain(|file| file.name == "model.safetensors");
     let files = fetch(&base, &model, models.path()).await.unwrap();
     assert_eq!((weights(&models), files[0].checked), (WEIGHTS.to_vec(), Checked::Hub));
-    let asked = asked.lock().unwrap();
-    assert!(asked.len() == WEIGHTS.len().div_ceil(7) && asked[1] == Some(7) && asked[2] == Some(14), "{asked:?}");
+    let offsets = offsets.lock().unwrap();
+    assert!(
+        offsets.len() == WEIGHTS.len().div_ceil(7) && offsets[1] == Some(7) && offsets[2] == Some(14),
+        "{offsets:?}"
+    );
 }
 
 #[tokio::test]
-async fn a_file_with_another_sum_than_the_pinned_one_is_refused_and_removed() {
-    let server = serving(answer).await;
+async fn a_file_with_a_wrong_checksum_is_removed() {
+    let server = server_with(respond).await;
     let models = TempDir::new().unwrap();
     let pinned = tiny().with_sum("model.safetensors", &sha(b"other weights")).unwrap();
     let error = fetch(&server.uri(), &pinned, models.path()).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Corrupt);
     assert!(error.message().contains("model.safetensors has the SHA-256"), "{error}");
-    let left: Vec<_> = fs::read_dir(models.path().join("tiny")).unwrap().map(|e| e.unwrap().file_name()).collect();
-    assert!(!left.iter().any(|name| name.to_string_lossy().starts_with("model.safetensors")), "{left:?}");
-    let right = tiny().with_sum("model.safetensors", &sha(WEIGHTS)).unwrap();
-    assert_eq!(fetch(&server.uri(), &right, models.path()).await.unwrap()[2].checked, Checked::Pinned);
+    let remaining: Vec<_> = fs::read_dir(models.path().join("tiny")).unwrap().map(|e| e.unwrap().file_name()).collect();
+    assert!(!remaining.iter().any(|name| name.to_string_lossy().starts_with("model.safetensors")), "{remaining:?}");
+    let correct = tiny().with_sum("model.safetensors", &sha(WEIGHTS)).unwrap();
+    assert_eq!(fetch(&server.uri(), &correct, models.path()).await.unwrap()[2].checked, Checked::Pinned);
 }
 
 #[tokio::test]
-async fn a_file_that_is_not_what_the_hub_announced_is_refused() {
-    let lying = |request: &Request| {
-        let answer = answer(request);
+async fn a_file_that_differs_from_the_hub_is_rejected() {
+    let damaged = |request: &Request| {
+        let response = respond(request);
         if request.url.path().ends_with("safetensors") {
-            answer.set_body_bytes(&b"damaged on the way"[..])
+            response.set_body_bytes(&b"damaged on the way"[..])
         } else {
-            answer
+            response
         }
     };
-    let server = serving(lying).await;
+    let server = server_with(damaged).await;
     let models = TempDir::new().unwrap();
     assert_eq!(fetch(&server.uri(), &tiny(), models.path()).await.unwrap_err().kind(), ErrorKind::Corrupt);
     assert!(!models.path().join("tiny/model.safetensors").exists());
 }
 
 #[tokio::test]
-async fn a_hub_that_is_not_there_or_lacks_the_model_says_so() {
+async fn hub_errors_have_their_kind() {
     let models = TempDir::new().unwrap();
     let error = fetch("http://127.0.0.1:1", &tiny(), models.path()).await.unwrap_err();
     assert!(error.kind() == ErrorKind::Unavailable && error.message().contains("cannot be reached"), "{error}");
-    let server = serving(|_| ResponseTemplate::new(404)).await;
+    let server = server_with(|_| ResponseTemplate::new(404)).await;
     let error = fetch(&server.uri(), &tiny(), models.path()).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound);
-    let server = serving(|_| ResponseTemplate::new(401)).await;
+    let server = server_with(|_| ResponseTemplate::new(401)).await;
     let error = fetch(&server.uri(), &tiny(), models.path()).await.unwrap_err();
     assert!(error.kind() == ErrorKind::Unauthorized && !shown(&error).contains(KEY));
 }
 
 #[tokio::test]
-async fn the_token_goes_to_the_hub_and_not_to_where_it_leads() {
-    // Who keeps the bytes says nothing about their sum: only the hub is believed.
-    let keeper =
-        serving(|_| ResponseTemplate::new(200).set_body_bytes(WEIGHTS).insert_header("etag", sha(b"a lie"))).await;
-    let to = format!("{}/bytes", keeper.uri());
-    let hub = serving(move |_| {
+async fn the_token_is_not_sent_to_redirect_targets() {
+    // The checksum of the storage server is ignored; only that of the hub counts.
+    let storage =
+        server_with(|_| ResponseTemplate::new(200).set_body_bytes(WEIGHTS).insert_header("etag", sha(b"a lie"))).await;
+    let to = format!("{}/bytes", storage.uri());
+    let hub = server_with(move |_| {
         ResponseTemplate::new(302).insert_header("location", to.as_str()).insert_header("x-linked-etag", sha(WEIGHTS))
     })
     .await;
@@ -267,10 +271,10 @@ async fn the_token_goes_to_the_hub_and_not_to_where_it_leads() {
     let mut model = tiny();
     model.files.retain(|file| file.name == "model.safetensors");
     assert_eq!(fetch(&hub.uri(), &model, models.path()).await.unwrap()[0].checked, Checked::Hub);
-    let asked = &hub.received_requests().await.unwrap()[0];
-    assert_eq!(asked.headers["authorization"], format!("Bearer {KEY}"));
-    assert!(!keeper.received_requests().await.unwrap()[0].headers.contains_key("authorization"));
-    let circle = serving(|_| ResponseTemplate::new(302).insert_header("location", "/round")).await;
+    let request = &hub.received_requests().await.unwrap()[0];
+    assert_eq!(request.headers["authorization"], format!("Bearer {KEY}"));
+    assert!(!storage.received_requests().await.unwrap()[0].headers.contains_key("authorization"));
+    let circle = server_with(|_| ResponseTemplate::new(302).insert_header("location", "/round")).await;
     let error = fetch(&circle.uri(), &model, TempDir::new().unwrap().path()).await.unwrap_err();
-    assert!(error.message().contains("circles"), "{error}");
+    assert!(error.message().contains("redirects more than"), "{error}");
 }

@@ -1,6 +1,6 @@
 //! PostgREST and mem0.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a failed assertion panics")]
 
 mod support;
 
@@ -15,9 +15,9 @@ use wiremock::{
     matchers::{any, method, path},
 };
 
-async fn serving(answer: ResponseTemplate) -> MockServer {
+async fn server_with(response: ResponseTemplate) -> MockServer {
     let server = MockServer::start().await;
-    Mock::given(any()).respond_with(answer).mount(&server).await;
+    Mock::given(any()).respond_with(response).mount(&server).await;
     server
 }
 
@@ -41,7 +41,7 @@ struct Row {
 
 #[tokio::test]
 async fn e6_a_function_is_called_by_its_name_with_named_arguments() {
-    let server = serving(ok(json!([{"id": 1, "content": "虾"}]))).await;
+    let server = server_with(ok(json!([{"id": 1, "content": "虾"}]))).await;
     let arguments = json!({"query_embedding": [0.1], "match_count": 5});
     let rows: Vec<Row> = database(&server, "sb_secret_x").rpc("match_memories", &arguments).await.unwrap();
     assert_eq!(rows, [Row { id: 1, content: "虾".into() }]);
@@ -52,12 +52,12 @@ async fn e6_a_function_is_called_by_its_name_with_named_arguments() {
         (&request.headers["apikey"], &request.headers["content-profile"]),
         (&"sb_secret_x".parse().unwrap(), &"public".parse().unwrap())
     );
-    assert!(!request.headers.contains_key("authorization"), "the newer keys are refused there");
+    assert!(!request.headers.contains_key("authorization"), "the newer keys are rejected there");
 }
 
 #[tokio::test]
-async fn the_older_keys_go_into_both_headers() {
-    let server = serving(ok(json!([]))).await;
+async fn jwt_keys_are_sent_in_both_headers() {
+    let server = server_with(ok(json!([]))).await;
     let database = database(&server, "eyJhbGciOi.eyJyb2xlIjo.c2ln").with_schema("memory").unwrap();
     let select = Select::columns(["id", "content"]).filter("session_id", Comparison::Eq, "a&b").limit(2);
     assert_eq!(database.select::<Row>("memories", &select).await.unwrap(), []);
@@ -69,7 +69,7 @@ async fn the_older_keys_go_into_both_headers() {
 }
 
 #[tokio::test]
-async fn what_the_database_says_becomes_the_kind_of_the_error() {
+async fn database_codes_map_to_error_kinds() {
     let cases = [
         (404, "PGRST202", ErrorKind::NotFound),
         (409, "23505", ErrorKind::Conflict),
@@ -80,7 +80,7 @@ async fn what_the_database_says_becomes_the_kind_of_the_error() {
     ];
     for (status, code, kind) in cases {
         let body = json!({"code": code, "message": "my diary", "details": "sb_secret_x", "hint": null});
-        let server = serving(ResponseTemplate::new(status).set_body_json(body)).await;
+        let server = server_with(ResponseTemplate::new(status).set_body_json(body)).await;
         let error = database(&server, "sb_secret_x").rpc::<Value>("f", &json!({})).await.unwrap_err();
         assert_eq!(error.kind(), kind, "{code}");
         let shown = shown(&error);
@@ -89,11 +89,11 @@ async fn what_the_database_says_becomes_the_kind_of_the_error() {
 }
 
 #[tokio::test]
-async fn a_function_that_may_have_run_is_not_called_again() {
-    let server = serving(ResponseTemplate::new(500)).await;
+async fn a_function_that_may_have_run_is_not_retried() {
+    let server = server_with(ResponseTemplate::new(500)).await;
     database(&server, "x").rpc::<Value>("f", &json!({})).await.unwrap_err();
     assert_eq!(server.received_requests().await.unwrap().len(), 1);
-    let server = serving(ResponseTemplate::new(503)).await;
+    let server = server_with(ResponseTemplate::new(503)).await;
     database(&server, "x").rpc::<Value>("f", &json!({})).await.unwrap_err();
     assert_eq!(server.received_requests().await.unwrap().len(), 3);
     let error = database(&server, "x").rpc::<Value>("f/../g", &json!({})).await.unwrap_err();
@@ -102,7 +102,7 @@ async fn a_function_that_may_have_run_is_not_called_again() {
 
 #[tokio::test]
 async fn m9_mem0_gets_messages_and_says_what_became_of_them() {
-    let server = serving(ok(json!({"results": [{"id": "1-a", "memory": "对海鲜过敏", "event": "ADD"}]}))).await;
+    let server = server_with(ok(json!({"results": [{"id": "1-a", "memory": "对海鲜过敏", "event": "ADD"}]}))).await;
     let owner = Mem0Owner::user("alice").with_run("s1");
     let metadata = Map::from_iter([("scene".to_owned(), json!("life"))]);
     let events = mem0(&server).add(&owner, &[Message::user("我对海鲜过敏")], &metadata, false).await.unwrap();
@@ -121,8 +121,11 @@ async fn m9_mem0_gets_messages_and_says_what_became_of_them() {
 
 #[tokio::test]
 async fn m9_mem0_searches_only_what_is_the_owners() {
-    let row = json!({"id": "1", "memory": "x", "hash": "h", "metadata": null, "score": 0.7, "created_at": "2026-01-01T00:00:00+00:00", "updated_at": null, "user_id": "alice"});
-    let server = serving(ok(json!({"results": [row]}))).await;
+    let row = json!({
+        "id": "1", "memory": "x", "hash": "h", "metadata": null, "score": 0.7,
+        "created_at": "2026-01-01T00:00:00+00:00", "updated_at": null, "user_id": "alice"
+    });
+    let server = server_with(ok(json!({"results": [row]}))).await;
     let search = Mem0Search::new("海鲜？").with_limit(3).with_threshold(0.0).with_filter("scene", "life");
     let found = mem0(&server).search(&Mem0Owner::user("alice"), &search).await.unwrap();
     assert_eq!((found[0].score, found[0].user_id.as_deref()), (Some(0.7), Some("alice")));
@@ -144,23 +147,23 @@ async fn m9_mem0_searches_only_what_is_the_owners() {
 }
 
 #[tokio::test]
-async fn what_mem0_does_not_have_is_nothing() {
+async fn missing_memories_are_none() {
     let server = MockServer::start().await;
     Mock::given(method("GET"))
-        .and(path("/memories/there"))
-        .respond_with(ok(json!({"id": "there", "memory": "x", "score": null})))
+        .and(path("/memories/known"))
+        .respond_with(ok(json!({"id": "known", "memory": "x", "score": null})))
         .mount(&server)
         .await;
     Mock::given(method("GET")).and(path("/memories/null")).respond_with(ok(Value::Null)).mount(&server).await;
     Mock::given(method("DELETE"))
-        .and(path("/memories/there"))
+        .and(path("/memories/known"))
         .respond_with(ok(json!({"message": "deleted"})))
         .mount(&server)
         .await;
     let mem0 = mem0(&server);
-    assert_eq!(mem0.get("there").await.unwrap().unwrap().memory, "x");
+    assert_eq!(mem0.get("known").await.unwrap().unwrap().memory, "x");
     assert!(mem0.get("null").await.unwrap().is_none() && mem0.get("404").await.unwrap().is_none());
-    assert!(mem0.delete("there").await.unwrap() && !mem0.delete("404").await.unwrap());
+    assert!(mem0.delete("known").await.unwrap() && !mem0.delete("404").await.unwrap());
     for bad in ["", "..", "a/b"] {
         assert_eq!(mem0.delete(bad).await.unwrap_err().kind(), ErrorKind::InvalidInput);
     }

@@ -1,4 +1,4 @@
-//! The contract.
+//! The trait of chat models.
 
 use std::{fmt::Debug, sync::Arc};
 
@@ -13,25 +13,25 @@ use crate::{
 /// A language model that continues a conversation.
 ///
 /// # Cancel safety
-/// Dropping a future or a stream gives the reply up. What the model has done by then may have been paid for.
+/// Dropping a future or a stream cancels the reply. The service may charge for the work done so far.
 #[async_trait]
 pub trait ChatModel: Debug + Send + Sync + 'static {
-    /// The model's name, as its service knows it.
+    /// The name of the model in its service.
     fn name(&self) -> &str;
 
-    /// The whole reply, thoughts apart.
+    /// Returns the complete reply. Reasoning is separate from the text.
     ///
     /// # Errors
     /// `InvalidInput` if there is no message or the service rejects the request; `Unavailable` if the reply is
     /// incomplete; other errors of the service. A complete reply is never an error, for any finish reason.
     async fn complete(&self, request: &ChatRequest) -> Result<ChatReply>;
 
-    /// The reply in pieces, as the model writes them: a thought in tags is part of the text until
-    /// [`ChatReply::collect`] moves it.
+    /// Returns the reply as a stream of deltas. Reasoning in tags is a part of the text until [`ChatReply::collect`]
+    /// separates it.
     ///
     /// # Errors
-    /// As [`complete`](Self::complete), at once or as the last item of the stream. A stream without an error held the
-    /// whole reply: one that breaks off before its finish reason ends with `Unavailable`, never quietly.
+    /// The errors of [`complete`](Self::complete), at once or as the last item of the stream. A stream without an error
+    /// contains the complete reply: one that ends before its finish reason ends with `Unavailable`.
     async fn stream(&self, request: &ChatRequest) -> Result<ChatStream>;
 }
 

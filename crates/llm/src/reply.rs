@@ -9,18 +9,18 @@ use memory_engine_core::{Error, ErrorKind, Result};
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FinishReason {
-    /// It was complete, or came to a stop text.
+    /// It is complete, or reached a stop text.
     Stop,
     /// It reached the maximum number of tokens, and may end within a sentence.
     Length,
     /// The service withheld the rest.
     ContentFilter,
-    /// Another reason, by the name that the service gave.
+    /// Another reason, with the name given by the service.
     Other(String),
 }
 
 impl FinishReason {
-    /// The name: `stop`, `length`, `content_filter`, or the name that the service gave.
+    /// Returns `stop`, `length`, `content_filter`, or the name given by the service.
     pub fn as_str(&self) -> &str {
         match self {
             Self::Stop => "stop",
@@ -53,7 +53,7 @@ impl std::ops::AddAssign for Usage {
     }
 }
 
-/// A whole reply.
+/// A complete reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChatReply {
     /// The text of the reply.
@@ -67,33 +67,34 @@ pub struct ChatReply {
 }
 
 impl ChatReply {
-    /// A complete reply that is only text.
+    /// Creates a complete reply with a text only.
     pub fn new(text: impl Into<String>) -> Self {
         Self { text: text.into(), reasoning: None, finish: FinishReason::Stop, usage: None }
     }
 
-    /// Moves a thought that the text begins with, in `<think>` tags as some models write it, to the reasoning.
+    /// Moves reasoning in `<think>` tags at the start of the text, as some models write it, to `reasoning`.
     #[must_use]
     pub fn with_thoughts_apart(mut self) -> Self {
         let text = self.text.trim_start();
-        if let Some((thought, said)) = text.strip_prefix("<think>").and_then(|text| text.split_once("</think>")) {
+        if let Some((thought, reply)) = text.strip_prefix("<think>").and_then(|text| text.split_once("</think>")) {
             let thought = thought.trim();
             if !thought.is_empty() {
                 let reasoning = self.reasoning.get_or_insert_default();
                 reasoning.push_str(if reasoning.is_empty() { "" } else { "\n" });
                 reasoning.push_str(thought);
             }
-            self.text = said.trim_start().to_owned();
+            self.text = reply.trim_start().to_owned();
         }
         self
     }
 
-    /// Reads a stream to its end; thoughts in tags are moved to the reasoning.
+    /// Reads a stream to its end. Reasoning in tags is separated from the text.
     ///
     /// # Errors
-    /// The stream's own; `Unavailable` when it ends without a finish reason.
+    /// The errors of the stream; `Unavailable` if it ends without a finish reason.
     pub async fn collect(mut stream: ChatStream) -> Result<Self> {
-        let (mut reply, mut finish) = (Self::new(""), None);
+        let mut reply = Self::new("");
+        let mut finish = None;
         while let Some(delta) = stream.try_next().await? {
             reply.text.push_str(&delta.text);
             if !delta.reasoning.is_empty() {
@@ -102,25 +103,25 @@ impl ChatReply {
             finish = delta.finish.or(finish);
             reply.usage = delta.usage.or(reply.usage);
         }
-        let broken_off = || Error::new(ErrorKind::Unavailable, "chat", "the reply broke off before its end");
-        reply.finish = finish.ok_or_else(broken_off)?;
+        let incomplete = || Error::new(ErrorKind::Unavailable, "chat", "the reply broke off before its finish reason");
+        reply.finish = finish.ok_or_else(incomplete)?;
         Ok(reply.with_thoughts_apart())
     }
 }
 
-/// A reply in pieces. It ends after the piece with the finish reason and, where the model reports it, the usage.
+/// A stream of deltas. It ends after the finish reason and, if the service reports it, the usage.
 pub type ChatStream = BoxStream<'static, Result<ChatDelta>>;
 
-/// A piece of a reply.
+/// A part of a streamed reply.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ChatDelta {
-    /// The next piece of text; may be empty.
+    /// The next part of the text. May be empty.
     pub text: String,
-    /// The next piece of reasoning; may be empty.
+    /// The next part of the reasoning. May be empty.
     pub reasoning: String,
-    /// The reason why the reply ended, once it has.
+    /// The reason why the reply ended, in its last delta.
     pub finish: Option<FinishReason>,
-    /// The tokens used, with the last piece or after it.
+    /// The tokens used, with the finish reason or after it.
     pub usage: Option<Usage>,
 }
 

@@ -13,7 +13,7 @@ pub struct Message {
 }
 
 impl Message {
-    /// A message by anyone.
+    /// Creates a message with any role.
     pub fn new(role: Role, content: impl Into<String>) -> Self {
         Self { role, content: content.into() }
     }
@@ -34,24 +34,24 @@ impl Message {
     }
 }
 
-/// The JSON that an answer has to be.
+/// The required form of a JSON reply.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OutputSchema {
-    /// A short name: letters, digits, `_` and `-`, which is all that services take.
+    /// A short name of ASCII letters, digits, `_` and `-`. Services reject other characters.
     pub name: String,
     /// A JSON Schema.
     pub schema: Value,
 }
 
 impl OutputSchema {
-    /// A schema with its name; other characters of the name than services take become `_`.
+    /// Creates a named schema. Characters of the name that services reject become `_`.
     pub fn new(name: &str, schema: Value) -> Self {
-        let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
-        Self { name: name.chars().map(plain).collect(), schema }
+        let replaced = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
+        Self { name: name.chars().map(replaced).collect(), schema }
     }
 }
 
-/// A conversation to be continued, and how. What is `None` is left to the service.
+/// A conversation to continue, with parameters.
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct ChatRequest {
@@ -61,19 +61,19 @@ pub struct ChatRequest {
     pub temperature: Option<f64>,
     /// Maximum number of tokens of the reply. Default: `None`, that of the service.
     pub max_tokens: Option<u32>,
-    /// Texts at which the reply ends; they are not part of it.
+    /// Texts at which the reply ends. They are not a part of it. Default: none.
     pub stop: Vec<String>,
-    /// The JSON that the reply has to be.
+    /// The required form of a JSON reply. Default: `None`, free text.
     pub output: Option<OutputSchema>,
 }
 
 impl ChatRequest {
-    /// A request with these messages and nothing else said.
+    /// Creates a request with these messages and default parameters.
     pub fn new(messages: impl IntoIterator<Item = Message>) -> Self {
         Self { messages: messages.into_iter().collect(), ..Self::default() }
     }
 
-    /// Sets how much chance decides.
+    /// Sets the sampling temperature.
     #[must_use]
     pub fn with_temperature(mut self, temperature: f64) -> Self {
         self.temperature = Some(temperature);
@@ -94,7 +94,7 @@ impl ChatRequest {
         self
     }
 
-    /// Sets the JSON that the reply has to be.
+    /// Sets the required form of a JSON reply.
     #[must_use]
     pub fn with_output(mut self, output: OutputSchema) -> Self {
         self.output = Some(output);

@@ -1,4 +1,4 @@
-//! A model that follows a script.
+//! A scripted model for tests.
 
 use std::{collections::VecDeque, fmt, sync::Arc};
 
@@ -13,17 +13,17 @@ use crate::{
     request::ChatRequest,
 };
 
-/// A scripted answer of the model.
+/// A scripted reaction to one request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ScriptedReply {
-    /// Give this reply.
+    /// Returns this reply.
     Reply(ChatReply),
-    /// Fail with an error of this kind.
+    /// Fails with an error of this kind.
     Fail(ErrorKind),
-    /// Never answer.
+    /// Never completes.
     Hang,
-    /// As a stream, give this text and then break off; as a whole reply, fail as an interrupted one does.
+    /// `stream` yields this text and then an `Unavailable` error. `complete` fails with that error.
     BreakOff(String),
 }
 
@@ -35,41 +35,42 @@ impl<T: Into<String>> From<T> for ScriptedReply {
 
 type Condition = Arc<dyn Fn(&ChatRequest) -> bool + Send + Sync>;
 
-/// A model that answers from a script: always the same, without a network, for tests and examples.
+/// A deterministic model without a network, for tests and examples.
 ///
-/// The first rule whose condition holds answers, as often as it is asked. What no rule answers gets the script's
-/// answers one by one; when they are used up, the model fails with `NotFound`. It remembers every request.
+/// A request gets the reply of the first rule whose condition is true. Rules can apply any number of times. Other
+/// requests get the scripted replies in order; after the last one, the model fails with `NotFound`. It records every
+/// request.
 #[derive(Clone)]
 pub struct ScriptedModel {
     name: String,
     rules: Vec<(Condition, ScriptedReply)>,
-    played: Arc<Mutex<Played>>,
+    state: Arc<Mutex<ScriptState>>,
 }
 
 #[derive(Debug, Default)]
-struct Played {
-    script: VecDeque<ScriptedReply>,
+struct ScriptState {
+    remaining: VecDeque<ScriptedReply>,
     requests: Vec<ChatRequest>,
 }
 
 impl fmt::Debug for ScriptedModel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut shown = f.debug_struct("ScriptedModel");
-        shown.field("name", &self.name).field("rules", &self.rules.len()).finish_non_exhaustive()
+        let mut output = f.debug_struct("ScriptedModel");
+        output.field("name", &self.name).field("rules", &self.rules.len()).finish_non_exhaustive()
     }
 }
 
 impl Default for ScriptedModel {
     fn default() -> Self {
-        Self { name: "scripted".into(), rules: Vec::new(), played: Arc::default() }
+        Self { name: "scripted".into(), rules: Vec::new(), state: Arc::default() }
     }
 }
 
 impl ScriptedModel {
-    /// A model that gives these answers, one to each request.
-    pub fn replying(answers: impl IntoIterator<Item = impl Into<ScriptedReply>>) -> Self {
+    /// Creates a model with these replies, one for each request.
+    pub fn replying(replies: impl IntoIterator<Item = impl Into<ScriptedReply>>) -> Self {
         let model = Self::default();
-        model.played.lock().script.extend(answers.into_iter().map(Into::into));
+        model.state.lock().remaining.extend(replies.into_iter().map(Into::into));
         model
     }
 
@@ -80,57 +81,57 @@ impl ScriptedModel {
         self
     }
 
-    /// Adds a rule: requests for which the condition holds get this answer.
+    /// Adds a rule: requests for which the condition is true get this reply.
     #[must_use]
     pub fn when(
         mut self,
         condition: impl Fn(&ChatRequest) -> bool + Send + Sync + 'static,
-        answer: impl Into<ScriptedReply>,
+        reply: impl Into<ScriptedReply>,
     ) -> Self {
-        self.rules.push((Arc::new(condition), answer.into()));
+        self.rules.push((Arc::new(condition), reply.into()));
         self
     }
 
-    /// Adds a rule: requests whose last message by the user holds this text get this answer.
+    /// Adds a rule: requests whose last user message contains this text get this reply.
     #[must_use]
-    pub fn when_asked(self, text: impl Into<String>, answer: impl Into<ScriptedReply>) -> Self {
+    pub fn when_asked(self, text: impl Into<String>, reply: impl Into<ScriptedReply>) -> Self {
         let text = text.into();
-        self.when(move |request| last_by_user(request).is_some_and(|said| said.contains(&text)), answer)
+        self.when(move |request| last_user_message(request).is_some_and(|message| message.contains(&text)), reply)
     }
 
-    /// Adds a rule: every other request gets this answer.
+    /// Adds a rule: every other request gets this reply.
     #[must_use]
-    pub fn otherwise(self, answer: impl Into<ScriptedReply>) -> Self {
-        self.when(|_| true, answer)
+    pub fn otherwise(self, reply: impl Into<ScriptedReply>) -> Self {
+        self.when(|_| true, reply)
     }
 
-    /// Every request so far, those that failed too, oldest first. Clones of a model share them.
+    /// Returns all requests, including failed ones, oldest first. Clones of a model share them.
     pub fn requests(&self) -> Vec<ChatRequest> {
-        self.played.lock().requests.clone()
+        self.state.lock().requests.clone()
     }
 
-    fn answer(&self, request: &ChatRequest) -> Result<ScriptedReply> {
-        let mut played = self.played.lock();
-        played.requests.push(request.clone());
+    fn next_reply(&self, request: &ChatRequest) -> Result<ScriptedReply> {
+        let mut state = self.state.lock();
+        state.requests.push(request.clone());
         if request.messages.is_empty() {
-            return Err(Error::invalid("chat", "there is no message to answer"));
+            return Err(Error::invalid("chat", "the request has no messages; at least one is needed"));
         }
-        let ruled = self.rules.iter().find(|(condition, _)| condition(request)).map(|(_, answer)| answer.clone());
-        let used_up = || Error::new(ErrorKind::NotFound, "chat", "the script has no answer to this request");
-        ruled.or_else(|| played.script.pop_front()).ok_or_else(used_up)
+        let by_rule = self.rules.iter().find(|(condition, _)| condition(request)).map(|(_, reply)| reply.clone());
+        let no_reply = || Error::new(ErrorKind::NotFound, "chat", "the script has no reply for this request");
+        by_rule.or_else(|| state.remaining.pop_front()).ok_or_else(no_reply)
     }
 }
 
-fn last_by_user(request: &ChatRequest) -> Option<&str> {
+fn last_user_message(request: &ChatRequest) -> Option<&str> {
     request.messages.iter().rev().find(|m| m.role == Role::USER).map(|m| m.content.as_str())
 }
 
 fn failed(kind: ErrorKind) -> Error {
-    Error::new(kind, "chat", "the script has the model fail")
+    Error::new(kind, "chat", "the script lets this request fail")
 }
 
-fn broken_off() -> Error {
-    Error::new(ErrorKind::Unavailable, "chat", "the reply broke off before its end")
+fn incomplete() -> Error {
+    Error::new(ErrorKind::Unavailable, "chat", "the reply broke off before its finish reason")
 }
 
 #[async_trait]
@@ -140,34 +141,34 @@ impl ChatModel for ScriptedModel {
     }
 
     async fn complete(&self, request: &ChatRequest) -> Result<ChatReply> {
-        match self.answer(request)? {
+        match self.next_reply(request)? {
             ScriptedReply::Reply(reply) => Ok(reply),
             ScriptedReply::Fail(kind) => Err(failed(kind)),
             ScriptedReply::Hang => future::pending().await,
-            ScriptedReply::BreakOff(_) => Err(broken_off()),
+            ScriptedReply::BreakOff(_) => Err(incomplete()),
         }
     }
 
     async fn stream(&self, request: &ChatRequest) -> Result<ChatStream> {
-        let pieces = match self.answer(request)? {
+        let deltas = match self.next_reply(request)? {
             ScriptedReply::Reply(reply) => {
                 let thought = reply.reasoning.map(|reasoning| ChatDelta { reasoning, ..ChatDelta::default() });
                 let end = ChatDelta { finish: Some(reply.finish), usage: reply.usage, ..ChatDelta::default() };
-                thought.into_iter().chain(cut(&reply.text)).chain([end]).map(Ok).collect()
+                thought.into_iter().chain(split(&reply.text)).chain([end]).map(Ok).collect()
             }
             ScriptedReply::Fail(kind) => return Err(failed(kind)),
             ScriptedReply::Hang => return Ok(stream::pending().boxed()),
-            ScriptedReply::BreakOff(text) => cut(&text).map(Ok).chain([Err(broken_off())]).collect::<Vec<_>>(),
+            ScriptedReply::BreakOff(text) => split(&text).map(Ok).chain([Err(incomplete())]).collect::<Vec<_>>(),
         };
-        Ok(stream::iter(pieces).boxed())
+        Ok(stream::iter(deltas).boxed())
     }
 }
 
-/// Cuts a text into pieces of a few characters, since readers must not rely on whole words.
-fn cut(text: &str) -> impl Iterator<Item = ChatDelta> {
+/// Splits a text into deltas of three characters, because consumers must not rely on whole words.
+fn split(text: &str) -> impl Iterator<Item = ChatDelta> {
     let letters: Vec<char> = text.chars().collect();
-    let piece = |letters: &[char]| ChatDelta { text: letters.iter().collect(), ..ChatDelta::default() };
-    letters.chunks(3).map(piece).collect::<Vec<_>>().into_iter()
+    let delta = |letters: &[char]| ChatDelta { text: letters.iter().collect(), ..ChatDelta::default() };
+    letters.chunks(3).map(delta).collect::<Vec<_>>().into_iter()
 }
 
 #[cfg(test)]

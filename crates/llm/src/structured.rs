@@ -1,4 +1,4 @@
-//! Answers that are data: reading them out of what a model says, and asking again when they cannot be read.
+//! Parses JSON replies, and retries once if a reply cannot be parsed.
 
 mod json;
 
@@ -11,10 +11,10 @@ use crate::{
     request::{ChatRequest, Message},
 };
 
-/// An answer that was read.
+/// A parsed reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Structured<T> {
-    /// The answer.
+    /// The value.
     pub value: T,
     /// The tokens used by all attempts together, if the service reports them.
     pub usage: Option<Usage>,
@@ -22,53 +22,55 @@ pub struct Structured<T> {
     pub attempts: u32,
 }
 
-/// Reads the first JSON value in a text that is a `T`.
+/// Parses the first JSON value in a text that is a `T`.
 ///
-/// What models put around or into JSON is tolerated: thoughts in `<think>` tags, prose, code fences, comments, trailing
-/// commas, line breaks inside strings. What is missing is never made up: an answer that breaks off is an error.
+/// Common deviations of models are tolerated: reasoning in `<think>` tags, prose, code fences, comments, trailing
+/// commas, line breaks inside strings. Missing parts are not repaired: truncated JSON is an error.
 ///
 /// # Errors
-/// `InvalidInput`, saying whether there is no JSON, it breaks off, or it is another JSON than was asked for, and where.
-/// The message repeats nothing of the text.
+/// `InvalidInput` if there is no JSON, or it is truncated or of another form. The message contains the position and no
+/// text of the reply.
 pub fn parse<T: DeserializeOwned>(text: &str) -> Result<T> {
-    json::read(text).map_err(|fault| Error::invalid("structured output", fault.to_string()))
+    json::read(text).map_err(|error| Error::invalid("structured output", error.to_string()))
 }
 
-/// Asks a model for an answer in the form that [`ChatRequest::output`] describes. If the answer cannot be read, asks
-/// once again with the error.
+/// Asks a model for a reply in the form of [`ChatRequest::output`]. If the reply cannot be parsed, asks again with the
+/// error.
 ///
 /// # Errors
-/// The error of the model; `InvalidInput` if the second answer cannot be read either, or if the first was cut off at
-/// the maximum number of tokens, which a second attempt would not change.
+/// The error of the model; `InvalidInput` if the second reply cannot be parsed either, or if the first was truncated at
+/// the maximum number of tokens or by a content filter, which a second attempt would not change.
 pub async fn ask<T: DeserializeOwned>(
     model: &(impl ChatModel + ?Sized),
     mut request: ChatRequest,
 ) -> Result<Structured<T>> {
     let reply = model.complete(&request).await?;
     let mut usage = reply.usage;
-    let fault = match json::read(&reply.text) {
+    let parse_error = match json::read(&reply.text) {
         Ok(value) => return Ok(Structured { value, usage, attempts: 1 }),
-        Err(fault) => fault,
+        Err(error) => error,
     };
-    refuse_half(&reply)?;
-    let again =
-        format!("That could not be read: {}. Answer with the JSON alone, nothing before or after it.", fault.detail());
-    request.messages.extend([Message::assistant(reply.text), Message::user(again)]);
+    reject_truncated(&reply)?;
+    let retry_prompt = format!(
+        "That could not be read: {}. Answer with the JSON alone, nothing before or after it.",
+        parse_error.detail()
+    );
+    request.messages.extend([Message::assistant(reply.text), Message::user(retry_prompt)]);
     let reply = model.complete(&request).await?;
     if let Some(second) = reply.usage {
         *usage.get_or_insert_default() += second;
     }
-    refuse_half(&reply).or_else(|e| json::read::<T>(&reply.text).map(drop).map_err(|_| e))?;
+    reject_truncated(&reply).or_else(|e| json::read::<T>(&reply.text).map(drop).map_err(|_| e))?;
     Ok(Structured { value: parse(&reply.text)?, usage, attempts: 2 })
 }
 
-fn refuse_half(reply: &ChatReply) -> Result<()> {
-    let why = match reply.finish {
-        FinishReason::Length => "the answer was cut off at the maximum number of tokens; raise it",
-        FinishReason::ContentFilter => "the service held the answer back",
+fn reject_truncated(reply: &ChatReply) -> Result<()> {
+    let message = match reply.finish {
+        FinishReason::Length => "the reply was truncated at the maximum number of tokens; raise this limit",
+        FinishReason::ContentFilter => "the content filter of the service withheld the reply",
         FinishReason::Stop | FinishReason::Other(_) => return Ok(()),
     };
-    Err(Error::new(ErrorKind::InvalidInput, "structured output", why))
+    Err(Error::new(ErrorKind::InvalidInput, "structured output", message))
 }
 
 #[cfg(test)]

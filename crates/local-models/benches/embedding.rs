@@ -1,6 +1,6 @@
 //! Measures a local model: one query, a batch, and reranking twenty candidates.
 //!
-//! `MEMORY_MODELS_DIR=models cargo bench -p memory-engine-local-models`; `examples/speed.rs` tells CPU time, too.
+//! `MEMORY_MODELS_DIR=models cargo bench -p memory-engine-local-models`; `examples/speed.rs` measures CPU time.
 
 use std::{path::PathBuf, process::ExitCode};
 
@@ -20,7 +20,7 @@ fn main() -> ExitCode {
     let path = folder.join("e5-small-q4/e5-small-q4.bin");
     let (Ok(model), Ok(local)) = (Model::open(&path), block_on(LocalModel::open(&path))) else {
         eprintln!(
-            "{} cannot be opened; scripts/get-models fetches it, MEMORY_MODELS_DIR names its folder",
+            "cannot open {}; download it with scripts/get-models, or set MEMORY_MODELS_DIR to its folder",
             path.display()
         );
         return ExitCode::FAILURE;

@@ -12,13 +12,13 @@ const TEXTS: [&str; 2] = [
      the board approved the new budget for research.",
 ];
 
-/// CPU time of this process: nanoseconds from the scheduler where the system has them.
+/// Returns the CPU time of this process, or `None` if the system does not report it.
 fn cpu_time() -> Option<Duration> {
     let text = std::fs::read_to_string("/proc/self/schedstat").ok()?;
     Some(Duration::from_nanos(text.split_whitespace().next()?.parse().ok()?))
 }
 
-/// Wall and CPU time of one call; both wall where the system does not tell.
+/// Measures wall and CPU time of one call. Without CPU time, both are the wall time.
 fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration, Duration) {
     let (cpu, wall) = (cpu_time(), Instant::now());
     let result = work();
@@ -27,7 +27,7 @@ fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration, Duration) {
     (result, wall, cpu)
 }
 
-fn resident() -> String {
+fn resident_memory() -> String {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find(|line| line.starts_with("VmRSS")).unwrap_or("VmRSS: unknown");
     line.split_whitespace().skip(1).collect::<Vec<_>>().join(" ")
@@ -55,7 +55,7 @@ fn main() -> Result<(), ModelError> {
     let model = model?;
     let kernel = options.kernel.unwrap_or_else(Kernel::detect);
     println!("{}: {:?} on {kernel:?}", model.id(), options.precision);
-    println!("load          {wall:>8.1?} wall {cpu:>8.1?} cpu, resident {}", resident());
+    println!("load          {wall:>8.1?} wall {cpu:>8.1?} cpu, resident {}", resident_memory());
 
     for text in TEXTS {
         let tokens = model.tokenize(text).len();
@@ -84,6 +84,6 @@ fn main() -> Result<(), ModelError> {
     let tokenise = || (0..100).flat_map(|_| &batch).map(|text| model.tokenize(text).len()).sum();
     let (_, _, cpu): (usize, _, _) = timed(tokenise);
     println!("tokenising    {:>8.0} texts per cpu-second", 6_400.0 / cpu.as_secs_f64());
-    println!("resident at the end {}", resident());
+    println!("resident at the end {}", resident_memory());
     Ok(())
 }

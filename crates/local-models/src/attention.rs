@@ -12,36 +12,37 @@ pub(crate) struct Scratch {
 }
 
 impl Scratch {
-    /// Reads rows of \[query | key | value\] and writes rows of the heads' outputs.
+    /// Computes attention for each sequence. Rows of `projected` are \[query | key | value\]; rows of `context` are the
+    /// outputs of all heads.
     pub(crate) fn run(
         &mut self,
         kernel: Kernel,
         sequences: &[&[u32]],
         heads: usize,
-        attended: ArrayView2<'_, f32>,
+        projected: ArrayView2<'_, f32>,
         context: &mut Vec<f32>,
     ) {
-        let hidden = attended.ncols() / 3;
-        let width = hidden / heads;
-        context.resize(attended.nrows() * hidden, 0.0);
+        let hidden = projected.ncols() / 3;
+        let head_width = hidden / heads;
+        context.resize(projected.nrows() * hidden, 0.0);
         let mut context = matrix::rows_mut(context, hidden);
-        let scale = 1.0 / (width as f32).sqrt();
+        let scale = 1.0 / (head_width as f32).sqrt();
         let mut first = 0;
         for count in sequences.iter().map(|sequence| sequence.len()).filter(|count| *count > 0) {
-            let tokens = attended.slice(s![first..first + count, ..]);
+            let tokens = projected.slice(s![first..first + count, ..]);
             let mut out = context.slice_mut(s![first..first + count, ..]);
             first += count;
             self.weights.resize(count * count, 0.0);
-            for at in (0..heads).map(|head| head * width) {
-                let query = tokens.slice(s![.., at..at + width]);
-                let key = tokens.slice(s![.., hidden + at..hidden + at + width]);
-                let value = tokens.slice(s![.., 2 * hidden + at..2 * hidden + at + width]);
+            for offset in (0..heads).map(|head| head * head_width) {
+                let query = tokens.slice(s![.., offset..offset + head_width]);
+                let key = tokens.slice(s![.., hidden + offset..hidden + offset + head_width]);
+                let value = tokens.slice(s![.., 2 * hidden + offset..2 * hidden + offset + head_width]);
                 general_mat_mul(1.0, &query, &key.t(), 0.0, &mut matrix::rows_mut(&mut self.weights, count));
                 for row in self.weights.chunks_exact_mut(count) {
                     softmax(kernel, row, scale);
                 }
                 let weights = matrix::rows(&self.weights, count);
-                general_mat_mul(1.0, &weights, &value, 0.0, &mut out.slice_mut(s![.., at..at + width]));
+                general_mat_mul(1.0, &weights, &value, 0.0, &mut out.slice_mut(s![.., offset..offset + head_width]));
             }
         }
     }

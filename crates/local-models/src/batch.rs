@@ -1,4 +1,4 @@
-//! Running many sequences through an encoder on several threads.
+//! Runs many sequences through an encoder on several threads.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -6,8 +6,8 @@ use ndarray::{ArrayView2, Axis};
 
 use crate::encoder::{Encoder, Scratch};
 
-/// Tokens of one forward pass: enough to use every weight several times while it is in the cache,
-/// few enough that the activations stay there, too.
+/// Maximum number of tokens of one forward pass. Each weight is used several times while it is in the cache, and the
+/// activations fit into the cache too.
 const GROUP_TOKENS: usize = 320;
 
 /// Runs all sequences and calls `finish` with the index and the last hidden state of each: a row for each token.
@@ -24,8 +24,8 @@ pub(crate) fn run<T: Send>(
         let mut hidden = encoder.run(sequences, scratch);
         let mut results = Vec::with_capacity(sequences.len());
         for (index, sequence) in sequences.iter().enumerate() {
-            let (own, rest) = hidden.split_at(Axis(0), sequence.len());
-            results.push(finish(group.0 + index, own));
+            let (states, rest) = hidden.split_at(Axis(0), sequence.len());
+            results.push(finish(group.0 + index, states));
             hidden = rest;
         }
         results
@@ -36,7 +36,7 @@ pub(crate) fn run<T: Send>(
         return groups.iter().flat_map(|group| run_group(group, &mut scratch)).collect();
     }
     let next = AtomicUsize::new(0);
-    let work = || {
+    let run_groups = || {
         let mut scratch = Scratch::default();
         let mut done = Vec::new();
         while let Some(group) = groups.get(next.fetch_add(1, Ordering::Relaxed)) {
@@ -45,8 +45,8 @@ pub(crate) fn run<T: Send>(
         done
     };
     let mut done = std::thread::scope(|scope| {
-        let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
-        let mut done = work();
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(run_groups)).collect();
+        let mut done = run_groups();
         for other in others {
             match other.join() {
                 Ok(more) => done.extend(more),
@@ -59,16 +59,18 @@ pub(crate) fn run<T: Send>(
     done.into_iter().flat_map(|(_, results)| results).collect()
 }
 
-/// Ranges of neighbouring sequences with about as many tokens as a pass should have.
+/// Splits the sequences into index ranges of about equal numbers of tokens, at most [`GROUP_TOKENS`] each.
 fn group(sequences: &[&[u32]], threads: usize) -> Vec<(usize, usize)> {
     let total: usize = sequences.iter().map(|sequence| sequence.len()).sum();
     let limit = total.div_ceil(threads.max(1)).clamp(1, GROUP_TOKENS);
     let mut groups = Vec::new();
-    let (mut first, mut tokens) = (0, 0);
+    let mut first = 0;
+    let mut tokens = 0;
     for (index, sequence) in sequences.iter().enumerate() {
         if index > first && tokens + sequence.len() > limit {
             groups.push((first, index));
-            (first, tokens) = (index, 0);
+            first = index;
+            tokens = 0;
         }
         tokens += sequence.len();
     }

@@ -1,9 +1,8 @@
 //! The forward pass of a BERT encoder (Devlin et al. 2018), as e5, MiniLM and bge use it.
 //!
 //! Token, position and type embeddings, LayerNorm; then layers of self-attention and a feed-forward
-//! network with exact GELU, each followed by a residual sum and LayerNorm. Nothing is padded: the
-//! tokens of a batch stand one after the other for the linear layers, and each text attends to
-//! itself alone.
+//! network with exact GELU, each followed by a residual sum and LayerNorm. There is no padding: the
+//! tokens of a batch are concatenated for the linear layers, and attention runs for each text.
 
 use memory_engine_core::Kernel;
 use ndarray::ArrayView2;
@@ -36,32 +35,32 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    /// Refuses what no real model has, so that later products of sizes cannot overflow and a
-    /// damaged number cannot ask for much memory.
+    /// Rejects sizes that no real model has, so that products cannot overflow and a damaged file cannot cause a large
+    /// allocation.
     pub(crate) fn check(&self) -> Result<(), ModelError> {
-        let within = |name: &str, value: usize, low: usize, high: usize| {
+        let check_range = |name: &str, value: usize, low: usize, high: usize| {
             if (low..=high).contains(&value) {
                 return Ok(());
             }
-            Err(ModelError::corrupt(format!("{name} is {value}, outside {low} to {high}")))
+            Err(ModelError::corrupt(format!("{name} is {value}; expected {low} to {high}")))
         };
-        within("hidden size", self.hidden, 1, 8192)?;
-        within("number of layers", self.layers, 1, 128)?;
-        within("number of heads", self.heads, 1, 256)?;
-        within("feed-forward size", self.feed_forward, 1, 65536)?;
-        within("vocabulary", self.vocabulary, 1, 4_000_000)?;
-        within("first position", self.first_position, 0, 16)?;
-        // Two special tokens, a long prefix, and something to say.
-        within("number of positions", self.positions, self.first_position + 4, 8192)?;
-        within("number of types", self.types, 1, 64)?;
+        check_range("hidden size", self.hidden, 1, 8192)?;
+        check_range("number of layers", self.layers, 1, 128)?;
+        check_range("number of heads", self.heads, 1, 256)?;
+        check_range("feed-forward size", self.feed_forward, 1, 65536)?;
+        check_range("vocabulary", self.vocabulary, 1, 4_000_000)?;
+        check_range("first position", self.first_position, 0, 16)?;
+        // At least two special tokens and two others.
+        check_range("number of positions", self.positions, self.first_position + 4, 8192)?;
+        check_range("number of types", self.types, 1, 64)?;
         if !self.hidden.is_multiple_of(self.heads) {
             return Err(ModelError::corrupt(format!(
-                "hidden size {} cannot be shared by {} heads",
+                "the hidden size {} is not a multiple of the number of heads, {}",
                 self.hidden, self.heads
             )));
         }
         if !(self.epsilon >= 0.0 && self.epsilon < 1.0) {
-            return Err(ModelError::corrupt(format!("LayerNorm epsilon is {}", self.epsilon)));
+            return Err(ModelError::corrupt(format!("LayerNorm epsilon is {}; expected 0 to 1", self.epsilon)));
         }
         Ok(())
     }
@@ -70,13 +69,13 @@ impl Shape {
 /// The source of an encoder's tensors: a file format.
 ///
 /// Names are those of the E5S1 format: `emb.word`, `emb.pos`, `emb.type`, `emb.ln.w`, `l0.q.w`,
-/// `l0.q.b`, and so on. Implementations check that the number of elements is as asked, that the
-/// file really holds that many, and that all are finite.
+/// `l0.q.b`, and so on. Implementations check the number of elements, that the file contains them,
+/// and that all are finite.
 pub(crate) trait TensorSource {
-    /// A matrix of shape \[rows, columns\].
+    /// Reads a matrix of shape \[rows, columns\].
     fn matrix(&mut self, name: &str, rows: usize, columns: usize) -> Result<StoredTensor, ModelError>;
 
-    /// A list of floats.
+    /// Reads a vector.
     fn vector(&mut self, name: &str, length: usize) -> Result<Vec<f32>, ModelError>;
 }
 
@@ -104,17 +103,17 @@ impl Norm {
 }
 
 #[derive(Debug)]
-struct Layer {
+struct EncoderLayer {
     /// Query, key and value in one product.
-    attend: Linear,
-    merge: Linear,
-    merge_norm: Norm,
-    widen: Linear,
-    narrow: Linear,
-    narrow_norm: Norm,
+    query_key_value: Linear,
+    attention_output: Linear,
+    attention_norm: Norm,
+    feed_forward_in: Linear,
+    feed_forward_out: Linear,
+    output_norm: Norm,
 }
 
-impl Layer {
+impl EncoderLayer {
     fn open(source: &mut dyn TensorSource, index: usize, shape: &Shape, integer: bool) -> Result<Self, ModelError> {
         let (hidden, wide) = (shape.hidden, shape.feed_forward);
         let mut stacked = Vec::new();
@@ -123,34 +122,34 @@ impl Layer {
             stacked.push(source.matrix(&format!("l{index}.{part}.w"), hidden, hidden)?);
             bias.extend(source.vector(&format!("l{index}.{part}.b"), hidden)?);
         }
-        let attend = Linear::new(&StoredTensor::stack(stacked), hidden, bias, integer);
+        let query_key_value = Linear::new(&StoredTensor::stack(stacked), hidden, bias, integer);
         let mut linear = |part: &str, outer: usize, inner: usize| {
             let weights = source.matrix(&format!("l{index}.{part}.w"), outer, inner)?;
             let bias = source.vector(&format!("l{index}.{part}.b"), outer)?;
             Ok::<_, ModelError>(Linear::new(&weights, inner, bias, integer))
         };
-        let merge = linear("ao", hidden, hidden)?;
-        let widen = linear("fi", wide, hidden)?;
-        let narrow = linear("fo", hidden, wide)?;
-        let merge_norm = Norm::open(source, &format!("l{index}.aln"), hidden)?;
-        let narrow_norm = Norm::open(source, &format!("l{index}.oln"), hidden)?;
-        Ok(Self { attend, merge, merge_norm, widen, narrow, narrow_norm })
+        let attention_output = linear("ao", hidden, hidden)?;
+        let feed_forward_in = linear("fi", wide, hidden)?;
+        let feed_forward_out = linear("fo", hidden, wide)?;
+        let attention_norm = Norm::open(source, &format!("l{index}.aln"), hidden)?;
+        let output_norm = Norm::open(source, &format!("l{index}.oln"), hidden)?;
+        Ok(Self { query_key_value, attention_output, attention_norm, feed_forward_in, feed_forward_out, output_norm })
     }
 }
 
-/// Buffers of a forward pass, kept from batch to batch.
+/// Buffers of a forward pass, reused for every batch.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
     hidden: Vec<f32>,
-    attended: Vec<f32>,
+    projected: Vec<f32>,
     context: Vec<f32>,
-    change: Vec<f32>,
+    residual_update: Vec<f32>,
     wide: Vec<f32>,
     quantised: QuantisedRows,
     attention: attention::Scratch,
 }
 
-/// A loaded encoder. It has no state: threads share it.
+/// A loaded encoder. It is immutable, so threads can share it.
 #[derive(Debug)]
 pub(crate) struct Encoder {
     shape: Shape,
@@ -159,11 +158,11 @@ pub(crate) struct Encoder {
     positions: Vec<f32>,
     first_type: Vec<f32>,
     norm: Norm,
-    layers: Vec<Layer>,
+    layers: Vec<EncoderLayer>,
 }
 
 impl Encoder {
-    /// Reads all tensors of a checked shape. `integer` chooses integer products.
+    /// Checks the shape and reads all tensors. `integer` selects integer products.
     pub(crate) fn open(
         source: &mut dyn TensorSource,
         shape: Shape,
@@ -176,8 +175,9 @@ impl Encoder {
         let mut first_type = source.vector("emb.type", shape.types * shape.hidden)?;
         first_type.truncate(shape.hidden);
         let norm = Norm::open(source, "emb.ln", shape.hidden)?;
-        let layers =
-            (0..shape.layers).map(|index| Layer::open(source, index, &shape, integer)).collect::<Result<_, _>>()?;
+        let layers = (0..shape.layers)
+            .map(|index| EncoderLayer::open(source, index, &shape, integer))
+            .collect::<Result<_, _>>()?;
         Ok(Self { shape, kernel, words, positions, first_type, norm, layers })
     }
 
@@ -186,47 +186,46 @@ impl Encoder {
         self.shape.hidden
     }
 
-    /// Number of tokens that have a word vector.
+    /// Number of word vectors.
     pub(crate) fn vocabulary(&self) -> usize {
         self.shape.vocabulary
     }
 
-    /// The longest sequence, special tokens included.
+    /// Maximum length of a sequence in tokens, including special tokens.
     pub(crate) fn max_tokens(&self) -> usize {
         self.shape.positions - self.shape.first_position
     }
 
     /// Returns the last hidden state: a row for each token, sequence after sequence.
     ///
-    /// The caller keeps each sequence within [`Self::max_tokens`] and each id within
-    /// [`Self::vocabulary`].
+    /// The length of each sequence must be at most [`Self::max_tokens`], and each id below [`Self::vocabulary`].
     pub(crate) fn run<'s>(&self, sequences: &[&[u32]], scratch: &'s mut Scratch) -> ArrayView2<'s, f32> {
         let (kernel, epsilon) = (self.kernel, self.shape.epsilon);
         self.embed(sequences, &mut scratch.hidden);
         self.norm.apply(kernel, &mut scratch.hidden, &[], epsilon);
         for layer in &self.layers {
-            let Scratch { hidden, attended, context, change, wide, quantised, attention } = &mut *scratch;
-            let attended = layer.attend.apply(kernel, hidden, quantised, attended);
-            attention.run(kernel, sequences, self.shape.heads, attended, context);
-            layer.merge.apply(kernel, context, quantised, change);
-            layer.merge_norm.apply(kernel, hidden, change, epsilon);
-            layer.widen.apply(kernel, hidden, quantised, wide);
+            let Scratch { hidden, projected, context, residual_update, wide, quantised, attention } = &mut *scratch;
+            let projected = layer.query_key_value.apply(kernel, hidden, quantised, projected);
+            attention.run(kernel, sequences, self.shape.heads, projected, context);
+            layer.attention_output.apply(kernel, context, quantised, residual_update);
+            layer.attention_norm.apply(kernel, hidden, residual_update, epsilon);
+            layer.feed_forward_in.apply(kernel, hidden, quantised, wide);
             gelu(kernel, wide);
-            layer.narrow.apply(kernel, wide, quantised, change);
-            layer.narrow_norm.apply(kernel, hidden, change, epsilon);
+            layer.feed_forward_out.apply(kernel, wide, quantised, residual_update);
+            layer.output_norm.apply(kernel, hidden, residual_update, epsilon);
         }
         matrix::rows(&scratch.hidden, self.shape.hidden)
     }
 
-    /// Sums of word, position and type vectors.
+    /// Writes the sums of word, position and type vectors.
     fn embed(&self, sequences: &[&[u32]], hidden: &mut Vec<f32>) {
         let width = self.shape.hidden;
         let tokens: usize = sequences.iter().map(|sequence| sequence.len()).sum();
         hidden.resize(tokens * width, 0.0);
-        let places = sequences.iter().flat_map(|sequence| sequence.iter().enumerate());
-        for ((place, &id), row) in places.zip(hidden.chunks_exact_mut(width)) {
+        let positioned_ids = sequences.iter().flat_map(|sequence| sequence.iter().enumerate());
+        for ((index, &id), row) in positioned_ids.zip(hidden.chunks_exact_mut(width)) {
             self.words.read_row(id as usize, row);
-            let position = &self.positions[(self.shape.first_position + place) * width..][..width];
+            let position = &self.positions[(self.shape.first_position + index) * width..][..width];
             for ((value, &position), &kind) in row.iter_mut().zip(position).zip(&self.first_type) {
                 *value += position + kind;
             }

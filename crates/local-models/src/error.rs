@@ -12,14 +12,13 @@ pub enum ModelErrorKind {
     NotFound,
     /// The file is damaged: a length, an offset or a value in it is impossible.
     Corrupt,
-    /// The file is valid as far as it was read, but contains something this crate does not run; or the machine lacks a
-    /// required instruction set.
+    /// The model has a feature that this crate does not support, or the machine lacks a required instruction set.
     Unsupported,
     /// The caller's argument is not valid for this model.
     InvalidInput,
 }
 
-/// A failed call, with a message for people.
+/// The error of a local model.
 ///
 /// ```
 /// use memory_engine_local_models::{Model, ModelErrorKind};
@@ -35,17 +34,17 @@ pub struct ModelError {
 }
 
 impl ModelError {
-    /// Makes an error of the given kind.
+    /// Creates an error.
     pub fn new(kind: ModelErrorKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into() }
     }
 
-    /// The kind, for deciding what to do.
+    /// Returns the kind.
     pub fn kind(&self) -> ModelErrorKind {
         self.kind
     }
 
-    /// The message, for people.
+    /// Returns the message.
     pub fn message(&self) -> &str {
         &self.message
     }
@@ -62,9 +61,9 @@ impl ModelError {
         Self::new(ModelErrorKind::Unsupported, message)
     }
 
-    /// Puts the name of the file or the place in it in front of the message.
-    pub(crate) fn within(mut self, place: impl fmt::Display) -> Self {
-        self.message = format!("{place}: {}", self.message);
+    /// Prefixes the message with the name of the file or a position in it.
+    pub(crate) fn in_context(mut self, context: impl fmt::Display) -> Self {
+        self.message = format!("{context}: {}", self.message);
         self
     }
 }

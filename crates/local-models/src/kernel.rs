@@ -3,7 +3,7 @@
 //! Every function is safe to call: it checks its lengths, and uses the given [`Kernel`] only if the machine has it.
 //! Each kernel is tested against the plain loops.
 #![allow(unsafe_code)]
-// Which kernels exist depends on the target, so the last arm has to be open.
+// The available kernels depend on the target, so the last arm is a wildcard.
 #![allow(clippy::wildcard_enum_match_arm)]
 
 #[cfg(target_arch = "aarch64")]
@@ -25,10 +25,11 @@ use self::packed::{PackedWeights, QuantisedRows};
 
 /// `out = x · wᵀ + bias` with integer products; shapes \[rows, outer\] = \[rows, inner\] · \[outer, inner\]ᵀ.
 ///
-/// Panics when a length is wrong, which would be a fault of this crate: shapes are checked when a model is loaded.
+/// # Panics
+/// Panics if a length is wrong. This is a bug in this crate, because shapes are checked when a model is loaded.
 pub(crate) fn multiply_quantised(kernel: Kernel, x: &QuantisedRows, w: &PackedWeights, bias: &[f32], out: &mut [f32]) {
     match kernel.or_plain() {
-        // SAFETY: `or_plain` returns only what the machine has.
+        // SAFETY: `or_plain` returns only kernels that the machine supports.
         #[cfg(target_arch = "x86_64")]
         Kernel::Avx2 => unsafe { x86::multiply_avx2(x, w, bias, out) },
         // SAFETY: as above; AVX-512 includes VNNI.

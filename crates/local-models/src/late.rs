@@ -1,7 +1,7 @@
 //! Late interaction: comparing two texts token by token (ColBERT, Khattab and Zaharia 2020).
 //!
 //! An encoder's token vectors share a strong common direction, which hides the differences.
-//! Subtracting the mean over a corpus takes it out (after Mu and Viswanath 2018).
+//! Subtracting the mean over a corpus removes it (after Mu and Viswanath 2018).
 
 use ndarray::{Array2, ArrayView2};
 
@@ -11,7 +11,7 @@ use crate::{
     matrix,
 };
 
-/// The vectors of a text's own tokens: no special tokens, no prefix. A text may have none.
+/// The vectors of the tokens of a text, without special tokens and prefix. A text may have none.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TokenVectors {
     /// A row for each token.
@@ -20,20 +20,20 @@ pub struct TokenVectors {
 }
 
 impl TokenVectors {
-    /// Takes row-major vectors of `dimensions` floats, and one weight for each.
+    /// Creates token vectors from row-major values and one weight for each vector.
     ///
     /// # Errors
-    /// `InvalidInput` when the lengths do not fit each other.
+    /// `InvalidInput` if `dimensions` is 0, or the number of values is not `dimensions` times the number of weights.
     pub fn new(dimensions: usize, values: Vec<f32>, weights: Vec<f32>) -> Result<Self, ModelError> {
         if dimensions == 0 || values.len() != dimensions * weights.len() {
             let (values, count) = (values.len(), weights.len());
-            let message = format!("{values} values for {count} vectors of {dimensions}");
+            let message = format!("{values} values do not make {count} vectors of {dimensions} dimensions");
             return Err(ModelError::new(ModelErrorKind::InvalidInput, message));
         }
         Ok(Self { values: matrix::from_rows(values, dimensions), weights })
     }
 
-    /// [`Self::new`] for lengths that are known to fit.
+    /// Like [`Self::new`], for lengths that were checked.
     pub(crate) fn from_parts(values: Array2<f32>, weights: Vec<f32>) -> Self {
         debug_assert_eq!(values.nrows(), weights.len());
         Self { values, weights }
@@ -49,7 +49,7 @@ impl TokenVectors {
         self.weights.len()
     }
 
-    /// Returns true if the text has no tokens of its own.
+    /// Returns true if there are no tokens.
     pub fn is_empty(&self) -> bool {
         self.weights.is_empty()
     }
@@ -72,14 +72,14 @@ impl TokenVectors {
 
     /// Subtracts the corpus mean, if one is given, and scales every vector to length 1.
     ///
-    /// The result is what to keep when vectors are kept. A vector equal to the mean stays zero.
+    /// Store this result if vectors are stored. A vector equal to the mean becomes zero.
     ///
     /// # Errors
-    /// `InvalidInput` when the mean has another length.
+    /// `InvalidInput` if the mean has another number of dimensions.
     pub fn centred(mut self, mean: Option<&[f32]>) -> Result<Self, ModelError> {
         if let Some(mean) = mean.filter(|mean| mean.len() != self.dimensions()) {
-            let (found, wanted) = (mean.len(), self.dimensions());
-            let message = format!("a mean of {found} dimensions for vectors of {wanted}");
+            let (actual, expected) = (mean.len(), self.dimensions());
+            let message = format!("the mean has {actual} dimensions; expected {expected}");
             return Err(ModelError::new(ModelErrorKind::InvalidInput, message));
         }
         for mut row in self.values.rows_mut() {
@@ -93,7 +93,7 @@ impl TokenVectors {
     }
 }
 
-/// The mean of token vectors over a corpus, gathered text by text.
+/// Computes the mean of the token vectors of a corpus.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TokenMean {
     sums: Vec<f64>,
@@ -101,22 +101,22 @@ pub struct TokenMean {
 }
 
 impl TokenMean {
-    /// No vectors yet.
+    /// Creates an empty mean.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds the vectors of a text as they come from the model, not centred ones.
+    /// Adds the vectors of a text. They must not be centred.
     ///
     /// # Errors
-    /// `InvalidInput` when their length differs from that of earlier ones.
+    /// `InvalidInput` if their number of dimensions differs from that of earlier ones.
     pub fn add(&mut self, tokens: &TokenVectors) -> Result<(), ModelError> {
         if self.sums.is_empty() {
             self.sums.resize(tokens.dimensions(), 0.0);
         }
         if self.sums.len() != tokens.dimensions() {
-            let (found, wanted) = (tokens.dimensions(), self.sums.len());
-            let message = format!("token vectors of {found} dimensions after some of {wanted}");
+            let (actual, expected) = (tokens.dimensions(), self.sums.len());
+            let message = format!("the token vectors have {actual} dimensions; earlier ones had {expected}");
             return Err(ModelError::new(ModelErrorKind::InvalidInput, message));
         }
         for row in tokens.iter() {
@@ -133,7 +133,7 @@ impl TokenMean {
         self.count
     }
 
-    /// The mean; `None` before the first vector.
+    /// Returns the mean, or `None` if no vector was added.
     pub fn mean(&self) -> Option<Vec<f32>> {
         let count = self.count as f64;
         (self.count > 0).then(|| self.sums.iter().map(|sum| (sum / count) as f32).collect())
@@ -143,10 +143,9 @@ impl TokenMean {
 /// Returns the similarity of two texts, −1..=1: the mean, over the tokens of the shorter side, of the maximum cosine
 /// with a token of the other side.
 ///
-/// For a question and a memory these are the question's tokens; for a long dialogue and a memory,
-/// the memory's. Of equal lengths the query counts. Both sides should be
-/// [centred](TokenVectors::centred) on the same mean. 0 when a side has no tokens or the lengths
-/// of the vectors differ.
+/// The shorter side is usually the query. With equal lengths it is the query. Both sides should be
+/// [centred](TokenVectors::centred) on the same mean. Returns 0 if a side has no tokens or the
+/// dimensions differ.
 ///
 /// ```
 /// use memory_engine_local_models::{TokenVectors, maxsim};
@@ -159,16 +158,16 @@ impl TokenMean {
 /// # }
 /// ```
 pub fn maxsim(query: &TokenVectors, passage: &TokenVectors) -> f32 {
-    mean_of_best(query, passage, |_| 1.0)
+    mean_of_max_cosines(query, passage, |_| 1.0)
 }
 
-/// [`maxsim`] with each token of the shorter side counted by its [weight](TokenVectors::weights),
-/// which measures a little better on questions full of common words.
+/// [`maxsim`] with the [weights](TokenVectors::weights) of the tokens of the shorter side. It measures slightly better
+/// for queries with many common words.
 pub fn weighted_maxsim(query: &TokenVectors, passage: &TokenVectors) -> f32 {
-    mean_of_best(query, passage, |weight| weight)
+    mean_of_max_cosines(query, passage, |weight| weight)
 }
 
-fn mean_of_best(query: &TokenVectors, passage: &TokenVectors, weigh: impl Fn(f32) -> f32) -> f32 {
+fn mean_of_max_cosines(query: &TokenVectors, passage: &TokenVectors, weigh: impl Fn(f32) -> f32) -> f32 {
     let (short, long) = if query.len() <= passage.len() { (query, passage) } else { (passage, query) };
     if short.is_empty() || short.dimensions() != long.dimensions() {
         return 0.0;
@@ -179,7 +178,8 @@ fn mean_of_best(query: &TokenVectors, passage: &TokenVectors, weigh: impl Fn(f32
         if length > 0.0 { 1.0 / length } else { 0.0 }
     };
     let long_lengths: Vec<f32> = long.iter().map(inverse_length).collect();
-    let (mut total, mut weights) = (0.0, 0.0);
+    let mut total = 0.0;
+    let mut weights = 0.0;
     for ((products, row), &weight) in products.rows().into_iter().zip(short.iter()).zip(&short.weights) {
         let cosines = products.iter().zip(&long_lengths).map(|(product, length)| product * length);
         let best = cosines.fold(f32::NEG_INFINITY, f32::max) * inverse_length(row);

@@ -16,15 +16,15 @@ use parking_lot::Mutex;
 use crate::{
     late::{TokenVectors, weighted_maxsim},
     model::Model,
-    worker::Worker,
+    worker::InferenceThread,
 };
 
-/// Capacity of the query cache in tokens: 1.5 kB each at 384 dimensions.
+/// Capacity of the query cache in tokens. A token takes 1.5 kB at 384 dimensions.
 const QUERY_CACHE_TOKENS: usize = 4_000;
 /// Capacity of the candidate cache in tokens.
 const CANDIDATE_CACHE_TOKENS: usize = 32_000;
-/// Maximum number of texts of one call. Small, so that the next call does not wait long.
-const BATCH: usize = 32;
+/// Maximum number of texts of one call. It is small, so that other calls wait only briefly.
+const MAX_BATCH_TEXTS: usize = 32;
 /// Number of characters at the start of a candidate that are compared. Twenty long messages would take seconds.
 const RERANKED_CHARS: usize = 480;
 
@@ -36,8 +36,8 @@ pub struct LocalModel(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     model: Arc<Model>,
-    query_worker: Worker,
-    document_worker: Worker,
+    query_worker: InferenceThread,
+    document_worker: InferenceThread,
     threads: usize,
     queries: Mutex<WeightedLru<String, QueryEncoding>>,
 }
@@ -60,8 +60,8 @@ impl LocalModel {
     }
 
     async fn load(path: PathBuf) -> Result<Self> {
-        let query_worker = Worker::start("memory-ask")?;
-        let document_worker = Worker::start("memory-embed")?;
+        let query_worker = InferenceThread::start("memory-ask")?;
+        let document_worker = InferenceThread::start("memory-embed")?;
         let model = query_worker.run(move || Model::open(path)).await??;
         let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let queries = Mutex::new(WeightedLru::new(QUERY_CACHE_TOKENS));
@@ -97,7 +97,7 @@ impl LocalModel {
     }
 }
 
-/// Vectors by a local model. Each text gets the prefix of the model's family: for e5 `query: ` or `passage: `.
+/// An embedder with a local model. Each text gets the prefix of the model's family: for e5 `query: ` or `passage: `.
 #[derive(Debug)]
 pub struct LocalEmbedder {
     model: LocalModel,
@@ -107,16 +107,16 @@ pub struct LocalEmbedder {
 /// Returns the typical e5-small score of an unrelated query and text, by whether each is Chinese: higher within
 /// Chinese than within English, and lower across languages. `docs/design/retrieval.md` names the data on which it was
 /// measured.
-fn unrelated_e5(question: bool, text: bool) -> f64 {
-    match (question, text) {
+fn unrelated_e5(query: bool, text: bool) -> f64 {
+    match (query, text) {
         (true, true) => 0.83,
         (false, false) => 0.74,
         (true, false) | (false, true) => 0.7,
     }
 }
 
-/// Returns true if most of a text is Chinese. A Chinese character carries about as much as a short English word and
-/// counts as three letters, so that a few foreign names do not change the language of a sentence.
+/// Returns true if most of a text is Chinese. A Chinese character corresponds to a short English word and counts as
+/// three letters, so that a few foreign names do not change the language of a sentence.
 fn is_chinese(text: &str) -> bool {
     const LETTERS_PER_HAN: usize = 3;
     let all = text.chars().filter(|c| c.is_alphanumeric());
@@ -131,7 +131,7 @@ impl Embedder for LocalEmbedder {
     }
 
     fn max_batch(&self) -> usize {
-        BATCH
+        MAX_BATCH_TEXTS
     }
 
     fn semantic_weight(&self) -> f64 {
@@ -139,17 +139,13 @@ impl Embedder for LocalEmbedder {
     }
 
     fn score_floor(&self) -> f64 {
-        // Cosines of the e5 family lie in a narrow band, so that only a score far below it is no evidence. Those of
-        // other models begin near zero.
+        // Cosines of the e5 family are in a narrow band, and only those far below it mean unrelated texts. Cosines of
+        // other models start near zero.
         if self.model.0.model.is_e5() { 0.7 } else { 0.1 }
     }
 
-    fn unrelated(&self, question: &str, text: &str) -> f64 {
-        if self.model.0.model.is_e5() {
-            unrelated_e5(is_chinese(question), is_chinese(text))
-        } else {
-            self.score_floor()
-        }
+    fn unrelated(&self, query: &str, text: &str) -> f64 {
+        if self.model.0.model.is_e5() { unrelated_e5(is_chinese(query), is_chinese(text)) } else { self.score_floor() }
     }
 
     async fn embed(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<Embedding>> {
@@ -160,14 +156,17 @@ impl Embedder for LocalEmbedder {
 
 impl LocalEmbedder {
     async fn embed_texts(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<Embedding>> {
-        if texts.len() > BATCH {
-            return Err(Error::invalid("embed", format!("{} texts; a batch holds {BATCH}", texts.len())));
+        if texts.len() > MAX_BATCH_TEXTS {
+            return Err(Error::invalid(
+                "embed",
+                format!("{} texts exceed the maximum batch size of {MAX_BATCH_TEXTS}", texts.len()),
+            ));
         }
         if texts.iter().any(|text| text.trim().is_empty()) {
-            return Err(Error::invalid("embed", "a text is empty; leave it out"));
+            return Err(Error::invalid("embed", "a text is empty; remove it from the batch"));
         }
-        if let (Purpose::Query, [question]) = (purpose, texts) {
-            return Ok(vec![self.model.encode_query(question).await?.embedding]);
+        if let (Purpose::Query, [query]) = (purpose, texts) {
+            return Ok(vec![self.model.encode_query(query).await?.embedding]);
         }
         let [query_prefix, document_prefix] = self.model.0.model.own_prefixes();
         let (prefix, worker) = match purpose {
@@ -182,7 +181,7 @@ impl LocalEmbedder {
 }
 
 /// Scores candidates by late interaction: the mean, over the tokens of the shorter side, of the best cosine on the
-/// other side, each token counted by how rare it is (Khattab & Zaharia, "ColBERT", 2020, over the embedder's own
+/// other side, weighted by the rarity of each token (Khattab & Zaharia, "ColBERT", 2020, over the embedder's own
 /// tokens). The scores lie between −1 and 1. Only the first 480 characters of a candidate are compared.
 #[derive(Debug)]
 pub struct LateInteractionReranker {
@@ -201,25 +200,25 @@ impl LateInteractionReranker {
     }
 }
 
-fn beginning(text: &str) -> &str {
+fn truncated(text: &str) -> &str {
     text.char_indices().nth(RERANKED_CHARS).map_or(text, |(end, _)| &text[..end])
 }
 
 #[async_trait]
 impl Reranker for LateInteractionReranker {
-    async fn rerank(&self, question: &str, candidates: &[&str]) -> Result<Vec<Score>> {
+    async fn rerank(&self, query: &str, candidates: &[&str]) -> Result<Vec<Score>> {
         if candidates.is_empty() {
             return Ok(Vec::new());
         }
         let span = operation_span!(DEBUG, "memory_engine.model.run", operation = "rerank", texts = candidates.len());
-        observe(&span, Operation::Model("rerank"), self.score(question, candidates)).await
+        observe(&span, Operation::Model("rerank"), self.score(query, candidates)).await
     }
 }
 
 impl LateInteractionReranker {
-    async fn score(&self, question: &str, candidates: &[&str]) -> Result<Vec<Score>> {
-        let candidates: Vec<&str> = candidates.iter().map(|text| beginning(text)).collect();
-        let query = self.model.encode_query(question).await?.tokens;
+    async fn score(&self, query_text: &str, candidates: &[&str]) -> Result<Vec<Score>> {
+        let candidates: Vec<&str> = candidates.iter().map(|text| truncated(text)).collect();
+        let query = self.model.encode_query(query_text).await?.tokens;
         let mut tokens_of: Vec<Option<Arc<TokenVectors>>> = {
             let mut cache = self.candidates.lock();
             candidates.iter().map(|text| cache.get(*text)).collect()
@@ -247,13 +246,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_unrelated_lies_where_the_two_languages_put_it() {
-        let between = |question: &str, text: &str| unrelated_e5(is_chinese(question), is_chinese(text));
+    fn the_unrelated_score_depends_on_both_languages() {
+        let unrelated = |query: &str, text: &str| unrelated_e5(is_chinese(query), is_chinese(text));
         let (chinese, english) = ("我的猫叫什么名字？", "What is my cat called?");
-        assert_eq!(between(chinese, "小橘今年三岁。"), 0.83);
-        assert_eq!(between(chinese, "Lisa: 昨天把 docker 部署好了。"), 0.83, "names and terms do not make it English");
-        assert_eq!(between(english, "I have a cat."), 0.74);
-        assert_eq!((between(chinese, english), between(english, chinese)), (0.7, 0.7));
-        assert_eq!(between("?!", ""), 0.74, "what holds no letters is not Chinese");
+        assert_eq!(unrelated(chinese, "小橘今年三岁。"), 0.83);
+        assert_eq!(
+            unrelated(chinese, "Lisa: 昨天把 docker 部署好了。"),
+            0.83,
+            "names and terms do not make it English"
+        );
+        assert_eq!(unrelated(english, "I have a cat."), 0.74);
+        assert_eq!((unrelated(chinese, english), unrelated(english, chinese)), (0.7, 0.7));
+        assert_eq!(unrelated("?!", ""), 0.74, "a text without letters is not Chinese");
     }
 }

@@ -2,7 +2,7 @@
 
 use ndarray::{Array2, ArrayView2, ArrayViewMut2};
 
-/// Returns a matrix of whole rows. Values after the last whole row are left out.
+/// Returns a matrix of whole rows. Values after the last whole row are ignored.
 pub(crate) fn from_rows(mut values: Vec<f32>, columns: usize) -> Array2<f32> {
     let rows = values.len().checked_div(columns).unwrap_or(0);
     values.truncate(rows * columns);
@@ -10,7 +10,7 @@ pub(crate) fn from_rows(mut values: Vec<f32>, columns: usize) -> Array2<f32> {
     Array2::from_shape_vec((rows, columns), values).unwrap_or_default()
 }
 
-/// Returns a view of whole rows. Values after the last whole row are left out.
+/// Returns a view of whole rows. Values after the last whole row are ignored.
 pub(crate) fn rows(values: &[f32], columns: usize) -> ArrayView2<'_, f32> {
     let rows = values.len().checked_div(columns).unwrap_or(0);
     let values = &values[..rows * columns];
@@ -18,7 +18,7 @@ pub(crate) fn rows(values: &[f32], columns: usize) -> ArrayView2<'_, f32> {
     ArrayView2::from_shape((rows, columns), values).unwrap_or_else(|_| ArrayView2::from(&[] as &[[f32; 0]]))
 }
 
-/// Returns a mutable view of whole rows. Values after the last whole row are left out.
+/// Returns a mutable view of whole rows. Values after the last whole row are ignored.
 pub(crate) fn rows_mut(values: &mut [f32], columns: usize) -> ArrayViewMut2<'_, f32> {
     let rows = values.len().checked_div(columns).unwrap_or(0);
     let values = &mut values[..rows * columns];
@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slice_is_seen_as_whole_rows() {
+    fn views_have_whole_rows() {
         let mut values = [1.0, 2.0, 3.0, 4.0, 5.0];
         assert_eq!(rows(&values, 2), ndarray::arr2(&[[1.0, 2.0], [3.0, 4.0]]));
         rows_mut(&mut values, 2).fill(0.0);

@@ -1,4 +1,4 @@
-//! The model: a tokenizer, an encoder, and a way to pool.
+//! A model: tokenizer, encoder and pooling.
 
 use std::{fs::File, path::Path};
 
@@ -19,13 +19,13 @@ use crate::{
     window::Windows,
 };
 
-/// The file that a model directory of our own holds.
+/// The file of an E5S1 model in its directory.
 const E5S1_FILE: &str = "e5-small-q4.bin";
 
 /// A text embedding model in memory.
 ///
-/// It never changes, so threads share one through an `Arc`. Calls compute on the calling thread
-/// and on as many more as asked for; on an async runtime they belong on a blocking thread.
+/// It is immutable, so threads can share it in an `Arc`. Calls compute on the calling thread and, if
+/// requested, on more threads. On an async runtime, call it from a blocking thread.
 #[derive(Debug)]
 pub struct Model {
     id: String,
@@ -41,19 +41,19 @@ impl Model {
     /// feature `hf`, a Hugging Face directory.
     ///
     /// # Errors
-    /// `NotFound` when there is no such file, `Corrupt` when it is damaged, `Unsupported` when it
-    /// is something else.
+    /// `NotFound` if the file does not exist, `Corrupt` if it is damaged, `Unsupported` for another
+    /// kind of model.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, ModelError> {
         Self::open_with(path, &ModelOptions::default())
     }
 
-    /// [`Self::open`] with choices.
+    /// Opens a model with options.
     ///
     /// # Errors
-    /// As above; also `Unsupported` when the machine lacks the kernel that was asked for.
+    /// The errors of [`Self::open`]; also `Unsupported` if the machine lacks the requested kernel.
     pub fn open_with(path: impl AsRef<Path>, options: &ModelOptions) -> Result<Self, ModelError> {
         let path = path.as_ref();
-        Self::open_at(path, options).map_err(|error| error.within(path.display()))
+        Self::open_at(path, options).map_err(|error| error.in_context(path.display()))
     }
 
     fn open_at(path: &Path, options: &ModelOptions) -> Result<Self, ModelError> {
@@ -80,14 +80,14 @@ impl Model {
         Ok(Self { own_prefixes, ..model })
     }
 
-    /// Puts the parts together after a last look at what concerns more than one.
+    /// Checks that the parts fit together and builds the model.
     pub(crate) fn assemble(id: String, parts: ModelParts, prefixes: &[String]) -> Result<Self, ModelError> {
         let (size, rows) = (parts.tokenizer.size(), parts.encoder.vocabulary());
         if size > rows {
-            let message = format!("the tokenizer has {size} tokens, the encoder {rows} vectors");
+            let message = format!("the tokenizer has {size} tokens, but the encoder only {rows} word vectors");
             return Err(ModelError::corrupt(message));
         }
-        // The space after a prefix belongs to the next word's first piece.
+        // The space after a prefix is a part of the first piece of the next word.
         let tokenize = |prefix: &String| parts.tokenizer.encode(prefix.trim_end());
         let mut prefixes: Vec<Vec<u32>> = prefixes.iter().map(tokenize).collect();
         prefixes.retain(|prefix| !prefix.is_empty());
@@ -105,7 +105,7 @@ impl Model {
         self.own_prefixes == E5_PREFIXES
     }
 
-    /// The model's name: that of its file or directory.
+    /// The name of the model: that of its file or directory.
     pub fn id(&self) -> &str {
         &self.id
     }
@@ -115,13 +115,13 @@ impl Model {
         self.parts.encoder.hidden()
     }
 
-    /// The longest window in tokens, special tokens included. Longer texts are cut into windows.
+    /// Maximum length of a window in tokens, including special tokens. Longer texts are split into windows.
     pub fn max_tokens(&self) -> usize {
-        let possible = self.parts.encoder.max_tokens();
-        self.parts.max_tokens.unwrap_or(possible).min(possible)
+        let encoder_limit = self.parts.encoder.max_tokens();
+        self.parts.max_tokens.unwrap_or(encoder_limit).min(encoder_limit)
     }
 
-    /// The ids of a text with the special tokens around them, however long the text is.
+    /// Returns the ids of a text with start and end tokens. The text is not truncated.
     pub fn tokenize(&self, text: &str) -> Vec<u32> {
         let (start, end) = self.parts.tokenizer.ends();
         let mut ids = vec![start];
@@ -133,8 +133,8 @@ impl Model {
     /// Returns a row of length 1 for each text. The texts must have their prefixes already.
     ///
     /// A text longer than a window gets the mean of its windows' vectors, scaled to length 1
-    /// again. An empty text gets the vector of the special tokens alone. At most `threads` threads
-    /// share the work (0 counts as 1); the result does not depend on that.
+    /// again. An empty text gets the vector of the special tokens. Up to `threads` threads are used
+    /// (0 counts as 1); the result does not depend on their number.
     pub fn embed<S: AsRef<str> + Sync>(&self, texts: &[S], threads: usize) -> Array2<f32> {
         let mut rows = Vec::with_capacity(texts.len() * self.dimensions());
         for (_, pooled) in self.encode(texts, threads, |_, hidden| self.parts.pooling.pool(hidden)) {
@@ -143,21 +143,20 @@ impl Model {
         matrix::from_rows(rows, self.dimensions())
     }
 
-    /// The token vectors of a text, for [`maxsim`](crate::maxsim).
+    /// Returns the token vectors of a text, for [`maxsim`](crate::maxsim).
     ///
-    /// They are the last hidden state as it is, neither centred nor scaled. The tokens of a prefix
-    /// are left out, as are the special ones.
+    /// They are the last hidden state, neither centred nor scaled, without prefix and special tokens.
     pub fn embed_tokens(&self, text: &str) -> TokenVectors {
         self.embed_with_tokens(text).1
     }
 
-    /// The vector and the token vectors of a text, from one pass.
+    /// Returns the vector and the token vectors of a text, from one forward pass.
     pub fn embed_with_tokens(&self, text: &str) -> (Vec<f32>, TokenVectors) {
         let mut all = self.embed_all_with_tokens(&[text], 1);
         all.pop().unwrap_or_else(|| (Vec::new(), self.token_vectors(&[], Vec::new(), 1)))
     }
 
-    /// [`Self::embed_with_tokens`] for many texts, as [`Self::embed`] does it.
+    /// Returns the vectors and token vectors of many texts. See [`Self::embed`] for `threads`.
     pub fn embed_all_with_tokens<S: AsRef<str> + Sync>(
         &self,
         texts: &[S],
@@ -165,28 +164,28 @@ impl Model {
     ) -> Vec<(Vec<f32>, TokenVectors)> {
         let finish = |skip: usize, hidden: ArrayView2<'_, f32>| {
             let end = hidden.nrows() - 1;
-            let own = hidden.slice(s![skip.min(end)..end, ..]);
-            (self.parts.pooling.pool(hidden), own.iter().copied().collect::<Vec<f32>>())
+            let text_tokens = hidden.slice(s![skip.min(end)..end, ..]);
+            (self.parts.pooling.pool(hidden), text_tokens.iter().copied().collect::<Vec<f32>>())
         };
         self.encode(texts, threads, finish)
             .into_iter()
             .map(|(windows, results)| {
-                let (pooled, own): (Vec<_>, Vec<_>) = results.into_iter().unzip();
-                let tokens = self.token_vectors(&windows.sequences, own.concat(), windows.skip);
+                let (pooled, text_tokens): (Vec<_>, Vec<_>) = results.into_iter().unzip();
+                let tokens = self.token_vectors(&windows.sequences, text_tokens.concat(), windows.skip);
                 (join_windows(pooled), tokens)
             })
             .collect()
     }
 
-    /// Cuts texts into windows, runs them, and gathers what `finish` makes of each window's
-    /// hidden state; it is told how many tokens at the front to skip.
+    /// Splits texts into windows, runs the encoder, and applies `finish` to each window. `finish` gets the number of
+    /// leading tokens to skip and the hidden state.
     fn encode<S: AsRef<str> + Sync, T: Send>(
         &self,
         texts: &[S],
         threads: usize,
         finish: impl Fn(usize, ArrayView2<'_, f32>) -> T + Sync,
     ) -> Vec<(Windows, Vec<T>)> {
-        let windows: Vec<Windows> = texts.iter().map(|text| self.cut(text.as_ref())).collect();
+        let windows: Vec<Windows> = texts.iter().map(|text| self.windows_of(text.as_ref())).collect();
         let skips: Vec<usize> = windows.iter().flat_map(|text| text.sequences.iter().map(|_| text.skip)).collect();
         let sequences: Vec<&[u32]> = windows.iter().flat_map(|text| text.sequences.iter().map(Vec::as_slice)).collect();
         let finish = |index: usize, hidden: ArrayView2<'_, f32>| finish(skips[index], hidden);
@@ -199,7 +198,7 @@ impl Model {
             .collect()
     }
 
-    fn cut(&self, text: &str) -> Windows {
+    fn windows_of(&self, text: &str) -> Windows {
         let ids = self.parts.tokenizer.encode(text);
         let prefix = self.prefixes.iter().find(|prefix| ids.starts_with(prefix));
         let prefix = prefix.map_or(0, Vec::len);
@@ -207,8 +206,8 @@ impl Model {
     }
 
     fn token_vectors(&self, sequences: &[Vec<u32>], values: Vec<f32>, skip: usize) -> TokenVectors {
-        let own = sequences.iter().flat_map(|ids| ids.get(skip..ids.len() - 1).unwrap_or(&[]));
-        let weights = own.map(|&id| self.parts.tokenizer.weight(id)).collect();
+        let text_ids = sequences.iter().flat_map(|ids| ids.get(skip..ids.len() - 1).unwrap_or(&[]));
+        let weights = text_ids.map(|&id| self.parts.tokenizer.weight(id)).collect();
         TokenVectors::from_parts(matrix::from_rows(values, self.dimensions()), weights)
     }
 }
@@ -221,8 +220,8 @@ fn open_directory(path: &Path, kernel: Kernel, integer: bool) -> Result<ModelPar
 #[cfg(not(feature = "hf"))]
 fn open_directory(path: &Path, _: Kernel, _: bool) -> Result<ModelParts, ModelError> {
     if path.join("config.json").exists() {
-        let message = "a Hugging Face directory, which needs the cargo feature `hf`";
+        let message = "Hugging Face directories need the cargo feature `hf`";
         return Err(ModelError::unsupported(message));
     }
-    Err(ModelError::not_found(format!("there is no {E5S1_FILE} in it")))
+    Err(ModelError::not_found(format!("the directory does not contain {E5S1_FILE}")))
 }

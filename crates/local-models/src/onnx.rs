@@ -27,13 +27,13 @@ pub struct OnnxModel(ModelHandle);
 impl OnnxModel {
     /// Opens the model in a directory, off the calling thread.
     ///
-    /// The runtime is the library that [`OnnxOptions::runtime`] or the variable `ORT_DYLIB_PATH` names, else the
-    /// system's. A process has one runtime: the first that is loaded serves all later models. After a failed attempt to
-    /// load a library, the process cannot load another one.
+    /// The runtime is the library of [`OnnxOptions::runtime`], of the variable `ORT_DYLIB_PATH`, or of the system, in
+    /// this order. A process has one runtime: the first that is loaded is used for all later models. After a failed
+    /// attempt to load a library, the process cannot load another one.
     ///
     /// # Errors
-    /// `Unsupported` when there is no runtime (1.17 or newer) or the model is neither an encoder nor a cross-encoder;
-    /// `NotFound` when a file is missing; `Corrupt` when one is damaged.
+    /// `Unsupported` if there is no runtime (1.17 or newer) or the model is neither an encoder nor a cross-encoder;
+    /// `NotFound` if a file is missing; `Corrupt` if one is damaged.
     pub async fn open(directory: impl Into<PathBuf>, options: OnnxOptions) -> Result<Self> {
         ModelHandle::open(directory.into(), options).await.map(Self)
     }
@@ -41,7 +41,7 @@ impl OnnxModel {
     /// Returns the model as an embedder.
     ///
     /// # Errors
-    /// `Unsupported` when its output is not a vector, `Corrupt` when a vector is not finite: one word is embedded as a
+    /// `Unsupported` if its output is not a vector; an error if a vector is not finite. One word is embedded as a
     /// check.
     pub async fn embedder(&self) -> Result<OnnxEmbedder> {
         OnnxEmbedder::open(self.0.clone()).await
@@ -50,7 +50,7 @@ impl OnnxModel {
     /// Returns the model as a reranker: a cross-encoder, which reads query and candidate together.
     ///
     /// # Errors
-    /// `Unsupported` when its output is not a score: one pair is scored as a check.
+    /// `Unsupported` if its output is not a score. One pair is scored as a check.
     pub async fn reranker(&self) -> Result<OnnxReranker> {
         OnnxReranker::open(self.0.clone()).await
     }

@@ -7,13 +7,13 @@ use crate::error::ModelError;
 /// The arithmetic of the linear layers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Precision {
-    /// Integers where the machine has instructions for them, else floats.
+    /// Integers if the machine has instructions for them, otherwise floats.
     #[default]
     Auto,
     /// Eight-bit activations and four- or eight-bit weights, on any machine. The cosine with vectors of `F32` is above
     /// 0.999, so both can be kept in one collection.
     Int8,
-    /// Floats; slower and larger, and exact.
+    /// Floats: exact, slower and with more memory.
     F32,
 }
 
@@ -39,7 +39,7 @@ impl ModelOptions {
         self
     }
 
-    /// Sets the instructions to use.
+    /// Sets the instruction set.
     #[must_use]
     pub fn with_kernel(mut self, kernel: Kernel) -> Self {
         self.kernel = Some(kernel);
@@ -53,7 +53,7 @@ impl ModelOptions {
         self
     }
 
-    /// The kernel to use, and whether with integer products.
+    /// Returns the kernel to use, and true if integer products are used.
     pub(crate) fn resolve(&self) -> Result<(Kernel, bool), ModelError> {
         let kernel = self.kernel.unwrap_or_else(Kernel::detect);
         if !kernel.is_available() {

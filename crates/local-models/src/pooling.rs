@@ -27,7 +27,7 @@ impl Pooling {
     }
 }
 
-/// Returns one vector of length 1 from those of a text's windows: their mean direction.
+/// Returns the mean direction of the vectors of the windows of a text, with length 1.
 pub(crate) fn join_windows(windows: impl IntoIterator<Item = Vec<f32>>) -> Vec<f32> {
     let mut windows = windows.into_iter();
     let mut joined = windows.next().unwrap_or_default();

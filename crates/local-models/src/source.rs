@@ -1,17 +1,17 @@
-//! A reader that checks lengths against the size of its file.
+//! A file reader that checks lengths before it allocates.
 
 use std::io::{BufReader, Read, Seek, SeekFrom};
 
 use crate::error::ModelError;
 
-/// A file read forward, with jumps, never past its end.
-pub(crate) struct Source<R> {
+/// Reads a file. Checks every length against the size of the file.
+pub(crate) struct CheckedReader<R> {
     reader: BufReader<R>,
     length: u64,
     position: u64,
 }
 
-impl<R: Read + Seek> Source<R> {
+impl<R: Read + Seek> CheckedReader<R> {
     pub(crate) fn new(mut file: R) -> Result<Self, ModelError> {
         let length = file.seek(SeekFrom::End(0))?;
         file.seek(SeekFrom::Start(0))?;
@@ -33,13 +33,12 @@ impl<R: Read + Seek> Source<R> {
         Ok(())
     }
 
-    /// Reads `count` bytes; allocates only when the file has them.
+    /// Reads `count` bytes. Checks that the file has them before allocating.
     pub(crate) fn bytes(&mut self, count: u64, what: &str) -> Result<Vec<u8>, ModelError> {
-        let left = self.length.saturating_sub(self.position);
-        let size = usize::try_from(count)
-            .ok()
-            .filter(|_| count <= left)
-            .ok_or_else(|| ModelError::corrupt(format!("{what} should take {count} bytes, but {left} are left")))?;
+        let remaining = self.length.saturating_sub(self.position);
+        let size = usize::try_from(count).ok().filter(|_| count <= remaining).ok_or_else(|| {
+            ModelError::corrupt(format!("{what} needs {count} bytes, but only {remaining} remain in the file"))
+        })?;
         let mut bytes = vec![0; size];
         self.reader.read_exact(&mut bytes)?;
         self.position += count;
@@ -50,7 +49,7 @@ impl<R: Read + Seek> Source<R> {
         let mut bytes = [0; N];
         self.reader
             .read_exact(&mut bytes)
-            .map_err(|error| ModelError::from(error).within(format_args!("at byte {}", self.position)))?;
+            .map_err(|error| ModelError::from(error).in_context(format_args!("at byte {}", self.position)))?;
         self.position += N as u64;
         Ok(bytes)
     }
@@ -71,10 +70,10 @@ impl<R: Read + Seek> Source<R> {
         self.array().map(f32::from_le_bytes)
     }
 
-    /// A signed number that counts something.
-    pub(crate) fn size(&mut self, what: &str) -> Result<usize, ModelError> {
+    /// Reads a non-negative i32.
+    pub(crate) fn count(&mut self, what: &str) -> Result<usize, ModelError> {
         let value = self.array().map(i32::from_le_bytes)?;
-        usize::try_from(value).map_err(|_| ModelError::corrupt(format!("{what} is {value}")))
+        usize::try_from(value).map_err(|_| ModelError::corrupt(format!("{what} is {value}, but must not be negative")))
     }
 
     pub(crate) fn character(&mut self) -> Result<char, ModelError> {

@@ -32,7 +32,7 @@ pub(crate) enum Tokenizer {
 }
 
 impl Tokenizer {
-    /// The ids of a text without special tokens; empty for an empty text.
+    /// Returns the ids of a text, without special tokens.
     pub(crate) fn encode(&self, text: &str) -> Vec<u32> {
         match self {
             Self::Unigram(unigram) => unigram.encode(text),
@@ -41,7 +41,7 @@ impl Tokenizer {
         }
     }
 
-    /// The ids that open and close every sequence.
+    /// Returns the start and end ids of a sequence.
     pub(crate) fn ends(&self) -> (u32, u32) {
         match self {
             Self::Unigram(unigram) => unigram.ends(),
@@ -50,7 +50,7 @@ impl Tokenizer {
         }
     }
 
-    /// One more than the largest id that [`Self::encode`] and [`Self::ends`] give.
+    /// Number of ids: one more than the largest id.
     pub(crate) fn size(&self) -> usize {
         match self {
             Self::Unigram(unigram) => unigram.size(),

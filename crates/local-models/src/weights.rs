@@ -1,4 +1,4 @@
-//! Weight matrices as they come out of a file, and the linear layers made of them.
+//! Weight matrices as stored in files, and linear layers.
 
 use memory_engine_core::Kernel;
 use ndarray::{Array2, ArrayView2, aview1, linalg::general_mat_mul};
@@ -15,7 +15,7 @@ use crate::{
 /// Bytes of one Q4_0 block: an f16 scale and 32 nibbles.
 pub(crate) const Q4_BLOCK: usize = 18;
 
-/// A matrix in one of the encodings that files use, row-major.
+/// A row-major matrix in a file encoding.
 #[derive(Debug, Clone)]
 pub(crate) enum StoredTensor {
     /// Floats.
@@ -26,7 +26,7 @@ pub(crate) enum StoredTensor {
 }
 
 impl StoredTensor {
-    /// Puts matrices of equal width below each other.
+    /// Concatenates the rows of matrices of equal width.
     pub(crate) fn stack(parts: Vec<Self>) -> Self {
         if parts.iter().all(|part| matches!(part, Self::Q4(_))) {
             return Self::Q4(parts.into_iter().flat_map(Self::into_bytes).collect());
@@ -41,7 +41,7 @@ impl StoredTensor {
         }
     }
 
-    /// All values as floats.
+    /// Returns all values as floats.
     pub(crate) fn to_floats(&self) -> std::borrow::Cow<'_, [f32]> {
         match self {
             Self::Full(values) => values.into(),
@@ -53,7 +53,7 @@ impl StoredTensor {
         }
     }
 
-    /// Writes one row of `out.len()` values. The caller keeps `row` in range.
+    /// Writes one row of `out.len()` values. `row` must be in range.
     pub(crate) fn read_row(&self, row: usize, out: &mut [f32]) {
         let width = out.len();
         match self {
@@ -78,7 +78,7 @@ fn scale(block: &[u8; Q4_BLOCK]) -> f32 {
     f16_to_f32(u16::from_le_bytes([block[0], block[1]]))
 }
 
-/// The nibbles of a block in the order of the weights.
+/// Returns the nibbles of a block in the order of the weights.
 fn nibbles(block: &[u8; Q4_BLOCK]) -> [u8; BLOCK] {
     let mut out = [0; BLOCK];
     let (low, high) = out.split_at_mut(BLOCK / 2);
@@ -98,18 +98,18 @@ fn expand(bytes: &[u8], out: &mut [f32]) {
     }
 }
 
-/// An IEEE 754 half-precision number as a float, exactly.
+/// Converts an IEEE 754 half-precision number exactly.
 pub(crate) fn f16_to_f32(bits: u16) -> f32 {
     let sign = u32::from(bits & 0x8000) << 16;
     let exponent = u32::from(bits >> 10) & 31;
     let mantissa = u32::from(bits & 0x3FF);
-    let size = match exponent {
+    let magnitude = match exponent {
         // Subnormal: mantissa · 2⁻²⁴, exact in a float.
         0 => (mantissa as f32 * (1.0 / 16_777_216.0)).to_bits(),
         31 => 0x7F80_0000 | mantissa << 13,
         _ => (exponent + 112) << 23 | mantissa << 13,
     };
-    f32::from_bits(sign | size)
+    f32::from_bits(sign | magnitude)
 }
 
 /// `y = x · wᵀ + b`, in exact floats or with integer products.
@@ -129,7 +129,7 @@ enum Weights {
 }
 
 impl Linear {
-    /// Makes a layer of shape \[outer, inner\]; `integer` chooses the way to compute.
+    /// Creates a layer of shape \[outer, inner\]. `integer` selects integer products.
     pub(crate) fn new(stored: &StoredTensor, inner: usize, bias: Vec<f32>, integer: bool) -> Self {
         let outer = bias.len();
         let weights = match stored {
@@ -146,7 +146,8 @@ impl Linear {
         Self { inner, outer, bias, weights }
     }
 
-    /// Applies the layer to rows of `inner` contiguous floats; `out` is resized to as many rows of `outer`.
+    /// Applies the layer to rows of `inner` contiguous floats; `out` is resized to the same number of rows of `outer`
+    /// floats.
     pub(crate) fn apply<'o>(
         &self,
         kernel: Kernel,

@@ -1,9 +1,9 @@
-//! Cutting a long text into sequences that an encoder can take.
+//! Splits a long text into sequences that an encoder accepts.
 
 /// The sequences of one text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Windows {
-    /// Each with its special tokens, and with the prefix where the text has one.
+    /// Each has its special tokens and the prefix of the text, if any.
     pub(crate) sequences: Vec<Vec<u32>>,
     /// Number of tokens at the front of each sequence that are not part of the text: one special token and the
     /// prefix. One token at the end is special, too.
@@ -11,13 +11,12 @@ pub(crate) struct Windows {
 }
 
 impl Windows {
-    /// Cuts `ids` into as few windows as `max_tokens` allows, of nearly equal length, so that no
-    /// short rest gets a say of its own. Every window repeats the prefix, because that is what
-    /// the model was trained on.
+    /// Splits `ids` into the fewest windows that `max_tokens` allows. They have nearly equal lengths, so that no short
+    /// rest gets the weight of a full window. Every window repeats the prefix, as in the training of the model.
     pub(crate) fn cut(ids: &[u32], prefix: usize, ends: (u32, u32), max_tokens: usize) -> Self {
-        // A prefix that leaves hardly any room is treated as text.
+        // A prefix of half a window or more is treated as text.
         let prefix = if prefix * 2 < max_tokens { prefix.min(ids.len()) } else { 0 };
-        let (front, body) = ids.split_at(prefix);
+        let (prefix_ids, body) = ids.split_at(prefix);
         let room = max_tokens.saturating_sub(2 + prefix).max(1);
         let count = body.len().div_ceil(room).max(1);
         let sequences = (0..count)
@@ -25,7 +24,7 @@ impl Windows {
                 let part = &body[body.len() * index / count..body.len() * (index + 1) / count];
                 let mut sequence = Vec::with_capacity(part.len() + prefix + 2);
                 sequence.push(ends.0);
-                sequence.extend_from_slice(front);
+                sequence.extend_from_slice(prefix_ids);
                 sequence.extend_from_slice(part);
                 sequence.push(ends.1);
                 sequence

@@ -8,42 +8,43 @@ use std::{
 use futures::channel::oneshot;
 use memory_engine_core::{Error, ErrorKind, Result};
 
-type Job = Box<dyn FnOnce() + Send>;
+type InferenceJob = Box<dyn FnOnce() + Send>;
 
 /// A thread that runs jobs in order and ends when the worker is dropped.
 #[derive(Debug)]
-pub(crate) struct Worker(mpsc::Sender<Job>);
+pub(crate) struct InferenceThread(mpsc::Sender<InferenceJob>);
 
-impl Worker {
+impl InferenceThread {
     /// Starts the thread. It sleeps while the queue is empty.
     ///
     /// # Errors
-    /// `Unavailable` when the system gives no further thread.
+    /// `Unavailable` if the system cannot start a thread.
     pub(crate) fn start(name: &str) -> Result<Self> {
-        let (queue, jobs) = mpsc::channel::<Job>();
+        let (queue, jobs) = mpsc::channel::<InferenceJob>();
         // A panic in one job must not end the thread; the caller of that job gets an error.
-        let work = move || {
+        let run_jobs = move || {
             for job in jobs {
                 let _ = catch_unwind(AssertUnwindSafe(job));
             }
         };
-        let started = std::thread::Builder::new().name(name.to_owned()).spawn(work);
-        let failed =
-            |e| Error::new(ErrorKind::Unavailable, "local model", "the system gives no further thread").with_source(e);
+        let started = std::thread::Builder::new().name(name.to_owned()).spawn(run_jobs);
+        let failed = |e| {
+            Error::new(ErrorKind::Unavailable, "local model", "the inference thread cannot be started").with_source(e)
+        };
         started.map(|_| Self(queue)).map_err(failed)
     }
 
     /// Runs a job on the thread. If the future is dropped, a started job still runs to its end.
     pub(crate) async fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
-        let (reply, answer) = oneshot::channel();
+        let (sender, receiver) = oneshot::channel();
         let job = move || {
-            if !reply.is_canceled() {
+            if !sender.is_canceled() {
                 // The caller may have dropped the future meanwhile.
-                let _ = reply.send(work());
+                let _ = sender.send(work());
             }
         };
-        let gone = || Error::new(ErrorKind::Internal, "local model", "the inference was given up half-way");
-        self.0.send(Box::new(job)).map_err(|_| gone())?;
-        answer.await.map_err(|_| gone())
+        let ended = || Error::new(ErrorKind::Internal, "local model", "the inference panicked");
+        self.0.send(Box::new(job)).map_err(|_| ended())?;
+        receiver.await.map_err(|_| ended())
     }
 }

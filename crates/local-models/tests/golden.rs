@@ -3,7 +3,7 @@
 //!
 //! `MEMORY_MODELS_DIR` names the directory with `e5-small-q4/e5-small-q4.bin` in it.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::disallowed_methods, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::disallowed_methods, reason = "a failed assertion panics")]
 
 mod support;
 
@@ -22,19 +22,19 @@ fn kernels() -> impl Iterator<Item = Kernel> {
 
 #[test]
 #[ignore = "needs a model: scripts/get-models"]
-fn token_ids_are_those_of_the_reference() {
+fn token_ids_equal_the_reference() {
     let model = open(&ModelOptions::default());
     for golden in goldens(GOLDENS) {
         assert_eq!(model.tokenize(&golden.text), golden.ids, "{}", golden.text);
     }
-    // Letters apart from their marks are as good as together.
+    // Decomposed letters have the same tokens as composed ones.
     assert_eq!(model.tokenize("Vie\u{323}\u{302}t Nam"), model.tokenize("Việt Nam"));
     assert_eq!(model.tokenize("𓀀𓀁"), [0, 6, 3, 2]);
 }
 
 #[test]
 #[ignore = "needs a model: scripts/get-models"]
-fn floats_give_the_golden_vectors() {
+fn float_vectors_equal_the_golden_vectors() {
     let model = open(&ModelOptions::default().with_precision(Precision::F32));
     let goldens = goldens(GOLDENS);
     let texts: Vec<&str> = goldens.iter().map(|golden| golden.text.as_str()).collect();
@@ -50,7 +50,7 @@ fn floats_give_the_golden_vectors() {
 
 #[test]
 #[ignore = "needs a model: scripts/get-models"]
-fn integers_give_nearly_the_golden_vectors_on_every_kernel() {
+fn integer_vectors_are_close_to_the_golden_vectors() {
     for kernel in kernels() {
         let options = ModelOptions::default().with_precision(Precision::Int8).with_kernel(kernel);
         let model = open(&options);
@@ -64,7 +64,7 @@ fn integers_give_nearly_the_golden_vectors_on_every_kernel() {
 
 #[test]
 #[ignore = "needs a model: scripts/get-models"]
-fn a_batch_gives_what_single_texts_give_on_any_number_of_threads() {
+fn vectors_do_not_depend_on_batch_or_threads() {
     let model = open(&ModelOptions::default());
     let texts: Vec<String> = goldens(GOLDENS).into_iter().map(|golden| golden.text).collect();
     let together = model.embed(&texts, 1);
@@ -77,7 +77,7 @@ fn a_batch_gives_what_single_texts_give_on_any_number_of_threads() {
 
 #[test]
 #[ignore = "needs a model: scripts/get-models"]
-fn a_text_of_many_windows_stays_near_its_subject() {
+fn a_text_of_many_windows_matches_its_query() {
     let model = open(&ModelOptions::default());
     let long = format!("passage: {}", "我对虾和蟹过敏，吃了会起疹子。".repeat(120));
     assert!(model.tokenize(&long).len() > 2 * model.max_tokens());
@@ -90,7 +90,7 @@ fn a_text_of_many_windows_stays_near_its_subject() {
 
 #[test]
 #[ignore = "needs a model: scripts/get-models"]
-fn late_interaction_puts_the_answer_first() {
+fn late_interaction_ranks_the_answer_first() {
     let model = open(&ModelOptions::default());
     let passages = [
         "passage: My throat swells shut whenever I eat shellfish, so I carry an EpiPen.",

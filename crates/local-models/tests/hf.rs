@@ -1,6 +1,6 @@
-//! Hugging Face directories: a tiny one written here, and the real all-MiniLM-L6-v2.
+//! Tests of Hugging Face directories: a generated tiny one, and the real all-MiniLM-L6-v2.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::disallowed_methods, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::disallowed_methods, reason = "a failed assertion panics")]
 #![cfg(feature = "hf")]
 
 mod support;
@@ -12,7 +12,7 @@ use memory_engine_local_models::{Kernel, Model, ModelErrorKind, ModelOptions, Pr
 use serde_json::{Value, json};
 use support::{cosine, goldens, model_path};
 
-/// A directory of its own for each test, removed at the end.
+/// A temporary directory, removed at the end of the test.
 struct Directory(PathBuf);
 
 impl Directory {
@@ -77,7 +77,7 @@ fn unigram() -> Value {
     })
 }
 
-/// A whole file of reproducible weights; `half` stores them in sixteen bits.
+/// A safetensors file with pseudo-random weights. `half` stores them in 16 bits.
 fn safetensors(half: bool) -> Vec<u8> {
     let mut header = serde_json::Map::new();
     let mut data = Vec::new();
@@ -86,7 +86,7 @@ fn safetensors(half: bool) -> Vec<u8> {
         let begin = data.len();
         for _ in 0..shape.iter().product::<usize>() {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            // Multiples of 1/64 below 2, which all three types hold exactly.
+            // Multiples of 1/64 below 2 are exact in both types.
             let value = ((state >> 24) as f32 - 128.0) / 64.0;
             match half {
                 true => data.extend(&value.to_le_bytes()[2..]),
@@ -136,7 +136,7 @@ fn sample(name: &str) -> Directory {
 
 #[test]
 fn words_are_split_into_the_longest_pieces() {
-    let model = sample("pieces").open().expect("a sound directory");
+    let model = sample("pieces").open().expect("a valid directory");
     assert_eq!(model.tokenize("Playing, PLAYED"), [2, 4, 5, 8, 4, 6, 3]);
     assert_eq!(model.tokenize("Café cafe\u{301}s"), [2, 7, 7, 11, 3]);
     assert_eq!(model.tokenize("中文x"), [2, 9, 10, 1, 3]);
@@ -149,20 +149,20 @@ fn words_are_split_into_the_longest_pieces() {
 fn a_unigram_tokenizer_is_read_too() {
     let directory = sample("unigram");
     directory.write("tokenizer.json", unigram().to_string());
-    let model = directory.open().expect("a sound directory");
+    let model = directory.open().expect("a valid directory");
     assert_eq!(model.tokenize("a  ab"), [0, 5, 5, 6, 2]);
     assert_eq!(model.tokenize("xy"), [0, 4, 3, 2]);
 }
 
 #[test]
-fn pooling_is_the_mean_unless_the_directory_says_otherwise() {
+fn pooling_is_the_mean_unless_configured() {
     let directory = sample("pooling");
     let texts = ["playing", "played, 中文"];
-    let mean = directory.open().expect("a sound directory").embed(&texts, 1);
+    let mean = directory.open().expect("a valid directory").embed(&texts, 1);
     directory.write("1_Pooling/config.json", r#"{"pooling_mode_mean_tokens": true}"#);
-    assert_eq!(directory.open().expect("a sound directory").embed(&texts, 1), mean);
+    assert_eq!(directory.open().expect("a valid directory").embed(&texts, 1), mean);
     directory.write("1_Pooling/config.json", r#"{"pooling_mode_cls_token": true, "pooling_mode_mean_tokens": false}"#);
-    let first = directory.open().expect("a sound directory").embed(&texts, 1);
+    let first = directory.open().expect("a valid directory").embed(&texts, 1);
     assert!(first.row(0).dot(&mean.row(0)) < 0.9999);
     directory.write("1_Pooling/config.json", r#"{"pooling_mode_max_tokens": true}"#);
     assert_eq!(directory.open().err(), Some(ModelErrorKind::Unsupported));
@@ -172,33 +172,33 @@ fn pooling_is_the_mean_unless_the_directory_says_otherwise() {
 fn sixteen_bit_weights_give_the_same_vectors() {
     let directory = sample("half");
     let texts = ["playing", "中文, cafe"];
-    let full = directory.open().expect("a sound directory").embed(&texts, 1);
+    let full = directory.open().expect("a valid directory").embed(&texts, 1);
     directory.write("model.safetensors", safetensors(true));
-    assert_eq!(directory.open().expect("a sound directory").embed(&texts, 1), full);
+    assert_eq!(directory.open().expect("a valid directory").embed(&texts, 1), full);
 }
 
 #[test]
-fn positions_of_xlm_r_begin_behind_the_padding_id() {
+fn xlm_r_positions_start_after_the_padding_id() {
     let directory = sample("xlm-r");
     let mut config = config();
     config["model_type"] = json!("xlm-roberta");
     config["pad_token_id"] = json!(1);
     directory.write("config.json", config.to_string());
-    let model = directory.open().expect("a sound directory");
+    let model = directory.open().expect("a valid directory");
     assert_eq!(model.max_tokens(), 8);
     assert_eq!(model.embed(&["play ".repeat(50)], 1).ncols(), 8);
 }
 
 #[test]
-fn a_window_longer_than_the_encoder_can_take_is_cut_down() {
+fn the_window_is_limited_by_the_encoder() {
     let directory = sample("window");
     directory.write("sentence_bert_config.json", r#"{"max_seq_length": 512}"#);
-    assert_eq!(directory.open().expect("a sound directory").max_tokens(), 10);
+    assert_eq!(directory.open().expect("a valid directory").max_tokens(), 10);
 }
 
 #[test]
-fn what_is_not_supported_is_refused_by_name() {
-    let with = |name: &str, file: &str, content: Value| {
+fn unsupported_parts_are_rejected() {
+    let error_with = |name: &str, file: &str, content: Value| {
         let directory = sample(name);
         directory.write(file, content.to_string());
         directory.open().err()
@@ -209,22 +209,22 @@ fn what_is_not_supported_is_refused_by_name() {
         value[name] = to;
         value
     };
-    assert_eq!(with("a", "config.json", changed(config(), "hidden_act", json!("relu"))), unsupported);
-    assert_eq!(with("b", "config.json", changed(config(), "model_type", json!("gpt2"))), unsupported);
-    assert_eq!(with("c", "config.json", changed(config(), "hidden_size", json!(16))), corrupt);
-    assert_eq!(with("d", "config.json", changed(config(), "num_hidden_layers", json!(2))), corrupt);
-    assert_eq!(with("e", "config.json", changed(config(), "hidden_size", json!(1u64 << 60))), corrupt);
-    assert_eq!(with("f", "tokenizer.json", changed(tokenizer(), "model", json!({"type": "BPE"}))), unsupported);
-    assert_eq!(with("g", "tokenizer.json", json!([1, 2])), unsupported);
+    assert_eq!(error_with("a", "config.json", changed(config(), "hidden_act", json!("relu"))), unsupported);
+    assert_eq!(error_with("b", "config.json", changed(config(), "model_type", json!("gpt2"))), unsupported);
+    assert_eq!(error_with("c", "config.json", changed(config(), "hidden_size", json!(16))), corrupt);
+    assert_eq!(error_with("d", "config.json", changed(config(), "num_hidden_layers", json!(2))), corrupt);
+    assert_eq!(error_with("e", "config.json", changed(config(), "hidden_size", json!(1u64 << 60))), corrupt);
+    assert_eq!(error_with("f", "tokenizer.json", changed(tokenizer(), "model", json!({"type": "BPE"}))), unsupported);
+    assert_eq!(error_with("g", "tokenizer.json", json!([1, 2])), unsupported);
     let dense = json!([{"type": "sentence_transformers.models.Dense"}]);
-    assert_eq!(with("h", "modules.json", dense), unsupported);
+    assert_eq!(error_with("h", "modules.json", dense), unsupported);
 }
 
 #[test]
 fn a_missing_file_is_not_found() {
     for name in ["config.json", "tokenizer.json", "model.safetensors"] {
         let directory = sample(&format!("missing-{name}"));
-        fs::remove_file(directory.0.join(name)).expect("it was there");
+        fs::remove_file(directory.0.join(name)).expect("it existed");
         assert_eq!(directory.open().err(), Some(ModelErrorKind::NotFound), "{name}");
     }
     assert_eq!(Model::open(Path::new("no/such/place")).err().map(|e| e.kind()), Some(ModelErrorKind::NotFound));
@@ -239,10 +239,10 @@ fn a_damaged_weights_file_never_panics() {
         directory.write("model.safetensors", &whole[..length]);
         assert!(directory.open().is_err(), "cut at {length}");
     }
-    for place in (0..12).chain((12..header).step_by(7)) {
+    for offset in (0..12).chain((12..header).step_by(7)) {
         for damage in [0x01, 0x02, 0x80] {
             let mut bytes = whole.clone();
-            bytes[place] ^= damage;
+            bytes[offset] ^= damage;
             directory.write("model.safetensors", bytes);
             if let Ok(model) = directory.open() {
                 assert_eq!(model.embed(&["playing"], 1).ncols(), 8);

@@ -1,6 +1,6 @@
-//! The real model as the engine uses it: embedder and reranker.
+//! Tests of the real model as embedder and reranker.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::disallowed_methods, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::disallowed_methods, reason = "a failed assertion panics")]
 
 mod support;
 
@@ -22,38 +22,43 @@ const ENGLISH: [&str; 3] =
     ["Her cat hides behind the washing machine", "The flat costs 900 a month", "We fly to Kyoto in April"];
 
 /// Returns the index of the memory with the nearest vector, and of the one that the reranker puts first.
-fn best(model: &LocalModel, question: &str, memories: &[&str]) -> [Option<usize>; 2] {
+fn best_indices(model: &LocalModel, question: &str, memories: &[&str]) -> [Option<usize>; 2] {
     let embedder = model.embedder();
     let vectors = block_on(embedder.embed(memories, Purpose::Document)).unwrap();
-    let asked = block_on(embedder.embed(&[question], Purpose::Query)).unwrap().remove(0);
-    let scores: Vec<f32> = vectors.iter().map(|m| cosine(asked.values(), m.values())).collect();
-    let judged = block_on(model.reranker().rerank(question, memories)).unwrap();
+    let query = block_on(embedder.embed(&[question], Purpose::Query)).unwrap().remove(0);
+    let scores: Vec<f32> = vectors.iter().map(|m| cosine(query.values(), m.values())).collect();
+    let reranked = block_on(model.reranker().rerank(question, memories)).unwrap();
     let all = || 0..memories.len();
-    [all().max_by(|a, b| scores[*a].total_cmp(&scores[*b])), all().max_by_key(|n| judged[*n])]
+    [all().max_by(|a, b| scores[*a].total_cmp(&scores[*b])), all().max_by_key(|n| reranked[*n])]
 }
 
 #[test]
 #[ignore = "needs a model: scripts/get-models"]
 fn a_question_finds_its_answer_without_a_shared_word() {
     let model = open();
-    assert_eq!(best(&model, "谁对海鲜过敏？", &CHINESE), [Some(0); 2]);
-    assert_eq!(best(&model, "Where is the kitty?", &ENGLISH), [Some(0); 2]);
-    assert_eq!(best(&model, "How much is the rent?", &ENGLISH), [Some(1); 2]);
+    assert_eq!(best_indices(&model, "谁对海鲜过敏？", &CHINESE), [Some(0); 2]);
+    assert_eq!(best_indices(&model, "Where is the kitty?", &ENGLISH), [Some(0); 2]);
+    assert_eq!(best_indices(&model, "How much is the rent?", &ENGLISH), [Some(1); 2]);
 }
 
 #[test]
 #[ignore = "needs a model: scripts/get-models"]
-fn one_question_in_two_languages_is_nearer_than_two_questions() {
+fn one_question_in_two_languages_is_similar() {
     let embedder = open().embedder();
     let texts = ["我对什么食物过敏？", "What am I allergic to?", "When does the train leave?"];
     let vectors = texts.map(|text| block_on(embedder.embed(&[text], Purpose::Query)).unwrap().remove(0));
-    let near = |n: usize| cosine(vectors[0].values(), vectors[n].values());
-    assert!(near(1) > near(2) + 0.03 && (near(1) - 0.86).abs() < 0.01, "{} and {}", near(1), near(2));
+    let similarity = |n: usize| cosine(vectors[0].values(), vectors[n].values());
+    assert!(
+        similarity(1) > similarity(2) + 0.03 && (similarity(1) - 0.86).abs() < 0.01,
+        "{} and {}",
+        similarity(1),
+        similarity(2)
+    );
 }
 
 #[test]
 #[ignore = "needs a model: scripts/get-models"]
-fn what_was_computed_before_gives_the_same_again() {
+fn cached_results_are_identical() {
     let model = open();
     let (embedder, reranker) = (model.embedder(), model.reranker());
     let embed = || block_on(embedder.embed(&["海鲜"], Purpose::Query)).unwrap();
@@ -76,14 +81,14 @@ fn a_question_does_not_wait_for_an_import() {
         move || block_on(model.embedder().embed(&vec![long.as_str(); 32], Purpose::Document)).map(|v| v.len())
     });
     std::thread::sleep(Duration::from_millis(50));
-    let asked = block_on(embedder.embed(&["what did I order?"], Purpose::Query));
-    assert!(asked.is_ok() && !importing.is_finished(), "the question was answered while the import went on");
+    let result = block_on(embedder.embed(&["what did I order?"], Purpose::Query));
+    assert!(result.is_ok() && !importing.is_finished(), "the query finished during the import");
     assert_eq!(importing.join().unwrap().unwrap(), 32);
 }
 
 #[test]
 #[ignore = "needs a model: scripts/get-models"]
-fn bad_input_is_refused() {
+fn invalid_batches_are_rejected() {
     let embedder = open().embedder();
     let kind = |texts: &[&str]| block_on(embedder.embed(texts, Purpose::Document)).unwrap_err().kind();
     assert_eq!(kind(&["x", " "]), ErrorKind::InvalidInput);
@@ -91,7 +96,7 @@ fn bad_input_is_refused() {
 }
 
 #[test]
-fn a_model_that_is_not_there_is_not_found() {
+fn a_missing_model_is_not_found() {
     let e = block_on(LocalModel::open("no/such/model")).unwrap_err();
     assert_eq!(e.kind(), ErrorKind::NotFound);
     assert!(e.to_string().contains("no/such/model"), "{e}");

@@ -1,6 +1,6 @@
-//! ONNX models: two tiny ones that were made for this, and the real MiniLM, all with a real runtime.
+//! Tests with the real ONNX Runtime: two tiny models generated for these tests, and the real MiniLM.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::disallowed_methods, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::disallowed_methods, reason = "a failed assertion panics")]
 #![cfg(feature = "onnx")]
 
 mod support;
@@ -15,9 +15,9 @@ use memory_engine_reranker::Reranker;
 use serde_json::{Value, json};
 use support::{cosine, goldens, model_path};
 
-/// Gives every token the vector (its id, 1).
+/// A model whose vector of a token is (id, 1).
 const ENCODER: &[u8] = include_bytes!("onnx/encoder.onnx");
-/// Says of a pair: the sum of the ids of its second text, its last separator included, by 8, less 1.
+/// A model whose score of a pair is s / 8 − 1. s is the sum of the ids of the second text and the last separator.
 const PAIR: &[u8] = include_bytes!("onnx/pair.onnx");
 const PIECES: [&str; 12] = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "a", "b", "c", "d", "e", "f", "g", "h"];
 
@@ -25,7 +25,7 @@ fn options() -> OnnxOptions {
     OnnxOptions::default().with_runtime(model_path("onnxruntime/libonnxruntime.so"))
 }
 
-/// A directory of its own for each test, removed at the end.
+/// A temporary directory, removed at the end of the test.
 struct Directory(PathBuf);
 
 impl Directory {
@@ -67,38 +67,38 @@ fn direction(x: f32) -> [f32; 2] {
     [x / norm, 1.0 / norm]
 }
 
-fn near(found: &[f32], expected: [f32; 2]) {
+fn assert_close(found: &[f32], expected: [f32; 2]) {
     assert!(found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-5), "{found:?} is not {expected:?}");
 }
 
 #[test]
 #[ignore = "needs the ONNX Runtime: scripts/get-models DIR onnx"]
-fn onnx_vectors_are_pooled_as_the_options_say_and_do_not_feel_their_neighbours() {
+fn onnx_vectors_use_the_configured_pooling() {
     let directory = Directory::new("pooling", ENCODER);
     let model = directory.open(options()).unwrap();
     let vectors = embed(&model, &["a", "h h h h"], Purpose::Document);
-    near(&vectors[0], direction((2.0 + 4.0 + 3.0) / 3.0));
-    near(&vectors[1], direction((2.0 + 4.0 * 11.0 + 3.0) / 6.0));
+    assert_close(&vectors[0], direction((2.0 + 4.0 + 3.0) / 3.0));
+    assert_close(&vectors[1], direction((2.0 + 4.0 * 11.0 + 3.0) / 6.0));
     let first = directory.open(options().with_pooling(OnnxPooling::First)).unwrap();
-    near(&embed(&first, &["h"], Purpose::Document)[0], direction(2.0));
+    assert_close(&embed(&first, &["h"], Purpose::Document)[0], direction(2.0));
     let prefixed = directory.open(options().with_prefixes("b: ", "")).unwrap();
-    near(&embed(&prefixed, &["h"], Purpose::Query)[0], direction((2.0 + 5.0 + 1.0 + 11.0 + 3.0) / 5.0));
-    near(&embed(&prefixed, &["h"], Purpose::Document)[0], direction((2.0 + 11.0 + 3.0) / 3.0));
+    assert_close(&embed(&prefixed, &["h"], Purpose::Query)[0], direction((2.0 + 5.0 + 1.0 + 11.0 + 3.0) / 5.0));
+    assert_close(&embed(&prefixed, &["h"], Purpose::Document)[0], direction((2.0 + 11.0 + 3.0) / 3.0));
 }
 
 #[test]
 #[ignore = "needs the ONNX Runtime: scripts/get-models DIR onnx"]
-fn onnx_texts_longer_than_a_window_are_read_to_their_end() {
+fn onnx_long_texts_are_split_into_windows() {
     let directory = Directory::new("windows", ENCODER);
     let model = directory.open(options().with_max_tokens(8)).unwrap();
     let [x, y] = [direction((2.0 + 6.0 * 4.0 + 3.0) / 8.0), direction((2.0 + 6.0 * 11.0 + 3.0) / 8.0)];
     let sum = [x[0] + y[0], x[1] + y[1]];
-    near(&embed(&model, &["a a a a a a h h h h h h"], Purpose::Document)[0], direction(sum[0] / sum[1]));
+    assert_close(&embed(&model, &["a a a a a a h h h h h h"], Purpose::Document)[0], direction(sum[0] / sum[1]));
 }
 
 #[test]
 #[ignore = "needs the ONNX Runtime: scripts/get-models DIR onnx"]
-fn onnx_cross_encoders_judge_question_and_candidate_together() {
+fn onnx_cross_encoders_score_pairs() {
     let directory = Directory::new("pair", PAIR);
     let model = directory.open(options()).unwrap();
     let scores = block_on(async { model.reranker().await?.rerank("c d", &["a", "h h", "b"]).await }).unwrap();
@@ -114,7 +114,7 @@ fn onnx_cross_encoders_judge_question_and_candidate_together() {
 
 #[test]
 #[ignore = "needs the ONNX Runtime: scripts/get-models DIR onnx"]
-fn onnx_models_of_another_sort_are_refused_by_what_they_give() {
+fn onnx_models_of_another_kind_are_rejected() {
     let kind = |result: Result<(), Error>| result.unwrap_err().kind();
     let encoder = Directory::new("no-pair", ENCODER);
     let model = encoder.open(options()).unwrap();
@@ -128,7 +128,7 @@ fn onnx_models_of_another_sort_are_refused_by_what_they_give() {
 
 #[test]
 #[ignore = "needs the ONNX Runtime: scripts/get-models DIR onnx"]
-fn onnx_minilm_agrees_with_its_golden_vectors_and_with_ours() {
+fn onnx_minilm_is_close_to_the_golden_vectors() {
     let model = block_on(OnnxModel::open(model_path("minilm-int8-onnx"), options())).unwrap();
     let exact = ModelOptions::default().with_precision(Precision::F32);
     let ours = Model::open_with(model_path("all-MiniLM-L6-v2"), &exact).unwrap();

@@ -1,6 +1,6 @@
-//! ONNX without a runtime. On its own: a process that has loaded one has it for good.
+//! Tests of ONNX models without a runtime. A process cannot unload a runtime, so they are in their own test binary.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::disallowed_methods, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::disallowed_methods, reason = "a failed assertion panics")]
 #![cfg(feature = "onnx")]
 
 use std::{fs, path::Path};
@@ -14,7 +14,7 @@ const TOKENIZER: &str = r#"{"normalizer": {"type": "BertNormalizer"}, "pre_token
     "model": {"type": "WordPiece", "vocab": {"[UNK]": 0, "[CLS]": 1, "[SEP]": 2}}}"#;
 
 #[test]
-fn a_runtime_that_is_missing_or_none_is_an_error_that_says_what_to_do() {
+fn a_missing_or_invalid_runtime_error_names_the_variable() {
     let directory = std::env::temp_dir().join(format!("onnx-missing-{}", std::process::id()));
     fs::create_dir_all(&directory).unwrap();
     fs::write(directory.join("tokenizer.json"), TOKENIZER).unwrap();
@@ -30,7 +30,7 @@ fn a_runtime_that_is_missing_or_none_is_an_error_that_says_what_to_do() {
 }
 
 #[test]
-fn a_model_that_is_missing_is_not_found() {
+fn a_missing_model_is_not_found() {
     let options = OnnxOptions::default().with_runtime("no/such/libonnxruntime.so");
     let error = block_on(OnnxModel::open("no/such/model", options)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound);

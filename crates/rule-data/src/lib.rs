@@ -24,28 +24,28 @@ macro_rules! data {
     };
 }
 
-/// Reads data files of one shape and joins them: lists are appended, tables are merged by key.
+/// Reads data files of one format and merges them: lists are appended, tables are merged by key.
 ///
 /// # Panics
-/// When the files do not have that shape. They are part of the crate that loads them, and the test of each [`data!`]
-/// declaration loads them.
+/// Panics if a file does not have that format. The files are part of the crate that loads them, and the test of each
+/// [`data!`] declaration loads them.
 pub fn load<T: DeserializeOwned>(files: &[&str]) -> T {
-    match joined(files) {
+    match merge_files(files) {
         Ok(data) => data,
         #[expect(clippy::panic, reason = "the files are part of the crate, and a test loads each of them")]
         Err(error) => panic!("a data file of the crate cannot be read: {error}"),
     }
 }
 
-fn joined<T: DeserializeOwned>(files: &[&str]) -> Result<T, toml::de::Error> {
-    let mut all = Map::new();
+fn merge_files<T: DeserializeOwned>(files: &[&str]) -> Result<T, toml::de::Error> {
+    let mut merged = Map::new();
     for file in files {
-        join(&mut all, toml::from_str(file)?);
+        merge(&mut merged, toml::from_str(file)?);
     }
-    Value::Table(all).try_into()
+    Value::Table(merged).try_into()
 }
 
-fn join(into: &mut Map<String, Value>, from: Map<String, Value>) {
+fn merge(into: &mut Map<String, Value>, from: Map<String, Value>) {
     for (key, value) in from {
         let value = match (into.remove(&key), value) {
             (Some(Value::Array(mut list)), Value::Array(more)) => {
@@ -53,7 +53,7 @@ fn join(into: &mut Map<String, Value>, from: Map<String, Value>) {
                 Value::Array(list)
             }
             (Some(Value::Table(mut table)), Value::Table(more)) => {
-                join(&mut table, more);
+                merge(&mut table, more);
                 Value::Table(table)
             }
             (_, value) => value,

@@ -1,6 +1,6 @@
 use serde::Deserialize;
 
-use super::{Words, joined, load};
+use super::{Words, load, merge_files};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -11,7 +11,7 @@ struct Sample {
 }
 
 #[test]
-fn files_are_joined_by_name() {
+fn files_are_merged_by_key() {
     let sample: Sample = load(&["words = ['一', '一二']\ntable.a = 1", "words = ['one']\ntable.b = 2"]);
     assert_eq!(sample.words.iter().collect::<Vec<_>>(), ["一", "一二", "one"]);
     assert_eq!(sample.table.into_iter().collect::<Vec<_>>(), [("a".to_owned(), 1), ("b".to_owned(), 2)]);
@@ -21,8 +21,8 @@ fn files_are_joined_by_name() {
 }
 
 #[test]
-fn an_unknown_name_a_missing_name_and_bad_syntax_are_errors() {
+fn invalid_files_are_errors() {
     for file in ["words = []\nmore = []", "table.a = 1", "words = [", "words = [1]"] {
-        assert!(joined::<Sample>(&[file]).is_err(), "{file}");
+        assert!(merge_files::<Sample>(&[file]).is_err(), "{file}");
     }
 }

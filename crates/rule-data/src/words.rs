@@ -18,9 +18,9 @@ impl Words {
         self.0.clone()
     }
 
-    /// Returns the place of a word in the list, from 0.
+    /// Returns the index of a word in the list.
     pub fn position(&self, word: &str) -> Option<usize> {
-        self.iter().position(|known| known == word)
+        self.iter().position(|listed| listed == word)
     }
 
     /// Returns true if a word is in the list.

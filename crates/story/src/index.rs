@@ -115,6 +115,6 @@ fn degraded_job(failure: &Failure) -> Degraded {
     Degraded { stage: failure.job.as_str(), reason: failure.reason.clone() }
 }
 
-fn timeout_error(what: &str, time: Duration) -> Error {
-    Error::new(ErrorKind::Timeout, "index", format!("{what} after {} ms", time.as_millis()))
+fn timeout_error(problem: &str, time: Duration) -> Error {
+    Error::new(ErrorKind::Timeout, "index", format!("{problem} after {} ms", time.as_millis()))
 }

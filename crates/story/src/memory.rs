@@ -70,7 +70,7 @@ impl StoryMemory {
     }
 }
 
-/// Refuses a scope without a user, a session or a branch.
+/// Rejects a scope without a user, a session or a branch.
 pub(crate) fn require_branch(scope: &Scope) -> Result<()> {
     if scope.user_name().is_some() && scope.session().is_some() && scope.branch().is_some() {
         return Ok(());

@@ -134,7 +134,7 @@ mod tests {
         let turn = StoryTurn::after(recent).with_pending(["女王醒来。她要找Mira。", ""]);
         assert_eq!(turn.questions(9), ["女王醒来。", "她要找Mira。", "The gate fell.", "龙骑士逃走了！…"]);
         assert_eq!(turn.questions(1), ["女王醒来。"]);
-        assert!(turn.texts().last().unwrap() == "一。", "the oldest last");
+        assert!(turn.texts().last().unwrap() == "一。", "the oldest message is last");
         assert_eq!(StoryTurn::default().questions(3), [""; 0]);
     }
 }

@@ -40,7 +40,7 @@ impl StoryMemory {
 
     async fn retrieve(&self, scope: &Scope, turn: &StoryTurn) -> StoryContext {
         let (found, facts) =
-            tokio::join!(self.in_time(self.recalls(scope, turn)), self.in_time(self.facts(scope, turn)));
+            tokio::join!(self.with_deadline(self.recalls(scope, turn)), self.with_deadline(self.facts(scope, turn)));
         let mut context = StoryContext::default();
         let recalls = found.unwrap_or_else(|error| vec![Err(error)]);
         let mut successful = Vec::new();
@@ -80,10 +80,10 @@ impl StoryMemory {
         context
     }
 
-    async fn in_time<T>(&self, part: impl Future<Output = T>) -> Result<T> {
+    async fn with_deadline<T>(&self, part: impl Future<Output = T>) -> Result<T> {
         let time = self.engine.admin().recall_options().deadline;
-        let late = |_| Error::new(ErrorKind::Timeout, "story", format!("not ready after {} ms", time.as_millis()));
-        timeout(time, part).await.map_err(late)
+        let timed_out = |_| Error::new(ErrorKind::Timeout, "story", format!("not ready after {} ms", time.as_millis()));
+        timeout(time, part).await.map_err(timed_out)
     }
 
     /// Searches with each query.

@@ -1,10 +1,10 @@
-//! The memory of a story: what it tells before a message, what it keeps after one, and that neither can stop the story.
+//! Tests of the story memory: context, indexing, and failures.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a failed assertion panics")]
 
+mod broken_store;
 #[path = "../../memory-engine/tests/given/mod.rs"]
 mod given;
-mod untouched;
 
 use std::{
     sync::Arc,
@@ -12,6 +12,7 @@ use std::{
 };
 
 use async_trait::async_trait;
+use broken_store::BrokenStore;
 use given::{Backend, FlakyEmbedder, lin};
 use memory_engine::{
     Error, ErrorKind, Field, Filter, Kind, MemoryEngine, RecallOptions, Record, Result, ScanQuery, Scope,
@@ -22,7 +23,6 @@ use memory_engine::{
     store::Stores,
 };
 use memory_engine_story::{MemoryMode, StoryMemory, StoryMessage, StoryOptions, StoryTurn, Wait, story_enrichment};
-use untouched::BrokenStore;
 
 const SOON: Wait = Wait::Until(Duration::from_secs(20));
 
@@ -31,7 +31,7 @@ fn branch(name: &str) -> Scope {
 }
 
 /// The first messages of a story in two languages.
-fn told() -> Vec<StoryMessage> {
+fn messages() -> Vec<StoryMessage> {
     let texts = [
         "Captain Holt sailed the Sea Hawk into the fog off Grey Harbour.",
         "沈砚在青石村遇见了林晓月，沈砚救了林晓月。",
@@ -42,7 +42,7 @@ fn told() -> Vec<StoryMessage> {
     (1..).zip(texts).map(|(n, text)| StoryMessage::timeline(format!("m{n}"), n, text)).collect()
 }
 
-async fn tell(memory: &StoryMemory, scope: &Scope, messages: impl IntoIterator<Item = StoryMessage>) {
+async fn index_all(memory: &StoryMemory, scope: &Scope, messages: impl IntoIterator<Item = StoryMessage>) {
     for message in messages {
         let done = memory.index(scope, message, SOON).await;
         assert!(done.complete && done.record.is_some(), "{done:?}");
@@ -50,7 +50,7 @@ async fn tell(memory: &StoryMemory, scope: &Scope, messages: impl IntoIterator<I
 }
 
 async fn memory(backend: &Backend, mode: MemoryMode) -> StoryMemory {
-    // The dictionary is loaded with the first question; a busy machine takes its time.
+    // The first query loads the dictionary, which is slow on a busy machine.
     let options = RecallOptions::default().with_deadline(Duration::from_secs(60));
     let builder = backend.builder().graph(Arc::new(RuleExtractor::default())).recall_options(options);
     let builder = builder.background(false);
@@ -69,7 +69,7 @@ async fn all(engine: &MemoryEngine) -> Vec<Record> {
 async fn r7_a_prompt_gets_snippets_entities_and_relations_each_with_its_message() {
     for backend in Backend::all() {
         let memory = memory(&backend, MemoryMode::Graph).await;
-        tell(&memory, &branch("main"), told()).await;
+        index_all(&memory, &branch("main"), messages()).await;
         let turn = about("林晓月回到落霞山去取金钥匙。").with_pending(["Anna Reed looks for Captain Holt."]);
         let context = memory.context(&branch("main"), &turn).await;
         assert_eq!(context.degraded, []);
@@ -86,9 +86,9 @@ async fn r7_a_prompt_gets_snippets_entities_and_relations_each_with_its_message(
             assert!(context.text.contains(line), "{line} is missing:\n{}", context.text);
         }
         let relation =
-            context.facts.relations.iter().find(|one| one.target.contains("Reed") || one.source.contains("Reed"));
+            context.facts.relations.iter().find(|edge| edge.target.contains("Reed") || edge.source.contains("Reed"));
         assert_eq!(relation.unwrap().citation.message_id.as_deref(), Some("m5"));
-        assert!(!context.text.contains("harbour master"), "nobody asked about it:\n{}", context.text);
+        assert!(!context.text.contains("harbour master"), "not relevant:\n{}", context.text);
         assert_eq!(context.snippets.iter().filter_map(|r| r.source.sequence).collect::<Vec<_>>(), [4, 5]);
 
         let small = StorySections::default().with_limit(160);
@@ -103,16 +103,16 @@ async fn r7_a_prompt_gets_snippets_entities_and_relations_each_with_its_message(
 async fn r2_vector_has_no_graph_and_what_fits_nothing_is_not_told() {
     for backend in Backend::all() {
         let memory = memory(&backend, MemoryMode::Vector).await;
-        tell(&memory, &branch("main"), told()).await;
+        index_all(&memory, &branch("main"), messages()).await;
         let engine = memory.engine();
-        assert_eq!(engine.graph().store().stats(&lin()).await.unwrap().records, 0, "nothing was read for entities");
-        assert_eq!(engine.stats(&lin()).await.unwrap().backlog.values().sum::<u64>(), 0, "and nothing waits to be");
+        assert_eq!(engine.graph().store().stats(&lin()).await.unwrap().records, 0, "no extraction");
+        assert_eq!(engine.stats(&lin()).await.unwrap().backlog.values().sum::<u64>(), 0, "no queued extraction");
         let context = memory.context(&branch("main"), &about("Captain Holt returns on the Sea Hawk.")).await;
         assert!(context.text.contains("[msg m1 / seq 1]"), "{}", context.text);
         assert!(!context.text.contains("## Key Entities") && context.facts.entities.is_empty(), "{}", context.text);
         let context = memory.context(&branch("main"), &about("量子计算机开始运行。")).await;
         assert_eq!((context.text.as_str(), context.tokens, context.snippets.len()), ("", 0, 0));
-        assert_eq!(context.degraded, [], "nothing fits, and that is an answer");
+        assert_eq!(context.degraded, [], "an empty result is not a failure");
         assert_eq!(memory.context(&branch("main"), &StoryTurn::default()).await.text, "");
     }
 }
@@ -120,8 +120,8 @@ async fn r2_vector_has_no_graph_and_what_fits_nothing_is_not_told() {
 #[tokio::test]
 async fn r1_what_is_in_the_prompt_already_is_not_told_again() {
     let memory = memory(&Backend::all()[0], MemoryMode::Graph).await;
-    tell(&memory, &branch("main"), told()).await;
-    let recent = StoryTurn::after(told().split_off(3));
+    index_all(&memory, &branch("main"), messages()).await;
+    let recent = StoryTurn::after(messages().split_off(3));
     let context = memory.context(&branch("main"), &recent.with_pending(["林晓月在青石村。金钥匙不见了。"])).await;
     let shown: Vec<i64> = context.snippets.iter().filter_map(|record| record.source.sequence).collect();
     assert_eq!(shown, [2], "{}", context.text);
@@ -132,7 +132,7 @@ fn in_memory() -> Stores {
     Stores::in_memory(HashEmbedder::default().space().clone())
 }
 
-/// Stores of which only the synonyms work.
+/// Stores that all fail, except for synonyms.
 fn broken_stores(store: &Arc<BrokenStore>) -> Stores {
     Stores {
         records: store.clone(),
@@ -151,22 +151,22 @@ async fn r2_off_touches_no_store() {
     let builder = builder.background(false);
     let engine = builder.build().await.unwrap();
     let off = StoryMemory::new(engine.clone(), MemoryMode::default(), StoryOptions::default());
-    let done = off.index(&branch("main"), told().remove(0), SOON).await;
+    let done = off.index(&branch("main"), messages().remove(0), SOON).await;
     assert_eq!((done.record, done.complete, done.degraded.len()), (None, false, 0));
-    assert_eq!(off.index(&branch("main"), told().remove(1), Wait::No).await.degraded, []);
+    assert_eq!(off.index(&branch("main"), messages().remove(1), Wait::No).await.degraded, []);
     let context = off.context(&branch("main"), &about("Captain Holt")).await;
     assert_eq!((context.text.as_str(), context.degraded.len()), ("", 0));
-    assert_eq!(store.touched(), 0);
+    assert_eq!(store.calls(), 0);
 
-    // The same stores, out of order: the story is told without them, and says why.
+    // The same failing stores with the memory on: the result lists the failures.
     for mode in [MemoryMode::Vector, MemoryMode::Graph] {
-        let before = store.touched();
+        let before = store.calls();
         let on = StoryMemory::new(engine.clone(), mode, StoryOptions::default());
-        let done = on.index(&branch("main"), told().remove(0), SOON).await;
+        let done = on.index(&branch("main"), messages().remove(0), SOON).await;
         assert!(done.record.is_none() && done.degraded[0].reason.contains("out of order"), "{done:?}");
         let context = on.context(&branch("main"), &about("Captain Holt")).await;
         assert!(context.text.is_empty() && !context.degraded.is_empty(), "{context:?}");
-        assert!(store.touched() > before, "it is these stores that would have been asked");
+        assert!(store.calls() > before, "the memory uses these stores");
     }
 }
 
@@ -177,28 +177,28 @@ async fn r15_an_embedder_that_fails_costs_the_vectors_and_neither_message_nor_st
         let engine = backend.builder().embedder(embedder.clone()).background(false).build().await.unwrap();
         let memory = StoryMemory::new(engine, MemoryMode::Vector, StoryOptions::default());
         embedder.fail(true);
-        let done = memory.index(&branch("main"), told().remove(0), SOON).await;
+        let done = memory.index(&branch("main"), messages().remove(0), SOON).await;
         assert!(done.record.is_some() && !done.complete, "{done:?}");
-        assert!(done.degraded.iter().any(|one| one.reason.contains("out of order")), "{done:?}");
+        assert!(done.degraded.iter().any(|stage| stage.reason.contains("out of order")), "{done:?}");
         let context = memory.context(&branch("main"), &about("Captain Holt returns on the Sea Hawk.")).await;
-        assert!(context.text.contains("[msg m1 / seq 1]"), "found by its words: {context:?}");
-        assert!(context.degraded.iter().any(|one| one.stage == "vector"), "{:?}", context.degraded);
+        assert!(context.text.contains("[msg m1 / seq 1]"), "found by keywords: {context:?}");
+        assert!(context.degraded.iter().any(|stage| stage.stage == "vector"), "{:?}", context.degraded);
         embedder.fail(false);
-        tokio::time::sleep(Duration::from_millis(600)).await; // until it is tried again
+        tokio::time::sleep(Duration::from_millis(600)).await; // the retry delay
         memory.engine().drain(&lin(), |_| ()).await.unwrap();
         assert_eq!(memory.context(&branch("main"), &about("Captain Holt")).await.degraded, []);
     }
 }
 
-/// A reader of messages that is out of order, or never ends.
+/// An extractor that fails or never completes.
 #[derive(Debug)]
-enum Choking {
+enum FailingExtractor {
     Failing,
     Hanging,
 }
 
 #[async_trait]
-impl GraphExtractor for Choking {
+impl GraphExtractor for FailingExtractor {
     async fn extract(&self, _: &Record) -> Result<Extraction> {
         match self {
             Self::Failing => Err(Error::new(ErrorKind::Unavailable, "extract", "the model is out of order")),
@@ -209,14 +209,16 @@ impl GraphExtractor for Choking {
 
 #[tokio::test]
 async fn r15_a_graph_that_fails_leaves_vectors_and_words() {
-    for (extractor, reason) in [(Choking::Failing, "the model is out of order"), (Choking::Hanging, "after 300 ms")] {
+    for (extractor, reason) in
+        [(FailingExtractor::Failing, "the model is out of order"), (FailingExtractor::Hanging, "after 300 ms")]
+    {
         let engine = MemoryEngine::builder().in_memory().graph(Arc::new(extractor)).background(false).build().await;
         let memory = StoryMemory::new(engine.unwrap(), MemoryMode::Graph, StoryOptions::default());
         let started = Instant::now();
-        let done = memory.index(&branch("main"), told().remove(0), Wait::Until(Duration::from_millis(300))).await;
-        assert!(started.elapsed() < Duration::from_secs(2), "no longer than it may: {:?}", started.elapsed());
+        let done = memory.index(&branch("main"), messages().remove(0), Wait::Until(Duration::from_millis(300))).await;
+        assert!(started.elapsed() < Duration::from_secs(2), "the time limit was exceeded: {:?}", started.elapsed());
         assert!(done.record.is_some() && !done.complete, "{done:?}");
-        assert!(done.degraded.iter().any(|one| one.reason.contains(reason)), "{done:?}");
+        assert!(done.degraded.iter().any(|stage| stage.reason.contains(reason)), "{done:?}");
         let context = memory.context(&branch("main"), &about("Captain Holt returns on the Sea Hawk.")).await;
         assert!(context.text.contains("[msg m1 / seq 1]") && !context.text.contains("Key Entities"), "{context:?}");
     }
@@ -224,16 +226,19 @@ async fn r15_a_graph_that_fails_leaves_vectors_and_words() {
     let builder = MemoryEngine::builder().stores(stores).graph(RuleExtractor::default());
     let engine = builder.background(false).build().await.unwrap();
     let memory = StoryMemory::new(engine, MemoryMode::Graph, StoryOptions::default());
-    let done = memory.index(&branch("main"), told().remove(0), SOON).await;
-    assert!(done.degraded.iter().any(|one| one.stage == "graph" && one.reason.contains("out of order")), "{done:?}");
+    let done = memory.index(&branch("main"), messages().remove(0), SOON).await;
+    assert!(
+        done.degraded.iter().any(|stage| stage.stage == "graph" && stage.reason.contains("out of order")),
+        "{done:?}"
+    );
     let context = memory.context(&branch("main"), &about("Captain Holt returns on the Sea Hawk.")).await;
     assert!(context.text.contains("[msg m1 / seq 1]"), "{context:?}");
-    assert!(context.degraded.iter().any(|one| one.stage == "graph"), "{context:?}");
+    assert!(context.degraded.iter().any(|stage| stage.stage == "graph"), "{context:?}");
 
     let engine = MemoryEngine::builder().in_memory().background(false).build().await.unwrap();
     let memory = StoryMemory::new(engine, MemoryMode::Graph, StoryOptions::default());
-    let done = memory.index(&branch("main"), told().remove(0), SOON).await;
-    assert!(done.degraded[0].reason.contains("Builder::graph"), "told, and not silently vector only: {done:?}");
+    let done = memory.index(&branch("main"), messages().remove(0), SOON).await;
+    assert!(done.degraded[0].reason.contains("Builder::graph"), "the missing extractor is reported: {done:?}");
 }
 
 #[tokio::test]
@@ -241,12 +246,12 @@ async fn r1_without_waiting_a_message_is_found_by_its_words_at_once_and_the_rest
     let embedder = Arc::new(FlakyEmbedder::default());
     let engine = MemoryEngine::builder().in_memory().embedder(embedder.clone()).build().await.unwrap();
     let memory = StoryMemory::new(engine, MemoryMode::Vector, StoryOptions::default());
-    let held = embedder.hold();
-    let done = memory.index(&branch("main"), told().remove(1), Wait::No).await;
+    let blocked = embedder.hold();
+    let done = memory.index(&branch("main"), messages().remove(1), Wait::No).await;
     assert!(done.record.is_some() && !done.complete && done.degraded.is_empty(), "{done:?}");
-    let waited = memory.index(&branch("main"), told().remove(3), Wait::Until(Duration::from_millis(50))).await;
+    let waited = memory.index(&branch("main"), messages().remove(3), Wait::Until(Duration::from_millis(50))).await;
     assert!(waited.record.is_some() && waited.degraded[0].reason.contains("after 50 ms"), "{waited:?}");
-    drop(held);
+    drop(blocked);
     memory.engine().drain(&lin(), |_| ()).await.unwrap();
     assert_eq!(memory.engine().stats(&lin()).await.unwrap().backlog.values().sum::<u64>(), 0);
     let context = memory.context(&branch("main"), &about("沈砚在青石村。金钥匙在石碑下面。")).await;
@@ -259,11 +264,11 @@ async fn r5_kinds_are_kept_as_configured_and_every_few_messages_are_summarized()
         let engine = backend.builder().enrichment(story_enrichment(3)).background(false).build().await.unwrap();
         let options = StoryOptions::default().with_kinds(["system_report", StoryMessage::INTERVENTION]);
         let memory = StoryMemory::new(engine, MemoryMode::Vector, options);
-        let mut messages = told();
-        messages[0] = messages[0].clone().with_kind("system_report");
-        messages[1] = StoryMessage::intervention("m2", 2, "让沈砚在青石村遇见林晓月。");
-        messages[3] = messages[3].clone().with_kind("system_report");
-        for message in messages.clone() {
+        let mut story = messages();
+        story[0] = story[0].clone().with_kind("system_report");
+        story[1] = StoryMessage::intervention("m2", 2, "让沈砚在青石村遇见林晓月。");
+        story[3] = story[3].clone().with_kind("system_report");
+        for message in story.clone() {
             let kept = memory.index(&branch("main"), message.clone(), SOON).await;
             assert_eq!((kept.record.is_some(), kept.degraded.len()), (message.kind != StoryMessage::TIMELINE, 0));
         }
@@ -274,12 +279,15 @@ async fn r5_kinds_are_kept_as_configured_and_every_few_messages_are_summarized()
         assert_eq!(records.iter().filter(|r| r.tags == ["intervention"]).count(), 1);
         let summaries: Vec<&Record> = records.iter().filter(|r| r.kind == Kind::SUMMARY).collect();
         assert_eq!(summaries.iter().map(|summary| summary.derived_from.len()).collect::<Vec<_>>(), [3]);
-        let asked = |recent: Vec<StoryMessage>| StoryTurn::after(recent).with_pending([summaries[0].text.clone()]);
-        let context = memory.context(&branch("main"), &asked(Vec::new())).await;
+        let turn_after = |recent: Vec<StoryMessage>| StoryTurn::after(recent).with_pending([summaries[0].text.clone()]);
+        let context = memory.context(&branch("main"), &turn_after(Vec::new())).await;
         let shown: Vec<&Kind> = context.snippets.iter().map(|record| &record.kind).collect();
-        assert!(shown.contains(&&Kind::TURN) && !shown.contains(&&Kind::SUMMARY), "beside its messages: {context:?}");
-        let context = memory.context(&branch("main"), &asked(messages)).await;
-        assert_eq!(context.text, "", "nor a summary of what the prompt holds");
+        assert!(
+            shown.contains(&&Kind::TURN) && !shown.contains(&&Kind::SUMMARY),
+            "a summary next to its messages: {context:?}"
+        );
+        let context = memory.context(&branch("main"), &turn_after(story)).await;
+        assert_eq!(context.text, "", "a summary of messages in the prompt is not shown");
     }
 }
 
@@ -287,7 +295,7 @@ async fn r5_kinds_are_kept_as_configured_and_every_few_messages_are_summarized()
 async fn r11_what_is_not_sure_can_be_left_out() {
     let engine = MemoryEngine::builder().in_memory().background(false).build().await.unwrap();
     let all = StoryMemory::new(engine.clone(), MemoryMode::Vector, StoryOptions::default());
-    tell(&all, &branch("main"), [told().remove(0).with_confidence(0.4)]).await;
+    index_all(&all, &branch("main"), [messages().remove(0).with_confidence(0.4)]).await;
     let turn = about("Captain Holt returns on the Sea Hawk.");
     assert_eq!(all.context(&branch("main"), &turn).await.snippets.len(), 1);
     let options = StoryOptions::default().with_min_confidence(0.5);
@@ -300,33 +308,37 @@ async fn r3_r9_r10_a_story_sees_its_branch_and_what_it_inherits_and_nothing_that
     for backend in Backend::all() {
         let memory = memory(&backend, MemoryMode::Graph).await;
         let (engine, main, other) = (memory.engine(), branch("main"), branch("other"));
-        tell(&memory, &main, told()).await;
+        index_all(&memory, &main, messages()).await;
         engine.fork(&other, Fork::at(2).from_branch("main")).await.unwrap();
-        tell(&memory, &other, [StoryMessage::timeline("o3", 3, "Captain Holt burned the Sea Hawk in Grey Harbour.")])
-            .await;
-        let told = async |scope: &Scope, pending: &str| {
+        index_all(
+            &memory,
+            &other,
+            [StoryMessage::timeline("o3", 3, "Captain Holt burned the Sea Hawk in Grey Harbour.")],
+        )
+        .await;
+        let context_for = async |scope: &Scope, pending: &str| {
             let context = memory.context(scope, &about(pending)).await;
             assert_eq!(context.degraded, []);
             context
         };
         let ship = "Captain Holt returns on the Sea Hawk.";
-        assert!(!told(&main, ship).await.text.contains("burned"));
-        let forked = told(&other, ship).await;
+        assert!(!context_for(&main, ship).await.text.contains("burned"));
+        let forked = context_for(&other, ship).await;
         assert!(forked.text.contains("burned") && forked.text.contains("[msg m1 / seq 1]"), "{}", forked.text);
-        assert!(!told(&other, "金钥匙藏在落霞山的石碑下面。").await.text.contains("金钥匙"), "after the fork");
+        assert!(!context_for(&other, "金钥匙藏在落霞山的石碑下面。").await.text.contains("金钥匙"), "after the fork");
         let alone = branch("alone");
         engine.fork(&alone, Fork::at(2).from_branch("main").alone()).await.unwrap();
-        assert_eq!(told(&alone, ship).await.text, "");
+        assert_eq!(context_for(&alone, ship).await.text, "");
         let elsewhere = lin().with_session("another").unwrap().with_branch("main").unwrap();
-        assert_eq!(told(&elsewhere, ship).await.text, "");
+        assert_eq!(context_for(&elsewhere, ship).await.text, "");
 
         engine.rewind(&main, Rewind::To(4)).await.unwrap();
         let love = "Anna Reed loved Captain Holt.";
-        let rewound = told(&main, love).await;
+        let rewound = context_for(&main, love).await;
         assert!(!rewound.text.contains("loved") && !rewound.text.contains("Reed"), "{}", rewound.text);
-        let done = memory.index(&main, self::told().remove(4), SOON).await;
+        let done = memory.index(&main, messages().remove(4), SOON).await;
         assert!(done.complete, "{done:?}");
-        assert!(!told(&main, love).await.text.contains("loved"), "sent again, it stays taken back");
+        assert!(!context_for(&main, love).await.text.contains("loved"), "a rewound message stays deleted");
 
         for wide in [lin(), lin().with_session("story").unwrap()] {
             let context = memory.context(&wide, &about(ship)).await;

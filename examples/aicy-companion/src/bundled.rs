@@ -1,4 +1,5 @@
-//! The bundled model: replies from a script, and what the context holds of a question about the past. It needs no key.
+//! The bundled model, which needs no key. It replies from a script, and quotes the context for questions about the
+//! past.
 
 use async_trait::async_trait;
 use futures::{StreamExt, stream};
@@ -9,17 +10,17 @@ use memory_engine::{
 use serde::Deserialize;
 
 #[derive(Debug, Deserialize)]
-struct Scripted {
+struct ScriptedReply {
     when: Vec<String>,
     reply: String,
 }
 
 #[derive(Debug)]
 pub(crate) struct BundledModel {
-    script: Vec<Scripted>,
+    script: Vec<ScriptedReply>,
 }
 
-const PAST: [&str; 7] = ["记得", "之前", "上次", "以前", "那次", "remember", "last time"];
+const PAST_WORDS: [&str; 7] = ["记得", "之前", "上次", "以前", "那次", "remember", "last time"];
 
 impl BundledModel {
     pub(crate) fn new() -> anyhow::Result<Self> {
@@ -28,17 +29,20 @@ impl BundledModel {
     }
 
     fn answer(&self, request: &ChatRequest) -> String {
-        let said = |n: usize| request.messages.get(n).map(|message| message.content.as_str()).unwrap_or_default();
-        let (context, message) = (said(0), said(request.messages.len().saturating_sub(1)));
+        let content =
+            |index: usize| request.messages.get(index).map(|message| message.content.as_str()).unwrap_or_default();
+        let context = content(0);
+        let message = content(request.messages.len().saturating_sub(1));
         let folded = message.to_lowercase();
         let mut reply = self.scripted(&folded).to_owned();
-        if PAST.iter().any(|word| folded.contains(word)) {
-            reply = match remembered(context, &folded) {
+        if PAST_WORDS.iter().any(|word| folded.contains(word)) {
+            reply = match most_similar_line(context, &folded) {
                 Some(line) => format!("（调出记录）我记得。你说过：“{line}”"),
                 None => "（检索了很久）……没有找到。可以再告诉我一次吗？".to_owned(),
             };
         }
-        // Asked for a verdict on a key moment, it says that it came, in the first way that is offered.
+        // If the prompt asks for a verdict on a key moment, the model confirms it in the first form that the prompt
+        // offers.
         let verdict = context.split_once("<verdict>").and_then(|(_, rest)| rest.split_once("</verdict>"));
         if let Some((verdict, _)) = verdict {
             reply.push_str(&format!("\n<verdict>{verdict}</verdict>"));
@@ -48,23 +52,23 @@ impl BundledModel {
 
     fn scripted(&self, message: &str) -> &str {
         let matching = self.script.iter().find(|line| line.when.iter().any(|word| message.contains(word.as_str())));
-        let rest: Vec<&Scripted> = self.script.iter().filter(|line| line.when.is_empty()).collect();
-        let other = rest.get(message.chars().count() % rest.len().max(1)).copied();
-        matching.or(other).map_or("……", |line| line.reply.as_str())
+        let fallbacks: Vec<&ScriptedReply> = self.script.iter().filter(|line| line.when.is_empty()).collect();
+        let fallback = fallbacks.get(message.chars().count() % fallbacks.len().max(1)).copied();
+        matching.or(fallback).map_or("……", |line| line.reply.as_str())
     }
 }
 
-/// The line of the user's in the context that shares most pairs of letters with the question.
-fn remembered(context: &str, question: &str) -> Option<String> {
+/// Returns the user's line in the context that shares the most letter pairs with the question.
+fn most_similar_line(context: &str, question: &str) -> Option<String> {
     let pairs = |text: &str| {
         let letters: Vec<char> = text.to_lowercase().chars().filter(|c| c.is_alphanumeric()).collect();
         letters.windows(2).map(|pair| pair.to_vec()).collect::<Vec<_>>()
     };
-    let asked = pairs(question);
-    let lines = context.lines().filter_map(|line| line.split_once("用户：").map(|(_, said)| said.trim()));
-    let lines = lines.filter(|said| !PAST.iter().any(|word| said.to_lowercase().contains(word)));
-    let shared = lines.map(|said| (pairs(said).iter().filter(|pair| asked.contains(pair)).count(), said));
-    shared.filter(|(shared, _)| *shared > 0).max_by_key(|(shared, _)| *shared).map(|(_, said)| said.to_owned())
+    let question_pairs = pairs(question);
+    let lines = context.lines().filter_map(|line| line.split_once("用户：").map(|(_, text)| text.trim()));
+    let lines = lines.filter(|text| !PAST_WORDS.iter().any(|word| text.to_lowercase().contains(word)));
+    let shared = lines.map(|text| (pairs(text).iter().filter(|pair| question_pairs.contains(pair)).count(), text));
+    shared.filter(|(shared, _)| *shared > 0).max_by_key(|(shared, _)| *shared).map(|(_, text)| text.to_owned())
 }
 
 #[async_trait]

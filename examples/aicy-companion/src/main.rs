@@ -1,7 +1,7 @@
-//! A chat with Aicy in the terminal, which goes on where it was.
+//! A chat with Aicy in the terminal. It continues the previous conversation.
 
 mod bundled;
-mod shown;
+mod display;
 
 use std::{
     io::{BufRead, Write},
@@ -23,7 +23,7 @@ use memory_engine_companion::{ChatProfiles, Companion, Pack, TurnPiece};
 /// Talk with Aicy. Runs without a key: a bundled script answers.
 ///
 /// CHAT_SERVICE=deepseek (or openai, siliconflow, ollama …; the key in DEEPSEEK_API_KEY and the like, another model in
-/// CHAT_MODEL) has a real model answer.
+/// CHAT_MODEL) uses a real model.
 #[derive(Parser)]
 struct Args {
     /// The database: a file, or postgres://USER:PASSWORD@HOST/DATABASE
@@ -48,12 +48,14 @@ async fn main() -> Result<()> {
         Some(folder) => Pack::open(folder)?,
         None => Pack::example()?,
     };
-    let (name, scope) = (pack.name.clone(), Scope::user(&args.user)?);
-    let real = HttpChatModel::from_env(HttpClient::new(HttpOptions::default())?)?;
-    let real = real.map(|model| Arc::new(model) as Arc<dyn ChatModel>);
-    let model = real.clone().map_or_else(|| Ok(Arc::new(BundledModel::new()?) as Arc<dyn ChatModel>), anyhow::Ok)?;
+    let name = pack.name.clone();
+    let scope = Scope::user(&args.user)?;
+    let http_model = HttpChatModel::from_env(HttpClient::new(HttpOptions::default())?)?;
+    let http_model = http_model.map(|model| Arc::new(model) as Arc<dyn ChatModel>);
+    let model =
+        http_model.clone().map_or_else(|| Ok(Arc::new(BundledModel::new()?) as Arc<dyn ChatModel>), anyhow::Ok)?;
     let mut aicy = Companion::new(engine.clone(), model, pack).with_counter(Arc::new(BpeTokens));
-    if let Some(model) = real {
+    if let Some(model) = http_model {
         aicy = aicy.with_profiles(Arc::new(ChatProfiles::new(model)));
     }
 
@@ -62,24 +64,24 @@ async fn main() -> Result<()> {
     match state.last_active_at {
         None => println!("{name} 还不认识 {}。\n{HELP}", args.user),
         Some(at) => {
-            println!("{name} 还记得 {}：{} 条消息，上次是 {}。", args.user, state.total_messages, shown::time(at))
+            println!("{name} 还记得 {}：{} 条消息，上次是 {}。", args.user, state.total_messages, display::time(at))
         }
     }
-    println!("{}", shown::bar(&aicy, &state));
+    println!("{}", display::bar(&aicy, &state));
     for line in std::io::stdin().lock().lines() {
         let line = line.context("the terminal cannot be read")?;
         match line.trim().split_once(' ').unwrap_or((line.trim(), "")) {
             ("", _) => {}
             ("/quit", _) => break,
-            ("/memory", _) => print!("{}", shown::memory(&engine, &aicy, &scope).await?),
-            ("/context", message) => print!("{}", shown::context(&aicy.context(&scope, message).await?)),
+            ("/memory", _) => print!("{}", display::memory(&engine, &aicy, &scope).await?),
+            ("/context", message) => print!("{}", display::context(&aicy.context(&scope, message).await?)),
             ("/forget", "") => println!("{HELP}"),
             ("/forget", "all") => {
                 println!("忘掉了 {} 条，从头认识。", engine.forget(&scope, Forget::Everything).await?.records())
             }
             ("/forget", word) => println!("忘掉了 {} 条。", forget(&engine, &scope, word).await?),
             (command, _) if command.starts_with('/') => println!("{HELP}"),
-            // What fails is told, and the next message can be said: this one is stored.
+            // A failed reply is reported and the chat continues. The message is stored.
             _ => match say(&aicy, &scope, line.trim(), &name).await {
                 Ok(()) => {}
                 Err(e) => println!("\n（{name} 没有回答：{e:#}）"),
@@ -91,14 +93,14 @@ async fn main() -> Result<()> {
     Ok(())
 }
 
-/// One turn, shown while it comes.
+/// Sends a message and prints the reply while it is streamed.
 async fn say(aicy: &Companion, scope: &Scope, message: &str, name: &str) -> Result<()> {
     print!("{name}：");
     let mut reply = aicy.stream(scope, message).await?;
     while let Some(piece) = reply.try_next().await? {
         match piece {
             TurnPiece::Text(text) => print!("{text}"),
-            TurnPiece::Done(reply) => println!("\n{}", shown::after(aicy, &reply)),
+            TurnPiece::Done(reply) => println!("\n{}", display::after(aicy, &reply)),
             _ => {}
         }
         std::io::stdout().flush()?;
@@ -106,13 +108,15 @@ async fn say(aicy: &Companion, scope: &Scope, message: &str, name: &str) -> Resu
     Ok(())
 }
 
-/// Forgets every turn that holds a word, with what was made from it: key moments, profiles, vectors.
+/// Forgets all turns that contain a word, with everything derived from them: key moments, profiles, vectors.
 async fn forget(engine: &MemoryEngine, scope: &Scope, word: &str) -> Result<u64> {
-    let (mut ids, mut query, word): (Vec<RecordId>, _, _) = (Vec::new(), ScanQuery::newest(500), word.to_lowercase());
+    let mut ids: Vec<RecordId> = Vec::new();
+    let mut query = ScanQuery::newest(500);
+    let word = word.to_lowercase();
     loop {
         let page = engine.scan(scope, &query).await?;
-        let said = page.records.iter().filter(|r| r.kind == Kind::TURN && r.text.to_lowercase().contains(&word));
-        ids.extend(said.map(|record| record.id));
+        let matching = page.records.iter().filter(|r| r.kind == Kind::TURN && r.text.to_lowercase().contains(&word));
+        ids.extend(matching.map(|record| record.id));
         query.after = page.next;
         if query.after.is_none() {
             break;

@@ -1,5 +1,5 @@
-//! The example as a process, without a key.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+//! Runs the example as a process, without a key.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a failed assertion panics")]
 
 use std::{
     io::Write,
@@ -28,7 +28,7 @@ fn a8_the_chat_counts_marks_its_moments_and_goes_on_after_a_restart() {
     assert!(first.contains("还不认识 xiaoming"), "{first}");
     assert!(first.contains("Aicy：（眨眼）你好，观测对象") && !first.contains("verdict"), "{first}");
     assert!(first.contains("★ 关键时刻：第一次见面") && first.contains("21/1000 · 第1章 观察者"), "{first}");
-    assert!(first.contains("23/1000"), "one for each message, twenty for the moment: {first}");
+    assert!(first.contains("23/1000"), "1 for each message and 20 for the moment: {first}");
     for layer in ["persona", "stage", "profile", "key_memories", "recent", "related"] {
         assert!(first.contains(layer), "{layer} is not in: {first}");
     }
@@ -39,7 +39,7 @@ fn a8_the_chat_counts_marks_its_moments_and_goes_on_after_a_restart() {
     assert!(second.contains("[第一次见面 - ") && second.contains("+20 1 → 21"), "{second}");
 
     let third = talk(db, &["/forget 海鲜", "你还记得我对什么过敏吗？", "/context 虾", "/forget all", "/memory"]);
-    assert!(third.contains("忘掉了 2 条"), "what was said, and the answer that quoted it: {third}");
+    assert!(third.contains("忘掉了 2 条"), "the message, and the reply that quotes it: {third}");
     assert!(third.contains("没有找到"), "{third}");
     assert!(third.contains("0 条消息"), "{third}");
 }
@@ -48,10 +48,10 @@ fn a8_the_chat_counts_marks_its_moments_and_goes_on_after_a_restart() {
 fn a8_the_chat_runs_on_postgres() {
     let Some(url) = std::env::var("DATABASE_URL").ok().filter(|url| !url.is_empty()) else {
         let required = std::env::var("CONFORMANCE_REQUIRE").unwrap_or_default();
-        assert!(!required.contains("postgres"), "postgres is required, and DATABASE_URL names no server");
+        assert!(!required.contains("postgres"), "CONFORMANCE_REQUIRE names postgres, but DATABASE_URL is not set");
         return;
     };
-    // A schema of its own: what is in `public`, everyone sees.
+    // Other tests use the schema `public`, so this test has its own.
     let schema = format!("aicy_{}", std::process::id());
     let options = PostgresOptions::default().with_schema(&schema);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
@@ -59,10 +59,10 @@ fn a8_the_chat_runs_on_postgres() {
         migrate_up(&url, &options).await.unwrap();
         migrate_down(&url, &options, 0).await.unwrap();
     });
-    let mark = if url.contains('?') { '&' } else { '?' };
-    let db = format!("{url}{mark}options[search_path]={schema},public");
-    let said = talk(&db, &["你好", "I have a cat called Tuanzi"]);
-    assert!(said.contains("★ 关键时刻：第一次见面") && said.contains("22/1000"), "{said}");
+    let separator = if url.contains('?') { '&' } else { '?' };
+    let db = format!("{url}{separator}options[search_path]={schema},public");
+    let first = talk(&db, &["你好", "I have a cat called Tuanzi"]);
+    assert!(first.contains("★ 关键时刻：第一次见面") && first.contains("22/1000"), "{first}");
     let later = talk(&db, &["do you remember my cat?", "/forget all", "/memory"]);
     assert!(later.contains("4 条消息") && later.contains("你说过：“I have a cat called Tuanzi”"), "{later}");
     assert!(later.contains("0 条消息"), "{later}");

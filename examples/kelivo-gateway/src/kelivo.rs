@@ -1,4 +1,4 @@
-//! The client: what the app on the phone sends.
+//! A client that sends the requests of the Kelivo app.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 /// A client of the gateway.
 pub(crate) struct Kelivo(Relay, HeaderMap);
 
-/// An answer: what the gateway says about it, its text, and how long it took.
+/// A response: its headers, its body and its duration.
 pub(crate) struct ChatResponse {
     headers: HeaderMap,
     pub(crate) body: String,
@@ -18,9 +18,9 @@ pub(crate) struct ChatResponse {
 }
 
 impl ChatResponse {
-    /// A header of the gateway; empty when it is not there.
-    pub(crate) fn says(&self, header: &str) -> &str {
-        self.headers.get(header).and_then(|value| value.to_str().ok()).unwrap_or_default()
+    /// Returns a header, or an empty text if it is missing.
+    pub(crate) fn header(&self, name: &str) -> &str {
+        self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
     }
 
     pub(crate) fn json(&self) -> Value {
@@ -37,26 +37,27 @@ impl Kelivo {
         Ok(Self(Relay::new(Endpoint::new(url)?, RelayOptions::default().with_system_proxy(false))?, headers))
     }
 
-    /// A chat: the whole history of its window, the new message at the end.
+    /// Sends a chat: the whole history, with the new message at the end.
     pub(crate) async fn chat(&self, session: &str, messages: &[Value], streamed: bool) -> Result<ChatResponse> {
         let body = json!({ "model": "krueger", "messages": messages, "stream": streamed });
         self.send(Method::POST, &["s", session, "v1", "chat", "completions"], body.to_string()).await
     }
 
-    /// A call of an MCP tool; what it gives.
+    /// Calls an MCP tool and returns its structured result.
     pub(crate) async fn tool(&self, name: &str, arguments: Value) -> Result<Value> {
         let params = json!({ "name": name, "arguments": arguments });
         let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
-        let answer = self.send(Method::POST, &["mcp"], body.to_string()).await?;
-        Ok(answer.json()["result"]["structuredContent"].take())
+        let response = self.send(Method::POST, &["mcp"], body.to_string()).await?;
+        Ok(response.json()["result"]["structuredContent"].take())
     }
 
     pub(crate) async fn send(&self, method: Method, path: &[&str], body: String) -> Result<ChatResponse> {
         let request = RelayRequest::new(method, path).with_headers(self.1.clone()).with_body(body);
-        let began = Instant::now();
+        let started = Instant::now();
         let mut reply = self.0.send(&request, Duration::from_secs(60)).await?;
         let bytes = reply.rest(1 << 20).await?;
-        let (took, body) = (began.elapsed(), String::from_utf8(bytes.to_vec())?);
+        let took = started.elapsed();
+        let body = String::from_utf8(bytes.to_vec())?;
         ensure!(reply.status().is_success(), "{}: {body}", reply.status());
         Ok(ChatResponse { headers: reply.headers(), body, took })
     }

@@ -1,4 +1,4 @@
-//! The gateway of Kelivo's plan, and its tables 5.1 to 5.4 gone through line by line.
+//! The gateway of Kelivo's plan, and a run through its test tables 5.1 to 5.4.
 
 mod kelivo;
 mod tables;
@@ -17,19 +17,19 @@ use memory_engine_server::{Sources, UpstreamConfig};
 use tokio::net::TcpListener;
 use tracing_subscriber::EnvFilter;
 
-/// The user of the tables; forgotten before they begin.
+/// The user of the tables. All memories of this user are deleted at the start.
 const USER: &str = "kelivo-tables";
 
 /// A chat gateway with memory.
 ///
-/// Without anything it goes through the tables 5.1 to 5.4 of the plan, with a model that follows a script. With
-/// --serve it is the gateway itself: OPENROUTER_API_KEY holds the key of the service in kelivo.toml.
+/// Without arguments it runs the tables 5.1 to 5.4 of the plan with a scripted model. With --serve it runs the gateway;
+/// OPENROUTER_API_KEY is the key of the service in kelivo.toml.
 #[derive(Parser)]
 struct Args {
     /// Serve until it is stopped
     #[arg(long)]
     serve: bool,
-    /// Another configuration than the kelivo.toml that comes with the example
+    /// The configuration; default: the kelivo.toml of the example
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// The database: a file, or postgres://USER:PASSWORD@HOST/DATABASE; the tables need none
@@ -55,21 +55,22 @@ async fn main() -> Result<()> {
         println!("Kelivo: http://{0}/v1 · MCP: http://{0}/mcp", listener.local_addr()?);
         return Ok(server.serve(listener, std::future::pending()).await?);
     }
-    // Days pass by a clock of their own; what belongs to the background is done at night, so surely not before a reply.
+    // The clock is manual. Background jobs run explicitly between the days, never before a reply.
     let clock = Arc::new(ManualClock::new("2026-02-18T20:00:00+08:00".parse()?));
     let engine = open(args.db, clock.clone(), false).await?;
     let scope = Scope::user(USER)?;
     engine.forget(&scope, Forget::Everything).await?;
     engine.synonyms().store().put(&scope, &synonyms).await?;
 
-    let seen = upstream::LastRequest::default();
-    let (name, base_url) = ("scripted".into(), upstream::listen(seen.clone()).await?);
+    let last_request = upstream::LastRequest::default();
+    let name = "scripted".into();
+    let base_url = upstream::listen(last_request.clone()).await?;
     config.gateway.upstreams = vec![UpstreamConfig { name, base_url, key_env: None, models: Vec::new() }];
     let server = config.server(&engine, |_| None)?;
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let client = kelivo::Kelivo::new(&format!("http://{}", listener.local_addr()?), USER)?;
     tokio::spawn(server.serve(listener, std::future::pending()));
-    tables::run(&tables::World { engine, scope, clock, seen, client }).await
+    tables::run(&tables::World { engine, scope, clock, last_request, client }).await
 }
 
 async fn open(db: Option<Database>, clock: Arc<dyn Clock>, background: bool) -> Result<MemoryEngine> {

@@ -13,8 +13,8 @@ use crate::{kelivo::Kelivo, upstream};
 const SYSTEM: &str = "你是 Krueger。";
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// A line of `story.jsonl`: a message in the window of a day, and what the plan expects of it. The injected block has
-/// to hold these words; without any, nothing is injected.
+/// A line of `story.jsonl`: a message of a day, and the results that the plan expects. If `holds` is set, the injected
+/// block must contain it; otherwise nothing may be injected.
 #[derive(Deserialize)]
 struct Line {
     day: usize,
@@ -25,78 +25,87 @@ struct Line {
     row: Option<String>,
 }
 
-/// Everything that the tables look at.
+/// The gateway under test.
 pub(crate) struct World {
     pub(crate) engine: MemoryEngine,
     pub(crate) scope: Scope,
     pub(crate) clock: Arc<ManualClock>,
-    pub(crate) seen: upstream::LastRequest,
+    pub(crate) last_request: upstream::LastRequest,
     pub(crate) client: Kelivo,
 }
 
 /// A row of a table: true if it passed, its name, and its result.
 type Row = (bool, String, String);
 
-/// Goes through them, and fails when a row does not hold.
+/// Runs all tables, prints the results, and fails if a row fails.
 pub(crate) async fn run(world: &World) -> Result<()> {
-    let (mut rows, mut slowest, mut behind): (Vec<Row>, _, _) = (Vec::new(), Duration::ZERO, 0);
-    let (mut history, mut day, mut before) = (Vec::<Value>::new(), 0, None);
+    let mut rows: Vec<Row> = Vec::new();
+    let mut slowest = Duration::ZERO;
+    let mut background_jobs = 0;
+    let mut history: Vec<Value> = Vec::new();
+    let mut day = 0;
+    let mut memory_before = None;
     for line in include_str!("../story.jsonl").lines() {
         let line: Line = serde_json::from_str(line)?;
         if line.day != day {
             if day > 0 {
                 world.clock.advance(DAY);
             }
-            // What a night does: vectors, topics, emotions, summaries.
-            behind += world.engine.drain(&world.scope, |_| ()).await?;
-            (day, history) = (line.day, vec![json!({ "role": "system", "content": SYSTEM })]);
+            // The background jobs of a night: vectors, topics, emotions, summaries.
+            background_jobs += world.engine.drain(&world.scope, |_| ()).await?;
+            day = line.day;
+            history = vec![json!({ "role": "system", "content": SYSTEM })];
             println!("── day {day}");
         }
         history.push(json!({ "role": "user", "content": line.text }));
-        let answer = world.client.chat(&format!("day-{day}"), &history, false).await?;
-        let (scene, rule) = (answer.says("x-memory-scene"), answer.says("x-memory-rule"));
-        let system = upstream::system(&world.seen);
+        let response = world.client.chat(&format!("day-{day}"), &history, false).await?;
+        let (scene, rule) = (response.header("x-memory-scene"), response.header("x-memory-rule"));
+        let system = upstream::system(&world.last_request);
         let block = system.strip_prefix(SYSTEM).unwrap_or("the system prompt was changed").trim();
-        let injected = match &line.holds {
+        let is_injection_expected = match &line.holds {
             None => block.is_empty(),
             Some(words) => block.starts_with("---\n[记忆参考") && block.contains(words.as_str()),
         };
-        let ids = answer.says("x-memory-ids").split(',').filter(|id| !id.is_empty()).count();
-        println!("{}\n  scene {scene} · rule {rule} · injected {ids} · {} ms", line.text, answer.took.as_millis());
+        let ids = response.header("x-memory-ids").split(',').filter(|id| !id.is_empty()).count();
+        println!("{}\n  scene {scene} · rule {rule} · injected {ids} · {} ms", line.text, response.took.as_millis());
         block.lines().filter(|line| line.starts_with('[') || line.starts_with('-')).for_each(|l| println!("  │ {l}"));
-        let holds = scene == line.scene && rule == line.rule && injected;
+        let passed = scene == line.scene && rule == line.rule && is_injection_expected;
         let row = line.row.unwrap_or_else(|| format!("     {}", line.text));
-        rows.push((holds, row, format!("{scene}, {rule}, {ids} injected")));
-        slowest = slowest.max(answer.took);
-        // The first message loads the dictionary of Chinese words, once for the process.
-        before = before.or_else(resident);
-        let reply = answer.json()["choices"][0]["message"]["content"].clone();
+        rows.push((passed, row, format!("{scene}, {rule}, {ids} injected")));
+        slowest = slowest.max(response.took);
+        // The first message loads the Chinese dictionary, so memory is measured after it.
+        memory_before = memory_before.or_else(resident_memory);
+        let reply = response.json()["choices"][0]["message"]["content"].clone();
         history.push(json!({ "role": "assistant", "content": reply }));
     }
-    behind += world.engine.drain(&world.scope, |_| ()).await?;
+    background_jobs += world.engine.drain(&world.scope, |_| ()).await?;
     basics(world, &mut rows, &history).await?;
     let took = format!("the slowest message took {slowest:.0?}");
     rows.push((slowest < Duration::from_secs(3), "5.4 检索 < 3 秒".into(), took));
-    rows.push((behind > 0, "5.4 后台任务不阻塞回复".into(), format!("{behind} jobs were left to the background")));
-    match before.zip(resident()).map(|(before, after)| after.saturating_sub(before) / 1024) {
+    rows.push((
+        background_jobs > 0,
+        "5.4 后台任务不阻塞回复".into(),
+        format!("{background_jobs} jobs were left to the background"),
+    ));
+    match memory_before.zip(resident_memory()).map(|(before, after)| after.saturating_sub(before) / 1024) {
         Some(grown) => {
             rows.push((grown <= 50, "5.4 内存 ≤ 50 MB".into(), format!("{grown} MB after the first message")))
         }
         None => println!("5.4 内存: this system does not tell"),
     }
     println!("\n── tables");
-    for (holds, row, outcome) in &rows {
-        println!("{} {row} · {outcome}", if *holds { "✓" } else { "✗" });
+    for (passed, row, outcome) in &rows {
+        println!("{} {row} · {outcome}", if *passed { "✓" } else { "✗" });
     }
-    let hold = rows.iter().filter(|(holds, _, _)| *holds).count();
-    println!("{hold} of {} hold", rows.len());
-    ensure!(hold == rows.len(), "not every row holds");
+    let passed = rows.iter().filter(|(passed, _, _)| *passed).count();
+    println!("{passed} of {} hold", rows.len());
+    ensure!(passed == rows.len(), "not every row holds");
     Ok(())
 }
 
 /// 5.1 基础功能测试.
 async fn basics(world: &World, rows: &mut Vec<Row>, history: &[Value]) -> Result<()> {
-    let mut add = |holds, row: &str, outcome| rows.push((holds, format!("5.1 {row}"), outcome));
+    let mut add = |passed, row: &str, outcome| rows.push((passed, format!("5.1 {row}"), outcome));
     add(true, "Gateway健康检查", world.client.send(Method::GET, &["health"], String::new()).await?.body);
     let messages = [history, &[json!({ "role": "user", "content": "晚安" })]].concat();
     let streamed = world.client.chat("day-3", &messages, true).await?;
@@ -114,7 +123,7 @@ async fn basics(world: &World, rows: &mut Vec<Row>, history: &[Value]) -> Result
 }
 
 /// Returns the resident memory of this process, in kB.
-fn resident() -> Option<u64> {
+fn resident_memory() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?.trim().strip_suffix(" kB")?.parse().ok()
 }

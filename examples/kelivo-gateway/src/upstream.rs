@@ -1,4 +1,4 @@
-//! A service with a model that follows a script, on this machine.
+//! A local chat service with a scripted model.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -11,26 +11,26 @@ use tokio::net::TcpListener;
 pub(crate) type LastRequest = Arc<Mutex<Value>>;
 
 /// The system prompt of the latest request.
-pub(crate) fn system(seen: &LastRequest) -> String {
-    let body = seen.lock().unwrap_or_else(PoisonError::into_inner);
+pub(crate) fn system(last_request: &LastRequest) -> String {
+    let body = last_request.lock().unwrap_or_else(PoisonError::into_inner);
     body["messages"][0]["content"].as_str().unwrap_or_default().to_owned()
 }
 
-/// Serves the model, and says where.
-pub(crate) async fn listen(seen: LastRequest) -> Result<String> {
+/// Serves the model and returns its base URL.
+pub(crate) async fn listen(last_request: LastRequest) -> Result<String> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?;
-    let router = Router::new().route("/v1/chat/completions", post(answer)).with_state(seen);
+    let router = Router::new().route("/v1/chat/completions", post(answer)).with_state(last_request);
     tokio::spawn(async move { axum::serve(listener, router).await });
     Ok(format!("http://{address}/v1"))
 }
 
-async fn answer(State(seen): State<LastRequest>, Json(body): Json<Value>) -> impl IntoResponse {
+async fn answer(State(last_request): State<LastRequest>, Json(body): Json<Value>) -> impl IntoResponse {
     let streamed = body["stream"] == true;
-    *seen.lock().unwrap_or_else(PoisonError::into_inner) = body;
-    let said = if system(&seen).contains("[记忆参考") { "嗯，我记得。" } else { "嗯。" };
+    *last_request.lock().unwrap_or_else(PoisonError::into_inner) = body;
+    let text = if system(&last_request).contains("[记忆参考") { "嗯，我记得。" } else { "嗯。" };
     let reply = |part: &str| {
-        let choice = json!({ "index": 0, part: { "role": "assistant", "content": said }, "finish_reason": "stop" });
+        let choice = json!({ "index": 0, part: { "role": "assistant", "content": text }, "finish_reason": "stop" });
         json!({ "id": "c1", "created": 1, "model": "krueger", "choices": [choice] }).to_string()
     };
     match streamed {

@@ -1,11 +1,11 @@
-//! The example as a process, without a key.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+//! Runs the example as a process, without a key.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a failed assertion panics")]
 
 use std::process::Command;
 
 use memory_engine::postgres::{PostgresOptions, migrate_down, migrate_up};
 
-/// The rows that the program says hold; it fails by itself when one does not.
+/// Runs the program and returns the rows that passed. The program fails if a row fails.
 fn rows(args: &[&str]) -> Vec<String> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_kelivo-gateway"));
     command.args(args).env_remove("KELIVO_DB").env_remove("MEMORY_TOKEN");
@@ -18,20 +18,20 @@ fn rows(args: &[&str]) -> Vec<String> {
 #[test]
 fn k17_the_program_goes_through_the_tables_of_the_plan() {
     let folder = tempfile::tempdir().unwrap();
-    hold(&rows(&["--db", folder.path().join("kelivo.db").to_str().unwrap()]));
+    assert_rows(&rows(&["--db", folder.path().join("kelivo.db").to_str().unwrap()]));
 }
 
-/// All rows of the four tables are there; that of memory where the system tells.
-fn hold(rows: &[String]) {
-    let of = |start: &str| rows.iter().filter(|row| row.starts_with(start)).count();
-    assert_eq!((of("5.1 "), of("5.2 "), of("5.3 ")), (5, 5, 6), "{rows:#?}");
-    assert!(of("5.4 ") >= 2, "{rows:#?}");
+/// Checks that all rows of the four tables passed. The memory row needs support of the system.
+fn assert_rows(rows: &[String]) {
+    let count = |start: &str| rows.iter().filter(|row| row.starts_with(start)).count();
+    assert_eq!((count("5.1 "), count("5.2 "), count("5.3 ")), (5, 5, 6), "{rows:#?}");
+    assert!(count("5.4 ") >= 2, "{rows:#?}");
     for row in [
         "5.2 plot（继承） · plot, plot_recall, 0 injected",
         "5.2 meta · meta, nothing, 0 injected",
         "5.3 吃饭了吗 · daily, nothing, 0 injected",
     ] {
-        assert!(rows.iter().any(|held| held == row), "{row} is not in {rows:#?}");
+        assert!(rows.iter().any(|passed| passed == row), "{row} is not in {rows:#?}");
     }
 }
 
@@ -39,10 +39,10 @@ fn hold(rows: &[String]) {
 fn k17_the_tables_hold_on_postgres() {
     let Some(url) = std::env::var("DATABASE_URL").ok().filter(|url| !url.is_empty()) else {
         let required = std::env::var("CONFORMANCE_REQUIRE").unwrap_or_default();
-        assert!(!required.contains("postgres"), "postgres is required, and DATABASE_URL names no server");
+        assert!(!required.contains("postgres"), "CONFORMANCE_REQUIRE names postgres, but DATABASE_URL is not set");
         return;
     };
-    // A schema of its own: what is in `public`, everyone sees.
+    // Other tests use the schema `public`, so this test has its own.
     let schema = format!("kelivo_{}", std::process::id());
     let options = PostgresOptions::default().with_schema(&schema);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
@@ -50,8 +50,8 @@ fn k17_the_tables_hold_on_postgres() {
         migrate_up(&url, &options).await.unwrap();
         migrate_down(&url, &options, 0).await.unwrap();
     });
-    let mark = if url.contains('?') { '&' } else { '?' };
-    hold(&rows(&["--db", &format!("{url}{mark}options[search_path]={schema},public")]));
+    let separator = if url.contains('?') { '&' } else { '?' };
+    assert_rows(&rows(&["--db", &format!("{url}{separator}options[search_path]={schema},public")]));
     runtime.block_on(migrate_down(&url, &options, 0)).unwrap();
 }
 
@@ -62,6 +62,6 @@ fn k16_k17_without_its_key_the_gateway_says_which_variable_is_missing() {
     command.args(["--serve", "--db", folder.path().join("kelivo.db").to_str().unwrap()]);
     let output = command.env_remove("OPENROUTER_API_KEY").env_remove("KELIVO_DB").output().unwrap();
     assert!(!output.status.success());
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert!(told.contains("openrouter") && told.contains("OPENROUTER_API_KEY"), "{told}");
+    let log = String::from_utf8_lossy(&output.stderr);
+    assert!(log.contains("openrouter") && log.contains("OPENROUTER_API_KEY"), "{log}");
 }

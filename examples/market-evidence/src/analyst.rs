@@ -1,4 +1,4 @@
-//! The two layers. Both answer in the same form, with evidence or without.
+//! The two layers of analysis. Both return the same form, with evidence or without.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -26,7 +26,7 @@ pub(crate) struct Config {
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Signal {
     pub(crate) event_type: String,
-    /// Codes, with commas between them; `NONE` without one.
+    /// Asset codes separated by commas; `NONE` if there is no asset.
     pub(crate) asset: String,
     pub(crate) summary: String,
     pub(crate) confidence: f64,
@@ -38,17 +38,17 @@ pub(crate) struct Analyst {
 }
 
 impl Analyst {
-    /// The first layer: a first judgement.
+    /// Runs the first layer.
     pub(crate) async fn fast(&self, flash: &str) -> Result<Signal> {
         self.ask(&self.config.fast, flash.to_owned()).await
     }
 
     /// Returns true if a flash needs the second layer.
-    pub(crate) fn goes_deeper(&self, signal: &Signal) -> bool {
+    pub(crate) fn needs_deep_analysis(&self, signal: &Signal) -> bool {
         signal.confidence >= self.config.min_confidence && self.config.white_list.contains(&signal.event_type)
     }
 
-    /// Keywords and asset codes for the memory: never a part of the output.
+    /// Returns the keywords and asset codes for the search in memory. They are never part of the output.
     pub(crate) fn derive(&self, flash: &str, signal: &Signal) -> (Vec<String>, Vec<String>) {
         let text = flash.to_lowercase();
         let codes: Vec<String> = signal.asset.split(',').map(|code| code.trim().to_owned()).collect();
@@ -58,23 +58,23 @@ impl Analyst {
         (keywords, codes.into_iter().filter(|code| code != "NONE").collect())
     }
 
-    /// The web is searched only when memory has nothing, or little, and the latest matters.
+    /// Returns true if the web is searched: the event type needs recent information, and memory has no strong evidence.
     pub(crate) fn may_search_the_web(&self, signal: &Signal, evidence: &MemoryEvidence) -> bool {
         let best = evidence.all().map(|piece| piece.match_score).fold(0.0, f64::max);
         self.config.fresh.contains(&signal.event_type) && best < self.config.weak
     }
 
-    /// The second layer, with what the memory has.
+    /// Runs the second layer with the evidence from memory.
     pub(crate) async fn deep(&self, flash: &str, fast: &Signal, memory: &MemoryEvidence, web: bool) -> Result<Signal> {
         let tools = if web { vec!["search_web"] } else { Vec::new() };
         let context = json!({ "memory_evidence": memory });
-        let asked = json!({ "flash": flash, "signal": fast, "additional_context": context, "tools": tools });
-        self.ask(&self.config.deep, asked.to_string()).await
+        let input = json!({ "flash": flash, "signal": fast, "additional_context": context, "tools": tools });
+        self.ask(&self.config.deep, input.to_string()).await
     }
 
-    async fn ask(&self, system: &str, asked: String) -> Result<Signal> {
+    async fn ask(&self, system: &str, input: String) -> Result<Signal> {
         let schema = serde_json::from_str(include_str!("../data/signal.schema.json"))?;
-        let request = ChatRequest::new([Message::system(system), Message::user(asked)]);
+        let request = ChatRequest::new([Message::system(system), Message::user(input)]);
         let request = request.with_output(OutputSchema::new("signal", schema));
         Ok(structured::ask::<Signal>(&*self.model, request).await?.value)
     }

@@ -19,21 +19,21 @@ use serde_json::{Value, json};
 
 /// Analyse market flashes: a fast layer decides, a deep one gets evidence from memory.
 ///
-/// Runs without a key on what is bundled. CHAT_SERVICE=deepseek (or openai, siliconflow, ollama …; the key in
-/// DEEPSEEK_API_KEY and the like) has a real model analyse, EMBEDDING_SERVICE=openai a real one make the vectors;
-/// SUPABASE_URL with SUPABASE_SERVICE_KEY asks that project. MEMORY_BACKEND, MEMORY_MATCH_THRESHOLD,
+/// Runs without a key on bundled data. CHAT_SERVICE=deepseek (or openai, siliconflow, ollama …; the key in
+/// DEEPSEEK_API_KEY and the like) uses a real chat model, and EMBEDDING_SERVICE=openai a real embedder;
+/// SUPABASE_URL with SUPABASE_SERVICE_KEY searches that project. MEMORY_BACKEND, MEMORY_MATCH_THRESHOLD,
 /// MEMORY_TIME_WINDOW_HOURS and MEMORY_MATCH_COUNT are understood.
 #[derive(Parser)]
 struct Args {
     /// The incoming flash; default: the bundled flashes one after another
     flash: Vec<String>,
-    /// A database of events without Supabase before it: postgres://USER:PASSWORD@HOST/DATABASE
+    /// A database of events, without Supabase: postgres://USER:PASSWORD@HOST/DATABASE
     #[arg(long, env = "MARKET_DB", hide_env_values = true)]
     db: Option<String>,
     /// The schema of its tables
     #[arg(long, default_value = "market_evidence")]
     schema: String,
-    /// Ask a stand-in on this machine as if it were Supabase
+    /// Use a local stand-in for Supabase
     #[arg(long, conflicts_with = "db")]
     stand_in: bool,
 }
@@ -45,7 +45,7 @@ async fn main() -> Result<()> {
     let http = HttpClient::new(HttpOptions::default())?;
     let embedder: Arc<dyn Embedder> = match HttpEmbedder::from_env(http.clone()).await? {
         Some(embedder) => Arc::new(embedder),
-        // Without a service, as many dimensions as the document's tables have.
+        // The tables of the document have 1536 dimensions.
         None => Arc::new(HashEmbedder::with_dimensions(1536)?),
     };
     let database = match &args.db {
@@ -64,12 +64,12 @@ async fn main() -> Result<()> {
     Ok(())
 }
 
-/// The whole way of one flash.
+/// Analyses one flash with both layers.
 async fn analyse(flash: &str, analyst: &Analyst, cascade: &EvidenceCascade, embedder: &dyn Embedder) -> Result<()> {
     println!("▶ {flash}");
     let signal = analyst.fast(flash).await?;
     println!("  fast   {} · {} · {:.2}", signal.event_type, signal.asset, signal.confidence);
-    if !analyst.goes_deeper(&signal) {
+    if !analyst.needs_deep_analysis(&signal) {
         println!("  deep   not asked: the first layer is not sure enough, or the type is not on the white list\n");
         return Ok(());
     }
@@ -88,14 +88,14 @@ async fn analyse(flash: &str, analyst: &Analyst, cascade: &EvidenceCascade, embe
             println!("    {slot} {:.2} #{id} {text}", piece.match_score);
         }
     }
-    let open = analyst.may_search_the_web(&signal, &evidence);
-    println!("  web    {}", if open { "open: memory has little, and the latest matters" } else { "closed" });
-    println!("  deep   {}\n", serde_json::to_string(&analyst.deep(flash, &signal, &evidence, open).await?)?);
+    let is_web_open = analyst.may_search_the_web(&signal, &evidence);
+    println!("  web    {}", if is_web_open { "open: memory has little, and the latest matters" } else { "closed" });
+    println!("  deep   {}\n", serde_json::to_string(&analyst.deep(flash, &signal, &evidence, is_web_open).await?)?);
     Ok(())
 }
 
-/// The model that the environment names; else one that knows the bundled flashes. The deep layer is asked with an
-/// object that holds the flash, the fast one with the flash alone.
+/// Returns the model of the environment, or a scripted one for the bundled flashes. The input of the deep layer is an
+/// object that contains the flash; that of the fast layer is the flash.
 fn model(http: &HttpClient) -> Result<Arc<dyn ChatModel>> {
     if let Some(model) = HttpChatModel::from_env(http.clone())? {
         return Ok(Arc::new(model));

@@ -20,28 +20,28 @@ struct News {
     assets: Vec<String>,
     event_type: String,
     confidence: f64,
-    /// A note of the desk's own, which no database has.
+    /// True for a note of the desk, which is in the local memory only.
     #[serde(default)]
     desk: bool,
 }
 
-/// A memory in this process, with the desk's notes or without.
+/// Creates an in-memory source, with the notes of the desk or without.
 pub(crate) async fn local(embedder: &Arc<dyn Embedder>, with_notes: bool) -> Result<Arc<dyn EvidenceSource>> {
-    let engine = filled(MemoryEngine::builder().in_memory(), embedder, with_notes).await?;
+    let engine = engine_with_news(MemoryEngine::builder().in_memory(), embedder, with_notes).await?;
     Ok(Arc::new(LocalEvidence::new(engine, Scope::user("desk")?)))
 }
 
-/// A Postgres database of events, asked by its SQL functions.
+/// Creates a source that calls the SQL functions of a Postgres database.
 pub(crate) async fn postgres(url: &str, schema: &str, embedder: &Arc<dyn Embedder>) -> Result<Arc<dyn EvidenceSource>> {
     let builder = MemoryEngine::builder().embedder(Arc::clone(embedder));
     let options = PostgresOptions::default().with_schema(schema);
     let store = Arc::new(PostgresStore::connect_with(url, builder.store_options(), options).await?);
-    filled(builder.stores(store.clone()), embedder, false).await?;
+    engine_with_news(builder.stores(store.clone()), embedder, false).await?;
     Ok(Arc::new(DatabaseEvidence::new(store, Scope::user("desk")?)))
 }
 
-/// An engine with the news in it, vectors and all.
-async fn filled(builder: Builder, embedder: &Arc<dyn Embedder>, with_notes: bool) -> Result<MemoryEngine> {
+/// Builds an engine and indexes the news.
+async fn engine_with_news(builder: Builder, embedder: &Arc<dyn Embedder>, with_notes: bool) -> Result<MemoryEngine> {
     let engine = builder.embedder(Arc::clone(embedder)).background(false).build().await?;
     let scope = Scope::user("desk")?;
     for line in include_str!("../data/news.jsonl").lines() {
@@ -49,7 +49,7 @@ async fn filled(builder: Builder, embedder: &Arc<dyn Embedder>, with_notes: bool
         if item.desk && !with_notes {
             continue;
         }
-        // An event is as old as it says now, so that the windows of the document mean something on any day.
+        // The age of an event is relative to now, so that the time windows match on any day.
         let at = SystemClock.now().before(Duration::from_secs(item.hours_ago * 3600));
         let turn = Turn::note(item.text).with_kind(Kind::EVENT).with_message_id(item.id.to_string()).at(at);
         let turn = turn.with_tags(item.assets).with_confidence(item.confidence).with_scene(item.event_type);

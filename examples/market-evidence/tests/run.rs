@@ -1,5 +1,5 @@
-//! The example as a process, without a key.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+//! Runs the example as a process, without a key.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a failed assertion panics")]
 
 use std::process::Command;
 
@@ -23,12 +23,12 @@ fn run(arguments: &[&str], variables: &[(&str, &str)]) -> (String, String) {
     (shown, logged)
 }
 
-/// The part of one flash.
-fn about<'s>(shown: &'s str, flash: &str) -> &'s str {
+/// Returns the output for one flash.
+fn output_of<'s>(shown: &'s str, flash: &str) -> &'s str {
     shown.split("▶ ").find(|part| part.starts_with(flash)).unwrap_or_else(|| panic!("{flash} is not in: {shown}"))
 }
 
-fn holds(part: &str, words: &[&str]) {
+fn assert_contains_all(part: &str, words: &[&str]) {
     for word in words {
         assert!(part.contains(word), "'{word}' is not in: {part}");
     }
@@ -37,9 +37,9 @@ fn holds(part: &str, words: &[&str]) {
 #[test]
 fn e7_e8_both_layers_run_against_a_stand_in_for_supabase() {
     let (shown, logged) = run(&["--stand-in"], &[]);
-    let near = about(&shown, "SEC approves");
-    holds(
-        near,
+    let similar = output_of(&shown, "SEC approves");
+    assert_contains_all(
+        similar,
         &[
             "fast   regulation · ETH · 0.90",
             "supabase_vector 1.00",
@@ -48,24 +48,27 @@ fn e7_e8_both_layers_run_against_a_stand_in_for_supabase() {
         ],
     );
     assert!(
-        !near.contains("local_keyword") && !near.contains("supabase_keyword"),
-        "vectors first, and no more: {near}"
+        !similar.contains("local_keyword") && !similar.contains("supabase_keyword"),
+        "only the vector search: {similar}"
     );
-    holds(about(&shown, "美联储"), &["supabase_keyword", "降息 25 个基点", "\"event_type\":\"policy\""]);
-    let by_desk = about(&shown, "狗狗币停机");
-    holds(by_desk, &["交易台笔记：狗狗币停机期间"]);
-    let unknown = about(&shown, "Undersea cable");
-    holds(unknown, &["memory nothing", "web    open"]);
-    let rumour = about(&shown, "网传腾讯");
+    assert_contains_all(
+        output_of(&shown, "美联储"),
+        &["supabase_keyword", "降息 25 个基点", "\"event_type\":\"policy\""],
+    );
+    let by_desk = output_of(&shown, "狗狗币停机");
+    assert_contains_all(by_desk, &["交易台笔记：狗狗币停机期间"]);
+    let unknown = output_of(&shown, "Undersea cable");
+    assert_contains_all(unknown, &["memory nothing", "web    open"]);
+    let rumour = output_of(&shown, "网传腾讯");
     assert!(rumour.contains("deep   not asked") && !rumour.contains("memory "), "{rumour}");
-    // The output is of one form, with evidence and without.
+    // The output has the same form, with evidence and without.
     let deep = |part: &str| {
         let line = part.lines().find_map(|line| line.trim().strip_prefix("deep   {")).unwrap().to_owned();
         line.split("\":").filter_map(|piece| piece.rsplit('"').next().map(str::to_owned)).collect::<Vec<_>>()
     };
-    assert_eq!(deep(near).len(), deep(unknown).len());
-    // E7: a line for what was found, and for where it went on.
-    holds(
+    assert_eq!(deep(similar).len(), deep(unknown).len());
+    // E7: one log line for each step with its outcome.
+    assert_contains_all(
         &logged,
         &[
             "evidence found slot=\"supabase_vector\" hits=",
@@ -80,9 +83,9 @@ fn e7_e8_both_layers_run_against_a_stand_in_for_supabase() {
 #[test]
 fn e4_without_a_database_the_local_memory_answers() {
     let (shown, logged) = run(&[], &[]);
-    holds(about(&shown, "SEC approves"), &["local_keyword", "Ethereum ETF staking"]);
+    assert_contains_all(output_of(&shown, "SEC approves"), &["local_keyword", "Ethereum ETF staking"]);
     assert!(!shown.contains("supabase_"), "{shown}");
-    holds(&logged, &["evidence found slot=\"local_keyword\""]);
+    assert_contains_all(&logged, &["evidence found slot=\"local_keyword\""]);
     let (shown, _) = run(&["--stand-in"], &[("MEMORY_BACKEND", "local")]);
     assert!(!shown.contains("supabase_") && shown.contains("local_keyword"), "{shown}");
 }
@@ -90,31 +93,34 @@ fn e4_without_a_database_the_local_memory_answers() {
 #[test]
 fn e3_a_database_that_is_not_there_only_empties_its_slots() {
     let (shown, logged) = run(&[], &[("SUPABASE_URL", "http://127.0.0.1:9"), ("SUPABASE_SERVICE_KEY", "sb_secret_x1")]);
-    holds(about(&shown, "美联储"), &["local_keyword", "deep   {"]);
-    holds(&logged, &["the source failed; the search goes on without it slot=\"supabase_vector\""]);
+    assert_contains_all(output_of(&shown, "美联储"), &["local_keyword", "deep   {"]);
+    assert_contains_all(&logged, &["the source failed; the search goes on without it slot=\"supabase_vector\""]);
     assert!(!logged.contains("sb_secret_x1"), "{logged}");
 }
 
 #[test]
 fn e2_the_environment_sets_threshold_window_and_count() {
     let (shown, _) = run(&["--stand-in"], &[("MEMORY_MATCH_COUNT", "1"), ("MEMORY_MATCH_THRESHOLD", "0.2")]);
-    let flash = about(&shown, "美联储");
+    let flash = output_of(&shown, "美联储");
     assert_eq!(flash.matches("supabase_vector").count(), 1, "{flash}");
     let (shown, _) = run(&[], &[("MEMORY_TIME_WINDOW_HOURS", "1")]);
-    holds(about(&shown, "SEC approves"), &["memory nothing"]);
+    assert_contains_all(output_of(&shown, "SEC approves"), &["memory nothing"]);
 }
 
 #[test]
 fn e6_a_postgres_of_one_s_own_is_asked_by_its_functions() {
     let Some(url) = std::env::var("DATABASE_URL").ok().filter(|url| !url.is_empty()) else {
         let required = std::env::var("CONFORMANCE_REQUIRE").unwrap_or_default();
-        assert!(!required.contains("postgres"), "postgres is required, and DATABASE_URL names no server");
+        assert!(!required.contains("postgres"), "CONFORMANCE_REQUIRE names postgres, but DATABASE_URL is not set");
         return;
     };
     let schema = format!("market_{}", std::process::id());
     let (shown, logged) = run(&["--db", &url, "--schema", &schema], &[]);
-    holds(about(&shown, "SEC approves"), &["supabase_vector 1.00", "SEC approves spot Ethereum ETF staking, the"]);
-    holds(about(&shown, "美联储"), &["supabase_keyword"]);
+    assert_contains_all(
+        output_of(&shown, "SEC approves"),
+        &["supabase_vector 1.00", "SEC approves spot Ethereum ETF staking, the"],
+    );
+    assert_contains_all(output_of(&shown, "美联储"), &["supabase_keyword"]);
     assert!(!logged.contains("postgres://"), "{logged}");
     let options = PostgresOptions::default().with_schema(schema);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();

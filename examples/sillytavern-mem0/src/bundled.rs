@@ -1,11 +1,11 @@
-//! The model that answers where none is configured.
+//! The scripted model that is used if none is configured.
 
 use memory_engine::llm::{ChatRequest, Message, ScriptedModel};
 
-/// A request to rewrite has one message behind the prompt, and that is an object.
+/// The start of the user message of a rewrite request, which is a JSON object.
 const REWRITE: &str = r#"{"user_name""#;
 
-/// A text in the prompt, the beginning and a part of the message, and the reply.
+/// A text in the prompt, the start of the last message, a text in it, and the reply.
 const SCRIPT: [(&str, &str, &str, &str); 8] = [
     ("CAPITALS", "", "", "WHAT INSOMNIA DOES TO THE USER"),
     ("", REWRITE, "天花板", "结合最近对话：用户昨晚失眠，询问今天状态有何变化"),
@@ -19,12 +19,13 @@ const SCRIPT: [(&str, &str, &str, &str); 8] = [
 
 pub(crate) fn model() -> ScriptedModel {
     let text = |message: Option<&Message>| message.map_or_else(String::new, |message| message.content.clone());
-    let rules = SCRIPT.into_iter().fold(ScriptedModel::default(), |model, (knows, begins, holds, reply)| {
-        let asked = move |request: &ChatRequest| {
-            let (system, last) = (text(request.messages.first()), text(request.messages.last()));
-            system.contains(knows) && last.starts_with(begins) && last.contains(holds)
+    let rules = SCRIPT.into_iter().fold(ScriptedModel::default(), |model, (in_prompt, start, in_message, reply)| {
+        let condition = move |request: &ChatRequest| {
+            let system = text(request.messages.first());
+            let last = text(request.messages.last());
+            system.contains(in_prompt) && last.starts_with(start) && last.contains(in_message)
         };
-        model.when(asked, reply)
+        model.when(condition, reply)
     });
     rules.otherwise("嗯，记下了。")
 }

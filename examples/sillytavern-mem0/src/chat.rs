@@ -1,4 +1,4 @@
-//! A chat with a character, as the front end has it: a file of lines, and a model that answers.
+//! A chat with a character, as in a front end: a chat file and a model.
 
 use std::{
     fs::{self, OpenOptions},
@@ -21,7 +21,7 @@ use tokio::task::JoinHandle;
 /// The parts shared by all chats of the front end.
 pub(crate) struct FrontEnd {
     pub(crate) memory: Mem0Chat,
-    /// The settings page, if it is a file: what it says holds from the next message on.
+    /// The file of the settings page, if any. It is read before each message.
     pub(crate) page: Option<PathBuf>,
     pub(crate) model: Arc<dyn ChatModel>,
     pub(crate) clock: Arc<dyn Clock>,
@@ -33,13 +33,13 @@ pub(crate) struct Chat<'f> {
     name: String,
     file: Option<PathBuf>,
     messages: Vec<Message>,
-    writing: Option<JoinHandle<Option<Vec<Mem0Event>>>>,
+    pending_write: Option<JoinHandle<Option<Vec<Mem0Event>>>>,
 }
 
 impl<'f> Chat<'f> {
-    /// A new chat. With a file, every save adds its lines to it, as SillyTavern has them.
+    /// Creates a chat. With a file, every save appends lines in the format of SillyTavern.
     pub(crate) fn new(front: &'f FrontEnd, name: &str, file: Option<PathBuf>) -> Self {
-        Self { front, name: name.to_owned(), file, messages: Vec::new(), writing: None }
+        Self { front, name: name.to_owned(), file, messages: Vec::new(), pending_write: None }
     }
 
     fn character(&self) -> &'f str {
@@ -48,17 +48,17 @@ impl<'f> Chat<'f> {
 
     /// One round: retrieval, generation, save. Each step is shown.
     pub(crate) async fn say(&mut self, text: &str) -> Result<(ChatMemories, String)> {
-        self.written().await?;
+        self.wait_for_write().await?;
         println!("> {text}");
-        // A page that has got out of order changes nothing, and is told of.
-        if let Some(Err(e)) = self.front.page.as_ref().map(|page| turn(page, &self.front.memory)) {
+        // An invalid settings page changes nothing and is logged.
+        if let Some(Err(e)) = self.front.page.as_ref().map(|page| apply_settings(page, &self.front.memory)) {
             tracing::warn!("the settings stay as they were: {e:#}");
         }
         self.messages.push(Message::user(text));
         let retrieved = self.front.memory.before_generation(&self.messages).await;
         for search in &retrieved.searches {
             let query = search.query.replace('\n', " ⏎ ");
-            println!("  {} · {} found · {query}", named(search.form), search.found);
+            println!("  {} · {} found · {query}", form_name(search.form), search.found);
         }
         retrieved.text.lines().for_each(|line| println!("  {line}"));
 
@@ -72,7 +72,7 @@ impl<'f> Chat<'f> {
         Ok((retrieved, reply))
     }
 
-    /// Saves the chat, and then has its last round written into the memory, which the save does not wait for.
+    /// Saves the chat, and starts to write its last round to the memory without waiting.
     fn save(&mut self) -> Result<()> {
         let now = self.front.clock.now().to_string();
         if let Some(path) = &self.file {
@@ -87,14 +87,14 @@ impl<'f> Chat<'f> {
         let avatar = format!("{}.png", self.character());
         let metadata = json!({"chatfile": self.name, "avatar_url": avatar, "timestamp": now});
         let Value::Object(metadata) = metadata else { return Ok(()) };
-        self.writing = Some(self.front.memory.chat_saved(&self.messages, metadata));
+        self.pending_write = Some(self.front.memory.chat_saved(&self.messages, metadata));
         Ok(())
     }
 
-    /// Waits for the write of the last save, so that what comes next can find it.
-    pub(crate) async fn written(&mut self) -> Result<()> {
-        let Some(writing) = self.writing.take() else { return Ok(()) };
-        match writing.await? {
+    /// Waits for the write of the last save, so that later searches can find it.
+    pub(crate) async fn wait_for_write(&mut self) -> Result<()> {
+        let Some(write) = self.pending_write.take() else { return Ok(()) };
+        match write.await? {
             Some(events) => println!("  mem0 · {} new or changed", events.iter().filter(|e| e.event != "NONE").count()),
             None => println!("  mem0 · not written"),
         }
@@ -102,12 +102,12 @@ impl<'f> Chat<'f> {
     }
 }
 
-/// The document's name for a form of the query.
-pub(crate) fn named(form: QueryForm) -> String {
+/// Returns the name of a form of the query in the document.
+pub(crate) fn form_name(form: QueryForm) -> String {
     format!("query {}", form as u8 + 1)
 }
 
 /// Applies the settings of a settings page.
-pub(crate) fn turn(page: &Path, memory: &Mem0Chat) -> Result<()> {
+pub(crate) fn apply_settings(page: &Path, memory: &Mem0Chat) -> Result<()> {
     Ok(memory.set(toml::from_str(&fs::read_to_string(page)?)?)?)
 }

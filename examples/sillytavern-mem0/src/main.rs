@@ -1,4 +1,4 @@
-//! The front end's side of a mem0 server, as an extension of a chat program has it.
+//! A front end with a mem0 server, like an extension of a chat program.
 
 mod bundled;
 mod cases;
@@ -7,7 +7,7 @@ mod chat;
 use std::{env, io::BufRead, path::PathBuf, sync::Arc};
 
 use anyhow::{Context, Result};
-use chat::{Chat, FrontEnd, turn};
+use chat::{Chat, FrontEnd, apply_settings};
 use clap::Parser;
 use memory_engine::{
     Builder, Clock, Database, EnrichmentOptions, Forget, MemoryEngine, Scope, SystemClock,
@@ -22,16 +22,15 @@ use tracing_subscriber::EnvFilter;
 
 /// Long-term memory of a chat: written when the chat is saved, searched before a reply is generated.
 ///
-/// Without anything it serves a mem0 server of its own on this machine and goes through the document's cases A, B and
-/// C with a bundled model. CHAT_SERVICE=deepseek (or openai, siliconflow, ollama …; the key in DEEPSEEK_API_KEY and
-/// the like, another model in CHAT_MODEL) has a real model answer and rewrite; MEM0_API_KEY is the key of another mem0
-/// server.
+/// Without arguments it starts a local mem0 server and runs the cases A, B and C of the document with a bundled model.
+/// CHAT_SERVICE=deepseek (or openai, siliconflow, ollama …; the key in DEEPSEEK_API_KEY and the like, another model in
+/// CHAT_MODEL) uses a real model for replies and rewrites; MEM0_API_KEY is the key of another mem0 server.
 #[derive(Parser)]
 struct Args {
     /// Chat: each line of the input is a message
     #[arg(long)]
     chat: bool,
-    /// A mem0 server that runs already, as http://localhost:8888
+    /// The URL of a running mem0 server, such as http://localhost:8888
     #[arg(long, value_name = "URL", env = "MEM0_URL")]
     mem0: Option<String>,
     /// The database of this example's server: a file, or postgres://…; default: in memory
@@ -59,7 +58,7 @@ async fn main() -> Result<()> {
     let days = Arc::new(ManualClock::new("2025-12-28T20:00:00+08:00".parse()?));
     let clock: Arc<dyn Clock> = if args.chat { Arc::new(SystemClock) } else { days.clone() };
     let http = HttpClient::new(HttpOptions::default())?;
-    // The cases have a user of their own, who is forgotten before they begin.
+    // The cases use their own user, whose memories are deleted at the start.
     let user = if args.chat { &args.user } else { "sillytavern-cases" };
     let (url, key) = match &args.mem0 {
         Some(url) => (url.clone(), env::var("MEM0_API_KEY").ok().map(Secret::new)),
@@ -71,7 +70,7 @@ async fn main() -> Result<()> {
                 engine.forget(&Scope::user(user)?, Forget::Everything).await?;
             }
             let mut config = Config::default();
-            // Rules find plain statements only; what was said is found, too.
+            // Rules extract only simple facts, so the turns are searched too.
             config.mem0.include_turns = true;
             let listener = TcpListener::bind("127.0.0.1:0").await?;
             let url = format!("http://{}", listener.local_addr()?);
@@ -84,7 +83,7 @@ async fn main() -> Result<()> {
     let owner = Mem0Owner::user(user).with_agent(&args.character);
     let memory = Mem0Chat::new(Mem0Client::new(http, &url, key.as_ref())?, owner).with_model(model.clone());
     if let Some(page) = &args.settings {
-        turn(page, &memory).context("the settings cannot be read")?;
+        apply_settings(page, &memory).context("the settings cannot be read")?;
     }
     let front = FrontEnd { memory, page: args.settings, model, clock };
     if !args.chat {
@@ -97,5 +96,5 @@ async fn main() -> Result<()> {
             chat.say(line.trim()).await?;
         }
     }
-    chat.written().await
+    chat.wait_for_write().await
 }

@@ -1,5 +1,5 @@
-//! The example as a process, without a key.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+//! Runs the example as a process, without a key.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a failed assertion panics")]
 
 use std::{
     fs,
@@ -22,7 +22,7 @@ fn command(args: &[&str]) -> Command {
     command
 }
 
-/// A chat that goes on until it is ended.
+/// A running chat process.
 struct Chat {
     child: Child,
     input: ChildStdin,
@@ -30,7 +30,7 @@ struct Chat {
 }
 
 impl Chat {
-    fn begin(args: &[&str]) -> Self {
+    fn start(args: &[&str]) -> Self {
         let mut command = command(args);
         command.arg("--chat").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
@@ -48,7 +48,7 @@ impl Chat {
         shown
     }
 
-    /// The rest of what it shows, and what it logged.
+    /// Ends the chat. Returns the rest of its output, and its log.
     fn end(mut self) -> (String, String) {
         drop(self.input);
         let (mut shown, mut log) = (String::new(), String::new());
@@ -61,7 +61,7 @@ impl Chat {
 
 type Requests = Arc<Mutex<Vec<(String, Value)>>>;
 
-/// A mem0 server that knows nothing and notes what it is asked.
+/// Starts a mem0 server without memories that records its requests.
 fn stand_in() -> (String, Requests) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -91,9 +91,9 @@ fn answer(mut stream: TcpStream) -> (String, Value) {
     }
     let mut body = vec![0; length];
     reader.read_exact(&mut body).unwrap();
-    let nothing = r#"{"results":[]}"#;
+    let no_results = r#"{"results":[]}"#;
     let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close";
-    write!(stream, "{head}\r\ncontent-length: {}\r\n\r\n{nothing}", nothing.len()).unwrap();
+    write!(stream, "{head}\r\ncontent-length: {}\r\n\r\n{no_results}", no_results.len()).unwrap();
     (first.split(' ').nth(1).unwrap().to_owned(), serde_json::from_slice(&body).unwrap())
 }
 
@@ -118,10 +118,10 @@ fn m8_the_cases_a_b_and_c_hold() {
 fn m8_the_cases_hold_on_postgres() {
     let Some(url) = std::env::var("DATABASE_URL").ok().filter(|url| !url.is_empty()) else {
         let required = std::env::var("CONFORMANCE_REQUIRE").unwrap_or_default();
-        assert!(!required.contains("postgres"), "postgres is required, and DATABASE_URL names no server");
+        assert!(!required.contains("postgres"), "CONFORMANCE_REQUIRE names postgres, but DATABASE_URL is not set");
         return;
     };
-    // A schema of its own: what is in `public`, everyone sees.
+    // Other tests use the schema `public`, so this test has its own.
     let schema = format!("sillytavern_{}", std::process::id());
     let options = PostgresOptions::default().with_schema(&schema);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
@@ -129,8 +129,8 @@ fn m8_the_cases_hold_on_postgres() {
         migrate_up(&url, &options).await.unwrap();
         migrate_down(&url, &options, 0).await.unwrap();
     });
-    let mark = if url.contains('?') { '&' } else { '?' };
-    cases(&["--db", &format!("{url}{mark}options[search_path]={schema},public")]);
+    let separator = if url.contains('?') { '&' } else { '?' };
+    cases(&["--db", &format!("{url}{separator}options[search_path]={schema},public")]);
     runtime.block_on(migrate_down(&url, &options, 0)).unwrap();
 }
 
@@ -139,7 +139,7 @@ fn m2_the_last_round_is_written_with_its_metadata_when_a_chat_is_saved() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("chat.jsonl");
     let (url, requests) = stand_in();
-    let mut chat = Chat::begin(&["--mem0", &url, "--user", "xiaoyu", "--save", file.to_str().unwrap()]);
+    let mut chat = Chat::start(&["--mem0", &url, "--user", "xiaoyu", "--save", file.to_str().unwrap()]);
     chat.say("你好");
     chat.say("I am allergic to walnuts");
     chat.end();
@@ -162,15 +162,15 @@ fn m2_the_last_round_is_written_with_its_metadata_when_a_chat_is_saved() {
 fn m2_m6_a_server_that_never_answers_delays_a_reply_and_never_a_save() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("chat.jsonl");
-    // It takes connections, and says nothing.
+    // It accepts connections and never responds.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", silent.local_addr().unwrap());
-    let mut chat = Chat::begin(&["--mem0", &url, "--save", file.to_str().unwrap()]);
-    let began = Instant::now();
+    let mut chat = Chat::start(&["--mem0", &url, "--save", file.to_str().unwrap()]);
+    let started = Instant::now();
     let shown = chat.say("我海鲜过敏，别推荐海鲜");
-    assert!(began.elapsed() < Duration::from_secs(8), "one search of 1.5 seconds, and no waiting for the write");
+    assert!(started.elapsed() < Duration::from_secs(8), "one search of 1.5 seconds, without waiting for the write");
     assert!(shown.contains("Seraphina: ") && !shown.contains("Relevant long-term memory"), "{shown}");
-    assert_eq!(fs::read_to_string(&file).unwrap().lines().count(), 2, "what is shown as saved is saved");
+    assert_eq!(fs::read_to_string(&file).unwrap().lines().count(), 2, "the chat file is saved");
     let (rest, log) = chat.end();
     assert!(rest.contains("mem0 · not written"), "{rest}");
     assert!(log.contains("Timeout") && !log.contains("海鲜"), "{log}");
@@ -178,10 +178,10 @@ fn m2_m6_a_server_that_never_answers_delays_a_reply_and_never_a_save() {
 
 #[test]
 fn m6_without_a_server_the_chat_goes_on() {
-    let gone = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}", gone.local_addr().unwrap());
-    drop(gone);
-    let mut chat = Chat::begin(&["--mem0", &url]);
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", closed.local_addr().unwrap());
+    drop(closed);
+    let mut chat = Chat::start(&["--mem0", &url]);
     for text in ["我海鲜过敏，别推荐海鲜", "What shall we have for dinner?"] {
         let shown = chat.say(text);
         assert!(shown.contains("Seraphina: ") && !shown.contains("Relevant long-term memory"), "{shown}");
@@ -206,12 +206,12 @@ fn m7_a_changed_setting_holds_from_the_next_message_on() {
     };
     set(&[]);
     let args = ["--db", db.to_str().unwrap(), "--settings", settings.to_str().unwrap()];
-    let mut chat = Chat::begin(&args);
+    let mut chat = Chat::start(&args);
     chat.say("My insomnia gives me a headache; warm milk helps");
     chat.end();
 
     let weak = "What is different about you today?";
-    let mut chat = Chat::begin(&args);
+    let mut chat = Chat::start(&args);
     chat.say("Another night staring at the ceiling");
     let off = chat.say(weak);
     assert!(off.contains("query 2 · 0 found") && !off.contains("query 3"), "{off}");
@@ -228,7 +228,7 @@ fn m7_a_changed_setting_holds_from_the_next_message_on() {
 
     fs::write(&settings, "rewrite = perhaps").unwrap();
     let unchanged = chat.say(weak);
-    assert!(unchanged.contains("found · WHAT INSOMNIA"), "a file that is out of order changes nothing: {unchanged}");
+    assert!(unchanged.contains("found · WHAT INSOMNIA"), "an invalid file changes nothing: {unchanged}");
     set(&[("weak_at_once = false", "weak_at_once = true")]);
     let at_once = chat.say(weak);
     assert!(at_once.contains("query 2") && !at_once.contains("query 1") && !at_once.contains("query 3"), "{at_once}");

@@ -1,5 +1,4 @@
-//! The long-term memory of a branching story: ticks, interventions, a fork, `delete-last`, and what is put before the
-//! model.
+//! The long-term memory of a branching story: ticks, interventions, a fork, `delete-last`, and the prompts.
 
 mod prompt;
 mod story;
@@ -21,10 +20,10 @@ use tokio::net::TcpListener;
 /// The time that a tick waits until its message is completely indexed.
 const INDEX_TIMEOUT: Wait = Wait::Until(Duration::from_secs(10));
 /// Number of latest messages that are part of a prompt.
-const RECENT: usize = 2;
+const RECENT_MESSAGES: usize = 2;
 
-/// Goes through a story of nine ticks on two branches, and shows each prompt's memory. MEMORY_MODE (off, vector,
-/// graph) says what kind of memory there is; as in the document, there is none unless it is set.
+/// Runs a story of nine ticks on two branches and shows every prompt. MEMORY_MODE (off, vector, graph) sets the kind of
+/// memory; default: off.
 #[derive(Debug, Parser)]
 struct Arguments {
     /// The database: a file, or postgres://USER@HOST/DATABASE; default: in memory
@@ -35,7 +34,7 @@ struct Arguments {
     serve: Option<SocketAddr>,
 }
 
-/// A branch of the story, as its runner knows it.
+/// A branch of the story in the application.
 struct Branch {
     scope: Scope,
     timeline: Vec<StoryMessage>,
@@ -48,20 +47,21 @@ impl Branch {
         Ok(Self { scope, timeline: Vec::new(), texts: Vec::new() })
     }
 
-    /// One tick: retrieve, build the prompt, generate, persist, index. Gives what the prompt holds of the memory.
+    /// Runs one tick: retrieve, build the prompt, generate, persist, index. Returns the memories in the prompt.
     async fn tick(&mut self, memory: &StoryMemory, tick: &story::Tick) -> String {
-        let recent = self.timeline.iter().rev().take(RECENT).rev().cloned().collect::<Vec<_>>();
+        let recent = self.timeline.iter().rev().take(RECENT_MESSAGES).rev().cloned().collect::<Vec<_>>();
         let turn = StoryTurn::after(recent).with_pending(tick.pending.iter().copied());
-        // 3. What happened long ago and matters now. A memory that fails leaves the story without it.
+        // 3. Retrieve relevant memories. If the memory fails, the story continues without them.
         let context = memory.context(&self.scope, &turn).await;
         for degraded in &context.degraded {
             eprintln!("memory {}: {}", degraded.stage, degraded.reason);
         }
         // 4. and 5. The model is a script here.
-        let shown = self.texts.iter().rev().take(RECENT).rev().map(|(_, text)| *text);
-        let prompt = PromptBuilder::new(story::WORLD).recent(shown).memory(&context.text).pending(tick.pending).build();
+        let recent_texts = self.texts.iter().rev().take(RECENT_MESSAGES).rev().map(|(_, text)| *text);
+        let prompt =
+            PromptBuilder::new(story::WORLD).recent(recent_texts).memory(&context.text).pending(tick.pending).build();
         println!("--- tick {} on {}\n{prompt}\n>>> {}\n", tick.sequence, self.name(), tick.report);
-        // 6. and 7. What was consumed is part of the story, too.
+        // 6. and 7. Consumed interventions are a part of the story.
         for (n, pending) in tick.pending.iter().enumerate() {
             let id = format!("i{}.{n}", tick.sequence);
             self.index(memory, StoryMessage::intervention(id, tick.sequence, *pending)).await;
@@ -79,7 +79,7 @@ impl Branch {
         }
     }
 
-    /// The messages up to a point, in a branch of their own that inherits their memory.
+    /// Creates a branch with the messages up to `at`. It inherits their memories.
     async fn fork(&self, memory: &StoryMemory, name: &str, at: i64) -> Result<Self> {
         let mut branch = Self::new(name)?;
         branch.texts = self.texts.iter().copied().filter(|(sequence, _)| *sequence <= at).collect();
@@ -90,7 +90,7 @@ impl Branch {
         Ok(branch)
     }
 
-    /// `delete-last`: the last tick is gone, with all that the memory made of it.
+    /// `delete-last`: deletes the last tick with everything derived from it.
     async fn delete_last(&mut self, memory: &StoryMemory) -> Result<()> {
         self.timeline.pop();
         self.texts.pop();
@@ -124,20 +124,20 @@ async fn main() -> Result<()> {
         main.tick(&memory, tick).await;
     }
     let mut mercy = main.fork(&memory, "mercy", story::FORK).await?;
-    let seen = mercy.tick(&memory, &story::MERCY).await;
-    let (inherited, foreign) = (seen.contains(story::INHERITED), seen.contains(story::FOREIGN));
+    let memories = mercy.tick(&memory, &story::MERCY).await;
+    let (inherited, foreign) = (memories.contains(story::INHERITED), memories.contains(story::FOREIGN));
     println!("the fork knows what came before it: {inherited}; and what came after it in main: {foreign}");
 
     main.delete_last(&memory).await?;
-    let seen = main.tick(&memory, &story::REPLACED_TICK).await;
-    println!("what was deleted is still told: {}", seen.contains(story::DELETED));
+    let memories = main.tick(&memory, &story::REPLACED_TICK).await;
+    println!("what was deleted is still told: {}", memories.contains(story::DELETED));
 
     if let Some(address) = arguments.serve {
         let guard = Guard::open(Access::tenant("author", Scope::DEFAULT_TENANT)?);
-        let listener = TcpListener::bind(address).await.with_context(|| format!("nothing can listen on {address}"))?;
+        let listener = TcpListener::bind(address).await.with_context(|| format!("cannot listen on {address}"))?;
         println!("debug API: http://{}/api/memory/story/stats", listener.local_addr()?);
         let stop = async {
-            let _ = tokio::signal::ctrl_c().await; // whoever cannot be told stops at once
+            let _ = tokio::signal::ctrl_c().await; // without signals, the server stops at once
         };
         Server::new(engine.clone(), guard).debugging(Debugging::new(engine)).serve(listener, stop).await?;
     }

@@ -1,7 +1,7 @@
 //! The prompt of a tick, in the order of the document.
 
-/// Builds a prompt: the world, the recent timeline, the long-term memory, the pending interventions. What is empty is
-/// left out.
+/// Builds a prompt: the world, the recent timeline, the long-term memory, the pending interventions. Empty sections
+/// are left out.
 #[derive(Debug)]
 pub(crate) struct PromptBuilder(Vec<(&'static str, String)>);
 

@@ -1,4 +1,4 @@
-//! The story that is told.
+//! The script of the story.
 
 /// One round: the intervention of the user, and the message of the model.
 pub(crate) struct Tick {
@@ -13,9 +13,9 @@ const fn tick(sequence: i64, pending: &'static [&'static str], report: &'static 
 
 pub(crate) const WORLD: &str = "A coast of small harbours. 落霞山 lies behind the village 青石村.";
 
-/// The message at which the other branch begins.
+/// The last message that the other branch inherits.
 pub(crate) const FORK: i64 = 4;
-/// Told before the fork, after it, and in the tick that is deleted.
+/// Texts of the messages before the fork, after it, and in the deleted tick.
 pub(crate) const INHERITED: &str = "金钥匙藏在了落霞山";
 pub(crate) const FOREIGN: &str = "burned";
 pub(crate) const DELETED: &str = "drowned";
@@ -31,10 +31,10 @@ pub(crate) const MAIN: &[Tick] = &[
     tick(8, &["Captain Holt looks for his ship, the Sea Hawk."], "Captain Holt drowned in the harbour."),
 ];
 
-/// On the branch that leaves the main one at [`FORK`].
+/// The tick on the branch that is forked at [`FORK`].
 pub(crate) const MERCY: Tick =
     tick(5, &["林晓月去落霞山取金钥匙。", "Captain Holt sails the Sea Hawk again."], "林晓月打开了石门，放船长出来。");
 
-/// In the place of the last tick, which was deleted.
+/// The tick that replaces the deleted last one.
 pub(crate) const REPLACED_TICK: Tick =
     tick(9, &["Captain Holt stands in the harbour."], "Captain Holt stood at the quay and said nothing.");

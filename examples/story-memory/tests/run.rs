@@ -1,9 +1,9 @@
-//! The example as a process, without a key.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+//! Runs the example as a process, without a key.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a failed assertion panics")]
 
 use std::process::Command;
 
-fn told(mode: Option<&str>) -> String {
+fn output(mode: Option<&str>) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_story-memory"));
     command.env_remove("MEMORY_MODE").env_remove("STORY_DB");
     mode.map(|mode| command.env("MEMORY_MODE", mode));
@@ -14,18 +14,18 @@ fn told(mode: Option<&str>) -> String {
     shown
 }
 
-/// The prompt of a tick.
+/// Returns the prompt of a tick.
 fn prompt<'s>(shown: &'s str, tick: &str) -> &'s str {
     shown.split("--- ").find(|part| part.starts_with(tick)).unwrap().split(">>>").next().unwrap()
 }
 
 #[test]
 fn r7_r9_r10_a_story_is_told_from_its_memory_on_each_of_its_branches() {
-    let shown = told(Some("graph"));
+    let shown = output(Some("graph"));
     let seventh = prompt(&shown, "tick 7 on main");
     let order = ["# World", "# Recent timeline", "# Long-term Memory", "# Pending interventions"];
-    let places: Vec<usize> = order.iter().map(|section| seventh.find(section).unwrap()).collect();
-    assert!(places.is_sorted(), "{seventh}");
+    let offsets: Vec<usize> = order.iter().map(|section| seventh.find(section).unwrap()).collect();
+    assert!(offsets.is_sorted(), "{seventh}");
     assert!(seventh.contains("林晓月把金钥匙藏在了落霞山的石碑下面。 [msg m2 / seq 2]"), "{seventh}");
     assert!(seventh.contains("## Key Entities"), "{seventh}");
     assert!(
@@ -37,17 +37,17 @@ fn r7_r9_r10_a_story_is_told_from_its_memory_on_each_of_its_branches() {
 
 #[test]
 fn r2_vector_tells_snippets_and_no_graph_and_off_tells_nothing() {
-    let vector = told(Some("vector"));
+    let vector = output(Some("vector"));
     assert!(vector.contains("[msg m2 / seq 2]") && !vector.contains("## Key Entities"), "{vector}");
-    for off in [told(None), told(Some("off"))] {
+    for off in [output(None), output(Some("off"))] {
         assert!(off.contains("MEMORY_MODE=off") && !off.contains("Long-term Memory"), "{off}");
     }
 }
 
 #[test]
-fn a_mode_that_is_none_is_refused_in_words() {
+fn an_unknown_mode_is_an_error() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_story-memory"));
     let output = command.env("MEMORY_MODE", "everything").output().unwrap();
-    let told = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(!output.status.success() && told.contains("vector") && told.contains("graph"), "{told}");
+    let log = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success() && log.contains("vector") && log.contains("graph"), "{log}");
 }

@@ -3,25 +3,25 @@
 use memory_engine_core::Scope;
 use proptest::prelude::*;
 
-/// An address below any tenant: names that are equal in several dimensions, and names that run into each other.
-pub(crate) fn addresses() -> impl Strategy<Value = Address> {
+/// Random addresses below a tenant. Some names occur in several dimensions, and some contain separators.
+pub(crate) fn addresses() -> impl Strategy<Value = RandomAddress> {
     let name = |names: &'static [&'static str]| proptest::option::weighted(0.7, proptest::sample::select(names));
     let dimensions = (name(&["a", "A", "a/b"]), name(&["b", "%"]), name(&["a", "b/b"]), name(&["b", "_"]));
-    dimensions.prop_map(|(user, agent, session, branch)| Address { user, agent, session, branch })
+    dimensions.prop_map(|(user, agent, session, branch)| RandomAddress { user, agent, session, branch })
 }
 
 /// The dimensions of an address below the tenant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Address {
+pub(crate) struct RandomAddress {
     pub(crate) user: Option<&'static str>,
     pub(crate) agent: Option<&'static str>,
     pub(crate) session: Option<&'static str>,
     pub(crate) branch: Option<&'static str>,
 }
 
-impl Address {
-    /// The address within a tenant.
-    pub(crate) fn within(&self, tenant: &str) -> Scope {
+impl RandomAddress {
+    /// Returns the address in a tenant.
+    pub(crate) fn in_tenant(&self, tenant: &str) -> Scope {
         let mut scope = Scope::tenant_wide(tenant).unwrap();
         if let Some(user) = self.user {
             scope = scope.with_user(user).unwrap();

@@ -1,13 +1,13 @@
-//! Random filters that make sense.
+//! Random valid filters.
 
 use memory_engine_core::{Field, Filter, FilterValue, Op, State, Timestamp, Trust, ValueType};
 use proptest::{collection::vec, prelude::*, sample::select};
 
 use super::pools::{KEYS, NUMBERS, SHARES, TEXTS, TIMES};
-use crate::given::id;
+use crate::fixtures::id;
 
-/// Between one and `most` filters, nested a few levels deep; each passes [`Filter::validate`].
-pub(crate) fn filters(most: usize) -> impl Strategy<Value = Vec<Filter>> {
+/// Returns 1 to `max` filters, nested up to three levels deep. Each passes [`Filter::validate`].
+pub(crate) fn filters(max: usize) -> impl Strategy<Value = Vec<Filter>> {
     let tree = leaf().prop_recursive(3, 16, 3, |inner| {
         prop_oneof![
             2 => vec(inner.clone(), 0..4).prop_map(Filter::And),
@@ -15,7 +15,7 @@ pub(crate) fn filters(most: usize) -> impl Strategy<Value = Vec<Filter>> {
             2 => inner.prop_map(|one| Filter::Not(Box::new(one))),
         ]
     });
-    vec(tree, 1..=most)
+    vec(tree, 1..=max)
 }
 
 fn leaf() -> impl Strategy<Value = Filter> {
@@ -29,10 +29,10 @@ fn leaf() -> impl Strategy<Value = Filter> {
             Filter::Compare(field.clone(), if ordered { op } else { Op::Eq }, value)
         })
     };
-    let within = |field: Field| vec(value(&field), 0..4).prop_map(move |values| Filter::In(field.clone(), values));
+    let is_in = |field: Field| vec(value(&field), 0..4).prop_map(move |values| Filter::In(field.clone(), values));
     prop_oneof![
         4 => field().prop_flat_map(compare),
-        1 => field().prop_flat_map(within),
+        1 => field().prop_flat_map(is_in),
         1 => field().prop_map(Filter::Exists),
     ]
 }
@@ -42,7 +42,7 @@ fn field() -> impl Strategy<Value = Field> {
     prop_oneof![3 => select(plain), 2 => select(KEYS).prop_map(|key| Field::Metadata(key.into()))]
 }
 
-#[allow(clippy::wildcard_enum_match_arm, reason = "most fields are drawn by their type alone")]
+#[allow(clippy::wildcard_enum_match_arm, reason = "most values depend only on the type of the field")]
 fn value(field: &Field) -> BoxedStrategy<FilterValue> {
     let text = || select(TEXTS).prop_map(FilterValue::from);
     let names =
@@ -51,14 +51,14 @@ fn value(field: &Field) -> BoxedStrategy<FilterValue> {
     match field {
         Field::Kind => names(vec!["turn", "fact", "Turn"]),
         Field::Role => names(vec!["user"]),
-        // Other values of these two are refused.
+        // Filter::validate rejects other values of these two fields.
         Field::Trust => select(Trust::ALL).prop_map(FilterValue::from).boxed(),
         Field::State => select(State::ALL).prop_map(FilterValue::from).boxed(),
         Field::Agent | Field::Session | Field::Branch => names(vec!["b", "%", "a", "b/b", "_"]),
         other => match other.value_type() {
             ValueType::Number => number().boxed(),
             ValueType::Time => select(TIMES).prop_map(|t| FilterValue::Time(Timestamp::from_micros(t))).boxed(),
-            // An id may be written in capitals, too.
+            // Ids are compared without regard to case.
             ValueType::Id => (1..16_u8, any::<bool>())
                 .prop_map(|(n, upper)| (id(n * 11 % 16).to_string(), upper))
                 .prop_map(|(id, upper)| FilterValue::Text(if upper { id.to_uppercase() } else { id }))
@@ -75,7 +75,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_filter_that_is_drawn_makes_sense(filters in filters(8)) {
+        fn every_random_filter_is_valid(filters in filters(8)) {
             for filter in filters {
                 prop_assert!(filter.validate().is_ok(), "{filter:?}");
             }

@@ -5,14 +5,14 @@ use proptest::{collection::vec, option, prelude::*, sample::select};
 use serde_json::{Map, Value as Json, json};
 
 use super::{
-    addresses::{Address, addresses},
+    addresses::{RandomAddress, addresses},
     pools::{KEYS, NUMBERS, SEQUENCES, SHARES, TEXTS, TIMES},
 };
-use crate::given::{id, lin, turn};
+use crate::fixtures::{id, lin, turn};
 
-/// Returns 1 to `most` records with ids from 1, each with its address.
-pub(crate) fn records(most: usize) -> impl Strategy<Value = Vec<(Address, Record)>> {
-    vec((addresses(), record()), 1..=most).prop_map(|mut records| {
+/// Returns 1 to `max` records with ids from 1, each with its address.
+pub(crate) fn records(max: usize) -> impl Strategy<Value = Vec<(RandomAddress, Record)>> {
+    vec((addresses(), record()), 1..=max).prop_map(|mut records| {
         for ((_, record), number) in records.iter_mut().zip(1..) {
             record.id = id(number);
         }

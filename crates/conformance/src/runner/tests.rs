@@ -8,14 +8,14 @@ use memory_engine_vector_store::MemoryVectorStore;
 use super::*;
 use crate::{clock, space};
 
-fn plain() -> World {
+fn world_without_graph() -> World {
     let clock = clock();
     let records = Arc::new(MemoryRecordStore::with_clock(clock.clone()));
     World::new(records, Arc::new(MemoryKeywordStore::new()), Arc::new(MemoryVectorStore::new(space())), clock)
 }
 
 fn with_graph() -> World {
-    plain().with_graph(Arc::new(MemoryGraphStore::new()))
+    world_without_graph().with_graph(Arc::new(MemoryGraphStore::new()))
 }
 
 fn ignored(world: MakeWorld, required: &str) -> Vec<String> {
@@ -24,23 +24,23 @@ fn ignored(world: MakeWorld, required: &str) -> Vec<String> {
 }
 
 #[test]
-fn scenarios_that_a_backend_does_not_support_are_ignored_and_never_passed() {
-    let names = ignored(|| Ok(plain()), "");
-    for group in ["graph::", "synonyms::", "one_database::", "generations::"] {
+fn unsupported_scenarios_are_ignored() {
+    let names = ignored(|| Ok(world_without_graph()), "");
+    for group in ["graph::", "synonyms::", "one_database::", "embedding_versions::"] {
         let scenarios = SCENARIOS.iter().filter(|scenario| group.starts_with(scenario.group)).count();
         assert!(scenarios > 0);
         assert_eq!(names.iter().filter(|name| name.starts_with(group)).count(), scenarios, "{group}");
     }
-    assert!(names.contains(&"forwarding::boxed_synonyms_are_kept_judged_and_removed".to_owned()));
+    assert!(names.contains(&"forwarding::boxed_synonym_stores_forward_every_call".to_owned()));
     assert!(!names.iter().any(|name| name.starts_with("records::")));
     let names = ignored(|| Ok(with_graph()), "");
     let graph: Vec<_> = names.iter().filter(|name| name.starts_with("graph::")).collect();
-    assert_eq!(graph, ["graph::in_one_database_it_goes_with_its_record_and_does_not_come_back"]);
+    assert_eq!(graph, ["graph::an_extraction_is_deleted_with_its_record"]);
 }
 
 #[test]
-fn without_a_world_all_scenarios_are_ignored_unless_the_backend_is_required() {
+fn scenarios_without_a_world_fail_if_required() {
     let none: MakeWorld = || Err(Skip::new("no-such-backend", "there is no server"));
     assert_eq!(ignored(none, "").len(), SCENARIOS.len());
-    assert!(ignored(none, "no-such-backend").is_empty(), "they run, and fail");
+    assert!(ignored(none, "no-such-backend").is_empty(), "they run and fail");
 }

@@ -8,18 +8,18 @@ use serde_json::json;
 
 use crate::{
     World,
-    given::{LARGE_LIMIT, fails_with, id, lin, mo, numbered, session, terms},
+    fixtures::{LARGE_LIMIT, assert_error_kind, id, lin, mo, numbered, session, terms},
 };
 
-/// A record that was made from others.
-fn made(address: &Scope, number: u8, kind: Kind, from: &[u8]) -> Record {
+/// A record derived from others.
+fn derived_record(address: &Scope, number: u8, kind: Kind, from: &[u8]) -> Record {
     let mut record = numbered(address, number);
     (record.kind, record.trust) = (kind, Trust::Derived);
     record.derived_from = from.iter().map(|number| id(*number)).collect();
     record
 }
 
-async fn ids_within(world: &World, scope: &Scope) -> Vec<RecordId> {
+async fn ids_in(world: &World, scope: &Scope) -> Vec<RecordId> {
     world.all(scope).await.into_iter().map(|record| record.id).collect()
 }
 
@@ -27,36 +27,37 @@ async fn tombstones(world: &World, scope: &Scope) -> Vec<Tombstone> {
     world.records.tombstones(scope, None, LARGE_LIMIT).await.unwrap()
 }
 
-async fn waiting(world: &World, job: Job) -> Vec<RecordId> {
+async fn queued(world: &World, job: Job) -> Vec<RecordId> {
     let pending = world.jobs.claim(job, LARGE_LIMIT, std::time::Duration::ZERO).await.unwrap();
     pending.into_iter().map(|pending| pending.record.id).collect()
 }
 
-/// Two turns, a summary of both, a fact from the first, a profile (at the user's own address) from the summary.
-async fn family(world: &World) {
+/// Writes two turns (1, 2), a summary of both (3), a fact from the first (4), a profile of the user from the summary
+/// (5), and an unrelated turn (6).
+async fn put_family(world: &World) {
     let (a, user) = (session("a"), lin());
     world.put(&[&numbered(&a, 1), &numbered(&a, 2)]).await;
-    world.put(&[&made(&a, 3, Kind::SUMMARY, &[1, 2]), &made(&a, 4, Kind::FACT, &[1])]).await;
-    world.put(&[&made(&user, 5, Kind::PROFILE, &[3]), &numbered(&a, 6)]).await;
+    world.put(&[&derived_record(&a, 3, Kind::SUMMARY, &[1, 2]), &derived_record(&a, 4, Kind::FACT, &[1])]).await;
+    world.put(&[&derived_record(&user, 5, Kind::PROFILE, &[3]), &numbered(&a, 6)]).await;
 }
 
-pub async fn it_is_known_what_was_made_from_a_record_and_through_others(world: &World) {
-    family(world).await;
+pub async fn derived_lists_direct_and_indirect_derivations(world: &World) {
+    put_family(world).await;
     let derived = async |scope: &Scope, numbers: &[u8]| {
         let ids: Vec<_> = numbers.iter().map(|number| id(*number)).collect();
         world.records.derived(scope, &ids).await.unwrap()
     };
     assert_eq!(derived(&lin(), &[1]).await, [3, 4, 5].map(id));
-    assert_eq!(derived(&lin(), &[2, 3]).await, [3, 5].map(id), "each once, by id");
-    assert_eq!(derived(&session("a"), &[1]).await, [3, 4].map(id), "what lives elsewhere is not told");
+    assert_eq!(derived(&lin(), &[2, 3]).await, [3, 5].map(id), "each id once, in ascending order");
+    assert_eq!(derived(&session("a"), &[1]).await, [3, 4].map(id), "records outside the scope are not listed");
     assert_eq!(derived(&session("b"), &[1]).await, []);
     assert_eq!(derived(&mo(), &[1]).await, []);
     assert_eq!(derived(&lin(), &[6, 99]).await, []);
     assert_eq!(derived(&lin(), &[]).await, []);
 }
 
-pub async fn sources_may_be_named_before_they_are_there_and_changed(world: &World) {
-    let mut record = made(&lin(), 2, Kind::FACT, &[1, 1]);
+pub async fn sources_may_be_missing_and_may_change(world: &World) {
+    let mut record = derived_record(&lin(), 2, Kind::FACT, &[1, 1]);
     world.put(&[&record]).await;
     world.put(&[&numbered(&lin(), 1), &numbered(&lin(), 3)]).await;
     assert_eq!(world.records.derived(&lin(), &[id(1)]).await.unwrap(), [id(2)]);
@@ -66,80 +67,79 @@ pub async fn sources_may_be_named_before_they_are_there_and_changed(world: &Worl
     assert_eq!(world.records.derived(&lin(), &[id(3)]).await.unwrap(), [id(2)]);
 }
 
-pub async fn what_was_made_from_a_deleted_record_goes_with_it(world: &World) {
-    family(world).await;
-    let gone = world.records.delete(&session("a"), &[id(2), id(99)]).await.unwrap().ids;
-    assert_eq!(gone, [2, 3, 5].map(id), "what was asked for comes first, wherever the rest lives");
-    assert_eq!(ids_within(world, &lin()).await, [1, 4, 6].map(id));
-    let left: Vec<_> = tombstones(world, &lin()).await.into_iter().map(|t| (t.id, t.withdrawn)).collect();
-    assert_eq!(left, [(id(2), false), (id(3), true), (id(5), true)]);
+pub async fn deleting_a_source_deletes_its_derivations(world: &World) {
+    put_family(world).await;
+    let deleted = world.records.delete(&session("a"), &[id(2), id(99)]).await.unwrap().ids;
+    assert_eq!(deleted, [2, 3, 5].map(id), "the requested record, then its derivations at any address");
+    assert_eq!(ids_in(world, &lin()).await, [1, 4, 6].map(id));
+    let withdrawn: Vec<_> = tombstones(world, &lin()).await.into_iter().map(|t| (t.id, t.withdrawn)).collect();
+    assert_eq!(withdrawn, [(id(2), false), (id(3), true), (id(5), true)]);
     assert_eq!(world.records.delete(&lin(), &[id(4), id(1)]).await.unwrap().ids, [4, 1].map(id));
     let last = tombstones(world, &lin()).await.into_iter().find(|t| t.id == id(4)).unwrap();
-    assert!(!last.withdrawn, "it was asked for");
+    assert!(!last.withdrawn, "it was requested, not cascade-deleted");
     assert_eq!(world.records.derived(&lin(), &[1, 2, 3].map(id)).await.unwrap(), []);
 }
 
-pub async fn a_deletion_of_several_counts_what_was_there_whatever_was_made_from_what(world: &World) {
+pub async fn deleting_several_sources_counts_each_record_once(world: &World) {
     let a = session("a");
     world.put(&[&numbered(&a, 1), &numbered(&a, 2), &numbered(&a, 3)]).await;
-    world.put(&[&made(&a, 4, Kind::SUMMARY, &[1, 2]), &made(&a, 5, Kind::FACT, &[1, 2, 3])]).await;
-    world.put(&[&made(&lin(), 6, Kind::PROFILE, &[4]), &made(&a, 7, Kind::FACT, &[5, 3])]).await;
-    let queued = async || world.records.stats(&lin()).await.unwrap().backlog.values().sum::<u64>();
-    let before = queued().await;
+    world.put(&[&derived_record(&a, 4, Kind::SUMMARY, &[1, 2]), &derived_record(&a, 5, Kind::FACT, &[1, 2, 3])]).await;
+    world.put(&[&derived_record(&lin(), 6, Kind::PROFILE, &[4]), &derived_record(&a, 7, Kind::FACT, &[5, 3])]).await;
+    let queue_length = async || world.records.stats(&lin()).await.unwrap().backlog.values().sum::<u64>();
+    let before = queue_length().await;
     let DeletionReport { ids, removed } = world.records.delete(&lin(), &[2, 4, 1, 2].map(id)).await.unwrap();
-    assert_eq!(ids, [2, 4, 1, 5, 6, 7].map(id), "as they were asked for, then what was made from them");
+    assert_eq!(ids, [2, 4, 1, 5, 6, 7].map(id), "the requested records in order, then their derivations");
     let mut expected = RemovalCounts::default();
     expected.records =
         [("fact", 2), ("profile", 1), ("summary", 1), ("turn", 2)].map(|(k, n)| (k.to_owned(), n)).into();
     (expected.withdrawn, expected.tombstones) = (3, 6);
-    // Only the remaining turn is queued for its facts again. Records that are deleted with the others are not queued
-    // first.
-    assert_eq!(waiting(world, Job::Facts).await, [id(3)]);
-    assert_eq!(waiting(world, Job::Summary).await, []);
-    expected.queued = before - (queued().await - 1);
+    // Only the remaining turn is queued again. Sources that the same call deletes are not queued first.
+    assert_eq!(queued(world, Job::Facts).await, [id(3)]);
+    assert_eq!(queued(world, Job::Summary).await, []);
+    expected.queued = before - (queue_length().await - 1);
     assert_eq!(removed, expected);
 }
 
-pub async fn what_was_made_from_a_buried_record_goes_with_it(world: &World) {
-    family(world).await;
+pub async fn an_imported_tombstone_deletes_derivations(world: &World) {
+    put_family(world).await;
     let record = numbered(&session("a"), 2);
     let tombstone = Tombstone::new(record.id, record.scope.clone(), record.content_hash(), record.occurred_at);
     assert_eq!(
         world.records.import_tombstones(&lin(), &[tombstone]).await.unwrap(),
         1,
-        "only those that were handed over count"
+        "only imported tombstones count"
     );
-    assert_eq!(ids_within(world, &lin()).await, [1, 4, 6].map(id));
+    assert_eq!(ids_in(world, &lin()).await, [1, 4, 6].map(id));
 }
 
-pub async fn what_was_made_from_a_text_that_is_replaced_goes_with_it(world: &World) {
-    family(world).await;
+pub async fn replacing_a_text_deletes_its_derivations(world: &World) {
+    put_family(world).await;
     let mut turn = numbered(&session("a"), 2);
     turn.metadata.insert("mood".into(), json!("glad"));
-    assert_eq!(world.put(&[&turn]).await[0].withdrawn, [], "it says the same");
+    assert_eq!(world.put(&[&turn]).await[0].withdrawn, [], "the text is the same");
     turn.text = "MESSAGE  2".into();
-    assert_eq!(world.put(&[&turn]).await[0].withdrawn, [], "it still reads the same");
+    assert_eq!(world.put(&[&turn]).await[0].withdrawn, [], "the normalised text is the same");
     turn.text = "something else".into();
     assert_eq!(world.put(&[&turn]).await[0].withdrawn, [3, 5].map(id));
-    assert_eq!(ids_within(world, &lin()).await, [1, 2, 4, 6].map(id));
+    assert_eq!(ids_in(world, &lin()).await, [1, 2, 4, 6].map(id));
 }
 
-pub async fn what_the_same_batch_writes_stays(world: &World) {
-    family(world).await;
+pub async fn derivations_of_the_same_batch_are_kept(world: &World) {
+    put_family(world).await;
     let mut turn = numbered(&session("a"), 1);
     turn.text = "something else".into();
-    let mut fact = made(&session("a"), 4, Kind::FACT, &[1]);
+    let mut fact = derived_record(&session("a"), 4, Kind::FACT, &[1]);
     fact.text = "a new fact".into();
     let written = world.put(&[&fact, &turn]).await;
     assert_eq!(written[1].withdrawn, [3, 5].map(id));
-    assert_eq!(ids_within(world, &lin()).await, [1, 2, 4, 6].map(id));
+    assert_eq!(ids_in(world, &lin()).await, [1, 2, 4, 6].map(id));
 }
 
-pub async fn what_was_withdrawn_is_derived_again_and_not_imported(world: &World) {
-    family(world).await;
+pub async fn cascade_deleted_content_blocks_imports_only(world: &World) {
+    put_family(world).await;
     world.records.delete(&lin(), &[id(2)]).await.unwrap();
     let again = |number: u8, trust: Trust| {
-        let mut record = made(&session("a"), number, Kind::SUMMARY, &[1]);
+        let mut record = derived_record(&session("a"), number, Kind::SUMMARY, &[1]);
         (record.text, record.trust) = ("message 3".into(), trust);
         record
     };
@@ -148,52 +148,59 @@ pub async fn what_was_withdrawn_is_derived_again_and_not_imported(world: &World)
     assert_eq!(outcome(again(3, Trust::Derived)).await, Outcome::Blocked(BlockReason::Id));
     assert_eq!(outcome(again(12, Trust::Derived)).await, Outcome::Created);
     world.records.delete(&lin(), &[id(12)]).await.unwrap();
-    assert_eq!(outcome(again(13, Trust::Derived)).await, Outcome::Blocked(BlockReason::Content), "now it was deleted");
+    assert_eq!(
+        outcome(again(13, Trust::Derived)).await,
+        Outcome::Blocked(BlockReason::Content),
+        "it was deleted on request"
+    );
 }
 
-pub async fn what_else_it_was_made_from_is_looked_at_again(world: &World) {
+pub async fn other_sources_of_a_deleted_derivation_are_requeued(world: &World) {
     let a = session("a");
     world.put(&[&numbered(&a, 1), &numbered(&a, 2), &numbered(&a, 3)]).await;
     world
         .put(&[
-            &made(&a, 4, Kind::SUMMARY, &[1, 2]),
-            &made(&a, 5, Kind::FACT, &[3, 2]),
-            &made(&a, 6, Kind::NOTE, &[1, 2]),
+            &derived_record(&a, 4, Kind::SUMMARY, &[1, 2]),
+            &derived_record(&a, 5, Kind::FACT, &[3, 2]),
+            &derived_record(&a, 6, Kind::NOTE, &[1, 2]),
         ])
         .await;
     world.records.delete(&lin(), &[id(2)]).await.unwrap();
-    assert_eq!(waiting(world, Job::Summary).await, [id(1)]);
-    assert_eq!(waiting(world, Job::Facts).await, [id(3)]);
-    assert_eq!(waiting(world, Job::Graph).await, []);
+    assert_eq!(queued(world, Job::Summary).await, [id(1)]);
+    assert_eq!(queued(world, Job::Facts).await, [id(3)]);
+    assert_eq!(queued(world, Job::Graph).await, []);
 }
 
-pub async fn nothing_is_made_from_what_has_changed_or_gone(world: &World) {
+pub async fn a_failed_precondition_is_a_conflict(world: &World) {
     let mut turn = numbered(&session("a"), 1);
     world.put(&[&turn]).await;
     let stored = world.stored(&turn).await.unwrap();
     let write = |number: u8, basis: Basis| {
-        let record = made(&lin(), number, Kind::FACT, &[1]);
+        let record = derived_record(&lin(), number, Kind::FACT, &[1]);
         Write { based_on: vec![basis], ..Write::new(record, PutMode::Create) }
     };
     let put = async |writes: Vec<Write>| world.records.put(&lin(), writes).await;
     put(vec![write(2, Basis::of(&stored))]).await.unwrap();
     turn.metadata.insert("mood".into(), json!("glad"));
     world.put(&[&turn]).await;
-    fails_with(ErrorKind::Conflict, put(vec![Write::upsert(numbered(&lin(), 9)), write(3, Basis::of(&stored))]).await);
-    assert_eq!(ids_within(world, &lin()).await, [1, 2].map(id), "all or none");
+    assert_error_kind(
+        ErrorKind::Conflict,
+        put(vec![Write::upsert(numbered(&lin(), 9)), write(3, Basis::of(&stored))]).await,
+    );
+    assert_eq!(ids_in(world, &lin()).await, [1, 2].map(id), "a batch is atomic");
     let now = world.stored(&turn).await.unwrap();
     put(vec![write(3, Basis::of(&now))]).await.unwrap();
     turn.state = State::Revoked;
     world.put(&[&turn]).await;
     let revoked = world.stored(&turn).await.unwrap();
-    fails_with(ErrorKind::Conflict, put(vec![write(4, Basis::of(&revoked))]).await);
-    fails_with(ErrorKind::Conflict, put(vec![write(4, Basis { id: id(99), revision: 1 })]).await);
+    assert_error_kind(ErrorKind::Conflict, put(vec![write(4, Basis::of(&revoked))]).await);
+    assert_error_kind(ErrorKind::Conflict, put(vec![write(4, Basis { id: id(99), revision: 1 })]).await);
     let mos = Write { based_on: vec![Basis::of(&revoked)], ..Write::upsert(numbered(&mo(), 4)) };
-    fails_with(ErrorKind::Conflict, world.records.put(&mo(), vec![mos]).await);
+    assert_error_kind(ErrorKind::Conflict, world.records.put(&mo(), vec![mos]).await);
 }
 
-pub async fn what_goes_leaves_the_indexes_of_its_database(world: &World) {
-    family(world).await;
+pub async fn cascade_deletion_clears_the_indexes(world: &World) {
+    put_family(world).await;
     let fact = world.stored(&numbered(&session("a"), 4)).await.unwrap();
     world.index(&fact, terms(["rare"])).await;
     assert_eq!(world.found(&lin(), &["rare"]).await, [id(4)]);

@@ -1,4 +1,4 @@
-//! Filters mean on every backend what `Filter::matches` says.
+//! Every backend evaluates filters like `Filter::matches`.
 
 use memory_engine_core::{Field, Filter, FilterValue, Op, Record, ScanQuery, Scope, State, Write};
 use proptest::strategy::Strategy;
@@ -7,12 +7,12 @@ use serde_json::json;
 use crate::{
     World,
     arbitrary::{filters, records},
-    cases::{Verdict, ensure, for_all},
-    given::{LARGE_LIMIT, at_angle, find, id, lin, near, numbered, terms},
+    cases::{CaseResult, ensure, for_all},
+    fixtures::{LARGE_LIMIT, at_angle, find, id, lin, near, numbered, terms},
 };
 
-/// Writes the records and indexes the active ones under one word and one vector each.
-async fn remember(world: &World, scope: &Scope, records: &[Record]) -> Verdict {
+/// Writes the records. Indexes each active one under the same word and a vector in the order of their positions.
+async fn put_and_index(world: &World, scope: &Scope, records: &[Record]) -> CaseResult {
     world.records.put(scope, records.iter().cloned().map(Write::upsert).collect()).await?;
     for (record, n) in records.iter().zip(0_u8..).filter(|(record, _)| record.state == State::Active) {
         world.index(record, terms(["word"])).await;
@@ -22,41 +22,41 @@ async fn remember(world: &World, scope: &Scope, records: &[Record]) -> Verdict {
 }
 
 /// Checks that scan, keyword and vector search return exactly the records that `matches` accepts.
-async fn agree(world: &World, scope: &Scope, records: &[Record], filter: &Filter) -> Verdict {
+async fn check_filter(world: &World, scope: &Scope, records: &[Record], filter: &Filter) -> CaseResult {
     let mut expected: Vec<_> = records.iter().filter(|r| filter.matches(r)).map(|r| r.id).collect();
     let query = ScanQuery::oldest(LARGE_LIMIT).with_filter(filter.clone());
     let scanned = world.records.scan(scope, &query).await?.records;
     let mut found: Vec<_> = scanned.iter().map(|r| r.id).collect();
     expected.sort();
     found.sort();
-    ensure!(found == expected, "a scan finds {found:?} instead of {expected:?} by {filter:?}");
+    ensure!(found == expected, "the scan returns {found:?} instead of {expected:?} for {filter:?}");
 
-    let active = |id: &memory_engine_core::RecordId| records.iter().any(|r| r.id == *id && r.state == State::Active);
-    expected.retain(active);
+    let is_active = |id: &memory_engine_core::RecordId| records.iter().any(|r| r.id == *id && r.state == State::Active);
+    expected.retain(is_active);
     let words = world.keywords.search(scope, &find(&["word"]).with_filter(Some(filter.clone()))).await?;
     let mut found: Vec<_> = words.iter().map(|hit| hit.id).collect();
     found.sort();
-    ensure!(found == expected, "a word finds {found:?} instead of {expected:?} by {filter:?}");
+    ensure!(found == expected, "keyword search returns {found:?} instead of {expected:?} for {filter:?}");
 
     let vectors = world.vectors.search(scope, &near(at_angle(0.0)).with_filter(Some(filter.clone()))).await?;
     let in_order: Vec<_> = vectors.iter().map(|hit| hit.id).collect();
-    ensure!(in_order == expected, "a vector finds {in_order:?} instead of {expected:?} by {filter:?}");
+    ensure!(in_order == expected, "vector search returns {in_order:?} instead of {expected:?} for {filter:?}");
     Ok(())
 }
 
-pub async fn random_filters_keep_what_matches_in_scans_and_searches(world: &World) {
+pub async fn random_filters_agree_with_matches(world: &World) {
     let cases = (records(12), filters(24)).prop_map(|(records, filters)| Case { records, filters });
     for_all(cases, async |tenant, case| {
         let scope = Scope::tenant_wide(tenant)?;
         let mut records = Vec::new();
         for (address, record) in &case.records {
             let mut record = record.clone();
-            record.scope = address.within(tenant);
+            record.scope = address.in_tenant(tenant);
             records.push(record);
         }
-        remember(world, &scope, &records).await?;
+        put_and_index(world, &scope, &records).await?;
         for filter in &case.filters {
-            agree(world, &scope, &records, filter).await?;
+            check_filter(world, &scope, &records, filter).await?;
         }
         Ok(())
     })
@@ -65,16 +65,16 @@ pub async fn random_filters_keep_what_matches_in_scans_and_searches(world: &Worl
 
 #[derive(Debug)]
 struct Case {
-    records: Vec<(crate::arbitrary::Address, Record)>,
+    records: Vec<(crate::arbitrary::RandomAddress, Record)>,
     filters: Vec<Filter>,
 }
 
-/// One record that has every field and one that has none, asked by every filter of the list.
-async fn ask(world: &World, dressed: Record, filters: &[Filter]) {
-    let records = [dressed, numbered(&lin(), 2)];
-    remember(world, &lin(), &records).await.unwrap();
+/// Checks every filter and its negation on `record` and on a record without optional fields.
+async fn check_filters(world: &World, record: Record, filters: &[Filter]) {
+    let records = [record, numbered(&lin(), 2)];
+    put_and_index(world, &lin(), &records).await.unwrap();
     for filter in filters.iter().cloned().chain(filters.iter().cloned().map(|f| Filter::Not(Box::new(f)))) {
-        agree(world, &lin(), &records, &filter).await.unwrap();
+        check_filter(world, &lin(), &records, &filter).await.unwrap();
     }
 }
 
@@ -82,7 +82,7 @@ fn key(name: &str) -> Field {
     Field::Metadata(name.into())
 }
 
-pub async fn the_negation_of_a_condition_on_a_missing_field_is_true(world: &World) {
+pub async fn a_negated_condition_on_a_missing_field_is_true(world: &World) {
     let mut record = numbered(&lin(), 1);
     record.scene = Some("plot".into());
     record.tags = vec!["btc".into()];
@@ -99,16 +99,16 @@ pub async fn the_negation_of_a_condition_on_a_missing_field_is_true(world: &Worl
         Filter::Exists(Field::Tags),
         Filter::compare(Field::ValidUntil, Op::Le, memory_engine_core::Timestamp::from_micros(0)),
     ];
-    ask(world, record, &filters).await;
+    check_filters(world, record, &filters).await;
 }
 
-pub async fn conditions_over_nothing_are_true_for_and_and_false_for_the_others(world: &World) {
-    let nothing =
+pub async fn empty_and_is_true_and_empty_or_is_false(world: &World) {
+    let empty =
         [Filter::And(vec![]), Filter::Or(vec![]), Filter::In(Field::Kind, vec![]), Filter::In(key("a"), vec![])];
-    ask(world, numbered(&lin(), 1), &nothing).await;
+    check_filters(world, numbered(&lin(), 1), &empty).await;
 }
 
-pub async fn types_of_json_do_not_mix(world: &World) {
+pub async fn json_types_are_not_coerced(world: &World) {
     let mut record = numbered(&lin(), 1);
     let values = json!({
         "yes": true, "one": 1, "text": "1", "true": "true", "none": null, "list": [true, 1, "x", null, [7], {"a": 8}],
@@ -116,7 +116,7 @@ pub async fn types_of_json_do_not_mix(world: &World) {
     });
     record.metadata = values.as_object().unwrap().clone();
     let keys = ["yes", "one", "text", "true", "none", "list", "empty", "object", "a.b", "a", "big", "odd", "missing"];
-    let wanted: Vec<FilterValue> = vec![
+    let literals: Vec<FilterValue> = vec![
         true.into(),
         false.into(),
         1.into(),
@@ -135,18 +135,18 @@ pub async fn types_of_json_do_not_mix(world: &World) {
     ];
     let mut filters: Vec<_> = keys.iter().map(|name| Filter::Exists(key(name))).collect();
     for name in keys {
-        filters.extend(wanted.iter().map(|value| Filter::eq(key(name), value.clone())));
-        filters.push(Filter::In(key(name), wanted.clone()));
+        filters.extend(literals.iter().map(|value| Filter::eq(key(name), value.clone())));
+        filters.push(Filter::In(key(name), literals.clone()));
         for op in [Op::Lt, Op::Ge] {
             filters.extend(["1", ""].map(|value| Filter::compare(key(name), op, value)));
             filters.extend([1.0, 7.5].map(|value| Filter::compare(key(name), op, value)));
         }
     }
-    ask(world, record, &filters).await;
+    check_filters(world, record, &filters).await;
 }
 
-pub async fn whole_numbers_are_compared_as_floating_point_ones(world: &World) {
-    // Past 2^53 several whole numbers are one floating-point number, and equal to it.
+pub async fn integers_are_compared_as_floats(world: &World) {
+    // Above 2^53, several integers have the same floating-point value.
     let sequences = [1 << 53, (1 << 53) + 1, (1 << 53) + 2, i64::MAX, i64::MAX - 1, i64::MIN, i64::MIN + 1, -1, 0];
     let mut records = Vec::new();
     for (sequence, number) in sequences.iter().zip(1..) {
@@ -156,19 +156,19 @@ pub async fn whole_numbers_are_compared_as_floating_point_ones(world: &World) {
         records.push(record);
     }
     records.push(numbered(&lin(), 10));
-    remember(world, &lin(), &records).await.unwrap();
+    put_and_index(world, &lin(), &records).await.unwrap();
     for sequence in sequences {
         for op in [Op::Eq, Op::Lt, Op::Le, Op::Gt, Op::Ge] {
             for field in [Field::Sequence, key("n")] {
-                agree(world, &lin(), &records, &Filter::compare(field, op, sequence as f64)).await.unwrap();
+                check_filter(world, &lin(), &records, &Filter::compare(field, op, sequence as f64)).await.unwrap();
             }
         }
-        let within = Filter::In(Field::Sequence, vec![FilterValue::Number(sequence as f64), 0.5.into()]);
-        agree(world, &lin(), &records, &within).await.unwrap();
+        let is_in = Filter::In(Field::Sequence, vec![FilterValue::Number(sequence as f64), 0.5.into()]);
+        check_filter(world, &lin(), &records, &is_in).await.unwrap();
     }
 }
 
-pub async fn texts_are_compared_byte_by_byte(world: &World) {
+pub async fn texts_are_compared_bytewise(world: &World) {
     let texts = ["a", "B", "b", "é", "e\u{301}", "ä", "z", "雨", "\u{ffee}", "😀", "", "a ", "A"];
     let mut records = Vec::new();
     for (text, number) in texts.iter().zip(1..) {
@@ -177,18 +177,18 @@ pub async fn texts_are_compared_byte_by_byte(world: &World) {
         record.metadata.insert("k".into(), json!(text));
         records.push(record);
     }
-    remember(world, &lin(), &records).await.unwrap();
+    put_and_index(world, &lin(), &records).await.unwrap();
     for text in texts {
         for op in [Op::Eq, Op::Lt, Op::Le, Op::Gt, Op::Ge] {
             for field in [Field::Scene, key("k")] {
-                agree(world, &lin(), &records, &Filter::compare(field, op, text)).await.unwrap();
+                check_filter(world, &lin(), &records, &Filter::compare(field, op, text)).await.unwrap();
             }
         }
-        agree(world, &lin(), &records, &Filter::eq(Field::Tags, text)).await.unwrap();
+        check_filter(world, &lin(), &records, &Filter::eq(Field::Tags, text)).await.unwrap();
     }
 }
 
-pub async fn the_deepest_and_the_widest_filter_are_understood(world: &World) {
+pub async fn the_deepest_and_widest_filters_are_accepted(world: &World) {
     let mut deep = Filter::eq(Field::Scene, "plot");
     for level in 1..Filter::MAX_DEPTH {
         deep = match level % 3 {
@@ -207,28 +207,28 @@ pub async fn the_deepest_and_the_widest_filter_are_understood(world: &World) {
     let filters: Vec<_> = wide.into_iter().chain([deep]).collect();
     filters.iter().for_each(|filter| filter.validate().unwrap());
     let records = [record, numbered(&lin(), 2)];
-    remember(world, &lin(), &records).await.unwrap();
+    put_and_index(world, &lin(), &records).await.unwrap();
     for filter in &filters {
-        agree(world, &lin(), &records, filter).await.unwrap();
+        check_filter(world, &lin(), &records, filter).await.unwrap();
     }
 }
 
-pub async fn a_filter_and_a_scope_both_hold(world: &World) {
-    let places = [lin().with_session("a").unwrap(), lin().with_session("b").unwrap()];
+pub async fn a_filter_cannot_widen_the_scope(world: &World) {
+    let sessions = [lin().with_session("a").unwrap(), lin().with_session("b").unwrap()];
     let mut records = Vec::new();
     for number in 1..=8_u8 {
-        let mut record = numbered(&places[usize::from(number % 2)], number);
+        let mut record = numbered(&sessions[usize::from(number % 2)], number);
         record.scene = (number > 4).then(|| "plot".into());
         records.push(record);
     }
-    remember(world, &lin(), &records).await.unwrap();
-    // An `Or` must not open what the scope has closed.
+    put_and_index(world, &lin(), &records).await.unwrap();
+    // An `Or` must not match records outside the scope.
     let open = Filter::Or(vec![Filter::eq(Field::Scene, "plot"), Filter::eq(Field::Session, "a"), Filter::And(vec![])]);
-    for place in &places {
-        let own: Vec<_> = records.iter().filter(|r| place.covers(&r.scope)).cloned().collect();
-        agree(world, place, &own, &open).await.unwrap();
-        agree(world, place, &own, &Filter::eq(Field::Session, "a")).await.unwrap();
+    for session in &sessions {
+        let own: Vec<_> = records.iter().filter(|r| session.covers(&r.scope)).cloned().collect();
+        check_filter(world, session, &own, &open).await.unwrap();
+        check_filter(world, session, &own, &Filter::eq(Field::Session, "a")).await.unwrap();
     }
-    let nobody = Scope::user("nobody").unwrap();
-    agree(world, &nobody, &[], &open).await.unwrap();
+    let unknown_user = Scope::user("unknown").unwrap();
+    check_filter(world, &unknown_user, &[], &open).await.unwrap();
 }

@@ -1,27 +1,27 @@
-//! A box of an arc of a store is that store.
+//! A boxed, shared store behaves like the store itself.
 
 use crate::{World, scenarios};
 
-pub async fn boxed_records_go_round_and_page(world: &World) {
-    scenarios::paging::pages_over_equal_times_leave_no_gap_and_repeat_nothing(&world.boxed()).await;
+pub async fn boxed_record_stores_page(world: &World) {
+    scenarios::paging::pages_over_equal_times_are_complete_and_disjoint(&world.boxed()).await;
 }
 
-pub async fn a_boxed_backlog_leases_and_takes_receipts(world: &World) {
-    scenarios::backlog::a_lease_hides_what_was_given_until_it_has_passed(&world.boxed()).await;
+pub async fn boxed_job_queues_lease(world: &World) {
+    scenarios::job_queue::a_claimed_job_is_hidden_until_its_lease_expires(&world.boxed()).await;
 }
 
-pub async fn boxed_keywords_are_found_and_deleted(world: &World) {
+pub async fn boxed_keyword_stores_search_and_delete(world: &World) {
     scenarios::keywords::deleted_terms_are_not_found(&world.boxed()).await;
 }
 
-pub async fn boxed_vectors_are_found_and_deleted(world: &World) {
+pub async fn boxed_vector_stores_search_and_delete(world: &World) {
     let boxed = world.boxed();
-    scenarios::vectors::the_space_is_the_one_it_was_opened_with(&boxed).await;
+    scenarios::vectors::the_store_reports_its_space(&boxed).await;
     scenarios::vectors::deleted_vectors_are_not_found(&boxed).await;
 }
 
-pub async fn boxed_synonyms_are_kept_judged_and_removed(world: &World) {
+pub async fn boxed_synonym_stores_forward_every_call(world: &World) {
     let boxed = world.boxed();
-    scenarios::synonyms::removing_goes_by_how_a_term_reads_and_counts_what_was_there(&boxed).await;
-    scenarios::synonyms::clearing_takes_everything_within_the_scope_and_nothing_else(&boxed).await;
+    scenarios::synonyms::remove_matches_equivalent_terms_and_counts_groups(&boxed).await;
+    scenarios::synonyms::clear_removes_groups_and_verdicts_in_scope(&boxed).await;
 }

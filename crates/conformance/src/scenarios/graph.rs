@@ -14,9 +14,9 @@ use proptest::{collection::vec, prelude::*, sample::select};
 
 use crate::{
     World,
-    arbitrary::{Address, addresses},
-    cases::{Verdict, ensure, for_all},
-    given::{at_angle, fails_with, id, lin, mo, numbered, session, terms},
+    arbitrary::{RandomAddress, addresses},
+    cases::{CaseResult, ensure, for_all},
+    fixtures::{assert_error_kind, at_angle, id, lin, mo, numbered, session, terms},
 };
 
 /// The store. The runner ignores these scenarios in a world without one.
@@ -24,27 +24,27 @@ fn store(world: &World) -> &dyn GraphStore {
     world.graph.as_deref().unwrap()
 }
 
-fn said(entities: &[&str], relations: &[(&str, &str, &str)]) -> Extraction {
+fn extraction_of(entities: &[&str], relations: &[(&str, &str, &str)]) -> Extraction {
     Extraction {
         entities: entities.iter().map(|name| Mention::new(*name, EntityKind::Other)).collect(),
         relations: relations.iter().map(|(a, how, b)| Relation::new(*a, *how, *b)).collect(),
     }
 }
 
-/// Two entities and how they are related.
-fn tie(a: &str, how: &str, b: &str) -> Extraction {
-    said(&[a, b], &[(a, how, b)])
+/// An extraction with two entities and one relation.
+fn relation(a: &str, how: &str, b: &str) -> Extraction {
+    extraction_of(&[a, b], &[(a, how, b)])
 }
 
 impl World {
-    /// Stores the record, and what it says.
-    async fn say(&self, record: &Record, extraction: Extraction) {
+    /// Stores the record and its extraction.
+    async fn put_with_extraction(&self, record: &Record, extraction: Extraction) {
         self.put(&[record]).await;
-        self.restate(record, extraction).await;
+        self.put_extraction(record, extraction).await;
     }
 
-    /// Replaces what a stored record says.
-    async fn restate(&self, record: &Record, extraction: Extraction) {
+    /// Replaces the extraction of a stored record.
+    async fn put_extraction(&self, record: &Record, extraction: Extraction) {
         let record = self.stored(record).await.unwrap();
         let scope = record.scope.clone();
         let graph = self.graph.as_ref().unwrap();
@@ -56,7 +56,7 @@ fn names(found: &Subgraph) -> Vec<&str> {
     found.entities.iter().map(|entity| entity.name.as_str()).collect()
 }
 
-/// The relations in words.
+/// Returns the relations as sentences, such as "Anna knows Bob".
 fn facts(found: &Subgraph) -> Vec<String> {
     let name = |id| found.entity(id).unwrap().name.clone();
     let fact = |edge: &Edge| format!("{} {} {}", name(edge.source), edge.relation, name(edge.target));
@@ -67,12 +67,12 @@ async fn all(store: &dyn GraphStore, scope: &Scope) -> Subgraph {
     store.expand(scope, &GraphQuery::new(Seeds::MostMentioned).with_limits(500, 500)).await.unwrap()
 }
 
-pub async fn what_a_record_says_is_found_with_the_record_as_evidence(world: &World) {
+pub async fn entities_and_relations_cite_their_record(world: &World) {
     let store = store(world);
-    let mut extraction = tie("Anna Reed", "lives in", "青石村");
+    let mut extraction = relation("Anna Reed", "lives in", "青石村");
     extraction.entities[0].kind = EntityKind::Person;
     extraction.entities[1].kind = EntityKind::Place;
-    world.say(&numbered(&session("s"), 1), extraction).await;
+    world.put_with_extraction(&numbered(&session("s"), 1), extraction).await;
     let found = store.neighbors(&lin(), "ＡＮＮＡ reed").await.unwrap();
     let entity = |name: &str, kind, hops| Entity {
         id: EntityId::of(&lin(), name),
@@ -96,53 +96,53 @@ pub async fn what_a_record_says_is_found_with_the_record_as_evidence(world: &Wor
         hops: 0,
     };
     assert_eq!(found, Subgraph { entities: vec![anna, village], edges: vec![edge] });
-    assert_eq!(store.neighbors(&lin(), "青石村").await.unwrap().edges.len(), 1, "from the other end, too");
-    assert!(store.neighbors(&lin(), "Anna").await.unwrap().is_empty(), "a part of a name is none");
+    assert_eq!(store.neighbors(&lin(), "青石村").await.unwrap().edges.len(), 1, "from the target, too");
+    assert!(store.neighbors(&lin(), "Anna").await.unwrap().is_empty(), "a part of a name is not a name");
 }
 
-pub async fn a_relation_comes_back_with_its_rules(world: &World) {
+pub async fn relations_list_their_rules(world: &World) {
     let store = store(world);
     let co_occurs = RuleId::from_static("sentence.co-occurs");
-    let by = |rule: Option<&RuleId>| {
-        let mut extraction = tie("a", "knows", "b");
+    let stated_by = |rule: Option<&RuleId>| {
+        let mut extraction = relation("a", "knows", "b");
         extraction.relations[0].rule = rule.cloned();
         extraction
     };
-    world.say(&numbered(&lin(), 1), by(Some(&RuleId::MODEL))).await;
+    world.put_with_extraction(&numbered(&lin(), 1), stated_by(Some(&RuleId::MODEL))).await;
     assert_eq!(all(store, &lin()).await.edges[0].rules, [RuleId::MODEL]);
-    world.say(&numbered(&lin(), 2), by(Some(&co_occurs))).await;
-    world.say(&numbered(&lin(), 3), by(None)).await;
-    world.say(&numbered(&lin(), 4), by(Some(&co_occurs))).await;
+    world.put_with_extraction(&numbered(&lin(), 2), stated_by(Some(&co_occurs))).await;
+    world.put_with_extraction(&numbered(&lin(), 3), stated_by(None)).await;
+    world.put_with_extraction(&numbered(&lin(), 4), stated_by(Some(&co_occurs))).await;
     let edges = all(store, &lin()).await.edges;
-    assert_eq!((edges.len(), edges[0].records), (1, 4), "the rule does not tell relations apart");
+    assert_eq!((edges.len(), edges[0].records), (1, 4), "the rule is not a part of the identity of a relation");
     assert_eq!(edges[0].rules, [RuleId::MODEL, co_occurs], "each rule once, in alphabetical order");
-    let mut twice = by(Some(&RuleId::MODEL));
+    let mut twice = stated_by(Some(&RuleId::MODEL));
     twice.relations.push(Relation::new("a", "knows", "b"));
-    world.restate(&numbered(&lin(), 2), twice).await;
+    world.put_extraction(&numbered(&lin(), 2), twice).await;
     assert_eq!(all(store, &lin()).await.edges[0].records, 4, "one record states a relation once");
 }
 
-pub async fn the_same_again_changes_nothing_and_something_else_takes_its_place(world: &World) {
+pub async fn an_upsert_replaces_the_extraction(world: &World) {
     let store = store(world);
     let record = numbered(&lin(), 1);
-    world.say(&record, tie("a", "knows", "b")).await;
+    world.put_with_extraction(&record, relation("a", "knows", "b")).await;
     let before = all(store, &lin()).await;
-    world.restate(&record, tie("a", "knows", "b")).await;
+    world.put_extraction(&record, relation("a", "knows", "b")).await;
     assert_eq!(all(store, &lin()).await, before);
     assert_eq!(store.stats(&lin()).await.unwrap(), GraphStats::new(2, 1, 1));
-    world.restate(&record, tie("a", "met", "c")).await;
+    world.put_extraction(&record, relation("a", "met", "c")).await;
     assert_eq!(facts(&all(store, &lin()).await), ["a met c"]);
-    world.restate(&record, Extraction::default()).await;
-    assert!(all(store, &lin()).await.is_empty(), "what was said is taken back");
+    world.put_extraction(&record, Extraction::default()).await;
+    assert!(all(store, &lin()).await.is_empty(), "an empty extraction removes the old one");
     assert_eq!(store.stats(&lin()).await.unwrap(), GraphStats::default());
 }
 
-pub async fn an_edge_goes_with_its_last_evidence_and_an_entity_too(world: &World) {
+pub async fn edges_and_entities_vanish_with_their_last_evidence(world: &World) {
     let store = store(world);
     for number in 1..4 {
-        world.say(&numbered(&lin(), number), tie("a", "knows", "b")).await;
+        world.put_with_extraction(&numbered(&lin(), number), relation("a", "knows", "b")).await;
     }
-    world.say(&numbered(&lin(), 4), said(&["a"], &[])).await;
+    world.put_with_extraction(&numbered(&lin(), 4), extraction_of(&["a"], &[])).await;
     let found = all(store, &lin()).await;
     assert_eq!((found.edges[0].records, &found.edges[0].evidence), (3, &vec![id(3), id(2), id(1)]), "latest first");
     assert_eq!((found.entities[0].mentions, found.entities[1].mentions), (4, 3));
@@ -152,108 +152,116 @@ pub async fn an_edge_goes_with_its_last_evidence_and_an_entity_too(world: &World
     assert_eq!((found.edges[0].records, &found.edges[0].evidence), (1, &vec![id(2)]));
     store.delete(&lin(), &[id(2)]).await.unwrap();
     let found = all(store, &lin()).await;
-    assert_eq!((names(&found), found.edges.len()), (vec!["a"], 0), "b went with the edge");
+    assert_eq!((names(&found), found.edges.len()), (vec!["a"], 0), "b was only mentioned with the edge");
     store.delete(&lin(), &[id(4)]).await.unwrap();
     assert!(all(store, &lin()).await.is_empty());
 }
 
-pub async fn a_reader_sees_what_the_records_within_the_scope_say(world: &World) {
+pub async fn a_reader_sees_only_extractions_in_scope(world: &World) {
     let store = store(world);
     let main = session("s").with_branch("main").unwrap();
     let fork = session("s").with_branch("fork").unwrap();
-    world.say(&numbered(&main, 1), tie("Anna", "trusts", "Bob")).await;
-    world.say(&numbered(&fork, 2), tie("Anna", "betrays", "Bob")).await;
-    world.say(&numbered(&session("t"), 3), tie("Anna", "marries", "Carl")).await;
-    world.say(&numbered(&mo(), 1), tie("Anna", "owes", "Dora")).await;
-    let told = async |scope: &Scope| facts(&store.neighbors(scope, "Anna").await.unwrap());
-    assert_eq!(told(&main).await, ["Anna trusts Bob"]);
-    assert_eq!(told(&fork).await, ["Anna betrays Bob"]);
-    assert_eq!(told(&session("s")).await, ["Anna betrays Bob", "Anna trusts Bob"]);
-    assert_eq!(told(&lin()).await.len(), 3);
-    assert_eq!(told(&mo()).await, ["Anna owes Dora"]);
-    assert_eq!(told(&lin().with_agent("kai").unwrap()).await, Vec::<String>::new());
+    world.put_with_extraction(&numbered(&main, 1), relation("Anna", "trusts", "Bob")).await;
+    world.put_with_extraction(&numbered(&fork, 2), relation("Anna", "betrays", "Bob")).await;
+    world.put_with_extraction(&numbered(&session("t"), 3), relation("Anna", "marries", "Carl")).await;
+    world.put_with_extraction(&numbered(&mo(), 1), relation("Anna", "owes", "Dora")).await;
+    let visible = async |scope: &Scope| facts(&store.neighbors(scope, "Anna").await.unwrap());
+    assert_eq!(visible(&main).await, ["Anna trusts Bob"]);
+    assert_eq!(visible(&fork).await, ["Anna betrays Bob"]);
+    assert_eq!(visible(&session("s")).await, ["Anna betrays Bob", "Anna trusts Bob"]);
+    assert_eq!(visible(&lin()).await.len(), 3);
+    assert_eq!(visible(&mo()).await, ["Anna owes Dora"]);
+    assert_eq!(visible(&lin().with_agent("kai").unwrap()).await, Vec::<String>::new());
     let found = store.entities(&main, &["anna", "carl"]).await.unwrap();
-    assert_eq!((names(&found), found.entities[0].mentions), (vec!["Anna"], 1), "nobody is counted who is not seen");
+    assert_eq!(
+        (names(&found), found.entities[0].mentions),
+        (vec!["Anna"], 1),
+        "mentions outside the scope are not counted"
+    );
     assert_eq!(store.stats(&session("s")).await.unwrap(), GraphStats::new(2, 2, 2));
 }
 
-pub async fn users_of_one_tenant_stay_apart_when_all_are_looked_at(world: &World) {
+pub async fn a_tenant_wide_walk_keeps_users_separate(world: &World) {
     let store = store(world);
     let tenant = Scope::tenant_wide(Scope::DEFAULT_TENANT).unwrap();
-    let nobody = tenant.clone().with_session("s").unwrap();
+    let userless = tenant.clone().with_session("s").unwrap();
     let other = Scope::tenant_wide("other").unwrap();
-    for scope in [&lin(), &mo(), &nobody, &other] {
-        world.say(&numbered(scope, 1), tie("Anna", "knows", "Bob")).await;
+    for scope in [&lin(), &mo(), &userless, &other] {
+        world.put_with_extraction(&numbered(scope, 1), relation("Anna", "knows", "Bob")).await;
     }
     let found = store.neighbors(&tenant, "Anna").await.unwrap();
     assert_eq!((found.entities.len(), found.edges.len()), (6, 3));
     assert!(found.edges.iter().all(|edge| edge.records == 1));
-    assert_eq!(store.neighbors(&nobody, "Anna").await.unwrap().entities.len(), 2);
-    assert_eq!(all(store, &nobody).await.entities.len(), 2);
+    assert_eq!(store.neighbors(&userless, "Anna").await.unwrap().entities.len(), 2);
+    assert_eq!(all(store, &userless).await.entities.len(), 2);
     assert_eq!(all(store, &tenant).await.entities.len(), 6);
     assert_eq!(store.stats(&tenant).await.unwrap(), GraphStats::new(6, 3, 3));
 }
 
-pub async fn a_filter_shows_an_inherited_branch_up_to_the_fork(world: &World) {
+pub async fn a_filter_limits_an_inherited_branch_to_the_fork(world: &World) {
     let store = store(world);
     let branch = |name: &str| session("s").with_branch(name).unwrap();
     for (number, address, other) in [(1, "main", "b"), (2, "main", "c"), (3, "fork", "d")] {
         let mut record = numbered(&branch(address), number);
         record.source.sequence = Some(i64::from(number));
-        world.say(&record, tie("a", "knows", other)).await;
+        world.put_with_extraction(&record, relation("a", "knows", other)).await;
     }
     let inherited = Filter::eq(Field::Branch, "main").and(Filter::compare(Field::Sequence, Op::Le, 1.0));
     let view = Filter::Or(vec![Filter::eq(Field::Branch, "fork"), inherited]);
     let query = GraphQuery::of(["a"]).with_filter(Some(view.clone()));
     let found = store.expand(&session("s"), &query).await.unwrap();
-    assert_eq!(facts(&found), ["a knows d", "a knows b"], "nothing that was said after the fork");
+    assert_eq!(facts(&found), ["a knows d", "a knows b"], "nothing after the fork");
     assert_eq!(found.entities[0].mentions, 2);
     let most = GraphQuery::new(Seeds::MostMentioned).with_filter(Some(view.clone()));
     assert_eq!(store.expand(&session("s"), &most).await.unwrap().entities.len(), 3);
     let gone = GraphQuery::of(["c"]).with_filter(Some(view));
     assert!(
         store.expand(&session("s"), &gone).await.unwrap().is_empty(),
-        "who is named by no record in sight is not there"
+        "an entity of filtered-out records is not found"
     );
 }
 
-pub async fn other_names_of_one_are_put_together(world: &World) {
+pub async fn aliases_merge_entities(world: &World) {
     let store = store(world);
-    let mut named = said(&["Anna Reed"], &[]);
+    let mut named = extraction_of(&["Anna Reed"], &[]);
     named.entities[0].aliases = vec!["Red".into(), "小红".into()];
     let (one, two) = (session("one"), session("two"));
-    world.say(&numbered(&one, 1), named).await;
-    world.say(&numbered(&one, 2), tie("Red", "owns", "boat")).await;
-    world.say(&numbered(&one, 3), tie("小紅", "sold", "boat")).await;
-    world.say(&numbered(&two, 4), tie("Red", "is", "colour")).await;
+    world.put_with_extraction(&numbered(&one, 1), named).await;
+    world.put_with_extraction(&numbered(&one, 2), relation("Red", "owns", "boat")).await;
+    world.put_with_extraction(&numbered(&one, 3), relation("小紅", "sold", "boat")).await;
+    world.put_with_extraction(&numbered(&two, 4), relation("Red", "is", "colour")).await;
     let found = store.neighbors(&one, "red").await.unwrap();
     assert_eq!(names(&found), ["Anna Reed", "boat"]);
     assert_eq!(facts(&found), ["Anna Reed sold boat", "Anna Reed owns boat"]);
     let anna = &found.entities[0];
     assert_eq!((anna.mentions, &anna.evidence), (3, &vec![id(3), id(2), id(1)]));
     assert_eq!(anna.aliases.len(), 2, "{:?}", anna.aliases);
-    assert_eq!(store.neighbors(&one, "Anna Reed").await.unwrap(), found, "by whichever name");
+    assert_eq!(store.neighbors(&one, "Anna Reed").await.unwrap(), found, "by any name");
     let other = store.neighbors(&two, "red").await.unwrap();
-    assert_eq!(names(&other), ["Red", "colour"], "nobody said there who Red is");
+    assert_eq!(names(&other), ["Red", "colour"], "another session has no alias");
     store.delete(&one, &[id(1)]).await.unwrap();
-    assert_eq!(facts(&store.neighbors(&one, "red").await.unwrap()), ["Red owns boat"], "and nobody does any more");
+    assert_eq!(
+        facts(&store.neighbors(&one, "red").await.unwrap()),
+        ["Red owns boat"],
+        "the alias was deleted with its record"
+    );
 }
 
-pub async fn a_name_that_several_are_called_by_means_each_and_makes_them_not_one(world: &World) {
+pub async fn a_shared_alias_does_not_merge_entities(world: &World) {
     let store = store(world);
     for (number, name) in [(1, "Anna"), (2, "Bob")] {
-        let mut extraction = said(&[name], &[]);
+        let mut extraction = extraction_of(&[name], &[]);
         extraction.entities[0].aliases = vec!["the captain".into()];
-        world.say(&numbered(&lin(), number), extraction).await;
+        world.put_with_extraction(&numbered(&lin(), number), extraction).await;
     }
     assert_eq!(names(&store.entities(&lin(), &["The Captain"]).await.unwrap()), ["Anna", "Bob"]);
     assert_eq!(names(&store.entities(&lin(), &["anna"]).await.unwrap()), ["Anna"]);
 }
 
-pub async fn a_walk_goes_as_far_as_it_is_told(world: &World) {
+pub async fn a_walk_stops_at_its_hop_limit(world: &World) {
     let store = store(world);
     for (number, pair) in (1..).zip([("a", "b"), ("b", "c"), ("c", "d"), ("d", "e"), ("b", "a")]) {
-        world.say(&numbered(&lin(), number), tie(pair.0, "to", pair.1)).await;
+        world.put_with_extraction(&numbered(&lin(), number), relation(pair.0, "to", pair.1)).await;
     }
     let walk = async |hops| store.expand(&lin(), &GraphQuery::of(["a"]).with_hops(hops)).await.unwrap();
     let none = walk(0).await;
@@ -263,86 +271,98 @@ pub async fn a_walk_goes_as_far_as_it_is_told(world: &World) {
         two.entities.iter().map(|e| (e.name.as_str(), e.hops)).collect::<Vec<_>>(),
         [("a", 0), ("b", 1), ("c", 2)]
     );
-    assert_eq!(facts(&two), ["b to a", "a to b", "b to c"], "the nearer first, of equal ones the later");
+    assert_eq!(facts(&two), ["b to a", "a to b", "b to c"], "by hops, then latest first");
     assert_eq!(names(&walk(3).await), ["a", "b", "c", "d"]);
-    let both = store.expand(&lin(), &GraphQuery::of(["a", "e", "nobody"]).with_hops(1)).await.unwrap();
+    let both = store.expand(&lin(), &GraphQuery::of(["a", "e", "unknown"]).with_hops(1)).await.unwrap();
     assert_eq!(both.entities.iter().map(|e| e.hops).collect::<Vec<_>>(), [0, 0, 1, 1]);
     let by_id = GraphQuery::new(Seeds::Ids(vec![EntityId::of(&lin(), "a")]));
     assert_eq!(names(&store.expand(&lin(), &by_id).await.unwrap()), ["a", "b"]);
 }
 
-pub async fn limits_keep_what_most_records_say(world: &World) {
+pub async fn limits_keep_the_most_supported_relations(world: &World) {
     let store = store(world);
     let mut number = 0;
     for (other, times) in [("b", 1), ("c", 3), ("d", 2), ("e", 1)] {
         for _ in 0..times {
             number += 1;
-            world.say(&numbered(&lin(), number), tie("a", "knows", other)).await;
+            world.put_with_extraction(&numbered(&lin(), number), relation("a", "knows", other)).await;
         }
     }
     let walk = async |entities, edges| {
         store.expand(&lin(), &GraphQuery::of(["a"]).with_limits(entities, edges).with_evidence(2)).await.unwrap()
     };
     let all = walk(9, 9).await;
-    assert_eq!(facts(&all), ["a knows c", "a knows d", "a knows e", "a knows b"], "of those said once the later first");
+    assert_eq!(
+        facts(&all),
+        ["a knows c", "a knows d", "a knows e", "a knows b"],
+        "by number of records, then latest first"
+    );
     assert_eq!((all.edges[0].records, &all.edges[0].evidence), (3, &vec![id(4), id(3)]));
     assert_eq!((all.entities[0].mentions, &all.entities[0].evidence), (7, &vec![id(7), id(6)]));
     assert_eq!(names(&walk(3, 9).await), ["a", "c", "d"]);
-    assert_eq!(facts(&walk(3, 9).await).len(), 2, "no relation to nobody");
+    assert_eq!(facts(&walk(3, 9).await).len(), 2, "no relation to an entity beyond the limit");
     assert_eq!(facts(&walk(9, 1).await), ["a knows c"]);
     assert!(walk(0, 9).await.is_empty());
     let most = GraphQuery::new(Seeds::MostMentioned).with_limits(2, 9).with_hops(0);
     assert_eq!(names(&store.expand(&lin(), &most).await.unwrap()), ["a", "c"]);
 }
 
-pub async fn relations_hold_while_they_are_valid(world: &World) {
+pub async fn relations_are_filtered_by_validity(world: &World) {
     let store = store(world);
     let at = Timestamp::from_micros;
-    let mut own = said(&["a", "b"], &[]);
+    let mut own = extraction_of(&["a", "b"], &[]);
     own.relations = vec![Relation::new("a", "ruled", "b").valid(Some(at(10)), Some(at(20)))];
-    world.say(&numbered(&lin(), 1), own).await;
+    world.put_with_extraction(&numbered(&lin(), 1), own).await;
     let mut record = numbered(&lin(), 2);
     record.valid_from = Some(at(20));
-    world.say(&record, tie("a", "left", "b")).await;
-    world.say(&numbered(&lin(), 3), tie("a", "knows", "b")).await;
-    let told = async |time| {
+    world.put_with_extraction(&record, relation("a", "left", "b")).await;
+    world.put_with_extraction(&numbered(&lin(), 3), relation("a", "knows", "b")).await;
+    let valid_at = async |time| {
         let mut facts = facts(&store.expand(&lin(), &GraphQuery::of(["a"]).at(at(time))).await.unwrap());
         facts.sort();
         facts
     };
-    assert_eq!(told(9).await, ["a knows b"]);
-    assert_eq!(told(10).await, ["a knows b", "a ruled b"]);
-    assert_eq!(told(20).await, ["a knows b", "a left b"], "the record's validity is that of what it says");
+    assert_eq!(valid_at(9).await, ["a knows b"]);
+    assert_eq!(valid_at(10).await, ["a knows b", "a ruled b"]);
+    assert_eq!(valid_at(20).await, ["a knows b", "a left b"], "a relation inherits the validity of its record");
     let found = store.neighbors(&lin(), "a").await.unwrap();
     let ruled = found.edges.iter().find(|edge| edge.relation == "ruled").unwrap();
     assert_eq!((ruled.valid_from, ruled.valid_until), (Some(at(10)), Some(at(20))));
 }
 
-pub async fn a_bad_entry_keeps_its_whole_batch_away(world: &World) {
+pub async fn an_invalid_extraction_rejects_its_batch(world: &World) {
     let store = store(world);
     let good = numbered(&lin(), 1);
     world.put(&[&good, &numbered(&lin(), 2)]).await;
     world.put(&[&numbered(&mo(), 3)]).await;
-    let good = GraphEntry::new(world.stored(&good).await.unwrap(), tie("a", "knows", "b"));
-    let bad = [said(&[" "], &[]), said(&["a", "Ａ"], &[]), said(&["a\0"], &[]), said(&["a"], &[("a", "knows", "b")])];
-    for extraction in bad.into_iter().chain([said(&["a", "b"], &[("a", "", "b")]), said(&["a"], &[("a", "is", "a")])]) {
+    let good = GraphEntry::new(world.stored(&good).await.unwrap(), relation("a", "knows", "b"));
+    let bad = [
+        extraction_of(&[" "], &[]),
+        extraction_of(&["a", "Ａ"], &[]),
+        extraction_of(&["a\0"], &[]),
+        extraction_of(&["a"], &[("a", "knows", "b")]),
+    ];
+    for extraction in bad
+        .into_iter()
+        .chain([extraction_of(&["a", "b"], &[("a", "", "b")]), extraction_of(&["a"], &[("a", "is", "a")])])
+    {
         let entries = [good.clone(), GraphEntry::new(numbered(&lin(), 2), extraction)];
-        fails_with(ErrorKind::InvalidInput, store.upsert(&lin(), &entries).await);
+        assert_error_kind(ErrorKind::InvalidInput, store.upsert(&lin(), &entries).await);
     }
-    let foreign = [good, GraphEntry::new(numbered(&mo(), 3), tie("a", "knows", "b"))];
-    fails_with(ErrorKind::Unauthorized, store.upsert(&lin(), &foreign).await);
+    let foreign = [good, GraphEntry::new(numbered(&mo(), 3), relation("a", "knows", "b"))];
+    assert_error_kind(ErrorKind::Unauthorized, store.upsert(&lin(), &foreign).await);
     assert!(all(store, &lin()).await.is_empty());
-    let far = GraphQuery::of(["a"]).with_hops(GraphQuery::MAX_HOPS + 1);
-    fails_with(ErrorKind::InvalidInput, store.expand(&lin(), &far).await);
-    let senseless = GraphQuery::of(["a"]).with_filter(Some(Filter::compare(Field::Confidence, Op::Lt, "high")));
-    fails_with(ErrorKind::InvalidInput, store.expand(&lin(), &senseless).await);
+    let too_many_hops = GraphQuery::of(["a"]).with_hops(GraphQuery::MAX_HOPS + 1);
+    assert_error_kind(ErrorKind::InvalidInput, store.expand(&lin(), &too_many_hops).await);
+    let invalid = GraphQuery::of(["a"]).with_filter(Some(Filter::compare(Field::Confidence, Op::Lt, "high")));
+    assert_error_kind(ErrorKind::InvalidInput, store.expand(&lin(), &invalid).await);
 }
 
-pub async fn odd_names_come_back(world: &World) {
+pub async fn special_characters_round_trip_in_names(world: &World) {
     let store = store(world);
     let odd = ["O'Brien \"Bob\"", "%_*", "🦅 Falke", "'; DROP TABLE graph_entities; --", "İstanbul", "C++"];
     let relations: Vec<_> = odd[1..].iter().map(|name| (odd[0], "it's \\ \"so\"", *name)).collect();
-    world.say(&numbered(&lin(), 1), said(&odd, &relations)).await;
+    world.put_with_extraction(&numbered(&lin(), 1), extraction_of(&odd, &relations)).await;
     let found = store.neighbors(&lin(), odd[0]).await.unwrap();
     assert_eq!(BTreeSet::from_iter(names(&found)), BTreeSet::from(odd));
     assert_eq!(found.edges[0].relation, "it's \\ \"so\"");
@@ -351,42 +371,42 @@ pub async fn odd_names_come_back(world: &World) {
     }
 }
 
-pub async fn clearing_takes_what_the_records_within_the_scope_say(world: &World) {
+pub async fn clear_removes_extractions_in_scope(world: &World) {
     let store = store(world);
     for (number, scope) in (1..).zip([session("a"), session("b"), mo()]) {
-        world.say(&numbered(&scope, number), tie("x", "knows", "y")).await;
+        world.put_with_extraction(&numbered(&scope, number), relation("x", "knows", "y")).await;
     }
     store.clear(&session("a")).await.unwrap();
-    let edges = async |scope: &Scope| store.stats(scope).await.unwrap().records;
-    assert_eq!((edges(&lin()).await, edges(&session("b")).await, edges(&mo()).await), (1, 1, 1));
+    let extractions = async |scope: &Scope| store.stats(scope).await.unwrap().records;
+    assert_eq!((extractions(&lin()).await, extractions(&session("b")).await, extractions(&mo()).await), (1, 1, 1));
     store.clear(&Scope::tenant_wide("other").unwrap()).await.unwrap();
     store.clear(&lin()).await.unwrap();
-    assert_eq!((edges(&lin()).await, edges(&mo()).await), (0, 1));
+    assert_eq!((extractions(&lin()).await, extractions(&mo()).await), (0, 1));
     store.upsert(&lin(), &[]).await.unwrap();
     store.delete(&lin(), &[]).await.unwrap();
     assert!(store.expand(&lin(), &GraphQuery::of(Vec::<String>::new())).await.unwrap().is_empty());
 }
 
-pub async fn a_deletion_says_how_much_it_removed_where(world: &World) {
+pub async fn a_deletion_reports_removals_per_store(world: &World) {
     let store = store(world);
     let mut fact = numbered(&session("b"), 2);
     (fact.kind, fact.trust, fact.derived_from) = (Kind::FACT, Trust::Derived, vec![id(1)]);
     let records = [numbered(&session("a"), 1), fact, numbered(&lin(), 3)];
     for (record, angle) in records.iter().zip([0.1, 0.2, 0.3]) {
-        let mut said = tie("x", "knows", "y");
-        said.entities[0].aliases = vec!["xx".into(), "xxx".into()];
-        world.say(record, said).await;
+        let mut extraction = relation("x", "knows", "y");
+        extraction.entities[0].aliases = vec!["xx".into(), "xxx".into()];
+        world.put_with_extraction(record, extraction).await;
         world.index(record, terms(["word"])).await;
         world.embed(record, at_angle(angle)).await;
     }
-    let waiting = async || {
+    let queued_and_tombstones = async || {
         let stats = world.records.stats(&lin()).await.unwrap();
         (stats.backlog.values().sum::<u64>(), stats.tombstones)
     };
-    let before = waiting().await;
+    let before = queued_and_tombstones().await;
     let DeletionReport { ids, mut removed } = world.records.delete(&lin(), &[id(1), id(99), id(1)]).await.unwrap();
     assert_eq!(ids, [1, 2].map(id));
-    // What one database has removed is not there to be removed again; other stores have it still.
+    // If all stores share a database, the deletion has already removed and counted the entries.
     for _ in 0..2 {
         removed.keywords += world.keywords.delete(&lin(), &ids).await.unwrap();
         removed.vectors += world.vectors.delete(&lin(), &ids).await.unwrap();
@@ -396,18 +416,18 @@ pub async fn a_deletion_says_how_much_it_removed_where(world: &World) {
     expected.records = [("fact".to_owned(), 1), ("turn".to_owned(), 1)].into();
     (expected.withdrawn, expected.keywords, expected.vectors) = (1, 2, 2);
     (expected.mentions, expected.aliases, expected.relations) = (4, 4, 2);
-    (expected.queued, expected.tombstones) = (before.0 - waiting().await.0, 2);
-    assert!(expected.queued >= 2, "at least the vectors were waited for");
+    (expected.queued, expected.tombstones) = (before.0 - queued_and_tombstones().await.0, 2);
+    assert!(expected.queued >= 2, "at least the embedding jobs");
     assert_eq!(removed, expected);
     let again = world.records.delete(&lin(), &[id(1)]).await.unwrap();
-    assert_eq!(again, DeletionReport::default(), "what is gone is not counted again");
+    assert_eq!(again, DeletionReport::default(), "a deleted record is not counted again");
 }
 
-pub async fn in_one_database_it_goes_with_its_record_and_does_not_come_back(world: &World) {
+pub async fn an_extraction_is_deleted_with_its_record(world: &World) {
     let store = store(world);
     let records = [1, 2, 3, 4].map(|n| numbered(&lin(), n));
     for (record, name) in records.iter().zip(["a", "b", "c", "d"]) {
-        world.say(record, said(&[name], &[])).await;
+        world.put_with_extraction(record, extraction_of(&[name], &[])).await;
     }
     let stale = world.stored(&records[1]).await.unwrap();
     world.records.delete(&lin(), &[id(1)]).await.unwrap();
@@ -416,156 +436,168 @@ pub async fn in_one_database_it_goes_with_its_record_and_does_not_come_back(worl
     let mut inactive = records[2].clone();
     inactive.state = State::Superseded;
     world.put(&[&changed, &inactive]).await;
-    assert_eq!(names(&all(store, &lin()).await), ["d"], "deleted, written again, no longer active");
-    let late = [&records[0], &stale, &inactive].map(|r| GraphEntry::new(r.clone(), said(&["late"], &[])));
+    assert_eq!(names(&all(store, &lin()).await), ["d"], "the others are deleted, changed or inactive");
+    let late = [&records[0], &stale, &inactive].map(|r| GraphEntry::new(r.clone(), extraction_of(&["late"], &[])));
     store.upsert(&lin(), &late).await.unwrap();
     assert_eq!(names(&all(store, &lin()).await), ["d"]);
 }
 
-pub async fn a_boxed_graph_is_kept_walked_and_cleared(world: &World) {
+pub async fn boxed_graph_stores_forward_every_call(world: &World) {
     let boxed = world.boxed();
-    an_edge_goes_with_its_last_evidence_and_an_entity_too(&boxed).await;
-    a_walk_goes_as_far_as_it_is_told(&boxed).await;
+    edges_and_entities_vanish_with_their_last_evidence(&boxed).await;
+    a_walk_stops_at_its_hop_limit(&boxed).await;
     let store = store(&boxed);
     store.clear(&lin()).await.unwrap();
     assert_eq!(store.stats(&lin()).await.unwrap(), GraphStats::default());
 }
 
 /// A relation between two of a few entities.
-type Fact = (u8, &'static str, u8);
+type GraphFact = (u8, &'static str, u8);
 
 #[derive(Debug, Clone)]
-enum Step {
-    Say { address: Address, number: u8, facts: Vec<Fact>, aliases: Vec<(u8, u8)> },
-    Delete { reader: Address, number: u8 },
+enum GraphStep {
+    Put { address: RandomAddress, number: u8, facts: Vec<GraphFact>, aliases: Vec<(u8, u8)> },
+    Delete { reader: RandomAddress, number: u8 },
 }
 
 #[derive(Debug)]
 struct Case {
-    steps: Vec<Step>,
-    walks: Vec<(Address, Vec<u8>, u32)>,
+    steps: Vec<GraphStep>,
+    walks: Vec<(RandomAddress, Vec<u8>, u32)>,
 }
 
 fn cases() -> impl Strategy<Value = Case> {
-    let of = || 0..7_u8;
-    let fact = (of(), select(&["knows", "leads"][..]), of());
-    let say = (addresses(), 1..9_u8, vec(fact, 0..4), vec((of(), 7..9_u8), 0..2))
-        .prop_map(|(address, number, facts, aliases)| Step::Say { address, number, facts, aliases });
-    let delete = (addresses(), 1..9_u8).prop_map(|(reader, number)| Step::Delete { reader, number });
+    let entity = || 0..7_u8;
+    let fact = (entity(), select(&["knows", "leads"][..]), entity());
+    let put = (addresses(), 1..9_u8, vec(fact, 0..4), vec((entity(), 7..9_u8), 0..2))
+        .prop_map(|(address, number, facts, aliases)| GraphStep::Put { address, number, facts, aliases });
+    let delete = (addresses(), 1..9_u8).prop_map(|(reader, number)| GraphStep::Delete { reader, number });
     let walks = vec((addresses(), vec(0..9_u8, 1..3), 0..3_u32), 1..6);
-    (vec(prop_oneof![5 => say, 1 => delete], 1..14), walks).prop_map(|(steps, walks)| Case { steps, walks })
+    (vec(prop_oneof![5 => put, 1 => delete], 1..14), walks).prop_map(|(steps, walks)| Case { steps, walks })
 }
 
 fn name(number: u8) -> String {
     ["Anna", "沈砚", "Bob", "臺北", "Old Mill", "carl", "KSK", "Red", "小红"][usize::from(number)].to_owned()
 }
 
-/// The scope of a record and its extraction: facts and aliases.
-type Statement = (Scope, Vec<Fact>, Vec<(u8, u8)>);
+/// The address, facts and aliases of one record.
+type GraphStatement = (Scope, Vec<GraphFact>, Vec<(u8, u8)>);
 
-/// The reference graph: a plain list of facts by record. Aliases are merged at query time.
+/// The reference model: a list of facts for each record, and an in-memory graph store.
 #[derive(Debug, Default)]
-struct Plain {
-    /// The yardstick for order and numbers, given the same as the world.
-    twin: MemoryGraphStore,
-    said: BTreeMap<(Scope, RecordId), Statement>,
+struct ReferenceGraph {
+    /// The reference for order and counts. It gets the same writes as the world.
+    reference: MemoryGraphStore,
+    statements: BTreeMap<(Scope, RecordId), GraphStatement>,
 }
 
-impl Plain {
+impl ReferenceGraph {
     /// Returns the entities that a walk reaches, each as the representative of its group, and the facts on its way.
-    fn walk(&self, reader: &Scope, owner: &Scope, seeds: &[u8], hops: u32) -> (BTreeSet<u8>, BTreeSet<Fact>) {
-        let seen =
-            || self.said.iter().filter(|((of, _), (at, ..))| of == owner && reader.covers(at)).map(|(_, said)| said);
-        let mentioned: BTreeSet<u8> = seen()
+    fn walk(&self, reader: &Scope, owner: &Scope, seeds: &[u8], hops: u32) -> (BTreeSet<u8>, BTreeSet<GraphFact>) {
+        let visible = || {
+            self.statements
+                .iter()
+                .filter(|((user, _), (address, ..))| user == owner && reader.covers(address))
+                .map(|(_, statement)| statement)
+        };
+        let mentioned: BTreeSet<u8> = visible()
             .flat_map(|(_, facts, aliases)| facts.iter().flat_map(|f| [f.0, f.2]).chain(aliases.iter().map(|a| a.0)))
             .collect();
-        let called = |alias: u8| {
-            seen().flat_map(|(_, _, aliases)| aliases).filter(|a| a.1 == alias).map(|a| a.0).collect::<BTreeSet<u8>>()
+        let named = |alias: u8| {
+            visible()
+                .flat_map(|(_, _, aliases)| aliases)
+                .filter(|a| a.1 == alias)
+                .map(|a| a.0)
+                .collect::<BTreeSet<u8>>()
         };
-        // There are no aliases here, so every name is one entity.
+        // A seed is an entity of this name, and every entity with this alias.
         let mut reached: BTreeSet<u8> = seeds
             .iter()
-            .flat_map(|seed| called(*seed).into_iter().chain([*seed]))
+            .flat_map(|seed| named(*seed).into_iter().chain([*seed]))
             .filter(|e| mentioned.contains(e))
             .collect();
-        let mut passed = BTreeSet::new();
+        let mut traversed = BTreeSet::new();
         for _ in 0..hops {
-            let here = reached.clone();
-            for fact in seen().flat_map(|(_, facts, _)| facts).filter(|f| f.0 != f.2) {
-                if here.contains(&fact.0) || here.contains(&fact.2) {
-                    passed.insert(*fact);
+            let previous = reached.clone();
+            for fact in visible().flat_map(|(_, facts, _)| facts).filter(|f| f.0 != f.2) {
+                if previous.contains(&fact.0) || previous.contains(&fact.2) {
+                    traversed.insert(*fact);
                     reached.extend([fact.0, fact.2]);
                 }
             }
         }
-        (reached, passed)
+        (reached, traversed)
     }
 }
 
-fn extraction(facts: &[Fact], aliases: &[(u8, u8)]) -> Extraction {
+fn extraction(facts: &[GraphFact], aliases: &[(u8, u8)]) -> Extraction {
     let all: BTreeSet<u8> = facts.iter().flat_map(|f| [f.0, f.2]).chain(aliases.iter().map(|a| a.0)).collect();
-    let called = |entity: u8| aliases.iter().filter(move |a| a.0 == entity).map(|a| name(a.1));
+    let aliases_of = |entity: u8| aliases.iter().filter(move |a| a.0 == entity).map(|a| name(a.1));
     let mention =
-        |entity: u8| Mention { aliases: called(entity).collect(), ..Mention::new(name(entity), EntityKind::Other) };
+        |entity: u8| Mention { aliases: aliases_of(entity).collect(), ..Mention::new(name(entity), EntityKind::Other) };
     let relations = facts.iter().filter(|f| f.0 != f.2).map(|f| Relation::new(name(f.0), f.1, name(f.2))).collect();
     Extraction { entities: all.into_iter().map(mention).collect(), relations }
 }
 
-async fn play(world: &World, tenant: &str, step: &Step, plain: &mut Plain) -> Verdict {
+async fn run(world: &World, tenant: &str, step: &GraphStep, model: &mut ReferenceGraph) -> CaseResult {
     match step {
-        Step::Say { address, number, facts, aliases } => {
-            let record = numbered(&address.within(tenant), *number);
+        GraphStep::Put { address, number, facts, aliases } => {
+            let record = numbered(&address.in_tenant(tenant), *number);
             let key = (record.scope.namespace(), record.id);
-            if plain.said.get(&key).is_some_and(|(at, ..)| *at != record.scope) {
+            if model.statements.get(&key).is_some_and(|(address, ..)| *address != record.scope) {
                 return Ok(()); // the id is taken at another address
             }
             if world.put(&[&record]).await[0].revision > 0 {
-                world.restate(&record, extraction(facts, aliases)).await;
+                world.put_extraction(&record, extraction(facts, aliases)).await;
                 let stored = world.stored(&record).await.ok_or("the record is gone")?;
                 let entry = GraphEntry::new(stored, extraction(facts, aliases));
-                plain.twin.upsert(&record.scope, &[entry]).await?;
-                plain.said.insert(key, (record.scope, facts.clone(), aliases.clone()));
+                model.reference.upsert(&record.scope, &[entry]).await?;
+                model.statements.insert(key, (record.scope, facts.clone(), aliases.clone()));
             }
         }
-        Step::Delete { reader, number } => {
-            let reader = reader.within(tenant);
+        GraphStep::Delete { reader, number } => {
+            let reader = reader.in_tenant(tenant);
             world.records.delete(&reader, &[id(*number)]).await?;
             if !world.one_database {
                 world.graph.as_ref().unwrap().delete(&reader, &[id(*number)]).await?;
             }
-            plain.twin.delete(&reader, &[id(*number)]).await?;
-            plain.said.retain(|(_, record), (at, ..)| *record != id(*number) || !reader.covers(at));
+            model.reference.delete(&reader, &[id(*number)]).await?;
+            model.statements.retain(|(_, record), (address, ..)| *record != id(*number) || !reader.covers(address));
         }
     }
     Ok(())
 }
 
-pub async fn walks_find_what_a_plain_model_finds(world: &World) {
+pub async fn walks_equal_a_reference_model(world: &World) {
     let store = store(world);
     for_all(cases(), async |tenant, case| {
-        let mut plain = Plain::default();
+        let mut model = ReferenceGraph::default();
         for step in &case.steps {
-            play(world, tenant, step, &mut plain).await?;
+            run(world, tenant, step, &mut model).await?;
         }
         for (reader, seeds, hops) in &case.walks {
-            let reader = reader.within(tenant);
+            let reader = reader.in_tenant(tenant);
             let query = GraphQuery::of(seeds.iter().map(|seed| name(*seed))).with_hops(*hops).with_limits(100, 100);
             let found = store.expand(&reader, &query).await?;
             for query in [query.clone(), query.clone().with_limits(2, 3).with_evidence(1)] {
-                let (ours, theirs) = (store.expand(&reader, &query).await?, plain.twin.expand(&reader, &query).await?);
+                let (ours, theirs) =
+                    (store.expand(&reader, &query).await?, model.reference.expand(&reader, &query).await?);
                 ensure!(ours == theirs, "{reader} finds {ours:#?} instead of {theirs:#?}");
             }
             let most = GraphQuery::new(Seeds::MostMentioned).with_limits(3, 9);
-            let (ours, theirs) = (store.expand(&reader, &most).await?, plain.twin.expand(&reader, &most).await?);
-            ensure!(ours == theirs, "{reader} finds {ours:#?} most mentioned instead of {theirs:#?}");
-            ensure!(store.stats(&reader).await? == plain.twin.stats(&reader).await?, "{reader} counts otherwise");
-            let owners: BTreeSet<Scope> = plain.said.keys().map(|(owner, _)| owner.clone()).collect();
+            let (ours, theirs) = (store.expand(&reader, &most).await?, model.reference.expand(&reader, &most).await?);
+            ensure!(ours == theirs, "{reader} finds the most mentioned {ours:#?} instead of {theirs:#?}");
+            ensure!(
+                store.stats(&reader).await? == model.reference.stats(&reader).await?,
+                "{reader} has other statistics"
+            );
+            let owners: BTreeSet<Scope> = model.statements.keys().map(|(owner, _)| owner.clone()).collect();
             let (mut entities, mut edges) = (BTreeSet::new(), BTreeSet::new());
             for owner in owners {
-                let (reached, passed) = plain.walk(&reader, &owner, seeds, *hops);
+                let (reached, traversed) = model.walk(&reader, &owner, seeds, *hops);
                 let key = |number: u8| EntityId::of(&owner, &name(number));
                 entities.extend(reached.into_iter().map(key));
-                edges.extend(passed.into_iter().map(|fact| (key(fact.0), fact.1.to_owned(), key(fact.2))));
+                edges.extend(traversed.into_iter().map(|fact| (key(fact.0), fact.1.to_owned(), key(fact.2))));
             }
             let found_entities: BTreeSet<EntityId> = found.entities.iter().map(|entity| entity.id).collect();
             let found_edges: BTreeSet<_> =

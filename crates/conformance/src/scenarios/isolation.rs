@@ -1,4 +1,4 @@
-//! No answer ever holds anything outside the scope, and everything within it is there.
+//! Every result contains exactly the records in the scope.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,86 +9,84 @@ use proptest::{collection::vec, prelude::*};
 
 use crate::{
     World,
-    arbitrary::{Address, addresses},
-    cases::{Verdict, ensure, for_all},
-    given::{LARGE_LIMIT, at_angle, find, id, near, numbered, terms},
+    arbitrary::{RandomAddress, addresses},
+    cases::{CaseResult, ensure, for_all},
+    fixtures::{LARGE_LIMIT, at_angle, find, id, near, numbered, terms},
 };
 
-/// Something that happens to a world; the number is the record's id.
+/// A write or a deletion. Numbers are record ids.
 #[derive(Debug, Clone)]
-enum Step {
-    Write { place: RecordKey, number: u8, active: bool },
-    Delete { reader: RecordKey, numbers: Vec<u8> },
+enum ScopeStep {
+    Write { address: TenantAddress, number: u8, active: bool },
+    Delete { reader: TenantAddress, numbers: Vec<u8> },
 }
 
-/// An address in one of the case's two tenants.
-type RecordKey = (bool, Address);
+/// An address in one of two tenants: the first if false, the second if true.
+type TenantAddress = (bool, RandomAddress);
 
 #[derive(Debug)]
 struct Case {
-    steps: Vec<Step>,
-    readers: Vec<RecordKey>,
+    steps: Vec<ScopeStep>,
+    readers: Vec<TenantAddress>,
 }
 
 fn cases() -> impl Strategy<Value = Case> {
-    let place = || (any::<bool>(), addresses());
-    let write = (place(), 1..8_u8, proptest::bool::weighted(0.85)).prop_map(|(place, number, active)| Step::Write {
-        place,
-        number,
-        active,
-    });
-    let delete = (place(), vec(1..8_u8, 1..4)).prop_map(|(reader, numbers)| Step::Delete { reader, numbers });
+    let address = || (any::<bool>(), addresses());
+    let write = (address(), 1..8_u8, proptest::bool::weighted(0.85))
+        .prop_map(|(address, number, active)| ScopeStep::Write { address, number, active });
+    let delete = (address(), vec(1..8_u8, 1..4)).prop_map(|(reader, numbers)| ScopeStep::Delete { reader, numbers });
     let steps = vec(prop_oneof![6 => write, 1 => delete], 1..30);
-    (steps, vec(place(), 1..8)).prop_map(|(steps, readers)| Case { steps, readers })
+    (steps, vec(address(), 1..8)).prop_map(|(steps, readers)| Case { steps, readers })
 }
 
-fn scope(tenant: &str, (second, address): &RecordKey) -> Scope {
-    // One tenant's name begins with the other's, followed by what parts the names of dimensions elsewhere.
-    address.within(&if *second { format!("{tenant}/a") } else { tenant.to_owned() })
+fn scope(tenant: &str, (is_second, address): &TenantAddress) -> Scope {
+    // The second tenant's name is the first one's with a suffix that looks like another dimension.
+    address.in_tenant(&if *is_second { format!("{tenant}/a") } else { tenant.to_owned() })
 }
 
 /// The expected content of the world, as a plain list.
 #[derive(Debug, Default)]
 struct Expected {
     live: BTreeMap<(Scope, RecordId), Record>,
-    gone: BTreeMap<(Scope, RecordId), Scope>,
+    deleted: BTreeMap<(Scope, RecordId), Scope>,
 }
 
 impl Expected {
-    fn within<'a>(&'a self, reader: &'a Scope) -> impl Iterator<Item = &'a Record> {
+    fn records_in<'a>(&'a self, reader: &'a Scope) -> impl Iterator<Item = &'a Record> {
         self.live.values().filter(|record| reader.covers(&record.scope))
     }
 
-    /// The active records of one address in their order.
-    fn row(&self, address: &Scope) -> Vec<&Record> {
-        let mut row: Vec<_> = self.live.values().filter(|r| r.scope == *address && r.state == State::Active).collect();
-        row.sort_by_key(|r| r.position());
-        row
+    /// The active records at one address, in order.
+    fn active_at(&self, address: &Scope) -> Vec<&Record> {
+        let mut records: Vec<_> =
+            self.live.values().filter(|r| r.scope == *address && r.state == State::Active).collect();
+        records.sort_by_key(|r| r.position());
+        records
     }
 
-    fn beside(&self, record: &Record) -> Adjacent {
-        let row = self.row(&record.scope);
-        let before = row.iter().rev().find(|r| r.position() < record.position());
-        let after = row.iter().find(|r| r.position() > record.position());
+    fn neighbors(&self, record: &Record) -> Adjacent {
+        let records = self.active_at(&record.scope);
+        let before = records.iter().rev().find(|r| r.position() < record.position());
+        let after = records.iter().find(|r| r.position() > record.position());
         let neighbor = |other: &&Record| Neighbor::of(record, other);
         Adjacent { previous: before.map(neighbor), next: after.map(neighbor) }
     }
 }
 
-async fn write(world: &World, expected: &mut Expected, mut record: Record) -> Verdict {
+async fn write(world: &World, expected: &mut Expected, mut record: Record) -> CaseResult {
     let key = (record.scope.namespace(), record.id);
     let result = world.records.put(&record.scope, vec![Write::upsert(record.clone())]).await;
-    let taken = expected.live.get(&key).is_some_and(|old| old.scope != record.scope);
-    if taken {
+    let is_taken = expected.live.get(&key).is_some_and(|old| old.scope != record.scope);
+    if is_taken {
         ensure!(
             result.as_ref().is_err_and(|e| e.kind() == ErrorKind::Conflict),
-            "{result:?} though the id is taken at another address of this user"
+            "{result:?} instead of a conflict: the user has this id at another address"
         );
         return Ok(());
     }
     let written = result?.remove(0);
-    if expected.gone.contains_key(&key) {
-        ensure!(written.outcome == Outcome::Blocked(BlockReason::Id), "{:?} of what was deleted", written.outcome);
+    if expected.deleted.contains_key(&key) {
+        ensure!(written.outcome == Outcome::Blocked(BlockReason::Id), "{:?} instead of Blocked(Id)", written.outcome);
         return Ok(());
     }
     record.revision = written.revision;
@@ -103,23 +101,24 @@ async fn write(world: &World, expected: &mut Expected, mut record: Record) -> Ve
     Ok(())
 }
 
-async fn delete(world: &World, expected: &mut Expected, reader: &Scope, ids: &[RecordId]) -> Verdict {
-    let known = |id: &&RecordId| expected.within(reader).any(|record| record.id == **id);
-    let ids: Vec<_> = BTreeSet::from_iter(ids.iter().filter(known)).into_iter().copied().collect();
+async fn delete(world: &World, expected: &mut Expected, reader: &Scope, ids: &[RecordId]) -> CaseResult {
+    let is_visible = |id: &&RecordId| expected.records_in(reader).any(|record| record.id == **id);
+    let ids: Vec<_> = BTreeSet::from_iter(ids.iter().filter(is_visible)).into_iter().copied().collect();
     ensure!(world.forget(reader, &ids).await == ids, "not all of {ids:?} were deleted by {reader}");
     for id in ids {
         let key = (reader.namespace(), id);
         let Some(record) = expected.live.remove(&key) else { continue };
-        expected.gone.insert(key, record.scope);
+        expected.deleted.insert(key, record.scope);
     }
     Ok(())
 }
 
-/// Reads everything that the scope can read, in every way there is.
-async fn read(world: &World, expected: &Expected, reader: &Scope) -> Verdict {
-    let mut within: Vec<_> = expected.within(reader).collect();
-    within.sort_by_key(|record| record.position());
-    let (mut query, mut scanned) = (ScanQuery::oldest(3), Vec::new());
+/// Compares the results of every read method with the expected content.
+async fn check_reads(world: &World, expected: &Expected, reader: &Scope) -> CaseResult {
+    let mut visible: Vec<_> = expected.records_in(reader).collect();
+    visible.sort_by_key(|record| record.position());
+    let mut query = ScanQuery::oldest(3);
+    let mut scanned = Vec::new();
     loop {
         let page = world.records.scan(reader, &query).await?;
         scanned.extend(page.records);
@@ -129,79 +128,87 @@ async fn read(world: &World, expected: &Expected, reader: &Scope) -> Verdict {
         }
     }
     ensure!(
-        scanned.len() == within.len() && scanned.iter().zip(&within).all(|(found, wanted)| found.same_content(wanted)),
-        "{reader} scans {scanned:#?} instead of {within:#?}"
+        scanned.len() == visible.len()
+            && scanned.iter().zip(&visible).all(|(found, record)| found.same_content(record)),
+        "{reader} scans {scanned:#?} instead of {visible:#?}"
     );
 
     let ids: Vec<_> = (0..9).map(id).collect();
     let got = world.records.get(reader, &ids).await?;
     let adjacent = world.records.adjacent(reader, &ids).await?;
     for ((id, got), adjacent) in ids.iter().zip(got).zip(adjacent) {
-        // Seen from a whole tenant an id may name several records, of which one is given.
-        let named: Vec<_> = within.iter().filter(|record| record.id == *id).collect();
-        let right = |found: &Record| named.iter().any(|wanted| found.same_content(wanted));
-        ensure!(got.as_ref().map_or(named.is_empty(), right), "{reader} gets {got:?} instead of one of {named:?}");
-        let beside: Vec<_> = named.iter().map(|record| expected.beside(record)).collect();
+        // In a tenant-wide scope, several users may have a record with this id. One of them is returned.
+        let candidates: Vec<_> = visible.iter().filter(|record| record.id == *id).collect();
+        let is_candidate = |found: &Record| candidates.iter().any(|record| found.same_content(record));
         ensure!(
-            if beside.is_empty() { adjacent == Adjacent::default() } else { beside.contains(&adjacent) },
-            "{reader} sees {adjacent:?} beside {id} instead of one of {beside:?}"
+            got.as_ref().map_or(candidates.is_empty(), is_candidate),
+            "{reader} gets {got:?} instead of one of {candidates:?}"
+        );
+        let neighbors: Vec<_> = candidates.iter().map(|record| expected.neighbors(record)).collect();
+        ensure!(
+            if neighbors.is_empty() { adjacent == Adjacent::default() } else { neighbors.contains(&adjacent) },
+            "{reader} sees the neighbors {adjacent:?} of {id} instead of one of {neighbors:?}"
         );
     }
 
-    let mut active: Vec<_> = within.iter().filter(|r| r.state == State::Active).map(|r| r.id).collect();
+    let mut active: Vec<_> = visible.iter().filter(|r| r.state == State::Active).map(|r| r.id).collect();
     active.sort();
     let words = world.keywords.search(reader, &find(&["word"])).await?;
     let vectors = world.vectors.search(reader, &near(at_angle(0.0))).await?;
-    for (what, hits) in [("words", words), ("vectors", vectors)] {
+    for (index, hits) in [("keyword", words), ("vector", vectors)] {
         let mut found: Vec<_> = hits.iter().map(|hit| hit.id).collect();
         found.sort();
-        ensure!(found == active, "{reader} finds {what} of {found:?} instead of {active:?}");
+        ensure!(found == active, "{reader} gets the {index} hits {found:?} instead of {active:?}");
     }
 
-    let mut gone: Vec<_> = expected.gone.iter().filter(|(_, at)| reader.covers(at)).map(|((_, id), _)| *id).collect();
-    gone.sort();
+    let mut deleted: Vec<_> =
+        expected.deleted.iter().filter(|(_, address)| reader.covers(address)).map(|((_, id), _)| *id).collect();
+    deleted.sort();
     let tombstones = world.records.tombstones(reader, None, LARGE_LIMIT).await?;
     ensure!(tombstones.iter().all(|t| reader.covers(&t.scope)), "{reader} sees {tombstones:?}");
-    ensure!(tombstones.iter().map(|t| t.id).eq(gone.iter().copied()), "{reader} sees {tombstones:?}, not {gone:?}");
+    ensure!(
+        tombstones.iter().map(|t| t.id).eq(deleted.iter().copied()),
+        "{reader} sees {tombstones:?}, not {deleted:?}"
+    );
 
     let stats = world.records.stats(reader).await?;
-    let addresses = within.iter().map(|r| &r.scope).collect::<BTreeSet<_>>().len();
+    let addresses = visible.iter().map(|r| &r.scope).collect::<BTreeSet<_>>().len();
     let counted = (stats.records as usize, stats.addresses as usize, stats.tombstones as usize);
-    ensure!(counted == (within.len(), addresses, gone.len()), "{reader} counts {stats:?}");
+    ensure!(counted == (visible.len(), addresses, deleted.len()), "{reader} counts {stats:?}");
     Ok(())
 }
 
-pub async fn every_answer_holds_what_the_scope_covers_and_nothing_else(world: &World) {
+pub async fn results_are_exactly_the_records_in_scope(world: &World) {
     for_all(cases(), async |tenant, case| {
         let mut expected = Expected::default();
-        for (step, number_of_step) in case.steps.iter().zip(1..) {
+        for (step, step_number) in case.steps.iter().zip(1..) {
             match step {
-                Step::Write { place, number, active } => {
-                    let mut record = numbered(&scope(tenant, place), *number);
-                    record.text = format!("said in step {number_of_step}");
-                    record.occurred_at = memory_engine_core::Timestamp::from_micros(number_of_step * 7 % 31);
-                    // What is not active is taken out of the indexes by its address and id; above all users that names
-                    // several.
-                    let active = *active || place.1.user.is_none();
+                ScopeStep::Write { address, number, active } => {
+                    let mut record = numbered(&scope(tenant, address), *number);
+                    record.text = format!("written in step {step_number}");
+                    record.occurred_at = memory_engine_core::Timestamp::from_micros(step_number * 7 % 31);
+                    // An inactive record is removed from the indexes by scope and id. Without a user, this scope covers
+                    // all users, and the id could name several records.
+                    let active = *active || address.1.user.is_none();
                     record.state = if active { State::Active } else { State::Revoked };
                     write(world, &mut expected, record).await?;
                 }
                 // In the scope of all users, an id may name several records; deletions happen in the scope of one
                 // user.
-                Step::Delete { reader: (_, Address { user: None, .. }), .. } => {}
-                Step::Delete { reader, numbers } => {
+                ScopeStep::Delete { reader: (_, RandomAddress { user: None, .. }), .. } => {}
+                ScopeStep::Delete { reader, numbers } => {
                     let ids: Vec<_> = numbers.iter().map(|n| id(*n)).collect();
                     delete(world, &mut expected, &scope(tenant, reader), &ids).await?;
                 }
             }
         }
-        let whole =
-            [false, true].map(|second| (second, Address { user: None, agent: None, session: None, branch: None }));
-        for reader in case.readers.iter().chain(&whole) {
-            read(world, &expected, &scope(tenant, reader)).await?;
+        let tenant_wide = [false, true]
+            .map(|is_second| (is_second, RandomAddress { user: None, agent: None, session: None, branch: None }));
+        for reader in case.readers.iter().chain(&tenant_wide) {
+            check_reads(world, &expected, &scope(tenant, reader)).await?;
         }
         for address in expected.live.values().map(|r| r.scope.clone()).collect::<BTreeSet<_>>() {
-            read(world, &expected, &address).await?;
+            check_reads(world, &expected, &address).await?;
         }
         Ok(())
     })

@@ -1,4 +1,4 @@
-//! Finding words.
+//! Keyword search.
 
 use std::sync::Arc;
 
@@ -7,26 +7,26 @@ use memory_engine_keyword_store::{Clause, KeywordEntry, KeywordQuery, PackedTerm
 
 use crate::{
     World,
-    given::{LARGE_LIMIT, fails_with, find, id, lin, mo, numbered, session, terms},
+    fixtures::{LARGE_LIMIT, assert_error_kind, find, id, lin, mo, numbered, session, terms},
 };
 
 async fn entry(world: &World, record: &Record, terms: Terms) -> KeywordEntry {
     KeywordEntry { record: Arc::new(world.stored(record).await.unwrap()), terms }
 }
 
-async fn remember<const N: usize>(world: &World, record: &Record, words: [&str; N]) {
+async fn put_and_index<const N: usize>(world: &World, record: &Record, words: [&str; N]) {
     world.put(&[record]).await;
     world.index(record, terms(words)).await;
 }
 
-pub async fn a_record_is_found_by_any_of_its_terms_and_by_no_other(world: &World) {
-    remember(world, &numbered(&lin(), 1), ["docker", "部署", "问题"]).await;
-    remember(world, &numbered(&lin(), 2), ["雨"]).await;
+pub async fn a_record_matches_exactly_its_terms(world: &World) {
+    put_and_index(world, &numbered(&lin(), 1), ["docker", "部署", "问题"]).await;
+    put_and_index(world, &numbered(&lin(), 2), ["雨"]).await;
     for word in ["docker", "部署", "问题"] {
         assert_eq!(world.found(&lin(), &[word]).await, [id(1)]);
     }
     for word in ["Docker", "dock", "docker ", "部", "部署问题", "", " ", "*"] {
-        assert!(world.found(&lin(), &[word]).await.is_empty(), "'{word}' is no term of either");
+        assert!(world.found(&lin(), &[word]).await.is_empty(), "'{word}' is not a term of a record");
     }
     let mut both = world.found(&lin(), &["雨", "snow", "docker"]).await;
     both.sort();
@@ -34,13 +34,13 @@ pub async fn a_record_is_found_by_any_of_its_terms_and_by_no_other(world: &World
 }
 
 pub async fn a_query_without_terms_finds_nothing(world: &World) {
-    remember(world, &numbered(&lin(), 1), ["x"]).await;
+    put_and_index(world, &numbered(&lin(), 1), ["x"]).await;
     for clauses in [vec![], vec![Clause { terms: vec![], weight: 1.0 }]] {
         assert_eq!(world.keywords.search(&lin(), &KeywordQuery::new(clauses, LARGE_LIMIT)).await.unwrap(), []);
     }
 }
 
-pub async fn terms_of_odd_characters_are_terms_and_no_query_language(world: &World) {
+pub async fn special_characters_are_not_query_syntax(world: &World) {
     let words = [
         "\"",
         "'",
@@ -90,7 +90,7 @@ pub async fn terms_of_odd_characters_are_terms_and_no_query_language(world: &Wor
         ";--",
     ];
     for (word, number) in words.iter().zip(1..) {
-        remember(world, &numbered(&lin(), number), [*word]).await;
+        put_and_index(world, &numbered(&lin(), number), [*word]).await;
     }
     for (word, number) in words.iter().zip(1..) {
         assert_eq!(world.found(&lin(), &[word]).await, [id(number)], "'{word}'");
@@ -100,24 +100,24 @@ pub async fn terms_of_odd_characters_are_terms_and_no_query_language(world: &Wor
     }
 }
 
-pub async fn a_long_term_is_a_term(world: &World) {
+pub async fn a_term_of_300_characters_is_found(world: &World) {
     let (long, longer) = ("长".repeat(300), "长".repeat(301));
-    remember(world, &numbered(&lin(), 1), [long.as_str()]).await;
+    put_and_index(world, &numbered(&lin(), 1), [long.as_str()]).await;
     assert_eq!(world.found(&lin(), &[&long]).await, [id(1)]);
     assert!(world.found(&lin(), &[&longer]).await.is_empty());
 }
 
-pub async fn a_thousand_clauses_are_searched(world: &World) {
-    remember(world, &numbered(&lin(), 1), ["w7"]).await;
-    remember(world, &numbered(&lin(), 2), ["w7", "w999"]).await;
+pub async fn a_query_may_have_a_thousand_clauses(world: &World) {
+    put_and_index(world, &numbered(&lin(), 1), ["w7"]).await;
+    put_and_index(world, &numbered(&lin(), 2), ["w7", "w999"]).await;
     let clauses = (0..1000).map(|n| Clause::term(format!("w{n}"))).collect();
     let hits = world.keywords.search(&lin(), &KeywordQuery::new(clauses, 9)).await.unwrap();
     assert_eq!(hits.iter().map(|hit| hit.id).collect::<Vec<_>>(), [id(2), id(1)]);
 }
 
-pub async fn equal_scores_go_by_id_and_the_limit_holds(world: &World) {
+pub async fn equal_keyword_scores_are_ordered_by_id(world: &World) {
     for number in [5, 2, 4, 1, 3] {
-        remember(world, &numbered(&lin(), number), ["x"]).await;
+        put_and_index(world, &numbered(&lin(), number), ["x"]).await;
     }
     for limit in [0, 1, 3, 5, 9, usize::MAX] {
         let query = KeywordQuery::new(vec![Clause::term("x")], limit);
@@ -127,9 +127,9 @@ pub async fn equal_scores_go_by_id_and_the_limit_holds(world: &World) {
     }
 }
 
-pub async fn new_terms_take_the_place_of_old_ones(world: &World) {
+pub async fn new_terms_replace_old_ones(world: &World) {
     let record = numbered(&lin(), 1);
-    remember(world, &record, ["old", "both"]).await;
+    put_and_index(world, &record, ["old", "both"]).await;
     world.index(&record, terms(["new", "both"])).await;
     assert!(world.found(&lin(), &["old"]).await.is_empty());
     assert_eq!(world.found(&lin(), &["both"]).await, [id(1)]);
@@ -143,7 +143,7 @@ pub async fn new_terms_take_the_place_of_old_ones(world: &World) {
 
 pub async fn deleted_terms_are_not_found(world: &World) {
     for number in 1..=3 {
-        remember(world, &numbered(&session("a"), number), ["x"]).await;
+        put_and_index(world, &numbered(&session("a"), number), ["x"]).await;
     }
     world.keywords.delete(&session("b"), &[id(1)]).await.unwrap();
     world.keywords.delete(&mo(), &[id(1)]).await.unwrap();
@@ -155,9 +155,9 @@ pub async fn deleted_terms_are_not_found(world: &World) {
 }
 
 pub async fn indexed_terms_are_returned_by_record(world: &World) {
-    remember(world, &numbered(&session("a"), 1), ["docker", "部署", "docker"]).await;
-    remember(world, &numbered(&lin(), 2), ["雨"]).await;
-    remember(world, &numbered(&mo(), 3), ["hers"]).await;
+    put_and_index(world, &numbered(&session("a"), 1), ["docker", "部署", "docker"]).await;
+    put_and_index(world, &numbered(&lin(), 2), ["雨"]).await;
+    put_and_index(world, &numbered(&mo(), 3), ["hers"]).await;
     world.put(&[&numbered(&lin(), 4)]).await;
     let terms_of = async |scope: &Scope, numbers: &[u8]| {
         let ids: Vec<_> = numbers.iter().map(|number| id(*number)).collect();
@@ -178,25 +178,25 @@ pub async fn indexed_terms_are_returned_by_record(world: &World) {
     assert_eq!(terms_of(&lin(), &[2]).await, [None]);
 }
 
-pub async fn a_record_outside_the_scope_is_unauthorized_and_none_of_its_batch_is_kept(world: &World) {
+pub async fn terms_outside_the_scope_are_unauthorized(world: &World) {
     let (lins, mos) = (numbered(&lin(), 1), numbered(&mo(), 2));
     world.put(&[&lins]).await;
     world.put(&[&mos]).await;
     let batch = [entry(world, &lins, terms(["x"])).await, entry(world, &mos, terms(["x"])).await];
-    fails_with(ErrorKind::Unauthorized, world.keywords.upsert(&lin(), &batch).await);
-    fails_with(ErrorKind::Unauthorized, world.keywords.upsert(&session("a"), &batch[..1]).await);
+    assert_error_kind(ErrorKind::Unauthorized, world.keywords.upsert(&lin(), &batch).await);
+    assert_error_kind(ErrorKind::Unauthorized, world.keywords.upsert(&session("a"), &batch[..1]).await);
     assert!(world.found(&lin(), &["x"]).await.is_empty() && world.found(&mo(), &["x"]).await.is_empty());
 }
 
-pub async fn words_are_found_only_within_the_scope(world: &World) {
+pub async fn keyword_search_stays_in_scope(world: &World) {
     let tenant = Scope::tenant_wide(Scope::DEFAULT_TENANT).unwrap();
-    let places = [session("a"), session("b"), lin(), mo(), tenant.clone()];
-    for (address, number) in places.iter().zip(1..) {
-        remember(world, &numbered(address, number), ["x"]).await;
+    let addresses = [session("a"), session("b"), lin(), mo(), tenant.clone()];
+    for (address, number) in addresses.iter().zip(1..) {
+        put_and_index(world, &numbered(address, number), ["x"]).await;
     }
-    for scope in &places {
+    for scope in &addresses {
         let expected: Vec<_> =
-            places.iter().zip(1..).filter(|(address, _)| scope.covers(address)).map(|(_, n)| id(n)).collect();
+            addresses.iter().zip(1..).filter(|(address, _)| scope.covers(address)).map(|(_, n)| id(n)).collect();
         let mut found = world.found(scope, &["x"]).await;
         found.sort();
         assert_eq!(found, expected, "{scope}");
@@ -204,12 +204,12 @@ pub async fn words_are_found_only_within_the_scope(world: &World) {
     assert!(world.found(&Scope::tenant_wide("other").unwrap(), &["x"]).await.is_empty());
 }
 
-pub async fn a_senseless_filter_is_refused_by_a_search_for_words(world: &World) {
+pub async fn keyword_search_rejects_an_invalid_filter(world: &World) {
     let query = find(&["x"]).with_filter(Some(Filter::eq(Field::OccurredAt, "monday")));
-    fails_with(ErrorKind::InvalidInput, world.keywords.search(&lin(), &query).await);
+    assert_error_kind(ErrorKind::InvalidInput, world.keywords.search(&lin(), &query).await);
 }
 
-pub async fn terms_that_come_with_a_record_are_indexed_or_queued(world: &World) {
+pub async fn terms_in_a_write_are_indexed_or_queued(world: &World) {
     let write = Write { terms: Some(terms(["x"])), ..Write::upsert(numbered(&lin(), 1)) };
     let written = world.records.put(&lin(), vec![write]).await.unwrap().remove(0);
     assert!(written.pending.contains(&Job::Embedding));
@@ -217,7 +217,7 @@ pub async fn terms_that_come_with_a_record_are_indexed_or_queued(world: &World) 
         world.index(&numbered(&lin(), 1), terms(["x"])).await;
     }
     assert_eq!(world.found(&lin(), &["x"]).await, [id(1)]);
-    // Terms do not come with a record that is barred.
+    // The terms of a blocked write are not stored.
     world.forget(&lin(), &[id(1)]).await;
     let write = Write { terms: Some(terms(["x"])), ..Write::upsert(numbered(&lin(), 1)) };
     let written = world.records.put(&lin(), vec![write]).await.unwrap().remove(0);
@@ -225,13 +225,13 @@ pub async fn terms_that_come_with_a_record_are_indexed_or_queued(world: &World) 
     assert!(world.found(&lin(), &["x"]).await.is_empty());
 }
 
-pub async fn a_late_entry_of_a_deleted_record_does_not_come_back(world: &World) {
+pub async fn a_late_keyword_entry_of_a_deleted_record_is_removed(world: &World) {
     let record = numbered(&lin(), 1);
     world.put(&[&record]).await;
     let pending = world.jobs.claim(Job::Keywords, 1, std::time::Duration::from_secs(60)).await.unwrap();
     let late = entry(world, &record, terms(["x"])).await;
     world.forget(&lin(), &[id(1)]).await;
-    // The worker did not know, and does what a worker does: it indexes, acknowledges, and takes back what was stale.
+    // A worker that holds the old record indexes it, completes the job, and deletes the entry because the job is stale.
     world.keywords.upsert(&lin(), &[late]).await.unwrap();
     let done: Vec<_> = pending.iter().map(Pending::done).collect();
     assert_eq!(world.jobs.complete(&done).await.unwrap(), [false]);

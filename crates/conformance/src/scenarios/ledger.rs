@@ -1,10 +1,10 @@
-//! An application's own books.
+//! Ledger records: stored and never indexed.
 
 use memory_engine_core::{Job, Kind, Outcome, PutMode, Record, State, Write};
 
 use crate::{
     World,
-    given::{id, lin, numbered, terms},
+    fixtures::{id, lin, numbered, terms},
 };
 
 fn entry(number: u8) -> Record {
@@ -13,7 +13,7 @@ fn entry(number: u8) -> Record {
     record
 }
 
-pub async fn entries_are_kept_and_wait_for_no_index(world: &World) {
+pub async fn entries_are_stored_and_not_indexed(world: &World) {
     let write = Write { terms: Some(terms(["entry"])), jobs: vec![Job::Facts], ..Write::upsert(entry(1)) };
     let written = world.records.put(&lin(), vec![write]).await.unwrap().remove(0);
     assert_eq!((written.outcome, written.pending), (Outcome::Created, vec![]));
@@ -26,7 +26,7 @@ pub async fn entries_are_kept_and_wait_for_no_index(world: &World) {
     assert_eq!(world.records.tombstones(&lin(), None, 9).await.unwrap().len(), 1);
 }
 
-pub async fn a_record_that_becomes_an_entry_leaves_the_indexes_and_the_queue(world: &World) {
+pub async fn a_record_that_becomes_an_entry_is_unqueued(world: &World) {
     let mut record = numbered(&lin(), 1);
     world.put(&[&record]).await;
     record.kind = Kind::ledger("forks");
@@ -34,5 +34,5 @@ pub async fn a_record_that_becomes_an_entry_leaves_the_indexes_and_the_queue(wor
     assert_eq!(written[0].pending, []);
     assert_eq!(world.records.stats(&lin()).await.unwrap().backlog.values().sum::<u64>(), 0);
     (record.kind, record.state) = (Kind::new("Ledger/x"), State::Active);
-    assert_eq!(world.put(&[&record]).await[0].pending.len(), 2, "this is no ledger: case counts");
+    assert_eq!(world.put(&[&record]).await[0].pending.len(), 2, "the ledger prefix is case-sensitive");
 }

@@ -10,15 +10,15 @@ use proptest::{collection::vec, prelude::*, sample::select};
 
 use crate::{
     World,
-    cases::{Verdict, ensure, for_all},
-    given::{LARGE_LIMIT, id, numbered},
+    cases::{CaseResult, ensure, for_all},
+    fixtures::{LARGE_LIMIT, id, numbered},
 };
 
 #[derive(Debug, Clone)]
-enum Step {
+enum StoreStep {
     Put(ScopeNames, Vec<Draft>),
     Delete(ScopeNames, Vec<u8>),
-    Bury(ScopeNames, Vec<(u8, &'static str)>),
+    ImportTombstones(ScopeNames, Vec<(u8, &'static str)>),
     Requeue(ScopeNames, Job),
     Complete(ScopeNames, Job, Vec<(u8, u64)>),
     Fail(ScopeNames, Job, Vec<(u8, u64)>, bool),
@@ -36,10 +36,10 @@ struct Draft {
     kind: &'static str,
     jobs: Vec<Job>,
     derived_from: Vec<u8>,
-    based_on: Option<(u8, u64)>,
+    precondition: Option<(u8, u64)>,
 }
 
-/// A user, and perhaps one session.
+/// A user and an optional session.
 type ScopeNames = (&'static str, Option<&'static str>);
 
 const TEXTS: [&str; 4] = ["one", "two", "three", "Three  "];
@@ -55,31 +55,33 @@ fn draft() -> impl Strategy<Value = Draft> {
     let state = prop_oneof![4 => Just(State::Active), 1 => select(State::ALL)];
     let session = prop_oneof![5 => Just("a"), 1 => Just("b")];
     let kind = prop_oneof![3 => Just("turn"), 1 => Just("summary"), 1 => Just("fact"), 1 => Just("ledger/book")];
-    let basis = prop_oneof![6 => Just(None), 1 => (NUMBERS, 1..4_u64).prop_map(Some)];
-    let made = (kind, vec(select(&Job::ALL[..]), 0..3), vec(NUMBERS, 0..3), basis);
-    let drawn = (session, NUMBERS, select(&TEXTS[..]), select(&[0.5, 0.6][..]), select(Trust::ALL), state, mode, made);
-    drawn.prop_map(|(session, number, text, importance, trust, state, mode, made)| {
-        let (kind, jobs, derived_from, based_on) = made;
-        Draft { session, number, text, importance, trust, state, mode, kind, jobs, derived_from, based_on }
+    let precondition = prop_oneof![6 => Just(None), 1 => (NUMBERS, 1..4_u64).prop_map(Some)];
+    let origin = (kind, vec(select(&Job::ALL[..]), 0..3), vec(NUMBERS, 0..3), precondition);
+    let drawn =
+        (session, NUMBERS, select(&TEXTS[..]), select(&[0.5, 0.6][..]), select(Trust::ALL), state, mode, origin);
+    drawn.prop_map(|(session, number, text, importance, trust, state, mode, origin)| {
+        let (kind, jobs, derived_from, precondition) = origin;
+        Draft { session, number, text, importance, trust, state, mode, kind, jobs, derived_from, precondition }
     })
 }
 
-fn step() -> impl Strategy<Value = Step> {
-    let place = || (prop_oneof![3 => Just("lin"), 1 => Just("mo")], select(&[None, Some("a"), Some("b")][..]));
+fn step() -> impl Strategy<Value = StoreStep> {
+    let names = || (prop_oneof![3 => Just("lin"), 1 => Just("mo")], select(&[None, Some("a"), Some("b")][..]));
     let job = || select(&Job::ALL[..]);
     prop_oneof![
-        6 => (place(), vec(draft(), 1..4)).prop_map(|(place, drafts)| Step::Put(place, drafts)),
-        2 => (place(), vec(NUMBERS, 1..3)).prop_map(|(place, numbers)| Step::Delete(place, numbers)),
-        1 => (place(), vec((NUMBERS, select(&TEXTS[..])), 1..3)).prop_map(|(place, buried)| Step::Bury(place, buried)),
-        1 => (place(), job()).prop_map(|(place, job)| Step::Requeue(place, job)),
-        2 => (place(), job(), vec((NUMBERS, 1..4_u64), 1..4))
-            .prop_map(|(place, job, done)| Step::Complete(place, job, done)),
-        1 => (place(), job(), vec((NUMBERS, 1..4_u64), 1..4), proptest::bool::ANY)
-            .prop_map(|(place, job, failed, for_good)| Step::Fail(place, job, failed, for_good)),
+        6 => (names(), vec(draft(), 1..4)).prop_map(|(names, drafts)| StoreStep::Put(names, drafts)),
+        2 => (names(), vec(NUMBERS, 1..3)).prop_map(|(names, numbers)| StoreStep::Delete(names, numbers)),
+        1 => (names(), vec((NUMBERS, select(&TEXTS[..])), 1..3))
+            .prop_map(|(names, tombstones)| StoreStep::ImportTombstones(names, tombstones)),
+        1 => (names(), job()).prop_map(|(names, job)| StoreStep::Requeue(names, job)),
+        2 => (names(), job(), vec((NUMBERS, 1..4_u64), 1..4))
+            .prop_map(|(names, job, done)| StoreStep::Complete(names, job, done)),
+        1 => (names(), job(), vec((NUMBERS, 1..4_u64), 1..4), proptest::bool::ANY)
+            .prop_map(|(names, job, failed, is_permanent)| StoreStep::Fail(names, job, failed, is_permanent)),
     ]
 }
 
-/// The two stores, side by side.
+/// The store under test and the reference store.
 struct Pair<'a> {
     tenant: &'a str,
     world: &'a dyn RecordStore,
@@ -89,14 +91,14 @@ struct Pair<'a> {
 }
 
 /// Checks that both returned the same, or failed with the same kind of error.
-fn same<T: PartialEq + Debug>(what: &str, world: Result<T>, model: Result<T>) -> Verdict {
+fn check_equal<T: PartialEq + Debug>(what: &str, world: Result<T>, model: Result<T>) -> CaseResult {
     let kind = |e: Error| -> ErrorKind { e.kind() };
     let (world, model) = (world.map_err(kind), model.map_err(kind));
-    ensure!(world == model, "{what} gives {world:?} instead of {model:?}");
+    ensure!(world == model, "{what} returns {world:?} instead of {model:?}");
     Ok(())
 }
 
-fn basis(number: u8, revision: u64) -> Basis {
+fn precondition(number: u8, revision: u64) -> Basis {
     Basis { id: id(number), revision }
 }
 
@@ -119,100 +121,105 @@ impl Pair<'_> {
         record
     }
 
-    /// Tombstones of what is not there, or of what is there in the same place; none of what has one already.
-    async fn tombstones(&self, user: &'static str, buried: &[(u8, &'static str)]) -> Result<Vec<Tombstone>> {
+    /// Returns tombstones for records without one. The tombstone of a stored record has its address.
+    async fn tombstones(&self, user: &'static str, entries: &[(u8, &'static str)]) -> Result<Vec<Tombstone>> {
         let all = self.scope((user, None));
-        let known: BTreeSet<_> = self.model.tombstones(&all, None, LARGE_LIMIT).await?.iter().map(|t| t.id).collect();
+        let existing: BTreeSet<_> =
+            self.model.tombstones(&all, None, LARGE_LIMIT).await?.iter().map(|t| t.id).collect();
         let mut tombstones: Vec<Tombstone> = Vec::new();
-        for (number, text) in buried {
+        for (number, text) in entries {
             let stored = self.model.get(&all, &[id(*number)]).await?.remove(0);
             let mut record = stored.unwrap_or_else(|| numbered(&self.scope((user, Some("a"))), *number));
             record.text = (*text).into();
             let tombstone = Tombstone::new(record.id, record.scope.clone(), record.content_hash(), self.now);
-            if !known.contains(&tombstone.id) && tombstones.iter().all(|t| t.id != tombstone.id) {
+            if !existing.contains(&tombstone.id) && tombstones.iter().all(|t| t.id != tombstone.id) {
                 tombstones.push(tombstone);
             }
         }
         Ok(tombstones)
     }
 
-    async fn play(&self, step: &Step) -> Verdict {
+    async fn run(&self, step: &StoreStep) -> CaseResult {
         let (world, jobs, model) = (self.world, self.jobs, &self.model);
         match step {
-            Step::Put(place, drafts) => {
+            StoreStep::Put(names, drafts) => {
                 let write = |draft: &Draft| Write {
                     jobs: draft.jobs.clone(),
-                    based_on: draft.based_on.iter().map(|(number, revision)| basis(*number, *revision)).collect(),
-                    ..Write::new(self.record(place.0, draft), draft.mode)
+                    based_on: draft
+                        .precondition
+                        .iter()
+                        .map(|(number, revision)| precondition(*number, *revision))
+                        .collect(),
+                    ..Write::new(self.record(names.0, draft), draft.mode)
                 };
                 let writes: Vec<Write> = drafts.iter().map(write).collect();
-                let scope = self.scope(*place);
+                let scope = self.scope(*names);
                 let (ours, theirs) = (world.put(&scope, writes.clone()).await, model.put(&scope, writes).await);
-                same("put", ours.map(sorted_jobs), theirs.map(sorted_jobs))
+                check_equal("put", ours.map(sorted_jobs), theirs.map(sorted_jobs))
             }
-            Step::Delete(place, numbers) => {
-                let (scope, ids) = (self.scope(*place), numbers.iter().map(|n| id(*n)).collect::<Vec<_>>());
-                same("delete", world.delete(&scope, &ids).await, model.delete(&scope, &ids).await)
+            StoreStep::Delete(names, numbers) => {
+                let (scope, ids) = (self.scope(*names), numbers.iter().map(|n| id(*n)).collect::<Vec<_>>());
+                check_equal("delete", world.delete(&scope, &ids).await, model.delete(&scope, &ids).await)
             }
-            Step::Bury(place, buried) => {
-                let (scope, tombstones) = (self.scope((place.0, None)), self.tombstones(place.0, buried).await?);
-                same(
+            StoreStep::ImportTombstones(names, entries) => {
+                let (scope, tombstones) = (self.scope((names.0, None)), self.tombstones(names.0, entries).await?);
+                check_equal(
                     "import_tombstones",
                     world.import_tombstones(&scope, &tombstones).await,
                     model.import_tombstones(&scope, &tombstones).await,
                 )
             }
-            Step::Requeue(place, job) => {
-                let scope = self.scope(*place);
-                same("requeue", jobs.requeue(&scope, *job).await, model.requeue(&scope, *job).await)
+            StoreStep::Requeue(names, job) => {
+                let scope = self.scope(*names);
+                check_equal("requeue", jobs.requeue(&scope, *job).await, model.requeue(&scope, *job).await)
             }
-            Step::Complete(place, job, done) => {
-                let all = self.scope((place.0, None));
+            StoreStep::Complete(names, job, done) => {
+                let all = self.scope((names.0, None));
                 let mut receipts = Vec::new();
                 for (number, revision) in done {
                     let stored = model.get(&all, &[id(*number)]).await?.remove(0);
                     let scope = stored.map_or(all.clone(), |record| record.scope);
                     receipts.push(Done { id: id(*number), scope, job: *job, revision: *revision, ticket: None });
                 }
-                same("complete", jobs.complete(&receipts).await, model.complete(&receipts).await)
+                check_equal("complete", jobs.complete(&receipts).await, model.complete(&receipts).await)
             }
-            Step::Fail(place, job, failed, for_good) => {
-                let all = self.scope((place.0, None));
+            StoreStep::Fail(names, job, failed, is_permanent) => {
+                let all = self.scope((names.0, None));
                 let mut failures = Vec::new();
                 for (number, revision) in failed {
                     let stored = model.get(&all, &[id(*number)]).await?.remove(0);
                     let scope = stored.map_or(all.clone(), |record| record.scope);
-                    let retry_at = (!for_good).then_some(self.now);
-                    let failure = Failure::new(id(*number), scope, *job, *revision, "away");
+                    let retry_at = (!is_permanent).then_some(self.now);
+                    let failure = Failure::new(id(*number), scope, *job, *revision, "unavailable");
                     failures.push(failure.with_retry_at(retry_at));
                 }
-                same("fail", jobs.fail(&failures).await, model.fail(&failures).await)
+                check_equal("fail", jobs.fail(&failures).await, model.fail(&failures).await)
             }
         }
     }
 
-    /// Reads everything back from both.
-    async fn compare(&self) -> Verdict {
+    /// Compares all records, derivations, failures, tombstones, statistics and jobs of both.
+    async fn compare(&self) -> CaseResult {
         let (world, jobs, model) = (self.world, self.jobs, &self.model);
         let tenant = Scope::tenant_wide(self.tenant)?;
         let (lin, lins_a, mo) = (self.scope(("lin", None)), self.scope(("lin", Some("a"))), self.scope(("mo", None)));
         let ids: Vec<RecordId> = NUMBERS.map(id).collect();
         for scope in [&lin, &lins_a, &mo] {
             let query = ScanQuery::oldest(LARGE_LIMIT);
-            same("scan", world.scan(scope, &query).await, model.scan(scope, &query).await)?;
-            same("get", world.get(scope, &ids).await, model.get(scope, &ids).await)?;
-            same("adjacent", world.adjacent(scope, &ids).await, model.adjacent(scope, &ids).await)?;
-            for one in &ids {
-                same("derived", world.derived(scope, &[*one]).await, model.derived(scope, &[*one]).await)?;
+            check_equal("scan", world.scan(scope, &query).await, model.scan(scope, &query).await)?;
+            check_equal("get", world.get(scope, &ids).await, model.get(scope, &ids).await)?;
+            check_equal("adjacent", world.adjacent(scope, &ids).await, model.adjacent(scope, &ids).await)?;
+            for id in &ids {
+                check_equal("derived", world.derived(scope, &[*id]).await, model.derived(scope, &[*id]).await)?;
             }
-            same("derived", world.derived(scope, &ids).await, model.derived(scope, &ids).await)?;
+            check_equal("derived", world.derived(scope, &ids).await, model.derived(scope, &ids).await)?;
             let sorted = |failures: Vec<Failure>| {
                 failures.into_iter().map(|f| (f.job, f.id, f.revision, f.retry_at)).collect::<BTreeSet<_>>()
             };
             let theirs = model.failures(scope, LARGE_LIMIT).await.map(sorted);
-            same("failures", jobs.failures(scope, LARGE_LIMIT).await.map(sorted), theirs)?;
+            check_equal("failures", jobs.failures(scope, LARGE_LIMIT).await.map(sorted), theirs)?;
             let tombstones = model.tombstones(scope, None, LARGE_LIMIT).await;
-            same("tombstones", world.tombstones(scope, None, LARGE_LIMIT).await, tombstones)?;
+            check_equal("tombstones", world.tombstones(scope, None, LARGE_LIMIT).await, tombstones)?;
         }
         for scope in [&lin, &lins_a, &mo, &tenant] {
             let without_zeros = |mut stats: memory_engine_core::Stats| {
@@ -223,30 +230,30 @@ impl Pair<'_> {
                 stats
             };
             let (ours, theirs) = (world.stats(scope).await, model.stats(scope).await);
-            same("stats", ours.map(without_zeros), theirs.map(without_zeros))?;
+            check_equal("stats", ours.map(without_zeros), theirs.map(without_zeros))?;
         }
         for job in Job::ALL {
-            let (ours, theirs) = (self.waiting(jobs, job).await, self.waiting(model, job).await);
-            same("backlog", ours, theirs)?;
+            let (ours, theirs) = (self.queued(jobs, job).await, self.queued(model, job).await);
+            check_equal("job queue", ours, theirs)?;
         }
         Ok(())
     }
 
-    async fn waiting(&self, store: &dyn JobQueue, job: Job) -> Result<BTreeSet<(Scope, RecordId, u64)>> {
+    async fn queued(&self, store: &dyn JobQueue, job: Job) -> Result<BTreeSet<(Scope, RecordId, u64)>> {
         let pending = store.claim(job, LARGE_LIMIT, Duration::ZERO).await?;
         let own = pending.into_iter().map(|p| p.record).filter(|r| r.scope.tenant() == self.tenant);
         Ok(own.map(|r| (r.scope, r.id, r.revision)).collect())
     }
 }
 
-async fn answers_alike(world: &World) {
+async fn check_random_steps(world: &World) {
     let clock = Arc::clone(&world.clock) as Arc<dyn Clock>;
     for_all(vec(step(), 1..24), async |tenant, steps| {
         let model = MemoryRecordStore::with_clock(Arc::clone(&clock));
         let pair = Pair { tenant, world: &*world.records, jobs: &*world.jobs, model, now: clock.now() };
         for step in steps {
             world.clock.advance(Duration::from_secs(1));
-            pair.play(step).await?;
+            pair.run(step).await?;
             pair.compare().await?;
         }
         Ok(())
@@ -254,10 +261,10 @@ async fn answers_alike(world: &World) {
     .await;
 }
 
-pub async fn it_answers_as_the_store_in_memory_does(world: &World) {
-    answers_alike(world).await;
+pub async fn results_equal_the_in_memory_store(world: &World) {
+    check_random_steps(world).await;
 }
 
-pub async fn it_answers_alike_behind_an_arc_in_a_box(world: &World) {
-    answers_alike(&world.boxed()).await;
+pub async fn boxed_results_equal_the_in_memory_store(world: &World) {
+    check_random_steps(&world.boxed()).await;
 }

@@ -1,4 +1,4 @@
-//! Scenarios for a backend whose stores share a database. Other worlds pass without a check.
+//! Scenarios for a backend whose stores share a database. The runner ignores them for other backends.
 
 use std::sync::Arc;
 
@@ -9,85 +9,85 @@ use serde_json::json;
 
 use crate::{
     World,
-    given::{at_angle, fails_with, find, id, lin, near, numbered, terms},
+    fixtures::{assert_error_kind, at_angle, find, id, lin, near, numbered, terms},
 };
 
-async fn remember(world: &World, record: &Record) {
+async fn put_and_index(world: &World, record: &Record) {
     world.put(&[record]).await;
     world.index(record, terms(["x"])).await;
     world.embed(record, at_angle(0.1)).await;
 }
 
-async fn offer(world: &World, record: &Record) {
+async fn index_late(world: &World, record: &Record) {
     let record = Arc::new(record.clone());
     let entry = KeywordEntry { record: Arc::clone(&record), terms: terms(["late"]) };
     world.keywords.upsert(&lin(), &[entry]).await.unwrap();
     world.vectors.upsert(&lin(), &[VectorEntry { record, embedding: at_angle(3.0) }]).await.unwrap();
 }
 
-async fn finds_nothing(world: &World) -> bool {
+async fn is_index_empty(world: &World) -> bool {
     world.found(&lin(), &["x", "late"]).await.is_empty() && world.nearest(&lin(), at_angle(0.0)).await.is_empty()
 }
 
-fn written(write: Record, words: [&str; 1]) -> Write {
-    Write { terms: Some(terms(words)), ..Write::upsert(write) }
+fn write_with_terms(record: Record, words: [&str; 1]) -> Write {
+    Write { terms: Some(terms(words)), ..Write::upsert(record) }
 }
 
-pub async fn deleting_a_record_takes_its_terms_and_its_vector_along(world: &World) {
-    remember(world, &numbered(&lin(), 1)).await;
+pub async fn deleting_a_record_deletes_its_terms_and_vector(world: &World) {
+    put_and_index(world, &numbered(&lin(), 1)).await;
     world.records.delete(&lin(), &[id(1)]).await.unwrap();
-    assert!(finds_nothing(world).await);
+    assert!(is_index_empty(world).await);
 }
 
-pub async fn burying_a_record_takes_its_terms_and_its_vector_along(world: &World) {
+pub async fn an_imported_tombstone_deletes_terms_and_vector(world: &World) {
     let record = numbered(&lin(), 1);
-    remember(world, &record).await;
+    put_and_index(world, &record).await;
     let tombstone = Tombstone::new(record.id, lin(), record.content_hash(), record.occurred_at);
     world.records.import_tombstones(&lin(), &[tombstone]).await.unwrap();
-    assert!(finds_nothing(world).await);
+    assert!(is_index_empty(world).await);
 }
 
-pub async fn a_record_that_is_no_longer_active_leaves_the_indexes(world: &World) {
+pub async fn an_inactive_record_leaves_the_indexes(world: &World) {
     let mut record = numbered(&lin(), 1);
-    remember(world, &record).await;
+    put_and_index(world, &record).await;
     record.state = State::Superseded;
     world.put(&[&record]).await;
-    assert!(finds_nothing(world).await);
+    assert!(is_index_empty(world).await);
 }
 
-pub async fn entries_of_records_that_are_gone_are_not_taken(world: &World) {
+pub async fn entries_of_missing_records_are_ignored(world: &World) {
     let record = numbered(&lin(), 1);
-    offer(world, &record).await;
-    assert!(finds_nothing(world).await, "it was never there");
-    remember(world, &record).await;
+    index_late(world, &record).await;
+    assert!(is_index_empty(world).await, "the record never existed");
+    put_and_index(world, &record).await;
     let stored = world.stored(&record).await.unwrap();
     world.records.delete(&lin(), &[id(1)]).await.unwrap();
-    offer(world, &stored).await;
-    assert!(finds_nothing(world).await, "it was deleted");
+    index_late(world, &stored).await;
+    assert!(is_index_empty(world).await, "the record was deleted");
 }
 
-pub async fn entries_of_records_that_are_not_active_are_not_taken(world: &World) {
+pub async fn entries_of_inactive_records_are_ignored(world: &World) {
     let mut record = numbered(&lin(), 1);
     record.state = State::Revoked;
     world.put(&[&record]).await;
-    offer(world, &world.stored(&record).await.unwrap()).await;
-    assert!(finds_nothing(world).await);
+    index_late(world, &world.stored(&record).await.unwrap()).await;
+    assert!(is_index_empty(world).await);
 }
 
-pub async fn entries_of_what_was_written_again_since_are_not_taken(world: &World) {
+pub async fn entries_of_old_revisions_are_ignored(world: &World) {
     let mut record = numbered(&lin(), 1);
     world.put(&[&record]).await;
     let before = world.stored(&record).await.unwrap();
     record.text.push('!');
     world.put(&[&record]).await;
-    offer(world, &before).await;
-    assert!(finds_nothing(world).await);
-    offer(world, &world.stored(&record).await.unwrap()).await;
+    index_late(world, &before).await;
+    assert!(is_index_empty(world).await);
+    index_late(world, &world.stored(&record).await.unwrap()).await;
     assert_eq!(world.found(&lin(), &["late"]).await, [id(1)]);
     assert_eq!(world.nearest(&lin(), at_angle(0.0)).await, [id(1)]);
 }
 
-pub async fn an_entry_that_is_not_taken_does_not_keep_the_others_of_its_batch_away(world: &World) {
+pub async fn an_ignored_entry_does_not_reject_its_batch(world: &World) {
     world.put(&[&numbered(&lin(), 1), &numbered(&lin(), 3)]).await;
     let mut records: Vec<_> = [1, 2, 3].map(|n| numbered(&lin(), n)).to_vec();
     (records[0].revision, records[2].revision) = (1, 1);
@@ -102,9 +102,9 @@ pub async fn an_entry_that_is_not_taken_does_not_keep_the_others_of_its_batch_aw
     assert_eq!(world.nearest(&lin(), at_angle(0.0)).await, [id(1), id(3)]);
 }
 
-pub async fn terms_that_come_with_a_record_are_found_at_once(world: &World) {
+pub async fn terms_in_a_write_are_found_at_once(world: &World) {
     let put = async |record: &Record, word| {
-        world.records.put(&lin(), vec![written(record.clone(), [word])]).await.unwrap().remove(0)
+        world.records.put(&lin(), vec![write_with_terms(record.clone(), [word])]).await.unwrap().remove(0)
     };
     let mut record = numbered(&lin(), 1);
     assert_eq!(put(&record, "first").await.pending, [Job::Embedding]);
@@ -116,18 +116,18 @@ pub async fn terms_that_come_with_a_record_are_found_at_once(world: &World) {
     assert!(world.jobs.claim(Job::Keywords, 9, std::time::Duration::ZERO).await.unwrap().is_empty());
 }
 
-pub async fn terms_of_a_batch_that_fails_are_not_kept(world: &World) {
+pub async fn terms_of_a_failed_batch_are_not_stored(world: &World) {
     let mut bad = numbered(&lin(), 2);
     bad.text = String::new();
-    let batch = vec![written(numbered(&lin(), 1), ["x"]), written(bad, ["x"])];
-    fails_with(ErrorKind::InvalidInput, world.records.put(&lin(), batch).await);
+    let batch = vec![write_with_terms(numbered(&lin(), 1), ["x"]), write_with_terms(bad, ["x"])];
+    assert_error_kind(ErrorKind::InvalidInput, world.records.put(&lin(), batch).await);
     world.put(&[&numbered(&lin(), 1)]).await;
-    assert!(finds_nothing(world).await);
+    assert!(is_index_empty(world).await);
 }
 
-pub async fn filters_see_the_record_as_it_is_now(world: &World) {
+pub async fn filters_see_the_current_record(world: &World) {
     let mut record = numbered(&lin(), 1);
-    remember(world, &record).await;
+    put_and_index(world, &record).await;
     record.scene = Some("plot".into());
     record.metadata.insert("mood".into(), json!("glad"));
     world.put(&[&record]).await;
@@ -154,7 +154,7 @@ async fn found_with(world: &World, filter: &Filter) -> Vec<RecordId> {
     by_words
 }
 
-pub async fn a_filter_that_was_used_before_sees_later_writes(world: &World) {
+pub async fn a_reused_filter_sees_later_writes(world: &World) {
     let room = Field::Metadata("room".into());
     let filter = Filter::eq(room, 3);
     let opposite = !filter.clone();
@@ -162,11 +162,11 @@ pub async fn a_filter_that_was_used_before_sees_later_writes(world: &World) {
     let mut records = [1, 2, 3].map(|number| numbered(&lin(), number));
     for (record, room) in records.iter_mut().zip([3, 4, 4]) {
         record.metadata.insert("room".into(), json!(room));
-        remember(world, record).await;
+        put_and_index(world, record).await;
     }
     assert_eq!(found().await, [vec![id(1)], vec![id(2), id(3)]]);
 
-    // The text is the same, so that terms and vectors stay as they are.
+    // The text is unchanged, so terms and vectors are too.
     records[1].metadata.insert("room".into(), json!(3));
     world.put(&[&records[1]]).await;
     assert_eq!(found().await, [vec![id(1), id(2)], vec![id(3)]], "other metadata");
@@ -180,6 +180,6 @@ pub async fn a_filter_that_was_used_before_sees_later_writes(world: &World) {
 
     let mut new = numbered(&lin(), 4);
     new.metadata.insert("room".into(), json!(3));
-    remember(world, &new).await;
+    put_and_index(world, &new).await;
     assert_eq!(found().await, [vec![id(2), id(4)], vec![]], "a new record");
 }

@@ -1,15 +1,15 @@
-//! Walking through records page by page.
+//! Scans in pages.
 
 use memory_engine_core::{Cursor, ErrorKind, Field, Filter, Order, Record, RecordId, ScanQuery, Timestamp};
 
 use crate::{
     World,
-    given::{LARGE_LIMIT, fails_with, id, lin, mo, numbered, session},
+    fixtures::{LARGE_LIMIT, assert_error_kind, id, lin, mo, numbered, session},
 };
 
-/// Ten records at three times, some of one sequence number, in an order that no column has by itself.
-fn entangled() -> Vec<Record> {
-    let places = [
+/// Ten records with only three times. Some have equal sequence numbers, and no single field has their order.
+fn records_with_equal_times() -> Vec<Record> {
+    let positions = [
         (0, None),
         (0, Some(0)),
         (0, Some(-1)),
@@ -21,7 +21,7 @@ fn entangled() -> Vec<Record> {
         (7, Some(-1)),
         (-5, None),
     ];
-    let records = places.iter().zip(1..).map(|((micros, sequence), number)| {
+    let records = positions.iter().zip(1..).map(|((micros, sequence), number)| {
         let mut record = numbered(&lin(), 11 - number);
         record.occurred_at = Timestamp::from_micros(*micros);
         record.source.sequence = *sequence;
@@ -34,9 +34,10 @@ fn ids<'a>(records: impl IntoIterator<Item = &'a Record>) -> Vec<RecordId> {
     records.into_iter().map(|r| r.id).collect()
 }
 
-/// Every page of a walk, each asserted to be full but the last.
+/// Returns the ids of all pages. Checks that every page but the last is full.
 async fn walk(world: &World, query: &ScanQuery) -> Vec<RecordId> {
-    let (mut query, mut seen) = (query.clone(), Vec::new());
+    let mut query = query.clone();
+    let mut seen = Vec::new();
     loop {
         let page = world.records.scan(&lin(), &query).await.unwrap();
         seen.extend(ids(&page.records));
@@ -48,8 +49,8 @@ async fn walk(world: &World, query: &ScanQuery) -> Vec<RecordId> {
     }
 }
 
-pub async fn both_orders_go_by_time_then_sequence_then_id(world: &World) {
-    let mut records = entangled();
+pub async fn records_are_ordered_by_time_sequence_and_id(world: &World) {
+    let mut records = records_with_equal_times();
     world.put(&records.iter().collect::<Vec<_>>()).await;
     records.sort_by_key(Record::position);
     let oldest = world.records.scan(&lin(), &ScanQuery::oldest(LARGE_LIMIT)).await.unwrap();
@@ -58,8 +59,8 @@ pub async fn both_orders_go_by_time_then_sequence_then_id(world: &World) {
     assert_eq!((ids(&newest.records), newest.next), (ids(records.iter().rev()), None));
 }
 
-pub async fn pages_over_equal_times_leave_no_gap_and_repeat_nothing(world: &World) {
-    let mut records = entangled();
+pub async fn pages_over_equal_times_are_complete_and_disjoint(world: &World) {
+    let mut records = records_with_equal_times();
     world.put(&records.iter().collect::<Vec<_>>()).await;
     records.sort_by_key(Record::position);
     for limit in 1..=11 {
@@ -68,7 +69,7 @@ pub async fn pages_over_equal_times_leave_no_gap_and_repeat_nothing(world: &Worl
     }
 }
 
-pub async fn a_limit_of_zero_gives_an_empty_page(world: &World) {
+pub async fn a_limit_of_zero_returns_an_empty_page(world: &World) {
     world.put(&[&numbered(&lin(), 1)]).await;
     for query in [ScanQuery::oldest(0), ScanQuery::newest(0)] {
         let page = world.records.scan(&lin(), &query).await.unwrap();
@@ -76,7 +77,7 @@ pub async fn a_limit_of_zero_gives_an_empty_page(world: &World) {
     }
 }
 
-pub async fn a_last_page_that_is_just_full_is_known_to_be_the_last(world: &World) {
+pub async fn a_full_last_page_has_no_next_cursor(world: &World) {
     let records: Vec<_> = (1..=4).map(|n| numbered(&lin(), n)).collect();
     world.put(&records.iter().collect::<Vec<_>>()).await;
     let first = world.records.scan(&lin(), &ScanQuery::oldest(2)).await.unwrap();
@@ -86,7 +87,7 @@ pub async fn a_last_page_that_is_just_full_is_known_to_be_the_last(world: &World
     assert_eq!(world.records.scan(&lin(), &beyond).await.unwrap(), Default::default());
 }
 
-pub async fn a_page_may_begin_behind_others_and_tell_how_many_there_are(world: &World) {
+pub async fn a_page_can_skip_records_and_count_the_total(world: &World) {
     let mut records: Vec<_> = (1..=9).map(|n| numbered(&[session("a"), lin()][usize::from(n) % 2], n)).collect();
     records[4].scene = Some("plot".into());
     world.put(&records.iter().collect::<Vec<_>>()).await;
@@ -95,12 +96,12 @@ pub async fn a_page_may_begin_behind_others_and_tell_how_many_there_are(world: &
     let scan = async |query: ScanQuery| world.records.scan(&lin(), &query.with_filter(filter.clone())).await.unwrap();
     for skip in 0..=10 {
         let page = scan(ScanQuery::oldest(3).with_skip(skip).counted()).await;
-        let here: Vec<_> = all.iter().copied().skip(skip).take(3).collect();
-        assert_eq!((ids(&page.records), page.total), (here, Some(8)), "behind {skip}");
+        let expected_page: Vec<_> = all.iter().copied().skip(skip).take(3).collect();
+        assert_eq!((ids(&page.records), page.total), (expected_page, Some(8)), "skip {skip}");
         assert_eq!(page.next.is_some(), skip + 3 < 8);
         let back = scan(ScanQuery::newest(3).with_skip(skip)).await;
-        let here: Vec<_> = all.iter().copied().rev().skip(skip).take(3).collect();
-        assert_eq!((ids(&back.records), back.total), (here, None), "nobody has asked");
+        let expected_page: Vec<_> = all.iter().copied().rev().skip(skip).take(3).collect();
+        assert_eq!((ids(&back.records), back.total), (expected_page, None), "the total was not requested");
     }
     let second = scan(ScanQuery::oldest(2).with_after(Some(Cursor::at(&records[1]))).with_skip(1).counted()).await;
     assert_eq!((ids(&second.records), second.total), (vec![id(4), id(6)], Some(8)));
@@ -108,11 +109,11 @@ pub async fn a_page_may_begin_behind_others_and_tell_how_many_there_are(world: &
     assert_eq!((none.records.len(), none.next, none.total), (0, None, Some(8)));
     let narrow = world.records.scan(&session("a"), &ScanQuery::newest(1).counted()).await.unwrap();
     assert_eq!((ids(&narrow.records), narrow.total), (vec![id(8)], Some(4)));
-    let nobody = world.records.scan(&mo(), &ScanQuery::newest(1).counted()).await.unwrap();
-    assert_eq!((nobody.records.len(), nobody.total), (0, Some(0)));
+    let other_user = world.records.scan(&mo(), &ScanQuery::newest(1).counted()).await.unwrap();
+    assert_eq!((other_user.records.len(), other_user.total), (0, Some(0)));
 }
 
-pub async fn a_filter_narrows_the_walk_without_shortening_its_pages(world: &World) {
+pub async fn filtered_pages_are_full(world: &World) {
     let mut records: Vec<_> = (1..=20).map(|n| numbered(&lin(), n)).collect();
     for record in records.iter_mut().step_by(3) {
         record.scene = Some("plot".into());
@@ -129,7 +130,7 @@ pub async fn a_filter_narrows_the_walk_without_shortening_its_pages(world: &Worl
     assert_eq!(walk(world, &ScanQuery::newest(2).with_filter(filter)).await, back);
 }
 
-pub async fn a_cursor_outlives_the_record_it_was_made_of(world: &World) {
+pub async fn a_cursor_survives_deletion_of_its_record(world: &World) {
     let records: Vec<_> = (1..=5).map(|n| numbered(&lin(), n)).collect();
     world.put(&records.iter().collect::<Vec<_>>()).await;
     let after = Some(Cursor::at(&records[2]));
@@ -140,9 +141,9 @@ pub async fn a_cursor_outlives_the_record_it_was_made_of(world: &World) {
     assert_eq!(ids(&earlier.records), [id(2), id(1)]);
 }
 
-pub async fn pages_stay_within_the_scope_and_cross_its_addresses(world: &World) {
-    let places = [session("a"), session("b"), lin()];
-    let records: Vec<_> = (1..=9).map(|n| numbered(&places[usize::from(n) % 3], n)).collect();
+pub async fn pages_cover_all_addresses_in_scope(world: &World) {
+    let addresses = [session("a"), session("b"), lin()];
+    let records: Vec<_> = (1..=9).map(|n| numbered(&addresses[usize::from(n) % 3], n)).collect();
     world.put(&records.iter().collect::<Vec<_>>()).await;
     assert_eq!(walk(world, &ScanQuery::oldest(2)).await, ids(&records));
     let mut query = ScanQuery::oldest(2);
@@ -153,7 +154,7 @@ pub async fn pages_stay_within_the_scope_and_cross_its_addresses(world: &World) 
     assert_eq!((ids(&rest.records), rest.next), (vec![id(3)], None));
 }
 
-pub async fn records_of_every_state_are_walked(world: &World) {
+pub async fn a_scan_returns_records_of_every_state(world: &World) {
     let states = memory_engine_core::State::ALL;
     for (state, number) in states.iter().zip(1..) {
         let mut record = numbered(&lin(), number);
@@ -163,9 +164,9 @@ pub async fn records_of_every_state_are_walked(world: &World) {
     assert_eq!(walk(world, &ScanQuery::oldest(3)).await.len(), states.len());
 }
 
-pub async fn a_senseless_filter_is_refused_by_a_scan(world: &World) {
+pub async fn scan_rejects_an_invalid_filter(world: &World) {
     for filter in [Filter::eq(Field::Kind, 3.0), Filter::eq(Field::Metadata("a\"b".into()), "x")] {
         let query = ScanQuery::oldest(1).with_filter(filter);
-        fails_with(ErrorKind::InvalidInput, world.records.scan(&lin(), &query).await);
+        assert_error_kind(ErrorKind::InvalidInput, world.records.scan(&lin(), &query).await);
     }
 }

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::{
     World,
-    given::{fails_with, id, lin, mo, numbered, session},
+    fixtures::{assert_error_kind, id, lin, mo, numbered, session},
 };
 
 async fn put_one(world: &World, record: &Record, mode: PutMode) -> Result<WriteResult> {
@@ -15,16 +15,17 @@ async fn put_one(world: &World, record: &Record, mode: PutMode) -> Result<WriteR
     Ok(world.records.put(&record.scope, vec![write]).await?.remove(0))
 }
 
-fn saying(record: &Record, text: &str) -> Record {
+fn with_text(record: &Record, text: &str) -> Record {
     let mut record = record.clone();
     record.text = text.into();
     record
 }
 
-pub async fn an_upsert_takes_the_place_and_keeps_the_time_of_the_first_recording(world: &World) {
+pub async fn upsert_replaces_and_keeps_the_first_recorded_at(world: &World) {
     let first = numbered(&lin(), 1);
     world.put(&[&first]).await;
-    let mut second = Record::new(lin(), first.kind.clone(), "anew", &ManualClock::new(Timestamp::from_micros(77)));
+    let mut second =
+        Record::new(lin(), first.kind.clone(), "a new text", &ManualClock::new(Timestamp::from_micros(77)));
     (second.id, second.revision) = (first.id, 40);
     let written = put_one(world, &second, PutMode::Upsert).await.unwrap();
     assert_eq!((written.outcome, written.revision), (Outcome::Updated, 2));
@@ -33,7 +34,7 @@ pub async fn an_upsert_takes_the_place_and_keeps_the_time_of_the_first_recording
     assert_eq!((stored.revision, stored.recorded_at), (2, first.recorded_at));
 }
 
-pub async fn an_upsert_of_the_same_content_changes_nothing(world: &World) {
+pub async fn an_identical_upsert_changes_nothing(world: &World) {
     let record = numbered(&lin(), 1);
     world.put(&[&record]).await;
     let mut again = record.clone();
@@ -43,47 +44,50 @@ pub async fn an_upsert_of_the_same_content_changes_nothing(world: &World) {
     assert_eq!(world.stored(&record).await.unwrap().recorded_at, record.recorded_at);
 }
 
-pub async fn if_absent_writes_what_is_not_there_and_leaves_what_is(world: &World) {
+pub async fn if_absent_keeps_an_existing_record(world: &World) {
     let record = numbered(&lin(), 1);
     assert_eq!(put_one(world, &record, PutMode::IfAbsent).await.unwrap().outcome, Outcome::Created);
-    let written = put_one(world, &saying(&record, "other"), PutMode::IfAbsent).await.unwrap();
+    let written = put_one(world, &with_text(&record, "other"), PutMode::IfAbsent).await.unwrap();
     assert_eq!((written.outcome, written.revision, written.pending), (Outcome::Unchanged, 1, vec![]));
     assert_eq!(world.stored(&record).await.unwrap().text, record.text);
 }
 
-pub async fn create_writes_what_is_not_there_and_conflicts_with_what_is(world: &World) {
+pub async fn create_conflicts_with_an_existing_record(world: &World) {
     let record = numbered(&lin(), 1);
     assert_eq!(put_one(world, &record, PutMode::Create).await.unwrap().outcome, Outcome::Created);
-    fails_with(ErrorKind::Conflict, put_one(world, &record, PutMode::Create).await);
-    fails_with(ErrorKind::Conflict, put_one(world, &saying(&record, "other"), PutMode::Create).await);
+    assert_error_kind(ErrorKind::Conflict, put_one(world, &record, PutMode::Create).await);
+    assert_error_kind(ErrorKind::Conflict, put_one(world, &with_text(&record, "other"), PutMode::Create).await);
     assert_eq!(world.stored(&record).await.unwrap().text, record.text);
 }
 
-pub async fn an_update_at_the_revision_that_was_read_succeeds_and_at_another_conflicts(world: &World) {
+pub async fn an_update_needs_the_current_revision(world: &World) {
     let record = numbered(&lin(), 1);
     world.put(&[&record]).await;
-    let second = put_one(world, &saying(&record, "second"), PutMode::Update { revision: 1 }).await.unwrap();
+    let second = put_one(world, &with_text(&record, "second"), PutMode::Update { revision: 1 }).await.unwrap();
     assert_eq!((second.outcome, second.revision), (Outcome::Updated, 2));
     for revision in [0, 1, 3, u64::MAX] {
-        fails_with(ErrorKind::Conflict, put_one(world, &saying(&record, "late"), PutMode::Update { revision }).await);
+        assert_error_kind(
+            ErrorKind::Conflict,
+            put_one(world, &with_text(&record, "late"), PutMode::Update { revision }).await,
+        );
     }
-    let same = put_one(world, &saying(&record, "second"), PutMode::Update { revision: 2 }).await.unwrap();
+    let same = put_one(world, &with_text(&record, "second"), PutMode::Update { revision: 2 }).await.unwrap();
     assert_eq!((same.outcome, same.revision), (Outcome::Unchanged, 2));
     assert_eq!(world.stored(&record).await.unwrap().text, "second");
 }
 
-pub async fn an_update_of_what_is_not_there_is_not_found(world: &World) {
+pub async fn an_update_of_a_missing_record_is_not_found(world: &World) {
     let record = numbered(&lin(), 1);
-    fails_with(ErrorKind::NotFound, put_one(world, &record, PutMode::Update { revision: 1 }).await);
+    assert_error_kind(ErrorKind::NotFound, put_one(world, &record, PutMode::Update { revision: 1 }).await);
     world.put(&[&record]).await;
     world.forget(&lin(), &[record.id]).await;
-    fails_with(ErrorKind::NotFound, put_one(world, &record, PutMode::Update { revision: 1 }).await);
+    assert_error_kind(ErrorKind::NotFound, put_one(world, &record, PutMode::Update { revision: 1 }).await);
     assert!(world.all(&lin()).await.is_empty());
 }
 
-pub async fn the_later_write_of_a_batch_sees_what_the_earlier_did(world: &World) {
+pub async fn later_writes_of_a_batch_see_earlier_ones(world: &World) {
     let record = numbered(&lin(), 1);
-    let write = |text: &str, mode| Write { mode, ..Write::upsert(saying(&record, text)) };
+    let write = |text: &str, mode| Write { mode, ..Write::upsert(with_text(&record, text)) };
     let batch = vec![
         write("first", PutMode::Create),
         write("first", PutMode::Upsert),
@@ -92,42 +96,45 @@ pub async fn the_later_write_of_a_batch_sees_what_the_earlier_did(world: &World)
         write("fourth", PutMode::Upsert),
     ];
     let written = world.records.put(&lin(), batch).await.unwrap();
-    let told: Vec<_> = written.iter().map(|w| (w.outcome, w.revision)).collect();
+    let results: Vec<_> = written.iter().map(|w| (w.outcome, w.revision)).collect();
     let (created, updated, unchanged) = (Outcome::Created, Outcome::Updated, Outcome::Unchanged);
-    assert_eq!(told, [(created, 1), (unchanged, 1), (updated, 2), (unchanged, 2), (updated, 3)]);
+    assert_eq!(results, [(created, 1), (unchanged, 1), (updated, 2), (unchanged, 2), (updated, 3)]);
     let stored = world.all(&lin()).await;
     assert_eq!((stored.len(), stored[0].text.as_str(), stored[0].revision), (1, "fourth", 3));
     let stats = world.records.stats(&lin()).await.unwrap();
-    assert_eq!(stats.backlog.get(&Job::Embedding), Some(&1), "it waits once, however often it was written");
+    assert_eq!(stats.backlog.get(&Job::Embedding), Some(&1), "one job, although it was written several times");
 }
 
-pub async fn a_conflict_late_in_a_batch_undoes_the_earlier_writes(world: &World) {
-    let there = numbered(&lin(), 1);
-    world.put(&[&there]).await;
-    let (new, changed) = (numbered(&lin(), 2), saying(&there, "changed"));
+pub async fn a_conflict_rolls_back_the_whole_batch(world: &World) {
+    let existing = numbered(&lin(), 1);
+    world.put(&[&existing]).await;
+    let (new, changed) = (numbered(&lin(), 2), with_text(&existing, "changed"));
     let last = [
         (ErrorKind::Conflict, Write { mode: PutMode::Create, ..Write::upsert(new.clone()) }),
-        (ErrorKind::Conflict, Write { mode: PutMode::Update { revision: 1 }, ..Write::upsert(saying(&there, "late")) }),
+        (
+            ErrorKind::Conflict,
+            Write { mode: PutMode::Update { revision: 1 }, ..Write::upsert(with_text(&existing, "late")) },
+        ),
         (ErrorKind::NotFound, Write { mode: PutMode::Update { revision: 1 }, ..Write::upsert(numbered(&lin(), 3)) }),
     ];
     for (kind, last) in last {
         let batch = vec![Write::upsert(new.clone()), Write::upsert(changed.clone()), last];
-        fails_with(kind, world.records.put(&lin(), batch).await);
+        assert_error_kind(kind, world.records.put(&lin(), batch).await);
         let stored = world.all(&lin()).await;
-        assert_eq!((stored.len(), stored[0].text.as_str(), stored[0].revision), (1, there.text.as_str(), 1));
+        assert_eq!((stored.len(), stored[0].text.as_str(), stored[0].revision), (1, existing.text.as_str(), 1));
     }
     let stats = world.records.stats(&lin()).await.unwrap();
     assert_eq!(stats.backlog.get(&Job::Embedding), Some(&1));
 }
 
-pub async fn a_record_cannot_move_to_another_address_of_its_user(world: &World) {
+pub async fn a_record_cannot_move_to_another_address(world: &World) {
     let record = numbered(&session("a"), 1);
     world.put(&[&record]).await;
     let mut moved = record.clone();
     for address in [session("b"), lin(), session("a").with_branch("x").unwrap()] {
         moved.scope = address;
         for mode in [PutMode::Upsert, PutMode::Create, PutMode::Update { revision: 1 }] {
-            fails_with(ErrorKind::Conflict, put_one(world, &moved, mode).await);
+            assert_error_kind(ErrorKind::Conflict, put_one(world, &moved, mode).await);
         }
     }
     assert_eq!(world.stored(&record).await.unwrap().revision, 1);
@@ -135,7 +142,7 @@ pub async fn a_record_cannot_move_to_another_address_of_its_user(world: &World) 
     assert_eq!(put_one(world, &moved, PutMode::Create).await.unwrap().outcome, Outcome::Created);
 }
 
-pub async fn a_change_of_text_speaker_or_role_queues_the_record_again(world: &World) {
+pub async fn a_new_text_speaker_or_role_requeues_the_record(world: &World) {
     let mut record = numbered(&lin(), 1);
     (record.role, record.speaker) = (Some(Role::USER), Some("user".into()));
     world.put(&[&record]).await;
@@ -149,7 +156,7 @@ pub async fn a_change_of_text_speaker_or_role_queues_the_record_again(world: &Wo
     }
 }
 
-pub async fn a_change_of_anything_else_updates_without_queueing(world: &World) {
+pub async fn other_changes_do_not_requeue_the_record(world: &World) {
     let mut record = numbered(&lin(), 1);
     world.put(&[&record]).await;
     let changes: [fn(&mut Record); 6] = [
@@ -168,7 +175,7 @@ pub async fn a_change_of_anything_else_updates_without_queueing(world: &World) {
     assert!(world.stored(&record).await.unwrap().same_content(&record));
 }
 
-pub async fn a_record_that_is_not_active_is_kept_and_not_queued(world: &World) {
+pub async fn an_inactive_record_is_stored_and_not_queued(world: &World) {
     for (state, number) in State::ALL.iter().zip(1..) {
         let mut record = numbered(&lin(), number);
         record.state = *state;

@@ -6,10 +6,10 @@ use memory_engine_core::{ErrorKind, Job, Kind, Outcome, Pending, RecordId, ScanQ
 
 use crate::{
     World,
-    given::{LARGE_LIMIT, fails_with, id, lin, mo, numbered, session, turn},
+    fixtures::{LARGE_LIMIT, assert_error_kind, id, lin, mo, numbered, session, turn},
 };
 
-pub async fn a_new_record_gets_revision_one_and_waits_for_both_jobs(world: &World) {
+pub async fn new_record_has_revision_one_and_indexing_jobs(world: &World) {
     let record = numbered(&lin(), 1);
     let written = world.put(&[&record]).await.remove(0);
     assert_eq!((written.id, written.outcome, written.revision), (record.id, Outcome::Created, 1));
@@ -19,7 +19,7 @@ pub async fn a_new_record_gets_revision_one_and_waits_for_both_jobs(world: &Worl
     assert_eq!((stored.revision, stored.recorded_at), (1, record.recorded_at));
 }
 
-pub async fn records_are_got_in_the_order_asked_with_gaps_where_there_is_none(world: &World) {
+pub async fn get_keeps_request_order_and_marks_missing_records(world: &World) {
     let (one, two) = (numbered(&lin(), 1), numbered(&lin(), 2));
     world.put(&[&one, &two]).await;
     let got = world.records.get(&lin(), &[id(2), id(9), id(1), id(2)]).await.unwrap();
@@ -27,7 +27,7 @@ pub async fn records_are_got_in_the_order_asked_with_gaps_where_there_is_none(wo
     assert_eq!(ids, [Some(id(2)), None, Some(id(1)), Some(id(2))]);
 }
 
-pub async fn calls_about_nothing_do_nothing(world: &World) {
+pub async fn empty_calls_change_nothing(world: &World) {
     assert_eq!(world.records.put(&lin(), vec![]).await.unwrap(), []);
     assert_eq!(world.records.get(&lin(), &[]).await.unwrap(), []);
     assert_eq!(world.records.delete(&lin(), &[]).await.unwrap().ids, []);
@@ -41,48 +41,49 @@ pub async fn calls_about_nothing_do_nothing(world: &World) {
     world.vectors.delete(&lin(), &[]).await.unwrap();
 }
 
-pub async fn a_bad_record_in_the_middle_leaves_nothing(world: &World) {
+pub async fn an_invalid_record_rejects_its_batch(world: &World) {
     let mut batch: Vec<Write> = (1..=5).map(|n| Write::upsert(numbered(&lin(), n))).collect();
     batch[2].record.text = " \n".into();
-    fails_with(ErrorKind::InvalidInput, world.records.put(&lin(), batch).await);
+    assert_error_kind(ErrorKind::InvalidInput, world.records.put(&lin(), batch).await);
     assert!(world.all(&lin()).await.is_empty());
     assert_eq!(world.records.stats(&lin()).await.unwrap().backlog.values().sum::<u64>(), 0);
 }
 
-pub async fn records_that_no_store_could_keep_are_refused(world: &World) {
-    let whole = numbered(&lin(), 1);
-    let mut bad = vec![whole.clone(); 5];
-    bad[0].text = "a\0b".into();
-    bad[1].confidence = f64::NAN;
-    bad[2].importance = 1.1;
-    bad[3].metadata.insert("k".into(), serde_json::json!(["\0"]));
-    (bad[4].valid_from, bad[4].valid_until) = (Some(Timestamp::from_micros(1)), Some(Timestamp::from_micros(0)));
-    for record in bad {
-        fails_with(ErrorKind::InvalidInput, world.records.put(&lin(), vec![Write::upsert(record)]).await);
+pub async fn invalid_records_are_rejected(world: &World) {
+    let valid = numbered(&lin(), 1);
+    let mut invalid = vec![valid; 5];
+    invalid[0].text = "a\0b".into();
+    invalid[1].confidence = f64::NAN;
+    invalid[2].importance = 1.1;
+    invalid[3].metadata.insert("k".into(), serde_json::json!(["\0"]));
+    (invalid[4].valid_from, invalid[4].valid_until) =
+        (Some(Timestamp::from_micros(1)), Some(Timestamp::from_micros(0)));
+    for record in invalid {
+        assert_error_kind(ErrorKind::InvalidInput, world.records.put(&lin(), vec![Write::upsert(record)]).await);
     }
     assert!(world.all(&lin()).await.is_empty());
 }
 
-pub async fn an_address_outside_the_scope_is_unauthorized_and_leaves_nothing(world: &World) {
+pub async fn a_put_outside_the_scope_is_unauthorized(world: &World) {
     let batch = || vec![Write::upsert(numbered(&lin(), 1)), Write::upsert(numbered(&mo(), 2))];
-    fails_with(ErrorKind::Unauthorized, world.records.put(&lin(), batch()).await);
-    // An address that is wider than the scope lies outside it, too.
-    fails_with(ErrorKind::Unauthorized, world.records.put(&session("a"), batch()[..1].to_vec()).await);
-    fails_with(ErrorKind::Unauthorized, world.records.put(&Scope::tenant_wide("other").unwrap(), batch()).await);
+    assert_error_kind(ErrorKind::Unauthorized, world.records.put(&lin(), batch()).await);
+    // An address that is wider than the scope is outside it, too.
+    assert_error_kind(ErrorKind::Unauthorized, world.records.put(&session("a"), batch()[..1].to_vec()).await);
+    assert_error_kind(ErrorKind::Unauthorized, world.records.put(&Scope::tenant_wide("other").unwrap(), batch()).await);
     assert!(world.all(&lin()).await.is_empty() && world.all(&mo()).await.is_empty());
 }
 
-pub async fn a_wider_scope_writes_and_reads_below_itself(world: &World) {
+pub async fn a_wider_scope_covers_narrower_addresses(world: &World) {
     let tenant = Scope::tenant_wide(Scope::DEFAULT_TENANT).unwrap();
     let addresses = [tenant.clone(), lin(), session("a"), session("a").with_branch("b").unwrap(), mo()];
     for (address, number) in addresses.iter().zip(1..) {
         world.records.put(&tenant, vec![Write::upsert(numbered(address, number))]).await.unwrap();
     }
-    let within = async |scope: &Scope| world.all(scope).await.iter().map(|r| r.id).collect::<Vec<_>>();
-    assert_eq!(within(&tenant).await, [1, 2, 3, 4, 5].map(id));
-    assert_eq!(within(&lin()).await, [2, 3, 4].map(id));
-    assert_eq!(within(&session("a")).await, [3, 4].map(id));
-    assert_eq!(within(&addresses[3]).await, [id(4)]);
+    let visible_ids = async |scope: &Scope| world.all(scope).await.iter().map(|r| r.id).collect::<Vec<_>>();
+    assert_eq!(visible_ids(&tenant).await, [1, 2, 3, 4, 5].map(id));
+    assert_eq!(visible_ids(&lin()).await, [2, 3, 4].map(id));
+    assert_eq!(visible_ids(&session("a")).await, [3, 4].map(id));
+    assert_eq!(visible_ids(&addresses[3]).await, [id(4)]);
 }
 
 pub async fn the_same_id_under_two_users_is_two_records(world: &World) {
@@ -99,21 +100,21 @@ pub async fn the_same_id_under_two_users_is_two_records(world: &World) {
     assert_eq!(world.put(&[&mos]).await[0].outcome, Outcome::Updated);
 }
 
-pub async fn a_record_in_another_scope_looks_like_not_existing(world: &World) {
+pub async fn a_record_outside_the_scope_is_invisible(world: &World) {
     let record = numbered(&session("a"), 1);
     world.put(&[&record]).await;
-    let elsewhere = [session("b"), mo(), lin().with_agent("x").unwrap(), Scope::tenant_wide("other").unwrap()];
-    for scope in &elsewhere {
+    let other_scopes = [session("b"), mo(), lin().with_agent("x").unwrap(), Scope::tenant_wide("other").unwrap()];
+    for scope in &other_scopes {
         assert_eq!(world.records.get(scope, &[id(1)]).await.unwrap(), [None]);
         assert_eq!(world.records.delete(scope, &[id(1)]).await.unwrap().ids, []);
         assert_eq!(world.records.adjacent(scope, &[id(1)]).await.unwrap(), [Default::default()]);
         assert!(world.all(scope).await.is_empty());
         assert!(world.records.tombstones(scope, None, LARGE_LIMIT).await.unwrap().is_empty());
     }
-    assert!(world.stored(&record).await.is_some(), "nobody else could delete it");
+    assert!(world.stored(&record).await.is_some(), "it was not deleted from another scope");
 }
 
-pub async fn names_that_look_alike_are_different_scopes(world: &World) {
+pub async fn similar_names_are_different_scopes(world: &World) {
     let names =
         ["lin", "Lin", "li", "lin%", "l_n", "lin/a", "lin'--", "\"lin\"", "林", "é", "e\u{301}", "null", "*", "🙂"];
     for (name, number) in names.iter().zip(1..) {
@@ -126,7 +127,7 @@ pub async fn names_that_look_alike_are_different_scopes(world: &World) {
     }
 }
 
-pub async fn dimensions_do_not_run_into_each_other(world: &World) {
+pub async fn scope_dimensions_are_not_confused(world: &World) {
     let user = |name: &str| Scope::user(name).unwrap();
     let addresses = [
         user("a").with_agent("b").unwrap(),
@@ -148,7 +149,7 @@ pub async fn dimensions_do_not_run_into_each_other(world: &World) {
     }
 }
 
-pub async fn deleting_gives_the_ids_that_were_there(world: &World) {
+pub async fn delete_returns_the_ids_that_existed(world: &World) {
     world.put(&[&numbered(&lin(), 1), &numbered(&lin(), 2), &numbered(&lin(), 3)]).await;
     assert_eq!(world.records.delete(&lin(), &[id(3), id(9), id(1), id(3)]).await.unwrap().ids, [id(3), id(1)]);
     assert_eq!(world.records.delete(&lin(), &[id(3)]).await.unwrap().ids, []);
@@ -171,7 +172,7 @@ pub async fn two_thousand_records_fit_in_one_call(world: &World) {
     assert_eq!(world.records.tombstones(&lin(), None, LARGE_LIMIT).await.unwrap().len(), 2000);
 }
 
-pub async fn a_limit_may_be_as_large_as_there_are_numbers(world: &World) {
+pub async fn the_maximum_limit_and_lease_are_accepted(world: &World) {
     world.put(&[&numbered(&lin(), 1)]).await;
     let query = ScanQuery::newest(usize::MAX);
     assert_eq!(world.records.scan(&lin(), &query).await.unwrap().records.len(), 1);
@@ -182,7 +183,7 @@ pub async fn a_limit_may_be_as_large_as_there_are_numbers(world: &World) {
     assert_eq!(world.records.tombstones(&lin(), None, usize::MAX).await.unwrap().len(), 1);
 }
 
-pub async fn stats_count_what_lies_within_the_scope(world: &World) {
+pub async fn stats_count_the_records_in_scope(world: &World) {
     let mut records: Vec<_> = (1..=4).map(|n| numbered(&session("a"), n)).collect();
     records[1].kind = Kind::new("dream");
     records[2].state = State::Superseded;

@@ -5,10 +5,10 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     World,
-    given::{id, lin, numbered, turn},
+    fixtures::{id, lin, numbered, turn},
 };
 
-const ODD_TEXTS: [&str; 14] = [
+const SPECIAL_TEXTS: [&str; 14] = [
     "我对海鲜过敏，臺北也是。",
     "👩‍👩‍👧‍👦 🏳️‍🌈 \u{1F9D1}\u{1F3FF}",
     "e\u{301} is not é",
@@ -25,14 +25,14 @@ const ODD_TEXTS: [&str; 14] = [
     "{\"json\": [1]}",
 ];
 
-async fn comes_back(world: &World, record: Record) {
+async fn assert_round_trip(world: &World, record: Record) {
     world.put(&[&record]).await;
     let stored = world.stored(&record).await.unwrap();
     let mut expected = record.clone();
     expected.revision = 1;
     assert_eq!(stored, expected);
     let scanned = world.all(&record.scope).await;
-    assert!(scanned.contains(&stored), "a scan gives what get gives");
+    assert!(scanned.contains(&stored), "scan and get return the same record");
 }
 
 pub async fn r4_every_field_comes_back(world: &World) {
@@ -54,57 +54,57 @@ pub async fn r4_every_field_comes_back(world: &World) {
     record.valid_from = Some(Timestamp::from_micros(-1));
     record.valid_until = Some(Timestamp::from_micros(0));
     record.metadata.insert("mood".into(), json!({"glad": [true, null, 2.5]}));
-    comes_back(world, record).await;
+    assert_round_trip(world, record).await;
 }
 
-pub async fn fields_that_are_not_set_stay_so(world: &World) {
-    comes_back(world, turn(&lin(), "bare", 0)).await;
+pub async fn unset_fields_stay_unset(world: &World) {
+    assert_round_trip(world, turn(&lin(), "bare", 0)).await;
 }
 
-pub async fn an_empty_text_in_a_field_is_not_a_missing_one(world: &World) {
+pub async fn an_empty_field_differs_from_an_unset_one(world: &World) {
     let mut record = turn(&lin(), "x", 0);
     let empty = || Some(String::new());
     (record.role, record.kind) = (Some(Role::new("")), Kind::new(""));
     (record.speaker, record.scene, record.topic, record.emotion) = (empty(), empty(), empty(), empty());
     record.source.message_id = empty();
     (record.entities, record.tags) = (vec![String::new()], vec![String::new(), String::new()]);
-    comes_back(world, record).await;
+    assert_round_trip(world, record).await;
 }
 
-pub async fn odd_characters_come_back_from_every_text_field(world: &World) {
-    for (odd, number) in ODD_TEXTS.iter().zip(1..) {
+pub async fn special_characters_round_trip_in_text_fields(world: &World) {
+    for (text, number) in SPECIAL_TEXTS.iter().zip(1..) {
         let mut record = numbered(&lin(), number);
-        let some = || Some((*odd).to_owned());
-        (record.text, record.kind, record.role) = ((*odd).into(), Kind::new(*odd), Some(Role::new(*odd)));
+        let some = || Some((*text).to_owned());
+        (record.text, record.kind, record.role) = ((*text).into(), Kind::new(*text), Some(Role::new(*text)));
         (record.speaker, record.scene, record.topic, record.emotion) = (some(), some(), some(), some());
         record.source.message_id = some();
-        record.entities = ODD_TEXTS.map(String::from).to_vec();
-        record.tags = vec![(*odd).into(), "a,b;c|d\u{1f}e\nf".into(), (*odd).into()];
-        record.metadata = Map::from_iter([((*odd).to_owned(), json!({ *odd: [*odd] }))]);
-        comes_back(world, record).await;
+        record.entities = SPECIAL_TEXTS.map(String::from).to_vec();
+        record.tags = vec![(*text).into(), "a,b;c|d\u{1f}e\nf".into(), (*text).into()];
+        record.metadata = Map::from_iter([((*text).to_owned(), json!({ *text: [*text] }))]);
+        assert_round_trip(world, record).await;
     }
 }
 
-pub async fn odd_names_come_back_from_every_dimension_of_an_address(world: &World) {
+pub async fn special_characters_round_trip_in_addresses(world: &World) {
     let longest = "名".repeat(85);
     for (name, number) in ["a b", "'--", "\"", "%", "a/b:c|d", "🙂", "e\u{301}", longest.as_str()].iter().zip(1..) {
         let address = Scope::tenant_wide(*name).unwrap().with_user(*name).unwrap();
         let address = address.with_agent(*name).unwrap().with_session(*name).unwrap().with_branch(*name).unwrap();
-        comes_back(world, numbered(&address, number)).await;
+        assert_round_trip(world, numbered(&address, number)).await;
     }
 }
 
-pub async fn every_trust_and_state_comes_back(world: &World) {
+pub async fn every_trust_and_state_round_trips(world: &World) {
     for (trust, t) in Trust::ALL.iter().zip(0..) {
         for (state, s) in State::ALL.iter().zip(1..) {
             let mut record = numbered(&lin(), t * 10 + s);
             (record.trust, record.state) = (*trust, *state);
-            comes_back(world, record).await;
+            assert_round_trip(world, record).await;
         }
     }
 }
 
-pub async fn extreme_numbers_and_times_come_back(world: &World) {
+pub async fn extreme_numbers_and_times_round_trip(world: &World) {
     let times = [i64::MIN, -377_705_023_201_000_000, -1, 0, 253_402_207_200_999_999, i64::MAX];
     let shares = [0.0, f64::MIN_POSITIVE, 5e-324, 0.1 + 0.2, 1.0 - f64::EPSILON / 2.0, 1.0];
     let sequences = [i64::MIN, -1, 0, (1 << 53) + 1, i64::MAX - 1, i64::MAX];
@@ -115,13 +115,13 @@ pub async fn extreme_numbers_and_times_come_back(world: &World) {
         (record.valid_from, record.valid_until) = (Some(time), Some(time));
         (record.confidence, record.importance) = (shares[i], shares[5 - i]);
         (record.source.sequence, record.source.round) = (Some(sequences[i]), Some(if i == 0 { 0 } else { u32::MAX }));
-        comes_back(world, record).await;
+        assert_round_trip(world, record).await;
     }
     let times_in_order: Vec<_> = world.all(&lin()).await.iter().map(|r| r.occurred_at.as_micros()).collect();
     assert_eq!(times_in_order, times);
 }
 
-pub async fn metadata_of_every_json_type_come_back(world: &World) {
+pub async fn metadata_of_every_json_type_round_trips(world: &World) {
     let mut record = turn(&lin(), "x", 0);
     let deep =
         (0..60).fold(json!("bottom"), |inner, n| if n % 2 == 0 { json!([inner]) } else { json!({ "k": inner }) });
@@ -134,12 +134,12 @@ pub async fn metadata_of_every_json_type_come_back(world: &World) {
         ("a.b".into(), json!({"a.b": 1, "$.a": 2, "a": {"b": 3}})),
         ("deep".into(), deep),
     ]);
-    comes_back(world, record).await;
+    assert_round_trip(world, record).await;
 }
 
-pub async fn numbers_in_metadata_come_back_as_they_were(world: &World) {
+pub async fn metadata_numbers_round_trip_exactly(world: &World) {
     let mut record = turn(&lin(), "x", 0);
-    // The last three are read one unit off by a parser of JSON that is fast rather than exact.
+    // An inexact JSON parser reads the last three one unit in the last place off.
     let numbers = json!([
         0,
         -1,
@@ -166,11 +166,11 @@ pub async fn numbers_in_metadata_come_back_as_they_were(world: &World) {
         0.411_626_999_667_407_96,
     ]);
     record.metadata.insert("numbers".into(), numbers);
-    comes_back(world, record).await;
+    assert_round_trip(world, record).await;
 }
 
-pub async fn the_longest_text_and_the_largest_metadata_come_back(world: &World) {
+pub async fn maximum_text_and_metadata_round_trip(world: &World) {
     let mut record = turn(&lin(), &"长".repeat(Record::MAX_TEXT_BYTES / 3), 0);
     record.metadata.insert("k".into(), json!("x".repeat(Record::MAX_METADATA_BYTES - 8)));
-    comes_back(world, record).await;
+    assert_round_trip(world, record).await;
 }

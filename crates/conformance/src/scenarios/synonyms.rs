@@ -1,11 +1,11 @@
-//! Groups of synonyms, and what was decided about suggestions.
+//! Synonym groups, and verdicts on suggested pairs.
 
 use memory_engine_core::{ErrorKind, Scope};
 use memory_engine_synonyms::{PairVerdict, SynonymGroup, SynonymStore, SynonymStoreExt, WordPair};
 
 use crate::{
     World,
-    given::{fails_with, lin, mo, session},
+    fixtures::{assert_error_kind, lin, mo, session},
 };
 
 fn group(term: &str, members: &[&str]) -> SynonymGroup {
@@ -29,7 +29,7 @@ fn store(world: &World) -> &dyn SynonymStore {
     world.synonyms.as_deref().unwrap()
 }
 
-pub async fn groups_come_back_in_the_order_of_their_terms(world: &World) {
+pub async fn groups_are_listed_in_the_order_of_their_terms(world: &World) {
     let store = store(world);
     let groups = [
         group("纹身", &["双头鹰"]),
@@ -38,38 +38,38 @@ pub async fn groups_come_back_in_the_order_of_their_terms(world: &World) {
     ];
     store.put(&lin(), &groups).await.unwrap();
     let [tattoo, zebra, ant] = groups;
-    assert_eq!(store.list(&lin()).await.unwrap(), [ant, zebra, tattoo], "upper and lower case do not matter");
+    assert_eq!(store.list(&lin()).await.unwrap(), [ant, zebra, tattoo], "case is ignored");
 }
 
-pub async fn a_group_takes_the_place_of_the_one_whose_term_reads_the_same(world: &World) {
+pub async fn a_group_replaces_the_one_with_an_equivalent_term(world: &World) {
     let store = store(world);
     store.put(&lin(), &[group("KSK", &["a"]), group("臺灣", &["b"])]).await.unwrap();
     store.put(&lin(), &[group("ｋｓｋ", &["c"]).with_category("org"), group("台湾", &["d"])]).await.unwrap();
     let expected = [group("ｋｓｋ", &["c"]).with_category("org"), group("台湾", &["d"])];
     assert_eq!(store.list(&lin()).await.unwrap(), expected);
     store.put(&lin(), &[group("x", &["first"]), group("X", &["second"])]).await.unwrap();
-    assert!(store.list(&lin()).await.unwrap().contains(&group("X", &["second"])), "the later of a batch holds");
+    assert!(store.list(&lin()).await.unwrap().contains(&group("X", &["second"])), "the last group of a batch wins");
     assert_eq!(store.list(&lin()).await.unwrap().len(), 3);
 }
 
-pub async fn a_bad_group_keeps_its_whole_batch_away(world: &World) {
+pub async fn an_invalid_group_rejects_its_batch(world: &World) {
     let store = store(world);
     for bad in [group("", &["x"]), group("x", &[]), group("x", &["X"]), group("x", &["y\0"])] {
-        fails_with(ErrorKind::InvalidInput, store.put(&lin(), &[group("good", &["gut"]), bad]).await);
+        assert_error_kind(ErrorKind::InvalidInput, store.put(&lin(), &[group("good", &["gut"]), bad]).await);
     }
     assert_eq!(store.list(&lin()).await.unwrap(), []);
 }
 
-pub async fn removing_goes_by_how_a_term_reads_and_counts_what_was_there(world: &World) {
+pub async fn remove_matches_equivalent_terms_and_counts_groups(world: &World) {
     let store = store(world);
     store.put(&lin(), &[group("Krueger", &["K"]), group("纹身", &["胸前"])]).await.unwrap();
-    assert_eq!(store.remove(&lin(), &names(&["KRUEGER", "K", "nobody", "krueger"])).await.unwrap(), 1);
-    assert_eq!(store.list(&lin()).await.unwrap(), [group("纹身", &["胸前"])], "a member is no name of a group");
+    assert_eq!(store.remove(&lin(), &names(&["KRUEGER", "K", "unknown", "krueger"])).await.unwrap(), 1);
+    assert_eq!(store.list(&lin()).await.unwrap(), [group("纹身", &["胸前"])], "a member does not identify its group");
     assert_eq!(store.remove(&mo(), &names(&["纹身"])).await.unwrap(), 0);
     assert_eq!(store.remove(&lin(), &names(&["紋身"])).await.unwrap(), 1);
 }
 
-pub async fn odd_words_come_back(world: &World) {
+pub async fn special_characters_round_trip_in_groups(world: &World) {
     let store = store(world);
     let members =
         ["Kommando Spezialkräfte", "a'b\"c\\d", "%_*", "[\"json\"]", "🦅", "'; DROP TABLE synonym_groups; --"];
@@ -80,7 +80,7 @@ pub async fn odd_words_come_back(world: &World) {
     assert_eq!(store.verdicts(&lin()).await.unwrap(), [verdict("a'b", "\"c\"", true)]);
 }
 
-pub async fn users_and_their_tenant_have_groups_of_their_own(world: &World) {
+pub async fn users_and_tenants_have_separate_groups(world: &World) {
     let store = store(world);
     let other = Scope::tenant_wide("other").unwrap();
     let scopes = [tenant(), lin(), mo(), other.clone(), other.with_user("lin").unwrap()];
@@ -96,7 +96,7 @@ pub async fn users_and_their_tenant_have_groups_of_their_own(world: &World) {
     assert_eq!(applicable, [group("same", &["of 0"]), group("same", &["of 1"])]);
 }
 
-pub async fn narrower_scopes_mean_their_user(world: &World) {
+pub async fn a_narrower_scope_means_its_user(world: &World) {
     let store = store(world);
     store.put(&session("monday"), &[group("a", &["b"])]).await.unwrap();
     assert_eq!(store.list(&lin()).await.unwrap(), [group("a", &["b"])]);
@@ -106,20 +106,20 @@ pub async fn narrower_scopes_mean_their_user(world: &World) {
     assert_eq!(store.list(&lin()).await.unwrap(), []);
 }
 
-pub async fn verdicts_are_remembered_until_another_one_comes(world: &World) {
+pub async fn a_verdict_holds_until_it_is_replaced(world: &World) {
     let store = store(world);
     store.judge(&lin(), &[verdict("猫", "狗", false), verdict("cat", "猫", true)]).await.unwrap();
     let expected = [verdict("cat", "猫", true), verdict("猫", "狗", false)];
     assert_eq!(store.verdicts(&lin()).await.unwrap(), expected);
     store.judge(&lin(), &[verdict("狗", "猫", true)]).await.unwrap();
     assert_eq!(store.verdicts(&lin()).await.unwrap()[1], verdict("猫", "狗", true));
-    assert_eq!(store.list(&lin()).await.unwrap(), [], "a verdict makes no group");
+    assert_eq!(store.list(&lin()).await.unwrap(), [], "a verdict does not create a group");
 }
 
-pub async fn clearing_takes_everything_within_the_scope_and_nothing_else(world: &World) {
+pub async fn clear_removes_groups_and_verdicts_in_scope(world: &World) {
     let store = store(world);
-    let stranger = Scope::tenant_wide("other").unwrap().with_user("lin").unwrap();
-    for scope in [&tenant(), &lin(), &mo(), &stranger] {
+    let same_name_elsewhere = Scope::tenant_wide("other").unwrap().with_user("lin").unwrap();
+    for scope in [&tenant(), &lin(), &mo(), &same_name_elsewhere] {
         store.put(scope, &[group("a", &["b"])]).await.unwrap();
         store.judge(scope, &[verdict("a", "c", false)]).await.unwrap();
     }
@@ -128,10 +128,13 @@ pub async fn clearing_takes_everything_within_the_scope_and_nothing_else(world: 
     store.clear(&session("monday")).await.unwrap();
     assert_eq!((count(&lin()).await, count(&mo()).await, count(&tenant()).await), ((0, 0), (1, 1), (1, 1)));
     store.clear(&tenant()).await.unwrap();
-    assert_eq!((count(&mo()).await, count(&tenant()).await, count(&stranger).await), ((0, 0), (0, 0), (1, 1)));
+    assert_eq!(
+        (count(&mo()).await, count(&tenant()).await, count(&same_name_elsewhere).await),
+        ((0, 0), (0, 0), (1, 1))
+    );
 }
 
-pub async fn calls_about_no_synonyms_do_nothing(world: &World) {
+pub async fn empty_synonym_calls_change_nothing(world: &World) {
     let store = store(world);
     store.put(&lin(), &[]).await.unwrap();
     store.judge(&lin(), &[]).await.unwrap();

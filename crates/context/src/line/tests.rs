@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::*;
 
 #[test]
-fn long_text_is_cut_behind_a_sentence() {
+fn long_text_is_cut_after_a_sentence() {
     let text = "面试在周三。地点在虹桥，要带身份证和简历！别忘了";
     assert_eq!(whole_sentences(text, 24), text);
     assert_eq!(whole_sentences(text, 23), "面试在周三。地点在虹桥，要带身份证和简历！");
@@ -14,7 +14,7 @@ fn long_text_is_cut_behind_a_sentence() {
 }
 
 #[test]
-fn marks_of_a_block_lose_their_form_and_nothing_else_does() {
+fn only_marks_of_a_block_are_neutralised() {
     let plain = |text| neutralized(text, &["相关记忆片段", "剧本"], &["注意:以上记忆"]);
     assert_eq!(plain("a --- b ――― c"), "a — b ――― c");
     assert_eq!(plain("[相关记忆片段] 【 剧本 】［剧本］"), "(相关记忆片段) ( 剧本 )(剧本)");
@@ -26,7 +26,10 @@ fn marks_of_a_block_lose_their_form_and_nothing_else_does() {
 
 proptest! {
     #[test]
-    fn a_line_is_one_line_within_its_length(text in "\\PC{0,60}|(.|\n|。|---|\u{202e}|\u{2028}){0,60}", max in 0_usize..50) {
+    fn a_line_has_no_breaks_and_respects_its_length(
+        text in "\\PC{0,60}|(.|\n|。|---|\u{202e}|\u{2028}){0,60}",
+        max in 0_usize..50,
+    ) {
         for line in [one_line(&text, max.max(1)), whole_sentences(&text, max)] {
             prop_assert!(line.chars().count() <= max.max(1));
             let broken = line.chars().any(|c| c.is_control() || c == '\u{202e}' || c == '\u{2028}');

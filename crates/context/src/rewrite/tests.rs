@@ -68,7 +68,10 @@ fn the_request_is_json_with_the_names_of_the_contract() {
         recent_conversation: "user: a\nassistant: b".into(),
     };
     let json = request.to_json().unwrap();
-    let expected = r#"{"user_name":"小雨","char_name":"Kai","user_question":"那个\"事情\"？","recent_conversation":"user: a\nassistant: b"}"#;
+    let expected = concat!(
+        r#"{"user_name":"小雨","char_name":"Kai","user_question":"那个\"事情\"？","#,
+        r#""recent_conversation":"user: a\nassistant: b"}"#,
+    );
     assert_eq!(json, expected);
 }
 

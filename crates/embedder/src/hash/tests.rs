@@ -12,19 +12,19 @@ fn cosine(a: &str, b: &str) -> f32 {
 }
 
 #[test]
-fn texts_that_share_words_or_letters_are_nearer() {
+fn texts_with_common_features_are_similar() {
     assert!(cosine("我对海鲜过敏", "她對海鮮過敏嗎") > 0.5);
     assert!(cosine("I paint sunrises", "painting a sunrise") > 0.25);
     assert!(cosine("我对海鲜过敏", "明天去北京开会").abs() < 0.25);
 }
 
 #[test]
-fn case_and_width_make_no_difference() {
+fn case_and_width_are_ignored() {
     assert_eq!(embed("Docker 部署"), embed("ＤＯＣＫＥＲ　部署"));
 }
 
 #[test]
-fn a_batch_that_is_too_large_or_holds_an_empty_text_is_refused() {
+fn invalid_batches_and_dimensions_are_rejected() {
     let embedder = HashEmbedder::default();
     assert!(block_on(embedder.embed(&["x", " "], Purpose::Query)).is_err());
     assert!(block_on(embedder.embed(&vec!["x"; 257], Purpose::Query)).is_err());

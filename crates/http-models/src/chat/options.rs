@@ -2,25 +2,25 @@
 
 use serde_json::{Map, Value};
 
-/// The way to make a model answer in JSON.
+/// The request parameters for a JSON reply.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum JsonMode {
-    /// By the schema: `response_format` of type `json_schema`.
+    /// `response_format` of type `json_schema`, with the schema.
     #[default]
     Schema,
-    /// To JSON, with the schema in the prompt: `response_format` of type `json_object`.
+    /// `response_format` of type `json_object`, with the schema in the prompt.
     Object,
-    /// Only by the prompt, for services that refuse `response_format`.
+    /// The schema in the prompt only, for services that reject `response_format`.
     Prompt,
 }
 
-/// A chat model and what it needs.
+/// A chat model and the form of its requests.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ChatOptions {
     /// Name of the model in the service. Required.
     pub model: String,
-    /// The way to make it answer in JSON. Default: by the schema.
+    /// The request parameters for a JSON reply. Default: [`JsonMode::Schema`].
     pub json_mode: JsonMode,
     /// The name of the field for the maximum number of tokens: `max_tokens`, or `max_completion_tokens` for newer
     /// OpenAI models. Default: `max_tokens`.
@@ -30,12 +30,12 @@ pub struct ChatOptions {
 }
 
 impl ChatOptions {
-    /// A model by its name, held to JSON by the schema.
+    /// Options for the model with this name, otherwise with default values.
     pub fn new(model: impl Into<String>) -> Self {
         Self { model: model.into(), ..Self::default() }
     }
 
-    /// Sets how the model is held to JSON.
+    /// Sets the request parameters for a JSON reply.
     #[must_use]
     pub fn with_json_mode(mut self, mode: JsonMode) -> Self {
         self.json_mode = mode;

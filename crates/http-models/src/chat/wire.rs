@@ -18,24 +18,24 @@ pub(super) fn request(options: &ChatOptions, request: &ChatRequest, streamed: bo
     if let Some(output) = &request.output {
         match options.json_mode {
             JsonMode::Schema => {
-                // Services refuse a strict schema that leaves anything open.
+                // Services reject a strict schema that allows additional properties.
                 let strict = output.schema["additionalProperties"] == false;
                 let schema = json!({"name": output.name, "schema": output.schema, "strict": strict});
                 body["response_format"] = json!({"type": "json_schema", "json_schema": schema});
             }
             JsonMode::Object => {
                 body["response_format"] = json!({"type": "json_object"});
-                tell(&mut messages, output);
+                add_schema(&mut messages, output);
             }
-            JsonMode::Prompt => tell(&mut messages, output),
+            JsonMode::Prompt => add_schema(&mut messages, output),
         }
     }
     body["messages"] = messages.into();
     if let Some(temperature) = request.temperature {
         body["temperature"] = temperature.into();
     }
-    if let Some(most) = request.max_tokens {
-        body[&options.max_tokens_field] = most.into();
+    if let Some(max_tokens) = request.max_tokens {
+        body[&options.max_tokens_field] = max_tokens.into();
     }
     if !request.stop.is_empty() {
         body["stop"] = request.stop.clone().into();
@@ -50,8 +50,8 @@ pub(super) fn request(options: &ChatOptions, request: &ChatRequest, streamed: bo
     body
 }
 
-/// Puts the schema behind the instructions, or in front where there are none.
-fn tell(messages: &mut Vec<Value>, output: &OutputSchema) {
+/// Appends the schema to the system message, or inserts a system message with it.
+fn add_schema(messages: &mut Vec<Value>, output: &OutputSchema) {
     let schema =
         format!("Answer with one JSON value and nothing else. It has to fit this JSON Schema: {}", output.schema);
     match messages.first_mut().filter(|first| first["role"] == "system") {
@@ -62,7 +62,7 @@ fn tell(messages: &mut Vec<Value>, output: &OutputSchema) {
     }
 }
 
-/// A whole answer.
+/// A complete response, or one chunk of a stream.
 #[derive(Deserialize)]
 pub(super) struct Completion {
     #[serde(default)]
@@ -75,9 +75,9 @@ pub(super) struct Completion {
 struct Choice {
     #[serde(default)]
     index: u64,
-    /// In a whole answer.
+    /// Set in a complete response.
     message: Option<ReplyMessage>,
-    /// In a piece of one.
+    /// Set in a chunk of a stream.
     delta: Option<ReplyMessage>,
     finish_reason: Option<String>,
 }
@@ -86,7 +86,7 @@ struct Choice {
 struct ReplyMessage {
     content: Option<Content>,
     reasoning_content: Option<String>,
-    // Newer vLLM, OpenRouter and Ollama call it so.
+    // The name in newer versions of vLLM, in OpenRouter and in Ollama.
     reasoning: Option<String>,
 }
 
@@ -94,11 +94,11 @@ struct ReplyMessage {
 #[serde(untagged)]
 enum Content {
     Text(String),
-    Parts(Vec<Part>),
+    Parts(Vec<ContentPart>),
 }
 
 #[derive(Deserialize)]
-struct Part {
+struct ContentPart {
     text: Option<String>,
 }
 
@@ -119,10 +119,10 @@ impl ReplyMessage {
         }
     }
 
-    /// Splits a reply into its text and the reasoning before it.
+    /// Returns the text and the reasoning of a reply.
     fn split(self) -> (String, Option<String>) {
-        let thought = self.reasoning_content.filter(|thought| !thought.is_empty()).or(self.reasoning);
-        (Self::text(self.content), thought.filter(|thought| !thought.is_empty()))
+        let reasoning = self.reasoning_content.filter(|reasoning| !reasoning.is_empty()).or(self.reasoning);
+        (Self::text(self.content), reasoning.filter(|reasoning| !reasoning.is_empty()))
     }
 }
 
@@ -132,7 +132,7 @@ impl From<Tokens> for Usage {
     }
 }
 
-fn finish(reason: String) -> FinishReason {
+fn finish_reason(reason: String) -> FinishReason {
     match reason.as_str() {
         "stop" => FinishReason::Stop,
         "length" => FinishReason::Length,
@@ -142,36 +142,46 @@ fn finish(reason: String) -> FinishReason {
 }
 
 impl Completion {
-    /// The reply.
+    /// Converts a complete response to a reply.
     pub(super) fn reply(self, host: &str) -> Result<ChatReply> {
         if let Some(error) = self.error.filter(|error| !error.is_null()) {
             return Err(HttpError::reported(host, &json!({"error": error})).into_error(OPERATION));
         }
-        let said = self.choices.into_iter().next().and_then(|choice| Some((choice.message?, choice.finish_reason)));
-        let Some((said, reason)) = said else {
-            return Err(Error::new(ErrorKind::Corrupt, OPERATION, format!("the answer of {host} holds no message")));
+        let choice = self.choices.into_iter().next().and_then(|choice| Some((choice.message?, choice.finish_reason)));
+        let Some((message, reason)) = choice else {
+            return Err(Error::new(
+                ErrorKind::Corrupt,
+                OPERATION,
+                format!("the response of {host} contains no message"),
+            ));
         };
-        let (text, reasoning) = said.split();
-        // The answer is whole, as its JSON ended; some services leave the reason out then.
-        let finish = reason.map_or(FinishReason::Stop, finish);
+        let (text, reasoning) = message.split();
+        // Complete JSON means a complete response. Some services omit the reason.
+        let finish = reason.map_or(FinishReason::Stop, finish_reason);
         Ok(ChatReply { text, reasoning, finish, usage: self.usage.map(Into::into) })
     }
 }
 
-/// A piece of a streamed answer; `None` when there is nothing in it.
+/// Parses a chunk of a stream. Returns `None` if it contains nothing.
 pub(super) fn chunk(data: &str, host: &str) -> Result<Option<ChatDelta>> {
-    // The parser's own words would repeat what it stumbled over.
-    let malformed =
-        |_| Error::new(ErrorKind::Corrupt, OPERATION, format!("a piece of the reply of {host} is not JSON"));
-    let piece: Completion = serde_json::from_str(data).map_err(malformed)?;
-    if let Some(error) = piece.error.filter(|error| !error.is_null()) {
+    // The parser's message is dropped: it could quote the text.
+    let malformed = |_| {
+        Error::new(
+            ErrorKind::Corrupt,
+            OPERATION,
+            format!("a chunk of the stream of {host} is not valid JSON of a chat completion"),
+        )
+    };
+    let chunk: Completion = serde_json::from_str(data).map_err(malformed)?;
+    if let Some(error) = chunk.error.filter(|error| !error.is_null()) {
         return Err(HttpError::reported(host, &json!({"error": error})).into_error(OPERATION));
     }
-    let mut delta = ChatDelta { usage: piece.usage.map(Into::into), ..ChatDelta::default() };
-    if let Some(choice) = piece.choices.into_iter().find(|choice| choice.index == 0) {
+    let mut delta = ChatDelta { usage: chunk.usage.map(Into::into), ..ChatDelta::default() };
+    if let Some(choice) = chunk.choices.into_iter().find(|choice| choice.index == 0) {
         let (text, reasoning) = choice.delta.unwrap_or_default().split();
-        (delta.text, delta.reasoning) = (text, reasoning.unwrap_or_default());
-        delta.finish = choice.finish_reason.map(finish);
+        delta.text = text;
+        delta.reasoning = reasoning.unwrap_or_default();
+        delta.finish = choice.finish_reason.map(finish_reason);
     }
     Ok(Some(delta).filter(|delta| *delta != ChatDelta::default()))
 }

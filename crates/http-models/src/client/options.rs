@@ -47,42 +47,43 @@ impl Default for HttpOptions {
 }
 
 impl HttpOptions {
-    /// Sets how long connecting may take.
+    /// Sets the time limit for connecting.
     #[must_use]
     pub fn with_connect_timeout(mut self, timeout: Duration) -> Self {
         self.connect_timeout = timeout;
         self
     }
 
-    /// Sets how long the service may be silent.
+    /// Sets the maximum time without data.
     #[must_use]
     pub fn with_read_timeout(mut self, timeout: Duration) -> Self {
         self.read_timeout = timeout;
         self
     }
 
-    /// Sets how long one attempt may take.
+    /// Sets the time limit of one attempt.
     #[must_use]
     pub fn with_timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self
     }
 
-    /// Sets how often a request that failed is sent again.
+    /// Sets the maximum number of retries.
     #[must_use]
     pub fn with_retries(mut self, retries: u32) -> Self {
         self.retries = retries;
         self
     }
 
-    /// Sets the wait before the first retry, and the longest one.
+    /// Sets the delay before the first retry and the maximum delay.
     #[must_use]
-    pub fn with_waits(mut self, first: Duration, longest: Duration) -> Self {
-        (self.first_wait, self.max_wait) = (first, longest);
+    pub fn with_waits(mut self, first: Duration, max: Duration) -> Self {
+        self.first_wait = first;
+        self.max_wait = max;
         self
     }
 
-    /// Sets the largest answer that is taken.
+    /// Sets the maximum size of a response, in bytes.
     #[must_use]
     pub fn with_max_response_bytes(mut self, bytes: usize) -> Self {
         self.max_response_bytes = bytes;
@@ -96,8 +97,8 @@ impl HttpOptions {
         self
     }
 
-    /// The waits before the retries.
-    pub(crate) fn waits(&self) -> impl Iterator<Item = Duration> + Send + use<> {
+    /// Returns the delays before the retries.
+    pub(crate) fn retry_delays(&self) -> impl Iterator<Item = Duration> + Send + use<> {
         ExponentialBuilder::new()
             .with_jitter()
             .with_min_delay(self.first_wait)

@@ -10,24 +10,25 @@ use reqwest::header::{HeaderMap, RETRY_AFTER};
 
 /// Number of successful requests that pay for one retry.
 const RETRY_COST: u32 = 10;
-/// The most that is saved up: ten retries.
+/// Maximum budget: ten retries.
 const MAX_BUDGET: u32 = 10 * RETRY_COST;
 
-/// Keeps retries to a small part of the traffic: a service that is down must not get three times the requests.
+/// Limits retries to a tenth of the successful requests, so that a failing service does not get several times the load.
 ///
-/// As in Finagle's RetryBudget: every success earns a tenth of a retry.
+/// As in Finagle's RetryBudget, every success adds a tenth of a retry.
 #[derive(Debug)]
-pub(super) struct Budget(AtomicU32);
+pub(super) struct RetryBudget(AtomicU32);
 
-impl Default for Budget {
+impl Default for RetryBudget {
     fn default() -> Self {
         Self(AtomicU32::new(MAX_BUDGET))
     }
 }
 
-impl Budget {
+impl RetryBudget {
+    /// Adds a tenth of a retry, for a successful request.
     pub(super) fn earn(&self) {
-        // `Err` says that it is full.
+        // `Err` means that the budget is full.
         let _ =
             self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |saved| (saved < MAX_BUDGET).then(|| saved + 1));
     }
@@ -58,25 +59,25 @@ pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
 mod tests {
     use super::*;
 
-    fn asked(name: &'static str, value: &str) -> Option<Duration> {
+    fn delay(name: &'static str, value: &str) -> Option<Duration> {
         retry_after(&HeaderMap::from_iter([(name.parse().unwrap(), value.parse().unwrap())]))
     }
 
     #[test]
-    fn every_way_to_ask_for_patience_is_understood() {
-        assert_eq!(asked("retry-after-ms", "250"), Some(Duration::from_millis(250)));
-        assert_eq!(asked("retry-after", "2"), Some(Duration::from_secs(2)));
-        assert_eq!(asked("retry-after", "1.5"), Some(Duration::from_millis(1500)));
-        assert_eq!(asked("retry-after", "Sun, 06 Nov 1994 08:49:37 GMT"), Some(Duration::ZERO));
-        assert!(asked("retry-after", "Fri, 31 Dec 2100 08:49:37 GMT").is_some_and(|d| d.as_secs() > 1_000_000));
-        for nonsense in ["", "soon", "-1", "NaN", "1e300"] {
-            assert_eq!(asked("retry-after", nonsense), None, "{nonsense}");
+    fn every_form_of_retry_after_is_parsed() {
+        assert_eq!(delay("retry-after-ms", "250"), Some(Duration::from_millis(250)));
+        assert_eq!(delay("retry-after", "2"), Some(Duration::from_secs(2)));
+        assert_eq!(delay("retry-after", "1.5"), Some(Duration::from_millis(1500)));
+        assert_eq!(delay("retry-after", "Sun, 06 Nov 1994 08:49:37 GMT"), Some(Duration::ZERO));
+        assert!(delay("retry-after", "Fri, 31 Dec 2100 08:49:37 GMT").is_some_and(|d| d.as_secs() > 1_000_000));
+        for invalid in ["", "soon", "-1", "NaN", "1e300"] {
+            assert_eq!(delay("retry-after", invalid), None, "{invalid}");
         }
     }
 
     #[test]
-    fn retries_run_out_and_are_earned_again() {
-        let budget = Budget::default();
+    fn retries_are_spent_and_earned() {
+        let budget = RetryBudget::default();
         assert_eq!((0..20).filter(|_| budget.spend()).count(), 10);
         (0..9).for_each(|_| budget.earn());
         assert!(!budget.spend());

@@ -1,4 +1,4 @@
-//! The span of a request to a model. It names the host, and neither path nor query nor credentials nor bodies.
+//! The span of a request to a model. It contains the host and no path, query, credentials or bodies.
 
 use memory_engine_core::{
     observe::tracing::{Span, field::Empty},
@@ -6,8 +6,8 @@ use memory_engine_core::{
 };
 use reqwest::{Method, Url};
 
-/// Makes the span of a request with its retries.
-pub(crate) fn of_request(operation: &'static str, method: &Method, url: &Url) -> Span {
+/// Creates the span of a request with its retries.
+pub(crate) fn request_span(operation: &'static str, method: &Method, url: &Url) -> Span {
     operation_span!(
         DEBUG,
         "memory_engine.model.request",

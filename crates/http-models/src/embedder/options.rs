@@ -5,20 +5,20 @@ use serde_json::{Map, Value};
 /// The encoding of vectors in responses.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Encoding {
-    /// As JSON numbers, which every service can.
+    /// JSON numbers. Every service supports them.
     #[default]
     Float,
-    /// As base64 of little-endian floats: a third of the bytes, where the service can.
+    /// Base64 of little-endian floats: about a third of the bytes. Not every service supports it.
     Base64,
 }
 
-/// An embedding model and what it needs.
+/// An embedding model and the form of its requests.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct EmbeddingOptions {
     /// Name of the model in the service. Required.
     pub model: String,
-    /// Number of dimensions. Default: `None`, the number is taken from a first response.
+    /// Number of dimensions. Default: `None`, taken from the first response.
     pub dimensions: Option<usize>,
     /// True if the number of dimensions is sent, for models that can return shorter vectors. Default: false.
     pub send_dimensions: bool,
@@ -27,8 +27,8 @@ pub struct EmbeddingOptions {
     pub space_name: Option<String>,
     /// Maximum number of texts in one request. Default: 32.
     pub max_batch: usize,
-    /// Maximum number of tokens of a text; longer texts are cut. For services that refuse them. Default: `None`, no
-    /// limit.
+    /// Maximum number of tokens of a text, for services that reject longer ones. Longer texts are truncated. Default:
+    /// `None`, no limit.
     pub max_tokens: Option<usize>,
     /// Text before each query. Default: empty.
     pub query_prefix: String,
@@ -40,7 +40,7 @@ pub struct EmbeddingOptions {
     pub document_fields: Map<String, Value>,
     /// Encoding of vectors in responses. Default: JSON numbers.
     pub encoding: Encoding,
-    /// Weight of vector similarity beside keywords, 0 to 1. Default: 1.
+    /// Weight of vector similarity relative to keywords, 0 to 1. Default: 1.
     pub semantic_weight: f64,
     /// Cosine up to which two texts are unrelated. Default: 0, unknown.
     pub score_floor: f64,
@@ -67,40 +67,40 @@ impl Default for EmbeddingOptions {
 }
 
 impl EmbeddingOptions {
-    /// A model by its name, with nothing else known.
+    /// Options for the model with this name, otherwise with default values.
     pub fn new(model: impl Into<String>) -> Self {
         Self { model: model.into(), ..Self::default() }
     }
 
-    /// States how many numbers a vector has.
+    /// Sets the number of dimensions.
     #[must_use]
     pub fn with_dimensions(mut self, dimensions: usize) -> Self {
         self.dimensions = Some(dimensions);
         self
     }
 
-    /// Asks the model for vectors of this length.
+    /// Sets the number of dimensions and sends it with every request.
     #[must_use]
     pub fn with_requested_dimensions(mut self, dimensions: usize) -> Self {
         (self.dimensions, self.send_dimensions) = (Some(dimensions), true);
         self
     }
 
-    /// Sets what the space of the vectors is called.
+    /// Sets the name of the embedding space.
     #[must_use]
     pub fn with_space_name(mut self, name: impl Into<String>) -> Self {
         self.space_name = Some(name.into());
         self
     }
 
-    /// Sets how many texts go into one request.
+    /// Sets the maximum number of texts in one request.
     #[must_use]
     pub fn with_max_batch(mut self, texts: usize) -> Self {
         self.max_batch = texts;
         self
     }
 
-    /// Sets about how many tokens of a text are sent.
+    /// Sets the maximum number of tokens of a text.
     #[must_use]
     pub fn with_max_tokens(mut self, tokens: usize) -> Self {
         self.max_tokens = Some(tokens);
@@ -114,7 +114,7 @@ impl EmbeddingOptions {
         self
     }
 
-    /// Adds a field with its values for queries and for documents.
+    /// Adds a request field with its values for queries and for documents.
     #[must_use]
     pub fn with_field(mut self, name: &str, query: impl Into<Value>, document: impl Into<Value>) -> Self {
         self.query_fields.insert(name.to_owned(), query.into());
@@ -122,30 +122,30 @@ impl EmbeddingOptions {
         self
     }
 
-    /// Sets how the numbers travel.
+    /// Sets the encoding of vectors in responses.
     #[must_use]
     pub fn with_encoding(mut self, encoding: Encoding) -> Self {
         self.encoding = encoding;
         self
     }
 
-    /// Sets how much nearness says about meaning, and the cosine up to which it says nothing.
+    /// Sets the weight of vector similarity, and the cosine up to which two texts are unrelated.
     #[must_use]
     pub fn with_scale(mut self, semantic_weight: f64, score_floor: f64) -> Self {
         (self.semantic_weight, self.score_floor) = (semantic_weight, score_floor);
         self
     }
 
-    /// As much of the text as is surely not too long: a letter of an alphabet counts as two fifths of a token, anything
-    /// else as one. Tokenizers make less of ordinary text.
-    pub(super) fn beginning<'a>(&self, text: &'a str) -> &'a str {
-        let Some(most) = self.max_tokens else { return text };
+    /// Truncates the text to `max_tokens` by a conservative estimate: 2/5 of a token for an ASCII character and one
+    /// token for any other. Tokenizers need fewer tokens for ordinary text.
+    pub(super) fn truncated<'a>(&self, text: &'a str) -> &'a str {
+        let Some(max_tokens) = self.max_tokens else { return text };
         let mut fifths = 0;
         let end = text.char_indices().find(|(_, c)| {
             fifths += if c.is_ascii() { 2 } else { 5 };
-            fifths > most * 5
+            fifths > max_tokens * 5
         });
-        end.map_or(text, |(at, _)| &text[..at])
+        end.map_or(text, |(offset, _)| &text[..offset])
     }
 }
 
@@ -154,10 +154,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_that_is_too_long_is_cut_between_letters() {
+    fn long_texts_are_truncated_between_characters() {
         let options = EmbeddingOptions::new("m").with_max_tokens(4);
-        assert_eq!(options.beginning("我对海鲜过敏"), "我对海鲜");
-        assert_eq!(options.beginning("abcdefghijklmn"), "abcdefghij");
-        assert_eq!(EmbeddingOptions::new("m").beginning("我对海鲜过敏"), "我对海鲜过敏");
+        assert_eq!(options.truncated("我对海鲜过敏"), "我对海鲜");
+        assert_eq!(options.truncated("abcdefghijklmn"), "abcdefghij");
+        assert_eq!(EmbeddingOptions::new("m").truncated("我对海鲜过敏"), "我对海鲜过敏");
     }
 }

@@ -8,16 +8,16 @@ pub(super) const OPERATION: &str = "embed";
 
 #[derive(Deserialize)]
 pub(super) struct EmbeddingResponse {
-    data: Vec<Item>,
+    data: Vec<EmbeddingItem>,
 }
 
 #[derive(Deserialize)]
-struct Item {
+struct EmbeddingItem {
     index: Option<usize>,
     embedding: Numbers,
 }
 
-/// Both forms are read whichever was asked for: not every service knows that there are two.
+/// Both encodings are accepted, because some services ignore the requested one.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Numbers {
@@ -30,19 +30,19 @@ fn corrupt(message: impl Into<String>) -> Error {
 }
 
 impl EmbeddingResponse {
-    /// One vector for each of `count` texts, in their order.
+    /// Returns one vector for each of `count` texts, in their order.
     pub(super) fn vectors(self, count: usize) -> Result<Vec<Vec<f32>>> {
-        let found = self.data.len();
-        if found != count {
-            return Err(corrupt(format!("{found} vectors came for {count} texts")));
+        let received = self.data.len();
+        if received != count {
+            return Err(corrupt(format!("the service returned {received} vectors for {count} texts")));
         }
         let mut vectors = vec![None; count];
-        for (at, item) in self.data.into_iter().enumerate() {
-            // Without an index the order is all there is.
-            match vectors.get_mut(item.index.unwrap_or(at)) {
-                Some(place @ None) => *place = Some(item.embedding.floats()?),
-                Some(Some(_)) => return Err(corrupt("two vectors came for one text")),
-                None => return Err(corrupt("a vector came for a text that was not sent")),
+        for (position, item) in self.data.into_iter().enumerate() {
+            // Without an index, vectors are in the order of the texts.
+            match vectors.get_mut(item.index.unwrap_or(position)) {
+                Some(slot @ None) => *slot = Some(item.embedding.floats()?),
+                Some(Some(_)) => return Err(corrupt("the service returned two vectors for one text")),
+                None => return Err(corrupt("the service returned a vector for a text that was not sent")),
             }
         }
         Ok(vectors.into_iter().flatten().collect())
@@ -54,8 +54,10 @@ impl Numbers {
         match self {
             Self::Floats(floats) => Ok(floats),
             Self::Base64(text) => {
-                let bytes = STANDARD.decode(text).map_err(|_| corrupt("a vector is not base64"))?;
-                let (floats, []) = bytes.as_chunks() else { return Err(corrupt("a vector ends inside a number")) };
+                let bytes = STANDARD.decode(text).map_err(|_| corrupt("a vector is not valid base64"))?;
+                let (floats, []) = bytes.as_chunks() else {
+                    return Err(corrupt("the length of a base64 vector is not a multiple of 4 bytes"));
+                };
                 Ok(floats.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect())
             }
         }
@@ -69,30 +71,30 @@ mod tests {
     use super::*;
 
     fn vectors(data: serde_json::Value, count: usize) -> Result<Vec<Vec<f32>>, String> {
-        let answer: EmbeddingResponse =
+        let response: EmbeddingResponse =
             serde_json::from_value(json!({"object": "list", "data": data})).map_err(|_| "form")?;
-        answer.vectors(count).map_err(|e| e.message().to_owned())
+        response.vectors(count).map_err(|e| e.message().to_owned())
     }
 
     #[test]
-    fn vectors_go_where_their_index_says() {
+    fn vectors_are_ordered_by_index() {
         let data = json!([{"index": 1, "embedding": [2.0]}, {"index": 0, "embedding": [1.0]}]);
         assert_eq!(vectors(data, 2).unwrap(), [[1.0], [2.0]]);
         assert_eq!(vectors(json!([{"embedding": [1]}, {"embedding": [2]}]), 2).unwrap(), [[1.0], [2.0]]);
     }
 
     #[test]
-    fn base64_is_read_as_little_endian_floats() {
+    fn base64_is_parsed_as_little_endian_floats() {
         let text = STANDARD.encode([1.5_f32.to_le_bytes(), (-2.0_f32).to_le_bytes()].concat());
         assert_eq!(vectors(json!([{"index": 0, "embedding": text}]), 1).unwrap(), [[1.5, -2.0]]);
-        assert!(vectors(json!([{"index": 0, "embedding": "AAA="}]), 1).unwrap_err().contains("inside a number"));
-        assert!(vectors(json!([{"index": 0, "embedding": "!"}]), 1).unwrap_err().contains("not base64"));
+        assert!(vectors(json!([{"index": 0, "embedding": "AAA="}]), 1).unwrap_err().contains("multiple of 4"));
+        assert!(vectors(json!([{"index": 0, "embedding": "!"}]), 1).unwrap_err().contains("not valid base64"));
     }
 
     #[test]
-    fn what_is_not_one_vector_for_each_text_is_refused() {
+    fn a_response_needs_one_vector_per_text() {
         let one = |index: usize| json!({"index": index, "embedding": [1.0]});
-        assert!(vectors(json!([one(0)]), 2).unwrap_err().contains("1 vectors came for 2 texts"));
+        assert!(vectors(json!([one(0)]), 2).unwrap_err().contains("1 vectors for 2 texts"));
         assert!(vectors(json!([one(0), one(0)]), 2).unwrap_err().contains("two vectors"));
         assert!(vectors(json!([one(0), one(2)]), 2).unwrap_err().contains("not sent"));
         assert_eq!(vectors(json!([{"index": 0, "embedding": [null]}]), 1), Err("form".into()));

@@ -1,4 +1,4 @@
-//! The address of a hub and its HTTP client.
+//! The URL of a hub and its HTTP client.
 
 use memory_engine_core::Result;
 
@@ -8,10 +8,10 @@ use crate::{
     secret::Secret,
 };
 
-/// The hub that is asked unless `HF_ENDPOINT` names another.
-const DEFAULT: &str = "https://huggingface.co";
+/// The hub if `HF_ENDPOINT` is not set.
+const DEFAULT_URL: &str = "https://huggingface.co";
 
-/// A hub of models with Hugging Face's addresses: `{endpoint}/{repository}/resolve/{revision}/{file}`.
+/// A model hub with the URLs of Hugging Face: `{endpoint}/{repository}/resolve/{revision}/{file}`.
 #[derive(Debug, Clone)]
 pub struct Hub {
     pub(super) http: reqwest::Client,
@@ -20,13 +20,13 @@ pub struct Hub {
 }
 
 impl Hub {
-    /// The hub at this address; with a token for what is not open to everybody.
+    /// Creates a client for the hub at this URL. `token` gives access to private models.
     ///
-    /// The token goes to the hub alone, never to where it redirects. Of the options, the limit for an attempt as a
-    /// whole and that for the size of an answer are not used: models are large.
+    /// The token is sent to the hub only, never to the target of a redirect. `HttpOptions::timeout` and
+    /// `HttpOptions::max_response_bytes` are ignored, because models are large.
     ///
     /// # Errors
-    /// `InvalidInput` when the address or the token cannot be one; `Unavailable` when TLS cannot be set up.
+    /// `InvalidInput` if the URL or the token is invalid; `Unavailable` if TLS cannot be set up.
     pub fn new(base_url: &str, token: Option<&Secret>, options: HttpOptions) -> Result<Self> {
         let endpoint = Endpoint::new(base_url)?;
         let endpoint = token.map_or_else(|| Ok(endpoint.clone()), |token| endpoint.clone().with_key(token))?;
@@ -34,16 +34,16 @@ impl Hub {
         Ok(Self { http, endpoint, options })
     }
 
-    /// The hub of the environment: `HF_ENDPOINT`, or else huggingface.co; `HF_TOKEN` where it is set.
+    /// Creates a client from the environment: the URL `HF_ENDPOINT` (default: huggingface.co) and the token `HF_TOKEN`.
     ///
     /// # Errors
-    /// As [`new`](Self::new).
+    /// The errors of [`new`](Self::new).
     pub fn from_env(options: HttpOptions) -> Result<Self> {
         let base = std::env::var("HF_ENDPOINT").ok().filter(|base| !base.trim().is_empty());
-        Self::new(base.as_deref().unwrap_or(DEFAULT), Secret::from_env("HF_TOKEN").as_ref(), options)
+        Self::new(base.as_deref().unwrap_or(DEFAULT_URL), Secret::from_env("HF_TOKEN").as_ref(), options)
     }
 
-    /// The hub's host, for messages.
+    /// Returns the host and port of the hub, for messages.
     pub fn host(&self) -> String {
         self.endpoint.host()
     }

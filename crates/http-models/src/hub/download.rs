@@ -1,4 +1,4 @@
-//! One file, from the hub to its place.
+//! The download of one file.
 
 use std::path::{Path, PathBuf};
 
@@ -15,9 +15,9 @@ use tokio::{
 
 use super::{
     address::Hub,
-    file::{Checked, Fetched, OPERATION, Step, at},
-    model::{HubFile, HubModel, hex},
-    sums::RunningChecksums,
+    checksums::ChecksumFile,
+    file::{Checked, Fetched, OPERATION, Step, file_error},
+    model::{HubFile, HubModel, parse_sha256},
 };
 use crate::client::HttpError;
 
@@ -34,7 +34,7 @@ pub(super) struct Download<'a> {
 
 /// Checksum and size of a file, as the hub reports them.
 #[derive(Debug, Default)]
-struct HubAnswer {
+struct HubMetadata {
     sha256: Option<String>,
     size: Option<u64>,
 }
@@ -44,130 +44,134 @@ impl Download<'_> {
         self.folder.join(&self.file.name)
     }
 
-    fn part(&self) -> PathBuf {
+    fn partial_path(&self) -> PathBuf {
         self.folder.join(format!("{}.part", self.file.name))
     }
 
-    /// The file, if it is there and its sum is the one that is pinned or was noted.
-    pub(super) async fn verified(&self, sums: &RunningChecksums) -> Result<Option<Fetched>> {
-        let (expected, checked) = match (&self.file.sha256, sums.of(&self.file.name)) {
+    /// Returns the existing file if its checksum equals the pinned or recorded one.
+    pub(super) async fn verified(&self, checksums: &ChecksumFile) -> Result<Option<Fetched>> {
+        let (expected, checked) = match (&self.file.sha256, checksums.of(&self.file.name)) {
             (Some(pinned), _) => (pinned.as_str(), Checked::Pinned),
-            (None, Some(noted)) => (noted, Checked::Noted),
+            (None, Some(recorded)) => (recorded, Checked::Noted),
             (None, None) => return Ok(None),
         };
         let path = self.target();
-        if !fs::try_exists(&path).await.map_err(|e| at(&path, e))? {
+        if !fs::try_exists(&path).await.map_err(|e| file_error(&path, e))? {
             return Ok(None);
         }
-        let (sha256, bytes) = sum(&path).await?;
+        let (sha256, bytes) = sha256_of(&path).await?;
         Ok((sha256 == expected).then(|| self.fetched(bytes, sha256, checked, false)))
     }
 
-    /// Fetches the file: again where it breaks off, from its beginning where what was there before turns out wrong.
+    /// Downloads the file. Resumes after a lost connection, and starts again if the resumed file has a wrong checksum.
     pub(super) async fn run(&self) -> Result<Fetched> {
-        let part = self.part();
-        if let Some(there) = self.unchanged_on_hub().await? {
-            return Ok(there);
+        let part = self.partial_path();
+        if let Some(existing) = self.unchanged_on_hub().await? {
+            return Ok(existing);
         }
-        let mut waits = self.hub.options.waits();
-        let mut had = length(&part).await?;
-        let mut resumed = had > 0;
+        let mut delays = self.hub.options.retry_delays();
+        let mut last_length = length(&part).await?;
+        let mut resumed = last_length > 0;
         loop {
-            let answer = match self.attempt(&part).await {
-                Ok(answer) => answer,
+            let metadata = match self.attempt(&part).await {
+                Ok(metadata) => metadata,
                 Err(e) => {
-                    let have = length(&part).await?;
-                    if have > had {
-                        // It comes on: only standing still uses up the attempts.
-                        (had, waits) = (have, self.hub.options.waits());
+                    let length = length(&part).await?;
+                    if length > last_length {
+                        // Attempts that received data do not count as retries.
+                        last_length = length;
+                        delays = self.hub.options.retry_delays();
                     }
-                    let Some(wait) = waits.next().filter(|_| e.is_transient()) else { return Err(e) };
-                    let wait = e.retry_after().map_or(wait, |asked| asked.max(wait));
-                    if wait > self.hub.options.max_wait {
+                    let Some(delay) = delays.next().filter(|_| e.is_transient()) else { return Err(e) };
+                    let delay = e.retry_after().map_or(delay, |requested| requested.max(delay));
+                    if delay > self.hub.options.max_wait {
                         return Err(e);
                     }
-                    tokio::time::sleep(wait).await;
-                    resumed = have > 0;
+                    tokio::time::sleep(delay).await;
+                    resumed = length > 0;
                     continue;
                 }
             };
-            match self.finish(&part, &answer).await {
-                // The beginning may have come from another version of the file, or be damaged.
+            match self.finish(&part, &metadata).await {
+                // The first part may be damaged, or come from another version of the file.
                 Err(e) if resumed && e.kind() == ErrorKind::Corrupt => resumed = false,
-                found => return found,
+                result => return result,
             }
         }
     }
 
-    /// Returns a file that was put there by another program, if its checksum is that of the hub.
+    /// Returns an existing file if its checksum equals the one of the hub, for example after a manual download.
     async fn unchanged_on_hub(&self) -> Result<Option<Fetched>> {
         let path = self.target();
         if self.file.sha256.is_some() || length(&path).await? == 0 {
             return Ok(None);
         }
-        let ((sha256, bytes), (answer, _)) = (sum(&path).await?, self.request(0).await?);
-        let same = answer.sha256.as_ref() == Some(&sha256);
-        Ok(same.then(|| self.fetched(bytes, sha256, Checked::Hub, false)))
+        let (sha256, bytes) = sha256_of(&path).await?;
+        let (metadata, _) = self.request(0).await?;
+        let is_unchanged = metadata.sha256.as_ref() == Some(&sha256);
+        Ok(is_unchanged.then(|| self.fetched(bytes, sha256, Checked::Hub, false)))
     }
 
-    /// Brings the part to its end.
-    async fn attempt(&self, part: &Path) -> Result<HubAnswer> {
-        let mut have = length(part).await?;
-        let (mut answer, mut response) = self.request(have).await?;
-        // Without a checksum, a file made of parts of two versions would go unnoticed.
-        let known = self.file.sha256.is_some() || answer.sha256.is_some();
-        let fits = match response.status() {
-            StatusCode::RANGE_NOT_SATISFIABLE => answer.size == Some(have),
-            StatusCode::PARTIAL_CONTENT => begins_at(response.headers()) == Some(have),
+    /// Downloads the rest of the partial file.
+    async fn attempt(&self, part: &Path) -> Result<HubMetadata> {
+        let mut offset = length(part).await?;
+        let (mut metadata, mut response) = self.request(offset).await?;
+        // Without a checksum, a mixture of two versions could not be detected.
+        let has_checksum = self.file.sha256.is_some() || metadata.sha256.is_some();
+        let can_resume = match response.status() {
+            StatusCode::RANGE_NOT_SATISFIABLE => metadata.size == Some(offset),
+            StatusCode::PARTIAL_CONTENT => range_start(response.headers()) == Some(offset),
             _ => true,
         };
-        if have > 0 && !(known && fits) {
+        if offset > 0 && !(has_checksum && can_resume) {
             remove(part).await?;
-            have = 0;
-            (answer, response) = self.request(0).await?;
+            offset = 0;
+            (metadata, response) = self.request(0).await?;
         }
-        if have > 0 && response.status() == StatusCode::RANGE_NOT_SATISFIABLE {
-            return Ok(answer);
+        if offset > 0 && response.status() == StatusCode::RANGE_NOT_SATISFIABLE {
+            return Ok(metadata);
         }
         if response.status() != StatusCode::PARTIAL_CONTENT {
-            have = 0;
+            offset = 0;
         }
         if !response.status().is_success() {
             let url = response.url().clone();
             return Err(HttpError::refused(&url, response).await.into_error(OPERATION));
         }
-        answer.size = answer.size.or(response.content_length().map(|rest| have + rest));
-        self.receive(part, response, have, answer.size).await?;
-        Ok(answer)
+        metadata.size = metadata.size.or(response.content_length().map(|rest| offset + rest));
+        self.receive(part, response, offset, metadata.size).await?;
+        Ok(metadata)
     }
 
-    async fn receive(&self, part: &Path, mut response: Response, have: u64, total: Option<u64>) -> Result<()> {
+    /// Writes the body of the response to the partial file, from `offset`.
+    async fn receive(&self, part: &Path, mut response: Response, offset: u64, total: Option<u64>) -> Result<()> {
         if let Some(folder) = part.parent() {
-            fs::create_dir_all(folder).await.map_err(|e| at(folder, e))?;
+            fs::create_dir_all(folder).await.map_err(|e| file_error(folder, e))?;
         }
-        let options = OpenOptions::new().create(true).write(true).truncate(have == 0).append(have > 0).clone();
-        let mut file = options.open(part).await.map_err(|e| at(part, e))?;
+        let options = OpenOptions::new().create(true).write(true).truncate(offset == 0).append(offset > 0).clone();
+        let mut file = options.open(part).await.map_err(|e| file_error(part, e))?;
         let url = response.url().clone();
-        let (mut bytes, name) = (have, self.file.name.as_str());
+        let name = self.file.name.as_str();
+        let mut bytes = offset;
         (self.progress)(Step { name, bytes, total });
         let received = loop {
             match response.chunk().await {
                 Ok(Some(chunk)) => {
-                    file.write_all(&chunk).await.map_err(|e| at(part, e))?;
+                    file.write_all(&chunk).await.map_err(|e| file_error(part, e))?;
                     bytes += chunk.len() as u64;
                     (self.progress)(Step { name, bytes, total });
                     if total.is_some_and(|total| bytes > total) {
-                        break Err(self
-                            .corrupt(format!("is larger than the {} bytes that were announced", total.unwrap_or(0))));
+                        let announced = total.unwrap_or(0);
+                        break Err(self.corrupt(format!("is larger than the announced {announced} bytes")));
                     }
                 }
                 Ok(None) => break Ok(()),
-                Err(e) => break Err(HttpError::broken_off(&url, e).into_error(OPERATION)),
+                Err(e) => break Err(HttpError::incomplete_response(&url, e).into_error(OPERATION)),
             }
         };
-        // What came is on the disk before anybody hears how it went.
-        file.flush().await.map_err(|e| at(part, e))?;
-        file.sync_all().await.map_err(|e| at(part, e))?;
+        // Received bytes are on disk before the result is returned, so that they can be resumed.
+        file.flush().await.map_err(|e| file_error(part, e))?;
+        file.sync_all().await.map_err(|e| file_error(part, e))?;
         drop(file);
         if matches!(&received, Err(e) if e.kind() == ErrorKind::Corrupt) {
             remove(part).await?;
@@ -175,67 +179,69 @@ impl Download<'_> {
         received
     }
 
-    /// Checks the part and gives it its name.
-    async fn finish(&self, part: &Path, answer: &HubAnswer) -> Result<Fetched> {
-        let (sha256, bytes) = sum(part).await?;
-        let (expected, checked) = match (&self.file.sha256, &answer.sha256) {
+    /// Verifies the partial file and renames it to its final name.
+    async fn finish(&self, part: &Path, metadata: &HubMetadata) -> Result<Fetched> {
+        let (sha256, bytes) = sha256_of(part).await?;
+        let (expected, checked) = match (&self.file.sha256, &metadata.sha256) {
             (Some(pinned), _) => (Some(pinned), Checked::Pinned),
             (None, Some(hub)) => (Some(hub), Checked::Hub),
             (None, None) => (None, Checked::Size),
         };
-        let wrong = if answer.size.is_some_and(|size| size != bytes) {
-            Some(format!("has {bytes} bytes, not the {} that were announced", answer.size.unwrap_or(0)))
+        let problem = if metadata.size.is_some_and(|size| size != bytes) {
+            Some(format!("has {bytes} bytes instead of the announced {}", metadata.size.unwrap_or(0)))
         } else {
-            expected.filter(|expected| **expected != sha256).map(|e| format!("has the SHA-256 {sha256}, not {e}"))
+            expected.filter(|expected| **expected != sha256).map(|e| format!("has the SHA-256 {sha256} instead of {e}"))
         };
-        if let Some(wrong) = wrong {
+        if let Some(problem) = problem {
             remove(part).await?;
-            return Err(self.corrupt(wrong));
+            return Err(self.corrupt(problem));
         }
         let target = self.target();
-        fs::rename(part, &target).await.map_err(|e| at(&target, e))?;
+        fs::rename(part, &target).await.map_err(|e| file_error(&target, e))?;
         Ok(self.fetched(bytes, sha256, checked, true))
     }
 
-    /// Asks for the file from a byte on, and goes where the hub sends us.
-    async fn request(&self, from: u64) -> Result<(HubAnswer, Response)> {
-        let mut answer = HubAnswer::default();
+    /// Requests the file from byte `offset` on, and follows redirects.
+    async fn request(&self, offset: u64) -> Result<(HubMetadata, Response)> {
+        let mut metadata = HubMetadata::default();
         let mut path: Vec<&str> = self.model.repository.split('/').collect();
         path.extend(["resolve", &self.model.revision]);
         path.extend(self.file.name.split('/'));
-        let own = self.hub.endpoint.at(&path);
-        let mut url = own.clone();
+        let hub_url = self.hub.endpoint.url_of(&path);
+        let mut url = hub_url.clone();
         for _ in 0..MAX_REDIRECTS {
             let mut request = self.hub.http.get(url.clone());
-            if same_origin(&url, &own) {
+            if same_origin(&url, &hub_url) {
                 request = request.headers(self.hub.endpoint.headers().clone());
             }
-            if from > 0 {
-                request = request.header(RANGE, format!("bytes={from}-"));
+            if offset > 0 {
+                request = request.header(RANGE, format!("bytes={offset}-"));
             }
-            let response = request.send().await.map_err(|e| HttpError::unsent(&url, e).into_error(OPERATION))?;
-            // Only the hub itself says what a file is: who keeps the bytes does not vouch for them.
-            if same_origin(&url, &own) {
-                answer.read_headers(response.headers());
+            let response = request.send().await.map_err(|e| HttpError::no_response(&url, e).into_error(OPERATION))?;
+            // Only headers of the hub itself are trusted, not those of the storage server it redirects to.
+            if same_origin(&url, &hub_url) {
+                metadata.read_headers(response.headers());
             }
             let status = response.status();
             if status.is_redirection() {
                 let next = response.headers().get(LOCATION).and_then(|to| url.join(to.to_str().ok()?).ok());
-                // A file that was asked for over TLS does not come without.
+                // A redirect must not downgrade from https to http.
                 let next = next.filter(|next| next.scheme() == "https" || next.scheme() == url.scheme());
-                let nowhere = || Error::new(ErrorKind::Unavailable, OPERATION, "the hub leads to no usable address");
-                url = next.ok_or_else(nowhere)?;
+                let invalid_redirect = || {
+                    Error::new(ErrorKind::Unavailable, OPERATION, "the hub redirects to an invalid or unencrypted URL")
+                };
+                url = next.ok_or_else(invalid_redirect)?;
             } else if status.is_success() || status == StatusCode::RANGE_NOT_SATISFIABLE {
-                return Ok((answer, response));
+                return Ok((metadata, response));
             } else {
                 return Err(HttpError::refused(&url, response).await.into_error(OPERATION));
             }
         }
-        Err(Error::new(ErrorKind::Unavailable, OPERATION, "the hub leads in circles"))
+        Err(Error::new(ErrorKind::Unavailable, OPERATION, format!("the hub redirects more than {MAX_REDIRECTS} times")))
     }
 
-    fn corrupt(&self, what: String) -> Error {
-        Error::new(ErrorKind::Corrupt, OPERATION, format!("{} {what}; it was removed", self.file.name))
+    fn corrupt(&self, problem: String) -> Error {
+        Error::new(ErrorKind::Corrupt, OPERATION, format!("{} {problem}; the file was removed", self.file.name))
     }
 
     fn fetched(&self, bytes: u64, sha256: String, checked: Checked, downloaded: bool) -> Fetched {
@@ -243,11 +249,12 @@ impl Download<'_> {
     }
 }
 
-impl HubAnswer {
-    /// Large files have their SHA-256 as (linked) entity tag; small ones have a git id there, which is shorter.
+impl HubMetadata {
+    /// The (linked) entity tag of a large file is its SHA-256. That of a small file is a shorter git id, which is
+    /// ignored.
     fn read_headers(&mut self, headers: &HeaderMap) {
         let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-        let tag = |name: &str| text(name).and_then(|tag| hex(tag.trim_start_matches("W/").trim_matches('"')));
+        let tag = |name: &str| text(name).and_then(|tag| parse_sha256(tag.trim_start_matches("W/").trim_matches('"')));
         self.sha256 = tag("x-linked-etag").or_else(|| tag(ETAG.as_str())).or(self.sha256.take());
         self.size = text("x-linked-size").and_then(|size| size.parse().ok()).or(self.size);
     }
@@ -257,8 +264,8 @@ fn same_origin(a: &Url, b: &Url) -> bool {
     a.origin() == b.origin()
 }
 
-/// Returns the start of a partial response: 5 for `bytes 5-9/10`.
-fn begins_at(headers: &HeaderMap) -> Option<u64> {
+/// Returns the offset of a partial response: 5 for `bytes 5-9/10`.
+fn range_start(headers: &HeaderMap) -> Option<u64> {
     let range = headers.get(CONTENT_RANGE)?.to_str().ok()?;
     range.strip_prefix("bytes ")?.split('-').next()?.parse().ok()
 }
@@ -267,23 +274,25 @@ async fn length(path: &Path) -> Result<u64> {
     match fs::metadata(path).await {
         Ok(metadata) => Ok(metadata.len()),
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(0),
-        Err(e) => Err(at(path, e)),
+        Err(e) => Err(file_error(path, e)),
     }
 }
 
 async fn remove(path: &Path) -> Result<()> {
     match fs::remove_file(path).await {
-        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(at(path, e)),
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(file_error(path, e)),
         _ => Ok(()),
     }
 }
 
-/// The SHA-256 of a file in hexadecimal, and its length.
-async fn sum(path: &Path) -> Result<(String, u64)> {
-    let mut file = File::open(path).await.map_err(|e| at(path, e))?;
-    let (mut hash, mut bytes, mut buffer) = (Sha256::new(), 0, vec![0; 1 << 20]);
+/// Returns the SHA-256 of a file in hexadecimal, and its length in bytes.
+async fn sha256_of(path: &Path) -> Result<(String, u64)> {
+    let mut file = File::open(path).await.map_err(|e| file_error(path, e))?;
+    let mut hash = Sha256::new();
+    let mut bytes = 0;
+    let mut buffer = vec![0; 1 << 20];
     loop {
-        let read = file.read(&mut buffer).await.map_err(|e| at(path, e))?;
+        let read = file.read(&mut buffer).await.map_err(|e| file_error(path, e))?;
         if read == 0 {
             let digits = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
             return Ok((digits, bytes));

@@ -1,4 +1,4 @@
-//! Fetching a model: all of its files, each checked.
+//! Downloads and verifies all files of a model.
 
 use std::path::{Path, PathBuf};
 
@@ -6,25 +6,26 @@ use memory_engine_core::{ErrorKind, Result};
 
 use super::{
     address::Hub,
+    checksums::ChecksumFile,
     download::Download,
-    file::{Fetched, Step, at},
+    file::{Fetched, Step, file_error},
     model::HubModel,
-    sums::RunningChecksums,
 };
 
 impl Hub {
-    /// Puts a model's files into a folder of its own below `models`, and gives that folder and its files.
+    /// Downloads the files of a model to its own folder in `models`. Returns the folder and the files.
     ///
-    /// What is there and right is left alone, without the network where its sum is known or noted. What broke off is
-    /// continued. A file gets its name only when it is whole and checked. The sums are noted in `SHA256SUMS`.
+    /// An existing file with the right checksum is not downloaded; if the checksum is pinned or recorded, the hub is
+    /// not contacted. Interrupted downloads are resumed. A file gets its final name after it is complete and verified.
+    /// The checksums are recorded in `SHA256SUMS`.
     ///
     /// # Errors
-    /// `Unavailable` or `Timeout` when the hub cannot be reached or breaks off (what came is kept); `NotFound` when it
-    /// has no such model or file; `Unauthorized`; `Corrupt` when a file is not the one that its sum says (it is
-    /// removed).
+    /// `Unavailable` or `Timeout` if the hub cannot be reached or the connection is lost (received bytes are kept);
+    /// `NotFound` if the hub does not have the model or a required file; `Unauthorized` if the hub rejects the token or
+    /// a file cannot be written; `Corrupt` if a file has a wrong checksum or size (it is removed).
     ///
     /// # Cancel safety
-    /// Dropping the future leaves what came, to be continued.
+    /// If the future is dropped, received bytes are kept and the next call resumes.
     pub async fn fetch(
         &self,
         model: &HubModel,
@@ -33,28 +34,29 @@ impl Hub {
     ) -> Result<(PathBuf, Vec<Fetched>)> {
         model.check()?;
         let folder = models.join(model.folder());
-        tokio::fs::create_dir_all(&folder).await.map_err(|e| at(&folder, e))?;
-        let mut sums = RunningChecksums::read(&folder).await?;
+        tokio::fs::create_dir_all(&folder).await.map_err(|e| file_error(&folder, e))?;
+        let mut checksums = ChecksumFile::read(&folder).await?;
         let downloads = model.files.iter().map(|file| Download { hub: self, model, file, folder: &folder, progress });
-        let mut places = Vec::new();
+        let mut candidates = Vec::new();
         for download in downloads {
-            let there = download.verified(&sums).await?;
-            places.push((download, there));
+            let existing = download.verified(&checksums).await?;
+            candidates.push((download, existing));
         }
-        // Files that a model may lack are asked for before those that it needs: when these are there, so are they.
-        let whole = places.iter().all(|(download, there)| download.file.optional || there.is_some());
+        // Optional files are downloaded before required ones. If all required files exist, a missing optional file does
+        // not exist on the hub.
+        let is_complete = candidates.iter().all(|(download, existing)| download.file.optional || existing.is_some());
         let mut files = Vec::new();
-        for (download, there) in places {
+        for (download, existing) in candidates {
             let optional = download.file.optional;
-            let fetched = match there {
-                Some(there) => there,
-                None if optional && whole => continue,
+            let fetched = match existing {
+                Some(existing) => existing,
+                None if optional && is_complete => continue,
                 None => match download.run().await {
                     Err(e) if optional && e.kind() == ErrorKind::NotFound => continue,
                     fetched => fetched?,
                 },
             };
-            sums.note(&fetched).await?;
+            checksums.record(&fetched).await?;
             files.push(fetched);
         }
         Ok((folder, files))

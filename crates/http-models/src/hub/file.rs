@@ -1,4 +1,4 @@
-//! Files of a model while they are fetched.
+//! Downloaded files and download progress.
 
 use std::path::Path;
 
@@ -6,20 +6,20 @@ use memory_engine_core::{Error, ErrorKind};
 
 pub(super) const OPERATION: &str = "fetch model";
 
-/// By what a file was found to be the right one.
+/// The verification of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Checked {
-    /// By a sum that the caller or this crate knew beforehand.
+    /// Its checksum equals one that the caller or this crate specifies.
     Pinned,
-    /// By the sum that the hub gave with it: what came is what the hub has.
+    /// Its checksum equals the one that the hub reports.
     Hub,
-    /// By a sum noted when it was fetched: it has not changed since.
+    /// Its checksum equals the one recorded at its download.
     Noted,
-    /// By its size alone: neither caller nor hub gave a sum.
+    /// Only its size was compared, because no checksum is available.
     Size,
 }
 
-/// A file that is there.
+/// A verified file of a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fetched {
     /// Its name within the model.
@@ -28,13 +28,13 @@ pub struct Fetched {
     pub bytes: u64,
     /// Its SHA-256, in hexadecimal.
     pub sha256: String,
-    /// By what it was found to be the right one.
+    /// The verification of the file.
     pub checked: Checked,
     /// True if it was downloaded by this call.
     pub downloaded: bool,
 }
 
-/// The progress of a file.
+/// The progress of one file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Step<'a> {
     /// Its name within the model.
@@ -45,8 +45,8 @@ pub struct Step<'a> {
     pub total: Option<u64>,
 }
 
-/// An error of the file system, with the place.
-pub(super) fn at(path: &Path, error: std::io::Error) -> Error {
+/// Converts a file system error, with the path.
+pub(super) fn file_error(path: &Path, error: std::io::Error) -> Error {
     let denied = error.kind() == std::io::ErrorKind::PermissionDenied;
     let kind = if denied { ErrorKind::Unauthorized } else { ErrorKind::Unavailable };
     Error::new(kind, OPERATION, format!("{}: {error}", path.display()))

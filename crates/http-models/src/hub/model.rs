@@ -9,7 +9,7 @@ use super::file::OPERATION;
 pub struct HubFile {
     /// Its name within the repository.
     pub name: String,
-    /// Its SHA-256 in hexadecimal, where that is known beforehand.
+    /// Its expected SHA-256 in hexadecimal, if known.
     pub sha256: Option<String>,
     /// True if the model works without it.
     pub optional: bool,
@@ -21,7 +21,7 @@ pub struct HubFile {
 pub struct HubModel {
     /// Its repository: `owner/name`.
     pub repository: String,
-    /// A branch, tag or commit; `main` unless said otherwise.
+    /// A branch, tag or commit. Default: `main`.
     pub revision: String,
     /// The files to download.
     pub files: Vec<HubFile>,
@@ -32,11 +32,11 @@ const REQUIRED_FILES: [&str; 3] = ["config.json", "tokenizer.json", "model.safet
 /// The pooling settings of sentence-transformers. Without them, mean pooling is used.
 const OPTIONAL_FILES: [&str; 3] = ["modules.json", "sentence_bert_config.json", "1_Pooling/config.json"];
 
-/// A short name, the repository, and the sums of its files.
+/// A short name, the repository, and the SHA-256 of its files.
 type KnownModel = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
 
-/// The models that have a short name, with the sums that could be compared with an independent copy.
-const KNOWN: &[KnownModel] = &[
+/// The models with a short name. Checksums are those that were compared with an independent copy.
+const KNOWN_MODELS: &[KnownModel] = &[
     ("e5-small", "intfloat/multilingual-e5-small", &[]),
     (
         "minilm",
@@ -50,10 +50,10 @@ const KNOWN: &[KnownModel] = &[
 ];
 
 impl HubModel {
-    /// The encoder in a repository: configuration, tokenizer, weights, and how to pool where that is said.
+    /// The encoder in a repository: configuration, tokenizer, weights and, if present, pooling settings.
     pub fn encoder(repository: impl Into<String>) -> Self {
         let file = |optional| move |name: &str| HubFile { name: name.to_owned(), sha256: None, optional };
-        // The weights last: a folder that has them is whole.
+        // The weights are last, so a folder with weights is complete.
         let files = OPTIONAL_FILES.into_iter().map(file(true)).chain(REQUIRED_FILES.into_iter().map(file(false)));
         Self { repository: repository.into(), revision: "main".into(), files: files.collect() }
     }
@@ -61,15 +61,20 @@ impl HubModel {
     /// The model with a short name (`e5-small`, `minilm`), or the encoder in the repository `owner/name`.
     ///
     /// # Errors
-    /// `InvalidInput` when it is neither.
+    /// `InvalidInput` if it is neither.
     pub fn named(name: &str) -> Result<Self> {
-        let Some((_, repository, sums)) = KNOWN.iter().find(|(short, ..)| *short == name) else {
+        let Some((_, repository, checksums)) = KNOWN_MODELS.iter().find(|(short, ..)| *short == name) else {
             let model = Self::encoder(name);
-            let names = || KNOWN.iter().map(|(short, ..)| *short).collect::<Vec<_>>().join(", ");
-            let unknown = |_| Error::invalid(OPERATION, format!("a model is one of {}, or OWNER/NAME", names()));
+            let names = || KNOWN_MODELS.iter().map(|(short, ..)| *short).collect::<Vec<_>>().join(", ");
+            let unknown = |_| {
+                Error::invalid(
+                    OPERATION,
+                    format!("unknown model; use one of {}, or a repository as OWNER/NAME", names()),
+                )
+            };
             return model.check().map_err(unknown).map(|()| model);
         };
-        sums.iter().try_fold(Self::encoder(*repository), |model, (file, sum)| model.with_sum(file, sum))
+        checksums.iter().try_fold(Self::encoder(*repository), |model, (file, sum)| model.with_sum(file, sum))
     }
 
     /// Sets the branch, tag or commit.
@@ -79,41 +84,45 @@ impl HubModel {
         self
     }
 
-    /// Sets the SHA-256 that a file has to have.
+    /// Sets the expected SHA-256 of a file.
     ///
     /// # Errors
-    /// `InvalidInput` when the model has no such file, or the sum is not 64 hexadecimal digits.
+    /// `InvalidInput` if the model has no such file, or the checksum is not 64 hexadecimal digits.
     pub fn with_sum(mut self, file: &str, sha256: &str) -> Result<Self> {
-        let sum = hex(sha256).ok_or_else(|| Error::invalid(OPERATION, "a SHA-256 has 64 hexadecimal digits"))?;
+        let sum = parse_sha256(sha256)
+            .ok_or_else(|| Error::invalid(OPERATION, "the checksum is not a SHA-256 of 64 hexadecimal digits"))?;
         let unknown = || Error::invalid(OPERATION, format!("{} has no file {file}", self.repository));
-        let place = self.files.iter_mut().find(|known| known.name == file);
-        place.ok_or_else(unknown)?.sha256 = Some(sum);
+        let entry = self.files.iter_mut().find(|known| known.name == file);
+        entry.ok_or_else(unknown)?.sha256 = Some(sum);
         Ok(self)
     }
 
-    /// The folder that the model gets: the last part of its repository's name.
+    /// Returns the name of the folder of the model: the last part of its repository.
     pub fn folder(&self) -> &str {
         self.repository.rsplit('/').next().unwrap_or(&self.repository)
     }
 
-    /// Refuses names that lead out of the folder.
+    /// Rejects names that could lead out of the folder.
     pub(super) fn check(&self) -> Result<()> {
-        let part = |part: &str| {
+        let is_plain = |part: &str| {
             !part.is_empty()
                 && !part.starts_with('.')
                 && part.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'))
         };
-        let parts = |path: &str| path.split('/').all(part);
-        let owned = self.repository.split('/').count() == 2 && parts(&self.repository);
-        if owned && parts(&self.revision) && self.files.iter().all(|file| parts(&file.name)) {
+        let is_plain_path = |path: &str| path.split('/').all(is_plain);
+        let has_owner = self.repository.split('/').count() == 2 && is_plain_path(&self.repository);
+        if has_owner && is_plain_path(&self.revision) && self.files.iter().all(|file| is_plain_path(&file.name)) {
             return Ok(());
         }
-        Err(Error::invalid(OPERATION, "a repository is OWNER/NAME, a revision and a file are plain names"))
+        Err(Error::invalid(
+            OPERATION,
+            "the repository must be OWNER/NAME; names have letters, digits, '-', '_' and '.' only",
+        ))
     }
 }
 
-/// A SHA-256 in lower case, if it is one.
-pub(super) fn hex(text: &str) -> Option<String> {
+/// Returns a SHA-256 in lower case, or `None` if the text is not one.
+pub(super) fn parse_sha256(text: &str) -> Option<String> {
     let text = text.trim().to_ascii_lowercase();
     (text.len() == 64 && text.bytes().all(|b| b.is_ascii_hexdigit())).then_some(text)
 }
@@ -123,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_is_known_or_a_repository() {
+    fn names_are_short_names_or_repositories() {
         let e5 = HubModel::named("e5-small").unwrap();
         assert_eq!((e5.repository.as_str(), e5.folder()), ("intfloat/multilingual-e5-small", "multilingual-e5-small"));
         assert!(HubModel::named("minilm").unwrap().files.iter().all(|f| f.optional == f.sha256.is_none()));
@@ -134,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sum_belongs_to_a_file() {
+    fn a_checksum_needs_an_existing_file() {
         let sum = "A".repeat(64);
         let model = HubModel::encoder("a/b").with_sum("config.json", &sum).unwrap();
         assert!(model.files.iter().any(|file| file.sha256 == Some("a".repeat(64))));

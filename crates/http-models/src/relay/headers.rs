@@ -1,9 +1,9 @@
-//! Selects the headers that are passed on.
+//! Selects the headers to forward.
 
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 
 /// Headers of a single connection (RFC 9110, 7.6.1), and those that HTTP clients set themselves.
-const OF_A_CONNECTION: [&str; 11] = [
+const CONNECTION_HEADERS: [&str; 11] = [
     "connection",
     "content-length",
     "keep-alive",
@@ -16,38 +16,41 @@ const OF_A_CONNECTION: [&str; 11] = [
     "transfer-encoding",
     "upgrade",
 ];
-/// Headers between the client and this server, or set again. Services that check the origin of a page must not see
-/// ours.
-const OF_THE_CLIENT: [&str; 5] = ["accept-encoding", "cookie", "expect", "host", "origin"];
-/// Between us and the service, or said about its host.
-const OF_THE_SERVICE: [&str; 4] = ["alt-svc", "set-cookie", "strict-transport-security", "access-control-allow-origin"];
+/// Request headers that are not forwarded: they belong to the connection with the client, or are set again. `origin`
+/// would fail the origin check of some services.
+const DROPPED_REQUEST_HEADERS: [&str; 5] = ["accept-encoding", "cookie", "expect", "host", "origin"];
+/// Response headers that are not forwarded: they belong to the connection with the service, or describe its host.
+const DROPPED_RESPONSE_HEADERS: [&str; 4] =
+    ["alt-svc", "set-cookie", "strict-transport-security", "access-control-allow-origin"];
 
-/// Those of a request.
-pub(super) fn of_request(headers: &HeaderMap) -> HeaderMap {
-    let mut passed = without(headers, &OF_THE_CLIENT);
-    // What is compressed could not be read along.
-    passed.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-    passed
+/// Returns the request headers to forward.
+pub(super) fn forwarded_request_headers(headers: &HeaderMap) -> HeaderMap {
+    let mut forwarded = without(headers, &DROPPED_REQUEST_HEADERS);
+    // The gateway reads the response, so it must not be compressed.
+    forwarded.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+    forwarded
 }
 
-/// Those of an answer.
-pub(super) fn of_reply(headers: &HeaderMap) -> HeaderMap {
-    without(headers, &OF_THE_SERVICE)
+/// Returns the response headers to forward.
+pub(super) fn forwarded_response_headers(headers: &HeaderMap) -> HeaderMap {
+    without(headers, &DROPPED_RESPONSE_HEADERS)
 }
 
-fn without(headers: &HeaderMap, others: &[&str]) -> HeaderMap {
-    let named: Vec<String> = headers
+fn without(headers: &HeaderMap, dropped: &[&str]) -> HeaderMap {
+    let named_by_connection: Vec<String> = headers
         .get_all(header::CONNECTION)
         .iter()
         .filter_map(|value| value.to_str().ok())
         .flat_map(|value| value.split(','))
         .map(|name| name.trim().to_ascii_lowercase())
         .collect();
-    let stays = |name: &HeaderName| {
+    let is_forwarded = |name: &HeaderName| {
         let name = name.as_str();
-        !OF_A_CONNECTION.contains(&name) && !others.contains(&name) && !named.iter().any(|other| other == name)
+        !CONNECTION_HEADERS.contains(&name)
+            && !dropped.contains(&name)
+            && !named_by_connection.iter().any(|other| other == name)
     };
-    headers.iter().filter(|(name, _)| stays(name)).map(|(name, value)| (name.clone(), value.clone())).collect()
+    headers.iter().filter(|(name, _)| is_forwarded(name)).map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
 #[cfg(test)]
@@ -59,8 +62,8 @@ mod tests {
     }
 
     #[test]
-    fn what_belongs_to_a_connection_stays_there_and_the_rest_goes_on() {
-        let sent = headers(&[
+    fn connection_headers_are_dropped() {
+        let request = headers(&[
             ("connection", "close, X-Own"),
             ("x-own", "1"),
             ("host", "a"),
@@ -71,12 +74,12 @@ mod tests {
             ("user-agent", "OpenAI/Python"),
         ]);
         let expected = [("x-title", "my app"), ("user-agent", "OpenAI/Python"), ("accept-encoding", "identity")];
-        assert_eq!(of_request(&sent), headers(&expected));
+        assert_eq!(forwarded_request_headers(&request), headers(&expected));
     }
 
     #[test]
-    fn limits_and_request_ids_come_back_and_cookies_do_not() {
-        let answered = headers(&[
+    fn rate_limits_are_returned_and_cookies_dropped() {
+        let response = headers(&[
             ("retry-after", "3"),
             ("x-ratelimit-remaining-requests", "0"),
             ("x-request-id", "req_1"),
@@ -84,8 +87,8 @@ mod tests {
             ("keep-alive", "timeout=5"),
             ("content-type", "text/event-stream"),
         ]);
-        let passed = of_reply(&answered);
-        assert_eq!(passed.len(), 4);
-        assert!(!passed.contains_key("set-cookie") && !passed.contains_key("keep-alive"));
+        let forwarded = forwarded_response_headers(&response);
+        assert_eq!(forwarded.len(), 4);
+        assert!(!forwarded.contains_key("set-cookie") && !forwarded.contains_key("keep-alive"));
     }
 }

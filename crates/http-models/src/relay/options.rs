@@ -23,14 +23,14 @@ impl Default for RelayOptions {
 }
 
 impl RelayOptions {
-    /// Sets how long connecting may take.
+    /// Sets the time limit for connecting.
     #[must_use]
     pub fn with_connect_timeout(mut self, timeout: Duration) -> Self {
         self.connect_timeout = timeout;
         self
     }
 
-    /// Sets how long an answer may stop.
+    /// Sets the maximum time without data.
     #[must_use]
     pub fn with_idle_timeout(mut self, timeout: Duration) -> Self {
         self.idle_timeout = timeout;
@@ -44,8 +44,8 @@ impl RelayOptions {
         self
     }
 
-    /// The client's options. A relay keeps the time of each wait itself, so that the client's own limit is out of the
-    /// way.
+    /// Returns the options of the HTTP client. The relay enforces its own time limits, so the read timeout of the
+    /// client is set to a day.
     pub(super) fn http(&self) -> HttpOptions {
         HttpOptions::default()
             .with_connect_timeout(self.connect_timeout)

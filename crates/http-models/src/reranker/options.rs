@@ -1,4 +1,4 @@
-//! Rerank services: their dialects and the options of a model.
+//! Rerank APIs and the options of a model.
 
 use std::str::FromStr;
 
@@ -28,7 +28,7 @@ impl RerankApi {
     /// All of them.
     pub const ALL: [Self; 6] = [Self::SiliconFlow, Self::Jina, Self::Cohere, Self::Voyage, Self::Tei, Self::Vllm];
 
-    /// The name, as configurations have it.
+    /// Returns the name used in configurations.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::SiliconFlow => "siliconflow",
@@ -46,18 +46,18 @@ impl FromStr for RerankApi {
 
     fn from_str(text: &str) -> Result<Self> {
         let known = || Self::ALL.map(Self::as_str).join(", ");
-        let unknown = || Error::invalid(OPERATION, format!("there is no such dialect; it is one of {}", known()));
+        let unknown = || Error::invalid(OPERATION, format!("unknown rerank API; use one of {}", known()));
         Self::ALL.into_iter().find(|dialect| dialect.as_str() == text).ok_or_else(unknown)
     }
 }
 
-/// A reranking model and what it needs.
+/// A reranking model and the form of its requests.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct RerankOptions {
     /// The API of the service. Required.
     pub dialect: RerankApi,
-    /// Name of the model in the service. TEI serves one model and ignores the name. Required.
+    /// Name of the model in the service. Required, except for TEI, which serves one model.
     pub model: String,
     /// Maximum number of candidates in one request. Default: 32 for TEI, otherwise 1000.
     pub max_batch: usize,
@@ -66,20 +66,20 @@ pub struct RerankOptions {
 }
 
 impl RerankOptions {
-    /// A model by its name.
+    /// Options for the model with this name, otherwise with default values.
     pub fn new(dialect: RerankApi, model: impl Into<String>) -> Self {
         let max_batch = if dialect == RerankApi::Tei { 32 } else { 1000 };
         Self { dialect, model: model.into(), max_batch, instruction: None }
     }
 
-    /// Sets how many candidates go into one request.
+    /// Sets the maximum number of candidates in one request.
     #[must_use]
     pub fn with_max_batch(mut self, candidates: usize) -> Self {
         self.max_batch = candidates;
         self
     }
 
-    /// Sets what the model is to look for.
+    /// Sets the search task.
     #[must_use]
     pub fn with_instruction(mut self, instruction: impl Into<String>) -> Self {
         self.instruction = Some(instruction.into());

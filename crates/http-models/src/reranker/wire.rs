@@ -1,4 +1,4 @@
-//! Requests and answers of rerank services.
+//! Requests and responses of rerank services.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -6,51 +6,55 @@ use serde_json::{Value, json};
 use super::options::{RerankApi, RerankOptions};
 
 impl RerankApi {
-    /// The body of a request. The scores of all candidates are asked for, and none of their texts back.
-    pub(super) fn request(self, options: &RerankOptions, question: &str, candidates: &[&str]) -> Value {
-        let (model, all) = (&options.model, candidates.len());
+    /// Returns the body of a request for the scores of all candidates, without their texts.
+    pub(super) fn request(self, options: &RerankOptions, query: &str, candidates: &[&str]) -> Value {
+        let model = &options.model;
+        let count = candidates.len();
         match self {
             Self::SiliconFlow => {
-                let mut body = json!({"model": model, "query": question, "documents": candidates, "top_n": all, "return_documents": false});
+                let mut body = json!({
+                    "model": model, "query": query, "documents": candidates, "top_n": count, "return_documents": false
+                });
                 if let Some(instruction) = &options.instruction {
                     body["instruction"] = instruction.as_str().into();
                 }
                 body
             }
-            Self::Jina => {
-                json!({"model": model, "query": question, "documents": candidates, "top_n": all, "return_documents": false})
-            }
+            Self::Jina => json!({
+                "model": model, "query": query, "documents": candidates, "top_n": count, "return_documents": false
+            }),
             Self::Cohere | Self::Vllm => {
-                json!({"model": model, "query": question, "documents": candidates, "top_n": all})
+                json!({"model": model, "query": query, "documents": candidates, "top_n": count})
             }
-            Self::Voyage => {
-                json!({"model": model, "query": question, "documents": candidates, "top_k": all, "return_documents": false, "truncation": true})
-            }
-            Self::Tei => {
-                json!({"query": question, "texts": candidates, "raw_scores": false, "return_text": false, "truncate": true})
-            }
+            Self::Voyage => json!({
+                "model": model, "query": query, "documents": candidates, "top_k": count, "return_documents": false,
+                "truncation": true
+            }),
+            Self::Tei => json!({
+                "query": query, "texts": candidates, "raw_scores": false, "return_text": false, "truncate": true
+            }),
         }
     }
 }
 
-/// The rows of an answer, under whichever name. Services answer in each other's forms, so that all are read always.
+/// The rows of a response. Services use each other's formats, so every format is accepted from every service.
 #[derive(Deserialize)]
 #[serde(untagged)]
 pub(super) enum RerankResponse {
-    Bare(Vec<Row>),
-    Results { results: Vec<Row> },
-    Data { data: Vec<Row> },
+    Bare(Vec<RerankRow>),
+    Results { results: Vec<RerankRow> },
+    Data { data: Vec<RerankRow> },
 }
 
 #[derive(Deserialize)]
-pub(super) struct Row {
+pub(super) struct RerankRow {
     pub(super) index: usize,
     #[serde(alias = "relevance_score")]
     pub(super) score: f64,
 }
 
 impl RerankResponse {
-    pub(super) fn rows(self) -> Vec<Row> {
+    pub(super) fn rows(self) -> Vec<RerankRow> {
         match self {
             Self::Bare(rows) | Self::Results { results: rows } | Self::Data { data: rows } => rows,
         }

@@ -11,7 +11,7 @@ use tokio::{
     net::TcpListener,
 };
 
-/// The key that must never be seen.
+/// The key, which no error may show.
 pub(crate) const KEY: &str = "sk-hunter2-0123456789";
 
 pub(crate) fn options() -> HttpOptions {
@@ -30,7 +30,7 @@ pub(crate) fn endpoint(base: &str) -> Endpoint {
     Endpoint::new(&format!("{base}/v1")).unwrap().with_key(&Secret::new(KEY)).unwrap()
 }
 
-/// Everything that an error could ever show.
+/// Returns the display and debug output of an error and all its sources.
 pub(crate) fn shown(error: &Error) -> String {
     let mut all = format!("{error} {error:?} {error:#?}");
     let mut source = error.source();
@@ -41,7 +41,7 @@ pub(crate) fn shown(error: &Error) -> String {
     all
 }
 
-/// A server that gives every connection these bytes and closes it.
+/// Starts a server that sends these bytes on every connection and closes it. Returns its base URL.
 pub(crate) async fn raw(answer: impl Into<Vec<u8>>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();

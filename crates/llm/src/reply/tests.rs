@@ -11,7 +11,7 @@ fn text(text: &str) -> Result<ChatDelta> {
 }
 
 #[test]
-fn the_pieces_of_a_stream_make_the_whole_reply() {
+fn collect_joins_all_deltas() {
     let usage = Usage { input_tokens: 3, output_tokens: 2 };
     let thought = Ok(ChatDelta { reasoning: "hm".into(), ..ChatDelta::default() });
     let end = Ok(ChatDelta { finish: Some(FinishReason::Length), ..ChatDelta::default() });
@@ -27,22 +27,22 @@ fn the_pieces_of_a_stream_make_the_whole_reply() {
 }
 
 #[test]
-fn a_thought_in_tags_is_no_part_of_what_is_said() {
-    let apart = |text: &str| {
+fn reasoning_in_tags_is_separated() {
+    let separated = |text: &str| {
         let reply = ChatReply::new(text).with_thoughts_apart();
         (reply.reasoning.unwrap_or_default(), reply.text)
     };
-    assert_eq!(apart("\n<think>\nhm\n</think>\n\n好。"), ("hm".into(), "好。".into()));
-    assert_eq!(apart("<think></think>好。"), (String::new(), "好。".into()));
+    assert_eq!(separated("\n<think>\nhm\n</think>\n\n好。"), ("hm".into(), "好。".into()));
+    assert_eq!(separated("<think></think>好。"), (String::new(), "好。".into()));
     for whole in ["好。", "say <think>x</think>", "<think>cut off"] {
-        assert_eq!(apart(whole), (String::new(), whole.into()));
+        assert_eq!(separated(whole), (String::new(), whole.into()));
     }
     let both = ChatReply { reasoning: Some("a".into()), ..ChatReply::new("<think>b</think>c") };
     assert_eq!(both.with_thoughts_apart().reasoning.as_deref(), Some("a\nb"));
 }
 
 #[test]
-fn a_stream_without_an_end_is_not_a_reply() {
+fn a_stream_without_finish_reason_is_an_error() {
     assert_eq!(collect(vec![text("half")]).unwrap_err().kind(), ErrorKind::Unavailable);
     let failed = Err(Error::new(ErrorKind::Timeout, "chat", "too slow"));
     assert_eq!(collect(vec![text("half"), failed]).unwrap_err().kind(), ErrorKind::Timeout);

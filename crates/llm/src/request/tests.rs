@@ -3,6 +3,6 @@ use serde_json::json;
 use super::*;
 
 #[test]
-fn a_schema_has_a_name_that_every_service_takes() {
+fn schema_names_have_valid_characters() {
     assert_eq!(OutputSchema::new("事实 list-1", json!({})).name, "___list-1");
 }

@@ -1,40 +1,45 @@
-//! JSON as models write it.
+//! Parses JSON in the replies of models.
 
 use std::{borrow::Cow, fmt};
 
 use serde::de::DeserializeOwned;
 use serde_json::error::Category;
 
-/// Maximum number of positions that are tried as the beginning of the JSON.
-const MAX_STARTS: usize = 64;
+/// Maximum number of brackets that are tried as the start of the JSON.
+const MAX_START_ATTEMPTS: usize = 64;
 
-/// The reason why no value could be read.
+/// The reason why no value could be parsed.
 #[derive(Debug)]
-pub(super) enum Fault {
+pub(super) enum JsonError {
     /// There is no brace or bracket.
     Missing,
-    /// The text ends before the JSON does.
-    BrokenOff,
-    /// It is not JSON, or other JSON than was asked for.
-    Wrong(serde_json::Error),
+    /// The text ends before the end of the JSON.
+    Truncated,
+    /// It is not valid JSON, or JSON of another form.
+    Invalid(serde_json::Error),
 }
 
-impl Fault {
-    /// All there is to say, for the model itself: it may repeat what the model wrote.
+impl JsonError {
+    /// Returns the message with the details of the parser, for the model. It may quote the reply.
     pub(super) fn detail(&self) -> String {
         match self {
-            Self::Wrong(error) => format!("{self} ({error})"),
-            Self::Missing | Self::BrokenOff => self.to_string(),
+            Self::Invalid(error) => format!("{self} ({error})"),
+            Self::Missing | Self::Truncated => self.to_string(),
         }
+    }
+
+    /// Returns true for valid JSON of another form.
+    fn is_other_form(&self) -> bool {
+        matches!(self, Self::Invalid(error) if error.classify() == Category::Data)
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for JsonError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Missing => f.write_str("there is no JSON in the answer"),
-            Self::BrokenOff => f.write_str("the answer ends before its JSON does"),
-            Self::Wrong(e) => {
+            Self::Truncated => f.write_str("the answer ends before its JSON does"),
+            Self::Invalid(e) => {
                 let what = match e.classify() {
                     Category::Data => "the JSON is not of the form that was asked for",
                     Category::Io | Category::Syntax | Category::Eof => "the answer is not valid JSON",
@@ -46,57 +51,56 @@ impl fmt::Display for Fault {
 }
 
 /// Reads the first value in the text that is a `T`.
-pub(super) fn read<T: DeserializeOwned>(text: &str) -> Result<T, Fault> {
-    let text = without_thoughts(text);
-    // A bare string, number or `null` has no bracket to find it by.
+pub(super) fn read<T: DeserializeOwned>(text: &str) -> Result<T, JsonError> {
+    let text = without_reasoning(text);
+    // A bare string, number or `null` has no bracket.
     if let Ok(value) = serde_json::from_str(text.trim()) {
         return Ok(value);
     }
-    let (mut from, mut first) = (0, None);
-    for _ in 0..MAX_STARTS {
-        let Some(start) = text[from..].find(['{', '[']).map(|at| from + at) else { break };
-        let fault = match end(&text[start..]) {
+    let mut from = 0;
+    let mut reported: Option<JsonError> = None;
+    for _ in 0..MAX_START_ATTEMPTS {
+        let Some(start) = text[from..].find(['{', '[']).map(|offset| from + offset) else { break };
+        let error = match end(&text[start..]) {
             Some(length) => {
                 let json = repair(&text[start..start + length]);
                 match serde_json::from_str(&json) {
                     Ok(value) => return Ok(value),
                     Err(error) => {
-                        // What is JSON, but not the one, is passed over whole: a part of it would be a chance fit.
+                        // Valid JSON of another form is skipped as a whole, because a part of it could match by chance.
                         let is_json = error.classify() == Category::Data;
                         from = start + if is_json { length } else { 1 };
-                        Fault::Wrong(error)
+                        JsonError::Invalid(error)
                     }
                 }
             }
-            // A part of an answer that breaks off may fit by chance, and would pass for the whole.
-            None if is_beginning(&text[start..]) => return Err(Fault::BrokenOff),
+            // A part of truncated JSON could match by chance, so parsing stops here.
+            None if is_truncated(&text[start..]) => return Err(JsonError::Truncated),
             None => {
                 from = start + 1;
-                Fault::BrokenOff
+                JsonError::Truncated
             }
         };
-        // JSON of another form says more about what is wrong than brackets in the prose before it.
-        let tells_more = matches!(&fault, Fault::Wrong(e) if e.classify() == Category::Data);
-        if first.is_none() || (tells_more && !matches!(&first, Some(Fault::Wrong(e)) if e.classify() == Category::Data))
-        {
-            first = Some(fault);
+        // The error of valid JSON of another form is more useful than that of brackets in prose before it.
+        if reported.is_none() || (error.is_other_form() && !reported.as_ref().is_some_and(JsonError::is_other_form)) {
+            reported = Some(error);
         }
     }
-    Err(first.unwrap_or(Fault::Missing))
+    Err(reported.unwrap_or(JsonError::Missing))
 }
 
-/// The text behind the thoughts that some models write into their answers.
-fn without_thoughts(text: &str) -> &str {
+/// Returns the text after reasoning in `<think>` tags.
+fn without_reasoning(text: &str) -> &str {
     let (open, close) = ("<think>", "</think>");
     match (text.find(open), text.rfind(close)) {
-        // Some templates give the opening tag to the model, so that only the closing one is written.
+        // Some prompt templates contain the opening tag, so the reply has only the closing one.
         (_, Some(end)) if !inside_json(text, end) => &text[end + close.len()..],
         (Some(start), None) if text[..start].trim().is_empty() => "",
         _ => text,
     }
 }
 
-/// Returns true if a tag is inside a JSON value, where it is quoted text and not the end of a thought.
+/// Returns true if a tag is inside a JSON value, where it is quoted text and not the end of the reasoning.
 fn inside_json(text: &str, tag: usize) -> bool {
     text.trim_start().starts_with(['{', '[']) && text[tag..].find(['}', ']']).is_some()
 }
@@ -104,17 +108,17 @@ fn inside_json(text: &str, tag: usize) -> bool {
 /// Returns the end of the value at the beginning of the text, if it is complete.
 fn end(text: &str) -> Option<usize> {
     let mut open = Vec::new();
-    let mut marks = JsonTokens::default();
-    for (at, c) in text.char_indices() {
-        match marks.next(c) {
+    let mut tokens = JsonTokens::default();
+    for (offset, c) in text.char_indices() {
+        match tokens.next(c) {
             JsonToken::Open => open.push(c),
             JsonToken::Close => {
-                let fits = matches!((open.pop(), c), (Some('{'), '}') | (Some('['), ']'));
-                if !fits {
+                let is_matching = matches!((open.pop(), c), (Some('{'), '}') | (Some('['), ']'));
+                if !is_matching {
                     return None;
                 }
                 if open.is_empty() {
-                    return Some(at + c.len_utf8());
+                    return Some(offset + c.len_utf8());
                 }
             }
             JsonToken::Text | JsonToken::Other => {}
@@ -124,26 +128,26 @@ fn end(text: &str) -> Option<usize> {
 }
 
 /// Returns true if the text is valid JSON except for its missing end.
-fn is_beginning(text: &str) -> bool {
-    let known = serde_json::from_str::<serde::de::IgnoredAny>(&repair(text));
-    known.is_err_and(|e| e.classify() == Category::Eof)
+fn is_truncated(text: &str) -> bool {
+    let parsed = serde_json::from_str::<serde::de::IgnoredAny>(&repair(text));
+    parsed.is_err_and(|e| e.classify() == Category::Eof)
 }
 
-/// The JSON without comments and trailing commas, and with the line breaks in its strings escaped.
+/// Removes comments and trailing commas, and escapes line breaks in strings.
 fn repair(json: &str) -> Cow<'_, str> {
     if serde_json::from_str::<serde::de::IgnoredAny>(json).is_ok() {
         return Cow::Borrowed(json);
     }
     let mut repaired = String::with_capacity(json.len());
-    let mut marks = JsonTokens::default();
+    let mut tokens = JsonTokens::default();
     let mut rest = json.chars().peekable();
     while let Some(c) = rest.next() {
-        match marks.next(c) {
+        match tokens.next(c) {
             JsonToken::Text if c < ' ' => repaired.push_str(&format!("\\u{:04x}", u32::from(c))),
             JsonToken::Close => {
-                let solid = repaired.trim_end().len();
-                if repaired[..solid].ends_with(',') {
-                    repaired.truncate(solid - 1);
+                let trimmed_length = repaired.trim_end().len();
+                if repaired[..trimmed_length].ends_with(',') {
+                    repaired.truncate(trimmed_length - 1);
                 }
                 repaired.push(c);
             }
@@ -169,7 +173,7 @@ enum JsonToken {
     Other,
 }
 
-/// Tells what is in a string from what is not.
+/// Classifies characters, and tracks whether they are in a string.
 #[derive(Debug, Default)]
 struct JsonTokens {
     in_string: bool,

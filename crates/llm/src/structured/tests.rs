@@ -14,33 +14,33 @@ struct Fact {
     rounds: Vec<u32>,
 }
 
-fn asking() -> ChatRequest {
+fn request() -> ChatRequest {
     ChatRequest::new([Message::user("who?")]).with_output(OutputSchema::new("fact", json!({"type": "object"})))
 }
 
 fn ask_scripted(script: Vec<ScriptedReply>) -> (Result<Structured<Fact>>, ScriptedModel) {
     let model = ScriptedModel::replying(script);
-    (block_on(ask(&model, asking())), model)
+    (block_on(ask(&model, request())), model)
 }
 
-fn costing(text: &str, finish: FinishReason) -> ScriptedReply {
+fn reply_with_usage(text: &str, finish: FinishReason) -> ScriptedReply {
     let usage = Some(Usage { input_tokens: 10, output_tokens: 5 });
     ScriptedReply::Reply(ChatReply { usage, finish, ..ChatReply::new(text) })
 }
 
 #[test]
-fn a_first_answer_that_reads_is_the_answer() {
+fn a_valid_first_reply_is_returned() {
     let (answer, model) = ask_scripted(vec![r#"{"subject": "小王", "rounds": [1]}"#.into()]);
     let answer = answer.unwrap();
     assert_eq!((answer.attempts, answer.value), (1, Fact { subject: "小王".into(), rounds: vec![1] }));
-    assert_eq!(model.requests(), [asking()]);
+    assert_eq!(model.requests(), [request()]);
 }
 
 #[test]
-fn an_answer_that_does_not_read_is_asked_for_once_more_with_what_was_wrong() {
+fn an_invalid_reply_is_retried_with_the_error() {
     let script = vec![
-        costing(r#"{"subject": "Wang", "rounds": ["one"]}"#, FinishReason::Stop),
-        costing(r#"{"subject": "Wang", "rounds": [1]}"#, FinishReason::Stop),
+        reply_with_usage(r#"{"subject": "Wang", "rounds": ["one"]}"#, FinishReason::Stop),
+        reply_with_usage(r#"{"subject": "Wang", "rounds": [1]}"#, FinishReason::Stop),
     ];
     let (answer, model) = ask_scripted(script);
     let answer = answer.unwrap();
@@ -51,7 +51,7 @@ fn an_answer_that_does_not_read_is_asked_for_once_more_with_what_was_wrong() {
 }
 
 #[test]
-fn two_answers_that_do_not_read_are_an_error_that_repeats_nothing_of_them() {
+fn two_invalid_replies_are_an_error_without_quotes() {
     let (answer, model) = ask_scripted(vec!["no".into(), r#"{"subject": 7, "rounds": "my secret"}"#.into()]);
     let error = answer.unwrap_err();
     assert_eq!((error.kind(), model.requests().len()), (ErrorKind::InvalidInput, 2));
@@ -59,14 +59,14 @@ fn two_answers_that_do_not_read_are_an_error_that_repeats_nothing_of_them() {
 }
 
 #[test]
-fn an_answer_cut_off_at_the_most_tokens_is_not_asked_for_again() {
-    let (answer, model) = ask_scripted(vec![costing(r#"{"subject": "Wa"#, FinishReason::Length)]);
+fn a_truncated_reply_is_not_retried() {
+    let (answer, model) = ask_scripted(vec![reply_with_usage(r#"{"subject": "Wa"#, FinishReason::Length)]);
     assert!(answer.unwrap_err().message().contains("maximum number of tokens"));
     assert_eq!(model.requests().len(), 1);
 }
 
 #[test]
-fn what_the_model_reports_is_passed_on() {
+fn model_errors_are_returned() {
     let (answer, _) = ask_scripted(vec![ScriptedReply::Fail(ErrorKind::RateLimited)]);
     assert_eq!(answer.unwrap_err().kind(), ErrorKind::RateLimited);
 }

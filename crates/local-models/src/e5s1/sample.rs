@@ -1,20 +1,19 @@
-//! A tiny E5S1 file, written here, for tests.
+//! Generates a tiny E5S1 file for tests.
 
-/// Tensors of hidden size 32, two heads, feed-forward 64, two layers.
 pub(crate) const HIDDEN: usize = 32;
 pub(crate) const FEED_FORWARD: usize = 64;
 pub(crate) const LAYERS: usize = 2;
 pub(crate) const HEADS: usize = 2;
 pub(crate) const POSITIONS: usize = 16;
 
-/// The pieces; ids are places. `<unk>` is 3.
+/// The pieces. The id of a piece is its index; `<unk>` is 3.
 pub(crate) const PIECES: [&str; 10] =
     ["<s>", "<pad>", "</s>", "<unk>", "\u{2581}", "\u{2581}a", "b", "中", ":", "\u{2581}query"];
 
-/// Word vectors; more than pieces, as in the real file.
+/// Number of word vectors: more than pieces, as in the real file.
 pub(crate) const VOCABULARY: usize = 12;
 
-/// Reproducible numbers in −1..1.
+/// Pseudo-random numbers in −1..1.
 pub(crate) fn noise(count: usize, seed: u64) -> Vec<f32> {
     let mut state = (seed + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     (0..count)
@@ -53,9 +52,9 @@ fn tensors() -> Vec<Tensor> {
         seed += 1;
         all.push((name, 1, count, q4(count, seed)));
     };
-    let float_tensor = |all: &mut Vec<Tensor>, name: String, count: usize, middle: f32| {
+    let float_tensor = |all: &mut Vec<Tensor>, name: String, count: usize, mean: f32| {
         let values = noise(count, 1000 + all.len() as u64);
-        let values: Vec<f32> = values.iter().map(|value| middle + value * 0.1).collect();
+        let values: Vec<f32> = values.iter().map(|value| mean + value * 0.1).collect();
         all.push((name, 0, count, floats(&values)));
     };
     q4_tensor(&mut all, "emb.word".into(), VOCABULARY * HIDDEN);

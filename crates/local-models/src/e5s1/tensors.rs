@@ -1,4 +1,4 @@
-//! The tensor directory and the tensors behind it.
+//! The tensor directory and the tensors.
 
 use std::{
     collections::BTreeMap,
@@ -9,85 +9,90 @@ use crate::{
     encoder::TensorSource,
     error::ModelError,
     kernel::rows::BLOCK,
-    source::Source,
+    source::CheckedReader,
     weights::{Q4_BLOCK, StoredTensor},
 };
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Encoding {
+enum TensorEncoding {
     F32,
     Q4,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Entry {
-    encoding: Encoding,
+struct TensorEntry {
+    encoding: TensorEncoding,
     elements: u64,
     offset: u64,
     bytes: u64,
 }
 
-/// All tensors of a file, read when asked for.
+/// The tensors of a file. Each is read on demand.
 pub(super) struct Tensors<R> {
-    source: Source<R>,
-    entries: BTreeMap<String, Entry>,
+    source: CheckedReader<R>,
+    entries: BTreeMap<String, TensorEntry>,
 }
 
 impl<R: Read + Seek> Tensors<R> {
-    /// Reads the directory, which begins where `source` stands, and checks every entry.
-    pub(super) fn read(mut source: Source<R>) -> Result<Self, ModelError> {
-        let count = source.size("number of tensors")?;
+    /// Reads the directory at the current position of `source` and checks every entry.
+    pub(super) fn read(mut source: CheckedReader<R>) -> Result<Self, ModelError> {
+        let count = source.count("number of tensors")?;
         let mut entries = BTreeMap::new();
-        // An entry takes at least 23 bytes, so a false count ends with the file.
+        // An entry has at least 23 bytes, so a wrong count fails at the end of the file.
         for _ in 0..count {
             let (name, entry) = read_entry(&mut source)?;
-            entry.check(source.length()).map_err(|error| error.within(&name))?;
+            entry.check(source.length()).map_err(|error| error.in_context(&name))?;
             if entries.insert(name.clone(), entry).is_some() {
-                return Err(ModelError::corrupt(format!("tensor {name} is listed twice")));
+                return Err(ModelError::corrupt(format!("the directory lists tensor {name} twice")));
             }
         }
         Ok(Self { source, entries })
     }
 
-    fn find(&self, name: &str, elements: usize) -> Result<Entry, ModelError> {
+    fn find(&self, name: &str, elements: usize) -> Result<TensorEntry, ModelError> {
         let entry = *self.entries.get(name).ok_or_else(|| ModelError::corrupt(format!("tensor {name} is missing")))?;
         if entry.elements != elements as u64 {
-            let found = entry.elements;
-            return Err(ModelError::corrupt(format!("tensor {name} has {found} elements, not {elements}")));
+            let actual = entry.elements;
+            return Err(ModelError::corrupt(format!("tensor {name} has {actual} elements; expected {elements}")));
         }
         Ok(entry)
     }
 }
 
-fn read_entry<R: Read + Seek>(source: &mut Source<R>) -> Result<(String, Entry), ModelError> {
+fn read_entry<R: Read + Seek>(source: &mut CheckedReader<R>) -> Result<(String, TensorEntry), ModelError> {
     let length = source.u16()?;
-    let name = source.bytes(u64::from(length), "a tensor's name")?;
-    let name = String::from_utf8(name).map_err(|_| ModelError::corrupt("a tensor's name is not UTF-8"))?;
+    let name = source.bytes(u64::from(length), "the name of a tensor")?;
+    let name = String::from_utf8(name).map_err(|_| ModelError::corrupt("the name of a tensor is not UTF-8"))?;
     let encoding = match source.array::<1>()?[0] {
-        0 => Encoding::F32,
-        1 => Encoding::Q4,
+        0 => TensorEncoding::F32,
+        1 => TensorEncoding::Q4,
         other => {
-            return Err(ModelError::corrupt(format!("tensor {name} has the encoding {other}")));
+            return Err(ModelError::corrupt(format!(
+                "tensor {name} has the unknown encoding {other}; expected 0 (f32) or 1 (Q4_0)"
+            )));
         }
     };
     let elements = u64::from(source.u32()?);
-    let (offset, bytes) = (source.u64()?, source.u64()?);
-    Ok((name, Entry { encoding, elements, offset, bytes }))
+    let offset = source.u64()?;
+    let bytes = source.u64()?;
+    Ok((name, TensorEntry { encoding, elements, offset, bytes }))
 }
 
-impl Entry {
+impl TensorEntry {
     fn check(&self, file_length: u64) -> Result<(), ModelError> {
-        let wanted = match self.encoding {
-            Encoding::F32 => self.elements * 4,
-            Encoding::Q4 => self.elements / BLOCK as u64 * Q4_BLOCK as u64,
+        let expected_bytes = match self.encoding {
+            TensorEncoding::F32 => self.elements * 4,
+            TensorEncoding::Q4 => self.elements / BLOCK as u64 * Q4_BLOCK as u64,
         };
-        let whole = self.encoding == Encoding::F32 || self.elements.is_multiple_of(BLOCK as u64);
-        if !whole || self.bytes != wanted {
+        let has_whole_blocks = self.encoding == TensorEncoding::F32 || self.elements.is_multiple_of(BLOCK as u64);
+        if !has_whole_blocks || self.bytes != expected_bytes {
             let Self { elements, bytes, .. } = self;
-            return Err(ModelError::corrupt(format!("{elements} elements in {bytes} bytes")));
+            return Err(ModelError::corrupt(format!(
+                "{elements} elements have {bytes} bytes; expected {expected_bytes} bytes of whole blocks"
+            )));
         }
         if self.offset.checked_add(self.bytes).is_none_or(|end| end > file_length) {
-            return Err(ModelError::corrupt("the data goes past the end of the file"));
+            return Err(ModelError::corrupt("the data exceeds the end of the file"));
         }
         Ok(())
     }
@@ -98,11 +103,13 @@ impl<R: Read + Seek> TensorSource for Tensors<R> {
         let entry = self.find(name, rows * columns)?;
         self.source.seek(entry.offset)?;
         let stored = match entry.encoding {
-            Encoding::F32 => StoredTensor::Full(self.source.f32s(rows * columns, name)?),
-            Encoding::Q4 if columns.is_multiple_of(BLOCK) => StoredTensor::Q4(self.source.bytes(entry.bytes, name)?),
-            Encoding::Q4 => {
+            TensorEncoding::F32 => StoredTensor::Full(self.source.f32s(rows * columns, name)?),
+            TensorEncoding::Q4 if columns.is_multiple_of(BLOCK) => {
+                StoredTensor::Q4(self.source.bytes(entry.bytes, name)?)
+            }
+            TensorEncoding::Q4 => {
                 return Err(ModelError::unsupported(format!(
-                    "tensor {name}: rows of {columns} do not divide into blocks"
+                    "tensor {name} has rows of {columns} values, which is not a multiple of the block size {BLOCK}"
                 )));
             }
         };

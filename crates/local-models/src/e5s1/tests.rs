@@ -1,4 +1,4 @@
-//! The format on a tiny file: what it computes, and what it does when it is damaged.
+//! Tests of the format with a tiny file, valid and damaged.
 
 use std::io::Cursor;
 
@@ -19,16 +19,16 @@ fn open(bytes: Vec<u8>, kernel: Kernel, integer: bool) -> Result<Model, ModelErr
 }
 
 #[test]
-fn a_text_becomes_the_ids_of_its_pieces() {
-    let model = open(sample::file(), Kernel::Plain, false).expect("a sound file");
+fn tokenize_returns_piece_ids() {
+    let model = open(sample::file(), Kernel::Plain, false).expect("a valid file");
     assert_eq!(model.tokenize("a\tab 中ｂ"), [0, 5, 5, 6, 4, 7, 6, 2]);
     assert_eq!(model.tokenize(""), [0, 2]);
     assert_eq!((model.dimensions(), model.max_tokens(), model.id()), (32, 16, "tiny"));
 }
 
 #[test]
-fn the_forward_pass_is_the_one_written_out_in_double_precision() {
-    let model = open(sample::file(), Kernel::detect(), false).expect("a sound file");
+fn the_forward_pass_equals_the_reference() {
+    let model = open(sample::file(), Kernel::detect(), false).expect("a valid file");
     let ids = model.tokenize("a b中 ab");
     let expected = reference::embed(&sample::file(), &ids);
     let found = &model.embed(&["a b中 ab"], 1).row(0).to_vec();
@@ -38,12 +38,12 @@ fn the_forward_pass_is_the_one_written_out_in_double_precision() {
 }
 
 #[test]
-fn integer_products_give_nearly_the_same_vector_on_every_kernel() {
-    let exact = open(sample::file(), Kernel::Plain, false).expect("a sound file");
+fn integer_vectors_are_close_on_every_kernel() {
+    let exact = open(sample::file(), Kernel::Plain, false).expect("a valid file");
     let texts = ["a b中 ab", "query: b", ""];
     let exact = exact.embed(&texts, 1);
     for kernel in Kernel::ALL.into_iter().filter(|kernel| kernel.is_available()) {
-        let model = open(sample::file(), kernel, true).expect("a sound file");
+        let model = open(sample::file(), kernel, true).expect("a valid file");
         for (left, right) in model.embed(&texts, 1).rows().into_iter().zip(exact.rows()) {
             assert!(left.dot(&right) > 0.999, "{kernel:?}: {}", left.dot(&right));
         }
@@ -51,8 +51,8 @@ fn integer_products_give_nearly_the_same_vector_on_every_kernel() {
 }
 
 #[test]
-fn vectors_do_not_depend_on_neighbours_or_threads() {
-    let model = open(sample::file(), Kernel::detect(), true).expect("a sound file");
+fn vectors_do_not_depend_on_batch_or_threads() {
+    let model = open(sample::file(), Kernel::detect(), true).expect("a valid file");
     let texts: Vec<String> = (0..40).map(|n| "ab 中".repeat(n % 9)).collect();
     let together = model.embed(&texts, 1);
     assert_eq!(model.embed(&texts, 3), together);
@@ -66,8 +66,8 @@ fn vectors_do_not_depend_on_neighbours_or_threads() {
 
 #[test]
 fn a_long_text_is_the_mean_of_its_windows() {
-    let model = open(sample::file(), Kernel::Plain, false).expect("a sound file");
-    // 26 tokens after a prefix of two: three windows of 9, 8 and 9 beside four others.
+    let model = open(sample::file(), Kernel::Plain, false).expect("a valid file");
+    // 26 tokens after a prefix of two: three windows of 8 or 9 tokens, each with four prefix and special tokens.
     let text = format!("query: {}", "ab".repeat(13));
     let ids = model.tokenize(&text);
     assert_eq!(ids[..3], [0, 9, 8]);
@@ -88,7 +88,7 @@ fn a_long_text_is_the_mean_of_its_windows() {
 
 #[test]
 fn token_vectors_leave_out_prefix_and_special_tokens() {
-    let model = open(sample::file(), Kernel::Plain, false).expect("a sound file");
+    let model = open(sample::file(), Kernel::Plain, false).expect("a valid file");
     let (vector, tokens) = model.embed_with_tokens("query: ab");
     assert_eq!((tokens.len(), tokens.dimensions()), (2, 32));
     assert_eq!(vector, model.embed(&["query: ab"], 1).row(0).to_vec());
@@ -99,7 +99,7 @@ fn token_vectors_leave_out_prefix_and_special_tokens() {
 }
 
 #[test]
-fn another_format_and_another_version_are_told_apart() {
+fn other_formats_and_versions_have_different_errors() {
     let kind = |bytes: Vec<u8>| open(bytes, Kernel::Plain, false).err().map(|e| e.kind());
     assert_eq!(kind(b"GGUF and more".to_vec()), Some(ModelErrorKind::Corrupt));
     let mut bytes = sample::file();
@@ -118,52 +118,51 @@ fn a_truncated_file_is_corrupt_wherever_it_ends() {
     }
 }
 
-/// The most address space that this process ever had, in kB, where the system tells.
-fn peak_memory() -> Option<u64> {
+/// Returns the peak address space of this process in kB, if the system reports it.
+fn peak_address_space() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     status.lines().find(|line| line.starts_with("VmPeak"))?.split_whitespace().nth(1)?.parse().ok()
 }
 
 #[test]
-fn damaged_bytes_never_panic_and_never_ask_for_much_memory() {
+fn damaged_bytes_never_panic_or_allocate_much() {
     let whole = sample::file();
-    let before = peak_memory();
-    // All of the head, the tokenizer and the directory; samples of the data.
-    let places = (0..2500).chain((2500..whole.len()).step_by(53));
-    for place in places {
+    let before = peak_address_space();
+    // All of the header, the tokenizer and the directory, and samples of the data.
+    let offsets = (0..2500).chain((2500..whole.len()).step_by(53));
+    for offset in offsets {
         for damage in [0x01, 0x10, 0x80, 0xFF] {
             let mut bytes = whole.clone();
-            bytes[place] ^= damage;
-            if let Ok(model) = open(bytes, Kernel::detect(), place % 2 == 0) {
+            bytes[offset] ^= damage;
+            if let Ok(model) = open(bytes, Kernel::detect(), offset % 2 == 0) {
                 let vector = &model.embed(&["query: ab 中 x"], 1).row(0).to_vec();
                 assert_eq!(vector.len(), model.dimensions());
             }
         }
     }
-    if let (Some(before), Some(after)) = (before, peak_memory()) {
-        // Threads of other tests reserve address space, too; a false length asks for gigabytes.
+    if let (Some(before), Some(after)) = (before, peak_address_space()) {
+        // Threads of other tests reserve address space too. A wrong length would allocate gigabytes.
         assert!(after - before < 1_500_000, "address space grew by {} kB", after - before);
     }
 }
 
 #[test]
-fn huge_numbers_in_the_head_are_refused() {
-    // Every i32 of the head and the tokenizer's head, one after the other.
-    // The one at 36 is the epsilon, for which a float of such bits may be right.
-    for place in (8..64).step_by(4).filter(|&place| place != 36) {
+fn huge_numbers_in_the_header_are_rejected() {
+    // Every i32 of the header and of the tokenizer header. The value at 36 is the epsilon, a float.
+    for offset in (8..64).step_by(4).filter(|&offset| offset != 36) {
         for value in [i32::MAX, i32::MIN, -1, 1 << 28] {
             let mut bytes = sample::file();
-            bytes[place..place + 4].copy_from_slice(&value.to_le_bytes());
-            let padding = place == 44 + 12;
-            assert!(open(bytes, Kernel::Plain, false).is_err() || padding, "{value} at {place}");
+            bytes[offset..offset + 4].copy_from_slice(&value.to_le_bytes());
+            let padding = offset == 44 + 12;
+            assert!(open(bytes, Kernel::Plain, false).is_err() || padding, "{value} at {offset}");
         }
     }
 }
 
-/// The forward pass, as the paper has it, with nothing but loops.
+/// The forward pass in double precision, as in the paper, with plain loops.
 mod reference {
     use super::super::sample::{FEED_FORWARD, HEADS, HIDDEN, LAYERS};
-    use super::super::{Source, Tensors, read_shape, read_unigram};
+    use super::super::{CheckedReader, Tensors, read_shape, read_unigram};
     use crate::encoder::TensorSource;
     use std::io::Cursor;
 
@@ -188,13 +187,13 @@ mod reference {
         fn norm(&mut self, name: &str, x: &Rows) -> Rows {
             let w = self.matrix(&format!("{name}.w"), 1, HIDDEN);
             let b = self.matrix(&format!("{name}.b"), 1, HIDDEN);
-            let one = |row: &Vec<f64>| {
+            let normalise = |row: &Vec<f64>| {
                 let mean = row.iter().sum::<f64>() / HIDDEN as f64;
                 let variance = row.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / HIDDEN as f64;
                 let scale = (variance + 1e-12).sqrt();
                 (0..HIDDEN).map(|i| (row[i] - mean) / scale * w[0][i] + b[0][i]).collect()
             };
-            x.iter().map(one).collect()
+            x.iter().map(normalise).collect()
         }
     }
 
@@ -214,20 +213,20 @@ mod reference {
         0.5 * x * (1.0 + sum * std::f64::consts::FRAC_2_SQRT_PI)
     }
 
-    fn attend(q: &Rows, k: &Rows, v: &Rows) -> Rows {
+    fn attention(q: &Rows, k: &Rows, v: &Rows) -> Rows {
         let width = HIDDEN / HEADS;
         let mut out = vec![vec![0.0; HIDDEN]; q.len()];
         for head in 0..HEADS {
-            let at = head * width..(head + 1) * width;
+            let range = head * width..(head + 1) * width;
             for (q, out) in q.iter().zip(&mut out) {
                 let score = |k: &Vec<f64>| {
-                    let dot: f64 = at.clone().map(|i| q[i] * k[i]).sum();
+                    let dot: f64 = range.clone().map(|i| q[i] * k[i]).sum();
                     (dot / (width as f64).sqrt()).exp()
                 };
                 let weights: Vec<f64> = k.iter().map(score).collect();
                 let total: f64 = weights.iter().sum();
                 for (weight, v) in weights.iter().zip(v) {
-                    at.clone().for_each(|i| out[i] += weight / total * v[i]);
+                    range.clone().for_each(|i| out[i] += weight / total * v[i]);
                 }
             }
         }
@@ -235,8 +234,8 @@ mod reference {
     }
 
     pub(super) fn embed(file: &[u8], ids: &[u32]) -> Vec<f64> {
-        let mut source = Source::new(Cursor::new(file.to_vec())).expect("a source");
-        source.seek(8).expect("a place");
+        let mut source = CheckedReader::new(Cursor::new(file.to_vec())).expect("a source");
+        source.seek(8).expect("a offset");
         let shape = read_shape(&mut source).expect("a shape");
         read_unigram(&mut source).expect("a tokenizer");
         let mut weights = Weights(Tensors::read(source).expect("a directory"));
@@ -248,7 +247,7 @@ mod reference {
         let mut x = weights.norm("emb.ln", &x);
         for l in 0..LAYERS {
             let [q, k, v] = ["q", "k", "v"].map(|p| weights.linear(&format!("l{l}.{p}"), &x, HIDDEN));
-            let merged = weights.linear(&format!("l{l}.ao"), &attend(&q, &k, &v), HIDDEN);
+            let merged = weights.linear(&format!("l{l}.ao"), &attention(&q, &k, &v), HIDDEN);
             x = weights.norm(&format!("l{l}.aln"), &add(&x, &merged));
             let mut wide = weights.linear(&format!("l{l}.fi"), &x, FEED_FORWARD);
             wide.iter_mut().flatten().for_each(|value| *value = gelu(*value));

@@ -20,10 +20,10 @@ pub(crate) struct PoolingConfig {
     pub(crate) max_tokens: Option<usize>,
 }
 
-/// Reads the encoder's shape. Refuses a model type or an option that the forward pass does not implement.
+/// Reads the encoder's shape. Rejects model types and options that the forward pass does not implement.
 pub(super) fn read_shape(directory: &Path) -> Result<Shape, ModelError> {
     let json = require_json(directory, CONFIG, MAX_CONFIG_BYTES)?;
-    shape_of(&json).map_err(|error| error.within(CONFIG))
+    shape_of(&json).map_err(|error| error.in_context(CONFIG))
 }
 
 fn shape_of(json: &Value) -> Result<Shape, ModelError> {
@@ -31,7 +31,7 @@ fn shape_of(json: &Value) -> Result<Shape, ModelError> {
         json[name]
             .as_u64()
             .and_then(|value| usize::try_from(value).ok())
-            .ok_or_else(|| ModelError::corrupt(format!("{name} is {}", json[name])))
+            .ok_or_else(|| ModelError::corrupt(format!("{name} is {}; expected a non-negative integer", json[name])))
     };
     let first_position = match json["model_type"].as_str() {
         Some("bert") => 0,
@@ -44,19 +44,22 @@ fn shape_of(json: &Value) -> Result<Shape, ModelError> {
             }
         }
         _ => {
-            let message = format!("the model type {} is not known here", json["model_type"]);
+            let message = format!(
+                "the model type {} is not supported; expected bert, roberta or xlm-roberta",
+                json["model_type"]
+            );
             return Err(ModelError::unsupported(message));
         }
     };
-    let must_be = |name: &str, wanted: &str| {
-        let found = &json[name];
-        if found.is_null() || found == wanted {
+    let require = |name: &str, expected: &str| {
+        let actual = &json[name];
+        if actual.is_null() || actual == expected {
             return Ok(());
         }
-        Err(ModelError::unsupported(format!("{name} is {found}, not \"{wanted}\"")))
+        Err(ModelError::unsupported(format!("{name} is {actual}; only \"{expected}\" is supported")))
     };
-    must_be("hidden_act", "gelu")?;
-    must_be("position_embedding_type", "absolute")?;
+    require("hidden_act", "gelu")?;
+    require("position_embedding_type", "absolute")?;
     let shape = Shape {
         hidden: number("hidden_size")?,
         layers: number("num_hidden_layers")?,
@@ -72,16 +75,19 @@ fn shape_of(json: &Value) -> Result<Shape, ModelError> {
     Ok(shape)
 }
 
-/// Reads the pooling configuration. Without `1_Pooling/config.json` the method is the mean.
+/// Reads the pooling configuration. Without `1_Pooling/config.json`, mean pooling is used.
 pub(crate) fn read_pooling(directory: &Path) -> Result<PoolingConfig, ModelError> {
     if let Some(Value::Array(modules)) = read_json(directory, "modules.json", MAX_CONFIG_BYTES)? {
-        let known = ["Transformer", "Pooling", "Normalize"];
-        let unknown = |module: &&Value| {
+        let supported = ["Transformer", "Pooling", "Normalize"];
+        let is_unsupported = |module: &&Value| {
             let name = module["type"].as_str().unwrap_or_default();
-            !known.contains(&name.rsplit('.').next().unwrap_or_default())
+            !supported.contains(&name.rsplit('.').next().unwrap_or_default())
         };
-        if let Some(module) = modules.iter().find(unknown) {
-            let message = format!("modules.json: the module {} is not known here", module["type"]);
+        if let Some(module) = modules.iter().find(is_unsupported) {
+            let message = format!(
+                "modules.json: the module {} is not supported; expected Transformer, Pooling or Normalize",
+                module["type"]
+            );
             return Err(ModelError::unsupported(message));
         }
     }
@@ -103,7 +109,9 @@ pub(crate) fn read_pooling(directory: &Path) -> Result<PoolingConfig, ModelError
         ["pooling_mode_mean_tokens"] => Ok(PoolingConfig { pooling: Pooling::Mean, max_tokens }),
         ["pooling_mode_cls_token"] => Ok(PoolingConfig { pooling: Pooling::First, max_tokens }),
         _ => {
-            let message = format!("1_Pooling/config.json: the modes {modes:?} are not known here");
+            let message = format!(
+                "1_Pooling/config.json: the modes {modes:?} are not supported; expected mean or cls tokens alone"
+            );
             Err(ModelError::unsupported(message))
         }
     }

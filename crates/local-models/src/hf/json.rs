@@ -12,14 +12,14 @@ pub(super) fn read_json(directory: &Path, name: &str, max_bytes: u64) -> Result<
     let Ok(metadata) = fs::metadata(&path) else { return Ok(None) };
     let length = metadata.len();
     if length > max_bytes {
-        return Err(ModelError::corrupt(format!("{name}: {length} bytes, more than {max_bytes}")));
+        return Err(ModelError::corrupt(format!("{name} has {length} bytes; at most {max_bytes} are allowed")));
     }
-    let bytes = fs::read(&path).map_err(|error| ModelError::from(error).within(name))?;
+    let bytes = fs::read(&path).map_err(|error| ModelError::from(error).in_context(name))?;
     serde_json::from_slice(&bytes).map(Some).map_err(|error| ModelError::corrupt(format!("{name}: {error}")))
 }
 
 /// Reads a JSON file that must exist.
 pub(super) fn require_json(directory: &Path, name: &str, max_bytes: u64) -> Result<Value, ModelError> {
-    let missing = || ModelError::not_found(format!("there is no {name} in it"));
+    let missing = || ModelError::not_found(format!("the directory does not contain {name}"));
     read_json(directory, name, max_bytes)?.ok_or_else(missing)
 }

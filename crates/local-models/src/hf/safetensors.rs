@@ -10,19 +10,19 @@ use safetensors::{Dtype, tensor::Metadata};
 use crate::{
     encoder::TensorSource,
     error::ModelError,
-    source::Source,
+    source::CheckedReader,
     weights::{StoredTensor, f16_to_f32},
 };
 
 /// Maximum header size that the format allows, in bytes.
 const MAX_HEADER_BYTES: u64 = 100_000_000;
 
-/// The tensor that shows how the names in a file begin.
+/// The tensor used to detect the prefix of tensor names.
 const WORD_EMBEDDINGS: &str = "embeddings.word_embeddings.weight";
 
-/// An open file whose tensors have Hugging Face's names for BERT.
+/// An open file with the tensors of a BERT model.
 pub(super) struct SafetensorsFile {
-    source: Source<File>,
+    source: CheckedReader<File>,
     header: Metadata,
     /// Position of the first tensor.
     data_start: u64,
@@ -32,35 +32,42 @@ pub(super) struct SafetensorsFile {
 
 impl SafetensorsFile {
     pub(super) fn open(path: &Path) -> Result<Self, ModelError> {
-        let mut source = Source::new(File::open(path)?)?;
+        let mut source = CheckedReader::new(File::open(path)?)?;
         let length = source.u64()?;
         if length > MAX_HEADER_BYTES {
-            return Err(ModelError::corrupt(format!("a header of {length} bytes")));
+            return Err(ModelError::corrupt(format!(
+                "the header has {length} bytes; at most {MAX_HEADER_BYTES} are allowed"
+            )));
         }
         let header = source.bytes(length, "the header")?;
         let header: Metadata = serde_json::from_slice(&header)
             .map_err(|error| ModelError::corrupt(format!("the header is invalid: {error}")))?;
         let data_start = source.position();
         if header.data_len() as u64 > source.length() - data_start {
-            return Err(ModelError::corrupt("the tensors go past the end of the file"));
+            return Err(ModelError::corrupt("the tensors exceed the end of the file"));
         }
         let prefix = ["", "bert.", "roberta.", "model."]
             .into_iter()
             .find(|prefix| header.info(&format!("{prefix}{WORD_EMBEDDINGS}")).is_some())
-            .ok_or_else(|| ModelError::unsupported(format!("there is no tensor {WORD_EMBEDDINGS}")))?;
+            .ok_or_else(|| {
+                ModelError::unsupported(format!(
+                    "the tensor {WORD_EMBEDDINGS} is missing; the file is not a BERT encoder"
+                ))
+            })?;
         Ok(Self { source, header, data_start, prefix })
     }
 
     fn read(&mut self, name: &str, shape: &[usize]) -> Result<Vec<f32>, ModelError> {
         let name = format!("{}{}", self.prefix, hub_name(name));
         let tensor = self.header.info(&name).ok_or_else(|| ModelError::corrupt(format!("tensor {name} is missing")))?;
-        // The encoder asks for its small tables as vectors.
+        // The encoder reads its small tables as vectors.
         let is_flattened = shape.len() == 1 && tensor.shape.len() == 2 && tensor.shape[0] * tensor.shape[1] == shape[0];
         if tensor.shape != shape && !is_flattened {
-            let message = format!("tensor {name} has shape {:?}, not {shape:?}", tensor.shape);
+            let message = format!("tensor {name} has the shape {:?}; expected {shape:?}", tensor.shape);
             return Err(ModelError::corrupt(message));
         }
-        let (dtype, (begin, end)) = (tensor.dtype, tensor.data_offsets);
+        let dtype = tensor.dtype;
+        let (begin, end) = tensor.data_offsets;
         self.source.seek(self.data_start + begin as u64)?;
         let bytes = self.source.bytes((end - begin) as u64, &name)?;
         let halves = || bytes.as_chunks().0.iter().map(|&bytes| u16::from_le_bytes(bytes));
@@ -71,7 +78,9 @@ impl SafetensorsFile {
         } else if dtype == Dtype::BF16 {
             halves().map(|bits| f32::from_bits(u32::from(bits) << 16)).collect()
         } else {
-            return Err(ModelError::unsupported(format!("tensor {name} has the type {dtype:?}")));
+            return Err(ModelError::unsupported(format!(
+                "tensor {name} has the unsupported type {dtype:?}; expected F32, F16 or BF16"
+            )));
         };
         if values.iter().any(|value| !value.is_finite()) {
             return Err(ModelError::corrupt(format!("tensor {name} has values that are not finite")));
@@ -90,7 +99,7 @@ impl TensorSource for SafetensorsFile {
     }
 }
 
-/// Returns Hugging Face's name for a tensor that E5S1 names `l0.q.w` or similar.
+/// Converts an E5S1 tensor name, such as `l0.q.w`, to the one of Hugging Face.
 fn hub_name(name: &str) -> String {
     let (body, kind) = name.rsplit_once('.').unwrap_or((name, ""));
     let kind = if kind == "b" { "bias" } else { "weight" };
@@ -124,7 +133,7 @@ mod tests {
     use super::hub_name;
 
     #[test]
-    fn names_are_those_of_the_hub() {
+    fn tensor_names_are_converted() {
         assert_eq!(hub_name("emb.word"), "embeddings.word_embeddings.weight");
         assert_eq!(hub_name("emb.ln.b"), "embeddings.LayerNorm.bias");
         assert_eq!(hub_name("l11.q.w"), "encoder.layer.11.attention.self.query.weight");

@@ -1,4 +1,4 @@
-//! `tokenizer.json`: the two kinds of tokenizer that BERT and XLM-R encoders have.
+//! Reads `tokenizer.json`: WordPiece (BERT) and unigram (XLM-R) tokenizers.
 
 use serde_json::Value;
 
@@ -22,18 +22,18 @@ pub(super) fn read(json: &Value) -> Result<Tokenizer, ModelError> {
     }
 }
 
-fn unsupported(what: &str, found: &Value) -> ModelError {
-    ModelError::unsupported(format!("the {what} {found} is not known here"))
+fn unsupported(part: &str, value: &Value) -> ModelError {
+    ModelError::unsupported(format!("the {part} {value} is not supported"))
 }
 
-/// Joins pieces in the order of their ids.
-fn table<'a>(pieces: impl Iterator<Item = &'a str>) -> Result<PieceTable, ModelError> {
+/// Builds the table of pieces, in the order of their ids.
+fn piece_table<'a>(pieces: impl Iterator<Item = &'a str>) -> Result<PieceTable, ModelError> {
     let mut text = String::new();
     let mut offsets = vec![0];
     for piece in pieces {
         text.push_str(piece);
         let end = u32::try_from(text.len());
-        offsets.push(end.map_err(|_| ModelError::corrupt("the vocabulary is too large"))?);
+        offsets.push(end.map_err(|_| ModelError::corrupt("the text of the vocabulary exceeds 4 GiB"))?);
     }
     PieceTable::new(text, offsets)
 }
@@ -42,7 +42,7 @@ fn read_id(value: &Value) -> Option<u32> {
     value.as_u64().and_then(|id| u32::try_from(id).ok())
 }
 
-/// The ids that the post-processor puts around a single text.
+/// Returns the start and end ids that the post-processor adds to a single text.
 fn read_ends(json: &Value) -> Result<(u32, u32), ModelError> {
     let processor = &json["post_processor"];
     let ends = match processor["type"].as_str() {
@@ -75,16 +75,18 @@ fn read_word_piece(json: &Value) -> Result<WordPiece, ModelError> {
         match slot {
             Some(slot @ None) => *slot = Some(piece.as_str()),
             _ => {
-                return Err(ModelError::corrupt(format!("piece {piece:?} has the id {id}")));
+                return Err(ModelError::corrupt(format!(
+                    "piece {piece:?} has the id {id}; ids must be distinct and below the number of pieces"
+                )));
             }
         }
     }
-    // As many distinct ids as pieces, all below their number: none is left out.
-    let pieces = table(pieces.into_iter().flatten())?;
+    // All ids are distinct and below the number of pieces, so every slot is filled.
+    let pieces = piece_table(pieces.into_iter().flatten())?;
     let unknown = model["unk_token"].as_str().unwrap_or("[UNK]");
     let unknown = pieces
         .find(unknown.as_bytes())
-        .ok_or_else(|| ModelError::corrupt(format!("the unknown token {unknown:?} is no piece")))?;
+        .ok_or_else(|| ModelError::corrupt(format!("the unknown token {unknown:?} is not in the vocabulary")))?;
     let normalizer = &json["normalizer"];
     if normalizer["type"] != "BertNormalizer" {
         return Err(unsupported("normalizer", &normalizer["type"]));
@@ -113,17 +115,17 @@ fn read_word_piece(json: &Value) -> Result<WordPiece, ModelError> {
 fn read_unigram(json: &Value) -> Result<Unigram, ModelError> {
     let model = &json["model"];
     if model["byte_fallback"].as_bool() == Some(true) {
-        return Err(ModelError::unsupported("unigram tokenizers with byte fallback"));
+        return Err(ModelError::unsupported("unigram tokenizers with byte fallback are not supported"));
     }
     let vocabulary = model["vocab"].as_array().map(Vec::as_slice).unwrap_or_default();
     let entry = |entry: &'_ Value| Some((entry[0].as_str()?.to_owned(), entry[1].as_f64()? as f32));
     let entries: Option<Vec<(String, f32)>> = vocabulary.iter().map(entry).collect();
     let entries = entries.ok_or_else(|| ModelError::corrupt("the vocabulary is not a list of pieces and scores"))?;
-    let pieces = table(entries.iter().map(|(piece, _)| piece.as_str()))?;
+    let pieces = piece_table(entries.iter().map(|(piece, _)| piece.as_str()))?;
     let scores = entries.iter().map(|&(_, score)| score).collect();
     let (start, end) = read_ends(json)?;
     let unknown = read_id(&model["unk_id"])
-        .ok_or_else(|| ModelError::unsupported("a unigram tokenizer without an unknown token"))?;
+        .ok_or_else(|| ModelError::unsupported("unigram tokenizers without an unknown token are not supported"))?;
     let mut options = UnigramOptions { start, end, unknown, merge_spaces: false, split_white_space: false };
     let mut normalizer = Normalizer::Identity;
     for step in steps(&json["normalizer"], "normalizers") {
@@ -146,7 +148,7 @@ fn read_unigram(json: &Value) -> Result<Unigram, ModelError> {
     Unigram::new(normalizer, pieces, scores, options)
 }
 
-/// The parts of a sequence, or the one thing itself, or nothing.
+/// Returns the items of a `Sequence`, a single item, or nothing for null.
 fn steps<'a>(value: &'a Value, list: &str) -> Vec<&'a Value> {
     if value["type"] == "Sequence" {
         return value[list].as_array().into_iter().flatten().collect();

@@ -1,6 +1,6 @@
 //! The integer matrix product with the NEON instructions that every 64-bit Arm processor has.
 //!
-//! Weights are made signed again on the way in, so sums start at zero. Two products of bytes fit
+//! Weights are converted to signed when they are loaded, so sums start at zero. Two products of bytes fit
 //! in 16 bits (2 · 128 · 127 = 32 512), so they are paired before they are widened.
 
 use core::arch::aarch64::*;
@@ -10,7 +10,7 @@ use super::{
     rows::BLOCK,
 };
 
-/// The product of all rows with all panels; the same as the plain loops.
+/// The product of all rows with all panels, equal to the plain loops.
 pub(super) fn multiply(x: &QuantisedRows, w: &PackedWeights, bias: &[f32], out: &mut [f32]) {
     let panels = w.outer.div_ceil(PANEL);
     for panel in 0..panels {
@@ -27,14 +27,14 @@ pub(super) fn multiply(x: &QuantisedRows, w: &PackedWeights, bias: &[f32], out: 
 fn tile<const R: usize>(x: &QuantisedRows, w: &PackedWeights, bias: &[f32], out: &mut [f32], row: usize, panel: usize) {
     let mut totals = [[0.0f32; PANEL]; R];
     for block in 0..w.blocks {
-        let at = panel * w.blocks + block;
-        let lines = &w.bytes[at * PANEL_BLOCK..][..PANEL_BLOCK];
-        let scales = &w.scales[at * PANEL..][..PANEL];
+        let panel_block = panel * w.blocks + block;
+        let lines = &w.bytes[panel_block * PANEL_BLOCK..][..PANEL_BLOCK];
+        let scales = &w.scales[panel_block * PANEL..][..PANEL];
         for (r, totals) in totals.iter_mut().enumerate() {
-            let place = (row + r) * x.blocks + block;
-            let bytes = &x.bytes[place * BLOCK..][..BLOCK];
+            let row_block = (row + r) * x.blocks + block;
+            let bytes = &x.bytes[row_block * BLOCK..][..BLOCK];
             let sums = block_sums(lines, bytes, w.range.offset() as u8);
-            let x_scale = x.scales[place];
+            let x_scale = x.scales[row_block];
             for ((total, &sum), &scale) in totals.iter_mut().zip(&sums).zip(scales) {
                 *total += sum as f32 * (scale * x_scale);
             }

@@ -1,13 +1,13 @@
 //! The two operands of the integer matrix product, in the order in which the kernels read them.
 //!
-//! Both sides carry one scale per block of 32 values along the inner dimension. A few columns of
+//! Both operands have one scale per block of 32 values along the inner dimension. A few columns of
 //! a layer-normed hidden state are tens of times larger than the rest; with one scale per row they
-//! would leave the others two or three bits. With one per block the whole forward pass stays at
+//! would leave two or three bits for the others. With one per block the whole forward pass stays at
 //! cosine 0.9999 to the exact one, where one scale per row gives 0.999.
 //!
 //! Weights are stored unsigned (value + offset) and activations signed, because the x86
 //! instructions multiply exactly that pair. `Σ (w + offset)·x = Σ w·x + offset·Σ x`, so each
-//! block's sum starts at `−offset·Σ x` instead of zero and nothing is left to correct.
+//! block's sum starts at `−offset·Σ x` instead of zero, and needs no correction.
 
 use memory_engine_core::Kernel;
 use ndarray::ArrayView2;
@@ -59,23 +59,24 @@ pub(crate) struct PackedWeights {
 
 impl PackedWeights {
     fn empty(outer: usize, inner: usize, range: WeightRange) -> Self {
-        let (panels, blocks) = (outer.div_ceil(PANEL), inner.div_ceil(BLOCK));
+        let panels = outer.div_ceil(PANEL);
+        let blocks = inner.div_ceil(BLOCK);
         let bytes = vec![range.offset() as u8; panels * blocks * PANEL_BLOCK];
         let scales = vec![0.0; panels * blocks * PANEL];
         Self { outer, inner, blocks, range, bytes, scales }
     }
 
     fn put(&mut self, row: usize, block: usize, scale: f32, values: &[u8]) {
-        let at = (row / PANEL) * self.blocks + block;
-        self.scales[at * PANEL + row % PANEL] = scale;
-        let lines = &mut self.bytes[at * PANEL_BLOCK..][..PANEL_BLOCK];
+        let panel_block = (row / PANEL) * self.blocks + block;
+        self.scales[panel_block * PANEL + row % PANEL] = scale;
+        let lines = &mut self.bytes[panel_block * PANEL_BLOCK..][..PANEL_BLOCK];
         for (quad, four) in values.chunks(4).enumerate() {
-            let place = quad * 4 * PANEL + (row % PANEL) * 4;
-            lines[place..place + four.len()].copy_from_slice(four);
+            let start = quad * 4 * PANEL + (row % PANEL) * 4;
+            lines[start..start + four.len()].copy_from_slice(four);
         }
     }
 
-    /// Packs blocks of nibbles as they stand in a file: no rounding takes place.
+    /// Packs blocks of nibbles without rounding.
     ///
     /// `blocks` yields, row after row, the scale and the 32 unsigned nibbles of each block.
     pub(crate) fn from_nibbles(outer: usize, inner: usize, blocks: impl Iterator<Item = (f32, [u8; BLOCK])>) -> Self {
@@ -92,7 +93,8 @@ impl PackedWeights {
         let mut packed = Self::empty(outer, inner, WeightRange::Byte);
         for (row, values) in weights.chunks_exact(inner.max(1)).take(outer).enumerate() {
             for (block, values) in values.chunks(BLOCK).enumerate() {
-                let (mut padded, mut signed) = ([0.0; BLOCK], [0i8; BLOCK]);
+                let mut padded = [0.0; BLOCK];
+                let mut signed = [0i8; BLOCK];
                 padded[..values.len()].copy_from_slice(values);
                 let (scale, _) = quantise_block(&padded, &mut signed);
                 let unsigned = signed.map(|value| (i32::from(value) + 128) as u8);

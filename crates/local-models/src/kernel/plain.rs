@@ -1,4 +1,4 @@
-//! The integer matrix product as plain loops: what the other kernels must agree with.
+//! The integer matrix product as plain loops. It is the reference for the other kernels.
 
 use super::{
     packed::{PANEL, PANEL_BLOCK, PackedWeights, QuantisedRows},
@@ -11,8 +11,8 @@ pub(super) fn multiply(x: &QuantisedRows, w: &PackedWeights, bias: &[f32], out: 
         for (o, out) in out.iter_mut().enumerate() {
             let mut total = 0.0;
             for block in 0..w.blocks {
-                let at = (o / PANEL) * w.blocks + block;
-                let lines = &w.bytes[at * PANEL_BLOCK..][..PANEL_BLOCK];
+                let panel_block = (o / PANEL) * w.blocks + block;
+                let lines = &w.bytes[panel_block * PANEL_BLOCK..][..PANEL_BLOCK];
                 let bytes = &x.bytes[(row * x.blocks + block) * BLOCK..][..BLOCK];
                 let mut sum = x.starts[row * x.blocks + block];
                 for (quad, four) in bytes.chunks_exact(4).enumerate() {
@@ -21,7 +21,7 @@ pub(super) fn multiply(x: &QuantisedRows, w: &PackedWeights, bias: &[f32], out: 
                         sum += i32::from(x) * i32::from(w);
                     }
                 }
-                let scale = x.scales[row * x.blocks + block] * w.scales[at * PANEL + o % PANEL];
+                let scale = x.scales[row * x.blocks + block] * w.scales[panel_block * PANEL + o % PANEL];
                 total += sum as f32 * scale;
             }
             *out = total + bias[o];

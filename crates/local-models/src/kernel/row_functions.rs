@@ -12,7 +12,7 @@ macro_rules! row_function {
         $(#[$docs])*
         pub(crate) fn $name(kernel: Kernel, $($argument: $type),*) {
             match kernel.or_plain() {
-                // SAFETY: `or_plain` returns only what the machine has; VNNI and AVX-512 include AVX2.
+                // SAFETY: `or_plain` returns only kernels that the machine supports; VNNI and AVX-512 include AVX2.
                 #[cfg(target_arch = "x86_64")]
                 Kernel::Avx2 | Kernel::Vnni | Kernel::Avx512 => unsafe { x86_rows::$name($($argument),*) },
                 _ => rows::$name($($argument),*),

@@ -4,12 +4,12 @@
 //! function that may use AVX2, which makes the same source four times as fast without intrinsics.
 //! Sums run over sixteen independent lanes, because the compiler may not reorder a single sum.
 
-/// Values along the inner dimension that share a scale.
+/// Number of values along the inner dimension that share a scale.
 pub(crate) const BLOCK: usize = 32;
 
 const LANES: usize = 16;
 
-/// 1.5 · 2²³: adding it rounds a small float to the nearest integer, which then stands in the low
+/// 1.5 · 2²³: adding it rounds a small float to the nearest integer, which is then in the low
 /// bits of the sum.
 const ROUNDER: f32 = 12_582_912.0;
 
@@ -71,9 +71,9 @@ pub(crate) fn softmax(row: &mut [f32], scale: f32) {
     for value in row.iter_mut() {
         *value = exp((*value - max) * scale);
     }
-    let share = 1.0 / sum(row);
+    let inverse_sum = 1.0 / sum(row);
     for value in row.iter_mut() {
-        *value *= share;
+        *value *= inverse_sum;
     }
 }
 
@@ -81,8 +81,8 @@ pub(crate) fn softmax(row: &mut [f32], scale: f32) {
 /// learned weight and bias (Ba, Kiros and Hinton 2016). `residual` may be empty.
 #[inline(always)]
 pub(crate) fn layer_norm(row: &mut [f32], residual: &[f32], weight: &[f32], bias: &[f32], epsilon: f32) {
-    for (value, &more) in row.iter_mut().zip(residual) {
-        *value += more;
+    for (value, &residual) in row.iter_mut().zip(residual) {
+        *value += residual;
     }
     let count = row.len() as f32;
     let mean = sum(row) / count;
@@ -96,8 +96,8 @@ pub(crate) fn layer_norm(row: &mut [f32], residual: &[f32], weight: &[f32], bias
     }
 }
 
-/// Writes a block of values as signed bytes in −127..=127 and returns the scale that takes them
-/// back, and their sum.
+/// Writes a block of values as signed bytes in −127..=127 and returns the scale of the
+/// bytes and their sum.
 ///
 /// Symmetric rounding to nearest: scale = max |x| / 127. A block of zeros has scale 0.
 #[inline(always)]
@@ -105,8 +105,8 @@ pub(crate) fn quantise_block(values: &[f32; BLOCK], bytes: &mut [i8; BLOCK]) -> 
     let mut lanes = [0.0f32; LANES];
     for chunk in values.as_chunks::<LANES>().0 {
         for (lane, &value) in lanes.iter_mut().zip(chunk) {
-            let size = value.abs();
-            *lane = if size > *lane { size } else { *lane };
+            let magnitude = value.abs();
+            *lane = if magnitude > *lane { magnitude } else { *lane };
         }
     }
     let mut width = LANES / 2;
@@ -118,7 +118,7 @@ pub(crate) fn quantise_block(values: &[f32; BLOCK], bytes: &mut [i8; BLOCK]) -> 
         width /= 2;
     }
     let max = lanes[0];
-    // Below this the factor would overflow, and nothing is lost by zero.
+    // A smaller maximum would overflow the factor. Such a block becomes zero.
     let factor = if max > 1e-30 { 127.0 / max } else { 0.0 };
     let mut wide = [0i32; BLOCK];
     for (wide, &value) in wide.iter_mut().zip(values) {
@@ -131,7 +131,7 @@ pub(crate) fn quantise_block(values: &[f32; BLOCK], bytes: &mut [i8; BLOCK]) -> 
 }
 
 /// [`quantise_block`] for each block of 32 of a row; `starts` become `factor · Σ bytes`. The last
-/// block may be short; the bytes it lacks become zero.
+/// block may be short; its missing bytes become zero.
 #[inline(always)]
 pub(crate) fn quantise_row(values: &[f32], bytes: &mut [i8], scales: &mut [f32], starts: &mut [i32], factor: i32) {
     let (blocks, rest) = values.as_chunks::<BLOCK>();

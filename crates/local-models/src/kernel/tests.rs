@@ -9,7 +9,7 @@ use super::rows::BLOCK;
 use super::*;
 use crate::matrix;
 
-/// Reproducible numbers in −1..1.
+/// Pseudo-random numbers in −1..1.
 fn noise(count: usize, seed: u64) -> Vec<f32> {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     let mut next = || {
@@ -40,7 +40,7 @@ fn assert_close(left: &[f32], right: &[f32], tolerance: f32) {
     }
 }
 
-fn available() -> impl Iterator<Item = Kernel> {
+fn available_kernels() -> impl Iterator<Item = Kernel> {
     Kernel::ALL.into_iter().filter(|kernel| kernel.is_available())
 }
 
@@ -57,7 +57,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn every_kernel_agrees_with_the_plain_loops(
+    fn every_kernel_equals_the_plain_loops(
         rows in 0usize..15,
         outer in 1usize..70,
         inner in 1usize..150,
@@ -72,13 +72,13 @@ proptest! {
             PackedWeights::from_rows(outer, inner, &noise(outer * inner, seed ^ 2))
         };
         let expected = product(Kernel::Plain, &x, &weights, &bias);
-        for kernel in available() {
+        for kernel in available_kernels() {
             assert_close(&product(kernel, &x, &weights, &bias), &expected, 1e-5);
         }
     }
 
     #[test]
-    fn the_integer_product_is_near_the_exact_one(
+    fn the_integer_product_is_close_to_the_exact_one(
         rows in 1usize..8,
         outer in 1usize..40,
         inner in 1usize..150,
@@ -89,7 +89,7 @@ proptest! {
         let w = noise(outer * inner, seed ^ 2);
         let exact = matrix::rows(&x, inner).dot(&matrix::rows(&w, inner).t()) + ndarray::aview1(&bias);
         let weights = PackedWeights::from_rows(outer, inner, &w);
-        for kernel in available() {
+        for kernel in available_kernels() {
             let found = product(kernel, &x, &weights, &bias);
             // Each factor is off by at most 1/254 of the largest in its block.
             let tolerance = 2.5 / 254.0 * (inner as f32).sqrt() * 2.0;
@@ -114,7 +114,7 @@ proptest! {
         let nibbles = PackedWeights::from_nibbles(1, inner, blocks);
         let positive = signs.iter().filter(|&&sign| sign).count() as f32;
         let expected = 127.0 * (7.0 * positive + 8.0 * (inner as f32 - positive));
-        for kernel in available() {
+        for kernel in available_kernels() {
             let found = product(kernel, &x, &bytes, &[0.0]);
             assert_close(&found, &vec![127.0 * 127.0 * inner as f32; rows], 1e-5);
             assert_close(&product(kernel, &x, &nibbles, &[0.0]), &vec![expected; rows], 1e-5);
@@ -122,13 +122,13 @@ proptest! {
     }
 
     #[test]
-    fn softmax_is_that_of_double_precision(row in vec(-30.0f32..30.0, 0..70), scale in 0.01f32..1.0) {
+    fn softmax_equals_double_precision(row in vec(-30.0f32..30.0, 0..70), scale in 0.01f32..1.0) {
         let max = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
         let powers: Vec<f64> =
             row.iter().map(|&x| (f64::from(x - max) * f64::from(scale)).exp()).collect();
         let sum: f64 = powers.iter().sum();
         let expected: Vec<f32> = powers.iter().map(|power| (power / sum) as f32).collect();
-        for kernel in available() {
+        for kernel in available_kernels() {
             let mut found = row.clone();
             softmax(kernel, &mut found, scale);
             assert_close(&found, &expected, 1e-6);
@@ -136,7 +136,7 @@ proptest! {
     }
 
     #[test]
-    fn layer_norm_is_that_of_double_precision(
+    fn layer_norm_equals_double_precision(
         row in vec(-5.0f32..5.0, 1..70),
         seed in any::<u64>(),
         residual in any::<bool>(),
@@ -150,7 +150,7 @@ proptest! {
         let expected: Vec<f32> = sums.iter().zip(&weight).zip(&bias)
             .map(|((x, &w), &b)| ((x - mean) / (variance + 1e-3).sqrt()) as f32 * w + b)
             .collect();
-        for kernel in available() {
+        for kernel in available_kernels() {
             let mut found = row.clone();
             layer_norm(kernel, &mut found, &more, &weight, &bias, 1e-3);
             assert_close(&found, &expected, 2e-5);
@@ -158,8 +158,8 @@ proptest! {
     }
 
     #[test]
-    fn quantising_is_off_by_at_most_half_a_step(row in vec(-1e4f32..1e4, 1..100)) {
-        for kernel in available() {
+    fn quantisation_error_is_at_most_half_a_step(row in vec(-1e4f32..1e4, 1..100)) {
+        for kernel in available_kernels() {
             let blocks = row.len().div_ceil(BLOCK);
             let mut bytes = vec![0; blocks * BLOCK];
             let (mut scales, mut starts) = (vec![0.0; blocks], vec![0; blocks]);
@@ -177,8 +177,8 @@ proptest! {
 }
 
 #[test]
-fn gelu_is_that_of_a_fine_integral() {
-    // Φ by Simpson's rule from the middle outwards.
+fn gelu_equals_numerical_integration() {
+    // Φ by Simpson's rule from 0.
     let density = |t: f64| (-t * t / 2.0).exp() / (2.0 * std::f64::consts::PI).sqrt();
     let normal = |x: f64| {
         let h = x / 400.0;
@@ -187,7 +187,7 @@ fn gelu_is_that_of_a_fine_integral() {
     };
     let xs: Vec<f32> = (-600..=600).map(|i| i as f32 / 100.0).collect();
     let expected: Vec<f32> = xs.iter().map(|&x| (f64::from(x) * normal(f64::from(x))) as f32).collect();
-    for kernel in available() {
+    for kernel in available_kernels() {
         let mut found = xs.clone();
         gelu(kernel, &mut found);
         assert_close(&found, &expected, 1e-6);
@@ -196,7 +196,7 @@ fn gelu_is_that_of_a_fine_integral() {
 
 #[test]
 fn zeros_and_tiny_values_quantise_to_zero() {
-    for kernel in available() {
+    for kernel in available_kernels() {
         let (mut bytes, mut scales, mut starts) = ([1; BLOCK], [1.0], [1]);
         quantise_row(kernel, &[1e-38; BLOCK], &mut bytes, &mut scales, &mut starts, 1);
         assert_eq!((bytes, scales, starts), ([0; BLOCK], [0.0], [0]));
@@ -204,9 +204,9 @@ fn zeros_and_tiny_values_quantise_to_zero() {
 }
 
 #[test]
-fn values_that_are_not_finite_do_no_harm() {
+fn non_finite_values_do_not_panic() {
     let weights = PackedWeights::from_rows(3, 4, &[1.0; 12]);
-    for kernel in available() {
+    for kernel in available_kernels() {
         let _ = product(kernel, &[f32::NAN, f32::INFINITY, 1.0, -1.0], &weights, &[0.0; 3]);
         softmax(kernel, &mut [f32::NAN, f32::INFINITY, f32::NEG_INFINITY], 1.0);
         gelu(kernel, &mut [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, f32::MAX]);
@@ -214,7 +214,7 @@ fn values_that_are_not_finite_do_no_harm() {
 }
 
 #[test]
-fn a_kernel_that_is_missing_falls_back_to_the_plain_one() {
+fn a_missing_kernel_falls_back_to_plain() {
     let missing = if cfg!(target_arch = "aarch64") { Kernel::Avx2 } else { Kernel::Neon };
     assert!(!missing.is_available());
     let weights = PackedWeights::from_rows(1, 2, &[1.0, 1.0]);

@@ -5,7 +5,7 @@ fn tokens(rows: &[[f32; 2]]) -> TokenVectors {
 }
 
 #[test]
-fn the_shorter_side_asks_whichever_it_is() {
+fn the_shorter_side_is_averaged() {
     let short = tokens(&[[1.0, 0.0]]);
     let long = tokens(&[[2.0, 0.0], [0.0, 5.0]]);
     assert_eq!(maxsim(&short, &long), 1.0);
@@ -14,7 +14,7 @@ fn the_shorter_side_asks_whichever_it_is() {
 }
 
 #[test]
-fn nothing_to_compare_scores_zero() {
+fn empty_or_incompatible_sides_score_zero() {
     assert_eq!(maxsim(&tokens(&[]), &tokens(&[[1.0, 0.0]])), 0.0);
     assert_eq!(maxsim(&tokens(&[[0.0, 0.0]]), &tokens(&[[1.0, 0.0]])), 0.0);
     let wide = TokenVectors::new(3, vec![1.0; 3], vec![1.0]).expect("lengths that fit");
@@ -22,7 +22,7 @@ fn nothing_to_compare_scores_zero() {
 }
 
 #[test]
-fn weights_count_tokens_of_the_shorter_side() {
+fn weights_apply_to_the_shorter_side() {
     let query = TokenVectors::new(2, vec![1.0, 0.0, 0.0, 1.0], vec![3.0, 1.0]).expect("fits");
     let passage = tokens(&[[1.0, 0.0], [1.0, 0.0], [1.0, 0.0]]);
     assert_eq!(maxsim(&query, &passage), 0.5);
@@ -30,7 +30,7 @@ fn weights_count_tokens_of_the_shorter_side() {
 }
 
 #[test]
-fn centring_takes_out_what_all_share() {
+fn centring_removes_the_common_direction() {
     let mut mean = TokenMean::new();
     assert_eq!(mean.mean(), None);
     mean.add(&tokens(&[[10.0, 1.0], [10.0, -1.0]])).expect("one width");
@@ -43,7 +43,7 @@ fn centring_takes_out_what_all_share() {
 }
 
 #[test]
-fn lengths_that_do_not_fit_are_refused() {
+fn inconsistent_lengths_are_rejected() {
     let kind = |result: Result<_, ModelError>| result.map(|_: TokenVectors| ()).err().map(|e| e.kind());
     let wrong = Some(ModelErrorKind::InvalidInput);
     assert_eq!(kind(TokenVectors::new(2, vec![1.0; 3], vec![1.0])), wrong);

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use memory_engine_core::{Embedding, EmbeddingSpace, Error, Result};
 use memory_engine_embedder::{Embedder, Purpose};
 
-use super::{batch::Batch, handle::ModelHandle, loaded::LoadedModel, runtime::Output};
+use super::{batch::Batch, handle::ModelHandle, loaded::LoadedModel, runtime::OnnxOutput};
 use crate::{
     error::ModelError,
     matrix,
@@ -13,9 +13,10 @@ use crate::{
 };
 
 /// Maximum number of sequences of one run.
-const BATCH: usize = 32;
+const MAX_BATCH_SEQUENCES: usize = 32;
 
-/// Vectors of length one by an ONNX model. A text longer than a window gets the mean of its windows' vectors.
+/// An embedder with an ONNX model. Vectors have length 1. A text longer than a window gets the mean of its windows'
+/// vectors.
 #[derive(Debug)]
 pub struct OnnxEmbedder {
     handle: ModelHandle,
@@ -38,7 +39,7 @@ impl Embedder for OnnxEmbedder {
     }
 
     fn max_batch(&self) -> usize {
-        BATCH
+        MAX_BATCH_SEQUENCES
     }
 
     fn semantic_weight(&self) -> f64 {
@@ -50,11 +51,14 @@ impl Embedder for OnnxEmbedder {
     }
 
     async fn embed(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<Embedding>> {
-        if texts.len() > BATCH {
-            return Err(Error::invalid("embed", format!("{} texts; a batch holds {BATCH}", texts.len())));
+        if texts.len() > MAX_BATCH_SEQUENCES {
+            return Err(Error::invalid(
+                "embed",
+                format!("{} texts exceed the maximum batch size of {MAX_BATCH_SEQUENCES}", texts.len()),
+            ));
         }
         if texts.iter().any(|text| text.trim().is_empty()) {
-            return Err(Error::invalid("embed", "a text is empty; leave it out"));
+            return Err(Error::invalid("embed", "a text is empty; remove it from the batch"));
         }
         if texts.is_empty() {
             return Ok(Vec::new());
@@ -72,17 +76,17 @@ impl Embedder for OnnxEmbedder {
 }
 
 fn embed(model: &LoadedModel, texts: &[String], prefix: &str) -> Result<Vec<Vec<f32>>, ModelError> {
-    // The space after a prefix belongs to the next word's first piece.
+    // The space after a prefix is a part of the first piece of the next word.
     let skip = model.tokenizer.encode(prefix.trim_end()).len();
-    let cut = |text: &String| {
+    let windows_of = |text: &String| {
         let ids = model.tokenizer.encode(&format!("{prefix}{text}"));
         Windows::cut(&ids, skip, model.tokenizer.ends(), model.max_tokens).sequences
     };
-    let windows: Vec<Vec<Vec<u32>>> = texts.iter().map(cut).collect();
-    let all: Vec<(Vec<u32>, usize)> = windows.iter().flatten().map(|ids| (ids.clone(), ids.len())).collect();
-    let mut pooled = Vec::with_capacity(all.len());
-    for part in all.chunks(BATCH) {
-        let batch = Batch::new(part);
+    let windows: Vec<Vec<Vec<u32>>> = texts.iter().map(windows_of).collect();
+    let sequences: Vec<(Vec<u32>, usize)> = windows.iter().flatten().map(|ids| (ids.clone(), ids.len())).collect();
+    let mut pooled = Vec::with_capacity(sequences.len());
+    for chunk in sequences.chunks(MAX_BATCH_SEQUENCES) {
+        let batch = Batch::new(chunk);
         pooled.extend(pool(&model.runtime.run(&batch)?, &batch, model.pooling)?);
     }
     let mut pooled = pooled.into_iter();
@@ -90,9 +94,12 @@ fn embed(model: &LoadedModel, texts: &[String], prefix: &str) -> Result<Vec<Vec<
 }
 
 /// Returns one vector of length one for each row.
-fn pool(output: &Output, batch: &Batch, pooling: Pooling) -> Result<Vec<Vec<f32>>, ModelError> {
+fn pool(output: &OnnxOutput, batch: &Batch, pooling: Pooling) -> Result<Vec<Vec<f32>>, ModelError> {
     let not_vectors = || {
-        ModelError::unsupported(format!("the model gives no vectors, but an output of the shape {:?}", output.shape))
+        ModelError::unsupported(format!(
+            "the model is not an embedding model: its output has the shape {:?}",
+            output.shape
+        ))
     };
     let width = match output.shape[..] {
         [_, width] | [_, _, width] if width > 1 => width,

@@ -31,7 +31,7 @@ pub(super) struct LoadedModel {
 
 impl LoadedModel {
     pub(super) fn read(directory: &Path, options: OnnxOptions) -> Result<Self, ModelError> {
-        Self::read_files(directory, options).map_err(|error| error.within(directory.display()))
+        Self::read_files(directory, options).map_err(|error| error.in_context(directory.display()))
     }
 
     fn read_files(directory: &Path, options: OnnxOptions) -> Result<Self, ModelError> {
@@ -42,11 +42,12 @@ impl LoadedModel {
             Some(OnnxPooling::First) => Pooling::First,
             None => configured.pooling,
         };
-        let file = options.file.as_deref().map_or_else(|| find(directory), |file| Ok(directory.join(file)))?;
+        let file =
+            options.file.as_deref().map_or_else(|| find_model_file(directory), |file| Ok(directory.join(file)))?;
         let path = directory.canonicalize().ok();
         let name = path.as_deref().and_then(Path::file_name);
         let name = name.map_or_else(|| "model".into(), |name| name.to_string_lossy());
-        // Other weights give other vectors, so the file is part of the id.
+        // Other weights produce other vectors, so the file name is a part of the id.
         let id = format!("{name}/{}", file.file_name().unwrap_or_default().to_string_lossy());
         let prefixes = prefixes_of(&name);
         let runtime = Runtime::open(&file, &options)?;
@@ -55,8 +56,8 @@ impl LoadedModel {
     }
 }
 
-fn find(directory: &Path) -> Result<PathBuf, ModelError> {
+fn find_model_file(directory: &Path) -> Result<PathBuf, ModelError> {
     let candidates = [directory.join("model.onnx"), directory.join("onnx/model.onnx")];
-    let missing = || ModelError::not_found("there is no model.onnx in it");
+    let missing = || ModelError::not_found("the directory contains neither model.onnx nor onnx/model.onnx");
     candidates.into_iter().find(|path| path.is_file()).ok_or_else(missing)
 }

@@ -7,11 +7,11 @@ use std::path::PathBuf;
 pub enum OnnxPooling {
     /// The mean over all tokens.
     Mean,
-    /// The first token's vector, as bge has it.
+    /// The vector of the first token, as in bge.
     First,
 }
 
-/// Choices for an ONNX model. What is `None` is found out.
+/// Options of an ONNX model.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct OnnxOptions {
@@ -49,7 +49,7 @@ impl OnnxOptions {
         self
     }
 
-    /// Sets how to pool.
+    /// Sets the pooling.
     #[must_use]
     pub fn with_pooling(mut self, pooling: OnnxPooling) -> Self {
         self.pooling = Some(pooling);
@@ -59,25 +59,26 @@ impl OnnxOptions {
     /// Sets the texts before queries and documents.
     #[must_use]
     pub fn with_prefixes(mut self, query: impl Into<String>, document: impl Into<String>) -> Self {
-        (self.query_prefix, self.document_prefix) = (Some(query.into()), Some(document.into()));
+        self.query_prefix = Some(query.into());
+        self.document_prefix = Some(document.into());
         self
     }
 
-    /// Sets the longest window in tokens.
+    /// Sets the maximum number of tokens of a window.
     #[must_use]
     pub fn with_max_tokens(mut self, tokens: usize) -> Self {
         self.max_tokens = Some(tokens);
         self
     }
 
-    /// Sets how many threads compute.
+    /// Sets the number of threads.
     #[must_use]
     pub fn with_threads(mut self, threads: usize) -> Self {
         self.threads = Some(threads);
         self
     }
 
-    /// Sets the cosine up to which two texts have nothing to do with each other.
+    /// Sets the cosine up to which two texts are unrelated.
     #[must_use]
     pub fn with_score_floor(mut self, floor: f64) -> Self {
         self.score_floor = Some(floor);

@@ -1,4 +1,4 @@
-//! The ONNX Runtime: loading the shared library and running a session.
+//! Loads the library of the ONNX Runtime and runs sessions.
 
 use std::{
     env, fmt,
@@ -24,9 +24,9 @@ pub(super) struct Runtime {
     inputs: Vec<&'static str>,
 }
 
-/// Output values with their shape.
+/// OnnxOutput values with their shape.
 #[derive(Debug)]
-pub(super) struct Output {
+pub(super) struct OnnxOutput {
     pub(super) shape: Vec<usize>,
     pub(super) values: Vec<f32>,
 }
@@ -40,7 +40,7 @@ impl fmt::Debug for Runtime {
 impl Runtime {
     pub(super) fn open(file: &Path, options: &OnnxOptions) -> Result<Self, ModelError> {
         if !file.is_file() {
-            return Err(ModelError::not_found(format!("there is no {}", file.display())));
+            return Err(ModelError::not_found(format!("{} does not exist", file.display())));
         }
         load(options.runtime.as_deref())?;
         let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
@@ -50,22 +50,20 @@ impl Runtime {
         let mut builder = builder.with_intra_threads(threads).map_err(|e| failed(&e))?;
         let session =
             builder.commit_from_file(file).map_err(|e| ModelError::corrupt(format!("{}: {e}", file.display())))?;
-        let known = |name: &str| INPUTS.into_iter().find(|known| *known == name);
+        let supported = |name: &str| INPUTS.into_iter().find(|input| *input == name);
         let inputs = session.inputs().iter().map(|input| {
-            let unknown = || {
-                ModelError::unsupported(format!("the model wants the input {}, which is not known here", input.name()))
-            };
-            known(input.name()).ok_or_else(unknown)
+            let unknown = || ModelError::unsupported(format!("the model needs the unsupported input {}", input.name()));
+            supported(input.name()).ok_or_else(unknown)
         });
         let inputs = inputs.collect::<Result<Vec<_>, _>>()?;
         if !inputs.contains(&"input_ids") {
-            return Err(ModelError::unsupported("the model takes no input_ids: it is no text encoder"));
+            return Err(ModelError::unsupported("the model is not a text encoder: it has no input input_ids"));
         }
         Ok(Self { session: Mutex::new(session), inputs })
     }
 
-    /// Runs the model and gives its first output.
-    pub(super) fn run(&self, batch: &Batch) -> Result<Output, ModelError> {
+    /// Runs the model and returns its first output.
+    pub(super) fn run(&self, batch: &Batch) -> Result<OnnxOutput, ModelError> {
         let shape = [batch.rows, batch.width];
         let mut inputs: Vec<(&str, SessionInputValue<'_>)> = Vec::new();
         for name in &self.inputs {
@@ -79,56 +77,65 @@ impl Runtime {
         }
         let mut session = self.session.lock();
         let outputs = session.run(inputs).map_err(|e| failed(&e))?;
-        let first = outputs.values().next().ok_or_else(|| ModelError::unsupported("the model gives nothing"))?;
-        let numbers = |_| ModelError::unsupported("the model's first output is not 32-bit floats");
-        let (shape, values) = first.try_extract_tensor::<f32>().map_err(numbers)?;
+        let first = outputs.values().next().ok_or_else(|| ModelError::unsupported("the model has no output"))?;
+        let wrong_type = |_| ModelError::unsupported("the model's first output is not 32-bit floats");
+        let (shape, values) = first.try_extract_tensor::<f32>().map_err(wrong_type)?;
         let shape: Vec<usize> = shape.iter().map(|size| usize::try_from(*size).unwrap_or(0)).collect();
         if shape.first() != Some(&batch.rows) || shape.iter().product::<usize>() != values.len() {
-            return Err(ModelError::unsupported(format!("{} texts gave an output of the shape {shape:?}", batch.rows)));
+            return Err(ModelError::unsupported(format!(
+                "the output for {} texts has the shape {shape:?}",
+                batch.rows
+            )));
         }
-        Ok(Output { shape, values: values.to_vec() })
+        Ok(OnnxOutput { shape, values: values.to_vec() })
     }
 }
 
 /// The result of loading the library, which happens once in a process.
-static LOADED: OnceLock<Result<(), String>> = OnceLock::new();
+static LOAD_RESULT: OnceLock<Result<(), String>> = OnceLock::new();
 
-/// Loads the library. `ort` must be asked for nothing before that, for it would look for one by itself, and panic where
-/// there is none; and it must not be asked a second time after a failure (2.0.0-rc.13), for it would then take what it
-/// never loaded for loaded.
-fn load(named: Option<&Path>) -> Result<(), ModelError> {
-    if let Some(Ok(())) = LOADED.get() {
+/// Loads the library, once in a process.
+///
+/// `ort` must not be used before: it would search for a library itself and panic if there is none. It must not load
+/// again after a failure (2.0.0-rc.13): it would then report success without a library.
+fn load(configured: Option<&Path>) -> Result<(), ModelError> {
+    if let Some(Ok(())) = LOAD_RESULT.get() {
         return Ok(());
     }
-    let unusable = |why: &str| {
-        let advice = "name the library of ONNX Runtime 1.17 or newer in the options or in ORT_DYLIB_PATH";
-        ModelError::unsupported(format!("there is no usable ONNX Runtime: {why}; {advice}"))
+    let unusable = |reason: &str| {
+        let advice = "set the path of the library of ONNX Runtime 1.17 or newer in the options or in ORT_DYLIB_PATH";
+        ModelError::unsupported(format!("no usable ONNX Runtime was found: {reason}; {advice}"))
     };
-    let named = named.map(Path::to_owned).or_else(|| env::var_os("ORT_DYLIB_PATH").map(PathBuf::from));
-    let path = match named.filter(|path| !path.as_os_str().is_empty()) {
-        // `ort` takes a relative path from the program's own folder. A file that is missing is no attempt.
+    let configured = configured.map(Path::to_owned).or_else(|| env::var_os("ORT_DYLIB_PATH").map(PathBuf::from));
+    let path = match configured.filter(|path| !path.as_os_str().is_empty()) {
+        // `ort` resolves a relative path from the folder of the program. A missing file does not count as a failed
+        // load.
         Some(path) if path.is_file() => std::path::absolute(&path).unwrap_or(path),
-        Some(path) => return Err(unusable(&format!("there is no file {}", path.display()))),
+        Some(path) => return Err(unusable(&format!("{} does not exist", path.display()))),
         None => PathBuf::from(format!("{}onnxruntime{}", env::consts::DLL_PREFIX, env::consts::DLL_SUFFIX)),
     };
     let load = || match ort::init_from(path) {
         Ok(environment) => {
-            // An environment that is there already is as good.
+            // If an environment exists already, it is used.
             environment.with_telemetry(false).commit();
             Ok(())
         }
         Err(e) => Err(e.to_string()),
     };
-    let mut first = false;
-    let loaded = LOADED.get_or_init(|| {
-        first = true;
+    let mut is_first_attempt = false;
+    let loaded = LOAD_RESULT.get_or_init(|| {
+        is_first_attempt = true;
         load()
     });
-    loaded.as_ref().copied().map_err(|why| {
-        if first { unusable(why) } else { unusable(&format!("{why} (this process tried, and can try only once)")) }
+    loaded.as_ref().copied().map_err(|reason| {
+        if is_first_attempt {
+            unusable(reason)
+        } else {
+            unusable(&format!("{reason} (a process can try to load it only once)"))
+        }
     })
 }
 
 fn failed(error: &impl fmt::Display) -> ModelError {
-    ModelError::unsupported(format!("the ONNX Runtime refuses: {error}"))
+    ModelError::unsupported(format!("the ONNX Runtime reports an error: {error}"))
 }

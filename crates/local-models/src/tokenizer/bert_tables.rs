@@ -1,7 +1,6 @@
-//! Character tables of BERT's normalisation, as the reference tokenizer (0.23) behaves.
+//! Character tables of BERT's normalisation, generated from the reference tokenizer (0.23).
 //!
-//! Made by asking that tokenizer about every code point, not copied from a standard: it mixes
-//! Unicode versions, and what counts is that the ids agree.
+//! They contain its result for every code point. It mixes Unicode versions, so no standard table produces the same ids.
 
 /// Control, format, private and unassigned characters, which are dropped.
 #[rustfmt::skip]
@@ -13,7 +12,7 @@ pub(super) const REMOVED: [(u32, u32); 25] = [
     (0xE0001, 0xE0001), (0xE0020, 0xE007F), (0xF0000, 0xFFFFD), (0x100000, 0x10FFFD),
 ];
 
-/// Marks that go when accents are stripped.
+/// Marks that are removed with accents.
 #[rustfmt::skip]
 pub(super) const NONSPACING_MARKS: [(u32, u32); 266] = [
     (0x300, 0x36F), (0x483, 0x487), (0x591, 0x5BD), (0x5BF, 0x5BF), (0x5C1, 0x5C2), (0x5C4, 0x5C5),
@@ -72,7 +71,7 @@ pub(super) const NONSPACING_MARKS: [(u32, u32); 266] = [
     (0x1E8D0, 0x1E8D6), (0xE0100, 0xE01EF),
 ];
 
-/// Characters that are a word of their own.
+/// Punctuation. Each character is a separate word.
 #[rustfmt::skip]
 pub(super) const PUNCTUATION: [(u32, u32); 156] = [
     (0x21, 0x2F), (0x3A, 0x40), (0x5B, 0x60), (0x7B, 0x7E), (0xA1, 0xA1), (0xA7, 0xA7),
@@ -109,14 +108,14 @@ pub(super) const PUNCTUATION: [(u32, u32); 156] = [
     (0x16B44, 0x16B44), (0x1BC9F, 0x1BC9F), (0x1DA87, 0x1DA8B),
 ];
 
-/// Characters that get spaces around them.
+/// Ideographs, which are separated by spaces.
 #[rustfmt::skip]
 pub(super) const IDEOGRAPHS: [(u32, u32); 7] = [
     (0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x2A6DF), (0x2A700, 0x2B81F),
     (0x2B920, 0x2CEAF), (0x2F800, 0x2FA1F),
 ];
 
-/// Letters that lose an accent, or a variant form, in rising order.
+/// Letters with an accent or variant form, in ascending order.
 #[rustfmt::skip]
 pub(super) const ACCENTED: &str = "\
     ÀÁÂÃÄÅÇÈÉÊËÌÍÎÏÑÒÓÔÕÖÙÚÛÜÝàáâãäåçèéêëìíîïñòóôõöùúûüýÿĀāĂăĄąĆćĈĉĊċČčĎďĒēĔĕĖėĘęĚěĜĝĞğĠġĢģĤĥĨĩĪī\
@@ -209,9 +208,9 @@ pub(super) const BARE: &str = "\
     跋趼跰𠣞軔輸𨗒𨗭邔郱鄑𨜮鄛鈸鋗鋘鉼鏹鐕𨯺開䦕閷𨵷䧦雃嶲霣𩅅𩈚䩮䩶韠𩐊䪲𩒖頋頋頩𩖶飢䬳餩馧駂駾\
     䯎𩬰鬒鱀鳽䳎䳭鵧𪃎䳸𪄅𪈎𪊑麻䵖黹黾鼅鼏鼖鼻𪘀";
 
-/// Letters that come apart into several.
+/// Letters that decompose into several characters.
 #[rustfmt::skip]
-pub(super) const SEVERAL: [(char, &str); 42] = [
+pub(super) const DECOMPOSITIONS: [(char, &str); 42] = [
     ('\u{9cb}', "\u{9c7}\u{9be}"), ('\u{9cc}', "\u{9c7}\u{9d7}"), ('\u{b4b}', "\u{b47}\u{b3e}"),
     ('\u{b4c}', "\u{b47}\u{b57}"), ('\u{b94}', "\u{b92}\u{bd7}"), ('\u{bca}', "\u{bc6}\u{bbe}"),
     ('\u{bcb}', "\u{bc7}\u{bbe}"), ('\u{bcc}', "\u{bc6}\u{bd7}"), ('\u{ccb}', "\u{cc2}\u{cd5}"),

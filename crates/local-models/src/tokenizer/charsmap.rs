@@ -2,10 +2,10 @@
 //!
 //! Layout: u32 length of the trie in bytes, the trie's u32 units, then the replacements, each
 //! ending in a zero byte. Units are those of the Darts-clone library: bits 0..8 the label, bit 8
-//! whether a value follows, bit 9 whether the offset is shifted, bits 10.. the offset.
+//! set if a value follows, bit 9 set if the offset is shifted, bits 10.. the offset.
 //!
-//! The longest match at each place wins, as in SentencePiece itself. The hub tokenizer takes the
-//! shortest, for whole graphemes, which loses all but the first of several marks on a letter.
+//! The longest match at each position wins, as in SentencePiece. The hub tokenizer uses the
+//! shortest match of whole graphemes, which loses all but the first of several marks on a letter.
 
 use crate::error::ModelError;
 
@@ -20,14 +20,16 @@ impl Charsmap {
     /// Reads a map.
     ///
     /// # Errors
-    /// `Corrupt` when the lengths do not fit or the replacements are not UTF-8.
+    /// `Corrupt` if a length is wrong or the replacements are not UTF-8.
     pub(crate) fn new(bytes: &[u8]) -> Result<Self, ModelError> {
-        let damaged = || ModelError::corrupt("the normalisation map is damaged");
+        let damaged = || {
+            ModelError::corrupt("the normalisation map is damaged: a length is wrong, or a replacement is not UTF-8")
+        };
         let (length, rest) = bytes.split_first_chunk::<4>().ok_or_else(damaged)?;
         let length = u32::from_le_bytes(*length) as usize;
         let (trie, replacements) = rest.split_at_checked(length).ok_or_else(damaged)?;
-        let (units, odd) = trie.as_chunks::<4>();
-        if !odd.is_empty() {
+        let (units, remainder) = trie.as_chunks::<4>();
+        if !remainder.is_empty() {
             return Err(damaged());
         }
         let units = units.iter().map(|&unit| u32::from_le_bytes(unit)).collect();
@@ -53,7 +55,7 @@ impl Charsmap {
         }
     }
 
-    /// The longest beginning of the text that the map knows, and what it becomes.
+    /// Returns the length of the longest prefix of the text in the map, and its replacement.
     fn longest_match(&self, text: &str) -> Option<(usize, &str)> {
         let mut node = offset(*self.units.first()?);
         let mut found = None;
@@ -96,7 +98,7 @@ pub(crate) fn decode_base64(text: &str) -> Result<Vec<u8>, ModelError> {
             b'0'..=b'9' => byte - b'0' + 52,
             b'+' => 62,
             b'/' => 63,
-            _ => return Err(ModelError::corrupt("the normalisation map is not base64")),
+            _ => return Err(ModelError::corrupt("the normalisation map is not valid base64")),
         };
         bits = bits << 6 | u32::from(value);
         count += 6;

@@ -1,10 +1,9 @@
-//! Letters with marks, by mark: canonical composition (Unicode 14, marks below U+0800).
+//! Canonical composition of letters and marks (Unicode 14, marks below U+0800).
 //!
-//! A normalisation map of single characters cannot join a letter and the marks that follow it, as
-//! the full map of the reference does, so text from systems that store letters apart from their
-//! marks would fall to pieces.
+//! Normalisation rules for single characters cannot compose a letter with its marks, as the full map of the reference
+//! does. Without composition, decomposed text would become other tokens.
 
-/// The letter that `base` and `mark` make together.
+/// Returns the composition of `base` and `mark`.
 pub(super) fn compose(base: char, mark: char) -> Option<char> {
     if !('\u{300}'..'\u{800}').contains(&mark) {
         return None;
@@ -19,7 +18,7 @@ pub(super) fn compose(base: char, mark: char) -> Option<char> {
     None
 }
 
-/// For each mark, letters followed by what they become.
+/// For each mark, pairs of a letter and its composition.
 #[rustfmt::skip]
 const BY_MARK: [(char, &str); 33] = [
     ('\u{300}', "AÀEÈIÌNǸOÒUÙWẀYỲaàeèiìnǹoòuùwẁyỳ¨῭ÂẦÊỀÔỒÜǛâầêềôồüǜĂẰăằĒḔēḕŌṐōṑƠỜơờƯỪưừΑᾺΕῈΗῊΙῚΟῸΥῪΩῺ\

@@ -1,15 +1,15 @@
 //! The vocabulary: an open-addressed table from piece to id.
 //!
-//! The hash is FNV-1a over bytes, which grows with the text: looking for all pieces that start at
-//! a place costs one step per byte and one probe per character, and nothing is allocated. It is
-//! not keyed; the pieces are fixed by the file, so a text can make no chains longer.
+//! The hash is FNV-1a, which is incremental: finding all pieces at a position costs one step per byte
+//! and one probe per character, without allocation. It is not keyed. The pieces are fixed by the
+//! file, so a text cannot make probe chains longer.
 
 use crate::error::ModelError;
 
 const OFFSET_BASIS: u64 = 0xCBF2_9CE4_8422_2325;
 const PRIME: u64 = 0x0000_0100_0000_01B3;
 
-/// All pieces of a vocabulary; ids are their places in it.
+/// All pieces of a vocabulary. The id of a piece is its index.
 #[derive(Debug)]
 pub(crate) struct PieceTable {
     text: String,
@@ -17,26 +17,28 @@ pub(crate) struct PieceTable {
     offsets: Vec<u32>,
     /// Ids plus one; 0 is an empty slot. A power of two, at most half full.
     slots: Vec<u32>,
-    longest: usize,
+    /// Length of the longest piece in bytes.
+    max_length: usize,
 }
 
 impl PieceTable {
-    /// Takes the pieces' text, one after the other, and their bounds.
+    /// Creates a table from the concatenated pieces and their offsets. Of equal pieces, the first is used.
     ///
     /// # Errors
-    /// `Corrupt` when the bounds do not rise, or do not lie at characters of the text. Of equal
-    /// pieces the first counts.
+    /// `Corrupt` if offsets decrease or are not at character boundaries.
     pub(crate) fn new(text: String, offsets: Vec<u32>) -> Result<Self, ModelError> {
         let count = offsets.len().saturating_sub(1);
         let slots = vec![0; (count * 2).next_power_of_two().max(2)];
-        let mut table = Self { text, offsets, slots, longest: 0 };
+        let mut table = Self { text, offsets, slots, max_length: 0 };
         for id in 0..count {
             let (start, end) = (table.offsets[id] as usize, table.offsets[id + 1] as usize);
             let Some(piece) = table.text.get(start..end) else {
-                return Err(ModelError::corrupt(format!("piece {id} has bounds {start}..{end}")));
+                return Err(ModelError::corrupt(format!(
+                    "piece {id} has the invalid bounds {start}..{end} in the text of the pieces"
+                )));
             };
             let slot = table.slot(hash(OFFSET_BASIS, piece.as_bytes()), piece.as_bytes());
-            table.longest = table.longest.max(piece.len());
+            table.max_length = table.max_length.max(piece.len());
             if table.slots[slot] == 0 {
                 table.slots[slot] = id as u32 + 1;
             }
@@ -49,7 +51,7 @@ impl PieceTable {
         self.offsets.len().saturating_sub(1)
     }
 
-    /// The id of a piece.
+    /// Returns the id of a piece.
     #[cfg(feature = "hf")]
     pub(crate) fn find(&self, piece: &[u8]) -> Option<u32> {
         self.slots[self.slot(hash(OFFSET_BASIS, piece), piece)].checked_sub(1)
@@ -62,7 +64,7 @@ impl PieceTable {
         let mut end = 0;
         for character in text.chars() {
             let next = end + character.len_utf8();
-            if next > self.longest {
+            if next > self.max_length {
                 return;
             }
             state = hash(state, &bytes[end..next]);
@@ -78,10 +80,10 @@ impl PieceTable {
         &self.text.as_bytes()[start..end]
     }
 
-    /// The slot that holds the piece, or the empty one where it would stand.
+    /// Returns the slot of the piece, or the empty slot for it.
     fn slot(&self, hash: u64, piece: &[u8]) -> usize {
         let mask = self.slots.len() - 1;
-        // The low bits of FNV depend on the low bits of the bytes alone: fold the high ones in.
+        // The low bits of FNV depend only on the low bits of the bytes, so the high bits are folded in.
         let mut slot = (hash ^ hash >> 32) as usize & mask;
         while self.slots[slot] != 0 && self.piece(self.slots[slot] as usize - 1) != piece {
             slot = (slot + 1) & mask;

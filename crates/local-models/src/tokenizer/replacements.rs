@@ -7,19 +7,19 @@ use crate::error::ModelError;
 /// SentencePiece's `nmt_nfkc` normalisation.
 #[derive(Debug, Default)]
 pub(crate) struct CharReplacements {
-    /// Sorted characters, each with its replacement's place in `text`.
+    /// Sorted characters, each with the bounds of its replacement in `text`.
     entries: Vec<(char, u32, u32)>,
     text: String,
 }
 
 impl CharReplacements {
-    /// Adds a rule; characters must come in rising order.
+    /// Adds a rule. Characters must be added in ascending order.
     ///
     /// # Errors
-    /// `Corrupt` when they do not.
+    /// `Corrupt` if they are not.
     pub(crate) fn push(&mut self, from: char, to: impl Iterator<Item = char>) -> Result<(), ModelError> {
         if self.entries.last().is_some_and(|&(last, ..)| last >= from) {
-            return Err(ModelError::corrupt("normalisation rules are not in order"));
+            return Err(ModelError::corrupt("the normalisation rules are not in ascending order"));
         }
         let start = self.text.len();
         self.text.extend(to);
@@ -27,12 +27,12 @@ impl CharReplacements {
         Ok(())
     }
 
-    /// Appends the text to `out`, with marks joined to their letters and all rules applied.
+    /// Composes letters and marks, applies all rules and appends the result to `out`.
     pub(crate) fn apply(&self, text: &str, out: &mut String) {
         let mut characters = text.chars().peekable();
         while let Some(mut character) = characters.next() {
-            while let Some(whole) = characters.peek().and_then(|&mark| compose(character, mark)) {
-                character = whole;
+            while let Some(composed) = characters.peek().and_then(|&mark| compose(character, mark)) {
+                character = composed;
                 characters.next();
             }
             match self.entries.binary_search_by_key(&character, |&(from, ..)| from) {

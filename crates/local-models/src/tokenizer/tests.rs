@@ -1,4 +1,4 @@
-//! The tokenizer on a vocabulary small enough to reason about.
+//! Tests of the unigram tokenizer with a small vocabulary.
 
 use super::{
     Tokenizer, compositions,
@@ -33,13 +33,13 @@ fn table(pieces: &[&str]) -> Result<PieceTable, ModelError> {
 }
 
 fn unigram(options: UnigramOptions) -> Unigram {
-    let pieces = table(&PIECES.map(|(piece, _)| piece)).expect("a sound table");
+    let pieces = table(&PIECES.map(|(piece, _)| piece)).expect("a valid table");
     let scores = PIECES.map(|(_, score)| score).to_vec();
     let mut rules = CharReplacements::default();
     rules.push('\t', [' '].into_iter()).expect("in order");
     rules.push('\u{ad}', [].into_iter()).expect("in order");
     rules.push('ａ', ['a'].into_iter()).expect("in order");
-    Unigram::new(Normalizer::Characters(rules), pieces, scores, options).expect("sound")
+    Unigram::new(Normalizer::Characters(rules), pieces, scores, options).expect("valid")
 }
 
 const OPTIONS: UnigramOptions =
@@ -52,7 +52,7 @@ fn the_most_probable_segmentation_wins() {
 }
 
 #[test]
-fn spaces_are_merged_marked_and_kept_at_the_end() {
+fn spaces_are_merged_and_marked() {
     let unigram = unigram(OPTIONS);
     assert_eq!(unigram.encode("a   a"), [5, 5]);
     assert_eq!(unigram.encode(" a"), [5]);
@@ -63,13 +63,13 @@ fn spaces_are_merged_marked_and_kept_at_the_end() {
 }
 
 #[test]
-fn white_space_can_separate_words_and_leave_nothing() {
+fn white_space_can_be_dropped() {
     let unigram = unigram(UnigramOptions { split_white_space: true, ..OPTIONS });
     assert_eq!(unigram.encode(" a\n\u{3000}a "), [5, 5]);
 }
 
 #[test]
-fn unknown_characters_next_to_each_other_are_one_token() {
+fn adjacent_unknown_characters_are_one_token() {
     let unigram = unigram(OPTIONS);
     assert_eq!(unigram.encode("xyz"), [4, 3]);
     assert_eq!(unigram.encode("xbz"), [4, 3, 7, 3]);
@@ -77,7 +77,7 @@ fn unknown_characters_next_to_each_other_are_one_token() {
 }
 
 #[test]
-fn characters_are_replaced_dropped_and_joined_with_their_marks() {
+fn characters_are_replaced_dropped_and_composed() {
     let unigram = unigram(OPTIONS);
     assert_eq!(unigram.encode("ａ"), [5]);
     assert_eq!(unigram.encode("a\u{ad}b"), [5, 7]);
@@ -96,14 +96,14 @@ fn rare_tokens_weigh_more() {
 
 #[test]
 fn pieces_are_found_shortest_first() {
-    let table = table(&PIECES.map(|(piece, _)| piece)).expect("a sound table");
+    let table = table(&PIECES.map(|(piece, _)| piece)).expect("a valid table");
     let mut found = Vec::new();
     table.for_each_prefix("abcd", |length, id| found.push((length, id)));
     assert_eq!(found, [(1, 6), (2, 8), (3, 9)]);
 }
 
 #[test]
-fn bounds_inside_a_character_are_refused() {
+fn bounds_inside_a_character_are_rejected() {
     let wrong = |offsets: Vec<u32>| PieceTable::new("é".to_owned(), offsets).err().map(|e| e.kind());
     assert_eq!(wrong(vec![0, 2]), None);
     assert_eq!(wrong(vec![0, 1, 2]), Some(ModelErrorKind::Corrupt));
@@ -112,9 +112,9 @@ fn bounds_inside_a_character_are_refused() {
 }
 
 #[test]
-fn wrong_scores_and_special_ids_are_refused() {
+fn invalid_scores_and_special_ids_are_rejected() {
     let make = |scores: Vec<f32>, unknown: u32| {
-        let pieces = table(&["a", "b"]).expect("a sound table");
+        let pieces = table(&["a", "b"]).expect("a valid table");
         let rules = Normalizer::Characters(CharReplacements::default());
         let options = UnigramOptions { start: 0, end: 0, unknown, ..OPTIONS };
         Unigram::new(rules, pieces, scores, options).is_ok()

@@ -1,20 +1,20 @@
 //! The SentencePiece unigram model (Kudo 2018): the segmentation of highest probability.
 //!
-//! Ids agree with the hub tokenizer of the same model: its normalisation, one U+2581 for each
-//! space and in front, and no piece across a space; the rest is Viterbi's algorithm.
+//! Ids equal those of the hub tokenizer of the same model: same normalisation, U+2581 for each space
+//! and at the start, and no piece across a space. The segmentation uses Viterbi's algorithm.
 
 #[cfg(feature = "hf")]
 use super::charsmap::Charsmap;
 use super::{pieces::PieceTable, replacements::CharReplacements};
 use crate::error::ModelError;
 
-/// The visible stand-in for a space.
+/// The marker of a space.
 const SPACE: char = '\u{2581}';
 
 /// Penalty of an unknown character relative to the least probable piece.
 const UNKNOWN_PENALTY: f64 = 10.0;
 
-/// The normalisation in front of the segmentation.
+/// The normalisation before the segmentation.
 #[derive(Debug)]
 pub(crate) enum Normalizer {
     /// Rules for single characters.
@@ -61,7 +61,7 @@ struct BestPath {
 }
 
 impl BestPath {
-    /// Keeps the better one; the earlier offer wins a tie.
+    /// Replaces the path by a better one. On a tie, the earlier path stays.
     fn improve(&mut self, other: Self) {
         if other.score > self.score {
             *self = other;
@@ -70,10 +70,10 @@ impl BestPath {
 }
 
 impl Unigram {
-    /// Takes the pieces and their log probabilities.
+    /// Creates a tokenizer from pieces and their log probabilities.
     ///
     /// # Errors
-    /// `Corrupt` when there is not one finite score for each piece, or a special id is no piece.
+    /// `Corrupt` unless each piece has one finite score and all special ids are pieces.
     pub(crate) fn new(
         normalizer: Normalizer,
         pieces: PieceTable,
@@ -82,21 +82,23 @@ impl Unigram {
     ) -> Result<Self, ModelError> {
         if scores.len() != pieces.len() || scores.is_empty() {
             let (scores, pieces) = (scores.len(), pieces.len());
-            return Err(ModelError::corrupt(format!("{scores} scores for {pieces} pieces")));
+            return Err(ModelError::corrupt(format!(
+                "there are {scores} scores for {pieces} pieces; each piece needs one"
+            )));
         }
         if scores.iter().any(|score| !score.is_finite()) {
-            return Err(ModelError::corrupt("a piece's score is not finite"));
+            return Err(ModelError::corrupt("the score of a piece is not finite"));
         }
         let special = [options.start, options.end, options.unknown];
         if let Some(id) = special.into_iter().find(|&id| id as usize >= pieces.len()) {
-            return Err(ModelError::corrupt(format!("special token {id} is no piece")));
+            return Err(ModelError::corrupt(format!("the special token {id} is not in the vocabulary")));
         }
-        let least = scores.iter().copied().fold(f32::INFINITY, f32::min);
-        let unknown_score = f64::from(least) - UNKNOWN_PENALTY;
+        let min_score = scores.iter().copied().fold(f32::INFINITY, f32::min);
+        let unknown_score = f64::from(min_score) - UNKNOWN_PENALTY;
         Ok(Self { normalizer, pieces, scores, unknown_score, options })
     }
 
-    /// The ids that open and close a sequence.
+    /// Returns the start and end ids of a sequence.
     pub(crate) fn ends(&self) -> (u32, u32) {
         (self.options.start, self.options.end)
     }
@@ -106,7 +108,7 @@ impl Unigram {
         self.pieces.len()
     }
 
-    /// The log probability of a piece; that of an unknown character for any other id.
+    /// Returns the log probability of a piece, or that of an unknown character for any other id.
     pub(crate) fn score(&self, id: u32) -> f32 {
         match self.scores.get(id as usize) {
             Some(&score) if id != self.options.unknown => score,
@@ -114,16 +116,16 @@ impl Unigram {
         }
     }
 
-    /// The ids of a text, without special tokens.
+    /// Returns the ids of a text, without special tokens.
     pub(crate) fn encode(&self, text: &str) -> Vec<u32> {
         let marked = self.mark_spaces(&self.normalize(text));
         let mut ids = Vec::with_capacity(marked.len() / 3 + 2);
         let mut best = Vec::new();
         let mut rest = marked.as_str();
         while !rest.is_empty() {
-            // A word begins at each mark.
+            // Each space marker starts a word.
             let first = rest.chars().next().map_or(0, char::len_utf8);
-            let end = rest[first..].find(SPACE).map_or(rest.len(), |at| first + at);
+            let end = rest[first..].find(SPACE).map_or(rest.len(), |offset| first + offset);
             let (word, after) = rest.split_at(end);
             self.segment(word, &mut best, &mut ids);
             rest = after;
@@ -143,7 +145,7 @@ impl Unigram {
         out
     }
 
-    /// Puts a mark in place of each space, and in front.
+    /// Replaces each space by a marker, and adds one at the start.
     fn mark_spaces(&self, text: &str) -> String {
         let mut out = String::with_capacity(text.len() + text.len() / 4 + 3);
         if self.options.split_white_space {
@@ -155,16 +157,16 @@ impl Unigram {
             }
             return out;
         }
-        let mut last = '\0';
+        let mut previous = '\0';
         for character in text.chars() {
-            let space = character == ' ';
-            if out.is_empty() && !space && character != SPACE {
+            let is_space = character == ' ';
+            if out.is_empty() && !is_space && character != SPACE {
                 out.push(SPACE);
             }
-            if !(space && last == ' ' && self.options.merge_spaces) {
-                out.push(if space { SPACE } else { character });
+            if !(is_space && previous == ' ' && self.options.merge_spaces) {
+                out.push(if is_space { SPACE } else { character });
             }
-            last = character;
+            previous = character;
         }
         out
     }
@@ -177,22 +179,22 @@ impl Unigram {
         best[0].score = 0.0;
         for (start, character) in word.char_indices() {
             let prefix_score = best[start].score;
-            let one = character.len_utf8();
-            let mut covered = false;
+            let char_length = character.len_utf8();
+            let mut has_piece = false;
             self.pieces.for_each_prefix(&word[start..], |length, id| {
-                covered |= length == one;
+                has_piece |= length == char_length;
                 let score = prefix_score + f64::from(self.scores[id as usize]);
                 best[start + length].improve(BestPath { score, start, id });
             });
-            if !covered {
+            if !has_piece {
                 let score = prefix_score + self.unknown_score;
-                best[start + one].improve(BestPath { score, start, id: unknown });
+                best[start + char_length].improve(BestPath { score, start, id: unknown });
             }
         }
         self.trace(best, ids);
     }
 
-    /// Follows the best pieces back from the end; neighbouring unknown characters become one.
+    /// Traces the best path back from the end. Adjacent unknown characters become one token.
     fn trace(&self, best: &[BestPath], ids: &mut Vec<u32>) {
         let first = ids.len();
         let mut end = best.len() - 1;

@@ -1,7 +1,7 @@
 //! BERT's tokenizer: basic splitting, then greedy longest-match pieces (Devlin et al. 2018).
 
 use super::{
-    bert_tables::{ACCENTED, BARE, IDEOGRAPHS, NONSPACING_MARKS, PUNCTUATION, REMOVED, SEVERAL},
+    bert_tables::{ACCENTED, BARE, DECOMPOSITIONS, IDEOGRAPHS, NONSPACING_MARKS, PUNCTUATION, REMOVED},
     pieces::PieceTable,
 };
 use crate::error::ModelError;
@@ -35,19 +35,19 @@ pub(crate) struct WordPiece {
 }
 
 impl WordPiece {
-    /// Takes a vocabulary.
+    /// Creates a tokenizer from a vocabulary.
     ///
     /// # Errors
-    /// `Corrupt` when a special id is no piece.
+    /// `Corrupt` if a special id is not a piece.
     pub(crate) fn new(pieces: PieceTable, options: WordPieceOptions) -> Result<Self, ModelError> {
         let special = [options.start, options.end, options.unknown];
         if let Some(id) = special.into_iter().find(|&id| id as usize >= pieces.len()) {
-            return Err(ModelError::corrupt(format!("special token {id} is no piece")));
+            return Err(ModelError::corrupt(format!("the special token {id} is not in the vocabulary")));
         }
         Ok(Self { pieces, options, folds: ACCENTED.chars().zip(BARE.chars()).collect() })
     }
 
-    /// The ids that open and close a sequence.
+    /// Returns the start and end ids of a sequence.
     pub(crate) fn ends(&self) -> (u32, u32) {
         (self.options.start, self.options.end)
     }
@@ -57,17 +57,17 @@ impl WordPiece {
         self.pieces.len()
     }
 
-    /// The ids of a text, without special tokens.
+    /// Returns the ids of a text, without special tokens.
     pub(crate) fn encode(&self, text: &str) -> Vec<u32> {
-        let normal = self.normalize(text);
-        let mut ids = Vec::with_capacity(normal.len() / 3 + 2);
-        for word in normal.split_whitespace() {
+        let normalized = self.normalize(text);
+        let mut ids = Vec::with_capacity(normalized.len() / 3 + 2);
+        for word in normalized.split_whitespace() {
             let mut start = 0;
-            for (at, character) in word.char_indices() {
-                if within(&PUNCTUATION, character) {
-                    let end = at + character.len_utf8();
-                    self.split_word(&word[start..at], &mut ids);
-                    self.split_word(&word[at..end], &mut ids);
+            for (offset, character) in word.char_indices() {
+                if is_in_ranges(&PUNCTUATION, character) {
+                    let end = offset + character.len_utf8();
+                    self.split_word(&word[start..offset], &mut ids);
+                    self.split_word(&word[offset..end], &mut ids);
                     start = end;
                 }
             }
@@ -80,11 +80,11 @@ impl WordPiece {
         let options = &self.options;
         let mut out = String::with_capacity(text.len() + 8);
         for character in text.chars() {
-            if options.clean_text && character.is_whitespace() && !within(&REMOVED, character) {
+            if options.clean_text && character.is_whitespace() && !is_in_ranges(&REMOVED, character) {
                 out.push(' ');
-            } else if options.clean_text && within(&REMOVED, character) {
+            } else if options.clean_text && is_in_ranges(&REMOVED, character) {
                 // Dropped.
-            } else if options.separate_ideographs && within(&IDEOGRAPHS, character) {
+            } else if options.separate_ideographs && is_in_ranges(&IDEOGRAPHS, character) {
                 out.push(' ');
                 self.fold(character, &mut out);
                 out.push(' ');
@@ -95,7 +95,7 @@ impl WordPiece {
         out
     }
 
-    /// Strips accents and lowers case, as far as the options say.
+    /// Strips accents and lowercases, if configured.
     fn fold(&self, character: char, out: &mut String) {
         if !self.options.strip_accents || character.is_ascii() {
             self.lower(character, out);
@@ -103,9 +103,9 @@ impl WordPiece {
             parts.into_iter().flatten().for_each(|part| self.lower(part, out));
         } else if let Ok(index) = self.folds.binary_search_by_key(&character, |&(from, _)| from) {
             self.lower(self.folds[index].1, out);
-        } else if let Ok(index) = SEVERAL.binary_search_by_key(&character, |&(from, _)| from) {
-            SEVERAL[index].1.chars().for_each(|part| self.lower(part, out));
-        } else if !within(&NONSPACING_MARKS, character) {
+        } else if let Ok(index) = DECOMPOSITIONS.binary_search_by_key(&character, |&(from, _)| from) {
+            DECOMPOSITIONS[index].1.chars().for_each(|part| self.lower(part, out));
+        } else if !is_in_ranges(&NONSPACING_MARKS, character) {
             self.lower(character, out);
         }
     }
@@ -118,7 +118,7 @@ impl WordPiece {
         }
     }
 
-    /// Appends the pieces of one word, or the unknown id when some part has no piece.
+    /// Appends the pieces of one word, or the unknown id if a part of it has no piece.
     fn split_word(&self, word: &str, ids: &mut Vec<u32>) {
         if word.is_empty() {
             return;
@@ -130,12 +130,13 @@ impl WordPiece {
         let first = ids.len();
         let mut rest = word;
         while !rest.is_empty() {
-            let marked = format!("{}{rest}", self.options.continuation);
-            let (text, lead) = if rest.len() == word.len() { (rest, 0) } else { (&*marked, marked.len() - rest.len()) };
+            let with_marker = format!("{}{rest}", self.options.continuation);
+            let (text, marker_length) =
+                if rest.len() == word.len() { (rest, 0) } else { (&*with_marker, with_marker.len() - rest.len()) };
             let mut longest = None;
             self.pieces.for_each_prefix(text, |length, id| {
-                if length > lead {
-                    longest = Some((length - lead, id));
+                if length > marker_length {
+                    longest = Some((length - marker_length, id));
                 }
             });
             let Some((length, id)) = longest else {
@@ -149,13 +150,13 @@ impl WordPiece {
     }
 }
 
-fn within(ranges: &[(u32, u32)], character: char) -> bool {
+fn is_in_ranges(ranges: &[(u32, u32)], character: char) -> bool {
     let code = character as u32;
     let index = ranges.partition_point(|&(_, last)| last < code);
     ranges.get(index).is_some_and(|&(first, _)| first <= code)
 }
 
-/// The two or three letters of a Hangul syllable (Unicode standard, section 3.12).
+/// Returns the two or three letters of a Hangul syllable (Unicode standard, section 3.12).
 fn hangul_parts(character: char) -> Option<[Option<char>; 3]> {
     let index = (character as u32).checked_sub(0xAC00).filter(|&index| index < 11_172)?;
     let (lead, vowel, tail) = (index / 588, index % 588 / 28, index % 28);

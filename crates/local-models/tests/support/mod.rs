@@ -1,18 +1,18 @@
-//! Helpers of the tests on real models: finding models, and reading golden values.
+//! Helpers of tests with real models: paths of models, and golden values.
 
 #![allow(dead_code)]
 
 use std::path::PathBuf;
 
-/// A model's path below `MEMORY_MODELS_DIR`. Tests that need one are ignored by default; `scripts/test` runs them when
-/// the models are there.
+/// Returns the path of a model in `MEMORY_MODELS_DIR`. Tests that need one are ignored by default; `scripts/test` runs
+/// them if the models exist.
 pub(crate) fn model_path(name: &str) -> PathBuf {
     let directory = std::env::var_os("MEMORY_MODELS_DIR").map(PathBuf::from);
     let path = directory.map(|directory| directory.join(name)).filter(|path| path.exists());
     path.unwrap_or_else(|| panic!("MEMORY_MODELS_DIR has no {name}; `scripts/get-models DIR` fetches it"))
 }
 
-/// One text with what the reference makes of it.
+/// A text with the results of the reference.
 pub(crate) struct Golden {
     /// The text, prefix included.
     pub(crate) text: String,

@@ -8,7 +8,7 @@ fn value(text: &str) -> Value {
 }
 
 #[test]
-fn what_models_put_around_json_is_passed_over() {
+fn text_around_json_is_ignored() {
     let expected = json!({"a": "x"});
     for text in [
         r#"{"a": "x"}"#,
@@ -24,7 +24,7 @@ fn what_models_put_around_json_is_passed_over() {
 }
 
 #[test]
-fn what_models_get_wrong_in_json_is_put_right() {
+fn common_json_mistakes_are_repaired() {
     assert_eq!(value("{\"a\": [1, 2, ],\n}"), json!({"a": [1, 2]}));
     assert_eq!(value("{\"a\": 1, // the first\n \"b\": \"http://x\"}"), json!({"a": 1, "b": "http://x"}));
     assert_eq!(value("{\"a\": \"one\ntwo\tthree,]\",}"), json!({"a": "one\ntwo\tthree,]"}));
@@ -33,40 +33,44 @@ fn what_models_get_wrong_in_json_is_put_right() {
 }
 
 #[test]
-fn a_bare_value_is_json_too() {
+fn a_bare_value_is_parsed() {
     assert_eq!(read::<Option<u32>>(" null\n").unwrap(), None);
     assert_eq!(read::<String>("\"海鲜\"").unwrap(), "海鲜");
     assert_eq!(read::<Vec<u32>>("Here: [1, 2]").unwrap(), [1, 2]);
 }
 
 #[test]
-fn a_part_of_an_answer_that_breaks_off_is_not_the_answer() {
+fn truncated_json_is_an_error() {
     let broken = r#"Here: {"facts": [{"a": 1}, {"a": 2}, {"a"#;
-    let fault = read::<std::collections::BTreeMap<String, Value>>(broken).unwrap_err();
-    assert!(matches!(fault, Fault::BrokenOff), "{fault}");
+    let error = read::<std::collections::BTreeMap<String, Value>>(broken).unwrap_err();
+    assert!(matches!(error, JsonError::Truncated), "{error}");
     assert_eq!(value("Use {curly braces, like this: {\"a\": 1}"), json!({"a": 1}));
 }
 
 #[test]
-fn what_is_wrong_is_said() {
-    let said = |text: &str| read::<Vec<u32>>(text).unwrap_err().to_string();
-    assert_eq!(said("I would rather not."), "there is no JSON in the answer");
-    assert_eq!(said(""), "there is no JSON in the answer");
-    assert_eq!(said("<think>never mind [1]"), "there is no JSON in the answer");
-    assert_eq!(said("[1, 2"), "the answer ends before its JSON does");
-    assert_eq!(said("[1 2]"), "the answer is not valid JSON: line 1, column 4 of the JSON");
-    assert_eq!(said("[x] [\"a\"]"), "the JSON is not of the form that was asked for: line 1, column 4 of the JSON");
+fn errors_say_what_is_wrong() {
+    let message = |text: &str| read::<Vec<u32>>(text).unwrap_err().to_string();
+    assert_eq!(message("I would rather not."), "there is no JSON in the answer");
+    assert_eq!(message(""), "there is no JSON in the answer");
+    assert_eq!(message("<think>never mind [1]"), "there is no JSON in the answer");
+    assert_eq!(message("[1, 2"), "the answer ends before its JSON does");
+    assert_eq!(message("[1 2]"), "the answer is not valid JSON: line 1, column 4 of the JSON");
+    assert_eq!(message("[x] [\"a\"]"), "the JSON is not of the form that was asked for: line 1, column 4 of the JSON");
 }
 
 proptest! {
     #[test]
-    fn json_survives_any_prose_without_brackets(text in "[^<>\\[\\]{}\"]{0,40}", after in "[^<>]{0,40}", inner in any::<String>()) {
+    fn json_is_found_in_any_prose(
+        text in "[^<>\\[\\]{}\"]{0,40}",
+        after in "[^<>]{0,40}",
+        inner in any::<String>(),
+    ) {
         let whole = format!("{text}{}{after}", json!({"a": inner}));
         prop_assert_eq!(value(&whole), json!({"a": inner}));
     }
 
     #[test]
-    fn no_text_makes_it_panic(text in "[<>/think{}\\[\\]\",:\\\\ a\n]{0,80}") {
+    fn parsing_never_panics(text in "[<>/think{}\\[\\]\",:\\\\ a\n]{0,80}") {
         let _ = read::<Value>(&text);
         let cut = json!({"a": [text]}).to_string();
         prop_assert!(read::<Value>(&cut).is_ok());

@@ -6,9 +6,9 @@ use anyhow::Result;
 use memory_engine::{MemoryEngine, ScanQuery, Scope, Timestamp, context::BuiltContext};
 use memory_engine_companion::{Companion, CompanionState, TurnReply};
 
-const BAR: i32 = 20;
+const BAR_WIDTH: i32 = 20;
 
-/// The day and the time, in the user's zone of the document.
+/// Returns date and time in UTC+8.
 pub(crate) fn time(at: Timestamp) -> String {
     let text = at.after(std::time::Duration::from_secs(8 * 3600)).to_string();
     text.get(..16).unwrap_or(&text).replace('T', " ")
@@ -16,11 +16,12 @@ pub(crate) fn time(at: Timestamp) -> String {
 
 /// Returns a bar of the affection within its stage.
 pub(crate) fn bar(aicy: &Companion, state: &CompanionState) -> String {
-    let (affection, stages) = (state.bond.affection, &aicy.pack().stages);
+    let affection = state.bond.affection;
+    let stages = &aicy.pack().stages;
     let (chapter, stage) = stages.at(affection);
     let next = stages.all().iter().map(|stage| stage.from).find(|from| *from > affection).unwrap_or(10_000);
-    let filled = (affection - stage.from) * BAR / (next - stage.from).max(1);
-    let bar: String = (0..BAR).map(|n| if n < filled { '█' } else { '░' }).collect();
+    let filled = (affection - stage.from) * BAR_WIDTH / (next - stage.from).max(1);
+    let bar: String = (0..BAR_WIDTH).map(|n| if n < filled { '█' } else { '░' }).collect();
     format!("♥ {bar} {affection}/{next} · 第{chapter}章 {} · 连续 {} 天", stage.name, state.bond.consecutive_days)
 }
 
@@ -40,7 +41,7 @@ pub(crate) fn after(aicy: &Companion, reply: &TurnReply) -> String {
     text
 }
 
-/// Key moments, the profile, and the latest lines of the log of affection.
+/// Returns the key moments, the profile, and the latest entries of the affection log.
 pub(crate) async fn memory(engine: &MemoryEngine, aicy: &Companion, scope: &Scope) -> Result<String> {
     let state = aicy.state(scope).await?;
     let mut text = format!("{} 条消息\n【关键时刻】\n", state.total_messages);
@@ -56,8 +57,8 @@ pub(crate) async fn memory(engine: &MemoryEngine, aicy: &Companion, scope: &Scop
     text.push_str("【好感度日志】\n");
     let page = engine.scan(scope, &ScanQuery::newest(100)).await?;
     for line in page.records.iter().filter(|record| record.kind.as_str() == "ledger/affection").take(5) {
-        let of = |key: &str| line.metadata.get(key).and_then(|value| value.as_i64()).unwrap_or_default();
-        let (delta, before, after) = (of("delta"), of("before_value"), of("after_value"));
+        let value = |key: &str| line.metadata.get(key).and_then(|number| number.as_i64()).unwrap_or_default();
+        let (delta, before, after) = (value("delta"), value("before_value"), value("after_value"));
         let _ = writeln!(text, "{} {delta:+} {before} → {after} {}", time(line.occurred_at), line.text);
     }
     Ok(text)
@@ -67,8 +68,8 @@ pub(crate) async fn memory(engine: &MemoryEngine, aicy: &Companion, scope: &Scop
 pub(crate) fn context(built: &BuiltContext) -> String {
     let mut text = format!("{} / {} tokens ({})\n", built.tokens, built.limit, built.counter);
     for layer in &built.layers {
-        let room = layer.budget + layer.flowed;
-        let _ = writeln!(text, "{:<14} {:>5} / {room}", layer.name, layer.tokens);
+        let available = layer.budget + layer.flowed;
+        let _ = writeln!(text, "{:<14} {:>5} / {available}", layer.name, layer.tokens);
     }
     text
 }

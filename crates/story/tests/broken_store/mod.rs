@@ -1,4 +1,4 @@
-//! Stores that are out of order and count who asks.
+//! Stores whose calls all fail and are counted.
 
 use std::{
     sync::atomic::{AtomicUsize, Ordering},
@@ -15,27 +15,27 @@ use memory_engine_graph::{GraphEntry, GraphQuery, GraphStats, GraphStore, Subgra
 use memory_engine_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore, PackedTerms};
 use memory_engine_vector_store::{VectorEntry, VectorQuery, VectorStore};
 
-/// Every store at once.
+/// An implementation of every store that always fails.
 #[derive(Debug)]
 pub(crate) struct BrokenStore {
     space: EmbeddingSpace,
-    touched: AtomicUsize,
+    calls: AtomicUsize,
 }
 
 impl Default for BrokenStore {
     fn default() -> Self {
-        Self { space: HashEmbedder::default().space().clone(), touched: AtomicUsize::new(0) }
+        Self { space: HashEmbedder::default().space().clone(), calls: AtomicUsize::new(0) }
     }
 }
 
 impl BrokenStore {
-    /// Returns the number of calls to it.
-    pub(crate) fn touched(&self) -> usize {
-        self.touched.load(Ordering::SeqCst)
+    /// Returns the number of calls.
+    pub(crate) fn calls(&self) -> usize {
+        self.calls.load(Ordering::SeqCst)
     }
 
-    fn refuse<T>(&self) -> Result<T> {
-        self.touched.fetch_add(1, Ordering::SeqCst);
+    fn fail_call<T>(&self) -> Result<T> {
+        self.calls.fetch_add(1, Ordering::SeqCst);
         Err(Error::new(ErrorKind::Unavailable, "store", "it is out of order"))
     }
 }
@@ -43,72 +43,72 @@ impl BrokenStore {
 #[async_trait]
 impl RecordStore for BrokenStore {
     async fn put(&self, _: &Scope, _: Vec<Write>) -> Result<Vec<WriteResult>> {
-        self.refuse()
+        self.fail_call()
     }
     async fn get(&self, _: &Scope, _: &[RecordId]) -> Result<Vec<Option<Record>>> {
-        self.refuse()
+        self.fail_call()
     }
     async fn delete(&self, _: &Scope, _: &[RecordId]) -> Result<DeletionReport> {
-        self.refuse()
+        self.fail_call()
     }
     async fn scan(&self, _: &Scope, _: &ScanQuery) -> Result<Page> {
-        self.refuse()
+        self.fail_call()
     }
     async fn derived(&self, _: &Scope, _: &[RecordId]) -> Result<Vec<RecordId>> {
-        self.refuse()
+        self.fail_call()
     }
     async fn adjacent(&self, _: &Scope, _: &[RecordId]) -> Result<Vec<Adjacent>> {
-        self.refuse()
+        self.fail_call()
     }
     async fn stats(&self, _: &Scope) -> Result<Stats> {
-        self.refuse()
+        self.fail_call()
     }
     async fn tombstones(&self, _: &Scope, _: Option<RecordId>, _: usize) -> Result<Vec<Tombstone>> {
-        self.refuse()
+        self.fail_call()
     }
     async fn import_tombstones(&self, _: &Scope, _: &[Tombstone]) -> Result<u64> {
-        self.refuse()
+        self.fail_call()
     }
 }
 
 #[async_trait]
 impl JobQueue for BrokenStore {
     async fn claim(&self, _: Job, _: usize, _: Duration) -> Result<Vec<Pending>> {
-        self.refuse()
+        self.fail_call()
     }
     async fn extend_lease(&self, _: &[Pending], _: Duration) -> Result<()> {
-        self.refuse()
+        self.fail_call()
     }
     async fn complete(&self, _: &[Done]) -> Result<Vec<bool>> {
-        self.refuse()
+        self.fail_call()
     }
     async fn fail(&self, _: &[Failure]) -> Result<()> {
-        self.refuse()
+        self.fail_call()
     }
     async fn failures(&self, _: &Scope, _: usize) -> Result<Vec<Failure>> {
-        self.refuse()
+        self.fail_call()
     }
     async fn enqueue(&self, _: &Scope, _: &[RecordId], _: Job) -> Result<u64> {
-        self.refuse()
+        self.fail_call()
     }
     async fn requeue(&self, _: &Scope, _: Job) -> Result<u64> {
-        self.refuse()
+        self.fail_call()
     }
 }
 
 #[async_trait]
 impl KeywordStore for BrokenStore {
     async fn upsert(&self, _: &Scope, _: &[KeywordEntry]) -> Result<()> {
-        self.refuse()
+        self.fail_call()
     }
     async fn delete(&self, _: &Scope, _: &[RecordId]) -> Result<u64> {
-        self.refuse()
+        self.fail_call()
     }
     async fn search(&self, _: &Scope, _: &KeywordQuery) -> Result<Vec<Hit>> {
-        self.refuse()
+        self.fail_call()
     }
     async fn terms(&self, _: &Scope, _: &[RecordId]) -> Result<Vec<Option<PackedTerms>>> {
-        self.refuse()
+        }
     }
 }
 
@@ -118,31 +118,31 @@ impl VectorStore for BrokenStore {
         &self.space
     }
     async fn upsert(&self, _: &Scope, _: &[VectorEntry]) -> Result<()> {
-        self.refuse()
+        self.fail_call()
     }
     async fn delete(&self, _: &Scope, _: &[RecordId]) -> Result<u64> {
-        self.refuse()
+        self.fail_call()
     }
     async fn search(&self, _: &Scope, _: &VectorQuery) -> Result<Vec<Hit>> {
-        self.refuse()
+        self.fail_call()
     }
 }
 
 #[async_trait]
 impl GraphStore for BrokenStore {
     async fn upsert(&self, _: &Scope, _: &[GraphEntry]) -> Result<()> {
-        self.refuse()
+        self.fail_call()
     }
     async fn delete(&self, _: &Scope, _: &[RecordId]) -> Result<RemovalCounts> {
-        self.refuse()
+        self.fail_call()
     }
     async fn expand(&self, _: &Scope, _: &GraphQuery) -> Result<Subgraph> {
-        self.refuse()
+        self.fail_call()
     }
     async fn stats(&self, _: &Scope) -> Result<GraphStats> {
-        self.refuse()
+        self.fail_call()
     }
     async fn clear(&self, _: &Scope) -> Result<()> {
-        self.refuse()
+        self.fail_call()
     }
 }
