@@ -108,7 +108,7 @@ impl KeywordStore for BrokenStore {
         self.fail_call()
     }
     async fn terms(&self, _: &Scope, _: &[RecordId]) -> Result<Vec<Option<PackedTerms>>> {
-        }
+        self.fail_call()
     }
 }
 
