@@ -12,8 +12,8 @@ use rustc_hash::FxHashMap;
 use tokio::time::Instant;
 
 use crate::{
-    candidate::Candidate, candidates::CandidateList, hit::FeatureScore, retrieve::score_shares, run::RecallRun,
-    trace::Stage,
+    candidate::Candidate, candidates::CandidateList, hit::FeatureScore, neighbors::NeighborPair,
+    retrieve::score_shares, run::RecallRun, trace::Stage,
 };
 pub(crate) use document_terms::DocumentTerms;
 use features::FeatureInput;
@@ -50,42 +50,48 @@ impl RecallRun<'_> {
         }
         let candidates = self.with_records(candidates).await?;
         let has_semantics = self.plan.has_semantics();
-        let (ranked, mut others): (Vec<_>, Vec<_>) =
+        let (with_features, others): (Vec<_>, Vec<_>) =
             candidates.into_iter().partition(|(c, _)| has_semantics || !c.is_found_by_vector_only());
-        let terms = self.terms(&ranked).await;
+        let mut ranked = self.rank_by_features(with_features, &neighbors, &keyword_shares).await;
+        for (candidate, record) in others {
+            ranked.push(RankedCandidate { candidate, record, terms: DocumentTerms::default(), features: Vec::new() });
+        }
+        ranked.sort_by(|a, b| Candidate::best_first(&a.candidate, &b.candidate));
+        Ok(ranked)
+    }
+
+    /// Computes the features of the candidates, and replaces their scores. The order stays.
+    async fn rank_by_features(
+        &mut self,
+        candidates: Vec<(Candidate, Record)>,
+        neighbors: &[NeighborPair],
+        keyword_shares: &FxHashMap<RecordId, f64>,
+    ) -> Vec<RankedCandidate> {
+        let terms = self.terms(&candidates).await;
         let shape = query_shape(&self.plan.query.text, &terms);
         self.shape = Some(shape);
         let sentence_shares = match shape {
             QueryShape::Question | QueryShape::LongMessages => self.sentence_shares().await,
             QueryShape::LongQuery => Vec::new(),
         };
-        let input = FeatureInput {
+        let values = features::compute(&FeatureInput {
             plan: &self.plan,
-            candidates: &ranked,
+            candidates: &candidates,
             terms: &terms,
-            neighbors: &neighbors,
-            keyword_shares: &keyword_shares,
+            neighbors,
+            keyword_shares,
             sentence_shares: &sentence_shares,
-        };
-        let values = features::compute(&input);
-        let evidence = if has_semantics { Evidence::Vectors } else { Evidence::Words };
+        });
+        let evidence = if self.plan.has_semantics() { Evidence::Vectors } else { Evidence::Words };
         let weights = FeatureWeights::built_in(evidence, shape);
         let scores = weights.scores(&values);
-        let mut result = Vec::with_capacity(ranked.len() + others.len());
         let scored = terms.into_iter().zip(values).zip(scores);
-        for ((mut candidate, record), ((terms, values), score)) in ranked.into_iter().zip(scored) {
+        let mut ranked = Vec::with_capacity(candidates.len());
+        for ((mut candidate, record), ((terms, values), score)) in candidates.into_iter().zip(scored) {
             candidate.score = MIN_RANKED_SCORE + (1.0 - MIN_RANKED_SCORE) * score;
-            result.push(RankedCandidate { candidate, record, terms, features: feature_scores(weights, &values) });
+            ranked.push(RankedCandidate { candidate, record, terms, features: feature_scores(weights, &values) });
         }
-        let without_features = |(candidate, record)| RankedCandidate {
-            candidate,
-            record,
-            terms: DocumentTerms::default(),
-            features: Vec::new(),
-        };
-        result.extend(others.drain(..).map(without_features));
-        result.sort_by(|a, b| Candidate::best_first(&a.candidate, &b.candidate));
-        Ok(result)
+        ranked
     }
 
     /// Reads the records of the candidates. One may have been deleted or revoked since a retriever found it, and a

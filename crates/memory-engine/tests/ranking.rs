@@ -1,0 +1,94 @@
+//! Ranking by features, and diversity.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on fails")]
+
+mod given;
+
+use given::{Backend, lin};
+use memory_engine::{
+    Recall, RecallOptions, RecallQuery, Turn,
+    recall::{Feature, QueryShape, Retrievers},
+};
+
+fn texts(recall: &Recall) -> Vec<&str> {
+    recall.hits.iter().map(|hit| hit.record.text.as_str()).collect()
+}
+
+#[tokio::test]
+async fn each_sentence_of_a_query_finds_its_answer() {
+    for backend in Backend::all() {
+        let memory = backend.builder().background(false).build().await.unwrap();
+        for text in [
+            "我妹妹的生日是五月三日",
+            "我妹妹昨天给我打了电话",
+            "我妹妹在医院上班",
+            "妈妈最爱吃荔枝",
+            "今天下雨，没有出门",
+            "新买的书还没看",
+        ] {
+            memory.remember(&lin(), text).await.unwrap();
+        }
+        let found = memory.recall(&lin(), "我妹妹的生日是哪天？另外，妈妈爱吃什么水果？").await.unwrap();
+        let mut first = texts(&found)[..2].to_vec();
+        first.sort_unstable();
+        assert_eq!(first, ["妈妈最爱吃荔枝", "我妹妹的生日是五月三日"]);
+    }
+}
+
+#[tokio::test]
+async fn the_speaker_that_a_query_names_comes_first() {
+    for backend in Backend::all() {
+        let memory = backend.builder().background(false).build().await.unwrap();
+        let session = lin().with_session("s").unwrap();
+        for (speaker, text) in [
+            ("Ben", "cats are the best animals for a small flat"),
+            ("Ann", "for a small flat the best animals are birds"),
+            ("Ben", "let us talk about the trip"),
+        ] {
+            memory.remember(&session, Turn::user(text).with_speaker(speaker)).await.unwrap();
+        }
+        for speaker in ["Ann", "Ben"] {
+            let query = format!("Which animals does {speaker} find best for a small flat?");
+            let found = memory.recall(&lin(), query).await.unwrap();
+            assert_eq!(found.hits[0].record.speaker.as_deref(), Some(speaker), "{:?}", texts(&found));
+            let named = found.hits[0].features.iter().find(|score| score.feature == Feature::Speaker).unwrap();
+            assert_eq!(named.value, 1.0);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_hit_lists_its_features_and_a_single_retriever_has_none() {
+    for backend in Backend::all() {
+        let memory = backend.builder().background(false).build().await.unwrap();
+        memory.remember(&lin(), "the violin is in the attic").await.unwrap();
+        memory.remember(&lin(), "the piano is in the hall").await.unwrap();
+        let found = memory.recall(&lin(), "where is the violin?").await.unwrap();
+        assert_eq!(found.query_shape, Some(QueryShape::Question));
+        assert_eq!(found.hits[0].score.value(), 1.0);
+        let keyword = found.hits[0].features.iter().find(|score| score.feature == Feature::Keyword).unwrap();
+        assert!(keyword.value == 1.0 && keyword.contribution > 0.0);
+        assert!(found.hits[0].score_summary().contains("keyword 1.00"), "{}", found.hits[0].score_summary());
+        let query = RecallQuery::new("where is the violin?").with_retrievers(Retrievers::KeywordOnly);
+        let single = memory.recall(&lin(), query).await.unwrap();
+        assert!(single.hits[0].features.is_empty());
+        assert_eq!(single.query_shape, None);
+    }
+}
+
+#[tokio::test]
+async fn diversity_can_be_turned_off() {
+    for backend in Backend::all() {
+        let memory = backend.builder().background(false).build().await.unwrap();
+        for text in ["我对海鲜过敏，不能吃虾", "我对海鮮過敏，不能吃蝦！", "海鲜市场在三号线旁边"]
+        {
+            memory.remember(&lin(), text).await.unwrap();
+        }
+        let diverse = memory.recall(&lin(), "海鲜过敏").await.unwrap();
+        assert_eq!(texts(&diverse)[1], "海鲜市场在三号线旁边");
+        assert_eq!(diverse.hits[2].repeats, Some(diverse.hits[0].record.id));
+        let options = RecallOptions::default().with_diversity(0.0);
+        let plain = memory.recall(&lin(), RecallQuery::new("海鲜过敏").with_options(options)).await.unwrap();
+        assert_eq!(texts(&plain)[2], "海鲜市场在三号线旁边");
+        assert!(plain.hits.iter().all(|hit| hit.repeats.is_none()));
+    }
+}
