@@ -17,8 +17,9 @@ use crate::{
 /// Find the memories most relevant to a query.
 #[derive(Debug, Args)]
 pub(crate) struct SearchCommand {
-    /// The question
-    question: String,
+    /// Query: a question, a sentence or keywords
+    #[arg(value_name = "QUERY")]
+    text: String,
     #[command(flatten)]
     store: StoreArgs,
     #[command(flatten)]
@@ -45,7 +46,7 @@ pub(crate) struct SearchCommand {
     /// Only records of this scene
     #[arg(long)]
     scene: Option<String>,
-    /// Ask from within this scene: see only what may be seen from there
+    /// Search from within this scene: only records that are visible from it
     #[arg(long, value_name = "SCENE")]
     from_scene: Option<String>,
     /// Time limit in milliseconds
@@ -89,7 +90,7 @@ impl SearchCommand {
         }
         if self.explain {
             let hits = recall.hits.iter().zip(1..);
-            lines.extend(hits.map(|(hit, n)| format!("{n:>3}  {}  {}", hit.record.id, output::reasons(hit))));
+            lines.extend(hits.map(|(hit, n)| format!("{n:>3}  {}  {}", hit.record.id, output::describe_score(hit))));
             let stages = recall.stages.iter().map(|s| format!("{} {:.1} ms", s.stage, s.took.as_secs_f64() * 1e3));
             lines.push(format!("stages: {}", stages.collect::<Vec<_>>().join(", ")));
         }
@@ -107,7 +108,7 @@ impl SearchCommand {
         let id = records.first().map_or_else(|| id.parse(), |record| Ok(record.id))?;
         let explanation = engine.explain(scope, query, id).await?;
         self.report.print(&explanation, || {
-            let score = explanation.hit.as_ref().map(|hit| format!("\n{}", output::reasons(hit)));
+            let score = explanation.hit.as_ref().map(|hit| format!("\n{}", output::describe_score(hit)));
             format!("{id}: {}{}", explanation.verdict, score.unwrap_or_default())
         })?;
         self.warn_degraded(&explanation.degraded);
@@ -123,7 +124,7 @@ impl SearchCommand {
 
     fn query(&self) -> Result<RecallQuery> {
         let zone = self.timezone.zone();
-        let mut query = RecallQuery::new(&self.question).with_limit(self.limit);
+        let mut query = RecallQuery::new(&self.text).with_limit(self.limit);
         if let Some(since) = &self.since {
             query = query.since(Timestamp::parse_in(since, &zone)?);
         }
