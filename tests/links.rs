@@ -1,4 +1,5 @@
 //! Every relative link in the Markdown files of this repository leads to an existing file, and to an existing heading.
+//! Pages in `docs/` link to files in `docs/` only, so that the links also work in the book.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
@@ -62,7 +63,7 @@ fn anchors(text: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// Returns what is wrong with a link of the page at `page`.
+/// Returns what is wrong with a link of the page at `page`, or `None` if it is correct.
 fn fault(page: &Path, target: &str) -> Option<String> {
     if target.contains("://") || target.starts_with("mailto:") || target.is_empty() {
         return None;
@@ -76,11 +77,20 @@ fn fault(page: &Path, target: &str) -> Option<String> {
     if !path.exists() {
         return Some(format!("{}: no file {target}", page.display()));
     }
+    if leaves_book(page, &path) {
+        return Some(format!("{}: {target} is outside of docs/, and would be a dead link in the book", page.display()));
+    }
     let is_page = path.extension().is_some_and(|extension| extension == "md");
     if anchor.is_empty() || !is_page || anchors(&fs::read_to_string(&path).unwrap()).contains(anchor) {
         return None;
     }
     Some(format!("{}: no heading for {target}", page.display()))
+}
+
+/// Returns true if the page is part of the book in `docs/` and the target is not.
+fn leaves_book(page: &Path, target: &Path) -> bool {
+    let book = root().join("docs");
+    page.starts_with(&book) && !target.canonicalize().unwrap().starts_with(book.canonicalize().unwrap())
 }
 
 #[test]
@@ -101,10 +111,11 @@ fn links_lead_to_existing_files_and_headings() {
 }
 
 #[test]
-fn missing_files_and_headings_are_found() {
+fn faulty_links_are_detected() {
     let readme = root().join("README.md");
     assert!(fault(&readme, "docs/none.md").is_some());
     assert!(fault(&readme, "docs/design/architecture.md#none").is_some());
+    assert!(fault(&root().join("docs/introduction.md"), "../README.md").is_some());
     assert!(fault(&readme, "#limits").is_none() && fault(&readme, "#no-limits").is_some());
     assert_eq!(targets("[a](b.md) and [c](d.md#e)"), ["b.md", "d.md#e"]);
 }

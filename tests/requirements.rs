@@ -12,29 +12,29 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Each row with what it asks for, in few words.
-const ROWS: &[(&str, &str, &[&str])] = &[
+/// The requirements of each use case: its letter, its name, and its requirements in the order of their numbers.
+const USE_CASES: &[(&str, &str, &[&str])] = &[
     (
         "K",
         "a chat gateway with automatic memory",
         &[
             "scene detection by rules",
-            "synonyms in the database, both directions, refreshed while it runs",
-            "remote embeddings that block and lose nothing",
+            "synonyms in the database, in both directions, refreshed at run time",
+            "remote embeddings that never block a write and lose no record",
             "hybrid search over turns and summaries",
             "scene isolation in search",
-            "reranking that degrades",
+            "reranking; without the reranker the order before it is kept",
             "one deadline for the whole retrieval",
             "automatic injection by rules",
-            "the injected text in the document's format",
+            "injected text in a fixed format",
             "turns with topic, entities, emotion and round",
             "rolling summaries",
             "an OpenAI-compatible gateway",
             "MCP tools",
             "the Postgres schema as migrations, up and down",
-            "imports of history",
-            "keys that show nowhere",
-            "the document's tables 5.1 to 5.4, end to end",
+            "import of existing conversations",
+            "keys are never shown or logged",
+            "acceptance tables 5.1 to 5.4, end to end",
             "synonym suggestions",
         ],
     ),
@@ -43,12 +43,12 @@ const ROWS: &[(&str, &str, &[&str])] = &[
         "long-term memory of a branching story",
         &[
             "a memory service with two calls",
-            "off, vector or graph",
+            "modes: off, vector and graph",
             "isolation by session and branch",
             "items, embeddings, entities, edges with evidence",
             "sources: timeline, interventions, summaries",
-            "chunks, hashes, rank by freshness and novelty",
-            "injection sections under a budget",
+            "chunks, hashes, ranking by recency and novelty",
+            "injected sections within a token budget",
             "graph mode",
             "delete-last with undo",
             "forks with an inheritance policy",
@@ -56,7 +56,7 @@ const ROWS: &[(&str, &str, &[&str])] = &[
             "cost control",
             "a deterministic hash embedder",
             "a debug API",
-            "failures leave the story running",
+            "failures do not stop the story",
             "embedder, vector store and graph store are traits",
         ],
     ),
@@ -64,44 +64,44 @@ const ROWS: &[(&str, &str, &[&str])] = &[
         "E",
         "evidence for an analysis pipeline",
         &[
-            "three slots in order, never merged",
+            "three slots in a fixed order, never merged",
             "inputs, defaults and environment",
-            "never throws, and says why",
+            "never fails, and reports the reason of a missing source",
             "backend modes",
             "at most five keywords",
-            "the SQL functions, directly and by REST",
+            "SQL functions, called directly and through REST",
             "log lines without secrets",
-            "two layers and the web-search gate",
-            "an aggregation threshold of its own",
+            "two layers, and the gate of the web search",
+            "a separate threshold for aggregation",
         ],
     ),
     (
         "A",
         "a companion with affection and key moments",
         &[
-            "everything persisted as in the document's tables",
-            "six layers under a hard limit",
-            "six stages, one passed in",
-            "the profile, every 20 messages",
+            "all state is persisted",
+            "six layers within a hard token limit",
+            "six stages of affection; the context contains only the current one",
+            "a profile, refreshed every 20 messages",
             "key moments kept verbatim",
             "the last 30 to 50 messages verbatim",
-            "related history when the message calls for it",
+            "related history if the message refers to it",
             "the message flow as one call",
             "the key-moment trigger",
-            "affection, logged",
+            "changes of affection are logged",
         ],
     ),
     (
         "M",
-        "mem0-style memory beside a chat front end",
+        "mem0-style memory for a chat front end",
         &[
             "isolation by user, agent and run",
-            "write on chat save",
+            "memories are written when the chat is saved",
             "layered retrieval",
-            "weak questions",
-            "the injected list",
+            "weak queries",
+            "the format of the injected list",
             "silent degradation",
-            "settings at run time",
+            "settings that can be changed at run time",
             "acceptance cases A, B and C",
             "a mem0-compatible server and client",
             "memory types; newer facts supersede older ones",
@@ -113,100 +113,106 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// The rows that a test's name begins with, such as `k1` and `k5` of `k1_k5_a_name`.
-fn rows_of(name: &str) -> BTreeSet<String> {
-    let is_row = |part: &&str| {
-        let digits = part.strip_prefix(['k', 'r', 'e', 'a', 'm']);
-        digits.is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()))
-    };
-    name.split('_').take_while(is_row).map(str::to_uppercase).collect()
+/// Returns the requirement ids at the beginning of a test's name, such as `K1` and `K5` for `k1_k5_a_name`.
+fn requirement_ids(test_name: &str) -> BTreeSet<String> {
+    test_name.split('_').take_while(|part| is_requirement_id(part)).map(str::to_uppercase).collect()
 }
 
-/// The names of the functions in a source text, with those that macros make tests of.
-fn functions(source: &str) -> impl Iterator<Item = &str> {
+fn is_requirement_id(part: &str) -> bool {
+    let Some(digits) = part.strip_prefix(['k', 'r', 'e', 'a', 'm']) else { return false };
+    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Returns the names of the functions in a source text, including those that macros turn into tests.
+fn function_names(source: &str) -> impl Iterator<Item = &str> {
     source.split("fn ").skip(1).filter_map(|rest| {
         let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_')?;
         rest[end..].starts_with(['(', '<']).then(|| &rest[..end])
     })
 }
 
-/// The tests of each row: where they are, and what they are called.
-fn tests() -> BTreeMap<String, BTreeSet<(String, String)>> {
+/// The tests of each requirement, as pairs of file and test name.
+type TestsByRequirement = BTreeMap<String, BTreeSet<(String, String)>>;
+
+/// Finds the tests of each requirement in the source files of the workspace.
+fn find_tests() -> TestsByRequirement {
     let root = root();
     let mut folders: Vec<PathBuf> = ["crates", "tests", "examples"].map(|folder| root.join(folder)).into();
-    let mut found: BTreeMap<String, BTreeSet<(String, String)>> = BTreeMap::new();
+    let mut tests = TestsByRequirement::new();
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
             if path.is_dir() {
                 folders.push(path);
-            } else if path.extension().is_some_and(|end| end == "rs") {
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
                 let file = path.strip_prefix(&root).unwrap().to_string_lossy().replace('\\', "/");
-                for name in functions(&fs::read_to_string(&path).unwrap()) {
-                    for row in rows_of(name) {
-                        found.entry(row).or_default().insert((file.clone(), name.to_owned()));
+                for name in function_names(&fs::read_to_string(&path).unwrap()) {
+                    for id in requirement_ids(name) {
+                        tests.entry(id).or_default().insert((file.clone(), name.to_owned()));
                     }
                 }
             }
         }
     }
-    found
+    tests
 }
 
-fn table(tests: &BTreeMap<String, BTreeSet<(String, String)>>) -> String {
-    let all: usize = ROWS.iter().map(|(_, _, rows)| rows.len()).sum();
-    let mut missing = Vec::new();
-    let mut text = String::new();
-    for (letter, document, rows) in ROWS {
-        let _ = write!(text, "\n## {letter}: {document}\n\n| id | what | tests |\n|---|---|---|\n");
-        for (n, what) in (1..).zip(*rows) {
-            let id = format!("{letter}{n}");
-            let of_row = tests.get(&id).into_iter().flatten();
-            let cell: Vec<String> = of_row.map(|(file, name)| format!("`{name}` ({file})")).collect();
-            if cell.is_empty() {
-                missing.push(id.clone());
+/// Renders the page with a table for each use case.
+fn render_page(tests: &TestsByRequirement) -> String {
+    let total: usize = USE_CASES.iter().map(|(_, _, requirements)| requirements.len()).sum();
+    let mut untested = Vec::new();
+    let mut tables = String::new();
+    for (letter, use_case, requirements) in USE_CASES {
+        let _ = write!(tables, "\n## {letter}: {use_case}\n\n| id | requirement | tests |\n|---|---|---|\n");
+        for (number, requirement) in (1..).zip(*requirements) {
+            let id = format!("{letter}{number}");
+            let names: Vec<String> =
+                tests.get(&id).into_iter().flatten().map(|(file, name)| format!("`{name}` ({file})")).collect();
+            let cell = if names.is_empty() { "**missing**".to_owned() } else { names.join("<br>") };
+            let _ = writeln!(tables, "| {id} | {requirement} | {cell} |");
+            if names.is_empty() {
+                untested.push(id);
             }
-            let cell = if cell.is_empty() { "**missing**".to_owned() } else { cell.join("<br>") };
-            let _ = writeln!(text, "| {id} | {what} | {cell} |");
         }
     }
-    let told = if missing.is_empty() { "none".to_owned() } else { missing.join(", ") };
+    let tested = total - untested.len();
+    let untested = if untested.is_empty() { "none".to_owned() } else { untested.join(", ") };
     format!(
-        "# Requirements and their tests\n\nWhat the five documents ask for, row by row, and the tests whose names say that they \
-         hold a row.\nGenerated by `tests/requirements.rs`; do not edit.\n\n{} of {all} rows have a test that names them. \
-         Without one: {told}.\n{text}",
-        all - missing.len(),
+        "# Requirements and their tests\n\nThe requirements of five use cases, and the tests of each requirement. The name \
+         of a test begins with the ids\nof its requirements. Generated by `tests/requirements.rs`; do not edit.\n\n\
+         {tested} of {total} requirements have a test. Without a test: {untested}.\n{tables}"
     )
 }
 
 #[test]
-fn the_table_of_requirements_is_what_the_tests_say() {
-    let (path, made) = (root().join("tests/REQUIREMENTS.md"), table(&tests()));
+fn requirements_page_is_up_to_date() {
+    let path = root().join("tests/REQUIREMENTS.md");
+    let expected = render_page(&find_tests());
     if std::env::var_os("UPDATE_REQUIREMENTS").is_some() {
-        fs::write(&path, &made).unwrap();
+        fs::write(&path, &expected).unwrap();
     }
-    let there = fs::read_to_string(&path).unwrap_or_default();
-    let differing = made.lines().find(|line| !there.lines().any(|old| old == *line));
+    let stored = fs::read_to_string(&path).unwrap_or_default();
+    let new_line = expected.lines().find(|line| !stored.lines().any(|stored_line| stored_line == *line));
     assert!(
-        there == made,
-        "tests/REQUIREMENTS.md is not up to date{}; UPDATE_REQUIREMENTS=1 writes it anew",
-        differing.map(|line| format!(", as in \"{line}\"")).unwrap_or_default()
+        stored == expected,
+        "tests/REQUIREMENTS.md is out of date; set UPDATE_REQUIREMENTS=1 to regenerate it. First new line: {new_line:?}"
     );
 }
 
 #[test]
-fn every_row_that_a_test_names_is_a_row_of_a_document() {
-    for (row, tests) in tests() {
-        let (letter, number) = row.split_at(1);
-        let rows = ROWS.iter().find(|(of, _, _)| *of == letter).map_or(0, |(_, _, rows)| rows.len());
+fn test_names_refer_to_existing_requirements() {
+    for (id, tests) in find_tests() {
+        let (letter, number) = id.split_at(1);
+        let count = USE_CASES.iter().find(|(of, _, _)| *of == letter).map_or(0, |(_, _, rows)| rows.len());
         let number: usize = number.parse().unwrap();
-        assert!((1..=rows).contains(&number), "there is no row {row}, and {tests:?} name it");
+        assert!((1..=count).contains(&number), "no requirement {id}, but these tests refer to it: {tests:?}");
     }
 }
 
 #[test]
-fn a_name_tells_its_rows_and_words_are_no_rows() {
-    assert_eq!(rows_of("k1_k5_a_plot_lasts"), BTreeSet::from(["K1".to_owned(), "K5".to_owned()]));
-    assert_eq!(rows_of("a_file_of_schema_1_is_read"), BTreeSet::new());
-    assert_eq!(rows_of("e5_local"), BTreeSet::from(["E5".to_owned()]), "so models are not named first in a test");
+fn requirement_ids_are_read_from_test_names() {
+    assert_eq!(requirement_ids("k1_k5_a_plot_lasts"), BTreeSet::from(["K1".to_owned(), "K5".to_owned()]));
+    assert_eq!(requirement_ids("a_file_of_schema_1_is_read"), BTreeSet::new());
+    // Therefore no test name begins with the name of this model.
+    assert_eq!(requirement_ids("e5_local"), BTreeSet::from(["E5".to_owned()]));
 }

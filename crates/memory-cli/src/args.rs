@@ -30,12 +30,12 @@ pub(crate) struct StoreArgs {
 }
 
 impl StoreArgs {
-    /// The database that is meant.
+    /// Returns the database.
     pub(crate) fn database(&self) -> Result<Database> {
         self.db.database()
     }
 
-    /// A database with an embedder, and the reranker that goes with it.
+    /// Uses the default reranker of the embedder.
     pub(crate) fn new(db: DatabaseArg, embedder: EmbedderArgs) -> Self {
         Self { db, embedder, reranker: RerankerChoice::Auto }
     }
@@ -46,13 +46,13 @@ impl StoreArgs {
         self.reranker.equip(builder, &self.embedder).await
     }
 
-    /// Opens the memory, making it when it is not there.
+    /// Opens the database; creates it if it does not exist.
     ///
-    /// A store that was made with the hash embedder goes on with it unless another one is asked for by name: that a
-    /// model has come to the machine meanwhile must not make a memory unreadable.
+    /// A store that was created with the hash embedder keeps it unless another one is named: a model that was
+    /// installed later must not make the store unreadable.
     ///
-    /// Nothing is indexed in the background: a command that ends would leave half a batch claimed. Those that write
-    /// wait until all is indexed.
+    /// No background jobs run: a command that ends would leave half a batch claimed. Commands that write wait until
+    /// everything is indexed.
     pub(crate) async fn create(&self) -> Result<MemoryEngine> {
         self.create_with(Work::default()).await
     }
@@ -74,14 +74,14 @@ impl StoreArgs {
             Err(e) if e.kind() == ErrorKind::SchemaMismatch && self.embedder.may_choose() => {
                 let hash = work.equip(MemoryEngine::builder().database(database.clone()), &database);
                 let hash = hash.background(background).build().await;
-                // When that does not fit either, the first reason is the one to tell.
+                // If this fails too, the first error is reported.
                 hash.map_err(|_| e).with_context(context)
             }
             built => built.with_context(context),
         }
     }
 
-    /// Opens a memory that is there.
+    /// Opens an existing database.
     pub(crate) async fn open(&self) -> Result<MemoryEngine> {
         self.open_with(Work::default()).await
     }
@@ -92,26 +92,26 @@ impl StoreArgs {
         self.create_with(work).await
     }
 
-    /// Opens an existing memory for commands that need no index: with any analyzer and embedding space, and without a
-    /// model.
-    pub(crate) async fn open_as_it_is(&self) -> Result<MemoryEngine> {
+    /// Opens an existing database for commands that need no index: with any analyzer and embedding space, and without
+    /// a model.
+    pub(crate) async fn open_without_indexes(&self) -> Result<MemoryEngine> {
         let database = self.database()?;
         database::must_exist(&database).await?;
-        as_it_is(&database).await
+        open_database_without_indexes(&database).await
     }
 
-    /// As [`open_as_it_is`](Self::open_as_it_is); a missing memory is created.
-    pub(crate) async fn create_as_it_is(&self) -> Result<MemoryEngine> {
+    /// As [`open_without_indexes`](Self::open_without_indexes); creates a missing database.
+    pub(crate) async fn create_without_indexes(&self) -> Result<MemoryEngine> {
         let database = self.database()?;
         match database::must_exist(&database).await {
-            Ok(()) => as_it_is(&database).await,
+            Ok(()) => open_database_without_indexes(&database).await,
             Err(_) => self.create().await,
         }
     }
 
-    /// Opens an existing memory whose indexes may have been made with another analyzer or embedder: terms are
+    /// Opens an existing database whose indexes may have been built with another analyzer or embedder: terms are
     /// rebuilt, and vectors of this embedder are added next to the old ones.
-    pub(crate) async fn open_to_refill(&self) -> Result<MemoryEngine> {
+    pub(crate) async fn open_to_reindex(&self) -> Result<MemoryEngine> {
         let database = self.database()?;
         database::must_exist(&database).await?;
         let builder = self.builder(&database).await?.on_mismatch(Mismatch::Refill).background(false);
@@ -119,8 +119,8 @@ impl StoreArgs {
     }
 }
 
-/// Opens a database for what needs no index.
-pub(crate) async fn as_it_is(database: &Database) -> Result<MemoryEngine> {
+/// Opens an existing database for commands that need no index.
+pub(crate) async fn open_database_without_indexes(database: &Database) -> Result<MemoryEngine> {
     let builder = MemoryEngine::builder().database(database.clone()).on_mismatch(Mismatch::Leave).background(false);
     builder.build().await.with_context(|| database.to_string())
 }
@@ -163,19 +163,19 @@ impl ScopeArgs {
         Ok(scope)
     }
 
-    /// The scope of something that belongs to a user.
+    /// Returns the scope; a user is required.
     pub(crate) fn address(&self) -> Result<Scope> {
         if self.user.is_none() {
-            bail!("whose memory is it? Name the user: --user NAME");
+            bail!("no user given; add --user NAME");
         }
         self.scope()
     }
 
-    /// The scope of one conversation.
+    /// Returns the scope; a user and a session are required.
     pub(crate) fn conversation(&self) -> Result<Scope> {
         let scope = self.address()?;
         if self.session.is_none() {
-            bail!("which conversation is it? Name the session: --session NAME");
+            bail!("no session given; add --session NAME");
         }
         Ok(scope)
     }
@@ -184,19 +184,19 @@ impl ScopeArgs {
 /// The time zone of a command.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ZoneArgs {
-    /// Time zone of dates, and of times without a zone: Asia/Shanghai, +08:00 or UTC; default: that of the machine
+    /// Time zone of dates, and of times without a zone: Asia/Shanghai, +08:00 or UTC; default: the zone of this machine
     #[arg(long, value_name = "ZONE", allow_hyphen_values = true, value_parser = zone)]
     timezone: Option<TimeZone>,
 }
 
 impl ZoneArgs {
-    /// The zone that is set, or that of the machine; UTC if that is unknown.
+    /// Returns the zone that is set, or that of this machine; UTC if that is unknown.
     pub(crate) fn zone(&self) -> TimeZone {
         self.timezone.clone().unwrap_or_else(local_zone)
     }
 }
 
-/// A zone by name (`Asia/Shanghai`), by offset (`+08:00`, `+8`) or `UTC`.
+/// Parses a zone: a name (`Asia/Shanghai`), an offset (`+08:00`, `+8`) or `UTC`.
 pub(crate) fn zone(text: &str) -> Result<TimeZone> {
     Ok(memory_engine_server::zone(text)?)
 }

@@ -28,10 +28,10 @@ impl FromStr for DatabaseArg {
 }
 
 impl DatabaseArg {
-    /// The database.
+    /// Returns the database.
     ///
     /// # Errors
-    /// If the variable is needed and not set.
+    /// If the variable is needed and not set, or has no Postgres address.
     pub(crate) fn database(&self) -> Result<Database> {
         match self {
             Self::At(database) => Ok(database.clone()),
@@ -52,13 +52,13 @@ impl DatabaseArg {
 /// Fails if the database does not exist or has no schema.
 ///
 /// # Errors
-/// If there is none, with the commands that make one; if the server does not answer.
+/// If there is none; the message names the commands that create one. If the server does not answer.
 pub(crate) async fn must_exist(database: &Database) -> Result<()> {
     let Some(path) = database.path() else {
         let migrations = admin::migrations(database).await.with_context(|| database.to_string())?;
         if migrations.schema == 0 {
             bail!(
-                "there is no memory in {database} yet; `memory import FILE` or `memory migrate up` with this --db makes one"
+                "there is no memory in {database} yet; `memory import FILE` or `memory migrate up` with this --db creates one"
             );
         }
         return Ok(());
@@ -73,8 +73,8 @@ pub(crate) async fn must_exist(database: &Database) -> Result<()> {
         _ => String::new(),
     };
     bail!(
-        "there is no {database}; `memory import FILE --db {database}` or `memory add TEXT --user NAME --db {database}` makes \
-         one{hint}"
+        "there is no {database}; `memory import FILE --db {database}` or `memory add TEXT --user NAME --db {database}` creates \
+         it{hint}"
     );
 }
 
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_word_stands_for_the_variable_and_anything_else_for_itself() {
+    fn postgres_stands_for_the_variable() {
         let of = |text: &str| text.parse::<DatabaseArg>().unwrap();
         assert_eq!(of("postgres"), DatabaseArg::InVariable);
         assert_eq!(of("./postgres"), DatabaseArg::At(Database::file("./postgres")));

@@ -1,4 +1,4 @@
-//! Jobs that the background has given up: their reasons, and the command that retries them.
+//! Jobs that were given up: the reasons, and the command that retries them.
 
 use std::collections::BTreeMap;
 
@@ -24,15 +24,15 @@ pub(crate) fn describe(job: Job, count: u64, reason: Option<&String>) -> String 
 
 fn retry_hint(job: Job) -> &'static str {
     match job {
-        Job::Keywords | Job::Embedding => "`memory reindex` has it tried again",
+        Job::Keywords | Job::Embedding => "`memory reindex` retries it",
         Job::Reembedding => {
-            "`memory reindex` with the embedder that was changed to has it tried again, and `--lacking N` does without"
+            "`memory reindex` with the new embedder retries it, and `--lacking N` switches over without it"
         }
         Job::Chunks | Job::Metadata | Job::Facts | Job::Summary | Job::Profile => {
-            "`memory digest --digest rules` (or by the service that is to do it) has it tried again"
+            "`memory digest --digest rules` (or with a service) retries it"
         }
-        Job::Graph => "`memory digest --graph rules` (or by the service that is to do it) has it tried again",
-        _ => "no command of this version has it tried again",
+        Job::Graph => "`memory digest --graph rules` (or with a service) retries it",
+        _ => "no command of this version retries it",
     }
 }
 

@@ -20,32 +20,32 @@ pub(crate) struct DigestArgs {
 }
 
 impl DigestArgs {
-    /// The digest. A service is not asked for anything yet.
+    /// Returns the enrichment options. No service is called yet.
     ///
     /// # Errors
-    /// When a key or the model's name is missing.
-    pub(crate) fn digest(&self) -> Result<EnrichmentOptions> {
-        let digest = match &self.digest {
+    /// If a key or the name of a model is missing.
+    pub(crate) fn options(&self) -> Result<EnrichmentOptions> {
+        let options = match &self.digest {
             ExtractionMethod::None => return Ok(EnrichmentOptions::default()),
             ExtractionMethod::Rules => EnrichmentOptions::rules()?,
             ExtractionMethod::Remote(service) => EnrichmentOptions::model(remote::chat(service, "--digest")?)?,
         };
         Ok(match self.profile_every {
-            Some(messages) => digest.with_profile(messages as usize),
-            None => digest,
+            Some(messages) => options.with_profile(messages as usize),
+            None => options,
         })
     }
 
-    /// The digest, for a command that can do nothing without one.
+    /// Returns the enrichment options for a command that needs a method.
     ///
     /// # Errors
-    /// When there is none, with what would name one; as [`digest`](Self::digest).
-    pub(crate) fn need(&self) -> Result<EnrichmentOptions> {
+    /// If no method is given; otherwise as [`options`](Self::options).
+    pub(crate) fn required_options(&self) -> Result<EnrichmentOptions> {
         if self.digest == ExtractionMethod::None {
             bail!(
-                "what is to do it? --digest rules needs nothing, --digest openai and the like ask a service's chat model"
+                "no extraction method given; add --digest rules, or --digest SERVICE for the chat model of a service"
             );
         }
-        self.digest()
+        self.options()
     }
 }

@@ -14,7 +14,7 @@ use memory_engine::{Builder, embed::LocalModel, http_models::Preset};
 
 use crate::remote::{self, Remote};
 
-/// The folder of the local model that is taken when there is one.
+/// The folder of the default local model.
 const E5: &str = "e5-small-q4";
 /// The folder of this model as published on the hub; used if the smaller one is missing.
 const E5_FROM_HUB: &str = "multilingual-e5-small";
@@ -37,9 +37,9 @@ pub(crate) struct EmbedderArgs {
 /// An embedder by name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum EmbedderChoice {
-    /// The local model where it is found, else hashed words and letters.
+    /// The local model if it is installed, otherwise the hash embedder.
     Auto,
-    /// Hashed words and letters: offline, deterministic, blind to meaning.
+    /// The hash embedder: offline and deterministic. It compares words and letters, not meaning.
     Hash,
     /// multilingual-e5-small.
     E5,
@@ -55,13 +55,13 @@ impl FromStr for EmbedderChoice {
     fn from_str(text: &str) -> Result<Self, String> {
         match text.strip_prefix("local:") {
             Some("e5-small" | E5 | E5_FROM_HUB) => Ok(Self::E5),
-            Some("") => Err("name a model or its path after local:".into()),
+            Some("") => Err("no model given; write local:e5-small or local:PATH".into()),
             Some(path) => Ok(Self::At(path.into())),
             None if text == "auto" => Ok(Self::Auto),
             None if text == "hash" => Ok(Self::Hash),
             None => Remote::read(text, |name| name.parse().ok()).map(Self::Remote).ok_or_else(|| {
                 format!(
-                    "it is one of auto, hash, local:e5-small and local:PATH, or a service ({}), with :MODEL if need be",
+                    "expected auto, hash, local:e5-small, local:PATH or a service ({}), optionally with :MODEL",
                     remote::embedding_services()
                 )
             }),
@@ -70,7 +70,7 @@ impl FromStr for EmbedderChoice {
 }
 
 impl EmbedderArgs {
-    /// Hashed words and letters.
+    /// Chooses the hash embedder.
     pub(crate) fn hash() -> Self {
         Self { embedder: EmbedderChoice::Hash, models_dir: None }
     }
@@ -92,7 +92,7 @@ impl EmbedderArgs {
                     return Ok(builder);
                 }
             },
-            EmbedderChoice::E5 => self.need()?,
+            EmbedderChoice::E5 => self.require_model()?,
             EmbedderChoice::At(path) => path.clone(),
         };
         let model = LocalModel::open(path).await?;
@@ -111,23 +111,18 @@ impl EmbedderArgs {
 
     /// Returns the path of the local model if it exists.
     pub(crate) fn find(&self) -> Option<PathBuf> {
-        let whole = |folder: PathBuf| {
-            let (small, from_hub) = (folder.join(E5), folder.join(E5_FROM_HUB));
-            let from_hub = || from_hub.join(WEIGHTS).is_file().then_some(from_hub);
-            if small.is_dir() { Some(small) } else { from_hub() }
-        };
-        self.folders().into_iter().find_map(whole)
+        self.folders().iter().find_map(|folder| find_model(folder))
     }
 
     /// Returns the path of the local model.
     ///
     /// # Errors
-    /// If it does not exist; the message says how to get it.
-    pub(crate) fn need(&self) -> Result<PathBuf> {
+    /// If it does not exist; the message says how to download it.
+    pub(crate) fn require_model(&self) -> Result<PathBuf> {
         let missing = || {
             format!(
-                "there is no {E5} in {}; `memory models fetch` or `scripts/get-models DIR` gets it, --models-dir DIR \
-                 names its place",
+                "the model {E5} is not in {}; download it with `memory models fetch` or `scripts/get-models DIR`, or set \
+                 its folder with --models-dir DIR",
                 self.folder_names()
             )
         };
@@ -137,10 +132,10 @@ impl EmbedderArgs {
     /// Returns the folder for models that are downloaded.
     ///
     /// # Errors
-    /// If there is none; the message says how to name one.
+    /// If there is none.
     pub(crate) fn folder(models_dir: Option<PathBuf>) -> Result<PathBuf> {
-        let places = Self { embedder: EmbedderChoice::Auto, models_dir }.folders();
-        places.into_iter().next().context("there is no folder for models; --models-dir DIR names one")
+        let folders = Self { embedder: EmbedderChoice::Auto, models_dir }.folders();
+        folders.into_iter().next().context("no folder for models; set one with --models-dir DIR")
     }
 
     /// Returns the folders that may contain models: the named one, or else the user's cache.
@@ -157,4 +152,14 @@ impl EmbedderArgs {
     pub(crate) fn folder_names(&self) -> String {
         self.folders().iter().map(|f| f.display().to_string()).collect::<Vec<_>>().join(", ")
     }
+}
+
+/// Returns the local model in a folder of models, if it is complete.
+fn find_model(models_dir: &Path) -> Option<PathBuf> {
+    let small = models_dir.join(E5);
+    if small.is_dir() {
+        return Some(small);
+    }
+    let from_hub = models_dir.join(E5_FROM_HUB);
+    from_hub.join(WEIGHTS).is_file().then_some(from_hub)
 }

@@ -7,14 +7,16 @@ pub(crate) fn describe(error: &anyhow::Error) -> String {
     parts.collect::<Vec<_>>().join(": ")
 }
 
-/// Returns the command that mends an error, if there is one.
+/// Returns the command that solves the problem, if there is one.
 pub(crate) fn hint(error: &anyhow::Error) -> Option<&'static str> {
     let error = error.chain().find_map(|e| e.downcast_ref::<memory_engine::Error>())?;
     let message = error.message();
     if message.contains("drop_second_generation") {
         Some("`memory reindex --drop` removes the second vectors.")
     } else if message.contains("Mismatch::") {
-        Some("`memory reindex` with the embedder in use makes the indexes again, while others search the old ones.")
+        Some(
+            "`memory reindex` with this embedder rebuilds the indexes; other processes can search the old ones meanwhile.",
+        )
     } else {
         None
     }

@@ -23,7 +23,7 @@ impl GraphArgs {
     /// Returns the extractor. No service is called yet.
     ///
     /// # Errors
-    /// When a key or the model's name is missing.
+    /// If a key or the name of a model is missing.
     pub(crate) fn extractor(&self) -> Result<Option<Arc<dyn GraphExtractor>>> {
         Ok(match &self.graph {
             ExtractionMethod::None => None,
@@ -32,8 +32,7 @@ impl GraphArgs {
         })
     }
 
-    /// Returns an extractor that makes recalls use the graph when nothing is extracted. It needs no service and no
-    /// key.
+    /// Returns an extractor for a command that only reads: recalls then use the graph. It needs no service and no key.
     pub(crate) fn reader(&self) -> Option<Arc<dyn GraphExtractor>> {
         match self.graph {
             ExtractionMethod::None => None,

@@ -1,16 +1,16 @@
-//! The JSON Lines form of a record: what `import` takes and `export` gives.
+//! Records as JSON Lines, the format of `import` and `export`.
 
 use anyhow::{Result, bail, ensure};
 use jiff::tz::TimeZone;
 use memory_engine::{Clock, Kind, Record, RecordId, Role, Scope, State, Timestamp, Trust, history::Tombstone};
 use serde_json::{Map, Value, json};
 
-/// A line, understood.
+/// A parsed line.
 #[derive(Debug)]
 pub(crate) enum ImportLine {
     /// A record.
     Record(Box<Record>),
-    /// The tombstone of one.
+    /// A tombstone of a deleted record.
     Tombstone(Tombstone),
 }
 
@@ -19,13 +19,13 @@ pub(crate) enum ImportLine {
 pub(crate) struct LineDefaults<'a> {
     /// The scope.
     pub(crate) scope: &'a Scope,
-    /// The zone of times that name none.
+    /// Zone of times without a zone.
     pub(crate) zone: &'a TimeZone,
     /// The time now.
     pub(crate) clock: &'a dyn Clock,
 }
 
-/// A parsed record, and what its line tells of where it comes from.
+/// A parsed line, and where it comes from.
 #[derive(Debug)]
 pub(crate) struct Parsed {
     pub(crate) line: ImportLine,
@@ -35,7 +35,7 @@ pub(crate) struct Parsed {
     pub(crate) is_exported: bool,
 }
 
-/// Reads the object of a line, with at least `text`. Keys that mean nothing to us are kept in the metadata.
+/// Parses the JSON object of a line. It must have a `text` or be a tombstone. Unknown keys are kept in the metadata.
 pub(crate) fn read(mut keys: Map<String, Value>, defaults: &LineDefaults<'_>) -> Result<Parsed> {
     if let Some(tombstone) = keys.remove("tombstone") {
         let line = ImportLine::Tombstone(parse_tombstone(tombstone, defaults.scope)?);
@@ -88,10 +88,10 @@ fn address(keys: &mut Keys, default: &Scope) -> Result<Scope> {
         Some(user) => Some(user),
         None => keys.text("scope")?,
     };
-    let pick = |found: Option<String>, default: Option<&str>| found.or_else(|| default.map(str::to_owned));
+    let pick = |value: Option<String>, default: Option<&str>| value.or_else(|| default.map(str::to_owned));
     match pick(user, default.user_name()) {
         Some(user) => scope = scope.with_user(user)?,
-        None => bail!("it does not say whose it is; add \"user\" to the line or --user to the command"),
+        None => bail!("it has no user; add \"user\" to the line or --user to the command"),
     }
     if let Some(agent) = pick(keys.text("agent")?, default.agent()) {
         scope = scope.with_agent(agent)?;
@@ -106,11 +106,13 @@ fn address(keys: &mut Keys, default: &Scope) -> Result<Scope> {
 }
 
 fn parse_tombstone(value: Value, default: &Scope) -> Result<Tombstone> {
-    let Value::Object(keys) = value else { bail!("\"tombstone\" is no object") };
+    let Value::Object(keys) = value else { bail!("\"tombstone\" is not an object") };
     let mut keys = Keys(keys);
-    let mut need = |key: &'static str| keys.text(key)?.ok_or_else(|| anyhow::anyhow!("the tombstone has no \"{key}\""));
-    let (id, content_hash, deleted_at) =
-        (need("id")?.parse()?, need("content_hash")?.parse()?, need("deleted_at")?.parse()?);
+    let mut require =
+        |key: &'static str| keys.text(key)?.ok_or_else(|| anyhow::anyhow!("the tombstone has no \"{key}\""));
+    let id = require("id")?.parse()?;
+    let content_hash = require("content_hash")?.parse()?;
+    let deleted_at = require("deleted_at")?.parse()?;
     let withdrawn = keys.take("withdrawn").is_some_and(|value| value == Value::Bool(true));
     Ok(Tombstone::new(id, address(&mut keys, default)?, content_hash, deleted_at).with_withdrawn(withdrawn))
 }
@@ -129,7 +131,7 @@ impl Keys {
             Some(Value::String(text)) if text.is_empty() && key != "text" => Ok(None),
             Some(Value::String(text)) => Ok(Some(text)),
             Some(Value::Number(number)) if key != "text" => Ok(Some(number.to_string())),
-            Some(_) => bail!("\"{key}\" is no text"),
+            Some(_) => bail!("\"{key}\" is not a string"),
         }
     }
 
@@ -137,28 +139,28 @@ impl Keys {
         let text = |value: Value| match value {
             Value::String(text) => Ok(text),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
-                bail!("\"{key}\" holds something that is no text")
+                bail!("\"{key}\" contains a value that is not a string")
             }
         };
         match self.take(key) {
             None => Ok(Vec::new()),
             Some(Value::Array(values)) => values.into_iter().map(text).collect(),
             Some(Value::String(one)) => Ok(vec![one]),
-            Some(_) => bail!("\"{key}\" is no list of texts"),
+            Some(_) => bail!("\"{key}\" is not a list of strings"),
         }
     }
 
     fn number(&mut self, key: &str) -> Result<Option<f64>> {
         let Some(value) = self.take(key) else { return Ok(None) };
         let number = value.as_f64();
-        ensure!(number.is_some(), "\"{key}\" is no number");
+        ensure!(number.is_some(), "\"{key}\" is not a number");
         Ok(number)
     }
 
     fn integer(&mut self, key: &str) -> Result<Option<i64>> {
         let Some(value) = self.take(key) else { return Ok(None) };
         let number = value.as_i64();
-        ensure!(number.is_some(), "\"{key}\" is no whole number");
+        ensure!(number.is_some(), "\"{key}\" is not an integer");
         Ok(number)
     }
 
@@ -166,19 +168,19 @@ impl Keys {
         Ok(self.text(key)?.map(|text| Timestamp::parse_in(&text, zone)).transpose()?)
     }
 
-    /// `metadata`, and every key that is left.
+    /// Returns `metadata` with all keys that were not read.
     fn metadata(mut self) -> Result<Map<String, Value>> {
         let mut metadata = match self.take("metadata") {
             None => Map::new(),
             Some(Value::Object(map)) => map,
-            Some(_) => bail!("\"metadata\" is no object"),
+            Some(_) => bail!("\"metadata\" is not an object"),
         };
         metadata.extend(self.0.into_iter().filter(|(_, value)| !value.is_null()));
         Ok(metadata)
     }
 }
 
-/// Writes a record so that [`read`] gives it back.
+/// Writes a record as the JSON object of a line, which [`read`] parses.
 pub(crate) fn write(record: &Record) -> Value {
     let mut line = Map::new();
     let mut put = |key: &str, value: Value| {
@@ -218,7 +220,7 @@ pub(crate) fn write(record: &Record) -> Value {
     Value::Object(line)
 }
 
-/// Writes a tombstone so that [`read`] gives it back.
+/// Writes a tombstone as the JSON object of a line, which [`read`] parses.
 pub(crate) fn write_tombstone(tombstone: &Tombstone) -> Value {
     let mut keys = Map::new();
     keys.insert("id".into(), json!(tombstone.id));

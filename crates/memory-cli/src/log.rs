@@ -18,7 +18,7 @@ impl Log {
     /// text.
     ///
     /// # Errors
-    /// When the filter cannot be read, or the collector's address.
+    /// If the filter or the address of the collector is invalid.
     pub(crate) fn write(config: &LogConfig) -> Result<Self> {
         let filter = EnvFilter::try_new(&config.filter).context("log.filter, as in `info,memory_engine=debug`")?;
         let all = tracing_subscriber::registry().with(filter).with(lines(config.format));

@@ -1,4 +1,4 @@
-//! A step that rules or the chat model of a service can do: the values of `--digest` and `--graph`.
+//! The values of `--digest` and `--graph`: extraction by rules or by the chat model of a service.
 
 use std::str::FromStr;
 
@@ -6,10 +6,10 @@ use memory_engine::http_models::Preset;
 
 use crate::remote::Remote;
 
-/// The method of a step.
+/// The method of an extraction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ExtractionMethod {
-    /// The step is left out.
+    /// Nothing is extracted.
     None,
     /// Rules and dictionaries.
     Rules,
@@ -26,7 +26,7 @@ impl FromStr for ExtractionMethod {
             "rules" => Ok(Self::Rules),
             _ => Remote::read(text, |name| name.parse().ok()).map(Self::Remote).ok_or_else(|| {
                 let services = Preset::ALL.map(Preset::as_str).join(", ");
-                format!("it is one of none, rules, or a service ({services}), with :MODEL if need be")
+                format!("expected none, rules or a service ({services}), optionally with :MODEL")
             }),
         }
     }
@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_method_is_none_rules_or_a_service() {
+    fn methods_are_parsed() {
         let read = |text: &str| text.parse::<ExtractionMethod>();
         assert_eq!((read("none"), read("rules")), (Ok(ExtractionMethod::None), Ok(ExtractionMethod::Rules)));
         let Ok(ExtractionMethod::Remote(remote)) = read("ollama:qwen2.5:7b") else { panic!("a service with a model") };

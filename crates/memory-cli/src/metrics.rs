@@ -1,6 +1,7 @@
 //! Retrieval metrics, given the expected records.
 //!
-//! A question's gold is a list of groups: each group is one piece of evidence, found when any of its members is.
+//! The expected records (gold) of a question are a list of groups. Each group is one piece of evidence, and is found if
+//! any of its records is.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,21 +16,21 @@ const NDCG_RANKS: usize = 10;
 pub(crate) struct RetrievalMetrics {
     /// Number of questions.
     pub(crate) questions: usize,
-    /// The part of the gold among the first k.
+    /// Share of the expected groups that are found among the first k.
     pub(crate) recall: BTreeMap<usize, f64>,
     /// Share of questions with any expected record among the first k.
     pub(crate) hit: BTreeMap<usize, f64>,
     /// Share of questions with all expected records among the first k.
     pub(crate) all: BTreeMap<usize, f64>,
-    /// Discounted cumulative gain of the first ten with binary gains, as a part of the best possible (Järvelin &
-    /// Kekäläinen, 2002); only the first member of a group gains.
+    /// Discounted cumulative gain of the first ten with binary gains, divided by the best possible one (Järvelin &
+    /// Kekäläinen, 2002); only the first record of a group counts.
     pub(crate) ndcg_10: f64,
-    /// One over the rank of the first gold; 0 when there is none.
+    /// One divided by the rank of the first expected record; 0 if none is found.
     pub(crate) mrr: f64,
 }
 
 impl RetrievalMetrics {
-    /// Scores what was retrieved, best first. A repeated id counts at its first rank.
+    /// Computes the metrics of the retrieved ids, best first. A repeated id counts at its first rank.
     pub(crate) fn of(retrieved: &[String], gold: &[BTreeSet<String>], ks: &[usize]) -> Self {
         let mut ranks = vec![None; gold.len()];
         let mut first = None;
@@ -49,8 +50,8 @@ impl RetrievalMetrics {
                 gain += discount(rank);
             }
         }
-        let within = |k: usize| ranks.iter().flatten().filter(|rank| **rank <= k).count();
-        let each = |score: &dyn Fn(usize) -> f64| ks.iter().map(|k| (*k, score(within(*k)))).collect();
+        let found_until = |k: usize| ranks.iter().flatten().filter(|rank| **rank <= k).count();
+        let each = |score: &dyn Fn(usize) -> f64| ks.iter().map(|k| (*k, score(found_until(*k)))).collect();
         let ideal: f64 = (1..=gold.len().min(NDCG_RANKS)).map(discount).sum();
         Self {
             questions: 1,
@@ -100,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn worked_by_hand() {
+    fn metrics_match_a_worked_example() {
         let m = score(&["x", "a", "a", "b2", "b"], &[&["a"], &["b", "b2"], &["c"]]);
         assert_eq!(m.recall[&5], 2.0 / 3.0, "a at 2 and b2 at 3: a repeated id takes no rank");
         assert_eq!((m.recall[&1], m.hit[&1], m.hit[&5], m.all[&5]), (0.0, 0.0, 1.0, 0.0));
@@ -110,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_retrieved_scores_nothing_and_everything_first_scores_one() {
+    fn metrics_range_from_zero_to_one() {
         assert_eq!(score(&[], &[&["a"]]).mrr, 0.0);
         let best = score(&["a", "b"], &[&["a"], &["b"]]);
         assert_eq!((best.recall[&5], best.all[&5], best.ndcg_10, best.mrr), (1.0, 1.0, 1.0, 1.0));

@@ -14,16 +14,16 @@ pub(crate) const EVAL_DEADLINE: Duration = Duration::from_secs(300);
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Mode {
     pub(crate) name: &'static str,
-    pub(crate) arms: Retrievers,
+    pub(crate) retrievers: Retrievers,
     change: fn(&mut RecallOptions),
 }
 
-const fn mode(name: &'static str, arms: Retrievers, change: fn(&mut RecallOptions)) -> Mode {
-    Mode { name, arms, change }
+const fn mode(name: &'static str, retrievers: Retrievers, change: fn(&mut RecallOptions)) -> Mode {
+    Mode { name, retrievers, change }
 }
 
 /// Each retriever alone.
-const ARMS: [Mode; 2] =
+const SINGLE_RETRIEVERS: [Mode; 2] =
     [mode("keyword", Retrievers::KeywordOnly, |_| {}), mode("vector", Retrievers::VectorOnly, |_| {})];
 /// All together, without a reranker.
 const FUSED: Mode = mode("fused", Retrievers::All, |o| o.rerank_candidates = 0);
@@ -49,7 +49,7 @@ impl Mode {
     pub(crate) fn all(reranker: bool, ablate: bool) -> Vec<Self> {
         let reranked = reranker.then_some(RERANKED);
         let ablations = ABLATIONS.into_iter().filter(|_| ablate);
-        ARMS.into_iter().chain([FUSED]).chain(reranked).chain(ablations).collect()
+        SINGLE_RETRIEVERS.into_iter().chain([FUSED]).chain(reranked).chain(ablations).collect()
     }
 
     /// Returns the engine's options with the changes of this mode.

@@ -12,24 +12,26 @@ use crate::{modes::EVAL_DEADLINE, output, question::EvalQuestion};
 /// Maximum number of hits that would be injected.
 const MAX_INJECTED: usize = 5;
 
-/// The scores of a hit, and whether it is gold.
+/// The scores of a hit.
 struct MeasuredHit {
-    words: f64,
-    nearness: f64,
-    relevant: bool,
-    gold: bool,
+    keyword_score: f64,
+    similarity: f64,
+    is_relevant: bool,
+    is_gold: bool,
 }
 
-/// Asks every question in its own scope and in another one, and counts for several thresholds what would be injected.
+/// Runs every question in its own scope and in another one. Returns, for several thresholds, the share of questions for
+/// which a hit would be injected.
 pub(crate) async fn measure(engine: &MemoryEngine, questions: &[EvalQuestion]) -> Result<Value> {
     let scopes: Vec<&str> = questions.iter().map(|q| q.scope.as_str()).collect::<BTreeSet<_>>().into_iter().collect();
-    ensure!(scopes.len() > 1, "all questions belong to one scope; there is none to ask them in off topic");
+    ensure!(scopes.len() > 1, "all questions belong to one scope; --off-topic needs questions of at least two");
     let bar = output::progress(2 * questions.len() as u64, "off topic {wide_bar} {pos}/{len} {eta}");
-    let (mut on, mut off) = (Vec::new(), Vec::new());
+    let mut on_topic = Vec::new();
+    let mut off_topic = Vec::new();
     for question in questions {
         let own = scopes.iter().position(|scope| *scope == question.scope).unwrap_or_default();
-        on.push(ask(engine, question, scopes[own]).await?);
-        off.push(ask(engine, question, scopes[(own + 1) % scopes.len()]).await?);
+        on_topic.push(ask(engine, question, scopes[own]).await?);
+        off_topic.push(ask(engine, question, scopes[(own + 1) % scopes.len()]).await?);
         bar.inc(2);
     }
     bar.finish_and_clear();
@@ -38,9 +40,9 @@ pub(crate) async fn measure(engine: &MemoryEngine, questions: &[EvalQuestion]) -
             questions.iter().filter(|hits| hits.iter().any(counts)).count() as f64 / questions.len().max(1) as f64
         };
         json!({
-            "injects": share(&on, passes),
-            "injects_gold": share(&on, &|hit| passes(hit) && hit.gold),
-            "injects_off_topic": share(&off, passes),
+            "injects": share(&on_topic, passes),
+            "injects_gold": share(&on_topic, &|hit| passes(hit) && hit.is_gold),
+            "injects_off_topic": share(&off_topic, passes),
         })
     };
     let grid = |of: fn(&MeasuredHit) -> f64| -> Value {
@@ -48,9 +50,9 @@ pub(crate) async fn measure(engine: &MemoryEngine, questions: &[EvalQuestion]) -
     };
     Ok(json!({
         "any": count(&|_| true),
-        "default": count(&|hit| hit.relevant),
-        "words": grid(|hit| hit.words),
-        "nearness": grid(|hit| hit.nearness),
+        "default": count(&|hit| hit.is_relevant),
+        "words": grid(|hit| hit.keyword_score),
+        "nearness": grid(|hit| hit.similarity),
     }))
 }
 
@@ -61,19 +63,20 @@ async fn ask(engine: &MemoryEngine, question: &EvalQuestion, scope: &str) -> Res
     ensure!(!recall.is_partial(), "the recall was degraded: {:?}", recall.degraded);
     let gold: BTreeSet<String> = question.groups().into_iter().flatten().collect();
     let hits = recall.hits.iter().map(|hit| MeasuredHit {
-        words: score(hit, Retriever::Keyword).unwrap_or_default(),
-        nearness: score(hit, Retriever::Vector).map_or(0.0, |score| {
+        keyword_score: retriever_score(hit, Retriever::Keyword).unwrap_or_default(),
+        similarity: retriever_score(hit, Retriever::Vector).map_or(0.0, |score| {
             let unrelated = engine.embedder().unrelated(&question.question, &hit.record.text);
             (score - unrelated) / (1.0 - unrelated)
         }),
-        relevant: hit.relevant,
-        gold: hit.record.source.message_id.as_ref().is_some_and(|id| gold.contains(id)),
+        is_relevant: hit.relevant,
+        is_gold: hit.record.source.message_id.as_ref().is_some_and(|id| gold.contains(id)),
     });
     Ok(hits.collect())
 }
 
-fn score(hit: &RecallHit, arm: Retriever) -> Option<f64> {
-    hit.found_by.iter().find(|found| found.retriever == arm).map(|found| found.score.value())
+/// Returns the score that one retriever gave to a hit.
+fn retriever_score(hit: &RecallHit, retriever: Retriever) -> Option<f64> {
+    hit.found_by.iter().find(|found| found.retriever == retriever).map(|found| found.score.value())
 }
 
 /// Renders the measured shares as a table: the default, then each threshold alone.

@@ -1,4 +1,4 @@
-//! Output for people: tables, progress, one-line texts.
+//! Output for people: tables, progress bars, one-line texts.
 
 use std::{
     io::{IsTerminal, Write as _},
@@ -10,14 +10,14 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use jiff::tz::TimeZone;
 use memory_engine::{Job, MemoryEngine, Recall, RecallHit, Scope, admin::Progress, recall::Retriever};
 
-/// Prints a line; a reader that has gone away, as `head` does, is an error like any other and no panic.
-macro_rules! say {
-    ($($what:tt)*) => {
-        std::io::Write::write_fmt(&mut std::io::stdout(), format_args!("{}\n", format_args!($($what)*)))?
+/// Prints a line. If the reader has closed standard output, as `head` does, that is an error instead of a panic.
+macro_rules! print_line {
+    ($($arguments:tt)*) => {
+        std::io::Write::write_fmt(&mut std::io::stdout(), format_args!("{}\n", format_args!($($arguments)*)))?
     };
 }
 
-/// A table that fits the terminal.
+/// Returns a table that fits the terminal.
 pub(crate) fn table<const N: usize>(header: [&str; N]) -> Table {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic).set_header(header);
@@ -35,95 +35,98 @@ pub(crate) fn progress(total: u64, template: &str) -> ProgressBar {
     bar
 }
 
-/// Waits until everything is indexed, with a bar.
+/// Waits until everything is indexed, with a progress bar.
 pub(crate) async fn drain(engine: &MemoryEngine, scope: &Scope) -> memory_engine::Result<u64> {
-    work(engine, scope, "indexing", |_| {}).await
+    run_jobs(engine, scope, "indexing", |_| {}).await
 }
 
-/// Waits until everything that is queued is done, with a bar that says `what` it is, and tells how far it is.
-pub(crate) async fn work(
+/// Waits until all queued jobs are done, with a progress bar labelled `label`. Calls `on_progress` after each batch.
+pub(crate) async fn run_jobs(
     engine: &MemoryEngine,
     scope: &Scope,
-    what: &str,
-    mut told: impl FnMut(Progress),
+    label: &str,
+    mut on_progress: impl FnMut(Progress),
 ) -> memory_engine::Result<u64> {
-    let bar = work_bar(what);
-    let done = engine.drain(scope, |progress| {
-        show(&bar, progress);
-        told(progress);
+    let bar = job_bar(label);
+    let drain = engine.drain(scope, |progress| {
+        show_progress(&bar, progress);
+        on_progress(progress);
     });
-    let done = done.await;
+    let result = drain.await;
     bar.finish_and_clear();
-    done
+    result
 }
 
-/// Waits until a change of embedder is done, with a bar, and tells how far it is.
+/// Waits until the store has switched to another embedder, with a progress bar. At most `max_missing` records may lack a
+/// vector.
 pub(crate) async fn cut_over(
     engine: &MemoryEngine,
-    lacking: u64,
-    mut told: impl FnMut(Progress),
+    max_missing: u64,
+    mut on_progress: impl FnMut(Progress),
 ) -> memory_engine::Result<bool> {
-    let bar = work_bar("embedding");
+    let bar = job_bar("embedding");
     let admin = engine.admin();
-    let over = admin.cut_over(lacking, |progress| {
-        show(&bar, progress);
-        told(progress);
+    let cut_over = admin.cut_over(max_missing, |progress| {
+        show_progress(&bar, progress);
+        on_progress(progress);
     });
-    let over = over.await;
+    let result = cut_over.await;
     bar.finish_and_clear();
-    over
+    result
 }
 
-fn work_bar(what: &str) -> ProgressBar {
-    progress(0, &format!("{what:<9} {{wide_bar}} {{pos}}/{{len}} {{per_sec}} {{eta}}"))
+fn job_bar(label: &str) -> ProgressBar {
+    progress(0, &format!("{label:<9} {{wide_bar}} {{pos}}/{{len}} {{per_sec}} {{eta}}"))
 }
 
-fn show(bar: &ProgressBar, progress: Progress) {
+fn show_progress(bar: &ProgressBar, progress: Progress) {
     bar.set_length(progress.total);
     bar.set_position(progress.done);
 }
 
-/// Waits until everything is indexed, and gives how many vectors are not: where the embedder or the model that reads
-/// for entities does not work, it is said what is missing. What waits is found by its words meanwhile.
-pub(crate) async fn settle(engine: &MemoryEngine, scope: &Scope) -> memory_engine::Result<u64> {
+/// Waits until everything is indexed, and returns the number of records without a vector.
+///
+/// If the embedder or the model of the graph fails, prints what is missing; keyword search finds these records.
+pub(crate) async fn finish_indexing(engine: &MemoryEngine, scope: &Scope) -> memory_engine::Result<u64> {
     let Err(e) = drain(engine, scope).await else { return Ok(0) };
-    let waiting = engine.stats(scope).await?.backlog;
-    let count = |job: Job| waiting.get(&job).copied().unwrap_or_default();
-    let (vectors, unread) = (count(Job::Embedding), count(Job::Graph));
-    if waiting.contains_key(&Job::Keywords) || vectors + unread == 0 {
+    let queued = engine.stats(scope).await?.backlog;
+    let count = |job: Job| queued.get(&job).copied().unwrap_or_default();
+    let without_vector = count(Job::Embedding);
+    let without_entities = count(Job::Graph);
+    if queued.contains_key(&Job::Keywords) || without_vector + without_entities == 0 {
         return Err(e);
     }
-    // Each has a reason of its own; of what did not come to be tried, the first error is it.
+    // A job that was not tried yet has no failure; then the error of the drain is its reason.
     let failures = engine.admin().failures(scope, MAX_FAILURES_READ).await?;
     let reason = |job: Job| {
         let last = failures.iter().find(|failure| failure.job == job);
         last.map_or_else(|| e.to_string(), |failure| failure.reason.clone())
     };
     let wait = |count: u64| counted(count, "record waits", "records wait");
-    if vectors > 0 {
+    if without_vector > 0 {
         eprintln!(
-            "{} for their vectors: {}. They are stored, and found by their words; \
-             `memory reindex --waiting` goes on.",
-            wait(vectors),
+            "{} for their vectors: {}. They are stored and found by keywords; \
+             `memory reindex --waiting` computes the vectors.",
+            wait(without_vector),
             reason(Job::Embedding)
         );
     }
-    if unread > 0 {
+    if without_entities > 0 {
         eprintln!(
-            "{} to be read for entities: {}. They are stored, and found as before; \
-             `memory digest --waiting` with the same --graph goes on.",
-            wait(unread),
+            "{} for their entities: {}. They are stored and found by keywords and vectors; \
+             `memory digest --waiting` with the same --graph extracts them.",
+            wait(without_entities),
             reason(Job::Graph)
         );
     }
-    Ok(vectors)
+    Ok(without_vector)
 }
 
 /// Maximum number of failures that are read for the reasons.
 const MAX_FAILURES_READ: usize = 1000;
 
 /// Prints a line of JSON. A closed pipe does not stop the command.
-pub(crate) fn tell_line(line: &serde_json::Value) {
+pub(crate) fn print_json_line(line: &serde_json::Value) {
     let _ = writeln!(std::io::stdout(), "{line}");
 }
 
@@ -157,45 +160,45 @@ pub(crate) fn recall_table(recall: &Recall, zone: &TimeZone) -> String {
 }
 
 fn found_by(hit: &RecallHit) -> String {
-    // That a neighbour was found too says something only of what was not found by its own words.
+    // The neighbour is shown only for hits that no keyword found.
     let by_words = hit.found_by.iter().any(|f| f.retriever == Retriever::Keyword);
-    let ways = hit.found_by.iter().filter(|f| !by_words || f.retriever != Retriever::Neighbor);
-    ways.map(|f| format!("{} #{}", f.retriever.as_str(), f.rank)).collect::<Vec<_>>().join(", ")
+    let shown = hit.found_by.iter().filter(|f| !by_words || f.retriever != Retriever::Neighbor);
+    shown.map(|f| format!("{} #{}", f.retriever.as_str(), f.rank)).collect::<Vec<_>>().join(", ")
 }
 
-/// A text on one line, cut at a number of characters.
-pub(crate) fn shorten(text: &str, characters: usize) -> String {
+/// Returns the text on one line, cut to at most `max_chars` characters.
+pub(crate) fn shorten(text: &str, max_chars: usize) -> String {
     let plain: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     let line = plain.split_whitespace().collect::<Vec<_>>().join(" ");
-    if line.chars().count() <= characters {
+    if line.chars().count() <= max_chars {
         return line;
     }
-    line.chars().take(characters.saturating_sub(1)).chain(['…']).collect()
+    line.chars().take(max_chars.saturating_sub(1)).chain(['…']).collect()
 }
 
-/// For how long the first of those that wait has waited.
-pub(crate) fn first_waits(so_long: Duration) -> String {
-    format!("; the first for {}", duration(so_long))
+/// Describes how long the oldest item of a queue has waited.
+pub(crate) fn oldest_wait(waited: Duration) -> String {
+    format!("; the oldest for {}", duration(waited))
 }
 
-/// A length of time in the two largest units that say something.
+/// Formats a duration in its two largest units; a second unit of zero is left out.
 pub(crate) fn duration(time: Duration) -> String {
     const UNITS: [(u64, &str); 4] = [(86_400, "d"), (3_600, "h"), (60, "min"), (1, "s")];
     let seconds = time.as_secs();
     let Some(largest) = UNITS.iter().position(|(unit, _)| seconds >= *unit) else {
         return format!("{} ms", time.as_millis());
     };
-    let mut left = seconds;
+    let mut remaining = seconds;
     let parts = UNITS.iter().skip(largest).take(2).map(|(unit, name)| {
-        let count = left / unit;
-        left %= unit;
+        let count = remaining / unit;
+        remaining %= unit;
         (count, name)
     });
     let parts = parts.filter(|(count, _)| *count > 0).map(|(count, name)| format!("{count} {name}"));
     parts.collect::<Vec<_>>().join(" ")
 }
 
-/// A ratio with four digits.
+/// Formats a ratio with four digits.
 pub(crate) fn ratio(value: f64) -> String {
     format!("{value:.4}")
 }
@@ -205,10 +208,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_length_of_time_is_told_in_the_units_that_matter() {
-        let told = |millis: u64| duration(Duration::from_millis(millis));
-        assert_eq!([0, 250, 1_000, 59_999].map(told), ["0 ms", "250 ms", "1 s", "59 s"]);
-        assert_eq!([60_000, 61_000, 3_600_000, 3_725_000].map(told), ["1 min", "1 min 1 s", "1 h", "1 h 2 min"]);
-        assert_eq!(told(90_061_000), "1 d 1 h");
+    fn durations_have_at_most_two_units() {
+        let format = |millis: u64| duration(Duration::from_millis(millis));
+        assert_eq!([0, 250, 1_000, 59_999].map(format), ["0 ms", "250 ms", "1 s", "59 s"]);
+        assert_eq!([60_000, 61_000, 3_600_000, 3_725_000].map(format), ["1 min", "1 min 1 s", "1 h", "1 h 2 min"]);
+        assert_eq!(format(90_061_000), "1 d 1 h");
     }
 }

@@ -8,7 +8,7 @@ use memory_engine::{RecallQuery, Timestamp};
 use memory_engine_import::Lines;
 use serde::Deserialize;
 
-/// A question with its gold.
+/// A question with the records that answer it (its gold).
 #[derive(Debug, Deserialize)]
 pub(crate) struct EvalQuestion {
     pub(crate) id: String,
@@ -24,7 +24,7 @@ pub(crate) struct EvalQuestion {
 }
 
 impl EvalQuestion {
-    /// The question as it is asked: at its own time, if it has one.
+    /// Returns the query, at the time of the question if it has one.
     pub(crate) fn query(&self) -> Result<RecallQuery> {
         let query = RecallQuery::new(&self.question);
         Ok(match &self.time {
@@ -33,10 +33,10 @@ impl EvalQuestion {
         })
     }
 
-    /// The pieces of evidence, each with the records that state it.
+    /// Returns the pieces of evidence, each with the ids of the records that state it.
     pub(crate) fn groups(&self) -> Vec<BTreeSet<String>> {
-        let each = || self.gold.iter().collect::<BTreeSet<_>>().into_iter().map(|id| BTreeSet::from([id.clone()]));
-        let groups = if self.gold_groups.is_empty() { each().collect() } else { self.gold_groups.clone() };
+        let one_each = || self.gold.iter().collect::<BTreeSet<_>>().into_iter().map(|id| BTreeSet::from([id.clone()]));
+        let groups = if self.gold_groups.is_empty() { one_each().collect() } else { self.gold_groups.clone() };
         groups.into_iter().filter(|group| !group.is_empty()).collect()
     }
 }
@@ -48,15 +48,15 @@ pub(crate) fn read(path: &Path) -> Result<Vec<EvalQuestion>> {
     let mut ids = BTreeSet::new();
     for line in Lines::new(BufReader::new(file)) {
         let line = line?;
-        let place = || format!("{}: line {}", path.display(), line.number);
-        let text = line.text.as_ref().map_err(|e| anyhow::anyhow!("{}: {e}", place()))?;
-        let question: EvalQuestion = serde_json::from_str(text).with_context(place)?;
+        let location = || format!("{}: line {}", path.display(), line.number);
+        let text = line.text.as_ref().map_err(|e| anyhow::anyhow!("{}: {e}", location()))?;
+        let question: EvalQuestion = serde_json::from_str(text).with_context(location)?;
         if !ids.insert(question.id.clone()) {
-            bail!("{}: the question id {} is there twice", place(), question.id);
+            bail!("{}: the question id {} occurs twice", location(), question.id);
         }
         questions.push(question);
     }
     questions.retain(|question| !question.groups().is_empty());
-    ensure!(!questions.is_empty(), "{} holds no question with gold", path.display());
+    ensure!(!questions.is_empty(), "{} contains no question with gold", path.display());
     Ok(questions)
 }

@@ -24,10 +24,10 @@ pub(crate) struct Remote<S> {
 }
 
 impl<S> Remote<S> {
-    /// The model that a text names, if it begins with a service that `known` knows.
-    pub(crate) fn read(text: &str, known: impl Fn(&str) -> Option<S>) -> Option<Self> {
+    /// Parses a model. Returns `None` if the text does not begin with the name of a service.
+    pub(crate) fn read(text: &str, parse_service: impl Fn(&str) -> Option<S>) -> Option<Self> {
         let (service, model) = text.split_once(':').map_or((text, None), |(service, model)| (service, Some(model)));
-        let service = known(service)?;
+        let service = parse_service(service)?;
         let sized = model.and_then(|model| model.rsplit_once('@')).and_then(|(m, n)| Some((m, n.parse().ok()?)));
         let (model, dimensions) = sized.map_or((model, None), |(model, dimensions)| (Some(model), Some(dimensions)));
         let model = model.filter(|model| !model.is_empty()).map(str::to_owned);
@@ -35,39 +35,39 @@ impl<S> Remote<S> {
     }
 }
 
-/// The names of those services that embed.
+/// Returns the names of the services that embed.
 pub(crate) fn embedding_services() -> String {
     let names = Preset::ALL.iter().filter(|p| !matches!(p, Preset::DeepSeek)).map(|preset| preset.as_str());
     names.collect::<Vec<_>>().join(", ")
 }
 
-/// The embedder. One whose number of dimensions is known is not asked for anything yet.
+/// Connects an embedder. If the number of dimensions is unknown, the service is called once to get it.
 ///
 /// # Errors
-/// When a key or the model's name is missing; when the service has to be asked for the dimensions and does not answer.
+/// If a key or the name of a model is missing, or if the service is called and does not answer.
 pub(crate) async fn embedder(remote: &Remote<Preset>) -> Result<Arc<dyn Embedder>> {
     let Remote { service, model, dimensions } = remote;
     let settings = Settings::load()?;
     let endpoint = service.endpoint_from(|name| settings.get(name))?;
-    let usual = service.embedding();
-    let mut options = match (model, usual) {
-        (None, Some(usual)) => usual,
-        (Some(model), Some(usual)) if *model == usual.model => usual,
+    let default = service.embedding();
+    let mut options = match (model, default) {
+        (None, Some(default)) => default,
+        (Some(model), Some(default)) if *model == default.model => default,
         (Some(model), _) => EmbeddingOptions::new(model),
         (None, None) => {
             let name = service.as_str();
-            anyhow::bail!("which embedding model of {name}? Write --embedder {name}:MODEL")
+            anyhow::bail!("{name} has no default embedding model; write --embedder {name}:MODEL")
         }
     };
     if let Some(dimensions) = dimensions {
         options = options.with_dimensions(*dimensions);
     }
-    let asked = || {
+    let failed = || {
         let name = service.as_str();
-        format!("{name} was asked how many dimensions the model has (--embedder {name}:MODEL@DIMENSIONS says it)")
+        format!("{name} did not return the dimensions of the model; --embedder {name}:MODEL@DIMENSIONS sets them")
     };
     let embedder = HttpEmbedder::connect(client()?, endpoint, options);
-    Ok(Arc::new(embedder.await.with_context(asked)?))
+    Ok(Arc::new(embedder.await.with_context(failed)?))
 }
 
 /// A reranking service: the variables with its address and key, and its default model.
@@ -77,8 +77,8 @@ struct RerankService {
     model: Option<&'static str>,
 }
 
-fn service(dialect: RerankApi) -> Option<RerankService> {
-    let (base, variables, model) = match dialect {
+fn service(api: RerankApi) -> Option<RerankService> {
+    let (base, variables, model) = match api {
         RerankApi::Jina => {
             let model = "jina-reranker-v2-base-multilingual";
             ("https://api.jina.ai/v1", ["JINA_BASE_URL", "JINA_API_KEY"], Some(model))
@@ -93,47 +93,49 @@ fn service(dialect: RerankApi) -> Option<RerankService> {
     Some(RerankService { base, variables, model })
 }
 
-/// The reranker. Nothing is asked for yet.
+/// Returns the reranker. No service is called yet.
 ///
 /// # Errors
-/// When a key or the model's name is missing.
+/// If a key or the name of a model is missing.
 pub(crate) fn reranker(remote: &Remote<RerankApi>) -> Result<Arc<dyn Reranker>> {
     let settings = Settings::load()?;
     let name = remote.service.as_str();
-    let (endpoint, usual) = match service(remote.service) {
+    let (endpoint, default_model) = match service(remote.service) {
         None => {
             let preset: Preset = name.parse()?;
             (preset.endpoint_from(|name| settings.get(name))?, preset.rerank().map(|options| options.model))
         }
         Some(RerankService { base, variables: [address, key], model }) => {
             let endpoint = Endpoint::new(settings.get(address).as_deref().unwrap_or(base)).context(address)?;
-            let at_home = matches!(remote.service, RerankApi::Tei | RerankApi::Vllm);
+            let is_self_hosted = matches!(remote.service, RerankApi::Tei | RerankApi::Vllm);
             let endpoint = match settings.get(key) {
                 Some(key) => endpoint.with_key(&Secret::new(key))?,
-                None if at_home => endpoint,
+                None if is_self_hosted => endpoint,
                 None => anyhow::bail!("{name} needs a key: set the variable {key}, or write it into .env"),
             };
             (endpoint, model.map(str::to_owned))
         }
     };
-    let model = remote.model.clone().or(usual);
-    let model = model.with_context(|| format!("which reranking model of {name}? Write --reranker {name}:MODEL"))?;
+    let model = remote.model.clone().or(default_model);
+    let model =
+        model.with_context(|| format!("{name} has no default reranking model; write --reranker {name}:MODEL"))?;
     Ok(Arc::new(HttpReranker::new(client()?, endpoint, RerankOptions::new(remote.service, model))?))
 }
 
-/// The chat model that an option names. Nothing is asked for yet.
+/// Returns the chat model that an option names. No service is called yet.
 ///
 /// # Errors
-/// When a key or the model's name is missing.
+/// If a key or the name of a model is missing.
 pub(crate) fn chat(remote: &Remote<Preset>, option: &str) -> Result<Arc<dyn ChatModel>> {
     let Remote { service, model, dimensions } = remote;
-    let (settings, name) = (Settings::load()?, service.as_str());
+    let settings = Settings::load()?;
+    let name = service.as_str();
     anyhow::ensure!(dimensions.is_none(), "a chat model has no dimensions; write {option} {name}:MODEL");
     let endpoint = service.endpoint_from(|name| settings.get(name))?;
-    // How the service wants to be asked does not depend on the model.
+    // The other options of a service do not depend on the model.
     let mut options = service.chat().unwrap_or_default();
     options.model = model.clone().unwrap_or(options.model);
-    anyhow::ensure!(!options.model.is_empty(), "which chat model of {name}? Write {option} {name}:MODEL");
+    anyhow::ensure!(!options.model.is_empty(), "{name} has no default chat model; write {option} {name}:MODEL");
     Ok(Arc::new(HttpChatModel::new(client()?, endpoint, options)?))
 }
 
@@ -146,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_model_is_named_after_its_service_with_its_dimensions_if_they_are_known() {
+    fn services_models_and_dimensions_are_parsed() {
         let read = |text: &str| Remote::read(text, |name| name.parse::<Preset>().ok());
         let of = |model: Option<&str>, dimensions| {
             Some(Remote { service: Preset::Ollama, model: model.map(str::to_owned), dimensions })

@@ -31,13 +31,13 @@ impl ReportArgs {
     /// Prints the progress of a long command as a line of JSON.
     pub(crate) fn print_progress(self, progress: Progress) {
         if self.json {
-            output::tell_line(&serde_json::json!({ "done": progress.done, "total": progress.total }));
+            output::print_json_line(&serde_json::json!({ "done": progress.done, "total": progress.total }));
         }
     }
 }
 
 /// Prints a text as the result of a command.
 pub(crate) fn print_text(text: impl Display) -> Result<ExitCode> {
-    say!("{text}");
+    print_line!("{text}");
     Ok(ExitCode::SUCCESS)
 }

@@ -13,7 +13,7 @@ use crate::{
 /// A reranker by name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum RerankerChoice {
-    /// The local model where it embeds, else none.
+    /// The local model if it is also the embedder, otherwise none.
     Auto,
     /// None.
     None,
@@ -33,7 +33,7 @@ impl FromStr for RerankerChoice {
             "none" => Ok(Self::None),
             "local" => Ok(Self::Local),
             _ => Remote::read(text, |name| name.parse().ok()).map(Self::Remote).ok_or_else(|| {
-                format!("it is one of auto, none, local, or a service ({}), with :MODEL if need be", services())
+                format!("expected auto, none, local or a service ({}), optionally with :MODEL", services())
             }),
         }
     }
@@ -49,7 +49,9 @@ impl RerankerChoice {
     pub(crate) async fn equip(&self, builder: Builder, models: &EmbedderArgs) -> Result<Builder> {
         Ok(match self {
             Self::Auto | Self::None => builder,
-            Self::Local => builder.reranker(std::sync::Arc::new(LocalModel::open(models.need()?).await?.reranker())),
+            Self::Local => {
+                builder.reranker(std::sync::Arc::new(LocalModel::open(models.require_model()?).await?.reranker()))
+            }
             Self::Remote(service) => builder.reranker(remote::reranker(service)?),
         })
     }

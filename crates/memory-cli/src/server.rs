@@ -1,4 +1,4 @@
-//! Putting a server together from its configuration.
+//! Builds a server from its configuration.
 
 use std::path::PathBuf;
 
@@ -16,7 +16,7 @@ use crate::{
     work::{Work, WorkArgs},
 };
 
-/// The file that is taken when it is there and none is named.
+/// The configuration file that is read if it exists and no other is named.
 const FILE: &str = "memory.toml";
 const PREFIX: &str = "MEMORY_";
 
@@ -24,13 +24,13 @@ const PREFIX: &str = "MEMORY_";
 /// `MEMORY_LIMITS__MAX_CONCURRENT` for `limits.max_concurrent`), which overrides the file.
 #[derive(Debug, Args)]
 pub(crate) struct ConfigArgs {
-    /// The configuration; memory.toml, when it is there
+    /// Configuration file; default: memory.toml, if it exists
     #[arg(long, env = "MEMORY_CONFIG", value_name = "FILE")]
     config: Option<PathBuf>,
     /// Address to listen on [default: 127.0.0.1:8765]
     #[arg(long, value_name = "ADDRESS:PORT")]
     listen: Option<String>,
-    /// The database, as of other commands [default: memory.db]
+    /// Database, as in other commands [default: memory.db]
     #[arg(long, value_name = "FILE|URL")]
     db: Option<String>,
     /// Embedder, as in other commands [default: auto]
@@ -46,20 +46,20 @@ pub(crate) struct ConfigArgs {
     #[arg(long, value_name = "NAME")]
     graph: Option<String>,
     /// A service behind the chat gateway: siliconflow, openai, deepseek, ollama, openrouter or vllm, with its key in
-    /// OPENAI_API_KEY and the like. The file knows others. Can be repeated
+    /// OPENAI_API_KEY and the like; other services are set in the configuration file. Can be repeated
     #[arg(long, value_name = "NAME")]
     upstream: Vec<Preset>,
 }
 
 impl ConfigArgs {
-    /// The configuration.
+    /// Loads the configuration.
     ///
     /// # Errors
-    /// When a setting is unknown or has a value that cannot be one, with where it stands.
+    /// If a setting is unknown or has an invalid value; the message names its source.
     pub(crate) fn load(&self) -> Result<LoadedConfig> {
         let mut sources = Sources::new().with_variables(Settings::load()?.with_prefix(PREFIX));
-        let there = || Some(PathBuf::from(FILE)).filter(|file| file.is_file());
-        if let Some(file) = self.config.clone().or_else(there) {
+        let default_file = || Some(PathBuf::from(FILE)).filter(|file| file.is_file());
+        if let Some(file) = self.config.clone().or_else(default_file) {
             sources = sources.with_file(file);
         }
         let flags = [
@@ -90,7 +90,8 @@ impl ConfigArgs {
     }
 }
 
-/// A service that is known by name. Address and key come from the same places, so that no key goes to another address.
+/// Returns the upstream of a preset. Address and key are read from the same settings, so that a key is only sent to its own
+/// service.
 fn upstream(preset: Preset, settings: &Settings) -> UpstreamConfig {
     let key = preset.key_variable();
     UpstreamConfig {
@@ -101,10 +102,10 @@ fn upstream(preset: Preset, settings: &Settings) -> UpstreamConfig {
     }
 }
 
-/// Opens the memory that a configuration names.
+/// Opens the database of a configuration.
 ///
 /// # Errors
-/// When a name is unknown, or the memory cannot be opened.
+/// If a name is unknown, or the database cannot be opened.
 pub(crate) async fn open(config: &Config) -> Result<MemoryEngine> {
     let named = |setting: &'static str| move |e: String| anyhow!("{setting}: {e}");
     let profile_every = Some(config.profile_every).filter(|messages| *messages > 0);

@@ -25,7 +25,7 @@ impl Settings {
     /// Reads the file, if there is one.
     ///
     /// # Errors
-    /// When it cannot be read or understood; the message quotes nothing of it.
+    /// If it cannot be read or parsed; the message contains nothing from the file.
     pub(crate) fn load() -> Result<Self> {
         match fs::read_to_string(FILE) {
             Ok(text) => Ok(Self(parse(&text).with_context(|| FILE.to_owned())?)),
@@ -34,7 +34,7 @@ impl Settings {
         }
     }
 
-    /// Every variable that begins with `prefix` and is not empty.
+    /// Returns every variable that begins with `prefix` and is not empty.
     pub(crate) fn with_prefix(&self, prefix: &str) -> BTreeMap<String, String> {
         let in_file = self.0.0.iter().cloned();
         let in_environment =
@@ -43,7 +43,7 @@ impl Settings {
         all.filter(|(name, value)| name.starts_with(prefix) && !value.trim().is_empty()).collect()
     }
 
-    /// A variable that is set and not empty.
+    /// Returns a variable that is set and not empty.
     pub(crate) fn get(&self, name: &str) -> Option<String> {
         let set = |value: &String| !value.trim().is_empty();
         let in_file = || self.0.0.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.clone());
@@ -51,10 +51,10 @@ impl Settings {
     }
 }
 
-/// `NAME=VALUE` on each line, the value in quotes if need be; `export` before it and lines that begin with `#` are
-/// fine.
+/// Parses lines of the form `NAME=VALUE`. The value may be quoted, and the line may begin with `export`. Empty lines and
+/// lines that begin with `#` are skipped.
 fn parse(text: &str) -> Result<EnvFile> {
-    let mut found = Vec::new();
+    let mut variables = Vec::new();
     for (line, number) in text.trim_start_matches('\u{feff}').lines().zip(1..) {
         let line = line.trim();
         if line.is_empty() || line.starts_with('#') {
@@ -66,12 +66,12 @@ fn parse(text: &str) -> Result<EnvFile> {
         if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
             bail!("line {number} does not begin with a name of letters, digits and '_'");
         }
-        found.push((name.to_owned(), unquoted(value).to_owned()));
+        variables.push((name.to_owned(), unquoted(value).to_owned()));
     }
-    Ok(EnvFile(found))
+    Ok(EnvFile(variables))
 }
 
-/// The value without its quotes; without the comment behind it, when it has none.
+/// Returns the value without its quotes. An unquoted value ends before a comment.
 fn unquoted(value: &str) -> &str {
     for quote in ['"', '\''] {
         if let Some((inner, _)) = value.strip_prefix(quote).and_then(|rest| rest.split_once(quote)) {
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_read_as_a_shell_would() {
+    fn env_file_is_parsed_like_a_shell() {
         let text = "\u{feff}# keys\n\nA=1\nexport B = 'two words' # why\nC=\"x # y\"\nD=bare # note\nE=p#q=r\nA=2\n";
         let settings = Settings(parse(text).unwrap());
         let got = ["A", "B", "C", "D", "E", "F"].map(|name| settings.get(name).unwrap_or_default());
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_told_by_its_line_and_not_repeated() {
+    fn errors_name_the_line_but_not_its_text() {
         for (text, line) in [("A=1\nhunter2", "line 2"), ("hun ter2=1", "line 1")] {
             let error = format!("{:#} {0:?}", parse(text).unwrap_err());
             assert!(error.contains(line) && !error.contains("hun") && !error.contains("ter2"), "{error}");

@@ -20,19 +20,19 @@ const MAX_WARNINGS: usize = 10;
 /// Prints each different warning of the engine once, on standard error.
 #[derive(Debug, Default)]
 pub(crate) struct Warnings {
-    told: Mutex<BTreeSet<String>>,
+    printed: Mutex<BTreeSet<String>>,
 }
 
 impl Warnings {
-    /// Listens from now on, in the whole process.
-    pub(crate) fn listen() {
+    /// Prints the warnings of the whole process from now on.
+    pub(crate) fn install() {
         // If a subscriber is set already, it gets the same events.
         let _ = tracing::subscriber::set_global_default(Self::default());
     }
 
     fn is_new(&self, warning: &str) -> bool {
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        told.len() < MAX_WARNINGS && told.insert(warning.to_owned())
+        let mut printed = self.printed.lock().unwrap_or_else(PoisonError::into_inner);
+        printed.len() < MAX_WARNINGS && printed.insert(warning.to_owned())
     }
 }
 
@@ -51,7 +51,7 @@ impl Subscriber for Warnings {
     }
 
     fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
-        span::Id::from_u64(1) // spans are not told apart
+        span::Id::from_u64(1) // spans are not used
     }
 
     fn record(&self, _: &span::Id, _: &span::Record<'_>) {}
@@ -63,7 +63,7 @@ impl Subscriber for Warnings {
     fn exit(&self, _: &span::Id) {}
 }
 
-/// A warning: what it says, and of which part of the work.
+/// A warning: its message and the part that reports it.
 #[derive(Default)]
 struct Warning {
     part: Option<String>,
@@ -98,10 +98,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_warning_is_told_once_and_never_more_than_ten() {
+    fn warnings_are_printed_once_and_limited() {
         let warnings = Warnings::default();
         assert!(warnings.is_new("facts: no key") && !warnings.is_new("facts: no key"));
-        let told = (0..50).filter(|n| warnings.is_new(&n.to_string())).count();
-        assert_eq!(told, MAX_WARNINGS - 1);
+        let count = (0..50).filter(|n| warnings.is_new(&n.to_string())).count();
+        assert_eq!(count, MAX_WARNINGS - 1);
     }
 }

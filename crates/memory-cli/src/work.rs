@@ -1,4 +1,4 @@
-//! The work of the background: enrichment and graph.
+//! The enrichment that a command or a server does: topics, facts, summaries and the graph.
 
 use std::sync::Arc;
 
@@ -24,11 +24,11 @@ pub(crate) struct WorkArgs {
 pub(crate) struct Work {
     pub(crate) digest: EnrichmentOptions,
     pub(crate) graph: Option<Arc<dyn GraphExtractor>>,
-    /// Size of the page cache, in bytes; the default of the store, unless set.
+    /// Size of the page cache in bytes. Default: that of the store.
     pub(crate) page_cache: Option<usize>,
-    /// The time zone of the users; the machine's, unless set.
+    /// Time zone of the users. Default: the zone of this machine.
     pub(crate) zone: Option<TimeZone>,
-    /// The language of what is written; that of the text, unless set.
+    /// Language of generated texts. Default: the language of the source text.
     pub(crate) language: Option<Language>,
 }
 
@@ -46,7 +46,7 @@ impl Work {
         self
     }
 
-    /// Sets the work in a builder for this database.
+    /// Adds the enrichment to a builder for this database.
     pub(crate) fn equip(self, builder: Builder, database: &Database) -> Builder {
         let mut builder = builder.enrichment(self.digest).zone(self.zone.unwrap_or_else(local_zone));
         if let Some(language) = self.language {
@@ -63,23 +63,23 @@ impl Work {
 }
 
 impl WorkArgs {
-    /// The work. A service is not asked for anything yet.
+    /// Returns the enrichment. No service is called yet.
     ///
     /// # Errors
-    /// When a key or the model's name is missing.
+    /// If a key or the name of a model is missing.
     pub(crate) fn work(&self) -> Result<Work> {
-        Ok(Work { digest: self.digest.digest()?, graph: self.graph.extractor()?, ..Work::default() })
+        Ok(Work { digest: self.digest.options()?, graph: self.graph.extractor()?, ..Work::default() })
     }
 
-    /// The work, for a command that can do nothing without any.
+    /// Returns the enrichment for a command that needs a method.
     ///
     /// # Errors
-    /// When there is none, with what would name one; as [`work`](Self::work).
-    pub(crate) fn need(&self) -> Result<Work> {
+    /// If no method is given; otherwise as [`work`](Self::work).
+    pub(crate) fn required_work(&self) -> Result<Work> {
         if self.digest.digest == ExtractionMethod::None && self.graph.graph == ExtractionMethod::None {
             bail!(
-                "what is to do it? --digest rules needs nothing, --digest openai and the like ask a service's chat model; \
-                 --graph rules makes a graph"
+                "no extraction method given; add --digest rules or --graph rules, or name a service, as in \
+                 --digest openai"
             );
         }
         self.work()

@@ -134,7 +134,7 @@ fn what_was_forgotten_stays_away_from_a_second_import() {
     desk.run(&["forget", "--yes"]).refused(&["--user"]);
     let told = desk.run(&["forget", "--user", "lin", "--yes"]).ok();
     assert!(told.starts_with("2 forgotten"), "{told}");
-    for row in ["records of kind turn", "records in the word index", "vectors", "tombstones left"] {
+    for row in ["records of kind turn", "records in the keyword index", "vectors", "tombstones, which block"] {
         let row = told.lines().find(|line| line.trim().starts_with(row)).unwrap_or_else(|| panic!("no {row}: {told}"));
         assert!(row.trim_end().ends_with('2'), "{row}");
     }

@@ -118,6 +118,6 @@ fn a_file_is_taken_down_and_up_again() {
     desk.run(&["migrate", "down", "--to", "99", "--yes"]).refused(&["which is before 99"]);
     desk.run(&["migrate", "down", "--to", "0", "--yes"]).ok();
     assert_eq!(desk.run(&["migrate", "status", "--json"]).json()["schema"], 0);
-    desk.run(&["migrate", "down", "--yes"]).refused(&["nothing to take back"]);
+    desk.run(&["migrate", "down", "--yes"]).refused(&["nothing to migrate down"]);
     desk.run(&["migrate", "up", "--partitions", "4"]).refused(&["no partitions"]);
 }

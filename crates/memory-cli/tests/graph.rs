@@ -108,7 +108,7 @@ async fn a_model_that_is_away_leaves_turns_that_wait_to_be_read_and_lose_nothing
     Mock::given(method("POST")).respond_with(ResponseTemplate::new(401)).mount(&server).await;
     desk.write(".env", format!("OPENAI_API_KEY=sk-hunter2-0123456789\nOPENAI_BASE_URL={}/v1\n", server.uri()));
     let imported = told(&desk, &["--graph", "openai:toy"]);
-    assert!(imported.success && imported.stderr.contains("4 records wait to be read for entities"), "{imported:?}");
+    assert!(imported.success && imported.stderr.contains("4 records wait for their entities"), "{imported:?}");
     assert!(imported.stderr.contains("401") && !imported.stderr.contains("hunter2"), "{imported:?}");
     let found = desk.run(&["search", "Anna Reed", "--user", "lin", "--graph", "openai:toy", "--json"]).json();
     assert!(found["hits"][0]["record"]["text"].as_str().unwrap().contains("Anna Reed"));

@@ -97,8 +97,8 @@ fn what_was_taken_back_is_listed_and_comes_back() {
     run(&["rewind", "--last", "0"]).refused(&["--last"]);
     run(&["rewind", "--last", "1", "--to", "1"]).refused(&["cannot be used with"]);
     desk.run(&["rewind", "--last", "1", "--user", "lin"]).refused(&["--session NAME"]);
-    run(&["rewind", "--to", "9"]).refused(&["nothing to take back"]);
-    desk.run(&["rewind", "--last", "1", "--user", "lin", "--session", "nowhere"]).refused(&["nothing to take back"]);
+    run(&["rewind", "--to", "9"]).refused(&["nothing to retract"]);
+    desk.run(&["rewind", "--last", "1", "--user", "lin", "--session", "nowhere"]).refused(&["nothing to retract"]);
 
     let retraction = run(&["rewind", "--to", "0", "--json"]).json();
     assert_eq!(retraction["records"].as_array().unwrap().len(), 3, "two turns and a fact: {retraction}");
@@ -145,7 +145,7 @@ fn a_branch_sees_what_came_before_it_and_nothing_of_what_comes_after() {
     fork(&["--at", "2"]).refused(&["--branch NAME"]);
     fork(&["--branch", "b"]).refused(&["--at"]);
     let begun = fork(&["--branch", "b", "--at", "2"]).ok();
-    assert!(begun.contains("'b' begins after 2 of the branch without a name"), "{begun}");
+    assert!(begun.contains("'b' starts after 2 of the branch without a name"), "{begun}");
     fork(&["--branch", "b", "--at", "3"]).refused(&["there is a branch \"b\" already"]);
     fork(&["--branch", "c", "--from", "c", "--at", "3"]).refused(&["from itself"]);
     let alone = fork(&["--branch", "d", "--from", "b", "--at", "1", "--alone", "--json"]).json();

@@ -45,7 +45,7 @@ async fn the_model_that_is_wanted_is_fetched_and_found() {
     let ran = memory(&hub.uri(), models.path(), &["models", "fetch"]);
     let said = text(&ran.stdout);
     assert!(ran.status.success(), "{}", text(&ran.stderr));
-    assert!(said.contains("the hub's own sum"), "{said}");
+    assert!(said.contains("the checksum of the hub"), "{said}");
     let sums = fs::read_to_string(models.path().join("multilingual-e5-small/SHA256SUMS")).unwrap();
     assert!(sums.contains(&format!("{}  model.safetensors\n", sha(WEIGHTS))), "{sums}");
     assert_eq!(fs::read(models.path().join("multilingual-e5-small/model.safetensors")).unwrap(), WEIGHTS);
@@ -64,7 +64,7 @@ async fn a_sum_that_was_named_has_to_be_right() {
     assert!(!wrong.status.success() && text(&wrong.stderr).contains("SHA-256"), "{}", text(&wrong.stderr));
     assert!(!models.path().join("multilingual-e5-small/model.safetensors").exists());
     let right = memory(&hub.uri(), models.path(), &["models", "fetch", "e5-small", "--sha256", &sum(sha(WEIGHTS))]);
-    assert!(right.status.success() && text(&right.stdout).contains("known beforehand"), "{}", text(&right.stderr));
+    assert!(right.status.success() && text(&right.stdout).contains("a known checksum"), "{}", text(&right.stderr));
 }
 
 #[test]

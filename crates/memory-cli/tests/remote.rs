@@ -100,14 +100,14 @@ async fn k3_a_service_that_fails_leaves_records_that_are_found_by_their_words() 
     for look in ["stats", "doctor"] {
         let told = run(&[look]).stdout;
         let row = told.lines().find(|line| line.contains("waiting for embedding")).unwrap_or_default();
-        assert!(row.contains("4; the first for "), "{look}: {told}");
+        assert!(row.contains("4; the oldest for "), "{look}: {told}");
     }
 
     server.reset().await;
     Mock::given(method("POST")).respond_with(embed).mount(&server).await;
     // Failed jobs are hidden for half a minute, unless everything is queued again.
     assert!(run(&["reindex"]).ok().contains("4 records reindexed with toy"));
-    assert!(run(&["reindex", "--waiting"]).ok().contains("0 that waited indexed with toy"));
+    assert!(run(&["reindex", "--waiting"]).ok().contains("0 queued jobs indexed with toy"));
     assert_eq!(run(&["doctor", "--json"]).json()["waiting"]["embedding"]["records"], 0);
 }
 

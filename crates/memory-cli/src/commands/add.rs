@@ -13,10 +13,10 @@ use crate::{
     work::WorkArgs,
 };
 
-/// Remember one thing.
+/// Store one text.
 #[derive(Debug, Args)]
 pub(crate) struct AddCommand {
-    /// The text to remember; `-` reads standard input
+    /// Text to store; `-` reads standard input
     text: String,
     #[command(flatten)]
     store: StoreArgs,
@@ -35,7 +35,7 @@ pub(crate) struct AddCommand {
     time: Option<String>,
     #[command(flatten)]
     timezone: ZoneArgs,
-    /// The scene it belongs to
+    /// Scene of the record
     #[arg(long)]
     scene: Option<String>,
     /// Kind of the record: turn, fact, note …
@@ -69,7 +69,7 @@ impl AddCommand {
         }
         let engine = self.store.create_with(self.work.work()?).await?;
         let id = engine.remember(&scope, turn).await?;
-        output::settle(&engine, &scope).await?;
+        output::finish_indexing(&engine, &scope).await?;
         self.report.print_line(&serde_json::json!({ "id": id }), || id.to_string())
     }
 }

@@ -16,7 +16,7 @@ pub(crate) struct ConfigCommand {
 
 #[derive(Debug, Subcommand)]
 enum ConfigAction {
-    /// Every setting with its value and what set it; keys and passwords are not shown
+    /// List every setting with its value and source; keys and passwords are not shown
     Show(Show),
 }
 

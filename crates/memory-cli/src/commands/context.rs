@@ -19,13 +19,13 @@ use crate::{
 /// Show the context that a companion would answer a message with, layer by layer; asks no model and stores nothing.
 #[derive(Debug, Args)]
 pub(crate) struct ContextCommand {
-    /// The message
+    /// Message to answer
     message: String,
     #[command(flatten)]
     store: StoreArgs,
     #[command(flatten)]
     scope: ScopeArgs,
-    /// The companion: a folder with a pack.toml; the example in Chinese, when not given
+    /// Folder of the companion, with a pack.toml; default: the bundled example in Chinese
     #[arg(long, value_name = "FOLDER")]
     pack: Option<PathBuf>,
     /// Maximum number of tokens of the context; default: that of the pack
@@ -36,7 +36,7 @@ pub(crate) struct ContextCommand {
     tokens: TokenUnit,
     #[command(flatten)]
     timezone: ZoneArgs,
-    /// Show the text, too
+    /// Also print the text of the context
     #[arg(long)]
     text: bool,
     #[command(flatten)]
@@ -46,9 +46,9 @@ pub(crate) struct ContextCommand {
 /// The token counter.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum TokenUnit {
-    /// By the table of OpenAI's models
+    /// Count with the token table of OpenAI's models
     O200k,
-    /// By an estimate that errs on the high side
+    /// Estimate, rather too high than too low
     Estimate,
 }
 

@@ -27,7 +27,7 @@ pub(crate) struct CopyCommand {
     /// address in DATABASE_URL
     #[arg(long, value_name = "FILE|URL")]
     from: DatabaseArg,
-    /// The store to write, likewise; it is made when it is not there
+    /// The store to write, in the same notation; it is created if it does not exist
     #[arg(long, value_name = "FILE|URL")]
     to: DatabaseArg,
     #[command(flatten)]
@@ -38,7 +38,7 @@ pub(crate) struct CopyCommand {
     /// Only this user
     #[arg(long, short, value_name = "NAME")]
     user: Option<String>,
-    /// Put what differs in the place of what the target has
+    /// Replace records of the target that differ
     #[arg(long)]
     update: bool,
     /// Report as JSON, a line for every commit
@@ -49,26 +49,26 @@ pub(crate) struct CopyCommand {
 impl CopyCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         let (from, to) = (self.from.database()?, self.to.database()?);
-        if same(&from, &to) {
+        if is_same_store(&from, &to) {
             bail!("{from} cannot be copied onto itself; name another store with --to");
         }
         database::must_exist(&from).await?;
         let scopes = self.scopes(&from).await?;
-        let source = args::as_it_is(&from).await?;
+        let source = args::open_database_without_indexes(&from).await?;
         let target = StoreArgs::new(self.to.clone(), self.embedder.clone()).create().await?;
 
         let tenants: BTreeSet<&str> = scopes.iter().map(Scope::tenant).collect();
         let mut total = 0;
         for tenant in &tenants {
-            let within = self.within(tenant)?;
-            let stats = source.stats(&within).await?;
+            let scope = self.scope_within(tenant)?;
+            let stats = source.stats(&scope).await?;
             total += stats.records + stats.tombstones;
         }
         let bar = output::progress(total, "copying {wide_bar} {pos}/{len} {per_sec} {eta}");
         let mut copier = Copier::new(&source, &target, self.update, |report: &CopyReport| {
             bar.set_position(report.seen());
             if self.json {
-                output::tell_line(&serde_json::json!({ "committed": report.seen() }));
+                output::print_json_line(&serde_json::json!({ "committed": report.seen() }));
             }
         });
         let mut outcome = Ok(());
@@ -80,27 +80,27 @@ impl CopyCommand {
         }
         let mut report = copier.report;
         bar.finish_and_clear();
-        outcome.context("the copy stopped half-way; the same command goes on with it")?;
+        outcome.context("the copy is incomplete; run the same command again to continue")?;
         for tenant in &tenants {
-            report.waiting += output::settle(&target, &self.within(tenant)?).await?;
+            report.waiting += output::finish_indexing(&target, &self.scope_within(tenant)?).await?;
         }
-        self.tell(&from, &to, &report)?;
+        self.print_report(&from, &to, &report)?;
         Ok(if report.refused == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 
-    /// The tenants and users that are meant.
+    /// Returns the tenants and users to copy.
     async fn scopes(&self, from: &Database) -> Result<Vec<Scope>> {
         let mut scopes = admin::namespaces(from).await.with_context(|| from.to_string())?;
-        let all = scopes.len();
+        let has_scopes = !scopes.is_empty();
         scopes.retain(|scope| self.tenant.as_deref().is_none_or(|tenant| scope.tenant() == tenant));
         scopes.retain(|scope| self.user.is_none() || scope.user_name() == self.user.as_deref());
-        if scopes.is_empty() && all > 0 {
+        if has_scopes && scopes.is_empty() {
             bail!("{from} has no user of that name; `memory stats --db {from}` shows the counts");
         }
         Ok(scopes)
     }
 
-    fn within(&self, tenant: &str) -> Result<Scope> {
+    fn scope_within(&self, tenant: &str) -> Result<Scope> {
         let scope = Scope::tenant_wide(tenant)?;
         Ok(match &self.user {
             Some(user) => scope.with_user(user)?,
@@ -108,17 +108,17 @@ impl CopyCommand {
         })
     }
 
-    fn tell(&self, from: &Database, to: &Database, report: &CopyReport) -> Result<()> {
+    fn print_report(&self, from: &Database, to: &Database, report: &CopyReport) -> Result<()> {
         for error in &report.errors {
             eprintln!("{error}");
         }
         if self.json {
-            say!("{}", serde_json::to_string(report)?);
+            print_line!("{}", serde_json::to_string(report)?);
             return Ok(());
         }
         let records = output::counted(report.added, "record", "records");
         let tombstones = output::counted(report.tombstones, "tombstone", "tombstones");
-        say!("{records} and {tombstones} copied from {from} to {to}");
+        print_line!("{records} and {tombstones} copied from {from} to {to}");
         let rows = [
             (report.updated, "record replaced", "records replaced"),
             (report.unchanged, "record was stored already", "records were stored already"),
@@ -147,17 +147,17 @@ impl CopyCommand {
             (report.verdicts, "decision about suggested synonyms copied", "decisions about suggested synonyms copied"),
         ];
         for (count, singular, plural) in rows.into_iter().filter(|(count, ..)| *count > 0) {
-            say!("{}", output::counted(count, singular, plural));
+            print_line!("{}", output::counted(count, singular, plural));
         }
         Ok(())
     }
 }
 
 /// Returns true if both are the same store, as far as the addresses show.
-fn same(from: &Database, to: &Database) -> bool {
-    let real = |path: &Path| path.canonicalize().ok();
+fn is_same_store(from: &Database, to: &Database) -> bool {
+    let canonical = |path: &Path| path.canonicalize().ok();
     match (from.path(), to.path()) {
-        (Some(from), Some(to)) => from == to || (real(from).is_some() && real(from) == real(to)),
+        (Some(from), Some(to)) => from == to || (canonical(from).is_some() && canonical(from) == canonical(to)),
         _ => from == to,
     }
 }

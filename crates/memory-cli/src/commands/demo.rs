@@ -39,13 +39,13 @@ impl DemoCommand {
         let started = Instant::now();
         let zone = TimeZone::UTC;
         let mut importer = Importer::new(&engine, &lin, &zone);
-        importer.read(CONVERSATION.as_bytes(), |_, _| {}).await?;
+        importer.import_json_lines(CONVERSATION.as_bytes(), |_, _| {}).await?;
         let report = importer.report;
         ensure!(report.bad_lines == 0, "the bundled conversation is damaged: {:?}", report.errors);
         output::drain(&engine, &lin).await?;
         let took = started.elapsed().as_secs_f64() * 1e3;
         let turns = report.added + report.unchanged;
-        say!(
+        print_line!(
             "{} of Lin and Kai, March and April 2026, imported and indexed in {took:.0} ms.\n",
             output::counted(turns, "turn", "turns")
         );
@@ -55,7 +55,7 @@ impl DemoCommand {
             let started = Instant::now();
             let recall = engine.recall(&lin, RecallQuery::new(&question.question).with_limit(MAX_SHOWN_HITS)).await?;
             let took = started.elapsed().as_secs_f64() * 1e3;
-            say!(
+            print_line!(
                 "? {}   ({}; {took:.1} ms)\n{}\n",
                 question.question,
                 question.note,
@@ -63,31 +63,31 @@ impl DemoCommand {
             );
         }
 
-        let asked = "海鲜过敏";
-        let recall = engine.recall(&lin, asked).await?;
+        let message = "海鲜过敏";
+        let recall = engine.recall(&lin, message).await?;
         let block = MemoryBlock::default().with_max_chars(600).render(recall.hits.iter().map(|hit| &hit.record));
         let length = output::counted(block.text.chars().count() as u64, "character", "characters");
-        say!("The memories for a prompt with the message \"{asked}\" ({length}):\n");
-        say!("{}\n", block.text);
-        self.what_next()?;
+        print_line!("The memories for a prompt with the message \"{message}\" ({length}):\n");
+        print_line!("{}\n", block.text);
+        self.print_next_steps()?;
         Ok(ExitCode::SUCCESS)
     }
 
-    fn what_next(&self) -> Result<()> {
-        say!("What next:");
+    fn print_next_steps(&self) -> Result<()> {
+        print_line!("What next:");
         match &self.db {
             Some(db) => {
                 let db = db.database()?;
-                say!("  memory search \"interview\" --user lin --explain --db {db}");
-                say!("  memory digest --user lin --digest rules --db {db}");
-                say!("  memory facts --user lin --history --db {db}");
-                say!("  memory stats --db {db}");
+                print_line!("  memory search \"interview\" --user lin --explain --db {db}");
+                print_line!("  memory digest --user lin --digest rules --db {db}");
+                print_line!("  memory facts --user lin --history --db {db}");
+                print_line!("  memory stats --db {db}");
             }
-            None => say!("  memory demo --db demo.db        keeps the conversation, so that you can search it"),
+            None => print_line!("  memory demo --db demo.db        keeps the conversation, so that you can search it"),
         }
-        say!("  memory add \"I moved to Lisbon\" --user me");
-        say!("  memory search \"where do I live?\" --user me");
-        say!("  memory import your-turns.jsonl  one {{\"user\", \"text\", \"time\", …}} on each line");
+        print_line!("  memory add \"I moved to Lisbon\" --user me");
+        print_line!("  memory search \"where do I live?\" --user me");
+        print_line!("  memory import your-turns.jsonl  one {{\"user\", \"text\", \"time\", …}} on each line");
         Ok(())
     }
 }

@@ -13,7 +13,7 @@ use crate::{
     work::WorkArgs,
 };
 
-/// Make topics, facts, summaries and a graph of the stored turns; can be repeated and resumed.
+/// Extract topics, facts, summaries and a graph from stored turns; can be repeated and resumed.
 ///
 /// For turns that were stored without `--digest`, or whose jobs were given up. Existing facts are not duplicated.
 /// After an interruption, `--waiting` does the remaining work.
@@ -25,7 +25,7 @@ pub(crate) struct DigestCommand {
     work: WorkArgs,
     #[command(flatten)]
     scope: ScopeArgs,
-    /// Only jobs that still wait, for example after an interrupted run
+    /// Only process jobs that are still queued, for example after an interrupted run
     #[arg(long)]
     waiting: bool,
     #[command(flatten)]
@@ -35,11 +35,12 @@ pub(crate) struct DigestCommand {
 impl DigestCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         let scope = self.scope.scope()?;
-        let work = self.work.need()?;
+        let work = self.work.required_work()?;
         let graph = work.graph.is_some();
         let engine = self.store.open_with(work).await?;
         let queued = if self.waiting { None } else { Some(engine.admin().requeue_enrichment(&scope).await?) };
-        let done = output::work(&engine, &scope, "digesting", |progress| self.report.print_progress(progress)).await?;
+        let done =
+            output::run_jobs(&engine, &scope, "digesting", |progress| self.report.print_progress(progress)).await?;
         let given_up = dead_letters::report(&engine, &scope).await?;
         let kinds = engine.stats(&scope).await?.kinds;
         let count = |kind: Kind| kinds.get(kind.as_str()).copied().unwrap_or_default();

@@ -20,8 +20,8 @@ use crate::{
 
 /// Check the whole database and list its problems.
 ///
-/// Shows backend, schema, extensions, what the indexes were made by, what is stored and what waits, for all tenants
-/// together. Ends with 1 when something is wrong. Changes nothing.
+/// Shows the backend, the schema, the extensions, the analyzer and embedding space of the indexes, the counts and the
+/// queues, for all tenants together. The exit code is 1 if there is a problem. Changes nothing.
 #[derive(Debug, Args)]
 pub(crate) struct DoctorCommand {
     #[command(flatten)]
@@ -33,39 +33,39 @@ pub(crate) struct DoctorCommand {
 impl DoctorCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         let db = self.store.database()?;
-        let mut checkup = admin::checkup(&db).await.with_context(|| db.to_string())?;
-        if checkup.schema == 0 {
-            checkup
+        let mut health = admin::checkup(&db).await.with_context(|| db.to_string())?;
+        if health.schema == 0 {
+            health
                 .problems
-                .push("there is no memory in it yet; `memory import FILE` or `memory add` makes one".into());
-        } else if checkup.schema == checkup.known_schema {
-            // Opening an older one would change it.
+                .push("there is no memory in it yet; `memory import FILE` or `memory add` creates one".into());
+        } else if health.schema == health.known_schema {
+            // Opening a database with an older schema would migrate it.
             if let Err(e) = self.store.create().await {
-                checkup.problems.push(errors::describe(&e));
+                health.problems.push(errors::describe(&e));
             }
         }
-        let given_up = given_up(&db, &checkup).await?;
-        checkup.problems.extend(given_up);
-        let code = if checkup.problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
-        let mut report = serde_json::to_value(&checkup)?;
+        let given_up = given_up(&db, &health).await?;
+        health.problems.extend(given_up);
+        let code = if health.problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+        let mut report = serde_json::to_value(&health)?;
         report["database"] = db.to_string().into();
-        report["healthy"] = checkup.problems.is_empty().into();
+        report["healthy"] = health.problems.is_empty().into();
         self.report.print(&report, || {
-            let problems: String = checkup.problems.iter().map(|problem| format!("\nwrong: {problem}")).collect();
+            let problems: String = health.problems.iter().map(|problem| format!("\nwrong: {problem}")).collect();
             let verdict = if problems.is_empty() { "\nnothing is wrong" } else { "" };
-            format!("{}{problems}{verdict}", table(&db.to_string(), &checkup))
+            format!("{}{problems}{verdict}", table(&db.to_string(), &health))
         })?;
         Ok(code)
     }
 }
 
 /// Describes the jobs given up, for all tenants together.
-async fn given_up(db: &Database, checkup: &HealthReport) -> Result<Vec<String>> {
-    let counts = checkup.waiting.iter().map(|(job, waiting)| (*job, waiting.given_up));
+async fn given_up(db: &Database, health: &HealthReport) -> Result<Vec<String>> {
+    let counts = health.waiting.iter().map(|(job, waiting)| (*job, waiting.given_up));
     let counts: Vec<_> = counts.filter(|(_, count)| *count > 0).collect();
     let mut reasons = BTreeMap::new();
-    if !counts.is_empty() && checkup.schema == checkup.known_schema {
-        let engine = args::as_it_is(db).await?;
+    if !counts.is_empty() && health.schema == health.known_schema {
+        let engine = args::open_database_without_indexes(db).await?;
         let tenants: BTreeSet<String> =
             admin::namespaces(db).await?.iter().map(|scope| scope.tenant().to_owned()).collect();
         for tenant in tenants {
@@ -75,40 +75,40 @@ async fn given_up(db: &Database, checkup: &HealthReport) -> Result<Vec<String>> 
     Ok(counts.into_iter().map(|(job, count)| dead_letters::describe(job, count, reasons.get(&job))).collect())
 }
 
-fn table(db: &str, checkup: &HealthReport) -> String {
-    let mut table = output::table(["what", "how it is"]);
-    let mut row = |what: &str, how: String| {
-        table.add_row([what.to_owned(), how]);
+fn table(db: &str, health: &HealthReport) -> String {
+    let mut table = output::table(["item", "value"]);
+    let mut row = |item: &str, value: String| {
+        table.add_row([item.to_owned(), value]);
     };
     row("database", db.to_owned());
-    row("backend", checkup.backend.clone());
-    let known = checkup.known_schema;
+    row("backend", health.backend.clone());
+    let known = health.known_schema;
     row(
         "schema",
-        match checkup.schema {
+        match health.schema {
             schema if schema == known => schema.to_string(),
             schema => {
-                format!("{schema}; this version brings it to {known} when it opens it, or `memory migrate up` does")
+                format!("{schema}; opening the database or `memory migrate up` migrates it to {known}")
             }
         },
     );
-    if checkup.partitions > 0 {
-        row("partitions", checkup.partitions.to_string());
+    if health.partitions > 0 {
+        row("partitions", health.partitions.to_string());
     }
-    for (name, version) in &checkup.extensions {
+    for (name, version) in &health.extensions {
         row(&format!("extension {name}"), version.clone());
     }
-    for (what, made_by) in [("analyzer", &checkup.analyzer), ("embedding space", &checkup.space)] {
+    for (what, made_by) in [("analyzer", &health.analyzer), ("embedding space", &health.space)] {
         row(what, made_by.clone().unwrap_or_else(|| "none yet".into()));
     }
-    if let Some(space) = &checkup.second_space {
+    if let Some(space) = &health.second_space {
         row("second generation", format!("{space}; not in use (not complete yet, or replaced)"));
     }
-    for (what, count) in &checkup.counts {
+    for (what, count) in &health.counts {
         row(what, count.to_string());
     }
-    for (job, waiting) in &checkup.waiting {
-        let first = waiting.oldest.map(|since| output::first_waits(SystemClock.now().since(since)));
+    for (job, waiting) in &health.waiting {
+        let first = waiting.oldest.map(|since| output::oldest_wait(SystemClock.now().since(since)));
         row(&format!("waiting for {job}"), format!("{}{}", waiting.records, first.unwrap_or_default()));
         if waiting.given_up > 0 {
             row(&format!("given up for {job}"), waiting.given_up.to_string());

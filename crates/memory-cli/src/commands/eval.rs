@@ -31,14 +31,14 @@ use crate::{
 
 /// Measure retrieval on a file of memories and a file of questions.
 ///
-/// Builds a throw-away store from the memories, asks every question within its scope, and prints recall@k, hit@k,
-/// all@k, nDCG@10 and MRR, for each arm alone and fused. The gold is used for scoring only.
+/// Builds a temporary store from the memories, runs every question within its scope, and prints recall@k, hit@k,
+/// all@k, nDCG@10 and MRR, for each retriever alone and fused. The gold is used for scoring only.
 #[derive(Debug, Args)]
 pub(crate) struct EvalCommand {
     /// The memories: JSON Lines as for `import`, each with an "id"
     #[arg(long, value_name = "FILE")]
     memories: PathBuf,
-    /// The questions: JSON Lines with "id", "scope", "question", "gold" or "gold_groups", and perhaps "category"
+    /// The questions: JSON Lines with "id", "scope", "question", "gold" or "gold_groups", and optionally "category"
     #[arg(long, value_name = "FILE")]
     questions: PathBuf,
     #[command(flatten)]
@@ -46,22 +46,22 @@ pub(crate) struct EvalCommand {
     /// The reranker: auto, none, local, or a service
     #[arg(long, env = "MEMORY_RERANKER", default_value = "auto", value_name = "NAME")]
     reranker: RerankerChoice,
-    /// Database to build the store in, if it is to be kept; it must not exist yet
+    /// Database for the store, which must not exist yet; default: a temporary file
     #[arg(long, value_name = "FILE|URL")]
     db: Option<DatabaseArg>,
     /// The k of recall@k, hit@k and all@k
     #[arg(long, value_delimiter = ',', default_value = "1,5,10")]
     k: Vec<usize>,
-    /// Write what was retrieved, a JSON object for each question: "question_id" and "retrieved", a list of ids
+    /// Write the results to this file: for each question an object with "question_id" and "retrieved", a list of ids
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Write the ranking features of each candidate, a JSON object for each question, for `scripts/fit-ranking`
     #[arg(long, value_name = "FILE")]
     features: Option<PathBuf>,
-    /// Also ask with each part of the recall left out in turn
+    /// Also measure with each part of the recall left out in turn
     #[arg(long)]
     ablate: bool,
-    /// Also ask each question in a scope where it does not belong, and count what would be injected there
+    /// Also run each question in another scope, and count how often a hit would be injected there
     #[arg(long)]
     off_topic: bool,
     #[command(flatten)]
@@ -72,13 +72,13 @@ impl EvalCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         ensure!(
             self.k.iter().all(|k| (1..=RECIPROCAL_RANK_DEPTH).contains(k)),
-            "each k lies between 1 and {RECIPROCAL_RANK_DEPTH}"
+            "each k must be between 1 and {RECIPROCAL_RANK_DEPTH}"
         );
         let ks: Vec<usize> = self.k.iter().copied().collect::<BTreeSet<_>>().into_iter().collect();
         let questions = question::read(&self.questions)?;
         let folder = tempfile::tempdir().context("no folder for temporary files")?;
         let db = self.db.clone().unwrap_or_else(|| DatabaseArg::At(Database::file(folder.path().join("eval.db"))));
-        ensure!(is_new(&db.database()?).await?, "{} is there already; eval builds a store of its own", db.database()?);
+        ensure!(is_new(&db.database()?).await?, "{} exists already; eval needs a new database", db.database()?);
         let engine =
             StoreArgs { db, embedder: self.embedder.clone(), reranker: self.reranker.clone() }.create().await?;
         let memories = build(&engine, &self.memories).await?;
@@ -131,7 +131,7 @@ async fn build(engine: &MemoryEngine, path: &Path) -> Result<u64> {
     let scope = Scope::tenant_wide(Scope::DEFAULT_TENANT)?;
     let zone = TimeZone::UTC;
     let mut importer = Importer::new(engine, &scope, &zone);
-    importer.read(BufReader::new(file), |_, bytes| bar.inc(bytes)).await?;
+    importer.import_json_lines(BufReader::new(file), |_, bytes| bar.inc(bytes)).await?;
     bar.finish_and_clear();
     let report = importer.report;
     if let Some(error) = report.errors.first() {
@@ -166,7 +166,7 @@ async fn ask(engine: &MemoryEngine, questions: &[EvalQuestion], mode: Mode) -> R
     for question in questions {
         let scope = Scope::user(&question.scope)?;
         let started = std::time::Instant::now();
-        let query = question.query()?.with_limit(RECIPROCAL_RANK_DEPTH).with_retrievers(mode.arms);
+        let query = question.query()?.with_limit(RECIPROCAL_RANK_DEPTH).with_retrievers(mode.retrievers);
         let query = query.with_options(mode.options(engine.admin().recall_options()));
         let recall = engine.recall(&scope, query).await?;
         times.push(started.elapsed().as_secs_f64() * 1e3);

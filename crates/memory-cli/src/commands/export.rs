@@ -13,14 +13,13 @@ use memory_engine::{MemoryEngine, ScanQuery, Scope};
 use crate::{
     args::{ScopeArgs, StoreArgs},
     line, output,
+    records::PAGE_RECORDS,
 };
 
-const PAGE: usize = 1000;
-
-/// Write everything as JSON Lines that `import` takes back, tombstones included.
+/// Write all records and tombstones as JSON Lines, which `import` reads.
 #[derive(Debug, Args)]
 pub(crate) struct ExportCommand {
-    /// The file to write; standard output when there is none
+    /// File to write; default: standard output
     #[arg(long, short)]
     output: Option<PathBuf>,
     #[command(flatten)]
@@ -37,7 +36,7 @@ impl ExportCommand {
             write_all(&engine, &scope, BufWriter::new(io::stdout().lock())).await?;
             return Ok(ExitCode::SUCCESS);
         };
-        if self.store.database()?.path().is_some_and(|db| same_file(path, db)) {
+        if self.store.database()?.path().is_some_and(|db| is_database_file(path, db)) {
             bail!("{} is the database itself; choose another file", path.display());
         }
         // The file is written under another name and then renamed, so that a failure never leaves half a file.
@@ -52,12 +51,12 @@ impl ExportCommand {
 }
 
 /// Returns true if the path is the database or one of its SQLite side files.
-fn same_file(path: &Path, db: &Path) -> bool {
+fn is_database_file(path: &Path, db: &Path) -> bool {
     let Ok(path) = path.canonicalize() else { return false };
-    ["", "-wal", "-shm"].iter().any(|end| {
-        let mut beside = db.as_os_str().to_owned();
-        beside.push(end);
-        Path::new(&beside).canonicalize().is_ok_and(|beside| beside == path)
+    ["", "-wal", "-shm"].iter().any(|suffix| {
+        let mut file = db.as_os_str().to_owned();
+        file.push(suffix);
+        Path::new(&file).canonicalize().is_ok_and(|file| file == path)
     })
 }
 
@@ -67,7 +66,7 @@ async fn write_all(engine: &MemoryEngine, scope: &Scope, mut output: impl Write)
     let mut count = 0;
     let mut after = None;
     loop {
-        let page = engine.scan(scope, &ScanQuery::oldest(PAGE).with_after(after)).await?;
+        let page = engine.scan(scope, &ScanQuery::oldest(PAGE_RECORDS).with_after(after)).await?;
         for record in &page.records {
             writeln!(output, "{}", line::write(record))?;
             count += 1;
@@ -80,7 +79,7 @@ async fn write_all(engine: &MemoryEngine, scope: &Scope, mut output: impl Write)
     }
     let mut last = None;
     loop {
-        let page = engine.admin().tombstones(scope, last, PAGE).await?;
+        let page = engine.admin().tombstones(scope, last, PAGE_RECORDS).await?;
         let Some(end) = page.last().map(|t| t.id) else { break };
         for tombstone in &page {
             writeln!(output, "{}", line::write_tombstone(tombstone))?;

@@ -12,14 +12,14 @@ use crate::{
     report::ReportArgs,
 };
 
-/// Show the facts about a user that hold now.
+/// List the facts about a user that are valid now.
 #[derive(Debug, Args)]
 pub(crate) struct FactsCommand {
     #[command(flatten)]
     store: StoreArgs,
     #[command(flatten)]
     scope: ScopeArgs,
-    /// Those that held once, too, with their last day
+    /// Include former facts, with the day on which they ended
     #[arg(long)]
     history: bool,
     #[command(flatten)]
@@ -32,15 +32,15 @@ impl FactsCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         let scope = self.scope.address()?;
         let zone = self.timezone.zone();
-        let engine = self.store.open_as_it_is().await?;
+        let engine = self.store.open_without_indexes().await?;
         let query = engine.facts(&scope);
         let query = if self.history { query.history() } else { query };
         let facts = query.records().await?;
         let now = SystemClock.now();
-        let shown = |fact: &Record| render(fact, now, &zone);
+        let sentence = |fact: &Record| render(fact, now, &zone);
         let lines = facts.iter().map(|fact| {
             let mut line = serde_json::to_value(fact)?;
-            line["shown"] = shown(fact).into();
+            line["shown"] = sentence(fact).into();
             Ok(line)
         });
         let lines = lines.collect::<Result<Vec<_>>>()?;
@@ -50,8 +50,8 @@ impl FactsCommand {
             }
             let mut table = output::table(["said on", "fact", "id"]);
             for fact in &facts {
-                let said = fact.occurred_at.in_zone(&zone).strftime("%Y-%m-%d").to_string();
-                table.add_row([said, shown(fact), fact.id.to_string()]);
+                let stated_on = fact.occurred_at.in_zone(&zone).strftime("%Y-%m-%d").to_string();
+                table.add_row([stated_on, sentence(fact), fact.id.to_string()]);
             }
             table.to_string()
         })

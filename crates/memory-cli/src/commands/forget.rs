@@ -15,16 +15,16 @@ use crate::{
     report::ReportArgs,
 };
 
-/// Forget records, by id or by scope; they do not come back.
+/// Delete records for good, by id or by scope.
 #[derive(Debug, Args)]
 pub(crate) struct ForgetCommand {
-    /// The records' ids, or the ids they had in an imported file; without any, everything within the scope is forgotten
+    /// Ids of the records, or their ids in an imported file; without ids, everything within the scope is deleted
     ids: Vec<String>,
     #[command(flatten)]
     store: StoreArgs,
     #[command(flatten)]
     scope: ScopeArgs,
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long, short)]
     yes: bool,
     #[command(flatten)]
@@ -58,26 +58,26 @@ impl ForgetCommand {
     }
 }
 
-/// Lists what was removed, without the rows that are zero.
+/// Lists the counts of removed items, without those that are zero.
 fn table(forgotten: &ForgetReport) -> String {
     let removed = &forgotten.removed;
     let kinds = removed.records.iter().map(|(kind, count)| (format!("records of kind {kind}"), *count));
     let rest = [
-        ("  of these, made from others that went", removed.withdrawn),
-        ("records in the word index", removed.keywords),
+        ("  of these, derived from deleted records", removed.withdrawn),
+        ("records in the keyword index", removed.keywords),
         ("vectors", removed.vectors),
         ("mentions of entities in the graph", removed.mentions),
-        ("other names of entities in the graph", removed.aliases),
+        ("aliases of entities in the graph", removed.aliases),
         ("relations in the graph", removed.relations),
-        ("places in the queue", removed.queued),
-        ("groups of synonyms and verdicts", forgotten.synonyms),
+        ("queued jobs", removed.queued),
+        ("synonym groups and decisions", forgotten.synonyms),
     ];
     let mut table = output::table(["what was removed", "how many"]);
     let rest = rest.into_iter().map(|(what, count)| (what.to_owned(), count)).filter(|(_, count)| *count > 0);
     for (what, count) in kinds.chain(rest) {
         table.add_row([what, count.to_string()]);
     }
-    table.add_row(["tombstones left, which keep it away".to_owned(), removed.tombstones.to_string()]);
+    table.add_row(["tombstones, which block an import".to_owned(), removed.tombstones.to_string()]);
     table.to_string()
 }
 

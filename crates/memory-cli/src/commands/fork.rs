@@ -13,20 +13,20 @@ use crate::{
     report::ReportArgs,
 };
 
-/// Begin a branch of a conversation. It sees the turns before the fork, but no later turns of other branches.
+/// Start a branch of a session. It includes the turns before the fork, but no later turns of other branches.
 #[derive(Debug, Args)]
 pub(crate) struct ForkCommand {
     #[command(flatten)]
     store: StoreArgs,
     #[command(flatten)]
     scope: ScopeArgs,
-    /// The parent branch; default: the branch without a name
+    /// Parent branch; default: the branch without a name
     #[arg(long, value_name = "BRANCH")]
     from: Option<String>,
-    /// The last sequence number that both have in common
+    /// Sequence number of the last turn that both branches share
     #[arg(long, value_name = "SEQUENCE", allow_negative_numbers = true)]
     at: i64,
-    /// Do not see any turn of the parent branch
+    /// Do not inherit any turn of the parent branch
     #[arg(long)]
     alone: bool,
     #[command(flatten)]
@@ -37,7 +37,7 @@ impl ForkCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         let scope = self.scope.conversation()?;
         let Some(branch) = scope.branch() else {
-            bail!("which branch begins? Name the new one: --branch NAME");
+            bail!("no branch given; name the new one with --branch NAME");
         };
         let mut fork = memory_engine::history::Fork::at(self.at);
         if let Some(parent) = &self.from {
@@ -48,18 +48,18 @@ impl ForkCommand {
         }
         let engine = self.store.open().await?;
         engine.fork(&scope, fork.clone()).await?;
-        let seen = count(&engine, &scope).await?;
+        let visible = count_visible(&engine, &scope).await?;
         let mut report = serde_json::to_value(&fork)?;
         report["branch"] = branch.into();
-        report["sees"] = seen.into();
+        report["sees"] = visible.into();
         self.report.print_line(&report, || {
             let at = self.at;
             let parent = self.from.as_ref().map_or("the branch without a name".into(), |parent| format!("'{parent}'"));
             let text = format!(
-                "'{branch}' begins after {at} of {parent}, and sees {}",
-                output::counted(seen as u64, "record", "records")
+                "'{branch}' starts after {at} of {parent}, and sees {}",
+                output::counted(visible as u64, "record", "records")
             );
-            if seen > 0 || self.alone {
+            if visible > 0 || self.alone {
                 return text;
             }
             format!(
@@ -70,8 +70,9 @@ impl ForkCommand {
 }
 
 /// Counts the records that a branch sees.
-async fn count(engine: &MemoryEngine, scope: &Scope) -> Result<usize> {
-    let (mut count, mut after) = (0, None);
+async fn count_visible(engine: &MemoryEngine, scope: &Scope) -> Result<usize> {
+    let mut count = 0;
+    let mut after = None;
     loop {
         let page = engine.timeline(scope, &ScanQuery::oldest(PAGE_RECORDS).with_after(after)).await?;
         count += page.records.iter().filter(|record| !record.kind.is_ledger()).count();

@@ -18,12 +18,12 @@ use crate::{
 
 /// Show entities, their relations, and the messages that mention them.
 ///
-/// The graph is made by `--graph` at import, or by `memory digest --graph rules` afterwards.
+/// The graph is extracted by `--graph` at import, or by `memory digest --graph rules` afterwards.
 #[derive(Debug, Args)]
 pub(crate) struct GraphCommand {
     /// Names, or texts that contain names: a name, a question, a message
     about: Vec<String>,
-    /// Begin with those that are mentioned most, instead
+    /// Start from the entities that are mentioned most
     #[arg(long, conflicts_with = "about")]
     key_entities: bool,
     #[command(flatten)]
@@ -58,12 +58,12 @@ impl GraphCommand {
         if let Some(time) = &self.at {
             query = query.at(Timestamp::parse_in(time, &zone)?);
         }
-        let engine = self.store.open_as_it_is().await?;
+        let engine = self.store.open_without_indexes().await?;
         let facts = engine.graph().facts(&scope, &query).await?;
         let has_graph = !facts.entities.is_empty() || engine.graph().store().stats(&scope).await?.records > 0;
         self.report.print(&facts, || {
             if !has_graph {
-                return format!("there is no graph within {scope}; `memory digest --graph rules` makes one");
+                return format!("there is no graph within {scope}; `memory digest --graph rules` creates one");
             }
             if facts.entities.is_empty() {
                 return format!("no entity of this name within {scope}; --key-entities shows the existing ones");
@@ -77,7 +77,7 @@ impl GraphCommand {
 fn draw(facts: &GraphFacts, zone: &TimeZone) -> String {
     let mut entities = output::table(["entity", "kind", "also", "said in", "on"]);
     for entity in &facts.entities {
-        let [message, day] = cited(&entity.citation, zone);
+        let [message, day] = cite(&entity.citation, zone);
         let name = output::shorten(&entity.name, 60);
         entities.add_row([
             name,
@@ -92,7 +92,7 @@ fn draw(facts: &GraphFacts, zone: &TimeZone) -> String {
     }
     let mut relations = output::table(["relation", "", "", "holds", "said in", "on", "rule"]);
     for relation in &facts.relations {
-        let [message, day] = cited(&relation.citation, zone);
+        let [message, day] = cite(&relation.citation, zone);
         let names = [&relation.source, &relation.relation, &relation.target].map(|name| output::shorten(name, 60));
         let [source, name, target] = names;
         let rules = relation.rules.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
@@ -101,8 +101,8 @@ fn draw(facts: &GraphFacts, zone: &TimeZone) -> String {
     format!("{entities}\n\n{relations}")
 }
 
-/// The message with its number, or else the record; and its day.
-fn cited(citation: &Citation, zone: &TimeZone) -> [String; 2] {
+/// Returns the cited message with its sequence number, or the record if it has no message id, and the day.
+fn cite(citation: &Citation, zone: &TimeZone) -> [String; 2] {
     let message =
         citation.message_id.as_ref().map_or_else(|| citation.record.to_string(), |id| output::shorten(id, 60));
     let sequence = citation.sequence.map(|sequence| format!(" #{sequence}")).unwrap_or_default();

@@ -25,14 +25,14 @@ use crate::{
 
 pub(crate) use importer::Importer;
 
-/// Import turns from a JSON Lines file or from what another program has kept; can be repeated and resumed.
+/// Import turns from JSON Lines or from the data of another program; can be repeated and resumed.
 ///
 /// One JSON object on each line: "text" is needed; "id", "user" (or "scope"), "agent", "session", "branch", "role",
 /// "speaker", "time", "scene", "kind", "tags", "confidence" and "metadata" are understood; other keys are kept as
-/// metadata. A line that is there already is left as it is.
+/// metadata. Existing records are left as they are.
 #[derive(Debug, Args)]
 pub(crate) struct ImportCommand {
-    /// The file, or the directory of a Chroma client or of SillyTavern's chats; `-` reads standard input
+    /// File, or directory of a Chroma client or of SillyTavern's chats; `-` reads standard input
     file: PathBuf,
     #[command(flatten)]
     store: StoreArgs,
@@ -40,13 +40,13 @@ pub(crate) struct ImportCommand {
     work: WorkArgs,
     #[command(flatten)]
     scope: ScopeArgs,
-    /// The form of the file
+    /// Format of the file
     #[arg(long, value_enum, default_value_t = Format::Jsonl)]
     format: Format,
-    /// Of a Chroma directory only this collection
+    /// Import only this collection of a Chroma directory
     #[arg(long, value_name = "NAME")]
     collection: Option<String>,
-    /// Take the vectors over that the file has, in place of making them: for those of the very model of --embedder
+    /// Use the vectors in the file instead of computing them; they must be from the model of --embedder
     #[arg(long)]
     keep_vectors: bool,
     #[command(flatten)]
@@ -54,10 +54,10 @@ pub(crate) struct ImportCommand {
     /// Stop at the first bad line
     #[arg(long)]
     strict: bool,
-    /// Put lines of a known id in the place of what is stored
+    /// Replace existing records that have the same id
     #[arg(long)]
     update: bool,
-    /// Only say what would be imported and what would be refused; write nothing
+    /// Only report what would be imported and what would be refused; write nothing
     #[arg(long)]
     dry_run: bool,
     /// Report as JSON, a line for every commit
@@ -82,13 +82,10 @@ enum Format {
 
 impl ImportCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
-        ensure!(
-            self.collection.is_none() || self.format == Format::Chroma,
-            "--collection is for --format chroma; the other forms have none"
-        );
+        ensure!(self.collection.is_none() || self.format == Format::Chroma, "--collection needs --format chroma");
         ensure!(
             !self.keep_vectors || matches!(self.format, Format::Chroma | Format::Csv),
-            "--keep-vectors is for --format chroma and csv; the other forms have none"
+            "--keep-vectors needs --format chroma or --format csv"
         );
         let scope = self.scope.scope()?;
         let zone = self.timezone.zone();
@@ -98,17 +95,18 @@ impl ImportCommand {
         let bar = output::progress(size, &format!("importing {{wide_bar}} {units} {{eta}} {{msg}}"));
         let mut importer = Importer::new(&engine, &scope, &zone);
         importer.mode = if self.update { PutMode::Upsert } else { PutMode::IfAbsent };
-        (importer.strict, importer.keep_vectors) = (self.strict, self.keep_vectors);
+        importer.strict = self.strict;
+        importer.keep_vectors = self.keep_vectors;
         if self.dry_run {
             importer.dry_run = Some(DryRun::new(&engine, &scope, zone.clone()).await?);
         }
         let outcome = importer
-            .take(rows, |report, bytes| {
+            .import(rows, |report, bytes| {
                 bar.inc(bytes);
                 bar.set_message(format!("{} added", report.added));
                 if self.json && bytes == 0 && !self.dry_run {
                     let committed = report.added + report.updated + report.unchanged;
-                    output::tell_line(&serde_json::json!({ "committed": committed }));
+                    output::print_json_line(&serde_json::json!({ "committed": committed }));
                 }
             })
             .await;
@@ -118,19 +116,22 @@ impl ImportCommand {
             eprintln!("{}: {error}", self.file.display());
         }
         if dry_run.is_none() {
-            report.waiting = output::settle(&engine, &scope).await?;
+            report.waiting = output::finish_indexing(&engine, &scope).await?;
             report.vector_lag = engine.admin().latency_stats().get(&Job::Embedding).copied();
         }
-        self.tell(&report, dry_run.as_ref())?;
+        self.print_report(&report, dry_run.as_ref())?;
         outcome.with_context(|| self.file.display().to_string())?;
         Ok(if report.bad_lines == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 
-    /// The rows of the source, and how much there is of it.
+    /// Returns the rows of the source and its size: in rows for Chroma, in bytes otherwise.
     fn rows(&self, scope: &Scope) -> Result<(ImportRows, u64)> {
-        let is_input = self.file == Path::new("-");
-        let of_directory = matches!(self.format, Format::Chroma | Format::SillyTavern);
-        ensure!(!(of_directory && is_input), "this form is not read from standard input; name the file or directory");
+        let is_stdin = self.file == Path::new("-");
+        let needs_path = matches!(self.format, Format::Chroma | Format::SillyTavern);
+        ensure!(
+            !(needs_path && is_stdin),
+            "this format cannot be read from standard input; name the file or directory"
+        );
         let path = || self.file.display().to_string();
         match self.format {
             Format::Chroma => Ok(chroma::rows(&self.file, self.collection.as_deref(), self.keep_vectors)?),
@@ -146,19 +147,19 @@ impl ImportCommand {
                 let (input, size) = open(&self.file)?;
                 let export = mem0::read(input).with_context(path)?;
                 if export.is_partial {
-                    eprintln!("this is one page of several: \"next\" names another, which is not in the file");
+                    eprintln!("the file is one page of several; the page in \"next\" is not imported");
                 }
                 Ok((export.rows, size))
             }
         }
     }
 
-    /// The memory that it goes to. What is only tried out makes none, and leaves one as it is.
+    /// Opens the database. A dry run creates no database, and does not change an existing one.
     async fn engine(&self) -> Result<MemoryEngine> {
         if !self.dry_run {
             return self.store.create_with(self.work.work()?).await;
         }
-        match self.store.open_as_it_is().await {
+        match self.store.open_without_indexes().await {
             Ok(engine) => Ok(engine),
             Err(_) if self.store.database()?.path().is_some_and(|path| !path.exists()) => {
                 Ok(MemoryEngine::builder().in_memory().background(false).build().await?)
@@ -167,25 +168,25 @@ impl ImportCommand {
         }
     }
 
-    fn tell(&self, report: &ImportReport, dry_run: Option<&DryRun>) -> Result<()> {
+    fn print_report(&self, report: &ImportReport, dry_run: Option<&DryRun>) -> Result<()> {
         if self.json {
             let mut data = serde_json::to_value(report)?;
             if let Some(dry_run) = dry_run {
                 data["dry_run"] = dry_run.data();
             }
-            say!("{data}");
+            print_line!("{data}");
             return Ok(());
         }
         let database = self.store.database()?;
         match dry_run {
-            None => say!("{} added to {database}", output::counted(report.added, "turn", "turns")),
+            None => print_line!("{} added to {database}", output::counted(report.added, "turn", "turns")),
             Some(dry_run) => {
-                say!(
+                print_line!(
                     "{} would be added to {database}; nothing was written",
                     output::counted(report.added, "turn", "turns")
                 );
                 for line in dry_run.lines() {
-                    say!("{line}");
+                    print_line!("{line}");
                 }
             }
         }
@@ -208,11 +209,11 @@ impl ImportCommand {
             (report.bad_lines, "bad line skipped", "bad lines skipped"),
         ];
         for (count, singular, plural) in rows.into_iter().filter(|(count, ..)| *count > 0) {
-            say!("{}", output::counted(count, singular, plural));
+            print_line!("{}", output::counted(count, singular, plural));
         }
         if let Some(lag) = report.vector_lag {
             let (p50, p95) = (output::duration(lag.p50), output::duration(lag.p95));
-            say!("found by keywords at once, by vectors after {p50} (half of them) to {p95} (95 %)");
+            print_line!("found by keywords at once, by vectors after {p50} (half of them) to {p95} (95 %)");
         }
         Ok(())
     }
@@ -224,9 +225,9 @@ fn open(file: &Path) -> Result<(Box<dyn BufRead + Send>, u64)> {
     }
     let failed = || format!("{} cannot be read", file.display());
     let input = File::open(file).with_context(failed)?;
-    let about = input.metadata().with_context(failed)?;
-    if about.is_dir() {
-        bail!("{} is a directory; name a file, or say with --format what it is a directory of", file.display());
+    let metadata = input.metadata().with_context(failed)?;
+    if metadata.is_dir() {
+        bail!("{} is a directory; name a file, or set the format of the directory with --format", file.display());
     }
-    Ok((Box::new(BufReader::with_capacity(1 << 20, input)), about.len()))
+    Ok((Box::new(BufReader::with_capacity(1 << 20, input)), metadata.len()))
 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::report::ReportArgs;
 
-/// Make an API key for the server.
+/// Create an API key for the server.
 #[derive(Debug, Args)]
 pub(crate) struct KeysCommand {
     #[command(subcommand)]
@@ -18,15 +18,15 @@ pub(crate) struct KeysCommand {
 
 #[derive(Debug, Subcommand)]
 enum KeysAction {
-    /// Make a key, and what to write into the configuration for it; the key itself is shown this once
+    /// Create a key and print its entry for the configuration; the key itself is shown only once
     New(New),
 }
 
 #[derive(Debug, Args)]
 struct New {
-    /// Its name in the log
+    /// Name of the key, shown in the log
     name: String,
-    /// The tenant that it reaches
+    /// Tenant that the key may access
     #[arg(long, default_value = memory_engine::Scope::DEFAULT_TENANT, value_name = "NAME")]
     tenant: String,
     /// Only this user of the tenant; can be repeated
@@ -50,7 +50,7 @@ impl KeysCommand {
             let [name, tenant] = [name, tenant].map(Value::from);
             let users = if user.is_empty() { String::new() } else { format!("\nusers = {}", Value::from(user)) };
             format!(
-                "The key, which is kept nowhere: {shown}\n\nFor the configuration, memory.toml:\n\n\
+                "The key, which is not stored: {shown}\n\nFor the configuration, memory.toml:\n\n\
                  [[keys]]\nname = {name}\nhash = \"{hash}\"\ntenant = {tenant}{users}"
             )
         })

@@ -8,10 +8,10 @@ use memory_engine::{Database, admin};
 
 use crate::{database::DatabaseArg, output, report::ReportArgs};
 
-/// Bring the database to this version's schema, or take it back.
+/// Migrate the schema of a database up to this version, or down to an earlier one.
 ///
-/// Every command that opens a database brings it up by itself; `up` does so without anything else, and for a new
-/// Postgres database says over how many partitions its tables are spread.
+/// Every command that opens a database migrates it up. `up` does only that, and can set the number of partitions of a
+/// new Postgres database.
 #[derive(Debug, Args)]
 pub(crate) struct MigrateCommand {
     #[command(subcommand)]
@@ -30,7 +30,7 @@ struct DatabaseArgs {
 
 #[derive(Debug, Subcommand)]
 enum MigrateAction {
-    /// Bring it to the schema of this version
+    /// Migrate to the schema of this version
     Up {
         #[command(flatten)]
         at: DatabaseArgs,
@@ -38,14 +38,14 @@ enum MigrateAction {
         #[arg(long, default_value_t = 0, value_name = "NUMBER")]
         partitions: u32,
     },
-    /// Take it back to an earlier schema, with everything that the later ones held
+    /// Migrate down to an earlier schema; the data of later schemas is deleted
     Down {
         #[command(flatten)]
         at: DatabaseArgs,
-        /// The schema to go back to; 0 removes every table and all that is in them
+        /// Target schema; 0 removes all tables and data; default: the previous one
         #[arg(long, value_name = "SCHEMA")]
         to: Option<u32>,
-        /// Yes, what the later schemas held may be lost
+        /// Confirm that the data of later schemas is deleted
         #[arg(long, short)]
         yes: bool,
     },
@@ -61,21 +61,21 @@ impl MigrateCommand {
         match self.action {
             MigrateAction::Up { at, partitions } => {
                 let db = at.db.database()?;
-                let found = admin::migrate_up(&db, partitions).await.with_context(|| db.to_string())?;
-                print(&db, Some(found), at.report).await
+                let before = admin::migrate_up(&db, partitions).await.with_context(|| db.to_string())?;
+                print(&db, Some(before), at.report).await
             }
             MigrateAction::Down { at, to, yes } => {
                 let db = at.db.database()?;
                 let status = admin::migrations(&db).await.with_context(|| db.to_string())?;
                 let to = to.unwrap_or(status.schema.saturating_sub(1));
                 if status.schema == 0 {
-                    bail!("{db}: there is nothing to take back; its schema is 0");
+                    bail!("{db}: nothing to migrate down; its schema is 0");
                 }
                 if !yes {
                     let lost =
-                        if to == 0 { "everything in it".to_owned() } else { format!("what came after schema {to}") };
+                        if to == 0 { "everything in it".to_owned() } else { format!("the data of schemas after {to}") };
                     bail!(
-                        "going down from schema {} to {to} loses {lost} in {db}; add --yes if that is meant",
+                        "migrating down from schema {} to {to} deletes {lost} in {db}; add --yes to confirm",
                         status.schema
                     );
                 }

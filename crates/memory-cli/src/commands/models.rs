@@ -25,9 +25,9 @@ pub(crate) struct ModelsCommand {
 enum ModelsAction {
     /// List the folders of models and the model that would be used
     List(EmbedderArgs),
-    /// Fetch models from a hub (HF_ENDPOINT, or huggingface.co): resumable, checked
+    /// Download models from a hub (HF_ENDPOINT, or huggingface.co); resumable, with checksums
     Fetch(Fetch),
-    /// Open the model, embed a sentence with it, and say how long that took
+    /// Open the model, embed a sentence, and print the times
     Check(EmbedderArgs),
 }
 
@@ -44,13 +44,13 @@ impl ModelsCommand {
 
 fn list(choice: &EmbedderArgs) -> Result<()> {
     let mut table = output::table(["model", "dimensions", "languages", "where"]);
-    let there = choice.find().map_or_else(
-        || format!("not in {}; `memory models fetch` or `scripts/get-models DIR` gets it", choice.folder_names()),
+    let location = choice.find().map_or_else(
+        || format!("not in {}; `memory models fetch` or `scripts/get-models DIR` downloads it", choice.folder_names()),
         |path| path.display().to_string(),
     );
-    table.add_row(["local:e5-small", "384", "about 100", &there]);
-    table.add_row(["hash", "384", "any, by their letters", "built in"]);
-    say!("{table}");
+    table.add_row(["local:e5-small", "384", "about 100", &location]);
+    table.add_row(["hash", "384", "any, by spelling", "built in"]);
+    print_line!("{table}");
     Ok(())
 }
 
@@ -58,16 +58,21 @@ async fn check(choice: &EmbedderArgs) -> Result<()> {
     let path = match &choice.embedder {
         EmbedderChoice::At(path) => path.clone(),
         EmbedderChoice::Hash => bail!("the hash embedder is built in; there is nothing to check"),
-        EmbedderChoice::Remote(_) => bail!("a service's model is checked by using it; this is about local ones"),
-        EmbedderChoice::Auto | EmbedderChoice::E5 => choice.need()?,
+        EmbedderChoice::Remote(_) => bail!("only local models can be checked, and --embedder names a service"),
+        EmbedderChoice::Auto | EmbedderChoice::E5 => choice.require_model()?,
     };
     let started = Instant::now();
     let model = LocalModel::open(&path).await?;
-    let (opened, started) = (started.elapsed(), Instant::now());
+    let open_time = started.elapsed();
+    let started = Instant::now();
     let embedder = model.embedder();
     embedder.embed(&["我对什么食物过敏？ What am I allergic to?"], Purpose::Query).await?;
-    let (asked, ms) = (started.elapsed(), |d: std::time::Duration| d.as_secs_f64() * 1e3);
-    say!("{} from {}", embedder.space(), path.display());
-    say!("opened in {:.0} ms, one question embedded in {:.1} ms", ms(opened), ms(asked));
+    let embed_time = started.elapsed();
+    print_line!("{} from {}", embedder.space(), path.display());
+    print_line!(
+        "opened in {:.0} ms, one query embedded in {:.1} ms",
+        open_time.as_secs_f64() * 1e3,
+        embed_time.as_secs_f64() * 1e3
+    );
     Ok(())
 }

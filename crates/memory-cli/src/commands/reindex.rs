@@ -24,16 +24,16 @@ pub(crate) struct ReindexCommand {
     store: StoreArgs,
     #[command(flatten)]
     scope: ScopeArgs,
-    /// Only what still waits, as after an embedder that did not work
+    /// Only process jobs that are still queued, for example after the embedder failed
     #[arg(long, conflicts_with_all = ["keep_old", "lacking", "drop"])]
     waiting: bool,
-    /// After a change of embedder, keep the old vectors: changing back takes no time, and new records get both
+    /// Keep the old vectors after a change of embedder, so that changing back is immediate; new records get both
     #[arg(long, conflicts_with = "drop")]
     keep_old: bool,
-    /// Change over even if up to N records could not be embedded; they are found by their words
+    /// Switch over even if up to N records could not be embedded; they are found by keywords only
     #[arg(long, default_value_t = 0, value_name = "N", conflicts_with = "drop")]
     lacking: u64,
-    /// Remove the vectors that are not in use: old ones that were kept, or new ones that are given up
+    /// Remove the vectors that are not in use: old ones that were kept, or an incomplete new generation
     #[arg(long)]
     drop: bool,
     #[command(flatten)]
@@ -51,39 +51,42 @@ impl ReindexCommand {
             let count = self.drain(&engine, &scope).await?;
             let space = engine.embedder().space();
             let report = json!({ "waited": count, "space": space.to_string() });
-            return self.report.print_line(&report, || format!("{count} that waited indexed with {space}"));
+            return self.report.print_line(&report, || {
+                format!("{} indexed with {space}", output::counted(count, "queued job", "queued jobs"))
+            });
         }
-        let everybody = Scope::tenant_wide(Scope::DEFAULT_TENANT)?;
-        // A change of embedder affects everybody, so a command for one scope must not start one.
-        let engine = if scope == everybody { self.store.open_to_refill().await? } else { self.store.open().await? };
+        let whole_tenant = Scope::tenant_wide(Scope::DEFAULT_TENANT)?;
+        // A change of embedder affects all users, so a command for one scope must not start one.
+        let engine =
+            if scope == whole_tenant { self.store.open_to_reindex().await? } else { self.store.open().await? };
         let space = engine.embedder().space().to_string();
         if let Some(generations) = engine.admin().generations().await?.filter(|now| now.serving.space != space) {
             return self.cut_over(&engine, &scope, &generations).await;
         }
         let count = engine.admin().reindex(&scope).await?;
         self.drain(&engine, &scope).await?;
-        let beside = engine.admin().generations().await?.and_then(|now| now.second).map(|second| second.space);
-        let hint = beside.as_ref().map_or(String::new(), |beside| {
-            format!("; the database also has vectors of {beside}, which `memory reindex --drop` removes")
+        let second = engine.admin().generations().await?.and_then(|now| now.second).map(|second| second.space);
+        let hint = second.as_ref().map_or(String::new(), |second| {
+            format!("; the database also has vectors of {second}, which `memory reindex --drop` removes")
         });
-        let report = json!({ "records": count, "space": space, "beside": beside });
+        let report = json!({ "records": count, "space": space, "beside": second });
         self.report.print_line(&report, || {
             format!("{} reindexed with {space}{hint}", output::counted(count, "record", "records"))
         })
     }
 
-    /// Fills the vectors of this command's embedder, and makes the store use them.
+    /// Computes the vectors of this command's embedder, and switches the store over to them.
     async fn cut_over(&self, engine: &MemoryEngine, scope: &Scope, before: &Generations) -> Result<ExitCode> {
         let (old, new) = (&before.serving.space, engine.embedder().space().to_string());
-        let over = output::cut_over(engine, self.lacking, |progress| self.report.print_progress(progress));
-        let over = over.await?;
-        if !over {
-            let left =
+        let is_complete =
+            output::cut_over(engine, self.lacking, |progress| self.report.print_progress(progress)).await?;
+        if !is_complete {
+            let failed =
                 engine.admin().generations().await?.and_then(|now| now.second).map_or(0, |second| second.given_up);
             bail!(
                 "{} could not be embedded (`memory stats` says why), so the store still uses '{old}'; run the command \
-                 again to retry, or add `--lacking {left}` to switch without them",
-                output::counted(left, "record", "records")
+                 again to retry, or add `--lacking {failed}` to switch without them",
+                output::counted(failed, "record", "records")
             );
         }
         let kept = self.keep_old || engine.admin().drop_second_generation().await?.is_none();
@@ -98,7 +101,7 @@ impl ReindexCommand {
     }
 
     async fn drop_second(&self) -> Result<ExitCode> {
-        let dropped = self.store.open_as_it_is().await?.admin().drop_second_generation().await?;
+        let dropped = self.store.open_without_indexes().await?.admin().drop_second_generation().await?;
         self.report.print_line(&json!({ "dropped": dropped }), || match &dropped {
             Some(space) => format!("the vectors of {space} were removed"),
             None => "there are no vectors except those in use".to_owned(),
@@ -106,6 +109,6 @@ impl ReindexCommand {
     }
 
     async fn drain(&self, engine: &MemoryEngine, scope: &Scope) -> Result<u64> {
-        Ok(output::work(engine, scope, "indexing", |progress| self.report.print_progress(progress)).await?)
+        Ok(output::run_jobs(engine, scope, "indexing", |progress| self.report.print_progress(progress)).await?)
     }
 }

@@ -13,10 +13,10 @@ use crate::{
     work::WorkArgs,
 };
 
-/// Bring back what `rewind` or `retract` took back, except for records that were changed since.
+/// Restore the records of a `rewind` or `retract`, except those that were changed since.
 #[derive(Debug, Args)]
 pub(crate) struct RestoreCommand {
-    /// The retraction's id, as `rewind`, `retract` and `retractions` give it
+    /// Id of the retraction, as printed by `rewind`, `retract` and `retractions`
     retraction: String,
     #[command(flatten)]
     store: StoreArgs,
@@ -36,7 +36,7 @@ impl RestoreCommand {
         };
         let engine = self.store.open_with(self.work.work()?).await?;
         let count = engine.restore(&scope, retraction).await?;
-        output::settle(&engine, &scope.namespace()).await?;
+        output::finish_indexing(&engine, &scope.namespace()).await?;
         let report = serde_json::json!({ "restored": count });
         self.report.print_line(&report, || format!("{} restored", output::counted(count, "record", "records")))
     }

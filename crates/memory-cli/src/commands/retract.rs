@@ -13,12 +13,12 @@ use crate::{
     work::WorkArgs,
 };
 
-/// Take back records that are wrong, with everything that was made from them; `restore` brings them back.
+/// Retract wrong records and everything derived from them; `restore` restores them.
 ///
-/// They stay stored and are no longer recalled. To be rid of them for ever, `forget` them.
+/// Retracted records stay stored but are not recalled. To delete records for good, use `forget`.
 #[derive(Debug, Args)]
 pub(crate) struct RetractCommand {
-    /// The records' ids, or the ids they had in an imported file
+    /// Ids of the records, or their ids in an imported file
     #[arg(required = true)]
     ids: Vec<String>,
     #[command(flatten)]
@@ -43,7 +43,7 @@ impl RetractCommand {
         if retraction.records.is_empty() {
             bail!("{} was retracted before; `memory retractions` lists what can be restored", self.ids.join(", "));
         }
-        output::settle(&engine, &scope.namespace()).await?;
+        output::finish_indexing(&engine, &scope.namespace()).await?;
         print(&retraction, &scope, self.report)
     }
 }

@@ -28,7 +28,7 @@ pub(crate) struct RetractionsCommand {
 impl RetractionsCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         let scope = self.scope.scope()?;
-        let engine = self.store.open_as_it_is().await?;
+        let engine = self.store.open_without_indexes().await?;
         let retractions = engine.retractions(&scope, self.limit).await?;
         self.report.print(&retractions, || {
             if retractions.is_empty() {

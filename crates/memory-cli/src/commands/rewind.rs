@@ -13,7 +13,7 @@ use crate::{
     work::WorkArgs,
 };
 
-/// Take a conversation back, with everything that was made from it; `restore` brings it back.
+/// Retract the last turns of a session and everything derived from them; `restore` restores them.
 #[derive(Debug, Args)]
 pub(crate) struct RewindCommand {
     #[command(flatten)]
@@ -31,10 +31,10 @@ pub(crate) struct RewindCommand {
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 struct Extent {
-    /// Take back the last N turns
+    /// Retract the last N turns
     #[arg(long, value_name = "N")]
     last: Option<NonZeroUsize>,
-    /// Take back everything after this sequence number
+    /// Retract everything after this sequence number
     #[arg(long, value_name = "SEQUENCE", allow_negative_numbers = true)]
     to: Option<i64>,
 }
@@ -45,15 +45,15 @@ impl RewindCommand {
         let extent = match (self.extent.last, self.extent.to) {
             (Some(last), _) => memory_engine::history::Rewind::Last(last.get()),
             (None, Some(sequence)) => memory_engine::history::Rewind::To(sequence),
-            (None, None) => bail!("how far? --last N turns, or --to SEQUENCE"),
+            (None, None) => bail!("no extent given; add --last N or --to SEQUENCE"),
         };
         let engine = self.store.open_with(self.work.work()?).await?;
         let retraction = engine.rewind(&scope, extent).await?;
         if retraction.records.is_empty() {
             records::require_records_at(&engine, &scope).await?;
-            bail!("there is nothing to take back at {scope}; --to takes back what has a greater sequence number");
+            bail!("nothing to retract at {scope}; --to retracts records with a greater sequence number");
         }
-        output::settle(&engine, &scope.namespace()).await?;
+        output::finish_indexing(&engine, &scope.namespace()).await?;
         retract::print(&retraction, &scope, self.report)
     }
 }

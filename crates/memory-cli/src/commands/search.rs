@@ -17,8 +17,9 @@ use crate::{
 /// Find the memories most relevant to a query.
 #[derive(Debug, Args)]
 pub(crate) struct SearchCommand {
-    /// The question
-    question: String,
+    /// Query: a question, a sentence or keywords
+    #[arg(value_name = "QUERY")]
+    text: String,
     #[command(flatten)]
     store: StoreArgs,
     #[command(flatten)]
@@ -45,7 +46,7 @@ pub(crate) struct SearchCommand {
     /// Only records of this scene
     #[arg(long)]
     scene: Option<String>,
-    /// Ask from within this scene: see only what may be seen from there
+    /// Search from within this scene: only records that are visible from it
     #[arg(long, value_name = "SCENE")]
     from_scene: Option<String>,
     /// Time limit in milliseconds
@@ -123,7 +124,7 @@ impl SearchCommand {
 
     fn query(&self) -> Result<RecallQuery> {
         let zone = self.timezone.zone();
-        let mut query = RecallQuery::new(&self.question).with_limit(self.limit);
+        let mut query = RecallQuery::new(&self.text).with_limit(self.limit);
         if let Some(since) = &self.since {
             query = query.since(Timestamp::parse_in(since, &zone)?);
         }

@@ -14,9 +14,9 @@ use crate::{
 
 /// Serve the memory over HTTP: a chat gateway, mem0's routes, MCP and a debug API.
 ///
-/// It listens on this machine only, unless told otherwise, and asks for keys as soon as there are any: `memory keys
-/// new` makes one, and the variable MEMORY_TOKEN holds one for everything. `memory config show` tells how it would be
-/// set up. Ctrl-C, or a TERM signal, stops it once what is being served is done.
+/// Listens on this machine only, unless --listen sets another address. Requires a key as soon as one is configured:
+/// `memory keys new` creates one, and the variable MEMORY_TOKEN sets one for all tenants. `memory config show` prints
+/// the configuration. Ctrl-C or a TERM signal stops the server after the running requests.
 #[derive(Debug, Args)]
 pub(crate) struct ServeCommand {
     #[command(flatten)]
@@ -27,22 +27,22 @@ impl ServeCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         let config = self.config.load()?.config;
         let _log = Log::write(&config.log)?;
-        // Before the memory is opened: who may not listen has no use for it.
+        // Bind before the database is opened, which may take long.
         let listener = TcpListener::bind(config.listen).await;
-        let listener = listener.with_context(|| format!("nothing can listen on {}", config.listen))?;
+        let listener = listener.with_context(|| format!("cannot listen on {}", config.listen))?;
         let settings = Settings::load()?;
         let engine = server::open(&config).await?;
         let server = config.server(&engine, |name| settings.get(name))?;
-        let open = if server.is_open() { ", for everybody on it" } else { "" };
+        let open = if server.is_open() { ", without keys" } else { "" };
         tracing::info!(part = "serve", "listening on http://{}{open}", listener.local_addr()?);
-        server.serve(listener, stop()).await?;
-        tracing::info!(part = "serve", "stopped; what still waits is done after the next start");
+        server.serve(listener, stop_signal()).await?;
+        tracing::info!(part = "serve", "stopped; queued jobs continue after the next start");
         Ok(ExitCode::SUCCESS)
     }
 }
 
 /// Waits for the signal to stop.
-async fn stop() {
+async fn stop_signal() {
     let interrupted = tokio::signal::ctrl_c();
     #[cfg(unix)]
     {

@@ -10,10 +10,10 @@ use crate::{
     records, report,
 };
 
-/// Show a record with everything that is stored of it, as JSON.
+/// Show a record with everything that is stored about it, as JSON.
 #[derive(Debug, Args)]
 pub(crate) struct ShowCommand {
-    /// The record's id, as `search --explain` and `export` give it, or the id it had in an imported file
+    /// Id of the record, as printed by `search --explain` and `export`, or its id in an imported file
     id: String,
     #[command(flatten)]
     store: StoreArgs,

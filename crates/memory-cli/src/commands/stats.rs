@@ -12,7 +12,7 @@ use crate::{
     report::ReportArgs,
 };
 
-/// Count what is stored.
+/// Count records, queued jobs and failed jobs.
 #[derive(Debug, Args)]
 pub(crate) struct StatsCommand {
     #[command(flatten)]
@@ -61,7 +61,7 @@ fn describe(
     row("addresses".into(), stats.addresses.to_string());
     row("tombstones".into(), stats.tombstones.to_string());
     for (job, count) in &stats.backlog {
-        let first = stats.waiting_since.get(job).map(|since| output::first_waits(now.since(*since)));
+        let first = stats.waiting_since.get(job).map(|since| output::oldest_wait(now.since(*since)));
         row(format!("waiting for {job}"), format!("{count}{}", first.unwrap_or_default()));
     }
     for (job, count) in &stats.given_up {

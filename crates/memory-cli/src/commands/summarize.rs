@@ -29,21 +29,21 @@ pub(crate) struct SummarizeCommand {
 impl SummarizeCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         let scope = self.scope.conversation()?;
-        let digest = self.digest.need()?;
-        let engine = self.store.open_with(digest.into()).await?;
+        let enrichment = self.digest.required_options()?;
+        let engine = self.store.open_with(enrichment.into()).await?;
         let count = engine.admin().summarize_now(&scope).await?;
         if count == 0 {
             records::require_records_at(&engine, &scope).await?;
         }
-        output::settle(&engine, &scope.namespace()).await?;
+        output::finish_indexing(&engine, &scope.namespace()).await?;
         let summaries =
             Filter::eq(Field::Kind, Kind::SUMMARY.as_str()).and(Filter::eq(Field::State, State::Active.as_str()));
-        let made = match count {
+        let new_summaries = match count {
             0 => Vec::new(),
             count => engine.scan(&scope, &ScanQuery::newest(count).with_filter(summaries)).await?.records,
         };
-        self.report.print(&made, || {
-            let texts: String = made.iter().rev().map(|summary| format!("\n\n{}", summary.text)).collect();
+        self.report.print(&new_summaries, || {
+            let texts: String = new_summaries.iter().rev().map(|summary| format!("\n\n{}", summary.text)).collect();
             format!("{} made{texts}", output::counted(count as u64, "summary", "summaries"))
         })
     }

@@ -17,7 +17,7 @@ use suggest::Suggest;
 
 use crate::output;
 
-/// See and change which words mean the same: what is asked for by one of them is found by all.
+/// Manage synonyms: groups of words with the same meaning. A query with one word of a group finds all of them.
 ///
 /// Groups belong to the tenant and apply to all its users, or with --user to one user.
 #[derive(Debug, Args)]
@@ -28,16 +28,16 @@ pub(crate) struct SynonymsCommand {
 
 #[derive(Debug, Subcommand)]
 enum SynonymsAction {
-    /// Show the groups that apply: the tenant's, and with --user that user's too
+    /// List the groups of the tenant, and with --user also those of this user
     List(GroupArgs),
-    /// Add words to a group; a new group, when there is none of that term
+    /// Add words to a group, which is created if it does not exist
     Add {
         /// Main term of the group
         term: String,
-        /// The other words for it, each an argument of its own
+        /// Other words with the same meaning, one per argument
         #[arg(required = true)]
         words: Vec<String>,
-        /// Category, such as person; `general` for a new group without one
+        /// Category, such as person; default for a new group: general
         #[arg(long)]
         category: Option<String>,
         #[command(flatten)]
@@ -51,33 +51,33 @@ enum SynonymsAction {
         #[command(flatten)]
         groups: GroupArgs,
     },
-    /// Take in groups from a TOML file: `[[groups]]` with term, members and perhaps category
+    /// Import groups from a TOML file: `[[groups]]` with term, members and optionally category
     Import {
-        /// The file
+        /// TOML file
         #[arg(conflicts_with = "seed")]
         file: Option<PathBuf>,
-        /// The ten groups that come with the program
+        /// Import the ten bundled groups
         #[arg(long)]
         seed: bool,
         #[command(flatten)]
         groups: GroupArgs,
     },
-    /// Propose pairs of words from what is stored, with the evidence; nothing is changed
+    /// Suggest pairs of words from stored texts, with evidence; changes nothing
     Suggest(Suggest),
-    /// Take a suggested pair on: the two words become synonyms
+    /// Accept a suggested pair: the two words become synonyms
     Accept {
-        /// One word
+        /// First word
         a: String,
-        /// The other
+        /// Second word
         b: String,
         #[command(flatten)]
         groups: GroupArgs,
     },
-    /// Turn a suggested pair down, for good
+    /// Reject a suggested pair for good
     Reject {
-        /// One word
+        /// First word
         a: String,
-        /// The other
+        /// Second word
         b: String,
         #[command(flatten)]
         groups: GroupArgs,
@@ -93,12 +93,12 @@ impl SynonymsCommand {
             SynonymsAction::Import { file, seed, groups } => import(&groups, file, seed).await,
             SynonymsAction::Suggest(suggest) => suggest.run().await,
             SynonymsAction::Accept { a, b, groups } => {
-                let engine = groups.store.open_as_it_is().await?;
+                let engine = groups.store.open_without_indexes().await?;
                 let group = engine.synonyms().store().accept(&groups.scope()?, &a, &b).await?;
                 groups.report.print(&group, || format!("synonyms from now on: {}", words_of(&group)))
             }
             SynonymsAction::Reject { a, b, groups } => {
-                let engine = groups.store.open_as_it_is().await?;
+                let engine = groups.store.open_without_indexes().await?;
                 engine.synonyms().store().reject(&groups.scope()?, &a, &b).await?;
                 let text = format!("'{a}' and '{b}' will not be suggested again");
                 groups.report.print(&json!({ "rejected": [a, b] }), || text)
@@ -113,7 +113,7 @@ fn words_of(group: &SynonymGroup) -> String {
 
 async fn list(args: &GroupArgs) -> Result<ExitCode> {
     let scope = args.scope()?;
-    let engine = args.store.open_as_it_is().await?;
+    let engine = args.store.open_without_indexes().await?;
     let mut groups = owned_groups(&engine, &Scope::tenant_wide(scope.tenant())?, None).await?;
     if let Some(user) = scope.user_name() {
         groups.extend(owned_groups(&engine, &scope, Some(user)).await?);
@@ -127,10 +127,10 @@ async fn list(args: &GroupArgs) -> Result<ExitCode> {
     args.report.print(&lines, || {
         if groups.is_empty() {
             return format!(
-                "no synonyms within {scope}; `memory synonyms add TERM WORD` or `memory synonyms import --seed` makes some"
+                "no synonyms within {scope}; `memory synonyms add TERM WORD` or `memory synonyms import --seed` adds some"
             );
         }
-        let mut table = output::table(["term", "other words", "category", "whose"]);
+        let mut table = output::table(["term", "other words", "category", "owner"]);
         for (user, group) in groups {
             let owner = user.unwrap_or_else(|| "the tenant".to_owned());
             table.add_row([group.term, group.members.join(", "), group.category, owner]);
@@ -152,15 +152,15 @@ async fn owned_groups(
 async fn add(args: &GroupArgs, term: String, words: Vec<String>, category: Option<String>) -> Result<ExitCode> {
     let scope = args.scope()?;
     let mut group = SynonymGroup::new(term, Vec::<String>::new());
-    // Before a database is made for words that none would keep.
+    // Validated before a database is created.
     SynonymGroup::new(&group.term, &words).with_category(category.as_deref().unwrap_or("general")).validate()?;
-    let engine = args.store.create_as_it_is().await?;
+    let engine = args.store.create_without_indexes().await?;
     let store = engine.synonyms().store();
     if let Some(known) = store.list(&scope).await?.into_iter().find(|known| known.key() == group.key()) {
         group = known;
     }
     group.members.extend(words);
-    // Each word once, however it is spelled.
+    // Removes words that differ only in spelling.
     group.members = group.words().skip(1).map(str::to_owned).collect();
     if let Some(category) = category {
         group.category = category;
@@ -171,7 +171,7 @@ async fn add(args: &GroupArgs, term: String, words: Vec<String>, category: Optio
 
 async fn remove(args: &GroupArgs, terms: &[String]) -> Result<ExitCode> {
     let scope = args.scope()?;
-    let engine = args.store.open_as_it_is().await?;
+    let engine = args.store.open_without_indexes().await?;
     let store = engine.synonyms().store();
     let known: Vec<String> = store.list(&scope).await?.iter().map(SynonymGroup::key).collect();
     let unknown: Vec<&str> = terms
@@ -193,13 +193,13 @@ async fn import(args: &GroupArgs, file: Option<PathBuf>, seed: bool) -> Result<E
     let scope = args.scope()?;
     let groups = match file {
         None if seed => groups_from_toml(SEED)?,
-        None => bail!("which groups? Name a TOML file, or take the built-in ones with --seed"),
+        None => bail!("no groups given; name a TOML file, or add --seed for the bundled groups"),
         Some(path) => {
             let text = fs::read_to_string(&path).with_context(|| format!("{} cannot be read", path.display()))?;
             groups_from_toml(&text).with_context(|| path.display().to_string())?
         }
     };
-    let engine = args.store.create_as_it_is().await?;
+    let engine = args.store.create_without_indexes().await?;
     engine.synonyms().store().put(&scope, &groups).await?;
     let count = groups.len();
     args.report.print(&json!({ "imported": count }), || {

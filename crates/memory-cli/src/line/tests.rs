@@ -16,7 +16,7 @@ fn record(text: &str) -> Record {
 }
 
 #[test]
-fn scope_is_another_word_for_user_and_unknown_keys_are_kept() {
+fn scope_means_user_and_unknown_keys_become_metadata() {
     let r = record(
         r#"{"id":"D1:3","scope":"conv-26","session":"s1","role":"participant","speaker":"Mel","text":"hi","time":"2023-05-08T13:56:00","lang":"en","place":"上海"}"#,
     );
@@ -28,7 +28,7 @@ fn scope_is_another_word_for_user_and_unknown_keys_are_kept() {
 }
 
 #[test]
-fn what_is_written_is_read_back() {
+fn records_round_trip() {
     let mut r = record(
         r#"{"user":"lin","text":"周三面试 \"x\"","tags":["a","b"],"confidence":0.25,"sequence":-7,"kind":"fact","valid_from":"2026-01-01"}"#,
     );
@@ -39,7 +39,7 @@ fn what_is_written_is_read_back() {
 }
 
 #[test]
-fn a_tombstone_is_read_back() {
+fn tombstones_round_trip() {
     let scope = Scope::user("lin").unwrap().with_session("s").unwrap();
     let content_hash = memory_engine::store::ContentHash::of("x");
     let tombstone =
@@ -51,14 +51,14 @@ fn a_tombstone_is_read_back() {
 }
 
 #[test]
-fn each_bad_line_says_what_is_wrong() {
+fn bad_lines_are_rejected_with_a_reason() {
     let cases = [
         ("{", "no JSON"),
         ("[1]", "no JSON object"),
         ("{\"user\":\"lin\"}", "no \"text\""),
-        ("{\"text\":\"hi\"}", "whose it is"),
+        ("{\"text\":\"hi\"}", "no user"),
         ("{\"user\":\"lin\",\"text\":\" \"}", "empty"),
-        ("{\"user\":\"lin\",\"text\":7}", "\"text\" is no text"),
+        ("{\"user\":\"lin\",\"text\":7}", "\"text\" is not a string"),
         ("{\"user\":\"lin\",\"text\":\"a\\u0000b\"}", "NUL"),
         ("{\"user\":\"lin\",\"text\":\"x\",\"time\":\"soon\"}", "no time"),
         ("{\"user\":\"lin\",\"text\":\"x\",\"tags\":[1]}", "tags"),

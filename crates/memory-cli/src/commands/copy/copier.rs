@@ -1,4 +1,4 @@
-//! From one store into another, user by user.
+//! Copies one store into another, user by user.
 
 use std::collections::BTreeMap;
 
@@ -9,40 +9,40 @@ use memory_engine::{
 use serde::Serialize;
 
 /// Number of records that are committed together.
-const PAGE: usize = 500;
+const PAGE_RECORDS: usize = 500;
 /// Maximum number of refused records that are reported one by one.
 const MAX_REPORTED_RECORDS: u64 = 20;
 
 /// The result of a copy.
 #[derive(Debug, Default, Clone, Serialize)]
 pub(crate) struct CopyReport {
-    /// Tenants and users that were gone through.
+    /// Number of tenants and users that were processed.
     pub(crate) namespaces: u64,
     /// New records.
     pub(crate) added: u64,
     /// Records that were replaced.
     pub(crate) updated: u64,
-    /// Records that were there already.
+    /// Records that existed already.
     pub(crate) unchanged: u64,
-    /// Of these, records that say something else in the target.
+    /// Of these, records whose content differs in the target.
     pub(crate) different: u64,
-    /// Records that were forgotten in the target, and stay away.
+    /// Records that were forgotten in the target, and are not copied.
     pub(crate) forgotten: u64,
-    /// Records that the target does not take.
+    /// Records that the target refuses.
     pub(crate) refused: u64,
     /// New tombstones.
     pub(crate) tombstones: u64,
-    /// Tombstones that the target did not need.
+    /// Tombstones that existed already, or whose record the target has in another scope.
     pub(crate) tombstones_there: u64,
-    /// Groups of synonyms that were put.
+    /// Groups of synonyms that were written.
     pub(crate) synonyms: u64,
-    /// Groups that are others in the target, and stay.
+    /// Groups that differ in the target, and were not changed.
     pub(crate) synonyms_different: u64,
-    /// Decisions about suggested synonyms that were put.
+    /// Decisions about suggested synonyms that were written.
     pub(crate) verdicts: u64,
     /// Records that still wait for their vectors.
     pub(crate) waiting: u64,
-    /// The first reasons why records were refused.
+    /// The reasons of the first refused records.
     pub(crate) errors: Vec<String>,
 }
 
@@ -53,10 +53,10 @@ impl CopyReport {
         records + self.tombstones + self.tombstones_there
     }
 
-    fn refuse(&mut self, record: &Record, why: &memory_engine::Error) {
+    fn count_refused(&mut self, record: &Record, error: &memory_engine::Error) {
         self.refused += 1;
         if self.refused <= MAX_REPORTED_RECORDS {
-            self.errors.push(format!("record {} at {} was refused: {why}", record.id, record.scope));
+            self.errors.push(format!("record {} at {} was refused: {error}", record.id, record.scope));
         }
     }
 
@@ -71,7 +71,7 @@ impl CopyReport {
     }
 }
 
-/// Copies, and tells after each commit how far it is.
+/// Copies records, tombstones and synonyms. Calls `progress` after each commit.
 #[derive(Debug)]
 pub(crate) struct Copier<'e, P> {
     source: &'e MemoryEngine,
@@ -86,16 +86,16 @@ impl<'e, P: FnMut(&CopyReport)> Copier<'e, P> {
         Self { source, target, update, progress, report: CopyReport::default() }
     }
 
-    /// Copies what one tenant or user has by itself: first the records, then the tombstones, which could keep them
-    /// away.
+    /// Copies the data of one tenant or user: first the records, then the tombstones, which could block them.
     pub(crate) async fn copy(&mut self, scope: &Scope) -> Result<()> {
         self.report.namespaces += 1;
-        self.synonyms(scope).await?;
+        self.copy_synonyms(scope).await?;
         let mut after = None;
         loop {
-            let page = self.source.scan(scope, &ScanQuery::oldest(PAGE).with_after(after)).await?;
-            // The scope of a tenant covers its users too, whose turn is another one.
-            self.records(scope, page.records.into_iter().filter(|r| r.scope.namespace() == *scope).collect()).await?;
+            let page = self.source.scan(scope, &ScanQuery::oldest(PAGE_RECORDS).with_after(after)).await?;
+            // The scope of a tenant includes its users, which are copied separately.
+            self.copy_records(scope, page.records.into_iter().filter(|r| r.scope.namespace() == *scope).collect())
+                .await?;
             (self.progress)(&self.report);
             after = page.next;
             if after.is_none() {
@@ -104,7 +104,7 @@ impl<'e, P: FnMut(&CopyReport)> Copier<'e, P> {
         }
         let mut last = None;
         loop {
-            let mut page = self.source.admin().tombstones(scope, last, PAGE).await?;
+            let mut page = self.source.admin().tombstones(scope, last, PAGE_RECORDS).await?;
             let Some(end) = page.last().map(|tombstone| tombstone.id) else { return Ok(()) };
             last = Some(end);
             page.retain(|tombstone| tombstone.scope.namespace() == *scope);
@@ -115,37 +115,37 @@ impl<'e, P: FnMut(&CopyReport)> Copier<'e, P> {
         }
     }
 
-    async fn records(&mut self, scope: &Scope, records: Vec<Record>) -> Result<()> {
+    async fn copy_records(&mut self, scope: &Scope, records: Vec<Record>) -> Result<()> {
         if records.is_empty() {
             return Ok(());
         }
         let ids: Vec<_> = records.iter().map(|record| record.id).collect();
-        let there = self.target.get_all(scope, &ids).await?;
-        let mut wanted = Vec::with_capacity(records.len());
-        for (record, there) in records.into_iter().zip(there) {
-            match there {
-                Some(there) if !self.update || there.same_content(&record) => {
+        let stored = self.target.get_all(scope, &ids).await?;
+        let mut new_records = Vec::with_capacity(records.len());
+        for (record, stored) in records.into_iter().zip(stored) {
+            match stored {
+                Some(stored) if !self.update || stored.same_content(&record) => {
                     self.report.unchanged += 1;
-                    self.report.different += u64::from(!there.same_content(&record));
+                    self.report.different += u64::from(!stored.same_content(&record));
                 }
                 Some(_) | None => match self.target.admin().check(&record) {
-                    Ok(()) => wanted.push(record),
-                    Err(e) => self.report.refuse(&record, &e),
+                    Ok(()) => new_records.push(record),
+                    Err(e) => self.report.count_refused(&record, &e),
                 },
             }
         }
-        if wanted.is_empty() {
+        if new_records.is_empty() {
             return Ok(());
         }
         let mode = if self.update { PutMode::Upsert } else { PutMode::IfAbsent };
-        match self.target.store(scope, wanted.clone(), mode).await {
+        match self.target.store(scope, new_records.clone(), mode).await {
             Ok(written) => written.iter().for_each(|written| self.report.count(written)),
-            // One record keeps its whole batch away: which one?
+            // One invalid record rejects its whole batch, so they are stored one by one.
             Err(e) if is_about_a_record(e.kind()) => {
-                for record in wanted {
+                for record in new_records {
                     match self.target.store(scope, vec![record.clone()], mode).await {
                         Ok(written) => written.iter().for_each(|written| self.report.count(written)),
-                        Err(e) if is_about_a_record(e.kind()) => self.report.refuse(&record, &e),
+                        Err(e) if is_about_a_record(e.kind()) => self.report.count_refused(&record, &e),
                         Err(e) => return Err(e.into()),
                     }
                 }
@@ -155,7 +155,7 @@ impl<'e, P: FnMut(&CopyReport)> Copier<'e, P> {
         Ok(())
     }
 
-    async fn synonyms(&mut self, scope: &Scope) -> Result<()> {
+    async fn copy_synonyms(&mut self, scope: &Scope) -> Result<()> {
         let (source, target) = (self.source.synonyms().store(), self.target.synonyms().store());
         let known: BTreeMap<_, _> = target.list(scope).await?.into_iter().map(|group| (group.key(), group)).collect();
         let mut new = source.list(scope).await?;

@@ -1,4 +1,4 @@
-//! An import that is only tried out: what it would add, and what would be refused.
+//! Dry run of an import: counts the records that it would add, replace or refuse.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,10 +9,10 @@ use memory_engine::{MemoryEngine, PutMode, Record, RecordId, Scope, store::Conte
 use super::report::ImportReport;
 use crate::output;
 
-/// Number of samples of each kind that are shown.
-const SAMPLES: usize = 3;
-/// Number of tombstones that are read at once.
-const PAGE: usize = 1000;
+/// Maximum number of samples of each kind.
+const MAX_SAMPLES: usize = 3;
+/// Number of tombstones of one page.
+const PAGE_TOMBSTONES: usize = 1000;
 
 /// The state of the store during a dry run, and the records that an import would add.
 #[derive(Debug)]
@@ -41,7 +41,7 @@ impl DryRun {
         };
         let mut after = None;
         loop {
-            let page = engine.admin().tombstones(&tenant, after, PAGE).await?;
+            let page = engine.admin().tombstones(&tenant, after, PAGE_TOMBSTONES).await?;
             after = page.last().map(|tombstone| tombstone.id);
             if after.is_none() {
                 return Ok(dry_run);
@@ -57,8 +57,8 @@ impl DryRun {
         }
     }
 
-    /// Counts what would become of these records.
-    pub(super) async fn play(
+    /// Counts the outcomes of importing these records.
+    pub(super) async fn count_outcomes(
         &mut self,
         engine: &MemoryEngine,
         mode: PutMode,
@@ -74,12 +74,12 @@ impl DryRun {
                 None if self.forgotten_texts.contains(&text) => report.forgotten += 1,
                 None => {
                     report.added += 1;
-                    self.show(&record);
+                    self.add_sample(&record);
                 }
-                Some(there) if mode == PutMode::Upsert && there != hash => report.updated += 1,
-                Some(there) => {
+                Some(existing) if mode == PutMode::Upsert && existing != hash => report.updated += 1,
+                Some(existing) => {
                     report.unchanged += 1;
-                    report.different += u64::from(there != hash);
+                    report.different += u64::from(existing != hash);
                 }
             }
             self.seen.insert(record.id, hash);
@@ -87,10 +87,10 @@ impl DryRun {
         Ok(())
     }
 
-    fn show(&mut self, record: &Record) {
+    fn add_sample(&mut self, record: &Record) {
         let (count, samples) = self.kinds.entry(record.kind.to_string()).or_default();
         *count += 1;
-        if samples.len() < SAMPLES {
+        if samples.len() < MAX_SAMPLES {
             let time = record.occurred_at.in_zone(&self.zone);
             let who = record.speaker.as_deref().or(record.role.as_ref().map(|role| role.as_str())).unwrap_or("");
             let who = if who.is_empty() { String::new() } else { format!("{}: ", output::shorten(who, 40)) };

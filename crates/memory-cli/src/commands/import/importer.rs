@@ -1,4 +1,4 @@
-//! Brings turns into an engine, batch by batch.
+//! Writes imported rows to an engine, batch by batch.
 
 use std::{collections::BTreeMap, io::BufRead};
 
@@ -13,12 +13,12 @@ use memory_engine_import::{ImportError, ImportedTurn, Row, json_lines};
 use super::{dry_run::DryRun, report::ImportReport};
 use crate::line::{self, ImportLine, LineDefaults};
 
-/// Number of turns that are committed together.
-const BATCH: usize = 500;
+/// Number of records and tombstones that are committed together.
+const BATCH_LINES: usize = 500;
 /// Maximum number of bad lines that are reported one by one.
 const MAX_REPORTED_LINES: u64 = 20;
 
-/// Brings the rows of a source into an engine.
+/// Writes the rows of a source to an engine.
 #[derive(Debug)]
 pub(crate) struct Importer<'a> {
     engine: &'a MemoryEngine,
@@ -34,7 +34,7 @@ pub(crate) struct Importer<'a> {
     pub(crate) report: ImportReport,
 }
 
-/// Turns that are committed together.
+/// Records and tombstones that are committed together.
 #[derive(Debug, Default)]
 struct TurnBatch {
     records: Vec<Record>,
@@ -57,13 +57,17 @@ impl<'a> Importer<'a> {
         }
     }
 
-    /// Reads JSON Lines to their end. `progress` is told how many bytes a line took, and 0 after each commit.
-    pub(crate) async fn read(&mut self, input: impl BufRead, progress: impl FnMut(&ImportReport, u64)) -> Result<()> {
-        self.take(json_lines::rows(input), progress).await
+    /// Imports JSON Lines. `progress` is called with the number of bytes of each line, and with 0 after each commit.
+    pub(crate) async fn import_json_lines(
+        &mut self,
+        input: impl BufRead,
+        progress: impl FnMut(&ImportReport, u64),
+    ) -> Result<()> {
+        self.import(json_lines::rows(input), progress).await
     }
 
-    /// As [`read`](Self::read), for the rows of any source.
-    pub(crate) async fn take(
+    /// As [`import_json_lines`](Self::import_json_lines), for the rows of any source.
+    pub(crate) async fn import(
         &mut self,
         rows: impl Iterator<Item = Result<Row, ImportError>>,
         mut progress: impl FnMut(&ImportReport, u64),
@@ -84,16 +88,16 @@ impl<'a> Importer<'a> {
                 }
                 Err(e) if self.strict => {
                     self.commit(&mut batch).await?;
-                    let so_far = match self.dry_run {
+                    let imported = match self.dry_run {
                         Some(_) => "",
-                        None => "; what stands before it was imported, nothing after it",
+                        None => "; the lines before it were imported",
                     };
-                    bail!("{}: {e:#}{so_far}", row.place);
+                    bail!("{}: {e:#}{imported}", row.place);
                 }
-                Err(e) => self.bad(&row.place, &e),
+                Err(e) => self.report_bad_row(&row.place, &e),
             }
             progress(&self.report, row.bytes);
-            if batch.records.len() + batch.tombstones.len() >= BATCH {
+            if batch.records.len() + batch.tombstones.len() >= BATCH_LINES {
                 self.commit(&mut batch).await?;
                 progress(&self.report, 0);
             }
@@ -103,7 +107,7 @@ impl<'a> Importer<'a> {
         Ok(())
     }
 
-    fn bad(&mut self, place: &str, error: &anyhow::Error) {
+    fn report_bad_row(&mut self, place: &str, error: &anyhow::Error) {
         self.report.bad_lines += 1;
         if self.report.bad_lines <= MAX_REPORTED_LINES {
             self.report.errors.push(format!("{place}: {error:#}"));
@@ -116,8 +120,8 @@ impl<'a> Importer<'a> {
         };
         ensure!(
             vector.len() == space.dimensions,
-            "its vector has {} dimensions, and those of {space} have {}; name the model that made it with --embedder, or leave \
-             --keep-vectors out",
+            "its vector has {} dimensions, but {space} has {}; set --embedder to the model of the vectors, or omit \
+             --keep-vectors",
             vector.len(),
             space.dimensions
         );
@@ -129,50 +133,51 @@ impl<'a> Importer<'a> {
         let parsed = line::read(keys, &LineDefaults { scope: self.scope, zone: self.zone, clock: &SystemClock })?;
         let ImportLine::Record(mut record) = parsed.line else { return Ok((parsed.line, None)) };
         self.engine.admin().check(&record)?;
-        // Turns of one time stand in the order of the file, also when a line between them is mended later. What was
-        // exported has the place that it had: a number of ours would show it to branches that it does not belong to.
+        // Turns with the same time keep the order of the file, even if a line between them is corrected later. An exported
+        // record keeps its sequence number, or none: another number would make it visible on the wrong branches.
         if !parsed.is_exported {
             record.source.sequence.get_or_insert(i64::try_from(number)?);
         }
         if !parsed.has_id {
-            record.id = self.id_of_content(&record, &seed);
+            record.id = self.content_id(&record, &seed);
         }
         Ok((ImportLine::Record(record), vector.filter(|_| self.keep_vectors)))
     }
 
-    /// The id of a line that names none: the same for the same line of the same file, however often it is imported.
-    fn id_of_content(&mut self, record: &Record, text: &str) -> RecordId {
+    /// Returns the id of a line without an id. Importing the same file again gives the same id.
+    fn content_id(&mut self, record: &Record, text: &str) -> RecordId {
         let hash = *blake3::hash(text.as_bytes()).as_bytes();
-        let seen = self.repeated.entry(hash).or_insert(0);
-        *seen += 1;
-        RecordId::named(&record.scope, &format!("line {} {seen}", blake3::Hash::from_bytes(hash).to_hex()))
+        let occurrence = self.repeated.entry(hash).or_insert(0);
+        *occurrence += 1;
+        RecordId::named(&record.scope, &format!("line {} {occurrence}", blake3::Hash::from_bytes(hash).to_hex()))
     }
 
     async fn commit(&mut self, batch: &mut TurnBatch) -> Result<()> {
         let TurnBatch { records, tombstones, mut vectors } = std::mem::take(batch);
         if let Some(dry_run) = &mut self.dry_run {
             self.report.tombstones += tombstones.len() as u64;
-            return dry_run.play(self.engine, self.mode, records, &mut self.report).await;
+            return dry_run.count_outcomes(self.engine, self.mode, records, &mut self.report).await;
         }
         let tenant = Scope::tenant_wide(self.scope.tenant())?;
         if !records.is_empty() {
-            let said: Vec<(Scope, ContentHash)> = records.iter().map(|r| (r.scope.clone(), r.content_hash())).collect();
+            let contents: Vec<(Scope, ContentHash)> =
+                records.iter().map(|r| (r.scope.clone(), r.content_hash())).collect();
             let written = self.engine.store(&tenant, records, self.mode).await?;
-            // Two users may have records of one id.
-            let mut known: BTreeMap<Scope, Vec<(RecordId, Vec<f32>)>> = BTreeMap::new();
-            for (written, (scope, hash)) in written.iter().zip(said) {
+            // Grouped by user: records of two users may have the same id.
+            let mut vectors_by_user: BTreeMap<Scope, Vec<(RecordId, Vec<f32>)>> = BTreeMap::new();
+            for (written, (scope, hash)) in written.iter().zip(contents) {
                 self.count(written);
                 let vector = vectors.remove(&(scope.clone(), written.id));
                 if let Some(vector) = vector.filter(|_| written.pending.contains(&Job::Embedding)) {
-                    known.entry(scope.namespace()).or_default().push((written.id, vector));
+                    vectors_by_user.entry(scope.namespace()).or_default().push((written.id, vector));
                 }
                 if written.outcome == Outcome::Unchanged {
                     let stored = self.engine.get(&scope, written.id).await?;
                     self.report.different += u64::from(stored.is_none_or(|stored| stored.content_hash() != hash));
                 }
             }
-            for (user, known) in known {
-                self.report.vectors += self.engine.admin().adopt_vectors(&user, known).await?;
+            for (user, vectors) in vectors_by_user {
+                self.report.vectors += self.engine.admin().adopt_vectors(&user, vectors).await?;
             }
         }
         if !tombstones.is_empty() {

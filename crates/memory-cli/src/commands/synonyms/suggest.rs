@@ -19,7 +19,7 @@ const MIN_SEMANTIC_WEIGHT: f64 = 0.5;
 /// Maximum length of a text shown as evidence, in characters.
 const EVIDENCE_CHARS: usize = 50;
 
-/// Propose pairs of words from what is stored, with the evidence; nothing is changed.
+/// Suggest pairs of words from stored texts, with evidence; changes nothing.
 #[derive(Debug, Args)]
 pub(super) struct Suggest {
     /// Maximum number of pairs
@@ -37,7 +37,7 @@ pub(super) struct Suggest {
 
 impl Suggest {
     pub(super) async fn run(self) -> Result<ExitCode> {
-        // What may be suggested is looked for within the whole scope; decisions belong to its user or tenant.
+        // Texts are read from the whole scope; decisions are stored for its user or tenant.
         let scope = self.groups.within.scope()?;
         let engine = self.groups.store.open().await?;
         let texts = self.texts(&engine, &scope).await?;
@@ -56,9 +56,10 @@ impl Suggest {
         let line = |s: &Suggestion| json!({ "pair": s.pair, "evidence": s.evidence, "example": example(s) });
         self.groups.report.print(&found.iter().map(line).collect::<Vec<_>>(), || {
             if found.is_empty() {
-                return format!("no synonyms suggested by {} within {scope}", output::counted(texts.len() as u64, "record", "records"));
+                let records = output::counted(texts.len() as u64, "record", "records");
+                return format!("no synonyms suggested by {records} within {scope}");
             }
-            let header = ["one word", "the other", "together", "association", "nearness", "for example"];
+            let header = ["word", "other word", "together", "association", "similarity", "example"];
             let mut table = output::table(header);
             for suggestion in &found {
                 let evidence = &suggestion.evidence;
@@ -72,13 +73,14 @@ impl Suggest {
                 ]);
             }
             format!(
-                "{table}\nNothing was changed: `memory synonyms accept ONE OTHER` or `memory synonyms reject ONE OTHER` decides."
+                "{table}\nNothing was changed: `memory synonyms accept ONE OTHER` or `memory synonyms reject ONE OTHER` stores your decision."
             )
         })
     }
 
     async fn texts(&self, engine: &MemoryEngine, scope: &memory_engine::Scope) -> Result<Vec<(RecordId, String)>> {
-        let (mut texts, mut after) = (Vec::new(), None);
+        let mut texts = Vec::new();
+        let mut after = None;
         while texts.len() < self.records {
             let limit = PAGE_RECORDS.min(self.records - texts.len());
             let page = engine.scan(scope, &ScanQuery::newest(limit).with_after(after)).await?;
@@ -93,7 +95,8 @@ impl Suggest {
     }
 }
 
-/// The vectors of words, where the embedder knows what they mean. Without them there is one sign less.
+/// Returns the vectors of words, or none if the embedder does not represent meaning. Without vectors, pairs are suggested
+/// by their occurrence only.
 async fn vectors(engine: &MemoryEngine, words: Vec<String>) -> Vec<(String, Embedding)> {
     let embedder = engine.embedder();
     if embedder.semantic_weight() < MIN_SEMANTIC_WEIGHT {
