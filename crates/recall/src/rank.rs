@@ -7,7 +7,7 @@ mod sentences;
 
 use memory_engine_context::{EstimatedTokens, TokenCounter};
 use memory_engine_core::{ErrorKind, Record, RecordId, Result};
-use memory_engine_reranker::{Evidence, Feature, FeatureValues, FeatureWeights, QueryShape};
+use memory_engine_reranker::{Feature, FeatureValues, FeatureWeights, QueryShape, RankingModel};
 use rustc_hash::FxHashMap;
 use tokio::time::Instant;
 
@@ -82,8 +82,8 @@ impl RecallRun<'_> {
             keyword_shares,
             sentence_shares: &sentence_shares,
         });
-        let evidence = if self.plan.has_semantics() { Evidence::Vectors } else { Evidence::Words };
-        let weights = FeatureWeights::built_in(evidence, shape);
+        let model = if self.plan.has_semantics() { RankingModel::Vectors } else { RankingModel::Words };
+        let weights = FeatureWeights::built_in(model, shape);
         let scores = weights.scores(&values);
         let scored = terms.into_iter().zip(values).zip(scores);
         let mut ranked = Vec::with_capacity(candidates.len());

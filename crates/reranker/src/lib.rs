@@ -11,5 +11,5 @@ pub use diversity::{Diversified, TermSet, diversify};
 pub use feature::{Feature, FeatureValues, position_among};
 pub use fusion::{Fused, Fusion, Method, Ranking, RetrieverRank, fuse};
 pub use lexical::LexicalReranker;
-pub use linear::{Evidence, FeatureWeights, QueryShape};
+pub use linear::{FeatureWeights, QueryShape, RankingModel};
 pub use reranker::Reranker;

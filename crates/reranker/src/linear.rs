@@ -8,9 +8,9 @@ use crate::feature::{Feature, FeatureValues};
 
 memory_engine_rule_data::data!(RANKING: RankingFile = "ranking.toml");
 
-/// The evidence that the features were computed from.
+/// The kind of embedder that the weights are for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Evidence {
+pub enum RankingModel {
     /// Words only: the embedder has no semantics.
     Words,
     /// Words and vectors.
@@ -49,10 +49,10 @@ struct ShapeWeights {
 
 impl FeatureWeights {
     /// Returns the built-in weights.
-    pub fn built_in(evidence: Evidence, shape: QueryShape) -> &'static Self {
-        let weights = match evidence {
-            Evidence::Words => &RANKING.words,
-            Evidence::Vectors => &RANKING.vectors,
+    pub fn built_in(model: RankingModel, shape: QueryShape) -> &'static Self {
+        let weights = match model {
+            RankingModel::Words => &RANKING.words,
+            RankingModel::Vectors => &RANKING.vectors,
         };
         match shape {
             QueryShape::Question => &weights.question,
@@ -102,17 +102,17 @@ mod tests {
     #[test]
     fn every_formula_uses_the_keyword_score() {
         let shapes = [QueryShape::Question, QueryShape::LongQuery, QueryShape::LongMessages];
-        for evidence in [Evidence::Words, Evidence::Vectors] {
+        for model in [RankingModel::Words, RankingModel::Vectors] {
             for shape in shapes {
-                let weights = FeatureWeights::built_in(evidence, shape);
-                assert!(weights.score(&values(&[(Feature::Keyword, 1.0)])) > 0.0, "{evidence:?} {shape:?}");
+                let weights = FeatureWeights::built_in(model, shape);
+                assert!(weights.score(&values(&[(Feature::Keyword, 1.0)])) > 0.0, "{model:?} {shape:?}");
             }
         }
     }
 
     #[test]
     fn scores_lie_between_zero_and_one() {
-        let weights = FeatureWeights::built_in(Evidence::Words, QueryShape::Question);
+        let weights = FeatureWeights::built_in(RankingModel::Words, QueryShape::Question);
         let candidates = [
             values(&[(Feature::Keyword, 1.0), (Feature::KeywordSentence, 1.0)]),
             values(&[(Feature::Keyword, 1.0), (Feature::KeywordSentence, 1.0), (Feature::Assistant, 1.0)]),

@@ -1,5 +1,6 @@
 //! Entities and relations of records, and walks along them.
 
+mod helpers;
 mod reference;
 
 use std::collections::BTreeSet;
@@ -17,12 +18,8 @@ use crate::{
     fixtures::{assert_error_kind, at_angle, id, lin, mo, numbered, session, terms},
 };
 
+use helpers::{facts, names, store};
 pub use reference::walks_equal_a_reference_model;
-
-/// The store. The runner ignores these scenarios in a world without one.
-fn store(world: &World) -> &dyn GraphStore {
-    world.graph.as_deref().unwrap()
-}
 
 fn extraction_of(entities: &[&str], relations: &[(&str, &str, &str)]) -> Extraction {
     Extraction {
@@ -50,17 +47,6 @@ impl World {
         let graph = self.graph.as_ref().unwrap();
         graph.upsert(&scope, &[GraphEntry::new(record, extraction)]).await.unwrap();
     }
-}
-
-fn names(found: &Subgraph) -> Vec<&str> {
-    found.entities.iter().map(|entity| entity.name.as_str()).collect()
-}
-
-/// Returns the relations as sentences, such as "Anna knows Bob".
-fn facts(found: &Subgraph) -> Vec<String> {
-    let name = |id| found.entity(id).unwrap().name.clone();
-    let fact = |edge: &Edge| format!("{} {} {}", name(edge.source), edge.relation, name(edge.target));
-    found.edges.iter().map(fact).collect()
 }
 
 async fn all(store: &dyn GraphStore, scope: &Scope) -> Subgraph {

@@ -8,7 +8,7 @@ use memory_engine_graph::{
 };
 use proptest::{collection::vec, prelude::*, sample::select};
 
-use super::{facts, names, store};
+use super::helpers::{facts, names, store};
 use crate::{
     World,
     arbitrary::{RandomAddress, addresses},
