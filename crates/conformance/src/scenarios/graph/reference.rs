@@ -133,7 +133,7 @@ async fn run(world: &World, tenant: &str, step: &GraphStep, model: &mut Referenc
     Ok(())
 }
 
-pub async fn walks_equal_a_reference_model(world: &World) {
+pub(super) async fn compare_walks(world: &World) {
     let store = store(world);
     for_all(cases(), async |tenant, case| {
         let mut model = ReferenceGraph::default();
