@@ -237,9 +237,7 @@ fn main() {
             "sqlite_and_postgres_with_partitions_agree_on_generated_text",
             played(generated, "agree_parts", |options| options.with_partitions(3)),
         ),
-        Trial::test("the_builder_takes_an_address_and_does_not_show_it", || {
-            Runtime::new().unwrap().block_on(the_builder_takes_an_address())
-        }),
+        Trial::test("builder_hides_the_address", || Runtime::new().unwrap().block_on(the_builder_takes_an_address())),
     ];
     trials.push(Trial::test("a_user_who_is_forgotten_leaves_no_synonyms_in_postgres", || {
         Runtime::new().unwrap().block_on(with_postgres("forgetting", async |memory| {

@@ -4,8 +4,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 #[allow(dead_code, reason = "each suite needs a part of it")]
-#[path = "life/given.rs"]
-mod given;
+#[path = "life/fixtures.rs"]
+mod fixtures;
 #[allow(dead_code, reason = "each suite needs a part of it")]
 #[path = "life/served.rs"]
 mod served;
@@ -16,7 +16,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use given::{Place, lin, story, trials};
+use fixtures::{TestDatabase, lin, story, trials};
 use libtest_mimic::Arguments;
 use memory_engine::{
     Builder, ErrorKind, Kind, RecallOptions, Record, Result, ScanQuery, Scope, State,
@@ -33,8 +33,8 @@ use memory_engine_story::{
 use serde_json::json;
 use served::{Served, server};
 
-type Test = (&'static str, Play);
-type Play = fn(Place) -> futures::future::LocalBoxFuture<'static, ()>;
+type Test = (&'static str, TestFn);
+type TestFn = fn(TestDatabase) -> futures::future::LocalBoxFuture<'static, ()>;
 
 const SOON: Wait = Wait::Until(Duration::from_secs(60));
 const SHIP: &str = "Captain Holt returns on the Sea Hawk.";
@@ -51,16 +51,16 @@ const STORY: [&str; 6] = [
 ];
 
 /// A memory that reads by rules, and sums up every four messages.
-async fn open(place: &Place, mode: MemoryMode) -> StoryMemory {
+async fn open(test_db: &TestDatabase, mode: MemoryMode) -> StoryMemory {
     let graph = Arc::new(RuleExtractor::default());
-    open_with(place, mode, |builder| builder.graph(graph)).await
+    open_with(test_db, mode, |builder| builder.graph(graph)).await
 }
 
-async fn open_with(place: &Place, mode: MemoryMode, change: impl FnOnce(Builder) -> Builder) -> StoryMemory {
+async fn open_with(test_db: &TestDatabase, mode: MemoryMode, change: impl FnOnce(Builder) -> Builder) -> StoryMemory {
     // The dictionary is loaded with the first question; a busy machine takes its time.
     let options = RecallOptions::default().with_deadline(Duration::from_secs(60));
     let engine =
-        place.open_with(|builder| change(builder.enrichment(story_enrichment(4)).recall_options(options))).await;
+        test_db.open_with(|builder| change(builder.enrichment(story_enrichment(4)).recall_options(options))).await;
     StoryMemory::new(engine, mode, StoryOptions::default())
 }
 
@@ -94,8 +94,8 @@ async fn all(memory: &StoryMemory) -> Vec<Record> {
     memory.engine().scan(&lin(), &ScanQuery::oldest(500)).await.unwrap().records
 }
 
-async fn r1_r5_r7_each_tick_is_told_what_happened_long_ago_with_its_message_and_keeps_what_was_consumed(place: Place) {
-    let memory = open(&place, MemoryMode::Graph).await;
+async fn r1_r5_r7_context_cites_messages_and_keeps_consumed_interventions(test_db: TestDatabase) {
+    let memory = open(&test_db, MemoryMode::Graph).await;
     let scope = main_branch();
     let (mut timeline, mut prompts) = (Vec::<StoryMessage>::new(), Vec::new());
     let pending = ["", "", "", "", "Nobody may warn the Sea Hawk.", KEY];
@@ -132,9 +132,9 @@ async fn r1_r5_r7_each_tick_is_told_what_happened_long_ago_with_its_message_and_
     assert_eq!(of(Kind::SUMMARY).len(), 2, "eight messages, a summary each four");
 }
 
-async fn r2_r3_off_reads_and_writes_nothing_vector_has_no_graph_and_no_other_session_is_seen(place: Place) {
+async fn r2_r3_modes_and_session_isolation(test_db: TestDatabase) {
     let scope = main_branch();
-    let on = open(&place, MemoryMode::Vector).await;
+    let on = open(&test_db, MemoryMode::Vector).await;
     tell(&on, &scope, 1, &STORY[..1]).await;
     let context = told(&on, &scope, SHIP).await;
     assert!(context.text.contains("[msg m1 / seq 1]") && !context.text.contains("Key Entities"), "{}", context.text);
@@ -152,10 +152,8 @@ async fn r2_r3_off_reads_and_writes_nothing_vector_has_no_graph_and_no_other_ses
     }
 }
 
-async fn r3_r9_r10_branches_inherit_up_to_their_fork_and_what_is_deleted_is_told_on_none_until_it_is_undone(
-    place: Place,
-) {
-    let memory = open(&place, MemoryMode::Graph).await;
+async fn r3_r9_r10_branches_inherit_and_share_deletions(test_db: TestDatabase) {
+    let memory = open(&test_db, MemoryMode::Graph).await;
     let engine = memory.engine();
     let branches = ["main", "mercy", "late", "alone"].map(|name| story(Some(name)));
     let [main, mercy, late, alone] = &branches;
@@ -225,9 +223,9 @@ impl Embedder for Counting {
     }
 }
 
-async fn r4_r6_r12_r13_items_cite_their_message_long_ones_in_parts_and_no_text_is_embedded_twice(place: Place) {
+async fn r4_r6_r12_r13_chunks_cite_messages_and_texts_are_embedded_once(test_db: TestDatabase) {
     let embedder = Arc::new(Counting::default());
-    let memory = open_with(&place, MemoryMode::Vector, |builder| builder.embedder(embedder.clone())).await;
+    let memory = open_with(&test_db, MemoryMode::Vector, |builder| builder.embedder(embedder.clone())).await;
     let log: String = (1..=120)
         .map(|n| format!("On day {n} the Sea Hawk passed the lighthouse of Cape {n}. 第{n}天，风向没有变。"))
         .collect();
@@ -261,14 +259,14 @@ async fn r4_r6_r12_r13_items_cite_their_message_long_ones_in_parts_and_no_text_i
     assert_eq!((here.values(), here.values().len()), (there.values(), embedder.space().dimensions));
 }
 
-async fn r8_r15_r16_a_model_reads_for_the_graph_and_without_model_or_embedder_the_story_goes_on(place: Place) {
+async fn r8_r15_r16_graph_by_model_and_fallbacks(test_db: TestDatabase) {
     let reply = r#"{"entities": [{"name": "沈砚", "type": "person", "aliases": ["阿砚"]}, {"name": "青云门", "type": "org"}],
         "relations": [{"source": "阿砚", "relation": "弟子", "target": "青云门"}, {"source": "沈砚", "relation": "knows", "target": "nobody"}]}"#;
     let model =
         ScriptedModel::default().when_asked("青云门", reply).otherwise(ScriptedReply::Fail(ErrorKind::Unavailable));
     let (graph, embedder) = (Arc::new(ChatExtractor::new(Arc::new(model))), Arc::new(Counting::default()));
     let equip = |builder: Builder| builder.graph(graph).embedder(embedder.clone());
-    let memory = open_with(&place, MemoryMode::Graph, equip).await;
+    let memory = open_with(&test_db, MemoryMode::Graph, equip).await;
     tell(&memory, &main_branch(), 1, &["阿砚，也就是沈砚，是青云门的弟子。"]).await;
     let context = told(&memory, &main_branch(), "阿砚现在在哪？").await;
     assert!(
@@ -289,8 +287,8 @@ async fn r8_r15_r16_a_model_reads_for_the_graph_and_without_model_or_embedder_th
     assert!(context.degraded.iter().any(|part| part.stage == "vector"), "{:?}", context.degraded);
 }
 
-async fn r11_what_is_not_confirmed_is_not_told_and_what_was_wrong_goes_with_what_came_of_it(place: Place) {
-    let memory = open(&place, MemoryMode::Graph).await;
+async fn r11_unconfirmed_and_retracted_memories_are_not_used(test_db: TestDatabase) {
+    let memory = open(&test_db, MemoryMode::Graph).await;
     let sure = StoryOptions::default().with_min_confidence(0.5);
     let sure = StoryMemory::new(memory.engine().clone(), MemoryMode::Graph, sure);
     let rumour = |confidence| report(1, "据说林晓月死在了落霞山。").with_confidence(confidence);
@@ -312,8 +310,8 @@ async fn r11_what_is_not_confirmed_is_not_told_and_what_was_wrong_goes_with_what
     assert!(!context.text.contains("据说") && !context.text.contains("m1 /"), "{}", context.text);
 }
 
-async fn r14_the_debug_api_counts_a_session_says_why_a_search_finds_and_indexes_anew(place: Place) {
-    let memory = open(&place, MemoryMode::Graph).await;
+async fn r14_debug_api_counts_explains_and_reindexes(test_db: TestDatabase) {
+    let memory = open(&test_db, MemoryMode::Graph).await;
     tell(&memory, &main_branch(), 1, &STORY).await;
     let engine = memory.engine();
     let api = Served::new(server(engine).debugging(Debugging::new(engine.clone()))).await;
@@ -338,18 +336,18 @@ async fn r14_the_debug_api_counts_a_session_says_why_a_search_finds_and_indexes_
 }
 
 macro_rules! tests {
-    ($($name:ident,)*) => { vec![$((stringify!($name), (|place| Box::pin($name(place))) as Play)),*] };
+    ($($name:ident,)*) => { vec![$((stringify!($name), (|test_db| Box::pin($name(test_db))) as TestFn)),*] };
 }
 
 fn main() {
     let tests: Vec<Test> = tests! {
-        r1_r5_r7_each_tick_is_told_what_happened_long_ago_with_its_message_and_keeps_what_was_consumed,
-        r2_r3_off_reads_and_writes_nothing_vector_has_no_graph_and_no_other_session_is_seen,
-        r3_r9_r10_branches_inherit_up_to_their_fork_and_what_is_deleted_is_told_on_none_until_it_is_undone,
-        r4_r6_r12_r13_items_cite_their_message_long_ones_in_parts_and_no_text_is_embedded_twice,
-        r8_r15_r16_a_model_reads_for_the_graph_and_without_model_or_embedder_the_story_goes_on,
-        r11_what_is_not_confirmed_is_not_told_and_what_was_wrong_goes_with_what_came_of_it,
-        r14_the_debug_api_counts_a_session_says_why_a_search_finds_and_indexes_anew,
+        r1_r5_r7_context_cites_messages_and_keeps_consumed_interventions,
+        r2_r3_modes_and_session_isolation,
+        r3_r9_r10_branches_inherit_and_share_deletions,
+        r4_r6_r12_r13_chunks_cite_messages_and_texts_are_embedded_once,
+        r8_r15_r16_graph_by_model_and_fallbacks,
+        r11_unconfirmed_and_retracted_memories_are_not_used,
+        r14_debug_api_counts_explains_and_reindexes,
     };
     libtest_mimic::run(&Arguments::from_args(), trials(&tests)).exit();
 }

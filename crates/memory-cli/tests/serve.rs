@@ -82,7 +82,7 @@ impl Drop for Served {
 }
 
 #[test]
-fn without_a_word_it_serves_this_machine_and_stops_when_it_is_told_to() {
+fn serve_listens_locally_and_stops_on_signal() {
     let folder = TempDir::new().unwrap();
     let served = Served::start(&mut memory(folder.path()));
     assert_eq!(served.ask("GET", "/health", &[], "").0, 200);
@@ -99,7 +99,7 @@ fn without_a_word_it_serves_this_machine_and_stops_when_it_is_told_to() {
 }
 
 #[test]
-fn k16_a_key_is_asked_for_as_soon_as_there_is_one_and_is_never_shown() {
+fn k16_configured_key_is_required_and_hidden() {
     let folder = TempDir::new().unwrap();
     let made = run(folder.path(), &["keys", "new", "app", "--user", "lin", "--json"]);
     let made: Value = serde_json::from_slice(&made.stdout).unwrap();
@@ -120,7 +120,7 @@ fn k16_a_key_is_asked_for_as_soon_as_there_is_one_and_is_never_shown() {
 }
 
 #[test]
-fn a_server_that_others_can_reach_does_not_start_without_a_key() {
+fn public_server_requires_a_key() {
     let folder = TempDir::new().unwrap();
     let refused = run(folder.path(), &["serve", "--listen", "0.0.0.0:0"]);
     let told = String::from_utf8_lossy(&refused.stderr).into_owned();
@@ -128,7 +128,7 @@ fn a_server_that_others_can_reach_does_not_start_without_a_key() {
 }
 
 #[test]
-fn the_configuration_is_shown_with_what_set_it_and_without_secrets() {
+fn config_show_lists_sources_without_secrets() {
     let folder = TempDir::new().unwrap();
     fs::write(folder.path().join("memory.toml"), "digest = \"none\"\n").unwrap();
     let shown = memory(folder.path())
@@ -147,7 +147,7 @@ fn the_configuration_is_shown_with_what_set_it_and_without_secrets() {
 }
 
 #[test]
-fn a_setting_that_nobody_knows_is_told_with_its_place() {
+fn unknown_setting_error_names_its_source() {
     let folder = TempDir::new().unwrap();
     fs::write(folder.path().join("memory.toml"), "[limits]\nmax_conccurent = 3\n").unwrap();
     for command in ["serve", "config"] {
