@@ -46,8 +46,8 @@ async fn a1_a5_a8_relationship_and_moments_survive_a_restart(test_db: TestDataba
     let reply = aicy.turn(&lin(), "hello again").await.unwrap();
     assert_eq!((reply.key_moment, reply.state.total_messages), (None, 6), "a moment comes once");
     let context = model.requests()[0].messages[0].content.clone();
-    let kept = "[第一次见面 - 2月25日]\n用户：你好\nAicy：（眨眼）你好，观测对象。";
-    assert!(context.contains(kept), "{context}");
+    let moment = "[第一次见面 - 2月25日]\n用户：你好\nAicy：（眨眼）你好，观测对象。";
+    assert!(context.contains(moment), "{context}");
     let count = async |kind| of_kind(&memory, kind).await.len();
     assert_eq!((count("turn").await, count("key_moment").await, count("ledger/companion").await), (6, 1, 1));
     assert_eq!(count("ledger/affection").await, 4, "three messages and a moment");
@@ -66,7 +66,7 @@ async fn a3_context_has_only_the_current_stage(test_db: TestDatabase) {
         test_db.clock.advance(Duration::from_secs(1));
         aicy.turn(&lin(), format!("message {n}")).await.unwrap();
     }
-    let told: Vec<Vec<&str>> = model
+    let stages: Vec<Vec<&str>> = model
         .requests()
         .iter()
         .map(|request| {
@@ -75,7 +75,7 @@ async fn a3_context_has_only_the_current_stage(test_db: TestDatabase) {
         })
         .collect();
     let expected = [vec!["stage one"], vec!["stage two"], vec!["stage two"], vec!["stage three"], vec!["stage three"]];
-    assert_eq!(told, expected);
+    assert_eq!(stages, expected);
 }
 
 async fn a2_a4_a6_context_has_messages_and_profile_within_limit(test_db: TestDatabase) {

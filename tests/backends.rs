@@ -1,5 +1,4 @@
-//! The backends answer alike: the same ids in the same order, from SQLite and from Postgres, for words, vectors and
-//! both.
+//! SQLite and Postgres return the same hits: the same ids in the same order, for keywords, vectors and both.
 //!
 //! Without the variable `DATABASE_URL` these tests are listed as ignored; where `CONFORMANCE_REQUIRE` names
 //! `postgres`, they fail. With `AGREEMENT_DATASET`, a folder with `*.memories.jsonl` and `*.questions.jsonl`, its
@@ -77,15 +76,15 @@ impl Pair {
     async fn agree(&self, corpus: &Corpus) {
         let mut hits = 0;
         for (scope, question) in &corpus.questions {
-            for arms in [Retrievers::KeywordOnly, Retrievers::VectorOnly, Retrievers::All] {
+            for retrievers in [Retrievers::KeywordOnly, Retrievers::VectorOnly, Retrievers::All] {
                 let ask = async |engine: &MemoryEngine| {
-                    let query = RecallQuery::new(question).with_limit(20).with_retrievers(arms);
+                    let query = RecallQuery::new(question).with_limit(20).with_retrievers(retrievers);
                     let recall = engine.recall(scope, query).await.unwrap();
                     assert!(recall.degraded.is_empty(), "{:?}", recall.degraded);
                     recall.hits.into_iter().map(|hit| (hit.record.id, hit.score)).collect::<Vec<_>>()
                 };
                 let (sqlite, postgres) = (ask(&self.sqlite).await, ask(&self.postgres).await);
-                assert_eq!(postgres, sqlite, "{arms:?}: {question}");
+                assert_eq!(postgres, sqlite, "{retrievers:?}: {question}");
                 hits += sqlite.len();
             }
         }

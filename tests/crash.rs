@@ -1,5 +1,5 @@
-//! Kills a process (SIGKILL) in each background job, on each backend. The next process does the rest of the job, and the
-//! store ends like an undisturbed one: nothing is lost, and nothing is stored twice.
+//! Kills a process (SIGKILL) in each background job, on each backend. The next process does the rest of the job, and
+//! the store ends like an undisturbed one: nothing is lost, and nothing is stored twice.
 //!
 //! The killed process is this program itself. It works on the same database through the library, with a record store
 //! that reports when a job has reached a certain point, and then never returns.

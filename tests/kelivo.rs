@@ -42,10 +42,10 @@ type TestFn = fn(TestDatabase) -> futures::future::LocalBoxFuture<'static, ()>;
 const SYSTEM: &str = "你是 Krueger。";
 const DAY: Duration = Duration::from_secs(24 * 3600);
 /// The dictionary is loaded with the first question; a busy machine takes its time.
-const PATIENCE: Duration = Duration::from_secs(60);
+const DEADLINE: Duration = Duration::from_secs(60);
 
 fn equipped(builder: Builder) -> Builder {
-    let options = RecallOptions::default().with_deadline(PATIENCE);
+    let options = RecallOptions::default().with_deadline(DEADLINE);
     let zone = memory_engine::jiff::tz::TimeZone::fixed(memory_engine::jiff::tz::offset(8));
     builder.zone(zone).enrichment(EnrichmentOptions::rules().unwrap()).recall_options(options)
 }
@@ -67,18 +67,18 @@ fn reply(request: &Request) -> ResponseTemplate {
             .set_body_json(json!({ "object": "list", "data": [{ "id": "krueger", "object": "model" }] }));
     }
     let body: Value = serde_json::from_slice(&request.body).unwrap();
-    let choice = |name: &str, said: Value| json!({ "id": "c1", "created": 1, "model": "krueger", "choices": [{ "index": 0, name: said, "finish_reason": "stop" }] });
-    let said = json!({ "role": "assistant", "content": "嗯。", "reasoning_content": "她在说什么？" });
+    let choice = |name: &str, message: Value| json!({ "id": "c1", "created": 1, "model": "krueger", "choices": [{ "index": 0, name: message, "finish_reason": "stop" }] });
+    let message = json!({ "role": "assistant", "content": "嗯。", "reasoning_content": "她在说什么？" });
     if body["stream"] == true {
-        let events = format!("data: {}\n\ndata: [DONE]\n\n", choice("delta", said));
+        let events = format!("data: {}\n\ndata: [DONE]\n\n", choice("delta", message));
         return ResponseTemplate::new(200).set_body_raw(events, "text/event-stream");
     }
-    ResponseTemplate::new(200).set_body_json(choice("message", said))
+    ResponseTemplate::new(200).set_body_json(choice("message", message))
 }
 
 impl Kelivo {
     async fn new(test_db: &TestDatabase) -> Self {
-        Self::over(test_db, test_db.open_with(equipped).await, PATIENCE).await
+        Self::over(test_db, test_db.open_with(equipped).await, DEADLINE).await
     }
 
     async fn over(test_db: &TestDatabase, memory: MemoryEngine, deadline: Duration) -> Self {
@@ -89,7 +89,7 @@ impl Kelivo {
         let rules = InjectionRules::from_toml("[recall]\nmore_words = ['remember']").unwrap();
         let options = GatewayOptions::default()
             .with_rules(rules)
-            .with_deadlines(deadline, PATIENCE)
+            .with_deadlines(deadline, DEADLINE)
             .with_clock(test_db.clock.clone());
         let gateway = Gateway::new(memory.clone(), vec![Upstream::new("scripted", endpoint)], options).unwrap();
         let gateway = Served::new(server(&memory).gateway(gateway).mcp(Mcp::new(memory.clone()))).await;
@@ -218,8 +218,8 @@ async fn k12_k13_k17_table_5_1_gateway_and_tools(test_db: TestDatabase) {
     assert_eq!(kelivo.gateway.get("v1/models").await.json()["data"][0]["id"], "krueger");
     let mut window = kelivo.window("monday");
     let plain = window.says("我的纹身在胸前").await.json();
-    let said = &plain["choices"][0]["message"];
-    assert_eq!((&said["content"], &said["reasoning_content"]), (&json!("嗯。"), &json!("她在说什么？")));
+    let message = &plain["choices"][0]["message"];
+    assert_eq!((&message["content"], &message["reasoning_content"]), (&json!("嗯。"), &json!("她在说什么？")));
     let streamed = window.ask("来玩剧本吧！城堡里很黑", true).await.body;
     assert!(streamed.contains("她在说什么") && streamed.ends_with("data: [DONE]\n\n"), "{streamed}");
     let turns: Vec<_> = kelivo.of_kind(Kind::TURN).await.into_iter().map(|turn| (turn.text, turn.scene)).collect();
@@ -312,7 +312,7 @@ impl Reranker for Down {
 }
 
 async fn k2_k4_k5_k6_hybrid_search_with_synonyms_scenes_and_reranker(test_db: TestDatabase) {
-    let options = RecallOptions::default().with_deadline(PATIENCE);
+    let options = RecallOptions::default().with_deadline(DEADLINE);
     let memory = test_db.open_with(|builder| builder.recall_options(options).reranker(Arc::new(Down))).await;
     let (plot, daily) = ("Krueger 掀开伪装网，露出胸前的双头鹰", "我想去纹身，纹一只猫");
     for (text, scene) in [
@@ -405,13 +405,13 @@ async fn k14_schema_migrates_down_and_up(test_db: TestDatabase) {
     memory.synonyms().store().put(&lin(), &groups_from_toml(SEED).unwrap()).await.unwrap();
     drop(memory);
     let database = test_db.database();
-    let there = admin::migrations(&database).await.unwrap();
-    assert!(there.pending.is_empty() && !there.applied.is_empty(), "{there:?}");
+    let migrated = admin::migrations(&database).await.unwrap();
+    assert!(migrated.pending.is_empty() && !migrated.applied.is_empty(), "{migrated:?}");
     admin::migrate_down(&database, 0).await.unwrap();
     let down = admin::migrations(&database).await.unwrap();
-    assert_eq!((down.schema, down.applied.len(), down.pending), (0, 0, there.applied.clone()));
+    assert_eq!((down.schema, down.applied.len(), down.pending), (0, 0, migrated.applied.clone()));
     admin::migrate_up(&database, 0).await.unwrap();
-    assert_eq!(admin::migrations(&database).await.unwrap(), there);
+    assert_eq!(admin::migrations(&database).await.unwrap(), migrated);
     let memory = test_db.open().await;
     assert_eq!(memory.stats(&lin()).await.unwrap().records, 0);
     assert_eq!(memory.synonyms().store().list(&lin()).await.unwrap(), []);
@@ -426,8 +426,8 @@ async fn k18_suggested_synonyms_apply_only_when_accepted(test_db: TestDatabase) 
     }
     memory.remember(&lin(), "小白不肯洗澡").await.unwrap();
     let (thesaurus, store) = (memory.synonyms(), memory.synonyms().store());
-    let said = memory.scan(&lin(), &ScanQuery::oldest(99)).await.unwrap().records;
-    let texts: Vec<_> = said.iter().map(|record| (record.id, record.text.as_str())).collect();
+    let message = memory.scan(&lin(), &ScanQuery::oldest(99)).await.unwrap().records;
+    let texts: Vec<_> = message.iter().map(|record| (record.id, record.text.as_str())).collect();
     let proposed = async || {
         let (known, verdicts) = (thesaurus.refresh(&lin()).await.unwrap(), store.verdicts(&lin()).await.unwrap());
         let pairs = Suggester::default().suggest(&texts, &[], &known, &verdicts);

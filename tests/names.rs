@@ -127,8 +127,8 @@ impl Repository {
         };
         if name == "*" {
             items.uses.push(((krate, path), name.clone(), name));
-        } else if let Some(there) = path.pop() {
-            items.uses.push(((krate, path), there, name));
+        } else if let Some(name_there) = path.pop() {
+            items.uses.push(((krate, path), name_there, name));
         } else {
             items.crates.push((krate, name));
         }
@@ -141,13 +141,13 @@ impl Repository {
         for name in &items.defined {
             names.entry(name.clone()).or_default().insert(definition(module, name));
         }
-        for (from, there, name) in &items.uses {
+        for (from, name_there, name) in &items.uses {
             if name == "*" {
                 for (name, definitions) in self.names(from) {
                     names.entry(name).or_default().extend(definitions);
                 }
             } else {
-                let defined = self.definition(from, there).unwrap_or_else(|| definition(from, there));
+                let defined = self.definition(from, name_there).unwrap_or_else(|| definition(from, name_there));
                 names.entry(name.clone()).or_default().insert(defined);
             }
         }
@@ -160,8 +160,8 @@ impl Repository {
         if items.defined.contains(name) {
             return Some(definition(module, name));
         }
-        if let Some((from, there, _)) = items.uses.iter().find(|(_, _, here)| here == name) {
-            return Some(self.definition(from, there).unwrap_or_else(|| definition(from, there)));
+        if let Some((from, name_there, _)) = items.uses.iter().find(|(_, _, here)| here == name) {
+            return Some(self.definition(from, name_there).unwrap_or_else(|| definition(from, name_there)));
         }
         let mut globs = items.uses.iter().filter(|(_, _, here)| here == "*");
         globs.find_map(|(from, _, _)| self.definition(from, name))

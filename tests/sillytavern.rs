@@ -199,10 +199,10 @@ async fn m3_m7_m8_case_c_model_rewrite_follows_current_settings(test_db: TestDat
         [QueryForm::Question, QueryForm::Context, QueryForm::Rewritten]
     );
     assert_eq!(on.searches[2].query, rewritten);
-    let told: Value = serde_json::from_str(&model.requests()[0].messages[1].content).unwrap();
-    assert_eq!((&told["user_name"], &told["char_name"]), (&json!("xiaoyu"), &json!("Seraphina")));
-    assert_eq!(told["user_question"], WEAK);
-    assert!(told["recent_conversation"].to_string().contains("数羊"));
+    let prompt: Value = serde_json::from_str(&model.requests()[0].messages[1].content).unwrap();
+    assert_eq!((&prompt["user_name"], &prompt["char_name"]), (&json!("xiaoyu"), &json!("Seraphina")));
+    assert_eq!(prompt["user_question"], WEAK);
+    assert!(prompt["recent_conversation"].to_string().contains("数羊"));
     let english = chat(&["Another night staring at the ceiling", "…", WEAK_TOO]);
     holds(&memory.before_generation(&english).await, QueryForm::Rewritten, "headache");
 

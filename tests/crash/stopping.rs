@@ -51,8 +51,8 @@ pub(crate) struct Stop {
 }
 
 impl Stop {
-    /// Blocks when the job reaches the point for the second time, so that it is in the middle. The keyword job has one batch
-    /// only, so it blocks the first time.
+    /// Blocks when the job reaches the point for the second time, so that it is in the middle. The keyword job has one
+    /// batch only, so it blocks the first time.
     pub(crate) fn new(job: Job, point: Point) -> Self {
         Self { job, point, passes: AtomicU32::new(if job == Job::Keywords { 0 } else { 1 }) }
     }

@@ -289,11 +289,11 @@ pub(crate) async fn one_process_fills_while_another_serves(test_db: TestDatabase
 
     assert!(filler.admin().cut_over(0, |_| ()).await.unwrap());
     assert_each_is_nearest(&filler, &stored).await;
-    let told = serving.recall(&lin(), "lighthouse").await.unwrap();
-    assert!(!told.hits.is_empty(), "words go on");
+    let recall = serving.recall(&lin(), "lighthouse").await.unwrap();
+    assert!(!recall.hits.is_empty(), "words go on");
     assert!(
-        told.degraded[0].reason.contains("open the store with the embedder of")
-            || told.degraded[0].reason.contains("next to them")
+        recall.degraded[0].reason.contains("open the store with the embedder of")
+            || recall.degraded[0].reason.contains("next to them")
     );
     assert_eq!(
         nearest(&serving, &text(1)).await.unwrap_err().kind(),

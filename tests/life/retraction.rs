@@ -19,14 +19,14 @@ pub(crate) async fn r9_rewound_session_can_be_restored(test_db: TestDatabase) {
 
     let retraction = memory.rewind(&story(None), Rewind::To(1)).await.unwrap();
     assert_eq!(retraction.records.len(), 4, "two messages, a summary and a moment");
-    let left = ["a bridge elsewhere", "bridge, early", "the bridge stands"];
-    assert_eq!(recalled_texts(&memory, &lin(), "bridge").await, left);
+    let remaining = ["a bridge elsewhere", "bridge, early", "the bridge stands"];
+    assert_eq!(recalled_texts(&memory, &lin(), "bridge").await, remaining);
     drop(memory);
     let memory = test_db.open().await;
-    assert_eq!(recalled_texts(&memory, &lin(), "bridge").await, left, "it stays away after a restart");
+    assert_eq!(recalled_texts(&memory, &lin(), "bridge").await, remaining, "it stays away after a restart");
     memory.admin().reindex(&lin()).await.unwrap();
     memory.drain(&lin(), |_| ()).await.unwrap();
-    assert_eq!(recalled_texts(&memory, &lin(), "bridge").await, left, "and after the indexes are made anew");
+    assert_eq!(recalled_texts(&memory, &lin(), "bridge").await, remaining, "and after the indexes are made anew");
 
     let listed = memory.retractions(&story(None), 9).await.unwrap();
     assert_eq!((listed.len(), listed[0].id, listed[0].records.len()), (1, retraction.id, 4));
@@ -73,8 +73,8 @@ pub(crate) async fn r11_retraction_includes_derived_records(test_db: TestDatabas
 pub(crate) async fn r9_restore_keeps_later_changes(test_db: TestDatabase) {
     let memory = test_db.open().await;
     let gone = memory.remember(&story(None), message(1, "a red door")).await.unwrap();
-    let kept = memory.remember(&story(None), message(2, "a blue door")).await.unwrap();
-    let retraction = memory.retract(&lin(), &[gone, kept], "test").await.unwrap();
+    let correct = memory.remember(&story(None), message(2, "a blue door")).await.unwrap();
+    let retraction = memory.retract(&lin(), &[gone, correct], "test").await.unwrap();
     memory.forget(&lin(), gone).await.unwrap();
     memory.remember(&story(None), message(2, "a green door")).await.unwrap();
     memory.remember(&story(None), Turn::user("no door at all")).await.unwrap();
@@ -83,13 +83,13 @@ pub(crate) async fn r9_restore_keeps_later_changes(test_db: TestDatabase) {
     assert_eq!(memory.get(&lin(), gone).await.unwrap(), None, "what was deleted does not come back");
 
     // Taken back twice, it comes back with the second retraction only.
-    let first = memory.retract(&lin(), &[kept], "first").await.unwrap();
+    let first = memory.retract(&lin(), &[correct], "first").await.unwrap();
     memory.remember(&story(None), message(2, "a green gate")).await.unwrap();
-    let second = memory.retract(&lin(), &[kept], "second").await.unwrap();
+    let second = memory.retract(&lin(), &[correct], "second").await.unwrap();
     assert_eq!(memory.restore(&lin(), first.id).await.unwrap(), 0);
     assert_eq!(recalled_texts(&memory, &lin(), "green").await, [""; 0]);
     assert_eq!(memory.restore(&lin(), second.id).await.unwrap(), 1);
-    let back = memory.get(&lin(), kept).await.unwrap().unwrap();
+    let back = memory.get(&lin(), correct).await.unwrap().unwrap();
     assert_eq!((back.text.as_str(), back.metadata.len()), ("a green gate", 0), "no mark is left on it");
 }
 

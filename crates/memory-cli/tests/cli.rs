@@ -132,10 +132,11 @@ fn forgotten_records_are_not_reimported() {
     desk.run(&["show", "1", "--user", "lin"]).refused(&["no record 1"]);
     desk.run(&["forget", "1", "--user", "lin", "--yes"]).refused(&["not within"]);
     desk.run(&["forget", "--yes"]).refused(&["--user"]);
-    let told = desk.run(&["forget", "--user", "lin", "--yes"]).ok();
-    assert!(told.starts_with("2 forgotten"), "{told}");
+    let report = desk.run(&["forget", "--user", "lin", "--yes"]).ok();
+    assert!(report.starts_with("2 forgotten"), "{report}");
     for row in ["records of kind turn", "records in the keyword index", "vectors", "tombstones, which block"] {
-        let row = told.lines().find(|line| line.trim().starts_with(row)).unwrap_or_else(|| panic!("no {row}: {told}"));
+        let row =
+            report.lines().find(|line| line.trim().starts_with(row)).unwrap_or_else(|| panic!("no {row}: {report}"));
         assert!(row.trim_end().ends_with('2'), "{row}");
     }
     assert_eq!(desk.stats()["records"], 1);

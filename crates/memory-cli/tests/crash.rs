@@ -68,9 +68,9 @@ fn k15_killed_import_can_be_completed() {
     for kill in 1..=KILLS {
         let target = TURNS as u64 * kill / (KILLS + 2);
         let acknowledged = import_and_kill(folder.path(), target, Duration::from_millis(7 * kill));
-        let there = records(folder.path());
-        assert!(there >= acknowledged, "kill {kill}: {acknowledged} were acknowledged, {there} are there");
-        assert!(there <= TURNS as u64);
+        let stored = records(folder.path());
+        assert!(stored >= acknowledged, "kill {kill}: {acknowledged} were acknowledged, {stored} are there");
+        assert!(stored <= TURNS as u64);
     }
 
     let output = import(folder.path()).output().unwrap();

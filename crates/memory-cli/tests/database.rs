@@ -96,8 +96,8 @@ fn doctor_exits_with_1_on_problems() {
     desk.write("memory.db", file);
     let ran = desk.run(&["doctor", "--json"]);
     assert!(!ran.success, "{ran:?}");
-    let said = format!("{}{}", ran.stdout, ran.stderr);
-    assert!(said.contains("damaged"), "{said}");
+    let output = format!("{}{}", ran.stdout, ran.stderr);
+    assert!(output.contains("damaged"), "{output}");
 }
 
 #[test]

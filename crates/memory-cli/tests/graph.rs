@@ -1,5 +1,5 @@
-//! The graph on the command line: extraction at import or afterwards, citations, search with the graph, and queued turns
-//! while the model is unavailable.
+//! The graph on the command line: extraction at import or afterwards, citations, search with the graph, and queued
+//! turns while the model is unavailable.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 

@@ -36,9 +36,9 @@ fn first(desk: &Desk, question: &str) -> Value {
 fn k15_chroma_directories_are_imported() {
     for version in ["chroma/0.5", "chroma/1.5"] {
         let desk = Desk::new();
-        let (report, told) = import(&desk, "chroma", version, &[]);
-        assert_eq!(counts(&report), [6, 0, 0, 1], "{version}: {told}");
-        assert!(told.contains("collection summaries, item bare: it has no document"), "{told}");
+        let (report, errors) = import(&desk, "chroma", version, &[]);
+        assert_eq!(counts(&report), [6, 0, 0, 1], "{version}: {errors}");
+        assert!(errors.contains("collection summaries, item bare: it has no document"), "{errors}");
         assert_eq!(counts(&import(&desk, "chroma", version, &[]).0), [0, 6, 0, 1], "again");
 
         let allergy = first(&desk, "海鲜过敏");
@@ -83,14 +83,14 @@ fn k15_chroma_collection_and_foreign_vectors() {
 #[test]
 fn k15_table_rows_become_turns_and_summaries() {
     let desk = Desk::new();
-    let (report, told) = import(&desk, "csv", "tables/conversations.csv", &["--user", "lin"]);
-    assert_eq!(counts(&report), [5, 0, 0, 2], "{told}");
+    let (report, errors) = import(&desk, "csv", "tables/conversations.csv", &["--user", "lin"]);
+    assert_eq!(counts(&report), [5, 0, 0, 2], "{errors}");
     assert!(
-        told.contains("line 6: it has no text") && told.contains("line 7: it has 14 cells, the first line 12"),
-        "{told}"
+        errors.contains("line 6: it has no text") && errors.contains("line 7: it has 14 cells, the first line 12"),
+        "{errors}"
     );
-    let (report, told) = import(&desk, "csv", "tables/summaries.jsonl", &["--user", "lin"]);
-    assert_eq!((counts(&report), told.as_str()), ([2, 0, 0, 0], ""));
+    let (report, errors) = import(&desk, "csv", "tables/summaries.jsonl", &["--user", "lin"]);
+    assert_eq!((counts(&report), errors.as_str()), ([2, 0, 0, 0], ""));
     assert_eq!(counts(&import(&desk, "csv", "tables/conversations.csv", &["--user", "lin"]).0), [0, 5, 0, 2]);
 
     let all = exported(&desk);
@@ -115,8 +115,8 @@ fn k15_table_rows_become_turns_and_summaries() {
 #[test]
 fn k15_sillytavern_chats_keep_speakers_and_times() {
     let desk = Desk::new();
-    let (report, told) = import(&desk, "sillytavern", "sillytavern", &["--user", "lin", "--timezone", "+08:00"]);
-    assert_eq!(counts(&report), [8, 0, 2, 0], "{told}");
+    let (report, errors) = import(&desk, "sillytavern", "sillytavern", &["--user", "lin", "--timezone", "+08:00"]);
+    assert_eq!(counts(&report), [8, 0, 2, 0], "{errors}");
     assert_eq!(
         counts(&import(&desk, "sillytavern", "sillytavern", &["--user", "lin", "--timezone", "+08:00"]).0),
         [0, 8, 2, 0]
@@ -176,11 +176,11 @@ fn k15_sillytavern_chats_keep_speakers_and_times() {
 #[test]
 fn k15_both_mem0_formats_are_imported() {
     let desk = Desk::new();
-    let (report, told) = import(&desk, "mem0", "mem0/server.json", &[]);
+    let (report, errors) = import(&desk, "mem0", "mem0/server.json", &[]);
     assert_eq!(counts(&report), [2, 0, 0, 1]);
-    assert!(told.contains("line 5: it has no \"memory\""), "{told}");
-    let (report, told) = import(&desk, "mem0", "mem0/platform.json", &[]);
-    assert_eq!((counts(&report), told.as_str()), ([1, 1, 0, 0], ""), "a memory keeps its id");
+    assert!(errors.contains("line 5: it has no \"memory\""), "{errors}");
+    let (report, errors) = import(&desk, "mem0", "mem0/platform.json", &[]);
+    assert_eq!((counts(&report), errors.as_str()), ([1, 1, 0, 0], ""), "a memory keeps its id");
     let all = exported(&desk);
     assert_eq!(all[0]["id"], "3f1c1c9e-6b7f-4d5e-9a43-0c8c5b1f2a01");
     assert_eq!((&all[0]["time"], &all[0]["agent"]), (&"2026-02-16T12:00:00Z".into(), &"kai".into()));
@@ -191,9 +191,9 @@ fn k15_both_mem0_formats_are_imported() {
 #[test]
 fn k15_dry_run_writes_nothing() {
     let desk = Desk::new();
-    let (report, told) = import(&desk, "chroma", "chroma/1.5", &["--dry-run"]);
+    let (report, errors) = import(&desk, "chroma", "chroma/1.5", &["--dry-run"]);
     assert_eq!(counts(&report), [6, 0, 0, 1]);
-    assert!(told.contains("item bare"), "{told}");
+    assert!(errors.contains("item bare"), "{errors}");
     assert_eq!(report["dry_run"]["users"], serde_json::json!(["lin", "mo"]));
     assert_eq!(report["dry_run"]["kinds"]["summary"]["count"], 2);
     assert!(!desk.path("memory.db").exists(), "it does not even make the file");

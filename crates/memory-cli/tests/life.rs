@@ -224,9 +224,9 @@ fn export_contains_everything_in_any_order() {
     run(&["fork", "--session", "a", "--branch", "b", "--at", "2"]);
     // A turn without a number, which no branch inherits.
     run(&["add", "Porto has six bridges", "--session", "a", "--time", "2026-03-01"]);
-    let kept: Value = serde_json::from_str(&run(&["rewind", "--session", "bb", "--last", "2", "--json"])).unwrap();
-    let undone: Value = serde_json::from_str(&run(&["retract", "a2", "--reason", "no", "--json"])).unwrap();
-    run(&["restore", undone["id"].as_str().unwrap(), "--digest", "rules"]);
+    let rewound: Value = serde_json::from_str(&run(&["rewind", "--session", "bb", "--last", "2", "--json"])).unwrap();
+    let retracted: Value = serde_json::from_str(&run(&["retract", "a2", "--reason", "no", "--json"])).unwrap();
+    run(&["restore", retracted["id"].as_str().unwrap(), "--digest", "rules"]);
     // Edited, so that a fact and a summary are withdrawn; and a fact that is deleted.
     desk.write("edit.jsonl", line("a", 3, "user", "我对花生过敏"));
     desk.run(&["import", "edit.jsonl", "--update", "--digest", "rules"]).ok();
@@ -267,7 +267,7 @@ fn export_contains_everything_in_any_order() {
         assert_eq!(facts, shown(&desk, &["--history"]));
         assert!(!facts.join("\n").contains("pollen"), "{facts:?}");
 
-        let restored = other.run(&["restore", kept["id"].as_str().unwrap(), "--user", "lin"]).ok();
+        let restored = other.run(&["restore", rewound["id"].as_str().unwrap(), "--user", "lin"]).ok();
         assert_eq!(restored, "3 records restored\n", "also where revisions begin anew");
         assert!(shown(&other, &[]).join("\n").contains("Lisbon"));
     }
@@ -275,6 +275,6 @@ fn export_contains_everything_in_any_order() {
     desk.run(&["copy", "--from", "memory.db", "--to", "copy.db"]).ok();
     let copied: BTreeSet<String> = desk.run(&["export", "--db", "copy.db"]).ok().lines().map(str::to_owned).collect();
     assert_eq!(copied, all);
-    desk.run(&["restore", kept["id"].as_str().unwrap(), "--user", "lin", "--db", "copy.db"]).ok();
+    desk.run(&["restore", rewound["id"].as_str().unwrap(), "--user", "lin", "--db", "copy.db"]).ok();
     assert!(desk.run(&["search", "Lisbon", "--user", "lin", "--db", "copy.db"]).ok().contains("Lisbon now"));
 }

@@ -43,9 +43,9 @@ fn text(bytes: &[u8]) -> String {
 async fn model_is_downloaded_and_found() {
     let (hub, models) = (hub().await, TempDir::new().unwrap());
     let ran = memory(&hub.uri(), models.path(), &["models", "fetch"]);
-    let said = text(&ran.stdout);
+    let output = text(&ran.stdout);
     assert!(ran.status.success(), "{}", text(&ran.stderr));
-    assert!(said.contains("the checksum of the hub"), "{said}");
+    assert!(output.contains("the checksum of the hub"), "{output}");
     let sums = fs::read_to_string(models.path().join("multilingual-e5-small/SHA256SUMS")).unwrap();
     assert!(sums.contains(&format!("{}  model.safetensors\n", sha(WEIGHTS))), "{sums}");
     assert_eq!(fs::read(models.path().join("multilingual-e5-small/model.safetensors")).unwrap(), WEIGHTS);
@@ -71,10 +71,10 @@ async fn wrong_checksum_is_refused() {
 fn unavailable_hub_error_names_alternatives() {
     let models = TempDir::new().unwrap();
     let ran = memory("http://127.0.0.1:1", models.path(), &["models", "fetch"]);
-    let said = text(&ran.stderr);
-    assert!(!ran.status.success(), "{said}");
+    let output = text(&ran.stderr);
+    assert!(!ran.status.success(), "{output}");
     for part in ["127.0.0.1:1", "HF_ENDPOINT", "scripts/get-models", "cannot be reached"] {
-        assert!(said.contains(part), "{part} is not in: {said}");
+        assert!(output.contains(part), "{part} is not in: {output}");
     }
 }
 

@@ -155,20 +155,20 @@ fn copy_to_postgres_and_back(server: &Server) {
     let runtime = Runtime::new().unwrap();
     let everything = |database: &Database| runtime.block_on(shop::everything(database));
     let [first, last] = ["a.db", "b.db"].map(|name| Database::file(desk.path(name)));
-    let there = Database::postgres(&server.url);
+    let on_server = Database::postgres(&server.url);
     runtime.block_on(shop::fill(&first));
     let copy = |from: &str, to: &str| {
-        let told = server.run(&desk, &["copy", "--from", from, "--to", to, "--json"]).ok();
-        serde_json::from_str::<serde_json::Value>(told.lines().last().unwrap()).unwrap()
+        let output = server.run(&desk, &["copy", "--from", from, "--to", to, "--json"]).ok();
+        serde_json::from_str::<serde_json::Value>(output.lines().last().unwrap()).unwrap()
     };
     let report = copy("a.db", &server.url);
     assert_eq!((report["added"].as_u64(), report["tombstones"].as_u64()), (Some(9), Some(2)), "{report}");
     assert_eq!((report["synonyms"].as_u64(), report["verdicts"].as_u64()), (Some(2), Some(1)), "{report}");
-    assert_eq!(everything(&first), everything(&there));
+    assert_eq!(everything(&first), everything(&on_server));
     let again = copy("a.db", &server.url);
     assert_eq!((again["added"].as_u64(), again["unchanged"].as_u64()), (Some(0), Some(9)), "{again}");
     assert_eq!((again["tombstones"].as_u64(), again["synonyms"].as_u64()), (Some(0), Some(0)), "{again}");
-    assert_eq!(everything(&first), everything(&there));
+    assert_eq!(everything(&first), everything(&on_server));
     let report = copy(&server.url, "b.db");
     assert_eq!((report["added"].as_u64(), report["waiting"].as_u64()), (Some(9), Some(0)), "{report}");
     assert_eq!(everything(&first), everything(&last));

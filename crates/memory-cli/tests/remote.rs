@@ -97,10 +97,10 @@ async fn k3_failing_embedder_leaves_keyword_search() {
     assert_eq!(run(&["doctor", "--json"]).json()["waiting"]["embedding"]["records"], 4);
     let waited = run(&["stats", "--json"]).json()["waited_seconds"]["embedding"].as_f64().unwrap();
     assert!((0.0..600.0).contains(&waited), "since they were written: {waited}");
-    for look in ["stats", "doctor"] {
-        let told = run(&[look]).stdout;
-        let row = told.lines().find(|line| line.contains("waiting for embedding")).unwrap_or_default();
-        assert!(row.contains("4; the oldest for "), "{look}: {told}");
+    for command in ["stats", "doctor"] {
+        let output = run(&[command]).stdout;
+        let row = output.lines().find(|line| line.contains("waiting for embedding")).unwrap_or_default();
+        assert!(row.contains("4; the oldest for "), "{command}: {output}");
     }
 
     server.reset().await;

@@ -40,13 +40,13 @@ impl Served {
         let mut child = command.args(["serve", "--listen", "127.0.0.1:0"]).stderr(Stdio::piped()).spawn().unwrap();
         let log = BufReader::new(child.stderr.take().unwrap());
         let mut served = Self { child, address: String::new(), log };
-        let mut told = String::new();
+        let mut message = String::new();
         while served.address.is_empty() {
             let mut line = String::new();
-            assert!(served.log.read_line(&mut line).unwrap() > 0, "it ended without listening: {told}");
+            assert!(served.log.read_line(&mut line).unwrap() > 0, "it ended without listening: {message}");
             let address = line.split_once("http://").and_then(|(_, rest)| rest.split([',', ' ', '"', '\u{1b}']).next());
             served.address = address.unwrap_or_default().trim().to_owned();
-            told.push_str(&line);
+            message.push_str(&line);
         }
         served
     }
@@ -123,8 +123,8 @@ fn k16_configured_key_is_required_and_hidden() {
 fn public_server_requires_a_key() {
     let folder = TempDir::new().unwrap();
     let refused = run(folder.path(), &["serve", "--listen", "0.0.0.0:0"]);
-    let told = String::from_utf8_lossy(&refused.stderr).into_owned();
-    assert!(!refused.status.success() && told.contains("memory keys new"), "{told}");
+    let message = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(!refused.status.success() && message.contains("memory keys new"), "{message}");
 }
 
 #[test]
@@ -153,8 +153,8 @@ fn unknown_setting_error_names_its_source() {
     for command in ["serve", "config"] {
         let arguments = if command == "config" { vec!["config", "show"] } else { vec!["serve"] };
         let refused = run(folder.path(), &arguments);
-        let told = String::from_utf8_lossy(&refused.stderr).into_owned();
-        assert!(!refused.status.success(), "{told}");
-        assert!(told.contains("max_conccurent") && told.contains("memory.toml"), "{told}");
+        let message = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(!refused.status.success(), "{message}");
+        assert!(message.contains("max_conccurent") && message.contains("memory.toml"), "{message}");
     }
 }

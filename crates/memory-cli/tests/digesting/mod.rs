@@ -46,8 +46,8 @@ fn conversations() -> String {
     file
 }
 
-/// Counts each exported line, without the fields that differ between runs: times of recording, and the ids and numbers of
-/// derived records.
+/// Counts each exported line, without the fields that differ between runs: times of recording, and the ids and numbers
+/// of derived records.
 fn stored_lines(exported: &str) -> BTreeMap<String, usize> {
     let mut lines = BTreeMap::new();
     for line in exported.lines() {
