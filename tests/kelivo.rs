@@ -41,10 +41,10 @@ type TestFn = fn(TestDatabase) -> futures::future::LocalBoxFuture<'static, ()>;
 
 const SYSTEM: &str = "你是 Krueger。";
 const DAY: Duration = Duration::from_secs(24 * 3600);
-/// The dictionary is loaded with the first question; a busy machine takes its time.
+/// Long, since the first query loads the dictionary, which takes time on a busy machine.
 const DEADLINE: Duration = Duration::from_secs(60);
 
-fn equipped(builder: Builder) -> Builder {
+fn configure(builder: Builder) -> Builder {
     let options = RecallOptions::default().with_deadline(DEADLINE);
     let zone = memory_engine::jiff::tz::TimeZone::fixed(memory_engine::jiff::tz::offset(8));
     builder.zone(zone).enrichment(EnrichmentOptions::rules().unwrap()).recall_options(options)
@@ -78,7 +78,7 @@ fn reply(request: &Request) -> ResponseTemplate {
 
 impl Kelivo {
     async fn new(test_db: &TestDatabase) -> Self {
-        Self::over(test_db, test_db.open_with(equipped).await, DEADLINE).await
+        Self::over(test_db, test_db.open_with(configure).await, DEADLINE).await
     }
 
     async fn over(test_db: &TestDatabase, memory: MemoryEngine, deadline: Duration) -> Self {
@@ -270,7 +270,7 @@ impl Embedder for Remote {
 
 async fn k3_k7_k12_k17_table_5_4_failing_and_silent_embedders(test_db: TestDatabase) {
     let remote = Arc::new(Remote::default());
-    let memory = test_db.open_with(|builder| equipped(builder).embedder(remote.clone())).await;
+    let memory = test_db.open_with(|builder| configure(builder).embedder(remote.clone())).await;
     memory.recall(&lin(), "词典").await.unwrap(); // the dictionary is loaded
     let kelivo = Kelivo::over(&test_db, memory, Duration::from_millis(1500)).await;
     remote.broken.store(true, Ordering::SeqCst);
@@ -418,7 +418,7 @@ async fn k14_schema_migrates_down_and_up(test_db: TestDatabase) {
 }
 
 async fn k18_suggested_synonyms_apply_only_when_accepted(test_db: TestDatabase) {
-    let memory = test_db.open_with(equipped).await;
+    let memory = test_db.open_with(configure).await;
     for n in 0..6 {
         let text = format!("团子就是小白，第{n}次了");
         memory.remember(&lin(), text).await.unwrap();

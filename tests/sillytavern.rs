@@ -35,7 +35,7 @@ const DAY: Duration = Duration::from_secs(24 * 3600);
 const WEAK: &str = "你今天有什么不一样？";
 const WEAK_TOO: &str = "What is different about you today?";
 
-/// A mem0 server of ours, and the front end before it.
+/// Our mem0 server, as used by a chat front end.
 struct Tavern {
     test_db: TestDatabase,
     memory: MemoryEngine,
@@ -51,14 +51,16 @@ fn seraphina() -> Mem0Owner {
     Mem0Owner::user("xiaoyu").with_agent("Seraphina")
 }
 
-/// With time for a machine that is busy and has not read its dictionary yet.
+/// Settings with long limits: a busy machine may still have to load the dictionary.
 fn settings() -> Mem0Settings {
     let mut settings = Mem0Settings::default();
-    (settings.write_limit_ms, settings.search_limit_ms, settings.rewrite_limit_ms) = (60_000, 60_000, 60_000);
+    settings.write_limit_ms = 60_000;
+    settings.search_limit_ms = 60_000;
+    settings.rewrite_limit_ms = 60_000;
     settings
 }
 
-/// A chat that ends with what the user has just said.
+/// Returns a chat of alternating messages, the first one from the user.
 fn chat(lines: &[&str]) -> Vec<Message> {
     let line = |(n, text): (usize, &&str)| if n % 2 == 0 { Message::user(*text) } else { Message::assistant(*text) };
     lines.iter().enumerate().map(line).collect()
@@ -67,7 +69,7 @@ fn chat(lines: &[&str]) -> Vec<Message> {
 impl Tavern {
     async fn new(test_db: TestDatabase) -> Self {
         let memory = test_db.open_with(|builder| builder.enrichment(EnrichmentOptions::rules().unwrap())).await;
-        // Rules find plain statements only; what was said is found, too.
+        // Rules extract facts from plain statements only, so turns are included in searches.
         let mem0 = Mem0::new(memory.clone()).with_turns(true).with_add_timeout(Duration::from_secs(30));
         let server = Served::new(server(&memory).mem0(mem0)).await;
         Self { test_db, memory, server }
@@ -79,11 +81,11 @@ impl Tavern {
         memory
     }
 
-    /// A round that is saved, and what the server made of it; a day passes.
-    async fn saved(&self, memory: &Mem0Chat, said: &str) -> Vec<Mem0Event> {
+    /// Saves a round and returns the events of the server. Then a day passes.
+    async fn save_round(&self, memory: &Mem0Chat, text: &str) -> Vec<Mem0Event> {
         let metadata = json!({ "chatfile": "day-1.jsonl", "avatar_url": "Seraphina.png" });
         let metadata: Map<String, Value> = metadata.as_object().unwrap().clone();
-        let events = memory.chat_saved(&chat(&[said, "嗯，记下了。"]), metadata).await.unwrap().unwrap();
+        let events = memory.chat_saved(&chat(&[text, "嗯，记下了。"]), metadata).await.unwrap().unwrap();
         self.memory.drain(&Scope::user("xiaoyu").unwrap(), |_| ()).await.unwrap();
         self.test_db.clock.advance(DAY);
         events
@@ -134,8 +136,8 @@ async fn m1_m2_saved_chat_has_metadata_and_is_isolated(test_db: TestDatabase) {
 async fn m3_m5_m8_case_a_clear_query_across_days(test_db: TestDatabase) {
     let tavern = Tavern::new(test_db).await;
     let memory = tavern.of(seraphina());
-    tavern.saved(&memory, "我海鲜过敏，别推荐海鲜").await;
-    tavern.saved(&memory, "I get hives from peanuts, so never recommend peanuts").await;
+    tavern.save_round(&memory, "我海鲜过敏，别推荐海鲜").await;
+    tavern.save_round(&memory, "I get hives from peanuts, so never recommend peanuts").await;
     let asked = [Message::system("Stay in character."), Message::user("晚饭推荐什么？")];
     let found = memory.before_generation(&asked).await;
     holds(&found, QueryForm::Question, "海鲜");
@@ -155,8 +157,8 @@ async fn m3_m5_m8_case_a_clear_query_across_days(test_db: TestDatabase) {
 async fn m3_m4_m8_case_b_weak_query_uses_dialogue(test_db: TestDatabase) {
     let tavern = Tavern::new(test_db).await;
     let memory = tavern.of(seraphina());
-    tavern.saved(&memory, "我一失眠第二天就头疼，喝点温牛奶会好些").await;
-    tavern.saved(&memory, "My insomnia gives me a headache; warm milk helps").await;
+    tavern.save_round(&memory, "我一失眠第二天就头疼，喝点温牛奶会好些").await;
+    tavern.save_round(&memory, "My insomnia gives me a headache; warm milk helps").await;
     for (before, weak, words) in
         [("我昨晚失眠了，三点才睡着", WEAK, "温牛奶"), ("It was insomnia again last night", WEAK_TOO, "warm milk")]
     {
@@ -184,8 +186,8 @@ async fn m3_m7_m8_case_c_model_rewrite_follows_current_settings(test_db: TestDat
         .when_asked("数羊", rewritten)
         .when_asked("ceiling", "What insomnia does to the user today");
     let memory = tavern.of(seraphina()).with_model(Arc::new(model.clone()));
-    tavern.saved(&memory, "我昨晚失眠了，三点才睡着").await;
-    tavern.saved(&memory, "My insomnia gives me a headache; warm milk helps").await;
+    tavern.save_round(&memory, "我昨晚失眠了，三点才睡着").await;
+    tavern.save_round(&memory, "My insomnia gives me a headache; warm milk helps").await;
     let asked = chat(&["又是盯着天花板数羊的一夜", "……", WEAK]);
     let off = memory.before_generation(&asked).await;
     assert_eq!((off.form(), off.searches.len(), off.text.as_str()), (None, 2, ""), "{off:?}");
@@ -236,7 +238,7 @@ async fn m9_m10_mem0_client_sees_types_and_superseded_facts(test_db: TestDatabas
         ("我海鲜过敏，别推荐海鲜", "ADD", "用户对海鲜过敏。"),
         ("I live in Lisbon now.", "UPDATE", "The user lives in Lisbon."),
     ] {
-        let events = tavern.saved(&memory, said).await;
+        let events = tavern.save_round(&memory, said).await;
         let of = events.iter().find(|one| one.memory == memory_text).unwrap_or_else(|| panic!("{events:?}"));
         assert_eq!(of.event, event);
         first.push(of.id.clone());

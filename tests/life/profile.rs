@@ -10,12 +10,12 @@ use memory_engine::{
 
 use crate::fixtures::{TestDatabase, lin, message, recalled_texts, story};
 
-async fn keeping(test_db: &TestDatabase, digest: EnrichmentOptions) -> MemoryEngine {
+async fn open_with_options(test_db: &TestDatabase, digest: EnrichmentOptions) -> MemoryEngine {
     test_db.open_with(|builder| builder.enrichment(digest.with_profile(4))).await
 }
 
 async fn by_rules(test_db: &TestDatabase) -> MemoryEngine {
-    keeping(test_db, EnrichmentOptions::rules().unwrap()).await
+    open_with_options(test_db, EnrichmentOptions::rules().unwrap()).await
 }
 
 /// Says these things one after the other, beginning with this number.
@@ -125,14 +125,14 @@ pub(crate) async fn a4_model_writes_profile_with_rules_as_fallback(test_db: Test
             "relationship": "they trust each other"}"#,
     ));
     let chat: Arc<dyn ChatModel> = model;
-    let memory = keeping(&test_db, EnrichmentOptions::model(chat.clone()).unwrap()).await;
+    let memory = open_with_options(&test_db, EnrichmentOptions::model(chat.clone()).unwrap()).await;
     say(&memory, 1, &["I'm allergic to walnuts.", "Hm.", "The boots are wet.", "No."]).await;
     let written = the_profile(&memory).await;
     assert!(written.text.contains("dry and brief") && !written.text.contains("trust"), "{}", written.text);
 
     let failing: Arc<dyn ChatModel> = Arc::new(ScriptedModel::default());
     drop(memory);
-    let memory = keeping(&test_db, EnrichmentOptions::model(failing.clone()).unwrap()).await;
+    let memory = open_with_options(&test_db, EnrichmentOptions::model(failing.clone()).unwrap()).await;
     say(&memory, 5, &["One.", "Two.", "Three.", "The ferry was late."]).await;
     let by_rules = the_profile(&memory).await;
     assert!(by_rules.text.contains("ferry") && by_rules.text.contains("walnuts"), "{}", by_rules.text);
