@@ -3,18 +3,18 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 #[allow(dead_code, reason = "each suite needs a part of it")]
-#[path = "life/given.rs"]
-mod given;
+#[path = "life/fixtures.rs"]
+mod fixtures;
 
 use std::{sync::Arc, time::Duration};
 
-use given::{Place, lin, trials};
+use fixtures::{TestDatabase, lin, trials};
 use libtest_mimic::Arguments;
 use memory_engine::{Field, Filter, MemoryEngine, Record, ScanQuery, llm::ScriptedModel};
 use memory_engine_companion::{Companion, Pack};
 
-type Test = (&'static str, Play);
-type Play = fn(Place) -> futures::future::LocalBoxFuture<'static, ()>;
+type Test = (&'static str, TestFn);
+type TestFn = fn(TestDatabase) -> futures::future::LocalBoxFuture<'static, ()>;
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
@@ -29,32 +29,32 @@ async fn of_kind(memory: &MemoryEngine, kind: &str) -> Vec<Record> {
     memory.scan(&lin(), &query).await.unwrap().records
 }
 
-async fn a1_a5_a8_a_relationship_outlives_the_process_with_its_moments_word_for_word(place: Place) {
-    let memory = place.open().await;
+async fn a1_a5_a8_relationship_and_moments_survive_a_restart(test_db: TestDatabase) {
+    let memory = test_db.open().await;
     let (aicy, _) = companion(&memory);
     let first = aicy.turn(&lin(), "你好").await.unwrap();
     assert_eq!((first.text.as_str(), first.key_moment.as_deref()), ("（眨眼）你好，观测对象。", Some("first_meet")));
-    place.clock.advance(Duration::from_secs(60));
+    test_db.clock.advance(Duration::from_secs(60));
     let before = aicy.turn(&lin(), "I work as a nurse and like short answers").await.unwrap().state;
     memory.drain(&lin(), |_| ()).await.unwrap();
     drop((aicy, memory));
 
-    let memory = place.open().await;
+    let memory = test_db.open().await;
     let (aicy, model) = companion(&memory);
     assert_eq!(aicy.state(&lin()).await.unwrap(), before);
-    place.clock.advance(Duration::from_secs(60));
+    test_db.clock.advance(Duration::from_secs(60));
     let reply = aicy.turn(&lin(), "hello again").await.unwrap();
     assert_eq!((reply.key_moment, reply.state.total_messages), (None, 6), "a moment comes once");
     let context = model.requests()[0].messages[0].content.clone();
-    let kept = "[第一次见面 - 2月25日]\n用户：你好\nAicy：（眨眼）你好，观测对象。";
-    assert!(context.contains(kept), "{context}");
+    let moment = "[第一次见面 - 2月25日]\n用户：你好\nAicy：（眨眼）你好，观测对象。";
+    assert!(context.contains(moment), "{context}");
     let count = async |kind| of_kind(&memory, kind).await.len();
     assert_eq!((count("turn").await, count("key_moment").await, count("ledger/companion").await), (6, 1, 1));
     assert_eq!(count("ledger/affection").await, 4, "three messages and a moment");
 }
 
-async fn a3_exactly_one_stage_is_told_and_it_follows_affection(place: Place) {
-    let memory = place.open().await;
+async fn a3_context_has_only_the_current_stage(test_db: TestDatabase) {
+    let memory = test_db.open().await;
     let text = "name = \"Aicy\"\npersona = \"p\"\n\
         [[stages]]\nname = \"观察者\"\nfrom = 0\ntext = \"stage one\"\n\
         [[stages]]\nname = \"困惑者\"\nfrom = 2\ntext = \"stage two\"\n\
@@ -63,10 +63,10 @@ async fn a3_exactly_one_stage_is_told_and_it_follows_affection(place: Place) {
     let model = ScriptedModel::default().otherwise("嗯。");
     let aicy = Companion::new(memory, Arc::new(model.clone()), pack);
     for n in 0..5 {
-        place.clock.advance(Duration::from_secs(1));
+        test_db.clock.advance(Duration::from_secs(1));
         aicy.turn(&lin(), format!("message {n}")).await.unwrap();
     }
-    let told: Vec<Vec<&str>> = model
+    let stages: Vec<Vec<&str>> = model
         .requests()
         .iter()
         .map(|request| {
@@ -75,14 +75,14 @@ async fn a3_exactly_one_stage_is_told_and_it_follows_affection(place: Place) {
         })
         .collect();
     let expected = [vec!["stage one"], vec!["stage two"], vec!["stage two"], vec!["stage three"], vec!["stage three"]];
-    assert_eq!(told, expected);
+    assert_eq!(stages, expected);
 }
 
-async fn a2_a4_a6_the_context_holds_the_last_messages_and_a_profile_within_its_limit(place: Place) {
-    let memory = place.open().await;
+async fn a2_a4_a6_context_has_messages_and_profile_within_limit(test_db: TestDatabase) {
+    let memory = test_db.open().await;
     let (aicy, model) = companion(&memory);
     for n in 1..=30 {
-        place.clock.advance(Duration::from_secs(60));
+        test_db.clock.advance(Duration::from_secs(60));
         aicy.turn(&lin(), format!("我叫小明，第 {n} 件事：the harbour at dusk")).await.unwrap();
     }
     let requests = model.requests();
@@ -100,17 +100,17 @@ async fn a2_a4_a6_the_context_holds_the_last_messages_and_a_profile_within_its_l
     assert_eq!(names[..6], ["persona", "stage", "profile", "key_memories", "recent", "related"]);
 }
 
-async fn a7_what_was_said_long_ago_is_there_when_it_is_asked_for(place: Place) {
-    let memory = place.open().await;
+async fn a7_related_history_is_recalled_on_request(test_db: TestDatabase) {
+    let memory = test_db.open().await;
     let (aicy, model) = companion(&memory);
     aicy.turn(&lin(), "我们第一次聊 ETH 的时候，我亏了三百块").await.unwrap();
     for n in 0..30 {
-        place.clock.advance(Duration::from_secs(600));
+        test_db.clock.advance(Duration::from_secs(600));
         aicy.turn(&lin(), format!("今天吃了第 {n} 碗面")).await.unwrap();
     }
     memory.drain(&lin(), |_| ()).await.unwrap();
     let asked = async |message: &'static str| {
-        place.clock.advance(Duration::from_secs(1));
+        test_db.clock.advance(Duration::from_secs(1));
         aicy.turn(&lin(), message).await.unwrap();
         model.requests().last().unwrap().messages[0].content.clone()
     };
@@ -119,14 +119,14 @@ async fn a7_what_was_said_long_ago_is_there_when_it_is_asked_for(place: Place) {
     assert!(context.contains("【相关历史】") && context.contains("亏了三百块"), "{context}");
 }
 
-async fn a10_every_change_of_affection_is_in_the_log_and_adds_up(place: Place) {
-    let memory = place.open().await;
+async fn a10_affection_changes_are_logged(test_db: TestDatabase) {
+    let memory = test_db.open().await;
     let (aicy, _) = companion(&memory);
     for _ in 0..8 {
         aicy.turn(&lin(), "在吗").await.unwrap();
-        place.clock.advance(DAY);
+        test_db.clock.advance(DAY);
     }
-    place.clock.advance(DAY * 40);
+    test_db.clock.advance(DAY * 40);
     aicy.charge_idle_days(&lin()).await.unwrap();
     let state = aicy.state(&lin()).await.unwrap();
     assert_eq!(state.bond.affection, 0, "forty days cost more than there was, and the chapter's floor is 0");
@@ -142,16 +142,16 @@ async fn a10_every_change_of_affection_is_in_the_log_and_adds_up(place: Place) {
 }
 
 macro_rules! tests {
-    ($($name:ident,)*) => { vec![$((stringify!($name), (|place| Box::pin($name(place))) as Play)),*] };
+    ($($name:ident,)*) => { vec![$((stringify!($name), (|test_db| Box::pin($name(test_db))) as TestFn)),*] };
 }
 
 fn main() {
     let tests: Vec<Test> = tests! {
-        a1_a5_a8_a_relationship_outlives_the_process_with_its_moments_word_for_word,
-        a3_exactly_one_stage_is_told_and_it_follows_affection,
-        a2_a4_a6_the_context_holds_the_last_messages_and_a_profile_within_its_limit,
-        a7_what_was_said_long_ago_is_there_when_it_is_asked_for,
-        a10_every_change_of_affection_is_in_the_log_and_adds_up,
+        a1_a5_a8_relationship_and_moments_survive_a_restart,
+        a3_context_has_only_the_current_stage,
+        a2_a4_a6_context_has_messages_and_profile_within_limit,
+        a7_related_history_is_recalled_on_request,
+        a10_affection_changes_are_logged,
     };
     libtest_mimic::run(&Arguments::from_args(), trials(&tests)).exit();
 }

@@ -188,9 +188,9 @@ fn packages_depend_only_on_allowed_packages() {
 #[test]
 fn drivers_and_runtimes_stay_in_their_packages() {
     for (package, dependencies) in packages() {
-        for (kept, homes) in RESTRICTED_CRATES {
-            let depends = dependencies.iter().any(|d| d == kept);
-            assert!(!depends || homes.contains(&package.as_str()), "{package} may not depend on {kept}");
+        for (restricted, allowed) in RESTRICTED_CRATES {
+            let depends = dependencies.iter().any(|d| d == restricted);
+            assert!(!depends || allowed.contains(&package.as_str()), "{package} may not depend on {restricted}");
         }
     }
 }

@@ -1,5 +1,4 @@
-//! The backends answer alike: the same ids in the same order, from SQLite and from Postgres, for words, vectors and
-//! both.
+//! SQLite and Postgres return the same hits: the same ids in the same order, for keywords, vectors and both.
 //!
 //! Without the variable `DATABASE_URL` these tests are listed as ignored; where `CONFORMANCE_REQUIRE` names
 //! `postgres`, they fail. With `AGREEMENT_DATASET`, a folder with `*.memories.jsonl` and `*.questions.jsonl`, its
@@ -77,15 +76,15 @@ impl Pair {
     async fn agree(&self, corpus: &Corpus) {
         let mut hits = 0;
         for (scope, question) in &corpus.questions {
-            for arms in [Retrievers::KeywordOnly, Retrievers::VectorOnly, Retrievers::All] {
+            for retrievers in [Retrievers::KeywordOnly, Retrievers::VectorOnly, Retrievers::All] {
                 let ask = async |engine: &MemoryEngine| {
-                    let query = RecallQuery::new(question).with_limit(20).with_retrievers(arms);
+                    let query = RecallQuery::new(question).with_limit(20).with_retrievers(retrievers);
                     let recall = engine.recall(scope, query).await.unwrap();
                     assert!(recall.degraded.is_empty(), "{:?}", recall.degraded);
                     recall.hits.into_iter().map(|hit| (hit.record.id, hit.score)).collect::<Vec<_>>()
                 };
                 let (sqlite, postgres) = (ask(&self.sqlite).await, ask(&self.postgres).await);
-                assert_eq!(postgres, sqlite, "{arms:?}: {question}");
+                assert_eq!(postgres, sqlite, "{retrievers:?}: {question}");
                 hits += sqlite.len();
             }
         }
@@ -237,9 +236,7 @@ fn main() {
             "sqlite_and_postgres_with_partitions_agree_on_generated_text",
             played(generated, "agree_parts", |options| options.with_partitions(3)),
         ),
-        Trial::test("the_builder_takes_an_address_and_does_not_show_it", || {
-            Runtime::new().unwrap().block_on(the_builder_takes_an_address())
-        }),
+        Trial::test("builder_hides_the_address", || Runtime::new().unwrap().block_on(the_builder_takes_an_address())),
     ];
     trials.push(Trial::test("a_user_who_is_forgotten_leaves_no_synonyms_in_postgres", || {
         Runtime::new().unwrap().block_on(with_postgres("forgetting", async |memory| {

@@ -66,7 +66,7 @@ fn rust_versions(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_table_of_features_is_that_of_the_manifest() {
+fn feature_table_matches_manifest() {
     let package = &packages()["memory-engine"];
     let features: BTreeMap<String, Vec<String>> = serde_json::from_value(package["features"].clone()).unwrap();
     let on = default_features(&features);
@@ -79,7 +79,7 @@ fn the_table_of_features_is_that_of_the_manifest() {
 }
 
 #[test]
-fn without_features_there_are_few_crates() {
+fn few_dependencies_without_features() {
     let features = ["--no-default-features", "--edges", "normal,build", "--prefix", "none"];
     let tree = cargo(&[&["tree", "--offline", "-p", "memory-engine"], features.as_slice()].concat());
     let crates: BTreeSet<&str> = tree.lines().map(|line| line.trim_end_matches(" (*)")).collect();
@@ -102,7 +102,7 @@ fn features_of(name: &str, library_features: &str) -> String {
 }
 
 #[test]
-fn the_library_does_not_change_the_maps_of_a_program() {
+fn library_enables_no_map_features() {
     let json = features_of("serde_json", "postgres,http-models,onnx,bpe,metrics");
     assert!(json.contains("std") && !json.contains("preserve_order"), "{json}");
     // The driver of Postgres switches `rc` on.
@@ -111,7 +111,7 @@ fn the_library_does_not_change_the_maps_of_a_program() {
 }
 
 #[test]
-fn the_readmes_name_the_rust_version_of_the_manifests() {
+fn readmes_state_the_rust_version() {
     let packages = packages();
     let version = |name: &str| packages[name]["rust_version"].as_str().unwrap().to_owned();
     let stated = rust_versions(&read("crates/memory-engine/README.md"));
@@ -126,6 +126,6 @@ fn the_readmes_name_the_rust_version_of_the_manifests() {
 }
 
 #[test]
-fn a_text_without_a_version_names_none() {
+fn text_without_version_has_none() {
     assert_eq!(rust_versions("Rust 1.89 or later. Rust (1.94 or later), Rust types"), ["1.89", "1.94"]);
 }

@@ -1,4 +1,4 @@
-//! The traces of a user who was forgotten.
+//! Forgetting a user also deletes the user's synonyms.
 
 use std::path::Path;
 
@@ -23,17 +23,20 @@ pub(crate) async fn a_user_who_is_forgotten_leaves_no_synonyms(memory: &MemoryEn
         memory.remember(&scope.clone().with_session("s").unwrap(), "喝茶").await.unwrap();
         assert_eq!((hits(scope, "小橘").await, hits(scope, "tea").await), (1, 1), "synonyms are in use");
     }
-    let left = async |scope: &Scope| {
+    let count_synonyms = async |scope: &Scope| {
         (synonyms.list(scope).await.unwrap().len(), synonyms.verdicts(scope).await.unwrap().len())
     };
 
     let session = lin.clone().with_session("s").unwrap();
     assert_eq!(memory.forget(&session, Forget::Everything).await.unwrap().records(), 1);
-    assert_eq!(left(&lin).await, (1, 1), "a conversation is not the user");
+    assert_eq!(count_synonyms(&lin).await, (1, 1), "a conversation is not the user");
 
     let forgotten = memory.forget(&lin, Forget::Everything).await.unwrap();
     assert_eq!((forgotten.records(), forgotten.synonyms), (1, 2), "with a group and a verdict");
-    assert_eq!((left(&lin).await, left(&mo).await, left(&tenant).await), ((0, 0), (1, 1), (1, 1)));
+    assert_eq!(
+        (count_synonyms(&lin).await, count_synonyms(&mo).await, count_synonyms(&tenant).await),
+        ((0, 0), (1, 1), (1, 1))
+    );
     memory.remember(&lin, "another ginger cat").await.unwrap();
     memory.remember(&lin, "绿茶").await.unwrap();
     assert_eq!(hits(&lin, "小橘").await, 0, "nothing that was loaded stays in use");
@@ -41,7 +44,7 @@ pub(crate) async fn a_user_who_is_forgotten_leaves_no_synonyms(memory: &MemoryEn
 
     memory.forget(&tenant, Forget::Everything).await.unwrap();
     for scope in [&tenant, &lin, &mo] {
-        assert_eq!(left(scope).await, (0, 0));
+        assert_eq!(count_synonyms(scope).await, (0, 0));
     }
 }
 

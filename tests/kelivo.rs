@@ -4,8 +4,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 #[allow(dead_code, reason = "each suite needs a part of it")]
-#[path = "life/given.rs"]
-mod given;
+#[path = "life/fixtures.rs"]
+mod fixtures;
 #[allow(dead_code, reason = "each suite needs a part of it")]
 #[path = "life/served.rs"]
 mod served;
@@ -19,7 +19,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use given::{Place, lin, trials};
+use fixtures::{TestDatabase, lin, trials};
 use libtest_mimic::Arguments;
 use memory_engine::{
     Builder, EnrichmentOptions, Error, ErrorKind, Field, Filter, Kind, MemoryEngine, RecallOptions, RecallQuery,
@@ -36,16 +36,16 @@ use serde_json::{Value, json};
 use served::{Served, ServedReply, server};
 use wiremock::{Mock, MockServer, Request, ResponseTemplate, matchers::any};
 
-type Test = (&'static str, Play);
-type Play = fn(Place) -> futures::future::LocalBoxFuture<'static, ()>;
+type Test = (&'static str, TestFn);
+type TestFn = fn(TestDatabase) -> futures::future::LocalBoxFuture<'static, ()>;
 
 const SYSTEM: &str = "你是 Krueger。";
 const DAY: Duration = Duration::from_secs(24 * 3600);
-/// The dictionary is loaded with the first question; a busy machine takes its time.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Long, since the first query loads the dictionary, which takes time on a busy machine.
+const DEADLINE: Duration = Duration::from_secs(60);
 
-fn equipped(builder: Builder) -> Builder {
-    let options = RecallOptions::default().with_deadline(PATIENCE);
+fn configure(builder: Builder) -> Builder {
+    let options = RecallOptions::default().with_deadline(DEADLINE);
     let zone = memory_engine::jiff::tz::TimeZone::fixed(memory_engine::jiff::tz::offset(8));
     builder.zone(zone).enrichment(EnrichmentOptions::rules().unwrap()).recall_options(options)
 }
@@ -67,21 +67,21 @@ fn reply(request: &Request) -> ResponseTemplate {
             .set_body_json(json!({ "object": "list", "data": [{ "id": "krueger", "object": "model" }] }));
     }
     let body: Value = serde_json::from_slice(&request.body).unwrap();
-    let choice = |name: &str, said: Value| json!({ "id": "c1", "created": 1, "model": "krueger", "choices": [{ "index": 0, name: said, "finish_reason": "stop" }] });
-    let said = json!({ "role": "assistant", "content": "嗯。", "reasoning_content": "她在说什么？" });
+    let choice = |name: &str, message: Value| json!({ "id": "c1", "created": 1, "model": "krueger", "choices": [{ "index": 0, name: message, "finish_reason": "stop" }] });
+    let message = json!({ "role": "assistant", "content": "嗯。", "reasoning_content": "她在说什么？" });
     if body["stream"] == true {
-        let events = format!("data: {}\n\ndata: [DONE]\n\n", choice("delta", said));
+        let events = format!("data: {}\n\ndata: [DONE]\n\n", choice("delta", message));
         return ResponseTemplate::new(200).set_body_raw(events, "text/event-stream");
     }
-    ResponseTemplate::new(200).set_body_json(choice("message", said))
+    ResponseTemplate::new(200).set_body_json(choice("message", message))
 }
 
 impl Kelivo {
-    async fn new(place: &Place) -> Self {
-        Self::over(place, place.open_with(equipped).await, PATIENCE).await
+    async fn new(test_db: &TestDatabase) -> Self {
+        Self::over(test_db, test_db.open_with(configure).await, DEADLINE).await
     }
 
-    async fn over(place: &Place, memory: MemoryEngine, deadline: Duration) -> Self {
+    async fn over(test_db: &TestDatabase, memory: MemoryEngine, deadline: Duration) -> Self {
         let model = MockServer::start().await;
         Mock::given(any()).respond_with(reply).mount(&model).await;
         let endpoint = Endpoint::new(&format!("{}/v1", model.uri())).unwrap();
@@ -89,8 +89,8 @@ impl Kelivo {
         let rules = InjectionRules::from_toml("[recall]\nmore_words = ['remember']").unwrap();
         let options = GatewayOptions::default()
             .with_rules(rules)
-            .with_deadlines(deadline, PATIENCE)
-            .with_clock(place.clock.clone());
+            .with_deadlines(deadline, DEADLINE)
+            .with_clock(test_db.clock.clone());
         let gateway = Gateway::new(memory.clone(), vec![Upstream::new("scripted", endpoint)], options).unwrap();
         let gateway = Served::new(server(&memory).gateway(gateway).mcp(Mcp::new(memory.clone()))).await;
         Self { memory, model, gateway }
@@ -101,9 +101,9 @@ impl Kelivo {
     }
 
     /// Simulates the jobs of one night.
-    async fn night(&self, place: &Place) {
+    async fn night(&self, test_db: &TestDatabase) {
         self.memory.drain(&lin(), |_| ()).await.unwrap();
-        place.clock.advance(DAY);
+        test_db.clock.advance(DAY);
     }
 
     /// Returns the text that was appended to the app's own system prompt.
@@ -142,8 +142,8 @@ impl Window<'_> {
     }
 }
 
-async fn k1_k17_table_5_2_tells_scenes_in_both_languages_and_turns_keep_them(place: Place) {
-    let kelivo = Kelivo::new(&place).await;
+async fn k1_k17_table_5_2_scenes_in_both_languages(test_db: TestDatabase) {
+    let kelivo = Kelivo::new(&test_db).await;
     let mut window = kelivo.window("monday");
     let table = [
         ("今天好累啊", "daily"),
@@ -168,8 +168,8 @@ async fn k1_k17_table_5_2_tells_scenes_in_both_languages_and_turns_keep_them(pla
     assert_eq!(kelivo.window("tuesday").says("早").await.tells("scene"), "daily", "a window has a scene of its own");
 }
 
-async fn k8_k9_k17_table_5_3_injects_by_rule_over_three_days_and_else_nothing(place: Place) {
-    let kelivo = Kelivo::new(&place).await;
+async fn k8_k9_k17_table_5_3_injection_rules_over_three_days(test_db: TestDatabase) {
+    let kelivo = Kelivo::new(&test_db).await;
     let mut window = kelivo.window("day-1");
     for text in [
         "今天好累啊",
@@ -182,7 +182,7 @@ async fn k8_k9_k17_table_5_3_injects_by_rule_over_three_days_and_else_nothing(pl
     ] {
         window.says(text).await;
     }
-    kelivo.night(&place).await;
+    kelivo.night(&test_db).await;
 
     let mut window = kelivo.window("day-2");
     let block = async |answer: ServedReply, rule: &str| {
@@ -192,13 +192,16 @@ async fn k8_k9_k17_table_5_3_injects_by_rule_over_three_days_and_else_nothing(pl
     let first = block(window.says("早安").await, "cold_start").await;
     assert!(first.starts_with("---\n[记忆参考 - 仅供自然融入对话，不要机械引用]") && first.ends_with("---"), "{first}");
     assert!(first.contains("老板") && first.chars().count() <= 500, "{first}");
-    let recalled = block(window.says("你还记得上次我们聊什么吗").await, "recall").await;
-    assert!(recalled.contains("[2026-02-25 14:13][日常] 用户：上次我们聊到换工作"), "times are UTC+8: {recalled}");
-    assert!(recalled.contains("标记为[剧本]的内容是角色扮演剧情，不是真实事件"), "{recalled}");
+    let recall_block = block(window.says("你还记得上次我们聊什么吗").await, "recall").await;
+    assert!(
+        recall_block.contains("[2026-02-25 14:13][日常] 用户：上次我们聊到换工作"),
+        "times are UTC+8: {recall_block}"
+    );
+    assert!(recall_block.contains("标记为[剧本]的内容是角色扮演剧情，不是真实事件"), "{recall_block}");
     assert_eq!(block(window.says("吃饭了吗").await, "nothing").await, "");
     let english = block(window.says("Do you remember that I am allergic to shellfish?").await, "recall").await;
     assert!(english.contains("shrimp most of all"), "{english}");
-    kelivo.night(&place).await;
+    kelivo.night(&test_db).await;
 
     let mut window = kelivo.window("day-3");
     window.says("早").await;
@@ -209,14 +212,14 @@ async fn k8_k9_k17_table_5_3_injects_by_rule_over_three_days_and_else_nothing(pl
     assert!(plot.contains("[剧本]") && plot.contains("双头鹰") && !plot.contains("老板"), "{plot}");
 }
 
-async fn k12_k13_k17_table_5_1_passes_on_stores_and_has_its_tools(place: Place) {
-    let kelivo = Kelivo::new(&place).await;
+async fn k12_k13_k17_table_5_1_gateway_and_tools(test_db: TestDatabase) {
+    let kelivo = Kelivo::new(&test_db).await;
     assert_eq!(kelivo.gateway.get("health").await.status, 200);
     assert_eq!(kelivo.gateway.get("v1/models").await.json()["data"][0]["id"], "krueger");
     let mut window = kelivo.window("monday");
     let plain = window.says("我的纹身在胸前").await.json();
-    let said = &plain["choices"][0]["message"];
-    assert_eq!((&said["content"], &said["reasoning_content"]), (&json!("嗯。"), &json!("她在说什么？")));
+    let message = &plain["choices"][0]["message"];
+    assert_eq!((&message["content"], &message["reasoning_content"]), (&json!("嗯。"), &json!("她在说什么？")));
     let streamed = window.ask("来玩剧本吧！城堡里很黑", true).await.body;
     assert!(streamed.contains("她在说什么") && streamed.ends_with("data: [DONE]\n\n"), "{streamed}");
     let turns: Vec<_> = kelivo.of_kind(Kind::TURN).await.into_iter().map(|turn| (turn.text, turn.scene)).collect();
@@ -265,11 +268,11 @@ impl Embedder for Remote {
     }
 }
 
-async fn k3_k7_k12_k17_table_5_4_holds_with_an_embedder_that_fails_and_one_that_is_silent(place: Place) {
+async fn k3_k7_k12_k17_table_5_4_failing_and_silent_embedders(test_db: TestDatabase) {
     let remote = Arc::new(Remote::default());
-    let memory = place.open_with(|builder| equipped(builder).embedder(remote.clone())).await;
+    let memory = test_db.open_with(|builder| configure(builder).embedder(remote.clone())).await;
     memory.recall(&lin(), "词典").await.unwrap(); // the dictionary is loaded
-    let kelivo = Kelivo::over(&place, memory, Duration::from_millis(1500)).await;
+    let kelivo = Kelivo::over(&test_db, memory, Duration::from_millis(1500)).await;
     remote.broken.store(true, Ordering::SeqCst);
     let mut window = kelivo.window("monday");
     window.says("我对海鲜过敏，尤其是虾").await;
@@ -290,7 +293,7 @@ async fn k3_k7_k12_k17_table_5_4_holds_with_an_embedder_that_fails_and_one_that_
     assert!(kelivo.injected().await.contains("尤其是虾"), "and what was ready is injected");
 
     remote.silent.store(false, Ordering::SeqCst);
-    place.clock.advance(DAY); // until it is tried again
+    test_db.clock.advance(DAY); // until it is tried again
     kelivo.memory.drain(&lin(), |_| ()).await.unwrap();
     let stats = kelivo.memory.stats(&lin()).await.unwrap();
     assert_eq!(stats.backlog.values().sum::<u64>(), 0, "embedded later: {stats:?}");
@@ -308,9 +311,9 @@ impl Reranker for Down {
     }
 }
 
-async fn k2_k4_k5_k6_one_search_goes_by_words_synonyms_vectors_and_scenes_and_a_reranker_may_fail(place: Place) {
-    let options = RecallOptions::default().with_deadline(PATIENCE);
-    let memory = place.open_with(|builder| builder.recall_options(options).reranker(Arc::new(Down))).await;
+async fn k2_k4_k5_k6_hybrid_search_with_synonyms_scenes_and_reranker(test_db: TestDatabase) {
+    let options = RecallOptions::default().with_deadline(DEADLINE);
+    let memory = test_db.open_with(|builder| builder.recall_options(options).reranker(Arc::new(Down))).await;
     let (plot, daily) = ("Krueger 掀开伪装网，露出胸前的双头鹰", "我想去纹身，纹一只猫");
     for (text, scene) in [
         (plot, "plot"),
@@ -358,8 +361,8 @@ async fn k2_k4_k5_k6_one_search_goes_by_words_synonyms_vectors_and_scenes_and_a_
     assert_eq!(relevant("daily", "小白").await, ["团子今天又打翻了水碗"], "without a restart");
 }
 
-async fn k10_k11_the_background_labels_turns_and_summarizes_every_five_rounds_with_their_scene(place: Place) {
-    let kelivo = Kelivo::new(&place).await;
+async fn k10_k11_turns_are_labelled_and_summarized_every_five_rounds(test_db: TestDatabase) {
+    let kelivo = Kelivo::new(&test_db).await;
     let mut window = kelivo.window("monday");
     for text in [
         "今天不太开心，在虹桥火车站等小王",
@@ -369,7 +372,7 @@ async fn k10_k11_the_background_labels_turns_and_summarizes_every_five_rounds_wi
         "明天要早起",
         "晚安",
     ] {
-        place.clock.advance(Duration::from_secs(60));
+        test_db.clock.advance(Duration::from_secs(60));
         assert_eq!(window.says(text).await.tells("scene"), "daily");
     }
     assert!(kelivo.of_kind(Kind::SUMMARY).await.is_empty(), "no reply waits for it");
@@ -386,36 +389,36 @@ async fn k10_k11_the_background_labels_turns_and_summarizes_every_five_rounds_wi
     assert_eq!(stats.backlog.values().sum::<u64>(), 0, "it has its vector, too: {stats:?}");
 }
 
-async fn k16_the_key_of_a_service_reaches_it_and_is_stored_nowhere(place: Place) {
-    let kelivo = Kelivo::new(&place).await;
+async fn k16_service_key_is_sent_but_not_stored(test_db: TestDatabase) {
+    let kelivo = Kelivo::new(&test_db).await;
     kelivo.window("monday").says("我的密码不是 swordfish").await;
     kelivo.memory.drain(&lin(), |_| ()).await.unwrap();
     let requests = kelivo.model.received_requests().await.unwrap();
     assert_eq!(requests.last().unwrap().headers["authorization"], "Bearer sk-hunter2");
-    place.no_byte_of("hunter2").await;
+    test_db.assert_no_trace_of("hunter2").await;
     assert!(!format!("{:?}", kelivo.memory).contains("hunter2"));
 }
 
-async fn k14_the_schema_goes_down_with_all_it_holds_and_up_again(place: Place) {
-    let memory = place.open().await;
+async fn k14_schema_migrates_down_and_up(test_db: TestDatabase) {
+    let memory = test_db.open().await;
     memory.remember(&lin(), "我对海鲜过敏").await.unwrap();
     memory.synonyms().store().put(&lin(), &groups_from_toml(SEED).unwrap()).await.unwrap();
     drop(memory);
-    let database = place.database();
-    let there = admin::migrations(&database).await.unwrap();
-    assert!(there.pending.is_empty() && !there.applied.is_empty(), "{there:?}");
+    let database = test_db.database();
+    let migrated = admin::migrations(&database).await.unwrap();
+    assert!(migrated.pending.is_empty() && !migrated.applied.is_empty(), "{migrated:?}");
     admin::migrate_down(&database, 0).await.unwrap();
     let down = admin::migrations(&database).await.unwrap();
-    assert_eq!((down.schema, down.applied.len(), down.pending), (0, 0, there.applied.clone()));
+    assert_eq!((down.schema, down.applied.len(), down.pending), (0, 0, migrated.applied.clone()));
     admin::migrate_up(&database, 0).await.unwrap();
-    assert_eq!(admin::migrations(&database).await.unwrap(), there);
-    let memory = place.open().await;
+    assert_eq!(admin::migrations(&database).await.unwrap(), migrated);
+    let memory = test_db.open().await;
     assert_eq!(memory.stats(&lin()).await.unwrap().records, 0);
     assert_eq!(memory.synonyms().store().list(&lin()).await.unwrap(), []);
 }
 
-async fn k18_synonyms_are_proposed_from_what_was_said_and_hold_only_once_they_are_accepted(place: Place) {
-    let memory = place.open_with(equipped).await;
+async fn k18_suggested_synonyms_apply_only_when_accepted(test_db: TestDatabase) {
+    let memory = test_db.open_with(configure).await;
     for n in 0..6 {
         let text = format!("团子就是小白，第{n}次了");
         memory.remember(&lin(), text).await.unwrap();
@@ -423,8 +426,8 @@ async fn k18_synonyms_are_proposed_from_what_was_said_and_hold_only_once_they_ar
     }
     memory.remember(&lin(), "小白不肯洗澡").await.unwrap();
     let (thesaurus, store) = (memory.synonyms(), memory.synonyms().store());
-    let said = memory.scan(&lin(), &ScanQuery::oldest(99)).await.unwrap().records;
-    let texts: Vec<_> = said.iter().map(|record| (record.id, record.text.as_str())).collect();
+    let message = memory.scan(&lin(), &ScanQuery::oldest(99)).await.unwrap().records;
+    let texts: Vec<_> = message.iter().map(|record| (record.id, record.text.as_str())).collect();
     let proposed = async || {
         let (known, verdicts) = (thesaurus.refresh(&lin()).await.unwrap(), store.verdicts(&lin()).await.unwrap());
         let pairs = Suggester::default().suggest(&texts, &[], &known, &verdicts);
@@ -441,20 +444,20 @@ async fn k18_synonyms_are_proposed_from_what_was_said_and_hold_only_once_they_ar
 }
 
 macro_rules! tests {
-    ($($name:ident,)*) => { vec![$((stringify!($name), (|place| Box::pin($name(place))) as Play)),*] };
+    ($($name:ident,)*) => { vec![$((stringify!($name), (|test_db| Box::pin($name(test_db))) as TestFn)),*] };
 }
 
 fn main() {
     let tests: Vec<Test> = tests! {
-        k1_k17_table_5_2_tells_scenes_in_both_languages_and_turns_keep_them,
-        k8_k9_k17_table_5_3_injects_by_rule_over_three_days_and_else_nothing,
-        k12_k13_k17_table_5_1_passes_on_stores_and_has_its_tools,
-        k3_k7_k12_k17_table_5_4_holds_with_an_embedder_that_fails_and_one_that_is_silent,
-        k2_k4_k5_k6_one_search_goes_by_words_synonyms_vectors_and_scenes_and_a_reranker_may_fail,
-        k10_k11_the_background_labels_turns_and_summarizes_every_five_rounds_with_their_scene,
-        k14_the_schema_goes_down_with_all_it_holds_and_up_again,
-        k16_the_key_of_a_service_reaches_it_and_is_stored_nowhere,
-        k18_synonyms_are_proposed_from_what_was_said_and_hold_only_once_they_are_accepted,
+        k1_k17_table_5_2_scenes_in_both_languages,
+        k8_k9_k17_table_5_3_injection_rules_over_three_days,
+        k12_k13_k17_table_5_1_gateway_and_tools,
+        k3_k7_k12_k17_table_5_4_failing_and_silent_embedders,
+        k2_k4_k5_k6_hybrid_search_with_synonyms_scenes_and_reranker,
+        k10_k11_turns_are_labelled_and_summarized_every_five_rounds,
+        k14_schema_migrates_down_and_up,
+        k16_service_key_is_sent_but_not_stored,
+        k18_suggested_synonyms_apply_only_when_accepted,
     };
     libtest_mimic::run(&Arguments::from_args(), trials(&tests)).exit();
 }

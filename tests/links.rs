@@ -57,8 +57,8 @@ fn anchors(text: &str) -> BTreeSet<String> {
     let headings = prose(text).filter(|line| line.starts_with('#')).map(|line| line.trim_start_matches('#').trim());
     headings
         .map(|heading| {
-            let kept = heading.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
-            kept.map(|c| if c == ' ' { '-' } else { c }).collect::<String>().to_lowercase()
+            let characters = heading.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+            characters.map(|c| if c == ' ' { '-' } else { c }).collect::<String>().to_lowercase()
         })
         .collect()
 }

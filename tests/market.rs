@@ -4,13 +4,13 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 #[allow(dead_code, reason = "each suite needs a part of it")]
-#[path = "life/given.rs"]
-mod given;
+#[path = "life/fixtures.rs"]
+mod fixtures;
 
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use given::{NOON, Place, lin, trials};
+use fixtures::{NOON, TestDatabase, lin, trials};
 use libtest_mimic::Arguments;
 use memory_engine::{Error, ErrorKind, Kind, MemoryEngine, Result, Timestamp, Turn, embed::Purpose};
 use memory_engine_evidence::{
@@ -18,8 +18,8 @@ use memory_engine_evidence::{
     LocalEvidence, MemoryEvidence, StepOutcome,
 };
 
-type Test = (&'static str, Play);
-type Play = fn(Place) -> futures::future::LocalBoxFuture<'static, ()>;
+type Test = (&'static str, TestFn);
+type TestFn = fn(TestDatabase) -> futures::future::LocalBoxFuture<'static, ()>;
 
 const ETF: &str = "SEC approves spot Ethereum ETF staking, the decision takes effect on Monday";
 
@@ -52,10 +52,11 @@ fn source(memory: &MemoryEngine) -> Arc<dyn EvidenceSource> {
     Arc::new(LocalEvidence::new(memory.clone(), lin()))
 }
 
-/// A cascade whose database is at this place, and whose local memory holds the desk's own note.
-async fn cascade(place: &Place) -> (EvidenceCascade, MemoryEngine) {
-    let database = filled(place.open().await, &NEWS).await;
-    let local = MemoryEngine::builder().in_memory().clock(place.clock.clone()).background(false).build().await.unwrap();
+/// Returns a cascade over this database. Its local memory contains the desk's own note.
+async fn cascade(test_db: &TestDatabase) -> (EvidenceCascade, MemoryEngine) {
+    let database = filled(test_db.open().await, &NEWS).await;
+    let local =
+        MemoryEngine::builder().in_memory().clock(test_db.clock.clone()).background(false).build().await.unwrap();
     let local = filled(local, &[("Desk note: Solana outages end in a drift lower", 9, 0.8, "SOL")]).await;
     (EvidenceCascade::new(source(&local)).with_database(Some(source(&database))), database)
 }
@@ -73,8 +74,8 @@ fn hits(evidence: &MemoryEvidence) -> Vec<EvidenceSlot> {
     hits.map(|step| step.slot).collect()
 }
 
-async fn e1_evidence_comes_from_vectors_then_keywords_then_the_local_memory_each_in_its_slot(place: Place) {
-    let (cascade, memory) = cascade(&place).await;
+async fn e1_evidence_slots_in_fixed_order(test_db: TestDatabase) {
+    let (cascade, memory) = cascade(&test_db).await;
     let near = vector(&memory, "SEC approves spot Ethereum ETF staking; the decision takes effect on Monday").await;
     let query = EvidenceQuery::new().with_embedding(near).with_keywords(["ethereum", "staking"]).about_assets(["ETH"]);
     let evidence = cascade.gather(&query).await;
@@ -95,8 +96,8 @@ async fn e1_evidence_comes_from_vectors_then_keywords_then_the_local_memory_each
     assert_eq!(json.as_object().unwrap().keys().collect::<Vec<_>>(), ["local_keyword"], "an empty slot is not there");
 }
 
-async fn e2_window_confidence_threshold_and_count_are_those_of_the_document(place: Place) {
-    let (cascade, memory) = cascade(&place).await;
+async fn e2_window_confidence_threshold_and_count(test_db: TestDatabase) {
+    let (cascade, memory) = cascade(&test_db).await;
     let of_ether = EvidenceQuery::new().with_keywords(["ethereum", "以太坊", "etf", "staking", "质押"]);
     let evidence = cascade.gather(&of_ether.clone().about_assets(["ETH"])).await;
     let found = texts(evidence.supabase_keyword.as_ref());
@@ -126,8 +127,8 @@ impl EvidenceSource for Down {
     }
 }
 
-async fn e3_a_database_that_is_down_leaves_the_local_memory_of_either_backend(place: Place) {
-    let local = filled(place.open().await, &NEWS).await;
+async fn e3_unavailable_database_leaves_local_memory(test_db: TestDatabase) {
+    let local = filled(test_db.open().await, &NEWS).await;
     let cascade = EvidenceCascade::new(source(&local)).with_database(Some(Arc::new(Down)));
     let near = vector(&local, ETF).await;
     let query = EvidenceQuery::new().with_embedding(near).with_keywords(["原油"]).about_assets(["WTI"]);
@@ -144,8 +145,8 @@ async fn e3_a_database_that_is_down_leaves_the_local_memory_of_either_backend(pl
     assert!(why.len() == 2 && why[0].contains("503") && why[1].contains("refused"), "{why:?}");
 }
 
-async fn e9_what_is_brought_together_may_be_further_away_and_older_than_what_is_cited(place: Place) {
-    let (cascade, memory) = cascade(&place).await;
+async fn e9_aggregation_threshold_is_separate(test_db: TestDatabase) {
+    let (cascade, memory) = cascade(&test_db).await;
     let near = vector(&memory, "Ethereum ETF staking was discussed").await;
     let query = EvidenceQuery::new().with_embedding(near).about_assets(["ETH"]);
     assert_eq!(hits(&cascade.gather(&query).await), []);
@@ -157,15 +158,15 @@ async fn e9_what_is_brought_together_may_be_further_away_and_older_than_what_is_
 }
 
 macro_rules! tests {
-    ($($name:ident,)*) => { vec![$((stringify!($name), (|place| Box::pin($name(place))) as Play)),*] };
+    ($($name:ident,)*) => { vec![$((stringify!($name), (|test_db| Box::pin($name(test_db))) as TestFn)),*] };
 }
 
 fn main() {
     let tests: Vec<Test> = tests! {
-        e1_evidence_comes_from_vectors_then_keywords_then_the_local_memory_each_in_its_slot,
-        e2_window_confidence_threshold_and_count_are_those_of_the_document,
-        e3_a_database_that_is_down_leaves_the_local_memory_of_either_backend,
-        e9_what_is_brought_together_may_be_further_away_and_older_than_what_is_cited,
+        e1_evidence_slots_in_fixed_order,
+        e2_window_confidence_threshold_and_count,
+        e3_unavailable_database_leaves_local_memory,
+        e9_aggregation_threshold_is_separate,
     };
     libtest_mimic::run(&Arguments::from_args(), trials(&tests)).exit();
 }

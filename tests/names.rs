@@ -127,8 +127,8 @@ impl Repository {
         };
         if name == "*" {
             items.uses.push(((krate, path), name.clone(), name));
-        } else if let Some(there) = path.pop() {
-            items.uses.push(((krate, path), there, name));
+        } else if let Some(name_there) = path.pop() {
+            items.uses.push(((krate, path), name_there, name));
         } else {
             items.crates.push((krate, name));
         }
@@ -141,13 +141,13 @@ impl Repository {
         for name in &items.defined {
             names.entry(name.clone()).or_default().insert(definition(module, name));
         }
-        for (from, there, name) in &items.uses {
+        for (from, name_there, name) in &items.uses {
             if name == "*" {
                 for (name, definitions) in self.names(from) {
                     names.entry(name).or_default().extend(definitions);
                 }
             } else {
-                let defined = self.definition(from, there).unwrap_or_else(|| definition(from, there));
+                let defined = self.definition(from, name_there).unwrap_or_else(|| definition(from, name_there));
                 names.entry(name.clone()).or_default().insert(defined);
             }
         }
@@ -160,8 +160,8 @@ impl Repository {
         if items.defined.contains(name) {
             return Some(definition(module, name));
         }
-        if let Some((from, there, _)) = items.uses.iter().find(|(_, _, here)| here == name) {
-            return Some(self.definition(from, there).unwrap_or_else(|| definition(from, there)));
+        if let Some((from, name_there, _)) = items.uses.iter().find(|(_, _, here)| here == name) {
+            return Some(self.definition(from, name_there).unwrap_or_else(|| definition(from, name_there)));
         }
         let mut globs = items.uses.iter().filter(|(_, _, here)| here == "*");
         globs.find_map(|(from, _, _)| self.definition(from, name))
@@ -229,7 +229,7 @@ fn use_tree(body: &[Token], index: &mut usize, prefix: &[String]) -> Vec<(Vec<St
 }
 
 #[test]
-fn a_name_means_one_thing_in_every_module_of_the_facade() {
+fn names_are_unique_across_facade_modules() {
     let modules = Repository::read().facade();
     // The reader of sources has seen a definition, a re-export, a glob and a crate as a module.
     for (module, name, defined) in [
@@ -253,7 +253,7 @@ fn a_name_means_one_thing_in_every_module_of_the_facade() {
 }
 
 #[test]
-fn the_root_is_small_and_the_prelude_is_a_part_of_it() {
+fn root_is_small_and_contains_prelude() {
     let modules = Repository::read().facade();
     let (root, prelude) = (&modules[""], &modules["prelude"]);
     assert!(root.len() <= 45, "{} names at the root: {:?}", root.len(), root.keys());
@@ -262,7 +262,7 @@ fn the_root_is_small_and_the_prelude_is_a_part_of_it() {
 }
 
 #[test]
-fn every_type_of_a_store_contract_is_in_the_module_store() {
+fn store_module_has_all_contract_types() {
     let repository = Repository::read();
     let modules = repository.facade();
     let reachable = |name: &str| modules["store"].contains_key(name) || modules[""].contains_key(name);

@@ -22,13 +22,13 @@ pub(crate) fn is_possible() -> bool {
     env::var_os("WITH_POSTGRES_BIN").is_some()
 }
 
-/// Answers `POST /rest/v1/rpc/FUNCTION` as PostgREST does: by that function, with the arguments that the body names.
-struct Rest {
+/// Answers `POST /rest/v1/rpc/FUNCTION` like PostgREST: calls the function with the arguments in the body.
+struct PostgrestStub {
     url: String,
     schema: String,
 }
 
-impl Rest {
+impl PostgrestStub {
     fn call(&self, function: &str) -> Option<&'static str> {
         Some(match function {
             "search_memory_events" => {
@@ -50,7 +50,7 @@ impl Rest {
         })
     }
 
-    /// The rows of a call as JSON; an error of the database as its text.
+    /// Returns the rows of a call as JSON, or the error message of the database.
     fn rows(&self, call: &str, body: &str) -> Result<String, String> {
         let sql = format!(
             "SELECT coalesce(jsonb_agg(to_jsonb(f)), '[]') FROM (
@@ -74,7 +74,7 @@ impl Rest {
     }
 }
 
-impl Respond for Rest {
+impl Respond for PostgrestStub {
     fn respond(&self, request: &Request) -> ResponseTemplate {
         let call = request.url.path().strip_prefix("/rest/v1/rpc/").and_then(|function| self.call(function));
         let Some(call) = call else { return ResponseTemplate::new(404) };
@@ -86,22 +86,22 @@ impl Respond for Rest {
 }
 
 /// Record, time, text, translation and millionths of a score.
-type Told = (String, Timestamp, String, Option<String>, i64);
+type EventParts = (String, Timestamp, String, Option<String>, i64);
 
-/// Returns the parts of an event that both sources return: the direct one has no number of a row.
-fn told(evidence: &Evidence) -> Told {
+/// Returns the parts of an event that both sources return; the direct source has no row number.
+fn event_parts(evidence: &Evidence) -> EventParts {
     let at: Timestamp = evidence.created_at.clone().unwrap().parse().unwrap();
     let score = (evidence.match_score * 1e6).round() as i64;
     let text = evidence.content_text.clone().unwrap();
     (evidence.record_id.clone().unwrap(), at, text, evidence.translated_text.clone(), score)
 }
 
-fn slots(evidence: &MemoryEvidence) -> [Option<Vec<Told>>; 3] {
+fn slots(evidence: &MemoryEvidence) -> [Option<Vec<EventParts>>; 3] {
     let all = [&evidence.supabase_vector, &evidence.supabase_keyword, &evidence.local_keyword];
-    all.map(|slot| slot.as_ref().map(|slot| slot.iter().map(told).collect()))
+    all.map(|slot| slot.as_ref().map(|slot| slot.iter().map(event_parts).collect()))
 }
 
-async fn tell(memory: &MemoryEngine, scope: &Scope) {
+async fn store_news(memory: &MemoryEngine, scope: &Scope) {
     let now = Timestamp::from_micros(i64::try_from(since_1970().as_micros()).unwrap());
     for (text, hours, confidence, asset, translated) in [
         ("SEC approves a spot bitcoin ETF", 5, 0.9, "BTC", None),
@@ -136,10 +136,10 @@ pub(crate) async fn evidence_is_the_same_through_rest_and_directly(url: &str) ->
     let store = Arc::new(store);
     let memory = builder.stores(store.clone()).build().await.unwrap();
     let everybody = Scope::tenant_wide(Scope::DEFAULT_TENANT).unwrap();
-    tell(&memory, &everybody).await;
+    store_news(&memory, &everybody).await;
 
     let server = MockServer::start().await;
-    let rest = Rest { url: url.to_owned(), schema };
+    let rest = PostgrestStub { url: url.to_owned(), schema };
     Mock::given(method("POST")).and(header("apikey", "sb_secret_test")).respond_with(rest).mount(&server).await;
     let client = HttpClient::new(HttpOptions::default()).unwrap();
     let client = PostgrestClient::supabase(client, &server.uri(), &Secret::new("sb_secret_test")).unwrap();

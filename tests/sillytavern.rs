@@ -4,8 +4,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 #[allow(dead_code, reason = "each suite needs a part of it")]
-#[path = "life/given.rs"]
-mod given;
+#[path = "life/fixtures.rs"]
+mod fixtures;
 #[allow(dead_code, reason = "each suite needs a part of it")]
 #[path = "life/served.rs"]
 mod served;
@@ -15,7 +15,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use given::{Place, trials};
+use fixtures::{TestDatabase, trials};
 use libtest_mimic::Arguments;
 use memory_engine::{
     EnrichmentOptions, MemoryEngine, Scope,
@@ -28,16 +28,16 @@ use memory_engine_server::Mem0;
 use serde_json::{Map, Value, json};
 use served::{Served, server};
 
-type Test = (&'static str, Play);
-type Play = fn(Place) -> futures::future::LocalBoxFuture<'static, ()>;
+type Test = (&'static str, TestFn);
+type TestFn = fn(TestDatabase) -> futures::future::LocalBoxFuture<'static, ()>;
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 const WEAK: &str = "你今天有什么不一样？";
 const WEAK_TOO: &str = "What is different about you today?";
 
-/// A mem0 server of ours, and the front end before it.
+/// Our mem0 server, as used by a chat front end.
 struct Tavern {
-    place: Place,
+    test_db: TestDatabase,
     memory: MemoryEngine,
     server: Served,
 }
@@ -51,26 +51,28 @@ fn seraphina() -> Mem0Owner {
     Mem0Owner::user("xiaoyu").with_agent("Seraphina")
 }
 
-/// With time for a machine that is busy and has not read its dictionary yet.
+/// Settings with long limits: a busy machine may still have to load the dictionary.
 fn settings() -> Mem0Settings {
     let mut settings = Mem0Settings::default();
-    (settings.write_limit_ms, settings.search_limit_ms, settings.rewrite_limit_ms) = (60_000, 60_000, 60_000);
+    settings.write_limit_ms = 60_000;
+    settings.search_limit_ms = 60_000;
+    settings.rewrite_limit_ms = 60_000;
     settings
 }
 
-/// A chat that ends with what the user has just said.
+/// Returns a chat of alternating messages, the first one from the user.
 fn chat(lines: &[&str]) -> Vec<Message> {
     let line = |(n, text): (usize, &&str)| if n % 2 == 0 { Message::user(*text) } else { Message::assistant(*text) };
     lines.iter().enumerate().map(line).collect()
 }
 
 impl Tavern {
-    async fn new(place: Place) -> Self {
-        let memory = place.open_with(|builder| builder.enrichment(EnrichmentOptions::rules().unwrap())).await;
-        // Rules find plain statements only; what was said is found, too.
+    async fn new(test_db: TestDatabase) -> Self {
+        let memory = test_db.open_with(|builder| builder.enrichment(EnrichmentOptions::rules().unwrap())).await;
+        // Rules extract facts from plain statements only, so turns are included in searches.
         let mem0 = Mem0::new(memory.clone()).with_turns(true).with_add_timeout(Duration::from_secs(30));
         let server = Served::new(server(&memory).mem0(mem0)).await;
-        Self { place, memory, server }
+        Self { test_db, memory, server }
     }
 
     fn of(&self, owner: Mem0Owner) -> Mem0Chat {
@@ -79,13 +81,13 @@ impl Tavern {
         memory
     }
 
-    /// A round that is saved, and what the server made of it; a day passes.
-    async fn saved(&self, memory: &Mem0Chat, said: &str) -> Vec<Mem0Event> {
+    /// Saves a round and returns the events of the server. Then a day passes.
+    async fn save_round(&self, memory: &Mem0Chat, text: &str) -> Vec<Mem0Event> {
         let metadata = json!({ "chatfile": "day-1.jsonl", "avatar_url": "Seraphina.png" });
         let metadata: Map<String, Value> = metadata.as_object().unwrap().clone();
-        let events = memory.chat_saved(&chat(&[said, "嗯，记下了。"]), metadata).await.unwrap().unwrap();
+        let events = memory.chat_saved(&chat(&[text, "嗯，记下了。"]), metadata).await.unwrap().unwrap();
         self.memory.drain(&Scope::user("xiaoyu").unwrap(), |_| ()).await.unwrap();
-        self.place.clock.advance(DAY);
+        self.test_db.clock.advance(DAY);
         events
     }
 }
@@ -102,8 +104,8 @@ fn holds(retrieved: &ChatMemories, form: QueryForm, words: &str) {
     assert!(retrieved.text.starts_with("Relevant long-term memory:\n- ") && retrieved.text.contains(words));
 }
 
-async fn m1_m2_a_saved_chat_is_written_with_its_metadata_and_found_by_nobody_else(place: Place) {
-    let tavern = Tavern::new(place).await;
+async fn m1_m2_saved_chat_has_metadata_and_is_isolated(test_db: TestDatabase) {
+    let tavern = Tavern::new(test_db).await;
     let memory = tavern.of(seraphina());
     let long =
         ["你好", "你好呀", "I am allergic to walnuts", "I will remember that.", "我养了一只叫团子的猫", "真可爱"];
@@ -131,11 +133,11 @@ async fn m1_m2_a_saved_chat_is_written_with_its_metadata_and_found_by_nobody_els
     }
 }
 
-async fn m3_m5_m8_case_a_a_clear_question_is_answered_with_what_was_said_another_day(place: Place) {
-    let tavern = Tavern::new(place).await;
+async fn m3_m5_m8_case_a_clear_query_across_days(test_db: TestDatabase) {
+    let tavern = Tavern::new(test_db).await;
     let memory = tavern.of(seraphina());
-    tavern.saved(&memory, "我海鲜过敏，别推荐海鲜").await;
-    tavern.saved(&memory, "I get hives from peanuts, so never recommend peanuts").await;
+    tavern.save_round(&memory, "我海鲜过敏，别推荐海鲜").await;
+    tavern.save_round(&memory, "I get hives from peanuts, so never recommend peanuts").await;
     let asked = [Message::system("Stay in character."), Message::user("晚饭推荐什么？")];
     let found = memory.before_generation(&asked).await;
     holds(&found, QueryForm::Question, "海鲜");
@@ -152,11 +154,11 @@ async fn m3_m5_m8_case_a_a_clear_question_is_answered_with_what_was_said_another
     assert!(found.memories.len() == 1 && found.text.chars().count() <= 60, "{}", found.text);
 }
 
-async fn m3_m4_m8_case_b_a_weak_question_is_asked_with_its_dialogue(place: Place) {
-    let tavern = Tavern::new(place).await;
+async fn m3_m4_m8_case_b_weak_query_uses_dialogue(test_db: TestDatabase) {
+    let tavern = Tavern::new(test_db).await;
     let memory = tavern.of(seraphina());
-    tavern.saved(&memory, "我一失眠第二天就头疼，喝点温牛奶会好些").await;
-    tavern.saved(&memory, "My insomnia gives me a headache; warm milk helps").await;
+    tavern.save_round(&memory, "我一失眠第二天就头疼，喝点温牛奶会好些").await;
+    tavern.save_round(&memory, "My insomnia gives me a headache; warm milk helps").await;
     for (before, weak, words) in
         [("我昨晚失眠了，三点才睡着", WEAK, "温牛奶"), ("It was insomnia again last night", WEAK_TOO, "warm milk")]
     {
@@ -176,16 +178,16 @@ async fn m3_m4_m8_case_b_a_weak_question_is_asked_with_its_dialogue(place: Place
     assert!(found.searches.iter().all(|asked| asked.query.chars().count() <= 1200));
 }
 
-async fn m3_m7_m8_case_c_a_model_rewrites_once_the_setting_is_on_and_by_the_prompt_of_the_moment(place: Place) {
-    let tavern = Tavern::new(place).await;
+async fn m3_m7_m8_case_c_model_rewrite_follows_current_settings(test_db: TestDatabase) {
+    let tavern = Tavern::new(test_db).await;
     let rewritten = "结合最近对话：用户昨晚失眠，询问今天状态有何变化";
     let model = ScriptedModel::default()
         .when(|request| request.messages[0].content.contains("one plain word"), "Sorry:\n- I cannot")
         .when_asked("数羊", rewritten)
         .when_asked("ceiling", "What insomnia does to the user today");
     let memory = tavern.of(seraphina()).with_model(Arc::new(model.clone()));
-    tavern.saved(&memory, "我昨晚失眠了，三点才睡着").await;
-    tavern.saved(&memory, "My insomnia gives me a headache; warm milk helps").await;
+    tavern.save_round(&memory, "我昨晚失眠了，三点才睡着").await;
+    tavern.save_round(&memory, "My insomnia gives me a headache; warm milk helps").await;
     let asked = chat(&["又是盯着天花板数羊的一夜", "……", WEAK]);
     let off = memory.before_generation(&asked).await;
     assert_eq!((off.form(), off.searches.len(), off.text.as_str()), (None, 2, ""), "{off:?}");
@@ -199,10 +201,10 @@ async fn m3_m7_m8_case_c_a_model_rewrites_once_the_setting_is_on_and_by_the_prom
         [QueryForm::Question, QueryForm::Context, QueryForm::Rewritten]
     );
     assert_eq!(on.searches[2].query, rewritten);
-    let told: Value = serde_json::from_str(&model.requests()[0].messages[1].content).unwrap();
-    assert_eq!((&told["user_name"], &told["char_name"]), (&json!("xiaoyu"), &json!("Seraphina")));
-    assert_eq!(told["user_question"], WEAK);
-    assert!(told["recent_conversation"].to_string().contains("数羊"));
+    let prompt: Value = serde_json::from_str(&model.requests()[0].messages[1].content).unwrap();
+    assert_eq!((&prompt["user_name"], &prompt["char_name"]), (&json!("xiaoyu"), &json!("Seraphina")));
+    assert_eq!(prompt["user_question"], WEAK);
+    assert!(prompt["recent_conversation"].to_string().contains("数羊"));
     let english = chat(&["Another night staring at the ceiling", "…", WEAK_TOO]);
     holds(&memory.before_generation(&english).await, QueryForm::Rewritten, "headache");
 
@@ -211,7 +213,7 @@ async fn m3_m7_m8_case_c_a_model_rewrites_once_the_setting_is_on_and_by_the_prom
     assert_eq!((broken.form(), broken.degraded[0].stage), (None, "rewrite"), "{broken:?}");
 }
 
-async fn m2_m6_a_server_that_is_silent_or_gone_costs_its_time_and_nothing_else(_: Place) {
+async fn m2_m6_unavailable_server_costs_only_its_timeout(_: TestDatabase) {
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     for (url, most) in [(silent.local_addr().unwrap(), 4), (gone, 4)] {
@@ -227,8 +229,8 @@ async fn m2_m6_a_server_that_is_silent_or_gone_costs_its_time_and_nothing_else(_
     }
 }
 
-async fn m9_m10_a_mem0_client_sees_types_and_what_newer_facts_made_of_older_ones(place: Place) {
-    let tavern = Tavern::new(place).await;
+async fn m9_m10_mem0_client_sees_types_and_superseded_facts(test_db: TestDatabase) {
+    let tavern = Tavern::new(test_db).await;
     let memory = tavern.of(seraphina());
     let mut first = Vec::new();
     for (said, event, memory_text) in [
@@ -236,7 +238,7 @@ async fn m9_m10_a_mem0_client_sees_types_and_what_newer_facts_made_of_older_ones
         ("我海鲜过敏，别推荐海鲜", "ADD", "用户对海鲜过敏。"),
         ("I live in Lisbon now.", "UPDATE", "The user lives in Lisbon."),
     ] {
-        let events = tavern.saved(&memory, said).await;
+        let events = tavern.save_round(&memory, said).await;
         let of = events.iter().find(|one| one.memory == memory_text).unwrap_or_else(|| panic!("{events:?}"));
         assert_eq!(of.event, event);
         first.push(of.id.clone());
@@ -261,17 +263,17 @@ async fn m9_m10_a_mem0_client_sees_types_and_what_newer_facts_made_of_older_ones
 }
 
 macro_rules! tests {
-    ($($name:ident,)*) => { vec![$((stringify!($name), (|place| Box::pin($name(place))) as Play)),*] };
+    ($($name:ident,)*) => { vec![$((stringify!($name), (|test_db| Box::pin($name(test_db))) as TestFn)),*] };
 }
 
 fn main() {
     let tests: Vec<Test> = tests! {
-        m1_m2_a_saved_chat_is_written_with_its_metadata_and_found_by_nobody_else,
-        m2_m6_a_server_that_is_silent_or_gone_costs_its_time_and_nothing_else,
-        m3_m5_m8_case_a_a_clear_question_is_answered_with_what_was_said_another_day,
-        m3_m4_m8_case_b_a_weak_question_is_asked_with_its_dialogue,
-        m3_m7_m8_case_c_a_model_rewrites_once_the_setting_is_on_and_by_the_prompt_of_the_moment,
-        m9_m10_a_mem0_client_sees_types_and_what_newer_facts_made_of_older_ones,
+        m1_m2_saved_chat_has_metadata_and_is_isolated,
+        m2_m6_unavailable_server_costs_only_its_timeout,
+        m3_m5_m8_case_a_clear_query_across_days,
+        m3_m4_m8_case_b_weak_query_uses_dialogue,
+        m3_m7_m8_case_c_model_rewrite_follows_current_settings,
+        m9_m10_mem0_client_sees_types_and_superseded_facts,
     };
     libtest_mimic::run(&Arguments::from_args(), trials(&tests)).exit();
 }

@@ -4,8 +4,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 #[allow(dead_code, reason = "each suite needs a part of it")]
-#[path = "life/given.rs"]
-mod given;
+#[path = "life/fixtures.rs"]
+mod fixtures;
 #[allow(dead_code, reason = "each suite needs a part of it")]
 #[path = "life/served.rs"]
 mod served;
@@ -16,7 +16,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use given::{Place, lin, story, trials};
+use fixtures::{TestDatabase, lin, story, trials};
 use libtest_mimic::Arguments;
 use memory_engine::{
     Builder, ErrorKind, Kind, RecallOptions, Record, Result, ScanQuery, Scope, State,
@@ -33,8 +33,8 @@ use memory_engine_story::{
 use serde_json::json;
 use served::{Served, server};
 
-type Test = (&'static str, Play);
-type Play = fn(Place) -> futures::future::LocalBoxFuture<'static, ()>;
+type Test = (&'static str, TestFn);
+type TestFn = fn(TestDatabase) -> futures::future::LocalBoxFuture<'static, ()>;
 
 const SOON: Wait = Wait::Until(Duration::from_secs(60));
 const SHIP: &str = "Captain Holt returns on the Sea Hawk.";
@@ -51,16 +51,16 @@ const STORY: [&str; 6] = [
 ];
 
 /// A memory that reads by rules, and sums up every four messages.
-async fn open(place: &Place, mode: MemoryMode) -> StoryMemory {
+async fn open(test_db: &TestDatabase, mode: MemoryMode) -> StoryMemory {
     let graph = Arc::new(RuleExtractor::default());
-    open_with(place, mode, |builder| builder.graph(graph)).await
+    open_with(test_db, mode, |builder| builder.graph(graph)).await
 }
 
-async fn open_with(place: &Place, mode: MemoryMode, change: impl FnOnce(Builder) -> Builder) -> StoryMemory {
+async fn open_with(test_db: &TestDatabase, mode: MemoryMode, change: impl FnOnce(Builder) -> Builder) -> StoryMemory {
     // The dictionary is loaded with the first question; a busy machine takes its time.
     let options = RecallOptions::default().with_deadline(Duration::from_secs(60));
     let engine =
-        place.open_with(|builder| change(builder.enrichment(story_enrichment(4)).recall_options(options))).await;
+        test_db.open_with(|builder| change(builder.enrichment(story_enrichment(4)).recall_options(options))).await;
     StoryMemory::new(engine, mode, StoryOptions::default())
 }
 
@@ -68,34 +68,34 @@ fn main_branch() -> Scope {
     story(Some("main"))
 }
 
-fn report(sequence: i64, text: &str) -> StoryMessage {
+fn timeline_message(sequence: i64, text: &str) -> StoryMessage {
     StoryMessage::timeline(format!("m{sequence}"), sequence, text)
 }
 
-async fn tell(memory: &StoryMemory, scope: &Scope, first: i64, texts: &[&str]) {
+async fn index_texts(memory: &StoryMemory, scope: &Scope, first: i64, texts: &[&str]) {
     for (sequence, text) in (first..).zip(texts) {
-        let done = memory.index(scope, report(sequence, text), SOON).await;
+        let done = memory.index(scope, timeline_message(sequence, text), SOON).await;
         assert!(done.complete, "{done:?}");
     }
 }
 
-fn about(pending: &str) -> StoryTurn {
+fn turn_with_pending(pending: &str) -> StoryTurn {
     StoryTurn::after([StoryMessage::timeline("now", 90, "天黑了。")]).with_pending([pending])
 }
 
 /// Returns the context of the prompt, after checking that nothing is degraded.
-async fn told(memory: &StoryMemory, scope: &Scope, pending: &str) -> StoryContext {
-    let context = memory.context(scope, &about(pending)).await;
+async fn whole_context(memory: &StoryMemory, scope: &Scope, pending: &str) -> StoryContext {
+    let context = memory.context(scope, &turn_with_pending(pending)).await;
     assert_eq!(context.degraded, []);
     context
 }
 
-async fn all(memory: &StoryMemory) -> Vec<Record> {
+async fn all_records(memory: &StoryMemory) -> Vec<Record> {
     memory.engine().scan(&lin(), &ScanQuery::oldest(500)).await.unwrap().records
 }
 
-async fn r1_r5_r7_each_tick_is_told_what_happened_long_ago_with_its_message_and_keeps_what_was_consumed(place: Place) {
-    let memory = open(&place, MemoryMode::Graph).await;
+async fn r1_r5_r7_context_cites_messages_and_keeps_consumed_interventions(test_db: TestDatabase) {
+    let memory = open(&test_db, MemoryMode::Graph).await;
     let scope = main_branch();
     let (mut timeline, mut prompts) = (Vec::<StoryMessage>::new(), Vec::new());
     let pending = ["", "", "", "", "Nobody may warn the Sea Hawk.", KEY];
@@ -106,10 +106,10 @@ async fn r1_r5_r7_each_tick_is_told_what_happened_long_ago_with_its_message_and_
         assert_eq!(context.degraded, []);
         prompts.push(context.text);
         let consumed = StoryMessage::intervention(format!("i{sequence}"), sequence, pending);
-        for message in (!pending.is_empty()).then_some(consumed).into_iter().chain([report(sequence, text)]) {
+        for message in (!pending.is_empty()).then_some(consumed).into_iter().chain([timeline_message(sequence, text)]) {
             assert!(memory.index(&scope, message, SOON).await.complete);
         }
-        timeline.push(report(sequence, text));
+        timeline.push(timeline_message(sequence, text));
     }
     assert_eq!(prompts[0], "", "a story begins with nothing");
     assert!(prompts[4].contains("Captain Holt sailed the Sea Hawk into the fog. [msg m1 / seq 1]"), "{}", prompts[4]);
@@ -126,46 +126,44 @@ async fn r1_r5_r7_each_tick_is_told_what_happened_long_ago_with_its_message_and_
         lines.iter().map(|line| last.find(line).unwrap_or_else(|| panic!("{line}:\n{last}"))).collect();
     assert!(places.is_sorted(), "{last}");
     assert!(!last.contains("harbour master"), "the prompt has the latest messages anyway: {last}");
-    let records = all(&memory).await;
+    let records = all_records(&memory).await;
     let of = |kind: Kind| records.iter().filter(|record| record.kind == kind).collect::<Vec<_>>();
     assert_eq!(of(Kind::TURN).iter().filter(|turn| turn.tags == [StoryMessage::INTERVENTION]).count(), 2);
     assert_eq!(of(Kind::SUMMARY).len(), 2, "eight messages, a summary each four");
 }
 
-async fn r2_r3_off_reads_and_writes_nothing_vector_has_no_graph_and_no_other_session_is_seen(place: Place) {
+async fn r2_r3_modes_and_session_isolation(test_db: TestDatabase) {
     let scope = main_branch();
-    let on = open(&place, MemoryMode::Vector).await;
-    tell(&on, &scope, 1, &STORY[..1]).await;
-    let context = told(&on, &scope, SHIP).await;
+    let on = open(&test_db, MemoryMode::Vector).await;
+    index_texts(&on, &scope, 1, &STORY[..1]).await;
+    let context = whole_context(&on, &scope, SHIP).await;
     assert!(context.text.contains("[msg m1 / seq 1]") && !context.text.contains("Key Entities"), "{}", context.text);
     assert_eq!(on.engine().graph().store().stats(&lin()).await.unwrap().records, 0, "vector makes no graph");
     let before = on.engine().stats(&lin()).await.unwrap();
     let off = StoryMemory::new(on.engine().clone(), MemoryMode::default(), StoryOptions::default());
-    let done = off.index(&scope, report(2, "The fog lifted."), Wait::No).await;
+    let done = off.index(&scope, timeline_message(2, "The fog lifted."), Wait::No).await;
     assert_eq!((done.record, done.complete), (None, false));
-    assert_eq!(told(&off, &scope, SHIP).await.text, "");
+    assert_eq!(whole_context(&off, &scope, SHIP).await.text, "");
     assert_eq!(on.engine().stats(&lin()).await.unwrap(), before);
     let mei = Scope::user("mei").unwrap().with_session("story").unwrap().with_branch("main").unwrap();
     let another = lin().with_session("another").unwrap().with_branch("main").unwrap();
     for foreign in [story(Some("other")), another, mei] {
-        assert_eq!(told(&on, &foreign, SHIP).await.text, "", "{foreign:?}");
+        assert_eq!(whole_context(&on, &foreign, SHIP).await.text, "", "{foreign:?}");
     }
 }
 
-async fn r3_r9_r10_branches_inherit_up_to_their_fork_and_what_is_deleted_is_told_on_none_until_it_is_undone(
-    place: Place,
-) {
-    let memory = open(&place, MemoryMode::Graph).await;
+async fn r3_r9_r10_branches_inherit_and_share_deletions(test_db: TestDatabase) {
+    let memory = open(&test_db, MemoryMode::Graph).await;
     let engine = memory.engine();
     let branches = ["main", "mercy", "late", "alone"].map(|name| story(Some(name)));
     let [main, mercy, late, alone] = &branches;
-    tell(&memory, main, 1, &STORY[..4]).await;
+    index_texts(&memory, main, 1, &STORY[..4]).await;
     engine.fork(mercy, Fork::at(2).from_branch("main")).await.unwrap();
-    tell(&memory, mercy, 3, &["Captain Holt burned the Sea Hawk in Grey Harbour.", "雪停了。"]).await;
+    index_texts(&memory, mercy, 3, &["Captain Holt burned the Sea Hawk in Grey Harbour.", "雪停了。"]).await;
     engine.fork(late, Fork::at(3).from_branch("mercy")).await.unwrap();
     engine.fork(alone, Fork::at(2).from_branch("main").alone()).await.unwrap();
     let ships = async |branch: &Scope| {
-        let text = told(&memory, branch, SHIP).await.text;
+        let text = whole_context(&memory, branch, SHIP).await.text;
         ["into the fog", "Anna Reed", "burned"].map(|words| text.contains(words))
     };
     assert_eq!(ships(main).await, [true, true, false]);
@@ -173,16 +171,17 @@ async fn r3_r9_r10_branches_inherit_up_to_their_fork_and_what_is_deleted_is_told
     assert_eq!(ships(late).await, [true, false, true], "a fork of a fork");
     assert_eq!(ships(alone).await, [false, false, false], "its own only, by policy");
     assert!(
-        told(&memory, main, KEY).await.text.contains("石碑") && !told(&memory, late, KEY).await.text.contains("石碑")
+        whole_context(&memory, main, KEY).await.text.contains("石碑")
+            && !whole_context(&memory, late, KEY).await.text.contains("石碑")
     );
 
     let last = engine.rewind(main, Rewind::Last(1)).await.unwrap();
     assert_eq!(ships(main).await, [true, false, false], "delete-last");
-    let context = told(&memory, main, "Anna Reed loved Captain Holt.").await;
+    let context = whole_context(&memory, main, "Anna Reed loved Captain Holt.").await;
     assert!(!context.text.contains("Reed"), "nor of its entities and relations: {}", context.text);
     let summaries = async || {
         let of_main = |r: &&Record| r.kind == Kind::SUMMARY && r.state == State::Active && r.scope == *main;
-        all(&memory).await.iter().filter(of_main).count()
+        all_records(&memory).await.iter().filter(of_main).count()
     };
     assert_eq!(summaries().await, 0, "a summary goes with what it covers");
     let fire = engine.rewind(mercy, Rewind::To(2)).await.unwrap();
@@ -225,14 +224,14 @@ impl Embedder for Counting {
     }
 }
 
-async fn r4_r6_r12_r13_items_cite_their_message_long_ones_in_parts_and_no_text_is_embedded_twice(place: Place) {
+async fn r4_r6_r12_r13_chunks_cite_messages_and_texts_are_embedded_once(test_db: TestDatabase) {
     let embedder = Arc::new(Counting::default());
-    let memory = open_with(&place, MemoryMode::Vector, |builder| builder.embedder(embedder.clone())).await;
+    let memory = open_with(&test_db, MemoryMode::Vector, |builder| builder.embedder(embedder.clone())).await;
     let log: String = (1..=120)
         .map(|n| format!("On day {n} the Sea Hawk passed the lighthouse of Cape {n}. 第{n}天，风向没有变。"))
         .collect();
-    tell(&memory, &main_branch(), 1, &[STORY[0], &log]).await;
-    let records = all(&memory).await;
+    index_texts(&memory, &main_branch(), 1, &[STORY[0], &log]).await;
+    let records = all_records(&memory).await;
     let chunks: Vec<&Record> = records.iter().filter(|record| record.kind == Kind::CHUNK).collect();
     assert!((3..60).contains(&chunks.len()), "{}", chunks.len());
     let whole = records.iter().find(|record| record.text == log).unwrap();
@@ -242,7 +241,7 @@ async fn r4_r6_r12_r13_items_cite_their_message_long_ones_in_parts_and_no_text_i
         assert!(chunk.text.trim_end().ends_with(['.', '。']), "a part ends with a sentence: {}", chunk.text);
         assert_eq!(chunk.content_hash(), ContentHash::of(&chunk.text));
     }
-    let context = told(&memory, &main_branch(), "The lighthouse of Cape 77 is seen.").await;
+    let context = whole_context(&memory, &main_branch(), "The lighthouse of Cape 77 is seen.").await;
     assert!(context.text.contains("[msg m2 / seq 2]"), "{}", context.text);
     assert!(context.snippets[0].kind == Kind::CHUNK && context.snippets[0].text.contains("Cape 77"), "{context:?}");
     assert!(context.text.chars().count() < log.len() / 4, "a part of it, not all of it");
@@ -250,10 +249,10 @@ async fn r4_r6_r12_r13_items_cite_their_message_long_ones_in_parts_and_no_text_i
     let asked = |embedder: &Counting| embedder.batches.lock().unwrap().iter().sum::<usize>();
     assert!(embedder.batches.lock().unwrap().iter().any(|texts| *texts > 2), "parts go in batches");
     let before = asked(&embedder);
-    tell(&memory, &story(Some("again")), 1, &[&log]).await;
+    index_texts(&memory, &story(Some("again")), 1, &[&log]).await;
     assert_eq!(asked(&embedder), before, "the same texts on another branch come from the cache");
-    tell(&memory, &main_branch(), 2, &[&log]).await;
-    let again = all(&memory).await.iter().filter(|record| record.scope == main_branch()).count();
+    index_texts(&memory, &main_branch(), 2, &[&log]).await;
+    let again = all_records(&memory).await.iter().filter(|record| record.scope == main_branch()).count();
     assert_eq!(again, records.len(), "the same message twice is one");
 
     let vector = async |text: &str| HashEmbedder::default().embed(&[text], Purpose::Document).await.unwrap().remove(0);
@@ -261,16 +260,16 @@ async fn r4_r6_r12_r13_items_cite_their_message_long_ones_in_parts_and_no_text_i
     assert_eq!((here.values(), here.values().len()), (there.values(), embedder.space().dimensions));
 }
 
-async fn r8_r15_r16_a_model_reads_for_the_graph_and_without_model_or_embedder_the_story_goes_on(place: Place) {
+async fn r8_r15_r16_graph_by_model_and_fallbacks(test_db: TestDatabase) {
     let reply = r#"{"entities": [{"name": "沈砚", "type": "person", "aliases": ["阿砚"]}, {"name": "青云门", "type": "org"}],
         "relations": [{"source": "阿砚", "relation": "弟子", "target": "青云门"}, {"source": "沈砚", "relation": "knows", "target": "nobody"}]}"#;
     let model =
         ScriptedModel::default().when_asked("青云门", reply).otherwise(ScriptedReply::Fail(ErrorKind::Unavailable));
     let (graph, embedder) = (Arc::new(ChatExtractor::new(Arc::new(model))), Arc::new(Counting::default()));
     let equip = |builder: Builder| builder.graph(graph).embedder(embedder.clone());
-    let memory = open_with(&place, MemoryMode::Graph, equip).await;
-    tell(&memory, &main_branch(), 1, &["阿砚，也就是沈砚，是青云门的弟子。"]).await;
-    let context = told(&memory, &main_branch(), "阿砚现在在哪？").await;
+    let memory = open_with(&test_db, MemoryMode::Graph, equip).await;
+    index_texts(&memory, &main_branch(), 1, &["阿砚，也就是沈砚，是青云门的弟子。"]).await;
+    let context = whole_context(&memory, &main_branch(), "阿砚现在在哪？").await;
     assert!(
         context.text.contains("沈砚 — 弟子 → 青云门 [msg m1 / seq 1]"),
         "an alias is the same one: {}",
@@ -279,42 +278,44 @@ async fn r8_r15_r16_a_model_reads_for_the_graph_and_without_model_or_embedder_th
     assert_eq!(context.facts.relations.len(), 1, "nobody is no entity: {:?}", context.facts.relations);
 
     *embedder.broken.lock().unwrap() = true;
-    let late = report(2, "The queen opened the gate of the castle.");
+    let late = timeline_message(2, "The queen opened the gate of the castle.");
     let done = memory.index(&main_branch(), late, Wait::Until(Duration::from_secs(2))).await;
     assert!(done.record.is_some() && !done.complete, "{done:?}");
     let stages: Vec<&str> = done.degraded.iter().map(|part| part.stage).collect();
     assert!(stages.contains(&"graph") && stages.contains(&"embedding"), "{:?}", done.degraded);
-    let context = memory.context(&main_branch(), &about("The queen stands at the gate of the castle.")).await;
+    let context =
+        memory.context(&main_branch(), &turn_with_pending("The queen stands at the gate of the castle.")).await;
     assert!(context.text.contains("[msg m2 / seq 2]"), "found by its words: {context:?}");
     assert!(context.degraded.iter().any(|part| part.stage == "vector"), "{:?}", context.degraded);
 }
 
-async fn r11_what_is_not_confirmed_is_not_told_and_what_was_wrong_goes_with_what_came_of_it(place: Place) {
-    let memory = open(&place, MemoryMode::Graph).await;
+async fn r11_unconfirmed_and_retracted_memories_are_not_used(test_db: TestDatabase) {
+    let memory = open(&test_db, MemoryMode::Graph).await;
     let sure = StoryOptions::default().with_min_confidence(0.5);
     let sure = StoryMemory::new(memory.engine().clone(), MemoryMode::Graph, sure);
-    let rumour = |confidence| report(1, "据说林晓月死在了落霞山。").with_confidence(confidence);
+    let rumour = |confidence| timeline_message(1, "据说林晓月死在了落霞山。").with_confidence(confidence);
     assert!(memory.index(&main_branch(), rumour(0.3), SOON).await.complete);
     let dead = "林晓月死在了落霞山？";
-    assert!(told(&memory, &main_branch(), dead).await.text.contains("据说林晓月死在了落霞山"));
-    assert_eq!(told(&sure, &main_branch(), dead).await.text, "");
+    assert!(whole_context(&memory, &main_branch(), dead).await.text.contains("据说林晓月死在了落霞山"));
+    assert_eq!(whole_context(&sure, &main_branch(), dead).await.text, "");
     let confirmed = memory.index(&main_branch(), rumour(0.9), SOON).await;
-    assert!(told(&sure, &main_branch(), dead).await.text.contains("据说林晓月死在了落霞山"));
+    assert!(whole_context(&sure, &main_branch(), dead).await.text.contains("据说林晓月死在了落霞山"));
 
-    tell(&memory, &main_branch(), 2, &STORY[..3]).await;
-    let summaries =
-        async || all(&memory).await.into_iter().filter(|r| r.kind == Kind::SUMMARY && r.state == State::Active).count();
+    index_texts(&memory, &main_branch(), 2, &STORY[..3]).await;
+    let summaries = async || {
+        all_records(&memory).await.into_iter().filter(|r| r.kind == Kind::SUMMARY && r.state == State::Active).count()
+    };
     assert_eq!(summaries().await, 1);
     let wrong = confirmed.record.unwrap();
     memory.engine().retract(&main_branch(), &[wrong], "she lives").await.unwrap();
     assert_eq!(summaries().await, 0, "what came of it is gone, too");
-    let context = told(&memory, &main_branch(), "林晓月在落霞山。").await;
+    let context = whole_context(&memory, &main_branch(), "林晓月在落霞山。").await;
     assert!(!context.text.contains("据说") && !context.text.contains("m1 /"), "{}", context.text);
 }
 
-async fn r14_the_debug_api_counts_a_session_says_why_a_search_finds_and_indexes_anew(place: Place) {
-    let memory = open(&place, MemoryMode::Graph).await;
-    tell(&memory, &main_branch(), 1, &STORY).await;
+async fn r14_debug_api_counts_explains_and_reindexes(test_db: TestDatabase) {
+    let memory = open(&test_db, MemoryMode::Graph).await;
+    index_texts(&memory, &main_branch(), 1, &STORY).await;
     let engine = memory.engine();
     let api = Served::new(server(engine).debugging(Debugging::new(engine.clone()))).await;
     let stats = api.get("api/memory/story/stats?user_id=lin").await.json();
@@ -334,22 +335,22 @@ async fn r14_the_debug_api_counts_a_session_says_why_a_search_finds_and_indexes_
     let id = begun.json()["id"].as_str().unwrap().to_owned();
     let done = api.get(&format!("api/memory/story/reindex/{id}?user_id=lin")).await.json();
     assert_eq!((&done["status"], &done["waiting"]), (&json!("done"), &json!(0)));
-    assert!(told(&memory, &main_branch(), KEY).await.text.contains("石碑"));
+    assert!(whole_context(&memory, &main_branch(), KEY).await.text.contains("石碑"));
 }
 
 macro_rules! tests {
-    ($($name:ident,)*) => { vec![$((stringify!($name), (|place| Box::pin($name(place))) as Play)),*] };
+    ($($name:ident,)*) => { vec![$((stringify!($name), (|test_db| Box::pin($name(test_db))) as TestFn)),*] };
 }
 
 fn main() {
     let tests: Vec<Test> = tests! {
-        r1_r5_r7_each_tick_is_told_what_happened_long_ago_with_its_message_and_keeps_what_was_consumed,
-        r2_r3_off_reads_and_writes_nothing_vector_has_no_graph_and_no_other_session_is_seen,
-        r3_r9_r10_branches_inherit_up_to_their_fork_and_what_is_deleted_is_told_on_none_until_it_is_undone,
-        r4_r6_r12_r13_items_cite_their_message_long_ones_in_parts_and_no_text_is_embedded_twice,
-        r8_r15_r16_a_model_reads_for_the_graph_and_without_model_or_embedder_the_story_goes_on,
-        r11_what_is_not_confirmed_is_not_told_and_what_was_wrong_goes_with_what_came_of_it,
-        r14_the_debug_api_counts_a_session_says_why_a_search_finds_and_indexes_anew,
+        r1_r5_r7_context_cites_messages_and_keeps_consumed_interventions,
+        r2_r3_modes_and_session_isolation,
+        r3_r9_r10_branches_inherit_and_share_deletions,
+        r4_r6_r12_r13_chunks_cite_messages_and_texts_are_embedded_once,
+        r8_r15_r16_graph_by_model_and_fallbacks,
+        r11_unconfirmed_and_retracted_memories_are_not_used,
+        r14_debug_api_counts_explains_and_reindexes,
     };
     libtest_mimic::run(&Arguments::from_args(), trials(&tests)).exit();
 }

@@ -291,7 +291,7 @@ fn read_sources(folder: &Path, prefix: &str, sources: &mut Sources) {
 }
 
 #[test]
-fn modules_import_each_other_in_one_direction() {
+fn modules_have_no_import_circles() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates");
     let mut failures = String::new();
     let mut checked = 0;
@@ -318,7 +318,7 @@ fn sources(files: &[(&str, &str)]) -> Sources {
 }
 
 #[test]
-fn a_circle_is_found_and_its_imports_are_printed() {
+fn circle_is_reported_with_its_imports() {
     let sources = sources(&[
         ("lib.rs", "mod a; mod b; mod apart; pub use a::A;"),
         ("a.rs", "use std::{fmt, collections::{self, BTreeMap}};\nuse crate::b::{c::{C, D as E}, B};"),
@@ -339,7 +339,7 @@ fn a_circle_is_found_and_its_imports_are_printed() {
 }
 
 #[test]
-fn a_parent_that_calls_its_child_and_is_imported_by_it_is_a_circle() {
+fn parent_and_child_can_form_a_circle() {
     let parent = ("lib.rs", "mod shop;");
     let child = ("shop/till.rs", "use super::Shop;");
     let calls = sources(&[parent, ("shop.rs", "mod till; fn open() { till::open() } pub struct Shop;"), child]);
@@ -349,7 +349,7 @@ fn a_parent_that_calls_its_child_and_is_imported_by_it_is_a_circle() {
 }
 
 #[test]
-fn a_tree_has_no_circle() {
+fn tree_has_no_circle() {
     let sources = sources(&[
         ("lib.rs", "#![doc = \"a\"] mod a; mod b; pub use a::A; pub use b::B; #[cfg(test)] mod tests;"),
         ("a.rs", "use super::b::B; pub struct A; #[cfg(test)] mod tests { use super::*; use crate::A; }"),
@@ -365,7 +365,7 @@ fn a_tree_has_no_circle() {
 }
 
 #[test]
-fn a_private_module_of_the_same_name_hides_no_reexport() {
+fn private_module_does_not_hide_reexport() {
     let sources = sources(&[
         ("lib.rs", "mod a; mod b;"),
         ("a.rs", "mod walk; pub use walk::walk;"),

@@ -1,4 +1,4 @@
-//! A record store that stops for ever at a certain point of a job.
+//! A record store that blocks at a chosen point of a job.
 
 use std::{
     io::Write as _,
@@ -15,13 +15,13 @@ use memory_engine_core::{
     ScanQuery, Scope, Stats, Tombstone, Write, WriteResult,
 };
 
-/// The line that is printed at the stop.
+/// The line that is printed when the point is reached.
 pub(crate) const REACHED: &str = "the point is reached";
 
 /// A point at which a job can be stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Point {
-    /// Its items are claimed, and nothing is made of them.
+    /// The items are claimed, and nothing is derived from them yet.
     Claimed,
     /// Everything is stored, and the caller has not got the result yet.
     Done,
@@ -42,7 +42,7 @@ impl Point {
     }
 }
 
-/// The point of the stop, and the number of times to pass it before.
+/// The point at which to block, and how often it is passed before.
 #[derive(Debug)]
 pub(crate) struct Stop {
     job: Job,
@@ -51,12 +51,13 @@ pub(crate) struct Stop {
 }
 
 impl Stop {
-    /// The second time that a job comes to a point, so that it is in the middle; of terms there is one batch only.
+    /// Blocks when the job reaches the point for the second time, so that it is in the middle. The keyword job has one
+    /// batch only, so it blocks the first time.
     pub(crate) fn new(job: Job, point: Point) -> Self {
         Self { job, point, passes: AtomicU32::new(if job == Job::Keywords { 0 } else { 1 }) }
     }
 
-    async fn at(&self, job: Job, point: Point) {
+    async fn block_at(&self, job: Job, point: Point) {
         if (job, point) != (self.job, self.point) || pass(&self.passes) {
             return;
         }
@@ -70,7 +71,7 @@ fn pass(left: &AtomicU32) -> bool {
     left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)).is_ok()
 }
 
-/// It does what another one does, until it stops.
+/// Delegates to another store until the point is reached.
 #[derive(Debug)]
 pub(crate) struct StoppingStore<S> {
     inner: Arc<S>,
@@ -124,7 +125,7 @@ impl<S: JobQueue> JobQueue for StoppingStore<S> {
     async fn claim(&self, job: Job, limit: usize, lease: Duration) -> Result<Vec<Pending>> {
         let pending = self.inner.claim(job, limit, lease).await?;
         if !pending.is_empty() && !lease.is_zero() {
-            self.stop.at(job, Point::Claimed).await;
+            self.stop.block_at(job, Point::Claimed).await;
         }
         Ok(pending)
     }
@@ -136,7 +137,7 @@ impl<S: JobQueue> JobQueue for StoppingStore<S> {
     }
     async fn complete(&self, done: &[Done]) -> Result<Vec<bool>> {
         if let Some(first) = done.first() {
-            self.stop.at(first.job, Point::Done).await;
+            self.stop.block_at(first.job, Point::Done).await;
         }
         self.inner.complete(done).await
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use memory_engine::{Job, Kind, MemoryEngine, Order, ScanQuery, Scope, Timestamp, Turn};
 
-use crate::place::NOON;
+use crate::test_database::NOON;
 
 const ROUNDS: i64 = 18;
 
@@ -12,10 +12,10 @@ pub(crate) fn lin() -> Scope {
     Scope::user("lin").unwrap()
 }
 
-/// Writes conversations with something for every job in them, and queues what no write would queue.
+/// Writes conversations with work for every job, and queues the keyword job, which no write queues.
 pub(crate) async fn write(memory: &MemoryEngine, job: Job) {
     for (round, session) in (0..ROUNDS).map(|round| (round, if round % 2 == 0 { "a" } else { "b" })) {
-        let said = match round % 6 {
+        let text = match round % 6 {
             0 => format!("I live in {} now.", ["Porto", "Lisbon", "Faro", "Braga"][(round / 6) as usize]),
             1 => "我对海鲜过敏，今天有点难过".to_owned(),
             2 => (0..30)
@@ -27,7 +27,7 @@ pub(crate) async fn write(memory: &MemoryEngine, job: Job) {
         };
         let address = lin().with_session(session).unwrap();
         let at = |second| Timestamp::from_micros(NOON - 86_400_000_000 + (round * 60 + second) * 1_000_000);
-        let turn = Turn::user(said).with_message_id(format!("q{round}")).with_sequence(2 * round).at(at(0));
+        let turn = Turn::user(text).with_message_id(format!("q{round}")).with_sequence(2 * round).at(at(0));
         memory.remember(&address, turn).await.unwrap();
         let turn = Turn::assistant(format!("好的，第{round}次。 Boots and a raincoat, then."));
         let turn = turn.with_message_id(format!("a{round}")).with_sequence(2 * round + 1).at(at(30));
@@ -39,9 +39,9 @@ pub(crate) async fn write(memory: &MemoryEngine, job: Job) {
     }
 }
 
-/// Everything that is stored, without what says when and how often it was written: each line as often as it is there.
-pub(crate) async fn held(memory: &MemoryEngine) -> BTreeMap<String, usize> {
-    let mut held = BTreeMap::new();
+/// Counts each stored record, without the fields that depend on when and how often it was written.
+pub(crate) async fn stored_lines(memory: &MemoryEngine) -> BTreeMap<String, usize> {
+    let mut lines = BTreeMap::new();
     let mut scan = ScanQuery::oldest(100);
     scan.order = Order::OldestFirst;
     loop {
@@ -51,23 +51,23 @@ pub(crate) async fn held(memory: &MemoryEngine) -> BTreeMap<String, usize> {
             let fields = line.as_object_mut().unwrap();
             fields.retain(|name, _| !matches!(name.as_str(), "revision" | "recorded_at"));
             if record.kind != Kind::TURN {
-                // Named after revisions, and facts after each other.
+                // The ids of derived records depend on revisions, and facts refer to each other by id.
                 fields.retain(|name, _| !matches!(name.as_str(), "id" | "metadata"));
             }
-            *held.entry(line.to_string()).or_default() += 1;
+            *lines.entry(line.to_string()).or_default() += 1;
         }
         match page.next {
             Some(next) => scan = scan.with_after(Some(next)),
             None => break,
         }
     }
-    held
+    lines
 }
 
-/// That there is something of everything to be lost.
-pub(crate) fn has_something_of_everything(held: &BTreeMap<String, usize>) {
-    let lines = |mark: &str| held.keys().filter(|line| line.contains(mark)).count();
-    for (mark, least) in [
+/// Asserts that there are records of every kind that a kill could lose.
+pub(crate) fn assert_all_kinds(stored: &BTreeMap<String, usize>) {
+    let count = |part: &str| stored.keys().filter(|line| line.contains(part)).count();
+    for (part, minimum) in [
         ("\"kind\":\"turn\"", 36),
         ("\"kind\":\"chunk\"", 8),
         ("\"kind\":\"fact\"", 6),
@@ -76,8 +76,8 @@ pub(crate) fn has_something_of_everything(held: &BTreeMap<String, usize>) {
         ("\"state\":\"superseded\"", 2),
         ("\"emotion\":\"", 3),
     ] {
-        assert!(lines(mark) >= least, "{} lines with {mark}: {held:#?}", lines(mark));
+        assert!(count(part) >= minimum, "{} lines with {part}: {stored:#?}", count(part));
     }
-    let twice: Vec<&String> = held.iter().filter(|(_, count)| **count > 1).map(|(line, _)| line).collect();
-    assert!(twice.is_empty(), "nothing is there twice: {twice:#?}");
+    let duplicates: Vec<&String> = stored.iter().filter(|(_, count)| **count > 1).map(|(line, _)| line).collect();
+    assert!(duplicates.is_empty(), "stored twice: {duplicates:#?}");
 }

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use memory_engine::{ErrorKind, ScanQuery, history::Fork};
 
-use crate::given::{Place, message, recalled, story};
+use crate::fixtures::{TestDatabase, message, recalled_texts, story};
 
-pub(crate) async fn r10_a_branch_sees_its_parent_up_to_the_fork_or_nothing(place: Place) {
-    let memory = place.open().await;
+pub(crate) async fn r10_branch_sees_parent_up_to_fork_or_nothing(test_db: TestDatabase) {
+    let memory = test_db.open().await;
     for (sequence, text) in [(1, "the dragon sleeps"), (2, "the dragon wakes"), (3, "the dragon burns the town")] {
         memory.remember(&story(None), message(sequence, text)).await.unwrap();
     }
@@ -20,7 +20,7 @@ pub(crate) async fn r10_a_branch_sees_its_parent_up_to_the_fork_or_nothing(place
     memory.remember(&child, message(4, "the dragon flies away")).await.unwrap();
     memory.remember(&alone, message(1, "another dragon")).await.unwrap();
 
-    let seen = async |branch| recalled(&memory, &story(branch), "dragon").await;
+    let seen = async |branch| recalled_texts(&memory, &story(branch), "dragon").await;
     assert_eq!(seen(None).await.len(), 7, "a scope without a branch covers them all");
     let shared = ["the dragon sleeps", "the dragon wakes"];
     assert_eq!(seen(Some("alone")).await, ["another dragon"]);
@@ -39,14 +39,14 @@ pub(crate) async fn r10_a_branch_sees_its_parent_up_to_the_fork_or_nothing(place
     assert_eq!(seen(Some("child")).await, ["the dragon flies away", "the dragon is tamed", "the dragon yawns"]);
 
     drop(memory);
-    let memory = place.open().await;
-    assert_eq!(recalled(&memory, &child, "dragon").await.len(), 3, "branches outlive the process");
+    let memory = test_db.open().await;
+    assert_eq!(recalled_texts(&memory, &child, "dragon").await.len(), 3, "branches outlive the process");
     let other = memory_engine::Scope::user("mo").unwrap().with_session("story").unwrap().with_branch("child").unwrap();
-    assert_eq!(recalled(&memory, &other, "dragon").await, [""; 0]);
+    assert_eq!(recalled_texts(&memory, &other, "dragon").await, [""; 0]);
 }
 
-pub(crate) async fn r10_a_fork_that_makes_no_sense_is_refused(place: Place) {
-    let memory = place.open().await;
+pub(crate) async fn r10_invalid_fork_is_refused(test_db: TestDatabase) {
+    let memory = test_db.open().await;
     let refused = async |scope, fork| memory.fork(&scope, fork).await.unwrap_err();
     let error = refused(story(None), Fork::at(1)).await;
     assert!(
@@ -90,9 +90,9 @@ impl Tree {
     }
 }
 
-pub(crate) async fn r10_what_branches_see_is_what_a_plain_tree_says(place: Place) {
+pub(crate) async fn r10_branch_visibility_matches_a_model(test_db: TestDatabase) {
     const BRANCHES: [&str; 5] = ["a", "b", "c", "d", "e"];
-    let memory = place.open().await;
+    let memory = test_db.open().await;
     let (mut tree, mut deleted) = (Tree::default(), BTreeSet::new());
     let mut state = 0x2545_f491_4f6c_dd1d_u64;
     let mut dice = |sides: u64| {
@@ -134,7 +134,7 @@ pub(crate) async fn r10_what_branches_see_is_what_a_plain_tree_says(place: Place
     assert_eq!(tree.forks.len(), BRANCHES.len(), "the dice made all branches");
     for branch in BRANCHES {
         let expected: Vec<String> = tree.seen(Some(branch)).into_iter().collect();
-        assert_eq!(recalled(&memory, &story(Some(branch)), "what happened").await, expected, "{branch}");
+        assert_eq!(recalled_texts(&memory, &story(Some(branch)), "what happened").await, expected, "{branch}");
         let page = memory.timeline(&story(Some(branch)), &ScanQuery::oldest(1000)).await.unwrap();
         let seen: BTreeSet<String> = page.records.into_iter().filter(|r| !r.kind.is_ledger()).map(|r| r.text).collect();
         assert_eq!(seen.into_iter().collect::<Vec<_>>(), expected, "{branch}");

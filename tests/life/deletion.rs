@@ -10,13 +10,13 @@ use memory_engine::{
     history::Tombstone,
 };
 
-use crate::given::{Place, lin, recalled, story};
+use crate::fixtures::{TestDatabase, lin, recalled_texts, story};
 
 const SECRET: &str = "Zanzibarine";
 
-async fn open(place: &Place) -> MemoryEngine {
+async fn open(test_db: &TestDatabase) -> MemoryEngine {
     let digest = EnrichmentOptions::rules().unwrap().with_trigger(SummaryTrigger::every_turns(3));
-    place.open_with(|builder| builder.enrichment(digest).graph(Arc::new(RuleExtractor::default()))).await
+    test_db.open_with(|builder| builder.enrichment(digest).graph(Arc::new(RuleExtractor::default()))).await
 }
 
 async fn everything(memory: &MemoryEngine) -> Vec<Record> {
@@ -33,7 +33,7 @@ async fn silent(memory: &MemoryEngine, step: &str) {
         let all = serde_json::to_string(&record).unwrap();
         assert!(!all.contains(SECRET), "{step}: {all}");
     }
-    let found = recalled(memory, &lin(), &format!("allergic to {SECRET}")).await;
+    let found = recalled_texts(memory, &lin(), &format!("allergic to {SECRET}")).await;
     assert!(found.iter().all(|text| !text.contains(SECRET)), "{step}: {found:?}");
     let known = memory.graph().facts(&lin(), &GraphFactsQuery::about([format!("who is {SECRET}?")])).await.unwrap();
     assert!(known.entities.iter().all(|entity| !entity.name.contains(SECRET)), "{step}");
@@ -45,12 +45,12 @@ async fn silent(memory: &MemoryEngine, step: &str) {
 fn imported(text: &str) -> Record {
     let mut record = Record::new(story(None), Kind::TURN, text, &memory_engine::SystemClock);
     (record.id, record.trust) = (RecordId::new(), Trust::Import);
-    record.occurred_at = memory_engine::Timestamp::from_micros(crate::given::NOON - 1);
+    record.occurred_at = memory_engine::Timestamp::from_micros(crate::fixtures::NOON - 1);
     record
 }
 
-pub(crate) async fn r9_what_was_deleted_stays_deleted_through_everything_that_could_bring_it_back(place: Place) {
-    let memory = open(&place).await;
+pub(crate) async fn r9_deleted_records_stay_deleted(test_db: TestDatabase) {
+    let memory = open(&test_db).await;
     // 1. write
     let text = format!("I'm allergic to {SECRET}. {SECRET} lives in Porto with Anna Reed.");
     let gone = memory.remember(&story(None), Turn::user(&text).with_message_id("m1")).await.unwrap();
@@ -87,12 +87,12 @@ pub(crate) async fn r9_what_was_deleted_stays_deleted_through_everything_that_co
     silent(&memory, "indexed anew").await;
     // 6. restart
     drop(memory);
-    let memory = open(&place).await;
+    let memory = open(&test_db).await;
     silent(&memory, "opened again").await;
     // 7. export, 8. import into another memory that still has it
     let (records, buried) = (everything(&memory).await, tombstones(&memory).await);
     assert!(buried.iter().any(|tombstone| tombstone.id == gone && !tombstone.withdrawn));
-    let other = MemoryEngine::builder().clock(place.clock.clone()).background(false).build().await.unwrap();
+    let other = MemoryEngine::builder().clock(test_db.clock.clone()).background(false).build().await.unwrap();
     other.store(&lin(), again.clone(), PutMode::IfAbsent).await.unwrap();
     other.store(&lin(), records, PutMode::IfAbsent).await.unwrap();
     other.admin().import_tombstones(&lin(), &buried).await.unwrap();
@@ -115,11 +115,11 @@ pub(crate) async fn r9_what_was_deleted_stays_deleted_through_everything_that_co
     );
     // 13. bytes
     drop(memory);
-    place.no_byte_of(SECRET).await;
+    test_db.assert_no_trace_of(SECRET).await;
 }
 
-pub(crate) async fn a_user_who_leaves_leaves_nothing_behind(place: Place) {
-    let memory = open(&place).await;
+pub(crate) async fn forgetting_a_user_deletes_everything(test_db: TestDatabase) {
+    let memory = open(&test_db).await;
     let mo = memory_engine::Scope::user("mo").unwrap();
     for n in 0..7 {
         memory.remember(&story(None), format!("I'm allergic to {SECRET} number {n}.").as_str()).await.unwrap();
@@ -134,11 +134,11 @@ pub(crate) async fn a_user_who_leaves_leaves_nothing_behind(place: Place) {
     silent(&memory, "left").await;
     assert_eq!(memory.scan(&mo, &ScanQuery::oldest(999)).await.unwrap().records, others, "nobody else is touched");
     drop(memory);
-    place.no_byte_of(SECRET).await;
+    test_db.assert_no_trace_of(SECRET).await;
 }
 
-pub(crate) async fn a_revoked_memory_is_kept_and_says_so(place: Place) {
-    let memory = open(&place).await;
+pub(crate) async fn revoked_memory_is_kept(test_db: TestDatabase) {
+    let memory = open(&test_db).await;
     let id = memory.remember(&story(None), "I'm allergic to walnuts.").await.unwrap();
     memory.drain(&lin(), |_| ()).await.unwrap();
     memory.retract(&lin(), &[id], "a joke").await.unwrap();

@@ -8,22 +8,22 @@ use memory_engine::{
     llm::{ChatModel, ScriptedModel},
 };
 
-use crate::given::{NOON, Place, lin, recalled, story};
+use crate::fixtures::{NOON, TestDatabase, lin, recalled_texts, story};
 
-async fn by_rules(place: &Place) -> MemoryEngine {
-    place.open_with(|builder| builder.enrichment(EnrichmentOptions::rules().unwrap())).await
+async fn by_rules(test_db: &TestDatabase) -> MemoryEngine {
+    test_db.open_with(|builder| builder.enrichment(EnrichmentOptions::rules().unwrap())).await
 }
 
-fn said(hour: i64, text: &str) -> Turn {
+fn user_turn(hour: i64, text: &str) -> Turn {
     Turn::user(text).at(Timestamp::from_micros(NOON - 100 * 3_600_000_000 + hour * 3_600_000_000))
 }
 
-fn answered(hour: i64, text: &str) -> Turn {
+fn assistant_turn(hour: i64, text: &str) -> Turn {
     Turn::assistant(text).at(Timestamp::from_micros(NOON - 100 * 3_600_000_000 + hour * 3_600_000_000 + 1))
 }
 
 /// Returns the facts as they are displayed: valid ones, and former ones with their end.
-async fn known(memory: &MemoryEngine) -> Vec<String> {
+async fn fact_sentences(memory: &MemoryEngine) -> Vec<String> {
     let zone = jiff::tz::TimeZone::UTC;
     let facts = memory.facts(&lin()).history().records().await.unwrap();
     facts.iter().map(|fact| enrichment::render(fact, Timestamp::from_micros(NOON), &zone)).collect()
@@ -34,43 +34,43 @@ async fn drain(memory: &MemoryEngine) {
     assert_eq!(memory.admin().failures(&lin(), 9).await.unwrap(), []);
 }
 
-async fn of_kind(memory: &MemoryEngine, kind: Kind) -> Vec<Record> {
+async fn active_records_of_kind(memory: &MemoryEngine, kind: Kind) -> Vec<Record> {
     let filter = memory_engine::Filter::eq(memory_engine::Field::Kind, kind.as_str());
     let page = memory.scan(&lin(), &memory_engine::ScanQuery::oldest(999).with_filter(filter)).await.unwrap();
     page.records.into_iter().filter(|record| record.state == State::Active).collect()
 }
 
-pub(crate) async fn m10_a_newer_fact_takes_the_place_of_an_older_one_and_shows_until_when_it_held(place: Place) {
-    let memory = by_rules(&place).await;
-    memory.remember(&story(None), said(1, "I live in Porto.")).await.unwrap();
-    memory.remember(&story(None), said(2, "我对海鲜过敏")).await.unwrap();
+pub(crate) async fn m10_newer_fact_supersedes_older_one(test_db: TestDatabase) {
+    let memory = by_rules(&test_db).await;
+    memory.remember(&story(None), user_turn(1, "I live in Porto.")).await.unwrap();
+    memory.remember(&story(None), user_turn(2, "我对海鲜过敏")).await.unwrap();
     drain(&memory).await;
     let monday = lin().with_session("monday").unwrap();
-    let moved = memory.remember(&monday, said(30, "I live in Lisbon now.")).await.unwrap();
+    let moved = memory.remember(&monday, user_turn(30, "I live in Lisbon now.")).await.unwrap();
     drain(&memory).await;
-    let shown = known(&memory).await;
+    let shown = fact_sentences(&memory).await;
     assert_eq!(shown.len(), 3, "{shown:?}");
     assert!(shown.iter().any(|fact| fact.contains("Porto") && fact.contains("until")), "{shown:?}");
     assert!(shown.iter().any(|fact| fact.contains("Lisbon") && !fact.contains("until")), "{shown:?}");
     assert!(shown.iter().any(|fact| fact.contains("海鲜")), "another slot is left alone: {shown:?}");
-    for fact in of_kind(&memory, Kind::FACT).await {
+    for fact in active_records_of_kind(&memory, Kind::FACT).await {
         assert_eq!((fact.trust, fact.derived_from.len()), (Trust::Derived, 1));
     }
-    assert!(recalled(&memory, &lin(), "过敏").await.iter().any(|text| text.contains("海鲜")));
+    assert!(recalled_texts(&memory, &lin(), "过敏").await.iter().any(|text| text.contains("海鲜")));
 
     // After the correction is forgotten, the fact that it had replaced is valid again, also in a process without
     // enrichment.
     drop(memory);
-    let memory = place.open().await;
+    let memory = test_db.open().await;
     memory.forget(&lin(), moved).await.unwrap();
-    let shown = known(&memory).await;
+    let shown = fact_sentences(&memory).await;
     assert!(shown.iter().any(|fact| fact.contains("Porto") && !fact.contains("until")), "{shown:?}");
     assert!(!shown.iter().any(|fact| fact.contains("Lisbon")), "{shown:?}");
 }
 
-pub(crate) async fn m10_facts_follow_their_message_when_it_is_edited_taken_back_and_brought_back(place: Place) {
-    let memory = by_rules(&place).await;
-    let message = |text: &str| said(1, text).with_message_id("m1");
+pub(crate) async fn m10_facts_follow_edits_retraction_and_restore(test_db: TestDatabase) {
+    let memory = by_rules(&test_db).await;
+    let message = |text: &str| user_turn(1, text).with_message_id("m1");
     let facts = async || {
         drain(&memory).await;
         memory.facts(&lin()).await.unwrap().iter().map(|fact| fact.text.clone()).collect::<Vec<_>>()
@@ -96,34 +96,34 @@ pub(crate) async fn m10_facts_follow_their_message_when_it_is_edited_taken_back_
     assert_eq!(facts().await, [""; 0], "a fact that was deleted is not derived again");
 }
 
-pub(crate) async fn k10_what_was_stored_without_a_digest_is_digested_afterwards_and_only_once(place: Place) {
-    let memory = place.open().await;
+pub(crate) async fn k10_stored_turns_are_enriched_once_afterwards(test_db: TestDatabase) {
+    let memory = test_db.open().await;
     let refused = memory.admin().requeue_enrichment(&lin()).await.unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::Unsupported);
     for (hour, text) in [(1, "我对海鲜过敏"), (2, "Do you like walnuts?"), (3, "我住在上海")] {
-        let turn = if text.ends_with('?') { answered(hour, text) } else { said(hour, text) };
+        let turn = if text.ends_with('?') { assistant_turn(hour, text) } else { user_turn(hour, text) };
         memory.remember(&story(None), turn).await.unwrap();
     }
-    memory.remember(&story(None), said(4, "not a turn").with_kind(Kind::NOTE)).await.unwrap();
+    memory.remember(&story(None), user_turn(4, "not a turn").with_kind(Kind::NOTE)).await.unwrap();
     let page: String =
         (0..200).map(|n| format!("The {n}th lighthouse of the coast stands on a rock of its own. ")).collect();
-    let page = memory.remember(&story(None), said(5, &page)).await.unwrap();
+    let page = memory.remember(&story(None), user_turn(5, &page)).await.unwrap();
     drain(&memory).await;
     drop(memory);
-    let memory = by_rules(&place).await;
+    let memory = by_rules(&test_db).await;
     assert_eq!(memory.admin().requeue_enrichment(&lin()).await.unwrap(), 4, "the turns, and nothing else");
     drain(&memory).await;
-    let found = (known(&memory).await, of_kind(&memory, Kind::CHUNK).await.len());
+    let found = (fact_sentences(&memory).await, active_records_of_kind(&memory, Kind::CHUNK).await.len());
     assert!(found.0.len() == 2 && found.1 > 1, "{found:?}");
     assert_eq!(memory.admin().requeue_enrichment(&lin()).await.unwrap(), 4, "facts and parts are no turns");
     drain(&memory).await;
-    assert_eq!((known(&memory).await, of_kind(&memory, Kind::CHUNK).await.len()), found);
+    assert_eq!((fact_sentences(&memory).await, active_records_of_kind(&memory, Kind::CHUNK).await.len()), found);
     let retraction = memory.retract(&lin(), &[page], "a page too long").await.unwrap();
-    assert_eq!(of_kind(&memory, Kind::CHUNK).await, []);
+    assert_eq!(active_records_of_kind(&memory, Kind::CHUNK).await, []);
     memory.restore(&lin(), retraction.id).await.unwrap();
     drain(&memory).await;
     assert_eq!(
-        (known(&memory).await, of_kind(&memory, Kind::CHUNK).await.len()),
+        (fact_sentences(&memory).await, active_records_of_kind(&memory, Kind::CHUNK).await.len()),
         found,
         "brought back, and not cut again"
     );
@@ -131,9 +131,9 @@ pub(crate) async fn k10_what_was_stored_without_a_digest_is_digested_afterwards_
     assert_eq!(memory.admin().requeue_enrichment(&elsewhere).await.unwrap(), 0);
 }
 
-pub(crate) async fn k10_turns_get_topic_entities_and_emotion_in_the_background(place: Place) {
-    let memory = by_rules(&place).await;
-    let id = memory.remember(&story(None), said(1, "今天不太开心，在虹桥火车站等小王")).await.unwrap();
+pub(crate) async fn k10_turns_get_topic_entities_and_emotion(test_db: TestDatabase) {
+    let memory = by_rules(&test_db).await;
+    let id = memory.remember(&story(None), user_turn(1, "今天不太开心，在虹桥火车站等小王")).await.unwrap();
     let before = memory.get(&lin(), id).await.unwrap().unwrap();
     assert_eq!((before.emotion, before.entities.len()), (None, 0), "the write did not wait for it");
     drain(&memory).await;
@@ -146,67 +146,70 @@ pub(crate) async fn k10_turns_get_topic_entities_and_emotion_in_the_background(p
 async fn talk(memory: &MemoryEngine, rounds: std::ops::RangeInclusive<i64>) {
     for round in rounds {
         let question = format!("我想聊聊第{round}次去黄山徒步的计划，天气和装备怎么准备？");
-        memory.remember(&story(None), said(round, &question).with_message_id(format!("q{round}"))).await.unwrap();
+        memory.remember(&story(None), user_turn(round, &question).with_message_id(format!("q{round}"))).await.unwrap();
         let answer = format!("第{round}次去黄山要带雨衣和登山杖，山上风大。");
-        memory.remember(&story(None), answered(round, &answer).with_message_id(format!("a{round}"))).await.unwrap();
+        memory
+            .remember(&story(None), assistant_turn(round, &answer).with_message_id(format!("a{round}")))
+            .await
+            .unwrap();
     }
     drain(memory).await;
 }
 
-pub(crate) async fn k11_a_summary_follows_every_five_rounds_and_covers_them_exactly(place: Place) {
-    let memory = by_rules(&place).await;
+pub(crate) async fn k11_summary_covers_exactly_five_rounds(test_db: TestDatabase) {
+    let memory = by_rules(&test_db).await;
     talk(&memory, 1..=4).await;
-    assert_eq!(of_kind(&memory, Kind::SUMMARY).await, []);
+    assert_eq!(active_records_of_kind(&memory, Kind::SUMMARY).await, []);
     talk(&memory, 5..=11).await;
-    let summaries = of_kind(&memory, Kind::SUMMARY).await;
+    let summaries = active_records_of_kind(&memory, Kind::SUMMARY).await;
     let covered: Vec<usize> = summaries.iter().map(|summary| summary.derived_from.len()).collect();
     assert_eq!(covered, [10, 10]);
     let all: std::collections::BTreeSet<_> =
         summaries.iter().flat_map(|summary| summary.derived_from.clone()).collect();
     assert_eq!(all.len(), 20, "no turn is covered twice");
     assert_eq!(memory.admin().summarize_now(&story(None)).await.unwrap(), 1, "the rest, when it is asked for");
-    assert_eq!(of_kind(&memory, Kind::SUMMARY).await.len(), 3);
+    assert_eq!(active_records_of_kind(&memory, Kind::SUMMARY).await.len(), 3);
     assert_eq!(memory.admin().summarize_now(&story(None)).await.unwrap(), 0);
     assert_eq!(memory.admin().summarize_now(&story(Some("empty"))).await.unwrap(), 0);
 }
 
-pub(crate) async fn r5_a_summary_is_withdrawn_with_a_turn_that_it_covers_and_made_anew(place: Place) {
-    let memory = by_rules(&place).await;
+pub(crate) async fn r5_summary_is_rebuilt_after_deletion(test_db: TestDatabase) {
+    let memory = by_rules(&test_db).await;
     talk(&memory, 1..=10).await;
-    let first = of_kind(&memory, Kind::SUMMARY).await.remove(0);
+    let first = active_records_of_kind(&memory, Kind::SUMMARY).await.remove(0);
     let gone = first.derived_from[2];
     memory.forget(&lin(), gone).await.unwrap();
-    assert_eq!(of_kind(&memory, Kind::SUMMARY).await.len(), 1, "it goes with the turn, at once");
+    assert_eq!(active_records_of_kind(&memory, Kind::SUMMARY).await.len(), 1, "it goes with the turn, at once");
     drop(memory);
-    let memory = by_rules(&place).await;
+    let memory = by_rules(&test_db).await;
     drain(&memory).await;
-    let again = of_kind(&memory, Kind::SUMMARY).await;
+    let again = active_records_of_kind(&memory, Kind::SUMMARY).await;
     assert_eq!(again.iter().map(|summary| summary.derived_from.len()).collect::<Vec<_>>(), [9, 10]);
     assert!(!again[0].derived_from.contains(&gone));
 
     let edited =
         Turn::user("我想聊聊去泰山看日出").with_message_id("q7").at(Timestamp::from_micros(NOON - 93 * 3_600_000_000));
     memory.remember(&story(None), edited).await.unwrap();
-    assert_eq!(of_kind(&memory, Kind::SUMMARY).await.len(), 1);
+    assert_eq!(active_records_of_kind(&memory, Kind::SUMMARY).await.len(), 1);
     drain(&memory).await;
-    assert_eq!(of_kind(&memory, Kind::SUMMARY).await.len(), 2);
+    assert_eq!(active_records_of_kind(&memory, Kind::SUMMARY).await.len(), 2);
 }
 
-pub(crate) async fn r15_a_model_that_fails_leaves_the_rules_and_nothing_waits(place: Place) {
+pub(crate) async fn r15_failing_model_falls_back_to_rules(test_db: TestDatabase) {
     let model: Arc<dyn ChatModel> = Arc::new(ScriptedModel::default());
     let digest = EnrichmentOptions::model(model.clone()).unwrap().with_trigger(SummaryTrigger::every_turns(2));
-    let memory = place.open_with(|builder| builder.enrichment(digest)).await;
-    memory.remember(&story(None), said(1, "我对海鲜过敏，今天很难过")).await.unwrap();
-    memory.remember(&story(None), answered(1, "记住了，以后不点海鲜。")).await.unwrap();
+    let memory = test_db.open_with(|builder| builder.enrichment(digest)).await;
+    memory.remember(&story(None), user_turn(1, "我对海鲜过敏，今天很难过")).await.unwrap();
+    memory.remember(&story(None), assistant_turn(1, "记住了，以后不点海鲜。")).await.unwrap();
     drain(&memory).await;
     let facts = memory.facts(&lin()).await.unwrap();
     assert_eq!(facts.len(), 1, "{facts:?}");
-    assert_eq!(of_kind(&memory, Kind::SUMMARY).await.len(), 1);
+    assert_eq!(active_records_of_kind(&memory, Kind::SUMMARY).await.len(), 1);
     let stats = memory.stats(&lin()).await.unwrap();
     assert_eq!((stats.backlog.len(), stats.given_up.len()), (0, 0));
 }
 
-pub(crate) async fn r15_what_fails_by_itself_is_given_up_and_told_and_the_others_go_on(place: Place) {
+pub(crate) async fn r15_failing_item_does_not_block_others(test_db: TestDatabase) {
     #[derive(Debug)]
     struct Choking;
     #[async_trait::async_trait]
@@ -221,7 +224,7 @@ pub(crate) async fn r15_what_fails_by_itself_is_given_up_and_told_and_the_others
         }
     }
     let digest = EnrichmentOptions::default().with_facts(Arc::new(Choking));
-    let memory = place.open_with(|builder| builder.enrichment(digest)).await;
+    let memory = test_db.open_with(|builder| builder.enrichment(digest)).await;
     let elsewhere = lin().with_session("elsewhere").unwrap();
     let poison = memory.remember(&elsewhere, "this is poison").await.unwrap();
     for text in ["one", "two", "three"] {
@@ -230,7 +233,7 @@ pub(crate) async fn r15_what_fails_by_itself_is_given_up_and_told_and_the_others
     let mut attempts = 0;
     while memory.stats(&lin()).await.unwrap().backlog.values().sum::<u64>() > 0 {
         let _ = tokio::time::timeout(std::time::Duration::from_millis(700), memory.drain(&lin(), |_| ())).await;
-        place.clock.advance(std::time::Duration::from_secs(100));
+        test_db.clock.advance(std::time::Duration::from_secs(100));
         attempts += 1;
         assert!(attempts < 20, "it never ends");
     }
@@ -241,18 +244,18 @@ pub(crate) async fn r15_what_fails_by_itself_is_given_up_and_told_and_the_others
     assert_eq!(memory.stats(&lin()).await.unwrap().given_up, [(Job::Facts, 1)].into());
 }
 
-pub(crate) async fn r6_a_long_turn_is_found_by_its_parts_which_cite_it(place: Place) {
-    let memory = by_rules(&place).await;
+pub(crate) async fn r6_long_turn_is_found_by_chunks(test_db: TestDatabase) {
+    let memory = by_rules(&test_db).await;
     let filler =
         |n: usize| format!("On day {n} we walked along the river, talked about the weather and had soup for dinner. ");
     let mut page: String = (0..30).map(filler).collect();
     page.push_str("The password of the lighthouse is marmalade. ");
     page.extend((30..60).map(filler));
-    let turn = said(1, &page).with_message_id("page").with_sequence(7);
+    let turn = user_turn(1, &page).with_message_id("page").with_sequence(7);
     let whole = memory.remember(&story(None), turn).await.unwrap();
-    memory.remember(&story(None), said(2, "A short one.")).await.unwrap();
+    memory.remember(&story(None), user_turn(2, "A short one.")).await.unwrap();
     drain(&memory).await;
-    let parts = of_kind(&memory, Kind::CHUNK).await;
+    let parts = active_records_of_kind(&memory, Kind::CHUNK).await;
     assert!(parts.len() > 5, "{} parts", parts.len());
     for part in &parts {
         assert!(page.contains(&part.text) && part.text.chars().count() <= 600);
@@ -264,20 +267,20 @@ pub(crate) async fn r6_a_long_turn_is_found_by_its_parts_which_cite_it(place: Pl
     assert!(first.kind == Kind::CHUNK && first.text.contains("marmalade"), "{}", first.text);
     let again = recall.hits.iter().find(|hit| hit.record.id == whole).and_then(|hit| hit.repeats);
     assert!(again.is_none_or(|id| id == first.id), "the page as a whole is a repetition");
-    let edited = said(1, "Never mind.").with_message_id("page").with_sequence(7);
+    let edited = user_turn(1, "Never mind.").with_message_id("page").with_sequence(7);
     memory.remember(&story(None), edited).await.unwrap();
     drain(&memory).await;
-    assert_eq!(of_kind(&memory, Kind::CHUNK).await, []);
+    assert_eq!(active_records_of_kind(&memory, Kind::CHUNK).await, []);
 }
 
-pub(crate) async fn r8_entities_are_read_in_the_background_and_their_records_found(place: Place) {
+pub(crate) async fn r8_entities_are_extracted_in_background(test_db: TestDatabase) {
     use memory_engine::{
         graph::{GraphFactsQuery, RuleExtractor},
         history::Fork,
     };
-    let memory = place.open_with(|builder| builder.graph(Arc::new(RuleExtractor::default()))).await;
+    let memory = test_db.open_with(|builder| builder.graph(Arc::new(RuleExtractor::default()))).await;
     let tell = async |branch: Option<&str>, sequence: i64, text: &str| {
-        memory.remember(&story(branch), crate::given::message(sequence, text)).await.unwrap()
+        memory.remember(&story(branch), crate::fixtures::message(sequence, text)).await.unwrap()
     };
     tell(None, 1, "Captain Holt sailed the Sea Hawk into the fog.").await;
     let second = tell(None, 2, "It was known that Captain Holt had once loved Anna Reed.").await;
@@ -299,7 +302,7 @@ pub(crate) async fn r8_entities_are_read_in_the_background_and_their_records_fou
     assert_eq!(around(None, "Anna Reed").await, [""; 0]);
 }
 
-pub(crate) async fn k10_a_model_does_what_the_rules_would_and_is_asked_once_for_each_batch(place: Place) {
+pub(crate) async fn k10_model_extracts_once_per_batch(test_db: TestDatabase) {
     let model = Arc::new(ScriptedModel::replying([
         r#"{"turns": [{"n": 1, "topic": "食物过敏", "entities": ["海鲜"], "emotion": "难过"},
                       {"n": 2, "topic": "点菜", "entities": [], "emotion": null}]}"#,
@@ -309,9 +312,9 @@ pub(crate) async fn k10_a_model_does_what_the_rules_would_and_is_asked_once_for_
     ]));
     let chat: Arc<dyn ChatModel> = model.clone();
     let digest = EnrichmentOptions::model(chat.clone()).unwrap().with_trigger(SummaryTrigger::every_turns(2));
-    let memory = place.open_with(|builder| builder.enrichment(digest)).await;
-    let said = memory.remember(&story(None), said(1, "我对海鲜过敏，今天很难过")).await.unwrap();
-    memory.remember(&story(None), answered(1, "记住了，以后不点海鲜。")).await.unwrap();
+    let memory = test_db.open_with(|builder| builder.enrichment(digest)).await;
+    let said = memory.remember(&story(None), user_turn(1, "我对海鲜过敏，今天很难过")).await.unwrap();
+    memory.remember(&story(None), assistant_turn(1, "记住了，以后不点海鲜。")).await.unwrap();
     assert_eq!(model.requests().len(), 0, "a write waits for no model");
     drain(&memory).await;
     assert_eq!(model.requests().len(), 3);
@@ -319,7 +322,7 @@ pub(crate) async fn k10_a_model_does_what_the_rules_would_and_is_asked_once_for_
     assert_eq!((turn.topic.as_deref(), turn.emotion.as_deref()), (Some("食物过敏"), Some("难过")));
     let facts = memory.facts(&lin()).await.unwrap();
     assert_eq!(facts.iter().map(|fact| fact.text.as_str()).collect::<Vec<_>>(), ["用户对海鲜过敏。"]);
-    let summaries = of_kind(&memory, Kind::SUMMARY).await;
+    let summaries = active_records_of_kind(&memory, Kind::SUMMARY).await;
     assert_eq!(summaries[0].text, "用户说自己对海鲜过敏，助手答应以后不点海鲜。");
     assert_eq!(summaries[0].derived_from.len(), 2);
     memory.admin().reindex(&lin()).await.unwrap();
@@ -328,7 +331,7 @@ pub(crate) async fn k10_a_model_does_what_the_rules_would_and_is_asked_once_for_
 }
 
 /// Contradictory statements in sequence, and the facts at the end: valid ones and former ones.
-pub(crate) async fn m10_contradictions_end_as_people_mean_them(place: Place) {
+pub(crate) async fn m10_contradictions_are_resolved(test_db: TestDatabase) {
     type Case = (&'static str, &'static [&'static str], &'static [&'static str], &'static [&'static str]);
     const CASES: [Case; 6] = [
         ("replacement", &["I live in Porto.", "I live in Lisbon now."], &["Lisbon"], &["Porto"]),
@@ -338,11 +341,11 @@ pub(crate) async fn m10_contradictions_end_as_people_mean_them(place: Place) {
         ("the same again", &["我住在上海", "我住在上海"], &["上海"], &[]),
         ("replacement, Chinese", &["我住在上海", "我搬到杭州了"], &["杭州"], &["上海"]),
     ];
-    let memory = by_rules(&place).await;
+    let memory = by_rules(&test_db).await;
     for (name, said_one_after_the_other, holds, held) in CASES {
         let who = memory_engine::Scope::user(name).unwrap();
         for (hour, text) in (1..).zip(said_one_after_the_other) {
-            memory.remember(&who, said(hour, text)).await.unwrap();
+            memory.remember(&who, user_turn(hour, text)).await.unwrap();
             memory.drain(&who, |_| ()).await.unwrap();
         }
         let history = memory.facts(&who).history().records().await.unwrap();
@@ -351,7 +354,7 @@ pub(crate) async fn m10_contradictions_end_as_people_mean_them(place: Place) {
         };
         for word in holds {
             assert_eq!(of(State::Active, word), 1, "{name}: {word} holds, {history:?}");
-            let found = recalled(&memory, &who, word).await;
+            let found = recalled_texts(&memory, &who, word).await;
             assert!(found.iter().any(|text| text.contains(word)), "{name}: {found:?}");
         }
         for word in held {

@@ -19,7 +19,7 @@ use memory_engine::{
 use serde_json::{Value, json};
 use wiremock::{Mock, MockServer, Request, ResponseTemplate, matchers::path};
 
-use crate::given::{Place, lin, message, recalled, story};
+use crate::fixtures::{TestDatabase, lin, message, recalled_texts, story};
 
 const KEY: &str = "sk-hunter2-0123456789";
 /// The delay that a busy service asks for.
@@ -63,10 +63,10 @@ impl Service {
         Arc::new(HttpChatModel::new(client, endpoint, ChatOptions::new("toy")).unwrap())
     }
 
-    /// Returns the number of requests of this kind.
-    async fn asked(&self, what: &str) -> usize {
+    /// Returns the number of requests whose instructions contain this text.
+    async fn count_requests(&self, instruction: &str) -> usize {
         let requests = self.server.received_requests().await.unwrap();
-        requests.iter().filter(|request| prompt(request).0.contains(what)).count()
+        requests.iter().filter(|request| prompt(request).0.contains(instruction)).count()
     }
 }
 
@@ -78,34 +78,34 @@ fn prompt(request: &Request) -> (String, String) {
 }
 
 fn answer(mood: Mood, request: &Request) -> ResponseTemplate {
-    let said = |text: &str| {
+    let text_reply = |text: &str| {
         let choice = json!({"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"});
         ResponseTemplate::new(200).set_body_json(json!({"id": "x", "choices": [choice]}))
     };
     match mood {
-        Mood::Scripted => said(&script(request)),
-        Mood::Malformed => said("Sure!\n- here it comes: {\"entities\": [{\"name\""),
+        Mood::Scripted => text_reply(&script(request)),
+        Mood::Malformed => text_reply("Sure!\n- here it comes: {\"entities\": [{\"name\""),
         Mood::Busy => ResponseTemplate::new(429).insert_header("retry-after", WAIT.as_secs().to_string().as_str()),
         Mood::Broken => ResponseTemplate::new(500).set_body_string("a stack trace"),
-        Mood::Silent => said("too late").set_delay(Duration::from_secs(60)),
+        Mood::Silent => text_reply("too late").set_delay(Duration::from_secs(60)),
     }
 }
 
 fn script(request: &Request) -> String {
-    let (told, given) = prompt(request);
+    let (instructions, input) = prompt(request);
     let entity = |name: &str, kind: &str| json!({"name": name, "kind": kind, "aliases": []});
     let graph = |person: &str, relation: &str, place: &str| {
         let relation = json!({"source": person, "relation": relation, "target": place});
         json!({"entities": [entity(person, "person"), entity(place, "place")], "relations": [relation]})
     };
-    let turns = || serde_json::from_str::<Vec<Value>>(&given).unwrap();
-    let reply = match told {
-        told if told.contains("list who and what it names") => match given {
-            given if given.contains("沈砚") => graph("沈砚", "住在", "青石村"),
-            given if given.contains("Mira") => graph("Mira", "lives in", "Lisbon"),
+    let turns = || serde_json::from_str::<Vec<Value>>(&input).unwrap();
+    let reply = match instructions {
+        instructions if instructions.contains("list who and what it names") => match input {
+            input if input.contains("沈砚") => graph("沈砚", "住在", "青石村"),
+            input if input.contains("Mira") => graph("Mira", "lives in", "Lisbon"),
             _ => json!({"entities": [], "relations": []}),
         },
-        told if told.contains("durable facts") => {
+        instructions if instructions.contains("durable facts") => {
             let about_mira = turns().into_iter().find(|turn| turn["text"].as_str().unwrap().contains("Mira"));
             let fact = about_mira.map(|turn| {
                 json!({
@@ -115,26 +115,26 @@ fn script(request: &Request) -> String {
             });
             json!({"facts": fact.into_iter().collect::<Vec<_>>()})
         }
-        told if told.contains("You label turns") => {
+        instructions if instructions.contains("You label turns") => {
             let label = |turn: Value| json!({"n": turn["n"], "topic": "scripted", "entities": [], "emotion": null});
             json!({"turns": turns().into_iter().map(label).collect::<Vec<_>>()})
         }
-        told if told.contains("You summarize") => return SUMMARY.to_owned(),
-        told if told.contains("You rewrite") => return "沈砚 青石村".to_owned(),
-        told => panic!("a request that nobody expects: {told}"),
+        instructions if instructions.contains("You summarize") => return SUMMARY.to_owned(),
+        instructions if instructions.contains("You rewrite") => return "沈砚 青石村".to_owned(),
+        instructions => panic!("unexpected request: {instructions}"),
     };
     reply.to_string()
 }
 
-async fn open(place: &Place, service: &Service) -> MemoryEngine {
+async fn open(test_db: &TestDatabase, service: &Service) -> MemoryEngine {
     let model = service.model();
     let digest = EnrichmentOptions::model(model.clone()).unwrap().with_trigger(SummaryTrigger::every_turns(4));
     let graph = Arc::new(ChatExtractor::new(model));
-    place.open_with(|builder| builder.enrichment(digest).graph(graph)).await
+    test_db.open_with(|builder| builder.enrichment(digest).graph(graph)).await
 }
 
-/// A conversation of which rules find two facts, and a model one more.
-async fn tell(memory: &MemoryEngine) {
+/// Stores a conversation in which rules find two facts, and a model one more.
+async fn remember_conversation(memory: &MemoryEngine) {
     let texts = [
         "我对海鲜过敏。沈砚住在青石村。",
         "记住了。",
@@ -148,14 +148,14 @@ async fn tell(memory: &MemoryEngine) {
     }
 }
 
-/// Works for as long as there is something to do or to try again, hour by hour.
-async fn work(place: &Place, memory: &MemoryEngine) {
+/// Runs the jobs until the queue is empty; advances the clock by an hour before each retry.
+async fn run_jobs(test_db: &TestDatabase, memory: &MemoryEngine) {
     for _ in 0..7 {
         let _ = tokio::time::timeout(Duration::from_millis(1500), memory.drain(&lin(), |_| ())).await;
         if memory.stats(&lin()).await.unwrap().backlog.is_empty() {
             return;
         }
-        place.clock.advance(Duration::from_secs(3600));
+        test_db.clock.advance(Duration::from_secs(3600));
     }
 }
 
@@ -175,12 +175,12 @@ fn weak(service: &Service) -> (&'static str, Enhancement) {
     ("the hermit, where is he?", Enhancement::new(recent).with_rewrite(rewrite))
 }
 
-pub(crate) async fn a_model_that_answers_makes_labels_facts_summaries_a_graph_and_a_better_question(place: Place) {
+pub(crate) async fn model_makes_labels_facts_summaries_graph_and_rewrite(test_db: TestDatabase) {
     let service = Service::start(Mood::Scripted).await;
-    let memory = open(&place, &service).await;
-    tell(&memory).await;
+    let memory = open(&test_db, &service).await;
+    remember_conversation(&memory).await;
     assert_eq!(service.server.received_requests().await.unwrap().len(), 0, "no write waits for a model");
-    work(&place, &memory).await;
+    run_jobs(&test_db, &memory).await;
     let facts = fact_texts(&memory).await;
     for word in ["海鲜", "Porto", "Mira lives in Lisbon."] {
         assert!(facts.iter().any(|fact| fact.contains(word)), "{word}: {facts:?}");
@@ -199,21 +199,24 @@ pub(crate) async fn a_model_that_answers_makes_labels_facts_summaries_a_graph_an
 }
 
 /// Makes the service so, and looks at what is there without it and at what comes when it is well again.
-async fn without_it(place: Place, mood: Mood, reason: &str) -> Vec<Failure> {
+async fn without_it(test_db: TestDatabase, mood: Mood, reason: &str) -> Vec<Failure> {
     let service = Service::start(mood).await;
-    let memory = open(&place, &service).await;
-    tell(&memory).await;
+    let memory = open(&test_db, &service).await;
+    remember_conversation(&memory).await;
     let _ = tokio::time::timeout(Duration::from_millis(1500), memory.drain(&lin(), |_| ())).await;
     let (first, tried_at) =
-        (memory.admin().failures(&lin(), 9).await.unwrap(), memory_engine::Clock::now(&*place.clock));
-    work(&place, &memory).await;
+        (memory.admin().failures(&lin(), 9).await.unwrap(), memory_engine::Clock::now(&*test_db.clock));
+    run_jobs(&test_db, &memory).await;
 
     // What the rules can do is done.
     let facts = fact_texts(&memory).await;
     assert!(facts.len() == 2 && facts.iter().any(|fact| fact.contains("海鲜")), "{facts:?}");
     let summaries = of_kind(&memory, Kind::SUMMARY).await;
     assert!(summaries.len() == 1 && summaries[0].text.contains("Porto"), "{summaries:?}");
-    assert!(service.asked("durable facts").await > 0 && service.asked("You summarize").await > 0, "it was asked");
+    assert!(
+        service.count_requests("durable facts").await > 0 && service.count_requests("You summarize").await > 0,
+        "it was asked"
+    );
 
     // The graph is not, and says why.
     assert_eq!(memory.graph().store().stats(&lin()).await.unwrap().records, 0);
@@ -231,12 +234,15 @@ async fn without_it(place: Place, mood: Mood, reason: &str) -> Vec<Failure> {
     let found = memory.recall_enhanced(&lin(), question, &enhancement).await.unwrap();
     assert!(found.form != QueryForm::Rewritten, "{found:?}");
     assert!(found.recall.degraded.iter().any(|one| one.stage == "rewrite" && !one.reason.is_empty()), "{found:?}");
-    assert!(recalled(&memory, &lin(), "海鲜").await.iter().any(|text| text.contains("沈砚")), "found by its words");
+    assert!(
+        recalled_texts(&memory, &lin(), "海鲜").await.iter().any(|text| text.contains("沈砚")),
+        "found by its words"
+    );
 
     // Nothing is lost: with a service that answers all of it is made, and nothing twice.
     service.becomes(Mood::Scripted);
     memory.admin().requeue_enrichment(&lin()).await.unwrap();
-    work(&place, &memory).await;
+    run_jobs(&test_db, &memory).await;
     assert_eq!(of_kind(&memory, Kind::TURN).await.len(), 4);
     assert_eq!(memory.graph().store().stats(&lin()).await.unwrap().records, 2);
     let facts = fact_texts(&memory).await;
@@ -251,21 +257,21 @@ async fn without_it(place: Place, mood: Mood, reason: &str) -> Vec<Failure> {
     first
 }
 
-pub(crate) async fn r15_a_model_that_answers_nonsense_is_given_up_for_the_graph_and_told(place: Place) {
-    without_it(place, Mood::Malformed, "JSON").await;
+pub(crate) async fn r15_unreadable_graph_replies_go_to_dead_letters(test_db: TestDatabase) {
+    without_it(test_db, Mood::Malformed, "JSON").await;
 }
 
-pub(crate) async fn r15_a_model_that_is_busy_is_asked_again_when_it_says(place: Place) {
-    let start = memory_engine::Clock::now(&*place.clock);
-    let first = without_it(place, Mood::Busy, "429").await;
+pub(crate) async fn r15_busy_model_is_retried_after_its_delay(test_db: TestDatabase) {
+    let start = memory_engine::Clock::now(&*test_db.clock);
+    let first = without_it(test_db, Mood::Busy, "429").await;
     let graph = first.iter().find(|one| one.job == Job::Graph).unwrap();
     assert!(graph.retry_at.unwrap() >= start.after(WAIT), "no sooner than it asks: {graph:?}");
 }
 
-pub(crate) async fn r15_a_model_that_is_broken_leaves_the_rules_and_the_graph_waits(place: Place) {
-    without_it(place, Mood::Broken, "500").await;
+pub(crate) async fn r15_broken_model_falls_back_and_graph_waits(test_db: TestDatabase) {
+    without_it(test_db, Mood::Broken, "500").await;
 }
 
-pub(crate) async fn r15_a_model_that_is_silent_holds_nobody_up(place: Place) {
-    without_it(place, Mood::Silent, "did not").await;
+pub(crate) async fn r15_silent_model_delays_nothing(test_db: TestDatabase) {
+    without_it(test_db, Mood::Silent, "did not").await;
 }

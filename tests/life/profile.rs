@@ -8,14 +8,14 @@ use memory_engine::{
     llm::{ChatModel, ScriptedModel},
 };
 
-use crate::given::{Place, lin, message, recalled, story};
+use crate::fixtures::{TestDatabase, lin, message, recalled_texts, story};
 
-async fn keeping(place: &Place, digest: EnrichmentOptions) -> MemoryEngine {
-    place.open_with(|builder| builder.enrichment(digest.with_profile(4))).await
+async fn open_with_options(test_db: &TestDatabase, digest: EnrichmentOptions) -> MemoryEngine {
+    test_db.open_with(|builder| builder.enrichment(digest.with_profile(4))).await
 }
 
-async fn by_rules(place: &Place) -> MemoryEngine {
-    keeping(place, EnrichmentOptions::rules().unwrap()).await
+async fn by_rules(test_db: &TestDatabase) -> MemoryEngine {
+    open_with_options(test_db, EnrichmentOptions::rules().unwrap()).await
 }
 
 /// Says these things one after the other, beginning with this number.
@@ -42,8 +42,8 @@ async fn the_profile(memory: &MemoryEngine) -> Record {
     profiles.remove(0)
 }
 
-pub(crate) async fn a4_one_profile_is_kept_of_facts_and_the_latest_messages(place: Place) {
-    let memory = by_rules(&place).await;
+pub(crate) async fn a4_profile_contains_facts_and_latest_messages(test_db: TestDatabase) {
+    let memory = by_rules(&test_db).await;
     say(&memory, 1, &["Call me Ray.", "I'm allergic to walnuts.", "I live in Porto."]).await;
     assert_eq!(profiles(&memory).await, [], "three messages are not four");
     say(&memory, 4, &["The boots are wet again."]).await;
@@ -53,7 +53,7 @@ pub(crate) async fn a4_one_profile_is_kept_of_facts_and_the_latest_messages(plac
         assert!(first.text.contains(known), "{known}: {}", first.text);
     }
     assert!(first.derived_from.len() >= 6, "four messages and what was found in them");
-    assert!(recalled(&memory, &lin(), "walnuts").await.contains(&first.text), "it is found like everything else");
+    assert!(recalled_texts(&memory, &lin(), "walnuts").await.contains(&first.text), "it is found like everything else");
 
     say(&memory, 5, &["Rain all day.", "Still raining.", "And raining."]).await;
     assert_eq!(the_profile(&memory).await.revision, first.revision, "not yet");
@@ -83,8 +83,8 @@ pub(crate) async fn a4_one_profile_is_kept_of_facts_and_the_latest_messages(plac
     assert_eq!(the_profile(&memory).await, third, "nobody's else is touched");
 }
 
-pub(crate) async fn a4_a_profile_goes_with_what_it_was_made_from_and_is_made_anew(place: Place) {
-    let memory = by_rules(&place).await;
+pub(crate) async fn a4_profile_is_deleted_with_sources_and_rebuilt(test_db: TestDatabase) {
+    let memory = by_rules(&test_db).await;
     let said =
         ["I'm allergic to walnuts.", "I'm allergic to shrimp.", "The boots are wet.", "Rain all day.", "Good night."];
     say(&memory, 1, &said).await;
@@ -118,21 +118,21 @@ pub(crate) async fn a4_a_profile_goes_with_what_it_was_made_from_and_is_made_ane
     assert_eq!(profiles(&memory).await.len(), 1, "what was taken back does not stand beside the new one");
 }
 
-pub(crate) async fn a4_a_model_writes_the_profile_and_where_it_fails_the_rules_do(place: Place) {
+pub(crate) async fn a4_model_writes_profile_with_rules_as_fallback(test_db: TestDatabase) {
     let model = Arc::new(ScriptedModel::default().when(
         |request| request.messages.iter().any(|message| message.content.contains("relationship")),
         r#"{"nickname": "Ray", "personality": "dry and brief", "preferences": "no walnuts", "recent_topics": "wet boots",
             "relationship": "they trust each other"}"#,
     ));
     let chat: Arc<dyn ChatModel> = model;
-    let memory = keeping(&place, EnrichmentOptions::model(chat.clone()).unwrap()).await;
+    let memory = open_with_options(&test_db, EnrichmentOptions::model(chat.clone()).unwrap()).await;
     say(&memory, 1, &["I'm allergic to walnuts.", "Hm.", "The boots are wet.", "No."]).await;
     let written = the_profile(&memory).await;
     assert!(written.text.contains("dry and brief") && !written.text.contains("trust"), "{}", written.text);
 
     let failing: Arc<dyn ChatModel> = Arc::new(ScriptedModel::default());
     drop(memory);
-    let memory = keeping(&place, EnrichmentOptions::model(failing.clone()).unwrap()).await;
+    let memory = open_with_options(&test_db, EnrichmentOptions::model(failing.clone()).unwrap()).await;
     say(&memory, 5, &["One.", "Two.", "Three.", "The ferry was late."]).await;
     let by_rules = the_profile(&memory).await;
     assert!(by_rules.text.contains("ferry") && by_rules.text.contains("walnuts"), "{}", by_rules.text);
@@ -140,8 +140,8 @@ pub(crate) async fn a4_a_model_writes_the_profile_and_where_it_fails_the_rules_d
     assert_eq!((stats.backlog.len(), stats.given_up.len()), (0, 0));
 }
 
-pub(crate) async fn a4_without_a_word_about_it_no_profile_is_kept(place: Place) {
-    let memory = place.open_with(|builder| builder.enrichment(EnrichmentOptions::rules().unwrap())).await;
+pub(crate) async fn a4_no_profile_by_default(test_db: TestDatabase) {
+    let memory = test_db.open_with(|builder| builder.enrichment(EnrichmentOptions::rules().unwrap())).await;
     for n in 0..9 {
         memory.remember(&story(None), Turn::user(format!("message {n}"))).await.unwrap();
     }

@@ -1,4 +1,4 @@
-//! Changing the embedder of a store that is in use (A2).
+//! Changing the embedder of a store that is in use.
 
 use std::{
     collections::BTreeSet,
@@ -17,32 +17,39 @@ use memory_engine::{
     recall::Retrievers,
 };
 
-use crate::given::{Place, lin};
+use crate::fixtures::{TestDatabase, lin};
 
-/// The hash embedder with its numbers moved on by `turn`: texts are as near to each other as ever, and what another
-/// one of the same length has made of them is far away.
+/// The hash embedder with its components rotated by `rotation`: similarities within one rotation are those of the hash
+/// embedder, and vectors of two rotations are not similar.
 #[derive(Debug)]
-struct Turned {
+struct RotatedEmbedder {
     hash: HashEmbedder,
     space: EmbeddingSpace,
-    turn: usize,
-    /// Fails for everything while set.
-    away: AtomicBool,
-    /// Fails for texts that hold this.
-    dislikes: Option<&'static str>,
+    rotation: usize,
+    /// While set, every call fails.
+    is_unavailable: AtomicBool,
+    /// Texts that contain this word cannot be embedded.
+    refused_word: Option<&'static str>,
     pause: Duration,
 }
 
-impl Turned {
-    fn new(name: &str, dimensions: usize, turn: usize) -> Self {
+impl RotatedEmbedder {
+    fn new(name: &str, dimensions: usize, rotation: usize) -> Self {
         let hash = HashEmbedder::with_dimensions(dimensions).unwrap();
         let space = EmbeddingSpace::cosine(name, dimensions);
-        Self { hash, space, turn, away: AtomicBool::new(false), dislikes: None, pause: Duration::ZERO }
+        Self {
+            hash,
+            space,
+            rotation,
+            is_unavailable: AtomicBool::new(false),
+            refused_word: None,
+            pause: Duration::ZERO,
+        }
     }
 }
 
 #[async_trait]
-impl Embedder for Turned {
+impl Embedder for RotatedEmbedder {
     fn space(&self) -> &EmbeddingSpace {
         &self.space
     }
@@ -56,40 +63,40 @@ impl Embedder for Turned {
     }
 
     fn score_floor(&self) -> f64 {
-        0.9999 // only the very same text
+        0.9999 // only equal texts
     }
 
     async fn embed(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<Embedding>> {
         if purpose == Purpose::Document {
             tokio::time::sleep(self.pause).await;
         }
-        if self.away.load(Ordering::Relaxed) {
+        if self.is_unavailable.load(Ordering::Relaxed) {
             return Err(Error::new(ErrorKind::Unavailable, "embed", "the service is away"));
         }
-        if let Some(word) = self.dislikes.filter(|word| texts.iter().any(|text| text.contains(word))) {
-            return Err(Error::invalid("embed", format!("no {word}, please")));
+        if let Some(word) = self.refused_word.filter(|word| texts.iter().any(|text| text.contains(word))) {
+            return Err(Error::invalid("embed", format!("texts with {word} are refused")));
         }
         let mut vectors = Vec::new();
         for vector in self.hash.embed(texts, purpose).await? {
             let mut values = vector.values().to_vec();
-            values.rotate_right(self.turn);
+            values.rotate_right(self.rotation);
             vectors.push(Embedding::new(values)?);
         }
         Ok(vectors)
     }
 }
 
-/// The old embedder, one with as many dimensions, and one with fewer.
-fn old() -> Arc<Turned> {
-    Arc::new(Turned::new("old", 128, 0))
+/// The old embedder.
+fn old() -> Arc<RotatedEmbedder> {
+    Arc::new(RotatedEmbedder::new("old", 128, 0))
 }
 
-fn same_length() -> Arc<Turned> {
-    Arc::new(Turned::new("new", 128, 37))
+fn same_length() -> Arc<RotatedEmbedder> {
+    Arc::new(RotatedEmbedder::new("new", 128, 37))
 }
 
-fn shorter() -> Arc<Turned> {
-    Arc::new(Turned::new("new", 64, 5))
+fn shorter() -> Arc<RotatedEmbedder> {
+    Arc::new(RotatedEmbedder::new("new", 64, 5))
 }
 
 fn text(number: usize) -> String {
@@ -100,47 +107,47 @@ fn text(number: usize) -> String {
 }
 
 async fn remember(memory: &MemoryEngine, numbers: impl IntoIterator<Item = usize>) -> Vec<(RecordId, String)> {
-    let mut kept = Vec::new();
+    let mut stored = Vec::new();
     for number in numbers {
-        kept.push((memory.remember(&lin(), text(number).as_str()).await.unwrap(), text(number)));
+        stored.push((memory.remember(&lin(), text(number).as_str()).await.unwrap(), text(number)));
     }
-    kept
+    stored
 }
 
 /// Returns the records nearest to a text, by vectors alone.
-async fn near(memory: &MemoryEngine, text: &str) -> Result<Vec<RecordId>> {
+async fn nearest(memory: &MemoryEngine, text: &str) -> Result<Vec<RecordId>> {
     let query = RecallQuery::new(text).with_retrievers(Retrievers::VectorOnly).with_limit(3);
     Ok(memory.recall(&lin(), query).await?.hits.into_iter().map(|hit| hit.record.id).collect())
 }
 
-async fn all_near(memory: &MemoryEngine, kept: &[(RecordId, String)]) {
-    for (id, text) in kept {
-        assert_eq!(near(memory, text).await.unwrap(), [*id], "{text}");
+async fn assert_each_is_nearest(memory: &MemoryEngine, stored: &[(RecordId, String)]) {
+    for (id, text) in stored {
+        assert_eq!(nearest(memory, text).await.unwrap(), [*id], "{text}");
     }
 }
 
-async fn begin(place: &Place, old: &Arc<Turned>, count: usize) -> Vec<(RecordId, String)> {
-    let memory = place.open_in(old.clone(), None, Mismatch::Refuse, false).await.unwrap();
-    let kept = remember(&memory, 0..count).await;
+async fn begin(test_db: &TestDatabase, old: &Arc<RotatedEmbedder>, count: usize) -> Vec<(RecordId, String)> {
+    let memory = test_db.open_in(old.clone(), None, Mismatch::Refuse, false).await.unwrap();
+    let stored = remember(&memory, 0..count).await;
     memory.drain(&lin(), |_| ()).await.unwrap();
-    all_near(&memory, &kept).await;
-    kept
+    assert_each_is_nearest(&memory, &stored).await;
+    stored
 }
 
 async fn serving(memory: &MemoryEngine) -> String {
     memory.admin().generations().await.unwrap().unwrap().serving.space
 }
 
-pub(crate) async fn a2_the_embedder_is_changed_under_load_and_nothing_is_lost_or_empty(place: Place) {
+pub(crate) async fn embedder_change_under_load_loses_nothing(test_db: TestDatabase) {
     let mut now = old();
-    let mut kept = begin(&place, &now, 60).await;
+    let mut stored = begin(&test_db, &now, 60).await;
     // First to another dimension, then to another space of the same dimension. The tables swap their roles both
     // times.
     for (round, new) in [("a", 64, 5), ("b", 128, 37)].into_iter().enumerate() {
         let (name, dimensions, turn) = new;
         let pause = Duration::from_millis(15);
-        let new = Arc::new(Turned { pause, ..Turned::new(name, dimensions, turn) });
-        let memory = place.open_in(new.clone(), Some(now.clone()), Mismatch::Refuse, true).await.unwrap();
+        let new = Arc::new(RotatedEmbedder { pause, ..RotatedEmbedder::new(name, dimensions, turn) });
+        let memory = test_db.open_in(new.clone(), Some(now.clone()), Mismatch::Refuse, true).await.unwrap();
         let (done, searches, switched) = (AtomicBool::new(false), AtomicU64::new(0), AtomicU64::new(0));
         let first = 1000 * (round + 1);
         let writer = async {
@@ -149,7 +156,7 @@ pub(crate) async fn a2_the_embedder_is_changed_under_load_and_nothing_is_lost_or
             for number in first.. {
                 // Some are edited, and some deleted: new ones and those that were there before.
                 let id = format!("r{round}-{number}");
-                let turn = |text: &str| Turned::turn(text, &id);
+                let turn = |text: &str| RotatedEmbedder::turn(text, &id);
                 let record = memory.remember(&lin(), turn(&text(number))).await.unwrap();
                 match number % 5 {
                     0 => assert!(
@@ -164,7 +171,7 @@ pub(crate) async fn a2_the_embedder_is_changed_under_load_and_nothing_is_lost_or
                     _ => written.push((record, text(number))),
                 }
                 if number % 10 == 3 {
-                    let (record, text) = kept[number - first].clone();
+                    let (record, text) = stored[number - first].clone();
                     assert_eq!(memory.forget(&lin(), record).await.unwrap().records(), 1);
                     gone.insert((record, text));
                 }
@@ -176,11 +183,11 @@ pub(crate) async fn a2_the_embedder_is_changed_under_load_and_nothing_is_lost_or
             (written, gone)
         };
         let searcher = async {
-            let sample: Vec<_> = kept.iter().enumerate().filter(|(number, _)| number % 10 != 3).collect();
+            let sample: Vec<_> = stored.iter().enumerate().filter(|(number, _)| number % 10 != 3).collect();
             let mut number = 0;
             while !done.load(Ordering::Relaxed) {
                 let (_, (id, text)) = sample[number % sample.len()];
-                let found = near(&memory, text).await.unwrap();
+                let found = nearest(&memory, text).await.unwrap();
                 assert_eq!(found, [*id], "{text}, search {number}");
                 number += 1;
                 searches.store(number as u64, Ordering::Relaxed);
@@ -204,37 +211,37 @@ pub(crate) async fn a2_the_embedder_is_changed_under_load_and_nothing_is_lost_or
         assert!(switched > 0 && searches > switched + 5, "{searches} searches, {switched} by the new one");
         memory.drain(&lin(), |_| ()).await.unwrap();
         assert_eq!(serving(&memory).await, new.space().to_string());
-        kept.extend(written);
-        kept.retain(|(id, _)| gone.iter().all(|(gone, _)| gone != id));
-        all_near(&memory, &kept).await;
+        stored.extend(written);
+        stored.retain(|(id, _)| gone.iter().all(|(gone, _)| gone != id));
+        assert_each_is_nearest(&memory, &stored).await;
         for (record, text) in &gone {
-            assert!(!near(&memory, text).await.unwrap().contains(record), "what was deleted stays deleted");
+            assert!(!nearest(&memory, text).await.unwrap().contains(record), "what was deleted stays deleted");
         }
         // The old ones are as complete as the new ones, and go on command.
         let both = memory.admin().generations().await.unwrap().unwrap();
         let second = both.second.unwrap();
         assert_eq!((second.vectors, second.waiting), (both.records, 0));
-        assert_eq!((both.serving.vectors, both.records), (kept.len() as u64, kept.len() as u64));
+        assert_eq!((both.serving.vectors, both.records), (stored.len() as u64, stored.len() as u64));
         assert_eq!(memory.admin().drop_second_generation().await.unwrap(), Some(now.space().to_string()));
         assert_eq!(memory.admin().drop_second_generation().await.unwrap(), None);
-        all_near(&memory, &kept[..10]).await;
+        assert_each_is_nearest(&memory, &stored[..10]).await;
         now = new;
     }
 }
 
-impl Turned {
+impl RotatedEmbedder {
     /// A message that can be said again.
     fn turn(text: &str, id: &str) -> Turn {
         Turn::user(text).with_message_id(id)
     }
 }
 
-pub(crate) async fn a2_a_fill_that_is_broken_off_goes_on_where_it_was(place: Place) {
-    let kept = begin(&place, &old(), 80).await;
-    let slow = Arc::new(Turned { pause: Duration::from_millis(5), ..Turned::new("new", 64, 5) });
+pub(crate) async fn interrupted_fill_continues(test_db: TestDatabase) {
+    let stored = begin(&test_db, &old(), 80).await;
+    let slow = Arc::new(RotatedEmbedder { pause: Duration::from_millis(5), ..RotatedEmbedder::new("new", 64, 5) });
     let filled =
         async |memory: &MemoryEngine| memory.admin().generations().await.unwrap().unwrap().second.unwrap().vectors;
-    let memory = place.open_in(slow.clone(), None, Mismatch::Refill, false).await.unwrap();
+    let memory = test_db.open_in(slow.clone(), None, Mismatch::Refill, false).await.unwrap();
     assert_eq!(filled(&memory).await, 0);
     // Broken off in the middle: the future is dropped, and then the engine.
     let half = AtomicBool::new(false);
@@ -248,30 +255,28 @@ pub(crate) async fn a2_a_fill_that_is_broken_off_goes_on_where_it_was(place: Pla
     tokio::select! { done = fill => panic!("it was not broken off: {done:?}"), () = enough => {} }
     drop(memory);
     // What a process that was killed had claimed comes back after its lease.
-    place.clock.advance(Duration::from_secs(60));
-    let e = place.open_in(shorter(), None, Mismatch::Refuse, false).await.unwrap_err();
+    test_db.clock.advance(Duration::from_secs(60));
+    let e = test_db.open_in(shorter(), None, Mismatch::Refuse, false).await.unwrap_err();
     assert_eq!(e.kind(), ErrorKind::SchemaMismatch);
     assert!(e.to_string().contains("Mismatch::Refill to complete them"), "{e}");
 
-    let memory = place.open_in(shorter(), None, Mismatch::Refill, false).await.unwrap();
+    let memory = test_db.open_in(shorter(), None, Mismatch::Refill, false).await.unwrap();
     let before = filled(&memory).await;
     assert!((32..80).contains(&before), "{before}");
     let mut first = None;
     assert!(memory.admin().cut_over(0, |progress| _ = first.get_or_insert(progress.done)).await.unwrap());
     assert_eq!(first, Some(before), "what was filled stays");
-    all_near(&memory, &kept).await;
+    assert_each_is_nearest(&memory, &stored).await;
 }
 
-pub(crate) async fn a2_one_process_fills_while_another_serves_and_that_one_is_told_when_its_vectors_are_gone(
-    place: Place,
-) {
-    let mut kept = begin(&place, &old(), 20).await;
-    let serving = place.open_in(old(), None, Mismatch::Refuse, false).await.unwrap();
-    let filler = place.open_in(same_length(), None, Mismatch::Refill, false).await.unwrap();
+pub(crate) async fn one_process_fills_while_another_serves(test_db: TestDatabase) {
+    let mut stored = begin(&test_db, &old(), 20).await;
+    let serving = test_db.open_in(old(), None, Mismatch::Refuse, false).await.unwrap();
+    let filler = test_db.open_in(same_length(), None, Mismatch::Refill, false).await.unwrap();
     // Both are one store: what one writes waits for the vectors of both.
-    kept.extend(remember(&serving, 20..25).await);
-    kept.extend(remember(&filler, 25..30).await);
-    let e = near(&filler, &text(1)).await.unwrap_err();
+    stored.extend(remember(&serving, 20..25).await);
+    stored.extend(remember(&filler, 25..30).await);
+    let e = nearest(&filler, &text(1)).await.unwrap_err();
     assert_eq!(e.kind(), ErrorKind::SchemaMismatch);
     let words = filler.recall(&lin(), "lighthouse").await.unwrap();
     assert!(
@@ -280,81 +285,85 @@ pub(crate) async fn a2_one_process_fills_while_another_serves_and_that_one_is_to
         words.degraded
     );
     assert_eq!(serving.drain(&lin(), |_| ()).await.unwrap(), 10);
-    all_near(&serving, &kept).await;
+    assert_each_is_nearest(&serving, &stored).await;
 
     assert!(filler.admin().cut_over(0, |_| ()).await.unwrap());
-    all_near(&filler, &kept).await;
-    let told = serving.recall(&lin(), "lighthouse").await.unwrap();
-    assert!(!told.hits.is_empty(), "words go on");
+    assert_each_is_nearest(&filler, &stored).await;
+    let recall = serving.recall(&lin(), "lighthouse").await.unwrap();
+    assert!(!recall.hits.is_empty(), "words go on");
     assert!(
-        told.degraded[0].reason.contains("open the store with the embedder of")
-            || told.degraded[0].reason.contains("next to them")
+        recall.degraded[0].reason.contains("open the store with the embedder of")
+            || recall.degraded[0].reason.contains("next to them")
     );
-    assert_eq!(near(&serving, &text(1)).await.unwrap_err().kind(), ErrorKind::SchemaMismatch, "never a wrong answer");
+    assert_eq!(
+        nearest(&serving, &text(1)).await.unwrap_err().kind(),
+        ErrorKind::SchemaMismatch,
+        "never a wrong answer"
+    );
     // It keeps its own vectors up for as long as they are there, and leaves the new ones to who can make them.
     let late = remember(&serving, 30..32).await;
     serving.drain(&lin(), |_| ()).await.unwrap();
     filler.drain(&lin(), |_| ()).await.unwrap();
-    all_near(&filler, &late).await;
+    assert_each_is_nearest(&filler, &late).await;
     assert_eq!(filler.admin().generations().await.unwrap().unwrap().second.unwrap().vectors, 32);
     filler.admin().drop_second_generation().await.unwrap();
     let last = remember(&serving, 32..34).await;
     let e = serving.drain(&lin(), |_| ()).await.unwrap_err();
     assert!(e.kind() == ErrorKind::SchemaMismatch && e.to_string().contains("Mismatch::Refill"), "{e}");
     assert_eq!(filler.drain(&lin(), |_| ()).await.unwrap(), 2, "nobody made them wait");
-    all_near(&filler, &last).await;
+    assert_each_is_nearest(&filler, &last).await;
 }
 
-pub(crate) async fn a2_a_generation_is_given_up_or_kept_to_switch_back(place: Place) {
-    let kept = begin(&place, &old(), 20).await;
-    let filler = place.open_in(shorter(), None, Mismatch::Refill, false).await.unwrap();
-    let e = place.open_in(same_length(), None, Mismatch::Refill, false).await.unwrap_err();
+pub(crate) async fn generation_can_be_dropped_or_kept(test_db: TestDatabase) {
+    let stored = begin(&test_db, &old(), 20).await;
+    let filler = test_db.open_in(shorter(), None, Mismatch::Refill, false).await.unwrap();
+    let e = test_db.open_in(same_length(), None, Mismatch::Refill, false).await.unwrap_err();
     assert!(e.kind() == ErrorKind::SchemaMismatch && e.to_string().contains("drop_second_generation"), "{e}");
     assert_eq!(filler.admin().drop_second_generation().await.unwrap(), Some(shorter().space().to_string()));
     assert_eq!(filler.admin().cut_over(0, |_| ()).await.unwrap_err().kind(), ErrorKind::SchemaMismatch);
     drop(filler);
 
-    let both = place.open_in(same_length(), Some(old()), Mismatch::Refuse, false).await.unwrap();
+    let both = test_db.open_in(same_length(), Some(old()), Mismatch::Refuse, false).await.unwrap();
     assert_eq!(both.embedder().space(), old().space());
-    all_near(&both, &kept[..3]).await;
+    assert_each_is_nearest(&both, &stored[..3]).await;
     both.drain(&lin(), |_| ()).await.unwrap();
     assert_eq!(both.embedder().space(), same_length().space(), "what is complete serves");
     let more = remember(&both, 20..24).await;
     both.drain(&lin(), |_| ()).await.unwrap();
     drop(both);
     // Back again: there is nothing to embed.
-    let away = old();
-    away.away.store(true, Ordering::Relaxed);
-    let back = place.open_in(away.clone(), Some(same_length()), Mismatch::Refuse, false).await.unwrap();
+    let is_unavailable = old();
+    is_unavailable.is_unavailable.store(true, Ordering::Relaxed);
+    let back = test_db.open_in(is_unavailable.clone(), Some(same_length()), Mismatch::Refuse, false).await.unwrap();
     assert!(back.admin().cut_over(0, |_| ()).await.unwrap());
-    away.away.store(false, Ordering::Relaxed);
+    is_unavailable.is_unavailable.store(false, Ordering::Relaxed);
     assert_eq!(serving(&back).await, old().space().to_string());
-    all_near(&back, &kept).await;
-    all_near(&back, &more).await;
+    assert_each_is_nearest(&back, &stored).await;
+    assert_each_is_nearest(&back, &more).await;
 }
 
-pub(crate) async fn a2_an_embedder_that_fails_holds_up_the_new_vectors_and_not_the_old(place: Place) {
-    let kept = begin(&place, &old(), 20).await;
-    let away = same_length();
-    away.away.store(true, Ordering::Relaxed);
-    let memory = place.open_in(away.clone(), Some(old()), Mismatch::Refuse, false).await.unwrap();
+pub(crate) async fn failing_embedder_delays_only_new_vectors(test_db: TestDatabase) {
+    let stored = begin(&test_db, &old(), 20).await;
+    let is_unavailable = same_length();
+    is_unavailable.is_unavailable.store(true, Ordering::Relaxed);
+    let memory = test_db.open_in(is_unavailable.clone(), Some(old()), Mismatch::Refuse, false).await.unwrap();
     let e = memory.admin().cut_over(0, |_| ()).await.unwrap_err();
     assert!(e.to_string().contains("the service is away"), "{e}");
     let late = remember(&memory, 20..22).await;
     memory.drain(&lin(), |_| ()).await.unwrap_err();
-    all_near(&memory, &kept).await;
-    all_near(&memory, &late).await;
-    away.away.store(false, Ordering::Relaxed);
-    place.clock.advance(Duration::from_secs(120));
+    assert_each_is_nearest(&memory, &stored).await;
+    assert_each_is_nearest(&memory, &late).await;
+    is_unavailable.is_unavailable.store(false, Ordering::Relaxed);
+    test_db.clock.advance(Duration::from_secs(120));
     assert!(memory.admin().cut_over(0, |_| ()).await.unwrap());
-    all_near(&memory, &kept).await;
+    assert_each_is_nearest(&memory, &stored).await;
 }
 
-pub(crate) async fn a2_what_cannot_be_embedded_keeps_the_old_vectors_until_that_is_accepted(place: Place) {
-    let kept = begin(&place, &old(), 10).await;
-    let picky = || Arc::new(Turned { dislikes: Some("number 4 "), ..Turned::new("new", 64, 5) });
-    let memory = place.open_in(picky(), Some(old()), Mismatch::Refuse, false).await.unwrap();
-    let clock = place.clock.clone();
+pub(crate) async fn unembeddable_records_block_the_switch_until_accepted(test_db: TestDatabase) {
+    let stored = begin(&test_db, &old(), 10).await;
+    let picky = || Arc::new(RotatedEmbedder { refused_word: Some("number 4 "), ..RotatedEmbedder::new("new", 64, 5) });
+    let memory = test_db.open_in(picky(), Some(old()), Mismatch::Refuse, false).await.unwrap();
+    let clock = test_db.clock.clone();
     let hurry = async {
         loop {
             clock.advance(Duration::from_secs(60));
@@ -365,13 +374,13 @@ pub(crate) async fn a2_what_cannot_be_embedded_keeps_the_old_vectors_until_that_
     let over = tokio::select! { over = admin.cut_over(0, |_| ()) => over.unwrap(), () = hurry => unreachable!() };
     assert!(!over, "one is missing");
     assert_eq!(memory.embedder().space(), old().space());
-    all_near(&memory, &kept).await;
+    assert_each_is_nearest(&memory, &stored).await;
     let failures = memory.admin().failures(&Scope::tenant_wide("default").unwrap(), 9).await.unwrap();
     assert!(failures.len() == 1 && failures[0].reason.contains("no number 4"), "{failures:?}");
     // With it left out the new ones serve, and the old ones are still there.
     assert!(memory.admin().cut_over(1, |_| ()).await.unwrap());
-    assert_eq!(near(&memory, &text(4)).await.unwrap_err().kind(), ErrorKind::InvalidInput);
-    all_near(&memory, &kept[5..]).await;
+    assert_eq!(nearest(&memory, &text(4)).await.unwrap_err().kind(), ErrorKind::InvalidInput);
+    assert_each_is_nearest(&memory, &stored[5..]).await;
     let generations = memory.admin().generations().await.unwrap().unwrap();
     assert_eq!((generations.serving.given_up, generations.serving.vectors), (1, 9));
 }

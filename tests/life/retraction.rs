@@ -2,67 +2,67 @@
 
 use memory_engine::{ErrorKind, Kind, PutMode, RecordId, State, Turn, history::Rewind};
 
-use crate::given::{Place, lin, made_from, message, recalled, story};
+use crate::fixtures::{TestDatabase, derived_record, lin, message, recalled_texts, story};
 
-pub(crate) async fn r9_a_rewound_conversation_is_not_recalled_and_can_be_brought_back(place: Place) {
-    let memory = place.open().await;
+pub(crate) async fn r9_rewound_session_can_be_restored(test_db: TestDatabase) {
+    let memory = test_db.open().await;
     let mut ids = Vec::new();
     for (sequence, text) in [(1, "the bridge stands"), (2, "the bridge burns"), (3, "the bridge falls")] {
         ids.push(memory.remember(&story(None), message(sequence, text)).await.unwrap());
     }
     memory.remember(&story(Some("other")), message(9, "a bridge elsewhere")).await.unwrap();
-    let early = made_from(&story(None), Kind::SUMMARY, "bridge, early", &ids[..1]);
-    let late = made_from(&story(None), Kind::SUMMARY, "bridge, all of it", &ids);
-    let moment = made_from(&lin(), Kind::KEY_MOMENT, "the fall of the bridge", &ids[2..]);
+    let early = derived_record(&story(None), Kind::SUMMARY, "bridge, early", &ids[..1]);
+    let late = derived_record(&story(None), Kind::SUMMARY, "bridge, all of it", &ids);
+    let moment = derived_record(&lin(), Kind::KEY_MOMENT, "the fall of the bridge", &ids[2..]);
     memory.store(&lin(), vec![early, late, moment], PutMode::Create).await.unwrap();
     memory.drain(&lin(), |_| ()).await.unwrap();
 
     let retraction = memory.rewind(&story(None), Rewind::To(1)).await.unwrap();
     assert_eq!(retraction.records.len(), 4, "two messages, a summary and a moment");
-    let left = ["a bridge elsewhere", "bridge, early", "the bridge stands"];
-    assert_eq!(recalled(&memory, &lin(), "bridge").await, left);
+    let remaining = ["a bridge elsewhere", "bridge, early", "the bridge stands"];
+    assert_eq!(recalled_texts(&memory, &lin(), "bridge").await, remaining);
     drop(memory);
-    let memory = place.open().await;
-    assert_eq!(recalled(&memory, &lin(), "bridge").await, left, "it stays away after a restart");
+    let memory = test_db.open().await;
+    assert_eq!(recalled_texts(&memory, &lin(), "bridge").await, remaining, "it stays away after a restart");
     memory.admin().reindex(&lin()).await.unwrap();
     memory.drain(&lin(), |_| ()).await.unwrap();
-    assert_eq!(recalled(&memory, &lin(), "bridge").await, left, "and after the indexes are made anew");
+    assert_eq!(recalled_texts(&memory, &lin(), "bridge").await, remaining, "and after the indexes are made anew");
 
     let listed = memory.retractions(&story(None), 9).await.unwrap();
     assert_eq!((listed.len(), listed[0].id, listed[0].records.len()), (1, retraction.id, 4));
     assert_eq!(memory.restore(&story(None), retraction.id).await.unwrap(), 4);
-    assert_eq!(recalled(&memory, &lin(), "bridge").await.len(), 7);
+    assert_eq!(recalled_texts(&memory, &lin(), "bridge").await.len(), 7);
     assert_eq!(memory.retractions(&lin(), 9).await.unwrap(), []);
     let again = memory.restore(&story(None), retraction.id).await.unwrap_err();
     assert_eq!(again.kind(), ErrorKind::NotFound);
     assert_eq!(memory.restore(&lin(), RecordId::new()).await.unwrap_err().kind(), ErrorKind::NotFound);
 }
 
-pub(crate) async fn r9_the_last_turn_goes_with_what_was_made_from_it(place: Place) {
-    let memory = place.open().await;
+pub(crate) async fn r9_rewind_includes_derived_records(test_db: TestDatabase) {
+    let memory = test_db.open().await;
     memory.remember(&story(None), message(1, "one lantern")).await.unwrap();
     let second = memory.remember(&story(None), message(2, "two lanterns")).await.unwrap();
-    let fact = made_from(&lin(), Kind::FACT, "there are two lanterns", &[second]);
+    let fact = derived_record(&lin(), Kind::FACT, "there are two lanterns", &[second]);
     memory.store(&lin(), vec![fact], PutMode::Create).await.unwrap();
     memory.rewind(&story(None), Rewind::Last(1)).await.unwrap();
-    assert_eq!(recalled(&memory, &lin(), "lantern").await, ["one lantern"]);
+    assert_eq!(recalled_texts(&memory, &lin(), "lantern").await, ["one lantern"]);
     memory.rewind(&story(None), Rewind::Last(5)).await.unwrap();
     let nothing = memory.rewind(&story(None), Rewind::Last(1)).await.unwrap();
     assert_eq!(nothing.records, []);
     assert_eq!(memory.retractions(&lin(), 9).await.unwrap().len(), 2, "nothing was noted of the last");
 }
 
-pub(crate) async fn r11_a_wrong_memory_is_taken_back_with_all_that_came_from_it(place: Place) {
-    let memory = place.open().await;
+pub(crate) async fn r11_retraction_includes_derived_records(test_db: TestDatabase) {
+    let memory = test_db.open().await;
     let wrong = memory.remember(&story(None), "Lin eats seafood").await.unwrap();
     memory.remember(&story(None), "Lin is allergic to seafood").await.unwrap();
-    let fact = made_from(&lin(), Kind::FACT, "likes seafood", &[wrong]);
-    let profile = made_from(&lin(), Kind::PROFILE, "a friend of seafood", &[fact.id]);
+    let fact = derived_record(&lin(), Kind::FACT, "likes seafood", &[wrong]);
+    let profile = derived_record(&lin(), Kind::PROFILE, "a friend of seafood", &[fact.id]);
     let ids = [wrong, fact.id, profile.id];
     memory.store(&lin(), vec![fact, profile], PutMode::Create).await.unwrap();
     let retraction = memory.retract(&story(None), &[wrong], "Mo said so, not Lin").await.unwrap();
     assert_eq!((retraction.reason.as_str(), retraction.records.len()), ("Mo said so, not Lin", 3));
-    assert_eq!(recalled(&memory, &lin(), "seafood").await, ["Lin is allergic to seafood"]);
+    assert_eq!(recalled_texts(&memory, &lin(), "seafood").await, ["Lin is allergic to seafood"]);
     for record in memory.get_all(&lin(), &ids).await.unwrap() {
         assert_eq!(record.unwrap().state, State::Revoked, "it is kept");
     }
@@ -70,32 +70,32 @@ pub(crate) async fn r11_a_wrong_memory_is_taken_back_with_all_that_came_from_it(
     assert_eq!(memory.retract(&mo, &ids, "not his").await.unwrap().records, [], "nobody reaches another's memories");
 }
 
-pub(crate) async fn r9_what_was_changed_after_it_was_taken_back_stays_as_it_is(place: Place) {
-    let memory = place.open().await;
+pub(crate) async fn r9_restore_keeps_later_changes(test_db: TestDatabase) {
+    let memory = test_db.open().await;
     let gone = memory.remember(&story(None), message(1, "a red door")).await.unwrap();
-    let kept = memory.remember(&story(None), message(2, "a blue door")).await.unwrap();
-    let retraction = memory.retract(&lin(), &[gone, kept], "test").await.unwrap();
+    let correct = memory.remember(&story(None), message(2, "a blue door")).await.unwrap();
+    let retraction = memory.retract(&lin(), &[gone, correct], "test").await.unwrap();
     memory.forget(&lin(), gone).await.unwrap();
     memory.remember(&story(None), message(2, "a green door")).await.unwrap();
     memory.remember(&story(None), Turn::user("no door at all")).await.unwrap();
     assert_eq!(memory.restore(&lin(), retraction.id).await.unwrap(), 0);
-    assert_eq!(recalled(&memory, &lin(), "door").await, ["a green door", "no door at all"]);
+    assert_eq!(recalled_texts(&memory, &lin(), "door").await, ["a green door", "no door at all"]);
     assert_eq!(memory.get(&lin(), gone).await.unwrap(), None, "what was deleted does not come back");
 
     // Taken back twice, it comes back with the second retraction only.
-    let first = memory.retract(&lin(), &[kept], "first").await.unwrap();
+    let first = memory.retract(&lin(), &[correct], "first").await.unwrap();
     memory.remember(&story(None), message(2, "a green gate")).await.unwrap();
-    let second = memory.retract(&lin(), &[kept], "second").await.unwrap();
+    let second = memory.retract(&lin(), &[correct], "second").await.unwrap();
     assert_eq!(memory.restore(&lin(), first.id).await.unwrap(), 0);
-    assert_eq!(recalled(&memory, &lin(), "green").await, [""; 0]);
+    assert_eq!(recalled_texts(&memory, &lin(), "green").await, [""; 0]);
     assert_eq!(memory.restore(&lin(), second.id).await.unwrap(), 1);
-    let back = memory.get(&lin(), kept).await.unwrap().unwrap();
+    let back = memory.get(&lin(), correct).await.unwrap().unwrap();
     assert_eq!((back.text.as_str(), back.metadata.len()), ("a green gate", 0), "no mark is left on it");
 }
 
-pub(crate) async fn r11_a_message_that_is_sent_again_keeps_what_was_found_out_and_stays_taken_back(place: Place) {
+pub(crate) async fn r11_resent_message_stays_retracted(test_db: TestDatabase) {
     let digest = memory_engine::EnrichmentOptions::rules().unwrap();
-    let memory = place.open_with(|builder| builder.enrichment(digest)).await;
+    let memory = test_db.open_with(|builder| builder.enrichment(digest)).await;
     let send = async || memory.remember(&story(None), message(1, "今天不太开心，在虹桥火车站等小王")).await.unwrap();
     let id = send().await;
     memory.drain(&lin(), |_| ()).await.unwrap();
@@ -109,16 +109,16 @@ pub(crate) async fn r11_a_message_that_is_sent_again_keeps_what_was_found_out_an
     assert_eq!(memory.get(&lin(), id).await.unwrap().unwrap().state, State::Revoked);
 }
 
-pub(crate) async fn r9_what_reads_like_something_deleted_can_be_taken_back(place: Place) {
-    let memory = place.open().await;
+pub(crate) async fn r9_text_equal_to_a_deleted_one_can_be_retracted(test_db: TestDatabase) {
+    let memory = test_db.open().await;
     let mut ids = Vec::new();
     for session in ["a", "b"] {
-        let mut record = made_from(&lin().with_session(session).unwrap(), Kind::TURN, "a plain yes", &[]);
+        let mut record = derived_record(&lin().with_session(session).unwrap(), Kind::TURN, "a plain yes", &[]);
         record.trust = memory_engine::Trust::Import;
         ids.push(record.id);
         memory.store(&lin(), vec![record], PutMode::Create).await.unwrap();
     }
     memory.forget(&lin(), ids[0]).await.unwrap();
     memory.retract(&lin(), &ids[1..], "neither").await.unwrap();
-    assert_eq!(recalled(&memory, &lin(), "a plain yes").await, [""; 0]);
+    assert_eq!(recalled_texts(&memory, &lin(), "a plain yes").await, [""; 0]);
 }

@@ -40,7 +40,8 @@ impl DatabaseArg {
                 let url = url.with_context(|| format!("{VARIABLE} is not set, and `--db {VARIABLE_WORD}` needs it"))?;
                 if !Database::is_address(&url) {
                     bail!(
-                        "{VARIABLE} does not hold the address of a Postgres database; write postgres://USER@HOST/DATABASE"
+                        "{VARIABLE} does not hold the address of a Postgres database; write \
+                         postgres://USER@HOST/DATABASE"
                     );
                 }
                 Ok(Database::postgres(url))
@@ -58,7 +59,8 @@ pub(crate) async fn must_exist(database: &Database) -> Result<()> {
         let migrations = admin::migrations(database).await.with_context(|| database.to_string())?;
         if migrations.schema == 0 {
             bail!(
-                "there is no memory in {database} yet; `memory import FILE` or `memory migrate up` with this --db creates one"
+                "there is no memory in {database} yet; `memory import FILE` or `memory migrate up` with this --db \
+                 creates one"
             );
         }
         return Ok(());
@@ -73,8 +75,8 @@ pub(crate) async fn must_exist(database: &Database) -> Result<()> {
         _ => String::new(),
     };
     bail!(
-        "there is no {database}; `memory import FILE --db {database}` or `memory add TEXT --user NAME --db {database}` creates \
-         it{hint}"
+        "there is no {database}; `memory import FILE --db {database}` or \
+         `memory add TEXT --user NAME --db {database}` creates it{hint}"
     );
 }
 

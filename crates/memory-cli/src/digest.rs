@@ -15,7 +15,8 @@ pub(crate) struct DigestArgs {
     #[arg(long = "digest", env = "MEMORY_DIGEST", default_value = "none", value_name = "NAME")]
     pub(crate) digest: ExtractionMethod,
     /// Also keep a profile of each user, refreshed after this many messages
-    #[arg(long, env = "MEMORY_PROFILE_EVERY", value_name = "MESSAGES", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, env = "MEMORY_PROFILE_EVERY", value_name = "MESSAGES")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) profile_every: Option<u32>,
 }
 

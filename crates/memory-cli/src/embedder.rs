@@ -104,7 +104,8 @@ impl EmbedderArgs {
             let folder = self.folders().into_iter().next().unwrap_or_else(|| "models".into());
             let folder = folder.display();
             eprintln!(
-                "no local model: recall uses keywords only. `memory models fetch` or `scripts/get-models {folder}` downloads one."
+                "no local model: recall uses keywords only. `memory models fetch` or `scripts/get-models {folder}` \
+                 downloads one."
             );
         }
     }
@@ -121,8 +122,8 @@ impl EmbedderArgs {
     pub(crate) fn require_model(&self) -> Result<PathBuf> {
         let missing = || {
             format!(
-                "the model {E5} is not in {}; download it with `memory models fetch` or `scripts/get-models DIR`, or set \
-                 its folder with --models-dir DIR",
+                "the model {E5} is not in {}; download it with `memory models fetch` or `scripts/get-models DIR`, \
+                 or set its folder with --models-dir DIR",
                 self.folder_names()
             )
         };

@@ -14,9 +14,7 @@ pub(crate) fn hint(error: &anyhow::Error) -> Option<&'static str> {
     if message.contains("drop_second_generation") {
         Some("`memory reindex --drop` removes the second vectors.")
     } else if message.contains("Mismatch::") {
-        Some(
-            "`memory reindex` with this embedder rebuilds the indexes; other processes can search the old ones meanwhile.",
-        )
+        Some("`memory reindex` with this embedder rebuilds the indexes; others can search the old ones meanwhile.")
     } else {
         None
     }

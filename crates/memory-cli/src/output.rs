@@ -57,8 +57,8 @@ pub(crate) async fn run_jobs(
     result
 }
 
-/// Waits until the store has switched to another embedder, with a progress bar. At most `max_missing` records may lack a
-/// vector.
+/// Waits until the store has switched to another embedder, with a progress bar. At most `max_missing` records may
+/// lack a vector.
 pub(crate) async fn cut_over(
     engine: &MemoryEngine,
     max_missing: u64,

@@ -90,8 +90,8 @@ impl ConfigArgs {
     }
 }
 
-/// Returns the upstream of a preset. Address and key are read from the same settings, so that a key is only sent to its own
-/// service.
+/// Returns the upstream of a preset. Address and key are read from the same settings, so that a key is only sent to
+/// its own service.
 fn upstream(preset: Preset, settings: &Settings) -> UpstreamConfig {
     let key = preset.key_variable();
     UpstreamConfig {

@@ -51,8 +51,8 @@ impl Settings {
     }
 }
 
-/// Parses lines of the form `NAME=VALUE`. The value may be quoted, and the line may begin with `export`. Empty lines and
-/// lines that begin with `#` are skipped.
+/// Parses lines of the form `NAME=VALUE`. The value may be quoted, and the line may begin with `export`. Empty lines
+/// and lines that begin with `#` are skipped.
 fn parse(text: &str) -> Result<EnvFile> {
     let mut variables = Vec::new();
     for (line, number) in text.trim_start_matches('\u{feff}').lines().zip(1..) {

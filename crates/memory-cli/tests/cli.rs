@@ -10,7 +10,7 @@ use desk::{Desk, TURNS};
 use serde_json::Value;
 
 #[test]
-fn the_demo_needs_nothing_and_answers_its_questions() {
+fn demo_needs_no_setup() {
     let desk = Desk::new();
     let shown = desk.run(&["demo"]).ok();
     assert!(
@@ -21,7 +21,7 @@ fn the_demo_needs_nothing_and_answers_its_questions() {
 }
 
 #[test]
-fn the_demo_finds_the_gold_of_its_questions_among_the_first_ten() {
+fn demo_questions_find_their_gold() {
     let desk = Desk::new();
     desk.run(&["demo", "--db", "demo.db"]).ok();
     let questions = include_str!("../demo/questions.jsonl");
@@ -43,7 +43,7 @@ fn the_demo_finds_the_gold_of_its_questions_among_the_first_ten() {
 }
 
 #[test]
-fn k15_an_import_can_be_repeated_and_adds_nothing() {
+fn k15_repeated_import_adds_nothing() {
     let desk = Desk::new();
     let file = desk.write("turns.jsonl", TURNS);
     assert_eq!(desk.import(&file)["added"], 4);
@@ -55,7 +55,7 @@ fn k15_an_import_can_be_repeated_and_adds_nothing() {
 }
 
 #[test]
-fn r3_a_search_stays_within_its_scope_and_its_filters() {
+fn r3_search_respects_scope_and_filters() {
     let desk = Desk::new();
     desk.import(&desk.write("turns.jsonl", TURNS));
     let texts = |arguments: &[&str]| -> Vec<String> {
@@ -85,7 +85,7 @@ fn r3_a_search_stays_within_its_scope_and_its_filters() {
 }
 
 #[test]
-fn a_search_marks_relevant_hits_and_shows_times_in_the_zone_that_is_asked_for() {
+fn search_marks_relevant_hits_and_uses_timezone() {
     let desk = Desk::new();
     let turns = r#"{"user":"lin","text":"The spare key is with Mo","time":"2026-03-01T20:30:00Z"}
 {"user":"lin","text":"Mo sold the old piano and the lamp last week","time":"2026-03-01T21:30:00Z"}"#;
@@ -102,7 +102,7 @@ fn a_search_marks_relevant_hits_and_shows_times_in_the_zone_that_is_asked_for() 
 }
 
 #[test]
-fn counts_have_the_right_plural_and_vectors_are_not_called_meaning() {
+fn import_report_uses_plurals() {
     let desk = Desk::new();
     let import = |name: &str, lines: &str| {
         let path = desk.write(name, lines);
@@ -119,7 +119,7 @@ fn counts_have_the_right_plural_and_vectors_are_not_called_meaning() {
 }
 
 #[test]
-fn what_was_forgotten_stays_away_from_a_second_import() {
+fn forgotten_records_are_not_reimported() {
     let desk = Desk::new();
     let file = desk.write("turns.jsonl", TURNS);
     desk.import(&file);
@@ -132,17 +132,18 @@ fn what_was_forgotten_stays_away_from_a_second_import() {
     desk.run(&["show", "1", "--user", "lin"]).refused(&["no record 1"]);
     desk.run(&["forget", "1", "--user", "lin", "--yes"]).refused(&["not within"]);
     desk.run(&["forget", "--yes"]).refused(&["--user"]);
-    let told = desk.run(&["forget", "--user", "lin", "--yes"]).ok();
-    assert!(told.starts_with("2 forgotten"), "{told}");
+    let report = desk.run(&["forget", "--user", "lin", "--yes"]).ok();
+    assert!(report.starts_with("2 forgotten"), "{report}");
     for row in ["records of kind turn", "records in the keyword index", "vectors", "tombstones, which block"] {
-        let row = told.lines().find(|line| line.trim().starts_with(row)).unwrap_or_else(|| panic!("no {row}: {told}"));
+        let row =
+            report.lines().find(|line| line.trim().starts_with(row)).unwrap_or_else(|| panic!("no {row}: {report}"));
         assert!(row.trim_end().ends_with('2'), "{row}");
     }
     assert_eq!(desk.stats()["records"], 1);
 }
 
 #[test]
-fn an_export_is_taken_back_with_its_tombstones() {
+fn export_round_trips_with_tombstones() {
     let desk = Desk::new();
     desk.import(&desk.write("turns.jsonl", TURNS));
     desk.run(&["forget", "2", "--user", "lin", "--yes"]).ok();
@@ -159,7 +160,7 @@ fn an_export_is_taken_back_with_its_tombstones() {
 }
 
 #[test]
-fn one_thing_can_be_added_shown_and_found() {
+fn text_can_be_added_shown_and_found() {
     let desk = Desk::new();
     let id = desk.run(&["add", "I keep the brass key under the stove", "--user", "mo", "--scene", "plot"]).ok();
     let shown = desk.run(&["show", id.trim()]).json();
@@ -171,7 +172,7 @@ fn one_thing_can_be_added_shown_and_found() {
 }
 
 #[test]
-fn bad_lines_are_told_by_number_and_the_rest_goes_on() {
+fn bad_lines_are_reported_by_number() {
     let desk = Desk::new();
     let mut file = b"{\"user\":\"lin\",\"text\":\"good\"}\nnot json\n{\"user\":\"lin\",\"text\":\" \"}\n\xff\xfe\n{\"user\":\"lin\",\"text\":\"a\\u0000b\"}\n".to_vec();
     file.extend_from_slice(
@@ -199,7 +200,7 @@ fn bad_lines_are_told_by_number_and_the_rest_goes_on() {
 }
 
 #[test]
-fn k15_a_strict_import_stops_at_the_first_bad_line_and_can_be_resumed() {
+fn k15_strict_import_stops_and_can_be_resumed() {
     let desk = Desk::new();
     let file = desk.write(
         "bad.jsonl",
@@ -214,7 +215,7 @@ fn k15_a_strict_import_stops_at_the_first_bad_line_and_can_be_resumed() {
 }
 
 #[test]
-fn each_mistake_is_answered_with_one_clear_line() {
+fn mistakes_have_clear_error_messages() {
     let desk = Desk::new();
     let turns = desk.write("turns.jsonl", TURNS);
     let turns = turns.to_str().unwrap();
@@ -238,7 +239,7 @@ fn each_mistake_is_answered_with_one_clear_line() {
 }
 
 #[test]
-fn message_ids_may_be_unique_within_their_session_only() {
+fn message_ids_are_unique_per_session() {
     let desk = Desk::new();
     let line =
         |session, text| format!("{{\"user\":\"u\",\"session\":\"{session}\",\"id\":\"1\",\"text\":\"{text}\"}}\n");
@@ -253,7 +254,7 @@ fn message_ids_may_be_unique_within_their_session_only() {
 }
 
 #[test]
-fn an_export_never_harms_what_is_there() {
+fn export_does_not_overwrite_the_database() {
     let desk = Desk::new();
     desk.import(&desk.write("turns.jsonl", TURNS));
     desk.run(&["export", "--output", "memory.db"]).refused(&["the database itself"]);
@@ -262,14 +263,14 @@ fn an_export_never_harms_what_is_there() {
 }
 
 #[test]
-fn a_zone_west_of_greenwich_can_be_written_as_it_is() {
+fn negative_timezone_offset_is_accepted() {
     let desk = Desk::new();
     let id = desk.run(&["add", "x", "--user", "u", "--time", "2026-01-01T20:00:00", "--timezone", "-05:00"]).ok();
     assert_eq!(desk.run(&["show", id.trim()]).json()["occurred_at"], "2026-01-02T01:00:00Z");
 }
 
 #[test]
-fn a_local_model_is_named_by_what_it_is_or_where_it_is() {
+fn local_model_by_name_or_path() {
     let desk = Desk::new();
     assert!(desk.run(&["models", "list"]).ok().contains("scripts/get-models"));
     desk.run(&["models", "check"]).refused(&["no-models", "scripts/get-models"]);
@@ -282,7 +283,7 @@ fn a_local_model_is_named_by_what_it_is_or_where_it_is() {
 }
 
 #[test]
-fn eval_scores_as_worked_by_hand() {
+fn eval_matches_a_worked_example() {
     let desk = Desk::new();
     let memories = desk.write("m.jsonl", TURNS);
     let questions = desk.write(

@@ -9,7 +9,7 @@ use std::fs;
 use desk::Desk;
 
 #[test]
-fn the_layers_of_a_context_are_drawn_and_nothing_is_stored() {
+fn context_layers_are_drawn() {
     let desk = Desk::new();
     for n in 0..12 {
         desk.run(&["add", &format!("第{n}句话，我想去爬山"), "--user", "lin"]).ok();
@@ -25,7 +25,7 @@ fn the_layers_of_a_context_are_drawn_and_nothing_is_stored() {
 }
 
 #[test]
-fn json_says_what_each_layer_took_and_left_out() {
+fn json_lists_used_and_left_out_items() {
     let desk = Desk::new();
     for n in 0..6 {
         desk.run(&[
@@ -48,7 +48,7 @@ fn json_says_what_each_layer_took_and_left_out() {
 }
 
 #[test]
-fn what_is_missing_is_told() {
+fn context_errors_name_the_missing_argument() {
     let desk = Desk::new();
     desk.run(&["add", "hello", "--user", "lin"]).ok();
     desk.run(&["context", "hi"]).refused(&["--user NAME"]);

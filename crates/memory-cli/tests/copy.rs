@@ -15,7 +15,7 @@ use memory_engine::{Database, PutMode, Scope};
 use shop::{everything, fill, open, record};
 
 #[tokio::test]
-async fn a_copy_holds_everything_and_a_second_one_adds_nothing() {
+async fn copy_is_complete_and_repeatable() {
     let desk = Desk::new();
     let source = Database::file(desk.path("a.db"));
     fill(&source).await;
@@ -41,7 +41,7 @@ async fn a_copy_holds_everything_and_a_second_one_adds_nothing() {
 }
 
 #[tokio::test]
-async fn what_differs_in_the_target_is_told_and_replaced_only_when_asked() {
+async fn differing_records_are_replaced_only_with_update() {
     let desk = Desk::new();
     let (source, target) = (Database::file(desk.path("a.db")), Database::file(desk.path("b.db")));
     fill(&source).await;
@@ -60,7 +60,7 @@ async fn what_differs_in_the_target_is_told_and_replaced_only_when_asked() {
 }
 
 #[tokio::test]
-async fn a_part_can_be_copied_and_nobody_else_comes_along() {
+async fn one_user_can_be_copied() {
     let desk = Desk::new();
     fill(&Database::file(desk.path("a.db"))).await;
     desk.run(&["copy", "--from", "a.db", "--to", "b.db", "--tenant", "default", "--user", "mo"]).ok();
@@ -70,7 +70,7 @@ async fn a_part_can_be_copied_and_nobody_else_comes_along() {
 }
 
 #[test]
-fn a_copy_says_what_cannot_be_copied() {
+fn copy_errors_are_clear() {
     let desk = Desk::new();
     desk.run(&["copy", "--from", "absent.db", "--to", "b.db"]).refused(&["there is no absent.db"]);
     desk.run(&["copy", "--to", "b.db"]).refused(&["--from"]);
@@ -80,7 +80,7 @@ fn a_copy_says_what_cannot_be_copied() {
 }
 
 #[test]
-fn a_copy_that_is_killed_in_the_middle_goes_on_where_it_was() {
+fn killed_copy_can_be_resumed() {
     let desk = Desk::new();
     let lines: String = (0..6000).map(|n| format!("{{\"user\":\"lin\",\"text\":\"turn number {n}\"}}\n")).collect();
     desk.import(&desk.write("turns.jsonl", lines));

@@ -1,4 +1,4 @@
-//! Kill -9 in the middle of an import: nothing that was acknowledged is lost, and nothing is there twice.
+//! Kills an import (SIGKILL) in the middle: no acknowledged record is lost, and none is stored twice.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
@@ -34,7 +34,8 @@ fn records(folder: &Path) -> u64 {
     serde_json::from_slice::<Value>(&output.stdout).unwrap()["records"].as_u64().unwrap()
 }
 
-/// Imports until `committed` turns are acknowledged, waits a moment longer, and kills. Gives the last acknowledgement.
+/// Imports until `committed` turns are acknowledged, waits for `longer`, and kills the process. Returns the last
+/// acknowledged count.
 fn import_and_kill(folder: &Path, committed: u64, longer: Duration) -> u64 {
     let mut child = import(folder).spawn().unwrap();
     let mut acknowledged = 0;
@@ -55,7 +56,7 @@ fn import_and_kill(folder: &Path, committed: u64, longer: Duration) -> u64 {
 }
 
 #[test]
-fn k15_an_import_that_is_killed_again_and_again_ends_complete() {
+fn k15_killed_import_can_be_completed() {
     let folder = tempfile::tempdir().unwrap();
     let mut file = String::new();
     for n in 0..TURNS {
@@ -67,9 +68,9 @@ fn k15_an_import_that_is_killed_again_and_again_ends_complete() {
     for kill in 1..=KILLS {
         let target = TURNS as u64 * kill / (KILLS + 2);
         let acknowledged = import_and_kill(folder.path(), target, Duration::from_millis(7 * kill));
-        let there = records(folder.path());
-        assert!(there >= acknowledged, "kill {kill}: {acknowledged} were acknowledged, {there} are there");
-        assert!(there <= TURNS as u64);
+        let stored = records(folder.path());
+        assert!(stored >= acknowledged, "kill {kill}: {acknowledged} were acknowledged, {stored} are there");
+        assert!(stored <= TURNS as u64);
     }
 
     let output = import(folder.path()).output().unwrap();

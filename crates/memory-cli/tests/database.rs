@@ -9,12 +9,12 @@ use desk::{Desk, Ran, TURNS};
 const PASSWORD: &str = "hunter2";
 
 #[track_caller]
-fn keeps_quiet(ran: &Ran) {
+fn assert_no_secret(ran: &Ran) {
     assert!(!ran.stdout.contains(PASSWORD) && !ran.stderr.contains(PASSWORD), "{ran:?}");
 }
 
 #[test]
-fn k16_the_password_of_a_database_shows_in_no_error_of_any_command() {
+fn k16_database_password_is_never_shown() {
     let desk = Desk::new();
     let turns = desk.write("turns.jsonl", TURNS);
     let turns = turns.to_str().unwrap();
@@ -36,39 +36,39 @@ fn k16_the_password_of_a_database_shows_in_no_error_of_any_command() {
                 desk.run_with(&[("MEMORY_DB", url)], arguments),
                 desk.run_with(&[("DATABASE_URL", url)], &[arguments, &["--db", "postgres"]].concat()),
             ] {
-                keeps_quiet(&ran);
+                assert_no_secret(&ran);
                 ran.refused(&["error: "]);
             }
         }
         let ran = desk.run(&["import", turns, "--db", url]);
-        keeps_quiet(&ran);
+        assert_no_secret(&ran);
         ran.refused(&["error: "]);
         let help = desk.run_with(&[("MEMORY_DB", url), ("DATABASE_URL", url)], &["search", "--help"]);
-        keeps_quiet(&help);
+        assert_no_secret(&help);
         assert!(help.ok().contains("DATABASE_URL"));
     }
     assert!(!desk.path("memory.db").exists());
 }
 
 #[test]
-fn the_word_postgres_stands_for_the_address_in_the_environment_or_in_a_file() {
+fn db_postgres_uses_database_url() {
     let desk = Desk::new();
     desk.run(&["stats", "--db", "postgres"]).refused(&["DATABASE_URL is not set"]);
     desk.run_with(&[("DATABASE_URL", "mysql://x:hunter2@y/z")], &["stats", "--db", "postgres"])
         .refused(&["DATABASE_URL does not hold", "postgres://"]);
     desk.write(".env", "DATABASE_URL='postgres://lin:hunter2@127.0.0.1:1/from-file'\n");
     let ran = desk.run(&["stats", "--db", "postgres"]);
-    keeps_quiet(&ran);
+    assert_no_secret(&ran);
     ran.refused(&["postgres://127.0.0.1:1/from-file", "reached"]);
     desk.run(&["stats"]).refused(&["there is no memory.db", "--db postgres"]);
     desk.write(".env", "hunter2 is no setting\n");
     let ran = desk.run(&["stats", "--db", "postgres"]);
-    keeps_quiet(&ran);
+    assert_no_secret(&ran);
     ran.refused(&[".env", "line 1"]);
 }
 
 #[test]
-fn the_doctor_finds_a_healthy_file_healthy() {
+fn doctor_accepts_a_healthy_file() {
     let desk = Desk::new();
     desk.run(&["doctor"]).refused(&["there is no file"]);
     assert!(!desk.path("memory.db").exists(), "looking makes nothing");
@@ -83,7 +83,7 @@ fn the_doctor_finds_a_healthy_file_healthy() {
 }
 
 #[test]
-fn the_doctor_ends_with_1_when_something_is_wrong() {
+fn doctor_exits_with_1_on_problems() {
     let desk = Desk::new();
     desk.write("empty.db", "");
     let ran = desk.run(&["doctor", "--db", "empty.db"]);
@@ -96,12 +96,12 @@ fn the_doctor_ends_with_1_when_something_is_wrong() {
     desk.write("memory.db", file);
     let ran = desk.run(&["doctor", "--json"]);
     assert!(!ran.success, "{ran:?}");
-    let said = format!("{}{}", ran.stdout, ran.stderr);
-    assert!(said.contains("damaged"), "{said}");
+    let output = format!("{}{}", ran.stdout, ran.stderr);
+    assert!(output.contains("damaged"), "{output}");
 }
 
 #[test]
-fn a_file_is_taken_down_and_up_again() {
+fn file_migrates_down_and_up() {
     let desk = Desk::new();
     desk.run(&["migrate", "status"]).refused(&["there is no file"]);
     desk.import(&desk.write("turns.jsonl", TURNS));

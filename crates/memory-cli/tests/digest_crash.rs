@@ -1,5 +1,5 @@
-//! Kill -9 in the middle of a digest: every fact and summary is there in the end, and none twice. On Postgres the same
-//! is tried in `postgres.rs`.
+//! Kills `memory digest` (SIGKILL) in the middle: in the end every fact and summary is stored once. `postgres.rs`
+//! has the same test on Postgres.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
@@ -7,6 +7,6 @@ mod desk;
 mod digesting;
 
 #[test]
-fn a_digest_that_is_killed_again_and_again_ends_complete() {
+fn killed_digest_can_be_completed() {
     digesting::ends_complete(&[]);
 }

@@ -1,5 +1,5 @@
-//! The graph at the command line: made on the way in or afterwards, shown with citations, asked by a search, and
-//! waiting where the model that reads is away.
+//! The graph on the command line: extraction at import or afterwards, citations, search with the graph, and queued
+//! turns while the model is unavailable.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
@@ -9,8 +9,8 @@ use desk::Desk;
 use serde_json::{Value, json};
 use wiremock::{Mock, MockServer, ResponseTemplate, matchers::method};
 
-/// A story in two languages.
-fn told(desk: &Desk, arguments: &[&str]) -> desk::Ran {
+/// Imports a story in two languages.
+fn import_story(desk: &Desk, arguments: &[&str]) -> desk::Ran {
     let texts = [
         "Captain Holt sailed the Sea Hawk into the fog.",
         "It was known that Captain Holt had once loved Anna Reed.",
@@ -31,9 +31,9 @@ fn names(found: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn entities_and_relations_are_shown_with_the_message_that_says_so() {
+fn graph_shows_entities_and_relations_with_citations() {
     let desk = Desk::new();
-    told(&desk, &["--graph", "rules"]).ok();
+    import_story(&desk, &["--graph", "rules"]).ok();
     let found = desk.run(&["graph", "Anna Reed", "--user", "lin", "--json"]).json();
     assert_eq!(names(&found), ["Anna Reed", "Captain Holt"]);
     let relation = &found["relations"][0];
@@ -56,24 +56,31 @@ fn entities_and_relations_are_shown_with_the_message_that_says_so() {
 }
 
 #[test]
-fn a_search_goes_by_the_graph_where_it_is_told_to() {
+fn search_uses_the_graph_on_request() {
     let desk = Desk::new();
-    told(&desk, &["--graph", "rules"]).ok();
-    let arms = |arguments: &[&str], variables: &[(&str, &str)]| {
+    import_story(&desk, &["--graph", "rules"]).ok();
+    let uses_graph = |arguments: &[&str], variables: &[(&str, &str)]| {
         let question = ["search", "who is Anna Reed", "--user", "lin", "--json"];
         let found = desk.run_with(variables, &[&question, arguments].concat()).json();
         assert_eq!(found["degraded"], json!([]));
         let hits = found["hits"].as_array().unwrap().clone();
         hits.iter().flat_map(|hit| hit["found_by"].as_array().unwrap()).any(|found| found["retriever"] == "graph")
     };
-    assert!(!arms(&[], &[]) && arms(&["--graph", "rules"], &[]) && arms(&[], &[("MEMORY_GRAPH", "rules")]));
-    assert!(arms(&[], &[("MEMORY_GRAPH", "openai:some-model")]), "whoever reads the turns is not asked, nor its key");
+    assert!(
+        !uses_graph(&[], &[])
+            && uses_graph(&["--graph", "rules"], &[])
+            && uses_graph(&[], &[("MEMORY_GRAPH", "rules")])
+    );
+    assert!(
+        uses_graph(&[], &[("MEMORY_GRAPH", "openai:some-model")]),
+        "a search needs neither the extracting model nor its key"
+    );
 }
 
 #[test]
-fn what_was_stored_without_a_graph_is_read_afterwards_and_what_goes_leaves_it() {
+fn graph_follows_later_digest_and_deletion() {
     let desk = Desk::new();
-    told(&desk, &[]).ok();
+    import_story(&desk, &[]).ok();
     let shown = desk.run(&["graph", "--key-entities", "--user", "lin"]).ok();
     assert!(shown.contains("no graph") && shown.contains("memory digest --graph rules"), "{shown}");
     desk.run(&["digest", "--user", "lin"]).refused(&["--digest rules", "--graph rules"]);
@@ -89,9 +96,9 @@ fn what_was_stored_without_a_graph_is_read_afterwards_and_what_goes_leaves_it() 
 }
 
 #[test]
-fn what_makes_no_sense_is_refused_with_what_would() {
+fn invalid_graph_arguments_are_refused() {
     let desk = Desk::new();
-    told(&desk, &["--graph", "rules"]).ok();
+    import_story(&desk, &["--graph", "rules"]).ok();
     desk.run(&["graph", "--user", "lin"]).refused(&["--key-entities"]);
     desk.run(&["graph", "Holt"]).refused(&["--user NAME"]);
     desk.run(&["graph", "", "--user", "lin"]).refused(&["no entity given", "--key-entities"]);
@@ -103,11 +110,11 @@ fn what_makes_no_sense_is_refused_with_what_would() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_model_that_is_away_leaves_turns_that_wait_to_be_read_and_lose_nothing() {
+async fn unavailable_graph_model_leaves_turns_queued() {
     let (desk, server) = (Desk::new(), MockServer::start().await);
     Mock::given(method("POST")).respond_with(ResponseTemplate::new(401)).mount(&server).await;
     desk.write(".env", format!("OPENAI_API_KEY=sk-hunter2-0123456789\nOPENAI_BASE_URL={}/v1\n", server.uri()));
-    let imported = told(&desk, &["--graph", "openai:toy"]);
+    let imported = import_story(&desk, &["--graph", "openai:toy"]);
     assert!(imported.success && imported.stderr.contains("4 records wait for their entities"), "{imported:?}");
     assert!(imported.stderr.contains("401") && !imported.stderr.contains("hunter2"), "{imported:?}");
     let found = desk.run(&["search", "Anna Reed", "--user", "lin", "--graph", "openai:toy", "--json"]).json();

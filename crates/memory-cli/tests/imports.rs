@@ -1,4 +1,4 @@
-//! Imports of what other programs have kept (K15): Chroma, the gateway's tables, SillyTavern, mem0.
+//! Imports of the data of other programs (K15): Chroma, the gateway's tables, SillyTavern, mem0.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 mod desk;
@@ -12,7 +12,7 @@ fn fixture(name: &str) -> String {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name).to_str().unwrap().to_owned()
 }
 
-/// The report of an import of a fixture, and whether everything in it was good.
+/// Imports a fixture. Returns the report and the errors on standard error.
 fn import(desk: &Desk, format: &str, name: &str, more: &[&str]) -> (Value, String) {
     let ran = desk.run(&[&["import", &fixture(name), "--format", format, "--json"], more].concat());
     let report = ran.stdout.lines().last().unwrap_or_else(|| panic!("{ran:?}"));
@@ -33,12 +33,12 @@ fn first(desk: &Desk, question: &str) -> Value {
 }
 
 #[test]
-fn k15_a_chroma_directory_of_either_version_is_imported_once_and_found() {
+fn k15_chroma_directories_are_imported() {
     for version in ["chroma/0.5", "chroma/1.5"] {
         let desk = Desk::new();
-        let (report, told) = import(&desk, "chroma", version, &[]);
-        assert_eq!(counts(&report), [6, 0, 0, 1], "{version}: {told}");
-        assert!(told.contains("collection summaries, item bare: it has no document"), "{told}");
+        let (report, errors) = import(&desk, "chroma", version, &[]);
+        assert_eq!(counts(&report), [6, 0, 0, 1], "{version}: {errors}");
+        assert!(errors.contains("collection summaries, item bare: it has no document"), "{errors}");
         assert_eq!(counts(&import(&desk, "chroma", version, &[]).0), [0, 6, 0, 1], "again");
 
         let allergy = first(&desk, "海鲜过敏");
@@ -66,7 +66,7 @@ fn k15_a_chroma_directory_of_either_version_is_imported_once_and_found() {
 }
 
 #[test]
-fn k15_one_collection_can_be_chosen_and_foreign_vectors_are_refused() {
+fn k15_chroma_collection_and_foreign_vectors() {
     let desk = Desk::new();
     let chroma = fixture("chroma/1.5");
     let base = ["import", chroma.as_str(), "--format", "chroma"];
@@ -81,16 +81,16 @@ fn k15_one_collection_can_be_chosen_and_foreign_vectors_are_refused() {
 }
 
 #[test]
-fn k15_the_rows_of_a_dump_become_turns_and_summaries() {
+fn k15_table_rows_become_turns_and_summaries() {
     let desk = Desk::new();
-    let (report, told) = import(&desk, "csv", "tables/conversations.csv", &["--user", "lin"]);
-    assert_eq!(counts(&report), [5, 0, 0, 2], "{told}");
+    let (report, errors) = import(&desk, "csv", "tables/conversations.csv", &["--user", "lin"]);
+    assert_eq!(counts(&report), [5, 0, 0, 2], "{errors}");
     assert!(
-        told.contains("line 6: it has no text") && told.contains("line 7: it has 14 cells, the first line 12"),
-        "{told}"
+        errors.contains("line 6: it has no text") && errors.contains("line 7: it has 14 cells, the first line 12"),
+        "{errors}"
     );
-    let (report, told) = import(&desk, "csv", "tables/summaries.jsonl", &["--user", "lin"]);
-    assert_eq!((counts(&report), told.as_str()), ([2, 0, 0, 0], ""));
+    let (report, errors) = import(&desk, "csv", "tables/summaries.jsonl", &["--user", "lin"]);
+    assert_eq!((counts(&report), errors.as_str()), ([2, 0, 0, 0], ""));
     assert_eq!(counts(&import(&desk, "csv", "tables/conversations.csv", &["--user", "lin"]).0), [0, 5, 0, 2]);
 
     let all = exported(&desk);
@@ -113,10 +113,10 @@ fn k15_the_rows_of_a_dump_become_turns_and_summaries() {
 }
 
 #[test]
-fn k15_chats_of_sillytavern_keep_speakers_times_and_chats_apart() {
+fn k15_sillytavern_chats_keep_speakers_and_times() {
     let desk = Desk::new();
-    let (report, told) = import(&desk, "sillytavern", "sillytavern", &["--user", "lin", "--timezone", "+08:00"]);
-    assert_eq!(counts(&report), [8, 0, 2, 0], "{told}");
+    let (report, errors) = import(&desk, "sillytavern", "sillytavern", &["--user", "lin", "--timezone", "+08:00"]);
+    assert_eq!(counts(&report), [8, 0, 2, 0], "{errors}");
     assert_eq!(
         counts(&import(&desk, "sillytavern", "sillytavern", &["--user", "lin", "--timezone", "+08:00"]).0),
         [0, 8, 2, 0]
@@ -174,13 +174,13 @@ fn k15_chats_of_sillytavern_keep_speakers_times_and_chats_apart() {
 }
 
 #[test]
-fn k15_exports_of_mem0_in_both_dialects_are_one_store() {
+fn k15_both_mem0_formats_are_imported() {
     let desk = Desk::new();
-    let (report, told) = import(&desk, "mem0", "mem0/server.json", &[]);
+    let (report, errors) = import(&desk, "mem0", "mem0/server.json", &[]);
     assert_eq!(counts(&report), [2, 0, 0, 1]);
-    assert!(told.contains("line 5: it has no \"memory\""), "{told}");
-    let (report, told) = import(&desk, "mem0", "mem0/platform.json", &[]);
-    assert_eq!((counts(&report), told.as_str()), ([1, 1, 0, 0], ""), "a memory keeps its id");
+    assert!(errors.contains("line 5: it has no \"memory\""), "{errors}");
+    let (report, errors) = import(&desk, "mem0", "mem0/platform.json", &[]);
+    assert_eq!((counts(&report), errors.as_str()), ([1, 1, 0, 0], ""), "a memory keeps its id");
     let all = exported(&desk);
     assert_eq!(all[0]["id"], "3f1c1c9e-6b7f-4d5e-9a43-0c8c5b1f2a01");
     assert_eq!((&all[0]["time"], &all[0]["agent"]), (&"2026-02-16T12:00:00Z".into(), &"kai".into()));
@@ -189,11 +189,11 @@ fn k15_exports_of_mem0_in_both_dialects_are_one_store() {
 }
 
 #[test]
-fn k15_a_dry_run_counts_shows_and_writes_nothing() {
+fn k15_dry_run_writes_nothing() {
     let desk = Desk::new();
-    let (report, told) = import(&desk, "chroma", "chroma/1.5", &["--dry-run"]);
+    let (report, errors) = import(&desk, "chroma", "chroma/1.5", &["--dry-run"]);
     assert_eq!(counts(&report), [6, 0, 0, 1]);
-    assert!(told.contains("item bare"), "{told}");
+    assert!(errors.contains("item bare"), "{errors}");
     assert_eq!(report["dry_run"]["users"], serde_json::json!(["lin", "mo"]));
     assert_eq!(report["dry_run"]["kinds"]["summary"]["count"], 2);
     assert!(!desk.path("memory.db").exists(), "it does not even make the file");

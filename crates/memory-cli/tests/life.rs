@@ -38,7 +38,7 @@ fn story() -> String {
 }
 
 /// A desk with a store to which all of it was told.
-fn told() -> Desk {
+fn imported_story() -> Desk {
     let desk = Desk::new();
     desk.write("story.jsonl", story());
     desk.run(&["import", "story.jsonl", "--digest", "rules"]).ok();
@@ -63,7 +63,7 @@ fn exported(desk: &Desk) -> BTreeSet<String> {
 }
 
 #[test]
-fn facts_are_found_on_the_way_in_or_afterwards_and_show_until_when_they_held() {
+fn facts_are_extracted_at_import_or_later() {
     let desk = Desk::new();
     desk.write("story.jsonl", story());
     desk.run(&["facts", "--user", "lin"]).refused(&["there is no memory.db"]);
@@ -88,8 +88,8 @@ fn facts_are_found_on_the_way_in_or_afterwards_and_show_until_when_they_held() {
 }
 
 #[test]
-fn what_was_taken_back_is_listed_and_comes_back() {
-    let desk = told();
+fn retractions_are_listed_and_restored() {
+    let desk = imported_story();
     let conversation = ["--user", "lin", "--session", "bb"];
     let run = |arguments: &[&str]| desk.run(&[arguments, &conversation].concat());
     assert!(desk.run(&["retractions"]).ok().contains("nothing within"));
@@ -129,7 +129,7 @@ fn what_was_taken_back_is_listed_and_comes_back() {
 }
 
 #[test]
-fn a_turn_that_lies_with_an_agent_is_found_by_its_whole_address_only() {
+fn agent_turns_need_their_complete_scope() {
     let desk = Desk::new();
     desk.run(&["add", "x", "--user", "lin", "--agent", "kai", "--session", "a"]).ok();
     let conversation = ["--user", "lin", "--session", "a"];
@@ -139,8 +139,8 @@ fn a_turn_that_lies_with_an_agent_is_found_by_its_whole_address_only() {
 }
 
 #[test]
-fn a_branch_sees_what_came_before_it_and_nothing_of_what_comes_after() {
-    let desk = told();
+fn branch_sees_only_turns_before_the_fork() {
+    let desk = imported_story();
     let fork = |more: &[&str]| desk.run(&[&["fork", "--user", "lin", "--session", "a"], more].concat());
     fork(&["--at", "2"]).refused(&["--branch NAME"]);
     fork(&["--branch", "b"]).refused(&["--at"]);
@@ -159,8 +159,8 @@ fn a_branch_sees_what_came_before_it_and_nothing_of_what_comes_after() {
 }
 
 #[test]
-fn the_rest_of_a_conversation_is_summarized_when_that_is_asked_for() {
-    let desk = told();
+fn summarize_covers_the_rest_of_a_session() {
+    let desk = imported_story();
     let conversation = ["--user", "lin", "--session", "a"];
     let run = |arguments: &[&str]| desk.run(&[arguments, &conversation].concat());
     run(&["summarize"]).refused(&["--digest rules"]);
@@ -183,7 +183,7 @@ impl FactExtractor for Choking {
 }
 
 #[tokio::test]
-async fn what_was_given_up_is_told_with_its_reason_and_what_puts_it_right() {
+async fn dead_letters_are_shown_with_reason_and_remedy() {
     let desk = Desk::new();
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
     let builder = MemoryEngine::builder().sqlite(desk.path("memory.db")).clock(clock.clone()).background(false);
@@ -216,17 +216,17 @@ async fn what_was_given_up_is_told_with_its_reason_and_what_puts_it_right() {
 }
 
 #[test]
-fn an_export_brings_forks_retractions_facts_and_summaries_along_in_any_order() {
-    let desk = told();
+fn export_contains_everything_in_any_order() {
+    let desk = imported_story();
     let lin = ["--user", "lin"];
     let run = |arguments: &[&str]| desk.run(&[arguments, &lin].concat()).ok();
     run(&["summarize", "--session", "a", "--digest", "rules"]);
     run(&["fork", "--session", "a", "--branch", "b", "--at", "2"]);
     // A turn without a number, which no branch inherits.
     run(&["add", "Porto has six bridges", "--session", "a", "--time", "2026-03-01"]);
-    let kept: Value = serde_json::from_str(&run(&["rewind", "--session", "bb", "--last", "2", "--json"])).unwrap();
-    let undone: Value = serde_json::from_str(&run(&["retract", "a2", "--reason", "no", "--json"])).unwrap();
-    run(&["restore", undone["id"].as_str().unwrap(), "--digest", "rules"]);
+    let rewound: Value = serde_json::from_str(&run(&["rewind", "--session", "bb", "--last", "2", "--json"])).unwrap();
+    let retracted: Value = serde_json::from_str(&run(&["retract", "a2", "--reason", "no", "--json"])).unwrap();
+    run(&["restore", retracted["id"].as_str().unwrap(), "--digest", "rules"]);
     // Edited, so that a fact and a summary are withdrawn; and a fact that is deleted.
     desk.write("edit.jsonl", line("a", 3, "user", "我对花生过敏"));
     desk.run(&["import", "edit.jsonl", "--update", "--digest", "rules"]).ok();
@@ -267,7 +267,7 @@ fn an_export_brings_forks_retractions_facts_and_summaries_along_in_any_order() {
         assert_eq!(facts, shown(&desk, &["--history"]));
         assert!(!facts.join("\n").contains("pollen"), "{facts:?}");
 
-        let restored = other.run(&["restore", kept["id"].as_str().unwrap(), "--user", "lin"]).ok();
+        let restored = other.run(&["restore", rewound["id"].as_str().unwrap(), "--user", "lin"]).ok();
         assert_eq!(restored, "3 records restored\n", "also where revisions begin anew");
         assert!(shown(&other, &[]).join("\n").contains("Lisbon"));
     }
@@ -275,6 +275,6 @@ fn an_export_brings_forks_retractions_facts_and_summaries_along_in_any_order() {
     desk.run(&["copy", "--from", "memory.db", "--to", "copy.db"]).ok();
     let copied: BTreeSet<String> = desk.run(&["export", "--db", "copy.db"]).ok().lines().map(str::to_owned).collect();
     assert_eq!(copied, all);
-    desk.run(&["restore", kept["id"].as_str().unwrap(), "--user", "lin", "--db", "copy.db"]).ok();
+    desk.run(&["restore", rewound["id"].as_str().unwrap(), "--user", "lin", "--db", "copy.db"]).ok();
     assert!(desk.run(&["search", "Lisbon", "--user", "lin", "--db", "copy.db"]).ok().contains("Lisbon now"));
 }

@@ -1,4 +1,4 @@
-//! `memory models fetch` against a stand-in for a hub.
+//! `memory models fetch` with a simulated hub.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
@@ -40,12 +40,12 @@ fn text(bytes: &[u8]) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_model_that_is_wanted_is_fetched_and_found() {
+async fn model_is_downloaded_and_found() {
     let (hub, models) = (hub().await, TempDir::new().unwrap());
     let ran = memory(&hub.uri(), models.path(), &["models", "fetch"]);
-    let said = text(&ran.stdout);
+    let output = text(&ran.stdout);
     assert!(ran.status.success(), "{}", text(&ran.stderr));
-    assert!(said.contains("the checksum of the hub"), "{said}");
+    assert!(output.contains("the checksum of the hub"), "{output}");
     let sums = fs::read_to_string(models.path().join("multilingual-e5-small/SHA256SUMS")).unwrap();
     assert!(sums.contains(&format!("{}  model.safetensors\n", sha(WEIGHTS))), "{sums}");
     assert_eq!(fs::read(models.path().join("multilingual-e5-small/model.safetensors")).unwrap(), WEIGHTS);
@@ -57,7 +57,7 @@ async fn the_model_that_is_wanted_is_fetched_and_found() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_sum_that_was_named_has_to_be_right() {
+async fn wrong_checksum_is_refused() {
     let (hub, models) = (hub().await, TempDir::new().unwrap());
     let sum = |sum: String| format!("model.safetensors={sum}");
     let wrong = memory(&hub.uri(), models.path(), &["models", "fetch", "e5-small", "--sha256", &sum("0".repeat(64))]);
@@ -68,18 +68,18 @@ async fn a_sum_that_was_named_has_to_be_right() {
 }
 
 #[test]
-fn a_hub_that_is_not_there_is_named_with_the_other_way() {
+fn unavailable_hub_error_names_alternatives() {
     let models = TempDir::new().unwrap();
     let ran = memory("http://127.0.0.1:1", models.path(), &["models", "fetch"]);
-    let said = text(&ran.stderr);
-    assert!(!ran.status.success(), "{said}");
+    let output = text(&ran.stderr);
+    assert!(!ran.status.success(), "{output}");
     for part in ["127.0.0.1:1", "HF_ENDPOINT", "scripts/get-models", "cannot be reached"] {
-        assert!(said.contains(part), "{part} is not in: {said}");
+        assert!(output.contains(part), "{part} is not in: {output}");
     }
 }
 
 #[test]
-fn a_model_that_nobody_knows_is_refused() {
+fn unknown_models_are_refused() {
     let models = TempDir::new().unwrap();
     for arguments in [&["word2vec"][..], &["a/b", "--sha256", "x"], &["a/b", "c/d", "--sha256", "x=y"]] {
         let ran = memory("http://127.0.0.1:1", models.path(), &[&["models", "fetch"], arguments].concat());

@@ -1,5 +1,5 @@
-//! The command on a Postgres database, that of the variable `DATABASE_URL` (`scripts/with-postgres` provides one).
-//! Without it these tests are listed as ignored; where `CONFORMANCE_REQUIRE` names `postgres`, they then fail.
+//! The command on the Postgres server in the variable `DATABASE_URL` (`scripts/with-postgres` provides one). Without it
+//! these tests are listed as ignored, or fail if `CONFORMANCE_REQUIRE` names `postgres`.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
@@ -16,7 +16,7 @@ use memory_engine::Database;
 use memory_engine_postgres::PostgresOptions;
 use tokio::runtime::Runtime;
 
-/// A schema of its own, emptied with it.
+/// A schema for one test, which is removed when it is dropped.
 struct Server {
     url: String,
     /// The address of the same server without the schema.
@@ -43,7 +43,7 @@ impl Server {
     }
 
     #[track_caller]
-    fn keeps_quiet(&self, ran: Ran) -> Ran {
+    fn assert_no_secret(&self, ran: Ran) -> Ran {
         if let Some(password) = self.password() {
             assert!(!ran.stdout.contains(password) && !ran.stderr.contains(password), "the password shows");
         }
@@ -52,7 +52,7 @@ impl Server {
 
     #[track_caller]
     fn run(&self, desk: &Desk, arguments: &[&str]) -> Ran {
-        self.keeps_quiet(desk.run_with(&[("MEMORY_DB", &self.url)], arguments))
+        self.assert_no_secret(desk.run_with(&[("MEMORY_DB", &self.url)], arguments))
     }
 }
 
@@ -93,16 +93,16 @@ macro_rules! trials {
 fn main() {
     let arguments = Arguments::from_args();
     let trials = trials![
-        every_command_works_on_a_server,
-        a_server_is_migrated_and_looked_at,
-        a_store_goes_to_a_server_and_back_whole,
-        a_digest_that_is_killed_again_and_again_ends_complete,
-        a_change_of_embedder_that_is_killed_goes_on_where_it_was,
+        commands_work_on_postgres,
+        migrate_and_doctor_on_postgres,
+        copy_to_postgres_and_back,
+        killed_digest_can_be_completed,
+        killed_reindex_can_be_completed,
     ];
     libtest_mimic::run(&arguments, trials).exit();
 }
 
-fn every_command_works_on_a_server(server: &Server) {
+fn commands_work_on_postgres(server: &Server) {
     let desk = Desk::new();
     server.run(&desk, &["search", "x", "--user", "lin"]).refused(&["there is no memory in postgres://", "migrate up"]);
     let turns = desk.write("turns.jsonl", TURNS);
@@ -118,11 +118,11 @@ fn every_command_works_on_a_server(server: &Server) {
     assert!(server.run(&desk, &["reindex"]).ok().contains("4 records reindexed"));
     assert_eq!(server.run(&desk, &["stats", "--json"]).json()["backlog"], serde_json::json!({}));
     let by_word = desk.run_with(&[("DATABASE_URL", &server.url)], &["stats", "--db", "postgres", "--json"]);
-    assert_eq!(server.keeps_quiet(by_word).json()["records"], 4);
+    assert_eq!(server.assert_no_secret(by_word).json()["records"], 4);
     assert!(!desk.path("memory.db").exists(), "no file was made");
 }
 
-fn a_server_is_migrated_and_looked_at(server: &Server) {
+fn migrate_and_doctor_on_postgres(server: &Server) {
     let desk = Desk::new();
     let empty = server.run(&desk, &["doctor"]);
     assert!(!empty.success && empty.stdout.contains("no memory in it yet"), "{empty:?}");
@@ -142,33 +142,33 @@ fn a_server_is_migrated_and_looked_at(server: &Server) {
     assert_eq!(server.run(&desk, &["migrate", "status", "--json"]).json()["applied"], serde_json::json!([]));
 }
 
-fn a_digest_that_is_killed_again_and_again_ends_complete(server: &Server) {
+fn killed_digest_can_be_completed(server: &Server) {
     digesting::ends_complete(&[("MEMORY_DB", &server.url)]);
 }
 
-fn a_change_of_embedder_that_is_killed_goes_on_where_it_was(server: &Server) {
+fn killed_reindex_can_be_completed(server: &Server) {
     Runtime::new().unwrap().block_on(refilling::ends_complete(&[("MEMORY_DB", &server.url)]));
 }
 
-fn a_store_goes_to_a_server_and_back_whole(server: &Server) {
+fn copy_to_postgres_and_back(server: &Server) {
     let desk = Desk::new();
     let runtime = Runtime::new().unwrap();
     let everything = |database: &Database| runtime.block_on(shop::everything(database));
     let [first, last] = ["a.db", "b.db"].map(|name| Database::file(desk.path(name)));
-    let there = Database::postgres(&server.url);
+    let on_server = Database::postgres(&server.url);
     runtime.block_on(shop::fill(&first));
     let copy = |from: &str, to: &str| {
-        let told = server.run(&desk, &["copy", "--from", from, "--to", to, "--json"]).ok();
-        serde_json::from_str::<serde_json::Value>(told.lines().last().unwrap()).unwrap()
+        let output = server.run(&desk, &["copy", "--from", from, "--to", to, "--json"]).ok();
+        serde_json::from_str::<serde_json::Value>(output.lines().last().unwrap()).unwrap()
     };
     let report = copy("a.db", &server.url);
     assert_eq!((report["added"].as_u64(), report["tombstones"].as_u64()), (Some(9), Some(2)), "{report}");
     assert_eq!((report["synonyms"].as_u64(), report["verdicts"].as_u64()), (Some(2), Some(1)), "{report}");
-    assert_eq!(everything(&first), everything(&there));
+    assert_eq!(everything(&first), everything(&on_server));
     let again = copy("a.db", &server.url);
     assert_eq!((again["added"].as_u64(), again["unchanged"].as_u64()), (Some(0), Some(9)), "{again}");
     assert_eq!((again["tombstones"].as_u64(), again["synonyms"].as_u64()), (Some(0), Some(0)), "{again}");
-    assert_eq!(everything(&first), everything(&there));
+    assert_eq!(everything(&first), everything(&on_server));
     let report = copy(&server.url, "b.db");
     assert_eq!((report["added"].as_u64(), report["waiting"].as_u64()), (Some(9), Some(0)), "{report}");
     assert_eq!(everything(&first), everything(&last));

@@ -1,5 +1,5 @@
-//! Kill -9 in the middle of a change of embedder: the old vectors serve until the same command has gone on and
-//! finished. On Postgres the same is tried in `postgres.rs`.
+//! Kills a change of embedder (SIGKILL) in the middle: the old vectors serve until the repeated command has finished.
+//! `postgres.rs` has the same test on Postgres.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
@@ -7,6 +7,6 @@ mod desk;
 mod refilling;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_change_of_embedder_that_is_killed_goes_on_where_it_was() {
+async fn killed_reindex_can_be_completed() {
     refilling::ends_complete(&[]).await;
 }

@@ -1,4 +1,4 @@
-//! Models behind an HTTP API, played by a server in this process.
+//! Models behind an HTTP API, simulated by a server in this process.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
@@ -13,7 +13,7 @@ use wiremock::{
 
 const KEY: &str = "sk-hunter2-0123456789";
 
-/// Two directions: what is about seafood, and all else.
+/// Embeds texts in two directions: one for seafood, one for everything else.
 fn embed(request: &Request) -> ResponseTemplate {
     let body: Value = request.body_json().unwrap();
     let vector = |text: &Value| {
@@ -47,33 +47,33 @@ fn turns(desk: &Desk) -> String {
 }
 
 #[track_caller]
-fn keeps_quiet(ran: Ran) -> Ran {
+fn assert_no_secret(ran: Ran) -> Ran {
     assert!(!ran.stdout.contains("hunter2") && !ran.stderr.contains("hunter2"), "the key shows: {ran:?}");
     ran
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_service_embeds_is_found_by_meaning_and_the_store_remembers_by_whom() {
+async fn service_embedder_finds_meaning_and_is_recorded() {
     let (desk, server) = (Desk::new(), service().await);
     let base = format!("{}/v1", server.uri());
     desk.write(".env", format!("OPENAI_API_KEY={KEY}\nOPENAI_BASE_URL='{base}'\n"));
     let openai = ["--embedder", "openai:toy"];
-    let run = |arguments: &[&str]| keeps_quiet(desk.run(&[arguments, &openai].concat()));
+    let run = |arguments: &[&str]| assert_no_secret(desk.run(&[arguments, &openai].concat()));
     run(&["import", &turns(&desk)]).ok();
     let found = run(&["search", "shellfish", "--user", "lin", "--json"]).json();
     assert_eq!(found["hits"][0]["record"]["text"], "我对海鲜过敏", "no word of it is the question's");
     assert_eq!(found["degraded"], json!([]));
     assert!(run(&["doctor"]).ok().contains("toy (4-d, cosine)"));
-    keeps_quiet(desk.run(&["search", "x", "--user", "lin"])).refused(&["toy (4-d, cosine)", "memory reindex"]);
-    assert!(keeps_quiet(desk.run(&["reindex"])).ok().contains("4 records reindexed"));
-    keeps_quiet(desk.run(&["search", "x", "--user", "lin"])).ok();
+    assert_no_secret(desk.run(&["search", "x", "--user", "lin"])).refused(&["toy (4-d, cosine)", "memory reindex"]);
+    assert!(assert_no_secret(desk.run(&["reindex"])).ok().contains("4 records reindexed"));
+    assert_no_secret(desk.run(&["search", "x", "--user", "lin"])).ok();
     // Nothing of the key lies in the store, either.
     let file = std::fs::read(desk.path("memory.db")).unwrap();
     assert!(!file.windows(7).any(|part| part == b"hunter2"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn k3_a_service_that_fails_leaves_records_that_are_found_by_their_words() {
+async fn k3_failing_embedder_leaves_keyword_search() {
     let desk = Desk::new();
     let server = MockServer::start().await;
     let refuse = ResponseTemplate::new(401).set_body_string(format!("bad key {KEY}"));
@@ -81,7 +81,7 @@ async fn k3_a_service_that_fails_leaves_records_that_are_found_by_their_words() 
     let base = format!("{}/v1", server.uri());
     let variables = [("SILICONFLOW_API_KEY", KEY), ("SILICONFLOW_BASE_URL", base.as_str())];
     let service = ["--embedder", "siliconflow:toy@4"];
-    let run = |arguments: &[&str]| keeps_quiet(desk.run_with(&variables, &[arguments, &service].concat()));
+    let run = |arguments: &[&str]| assert_no_secret(desk.run_with(&variables, &[arguments, &service].concat()));
     let imported = run(&["import", &turns(&desk), "--json"]);
     assert!(
         imported.stderr.contains("4 records wait for their vectors") && imported.stderr.contains("--waiting"),
@@ -97,10 +97,10 @@ async fn k3_a_service_that_fails_leaves_records_that_are_found_by_their_words() 
     assert_eq!(run(&["doctor", "--json"]).json()["waiting"]["embedding"]["records"], 4);
     let waited = run(&["stats", "--json"]).json()["waited_seconds"]["embedding"].as_f64().unwrap();
     assert!((0.0..600.0).contains(&waited), "since they were written: {waited}");
-    for look in ["stats", "doctor"] {
-        let told = run(&[look]).stdout;
-        let row = told.lines().find(|line| line.contains("waiting for embedding")).unwrap_or_default();
-        assert!(row.contains("4; the oldest for "), "{look}: {told}");
+    for command in ["stats", "doctor"] {
+        let output = run(&[command]).stdout;
+        let row = output.lines().find(|line| line.contains("waiting for embedding")).unwrap_or_default();
+        assert!(row.contains("4; the oldest for "), "{command}: {output}");
     }
 
     server.reset().await;
@@ -112,7 +112,7 @@ async fn k3_a_service_that_fails_leaves_records_that_are_found_by_their_words() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_chat_model_that_fails_leaves_the_facts_to_the_rules_and_is_told() {
+async fn failing_chat_model_falls_back_to_rules() {
     let desk = Desk::new();
     let server = MockServer::start().await;
     let refuse = ResponseTemplate::new(401).set_body_string(format!("bad key {KEY}"));
@@ -120,7 +120,7 @@ async fn a_chat_model_that_fails_leaves_the_facts_to_the_rules_and_is_told() {
     asked.mount(&server).await;
     let base = format!("{}/v1", server.uri());
     desk.write(".env", format!("DEEPSEEK_API_KEY={KEY}\nDEEPSEEK_BASE_URL={base}\n"));
-    let imported = keeps_quiet(desk.run(&["import", &turns(&desk), "--digest", "deepseek:toy"]));
+    let imported = assert_no_secret(desk.run(&["import", &turns(&desk), "--digest", "deepseek:toy"]));
     assert!(
         imported.success && imported.stderr.contains("facts: the model failed; the rules did its work"),
         "{imported:?}"
@@ -133,7 +133,7 @@ async fn a_chat_model_that_fails_leaves_the_facts_to_the_rules_and_is_told() {
 }
 
 #[test]
-fn a_digest_that_cannot_be_is_refused_before_anything_is_made() {
+fn invalid_digest_is_refused_early() {
     let desk = Desk::new();
     let add = |digest: &str| desk.run(&["add", "x", "--user", "lin", "--digest", digest]);
     add("gpt").refused(&["none, rules", "deepseek"]);
@@ -144,7 +144,7 @@ fn a_digest_that_cannot_be_is_refused_before_anything_is_made() {
 }
 
 #[test]
-fn a_key_or_a_model_that_is_missing_is_named() {
+fn missing_key_or_model_is_named() {
     let desk = Desk::new();
     let add = |embedder: &str| desk.run(&["add", "x", "--user", "lin", "--embedder", embedder]);
     add("siliconflow").refused(&["SILICONFLOW_API_KEY"]);
@@ -162,7 +162,7 @@ fn a_key_or_a_model_that_is_missing_is_named() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn k6_a_reranker_of_a_service_has_its_say_and_one_that_fails_costs_nothing_but_itself() {
+async fn k6_service_reranker_and_its_failure() {
     let (desk, server) = (Desk::new(), MockServer::start().await);
     Mock::given(method("POST"))
         .and(path("/v1/rerank"))
@@ -181,7 +181,7 @@ async fn k6_a_reranker_of_a_service_has_its_say_and_one_that_fails_costs_nothing
     let variables = [("JINA_API_KEY", KEY), ("JINA_BASE_URL", base.as_str())];
     let search = || {
         let arguments = ["search", "interview 海鲜", "--user", "lin", "--reranker", "jina", "--json"];
-        keeps_quiet(desk.run_with(&variables, &arguments)).json()
+        assert_no_secret(desk.run_with(&variables, &arguments)).json()
     };
     let found = search();
     // A neighbour of a hit comes in after the reranker.

@@ -40,13 +40,13 @@ impl Served {
         let mut child = command.args(["serve", "--listen", "127.0.0.1:0"]).stderr(Stdio::piped()).spawn().unwrap();
         let log = BufReader::new(child.stderr.take().unwrap());
         let mut served = Self { child, address: String::new(), log };
-        let mut told = String::new();
+        let mut message = String::new();
         while served.address.is_empty() {
             let mut line = String::new();
-            assert!(served.log.read_line(&mut line).unwrap() > 0, "it ended without listening: {told}");
+            assert!(served.log.read_line(&mut line).unwrap() > 0, "it ended without listening: {message}");
             let address = line.split_once("http://").and_then(|(_, rest)| rest.split([',', ' ', '"', '\u{1b}']).next());
             served.address = address.unwrap_or_default().trim().to_owned();
-            told.push_str(&line);
+            message.push_str(&line);
         }
         served
     }
@@ -82,7 +82,7 @@ impl Drop for Served {
 }
 
 #[test]
-fn without_a_word_it_serves_this_machine_and_stops_when_it_is_told_to() {
+fn serve_listens_locally_and_stops_on_signal() {
     let folder = TempDir::new().unwrap();
     let served = Served::start(&mut memory(folder.path()));
     assert_eq!(served.ask("GET", "/health", &[], "").0, 200);
@@ -99,7 +99,7 @@ fn without_a_word_it_serves_this_machine_and_stops_when_it_is_told_to() {
 }
 
 #[test]
-fn k16_a_key_is_asked_for_as_soon_as_there_is_one_and_is_never_shown() {
+fn k16_configured_key_is_required_and_hidden() {
     let folder = TempDir::new().unwrap();
     let made = run(folder.path(), &["keys", "new", "app", "--user", "lin", "--json"]);
     let made: Value = serde_json::from_slice(&made.stdout).unwrap();
@@ -120,15 +120,15 @@ fn k16_a_key_is_asked_for_as_soon_as_there_is_one_and_is_never_shown() {
 }
 
 #[test]
-fn a_server_that_others_can_reach_does_not_start_without_a_key() {
+fn public_server_requires_a_key() {
     let folder = TempDir::new().unwrap();
     let refused = run(folder.path(), &["serve", "--listen", "0.0.0.0:0"]);
-    let told = String::from_utf8_lossy(&refused.stderr).into_owned();
-    assert!(!refused.status.success() && told.contains("MEMORY_TOKEN"), "{told}");
+    let message = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(!refused.status.success() && message.contains("MEMORY_TOKEN"), "{message}");
 }
 
 #[test]
-fn the_configuration_is_shown_with_what_set_it_and_without_secrets() {
+fn config_show_lists_sources_without_secrets() {
     let folder = TempDir::new().unwrap();
     fs::write(folder.path().join("memory.toml"), "digest = \"none\"\n").unwrap();
     let shown = memory(folder.path())
@@ -147,14 +147,14 @@ fn the_configuration_is_shown_with_what_set_it_and_without_secrets() {
 }
 
 #[test]
-fn a_setting_that_nobody_knows_is_told_with_its_place() {
+fn unknown_setting_error_names_its_source() {
     let folder = TempDir::new().unwrap();
     fs::write(folder.path().join("memory.toml"), "[limits]\nmax_conccurent = 3\n").unwrap();
     for command in ["serve", "config"] {
         let arguments = if command == "config" { vec!["config", "show"] } else { vec!["serve"] };
         let refused = run(folder.path(), &arguments);
-        let told = String::from_utf8_lossy(&refused.stderr).into_owned();
-        assert!(!refused.status.success(), "{told}");
-        assert!(told.contains("max_conccurent") && told.contains("memory.toml"), "{told}");
+        let message = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(!refused.status.success(), "{message}");
+        assert!(message.contains("max_conccurent") && message.contains("memory.toml"), "{message}");
     }
 }

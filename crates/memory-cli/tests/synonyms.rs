@@ -25,7 +25,7 @@ fn desk() -> Desk {
 }
 
 #[test]
-fn k2_a_group_is_added_found_by_and_removed() {
+fn k2_group_is_added_used_and_removed() {
     let desk = desk();
     assert!(
         desk.run(&["search", "KSK", "--user", "lin", "--json"]).json()["hits"][0]["found_by"]
@@ -47,7 +47,7 @@ fn k2_a_group_is_added_found_by_and_removed() {
 }
 
 #[test]
-fn groups_of_a_user_are_not_those_of_another() {
+fn groups_are_isolated_by_user() {
     let desk = desk();
     desk.run(&["synonyms", "add", "猫", "cat", "--user", "lin"]).ok();
     desk.run(&["synonyms", "import", "--seed"]).ok();
@@ -58,7 +58,7 @@ fn groups_of_a_user_are_not_those_of_another() {
 }
 
 #[test]
-fn a_file_is_taken_in_whole_or_not_at_all() {
+fn synonym_import_is_atomic() {
     let desk = desk();
     let file = desk.write("s.toml", "[[groups]]\nterm = '剧本'\nmembers = ['RP']\ncategory = 'scene'\n");
     assert_eq!(desk.run(&["synonyms", "import", file.to_str().unwrap(), "--json"]).json()["imported"], 1);
@@ -71,7 +71,7 @@ fn a_file_is_taken_in_whole_or_not_at_all() {
 }
 
 #[test]
-fn k18_suggestions_come_with_evidence_and_change_nothing_until_somebody_decides() {
+fn k18_suggestions_have_evidence_and_change_nothing() {
     let desk = desk();
     let shown = desk.run(&["synonyms", "suggest", "--user", "lin"]).ok();
     assert!(shown.contains("团子") && shown.contains("小白") && shown.contains("Nothing was changed"), "{shown}");
@@ -90,7 +90,7 @@ fn k18_suggestions_come_with_evidence_and_change_nothing_until_somebody_decides(
 }
 
 #[test]
-fn mistakes_about_synonyms_are_answered_clearly_and_make_no_database() {
+fn synonym_errors_create_no_database() {
     let desk = Desk::new();
     desk.run(&["synonyms", "list"]).refused(&["there is no memory.db"]);
     desk.run(&["synonyms", "add", "KSK", "ksk"]).refused(&["no member besides its term"]);

@@ -127,7 +127,8 @@ async fn list(args: &GroupArgs) -> Result<ExitCode> {
     args.report.print(&lines, || {
         if groups.is_empty() {
             return format!(
-                "no synonyms within {scope}; `memory synonyms add TERM WORD` or `memory synonyms import --seed` adds some"
+                "no synonyms within {scope}; `memory synonyms add TERM WORD` or `memory synonyms import --seed` adds \
+                 some"
             );
         }
         let mut table = output::table(["term", "other words", "category", "owner"]);

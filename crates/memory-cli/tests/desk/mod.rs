@@ -1,4 +1,4 @@
-//! A folder with a database in it, and the command run there.
+//! A temporary folder in which the command is run.
 
 #![allow(dead_code, reason = "each test file needs a part of it")]
 
@@ -10,7 +10,7 @@ use std::{
 
 use serde_json::Value;
 
-/// A folder with a database in it.
+/// A temporary folder, with the database of its commands.
 pub(crate) struct Desk {
     pub(crate) folder: tempfile::TempDir,
 }
@@ -35,7 +35,7 @@ impl Ran {
         self.stdout
     }
 
-    /// The one line that says what went wrong.
+    /// Asserts that the command failed and that its error message contains these texts.
     #[track_caller]
     pub(crate) fn refused(self, words: &[&str]) {
         assert!(!self.success, "{self:?}");
@@ -91,9 +91,9 @@ impl Desk {
         for variable in unset.into_iter().chain(proxies) {
             command.env_remove(variable);
         }
-        // These tests use the embedder without a model, whichever models the machine has.
+        // These tests use the hash embedder, even if the machine has local models.
         command.env("MEMORY_MODELS_DIR", self.folder.path().join("no-models"));
-        // The zone of times that name none is that of the machine.
+        // Times without a zone are in the zone of the machine.
         command.env("TZ", "UTC");
         command
     }

@@ -1,4 +1,4 @@
-//! Kill -9 in the middle of a digest, again and again.
+//! Kills `memory digest` (SIGKILL) in the middle, several times.
 
 use std::{
     collections::BTreeMap,
@@ -18,13 +18,13 @@ const KILLS: u64 = 4;
 /// Number of jobs, divided by three.
 const TURNS: u64 = (2 * USERS * SESSIONS * ROUNDS) as u64;
 
-/// Conversations in which people say things that are facts, some of them in the place of earlier ones.
+/// Returns conversations with facts, some of which supersede earlier ones.
 fn conversations() -> String {
     let mut file = String::new();
     for (user, session, round) in
         (0..USERS).flat_map(|u| (0..SESSIONS).flat_map(move |s| (0..ROUNDS).map(move |r| (u, s, r))))
     {
-        let said = match round % 5 {
+        let text = match round % 5 {
             0 if user % 2 == 0 => format!("我搬到{}了", ["上海", "苏州", "杭州", "南京"][(session + round / 5) % 4]),
             0 => format!("I live in {} now.", ["Porto", "Lisbon", "Faro", "Braga"][(session + round / 5) % 4]),
             2 => format!("I'm allergic to {}.", ["walnuts", "shrimp", "pollen"][session % 3]),
@@ -40,16 +40,16 @@ fn conversations() -> String {
             });
             writeln!(file, "{line}").unwrap();
         };
-        line("user", 0, &said);
+        line("user", 0, &text);
         line("assistant", 30, &format!("好的，第{round}次。 Boots and a raincoat, then."));
     }
     file
 }
 
-/// Everything that a store holds, without what differs from run to run: when things were recorded, and the ids and
-/// numbers of what was derived. Each line is there as often as it is stored.
-fn held(exported: &str) -> BTreeMap<String, usize> {
-    let mut held = BTreeMap::new();
+/// Counts each exported line, without the fields that differ between runs: times of recording, and the ids and numbers
+/// of derived records.
+fn stored_lines(exported: &str) -> BTreeMap<String, usize> {
+    let mut lines = BTreeMap::new();
     for line in exported.lines() {
         let mut line: Value = serde_json::from_str(line).unwrap();
         let keys = line.as_object_mut().unwrap();
@@ -63,9 +63,9 @@ fn held(exported: &str) -> BTreeMap<String, usize> {
                 }
             });
         }
-        *held.entry(line.to_string()).or_default() += 1;
+        *lines.entry(line.to_string()).or_default() += 1;
     }
-    held
+    lines
 }
 
 /// Digests until `jobs` are done, and kills. Gives how many were.
@@ -95,7 +95,7 @@ pub(crate) fn ends_complete(variables: &[(&str, &str)]) {
 
     desk.run(&["import", turns, "--db", "whole.db"]).ok();
     desk.run(&["digest", "--digest", "rules", "--db", "whole.db"]).ok();
-    let whole = held(&desk.run(&["export", "--db", "whole.db"]).ok());
+    let whole = stored_lines(&desk.run(&["export", "--db", "whole.db"]).ok());
     let of_kind = |kind: &str| whole.keys().filter(|line| line.contains(&format!("\"kind\":\"{kind}\""))).count();
     assert!(
         of_kind("fact") > 100 && of_kind("summary") > 100,
@@ -119,12 +119,12 @@ pub(crate) fn ends_complete(variables: &[(&str, &str)]) {
     let stats = run(&["stats", "--json"]).json();
     assert_eq!((&stats["backlog"], &stats["given_up"]), (&serde_json::json!({}), &serde_json::json!({})));
 
-    let killed = held(&run(&["export"]).ok());
+    let killed = stored_lines(&run(&["export"]).ok());
     for line in whole.keys().chain(killed.keys()) {
         let (whole, killed) = (whole.get(line), killed.get(line));
         assert_eq!(whole, killed, "in one go, and killed: {line}");
     }
     let again = run(&["digest", "--digest", "rules", "--json"]).ok();
     assert!(again.lines().last().unwrap().contains(&format!("\"turns\":{TURNS}")), "{again}");
-    assert_eq!(held(&run(&["export"]).ok()), killed, "once more finds nothing new");
+    assert_eq!(stored_lines(&run(&["export"]).ok()), killed, "once more finds nothing new");
 }

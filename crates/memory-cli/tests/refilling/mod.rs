@@ -107,8 +107,8 @@ pub(crate) async fn ends_complete(variables: &[(&str, &str)]) {
     run(&[&["search", "x", "--user", "lin"], &new[..]].concat()).refused(&["memory reindex", "next to them"]);
 
     let before = embedded.load(Ordering::Relaxed);
-    let told = run(&[&["reindex", "--keep-old"], &new[..]].concat()).ok();
-    assert!(told.contains("reindexed with") && told.contains("are kept"), "{told}");
+    let output = run(&[&["reindex", "--keep-old"], &new[..]].concat()).ok();
+    assert!(output.contains("reindexed with") && output.contains("are kept"), "{output}");
     let again = embedded.load(Ordering::Relaxed) - before;
     // And one text to learn how long the vectors are.
     assert!(again <= TURNS + 2 - filled as usize, "{again} were embedded, {filled} were there");

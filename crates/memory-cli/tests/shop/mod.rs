@@ -1,4 +1,4 @@
-//! A store with everything in it that a store can hold, and a way to read all of it.
+//! A store with data of every type, and a function that reads all of it.
 
 #![allow(dead_code, reason = "each test file needs a part of it")]
 
@@ -14,7 +14,7 @@ pub(crate) async fn open(database: &Database) -> MemoryEngine {
     builder.build().await.unwrap()
 }
 
-/// The nth record of a user, the same every time, with every field set.
+/// Returns the nth record of a user, which is always the same, with every field set.
 pub(crate) fn record(user: &str, n: usize) -> Record {
     let scope = Scope::user(user).unwrap().with_agent("kai").unwrap().with_session(format!("s{n}")).unwrap();
     let mut record = Record::new(scope.clone(), Kind::FACT, format!("the brass key, number {n}"), &SystemClock);
@@ -33,7 +33,7 @@ pub(crate) fn record(user: &str, n: usize) -> Record {
     record
 }
 
-/// Three users of two tenants, records in three states, tombstones, synonyms and a verdict.
+/// Writes three users of two tenants, records in three states, tombstones, synonyms and a verdict.
 pub(crate) async fn fill(database: &Database) {
     let engine = open(database).await;
     let of = |user: &str, records: std::ops::Range<usize>| records.map(|n| record(user, n)).collect::<Vec<_>>();
@@ -66,7 +66,7 @@ pub(crate) async fn fill(database: &Database) {
     engine.drain(&tenant, |_| {}).await.unwrap();
 }
 
-/// All of a store as text: every record but for its revision, every tombstone, every group and verdict.
+/// Returns the content of a store as text: every record without its revision, every tombstone, group and verdict.
 pub(crate) async fn everything(database: &Database) -> String {
     let engine = open(database).await;
     let mut all = String::new();

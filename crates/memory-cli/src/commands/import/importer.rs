@@ -133,8 +133,9 @@ impl<'a> Importer<'a> {
         let parsed = line::read(keys, &LineDefaults { scope: self.scope, zone: self.zone, clock: &SystemClock })?;
         let ImportLine::Record(mut record) = parsed.line else { return Ok((parsed.line, None)) };
         self.engine.admin().check(&record)?;
-        // Turns with the same time keep the order of the file, even if a line between them is corrected later. An exported
-        // record keeps its sequence number, or none: another number would make it visible on the wrong branches.
+        // Turns with the same time keep the order of the file, even if a line between them is corrected later. An
+        // exported record keeps its sequence number, or none: another number would make it visible on the wrong
+        // branches.
         if !parsed.is_exported {
             record.source.sequence.get_or_insert(i64::try_from(number)?);
         }

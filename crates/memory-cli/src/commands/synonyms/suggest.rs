@@ -73,7 +73,8 @@ impl Suggest {
                 ]);
             }
             format!(
-                "{table}\nNothing was changed: `memory synonyms accept ONE OTHER` or `memory synonyms reject ONE OTHER` stores your decision."
+                "{table}\nNothing was changed: `memory synonyms accept ONE OTHER` or `memory synonyms reject ONE OTHER` \
+                 stores your decision."
             )
         })
     }
@@ -95,8 +96,8 @@ impl Suggest {
     }
 }
 
-/// Returns the vectors of words, or none if the embedder does not represent meaning. Without vectors, pairs are suggested
-/// by their occurrence only.
+/// Returns the vectors of words, or none if the embedder does not represent meaning. Without vectors, pairs are
+/// suggested by their occurrence only.
 async fn vectors(engine: &MemoryEngine, words: Vec<String>) -> Vec<(String, Embedding)> {
     let embedder = engine.embedder();
     if embedder.semantic_weight() < MIN_SEMANTIC_WEIGHT {

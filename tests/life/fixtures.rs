@@ -1,4 +1,4 @@
-//! The databases of the tests.
+//! The databases and helpers of the tests.
 
 use std::{
     env,
@@ -16,45 +16,45 @@ use memory_engine::{
 use memory_engine_postgres::{PostgresOptions, migrate_down};
 use sqlx::Connection;
 
-use crate::{Play, Test};
+use crate::{Test, TestFn};
 
 /// Noon of a day in February 2026.
 pub(crate) const NOON: i64 = 1_772_000_000_000_000;
 
-/// A database with nothing in it. It can be opened several times, one after the other or at once.
+/// A database that is empty at first. It can be opened several times, one after the other or at once.
 #[derive(Clone)]
-pub(crate) struct Place {
+pub(crate) struct TestDatabase {
     pub(crate) clock: Arc<ManualClock>,
-    home: Home,
+    location: Location,
 }
 
 #[derive(Clone)]
-enum Home {
+enum Location {
     Sqlite(Arc<tempfile::TempDir>),
     Postgres(String, Box<PostgresOptions>, String),
 }
 
-impl Place {
-    fn new(home: Home) -> Self {
-        Self { clock: Arc::new(ManualClock::new(Timestamp::from_micros(NOON))), home }
+impl TestDatabase {
+    fn new(location: Location) -> Self {
+        Self { clock: Arc::new(ManualClock::new(Timestamp::from_micros(NOON))), location }
     }
 
-    /// Opens it, without a task in the background: `drain` does what is waiting.
+    /// Opens it without a background worker: `drain` processes the queued jobs.
     pub(crate) async fn open(&self) -> MemoryEngine {
         self.open_with(|builder| builder).await
     }
 
     pub(crate) async fn open_with(&self, change: impl FnOnce(Builder) -> Builder) -> MemoryEngine {
         let builder = change(MemoryEngine::builder().clock(self.clock.clone()).background(false));
-        match &self.home {
-            Home::Sqlite(folder) => builder.sqlite(folder.path().join("memory.db")).build().await.unwrap(),
-            Home::Postgres(url, options, _) => {
+        match &self.location {
+            Location::Sqlite(folder) => builder.sqlite(folder.path().join("memory.db")).build().await.unwrap(),
+            Location::Postgres(url, options, _) => {
                 builder.postgres_with(url, PostgresOptions::clone(options)).build().await.unwrap()
             }
         }
     }
 
-    /// Opens it with this embedder, perhaps in another one's place, with a task in the background if it is to have one.
+    /// Opens it with this embedder, which may replace another one, with or without a background worker.
     pub(crate) async fn open_in(
         &self,
         embedder: Arc<dyn Embedder>,
@@ -67,41 +67,41 @@ impl Place {
         if let Some(old) = &replaced {
             builder = builder.replacing(old.clone());
         }
-        match &self.home {
-            Home::Sqlite(folder) => builder.sqlite(folder.path().join("memory.db")).build().await,
-            Home::Postgres(url, options, _) => {
+        match &self.location {
+            Location::Sqlite(folder) => builder.sqlite(folder.path().join("memory.db")).build().await,
+            Location::Postgres(url, options, _) => {
                 builder.postgres_with(url, PostgresOptions::clone(options)).build().await
             }
         }
     }
 
-    /// Returns its address as an operator would write it, once it was opened.
+    /// Returns its address as an operator would write it. It must have been opened before.
     pub(crate) fn database(&self) -> Database {
-        match &self.home {
-            Home::Sqlite(folder) => Database::file(folder.path().join("memory.db")),
-            Home::Postgres(url, _, schema) => {
-                let mark = if url.contains('?') { '&' } else { '?' };
-                Database::postgres(format!("{url}{mark}options[search_path]={schema},public"))
+        match &self.location {
+            Location::Sqlite(folder) => Database::file(folder.path().join("memory.db")),
+            Location::Postgres(url, _, schema) => {
+                let separator = if url.contains('?') { '&' } else { '?' };
+                Database::postgres(format!("{url}{separator}options[search_path]={schema},public"))
             }
         }
     }
 
-    /// Checks that no file (SQLite) or table (Postgres) contains these letters, in any case.
-    pub(crate) async fn no_byte_of(&self, word: &str) {
+    /// Asserts that no file (SQLite) or table (Postgres) contains this word, in upper or lower case.
+    pub(crate) async fn assert_no_trace_of(&self, word: &str) {
         let word = word.to_lowercase();
-        match &self.home {
-            Home::Sqlite(folder) => {
+        match &self.location {
+            Location::Sqlite(folder) => {
                 let mut files = 0;
                 for file in std::fs::read_dir(folder.path()).unwrap() {
                     let path = file.unwrap().path();
                     let bytes = std::fs::read(&path).unwrap().to_ascii_lowercase();
                     let found = bytes.windows(word.len()).any(|window| window == word.as_bytes());
-                    assert!(!found, "{} holds it", path.display());
+                    assert!(!found, "{} contains it", path.display());
                     files += 1;
                 }
-                assert!(files > 0, "there is a file to look at");
+                assert!(files > 0, "no file was checked");
             }
-            Home::Postgres(url, _, schema) => {
+            Location::Postgres(url, _, schema) => {
                 let mut connection = sqlx::PgConnection::connect(url).await.unwrap();
                 let tables = "SELECT table_name::text FROM information_schema.tables WHERE table_schema = $1
                               AND table_type = 'BASE TABLE'";
@@ -115,20 +115,20 @@ impl Place {
                     );
                     let count = sqlx::query_scalar::<_, i64>(sqlx::AssertSqlSafe(count));
                     let count = count.bind(format!("%{word}%")).bind(format!("%{hex}%"));
-                    assert_eq!(count.fetch_one(&mut connection).await.unwrap(), 0, "{table} holds it");
+                    assert_eq!(count.fetch_one(&mut connection).await.unwrap(), 0, "{table} contains it");
                 }
             }
         }
     }
 
-    async fn leave(self) {
-        if let Home::Postgres(url, options, _) = self.home {
+    async fn remove(self) {
+        if let Location::Postgres(url, options, _) = self.location {
             migrate_down(&url, &options, 0).await.unwrap();
         }
     }
 }
 
-/// Every test in every place.
+/// Returns every test on every backend.
 pub(crate) fn trials(tests: &[Test]) -> Vec<Trial> {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let url = env::var("DATABASE_URL").ok().filter(|url| !url.is_empty());
@@ -138,16 +138,16 @@ pub(crate) fn trials(tests: &[Test]) -> Vec<Trial> {
     for (name, test) in tests {
         let test = *test;
         trials.push(Trial::test(format!("sqlite::{name}"), move || {
-            run(test, Place::new(Home::Sqlite(Arc::new(tempfile::tempdir().unwrap()))));
+            run(test, TestDatabase::new(Location::Sqlite(Arc::new(tempfile::tempdir().unwrap()))));
             Ok(())
         }));
-        let there = url.clone();
-        let ignored = there.is_none() && !required;
+        let url = url.clone();
+        let ignored = url.is_none() && !required;
         let on_postgres = move || {
-            let url = there.ok_or("postgres is required (CONFORMANCE_REQUIRE), and DATABASE_URL names no server")?;
+            let url = url.ok_or("postgres is required (CONFORMANCE_REQUIRE), and DATABASE_URL names no server")?;
             let schema = format!("life_{}_{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
             let options = PostgresOptions::default().with_schema(schema.clone());
-            run(test, Place::new(Home::Postgres(url, Box::new(options), schema)));
+            run(test, TestDatabase::new(Location::Postgres(url, Box::new(options), schema)));
             Ok(())
         };
         trials.push(Trial::test(format!("postgres::{name}"), on_postgres).with_ignored_flag(ignored));
@@ -155,11 +155,11 @@ pub(crate) fn trials(tests: &[Test]) -> Vec<Trial> {
     trials
 }
 
-fn run(test: Play, place: Place) {
+fn run(test: TestFn, test_db: TestDatabase) {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     runtime.block_on(async {
-        test(place.clone()).await;
-        place.leave().await;
+        test(test_db.clone()).await;
+        test_db.remove().await;
     });
 }
 
@@ -167,28 +167,28 @@ pub(crate) fn lin() -> Scope {
     Scope::user("lin").unwrap()
 }
 
-/// A conversation of Lin's, perhaps on a branch.
+/// Returns the scope of Lin's session, or of a branch of it.
 pub(crate) fn story(branch: Option<&str>) -> Scope {
     let story = lin().with_session("story").unwrap();
     branch.map_or(story.clone(), |branch| story.with_branch(branch).unwrap())
 }
 
-/// A message of a story, a second after the one before it.
+/// Returns a message of a story. Each is one second later than the message with the previous number.
 pub(crate) fn message(sequence: i64, text: &str) -> Turn {
     let at = Timestamp::from_micros(NOON - 1_000_000_000 + sequence * 1_000_000);
     Turn::user(text).with_message_id(format!("m{sequence}")).with_sequence(sequence).at(at)
 }
 
-/// A record that was made from others.
-pub(crate) fn made_from(address: &Scope, kind: Kind, text: &str, from: &[RecordId]) -> Record {
+/// Returns a record that is derived from others.
+pub(crate) fn derived_record(address: &Scope, kind: Kind, text: &str, from: &[RecordId]) -> Record {
     let clock = ManualClock::new(Timestamp::from_micros(NOON));
     let mut record = Record::new(address.clone(), kind, text, &clock);
     (record.derived_from, record.trust) = (from.to_vec(), memory_engine::Trust::Derived);
     record
 }
 
-/// The texts of what is recalled, sorted.
-pub(crate) async fn recalled(memory: &MemoryEngine, scope: &Scope, question: &str) -> Vec<String> {
+/// Recalls with a query and returns the texts of the hits, sorted.
+pub(crate) async fn recalled_texts(memory: &MemoryEngine, scope: &Scope, question: &str) -> Vec<String> {
     let query = memory_engine::RecallQuery::new(question).with_limit(100);
     let recall = memory.recall(scope, query).await.unwrap();
     let mut texts: Vec<String> = recall.hits.into_iter().map(|hit| hit.record.text).collect();

@@ -28,58 +28,58 @@ use crate::stopping::{Stop, StoppingStore};
 pub(crate) const NOON: i64 = 1_772_000_000_000_000;
 
 /// A database that several processes open, one after the other.
-pub(crate) struct Place {
+pub(crate) struct TestDatabase {
     pub(crate) clock: Arc<ManualClock>,
-    home: Home,
+    location: Location,
 }
 
-enum Home {
+enum Location {
     /// The file, and its temporary folder if this process has created it.
     Sqlite(PathBuf, Option<tempfile::TempDir>),
     /// The server, and the schema.
     Postgres(String, String),
 }
 
-impl Place {
-    fn new(home: Home) -> Self {
-        Self { clock: Arc::new(ManualClock::new(Timestamp::from_micros(NOON))), home }
+impl TestDatabase {
+    fn new(location: Location) -> Self {
+        Self { clock: Arc::new(ManualClock::new(Timestamp::from_micros(NOON))), location }
     }
 
     pub(crate) fn on_sqlite() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        Self::new(Home::Sqlite(folder.path().join("memory.db"), Some(folder)))
+        Self::new(Location::Sqlite(folder.path().join("memory.db"), Some(folder)))
     }
 
     pub(crate) fn on_postgres(url: &str) -> Self {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let schema = format!("crash_{}_{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
-        Self::new(Home::Postgres(url.to_owned(), schema))
+        Self::new(Location::Postgres(url.to_owned(), schema))
     }
 
     /// Returns the address by which another process opens it.
     pub(crate) fn address(&self) -> String {
-        match &self.home {
-            Home::Sqlite(path, _) => format!("file|{}", path.display()),
-            Home::Postgres(url, schema) => format!("{schema}|{url}"),
+        match &self.location {
+            Location::Sqlite(path, _) => format!("file|{}", path.display()),
+            Location::Postgres(url, schema) => format!("{schema}|{url}"),
         }
     }
 
-    /// The place of that address.
+    /// Returns the database with this address.
     pub(crate) fn at(address: &str) -> Self {
-        let (schema, place) = address.split_once('|').unwrap();
+        let (schema, location) = address.split_once('|').unwrap();
         Self::new(match schema {
-            "file" => Home::Sqlite(place.into(), None),
-            schema => Home::Postgres(place.to_owned(), schema.to_owned()),
+            "file" => Location::Sqlite(location.into(), None),
+            schema => Location::Postgres(location.to_owned(), schema.to_owned()),
         })
     }
 
-    /// Opens it, without a task in the background, with all that can be made of turns.
+    /// Opens it without a background worker and with every kind of enrichment.
     pub(crate) async fn open(&self, stop: Option<Stop>) -> MemoryEngine {
-        match &self.home {
-            Home::Sqlite(path, _) => {
+        match &self.location {
+            Location::Sqlite(path, _) => {
                 self.engine(Arc::new(SqliteStore::open(path, self.store_options()).await.unwrap()), stop).await
             }
-            Home::Postgres(url, schema) => {
+            Location::Postgres(url, schema) => {
                 let store = PostgresStore::connect_with(url, self.store_options(), options(schema)).await.unwrap();
                 self.engine(Arc::new(store), stop).await
             }
@@ -98,7 +98,7 @@ impl Place {
         MemoryEngine::builder()
             .stores(stores)
             .graph(RuleExtractor::default())
-            .embedder(Small(HashEmbedder::default()))
+            .embedder(SmallBatchEmbedder(HashEmbedder::default()))
             .enrichment(EnrichmentOptions::rules().unwrap().with_profile(10))
             .clock(self.clock.clone())
             .background(false)
@@ -113,22 +113,22 @@ impl Place {
 
     /// Returns the counts of the health report, after checking that it lists no problems.
     pub(crate) async fn counts(&self) -> BTreeMap<String, u64> {
-        let checkup = match &self.home {
-            Home::Sqlite(path, _) => {
+        let health = match &self.location {
+            Location::Sqlite(path, _) => {
                 let path = path.clone();
                 tokio::task::spawn_blocking(move || memory_engine_sqlite::checkup(&path)).await.unwrap().unwrap()
             }
-            Home::Postgres(url, schema) => memory_engine_postgres::checkup(url, &options(schema)).await.unwrap(),
+            Location::Postgres(url, schema) => memory_engine_postgres::checkup(url, &options(schema)).await.unwrap(),
         };
-        assert_eq!(checkup.problems, Vec::<String>::new());
-        checkup.counts
+        assert_eq!(health.problems, Vec::<String>::new());
+        health.counts
     }
 
-    /// Leaves nothing behind.
-    pub(crate) async fn leave(self) {
-        match &self.home {
-            Home::Postgres(url, schema) => migrate_down(url, &options(schema), 0).await.unwrap(),
-            Home::Sqlite(_, folder) => assert!(folder.as_ref().is_some_and(|folder| folder.path().exists())),
+    /// Removes the database.
+    pub(crate) async fn remove(self) {
+        match &self.location {
+            Location::Postgres(url, schema) => migrate_down(url, &options(schema), 0).await.unwrap(),
+            Location::Sqlite(_, folder) => assert!(folder.as_ref().is_some_and(|folder| folder.path().exists())),
         }
     }
 }
@@ -137,12 +137,12 @@ fn space() -> EmbeddingSpace {
     HashEmbedder::default().space().clone()
 }
 
-/// The hash embedder, but for batches so small that there are several.
+/// The hash embedder with small batches, so that a job needs several.
 #[derive(Debug)]
-struct Small(HashEmbedder);
+struct SmallBatchEmbedder(HashEmbedder);
 
 #[async_trait]
-impl Embedder for Small {
+impl Embedder for SmallBatchEmbedder {
     fn space(&self) -> &EmbeddingSpace {
         self.0.space()
     }
