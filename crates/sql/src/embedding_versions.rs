@@ -1,31 +1,31 @@
-//! The versions of the vectors: the serving one, and at most one second version next to it.
+//! Embedding versions: the one that serves searches, and at most one second version.
 
 use memory_engine_core::{Error, ErrorKind, Index, Job, Result};
 use memory_engine_vector_store::GenerationRole;
 
 use crate::index_metadata::IndexMetadata;
 
-/// The row of `origins` with the space that serves.
+/// The row of `origins` with the space of the serving version, and the job that makes its vectors.
 pub const SERVING_PART: &str = Job::Embedding.as_str();
 /// The row of `origins` with the space of the second version, and the job that fills it.
 pub const SECOND_PART: &str = Job::Reembedding.as_str();
-/// The row of `origins` with the table that serves.
+/// The row of `origins` with the table of the serving version.
 pub const TABLE_PART: &str = "serving table";
 /// The rows of `origins` that describe the versions.
 pub const PARTS: [&str; 3] = [SERVING_PART, SECOND_PART, TABLE_PART];
 
-/// The renames, in order, that exchange the queued jobs of the two versions when the second one begins to serve.
+/// The renames, in order, that exchange the queued jobs of the two versions at the cut-over.
 pub const JOB_RENAMES: [(&str, &str); 3] =
     [(SECOND_PART, "changing"), (SERVING_PART, SECOND_PART), ("changing", SERVING_PART)];
 
-/// One of the two tables that hold vectors. Vectors do not move between them: when the second version begins to serve,
-/// its table does.
+/// One of the two vector tables. Vectors do not move between them: at the cut-over the table of the second version
+/// becomes the serving one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum VectorTable {
     /// The table of the first version.
     #[default]
     First,
-    /// The table of the version after it; the one after that is in the first table again.
+    /// The table of the next version. The version after that is in the first table again.
     Second,
 }
 
@@ -41,7 +41,7 @@ impl VectorTable {
         }
     }
 
-    /// The table of this name; the first one unless the name is that of the second.
+    /// Returns the table of this name; the first one for any name but that of the second.
     pub fn from_name(name: Option<&str>) -> Self {
         if name == Some(Self::Second.name()) { Self::Second } else { Self::First }
     }
@@ -56,14 +56,14 @@ impl VectorTable {
     }
 }
 
-/// The action needed before a second version can be filled.
+/// The action that starts a second version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Begin {
     /// Nothing: the vectors of this process serve.
     Serving,
-    /// Nothing: the second version was begun before.
+    /// Nothing: the second version was started before.
     Resume,
-    /// The other table is emptied, and the space of the second version is written down.
+    /// Empty the other table, and store the space of the second version.
     Create,
 }
 
@@ -79,7 +79,7 @@ pub struct EmbeddingVersions {
 }
 
 impl EmbeddingVersions {
-    /// Takes in one row of `origins`. Rows that do not describe vectors are ignored.
+    /// Reads one row of `origins`. Rows that do not describe vectors are ignored.
     pub fn read_part(&mut self, part: &str, made_by: String) {
         match part {
             SERVING_PART => self.serving = Some(made_by),
@@ -98,10 +98,10 @@ impl EmbeddingVersions {
         self.second.as_deref() == Some(metadata.space())
     }
 
-    /// The role of this process' version, and its table.
+    /// Returns the role of the version in the space of this process, and its table.
     ///
     /// # Errors
-    /// `SchemaMismatch` when the store has no vectors of this process' space.
+    /// `SchemaMismatch` if the store has no version in that space.
     pub fn role(&self, metadata: &IndexMetadata, operation: &'static str) -> Result<(GenerationRole, VectorTable)> {
         if self.is_serving(metadata) {
             return Ok((GenerationRole::Serving, self.table));
@@ -120,13 +120,13 @@ impl EmbeddingVersions {
         if self.is_serving(metadata) { Ok(self.table) } else { Err(self.refusal(metadata, operation)) }
     }
 
-    /// The table for vectors that come with new records. `None` while there are two versions, or while another space
-    /// serves: then the vectors of new records are made in the background, as all others.
+    /// Returns the table for vectors that come with new records. `None` while there are two versions, or while another
+    /// space serves: the vectors of new records are then made in the background.
     pub fn table_for_new_records(&self, metadata: &IndexMetadata) -> Option<VectorTable> {
         (self.is_serving(metadata) && self.second.is_none()).then_some(self.table)
     }
 
-    /// The error of a search, or of opening a store for searches, whose vectors do not serve.
+    /// Returns the error of a search, or of opening a store for searches, if the vectors of this process do not serve.
     pub fn refusal(&self, metadata: &IndexMetadata, operation: &'static str) -> Error {
         if !self.is_second(metadata) {
             return metadata.mismatch(Index::Embedding, self.serving.as_deref(), operation);
@@ -140,7 +140,7 @@ impl EmbeddingVersions {
         Error::new(ErrorKind::SchemaMismatch, operation, message)
     }
 
-    /// Decides how a second version of this process' space begins.
+    /// Decides how a second version in the space of this process starts.
     ///
     /// # Errors
     /// `SchemaMismatch` when there is a second version of another space.

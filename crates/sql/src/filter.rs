@@ -54,16 +54,12 @@ pub enum Operands {
 impl Operands {
     /// Returns the values whose type matches the column; `None` if there are none, so that the comparison is false.
     fn new(column: ValueType, values: &[FilterValue]) -> Option<Self> {
-        let texts =
-            || values.iter().filter_map(|value| if let FilterValue::Text(text) = value { Some(text) } else { None });
-        let number = |value: &FilterValue| if let FilterValue::Number(number) = value { Some(*number) } else { None };
-        let time =
-            |value: &FilterValue| if let FilterValue::Time(time) = value { Some(time.as_micros()) } else { None };
+        let values = values.iter();
         let operands = match column {
-            ValueType::Text | ValueType::Texts => Self::Texts(texts().cloned().collect()),
-            ValueType::Id => Self::Ids(texts().filter_map(|id| id.parse().ok()).collect()),
-            ValueType::Number => Self::Numbers(values.iter().filter_map(number).collect()),
-            ValueType::Time => Self::Times(values.iter().filter_map(time).collect()),
+            ValueType::Text | ValueType::Texts => Self::Texts(values.filter_map(text).map(str::to_owned).collect()),
+            ValueType::Id => Self::Ids(values.filter_map(text).filter_map(|id| id.parse().ok()).collect()),
+            ValueType::Number => Self::Numbers(values.filter_map(number).collect()),
+            ValueType::Time => Self::Times(values.filter_map(time_in_micros).collect()),
             ValueType::Json => return None,
             _ => return None,
         };
@@ -78,6 +74,18 @@ impl Operands {
             Self::Ids(values) => values.is_empty(),
         }
     }
+}
+
+fn text(value: &FilterValue) -> Option<&str> {
+    if let FilterValue::Text(text) = value { Some(text) } else { None }
+}
+
+fn number(value: &FilterValue) -> Option<f64> {
+    if let FilterValue::Number(number) = value { Some(*number) } else { None }
+}
+
+fn time_in_micros(value: &FilterValue) -> Option<i64> {
+    if let FilterValue::Time(time) = value { Some(time.as_micros()) } else { None }
 }
 
 /// The right side of a comparison with a value in the metadata, by JSON type. At least one list has a value.
@@ -111,10 +119,16 @@ impl MetadataOperands {
     }
 }
 
-/// The condition that is neither true nor false, so that `NOT` of it holds for no row either.
-const UNKNOWN: &str = "NULL";
+/// The condition in place of one that this version cannot translate. It is NULL, so that `NOT` of it holds for no row
+/// either. Only a filter that was not [checked](check) contains it.
+const UNKNOWN_CONDITION: &str = "NULL";
 
-/// Refuses a filter that this version cannot translate, because a later version of the core crate has added to it.
+/// The operator in place of one that this version cannot translate. Between its operands it makes the condition
+/// `a = NULL AND NULL = b`, which is NULL whatever they are, as [`UNKNOWN_CONDITION`].
+const UNKNOWN_OPERATOR: &str = " = NULL AND NULL = ";
+
+/// Refuses a filter that this version cannot translate: a later version of the core crate has added a condition, a field,
+/// an operator or a type of value.
 ///
 /// # Errors
 /// `Unsupported`.
@@ -126,8 +140,8 @@ pub fn check(filter: &Filter) -> Result<()> {
         }
         Filter::In(field, values) => check_comparison(field, values),
         Filter::Exists(field) => check_comparison(field, &[]),
-        Filter::And(some) | Filter::Or(some) => some.iter().try_for_each(check),
-        Filter::Not(one) => check(one),
+        Filter::And(filters) | Filter::Or(filters) => filters.iter().try_for_each(check),
+        Filter::Not(filter) => check(filter),
         _ => Err(unsupported("condition")),
     }
 }
@@ -143,24 +157,24 @@ fn check_comparison(field: &Field, values: &[FilterValue]) -> Result<()> {
 }
 
 fn unsupported(what: &str) -> Error {
-    Error::new(ErrorKind::Unsupported, "filter", format!("this database cannot compare by this {what}"))
+    Error::new(ErrorKind::Unsupported, "filter", format!("this version of the database backend does not support this {what}; update it"))
 }
 
 /// Appends a filter that has been validated and [checked](check).
-pub fn write<D: Dialect>(filter: &Filter, to: &mut D) {
+pub fn write<D: Dialect>(filter: &Filter, statement: &mut D) {
     match filter {
-        Filter::Compare(field, op, value) => compare(field, *op, std::slice::from_ref(value), to),
-        Filter::In(field, values) => compare(field, Op::Eq, values, to),
-        Filter::Exists(field) => exists(field, to),
-        Filter::And(all) if all.is_empty() => drop(to.append(D::TRUE)),
-        Filter::Or(any) if any.is_empty() => drop(to.append(D::FALSE)),
-        Filter::And(all) => to.join(all, " AND "),
-        Filter::Or(any) => to.join(any, " OR "),
-        Filter::Not(one) => {
-            write(one, to.append("(NOT "));
-            to.append(")");
+        Filter::Compare(field, op, value) => compare(field, *op, std::slice::from_ref(value), statement),
+        Filter::In(field, values) => compare(field, Op::Eq, values, statement),
+        Filter::Exists(field) => exists(field, statement),
+        Filter::And(filters) if filters.is_empty() => drop(statement.append(D::TRUE)),
+        Filter::Or(filters) if filters.is_empty() => drop(statement.append(D::FALSE)),
+        Filter::And(filters) => statement.join(filters, " AND "),
+        Filter::Or(filters) => statement.join(filters, " OR "),
+        Filter::Not(filter) => {
+            write(filter, statement.append("(NOT "));
+            statement.append(")");
         }
-        _ => drop(to.append(UNKNOWN)),
+        _ => drop(statement.append(UNKNOWN_CONDITION)),
     }
 }
 
@@ -170,15 +184,15 @@ pub fn reads_address(filter: &Filter) -> bool {
         Filter::Compare(field, ..) | Filter::In(field, _) | Filter::Exists(field) => {
             matches!(field, Field::Agent | Field::Session | Field::Branch)
         }
-        Filter::And(some) | Filter::Or(some) => some.iter().any(reads_address),
-        Filter::Not(one) => reads_address(one),
+        Filter::And(filters) | Filter::Or(filters) => filters.iter().any(reads_address),
+        Filter::Not(filter) => reads_address(filter),
         _ => false,
     }
 }
 
 /// The SQL comparison operator of an operator that has been [checked](check).
 pub fn operator(op: Op) -> &'static str {
-    known_operator(op).unwrap_or(" = NULL AND NULL = ")
+    known_operator(op).unwrap_or(UNKNOWN_OPERATOR)
 }
 
 fn known_operator(op: Op) -> Option<&'static str> {
@@ -249,43 +263,44 @@ fn field_column(field: &Field, [agent, session, branch]: [&'static str; 3]) -> O
     })
 }
 
-fn exists<D: Dialect>(field: &Field, to: &mut D) {
+/// Appends the condition that the field is set.
+fn exists<D: Dialect>(field: &Field, statement: &mut D) {
     match (field, column::<D>(field)) {
-        (Field::Metadata(key), _) => to.metadata_exists(key),
+        (Field::Metadata(key), _) => statement.metadata_exists(key),
         (_, Some((column, missing))) => {
-            to.append("(").append(column).append(missing.is_set::<D>()).append(")");
+            statement.append("(").append(column).append(missing.is_set::<D>()).append(")");
         }
-        (_, None) => drop(to.append(D::FALSE)),
+        (_, None) => drop(statement.append(D::FALSE)),
     }
 }
 
 /// Appends the condition that the field compares to one of the values.
-fn compare<D: Dialect>(field: &Field, op: Op, values: &[FilterValue], to: &mut D) {
+fn compare<D: Dialect>(field: &Field, op: Op, values: &[FilterValue], statement: &mut D) {
     if let Field::Metadata(key) = field {
         let operands = MetadataOperands::new(values);
         if operands.is_empty() {
-            to.append(D::FALSE);
+            statement.append(D::FALSE);
         } else {
-            to.compare_metadata(key, op, operands);
+            statement.compare_metadata(key, op, operands);
         }
         return;
     }
     let (Some((column, missing)), Some(operands)) = (column::<D>(field), Operands::new(field.value_type(), values))
     else {
-        to.append(D::FALSE);
+        statement.append(D::FALSE);
         return;
     };
-    to.append("(");
+    statement.append("(");
     match operands {
-        Operands::Texts(texts) if field.value_type() == ValueType::Texts => to.contains_any(column, texts),
+        Operands::Texts(texts) if field.value_type() == ValueType::Texts => statement.contains_any(column, texts),
         operands @ (Operands::Texts(_) | Operands::Numbers(_) | Operands::Times(_) | Operands::Ids(_)) => {
             if missing != Missing::Never {
-                to.append(column).append(missing.is_set::<D>()).append(" AND ");
+                statement.append(column).append(missing.is_set::<D>()).append(" AND ");
             }
-            to.append(column).compare(op, operands);
+            statement.append(column).compare(op, operands);
         }
     }
-    to.append(")");
+    statement.append(")");
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ pub const SELECT_NEWEST_MENTIONS: &str = "SELECT m.entity, m.name, m.kind, m.tot
             row_number() OVER (PARTITION BY g.entity ORDER BY r.occurred_at DESC, r.place DESC, r.id DESC) AS n
         FROM graph_entities g";
 
-/// The namespace of one of a tenant's users; an empty name stands for records without a user.
+/// Returns the namespace of a user of the tenant; an empty name stands for records without a user.
 ///
 /// # Errors
 /// `InvalidInput` for a name that no user can have.
@@ -24,7 +24,7 @@ pub fn owner(scope: &Scope, user: &str) -> Result<Scope> {
     if user.is_empty() { Ok(tenant) } else { tenant.with_user(user) }
 }
 
-/// The part of a scope that lies in the namespace of this owner.
+/// Returns the part of a scope in the namespace of an owner.
 ///
 /// # Errors
 /// `InvalidInput` for a name that no user can have.

@@ -15,28 +15,28 @@ pub const COUNTS: [(&str, &str); 6] = [
     ("namespaces", "SELECT count(*) FROM namespaces"),
 ];
 
-/// The name of the count of the vectors that do not serve.
+/// The name of the count of the vectors in the second version.
 pub const SECOND_VECTORS: &str = "vectors of the second generation";
 
-/// Active records without terms that do not wait for them.
+/// Problem: active records without terms, and without a queued job for them.
 pub const NOT_IN_KEYWORD_INDEX: &str =
     "active records are not in the keyword index and are not queued for it; index them again";
-/// Active records without a vector that do not wait for one.
+/// Problem: active records without a vector, and without a queued job for one.
 pub const WITHOUT_VECTOR: &str = "active records have no vector and are not queued for one; index them again";
-/// Inactive records with terms.
+/// Problem: inactive records with terms.
 pub const INACTIVE_IN_KEYWORD_INDEX: &str = "inactive records are in the keyword index; index all records again";
-/// Inactive records with a vector.
+/// Problem: inactive records with a vector.
 pub const INACTIVE_WITH_VECTOR: &str = "inactive records have a vector; index all records again";
-/// Inactive records in the graph.
+/// Problem: inactive records in the graph.
 pub const INACTIVE_IN_GRAPH: &str = "inactive records are in the graph; index all records again";
 
-/// Lets a statement that names the first table of vectors read the table that serves.
+/// Replaces the first vector table, which the statement names, by the serving one.
 pub fn on_serving_table(sql: &str, serving: VectorTable) -> String {
     sql.replace("FROM vectors", &format!("FROM {}", serving.name()))
 }
 
-/// Adds the number of vectors that do not serve, and their space, to the report.
-pub fn add_second_version(checkup: &mut HealthReport, space: String, vectors: u64) {
-    checkup.counts.insert(SECOND_VECTORS.to_owned(), vectors);
-    checkup.second_space = Some(space);
+/// Adds the vectors of the second version and their space to the report.
+pub fn add_second_version(report: &mut HealthReport, space: String, vectors: u64) {
+    report.counts.insert(SECOND_VECTORS.to_owned(), vectors);
+    report.second_space = Some(space);
 }

@@ -1,7 +1,6 @@
 //! The analyzer and the embedding space that the indexes were made with.
 //!
-//! The table `origins` names the maker of each index. The functions here decide; reading and writing the table is for
-//! the backend.
+//! The table `origins` stores both. The functions here only decide; each backend reads and writes the table.
 
 use memory_engine_core::{EmbeddingSpace, Error, ErrorKind, Index, Result};
 
@@ -12,23 +11,23 @@ use crate::options::{Mismatch, StoreOptions};
 pub struct IndexMetadata {
     analyzer: String,
     space: String,
-    /// The space that may serve while the vectors of this process are made.
+    /// The space that may serve while the vectors of this process are being made.
     replaced: Option<String>,
 }
 
 /// The action for one index when a store is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reconciliation {
-    /// Nothing: the index fits, or is left as it is.
+    /// Nothing: the index matches, or is left as it is.
     Keep,
-    /// Write down what this process makes the index with: the store is new.
+    /// Store the maker of the index: the database is new.
     Record,
-    /// Begin a second version of the vectors, or continue with it.
+    /// Start a second embedding version, or continue with it.
     Refill,
     /// Fail: with [`EmbeddingVersions::refusal`](crate::embedding_versions::EmbeddingVersions::refusal) for vectors,
     /// with [`IndexMetadata::mismatch`] for terms.
     Refuse,
-    /// Empty the index, queue every record for it and write down what this process makes it with.
+    /// Empty the index, queue every record for it and store its new maker.
     Rebuild,
 }
 
@@ -58,7 +57,7 @@ impl IndexMetadata {
         }
     }
 
-    /// Fails if the index was made with `found`, and this process would make it with something else.
+    /// Checks that `found`, the stored maker of an index, is that of this process.
     ///
     /// # Errors
     /// `SchemaMismatch`.
@@ -66,29 +65,30 @@ impl IndexMetadata {
         if found == Some(self.maker(index)) { Ok(()) } else { Err(self.mismatch(index, found, operation)) }
     }
 
-    /// The error of an index that was made with `found`.
+    /// Returns the error for an index whose stored maker is `found`.
     pub fn mismatch(&self, index: Index, found: Option<&str>, operation: &'static str) -> Error {
-        let (found, wanted) = (found.unwrap_or("nothing"), self.maker(index));
+        let found = found.unwrap_or("nothing");
+        let current = self.maker(index);
         let message = match index {
             Index::Keywords => format!(
-                "the keyword index was made with the analyzer '{found}', but '{wanted}' is in use; open the store with \
+                "the keyword index was made with the analyzer '{found}', but '{current}' is in use; open the store with \
                  Mismatch::Rebuild to index its records again"
             ),
             Index::Embedding => format!(
-                "the vectors are in the embedding space '{found}', but '{wanted}' is in use; open the store with the \
-                 embedder of '{found}', or with that of '{wanted}' and Mismatch::Refill to make new vectors while others \
-                 search the old ones"
+                "the vectors are in the embedding space '{found}', but '{current}' is in use; open the store with the \
+                 embedder of '{found}', or with that of '{current}' and Mismatch::Refill to make new vectors while \
+                 others search the old ones"
             ),
         };
         Error::new(ErrorKind::SchemaMismatch, operation, message)
     }
 
-    /// Returns true if vectors of the space `found` get a second version next to them.
+    /// Returns true if vectors of the space `found` stay and a second embedding version is started.
     pub fn refills(&self, found: &str, mismatch: Mismatch) -> bool {
         found != self.space && (mismatch == Mismatch::Refill || self.replaced.as_deref() == Some(found))
     }
 
-    /// Decides what opening the store does about an index that was made with `found`.
+    /// Decides how opening the store handles an index whose stored maker is `found`.
     pub fn reconcile(&self, index: Index, found: Option<&str>, mismatch: Mismatch) -> Reconciliation {
         let Some(found) = found else { return Reconciliation::Record };
         if found == self.maker(index) || mismatch == Mismatch::Leave {

@@ -1,4 +1,4 @@
-//! Values put together from rows.
+//! Converts between values of the engine and columns of rows.
 
 use memory_engine_core::{Cursor, Error, ErrorKind, Job, Order, Page, Record, Result, RuleId, Scope, Stats, Timestamp};
 
@@ -7,7 +7,7 @@ pub const LEASE_FREE: i64 = i64::MIN;
 /// The lease end of a dead letter: it is never claimed again.
 pub const LEASE_DEAD: i64 = i64::MAX;
 
-/// The error of a stored value that no version of this crate can have written.
+/// Returns the error for a stored value that no version of this crate can have written. `what` names the value.
 pub fn corrupt(what: &str) -> Error {
     let message = format!("the database holds {what} that cannot be read; restore it from a backup");
     Error::new(ErrorKind::Corrupt, "read", message)
@@ -21,28 +21,29 @@ pub fn rule(id: Option<String>) -> Result<Option<RuleId>> {
     id.map(RuleId::new).transpose().map_err(|_| corrupt("the rule of a relation"))
 }
 
-/// The scope of these names: tenant, user, agent, session and branch, empty where it has none.
+/// Returns the scope of these names: tenant, user, agent, session and branch; empty for a dimension that is not set.
 ///
 /// # Errors
 /// `Corrupt` for names that no scope can have.
 pub fn scope([tenant, user, agent, session, branch]: [&str; 5]) -> Result<Scope> {
-    let build = || {
-        let mut scope = Scope::tenant_wide(tenant)?;
-        if !user.is_empty() {
-            scope = scope.with_user(user)?;
-        }
-        if !agent.is_empty() {
-            scope = scope.with_agent(agent)?;
-        }
-        if !session.is_empty() {
-            scope = scope.with_session(session)?;
-        }
-        if !branch.is_empty() {
-            scope = scope.with_branch(branch)?;
-        }
-        Ok(scope)
-    };
-    build().map_err(|_: Error| corrupt("an address"))
+    build_scope(tenant, user, agent, session, branch).map_err(|_| corrupt("an address"))
+}
+
+fn build_scope(tenant: &str, user: &str, agent: &str, session: &str, branch: &str) -> Result<Scope> {
+    let mut scope = Scope::tenant_wide(tenant)?;
+    if !user.is_empty() {
+        scope = scope.with_user(user)?;
+    }
+    if !agent.is_empty() {
+        scope = scope.with_agent(agent)?;
+    }
+    if !session.is_empty() {
+        scope = scope.with_session(session)?;
+    }
+    if !branch.is_empty() {
+        scope = scope.with_branch(branch)?;
+    }
+    Ok(scope)
 }
 
 /// The dimensions below the user that a scope sets: column name and value.
@@ -51,12 +52,13 @@ pub fn dimensions_below_user(scope: &Scope) -> Vec<(&'static str, String)> {
     below.into_iter().filter_map(|(name, value)| Some((name, value?.to_owned()))).collect()
 }
 
-/// A number for `LIMIT` or `OFFSET`.
+/// Converts a number for `LIMIT` or `OFFSET`.
 pub fn sql_limit(number: usize) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// The condition on the position of a record after a cursor, up to the cursor's values.
+/// Returns the beginning of the condition that a record comes after a cursor. The values of the cursor and a closing
+/// parenthesis follow.
 pub fn after_position(order: Order) -> &'static str {
     match order {
         Order::OldestFirst => " AND (r.occurred_at, r.place, r.id) > (",
@@ -64,7 +66,7 @@ pub fn after_position(order: Order) -> &'static str {
     }
 }
 
-/// The page of at most `limit` records, given one record more when another page follows.
+/// Returns the page of at most `limit` records. `records` has one more than that if another page follows.
 pub fn page(mut records: Vec<Record>, limit: usize, total: Option<u64>) -> Page {
     let has_next = records.len() > limit;
     records.truncate(limit);
@@ -72,12 +74,12 @@ pub fn page(mut records: Vec<Record>, limit: usize, total: Option<u64>) -> Page 
     Page::new(records, next).with_total(total)
 }
 
-/// The time at which an item is tried again; `None` for a dead letter.
+/// Returns the time of the next attempt of a queue item; `None` for a dead letter.
 pub fn retry_at(leased_until: i64) -> Option<Timestamp> {
     (leased_until != LEASE_DEAD).then(|| Timestamp::from_micros(leased_until))
 }
 
-/// The lease end of an item that is tried again at that time.
+/// Returns the lease end of a queue item with this time of its next attempt; `None` makes it a dead letter.
 pub fn leased_until(retry_at: Option<Timestamp>) -> i64 {
     retry_at.map_or(LEASE_DEAD, Timestamp::as_micros)
 }
@@ -97,7 +99,7 @@ pub struct RecordGroup {
     pub newest: i64,
 }
 
-/// Adds a group to the statistics. `is_new_address` says whether it is the first group of its address.
+/// Adds a group to the statistics. `is_new_address` is true for the first group of each address.
 pub fn add_group(stats: &mut Stats, is_new_address: bool, group: RecordGroup) {
     stats.addresses += u64::from(is_new_address);
     stats.records += group.records;

@@ -1,4 +1,4 @@
-//! The changes of a write or a deletion, decided alike for every backend.
+//! Decides the changes of a write or a deletion, in the same way for every backend.
 
 use std::collections::BTreeSet;
 
@@ -32,11 +32,11 @@ pub struct RecordWrite {
 /// The index entries of a record.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct IndexEntries {
-    /// The terms, where they came with the record.
+    /// The terms, if they came with the record.
     pub terms: Option<Terms>,
-    /// The vector, where it came with the record and the store takes it.
+    /// The vector, if it came with the record and the store takes it.
     pub embedding: Option<Embedding>,
-    /// The jobs that make the rest.
+    /// The jobs that make the missing entries.
     pub jobs: Vec<Job>,
 }
 
@@ -45,7 +45,7 @@ pub trait StoredState {
     /// The error of a read.
     type Error: From<Error>;
 
-    /// The revision of an active record that another one is made from.
+    /// Returns the revision of an active source of a record; `None` if there is no such record.
     ///
     /// # Errors
     /// Those of the database.
@@ -57,8 +57,8 @@ pub trait StoredState {
     /// Those of the database.
     fn has_tombstone(&self, id: RecordId) -> Result<bool, Self::Error>;
 
-    /// Returns `None` if no record with this content was deleted, and else whether all such records were only
-    /// [withdrawn](Tombstone::withdrawn).
+    /// Returns `None` if no record with this content was deleted. Otherwise returns true if all such records were only
+    /// [cascade-deleted](Tombstone::withdrawn), and false if one was deleted by the user.
     ///
     /// # Errors
     /// Those of the database.
@@ -66,7 +66,7 @@ pub trait StoredState {
 }
 
 /// Decides one write, given the record of the same namespace and id. Returns the change to apply, if there is one.
-/// `keeps_vectors` says whether the store takes vectors that come with records.
+/// If `keeps_vectors` is false, vectors that come with records are left out and made in the background.
 ///
 /// # Errors
 /// Those of [`Decision::of`] and [`Basis::check`], and those of reading the state.
@@ -76,8 +76,8 @@ pub fn decide<S: StoredState>(
     state: &S,
     keeps_vectors: bool,
 ) -> Result<(WriteResult, Option<RecordWrite>), S::Error> {
-    for basis in &write.based_on {
-        Basis::check(*basis, state.source_revision(basis.id)?)?;
+    for precondition in &write.based_on {
+        Basis::check(*precondition, state.source_revision(precondition.id)?)?;
     }
     let id = write.record.id;
     let jobs = write.pending();
@@ -97,12 +97,10 @@ pub fn decide<S: StoredState>(
     let index = reindex.then(|| {
         let terms = write.terms.filter(|_| record.is_indexed());
         let embedding = write.embedding.filter(|_| keeps_vectors && record.is_indexed());
+        // The jobs whose result came with the record are not queued.
         let is_done = |job: &Job| match job {
             Job::Keywords => terms.is_some(),
             Job::Embedding => embedding.is_some(),
-            Job::Reembedding | Job::Chunks | Job::Metadata | Job::Facts | Job::Graph | Job::Summary | Job::Profile => {
-                false
-            }
             _ => false,
         };
         let jobs = jobs.into_iter().filter(|job| !is_done(job)).collect();
@@ -119,24 +117,24 @@ fn blocks_content<S: StoredState>(record: &Record, state: &S) -> Result<bool, S:
     if !Tombstone::bars_content_for(record.trust, false) {
         return Ok(false);
     }
-    let withdrawn = state.deleted_content(record)?;
-    Ok(withdrawn.is_some_and(|withdrawn| Tombstone::bars_content_for(record.trust, withdrawn)))
+    let cascade_deleted = state.deleted_content(record)?;
+    Ok(cascade_deleted.is_some_and(|cascade_deleted| Tombstone::bars_content_for(record.trust, cascade_deleted)))
 }
 
-/// The tombstone of a record.
-pub fn tombstone(record: &Record, deleted_at: Timestamp, withdrawn: bool) -> Tombstone {
+/// Returns the tombstone of a record. `cascade_deleted` is true if its source was deleted, not the record itself.
+pub fn tombstone(record: &Record, deleted_at: Timestamp, cascade_deleted: bool) -> Tombstone {
     let tombstone = Tombstone::new(record.id, record.scope.clone(), record.content_hash(), deleted_at);
-    tombstone.with_withdrawn(withdrawn)
+    tombstone.with_withdrawn(cascade_deleted)
 }
 
-/// The jobs to queue when records that were made from others are removed: each remaining source is read again.
-/// `removed` are the sources that are gone themselves.
+/// Returns the jobs to queue when derived records are removed: each remaining source is processed again. `removed` are
+/// the sources that are removed themselves.
 pub fn source_jobs<'r>(
-    made: impl IntoIterator<Item = &'r Record>,
+    derived: impl IntoIterator<Item = &'r Record>,
     removed: &BTreeSet<RecordId>,
 ) -> Vec<(Job, RecordId)> {
     let mut jobs = Vec::new();
-    for record in made {
+    for record in derived {
         let Some(job) = Job::making(&record.kind) else { continue };
         let sources = record.derived_from.iter().filter(|source| !removed.contains(source));
         jobs.extend(sources.map(|source| (job, *source)));
@@ -144,17 +142,17 @@ pub fn source_jobs<'r>(
     jobs
 }
 
-/// The answer to a deletion: the named records that were there, in the order in which they were asked for and each
-/// once, then the records that were made from them.
+/// Returns the report of a deletion: the deleted records in the order of the request and each once, then the records
+/// that were cascade-deleted with them.
 pub fn deleted(
-    asked: &[RecordId],
-    mut named: BTreeSet<RecordId>,
+    requested: &[RecordId],
+    mut deleted: BTreeSet<RecordId>,
     mut cascaded: BTreeSet<RecordId>,
     mut removed: RemovalCounts,
 ) -> DeletionReport {
-    cascaded.retain(|id| !named.contains(id));
+    cascaded.retain(|id| !deleted.contains(id));
     removed.withdrawn = cascaded.len() as u64;
-    let mut ids: Vec<RecordId> = asked.iter().copied().filter(|id| named.remove(id)).collect();
+    let mut ids: Vec<RecordId> = requested.iter().copied().filter(|id| deleted.remove(id)).collect();
     ids.extend(cascaded);
     DeletionReport { ids, removed }
 }

@@ -17,7 +17,7 @@ impl Dialect for Statement {
     }
 
     fn join(&mut self, filters: &[Filter], separator: &'static str) {
-        self.balanced(filters, separator, &mut |to, filter| filter::write(filter, to));
+        self.balanced(filters, separator, &mut |statement, filter| filter::write(filter, statement));
     }
 
     fn compare(&mut self, op: Op, operands: Operands) {
@@ -46,14 +46,15 @@ impl Dialect for Statement {
     }
 }
 
-fn compare_values(op: Op, values: Vec<Value>, to: &mut Statement) {
+/// Appends a comparison with one value, or with any of several for equality.
+fn compare_values(op: Op, values: Vec<Value>, statement: &mut Statement) {
     match <[Value; 1]>::try_from(values) {
-        Ok([one]) => to.push(filter::operator(op)).bind(one),
-        Err(several) => to.push(" IN (").bind_all(several).push(")"),
+        Ok([value]) => statement.push(filter::operator(op)).bind(value),
+        Err(values) => statement.push(" IN (").bind_all(values).push(")"),
     };
 }
 
-/// The JSON path of a top-level key. A key that has been validated holds nothing that would end the quotes.
+/// The JSON path of a top-level key. A validated key contains no quote.
 fn path(key: &str) -> Value {
     Value::Text(format!("$.\"{key}\""))
 }

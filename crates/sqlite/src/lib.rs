@@ -1,10 +1,10 @@
 #![doc = include_str!("../README.md")]
 
 mod cache;
-mod checkup;
 mod database;
 mod filter_sql;
 mod graph;
+mod health_check;
 mod keywords;
 mod metadata_sql;
 mod options;
@@ -15,11 +15,11 @@ mod store;
 mod synonyms;
 mod vectors;
 
-pub use checkup::{checkup, namespaces};
 pub use database::{
     migration::{migrate_down, migrate_up, schema},
     schema::{MIGRATIONS_BY_NAME, SCHEMA},
 };
+pub use health_check::{checkup, namespaces};
 pub use memory_engine_sql::options::{Mismatch, StoreOptions};
 pub use options::{SqliteOptions, Synchronous};
 pub use store::SqliteStore;

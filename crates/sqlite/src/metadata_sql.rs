@@ -1,8 +1,7 @@
-//! The function by which SQLite compares values in the metadata.
+//! The SQL function `metadata_holds`, which compares a value in the metadata of a record.
 //!
-//! SQLite's own JSON functions read the metadata of a record three times for one comparison. This one reads them
-//! once, keeps only the value that is asked for, and compares it as
-//! [`Filter::matches`](memory_engine_core::Filter::matches) does.
+//! With SQLite's own JSON functions one comparison parses the metadata three times. This function parses them once,
+//! keeps only the compared value, and compares it as [`Filter::matches`](memory_engine_core::Filter::matches) does.
 
 use std::{fmt, sync::Arc};
 
@@ -24,7 +23,7 @@ pub(crate) struct Comparison {
 }
 
 impl Comparison {
-    /// The comparison of the value under `key` with at least one of the operands.
+    /// A comparison of the value under `key` that holds if it holds for at least one operand.
     pub(crate) fn new(key: &str, op: Op, operands: MetadataOperands) -> Self {
         let texts = operands.texts.into_iter().map(FilterValue::Text);
         let numbers = operands.numbers.into_iter().map(FilterValue::Number);
@@ -45,13 +44,13 @@ impl Comparison {
     }
 }
 
-/// Gives a connection the function `metadata_holds(metadata, comparison)`. It never returns NULL.
+/// Registers the function `metadata_holds(metadata, comparison)`. on a connection. It never returns NULL.
 pub(crate) fn define(connection: &Connection) -> rusqlite::Result<()> {
     let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC | FunctionFlags::SQLITE_INNOCUOUS;
     connection.create_scalar_function("metadata_holds", 2, flags, |context| {
-        type Failure = Box<dyn std::error::Error + Send + Sync>;
+        type BoxError = Box<dyn std::error::Error + Send + Sync>;
         let comparison: Arc<Comparison> = context
-            .get_or_create_aux(1, |value| Ok::<_, Failure>(serde_json::from_str::<Comparison>(value.as_str()?)?))?;
+            .get_or_create_aux(1, |value| Ok::<_, BoxError>(serde_json::from_str::<Comparison>(value.as_str()?)?))?;
         let metadata = context.get_raw(0).as_str().map_err(rusqlite::Error::from)?;
         comparison.holds(metadata).map_err(|error| rusqlite::Error::UserFunctionError(error.into()))
     })

@@ -4,11 +4,11 @@ use std::{num::NonZero, time::Duration};
 
 use memory_engine_core::{Error, Result};
 
-/// The longest `busy_timeout`: SQLite counts milliseconds in 32 bits.
+/// Maximum `busy_timeout`: SQLite counts milliseconds in 32 bits.
 const MAX_BUSY_TIMEOUT: Duration = Duration::from_millis(i32::MAX as u64);
-/// The largest number of readers: each is a thread with a connection.
+/// Maximum number of readers. Each is a thread with a connection.
 const MAX_READERS: usize = 256;
-/// The largest size that a `PRAGMA` of SQLite takes, in bytes.
+/// Maximum size in an option, in bytes: 64 TiB.
 const MAX_BYTES: u64 = 1 << 46;
 
 /// The durability of a commit.
@@ -63,8 +63,8 @@ pub struct SqliteOptions {
     /// Size of the part of the file that each connection maps into memory, in bytes; 0 for none. The operating system
     /// shares mapped pages with its file cache. An I/O error in a mapped page ends the process. Default: 0.
     pub mmap_bytes: u64,
-    /// Size to which the write-ahead log is cut when it starts again from the beginning, in bytes. Default: none, it
-    /// keeps the size that it once had until the store is closed.
+    /// Size to which the write-ahead log is truncated when SQLite starts to write it from the beginning again, in bytes,
+    /// up to 64 TiB. Default: none; the log keeps its largest size until the store is closed.
     pub max_log_bytes: Option<u64>,
 }
 
@@ -139,25 +139,25 @@ impl SqliteOptions {
     pub fn validate(&self) -> Result<()> {
         let refuse = |message: &str| Err(Error::invalid("open", message.to_owned()));
         if self.busy_timeout > MAX_BUSY_TIMEOUT {
-            return refuse("busy_timeout is at most 24 days");
+            return refuse("busy_timeout is too long; choose at most 24 days");
         }
         if !(1..=MAX_READERS).contains(&self.readers) {
-            return refuse("readers is between 1 and 256");
+            return refuse("readers is out of range; choose 1 to 256");
         }
         if self.queue_length == 0 {
-            return refuse("queue_length is at least 1");
+            return refuse("queue_length is 0; choose at least 1");
         }
         if self.cache_bytes as u64 > MAX_BYTES || self.mmap_bytes > MAX_BYTES {
-            return refuse("cache_bytes and mmap_bytes are at most 64 TiB");
+            return refuse("cache_bytes or mmap_bytes is too large; choose at most 64 TiB");
         }
         if self.max_log_bytes.is_some_and(|bytes| bytes > MAX_BYTES) {
-            return refuse("max_log_bytes is at most 64 TiB");
+            return refuse("max_log_bytes is too large; choose at most 64 TiB");
         }
         Ok(())
     }
 
-    /// One share of the page cache, in KiB.
-    pub(crate) fn cache_part(&self) -> i64 {
+    /// Returns one share of the page cache, in KiB.
+    pub(crate) fn cache_share_kib(&self) -> i64 {
         i64::try_from((self.cache_bytes >> 10) / (self.readers + 2)).unwrap_or(i64::MAX / 4)
     }
 }
@@ -167,12 +167,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_cache_is_parted_among_all_connections() {
+    fn cache_is_shared_by_all_connections() {
         let usual = SqliteOptions::default().with_readers(3);
-        assert_eq!(usual.cache_part(), 16_000);
+        assert_eq!(usual.cache_share_kib(), 16_000);
         let small = usual.with_cache_bytes(10 << 20).with_readers(8);
-        assert_eq!(small.cache_part() * (8 + 2), 10 << 10);
-        assert_eq!(small.with_cache_bytes(0).cache_part(), 0);
+        assert_eq!(small.cache_share_kib() * (8 + 2), 10 << 10);
+        assert_eq!(small.with_cache_bytes(0).cache_share_kib(), 0);
     }
 
     #[test]

@@ -1,3 +1,3 @@
-pub(crate) mod backlog;
 mod job_queue;
 pub(crate) mod lease_owner;
+pub(crate) mod queue_rows;

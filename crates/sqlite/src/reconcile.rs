@@ -1,4 +1,4 @@
-//! Brings a file and the process that opens it together.
+//! Reconciles the indexes of a database with the analyzer and the embedding space of the process that opens it.
 
 use memory_engine_core::{Index, Timestamp};
 use memory_engine_sql::{
@@ -10,11 +10,11 @@ use rusqlite::Connection;
 use crate::{
     database::{error::SqliteError, index_metadata},
     keywords::keyword_store,
-    queue::backlog,
-    vectors::{generations, vector_store},
+    queue::queue_rows,
+    vectors::{embedding_versions, vector_store},
 };
 
-/// Treats each index that was made with something else as `mismatch` says.
+/// Applies `mismatch` to each index that was made with another analyzer or embedding space.
 pub(crate) fn reconcile(
     connection: &Connection,
     metadata: &IndexMetadata,
@@ -27,7 +27,7 @@ pub(crate) fn reconcile(
             Reconciliation::Keep => continue,
             Reconciliation::Record => {}
             Reconciliation::Refill => {
-                generations::begin(connection, metadata, now)?;
+                embedding_versions::begin(connection, metadata, now)?;
                 continue;
             }
             Reconciliation::Refuse => {
@@ -41,11 +41,11 @@ pub(crate) fn reconcile(
                 match index {
                     Index::Keywords => keyword_store::clear(connection)?,
                     Index::Embedding => {
-                        generations::drop_second(connection)?;
+                        embedding_versions::drop_second(connection)?;
                         vector_store::clear(connection, index_metadata::versions(connection)?.table)?;
                     }
                 }
-                backlog::requeue(connection, None, None, index.job(), now)?;
+                queue_rows::requeue(connection, None, None, index.job(), now)?;
             }
         }
         index_metadata::write(connection, index.job().as_str(), metadata.maker(index))?;

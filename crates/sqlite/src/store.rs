@@ -1,4 +1,4 @@
-//! The store and its threads.
+//! The SQLite store: opening and closing it, and running calls on its threads.
 
 use std::{
     fmt,
@@ -39,15 +39,15 @@ use memory_engine_sql::{index_metadata::IndexMetadata, options::StoreOptions};
 /// [`VectorStore`](memory_engine_vector_store::VectorStore), [`GraphStore`](memory_engine_graph::GraphStore) and
 /// [`SynonymStore`](memory_engine_synonyms::SynonymStore).
 ///
-/// One thread writes and a few read; no call blocks the runtime that awaits it. Several stores, also of several
-/// processes, can have one file open: each sees what the others have written. What was acknowledged is on the disk.
+/// One thread writes and a few threads read; no call blocks the runtime that awaits it. Several stores, also in several
+/// processes, can have one file open, and each sees the writes of the others. Acknowledged writes are on the disk.
 ///
-/// Dropping the store finishes what is queued, closes the file and waits for that; [`close`](Self::close) does the
-/// same without blocking. A handle in another space (see
-/// [`GenerationStore`](memory_engine_vector_store::GenerationStore)) is the same store: the last one closes it.
+/// Dropping the store finishes the queued calls and closes the file, and blocks until then; [`close`](Self::close) does
+/// the same without blocking. Handles in another space (see
+/// [`GenerationStore`](memory_engine_vector_store::GenerationStore)) share the store: the last one closes it.
 pub struct SqliteStore {
     space: EmbeddingSpace,
-    origin: IndexMetadata,
+    metadata: IndexMetadata,
     caches: IndexCaches,
     file: Arc<File>,
 }
@@ -69,31 +69,32 @@ struct Queues {
     read: Arc<ReadQueue>,
 }
 
-/// The threads; a queue that nothing is sent through any more tells when they have ended.
+/// The threads of a file.
 struct Threads {
     handles: Vec<JoinHandle<()>>,
+    /// Closed when the writer thread, the last one, has ended. Nothing is ever sent on it.
     ended: Option<mpsc::Receiver<()>>,
 }
 
 impl SqliteStore {
-    /// Opens the file, or makes it, and brings it to the schema of this version.
+    /// Opens or creates a database file, and migrates it to the schema of this version.
     ///
     /// # Errors
-    /// `NotFound` for a missing directory; `Unauthorized` for a file or directory that is read-only; `InvalidInput` for
-    /// a file that is no SQLite database or belongs to another application; `SchemaMismatch` for one that a newer
-    /// version made, or another analyzer or embedder (see [`Mismatch`](crate::Mismatch)); `Unavailable` when another
-    /// process does not let go of it in time; `Corrupt` when it is damaged.
+    /// `NotFound` for a missing directory; `Unauthorized` for a read-only file or directory; `InvalidInput` for a file
+    /// that is not a SQLite database or belongs to another application; `SchemaMismatch` for a file that was made by a
+    /// newer version, another analyzer or another embedder (see [`Mismatch`](crate::Mismatch)); `Unavailable` if
+    /// another process holds the write lock for too long; `Corrupt` for a damaged file.
     ///
     /// # Cancel safety
-    /// Dropping the future leaves the file as it was, or opened and closed again.
+    /// If the future is dropped, the file is either unchanged, or opened and closed again.
     pub async fn open(path: impl AsRef<Path>, store: StoreOptions) -> Result<Self> {
         Self::open_with(path, store, SqliteOptions::default()).await
     }
 
-    /// Opens the file as [`open`](Self::open) does, with these settings.
+    /// Opens a file as [`open`](Self::open) does, with these options.
     ///
     /// # Errors
-    /// As [`open`](Self::open), and `InvalidInput` for a setting out of its range.
+    /// As [`open`](Self::open), and `InvalidInput` for an option out of its range.
     ///
     /// # Cancel safety
     /// As [`open`](Self::open).
@@ -108,46 +109,42 @@ impl SqliteStore {
         let path = std::path::absolute(path).map_err(|error| {
             Error::invalid("open", "the path is empty or cannot be made absolute").with_source(error)
         })?;
-        let origin = IndexMetadata::new(&store);
+        let metadata = IndexMetadata::new(&store);
         let (write, writes) = mpsc::channel(options.queue_length);
         let read = Arc::new(ReadQueue::new(options.queue_length));
-        let (reading, readers_ended) = mpsc::channel(1);
-        let (writing, ended) = mpsc::channel(1);
+        // Nothing is sent on these two: they are closed when the last holder of the sender ends.
+        let (readers_running, readers_ended) = mpsc::channel(1);
+        let (writer_running, ended) = mpsc::channel(1);
         let mut threads = Threads { handles: Vec::new(), ended: Some(ended) };
         let (ready, mut readiness) = mpsc::channel(1);
         let caches = IndexCaches::new(&path, store.space.clone());
         let opening_span = Span::current();
         let lease_owner = Arc::new(LeaseOwner::new(&path));
-        let (store_options, settings) = (store.clone(), options.clone());
-        let opening = (path.clone(), origin.clone(), caches.clone(), Arc::clone(&lease_owner));
+        let writer = WriterStart {
+            path: path.clone(),
+            store: store.clone(),
+            options: options.clone(),
+            metadata: metadata.clone(),
+            caches: caches.clone(),
+            lease_owner: Arc::clone(&lease_owner),
+        };
         threads.handles.push(readers::spawn("memory-write".into(), move || {
-            let (path, origin, caches, lease_owner) = opening;
-            let opened = opening_span.in_scope(|| open_writer(&path, &store_options, &settings, &origin));
+            let opened = opening_span.in_scope(|| writer.open());
             // The thread outlives the span.
             drop(opening_span);
             match opened {
                 Ok(connection) => {
-                    readers::tell(ready, Ok(()));
-                    let cache_writer = CacheWriter::new(caches, origin);
-                    let on_close = |connection: &Connection| lease_owner.retire(connection);
-                    writer::work(
-                        connection,
-                        &path,
-                        writes,
-                        readers_ended,
-                        options.busy_timeout,
-                        cache_writer,
-                        on_close,
-                    );
+                    readers::report_ready(ready, Ok(()));
+                    writer.run(connection, writes, readers_ended);
                 }
-                Err(error) => readers::tell(ready, Err(error)),
+                Err(error) => readers::report_ready(ready, Err(error)),
             }
-            drop(writing);
+            drop(writer_running);
         })?);
         first_failure(&mut readiness).await?;
         let count = options.readers;
         let (ready, mut readiness) = mpsc::channel(count);
-        threads.handles.extend(readers::start(&path, &options, &read, reading, ready)?);
+        threads.handles.extend(readers::start(&path, &options, &read, readers_running, ready)?);
         first_failure(&mut readiness).await?;
         let file = File {
             path,
@@ -157,30 +154,30 @@ impl SqliteStore {
             queues: Mutex::new(Some(Queues { write, read })),
             threads: Mutex::new(threads),
         };
-        Ok(Self { space: store.space, origin, caches, file: Arc::new(file) })
+        Ok(Self { space: store.space, metadata, caches, file: Arc::new(file) })
     }
 
-    /// Another handle on the same file, in another space.
+    /// Returns a handle on the same file in another embedding space.
     pub(crate) fn in_space(&self, space: EmbeddingSpace) -> Self {
         let vectors = Arc::new(VectorIndex::new(space.clone(), None));
         let caches = IndexCaches { vectors, ..self.caches.clone() };
-        Self { origin: self.origin.in_space(&space), space, caches, file: Arc::clone(&self.file) }
+        Self { metadata: self.metadata.in_space(&space), space, caches, file: Arc::clone(&self.file) }
     }
 
-    /// The file.
+    /// Returns the path of the database file.
     pub fn path(&self) -> &Path {
         &self.file.path
     }
 
-    /// Finishes what is queued and closes the file. Calls that come later fail with `Closed`.
+    /// Finishes the queued calls and closes the file. Later calls fail with `Closed`.
     ///
     /// # Cancel safety
-    /// Dropping the future lets the threads finish by themselves.
+    /// If the future is dropped, the threads still finish and close the file.
     pub async fn close(&self) {
         drop(self.file.queues.lock().take());
         let ended = self.file.threads.lock().ended.take();
         if let Some(mut ended) = ended {
-            // Nothing is ever sent: this returns when the writer, the last to end, lets go of the other end.
+            // Nothing is ever sent on this channel: this returns when the writer thread drops its sender.
             let _ = ended.recv().await;
         }
         self.file.join();
@@ -198,8 +195,8 @@ impl SqliteStore {
         Arc::clone(&self.file.lease_owner)
     }
 
-    pub(crate) fn origin(&self) -> IndexMetadata {
-        self.origin.clone()
+    pub(crate) fn index_metadata(&self) -> IndexMetadata {
+        self.metadata.clone()
     }
 
     pub(crate) fn caches(&self) -> IndexCaches {
@@ -215,7 +212,7 @@ impl SqliteStore {
         // An empty write: the writer thread flushes caches after every batch.
         let job: WriteJob = Box::new(move |_| {
             flush_pending.store(false, Ordering::Release);
-            WriteOutcome { failed: false, residue: Residue::None, tell: Box::new(|_| {}) }
+            WriteOutcome { failed: false, residue: Residue::None, reply: Box::new(|_| {}) }
         });
         let queued = self.queues("flush caches").is_ok_and(|queues| queues.write.try_send(job).is_ok());
         if !queued {
@@ -227,13 +224,13 @@ impl SqliteStore {
         self.file.queues.lock().clone().ok_or_else(|| closed(operation))
     }
 
-    /// Runs `body` in a transaction that sees one state of the file.
+    /// Runs `body` on a reader thread, in a transaction that sees one state of the database.
     pub(crate) async fn read<T: Send + 'static>(
         &self,
         operation: &'static str,
         body: impl FnOnce(&Connection) -> Result<T, SqliteError> + Send + 'static,
     ) -> Result<T> {
-        let (reply, answer) = oneshot::channel();
+        let (sender, reply) = oneshot::channel();
         let caller_span = Span::current();
         let job: ReadJob = Box::new(move |connection| {
             let _entered = caller_span.enter();
@@ -243,40 +240,40 @@ impl SqliteStore {
                 transaction.finish()?;
                 Ok(found)
             };
-            // The caller may have gone away.
-            let _ = reply.send(run().map_err(|failure: SqliteError| failure.into_error(operation)));
+            // The caller may have dropped its future.
+            let _ = sender.send(run().map_err(|failure: SqliteError| failure.into_error(operation)));
         });
         self.queues(operation)?.read.send(job).await;
-        answer.await.map_err(|_| lost(operation))?
+        reply.await.map_err(|_| panicked(operation))?
     }
 
-    /// Runs `body` in a transaction of its own, which is undone when it fails, and waits until it is on the disk.
-    /// `residue` says what the write leaves in the log.
+    /// Runs `body` on the writer thread and waits until its changes are on the disk. If it fails, they are rolled back.
+    /// `residue` returns the deleted data that the write leaves in the log.
     pub(crate) async fn write<T: Send + 'static>(
         &self,
         operation: &'static str,
         residue: fn(&T) -> Residue,
         body: impl FnOnce(&Connection) -> Result<T, SqliteError> + Send + 'static,
     ) -> Result<T> {
-        let (reply, answer) = oneshot::channel();
+        let (sender, reply) = oneshot::channel();
         let job: WriteJob = Box::new(move |connection| {
             let run = |connection| body(connection).map_err(|failure| failure.into_error(operation));
-            let outcome = connection.map_err(|failed| failed.error(operation)).and_then(run);
+            let outcome = connection.map_err(|error| error.into_error(operation)).and_then(run);
             WriteOutcome {
                 failed: outcome.is_err(),
                 residue: outcome.as_ref().map_or(Residue::None, residue),
-                tell: Box::new(move |failed| {
-                    let outcome = outcome.and_then(|value| match failed {
-                        None => Ok(value),
-                        Some(commit) => Err(commit.error(operation)),
-                    });
-                    // The caller may have gone away.
-                    let _ = reply.send(outcome);
+                reply: Box::new(move |commit_error| {
+                    let result = match commit_error {
+                        Some(error) => outcome.and(Err(error.into_error(operation))),
+                        None => outcome,
+                    };
+                    // The caller may have dropped its future.
+                    let _ = sender.send(result);
                 }),
             }
         });
         self.queues(operation)?.write.send(job).await.map_err(|_| closed(operation))?;
-        answer.await.map_err(|_| lost(operation))?
+        reply.await.map_err(|_| panicked(operation))?
     }
 }
 
@@ -284,7 +281,7 @@ impl File {
     fn join(&self) {
         let handles = std::mem::take(&mut self.threads.lock().handles);
         for handle in handles {
-            // A thread that ended badly has nothing more to say.
+            // A thread that panicked has nothing left to finish.
             let _ = handle.join();
         }
     }
@@ -303,37 +300,57 @@ impl fmt::Debug for SqliteStore {
     }
 }
 
-/// Opens the file for writing, at the schema of this version and with indexes that fit.
-fn open_writer(
-    path: &Path,
-    store: &StoreOptions,
-    options: &SqliteOptions,
-    origin: &IndexMetadata,
-) -> Result<Connection> {
-    connection::check_path(path)?;
-    let mut connection =
-        connection::open_writer(path, options.busy_timeout, connection::page_size(store.space.dimensions))?;
-    connection::configure(&connection, options, 2).map_err(|failure| failure.into_error("open"))?;
-    // Usually there is nothing to write, so a reader need not wait for another writer. All checks read one snapshot,
-    // since another process may be creating the file at this moment.
-    let settled = |connection: &mut Connection| {
-        let transaction = connection.transaction()?;
-        Ok(schema::recognise(&transaction, path)? == schema::SCHEMA && index_metadata::fits(&transaction, origin)?)
-    };
-    if settled(&mut connection).map_err(|failure: SqliteError| failure.into_error("open"))? {
-        return Ok(connection);
-    }
-    schema::in_transaction(&mut connection, |transaction| {
-        schema::up(transaction, path)?;
-        reconcile(transaction, origin, store.mismatch, store.clock.now())
-    })
-    .map_err(|failure| failure.into_error("open"))?;
-    Ok(connection)
+/// The values with which the writer thread starts.
+struct WriterStart {
+    path: PathBuf,
+    store: StoreOptions,
+    options: SqliteOptions,
+    metadata: IndexMetadata,
+    caches: IndexCaches,
+    lease_owner: Arc<LeaseOwner>,
 }
 
+impl WriterStart {
+    /// Opens the file for writing, migrates it and reconciles its indexes.
+    fn open(&self) -> Result<Connection> {
+        let Self { path, store, options, metadata, .. } = self;
+        connection::check_path(path)?;
+        let page_size = connection::page_size(store.space.dimensions);
+        let mut connection = connection::open_writer(path, options.busy_timeout, page_size)?;
+        connection::configure(&connection, options, 2).map_err(|failure| failure.into_error("open"))?;
+        // Usually there is nothing to write, and opening need not wait for the write lock. The checks share one
+        // transaction, because another process may be creating the file at this moment.
+        if self.is_current(&mut connection).map_err(|error| error.into_error("open"))? {
+            return Ok(connection);
+        }
+        schema::in_transaction(&mut connection, |transaction| {
+            schema::migrate_to_latest(transaction, path)?;
+            reconcile(transaction, metadata, store.mismatch, store.clock.now())
+        })
+        .map_err(|failure| failure.into_error("open"))?;
+        Ok(connection)
+    }
+
+    /// Returns true if the file has the schema of this version, and indexes of the same analyzer and space.
+    fn is_current(&self, connection: &mut Connection) -> Result<bool, SqliteError> {
+        let transaction = connection.transaction()?;
+        let schema = schema::read_schema(&transaction, &self.path)?;
+        Ok(schema == schema::SCHEMA && index_metadata::matches(&transaction, &self.metadata)?)
+    }
+
+    /// Executes writes until the queue is closed and the readers have ended.
+    fn run(self, connection: Connection, writes: mpsc::Receiver<WriteJob>, readers_ended: mpsc::Receiver<()>) {
+        let Self { path, options, metadata, caches, lease_owner, .. } = self;
+        let cache_writer = CacheWriter::new(caches, metadata);
+        let on_close = |connection: &Connection| lease_owner.retire(connection);
+        writer::run(connection, &path, writes, readers_ended, options.busy_timeout, cache_writer, on_close);
+    }
+}
+
+/// Waits for the results of all threads that are starting. Returns the first error.
 async fn first_failure(readiness: &mut mpsc::Receiver<Result<()>>) -> Result<()> {
-    while let Some(how) = readiness.recv().await {
-        how?;
+    while let Some(result) = readiness.recv().await {
+        result?;
     }
     Ok(())
 }
@@ -342,8 +359,13 @@ fn closed(operation: &'static str) -> Error {
     Error::new(ErrorKind::Closed, operation, "the store is closed; open it again")
 }
 
-fn lost(operation: &'static str) -> Error {
-    Error::new(ErrorKind::Internal, operation, "the call was given up half-way, and undone")
+/// The error of a call whose reply channel was dropped.
+fn panicked(operation: &'static str) -> Error {
+    Error::new(
+        ErrorKind::Internal,
+        operation,
+        "the call panicked, and its changes were rolled back; please report this",
+    )
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Groups of synonyms.
+//! The synonym store contract, and its rows: groups of synonyms and verdicts on pairs of words.
 
 use async_trait::async_trait;
 use memory_engine_core::{Result, Scope, phrases::fold};
@@ -30,10 +30,12 @@ impl SynonymStore for SqliteStore {
 
     async fn remove(&self, scope: &Scope, terms: &[String]) -> Result<u64> {
         let (scope, keys) = (scope.clone(), terms.iter().map(|term| fold(term)).collect::<Vec<_>>());
-        let residue = |gone: &u64| if *gone > 0 { Residue::Deleted } else { Residue::None };
+        let residue = |removed: &u64| if *removed > 0 { Residue::Deleted } else { Residue::None };
         self.write("remove synonyms", residue, move |connection| match scopes::namespace(connection, &scope)? {
             None => Ok(0),
-            Some(namespace) => keys.iter().try_fold(0, |gone, key| Ok(gone + remove(connection, namespace, key)?)),
+            Some(namespace) => {
+                keys.iter().try_fold(0, |removed, key| Ok(removed + remove(connection, namespace, key)?))
+            }
         })
         .await
     }
@@ -51,10 +53,10 @@ impl SynonymStore for SqliteStore {
 
     async fn clear(&self, scope: &Scope) -> Result<u64> {
         let scope = scope.namespace();
-        let residue = |gone: &u64| if *gone > 0 { Residue::Deleted } else { Residue::None };
+        let residue = |removed: &u64| if *removed > 0 { Residue::Deleted } else { Residue::None };
         self.write("clear synonyms", residue, move |connection| match CoveredScope::of(connection, &scope)? {
             None => Ok(0),
-            Some(reach) => clear(connection, &reach),
+            Some(covered) => clear(connection, &covered),
         })
         .await
     }
@@ -76,9 +78,9 @@ fn list(connection: &Connection, scope: &Scope) -> Result<Vec<SynonymGroup>, Sql
     Ok(groups)
 }
 
-/// Keeps the groups; whether one took the place of another.
+/// Stores the groups. Returns true if an earlier group was replaced.
 fn put(connection: &Connection, scope: &Scope, groups: &[SynonymGroup]) -> Result<bool, SqliteError> {
-    let namespace = scopes::settle(connection, scope)?.namespace;
+    let namespace = scopes::get_or_create(connection, scope)?.namespace;
     let mut replaced = false;
     for group in groups {
         replaced |= remove(connection, namespace, &group.key())? > 0;
@@ -90,20 +92,21 @@ fn put(connection: &Connection, scope: &Scope, groups: &[SynonymGroup]) -> Resul
     Ok(replaced)
 }
 
-/// Removes the group whose term folds to `key`; the database knows the terms only as they are spelled.
+/// Removes the groups whose terms fold to `key`. Terms are stored as they were spelled, so every term is read. Returns
+/// 1 if there was one, else 0.
 fn remove(connection: &Connection, namespace: i64, key: &str) -> Result<u64, SqliteError> {
     let mut statement = connection.prepare_cached("SELECT term FROM synonym_groups WHERE namespace = ?1")?;
     let terms = statement.query_map([namespace], |row| row.get::<_, String>(0))?;
-    let mut gone = 0;
+    let mut removed = 0;
     for term in terms.collect::<rusqlite::Result<Vec<_>>>()? {
         if fold(&term) == key {
             connection
                 .prepare_cached("DELETE FROM synonym_groups WHERE namespace = ?1 AND term = ?2")?
                 .execute(params![namespace, term])?;
-            gone = 1;
+            removed = 1;
         }
     }
-    Ok(gone)
+    Ok(removed)
 }
 
 fn verdicts(connection: &Connection, scope: &Scope) -> Result<Vec<PairVerdict>, SqliteError> {
@@ -122,7 +125,7 @@ fn verdicts(connection: &Connection, scope: &Scope) -> Result<Vec<PairVerdict>, 
 }
 
 fn judge(connection: &Connection, scope: &Scope, verdicts: &[PairVerdict]) -> Result<(), SqliteError> {
-    let namespace = scopes::settle(connection, scope)?.namespace;
+    let namespace = scopes::get_or_create(connection, scope)?.namespace;
     for PairVerdict { pair, accepted } in verdicts {
         connection
             .prepare_cached(
@@ -134,14 +137,14 @@ fn judge(connection: &Connection, scope: &Scope, verdicts: &[PairVerdict]) -> Re
     Ok(())
 }
 
-/// Removes everything within reach; whether there was anything.
-fn clear(connection: &Connection, reach: &CoveredScope) -> Result<u64, SqliteError> {
-    let mut gone = 0;
+/// Removes all groups and verdicts of the covered namespaces. Returns their number.
+fn clear(connection: &Connection, covered: &CoveredScope) -> Result<u64, SqliteError> {
+    let mut removed = 0;
     for table in ["DELETE FROM synonym_groups WHERE ", "DELETE FROM synonym_verdicts WHERE "] {
         let mut statement = Statement::new(table);
-        reach.namespaces("namespace", &mut statement);
+        covered.namespaces("namespace", &mut statement);
         let (mut prepared, values) = statement.prepare(connection)?;
-        gone += prepared.execute(values)?;
+        removed += prepared.execute(values)?;
     }
-    Ok(gone as u64)
+    Ok(removed as u64)
 }

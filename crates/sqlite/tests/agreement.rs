@@ -1,11 +1,11 @@
 //! Checks that hits and scores equal those of the in-memory stores, to the last bit.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "this is test code: a failed expectation is a panic")]
 
-mod given;
+mod fixtures;
 
 use std::sync::Arc;
 
-use given::{open, write};
+use fixtures::{open, write};
 use memory_engine_core::{
     Field, Filter, FilterValue, Hit, Kind, Op, Record, RecordStore, ScanQuery, Scope, SystemClock, Terms,
 };

@@ -1,11 +1,11 @@
 //! Deleted or replaced text leaves no bytes in the database or in its log.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "this is test code: a failed expectation is a panic")]
 
-mod given;
+mod fixtures;
 
 use std::{fs, path::Path, time::Duration};
 
-use given::{embed, lin, open, turn, vector, write};
+use fixtures::{embed, lin, open, turn, vector, write};
 use memory_engine_core::{Embedding, Record, RecordStore};
 use memory_engine_graph::{EntityKind, Extraction, GraphEntry, GraphQuery, Mention, Relation};
 use memory_engine_sqlite::SqliteStore;

@@ -1,9 +1,9 @@
 //! A record is stored in the same way, whichever order the maps of a program keep.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "this is test code: a failed expectation is a panic")]
 
-mod given;
+mod fixtures;
 
-use given::{lin, open, turn, write};
+use fixtures::{lin, open, turn, write};
 use memory_engine_core::{Outcome, RecordStore};
 use serde_json::json;
 

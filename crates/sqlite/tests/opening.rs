@@ -1,11 +1,11 @@
 //! Opening files of every sort, and closing them.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "this is test code: a failed expectation is a panic")]
 
-mod given;
+mod fixtures;
 
 use std::{fs, path::Path, sync::Arc, time::Duration};
 
-use given::{embed, found, lin, near, open, options, turn, vector, words, write};
+use fixtures::{embed, found, lin, near, open, options, turn, vector, words, write};
 use memory_engine_core::{EmbeddingSpace, Error, ErrorKind, Job, JobQueue, Record, RecordStore};
 use memory_engine_graph::{EntityKind, Extraction, GraphEntry, GraphStoreExt, Mention};
 use memory_engine_keyword_store::{KeywordEntry, KeywordStore};
@@ -142,7 +142,7 @@ async fn rebuilding_empties_what_does_not_fit_and_queues_it() {
     assert_eq!(waiting(&store).await, [2, 0]);
     assert_eq!((found(&store, &lin(), "tea").await, near(&store, &lin(), vector(1)).await), (0, 2));
     for pending in store.claim(Job::Keywords, 10, Duration::ZERO).await.unwrap() {
-        let terms = given::words(&pending.record.text);
+        let terms = fixtures::words(&pending.record.text);
         let entry = memory_engine_keyword_store::KeywordEntry { record: pending.record.into(), terms };
         memory_engine_keyword_store::KeywordStore::upsert(&store, &lin(), &[entry]).await.unwrap();
     }
@@ -266,7 +266,7 @@ async fn a_file_of_schema_one_is_read() {
     fs::copy(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/schema-1.sqlite"), &path).unwrap();
     let store = open(&path).await;
     let everything = store.scan(&lin(), &memory_engine_core::ScanQuery::oldest(10)).await.unwrap().records;
-    let mut expected = given::golden();
+    let mut expected = fixtures::golden();
     expected.iter_mut().for_each(|record| record.revision = 1);
     assert_eq!(everything, expected);
     assert_eq!((found(&store, &lin(), "海鲜").await, found(&store, &lin(), "c++").await), (1, 1));
@@ -289,11 +289,11 @@ async fn a_file_of_schema_two_is_read() {
     fs::copy(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/schema-2.sqlite"), &path).unwrap();
     let store = open(&path).await;
     let everything = store.scan(&lin(), &memory_engine_core::ScanQuery::oldest(10)).await.unwrap().records;
-    let mut expected = given::golden();
+    let mut expected = fixtures::golden();
     expected.iter_mut().for_each(|record| record.revision = 1);
     assert_eq!(everything, expected);
-    assert_eq!(SynonymStore::list(&store, &lin()).await.unwrap(), given::golden_groups());
-    assert_eq!(store.verdicts(&lin()).await.unwrap(), given::golden_verdicts());
+    assert_eq!(SynonymStore::list(&store, &lin()).await.unwrap(), fixtures::golden_groups());
+    assert_eq!(store.verdicts(&lin()).await.unwrap(), fixtures::golden_verdicts());
     let docker = Extraction { entities: vec![Mention::new("Docker", EntityKind::Other)], relations: Vec::new() };
     memory_engine_graph::GraphStore::upsert(&store, &lin(), &[GraphEntry::new(everything[1].clone(), docker)])
         .await
@@ -327,7 +327,7 @@ async fn a_file_of_schema_six_is_read() {
     let (_directory, path) = place();
     fs::copy(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/schema-6.sqlite"), &path).unwrap();
     let store = open(&path).await;
-    let expected = given::golden();
+    let expected = fixtures::golden();
     assert_eq!(store.derived(&lin(), &[expected[0].id]).await.unwrap(), [expected[1].id]);
     let (failures, stats) = (store.failures(&lin(), 9).await.unwrap(), store.stats(&lin()).await.unwrap());
     assert_eq!((failures.len(), failures[0].id, failures[0].retry_at), (1, expected[2].id, None));
@@ -335,7 +335,7 @@ async fn a_file_of_schema_six_is_read() {
     for _ in 0..2 {
         assert_eq!((found(&store, &lin(), "海鲜").await, found(&store, &lin(), "c++").await), (1, 1));
     }
-    assert_eq!(store.verdicts(&lin()).await.unwrap(), given::golden_verdicts());
+    assert_eq!(store.verdicts(&lin()).await.unwrap(), fixtures::golden_verdicts());
     let named =
         memory_engine_graph::GraphStore::expand(&store, &lin(), &memory_engine_graph::GraphQuery::of(["Docker"]))
             .await
@@ -353,7 +353,7 @@ async fn make_the_golden_file() {
     let path = format!("{}/tests/golden/schema-{SCHEMA}.sqlite", env!("CARGO_MANIFEST_DIR"));
     let _ = fs::remove_file(&path);
     let store = open(Path::new(&path)).await;
-    for (record, number) in given::golden().iter().zip(1..) {
+    for (record, number) in fixtures::golden().iter().zip(1..) {
         RecordStore::put(&store, &lin(), vec![write(record)]).await.unwrap();
         if number < 3 {
             embed(&store, record, vector(number)).await;
@@ -361,23 +361,23 @@ async fn make_the_golden_file() {
             store.complete(&[pending.done()]).await.unwrap();
         }
     }
-    let stored = store.get(&lin(), &[given::golden()[1].id]).await.unwrap().remove(0).unwrap();
+    let stored = store.get(&lin(), &[fixtures::golden()[1].id]).await.unwrap().remove(0).unwrap();
     let says = Extraction { entities: vec![Mention::new("Docker", EntityKind::Concept)], relations: Vec::new() };
     memory_engine_graph::GraphStore::upsert(&store, &lin(), &[GraphEntry::new(stored, says)]).await.unwrap();
     let gone = turn(&lin(), "to be forgotten");
     RecordStore::put(&store, &lin(), vec![write(&gone)]).await.unwrap();
     RecordStore::delete(&store, &lin(), &[gone.id]).await.unwrap();
-    SynonymStore::put(&store, &lin(), &given::golden_groups()).await.unwrap();
-    store.judge(&lin(), &given::golden_verdicts()).await.unwrap();
+    SynonymStore::put(&store, &lin(), &fixtures::golden_groups()).await.unwrap();
+    store.judge(&lin(), &fixtures::golden_verdicts()).await.unwrap();
     let pending = store.claim(Job::Embedding, 1, Duration::ZERO).await.unwrap().remove(0);
     let error = memory_engine_core::Error::new(ErrorKind::Timeout, "embed", "it took too long");
     store.fail(&[pending.failed(&error, None)]).await.unwrap();
-    let space = EmbeddingSpace::cosine("another", given::DIMENSIONS);
+    let space = EmbeddingSpace::cosine("another", fixtures::DIMENSIONS);
     let refill = StoreOptions::new(space, "words-1").with_mismatch(Mismatch::Refill);
     let second = SqliteStore::open(Path::new(&path), refill).await.unwrap();
-    embed(&second, &given::golden()[0], vector(11)).await;
+    embed(&second, &fixtures::golden()[0], vector(11)).await;
     let pending = second.claim(Job::Reembedding, 1, Duration::ZERO).await.unwrap().remove(0);
-    assert_eq!(pending.record.id, given::golden()[0].id);
+    assert_eq!(pending.record.id, fixtures::golden()[0].id);
     second.complete(&[pending.done()]).await.unwrap();
     second.close().await;
     store.close().await;

@@ -1,7 +1,7 @@
 //! Several stores on one file, as several processes have them; and one store under many callers.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "this is test code: a failed expectation is a panic")]
 
-mod given;
+mod fixtures;
 
 use std::{
     sync::{
@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use given::{embed, found, lin, near, open, options, turn, vector, write};
+use fixtures::{embed, found, lin, near, open, options, turn, vector, write};
 use memory_engine_core::{EmbeddingSpace, ErrorKind, Job, JobQueue, Outcome, Record, RecordStore, Scope};
 use memory_engine_keyword_store::{Clause, KeywordQuery, KeywordStore};
 use memory_engine_sqlite::{Mismatch, SqliteOptions, SqliteStore, StoreOptions};

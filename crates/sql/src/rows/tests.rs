@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn a_scope_is_put_together_from_its_names() {
+fn scope_is_built_from_its_names() {
     let built = scope(["t", "lin", "", "monday", ""]).unwrap();
     assert_eq!((built.tenant(), built.user_name(), built.session()), ("t", Some("lin"), Some("monday")));
     assert_eq!(dimensions_below_user(&built), [("session", "monday".to_owned())]);

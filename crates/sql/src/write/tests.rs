@@ -6,7 +6,7 @@ use super::*;
 #[derive(Debug, Default)]
 struct State {
     tombstone: Option<RecordId>,
-    withdrawn: Option<bool>,
+    deleted_content: Option<bool>,
 }
 
 impl StoredState for State {
@@ -19,7 +19,7 @@ impl StoredState for State {
         Ok(self.tombstone == Some(id))
     }
     fn deleted_content(&self, _: &Record) -> Result<Option<bool>> {
-        Ok(self.withdrawn)
+        Ok(self.deleted_content)
     }
 }
 
@@ -30,7 +30,7 @@ fn record(trust: Trust) -> Record {
 }
 
 #[test]
-fn a_new_record_queues_what_did_not_come_with_it() {
+fn new_record_queues_the_missing_index_entries() {
     let mut write = Write::upsert(record(Trust::User));
     write.terms = Some(["seafood"].into_iter().collect());
     let (written, change) = decide(write, None, &State::default(), true).unwrap();
@@ -41,21 +41,21 @@ fn a_new_record_queues_what_did_not_come_with_it() {
 #[test]
 fn tombstones_block_ids_always_and_content_by_trust() {
     let import = record(Trust::Import);
-    let buried = State { tombstone: Some(import.id), withdrawn: None };
+    let tombstone = State { tombstone: Some(import.id), deleted_content: None };
     let outcome = |record: &Record, state: &State| {
         decide(Write::new(record.clone(), PutMode::Upsert), None, state, false).unwrap().0.outcome
     };
-    assert_eq!(outcome(&import, &buried), Outcome::Blocked(BlockReason::Id));
-    let withdrawn = State { tombstone: None, withdrawn: Some(true) };
-    assert_eq!(outcome(&import, &withdrawn), Outcome::Blocked(BlockReason::Content));
-    assert_eq!(outcome(&record(Trust::Derived), &withdrawn), Outcome::Created);
-    assert_eq!(outcome(&record(Trust::User), &withdrawn), Outcome::Created);
+    assert_eq!(outcome(&import, &tombstone), Outcome::Blocked(BlockReason::Id));
+    let cascade_deleted = State { tombstone: None, deleted_content: Some(true) };
+    assert_eq!(outcome(&import, &cascade_deleted), Outcome::Blocked(BlockReason::Content));
+    assert_eq!(outcome(&record(Trust::Derived), &cascade_deleted), Outcome::Created);
+    assert_eq!(outcome(&record(Trust::User), &cascade_deleted), Outcome::Created);
 }
 
 #[test]
-fn a_deletion_names_each_record_once_and_counts_the_cascade() {
-    let [first, second, made] = ["a", "b", "c"].map(|name| RecordId::named(&Scope::tenant_wide("t").unwrap(), name));
+fn deletion_report_lists_each_record_once() {
+    let [first, second, derived] = ["a", "b", "c"].map(|name| RecordId::named(&Scope::tenant_wide("t").unwrap(), name));
     let deleted =
-        deleted(&[second, first, second], [first, second].into(), [made, first].into(), RemovalCounts::default());
-    assert_eq!((deleted.ids, deleted.removed.withdrawn), (vec![second, first, made], 1));
+        deleted(&[second, first, second], [first, second].into(), [derived, first].into(), RemovalCounts::default());
+    assert_eq!((deleted.ids, deleted.removed.withdrawn), (vec![second, first, derived], 1));
 }

@@ -12,7 +12,7 @@ use crate::{
     records::scopes::{self, CoveredScope},
 };
 
-/// All addresses with their numbers and names, so that a search or a read need not look them up in the database.
+/// All addresses with their numbers and names, so that searches and reads need not look them up in the database.
 #[derive(Debug, Default)]
 pub(crate) struct AddressCache {
     loaded: RwLock<LoadedAddresses>,
@@ -56,32 +56,40 @@ struct User {
 
 impl AddressCache {
     /// Returns the part of the database that `scope` covers; `None` if nothing was ever written there.
-    pub(crate) fn reach(&self, connection: &Connection, scope: &Scope) -> Result<Option<CoveredScope>, SqliteError> {
-        let reach = self.loaded.read().reach(scope);
-        if reach.is_some() { Ok(reach) } else { CoveredScope::of(connection, scope) }
+    pub(crate) fn covered_scope(
+        &self,
+        connection: &Connection,
+        scope: &Scope,
+    ) -> Result<Option<CoveredScope>, SqliteError> {
+        let covered = self.loaded.read().covered_scope(scope);
+        if covered.is_some() { Ok(covered) } else { CoveredScope::of(connection, scope) }
     }
 
-    /// Returns the numbers of the addresses within reach, as of this transaction or later.
-    pub(crate) fn scopes_within(&self, connection: &Connection, reach: &CoveredScope) -> Result<Vec<i64>, SqliteError> {
+    /// Returns the numbers of the covered addresses, as of this transaction or later.
+    pub(crate) fn scopes_within(
+        &self,
+        connection: &Connection,
+        covered: &CoveredScope,
+    ) -> Result<Vec<i64>, SqliteError> {
         let last = connection
             .prepare_cached("SELECT coalesce(max(scope), 0) FROM scopes")?
             .query_row([], |row| row.get::<_, i64>(0))?;
         self.read_up_to(connection, last)?;
         let loaded = self.loaded.read();
-        let positions = match reach.namespace {
+        let positions = match covered.namespace {
             Some(namespace) => loaded.users.get(&namespace).map(|user| &user.positions),
-            None => loaded.tenants.get(&reach.tenant).map(|tenant| &tenant.positions),
+            None => loaded.tenants.get(&covered.tenant).map(|tenant| &tenant.positions),
         };
-        let names = required_names(reach);
+        let names = required_names(covered);
         let addresses = positions.into_iter().flatten().map(|position| &loaded.addresses[*position as usize]);
         Ok(addresses.filter(|address| address.has_names(&names)).map(|address| address.scope).collect())
     }
 
-    /// Returns the address with this number, if it is within reach.
+    /// Returns the address with this number, if it is covered.
     pub(crate) fn scope(
         &self,
         connection: &Connection,
-        reach: &CoveredScope,
+        covered: &CoveredScope,
         scope: i64,
     ) -> Result<Option<Scope>, SqliteError> {
         self.read_up_to(connection, scope)?;
@@ -92,35 +100,36 @@ impl AddressCache {
         let address = &loaded.addresses[position];
         let Some(user) = loaded.users.get(&address.namespace) else { return Ok(None) };
         let Some(tenant) = loaded.tenants.get(&user.tenant) else { return Ok(None) };
-        let is_within = user.tenant == reach.tenant
-            && reach.namespace.is_none_or(|namespace| namespace == address.namespace)
-            && address.has_names(&required_names(reach));
+        let is_covered = user.tenant == covered.tenant
+            && covered.namespace.is_none_or(|namespace| namespace == address.namespace)
+            && address.has_names(&required_names(covered));
         let [agent, session, branch] = &address.below;
-        is_within.then(|| scopes::named([&tenant.name, &user.name, agent, session, branch])).transpose()
+        is_covered.then(|| scopes::from_names([&tenant.name, &user.name, agent, session, branch])).transpose()
     }
 
+    /// Reads new addresses from the database, if the address `scope` is not loaded yet.
     fn read_up_to(&self, connection: &Connection, scope: i64) -> Result<(), SqliteError> {
-        if self.loaded.read().last() < scope {
-            self.loaded.write().read(connection)?;
+        if self.loaded.read().last_scope() < scope {
+            self.loaded.write().read_new(connection)?;
         }
         Ok(())
     }
 }
 
 impl Tenant {
-    fn named(name: Arc<str>) -> Self {
+    fn new(name: Arc<str>) -> Self {
         Self { name, users: FxHashMap::default(), positions: Vec::new() }
     }
 }
 
-/// Returns the names below the user that a reach requires, each with its index in an address.
-fn required_names(reach: &CoveredScope) -> Vec<(usize, &str)> {
+/// Returns the names below the user that a covered scope requires, each with its index in [`Address::below`].
+fn required_names(covered: &CoveredScope) -> Vec<(usize, &str)> {
     let index = |dimension: &str| match dimension {
         "agent" => 0,
         "session" => 1,
         _ => 2,
     };
-    reach.below().iter().map(|(name, value)| (index(name), value.as_str())).collect()
+    covered.below().iter().map(|(name, value)| (index(name), value.as_str())).collect()
 }
 
 impl Address {
@@ -130,7 +139,7 @@ impl Address {
 }
 
 impl LoadedAddresses {
-    fn reach(&self, scope: &Scope) -> Option<CoveredScope> {
+    fn covered_scope(&self, scope: &Scope) -> Option<CoveredScope> {
         let number = *self.tenant_numbers.get(scope.tenant())?;
         let namespace = match scope.user_name() {
             None => None,
@@ -139,28 +148,31 @@ impl LoadedAddresses {
         Some(CoveredScope::new(number, namespace, scope))
     }
 
-    fn last(&self) -> i64 {
+    fn last_scope(&self) -> i64 {
         self.addresses.last().map_or(0, |address| address.scope)
     }
 
-    fn read(&mut self, connection: &Connection) -> Result<(), SqliteError> {
+    /// Reads the addresses that are not loaded yet.
+    fn read_new(&mut self, connection: &Connection) -> Result<(), SqliteError> {
         let sql = "SELECT s.scope, s.namespace, s.agent, s.session, s.branch, n.tenant, n.user, t.name
-            FROM scopes s CROSS JOIN namespaces n ON n.namespace = s.namespace CROSS JOIN tenants t ON t.tenant = n.tenant
+            FROM scopes s CROSS JOIN namespaces n ON n.namespace = s.namespace
+            CROSS JOIN tenants t ON t.tenant = n.tenant
             WHERE s.scope > ?1 ORDER BY s.scope";
         let mut prepared = connection.prepare_cached(sql)?;
-        let mut rows = prepared.query([self.last()])?;
+        let mut rows = prepared.query([self.last_scope()])?;
         while let Some(row) = rows.next()? {
             let position = self.addresses.len() as u32;
             let name = |column: usize| row.get::<_, String>(column);
             let (scope, namespace, tenant) = (row.get(0)?, row.get(1)?, row.get(5)?);
             let below = [name(2)?, name(3)?, name(4)?].map(String::into_boxed_str);
             self.addresses.push(Address { scope, namespace, below });
-            let (of_user, of_tenant): (Arc<str>, Arc<str>) = (name(6)?.into(), name(7)?.into());
-            self.tenant_numbers.entry(Arc::clone(&of_tenant)).or_insert(tenant);
-            let of_number = self.tenants.entry(tenant).or_insert_with(|| Tenant::named(of_tenant));
-            of_number.positions.push(position);
-            of_number.users.entry(Arc::clone(&of_user)).or_insert(namespace);
-            let user = || User { tenant, name: of_user, positions: Vec::new() };
+            let user_name: Arc<str> = name(6)?.into();
+            let tenant_name: Arc<str> = name(7)?.into();
+            self.tenant_numbers.entry(Arc::clone(&tenant_name)).or_insert(tenant);
+            let tenant_entry = self.tenants.entry(tenant).or_insert_with(|| Tenant::new(tenant_name));
+            tenant_entry.positions.push(position);
+            tenant_entry.users.entry(Arc::clone(&user_name)).or_insert(namespace);
+            let user = || User { tenant, name: user_name, positions: Vec::new() };
             self.users.entry(namespace).or_insert_with(user).positions.push(position);
         }
         Ok(())

@@ -4,14 +4,14 @@ use rusqlite::Connection;
 
 use crate::{cache::policy::CachePolicy, database::error::SqliteError};
 
-/// Notes that the terms or the vector of a record have changed.
-pub(crate) fn note(connection: &Connection, row: i64) -> Result<(), SqliteError> {
+/// Logs that the terms or the vector of a record, or fields that filters read, have changed.
+pub(crate) fn append(connection: &Connection, row: i64) -> Result<(), SqliteError> {
     connection.prepare_cached("INSERT INTO changes (record) VALUES (?1)")?.execute([row])?;
     Ok(())
 }
 
-/// Notes that everything has changed: every process reads its indexes again.
-pub(crate) fn note_all(connection: &Connection) -> Result<(), SqliteError> {
+/// Logs that everything has changed, so that every process loads its indexes again.
+pub(crate) fn invalidate_all(connection: &Connection) -> Result<(), SqliteError> {
     connection.execute_batch(
         "INSERT INTO changes (change, record) SELECT coalesce(max(change), 0) + 2, 0 FROM changes;
          DELETE FROM changes WHERE change < (SELECT max(change) FROM changes);",
@@ -42,9 +42,10 @@ pub(crate) enum Lag {
 /// Returns the lag of an index that contains changes up to `seen`; `None` if the index has not been read.
 pub(crate) fn lag(connection: &Connection, seen: Option<i64>) -> Result<Lag, SqliteError> {
     let sql = "SELECT (SELECT min(change) FROM changes), (SELECT max(change) FROM changes)";
-    let (oldest, newest): (Option<i64>, Option<i64>) =
-        connection.prepare_cached(sql)?.query_row([], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    let (oldest, newest) = oldest.zip(newest).unwrap_or_default();
+    // Both are NULL while the log is empty.
+    let (oldest, newest) = connection.prepare_cached(sql)?.query_row([], |row| {
+        Ok((row.get::<_, Option<i64>>(0)?.unwrap_or_default(), row.get::<_, Option<i64>>(1)?.unwrap_or_default()))
+    })?;
     Ok(match seen {
         Some(seen) if seen >= newest => Lag::None,
         Some(seen) if seen + 1 >= oldest => Lag::Changes { newest },

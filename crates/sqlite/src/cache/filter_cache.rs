@@ -25,7 +25,7 @@ const MAX_CACHED_FILTERS: usize = 16;
 /// The rows that match the filters that were used last.
 #[derive(Debug, Default)]
 pub(crate) struct FilterCache {
-    /// In order of their last use.
+    /// In the order of their last use, the latest at the end.
     entries: Mutex<Vec<CachedFilter>>,
 }
 
@@ -48,36 +48,36 @@ struct FilterMatches {
 }
 
 impl FilterCache {
-    /// Returns the rows of the active records within reach that match the filter. They contain at least the changes
+    /// Returns the rows of the active covered records that match the filter. They contain at least the changes
     /// that this transaction sees.
-    pub(crate) fn matching(
+    pub(crate) fn matching_rows(
         &self,
         connection: &Connection,
-        reach: &CoveredScope,
+        covered: &CoveredScope,
         filter: &Filter,
     ) -> Result<Arc<RowSet>, SqliteError> {
-        if reach.is_narrow() {
+        if covered.is_narrow() {
             // A session or branch has few records. Reading them is fast, and does not evict other filters.
             let mut rows = RowSet::default();
-            evaluate(connection, reach, filter, None, &mut rows)?;
+            evaluate(connection, covered, filter, None, &mut rows)?;
             return Ok(Arc::new(rows));
         }
-        let matches = self.matches_of(reach, filter);
+        let matches = self.matches_of(covered, filter);
         let mut matches = matches.lock();
-        matches.refresh(connection, reach, filter)?;
+        matches.refresh(connection, covered, filter)?;
         Ok(Arc::clone(&matches.rows))
     }
 
     /// Returns the cached matches of a filter; empty ones if it is new.
-    fn matches_of(&self, reach: &CoveredScope, filter: &Filter) -> Arc<Mutex<FilterMatches>> {
+    fn matches_of(&self, covered: &CoveredScope, filter: &Filter) -> Arc<Mutex<FilterMatches>> {
         let mut entries = self.entries.lock();
-        let entry = match entries.iter().position(|entry| entry.has_key(reach, filter)) {
+        let entry = match entries.iter().position(|entry| entry.has_key(covered, filter)) {
             Some(index) => entries.remove(index),
             None => {
                 if entries.len() >= MAX_CACHED_FILTERS {
                     entries.remove(0);
                 }
-                CachedFilter::new(reach, filter)
+                CachedFilter::new(covered, filter)
             }
         };
         let matches = Arc::clone(&entry.matches);
@@ -87,26 +87,26 @@ impl FilterCache {
 }
 
 impl CachedFilter {
-    fn new(reach: &CoveredScope, filter: &Filter) -> Self {
+    fn new(covered: &CoveredScope, filter: &Filter) -> Self {
         Self {
             filter: filter.clone(),
-            tenant: reach.tenant,
-            namespace: reach.namespace,
-            below: reach.below().to_vec(),
+            tenant: covered.tenant,
+            namespace: covered.namespace,
+            below: covered.below().to_vec(),
             matches: Arc::default(),
         }
     }
 
-    fn has_key(&self, reach: &CoveredScope, filter: &Filter) -> bool {
-        self.tenant == reach.tenant
-            && self.namespace == reach.namespace
-            && self.below == reach.below()
+    fn has_key(&self, covered: &CoveredScope, filter: &Filter) -> bool {
+        self.tenant == covered.tenant
+            && self.namespace == covered.namespace
+            && self.below == covered.below()
             && self.filter == *filter
     }
 }
 
 impl FilterMatches {
-    fn refresh(&mut self, connection: &Connection, reach: &CoveredScope, filter: &Filter) -> Result<(), SqliteError> {
+    fn refresh(&mut self, connection: &Connection, covered: &CoveredScope, filter: &Filter) -> Result<(), SqliteError> {
         let newest = match change_log::lag(connection, self.newest_change)? {
             Lag::None => return Ok(()),
             Lag::Changes { newest } => {
@@ -117,13 +117,13 @@ impl FilterMatches {
                 for row in change_log::changed_rows(connection, seen)? {
                     rows.remove(row);
                 }
-                evaluate(connection, reach, filter, Some(seen), rows)?;
+                evaluate(connection, covered, filter, Some(seen), rows)?;
                 newest
             }
             Lag::Unknown { newest } => {
                 self.newest_change = None;
                 let mut rows = RowSet::default();
-                evaluate(connection, reach, filter, None, &mut rows)?;
+                evaluate(connection, covered, filter, None, &mut rows)?;
                 self.rows = Arc::new(rows);
                 newest
             }
@@ -133,11 +133,11 @@ impl FilterMatches {
     }
 }
 
-/// Adds the rows of the active records within reach that match the filter: all of them, or with `changed_after` only
+/// Adds the rows of the active covered records that match the filter: all of them, or with `changed_after` only
 /// those that the change log lists after that change.
 fn evaluate(
     connection: &Connection,
-    reach: &CoveredScope,
+    covered: &CoveredScope,
     filter: &Filter,
     changed_after: Option<i64>,
     rows: &mut RowSet,
@@ -149,18 +149,18 @@ fn evaluate(
             statement.push(
                 ") c CROSS JOIN records r ON r.record = c.record CROSS JOIN scopes s ON s.scope = r.scope WHERE ",
             );
-            reach.covers(&mut statement);
+            covered.covers(&mut statement);
         }
-        None if reach.below().is_empty() => {
+        None if covered.below().is_empty() => {
             statement.push("records r INDEXED BY records_by_namespace");
             if filter::reads_address(filter) {
                 statement.push(" CROSS JOIN scopes s ON s.scope = r.scope");
             }
-            reach.namespaces("r.namespace", statement.push(" WHERE "));
+            covered.namespaces("r.namespace", statement.push(" WHERE "));
         }
         None => {
             statement.push("scopes s CROSS JOIN records r INDEXED BY records_by_scope ON r.scope = s.scope WHERE ");
-            reach.scopes(&mut statement);
+            covered.scopes(&mut statement);
         }
     }
     filter::write(filter, statement.push(" AND r.state = 'active' AND "));

@@ -14,7 +14,7 @@ use crate::{
 };
 use memory_engine_sql::embedding_versions::VectorTable;
 
-/// Addresses, postings, vectors and the rows that pass the latest filters.
+/// The loaded addresses, filter matches, postings and vectors.
 #[derive(Debug, Clone)]
 pub(crate) struct IndexCaches {
     pub(crate) addresses: Arc<AddressCache>,
@@ -36,7 +36,7 @@ pub(crate) enum CacheId {
 }
 
 impl IndexCaches {
-    /// Returns the indexes of a database, of which nothing has been read.
+    /// Returns the indexes of a database, not loaded yet.
     pub(crate) fn new(database: &Path, space: EmbeddingSpace) -> Self {
         Self {
             addresses: Arc::default(),
@@ -89,7 +89,7 @@ impl IndexCaches {
         }
     }
 
-    /// Notes the last change that a cache contains.
+    /// Sets the last change that a cache contains.
     pub(crate) fn mark_cached(&self, cache: CacheId, change: i64) {
         match cache {
             CacheId::Vectors(_) => self.vectors.mark_cached(change),

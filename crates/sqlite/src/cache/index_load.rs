@@ -12,7 +12,7 @@ use memory_engine_core::{
 
 use crate::database::error::SqliteError;
 
-/// A load under way.
+/// The load of an index that is in progress.
 #[derive(Debug)]
 pub(super) struct IndexLoad {
     index: &'static str,
@@ -38,7 +38,7 @@ impl IndexLoad {
     }
 }
 
-/// Loads an index, `vectors` or `postings`, in a span of its own. The work says where it has read the index from.
+/// Loads an index, `vectors` or `postings`, in a span of its own. `work` records where it has read the index from.
 pub(super) fn observed<T>(
     index: &'static str,
     work: impl FnOnce(&IndexLoad) -> Result<T, SqliteError>,

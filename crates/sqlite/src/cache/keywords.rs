@@ -40,13 +40,14 @@ pub(crate) struct KeywordIndex {
 
 type PostingsByOwner = RwLock<FxHashMap<i64, Arc<RwLock<LoadedPostings>>>>;
 
+/// Returns the postings of an owner; empty ones that are not loaded yet for a new owner.
 fn postings_of(all: &PostingsByOwner, number: i64) -> Arc<RwLock<LoadedPostings>> {
     let existing = all.read().get(&number).cloned();
     existing.unwrap_or_else(|| Arc::clone(all.write().entry(number).or_default()))
 }
 
 impl KeywordIndex {
-    /// Returns an index that has not read anything.
+    /// Returns an index that is not loaded yet.
     pub(crate) fn new(database: PathBuf) -> Self {
         let policy = CachePolicy::DEFAULT;
         Self { database, policy, users: PostingsByOwner::default(), tenants: PostingsByOwner::default() }
@@ -83,7 +84,7 @@ impl KeywordIndex {
         all.iter().any(|postings| postings.read().values().any(|loaded| loaded.read().is_loaded()))
     }
 
-    /// Notes the last change that a tenant's cache contains.
+    /// Sets the last change that a tenant's cache contains.
     pub(crate) fn mark_cached(&self, tenant: i64, change: i64) {
         let loaded = self.tenants.read().get(&tenant).cloned();
         if let Some(loaded) = loaded {
@@ -110,7 +111,7 @@ impl KeywordIndex {
         let obsolete = change_log::changed_rows_up_to(connection, base_change, manifest.last_row())?;
         let mut fresh = SegmentedPostings::default();
         let mut last_row = manifest.last_row();
-        keyword_store::since_of_tenant(connection, tenant, base_change, |stored| {
+        keyword_store::for_each_changed_of_tenant(connection, tenant, base_change, |stored| {
             last_row = last_row.max(stored.row);
             loaded::insert(&mut fresh, &stored)
         })?;
@@ -159,7 +160,7 @@ impl KeywordIndex {
         let Some(mut builder) = file.builder(connection, newest)? else { return Ok(()) };
         let mut postings = SegmentedPostings::default();
         let mut last_row = 0;
-        keyword_store::all_of_tenant(connection, tenant, |stored| {
+        keyword_store::for_each_of_tenant(connection, tenant, |stored| {
             last_row = last_row.max(stored.row);
             loaded::insert(&mut postings, &stored)?;
             if postings.len() == self.policy.keyword_segment_records {
@@ -196,34 +197,37 @@ impl KeywordIndex {
         if query.limit == 0 || query.clauses.iter().all(|clause| clause.terms.is_empty()) {
             return Ok(Vec::new());
         }
-        let Some(reach) = addresses.reach(connection, scope)? else { return Ok(Vec::new()) };
-        let admitted = query.filter.as_ref().map(|filter| filters.matching(connection, &reach, filter)).transpose()?;
+        let Some(covered) = addresses.covered_scope(connection, scope)? else { return Ok(Vec::new()) };
+        let admitted =
+            query.filter.as_ref().map(|filter| filters.matching_rows(connection, &covered, filter)).transpose()?;
         if admitted.as_ref().is_some_and(|rows| rows.is_empty()) {
             return Ok(Vec::new());
         }
-        let admit = admitted.map(|rows| move |row| rows.contains(row));
-        let is_part_of_user = !reach.below().is_empty();
-        let of_tenant = postings_of(&self.tenants, reach.tenant);
-        let (shared, is_whole) = match reach.namespace {
+        let is_admitted = admitted.map(|rows| move |row| rows.contains(row));
+        let is_part_of_user = !covered.below().is_empty();
+        let of_tenant = postings_of(&self.tenants, covered.tenant);
+        // `is_complete`: the scope covers every record in the postings.
+        let (shared, is_complete) = match covered.namespace {
             Some(namespace) if !of_tenant.read().is_loaded() => {
                 let of_user = postings_of(&self.users, namespace);
                 loaded::bring_up_to_date(connection, Owner::User(namespace), &of_user, None)?;
                 (of_user, !is_part_of_user)
             }
             namespace => {
-                let file = self.file(reach.tenant);
-                loaded::bring_up_to_date(connection, Owner::Tenant(reach.tenant), &of_tenant, Some(&file))?;
+                let file = self.file(covered.tenant);
+                loaded::bring_up_to_date(connection, Owner::Tenant(covered.tenant), &of_tenant, Some(&file))?;
                 (of_tenant, namespace.is_none() && !is_part_of_user)
             }
         };
-        let groups = if is_whole { None } else { Some(addresses.scopes_within(connection, &reach)?) };
-        let found = shared.read().postings.find(groups.as_deref(), &query.clauses, query.limit, admit);
+        let groups = if is_complete { None } else { Some(addresses.scopes_within(connection, &covered)?) };
+        let found = shared.read().postings.find(groups.as_deref(), &query.clauses, query.limit, is_admitted);
         Ok(found.into_iter().map(|(id, score)| Hit { id, score }).collect())
     }
 }
 
+/// Writes the postings as one segment, and empties them.
 fn push_segment(builder: &mut CacheBuilder<'_>, postings: &mut SegmentedPostings, last_row: i64) {
-    let mut whole = std::mem::take(postings);
-    whole.merge();
-    builder.push_segment(whole.len(), last_row, |out| loaded::save(&whole, &[], out));
+    let mut segment = std::mem::take(postings);
+    segment.merge();
+    builder.push_segment(segment.len(), last_row, |out| loaded::save(&segment, &[], out));
 }

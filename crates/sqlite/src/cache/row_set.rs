@@ -9,7 +9,7 @@ pub(crate) struct RowSet {
 
 impl RowSet {
     /// Returns the word and the bit of a row; `None` for a number that no record has.
-    fn place(row: i64) -> Option<(usize, u64)> {
+    fn position(row: i64) -> Option<(usize, u64)> {
         let row = usize::try_from(row).ok()?;
         Some((row / 64, 1 << (row % 64)))
     }
@@ -17,10 +17,10 @@ impl RowSet {
     /// Returns true if the row is in the set.
     #[inline]
     pub(crate) fn contains(&self, row: i64) -> bool {
-        Self::place(row).is_some_and(|(word, bit)| self.words.get(word).is_some_and(|bits| bits & bit != 0))
+        Self::position(row).is_some_and(|(word, bit)| self.words.get(word).is_some_and(|bits| bits & bit != 0))
     }
 
-    /// Number of rows.
+    /// Returns the number of rows.
     pub(crate) fn len(&self) -> usize {
         self.len
     }
@@ -31,7 +31,7 @@ impl RowSet {
     }
 
     pub(crate) fn insert(&mut self, row: i64) {
-        let Some((word, bit)) = Self::place(row) else { return };
+        let Some((word, bit)) = Self::position(row) else { return };
         if word >= self.words.len() {
             self.words.resize(word + 1, 0);
         }
@@ -41,7 +41,7 @@ impl RowSet {
 
     pub(crate) fn remove(&mut self, row: i64) {
         if self.contains(row)
-            && let Some((word, bit)) = Self::place(row)
+            && let Some((word, bit)) = Self::position(row)
         {
             self.words[word] &= !bit;
             self.len -= 1;
@@ -51,10 +51,10 @@ impl RowSet {
     /// Returns the rows in ascending order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = i64> {
         self.words.iter().enumerate().flat_map(|(word, bits)| {
-            let mut left = *bits;
+            let mut remaining = *bits;
             std::iter::from_fn(move || {
-                let bit = left.trailing_zeros();
-                left &= left.wrapping_sub(1);
+                let bit = remaining.trailing_zeros();
+                remaining &= remaining.wrapping_sub(1);
                 (bit < 64).then(|| (word * 64) as i64 + i64::from(bit))
             })
         })
@@ -71,7 +71,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_is_a_set(steps in vec((any::<bool>(), -3_i64..300), 0..200)) {
+        fn row_set_behaves_as_a_set(steps in vec((any::<bool>(), -3_i64..300), 0..200)) {
             let (mut set, mut expected) = (RowSet::default(), BTreeSet::new());
             for (insert, row) in steps {
                 if insert {

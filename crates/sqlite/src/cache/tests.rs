@@ -98,7 +98,7 @@ fn put(connection: &Connection, record: i64) {
     if record < ALL {
         put_vector(connection, record, &vector(record));
     }
-    change_log::note(connection, record).unwrap();
+    change_log::append(connection, record).unwrap();
 }
 
 /// A database with the first records.
@@ -119,7 +119,7 @@ async fn database() -> (TempDir, PathBuf, Connection) {
 fn go_on(connection: &Connection) {
     put_terms(connection, 10, &terms(10, "revised"));
     put_vector(connection, 10, &vector(1010));
-    change_log::note(connection, 10).unwrap();
+    change_log::append(connection, 10).unwrap();
     (FIRST + 1..=ALL).for_each(|record| put(connection, record));
 }
 
@@ -196,7 +196,7 @@ async fn damaged_or_stale_golden_caches_are_ignored() {
         // Another fingerprint: the database was restored to an earlier state and went on from there.
         |connection| execute(connection, "UPDATE records SET id = randomblob(16) WHERE record = 100"),
         // A gap in the change log.
-        |connection| change_log::note_all(connection).unwrap(),
+        |connection| change_log::invalidate_all(connection).unwrap(),
     ];
     for make_stale in stale {
         let (_directory, path, connection) = database_with_caches().await;

@@ -23,9 +23,9 @@ impl Timeline {
         }
     }
 
-    /// Adds many rows with their times, preferably ascending by time.
-    pub(crate) fn extend(&mut self, all: impl Iterator<Item = (i64, i64)>) {
-        all.for_each(|(row, time)| self.insert(row, time));
+    /// Adds rows with their times. Rows that ascend by time are sorted fastest.
+    pub(crate) fn extend(&mut self, rows: impl Iterator<Item = (i64, i64)>) {
+        rows.for_each(|(row, time)| self.insert(row, time));
     }
 
     /// Reserves memory for this many more rows.
@@ -64,21 +64,22 @@ impl Timeline {
         self.sorted = self.order.len();
     }
 
-    /// Returns the rows within a time window, each once.
-    pub(crate) fn within(&self, window: Window) -> impl Iterator<Item = i64> {
+    /// Returns the rows in a time window, each once.
+    pub(crate) fn rows_in(&self, window: Window) -> impl Iterator<Item = i64> {
         let (sorted, unsorted) = self.order.split_at(self.sorted);
         let start = sorted.partition_point(|(time, _)| *time < window.first);
         let end = sorted.partition_point(|(time, _)| *time <= window.last).max(start);
         let unsorted = unsorted.iter().filter(move |(time, _)| (window.first..=window.last).contains(time));
         let mut seen = rustc_hash::FxHashSet::default();
-        let is_duplicate = move |row: i64| !self.is_sorted() && !seen.insert(row);
-        let all = sorted[start..end].iter().chain(unsorted);
         // One sorted entry for each row: none is outdated.
-        let is_current = self.is_sorted() && self.order.len() == self.times.len();
-        all.filter(move |(time, row)| is_current || self.times.get(row) == Some(time))
+        let none_outdated = self.is_sorted() && self.order.len() == self.times.len();
+        sorted[start..end]
+            .iter()
+            .chain(unsorted)
+            .filter(move |(time, row)| none_outdated || self.times.get(row) == Some(time))
             .map(|(_, row)| *row)
-            .scan(is_duplicate, |is_duplicate, row| Some((!is_duplicate(row)).then_some(row)))
-            .flatten()
+            // After a sort, every entry is unique.
+            .filter(move |row| self.is_sorted() || seen.insert(*row))
     }
 
     fn is_sorted(&self) -> bool {
@@ -96,8 +97,8 @@ pub(crate) struct Window {
 impl Window {
     /// Returns the time window of a filter that has no other condition.
     pub(crate) fn of(filter: &Filter) -> Option<Self> {
-        let always = Self { first: i64::MIN, last: i64::MAX };
-        let (first, last) = (always.first, always.last);
+        let first = i64::MIN;
+        let last = i64::MAX;
         match filter {
             Filter::Compare(Field::OccurredAt, op, FilterValue::Time(time)) => {
                 let time = time.as_micros();
@@ -110,16 +111,15 @@ impl Window {
                     _ => return None,
                 })
             }
-            Filter::And(all) if !all.is_empty() => all.iter().try_fold(always, |window, one| {
-                let one = Self::of(one)?;
-                Some(Self { first: window.first.max(one.first), last: window.last.min(one.last) })
-            }),
-            Filter::Compare(..)
-            | Filter::In(..)
-            | Filter::Exists(_)
-            | Filter::And(_)
-            | Filter::Or(_)
-            | Filter::Not(_) => None,
+            Filter::And(filters) if !filters.is_empty() => {
+                let mut intersection = Self { first, last };
+                for filter in filters {
+                    let window = Self::of(filter)?;
+                    intersection.first = intersection.first.max(window.first);
+                    intersection.last = intersection.last.min(window.last);
+                }
+                Some(intersection)
+            }
             _ => None,
         }
     }

@@ -44,7 +44,7 @@ pub(crate) struct VectorIndex {
 }
 
 impl VectorIndex {
-    /// Returns an index that has not read anything.
+    /// Returns an index that is not loaded yet.
     pub(crate) fn new(space: EmbeddingSpace, file: Option<IndexCacheFile>) -> Self {
         let loaded = RwLock::new(LoadedVectors::empty(&space, VectorTable::First));
         Self { space, policy: CachePolicy::DEFAULT, loaded, file, cached_change: AtomicI64::new(0) }
@@ -72,12 +72,12 @@ impl VectorIndex {
         self.loaded.read().newest_change.is_some()
     }
 
-    /// Notes the last change that the cache contains.
+    /// Sets the last change that the cache contains.
     pub(crate) fn mark_cached(&self, change: i64) {
         self.cached_change.store(change, Relaxed);
     }
 
-    /// The cache.
+    /// Returns the cache file.
     pub(crate) fn file(&self) -> Option<&IndexCacheFile> {
         self.file.as_ref()
     }
@@ -95,7 +95,7 @@ impl VectorIndex {
         let base_change = manifest.newest_change();
         let obsolete = change_log::changed_rows_up_to(connection, base_change, manifest.last_row())?;
         let mut fresh = LoadedVectors::empty(&self.space, table);
-        vector_store::since(connection, table, base_change, |vector| fresh.insert(vector))?;
+        vector_store::for_each_changed(connection, table, base_change, |vector| fresh.insert(vector))?;
         let records = fresh.index.len();
         let header = SegmentHeader {
             base_change,
@@ -127,7 +127,7 @@ impl VectorIndex {
         }
         let Some(mut builder) = file.builder(connection, newest)? else { return Ok(()) };
         let mut segment = LoadedVectors::empty(&self.space, table);
-        vector_store::all(connection, table, |vector| {
+        vector_store::for_each(connection, table, |vector| {
             segment.insert(vector);
             if segment.index.len() == segment_records {
                 self.push_segment(&mut builder, &segment);
@@ -145,8 +145,8 @@ impl VectorIndex {
         builder.push_segment(records, last_row, |out| segment.save(&self.space, &[], 0..records, out));
     }
 
-    /// Returns the nearest vectors within `scope`, in the transaction of `connection`. The embedding version lies in
-    /// `table`.
+    /// Returns the vectors within `scope` nearest to the query, in the transaction of `connection`. `table` is that of
+    /// the embedding version.
     pub(crate) fn search(
         &self,
         connection: &Connection,
@@ -156,14 +156,14 @@ impl VectorIndex {
         scope: &Scope,
         query: &VectorQuery,
     ) -> Result<Vec<Hit>, SqliteError> {
-        let Some(reach) = addresses.reach(connection, scope)? else { return Ok(Vec::new()) };
+        let Some(covered) = addresses.covered_scope(connection, scope)? else { return Ok(Vec::new()) };
         if query.limit == 0 {
             return Ok(Vec::new());
         }
-        let groups = addresses.scopes_within(connection, &reach)?;
+        let groups = addresses.scopes_within(connection, &covered)?;
         let window = query.filter.as_ref().and_then(Window::of);
         let rows = match &query.filter {
-            Some(filter) if window.is_none() => Some(filters.matching(connection, &reach, filter)?),
+            Some(filter) if window.is_none() => Some(filters.matching_rows(connection, &covered, filter)?),
             _ => None,
         };
         if rows.as_ref().is_some_and(|rows| rows.is_empty()) {
@@ -179,14 +179,14 @@ impl VectorIndex {
             }
             (Some(_), _) => Among::Matching(&is_admitted),
             (None, Some(window)) => {
-                keys = loaded.within(window, &groups);
+                keys = loaded.keys_in(window, &groups);
                 Among::Keys(&keys)
             }
             (None, None) => Among::Groups(&groups),
         };
         // The index allocates memory for `limit` hits.
         let limit = query.limit.min(loaded.index.len());
-        let mut lookup = vector_store::Lookup::of(connection, table)?;
+        let mut lookup = vector_store::VectorLookup::new(connection, table)?;
         let found = loaded.index.search_with(&query.embedding, among, limit, |key| lookup.vector(key.row))?;
         Ok(found.into_iter().map(|(Key { id, .. }, score)| Hit { id, score }).collect())
     }
@@ -202,26 +202,24 @@ impl VectorIndex {
         connection: &Connection,
         table: VectorTable,
     ) -> Result<RwLockReadGuard<'_, LoadedVectors>, SqliteError> {
-        // An embedding version that was dropped and started again may lie in the other table.
-        let seen = |loaded: &LoadedVectors| loaded.newest_change.filter(|_| loaded.table == table);
         let loaded = self.loaded.read();
-        if change_log::lag(connection, seen(&loaded))? == Lag::None {
+        if change_log::lag(connection, loaded.newest_change_of(table))? == Lag::None {
             return Ok(loaded);
         }
         drop(loaded);
         let mut loaded = self.loaded.write();
-        match change_log::lag(connection, seen(&loaded))? {
+        match change_log::lag(connection, loaded.newest_change_of(table))? {
             Lag::None => {}
             Lag::Changes { newest } => {
                 let seen = loaded.newest_change.unwrap_or_default();
                 for row in change_log::changed_rows(connection, seen)? {
                     loaded.remove(row);
                 }
-                vector_store::since(connection, table, seen, |vector| loaded.insert(vector))?;
+                vector_store::for_each_changed(connection, table, seen, |vector| loaded.insert(vector))?;
                 loaded.newest_change = Some(newest);
             }
             Lag::Unknown { newest } => {
-                *loaded = self.read_whole(connection, table, newest)?;
+                *loaded = self.read_all(connection, table, newest)?;
                 drop(loaded);
                 // The cache lacks the changes since its last segment.
                 return self.current(connection, table);
@@ -232,21 +230,17 @@ impl VectorIndex {
     }
 
     /// Reads all vectors, from the cache if it is valid.
-    fn read_whole(
-        &self,
-        connection: &Connection,
-        table: VectorTable,
-        newest: i64,
-    ) -> Result<LoadedVectors, SqliteError> {
+    fn read_all(&self, connection: &Connection, table: VectorTable, newest: i64) -> Result<LoadedVectors, SqliteError> {
         index_load::observed("vectors", |load| {
             if let Some(cached) = self.read_cache(connection, table)? {
                 load.record_file_load(cached.index.len());
                 return Ok(cached);
             }
-            let mut read = LoadedVectors::empty(&self.space, table);
-            vector_store::all(connection, table, |vector| read.insert(vector))?;
-            load.record_row_load(read.index.len());
-            Ok(LoadedVectors { newest_change: Some(newest), ..read })
+            let mut loaded = LoadedVectors::empty(&self.space, table);
+            vector_store::for_each(connection, table, |vector| loaded.insert(vector))?;
+            load.record_row_load(loaded.index.len());
+            loaded.newest_change = Some(newest);
+            Ok(loaded)
         })
     }
 
@@ -262,6 +256,7 @@ impl VectorIndex {
         loaded.index.finish_extending();
         loaded.timeline.sort_if_due();
         self.mark_cached(newest);
-        Ok(Some(LoadedVectors { newest_change: Some(newest), ..loaded }))
+        loaded.newest_change = Some(newest);
+        Ok(Some(loaded))
     }
 }

@@ -27,7 +27,7 @@ use memory_engine_sql::index_metadata::IndexMetadata;
 #[derive(Debug)]
 pub(crate) struct CacheWriter {
     caches: IndexCaches,
-    origin: IndexMetadata,
+    metadata: IndexMetadata,
     policy: CachePolicy,
     /// `Connection::total_changes` at the last flush.
     rows_at_last_flush: u64,
@@ -40,9 +40,9 @@ pub(crate) struct CacheWriter {
 
 /// The reason for a flush.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Occasion {
-    /// Enough has been written.
-    WriteResult,
+enum FlushReason {
+    /// Enough has been written since the last flush, or a reader has asked for it.
+    Due,
     /// The database is being closed.
     Closing,
 }
@@ -70,10 +70,10 @@ enum FlushPlan {
 
 impl CacheWriter {
     /// Returns a writer that has flushed nothing yet.
-    pub(crate) fn new(caches: IndexCaches, origin: IndexMetadata) -> Self {
+    pub(crate) fn new(caches: IndexCaches, metadata: IndexMetadata) -> Self {
         Self {
             caches,
-            origin,
+            metadata,
             policy: CachePolicy::DEFAULT,
             rows_at_last_flush: 0,
             first_flush: None,
@@ -94,7 +94,7 @@ impl CacheWriter {
             return Ok(());
         }
         self.rows_at_last_flush = rows;
-        in_transaction(connection, |transaction| self.flush(transaction, Occasion::WriteResult))
+        in_transaction(connection, |transaction| self.flush(transaction, FlushReason::Due))
     }
 
     /// Flushes the caches of a database that is being closed, so that the next open is fast. Does nothing for a
@@ -107,14 +107,14 @@ impl CacheWriter {
         if has_written_little && !self.caches.any_loaded() {
             return Ok(());
         }
-        in_transaction(connection, |transaction| self.flush(transaction, Occasion::Closing))
+        in_transaction(connection, |transaction| self.flush(transaction, FlushReason::Closing))
     }
 
-    fn flush(&mut self, connection: &Connection, occasion: Occasion) -> Result<(), SqliteError> {
+    fn flush(&mut self, connection: &Connection, reason: FlushReason) -> Result<(), SqliteError> {
         let newest = change_log::newest(connection)?;
-        for candidate in self.candidates(connection, occasion)? {
+        for candidate in self.candidates(connection, reason)? {
             let cache = candidate.cache;
-            let cached = match self.plan(connection, &candidate, newest, occasion)? {
+            let cached = match self.plan(connection, &candidate, newest, reason)? {
                 FlushPlan::Skip { cached } => cached,
                 FlushPlan::Append(manifest) => {
                     self.caches.append(connection, cache, &manifest, newest)?;
@@ -132,25 +132,25 @@ impl CacheWriter {
         Ok(())
     }
 
-    /// Returns the caches to look at: the vectors, and the postings of large tenants.
-    fn candidates(&mut self, connection: &Connection, occasion: Occasion) -> Result<Vec<FlushCandidate>, SqliteError> {
+    /// Returns the caches that may need a flush: the vectors, and the postings of large tenants.
+    fn candidates(&mut self, connection: &Connection, reason: FlushReason) -> Result<Vec<FlushCandidate>, SqliteError> {
         let mut candidates = Vec::new();
-        if let Some(table) = index_metadata::versions(connection)?.table_for_new_records(&self.origin) {
-            let is_in_memory = match occasion {
-                Occasion::WriteResult => self.caches.vectors.needs_flush(),
-                Occasion::Closing => self.caches.vectors.is_loaded(),
+        if let Some(table) = index_metadata::versions(connection)?.table_for_new_records(&self.metadata) {
+            let is_in_memory = match reason {
+                FlushReason::Due => self.caches.vectors.needs_flush(),
+                FlushReason::Closing => self.caches.vectors.is_loaded(),
             };
             candidates.push(FlushCandidate { cache: CacheId::Vectors(table), is_in_memory, records: None });
         }
         if connection.total_changes() >= self.policy.close_max_lag as u64 {
-            self.tenant_sizes.update(connection, self.policy.min_records, occasion == Occasion::Closing)?;
+            self.tenant_sizes.update(connection, self.policy.min_records, reason == FlushReason::Closing)?;
         }
-        let in_memory = match occasion {
-            Occasion::WriteResult => self.caches.keywords.tenants_to_flush(),
-            Occasion::Closing => self.caches.keywords.loaded_tenants(),
+        let loaded = match reason {
+            FlushReason::Due => self.caches.keywords.tenants_to_flush(),
+            FlushReason::Closing => self.caches.keywords.loaded_tenants(),
         };
         let mut tenants: FxHashMap<i64, (u64, bool)> = FxHashMap::default();
-        for (tenant, records) in in_memory {
+        for (tenant, records) in loaded {
             tenants.insert(tenant, (records as u64, true));
         }
         for (tenant, records) in self.tenant_sizes.larger_than(self.policy.min_records) {
@@ -173,14 +173,14 @@ impl CacheWriter {
         connection: &Connection,
         candidate: &FlushCandidate,
         newest: i64,
-        occasion: Occasion,
+        reason: FlushReason,
     ) -> Result<FlushPlan, SqliteError> {
         let first_flush = *self.first_flush.get_or_insert(newest);
         let changes_since_rebuild = newest - self.rebuilt_at.get(&candidate.cache).copied().unwrap_or(first_flush);
         let min_records = self.policy.min_records;
         match self.caches.manifest(connection, candidate.cache)? {
             Some(manifest) => {
-                if newest - manifest.newest_change() < self.max_lag(occasion) {
+                if newest - manifest.newest_change() < self.max_lag(reason) {
                     return Ok(FlushPlan::Skip { cached: Some(manifest.newest_change()) });
                 }
                 if !manifest.needs_compaction(min_records) || changes_since_rebuild < min_records as i64 {
@@ -194,7 +194,7 @@ impl CacheWriter {
                     (None, CacheId::Postings { .. }) => 0,
                 };
                 let is_bulk_import =
-                    occasion == Occasion::Closing && connection.total_changes() > self.policy.bulk_import_min_rows;
+                    reason == FlushReason::Closing && connection.total_changes() > self.policy.bulk_import_min_rows;
                 let has_grown_by_half = changes_since_rebuild >= (records / 2) as i64;
                 let is_worthwhile = candidate.is_in_memory || is_bulk_import || has_grown_by_half;
                 if records <= min_records as u64 || !is_worthwhile {
@@ -207,10 +207,10 @@ impl CacheWriter {
     }
 
     /// Number of changes by which a cache may lag without being flushed.
-    fn max_lag(&self, occasion: Occasion) -> i64 {
-        match occasion {
-            Occasion::WriteResult => self.policy.flush_min_changes,
-            Occasion::Closing => self.policy.close_max_lag,
+    fn max_lag(&self, reason: FlushReason) -> i64 {
+        match reason {
+            FlushReason::Due => self.policy.flush_min_changes,
+            FlushReason::Closing => self.policy.close_max_lag,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Connections, set up alike.
+//! Opens and configures connections.
 
 use std::{fs, path::Path, time::Duration};
 
@@ -6,80 +6,94 @@ use memory_engine_core::{Error, ErrorKind, Result};
 use rusqlite::{Connection, OpenFlags, ffi::ErrorCode};
 
 use crate::{
-    database::error::{SqliteError, meaning},
+    database::error::{SqliteError, kind_and_message},
     database::schema,
     metadata_sql,
     options::SqliteOptions,
 };
 
-/// Default time that a connection waits for another one that is writing.
+/// Default time for which a connection waits for another one that is writing.
 pub(crate) const DEFAULT_BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Time that a checkpoint waits for readers.
+/// Time for which a checkpoint waits for readers.
 const CHECKPOINT_TIMEOUT: Duration = Duration::from_millis(250);
 
-/// Refuses a path at which there can be no database, before SQLite says less about it.
+/// Refuses a path at which no database can be, with a clearer message than that of SQLite.
 pub(crate) fn check_path(path: &Path) -> Result<()> {
     let name = path.display();
     if path.is_dir() {
-        return Err(Error::invalid("open", format!("{name} is a directory; name a file within it")));
+        return Err(Error::invalid("open", format!("{name} is a directory; name a file in it")));
     }
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let wrong = |kind, message| Err(Error::new(kind, "open", message));
-    let may_write = |path: &Path| fs::metadata(path).is_ok_and(|about| !about.permissions().readonly());
     if !directory.is_dir() {
         let message = format!("the directory {} does not exist; create it first", directory.display());
-        return wrong(ErrorKind::NotFound, message);
+        return Err(Error::new(ErrorKind::NotFound, "open", message));
     }
-    if path.exists() && !may_write(path) {
-        return wrong(ErrorKind::Unauthorized, format!("{name} is read-only; make it writable"));
+    if path.exists() && !is_writable(path) {
+        let message = format!("{name} is read-only; make it writable");
+        return Err(Error::new(ErrorKind::Unauthorized, "open", message));
     }
-    if !may_write(directory) {
+    if !is_writable(directory) {
         let message = format!(
             "the directory {} is read-only; SQLite writes its log next to the database, so make the directory writable",
             directory.display()
         );
-        return wrong(ErrorKind::Unauthorized, message);
+        return Err(Error::new(ErrorKind::Unauthorized, "open", message));
     }
     Ok(())
 }
 
-/// The usual size of the pages of a new file.
-pub(crate) const PAGE: usize = 8192;
-
-/// Returns the page size of a new file: 8 KiB, or 4 KiB if vectors of this width then waste less space. A vector of
-/// 384 dimensions fills a fifth of 8 KiB, and almost half of 4 KiB. A vector of 1024 is slightly longer than half of
-/// 8 KiB, so that each page would hold one; with 4 KiB it fills one overflow page.
-pub(crate) fn page_size(dimensions: usize) -> usize {
-    let room = |size: &usize| {
-        // SQLite splits a row between its leaf and overflow pages as in section 1.6 of its file format. In addition
-        // to the numbers, a row contains its record, its id and the number of its scope.
-        let (row, page) = (4 * dimensions + 30, *size);
-        let (most, least) = (page - 35, (page - 12) * 32 / 255 - 23);
-        let on_leaf = if row <= most {
-            row
-        } else {
-            let rest = least + (row - least) % (page - 4);
-            if rest <= most { rest } else { least }
-        };
-        let on_one_leaf = ((page - 8) / (on_leaf + 12)).max(1);
-        page / on_one_leaf + (row - on_leaf).div_ceil(page - 4) * page
-    };
-    [PAGE, 4096].into_iter().min_by_key(room).unwrap_or(PAGE)
+fn is_writable(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|metadata| !metadata.permissions().readonly())
 }
 
-/// The connection that writes; a new file gets pages of that size.
+/// Default page size of a new file.
+pub(crate) const DEFAULT_PAGE_BYTES: usize = 8192;
+
+/// Returns the page size of a new file: 8 KiB, or 4 KiB if vectors of this width then take less space. A vector of 1024
+/// dimensions, for example, is slightly longer than half of 8 KiB, so that each page would hold only one; with 4 KiB it
+/// fills one overflow page.
+pub(crate) fn page_size(dimensions: usize) -> usize {
+    let smaller = DEFAULT_PAGE_BYTES / 2;
+    if bytes_per_vector(dimensions, smaller) < bytes_per_vector(dimensions, DEFAULT_PAGE_BYTES) {
+        smaller
+    } else {
+        DEFAULT_PAGE_BYTES
+    }
+}
+
+/// Returns the space that one vector takes in the file, in bytes, including the unused part of its pages.
+///
+/// SQLite splits a row between a leaf page and overflow pages by section 1.6 of its file format, whose names for the
+/// sizes are U (usable page), X (maximum on the leaf), M (minimum on the leaf) and K.
+fn bytes_per_vector(dimensions: usize, page: usize) -> usize {
+    // In addition to the vector, a row contains its record, its id and the number of its scope.
+    let row = 4 * dimensions + 30;
+    let max_on_leaf = page - 35;
+    let min_on_leaf = (page - 12) * 32 / 255 - 23;
+    let on_leaf = if row <= max_on_leaf {
+        row
+    } else {
+        let k = min_on_leaf + (row - min_on_leaf) % (page - 4);
+        if k <= max_on_leaf { k } else { min_on_leaf }
+    };
+    let rows_on_leaf = ((page - 8) / (on_leaf + 12)).max(1);
+    let overflow_pages = (row - on_leaf).div_ceil(page - 4);
+    page / rows_on_leaf + overflow_pages * page
+}
+
+/// Opens the connection for writing. `page_size` is that of a new file, in bytes.
 pub(crate) fn open_writer(path: &Path, busy_timeout: Duration, page_size: usize) -> Result<Connection> {
     open(path, busy_timeout, |connection| {
-        // Before the first change: a file of another application stays as it is. In a transaction, since another
-        // process may be making this very file.
+        // Before the first change, so that the file of another application stays as it is. In a transaction, because
+        // another process may be creating this file.
         let transaction = connection.unchecked_transaction()?;
-        schema::recognise(&transaction, path)?;
+        schema::read_schema(&transaction, path)?;
         transaction.finish()?;
-        // Of a new file; of another one this changes nothing.
+        // This has no effect on an existing file.
         connection.pragma_update(None, "page_size", page_size as i64)?;
         enter_wal(connection, busy_timeout)?;
-        // What is deleted is overwritten.
+        // `secure_delete` overwrites deleted content with zeros.
         connection.execute_batch(
             "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA secure_delete = ON;
              PRAGMA temp_store = MEMORY;",
@@ -88,11 +102,11 @@ pub(crate) fn open_writer(path: &Path, busy_timeout: Duration, page_size: usize)
     })
 }
 
-/// Applies the settings of a store to a connection, which gets this many shares of the page cache.
+/// Applies the options of a store to a connection. `shares` is its number of shares of the page cache.
 pub(crate) fn configure(connection: &Connection, options: &SqliteOptions, shares: i64) -> Result<(), SqliteError> {
-    connection.pragma_update(None, "cache_size", -options.cache_part() * shares)?;
+    connection.pragma_update(None, "cache_size", -options.cache_share_kib() * shares)?;
     connection.pragma_update(None, "synchronous", options.synchronous.pragma())?;
-    // These two answer with the value that is in force.
+    // These two pragmas return the value that is in force.
     let set = |name: &str, bytes: u64| {
         let value = i64::try_from(bytes).unwrap_or(i64::MAX);
         connection.pragma_update_and_check(None, name, value, |_| Ok(()))
@@ -104,7 +118,7 @@ pub(crate) fn configure(connection: &Connection, options: &SqliteOptions, shares
     Ok(())
 }
 
-/// A connection that only reads.
+/// Opens a connection for reading.
 pub(crate) fn open_reader(path: &Path, busy_timeout: Duration) -> Result<Connection> {
     open(path, busy_timeout, |connection| {
         connection.execute_batch("PRAGMA query_only = ON; PRAGMA temp_store = MEMORY;")?;
@@ -112,17 +126,21 @@ pub(crate) fn open_reader(path: &Path, busy_timeout: Duration) -> Result<Connect
     })
 }
 
-/// A connection that only reads a file that is there.
+/// Opens a connection for reading an existing file.
 pub(crate) fn open_existing(path: &Path) -> Result<Connection> {
-    must_exist(path)?;
+    check_exists(path)?;
     open_reader(path, DEFAULT_BUSY_TIMEOUT)
 }
 
-/// Refuses a file that is not there: opening it would make one.
-pub(crate) fn must_exist(path: &Path) -> Result<()> {
+/// Refuses a file that does not exist, because opening it would create it.
+pub(crate) fn check_exists(path: &Path) -> Result<()> {
     check_path(path)?;
     if !path.exists() {
-        return Err(Error::new(ErrorKind::NotFound, "open", format!("there is no file {}", path.display())));
+        return Err(Error::new(
+            ErrorKind::NotFound,
+            "open",
+            format!("there is no file {}; check the path", path.display()),
+        ));
     }
     Ok(())
 }
@@ -144,20 +162,21 @@ fn open(
     open().map_err(|failure| match failure {
         SqliteError::Engine(error) => error,
         SqliteError::Sqlite(error) => {
-            let (kind, message) = meaning(&error);
+            let (kind, message) = kind_and_message(&error);
             Error::new(kind, "open", format!("{}: {message}", path.display())).with_source(error)
         }
     })
 }
 
-/// Turns the write-ahead log on. Two processes that do so at once can be in each other's way without SQLite waiting.
+/// Turns the write-ahead log on. Retries while another process does the same: SQLite reports that as busy at once,
+/// without waiting for the busy timeout.
 fn enter_wal(connection: &Connection, busy_timeout: Duration) -> rusqlite::Result<()> {
     const PAUSE: Duration = Duration::from_millis(20);
     let mut waited = Duration::ZERO;
     loop {
         match connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get::<_, String>(0)) {
             Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) && waited < busy_timeout => {
-                // This thread belongs to the store, so blocking it delays no other task.
+                // This thread belongs to the store, so blocking it delays no asynchronous task.
                 std::thread::park_timeout(PAUSE);
                 waited += PAUSE;
             }
@@ -178,10 +197,10 @@ pub(crate) fn clear_log(connection: &Connection, busy_timeout: Duration) -> bool
     matches!(checkpoint(), Ok(0))
 }
 
-/// Closes the connection that writes, with nothing left in the log.
+/// Closes the writing connection, after clearing the log.
 pub(crate) fn close(connection: Connection) {
     clear_log(&connection, CHECKPOINT_TIMEOUT);
-    // Nothing is lost when closing fails: what was acknowledged is on the disk.
+    // Nothing is lost if closing fails: every acknowledged write is on the disk.
     drop(connection);
 }
 
@@ -190,7 +209,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pages_are_such_that_vectors_fill_them() {
+    fn page_size_wastes_least_for_the_vector_width() {
         let sizes = [2, 256, 384, 512, 768, 1024, 1536, 3072].map(page_size);
         assert_eq!(sizes, [8192, 8192, 8192, 8192, 8192, 4096, 8192, 4096]);
     }

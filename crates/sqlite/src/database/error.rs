@@ -1,22 +1,22 @@
-//! Errors of SQLite, and the public errors that they become.
+//! Converts errors of SQLite to public errors.
 
 use memory_engine_core::{Error, ErrorKind};
 use memory_engine_sql::rows;
 use rusqlite::ffi::ErrorCode;
 
-/// The error of a job on a connection, before the name of the call is known.
+/// The error of a job on a connection, without the name of the operation.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SqliteError {
-    /// SQLite reported it.
-    #[error("{}", meaning(.0).1)]
+    /// An error of SQLite.
+    #[error("{}", kind_and_message(.0).1)]
     Sqlite(#[from] rusqlite::Error),
-    /// The engine refused the call, or read a value that cannot be right.
+    /// The engine refused the call, or read an invalid value.
     #[error(transparent)]
     Engine(#[from] Error),
 }
 
 impl SqliteError {
-    /// A stored value that no version of this crate can have written.
+    /// Returns the error for a stored value that no version of this crate can have written. `what` names the value.
     pub(crate) fn corrupt(what: &str) -> Self {
         Self::Engine(rows::corrupt(what))
     }
@@ -25,24 +25,25 @@ impl SqliteError {
     pub(crate) fn kind(&self) -> ErrorKind {
         match self {
             Self::Engine(error) => error.kind(),
-            Self::Sqlite(error) => meaning(error).0,
+            Self::Sqlite(error) => kind_and_message(error).0,
         }
     }
 
-    /// The error of the call `operation`.
+    /// Converts the error to that of an operation.
     pub(crate) fn into_error(self, operation: &'static str) -> Error {
         match self {
             Self::Engine(error) => error,
             Self::Sqlite(error) => {
-                let (kind, message) = meaning(&error);
+                let (kind, message) = kind_and_message(&error);
                 Error::new(kind, operation, message).with_source(error)
             }
         }
     }
 }
 
-/// The kind and message of an error of SQLite. SQLite's own message stays in the source: it can quote stored text.
-pub(crate) fn meaning(error: &rusqlite::Error) -> (ErrorKind, &'static str) {
+/// Returns the kind and the message of the public error. SQLite's own message stays in its source, because it can quote
+/// stored text.
+pub(crate) fn kind_and_message(error: &rusqlite::Error) -> (ErrorKind, &'static str) {
     if matches!(
         error,
         rusqlite::Error::FromSqlConversionFailure(..)
@@ -57,24 +58,25 @@ pub(crate) fn meaning(error: &rusqlite::Error) -> (ErrorKind, &'static str) {
             (ErrorKind::Unavailable, "another process holds the write lock of the database; try again")
         }
         Some(ErrorCode::DiskFull) => (ErrorKind::Unavailable, "the disk is full; make room and try again"),
-        Some(ErrorCode::OutOfMemory) => (ErrorKind::Unavailable, "there is no memory left"),
+        Some(ErrorCode::OutOfMemory) => (ErrorKind::Unavailable, "memory is exhausted; free some and try again"),
         Some(ErrorCode::SystemIoFailure | ErrorCode::FileLockingProtocolFailed) => {
-            (ErrorKind::Unavailable, "the disk could not be read or written")
+            (ErrorKind::Unavailable, "the disk cannot be read or written; check it and try again")
         }
-        Some(ErrorCode::CannotOpen) => {
-            (ErrorKind::Unavailable, "the database file cannot be opened; is its directory there, and writable?")
-        }
+        Some(ErrorCode::CannotOpen) => (
+            ErrorKind::Unavailable,
+            "the database file cannot be opened; check that its directory exists and is writable",
+        ),
         Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied | ErrorCode::AuthorizationForStatementDenied) => {
-            (ErrorKind::Unauthorized, "the database may not be written; the file and its directory have to be writable")
+            (ErrorKind::Unauthorized, "the database cannot be written; make the file and its directory writable")
         }
         Some(ErrorCode::NotADatabase) => (ErrorKind::InvalidInput, "the file is not a SQLite database"),
         Some(ErrorCode::DatabaseCorrupt) => {
             (ErrorKind::Corrupt, "the database file is damaged; restore it from a backup")
         }
         Some(ErrorCode::SchemaChanged) => {
-            (ErrorKind::Unavailable, "another process changed the database's tables meanwhile; try again")
+            (ErrorKind::Unavailable, "another process has changed the tables of the database; try again")
         }
-        Some(ErrorCode::TooBig) => (ErrorKind::InvalidInput, "a value is larger than the database can keep"),
-        Some(_) | None => (ErrorKind::Internal, "the database refused a statement of the engine's own"),
+        Some(ErrorCode::TooBig) => (ErrorKind::InvalidInput, "a value is larger than SQLite can store; shorten it"),
+        Some(_) | None => (ErrorKind::Internal, "the database refused a statement of the engine; please report this"),
     }
 }

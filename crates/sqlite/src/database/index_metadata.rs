@@ -1,4 +1,4 @@
-//! The table `origins`: what each index was made with.
+//! The table `origins`: the analyzer and the embedding space that each index was made with.
 
 use memory_engine_core::Index;
 use memory_engine_sql::{
@@ -9,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension};
 
 use crate::database::error::SqliteError;
 
-/// Reads what an index was made with.
+/// Returns the analyzer or the embedding space that an index was made with; `None` for a new database.
 pub(crate) fn maker(connection: &Connection, index: Index) -> rusqlite::Result<Option<String>> {
     connection
         .prepare_cached("SELECT made_by FROM origins WHERE part = ?1")?
@@ -25,7 +25,7 @@ pub(crate) fn write(connection: &Connection, part: &str, made_by: &str) -> rusql
     Ok(())
 }
 
-/// Reads which versions of the vectors there are.
+/// Returns the embedding versions.
 pub(crate) fn versions(connection: &Connection) -> Result<EmbeddingVersions, SqliteError> {
     let mut versions = EmbeddingVersions::default();
     let mut prepared = connection.prepare_cached("SELECT part, made_by FROM origins WHERE part IN (?1, ?2, ?3)")?;
@@ -36,7 +36,10 @@ pub(crate) fn versions(connection: &Connection) -> Result<EmbeddingVersions, Sql
     Ok(versions)
 }
 
-/// Fails if another process has rebuilt the index with something else since this one opened the file.
+/// Checks that no other process has rebuilt the index with another analyzer or space since this one opened the file.
+///
+/// # Errors
+/// `SchemaMismatch`.
 pub(crate) fn check(
     connection: &Connection,
     metadata: &IndexMetadata,
@@ -46,8 +49,8 @@ pub(crate) fn check(
     Ok(metadata.check(index, maker(connection, index)?.as_deref(), operation)?)
 }
 
-/// Returns true if this process makes all indexes with what the file's were made with.
-pub(crate) fn fits(connection: &Connection, metadata: &IndexMetadata) -> Result<bool, SqliteError> {
+/// Returns true if all indexes were made with the analyzer and the embedding space of this process.
+pub(crate) fn matches(connection: &Connection, metadata: &IndexMetadata) -> Result<bool, SqliteError> {
     for index in Index::ALL {
         if maker(connection, index)?.as_deref() != Some(metadata.maker(index)) {
             return Ok(false);

@@ -1,4 +1,4 @@
-//! Migrating files that no store has open.
+//! Migrates database files that no store has open.
 
 use std::path::Path;
 
@@ -7,59 +7,62 @@ use rusqlite::Transaction;
 
 use crate::database::{
     connection,
-    schema::{MIGRATIONS, MIGRATIONS_BY_NAME, SCHEMA, in_transaction, mark, recognise, run_migration, up},
+    schema::{
+        MIGRATIONS, MIGRATIONS_BY_NAME, SCHEMA, in_transaction, migrate_to_latest, read_schema, run_migration,
+        set_schema,
+    },
 };
 
-/// Brings a database file to the schema of this version, as opening it does, and gives the schema that it had. Of a
-/// file that is not there a new one is made.
-///
-/// Call it from a place that may block.
+/// Migrates a database file to the schema of this version, as opening it does. Creates the file if it does not exist.
+/// Returns the schema that it had. Blocks the calling thread.
 ///
 /// # Errors
-/// Those of [`SqliteStore::open`](crate::SqliteStore::open) but for the mismatches, which are left alone.
+/// Those of [`SqliteStore::open`](crate::SqliteStore::open), except the mismatches of indexes, which stay as they are.
 pub fn migrate_up(path: &Path) -> Result<u32> {
     connection::check_path(path)?;
-    let mut connection = connection::open_writer(path, connection::DEFAULT_BUSY_TIMEOUT, connection::PAGE)?;
+    let mut connection =
+        connection::open_writer(path, connection::DEFAULT_BUSY_TIMEOUT, connection::DEFAULT_PAGE_BYTES)?;
     let mut found = SCHEMA;
     in_transaction(&mut connection, |transaction| {
-        found = recognise(transaction, path)?;
-        up(transaction, path)
+        found = read_schema(transaction, path)?;
+        migrate_to_latest(transaction, path)
     })
     .map_err(|failure| failure.into_error("migrate"))?;
     connection::close(connection);
     Ok(found)
 }
 
-/// The schema of a database file, 0 for an empty one. Call it from a place that may block.
+/// Returns the schema of a database file, 0 for an empty one. Blocks the calling thread.
 ///
 /// # Errors
-/// `NotFound` when there is no file; else those of [`SqliteStore::open`](crate::SqliteStore::open) but for the
-/// mismatches.
+/// `NotFound` if there is no file; otherwise those of [`SqliteStore::open`](crate::SqliteStore::open), except the
+/// mismatches of indexes.
 pub fn schema(path: &Path) -> Result<u32> {
     let connection = connection::open_existing(path)?;
-    recognise(&connection, path).map_err(|failure| failure.into_error("migrate"))
+    read_schema(&connection, path).map_err(|failure| failure.into_error("migrate"))
 }
 
-/// Takes a database file that no process has open back to an earlier schema; 0 empties it.
-///
-/// It waits for other writers as long as is usual. Call it from a place that may block.
+/// Migrates a database file that no process has open back to an earlier schema; 0 empties it. Waits up to 5 seconds for
+/// other writers, and blocks the calling thread.
 ///
 /// # Errors
-/// Those of [`SqliteStore::open`](crate::SqliteStore::open), and `InvalidInput` for a schema that is later than the
-/// file's.
+/// Those of [`SqliteStore::open`](crate::SqliteStore::open), and `InvalidInput` for a schema that is later than that of
+/// the file.
 pub fn migrate_down(path: &Path, schema: u32) -> Result<()> {
-    connection::must_exist(path)?;
-    let mut connection = connection::open_writer(path, connection::DEFAULT_BUSY_TIMEOUT, connection::PAGE)?;
+    connection::check_exists(path)?;
+    let mut connection =
+        connection::open_writer(path, connection::DEFAULT_BUSY_TIMEOUT, connection::DEFAULT_PAGE_BYTES)?;
     let down = |transaction: &Transaction<'_>| {
-        let found = recognise(transaction, path)?;
+        let found = read_schema(transaction, path)?;
         if schema > found {
-            let message = format!("{} has schema {found}, which is before {schema}", path.display());
+            let path = path.display();
+            let message = format!("{path} has schema {found}, which is before {schema}; choose at most {found}");
             return Err(Error::invalid("migrate", message).into());
         }
         for step in (schema..found).rev() {
             run_migration(transaction, MIGRATIONS_BY_NAME[step as usize], "down", MIGRATIONS[step as usize].1)?;
         }
-        mark(transaction, schema)
+        set_schema(transaction, schema)
     };
     in_transaction(&mut connection, down).map_err(|failure| failure.into_error("migrate"))?;
     connection::close(connection);

@@ -1,4 +1,4 @@
-//! The threads that read.
+//! The reader threads.
 
 use std::{
     collections::VecDeque,
@@ -22,20 +22,21 @@ pub(crate) type ReadJob = Box<dyn FnOnce(&mut Connection) + Send>;
 /// The queue of the reader threads. When it is dropped, the threads finish the queued jobs and end.
 #[derive(Debug)]
 pub(crate) struct ReadQueue {
-    shared: Arc<Shared>,
+    shared: Arc<SharedQueue>,
 }
 
-/// The thread that was busy last gets the next job: what it has read is still at hand.
-struct Shared {
+/// The queue and its idle threads. The thread that became idle last gets the next job: its page cache is the most
+/// recent.
+struct SharedQueue {
     queue: Mutex<Queue>,
-    /// A permit for each job that may still be queued.
-    room: Semaphore,
+    /// One permit for each free place in the queue.
+    free_places: Semaphore,
 }
 
 #[derive(Default)]
 struct Queue {
     jobs: VecDeque<ReadJob>,
-    /// Wakes the waiting threads; the one that began to wait last is at the end.
+    /// Wakes the idle threads. The one that became idle last is at the end.
     idle: Vec<Arc<Condvar>>,
     closed: bool,
 }
@@ -43,13 +44,13 @@ struct Queue {
 impl ReadQueue {
     /// Creates an open queue for this many jobs.
     pub(crate) fn new(length: usize) -> Self {
-        Self { shared: Arc::new(Shared { queue: Mutex::default(), room: Semaphore::new(length) }) }
+        Self { shared: Arc::new(SharedQueue { queue: Mutex::default(), free_places: Semaphore::new(length) }) }
     }
 
-    /// Queues a job as soon as there is room.
+    /// Queues a job, as soon as there is a free place.
     pub(crate) async fn send(&self, job: ReadJob) {
         // The semaphore is never closed.
-        if let Ok(permit) = self.shared.room.acquire().await {
+        if let Ok(permit) = self.shared.free_places.acquire().await {
             permit.forget();
         }
         let mut queue = self.shared.queue.lock();
@@ -72,43 +73,46 @@ impl Drop for ReadQueue {
     }
 }
 
-impl Shared {
-    /// The next job of the thread that `awake` wakes; `None` at the end.
-    fn next(&self, awake: &Arc<Condvar>) -> Option<ReadJob> {
+impl SharedQueue {
+    /// Waits for the next job of a thread, which `wake` wakes. Returns `None` when the queue is closed and empty.
+    fn next(&self, wake: &Arc<Condvar>) -> Option<ReadJob> {
         let mut queue = self.queue.lock();
         loop {
             if let Some(job) = queue.jobs.pop_front() {
-                self.room.add_permits(1);
+                self.free_places.add_permits(1);
                 return Some(job);
             }
             if queue.closed {
                 return None;
             }
-            queue.idle.push(Arc::clone(awake));
-            awake.wait(&mut queue);
+            queue.idle.push(Arc::clone(wake));
+            wake.wait(&mut queue);
         }
     }
 }
 
-impl fmt::Debug for Shared {
+impl fmt::Debug for SharedQueue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Shared").field("waiting", &self.queue.lock().jobs.len()).finish_non_exhaustive()
+        f.debug_struct("SharedQueue").field("waiting", &self.queue.lock().jobs.len()).finish_non_exhaustive()
     }
 }
 
-/// Starts threads that take from one queue, each with a connection of its own. A thread tells `ready` how opening it
-/// went, ends when the queue is closed and empty, and lets go of `running` then.
+/// Starts the reader threads, each with a connection of its own. A thread sends the result of opening its connection to
+/// `ready`. It ends when the queue is closed and empty, and then drops its `running`.
 pub(crate) fn start(
     path: &Path,
     options: &SqliteOptions,
-    readings: &ReadQueue,
+    queue: &ReadQueue,
     running: mpsc::Sender<()>,
     ready: mpsc::Sender<Result<()>>,
 ) -> Result<Vec<JoinHandle<()>>> {
     (0..options.readers)
         .map(|number| {
-            let (path, readings, ready) = (path.to_owned(), Arc::clone(&readings.shared), ready.clone());
-            let (running, options) = (running.clone(), options.clone());
+            let path = path.to_owned();
+            let queue = Arc::clone(&queue.shared);
+            let ready = ready.clone();
+            let running = running.clone();
+            let options = options.clone();
             spawn(format!("memory-read-{number}"), move || {
                 let opened = connection::open_reader(&path, options.busy_timeout).and_then(|connection| {
                     connection::configure(&connection, &options, 1).map_err(|failure| failure.into_error("open"))?;
@@ -116,10 +120,10 @@ pub(crate) fn start(
                 });
                 match opened {
                     Ok(connection) => {
-                        tell(ready, Ok(()));
-                        work(connection, &readings);
+                        report_ready(ready, Ok(()));
+                        work(connection, &queue);
                     }
-                    Err(error) => tell(ready, Err(error)),
+                    Err(error) => report_ready(ready, Err(error)),
                 }
                 drop(running);
             })
@@ -130,19 +134,25 @@ pub(crate) fn start(
 /// Starts a thread of the store.
 pub(crate) fn spawn(name: String, body: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>> {
     std::thread::Builder::new().name(name).spawn(body).map_err(|error| {
-        Error::new(ErrorKind::Unavailable, "open", "the system gives no further thread").with_source(error)
+        Error::new(
+            ErrorKind::Unavailable,
+            "open",
+            "the operating system cannot start another thread; raise its limit or use fewer readers",
+        )
+        .with_source(error)
     })
 }
 
 /// Reports the result to the caller that opens the store. The caller may have gone away.
-pub(crate) fn tell(ready: mpsc::Sender<Result<()>>, how: Result<()>) {
-    let _ = ready.try_send(how);
+pub(crate) fn report_ready(ready: mpsc::Sender<Result<()>>, result: Result<()>) {
+    let _ = ready.try_send(result);
 }
 
-fn work(mut connection: Connection, readings: &Shared) {
-    let awake = Arc::default();
-    while let Some(job) = readings.next(&awake) {
-        // A bug in one job must not take the thread from all others; its caller hears that there is no answer.
+/// Runs the jobs of the queue until it is closed and empty.
+fn work(mut connection: Connection, queue: &SharedQueue) {
+    let wake = Arc::default();
+    while let Some(job) = queue.next(&wake) {
+        // A panic must not end the thread. The caller of the job gets an error because its reply channel is dropped.
         let _ = catch_unwind(AssertUnwindSafe(|| job(&mut connection)));
     }
 }

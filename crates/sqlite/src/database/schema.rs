@@ -1,4 +1,4 @@
-//! The schema of a file and its versions.
+//! The schema of a database file, and its migrations.
 
 use std::path::Path;
 
@@ -14,10 +14,10 @@ use crate::database::error::SqliteError;
 /// The schema that this version reads and writes.
 pub const SCHEMA: u32 = MIGRATIONS.len() as u32;
 
-/// Marks a file as ours, in the header of the database: "MemE".
+/// The application id in the header of a memory-engine database: "MemE".
 pub(crate) const APPLICATION_ID: i32 = 0x4d65_6d45;
 
-/// The step to each schema from the one before, and back.
+/// The migration to each schema from the one before, and back.
 pub(crate) const MIGRATIONS: [(&str, &str); 12] = [
     (
         include_str!("../../../../migrations/sqlite/0001_initial.up.sql"),
@@ -69,7 +69,7 @@ pub(crate) const MIGRATIONS: [(&str, &str); 12] = [
     ),
 ];
 
-/// The names of those steps.
+/// The names of the migrations.
 pub const MIGRATIONS_BY_NAME: [&str; MIGRATIONS.len()] = [
     "0001_initial",
     "0002_synonyms",
@@ -85,17 +85,17 @@ pub const MIGRATIONS_BY_NAME: [&str; MIGRATIONS.len()] = [
     "0012_lease_owners",
 ];
 
-/// Brings the database to the schema that this version knows. Of several processes that open a new file at once, one
-/// does it and the others find it done.
-pub(crate) fn up(transaction: &Transaction<'_>, path: &Path) -> Result<(), SqliteError> {
-    let found = recognise(transaction, path)?;
+/// Migrates the database to the schema of this version. If several processes open a new file at once, one migrates it,
+/// and the others find it migrated.
+pub(crate) fn migrate_to_latest(transaction: &Transaction<'_>, path: &Path) -> Result<(), SqliteError> {
+    let found = read_schema(transaction, path)?;
     if found == SCHEMA {
         return Ok(());
     }
     for ((up, _), name) in MIGRATIONS.iter().zip(MIGRATIONS_BY_NAME).skip(found as usize) {
         run_migration(transaction, name, "up", up)?;
     }
-    mark(transaction, SCHEMA)
+    set_schema(transaction, SCHEMA)
 }
 
 /// Runs one migration in a span of its own.
@@ -125,11 +125,11 @@ pub(crate) fn in_transaction(
     Ok(transaction.commit()?)
 }
 
-/// The schema of a database, 0 for an empty one.
+/// Returns the schema of a database, 0 for an empty one.
 ///
 /// # Errors
-/// `InvalidInput` when it belongs to another application, `SchemaMismatch` when it is newer than this version.
-pub(crate) fn recognise(connection: &Connection, path: &Path) -> Result<u32, SqliteError> {
+/// `InvalidInput` if it belongs to another application; `SchemaMismatch` if its schema is newer than this version.
+pub(crate) fn read_schema(connection: &Connection, path: &Path) -> Result<u32, SqliteError> {
     let path = path.display();
     let application: i32 = connection.query_row("PRAGMA application_id", [], |row| row.get(0))?;
     let schema: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
@@ -143,7 +143,7 @@ pub(crate) fn recognise(connection: &Connection, path: &Path) -> Result<u32, Sql
     }
     match u32::try_from(schema) {
         Ok(schema) if schema <= SCHEMA => Ok(schema),
-        Ok(_) | Err(_) => {
+        _ => {
             let message =
                 format!("{path} was made by a newer memory-engine (schema {schema}, this one knows {SCHEMA}); update");
             Err(Error::new(ErrorKind::SchemaMismatch, "open", message).into())
@@ -151,7 +151,8 @@ pub(crate) fn recognise(connection: &Connection, path: &Path) -> Result<u32, Sql
     }
 }
 
-pub(crate) fn mark(transaction: &Transaction<'_>, schema: u32) -> Result<(), SqliteError> {
+/// Writes the schema into the header of the database. Schema 0 removes the application id.
+pub(crate) fn set_schema(transaction: &Transaction<'_>, schema: u32) -> Result<(), SqliteError> {
     let application = if schema == 0 { 0 } else { APPLICATION_ID };
     transaction.pragma_update(None, "application_id", application)?;
     transaction.pragma_update(None, "user_version", schema)?;

@@ -1,8 +1,8 @@
-//! SQL that is put together, with the values that belong to it.
+//! Builds SQL statements with bound values.
 
 use rusqlite::{CachedStatement, Connection, Params, params_from_iter, types::Value};
 
-/// A statement in the making. What comes from outside is only ever bound, so that it can never become SQL.
+/// A statement that is being built. Only static text becomes SQL; every other value is bound as a parameter.
 #[derive(Debug, Default)]
 pub(crate) struct Statement {
     text: String,
@@ -10,25 +10,25 @@ pub(crate) struct Statement {
 }
 
 impl Statement {
-    /// A statement that begins like this.
+    /// Starts a statement with this text.
     pub(crate) fn new(sql: &'static str) -> Self {
         Self { text: sql.into(), values: Vec::new() }
     }
 
-    /// Goes on with this.
+    /// Appends this text.
     pub(crate) fn push(&mut self, sql: &'static str) -> &mut Self {
         self.text.push_str(sql);
         self
     }
 
-    /// Goes on with a parameter that has this value.
+    /// Appends a parameter with this value.
     pub(crate) fn bind(&mut self, value: impl Into<Value>) -> &mut Self {
         self.text.push('?');
         self.values.push(value.into());
         self
     }
 
-    /// Goes on with parameters, commas between them.
+    /// Appends parameters, separated by commas.
     pub(crate) fn bind_all(&mut self, values: impl IntoIterator<Item = Value>) -> &mut Self {
         for (i, value) in values.into_iter().enumerate() {
             if i > 0 {
@@ -39,22 +39,22 @@ impl Statement {
         self
     }
 
-    /// Goes on with `write` for each item and `between` between them, nested in halves: SQLite allows an expression to
-    /// be a thousand levels deep, and a plain chain of `AND`s is as deep as it is long.
-    pub(crate) fn balanced<T>(&mut self, items: &[T], between: &'static str, write: &mut impl FnMut(&mut Self, &T)) {
+    /// Appends each item by `write`, with `separator` between them, as a balanced tree of parentheses. SQLite limits the
+    /// depth of an expression to 1,000, and a plain chain of `AND`s is as deep as it is long.
+    pub(crate) fn balanced<T>(&mut self, items: &[T], separator: &'static str, write: &mut impl FnMut(&mut Self, &T)) {
         match items {
             [] => {}
-            [one] => write(self, one),
-            several => {
-                let (left, right) = several.split_at(several.len() / 2);
-                self.push("(").balanced(left, between, write);
-                self.push(between).balanced(right, between, write);
+            [item] => write(self, item),
+            items => {
+                let (left, right) = items.split_at(items.len() / 2);
+                self.push("(").balanced(left, separator, write);
+                self.push(separator).balanced(right, separator, write);
                 self.push(")");
             }
         }
     }
 
-    /// Prepares it, and gives the parameters to run it with.
+    /// Prepares the statement. Returns it with its parameters.
     pub(crate) fn prepare<'c>(
         self,
         connection: &'c Connection,

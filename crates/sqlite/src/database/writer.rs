@@ -1,4 +1,4 @@
-//! The thread that writes: the only one of this process, so that writers queue here and not at SQLite's lock.
+//! The writer thread. A store has only one, so that its writes queue here and do not contend for SQLite's lock.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -10,7 +10,7 @@ use memory_engine_core::{Error, ErrorKind};
 use rusqlite::{Connection, TransactionBehavior};
 use tokio::sync::mpsc;
 
-use crate::{cache::epoch, cache::writer::CacheWriter, database::connection, database::error::meaning};
+use crate::{cache::epoch, cache::writer::CacheWriter, database::connection, database::error::kind_and_message};
 
 /// Maximum number of writes that are committed together. Each is atomic by itself; they share one flush to disk.
 const GROUP_COMMIT_MAX_WRITES: usize = 64;
@@ -23,22 +23,22 @@ pub(crate) type WriteJob = Box<dyn FnOnce(Result<&Connection, CommitError>) -> W
 
 /// The result of one write within the transaction, and the reply to its caller, which is sent after the commit.
 pub(crate) struct WriteOutcome {
-    /// True if it failed and must be rolled back.
+    /// True if the write failed and must be rolled back.
     pub(crate) failed: bool,
-    /// The deleted data that it leaves in the log.
+    /// The deleted data that the write leaves in the log.
     pub(crate) residue: Residue,
-    /// Tells the caller; takes the error when the commit failed.
-    pub(crate) tell: Box<dyn FnOnce(Option<CommitError>) + Send>,
+    /// Sends the reply to the caller. Its argument is the error of the commit, if that failed.
+    pub(crate) reply: Box<dyn FnOnce(Option<CommitError>) + Send>,
 }
 
-/// The deleted data that a write leaves in the log.
+/// The deleted data that a write leaves in the write-ahead log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Residue {
-    /// It only added.
+    /// None: the write only added data.
     None,
-    /// It replaced something: the log is cleared when there is nothing else to write.
+    /// Replaced data. The log is cleared when no write is queued.
     Replaced,
-    /// It deleted something: the log is cleared before the caller is told.
+    /// Deleted data. The log is cleared before the caller gets the reply.
     Deleted,
 }
 
@@ -51,27 +51,27 @@ pub(crate) struct CommitError {
 
 impl From<rusqlite::Error> for CommitError {
     fn from(failure: rusqlite::Error) -> Self {
-        let (kind, message) = meaning(&failure);
+        let (kind, message) = kind_and_message(&failure);
         Self { kind, message }
     }
 }
 
 impl CommitError {
-    /// A full or failing disk makes SQLite undo the whole transaction when one job of the group meets it.
-    const UNDONE: Self = Self {
+    /// SQLite rolls the whole transaction back if a write of the group fails because of a full or failing disk.
+    const ROLLED_BACK: Self = Self {
         kind: ErrorKind::Unavailable,
-        message: "the database undid the write together with another one that failed; try again",
+        message: "the write was rolled back together with another one that failed; try again",
     };
 
-    /// The error for one caller.
-    pub(crate) fn error(self, operation: &'static str) -> Error {
+    /// Returns the error of one operation.
+    pub(crate) fn into_error(self, operation: &'static str) -> Error {
         Error::new(self.kind, operation, self.message)
     }
 }
 
 /// Executes writes from the queue and flushes index caches, until the queue is closed and empty. Then waits for the
 /// readers to end, calls `on_close` and closes the database.
-pub(crate) fn work(
+pub(crate) fn run(
     mut connection: Connection,
     path: &Path,
     mut queue: mpsc::Receiver<WriteJob>,
@@ -89,7 +89,7 @@ pub(crate) fn work(
             group.push(next);
         }
         residue = residue.max(write(&mut connection, path, group, busy_timeout));
-        // What fails is tried again after the next write: the database has everything.
+        // A flush that fails is tried again after the next write. Nothing is lost: the database has all data.
         let _ = cache_writer.flush_if_due(&mut connection);
         for _ in 0..MAX_CHECKPOINT_ATTEMPTS {
             if residue == Residue::None || !queue.is_empty() {
@@ -100,73 +100,74 @@ pub(crate) fn work(
             }
         }
     }
-    // Nothing is ever sent: this returns when the last reader has let go of the other end.
+    // Nothing is ever sent on this channel: this returns when the last reader thread drops its sender.
     let _ = readers_ended.blocking_recv();
     on_close(&connection);
     let _ = cache_writer.flush_on_close(&mut connection);
     connection::close(connection);
 }
 
-/// Writes a group in one transaction and tells each caller; what is still to be cleared from the log.
+/// Runs a group of jobs in one transaction and replies to their callers. Returns the residue that is still in the log.
 fn write(connection: &mut Connection, path: &Path, group: Vec<WriteJob>, busy_timeout: Duration) -> Residue {
-    let mut answers = Vec::with_capacity(group.len());
+    let mut outcomes = Vec::with_capacity(group.len());
     let mut group = group.into_iter();
-    let failed = commit(connection, path, &mut group, &mut answers).err();
-    if let Some(failed) = failed {
-        answers.extend(group.map(|job| job(Err(failed))));
+    let commit_error = commit(connection, path, &mut group, &mut outcomes).err();
+    if let Some(error) = commit_error {
+        outcomes.extend(group.map(|job| job(Err(error))));
     }
-    let mut residue = answers.iter().map(|answer| answer.residue).max().unwrap_or(Residue::None);
+    let mut residue = outcomes.iter().map(|outcome| outcome.residue).max().unwrap_or(Residue::None);
     if residue == Residue::Deleted && connection::clear_log(connection, busy_timeout) {
         residue = Residue::None;
     }
-    for answer in answers {
-        (answer.tell)(failed);
+    for outcome in outcomes {
+        (outcome.reply)(commit_error);
     }
     residue
 }
 
-/// Runs the jobs of a group, each by itself all or none, and commits them. After an error the rest of the group has
-/// not been run, and nothing has been written.
+/// Runs the jobs of a group and commits them. Each job is atomic: one that fails is rolled back alone. After an error
+/// nothing has been written, and the remaining jobs of the group have not been run.
 fn commit(
     connection: &mut Connection,
     path: &Path,
     group: &mut impl ExactSizeIterator<Item = WriteJob>,
-    answers: &mut Vec<WriteOutcome>,
+    outcomes: &mut Vec<WriteOutcome>,
 ) -> Result<(), CommitError> {
-    let alone = group.len() == 1;
+    let is_single = group.len() == 1;
     let mut transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    if alone {
-        let answer = group.next().and_then(|job| run(job, &transaction));
-        let failed = answer.as_ref().is_none_or(|answer| answer.failed);
-        answers.extend(answer);
+    if is_single {
+        let outcome = group.next().and_then(|job| run_job(job, &transaction));
+        let failed = outcome.as_ref().is_none_or(|outcome| outcome.failed);
+        outcomes.extend(outcome);
         if !failed {
-            end_cache_epoch(&transaction, path, answers)?;
+            end_cache_epoch(&transaction, path, outcomes)?;
         }
         return Ok(if failed { transaction.rollback() } else { transaction.commit() }?);
     }
     while group.len() > 0 {
         let savepoint = transaction.savepoint()?;
-        let Some(answer) = group.next().map(|job| run(job, &savepoint)) else { break };
-        let failed = answer.as_ref().is_none_or(|answer| answer.failed);
-        answers.extend(answer);
+        let Some(outcome) = group.next().map(|job| run_job(job, &savepoint)) else { break };
+        let failed = outcome.as_ref().is_none_or(|outcome| outcome.failed);
+        outcomes.extend(outcome);
         if failed && savepoint.is_autocommit() {
-            return Err(CommitError::UNDONE);
+            return Err(CommitError::ROLLED_BACK);
         }
         if failed { savepoint.finish()? } else { savepoint.commit()? }
     }
-    end_cache_epoch(&transaction, path, answers)?;
+    end_cache_epoch(&transaction, path, outcomes)?;
     Ok(transaction.commit()?)
 }
 
-/// Ends the epoch of the index caches if something was deleted or replaced: it must not stay in a cache file.
-fn end_cache_epoch(connection: &Connection, path: &Path, answers: &[WriteOutcome]) -> rusqlite::Result<()> {
-    if answers.iter().any(|answer| answer.residue != Residue::None) {
+/// Ends the epoch of the index caches if data was deleted or replaced, because it must not stay in a cache file.
+fn end_cache_epoch(connection: &Connection, path: &Path, outcomes: &[WriteOutcome]) -> rusqlite::Result<()> {
+    if outcomes.iter().any(|outcome| outcome.residue != Residue::None) {
         epoch::end(connection, path)?;
     }
     Ok(())
 }
 
-/// Runs one job. A bug in it must not take the thread from all others; its caller hears that there is no answer.
-fn run(job: WriteJob, connection: &Connection) -> Option<WriteOutcome> {
+/// Runs one job. A panic must not end the thread, which serves all callers: it returns `None`, and the caller of the job
+/// gets an error because its reply channel is dropped.
+fn run_job(job: WriteJob, connection: &Connection) -> Option<WriteOutcome> {
     catch_unwind(AssertUnwindSafe(|| job(Ok(connection)))).ok()
 }

@@ -1,4 +1,4 @@
-//! The rows of what records say about entities and relations.
+//! The rows of the graph: mentions, aliases and edges, each from one record.
 
 use memory_engine_core::{RecordId, RemovalCounts, RuleId};
 use memory_engine_graph::{GraphEntry, GraphStats, Rows};
@@ -12,40 +12,41 @@ use crate::{
     },
 };
 
-/// Removes what a record says, and counts it.
+/// Removes the graph rows of a record. Returns their numbers.
 pub(crate) fn remove(connection: &Connection, row: i64) -> Result<RemovalCounts, SqliteError> {
-    let empty = |sql: &str| Ok::<u64, SqliteError>(connection.prepare_cached(sql)?.execute([row])? as u64);
+    let delete = |sql: &str| Ok::<u64, SqliteError>(connection.prepare_cached(sql)?.execute([row])? as u64);
     let mut removed = RemovalCounts::default();
-    removed.relations = empty("DELETE FROM graph_edges WHERE record = ?1")?;
-    removed.aliases = empty("DELETE FROM graph_aliases WHERE record = ?1")?;
-    removed.mentions = empty("DELETE FROM graph_entities WHERE record = ?1")?;
+    removed.relations = delete("DELETE FROM graph_edges WHERE record = ?1")?;
+    removed.aliases = delete("DELETE FROM graph_aliases WHERE record = ?1")?;
+    removed.mentions = delete("DELETE FROM graph_entities WHERE record = ?1")?;
     Ok(removed)
 }
 
-/// Stores what the records say, if they are still as the entries have them. Returns true if something was replaced.
+/// Stores the graph rows of the entries. An entry is skipped if its record was deleted, moved or written again since.
+/// Returns true if earlier rows were replaced.
 pub(crate) fn upsert(connection: &Connection, entries: &[GraphEntry]) -> Result<bool, SqliteError> {
     let mut replaced = false;
     for entry in entries {
-        let place = scopes::settle(connection, &entry.record.scope)?;
-        let Some(current) = row::current(connection, place.namespace, entry.record.id)? else { continue };
-        if current.is(&entry.record, place) {
+        let address = scopes::get_or_create(connection, &entry.record.scope)?;
+        let Some(current) = row::current(connection, address.namespace, entry.record.id)? else { continue };
+        if current.matches(&entry.record, address) {
             replaced |= remove(connection, current.row)? != RemovalCounts::default();
-            insert(connection, current.row, place, &Rows::of(entry))?;
+            insert(connection, current.row, address, &Rows::of(entry))?;
         }
     }
     Ok(replaced)
 }
 
-fn insert(connection: &Connection, row: i64, place: RecordAddress, rows: &Rows) -> Result<(), SqliteError> {
+fn insert(connection: &Connection, row: i64, address: RecordAddress, rows: &Rows) -> Result<(), SqliteError> {
     for mention in &rows.mentions {
         let sql = "INSERT INTO graph_entities (record, entity, scope, name, kind) VALUES (?1, ?2, ?3, ?4, ?5)";
         let (entity, kind) = (mention.entity.as_bytes(), mention.kind.as_str());
-        connection.prepare_cached(sql)?.execute(params![row, entity, place.scope, mention.name, kind])?;
+        connection.prepare_cached(sql)?.execute(params![row, entity, address.scope, mention.name, kind])?;
     }
     for alias in &rows.aliases {
         let sql = "INSERT INTO graph_aliases (record, entity, alias, scope, name) VALUES (?1, ?2, ?3, ?4, ?5)";
         let (entity, other) = (alias.entity.as_bytes(), alias.alias.as_bytes());
-        connection.prepare_cached(sql)?.execute(params![row, entity, other, place.scope, alias.name])?;
+        connection.prepare_cached(sql)?.execute(params![row, entity, other, address.scope, alias.name])?;
     }
     for edge in &rows.edges {
         let sql = "INSERT INTO graph_edges (record, source, relation, target, scope, valid_from, valid_until, rule)
@@ -55,7 +56,7 @@ fn insert(connection: &Connection, row: i64, place: RecordAddress, rows: &Rows) 
             edge.source.as_bytes(),
             edge.relation,
             edge.target.as_bytes(),
-            place.scope,
+            address.scope,
             edge.valid_from.map(|time| time.as_micros()),
             edge.valid_until.map(|time| time.as_micros()),
             edge.rule.as_ref().map(RuleId::as_str),
@@ -64,42 +65,43 @@ fn insert(connection: &Connection, row: i64, place: RecordAddress, rows: &Rows) 
     Ok(())
 }
 
-/// Removes what these records within reach say, and counts it.
+/// Removes the graph rows of those of these records that the scope covers. Returns their numbers.
 pub(crate) fn delete(
     connection: &Connection,
-    reach: &CoveredScope,
+    covered: &CoveredScope,
     ids: &[RecordId],
 ) -> Result<RemovalCounts, SqliteError> {
     let mut removed = RemovalCounts::default();
     for id in ids {
-        for stored in row::all(connection, reach, *id)? {
+        for stored in row::find_all(connection, covered, *id)? {
             removed += remove(connection, stored.row)?;
         }
     }
     Ok(removed)
 }
 
-/// Removes everything that is said within reach. Returns true if there was anything.
-pub(crate) fn clear(connection: &Connection, reach: &CoveredScope) -> Result<bool, SqliteError> {
-    let mut gone = 0;
+/// Removes all graph rows in the covered scope. Returns true if there were any.
+pub(crate) fn clear(connection: &Connection, covered: &CoveredScope) -> Result<bool, SqliteError> {
+    let mut removed = 0;
     for table in [
         "DELETE FROM graph_edges WHERE scope IN (SELECT s.scope FROM scopes s WHERE ",
         "DELETE FROM graph_aliases WHERE scope IN (SELECT s.scope FROM scopes s WHERE ",
         "DELETE FROM graph_entities WHERE scope IN (SELECT s.scope FROM scopes s WHERE ",
     ] {
         let mut statement = Statement::new(table);
-        reach.scopes(&mut statement);
+        covered.scopes(&mut statement);
         statement.push(")");
         let (mut prepared, values) = statement.prepare(connection)?;
-        gone += prepared.execute(values)?;
+        removed += prepared.execute(values)?;
     }
-    Ok(gone > 0)
+    Ok(removed > 0)
 }
 
-pub(crate) fn stats(connection: &Connection, reach: &CoveredScope) -> Result<GraphStats, SqliteError> {
+/// Counts the distinct entities, edges and records of the graph in the covered scope.
+pub(crate) fn stats(connection: &Connection, covered: &CoveredScope) -> Result<GraphStats, SqliteError> {
     let count = |sql: &'static str, end: &'static str| -> Result<u64, SqliteError> {
         let mut statement = Statement::new(sql);
-        reach.scopes(&mut statement);
+        covered.scopes(&mut statement);
         statement.push(end);
         let (mut prepared, values) = statement.prepare(connection)?;
         Ok(prepared.query_row(values, |row| row.get(0))?)

@@ -24,11 +24,12 @@ impl GraphStore for SqliteStore {
 
     async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<RemovalCounts> {
         let (scope, ids) = (scope.clone(), ids.to_vec());
-        let residue =
-            |gone: &RemovalCounts| if *gone == RemovalCounts::default() { Residue::None } else { Residue::Deleted };
+        let residue = |removed: &RemovalCounts| {
+            if *removed == RemovalCounts::default() { Residue::None } else { Residue::Deleted }
+        };
         self.write("graph delete", residue, move |connection| match CoveredScope::of(connection, &scope)? {
             None => Ok(RemovalCounts::default()),
-            Some(reach) => graph_rows::delete(connection, &reach, &ids),
+            Some(covered) => graph_rows::delete(connection, &covered, &ids),
         })
         .await
     }
@@ -44,7 +45,7 @@ impl GraphStore for SqliteStore {
         let scope = scope.clone();
         self.read("graph stats", move |connection| match CoveredScope::of(connection, &scope)? {
             None => Ok(GraphStats::default()),
-            Some(reach) => graph_rows::stats(connection, &reach),
+            Some(covered) => graph_rows::stats(connection, &covered),
         })
         .await
     }
@@ -54,7 +55,7 @@ impl GraphStore for SqliteStore {
         let residue = |any: &bool| if *any { Residue::Deleted } else { Residue::None };
         let clear = self.write("graph clear", residue, move |connection| match CoveredScope::of(connection, &scope)? {
             None => Ok(false),
-            Some(reach) => graph_rows::clear(connection, &reach),
+            Some(covered) => graph_rows::clear(connection, &covered),
         });
         clear.await.map(drop)
     }

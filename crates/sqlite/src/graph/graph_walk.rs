@@ -1,9 +1,9 @@
-//! Walking along what records say: the rows that a walk asks for.
+//! Graph expansion: reads the rows that a walk asks for.
 
 use std::collections::BTreeSet;
 
 use memory_engine_core::{Cursor, RecordId, Scope, Timestamp};
-use memory_engine_graph::{AliasRow, Ask, EdgeRow, EntityId, GraphQuery, MentionRow, Rows, Subgraph, Walk};
+use memory_engine_graph::{AliasRow, Ask, EdgeRow, EntityId, GraphQuery, MentionRow, Rows, Seeds, Subgraph, Walk};
 use memory_engine_sql::{
     filter, graph,
     rows::{rule as stored_rule, sql_limit},
@@ -19,14 +19,14 @@ use crate::{
 pub(crate) fn expand(connection: &Connection, scope: &Scope, query: &GraphQuery) -> Result<Subgraph, SqliteError> {
     let mut parts = Vec::new();
     for owner in owners(connection, scope)? {
-        let own = graph::within(scope, &owner)?;
-        let Some(reach) = CoveredScope::of(connection, &own)? else { continue };
-        parts.push(VisibleGraph { connection, reach: &reach, query }.walk(&owner)?);
+        let visible = graph::within(scope, &owner)?;
+        let Some(covered) = CoveredScope::of(connection, &visible)? else { continue };
+        parts.push(VisibleGraph { connection, covered: &covered, query }.walk(&owner)?);
     }
     Ok(Subgraph::merged(parts, query.entities, query.edges))
 }
 
-/// The namespaces within reach, by user.
+/// Returns the namespaces of the users that `scope` covers, by user.
 fn owners(connection: &Connection, scope: &Scope) -> Result<Vec<Scope>, SqliteError> {
     if scope.user_name().is_some() {
         return Ok(vec![scope.namespace()]);
@@ -40,21 +40,23 @@ fn owners(connection: &Connection, scope: &Scope) -> Result<Vec<Scope>, SqliteEr
 /// The part of the graph that a reader may see.
 struct VisibleGraph<'q> {
     connection: &'q Connection,
-    reach: &'q CoveredScope,
+    covered: &'q CoveredScope,
     query: &'q GraphQuery,
 }
 
 impl VisibleGraph<'_> {
     fn walk(&self, owner: &Scope) -> Result<Subgraph, SqliteError> {
-        let begins = self.query.from == memory_engine_graph::Seeds::MostMentioned;
-        let most = if begins { self.most_mentioned(owner)? } else { Vec::new() };
-        let mut walk = Walk::new(owner, self.query, || most);
+        let most_mentioned = match self.query.from {
+            Seeds::MostMentioned => self.most_mentioned(owner)?,
+            _ => Vec::new(),
+        };
+        let mut walk = Walk::new(owner, self.query, || most_mentioned);
         while let Some(ask) = walk.next() {
             match ask {
-                Ask::Aliases(of) => walk.aliases(self.aliases(owner, &of)?),
-                Ask::Edges(of) => walk.edges(self.edges(owner, &of)?),
-                Ask::Mentions(of) => {
-                    let rows = self.mentions(owner, &of, walk.evidence())?;
+                Ask::Aliases(entities) => walk.aliases(self.aliases(owner, &entities)?),
+                Ask::Edges(entities) => walk.edges(self.edges(owner, &entities)?),
+                Ask::Mentions(entities) => {
+                    let rows = self.mentions(owner, &entities, walk.evidence())?;
                     walk.mentions(rows);
                 }
             }
@@ -62,14 +64,14 @@ impl VisibleGraph<'_> {
         Ok(walk.finish())
     }
 
-    /// Goes on with the tables that tell who sees a row `g`, and with the conditions that one is seen.
-    fn seen(&self, owner: &Scope, statement: &mut Statement) {
+    /// Appends the joins and conditions by which a row `g` is visible.
+    fn push_visible(&self, owner: &Scope, statement: &mut Statement) {
         statement.push(" CROSS JOIN records r ON r.record = g.record CROSS JOIN scopes s ON s.scope = g.scope WHERE ");
-        self.reach.scopes(statement);
+        self.covered.scopes(statement);
         if owner.user_name().is_none() {
             // An owner without a user stands for the records that belong to no user, not for those of every user.
             statement.push(" AND s.namespace = (SELECT namespace FROM namespaces WHERE user = '' AND tenant = ");
-            statement.bind(self.reach.tenant).push(")");
+            statement.bind(self.covered.tenant).push(")");
         }
         if let Some(filter) = &self.query.filter {
             filter::write(filter, statement.push(" AND "));
@@ -78,18 +80,18 @@ impl VisibleGraph<'_> {
 
     fn most_mentioned(&self, owner: &Scope) -> Result<Vec<EntityId>, SqliteError> {
         let mut statement = Statement::new("SELECT g.entity FROM graph_entities g");
-        self.seen(owner, &mut statement);
+        self.push_visible(owner, &mut statement);
         statement.push(" GROUP BY g.entity ORDER BY count(*) DESC, g.entity LIMIT ");
         statement.bind(sql_limit(self.query.entities));
         rows(self.connection, statement, |row| Ok(EntityId::from_bytes(row.get("entity")?)))
     }
 
-    fn aliases(&self, owner: &Scope, of: &BTreeSet<EntityId>) -> Result<Vec<AliasRow>, SqliteError> {
+    fn aliases(&self, owner: &Scope, entities: &BTreeSet<EntityId>) -> Result<Vec<AliasRow>, SqliteError> {
         let mut found = Vec::new();
         for column in ["g.entity", "g.alias"] {
             let mut statement = Statement::new("SELECT DISTINCT g.entity, g.alias, g.name FROM graph_aliases g");
-            self.seen(owner, &mut statement);
-            any_of(column, of, &mut statement);
+            self.push_visible(owner, &mut statement);
+            push_any_of(column, entities, &mut statement);
             let read = |row: &Row<'_>| {
                 Ok(AliasRow { entity: id(row, "entity")?, alias: id(row, "alias")?, name: row.get("name")? })
             };
@@ -98,13 +100,13 @@ impl VisibleGraph<'_> {
         Ok(found)
     }
 
-    fn edges(&self, owner: &Scope, of: &BTreeSet<EntityId>) -> Result<Vec<EdgeRow>, SqliteError> {
+    fn edges(&self, owner: &Scope, entities: &BTreeSet<EntityId>) -> Result<Vec<EdgeRow>, SqliteError> {
         let mut found = Vec::new();
-        // An edge between two of them comes twice, which the walk does not mind.
+        // An edge between two of the entities is read twice. The walk ignores duplicates.
         for column in ["g.source", "g.target"] {
             let mut statement = Statement::new(graph::SELECT_EDGES);
-            self.seen(owner, &mut statement);
-            any_of(column, of, &mut statement);
+            self.push_visible(owner, &mut statement);
+            push_any_of(column, entities, &mut statement);
             statement
                 .push(" ORDER BY r.occurred_at DESC, r.place DESC, r.id DESC, g.source, g.relation, g.target LIMIT ");
             statement.bind(Walk::MAX_EDGES as i64);
@@ -112,7 +114,7 @@ impl VisibleGraph<'_> {
                 Ok::<_, SqliteError>(row.get::<_, Option<i64>>(column)?.map(Timestamp::from_micros))
             };
             let read = |row: &Row<'_>| {
-                let row_of = EdgeRow {
+                let edge = EdgeRow {
                     source: id(row, "source")?,
                     relation: row.get("relation")?,
                     target: id(row, "target")?,
@@ -121,18 +123,23 @@ impl VisibleGraph<'_> {
                     rule: stored_rule(row.get("rule")?)?,
                     record: cursor(row)?,
                 };
-                Ok(Rows::filled(row_of, time(row, "record_valid_from")?, time(row, "record_valid_until")?))
+                Ok(Rows::filled(edge, time(row, "record_valid_from")?, time(row, "record_valid_until")?))
             };
             found.extend(rows(self.connection, statement, read)?);
         }
         Ok(found)
     }
 
-    fn mentions(&self, owner: &Scope, of: &BTreeSet<EntityId>, each: usize) -> Result<Vec<MentionRow>, SqliteError> {
+    fn mentions(
+        &self,
+        owner: &Scope,
+        entities: &BTreeSet<EntityId>,
+        max_per_entity: usize,
+    ) -> Result<Vec<MentionRow>, SqliteError> {
         let mut statement = Statement::new(graph::SELECT_NEWEST_MENTIONS);
-        self.seen(owner, &mut statement);
-        any_of("g.entity", of, &mut statement);
-        statement.push(") m WHERE m.n <= ").bind(sql_limit(each));
+        self.push_visible(owner, &mut statement);
+        push_any_of("g.entity", entities, &mut statement);
+        statement.push(") m WHERE m.n <= ").bind(sql_limit(max_per_entity));
         rows(self.connection, statement, |row| {
             let kind: String = row.get("kind")?;
             Ok(MentionRow {
@@ -146,9 +153,10 @@ impl VisibleGraph<'_> {
     }
 }
 
-fn any_of(column: &'static str, of: &BTreeSet<EntityId>, statement: &mut Statement) {
+/// Appends the condition that a column is one of the entities.
+fn push_any_of(column: &'static str, entities: &BTreeSet<EntityId>, statement: &mut Statement) {
     statement.push(" AND ").push(column).push(" IN (");
-    statement.bind_all(of.iter().map(|id| Value::Blob(id.as_bytes().to_vec()))).push(")");
+    statement.bind_all(entities.iter().map(|id| Value::Blob(id.as_bytes().to_vec()))).push(")");
 }
 
 fn rows<T>(

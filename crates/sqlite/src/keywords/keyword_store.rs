@@ -1,4 +1,4 @@
-//! The terms of the records.
+//! The rows of the table `keyword_documents`: the terms of the records.
 
 use memory_engine_core::{RecordId, Scope, Terms};
 use memory_engine_keyword_store::{
@@ -19,7 +19,7 @@ pub(crate) fn insert(
     connection: &Connection,
     row: i64,
     id: RecordId,
-    place: RecordAddress,
+    address: RecordAddress,
     terms: &Terms,
 ) -> Result<(), SqliteError> {
     let (words, counts) = packed::pack_short(terms);
@@ -28,7 +28,7 @@ pub(crate) fn insert(
         .prepare_cached(
             "INSERT INTO keyword_documents (record, id, scope, length, terms, counts) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
         )?
-        .execute(params![row, id.as_bytes(), place.scope, length, words, counts])?;
+        .execute(params![row, id.as_bytes(), address.scope, length, words, counts])?;
     Ok(())
 }
 
@@ -37,33 +37,33 @@ pub(crate) fn remove(connection: &Connection, row: i64) -> Result<bool, SqliteEr
     Ok(connection.prepare_cached("DELETE FROM keyword_documents WHERE record = ?1")?.execute([row])? > 0)
 }
 
-/// Keeps the terms of the records that are still as the entries have them.
+/// Stores the terms of the entries. An entry is skipped if its record was deleted, moved or written again since.
 pub(crate) fn upsert(connection: &Connection, entries: &[KeywordEntry]) -> Result<(), SqliteError> {
     for KeywordEntry { record, terms } in entries {
-        let place = scopes::settle(connection, &record.scope)?;
-        let Some(current) = row::current(connection, place.namespace, record.id)? else { continue };
-        if current.is(record, place) {
+        let address = scopes::get_or_create(connection, &record.scope)?;
+        let Some(current) = row::current(connection, address.namespace, record.id)? else { continue };
+        if current.matches(record, address) {
             remove(connection, current.row)?;
-            insert(connection, current.row, record.id, place, terms)?;
-            change_log::note(connection, current.row)?;
+            insert(connection, current.row, record.id, address, terms)?;
+            change_log::append(connection, current.row)?;
         }
     }
     change_log::trim(connection)
 }
 
-/// Removes the terms of these records within reach, and counts those that had any.
-pub(crate) fn delete(connection: &Connection, reach: &CoveredScope, ids: &[RecordId]) -> Result<u64, SqliteError> {
-    let mut gone = 0;
+/// Removes the terms of those of these records that the scope covers. Returns the number of records that had any.
+pub(crate) fn delete(connection: &Connection, covered: &CoveredScope, ids: &[RecordId]) -> Result<u64, SqliteError> {
+    let mut removed = 0;
     for id in ids {
-        for stored in row::all(connection, reach, *id)? {
+        for stored in row::find_all(connection, covered, *id)? {
             if remove(connection, stored.row)? {
-                change_log::note(connection, stored.row)?;
-                gone += 1;
+                change_log::append(connection, stored.row)?;
+                removed += 1;
             }
         }
     }
     change_log::trim(connection)?;
-    Ok(gone)
+    Ok(removed)
 }
 
 /// Returns the terms of these records, aligned with `ids`; `None` for one that has none or is outside `scope`.
@@ -103,64 +103,64 @@ pub(crate) struct StoredTerms<'r> {
     pub(crate) counts: &'r [u8],
 }
 
-/// Gives the terms of every record of a namespace.
-pub(crate) fn all(
+/// Passes the terms of every record of a user to `visit`.
+pub(crate) fn for_each_of_user(
     connection: &Connection,
     namespace: i64,
-    take: impl FnMut(StoredTerms<'_>) -> Result<(), SqliteError>,
+    visit: impl FnMut(StoredTerms<'_>) -> Result<(), SqliteError>,
 ) -> Result<(), SqliteError> {
     let sql = "SELECT d.record, d.id, d.scope, d.length, d.terms, d.counts
         FROM records r INDEXED BY records_by_namespace CROSS JOIN keyword_documents d ON d.record = r.record
         WHERE r.namespace = ?1";
-    each(connection.prepare_cached(sql)?.query([namespace])?, take)
+    for_each_row(connection.prepare_cached(sql)?.query([namespace])?, visit)
 }
 
-/// Gives the terms of every record of a tenant.
-pub(crate) fn all_of_tenant(
+/// Passes the terms of every record of a tenant to `visit`.
+pub(crate) fn for_each_of_tenant(
     connection: &Connection,
     tenant: i64,
-    take: impl FnMut(StoredTerms<'_>) -> Result<(), SqliteError>,
+    visit: impl FnMut(StoredTerms<'_>) -> Result<(), SqliteError>,
 ) -> Result<(), SqliteError> {
     let sql = "SELECT d.record, d.id, d.scope, d.length, d.terms, d.counts
         FROM keyword_documents d CROSS JOIN scopes s ON s.scope = d.scope
         CROSS JOIN namespaces n ON n.namespace = s.namespace WHERE n.tenant = ?1";
-    each(connection.prepare_cached(sql)?.query([tenant])?, take)
+    for_each_row(connection.prepare_cached(sql)?.query([tenant])?, visit)
 }
 
-/// Gives the terms of the tenant's records that have changed after `change` and still have any.
-pub(crate) fn since_of_tenant(
+/// Passes the terms of every record of a tenant that has changed after `change`, and still has terms, to `visit`.
+pub(crate) fn for_each_changed_of_tenant(
     connection: &Connection,
     tenant: i64,
     change: i64,
-    take: impl FnMut(StoredTerms<'_>) -> Result<(), SqliteError>,
+    visit: impl FnMut(StoredTerms<'_>) -> Result<(), SqliteError>,
 ) -> Result<(), SqliteError> {
     let sql = "SELECT d.record, d.id, d.scope, d.length, d.terms, d.counts
         FROM (SELECT DISTINCT record FROM changes WHERE change > ?2) c
         CROSS JOIN keyword_documents d ON d.record = c.record CROSS JOIN scopes s ON s.scope = d.scope
         CROSS JOIN namespaces n ON n.namespace = s.namespace WHERE n.tenant = ?1";
-    each(connection.prepare_cached(sql)?.query([tenant, change])?, take)
+    for_each_row(connection.prepare_cached(sql)?.query([tenant, change])?, visit)
 }
 
-/// Gives the terms of the namespace's records that have changed after `change` and still have any.
-pub(crate) fn since(
+/// Passes the terms of every record of a user that has changed after `change`, and still has terms, to `visit`.
+pub(crate) fn for_each_changed_of_user(
     connection: &Connection,
     namespace: i64,
     change: i64,
-    take: impl FnMut(StoredTerms<'_>) -> Result<(), SqliteError>,
+    visit: impl FnMut(StoredTerms<'_>) -> Result<(), SqliteError>,
 ) -> Result<(), SqliteError> {
     let sql = "SELECT d.record, d.id, d.scope, d.length, d.terms, d.counts
         FROM (SELECT DISTINCT record FROM changes WHERE change > ?2) c
         CROSS JOIN keyword_documents d ON d.record = c.record CROSS JOIN scopes s ON s.scope = d.scope
         WHERE s.namespace = ?1";
-    each(connection.prepare_cached(sql)?.query([namespace, change])?, take)
+    for_each_row(connection.prepare_cached(sql)?.query([namespace, change])?, visit)
 }
 
-fn each(
+fn for_each_row(
     mut rows: Rows<'_>,
-    mut take: impl FnMut(StoredTerms<'_>) -> Result<(), SqliteError>,
+    mut visit: impl FnMut(StoredTerms<'_>) -> Result<(), SqliteError>,
 ) -> Result<(), SqliteError> {
     while let Some(row) = rows.next()? {
-        take(StoredTerms {
+        visit(StoredTerms {
             row: row.get(0)?,
             id: RecordId::from_bytes(row.get(1)?),
             scope: row.get(2)?,
@@ -172,8 +172,8 @@ fn each(
     Ok(())
 }
 
-/// Removes all terms of all records.
+/// Removes the terms of all records, and invalidates loaded indexes.
 pub(crate) fn clear(connection: &Connection) -> Result<(), SqliteError> {
     connection.execute("DELETE FROM keyword_documents", [])?;
-    change_log::note_all(connection)
+    change_log::invalidate_all(connection)
 }

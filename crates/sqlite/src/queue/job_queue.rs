@@ -6,13 +6,13 @@ use async_trait::async_trait;
 use memory_engine_core::{Done, Failure, Job, JobQueue, Pending, RecordId, Result, Scope};
 use rusqlite::Connection;
 
-use crate::{database::writer::Residue, queue::backlog, records::scopes::CoveredScope, store::SqliteStore};
+use crate::{database::writer::Residue, queue::queue_rows, records::scopes::CoveredScope, store::SqliteStore};
 
 #[async_trait]
 impl JobQueue for SqliteStore {
     async fn claim(&self, job: Job, limit: usize, lease: Duration) -> Result<Vec<Pending>> {
         let (now, owner) = (self.clock().now(), self.lease_owner());
-        let claim = move |connection: &Connection| backlog::claim(connection, job, limit, lease, now, &owner);
+        let claim = move |connection: &Connection| queue_rows::claim(connection, job, limit, lease, now, &owner);
         if lease.is_zero() {
             return self.read("claim", claim).await;
         }
@@ -20,28 +20,29 @@ impl JobQueue for SqliteStore {
     }
 
     async fn extend_lease(&self, pending: &[Pending], lease: Duration) -> Result<()> {
-        let claimed: Vec<_> = pending.iter().map(|one| (one.job, one.ticket)).collect();
+        let claimed: Vec<_> = pending.iter().map(|item| (item.job, item.ticket)).collect();
         let (until, residue) = (self.clock().now().after(lease), |_: &()| Residue::None);
-        self.write("extend lease", residue, move |connection| backlog::extend_lease(connection, &claimed, until)).await
+        self.write("extend lease", residue, move |connection| queue_rows::extend_lease(connection, &claimed, until))
+            .await
     }
 
     async fn complete(&self, done: &[Done]) -> Result<Vec<bool>> {
         let done = done.to_vec();
         let residue = |_: &Vec<bool>| Residue::None;
-        self.write("complete", residue, move |connection| backlog::complete(connection, &done)).await
+        self.write("complete", residue, move |connection| queue_rows::complete(connection, &done)).await
     }
 
     async fn fail(&self, failures: &[Failure]) -> Result<()> {
         let failures = failures.to_vec();
         let residue = |_: &()| Residue::None;
-        self.write("fail", residue, move |connection| backlog::fail(connection, &failures)).await
+        self.write("fail", residue, move |connection| queue_rows::fail(connection, &failures)).await
     }
 
     async fn failures(&self, scope: &Scope, limit: usize) -> Result<Vec<Failure>> {
         let scope = scope.clone();
         self.read("failures", move |connection| match CoveredScope::of(connection, &scope)? {
             None => Ok(Vec::new()),
-            Some(reach) => backlog::failures(connection, &reach, limit),
+            Some(covered) => queue_rows::failures(connection, &covered, limit),
         })
         .await
     }
@@ -51,7 +52,7 @@ impl JobQueue for SqliteStore {
         let residue = |_: &u64| Residue::None;
         self.write("enqueue", residue, move |connection| match CoveredScope::of(connection, &scope)? {
             None => Ok(0),
-            Some(reach) => backlog::requeue(connection, Some(&reach), Some(&ids), job, now),
+            Some(covered) => queue_rows::requeue(connection, Some(&covered), Some(&ids), job, now),
         })
         .await
     }
@@ -61,7 +62,7 @@ impl JobQueue for SqliteStore {
         let residue = |_: &u64| Residue::None;
         self.write("requeue", residue, move |connection| match CoveredScope::of(connection, &scope)? {
             None => Ok(0),
-            Some(reach) => backlog::requeue(connection, Some(&reach), None, job, now),
+            Some(covered) => queue_rows::requeue(connection, Some(&covered), None, job, now),
         })
         .await
     }

@@ -1,7 +1,8 @@
-//! The owner of leases: a store that claims items. Its leases end with it, however its process ends.
+//! The owner of leases: a store that claims items. Its leases end when it does, even if its process is killed.
 //!
-//! An owner holds a lock on a file next to the database. The operating system ends the lock with the process. Before a
-//! claim, every other owner whose file is gone or can be locked is dead: what it had claimed is free.
+//! An owner holds a lock on a file next to the database. The operating system releases the lock when the process ends.
+//! Before each claim a store checks the other owners: one whose file is missing or can be locked is dead, and the items
+//! that it had claimed are released.
 
 use std::{
     fs::{File, OpenOptions},
@@ -19,24 +20,24 @@ use rusqlite::Connection;
 pub(crate) struct LeaseOwner {
     database: PathBuf,
     id: i64,
-    /// The locked file, from the first claim on.
+    /// The locked file. `None` before the first claim.
     lock: Mutex<Option<File>>,
 }
 
 impl LeaseOwner {
     /// Returns an owner that holds no lease yet.
     pub(crate) fn new(database: &Path) -> Self {
-        let [.., a, b, c, d, e, f, g, h] = *RecordId::new().as_bytes();
-        let id = i64::from_be_bytes([a, b, c, d, e, f, g, h]);
+        // The last 64 bits of a new record id are almost all random.
+        let id = u128::from_be_bytes(*RecordId::new().as_bytes()) as i64;
         Self { database: database.to_owned(), id, lock: Mutex::new(None) }
     }
 
-    /// Returns the id to claim with; `None` if the file cannot be locked. Leases without an owner end with their time
-    /// only.
+    /// Returns the id to claim with, and locks the file at the first call. `None` if the file cannot be locked: leases
+    /// without an owner end only when they expire.
     pub(crate) fn register(&self, connection: &Connection) -> rusqlite::Result<Option<i64>> {
         let mut lock = self.lock.lock();
         if lock.is_none() {
-            *lock = locked_file(&self.file_of(self.id)).ok();
+            *lock = lock_file(&self.lock_path(self.id)).ok();
         }
         if lock.is_none() {
             return Ok(None);
@@ -45,38 +46,38 @@ impl LeaseOwner {
         Ok(Some(self.id))
     }
 
-    /// Frees what dead owners had claimed.
+    /// Releases the items that dead owners had claimed.
     pub(crate) fn release_dead(&self, connection: &Connection) -> rusqlite::Result<()> {
         let mut others = connection.prepare_cached("SELECT owner FROM lease_owners WHERE owner <> ?1")?;
         let others = others.query_map([self.id], |row| row.get(0))?.collect::<rusqlite::Result<Vec<i64>>>()?;
         for owner in others {
-            let file = self.file_of(owner);
+            let file = self.lock_path(owner);
             if is_dead(&file) {
                 release(connection, owner)?;
-                // If it stays, it is only a file without content.
+                // If the file cannot be removed, an empty file stays.
                 let _ = std::fs::remove_file(file);
             }
         }
         Ok(())
     }
 
-    /// Frees what this owner had claimed and removes its file, at the end of the store.
+    /// Releases the items that this owner has claimed and removes its file, when the store closes.
     pub(crate) fn retire(&self, connection: &Connection) {
         let Some(lock) = self.lock.lock().take() else { return };
-        // If it fails, the next owner that claims finds this one dead.
+        // If this fails, the next claim of another owner finds this one dead and releases them.
         let _ = release(connection, self.id);
         drop(lock);
-        let _ = std::fs::remove_file(self.file_of(self.id));
+        let _ = std::fs::remove_file(self.lock_path(self.id));
     }
 
-    fn file_of(&self, owner: i64) -> PathBuf {
+    fn lock_path(&self, owner: i64) -> PathBuf {
         let mut name = self.database.clone().into_os_string();
         name.push(format!("-owner-{owner:016x}"));
         name.into()
     }
 }
 
-/// Frees what an owner has claimed, except dead letters, and forgets the owner.
+/// Releases the items that an owner has claimed, except dead letters, and removes the owner.
 fn release(connection: &Connection, owner: i64) -> rusqlite::Result<()> {
     connection.execute(
         "UPDATE backlog SET leased_until = ?2, owner = NULL WHERE owner = ?1 AND leased_until <> ?3",
@@ -86,13 +87,13 @@ fn release(connection: &Connection, owner: i64) -> rusqlite::Result<()> {
     Ok(())
 }
 
-fn locked_file(path: &Path) -> io::Result<File> {
+fn lock_file(path: &Path) -> io::Result<File> {
     let file = OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
     file.try_lock()?;
     Ok(file)
 }
 
-/// Returns true if no process holds the lock on this file. An owner whose file cannot be looked at counts as alive.
+/// Returns true if no process holds the lock on this file. If the file cannot be opened, its owner counts as alive.
 fn is_dead(path: &Path) -> bool {
     match OpenOptions::new().write(true).open(path) {
         Ok(file) => file.try_lock().is_ok(),

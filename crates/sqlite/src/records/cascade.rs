@@ -1,4 +1,4 @@
-//! Removes records when what they were made from goes.
+//! Cascade deletion: removes derived records when their sources are deleted or change.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,12 +8,13 @@ use rusqlite::Connection;
 
 use crate::{
     database::error::SqliteError,
-    queue::backlog,
+    queue::queue_rows,
     records::{change::Changes, derivations, row},
 };
 
-/// Removes the records that were made from `sources`, directly or through others, except `kept`, and leaves
-/// tombstones. Queues their other sources for the job that makes such records. Returns the ids in order.
+/// Removes the records that are derived from `sources`, directly or indirectly, except `kept`, and stores their
+/// tombstones. Queues the remaining sources of a removed record for the job that derives such records. Returns the ids
+/// of the removed records, ascending.
 pub(crate) fn remove_derived_records(
     connection: &Connection,
     namespace: i64,
@@ -22,20 +23,20 @@ pub(crate) fn remove_derived_records(
     deleted_at: Timestamp,
     changes: &mut Changes<'_>,
 ) -> Result<Vec<RecordId>, SqliteError> {
-    let mut made = BTreeMap::new();
+    let mut derived = BTreeMap::new();
     for id in sources {
-        let records = derivations::made_from(connection, namespace, *id)?;
+        let records = derivations::derived_records(connection, namespace, *id)?;
         let records = records.into_iter().map(|stored| (stored.record.id, stored.record));
-        made.extend(records.filter(|(id, _)| !kept.contains(id) && !sources.contains(id)));
+        derived.extend(records.filter(|(id, _)| !kept.contains(id) && !sources.contains(id)));
     }
-    for record in made.values() {
-        changes.import_tombstones(write::tombstone(record, deleted_at, true))?;
+    for record in derived.values() {
+        changes.apply_tombstone(write::tombstone(record, deleted_at, true))?;
     }
-    // After all removals: a source that is queued here is a record that stays.
-    for (job, source) in write::source_jobs(made.values(), sources) {
+    // After all removals, so that no source is queued that is removed itself.
+    for (job, source) in write::source_jobs(derived.values(), sources) {
         if let Some(current) = row::current(connection, namespace, source)?.filter(|source| source.indexed) {
-            backlog::enqueue(connection, current.row, job, deleted_at)?;
+            queue_rows::enqueue(connection, current.row, job, deleted_at)?;
         }
     }
-    Ok(made.into_keys().collect())
+    Ok(derived.into_keys().collect())
 }

@@ -12,7 +12,7 @@ use crate::{
     database::error::SqliteError,
     graph::graph_rows,
     keywords::keyword_store,
-    queue::backlog,
+    queue::queue_rows,
     records::{
         derivations,
         row::{self, StoredRecord},
@@ -40,97 +40,97 @@ impl<'c> Changes<'c> {
         Self { connection, table, now, removed: RemovalCounts::default(), overwrote: false }
     }
 
-    /// Applies a change to the record at `place`; `old` is the record that is stored there under its id.
+    /// Applies a change to the record at `address`; `old` is the record that is stored in that namespace under its id.
     pub(crate) fn apply(
         &mut self,
-        place: RecordAddress,
+        address: RecordAddress,
         old: Option<StoredRecord>,
         change: &RecordChange,
     ) -> Result<(), SqliteError> {
         match change {
-            RecordChange::Write(write) => self.write(place, old, write),
-            RecordChange::Remove(tombstone) => self.remove(place, old, tombstone),
+            RecordChange::Write(write) => self.write(address, old, write),
+            RecordChange::Remove(tombstone) => self.remove(address, old, tombstone),
         }
     }
 
-    /// Removes the record that a tombstone names, wherever it is, and keeps the tombstone.
-    pub(crate) fn import_tombstones(&mut self, tombstone: Tombstone) -> Result<(), SqliteError> {
-        let place = scopes::settle(self.connection, &tombstone.scope)?;
-        let old = row::named(self.connection, place.namespace, tombstone.id)?;
-        self.apply(place, old, &RecordChange::Remove(tombstone))
+    /// Stores a tombstone, and removes the record of its namespace and id, if there is one.
+    pub(crate) fn apply_tombstone(&mut self, tombstone: Tombstone) -> Result<(), SqliteError> {
+        let address = scopes::get_or_create(self.connection, &tombstone.scope)?;
+        let old = row::find(self.connection, address.namespace, tombstone.id)?;
+        self.apply(address, old, &RecordChange::Remove(tombstone))
     }
 
     fn write(
         &mut self,
-        place: RecordAddress,
+        address: RecordAddress,
         old: Option<StoredRecord>,
         write: &RecordWrite,
     ) -> Result<(), SqliteError> {
         let connection = self.connection;
         let record = &write.record;
         let Some(old) = old else {
-            let row = row::insert(connection, place, record)?;
-            derivations::note(connection, place.namespace, row, record)?;
-            return write.index.iter().try_for_each(|entries| self.index(row, place, record, entries));
+            let row = row::insert(connection, address, record)?;
+            derivations::insert(connection, address.namespace, row, record)?;
+            return write.index.iter().try_for_each(|entries| self.index(row, address, record, entries));
         };
-        row::replace(connection, place, record)?;
+        row::replace(connection, address, record)?;
         self.overwrote |= !has_same_content(record, &old.record);
         if old.record.derived_from != record.derived_from {
-            derivations::forget(connection, place.namespace, old.row, &old.record)?;
-            derivations::note(connection, place.namespace, old.row, record)?;
+            derivations::remove(connection, address.namespace, old.row, &old.record)?;
+            derivations::insert(connection, address.namespace, old.row, record)?;
         }
         if let Some(entries) = &write.index {
-            remove_derived(connection, old.row)?;
-            self.index(old.row, place, record, entries)?;
+            remove_index_entries(connection, old.row)?;
+            self.index(old.row, address, record, entries)?;
         } else {
             // Filters and the timeline use fields other than the indexed text.
-            change_log::note(connection, old.row)?;
+            change_log::append(connection, old.row)?;
         }
         Ok(())
     }
 
-    /// Takes a record into the indexes and queues it for the rest.
+    /// Stores the index entries of a record, and queues the jobs that make the missing ones.
     fn index(
         &self,
         row: i64,
-        place: RecordAddress,
+        address: RecordAddress,
         record: &Record,
         entries: &IndexEntries,
     ) -> Result<(), SqliteError> {
         if let Some(terms) = &entries.terms {
-            keyword_store::insert(self.connection, row, record.id, place, terms)?;
+            keyword_store::insert(self.connection, row, record.id, address, terms)?;
         }
         if let (Some(table), Some(embedding)) = (self.table, &entries.embedding) {
-            vector_store::insert(self.connection, table, row, record.id, place, embedding)?;
+            vector_store::insert(self.connection, table, row, record.id, address, embedding)?;
         }
         if entries.terms.is_some() || entries.embedding.is_some() {
-            change_log::note(self.connection, row)?;
+            change_log::append(self.connection, row)?;
         }
         for job in &entries.jobs {
-            backlog::enqueue(self.connection, row, *job, self.now)?;
+            queue_rows::enqueue(self.connection, row, *job, self.now)?;
         }
         Ok(())
     }
 
     fn remove(
         &mut self,
-        place: RecordAddress,
+        address: RecordAddress,
         old: Option<StoredRecord>,
         tombstone: &Tombstone,
     ) -> Result<(), SqliteError> {
         if let Some(old) = old {
-            self.removed += remove_derived(self.connection, old.row)?;
+            self.removed += remove_index_entries(self.connection, old.row)?;
             self.removed.count(old.record.kind.as_str());
-            derivations::forget(self.connection, place.namespace, old.row, &old.record)?;
+            derivations::remove(self.connection, address.namespace, old.row, &old.record)?;
             row::remove(self.connection, old.row)?;
         }
-        self.removed.tombstones += u64::from(store_tombstone(self.connection, place, tombstone)?);
+        self.removed.tombstones += u64::from(store_tombstone(self.connection, address, tombstone)?);
         Ok(())
     }
 }
 
-/// Returns true if new and old differ at most in state, kind, trust, confidence, importance, validity and time of
-/// occurrence.
+/// Returns true if the records differ at most in state, kind, trust, confidence, importance, validity and
+/// `occurred_at`.
 fn has_same_content(new: &Record, old: &Record) -> bool {
     let mut expected = old.clone();
     expected.state = new.state;
@@ -144,40 +144,46 @@ fn has_same_content(new: &Record, old: &Record) -> bool {
     expected.same_content(new)
 }
 
-/// Removes everything that is derived from a record, and its queued jobs. Counts what was removed.
-fn remove_derived(connection: &Connection, row: i64) -> Result<RemovalCounts, SqliteError> {
+/// Removes all index entries of a record, and its queued jobs. Returns their numbers.
+fn remove_index_entries(connection: &Connection, row: i64) -> Result<RemovalCounts, SqliteError> {
     let mut removed = graph_rows::remove(connection, row)?;
     removed.keywords = u64::from(keyword_store::remove(connection, row)?);
     removed.vectors = u64::from(vector_store::remove(connection, row)?);
     if removed.keywords + removed.vectors > 0 {
-        change_log::note(connection, row)?;
+        change_log::append(connection, row)?;
     }
-    removed.queued = backlog::unqueue(connection, row)?;
+    removed.queued = queue_rows::dequeue(connection, row)?;
     Ok(removed)
 }
 
-/// Stores a tombstone, in place of an earlier one of its id, and blocks its content. Returns true if there was none.
-fn store_tombstone(connection: &Connection, place: RecordAddress, tombstone: &Tombstone) -> Result<bool, SqliteError> {
-    let (id, hash) = (tombstone.id.as_bytes(), tombstone.content_hash.as_bytes());
-    // `withdrawn` is 1 for a cascade and 0 for a deletion by the user, which takes precedence: hence `min`.
+/// Stores a tombstone in place of an earlier one of its id, and blocks its content. Returns true if there was no
+/// earlier one.
+fn store_tombstone(
+    connection: &Connection,
+    address: RecordAddress,
+    tombstone: &Tombstone,
+) -> Result<bool, SqliteError> {
+    let id = tombstone.id.as_bytes();
+    let hash = tombstone.content_hash.as_bytes();
+    // `withdrawn` is 1 for a cascade deletion and 0 for a deletion by the user, which takes precedence: hence `min`.
     connection
         .prepare_cached(
             "INSERT INTO barred_contents (namespace, content_hash, withdrawn) VALUES (?1, ?2, ?3)
              ON CONFLICT DO UPDATE SET withdrawn = min(withdrawn, excluded.withdrawn)",
         )?
-        .execute(params![place.namespace, hash, tombstone.withdrawn])?;
+        .execute(params![address.namespace, hash, tombstone.withdrawn])?;
     let replaced = connection
         .prepare_cached("DELETE FROM tombstones WHERE namespace = ?1 AND id = ?2")?
-        .execute(params![place.namespace, id])?;
+        .execute(params![address.namespace, id])?;
     connection
         .prepare_cached(
             "INSERT INTO tombstones (namespace, id, scope, content_hash, deleted_at, withdrawn)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
         )?
         .execute(params![
-            place.namespace,
+            address.namespace,
             id,
-            place.scope,
+            address.scope,
             hash,
             tombstone.deleted_at.as_micros(),
             tombstone.withdrawn

@@ -1,4 +1,4 @@
-//! Deleting records.
+//! Deletes records.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,34 +17,36 @@ use crate::{
     },
 };
 
-/// Deletes the records of these ids within reach, and the records that were made from them.
+/// Deletes the records of these ids in the covered scope, and all records that are derived from them.
 pub(crate) fn delete(
     connection: &Connection,
-    reach: &CoveredScope,
+    covered: &CoveredScope,
     ids: &[RecordId],
     deleted_at: Timestamp,
 ) -> Result<DeletionReport, SqliteError> {
-    let mut applied = Changes::new(connection, None, deleted_at);
-    let mut named = BTreeSet::new();
+    let mut changes = Changes::new(connection, None, deleted_at);
+    let mut deleted = BTreeSet::new();
     let mut by_namespace: BTreeMap<i64, BTreeSet<RecordId>> = BTreeMap::new();
-    // First all that are named, then what was made from any of them: one may have been made from another.
+    // All named records first, then the derived ones: a named record may be derived from another.
     for id in ids {
-        for stored in row::all(connection, reach, *id)? {
-            applied.import_tombstones(write::tombstone(&stored.record, deleted_at, false))?;
-            by_namespace.entry(stored.place.namespace).or_default().insert(*id);
-            named.insert(*id);
+        for stored in row::find_all(connection, covered, *id)? {
+            changes.apply_tombstone(write::tombstone(&stored.record, deleted_at, false))?;
+            by_namespace.entry(stored.address.namespace).or_default().insert(*id);
+            deleted.insert(*id);
         }
     }
-    let (mut cascaded, kept) = (BTreeSet::new(), BTreeSet::new());
+    let mut cascaded = BTreeSet::new();
+    let kept = BTreeSet::new();
     for (namespace, ids) in by_namespace {
-        let made = cascade::remove_derived_records(connection, namespace, &ids, &kept, deleted_at, &mut applied)?;
-        cascaded.extend(made);
+        let derived = cascade::remove_derived_records(connection, namespace, &ids, &kept, deleted_at, &mut changes)?;
+        cascaded.extend(derived);
     }
     change_log::trim(connection)?;
-    Ok(write::deleted(ids, named, cascaded, applied.removed))
+    Ok(write::deleted(ids, deleted, cascaded, changes.removed))
 }
 
-/// Applies tombstones of another store: removes the records that they name. Returns the number of new tombstones.
+/// Imports tombstones of another store: removes their records and all records derived from those. Returns the number of
+/// imported tombstones that are new.
 pub(crate) fn import_tombstones(
     connection: &Connection,
     tombstones: &[Tombstone],
@@ -52,17 +54,19 @@ pub(crate) fn import_tombstones(
 ) -> Result<u64, SqliteError> {
     let mut new = 0;
     for tombstone in tombstones {
-        let place = scopes::settle(connection, &tombstone.scope)?;
-        let old = row::named(connection, place.namespace, tombstone.id)?;
+        let address = scopes::get_or_create(connection, &tombstone.scope)?;
+        let old = row::find(connection, address.namespace, tombstone.id)?;
         if old.is_some_and(|old| old.record.scope != tombstone.scope) {
-            continue; // The id belongs to another record.
+            // Another record has this id.
+            continue;
         }
-        let (source, kept) = (BTreeSet::from([tombstone.id]), BTreeSet::new());
-        let mut applied = Changes::new(connection, None, now);
-        cascade::remove_derived_records(connection, place.namespace, &source, &kept, now, &mut applied)?;
-        let cascaded = applied.removed.tombstones;
-        applied.import_tombstones(tombstone.clone())?;
-        new += applied.removed.tombstones - cascaded;
+        let source = BTreeSet::from([tombstone.id]);
+        let kept = BTreeSet::new();
+        let mut changes = Changes::new(connection, None, now);
+        cascade::remove_derived_records(connection, address.namespace, &source, &kept, now, &mut changes)?;
+        let cascaded = changes.removed.tombstones;
+        changes.apply_tombstone(tombstone.clone())?;
+        new += changes.removed.tombstones - cascaded;
     }
     change_log::trim(connection)?;
     Ok(new)

@@ -1,4 +1,4 @@
-//! The derivations of records: which record was made from which.
+//! The derivations of records: the sources that each record was made from.
 
 use memory_engine_core::{Record, RecordId, Scope};
 use rusqlite::{Connection, params};
@@ -9,8 +9,8 @@ use crate::{
     records::scopes::CoveredScope,
 };
 
-/// Writes down what a record was made from.
-pub(crate) fn note(connection: &Connection, namespace: i64, row: i64, record: &Record) -> Result<(), SqliteError> {
+/// Stores the sources of a record.
+pub(crate) fn insert(connection: &Connection, namespace: i64, row: i64, record: &Record) -> Result<(), SqliteError> {
     for source in &record.derived_from {
         connection
             .prepare_cached("INSERT OR IGNORE INTO derivations (namespace, source, record) VALUES (?1, ?2, ?3)")?
@@ -19,8 +19,8 @@ pub(crate) fn note(connection: &Connection, namespace: i64, row: i64, record: &R
     Ok(())
 }
 
-/// Removes what [`note`] wrote down.
-pub(crate) fn forget(connection: &Connection, namespace: i64, row: i64, record: &Record) -> Result<(), SqliteError> {
+/// Removes the sources that [`insert`] has stored.
+pub(crate) fn remove(connection: &Connection, namespace: i64, row: i64, record: &Record) -> Result<(), SqliteError> {
     for source in &record.derived_from {
         connection
             .prepare_cached("DELETE FROM derivations WHERE namespace = ?1 AND source = ?2 AND record = ?3")?
@@ -29,8 +29,8 @@ pub(crate) fn forget(connection: &Connection, namespace: i64, row: i64, record: 
     Ok(())
 }
 
-/// The records that were made from one, directly or through others, by id.
-pub(crate) fn made_from(
+/// Returns the records that are derived from one, directly or indirectly, in the order of their ids.
+pub(crate) fn derived_records(
     connection: &Connection,
     namespace: i64,
     id: RecordId,
@@ -48,22 +48,23 @@ pub(crate) fn made_from(
     );
     let mut prepared = connection.prepare_cached(sql)?;
     let mut rows = prepared.query(params![namespace, id.as_bytes()])?;
-    let mut made = Vec::new();
+    let mut derived = Vec::new();
     while let Some(row) = rows.next()? {
-        made.push(row::read(row)?);
+        derived.push(row::read(row)?);
     }
-    Ok(made)
+    Ok(derived)
 }
 
-/// The records within `scope` that were made from these, by id.
+/// Returns the ids of the records within `scope` that are derived from these, ascending and each once.
 pub(crate) fn derived(connection: &Connection, scope: &Scope, ids: &[RecordId]) -> Result<Vec<RecordId>, SqliteError> {
-    let Some(reach) = CoveredScope::of(connection, scope)? else { return Ok(Vec::new()) };
+    let Some(covered) = CoveredScope::of(connection, scope)? else { return Ok(Vec::new()) };
     let mut found = Vec::new();
     for id in ids {
-        for source in row::all(connection, &reach, *id)? {
-            for made in made_from(connection, source.place.namespace, *id)? {
-                let id = made.record.id;
-                found.extend(scope.covers(&made.record.scope).then_some(id));
+        for source in row::find_all(connection, &covered, *id)? {
+            for derived in derived_records(connection, source.address.namespace, *id)? {
+                if scope.covers(&derived.record.scope) {
+                    found.push(derived.record.id);
+                }
             }
         }
     }

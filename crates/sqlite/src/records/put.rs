@@ -1,4 +1,4 @@
-//! Writing records.
+//! Writes records.
 
 use std::collections::BTreeSet;
 
@@ -21,50 +21,53 @@ use crate::{
     },
 };
 
-/// Writes records with everything that is derived from them. Also returns true if text of a record was overwritten.
-/// After an error the caller rolls the transaction back. Vectors that come with records go to `table`; without one,
-/// they are made in the background.
+/// Writes records with their index entries. Vectors that come with records go to `table`; with `None` they are left out
+/// and made in the background. Also returns true if content of a record was replaced.
+///
+/// # Errors
+/// After an error the caller must roll the transaction back.
 pub(crate) fn put(
     connection: &Connection,
     writes: Vec<Write>,
     table: Option<VectorTable>,
     now: Timestamp,
 ) -> Result<(Vec<WriteResult>, bool), SqliteError> {
-    let mut places: FxHashMap<Scope, RecordAddress> = FxHashMap::default();
+    let mut addresses: FxHashMap<Scope, RecordAddress> = FxHashMap::default();
     let batch: BTreeSet<RecordId> = writes.iter().map(|write| write.record.id).collect();
-    let mut rewritten = Vec::new();
-    let mut written = Vec::with_capacity(writes.len());
-    let mut applied = Changes::new(connection, table, now);
+    // The results whose text has changed, and their namespaces.
+    let mut cascading = Vec::new();
+    let mut results = Vec::with_capacity(writes.len());
+    let mut changes = Changes::new(connection, table, now);
     for write in writes {
-        let place = match places.get(&write.record.scope) {
-            Some(place) => *place,
+        let address = match addresses.get(&write.record.scope) {
+            Some(address) => *address,
             None => {
-                let place = scopes::settle(connection, &write.record.scope)?;
-                places.insert(write.record.scope.clone(), place);
-                place
+                let address = scopes::get_or_create(connection, &write.record.scope)?;
+                addresses.insert(write.record.scope.clone(), address);
+                address
             }
         };
-        let old = row::named(connection, place.namespace, write.record.id)?;
-        let state = Namespace { connection, namespace: place.namespace };
-        let (one, change) = decide(write, old.as_ref().map(|old| &old.record), &state, table.is_some())?;
+        let old = row::find(connection, address.namespace, write.record.id)?;
+        let state = Namespace { connection, namespace: address.namespace };
+        let (result, change) = decide(write, old.as_ref().map(|old| &old.record), &state, table.is_some())?;
         if let Some(change) = change {
             if change.cascades {
-                rewritten.push((written.len(), place.namespace));
+                cascading.push((results.len(), address.namespace));
             }
-            applied.apply(place, old, &RecordChange::Write(Box::new(change)))?;
+            changes.apply(address, old, &RecordChange::Write(Box::new(change)))?;
         }
-        written.push(one);
+        results.push(result);
     }
-    for (i, namespace) in rewritten {
-        let source = BTreeSet::from([written[i].id]);
-        written[i].withdrawn =
-            cascade::remove_derived_records(connection, namespace, &source, &batch, now, &mut applied)?;
+    for (i, namespace) in cascading {
+        let source = BTreeSet::from([results[i].id]);
+        results[i].withdrawn =
+            cascade::remove_derived_records(connection, namespace, &source, &batch, now, &mut changes)?;
     }
     change_log::trim(connection)?;
-    Ok((written, applied.overwrote))
+    Ok((results, changes.overwrote))
 }
 
-/// The stored data of one user.
+/// The records and tombstones of one user, read for the decision on a write.
 struct Namespace<'c> {
     connection: &'c Connection,
     namespace: i64,
@@ -85,8 +88,8 @@ impl StoredState for Namespace<'_> {
 
     fn deleted_content(&self, record: &Record) -> Result<Option<bool>, SqliteError> {
         // Most users have deleted nothing, and this query is faster than hashing the text.
-        let any = "SELECT 1 FROM barred_contents WHERE namespace = ?1 LIMIT 1";
-        if !self.connection.prepare_cached(any)?.exists([self.namespace])? {
+        let any_sql = "SELECT 1 FROM barred_contents WHERE namespace = ?1 LIMIT 1";
+        if !self.connection.prepare_cached(any_sql)?.exists([self.namespace])? {
             return Ok(None);
         }
         let sql = "SELECT withdrawn FROM barred_contents WHERE namespace = ?1 AND content_hash = ?2";

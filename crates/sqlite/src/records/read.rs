@@ -1,4 +1,4 @@
-//! Reading records by id, their neighbours, and counting them.
+//! Reads records by id and their neighbours, and counts records.
 
 use memory_engine_core::{Adjacent, Neighbor, Record, RecordId, Scope, Stats};
 use memory_engine_sql::rows::{self, RecordGroup};
@@ -8,44 +8,44 @@ use crate::{
     cache::addresses::AddressCache,
     database::error::SqliteError,
     database::statement::Statement,
-    queue::backlog,
+    queue::queue_rows,
     records::row::{self, columns},
     records::scopes::CoveredScope,
 };
 
-/// The records of these ids, aligned with them.
+/// Returns the records of these ids within `scope`, aligned with the ids.
 pub(crate) fn get(
     connection: &Connection,
     addresses: &AddressCache,
     scope: &Scope,
     ids: &[RecordId],
 ) -> Result<Vec<Option<Record>>, SqliteError> {
-    let Some(reach) = addresses.reach(connection, scope)? else { return Ok(vec![None; ids.len()]) };
-    // Of each record one row is read: names belong to the address, and addresses are known.
+    let Some(covered) = addresses.covered_scope(connection, scope)? else { return Ok(vec![None; ids.len()]) };
+    // One row is read for each record: the names of its scope come from the address cache.
     let mut prepared =
         connection.prepare_cached(concat!("SELECT r.scope, ", columns!(), " FROM records r WHERE r.id = ?1"))?;
-    let one = |id: &RecordId| {
+    let mut find = |id: &RecordId| {
         let mut rows = prepared.query([id.as_bytes()])?;
         let mut found: Option<Record> = None;
         while let Some(row) = rows.next()? {
-            let Some(address) = addresses.scope(connection, &reach, row.get(0)?)? else { continue };
-            // The first by user, when several of a tenant's users have one of this id.
-            if found.as_ref().is_none_or(|first| address.user_name() < first.scope.user_name()) {
+            let Some(address) = addresses.scope(connection, &covered, row.get(0)?)? else { continue };
+            // If several users of the tenant have a record of this id, the first user by name is taken.
+            if found.as_ref().is_none_or(|found| address.user_name() < found.scope.user_name()) {
                 found = Some(row::content(row, 1, address)?);
             }
         }
         Ok(found)
     };
-    ids.iter().map(one).collect()
+    ids.iter().map(&mut find).collect()
 }
 
-/// The nearest record on one side of a place at an address.
-macro_rules! beside {
-    ($side:literal, $order:literal) => {
+/// Selects the neighbour before (`<`, `DESC`) or after (`>`, `ASC`) a position in a scope.
+macro_rules! neighbor_sql {
+    ($comparison:literal, $order:literal) => {
         concat!(
             "SELECT id, role, speaker FROM records INDEXED BY records_by_scope
              WHERE scope = ?1 AND state = 'active' AND kind = ?2 AND (occurred_at, place, id) ",
-            $side,
+            $comparison,
             " (?3, ?4, ?5) ORDER BY occurred_at ",
             $order,
             ", place ",
@@ -64,19 +64,22 @@ pub(crate) fn adjacent(
     scope: &Scope,
     ids: &[RecordId],
 ) -> Result<Vec<Adjacent>, SqliteError> {
-    let Some(reach) = addresses.reach(connection, scope)? else { return Ok(vec![Adjacent::default(); ids.len()]) };
-    let mut named = connection
+    let Some(covered) = addresses.covered_scope(connection, scope)? else {
+        return Ok(vec![Adjacent::default(); ids.len()]);
+    };
+    let mut position = connection
         .prepare_cached("SELECT scope, kind, occurred_at, place, role, speaker FROM records r WHERE r.id = ?1")?;
-    let mut previous = connection.prepare_cached(beside!("<", "DESC"))?;
-    let mut next = connection.prepare_cached(beside!(">", "ASC"))?;
-    let mut one = |id: &RecordId| {
-        let mut rows = named.query([id.as_bytes()])?;
-        let mut first: Option<(Option<String>, Adjacent)> = None;
+    let mut previous = connection.prepare_cached(neighbor_sql!("<", "DESC"))?;
+    let mut next = connection.prepare_cached(neighbor_sql!(">", "ASC"))?;
+    let mut find = |id: &RecordId| {
+        let mut rows = position.query([id.as_bytes()])?;
+        // The user and the neighbours of the record.
+        let mut found: Option<(Option<String>, Adjacent)> = None;
         while let Some(row) = rows.next()? {
             let scope: i64 = row.get(0)?;
-            let Some(address) = addresses.scope(connection, &reach, scope)? else { continue };
-            // The first by user, when several of a tenant's users have one of this id, as everywhere.
-            if first.as_ref().is_some_and(|(user, _)| address.user_name() >= user.as_deref()) {
+            let Some(address) = addresses.scope(connection, &covered, scope)? else { continue };
+            // If several users of the tenant have a record of this id, the first user by name is taken.
+            if found.as_ref().is_some_and(|(user, _)| address.user_name() >= user.as_deref()) {
                 continue;
             }
             let (kind, occurred_at, place): (String, i64, i64) = (row.get(1)?, row.get(2)?, row.get(3)?);
@@ -88,39 +91,39 @@ pub(crate) fn adjacent(
                 Ok(Some(Neighbor { id: RecordId::from_bytes(row.get(0)?), another_voice }))
             };
             let adjacent = Adjacent { previous: neighbor(&mut previous)?, next: neighbor(&mut next)? };
-            first = Some((address.user_name().map(str::to_owned), adjacent));
+            found = Some((address.user_name().map(str::to_owned), adjacent));
         }
-        Ok(first.map(|(_, adjacent)| adjacent).unwrap_or_default())
+        Ok(found.map(|(_, adjacent)| adjacent).unwrap_or_default())
     };
-    ids.iter().map(&mut one).collect()
+    ids.iter().map(&mut find).collect()
 }
 
-/// Counts what is within `scope`.
+/// Returns the statistics of `scope`: records, queue and tombstones.
 pub(crate) fn stats(connection: &Connection, scope: &Scope) -> Result<Stats, SqliteError> {
     let mut stats = Stats::default();
-    let Some(reach) = CoveredScope::of(connection, scope)? else { return Ok(stats) };
-    count_records(connection, &reach, &mut stats)?;
-    backlog::count(connection, &reach, &mut stats)?;
+    let Some(covered) = CoveredScope::of(connection, scope)? else { return Ok(stats) };
+    count_records(connection, &covered, &mut stats)?;
+    queue_rows::count(connection, &covered, &mut stats)?;
     let mut statement =
         Statement::new("SELECT count(*) FROM tombstones b CROSS JOIN scopes s ON s.scope = b.scope WHERE ");
-    reach.namespaces("b.namespace", &mut statement);
-    reach.scopes(statement.push(" AND "));
+    covered.namespaces("b.namespace", &mut statement);
+    covered.scopes(statement.push(" AND "));
     let (mut prepared, values) = statement.prepare(connection)?;
     stats.tombstones = prepared.query_row(values, |row| row.get(0))?;
     Ok(stats)
 }
 
-fn count_records(connection: &Connection, reach: &CoveredScope, stats: &mut Stats) -> Result<(), SqliteError> {
+fn count_records(connection: &Connection, covered: &CoveredScope, stats: &mut Stats) -> Result<(), SqliteError> {
     let mut statement = Statement::new(
         "SELECT r.scope, r.kind, r.state, count(*) AS records, min(r.occurred_at) AS oldest,
              max(r.occurred_at) AS newest
          FROM scopes s CROSS JOIN records r INDEXED BY records_by_scope ON r.scope = s.scope WHERE ",
     );
-    reach.scopes(&mut statement);
+    covered.scopes(&mut statement);
     statement.push(" GROUP BY r.scope, r.kind, r.state ORDER BY r.scope");
     let (mut prepared, values) = statement.prepare(connection)?;
     let mut groups = prepared.query(values)?;
-    let mut last = None;
+    let mut last_scope = None;
     while let Some(row) = groups.next()? {
         let scope: i64 = row.get("scope")?;
         let group = RecordGroup {
@@ -130,8 +133,8 @@ fn count_records(connection: &Connection, reach: &CoveredScope, stats: &mut Stat
             oldest: row.get("oldest")?,
             newest: row.get("newest")?,
         };
-        rows::add_group(stats, last != Some(scope), group);
-        last = Some(scope);
+        rows::add_group(stats, last_scope != Some(scope), group);
+        last_scope = Some(scope);
     }
     Ok(())
 }

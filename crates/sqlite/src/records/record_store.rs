@@ -1,4 +1,4 @@
-//! The contracts, each call handed to the threads.
+//! The record, keyword and vector store contracts: each call runs on a thread of the store.
 
 use std::sync::Arc;
 
@@ -16,24 +16,23 @@ use crate::{
     keywords::keyword_store,
     records::{delete, derivations, put, read, scan, scopes::CoveredScope, tombstones},
     store::SqliteStore,
-    vectors::{generations, vector_store},
+    vectors::{embedding_versions, vector_store},
 };
 
 #[async_trait]
 impl RecordStore for SqliteStore {
     async fn put(&self, scope: &Scope, writes: Vec<Write>) -> Result<Vec<WriteResult>> {
         request::check_writes(scope, self.embedding_space(), &writes)?;
-        let (origin, now) = (self.origin(), self.clock().now());
+        let (metadata, now) = (self.index_metadata(), self.clock().now());
         let residue = |(_, replaced): &(_, bool)| if *replaced { Residue::Replaced } else { Residue::None };
         let put = self.write("put", residue, move |connection| {
             if writes.iter().any(|write| write.terms.is_some()) {
-                index_metadata::check(connection, &origin, Index::Keywords, "put")?;
+                index_metadata::check(connection, &metadata, Index::Keywords, "put")?;
             }
-            let home = match writes.iter().any(|write| write.embedding.is_some()) {
-                true => index_metadata::versions(connection)?.table_for_new_records(&origin),
-                false => None,
-            };
-            put::put(connection, writes, home, now)
+            let has_vectors = writes.iter().any(|write| write.embedding.is_some());
+            let table =
+                if has_vectors { index_metadata::versions(connection)?.table_for_new_records(&metadata) } else { None };
+            put::put(connection, writes, table, now)
         });
         put.await.map(|(written, _)| written)
     }
@@ -45,10 +44,10 @@ impl RecordStore for SqliteStore {
 
     async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<DeletionReport> {
         let (scope, ids, deleted_at) = (scope.clone(), ids.to_vec(), self.clock().now());
-        let residue = |gone: &DeletionReport| if gone.ids.is_empty() { Residue::None } else { Residue::Deleted };
+        let residue = |report: &DeletionReport| if report.ids.is_empty() { Residue::None } else { Residue::Deleted };
         self.write("delete", residue, move |connection| match CoveredScope::of(connection, &scope)? {
             None => Ok(DeletionReport::default()),
-            Some(reach) => delete::delete(connection, &reach, &ids, deleted_at),
+            Some(covered) => delete::delete(connection, &covered, &ids, deleted_at),
         })
         .await
     }
@@ -78,7 +77,7 @@ impl RecordStore for SqliteStore {
         let scope = scope.clone();
         self.read("tombstones", move |connection| match CoveredScope::of(connection, &scope)? {
             None => Ok(Vec::new()),
-            Some(reach) => tombstones::tombstones(connection, &reach, after, limit),
+            Some(covered) => tombstones::tombstones(connection, &covered, after, limit),
         })
         .await
     }
@@ -103,10 +102,10 @@ impl RecordStore for SqliteStore {
 impl KeywordStore for SqliteStore {
     async fn upsert(&self, scope: &Scope, entries: &[KeywordEntry]) -> Result<()> {
         request::check_keyword_entries(scope, entries)?;
-        let (entries, origin) = (entries.to_vec(), self.origin());
+        let (entries, metadata) = (entries.to_vec(), self.index_metadata());
         let residue = |_: &()| Residue::None;
         self.write("keyword upsert", residue, move |connection| {
-            index_metadata::check(connection, &origin, Index::Keywords, "keyword upsert")?;
+            index_metadata::check(connection, &metadata, Index::Keywords, "keyword upsert")?;
             keyword_store::upsert(connection, &entries)
         })
         .await
@@ -114,19 +113,19 @@ impl KeywordStore for SqliteStore {
 
     async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<u64> {
         let (scope, ids) = (scope.clone(), ids.to_vec());
-        let residue = |gone: &u64| if *gone > 0 { Residue::Deleted } else { Residue::None };
+        let residue = |removed: &u64| if *removed > 0 { Residue::Deleted } else { Residue::None };
         self.write("keyword delete", residue, move |connection| match CoveredScope::of(connection, &scope)? {
             None => Ok(0),
-            Some(reach) => keyword_store::delete(connection, &reach, &ids),
+            Some(covered) => keyword_store::delete(connection, &covered, &ids),
         })
         .await
     }
 
     async fn search(&self, scope: &Scope, query: &KeywordQuery) -> Result<Vec<Hit>> {
         request::check_filter(query.filter.as_ref())?;
-        let (scope, query, origin, caches) = (scope.clone(), query.clone(), self.origin(), self.caches());
+        let (scope, query, metadata, caches) = (scope.clone(), query.clone(), self.index_metadata(), self.caches());
         let search = self.read("keyword search", move |connection| {
-            index_metadata::check(connection, &origin, Index::Keywords, "keyword search")?;
+            index_metadata::check(connection, &metadata, Index::Keywords, "keyword search")?;
             caches.keywords.search(connection, &caches.addresses, &caches.filters, &scope, &query)
         });
         let found = search.await;
@@ -140,9 +139,9 @@ impl KeywordStore for SqliteStore {
     }
 
     async fn warm_up(&self) -> Result<()> {
-        let (origin, caches) = (self.origin(), self.caches());
+        let (metadata, caches) = (self.index_metadata(), self.caches());
         let load = self.read("warm up", move |connection| {
-            index_metadata::check(connection, &origin, Index::Keywords, "warm up")?;
+            index_metadata::check(connection, &metadata, Index::Keywords, "warm up")?;
             caches.keywords.load_tenants(connection)
         });
         load.await?;
@@ -159,10 +158,10 @@ impl VectorStore for SqliteStore {
 
     async fn upsert(&self, scope: &Scope, entries: &[VectorEntry]) -> Result<()> {
         request::check_vector_entries(scope, self.embedding_space(), entries)?;
-        let (entries, origin) = (entries.to_vec(), self.origin());
+        let (entries, metadata) = (entries.to_vec(), self.index_metadata());
         let residue = |_: &()| Residue::None;
         self.write("vector upsert", residue, move |connection| {
-            let (_, table) = index_metadata::versions(connection)?.role(&origin, "vector upsert")?;
+            let (_, table) = index_metadata::versions(connection)?.role(&metadata, "vector upsert")?;
             vector_store::upsert(connection, table, &entries)
         })
         .await
@@ -170,19 +169,19 @@ impl VectorStore for SqliteStore {
 
     async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<u64> {
         let (scope, ids) = (scope.clone(), ids.to_vec());
-        let residue = |gone: &u64| if *gone > 0 { Residue::Deleted } else { Residue::None };
+        let residue = |removed: &u64| if *removed > 0 { Residue::Deleted } else { Residue::None };
         self.write("vector delete", residue, move |connection| match CoveredScope::of(connection, &scope)? {
             None => Ok(0),
-            Some(reach) => vector_store::delete(connection, &reach, &ids),
+            Some(covered) => vector_store::delete(connection, &covered, &ids),
         })
         .await
     }
 
     async fn search(&self, scope: &Scope, query: &VectorQuery) -> Result<Vec<Hit>> {
         request::check_vector_query(self.embedding_space(), query)?;
-        let (scope, query, origin, caches) = (scope.clone(), query.clone(), self.origin(), self.caches());
+        let (scope, query, metadata, caches) = (scope.clone(), query.clone(), self.index_metadata(), self.caches());
         let search = self.read("vector search", move |connection| {
-            let table = index_metadata::versions(connection)?.serving_table(&origin, "vector search")?;
+            let table = index_metadata::versions(connection)?.serving_table(&metadata, "vector search")?;
             caches.vectors.search(connection, table, &caches.addresses, &caches.filters, &scope, &query)
         });
         let found = search.await;
@@ -191,9 +190,9 @@ impl VectorStore for SqliteStore {
     }
 
     async fn warm_up(&self) -> Result<()> {
-        let (origin, caches) = (self.origin(), self.caches());
+        let (metadata, caches) = (self.index_metadata(), self.caches());
         let load = self.read("warm up", move |connection| {
-            let table = index_metadata::versions(connection)?.serving_table(&origin, "warm up")?;
+            let table = index_metadata::versions(connection)?.serving_table(&metadata, "warm up")?;
             caches.vectors.load(connection, table)
         });
         load.await?;
@@ -213,33 +212,38 @@ impl GenerationStore for SqliteStore {
     }
 
     async fn role(&self) -> Result<GenerationRole> {
-        let origin = self.origin();
+        let metadata = self.index_metadata();
         self.read("generations", move |connection| {
-            Ok(index_metadata::versions(connection)?.role(&origin, "generations")?.0)
+            Ok(index_metadata::versions(connection)?.role(&metadata, "generations")?.0)
         })
         .await
     }
 
     async fn generations(&self) -> Result<Generations> {
-        self.read("generations", generations::count).await
+        self.read("generations", embedding_versions::count).await
     }
 
     async fn begin(&self) -> Result<u64> {
-        let (origin, now) = (self.origin(), self.clock().now());
-        self.write("reindex", |_| Residue::None, move |connection| generations::begin(connection, &origin, now)).await
-    }
-
-    async fn switch(&self, lacking: u64) -> Result<bool> {
-        let (origin, now) = (self.origin(), self.clock().now());
+        let (metadata, now) = (self.index_metadata(), self.clock().now());
         self.write(
             "reindex",
             |_| Residue::None,
-            move |connection| generations::switch(connection, &origin, lacking, now),
+            move |connection| embedding_versions::begin(connection, &metadata, now),
+        )
+        .await
+    }
+
+    async fn switch(&self, missing_allowed: u64) -> Result<bool> {
+        let (metadata, now) = (self.index_metadata(), self.clock().now());
+        self.write(
+            "reindex",
+            |_| Residue::None,
+            move |connection| embedding_versions::switch(connection, &metadata, missing_allowed, now),
         )
         .await
     }
 
     async fn drop_second(&self) -> Result<Option<String>> {
-        self.write("reindex", |_| Residue::Deleted, generations::drop_second).await
+        self.write("reindex", |_| Residue::Deleted, embedding_versions::drop_second).await
     }
 }

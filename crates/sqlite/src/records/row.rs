@@ -1,4 +1,4 @@
-//! Records as rows.
+//! Reads and writes the rows of the table `records`.
 
 use memory_engine_core::{
     Error, ErrorKind, Kind, Record, RecordId, Role, Scope, SortedJson, Source, State, Timestamp, Trust,
@@ -13,13 +13,13 @@ use crate::{
     records::scopes::{self, CoveredScope, RecordAddress},
 };
 
-/// A record with its numbers.
+/// A record with the numbers of its row and address.
 #[derive(Debug)]
 pub(crate) struct StoredRecord {
-    /// The row.
+    /// Number of the row.
     pub(crate) row: i64,
     /// The ids of its tenant, namespace and scope.
-    pub(crate) place: RecordAddress,
+    pub(crate) address: RecordAddress,
     /// The record.
     pub(crate) record: Record,
 }
@@ -27,14 +27,14 @@ pub(crate) struct StoredRecord {
 /// The columns of a record, in the order of [`Column`].
 macro_rules! columns {
     () => {
-        "r.record, r.id, r.kind, r.text, r.role, r.speaker, r.scene, r.topic, r.emotion, r.message_id, r.sequence, r.round, \
-         r.confidence, r.importance, r.occurred_at, r.recorded_at, r.valid_from, r.valid_until, r.trust, r.state, r.revision, \
-         r.entities, r.tags, r.derived_from, r.metadata"
+        "r.record, r.id, r.kind, r.text, r.role, r.speaker, r.scene, r.topic, r.emotion, r.message_id, r.sequence, \
+         r.round, r.confidence, r.importance, r.occurred_at, r.recorded_at, r.valid_from, r.valid_until, r.trust, \
+         r.state, r.revision, r.entities, r.tags, r.derived_from, r.metadata"
     };
 }
 pub(crate) use columns;
 
-/// The places of [`columns!`] in a row: to look up 25 names in every row would cost more than to read them.
+/// The positions of [`columns!`] in a row. Looking up 25 columns by name in every row costs more than reading them.
 #[derive(Debug, Clone, Copy)]
 enum Column {
     Record,
@@ -67,7 +67,8 @@ enum Column {
 /// The number of columns before [`columns!`] in a row of [`selected!`].
 const ADDRESS_COLUMNS: usize = 8;
 
-/// The selected columns of a record with its scope, up to the joins.
+/// Selects the columns of records `r` with their scope, up to the joins. `$before` is a table joined before `records`;
+/// `$more` are further columns.
 macro_rules! selected {
     ($before:literal) => {
         selected!($before, "")
@@ -86,16 +87,16 @@ macro_rules! selected {
 }
 pub(crate) use selected;
 
-/// The record in a row of [`selected!`].
+/// Reads a row of [`selected!`].
 pub(crate) fn read(row: &Row<'_>) -> Result<StoredRecord, SqliteError> {
-    let place =
+    let address =
         RecordAddress { tenant: row.get("tenant")?, namespace: row.get("namespace")?, scope: row.get("scope")? };
     let record = content(row, ADDRESS_COLUMNS, scopes::read(row)?)?;
-    Ok(StoredRecord { row: row.get(ADDRESS_COLUMNS + Column::Record as usize)?, place, record })
+    Ok(StoredRecord { row: row.get(ADDRESS_COLUMNS + Column::Record as usize)?, address, record })
 }
 
-/// The record at this address whose [`columns!`] begin at column `first`.
-pub(crate) fn content(row: &Row<'_>, first: usize, address: Scope) -> Result<Record, SqliteError> {
+/// Reads the record of this scope whose [`columns!`] begin at column `first`.
+pub(crate) fn content(row: &Row<'_>, first: usize, scope: Scope) -> Result<Record, SqliteError> {
     let at = |column: Column| first + column as usize;
     let time = |column| row.get(at(column)).map(Timestamp::from_micros);
     let optional_time =
@@ -103,7 +104,7 @@ pub(crate) fn content(row: &Row<'_>, first: usize, address: Scope) -> Result<Rec
     let text = |column| row.get_ref(at(column))?.as_str().map_err(rusqlite::Error::from);
     let id = RecordId::from_bytes(row.get(at(Column::Id))?);
     let kind = Kind::new(row.get::<_, String>(at(Column::Kind))?);
-    let mut record = Record::with_id(id, address, kind, row.get(at(Column::Text))?, time(Column::OccurredAt)?);
+    let mut record = Record::with_id(id, scope, kind, row.get(at(Column::Text))?, time(Column::OccurredAt)?);
     record.role = row.get::<_, Option<String>>(at(Column::Role))?.map(Role::new);
     record.speaker = row.get(at(Column::Speaker))?;
     record.scene = row.get(at(Column::Scene))?;
@@ -136,15 +137,15 @@ fn json<T: DeserializeOwned + Default>(text: &str) -> Result<T, SqliteError> {
     }
 }
 
-/// The records of this id that `reach` covers, by user: ids of two users may be equal.
-pub(crate) fn all(
+/// Returns the covered records of this id, by user. Two users may have a record of the same id.
+pub(crate) fn find_all(
     connection: &Connection,
-    reach: &CoveredScope,
+    covered: &CoveredScope,
     id: RecordId,
 ) -> Result<Vec<StoredRecord>, SqliteError> {
     let mut statement = Statement::new(concat!(selected!(""), "WHERE r.id = "));
     statement.bind(id.as_bytes().to_vec()).push(" AND ");
-    reach.covers(&mut statement);
+    covered.covers(&mut statement);
     statement.push(" ORDER BY n.user");
     let (mut prepared, values) = statement.prepare(connection)?;
     let mut rows = prepared.query(values)?;
@@ -155,43 +156,44 @@ pub(crate) fn all(
     Ok(found)
 }
 
-/// The record of this id in a namespace.
-pub(crate) fn named(
-    connection: &Connection,
-    namespace: i64,
-    id: RecordId,
-) -> Result<Option<StoredRecord>, SqliteError> {
+/// Returns the record of this id in a namespace.
+pub(crate) fn find(connection: &Connection, namespace: i64, id: RecordId) -> Result<Option<StoredRecord>, SqliteError> {
     let sql = concat!(selected!(""), "WHERE r.id = ?1 AND r.namespace = ?2");
     let mut prepared = connection.prepare_cached(sql)?;
     let mut rows = prepared.query(params![id.as_bytes(), namespace])?;
     rows.next()?.map(read).transpose()
 }
 
-/// The current version of a record, checked before an index entry for it is stored.
+/// The version of a stored record, without its content. Read before an index entry of the record is stored.
 #[derive(Debug)]
-pub(crate) struct Current {
+pub(crate) struct CurrentVersion {
     pub(crate) row: i64,
     pub(crate) scope: i64,
     pub(crate) revision: u64,
+    /// True if the record belongs into the indexes.
     pub(crate) indexed: bool,
 }
 
-impl Current {
-    /// Returns true if this is still the version that was read and indexed.
-    pub(crate) fn is(&self, record: &Record, place: RecordAddress) -> bool {
-        self.indexed && self.scope == place.scope && self.revision == record.revision
+impl CurrentVersion {
+    /// Returns true if this is the version `record` at `address`, and belongs into the indexes.
+    pub(crate) fn matches(&self, record: &Record, address: RecordAddress) -> bool {
+        self.indexed && self.scope == address.scope && self.revision == record.revision
     }
 }
 
-/// The record of this id in a namespace, without what it says.
-pub(crate) fn current(connection: &Connection, namespace: i64, id: RecordId) -> rusqlite::Result<Option<Current>> {
+/// Returns the version of the record of this id in a namespace.
+pub(crate) fn current(
+    connection: &Connection,
+    namespace: i64,
+    id: RecordId,
+) -> rusqlite::Result<Option<CurrentVersion>> {
     let sql = concat!(
         "SELECT r.record, r.scope, r.revision, ",
         indexed!(),
         " AS indexed FROM records r WHERE r.id = ?1 AND r.namespace = ?2"
     );
     let read = |row: &Row<'_>| {
-        Ok(Current {
+        Ok(CurrentVersion {
             row: row.get("record")?,
             scope: row.get("scope")?,
             revision: row.get("revision")?,
@@ -201,32 +203,37 @@ pub(crate) fn current(connection: &Connection, namespace: i64, id: RecordId) -> 
     connection.prepare_cached(sql)?.query_row(params![id.as_bytes(), namespace], read).optional()
 }
 
-/// Writes a new record and gives its row.
-pub(crate) fn insert(connection: &Connection, place: RecordAddress, record: &Record) -> Result<i64, SqliteError> {
+/// Stores a new record. Returns its row.
+pub(crate) fn insert(connection: &Connection, address: RecordAddress, record: &Record) -> Result<i64, SqliteError> {
     let sql = "INSERT INTO records (namespace, scope, id, revision, state, kind, trust, occurred_at, recorded_at,
         valid_from, valid_until, role, speaker, scene, topic, emotion, confidence, importance, message_id, sequence,
         round, entities, tags, derived_from, metadata, text)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22,
         ?23, ?24, ?25, ?26)";
-    write(connection, sql, place, record)?;
+    write(connection, sql, address, record)?;
     Ok(connection.last_insert_rowid())
 }
 
-/// Writes a record in the place of one that is there.
-pub(crate) fn replace(connection: &Connection, place: RecordAddress, record: &Record) -> Result<(), SqliteError> {
+/// Overwrites the stored record of the same id and address.
+pub(crate) fn replace(connection: &Connection, address: RecordAddress, record: &Record) -> Result<(), SqliteError> {
     let sql = "UPDATE records SET revision = ?4, state = ?5, kind = ?6, trust = ?7, occurred_at = ?8,
         recorded_at = ?9, valid_from = ?10, valid_until = ?11, role = ?12, speaker = ?13, scene = ?14, topic = ?15,
         emotion = ?16, confidence = ?17, importance = ?18, message_id = ?19, sequence = ?20, round = ?21,
         entities = ?22, tags = ?23, derived_from = ?24, metadata = ?25, text = ?26
         WHERE id = ?3 AND namespace = ?1 AND scope = ?2";
-    write(connection, sql, place, record)
+    write(connection, sql, address, record)
 }
 
-fn write(connection: &Connection, sql: &'static str, place: RecordAddress, record: &Record) -> Result<(), SqliteError> {
+fn write(
+    connection: &Connection,
+    sql: &'static str,
+    address: RecordAddress,
+    record: &Record,
+) -> Result<(), SqliteError> {
     let revision = i64::try_from(record.revision).unwrap_or(i64::MAX);
     connection.prepare_cached(sql)?.execute(params![
-        place.namespace,
-        place.scope,
+        address.namespace,
+        address.scope,
         record.id.as_bytes(),
         revision,
         record.state.as_str(),
@@ -261,7 +268,7 @@ fn as_json(value: &impl Serialize) -> Result<String, SqliteError> {
     })
 }
 
-/// Removes a record. What is derived from it has to be gone already.
+/// Removes a record. The caller has removed its index entries and derivations.
 pub(crate) fn remove(connection: &Connection, row: i64) -> Result<(), SqliteError> {
     connection.prepare_cached("DELETE FROM records WHERE record = ?1")?.execute([row])?;
     Ok(())
@@ -272,12 +279,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_columns_of_a_record_are_selected_in_the_order_in_which_they_are_read() {
+    fn columns_are_selected_in_the_order_of_the_enum() {
         let columns: Vec<String> =
             columns!().split(", r.").map(|name| name.replace("r.", "").replace('_', "")).collect();
         let last = Column::Metadata as usize;
         assert_eq!(columns.len(), last + 1);
-        let places = [
+        let order = [
             Column::Record,
             Column::Id,
             Column::Kind,
@@ -304,8 +311,8 @@ mod tests {
             Column::DerivedFrom,
             Column::Metadata,
         ];
-        for (name, place) in columns.iter().zip(places) {
-            assert_eq!(*name, format!("{place:?}").to_lowercase());
+        for (name, column) in columns.iter().zip(order) {
+            assert_eq!(*name, format!("{column:?}").to_lowercase());
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Scopes as numbers.
+//! The numbers of tenants, namespaces and scopes in the database.
 
 use memory_engine_core::Scope;
 use memory_engine_sql::rows;
@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params, types::Value};
 
 use crate::{database::error::SqliteError, database::statement::Statement};
 
-/// An address by its numbers.
+/// The address of a record: the numbers of its tenant, namespace and scope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RecordAddress {
     pub(crate) tenant: i64,
@@ -14,31 +14,32 @@ pub(crate) struct RecordAddress {
     pub(crate) scope: i64,
 }
 
-/// The part of a tenant that a reading scope covers.
+/// The part of a tenant that the scope of a read covers.
 #[derive(Debug)]
 pub(crate) struct CoveredScope {
     pub(crate) tenant: i64,
     /// The user, if the scope sets one.
     pub(crate) namespace: Option<i64>,
+    /// The dimensions below the user that the scope sets: column name and value.
     below: Vec<(&'static str, String)>,
 }
 
-/// The scope in a row that begins with `t.name, n.user, s.agent, s.session, s.branch`.
+/// Reads the scope of a row that begins with `t.name, n.user, s.agent, s.session, s.branch`.
 pub(crate) fn read(row: &Row<'_>) -> Result<Scope, SqliteError> {
     let mut names = [""; 5];
     for (column, name) in names.iter_mut().enumerate() {
         *name = row.get_ref(column)?.as_str().map_err(rusqlite::Error::from)?;
     }
-    named(names)
+    from_names(names)
 }
 
-/// The scope of these names: tenant, user, agent, session and branch, empty where it has none.
-pub(crate) fn named(names: [&str; 5]) -> Result<Scope, SqliteError> {
+/// Returns the scope of these names: tenant, user, agent, session and branch; empty for a dimension that is not set.
+pub(crate) fn from_names(names: [&str; 5]) -> Result<Scope, SqliteError> {
     Ok(rows::scope(names)?)
 }
 
-/// The numbers of an address; new ones, if it has none yet.
-pub(crate) fn settle(connection: &Connection, scope: &Scope) -> Result<RecordAddress, SqliteError> {
+/// Returns the numbers of a scope. Creates the missing ones.
+pub(crate) fn get_or_create(connection: &Connection, scope: &Scope) -> Result<RecordAddress, SqliteError> {
     let sql = "SELECT t.tenant, n.namespace, s.scope FROM tenants t
         CROSS JOIN namespaces n ON n.tenant = t.tenant AND n.user = ?2
         CROSS JOIN scopes s ON s.namespace = n.namespace AND s.agent = ?3 AND s.session = ?4 AND s.branch = ?5
@@ -47,26 +48,26 @@ pub(crate) fn settle(connection: &Connection, scope: &Scope) -> Result<RecordAdd
     let key = params![scope.tenant(), scope.user_name().unwrap_or_default(), agent, session, branch];
     let read = |row: &Row<'_>| Ok(RecordAddress { tenant: row.get(0)?, namespace: row.get(1)?, scope: row.get(2)? });
     match connection.prepare_cached(sql)?.query_row(key, read).optional()? {
-        Some(place) => Ok(place),
-        None => settle_new(connection, scope),
+        Some(address) => Ok(address),
+        None => create(connection, scope),
     }
 }
 
-fn settle_new(connection: &Connection, scope: &Scope) -> Result<RecordAddress, SqliteError> {
-    let tenant = number(
+fn create(connection: &Connection, scope: &Scope) -> Result<RecordAddress, SqliteError> {
+    let tenant = get_or_insert(
         connection,
         "SELECT tenant FROM tenants WHERE name = ?1",
         "INSERT INTO tenants (name) VALUES (?1)",
         params![scope.tenant()],
     )?;
-    let namespace = number(
+    let namespace = get_or_insert(
         connection,
         "SELECT namespace FROM namespaces WHERE tenant = ?1 AND user = ?2",
         "INSERT INTO namespaces (tenant, user) VALUES (?1, ?2)",
         params![tenant, scope.user_name().unwrap_or_default()],
     )?;
     let [_, agent, session, branch] = scope.dimensions().map(|(_, name)| name.unwrap_or_default());
-    let scope = number(
+    let scope = get_or_insert(
         connection,
         "SELECT scope FROM scopes WHERE namespace = ?1 AND agent = ?2 AND session = ?3 AND branch = ?4",
         "INSERT INTO scopes (namespace, agent, session, branch) VALUES (?1, ?2, ?3, ?4)",
@@ -75,7 +76,8 @@ fn settle_new(connection: &Connection, scope: &Scope) -> Result<RecordAddress, S
     Ok(RecordAddress { tenant, namespace, scope })
 }
 
-fn number(
+/// Returns the number that `find` selects by `key`. If there is none, runs `insert` and returns the new one.
+fn get_or_insert(
     connection: &Connection,
     find: &'static str,
     insert: &'static str,
@@ -87,7 +89,7 @@ fn number(
     }
 }
 
-/// The number of a scope's tenant and user, if the file knows them.
+/// Returns the namespace of a scope: the number of its tenant and user. `None` if it is not stored.
 pub(crate) fn namespace(connection: &Connection, scope: &Scope) -> rusqlite::Result<Option<i64>> {
     connection
         .prepare_cached(
@@ -99,7 +101,7 @@ pub(crate) fn namespace(connection: &Connection, scope: &Scope) -> rusqlite::Res
 }
 
 impl CoveredScope {
-    /// Returns the reach of `scope` in this file, or `None` if nothing was ever written there.
+    /// Returns the part of the database that `scope` covers; `None` if nothing was ever written there.
     pub(crate) fn of(connection: &Connection, scope: &Scope) -> Result<Option<Self>, SqliteError> {
         let tenant = connection
             .prepare_cached("SELECT tenant FROM tenants WHERE name = ?1")?
@@ -116,7 +118,7 @@ impl CoveredScope {
         Ok(Some(Self::new(tenant, namespace, scope)))
     }
 
-    /// Creates the reach of a scope from the numbers of its tenant and user.
+    /// Returns the covered scope of these numbers of a tenant and a user.
     pub(crate) fn new(tenant: i64, namespace: Option<i64>, scope: &Scope) -> Self {
         Self { tenant, namespace, below: rows::dimensions_below_user(scope) }
     }
@@ -131,7 +133,7 @@ impl CoveredScope {
         self.namespace.is_some() && self.below.iter().any(|(name, _)| *name != "agent")
     }
 
-    /// The condition that `column`, the number of a namespace, is within reach.
+    /// Appends the condition that `column`, the number of a namespace, is covered.
     pub(crate) fn namespaces(&self, column: &'static str, statement: &mut Statement) {
         statement.push(column);
         match self.namespace {
@@ -140,7 +142,7 @@ impl CoveredScope {
         };
     }
 
-    /// The condition that the row `s` of `scopes` is within reach: the authority in every statement.
+    /// Appends the condition that the row `s` of `scopes` is covered. Every statement that reads records must have it.
     pub(crate) fn scopes(&self, statement: &mut Statement) {
         self.namespaces("s.namespace", statement);
         self.dimensions(statement);
@@ -157,7 +159,8 @@ impl CoveredScope {
         }
     }
 
-    /// Appends the same condition for a row `s` that was found in another way. It only reads that row.
+    /// Appends the condition of [`scopes`](Self::scopes) for a statement that finds the row `s` by its number: it checks
+    /// the namespace of that row, and does not list the namespaces of the tenant.
     pub(crate) fn covers(&self, statement: &mut Statement) {
         if self.namespace.is_some() {
             return self.scopes(statement);

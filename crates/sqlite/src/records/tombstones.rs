@@ -1,4 +1,4 @@
-//! Reading tombstones.
+//! Reads tombstones.
 
 use memory_engine_core::{ContentHash, RecordId, Timestamp, Tombstone};
 use memory_engine_sql::rows::sql_limit;
@@ -9,24 +9,24 @@ use crate::{
     records::scopes::{self, CoveredScope},
 };
 
-/// A page of tombstones within reach, by id.
+/// Returns up to `limit` tombstones of the covered scope with an id greater than `after`, in the order of their ids.
 pub(crate) fn tombstones(
     connection: &Connection,
-    reach: &CoveredScope,
+    covered: &CoveredScope,
     after: Option<RecordId>,
     limit: usize,
 ) -> Result<Vec<Tombstone>, SqliteError> {
     let mut statement = Statement::new(
-        "SELECT t.name, n.user, s.agent, s.session, s.branch, b.id, b.content_hash, b.deleted_at, b.withdrawn FROM tombstones b
-         CROSS JOIN scopes s ON s.scope = b.scope CROSS JOIN namespaces n ON n.namespace = b.namespace
+        "SELECT t.name, n.user, s.agent, s.session, s.branch, b.id, b.content_hash, b.deleted_at, b.withdrawn
+         FROM tombstones b CROSS JOIN scopes s ON s.scope = b.scope CROSS JOIN namespaces n ON n.namespace = b.namespace
          CROSS JOIN tenants t ON t.tenant = n.tenant WHERE ",
     );
-    reach.namespaces("b.namespace", &mut statement);
-    reach.scopes(statement.push(" AND "));
+    covered.namespaces("b.namespace", &mut statement);
+    covered.scopes(statement.push(" AND "));
     if let Some(after) = after {
         statement.push(" AND b.id > ").bind(after.as_bytes().to_vec());
     }
-    statement.push(if reach.namespace.is_some() { " ORDER BY b.id" } else { " ORDER BY b.id, n.user" });
+    statement.push(if covered.namespace.is_some() { " ORDER BY b.id" } else { " ORDER BY b.id, n.user" });
     statement.push(" LIMIT ").bind(sql_limit(limit));
     let (mut prepared, values) = statement.prepare(connection)?;
     let mut rows = prepared.query(values)?;

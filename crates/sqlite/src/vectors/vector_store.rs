@@ -1,8 +1,8 @@
-//! The vectors of the records.
+//! The rows of the vector tables.
 
 use memory_engine_core::{Embedding, RecordId};
 use memory_engine_vector_store::VectorEntry;
-use rusqlite::{CachedStatement, Connection, params, types::ValueRef};
+use rusqlite::{CachedStatement, Connection, params, params_from_iter, types::ValueRef};
 
 use crate::{
     cache::change_log,
@@ -12,14 +12,14 @@ use crate::{
 };
 use memory_engine_sql::embedding_versions::VectorTable;
 
-/// Keeps the vectors of the records that are still as the entries have them.
+/// Stores the vectors of the entries. An entry is skipped if its record was deleted, moved or written again since.
 pub(crate) fn upsert(connection: &Connection, table: VectorTable, entries: &[VectorEntry]) -> Result<(), SqliteError> {
     for VectorEntry { record, embedding } in entries {
-        let place = scopes::settle(connection, &record.scope)?;
-        let Some(current) = row::current(connection, place.namespace, record.id)? else { continue };
-        if current.is(record, place) {
-            insert(connection, table, current.row, record.id, place, embedding)?;
-            change_log::note(connection, current.row)?;
+        let address = scopes::get_or_create(connection, &record.scope)?;
+        let Some(current) = row::current(connection, address.namespace, record.id)? else { continue };
+        if current.matches(record, address) {
+            insert(connection, table, current.row, record.id, address, embedding)?;
+            change_log::append(connection, current.row)?;
         }
     }
     change_log::trim(connection)
@@ -31,17 +31,17 @@ pub(crate) fn insert(
     table: VectorTable,
     row: i64,
     id: RecordId,
-    place: RecordAddress,
+    address: RecordAddress,
     embedding: &Embedding,
 ) -> Result<(), SqliteError> {
     let vector: Vec<u8> = embedding.values().iter().flat_map(|value| value.to_le_bytes()).collect();
     let sql = format!("INSERT OR REPLACE INTO {} (record, id, scope, vector) VALUES (?1, ?2, ?3, ?4)", table.name());
-    connection.prepare_cached(&sql)?.execute(params![row, id.as_bytes(), place.scope, vector])?;
+    connection.prepare_cached(&sql)?.execute(params![row, id.as_bytes(), address.scope, vector])?;
     Ok(())
 }
 
-/// Removes the vectors of a record from every generation. Returns true if it had one; then the caller logs the
-/// change.
+/// Removes the vectors of a record from both embedding versions. Returns true if there was one; then the caller logs
+/// the change.
 pub(crate) fn remove(connection: &Connection, row: i64) -> Result<bool, SqliteError> {
     let mut removed = 0;
     for table in VectorTable::ALL {
@@ -51,57 +51,57 @@ pub(crate) fn remove(connection: &Connection, row: i64) -> Result<bool, SqliteEr
     Ok(removed > 0)
 }
 
-/// Removes the vectors of these records within reach, and counts those that had any.
-pub(crate) fn delete(connection: &Connection, reach: &CoveredScope, ids: &[RecordId]) -> Result<u64, SqliteError> {
-    let mut gone = 0;
+/// Removes the vectors of those of these records that the scope covers. Returns the number of records that had one.
+pub(crate) fn delete(connection: &Connection, covered: &CoveredScope, ids: &[RecordId]) -> Result<u64, SqliteError> {
+    let mut removed = 0;
     for id in ids {
-        for stored in row::all(connection, reach, *id)? {
+        for stored in row::find_all(connection, covered, *id)? {
             if remove(connection, stored.row)? {
-                change_log::note(connection, stored.row)?;
-                gone += 1;
+                change_log::append(connection, stored.row)?;
+                removed += 1;
             }
         }
     }
     change_log::trim(connection)?;
-    Ok(gone)
+    Ok(removed)
 }
 
-/// Removes all vectors of a generation, and invalidates loaded indexes.
+/// Removes all vectors of a table, and invalidates loaded indexes.
 pub(crate) fn clear(connection: &Connection, table: VectorTable) -> Result<(), SqliteError> {
     connection.execute(&format!("DELETE FROM {}", table.name()), [])?;
-    change_log::note_all(connection)
+    change_log::invalidate_all(connection)
 }
 
-/// A vector with its numbers.
+/// A vector as it is stored, with the row of its record.
 pub(crate) struct StoredVector {
     pub(crate) row: i64,
     pub(crate) id: RecordId,
     pub(crate) scope: i64,
-    /// The time of its record.
+    /// The time at which its record occurred, in microseconds.
     pub(crate) occurred_at: i64,
     pub(crate) embedding: Embedding,
 }
 
-/// Gives every vector of a generation.
-pub(crate) fn all(
+/// Passes every vector of a table to `visit`.
+pub(crate) fn for_each(
     connection: &Connection,
     table: VectorTable,
-    take: impl FnMut(StoredVector),
+    visit: impl FnMut(StoredVector),
 ) -> Result<(), SqliteError> {
     let sql = format!(
         "SELECT v.record, v.id, v.scope, v.vector, r.occurred_at
          FROM {} v CROSS JOIN records r ON r.record = v.record",
         table.name()
     );
-    each(connection, &sql, 0, take)
+    for_each_row(connection, &sql, None, visit)
 }
 
-/// Gives the vectors that have changed after `change` and are still there.
-pub(crate) fn since(
+/// Passes every vector that has changed after `change`, and still exists, to `visit`.
+pub(crate) fn for_each_changed(
     connection: &Connection,
     table: VectorTable,
     change: i64,
-    take: impl FnMut(StoredVector),
+    visit: impl FnMut(StoredVector),
 ) -> Result<(), SqliteError> {
     let sql = format!(
         "SELECT v.record, v.id, v.scope, v.vector, r.occurred_at
@@ -109,44 +109,50 @@ pub(crate) fn since(
          CROSS JOIN records r ON r.record = v.record",
         table.name()
     );
-    each(connection, &sql, change, take)
+    for_each_row(connection, &sql, Some(change), visit)
 }
 
 /// Looks up single vectors.
-pub(crate) struct Lookup<'c> {
+pub(crate) struct VectorLookup<'c> {
     prepared: CachedStatement<'c>,
 }
 
-impl<'c> Lookup<'c> {
-    pub(crate) fn of(connection: &'c Connection, table: VectorTable) -> Result<Self, SqliteError> {
+impl<'c> VectorLookup<'c> {
+    pub(crate) fn new(connection: &'c Connection, table: VectorTable) -> Result<Self, SqliteError> {
         let sql = format!("SELECT vector FROM {} WHERE record = ?1", table.name());
         Ok(Self { prepared: connection.prepare_cached(&sql)? })
     }
 
     pub(crate) fn vector(&mut self, row: i64) -> Result<Option<Embedding>, SqliteError> {
         let mut rows = self.prepared.query([row])?;
-        rows.next()?.map(|row| embedding(row.get_ref(0)?)).transpose()
+        rows.next()?.map(|row| decode(row.get_ref(0)?)).transpose()
     }
 }
 
-fn embedding(stored: ValueRef<'_>) -> Result<Embedding, SqliteError> {
+/// Decodes little-endian single-precision numbers.
+fn decode(stored: ValueRef<'_>) -> Result<Embedding, SqliteError> {
     let bytes = stored.as_blob().map_err(rusqlite::Error::from)?;
     let values = bytes.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
     Embedding::new(values).map_err(|_| SqliteError::corrupt("a vector"))
 }
 
-fn each(
+/// Runs a statement whose only parameter, if it has one, is a change.
+fn for_each_row(
     connection: &Connection,
     sql: &str,
-    change: i64,
-    mut take: impl FnMut(StoredVector),
+    change: Option<i64>,
+    mut visit: impl FnMut(StoredVector),
 ) -> Result<(), SqliteError> {
     let mut prepared = connection.prepare_cached(sql)?;
-    let mut rows = if prepared.parameter_count() > 0 { prepared.query([change])? } else { prepared.query([])? };
+    let mut rows = prepared.query(params_from_iter(change))?;
     while let Some(row) = rows.next()? {
-        let embedding = embedding(row.get_ref(3)?)?;
-        let id = RecordId::from_bytes(row.get(1)?);
-        take(StoredVector { row: row.get(0)?, id, scope: row.get(2)?, occurred_at: row.get(4)?, embedding });
+        visit(StoredVector {
+            row: row.get(0)?,
+            id: RecordId::from_bytes(row.get(1)?),
+            scope: row.get(2)?,
+            embedding: decode(row.get_ref(3)?)?,
+            occurred_at: row.get(4)?,
+        });
     }
     Ok(())
 }

@@ -11,7 +11,7 @@ fn database() -> (TempDir, PathBuf, Connection) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("memory.db");
     let mut connection = Connection::open(&path).unwrap();
-    schema::in_transaction(&mut connection, |transaction| schema::up(transaction, &path)).unwrap();
+    schema::in_transaction(&mut connection, |transaction| schema::migrate_to_latest(transaction, &path)).unwrap();
     let names = "INSERT INTO tenants VALUES (1, 't'); INSERT INTO namespaces VALUES (1, 1, 'u');
         INSERT INTO scopes VALUES (1, 1, '', '', '');";
     connection.execute_batch(names).unwrap();
@@ -26,7 +26,7 @@ fn write(connection: &Connection, numbers: std::ops::RangeInclusive<i64>) {
             confidence, importance, entities, tags, derived_from, metadata, text)
             VALUES (?1, 1, 1, ?2, 1, 'active', 'turn', 'user', 0, 0, 1, 1, '[]', '[]', '[]', '{}', '')";
         connection.execute(sql, params![number, RecordId::new().as_bytes()]).unwrap();
-        change_log::note(connection, number).unwrap();
+        change_log::append(connection, number).unwrap();
     }
 }
 

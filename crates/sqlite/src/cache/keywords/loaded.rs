@@ -27,7 +27,7 @@ pub(super) enum Owner {
     Tenant(i64),
 }
 
-/// Postings, and how far they follow the database.
+/// Postings, and the last change of the database that they contain.
 #[derive(Debug, Default)]
 pub(super) struct LoadedPostings {
     pub(super) postings: SegmentedPostings,
@@ -53,8 +53,8 @@ impl Owner {
     fn read_all(self, connection: &Connection, postings: &mut SegmentedPostings) -> Result<(), SqliteError> {
         let insert = |stored: StoredTerms<'_>| insert(postings, &stored);
         match self {
-            Self::User(namespace) => keyword_store::all(connection, namespace, insert),
-            Self::Tenant(tenant) => keyword_store::all_of_tenant(connection, tenant, insert),
+            Self::User(namespace) => keyword_store::for_each_of_user(connection, namespace, insert),
+            Self::Tenant(tenant) => keyword_store::for_each_of_tenant(connection, tenant, insert),
         }
     }
 
@@ -66,8 +66,8 @@ impl Owner {
     ) -> Result<(), SqliteError> {
         let insert = |stored: StoredTerms<'_>| insert(postings, &stored);
         match self {
-            Self::User(namespace) => keyword_store::since(connection, namespace, change, insert),
-            Self::Tenant(tenant) => keyword_store::since_of_tenant(connection, tenant, change, insert),
+            Self::User(namespace) => keyword_store::for_each_changed_of_user(connection, namespace, change, insert),
+            Self::Tenant(tenant) => keyword_store::for_each_changed_of_tenant(connection, tenant, change, insert),
         }
     }
 }
@@ -95,8 +95,8 @@ pub(super) fn extend(postings: &mut SegmentedPostings, input: &mut SegmentReader
     Ok(obsolete)
 }
 
-/// Reads what this transaction sees and the postings lack, from the cache if there is one. Another search may have
-/// read more.
+/// Loads the postings, or updates them to the state that this transaction sees or a later one. Reads the cache if there
+/// is one.
 pub(super) fn bring_up_to_date(
     connection: &Connection,
     owner: Owner,

@@ -8,20 +8,21 @@ use super::*;
 proptest! {
     /// After any mixture of additions, moves, removals and sorts, a window has the rows that lie in it, each once.
     #[test]
-    fn a_window_has_the_rows_that_lie_in_it(
+    fn window_contains_exactly_its_rows(
         steps in proptest::collection::vec((0..9_i64, proptest::option::of(0..20_i64), any::<bool>()), 0..60),
         first in 0..20_i64, length in -1..20_i64,
     ) {
-        let (mut timeline, mut plain) = (Timeline::default(), BTreeMap::new());
+        let mut timeline = Timeline::default();
+        let mut model = BTreeMap::new();
         for (row, time, sort) in steps {
             match time {
                 Some(time) => {
                     timeline.insert(row, time);
-                    plain.insert(row, time);
+                    model.insert(row, time);
                 }
                 None => {
                     timeline.remove(row);
-                    plain.remove(&row);
+                    model.remove(&row);
                 }
             }
             if sort {
@@ -30,15 +31,15 @@ proptest! {
             timeline.sort_if_due();
         }
         let window = Window { first, last: first + length };
-        let mut found: Vec<i64> = timeline.within(window).collect();
+        let mut found: Vec<i64> = timeline.rows_in(window).collect();
         found.sort_unstable();
-        let within = |time: i64| window.first <= time && time <= window.last;
-        prop_assert_eq!(found, plain.iter().filter(|(_, t)| within(**t)).map(|(row, _)| *row).collect::<Vec<_>>());
+        let contains = |time: i64| window.first <= time && time <= window.last;
+        prop_assert_eq!(found, model.iter().filter(|(_, t)| contains(**t)).map(|(row, _)| *row).collect::<Vec<_>>());
     }
 }
 
 #[test]
-fn only_a_filter_without_other_conditions_is_a_window() {
+fn only_time_conditions_make_a_window() {
     let at = |op, micros| Filter::compare(Field::OccurredAt, op, Timestamp::from_micros(micros));
     let window = |filter: &Filter| Window::of(filter).map(|window| (window.first, window.last));
     assert_eq!(window(&at(Op::Ge, 3).and(at(Op::Lt, 9)).and(at(Op::Le, 7))), Some((3, 7)));

@@ -1,4 +1,4 @@
-//! The vectors of an embedding version in memory.
+//! The vectors of one embedding version, in memory.
 
 use std::{
     cmp::Ordering,
@@ -20,7 +20,7 @@ use crate::{
 };
 use memory_engine_sql::embedding_versions::VectorTable;
 
-/// Vectors, and how far they follow the database.
+/// Vectors, and the last change of the database that they contain.
 #[derive(Debug)]
 pub(super) struct LoadedVectors {
     pub(super) index: FlatIndex<Key, i64>,
@@ -85,6 +85,12 @@ impl LoadedVectors {
         empty
     }
 
+    /// Returns the last change that the vectors of a table contain. `None` if they were read from the other table: an
+    /// embedding version that was dropped and started again may be in either.
+    pub(super) fn newest_change_of(&self, table: VectorTable) -> Option<i64> {
+        self.newest_change.filter(|_| self.table == table)
+    }
+
     /// Removes the vector of a row, if there is one.
     pub(super) fn remove(&mut self, row: i64) {
         if self.index.remove(&Key::of_row(row)) {
@@ -101,14 +107,14 @@ impl LoadedVectors {
     }
 
     /// Returns the vectors of records that occurred within a time window, at one of these addresses.
-    pub(super) fn within(&self, window: Window, groups: &[i64]) -> Vec<Key> {
-        let all = self.timeline.within(window).map(Key::of_row);
+    pub(super) fn keys_in(&self, window: Window, groups: &[i64]) -> Vec<Key> {
+        let all = self.timeline.rows_in(window).map(Key::of_row);
         if self.index.holds_only(groups) {
             return all.collect();
         }
         let groups: FxHashSet<i64> = groups.iter().copied().collect();
-        let is_reached = |key: &Key| self.index.group(key).is_some_and(|group| groups.contains(&group));
-        all.filter(is_reached).collect()
+        let is_in_groups = |key: &Key| self.index.group(key).is_some_and(|group| groups.contains(&group));
+        all.filter(is_in_groups).collect()
     }
 
     /// Writes these rows as the body of a segment, with the rows that are obsolete in earlier segments.
@@ -131,7 +137,10 @@ impl LoadedVectors {
         out.deltas(times.iter().map(|(_, row)| *row))
     }
 
-    /// Adds a segment.
+    /// Reads the body of a segment, and adds it.
+    ///
+    /// # Errors
+    /// Returns `InvalidData` for a segment of another space or table.
     pub(super) fn extend(&mut self, space: &EmbeddingSpace, input: &mut SegmentReader<'_>) -> io::Result<()> {
         let segment_space = input.array::<u8>()?;
         let segment_table = input.array::<u8>()?;

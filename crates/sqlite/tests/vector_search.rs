@@ -2,11 +2,11 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
-mod given;
+mod fixtures;
 
 use std::collections::BTreeMap;
 
-use given::{lin, open, turn, vector, words};
+use fixtures::{lin, open, turn, vector, words};
 use memory_engine_core::{Embedding, Field, Filter, Op, Record, RecordId, RecordStore, Scope, Timestamp, Write};
 use memory_engine_vector_store::{VectorQuery, VectorStore};
 

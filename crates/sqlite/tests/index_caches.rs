@@ -1,14 +1,14 @@
 //! Index caches of a large database: they are only caches, and never change a result.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "this is test code: a failed expectation is a panic")]
 
-mod given;
+mod fixtures;
 
 use std::{
     fs,
     path::{Path, PathBuf},
 };
 
-use given::{found, lin, near, open, options, turn, vector, words};
+use fixtures::{found, lin, near, open, options, turn, vector, words};
 use memory_engine_core::{Field, Filter, Hit, Op, Record, RecordId, RecordStore, Scope, State, Timestamp, Write};
 use memory_engine_keyword_store::{Clause, KeywordQuery, KeywordStore};
 use memory_engine_sqlite::SqliteStore;

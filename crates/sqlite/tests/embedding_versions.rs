@@ -1,17 +1,17 @@
 //! Files with vectors of two spaces.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "this is test code: a failed expectation is a panic")]
 
-mod given;
+mod fixtures;
 
 use std::{fs, path::Path, time::Duration};
 
-use given::{embed, lin, near, open, options, turn, vector, write};
+use fixtures::{embed, lin, near, open, options, turn, vector, write};
 use memory_engine_core::{Embedding, EmbeddingSpace, ErrorKind, Job, JobQueue, Record, RecordStore};
 use memory_engine_sqlite::{Mismatch, SqliteStore, StoreOptions, checkup, migrate_down};
 use memory_engine_vector_store::{GenerationRole, GenerationStore};
 
 fn other() -> StoreOptions {
-    StoreOptions::new(EmbeddingSpace::cosine("another", given::DIMENSIONS), "words-1")
+    StoreOptions::new(EmbeddingSpace::cosine("another", fixtures::DIMENSIONS), "words-1")
 }
 
 async fn refilled(path: &Path) -> SqliteStore {
@@ -120,7 +120,7 @@ async fn a_file_of_schema_seven_is_read() {
     assert_eq!((second.vectors, second.waiting), (1, 2));
     assert_eq!(near(&store, &lin(), vector(1)).await, 2);
     let new = refilled(&path).await;
-    let records: Vec<Record> = given::golden();
+    let records: Vec<Record> = fixtures::golden();
     work(&new, Job::Reembedding, &records, 21).await;
     assert!(new.switch(0).await.unwrap());
     assert_eq!(near(&new, &lin(), vector(21)).await, 3);

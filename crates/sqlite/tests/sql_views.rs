@@ -1,9 +1,9 @@
 //! The names that other programs use in SQL.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "this is test code: a failed expectation is a panic")]
 
-mod given;
+mod fixtures;
 
-use given::{lin, open, turn, write};
+use fixtures::{lin, open, turn, write};
 use memory_engine_core::{Kind, Record, RecordStore, Role, Scope, State, SystemClock};
 use rusqlite::Connection;
 use serde_json::{Value, json};

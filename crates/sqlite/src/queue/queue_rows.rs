@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use memory_engine_core::{Done, Failure, Job, Pending, RecordId, Stats, Ticket, Timestamp};
+use memory_engine_core::{Done, Failure, Job, Pending, RecordId, Scope, Stats, Ticket, Timestamp};
 use memory_engine_sql::{
     indexed,
     rows::{self, LEASE_DEAD, LEASE_FREE, sql_limit},
@@ -13,12 +13,11 @@ use crate::{
     database::error::SqliteError,
     database::statement::Statement,
     queue::lease_owner::LeaseOwner,
-    records::row::{self, selected},
+    records::row::{self, CurrentVersion, selected},
     records::scopes::{self, CoveredScope},
 };
 
-/// Queues a job for a record, behind all others and free to be claimed. What waits for a vector waits for one of each
-/// generation.
+/// Queues a job for a record, behind all others. `Embedding` is queued for both embedding versions, if there are two.
 pub(crate) fn enqueue(connection: &Connection, row: i64, job: Job, now: Timestamp) -> rusqlite::Result<()> {
     connection
         .prepare_cached(
@@ -36,15 +35,16 @@ pub(crate) fn enqueue(connection: &Connection, row: i64, job: Job, now: Timestam
     Ok(())
 }
 
-/// Removes every job of a record from the queue, and counts them.
-pub(crate) fn unqueue(connection: &Connection, row: i64) -> rusqlite::Result<u64> {
+/// Removes every job of a record from the queue. Returns their number.
+pub(crate) fn dequeue(connection: &Connection, row: i64) -> rusqlite::Result<u64> {
     Ok(connection.prepare_cached("DELETE FROM backlog WHERE record = ?1")?.execute([row])? as u64)
 }
 
-/// Queues every visible record that is to be indexed, or those with these ids, in order of their namespaces and ids.
+/// Queues a job for all indexed records, in the order of tenant, user and id. With `covered`, only for records in that
+/// scope; with `ids`, only for those of these ids. Returns their number.
 pub(crate) fn requeue(
     connection: &Connection,
-    reach: Option<&CoveredScope>,
+    covered: Option<&CoveredScope>,
     ids: Option<&[RecordId]>,
     job: Job,
     now: Timestamp,
@@ -56,8 +56,8 @@ pub(crate) fn requeue(
           CROSS JOIN tenants t ON t.tenant = n.tenant WHERE ",
         indexed!()
     ));
-    if let Some(reach) = reach {
-        reach.scopes(statement.push(" AND "));
+    if let Some(covered) = covered {
+        covered.scopes(statement.push(" AND "));
     }
     if let Some(ids) = ids {
         let ids = ids.iter().map(|id| Value::Blob(id.as_bytes().to_vec()));
@@ -68,7 +68,8 @@ pub(crate) fn requeue(
     Ok(prepared.execute(values)? as u64)
 }
 
-/// Returns the oldest records that wait for a job and are free, hidden from then on for the length of the lease.
+/// Claims the items of a job that have waited longest and are free, and leases them to `owner`. A lease of zero claims
+/// nothing: it only reads the items.
 pub(crate) fn claim(
     connection: &Connection,
     job: Job,
@@ -83,29 +84,30 @@ pub(crate) fn claim(
     let limit = sql_limit(limit);
     let sql = concat!(
         selected!(
-            "(SELECT ticket, record, attempts, queued_at FROM backlog WHERE job = ?1 AND leased_until <= ?2 ORDER BY ticket LIMIT ?3) b
-             CROSS JOIN ",
+            "(SELECT ticket, record, attempts, queued_at FROM backlog WHERE job = ?1 AND leased_until <= ?2
+              ORDER BY ticket LIMIT ?3) b CROSS JOIN ",
             ", b.attempts, b.ticket, b.queued_at"
         ),
         "WHERE r.record = b.record ORDER BY b.ticket"
     );
     let mut prepared = connection.prepare_cached(sql)?;
-    let mut found = prepared.query(params![job.as_str(), now.as_micros(), limit])?;
+    let mut rows = prepared.query(params![job.as_str(), now.as_micros(), limit])?;
     let mut pending = Vec::new();
     let mut claimed = Vec::new();
-    while let Some(row) = found.next()? {
+    while let Some(row) = rows.next()? {
         let stored = row::read(row)?;
         claimed.push(stored.row);
         let ticket = Ticket(u128::from(row.get::<_, u64>("ticket")?));
-        let (attempts, queued_at) = (row.get("attempts")?, Timestamp::from_micros(row.get("queued_at")?));
-        pending.push(Pending { ticket, record: stored.record, job, attempts, queued_at });
+        let queued_at = Timestamp::from_micros(row.get("queued_at")?);
+        pending.push(Pending { ticket, record: stored.record, job, attempts: row.get("attempts")?, queued_at });
     }
     if !lease.is_zero() && !claimed.is_empty() {
         let owner = owner.register(connection)?;
-        let hide = "UPDATE backlog SET leased_until = ?3, owner = ?4 WHERE record = ?2 AND job = ?1";
-        let mut hide = connection.prepare_cached(hide)?;
+        let leased_until = now.after(lease).as_micros();
+        let sql = "UPDATE backlog SET leased_until = ?3, owner = ?4 WHERE record = ?2 AND job = ?1";
+        let mut update = connection.prepare_cached(sql)?;
         for row in claimed {
-            hide.execute(params![job.as_str(), row, now.after(lease).as_micros(), owner])?;
+            update.execute(params![job.as_str(), row, leased_until, owner])?;
         }
     }
     Ok(pending)
@@ -117,65 +119,81 @@ pub(crate) fn extend_lease(
     claimed: &[(Job, Ticket)],
     until: Timestamp,
 ) -> Result<(), SqliteError> {
-    let mut hide = connection
+    let mut update = connection
         .prepare_cached("UPDATE backlog SET leased_until = ?3 WHERE ticket = ?2 AND job = ?1 AND leased_until <> ?4")?;
     for (job, ticket) in claimed {
-        let ticket = u64::try_from(ticket.0).unwrap_or(u64::MAX);
-        hide.execute(params![job.as_str(), ticket, until.as_micros(), LEASE_DEAD])?;
+        update.execute(params![job.as_str(), ticket_number(*ticket), until.as_micros(), LEASE_DEAD])?;
     }
     Ok(())
 }
 
-/// Removes completed items from the queue; `false` for each that is stale.
+/// Removes completed items from the queue. Returns for each whether it was current: false if its record was deleted or
+/// written again since it was claimed.
 pub(crate) fn complete(connection: &Connection, done: &[Done]) -> Result<Vec<bool>, SqliteError> {
     let mut delete = connection
         .prepare_cached("DELETE FROM backlog WHERE record = ?1 AND job = ?2 AND (?3 IS NULL OR ticket = ?3)")?;
-    let one = |done: &Done| {
-        let Some(namespace) = scopes::namespace(connection, &done.scope)? else { return Ok(false) };
-        let Some(current) = row::current(connection, namespace, done.id)? else { return Ok(false) };
-        if current.revision != done.revision {
-            return Ok(false);
+    let mut are_current = Vec::with_capacity(done.len());
+    for item in done {
+        let current = current_version(connection, &item.scope, item.id, item.revision)?;
+        if let Some(current) = &current {
+            let ticket = item.ticket.map(ticket_number);
+            delete.execute(params![current.row, item.job.as_str(), ticket])?;
         }
-        let ticket = done.ticket.map(|ticket| u64::try_from(ticket.0).unwrap_or(u64::MAX));
-        delete.execute(params![current.row, done.job.as_str(), ticket])?;
-        Ok(true)
-    };
-    done.iter().map(one).collect()
+        are_current.push(current.is_some());
+    }
+    Ok(are_current)
 }
 
-/// Writes down failures, and hides each item until its next attempt.
+/// Stores failures, and hides each item until its next attempt. An item without a next attempt becomes a dead letter.
 pub(crate) fn fail(connection: &Connection, failures: &[Failure]) -> Result<(), SqliteError> {
-    let mut note = connection.prepare_cached(
+    let mut update = connection.prepare_cached(
         "UPDATE backlog SET leased_until = ?3, attempts = ?4, reason = ?5, owner = NULL WHERE record = ?1 AND job = ?2",
     )?;
     for failure in failures {
-        let Some(namespace) = scopes::namespace(connection, &failure.scope)? else { continue };
-        let current = row::current(connection, namespace, failure.id)?;
-        let Some(current) = current.filter(|current| current.revision == failure.revision) else { continue };
+        let current = current_version(connection, &failure.scope, failure.id, failure.revision)?;
+        let Some(current) = current else { continue };
         let until = rows::leased_until(failure.retry_at);
-        note.execute(params![current.row, failure.job.as_str(), until, failure.attempts, failure.reason])?;
+        update.execute(params![current.row, failure.job.as_str(), until, failure.attempts, failure.reason])?;
     }
     Ok(())
 }
 
-/// Reads the items within reach whose last attempt failed, the longest waiting first.
+/// Returns the record of a queue item; `None` if it was deleted or written again since.
+fn current_version(
+    connection: &Connection,
+    scope: &Scope,
+    id: RecordId,
+    revision: u64,
+) -> Result<Option<CurrentVersion>, SqliteError> {
+    let Some(namespace) = scopes::namespace(connection, scope)? else { return Ok(None) };
+    let current = row::current(connection, namespace, id)?;
+    Ok(current.filter(|current| current.revision == revision))
+}
+
+/// Returns the stored number of a ticket. No stored ticket has the number that stands for one that is too large.
+fn ticket_number(ticket: Ticket) -> u64 {
+    u64::try_from(ticket.0).unwrap_or(u64::MAX)
+}
+
+/// Returns the last failures of the items in the covered scope, the longest waiting first.
 pub(crate) fn failures(
     connection: &Connection,
-    reach: &CoveredScope,
+    covered: &CoveredScope,
     limit: usize,
 ) -> Result<Vec<Failure>, SqliteError> {
     let mut statement = Statement::new(
-        "SELECT t.name, n.user, s.agent, s.session, s.branch, r.id, r.revision, b.job, b.attempts, b.reason, b.leased_until
+        "SELECT t.name, n.user, s.agent, s.session, s.branch, r.id, r.revision, b.job, b.attempts, b.reason,
+             b.leased_until
          FROM backlog b CROSS JOIN records r ON r.record = b.record CROSS JOIN scopes s ON s.scope = r.scope
          CROSS JOIN namespaces n ON n.namespace = r.namespace CROSS JOIN tenants t ON t.tenant = n.tenant
          WHERE b.reason IS NOT NULL AND ",
     );
-    reach.scopes(&mut statement);
+    covered.scopes(&mut statement);
     statement.push(" ORDER BY b.ticket LIMIT ").bind(sql_limit(limit));
     let (mut prepared, values) = statement.prepare(connection)?;
-    let mut found = prepared.query(values)?;
+    let mut rows = prepared.query(values)?;
     let mut failures = Vec::new();
-    while let Some(row) = found.next()? {
+    while let Some(row) = rows.next()? {
         let job = row.get_ref("job")?.as_str().map_err(rusqlite::Error::from)?;
         let job = Job::named(job).ok_or_else(|| SqliteError::corrupt("a job"))?;
         let id = RecordId::from_bytes(row.get("id")?);
@@ -187,18 +205,18 @@ pub(crate) fn failures(
     Ok(failures)
 }
 
-/// Adds the queued items and dead letters of each job within reach to the statistics.
-pub(crate) fn count(connection: &Connection, reach: &CoveredScope, stats: &mut Stats) -> Result<(), SqliteError> {
+/// Adds the queued items and dead letters of the covered scope to the statistics, by job.
+pub(crate) fn count(connection: &Connection, covered: &CoveredScope, stats: &mut Stats) -> Result<(), SqliteError> {
     let mut statement = Statement::new("SELECT b.job, b.leased_until = ");
     statement.bind(LEASE_DEAD).push(
-        " AS is_dead, count(*) AS records, min(b.queued_at) AS oldest FROM backlog b CROSS JOIN records r ON r.record = b.record
-         CROSS JOIN scopes s ON s.scope = r.scope WHERE ",
+        " AS is_dead, count(*) AS records, min(b.queued_at) AS oldest
+         FROM backlog b CROSS JOIN records r ON r.record = b.record CROSS JOIN scopes s ON s.scope = r.scope WHERE ",
     );
-    reach.scopes(&mut statement);
+    covered.scopes(&mut statement);
     statement.push(" GROUP BY 1, 2");
     let (mut prepared, values) = statement.prepare(connection)?;
-    let mut found = prepared.query(values)?;
-    while let Some(row) = found.next()? {
+    let mut rows = prepared.query(values)?;
+    while let Some(row) = rows.next()? {
         let job = row.get_ref("job")?.as_str().map_err(rusqlite::Error::from)?;
         rows::add_queued(stats, job, row.get("is_dead")?, row.get("records")?, row.get("oldest")?);
     }

@@ -1,4 +1,4 @@
-//! The versions of the vectors: beginning, filling, switching to and dropping a second one.
+//! The embedding versions of a database: starts, fills, cuts over to and drops a second one.
 
 use memory_engine_core::Timestamp;
 use memory_engine_sql::{
@@ -16,7 +16,8 @@ use crate::{
     vectors::vector_store,
 };
 
-/// Begins a second version in this process' space, or continues with it. Returns the number of records queued for it.
+/// Starts a second version in the embedding space of this process, or continues with it. Returns the number of records
+/// queued for it.
 pub(crate) fn begin(connection: &Connection, metadata: &IndexMetadata, now: Timestamp) -> Result<u64, SqliteError> {
     let versions = index_metadata::versions(connection)?;
     let table = versions.table.other();
@@ -34,8 +35,8 @@ pub(crate) fn begin(connection: &Connection, metadata: &IndexMetadata, now: Time
     Ok(queued)
 }
 
-/// Queues every record that has no vector in a table. A record that is queued already keeps its place, unless it is a
-/// dead letter.
+/// Queues every record that has no vector in a table. A record that is already queued stays as it is; a dead letter
+/// becomes claimable again.
 fn queue_missing(connection: &Connection, table: VectorTable, now: Timestamp) -> Result<(), SqliteError> {
     let sql = format!(
         "INSERT INTO backlog (job, record, leased_until, queued_at)
@@ -49,8 +50,8 @@ fn queue_missing(connection: &Connection, table: VectorTable, now: Timestamp) ->
     Ok(())
 }
 
-/// Lets the second version serve, if it is this process' and misses at most `missing_allowed` records. Returns true if
-/// it serves now.
+/// Cuts over to the second version, if it is in the space of this process and complete but for at most
+/// `missing_allowed` dead letters. Returns true if the version of this process serves now.
 pub(crate) fn switch(
     connection: &Connection,
     metadata: &IndexMetadata,
@@ -59,8 +60,8 @@ pub(crate) fn switch(
 ) -> Result<bool, SqliteError> {
     let versions = index_metadata::versions(connection)?;
     let (GenerationRole::Second, table) = versions.role(metadata, "reindex")? else { return Ok(true) };
-    let (waiting, given_up) = count_queued(connection, SECOND_PART)?;
-    if waiting > 0 || given_up > missing_allowed {
+    let queued = count_queued(connection, SECOND_PART)?;
+    if queued.waiting > 0 || queued.dead > missing_allowed {
         return Ok(false);
     }
     let unqueued: u64 = connection.query_row(
@@ -88,7 +89,7 @@ pub(crate) fn switch(
     Ok(true)
 }
 
-/// Removes the version that does not serve. Returns its space.
+/// Removes the version that does not serve. Returns its space; `None` if there is no second version.
 pub(crate) fn drop_second(connection: &Connection) -> Result<Option<String>, SqliteError> {
     let versions = index_metadata::versions(connection)?;
     if versions.second.is_some() {
@@ -99,20 +100,26 @@ pub(crate) fn drop_second(connection: &Connection) -> Result<Option<String>, Sql
     Ok(versions.second)
 }
 
-/// Reads which versions there are, and how complete each is.
+/// Returns the versions, with the numbers of their vectors, queued records and dead letters.
 pub(crate) fn count(connection: &Connection) -> Result<Generations, SqliteError> {
     let versions = index_metadata::versions(connection)?;
-    let describe = |space: String, table: VectorTable, job: &str| {
-        let mut generation = Generation::new(space);
-        generation.vectors = count_vectors(connection, table)?;
-        (generation.waiting, generation.given_up) = count_queued(connection, job)?;
-        Ok::<_, SqliteError>(generation)
+    let serving = describe(connection, versions.serving.unwrap_or_default(), versions.table, SERVING_PART)?;
+    let second = match versions.second {
+        Some(space) => Some(describe(connection, space, versions.table.other(), SECOND_PART)?),
+        None => None,
     };
-    let serving = describe(versions.serving.unwrap_or_default(), versions.table, SERVING_PART)?;
-    let second = versions.second.map(|space| describe(space, versions.table.other(), SECOND_PART)).transpose()?;
-    let records = count_indexed!();
-    let records = connection.query_row(records, [], |row| row.get(0))?;
+    let records = connection.query_row(count_indexed!(), [], |row| row.get(0))?;
     Ok(Generations::new(records, serving).with_second(second))
+}
+
+/// Counts the vectors of one version, and the records queued for one.
+fn describe(connection: &Connection, space: String, table: VectorTable, job: &str) -> Result<Generation, SqliteError> {
+    let queued = count_queued(connection, job)?;
+    let mut version = Generation::new(space);
+    version.vectors = count_vectors(connection, table)?;
+    version.waiting = queued.waiting;
+    version.given_up = queued.dead;
+    Ok(version)
 }
 
 /// Counts the vectors in a table.
@@ -120,11 +127,19 @@ pub(crate) fn count_vectors(connection: &Connection, table: VectorTable) -> rusq
     connection.query_row(&format!("SELECT count(*) FROM {}", table.name()), [], |row| row.get(0))
 }
 
-/// Counts the records that wait for a job, and its dead letters.
-fn count_queued(connection: &Connection, job: &str) -> rusqlite::Result<(u64, u64)> {
+/// Number of records in the queue of one job.
+struct QueuedRecords {
+    /// Records to be claimed, or claimed and not completed.
+    waiting: u64,
+    /// Dead letters.
+    dead: u64,
+}
+
+fn count_queued(connection: &Connection, job: &str) -> rusqlite::Result<QueuedRecords> {
     let sql = "SELECT count(*) FILTER (WHERE leased_until <> ?2) AS waiting,
-                      count(*) FILTER (WHERE leased_until = ?2) AS given_up
+                      count(*) FILTER (WHERE leased_until = ?2) AS dead
                FROM backlog WHERE job = ?1";
-    let read = |row: &rusqlite::Row<'_>| Ok((row.get("waiting")?, row.get("given_up")?));
-    connection.prepare_cached(sql)?.query_row(params![job, LEASE_DEAD], read)
+    connection.prepare_cached(sql)?.query_row(params![job, LEASE_DEAD], |row| {
+        Ok(QueuedRecords { waiting: row.get("waiting")?, dead: row.get("dead")? })
+    })
 }

@@ -1,0 +1,161 @@
+//! The health check of a database file.
+
+use std::path::Path;
+
+use memory_engine_core::{HealthReport, Index, Job, QueueHealth, Result, Scope, Timestamp};
+use memory_engine_sql::{
+    count_indexed,
+    embedding_versions::EmbeddingVersions,
+    health, indexed,
+    rows::{self, LEASE_DEAD},
+};
+use rusqlite::{Connection, params};
+
+use crate::{
+    database::connection,
+    database::error::SqliteError,
+    database::{index_metadata, schema},
+    vectors::embedding_versions,
+};
+
+/// Queries that count inconsistent rows, each with the problem and the way to fix it.
+const INCONSISTENCIES: [(&str, &str); 4] = [
+    (
+        concat!(
+            count_indexed!(),
+            " AND NOT EXISTS (SELECT 1 FROM keyword_documents k WHERE k.record = r.record)
+             AND NOT EXISTS (SELECT 1 FROM backlog b WHERE b.record = r.record AND b.job = 'keywords')"
+        ),
+        health::NOT_IN_KEYWORD_INDEX,
+    ),
+    (
+        concat!(
+            count_indexed!(),
+            " AND NOT EXISTS (SELECT 1 FROM vectors v WHERE v.record = r.record)
+             AND NOT EXISTS (SELECT 1 FROM backlog b WHERE b.record = r.record AND b.job = 'embedding')"
+        ),
+        health::WITHOUT_VECTOR,
+    ),
+    (
+        concat!(
+            "SELECT count(*) FROM keyword_documents k JOIN records r ON r.record = k.record WHERE NOT ",
+            indexed!()
+        ),
+        health::INACTIVE_IN_KEYWORD_INDEX,
+    ),
+    (
+        concat!("SELECT count(*) FROM vectors v JOIN records r ON r.record = v.record WHERE NOT ", indexed!()),
+        health::INACTIVE_WITH_VECTOR,
+    ),
+];
+
+/// Selects for one job the number of queued records, the time of the oldest, and the number of dead letters.
+const QUEUE_SQL: &str = "SELECT count(*) FILTER (WHERE b.leased_until <> ?2) AS waiting,
+        min(b.queued_at) FILTER (WHERE b.leased_until <> ?2) AS oldest,
+        count(*) FILTER (WHERE b.leased_until = ?2) AS dead
+    FROM backlog b WHERE b.job = ?1";
+
+/// The same for an earlier schema, which only has the write time of each record.
+const OLD_QUEUE_SQL: &str = "SELECT count(*) FILTER (WHERE b.leased_until <> ?2) AS waiting,
+        min(r.recorded_at) FILTER (WHERE b.leased_until <> ?2) AS oldest,
+        count(*) FILTER (WHERE b.leased_until = ?2) AS dead
+    FROM backlog b JOIN records r ON r.record = b.record WHERE b.job = ?1";
+
+/// Maximum number of damages of the file that a report lists.
+const MAX_LISTED_PROBLEMS: usize = 5;
+
+/// Checks a database file and counts its contents. Reads the whole file, changes nothing, and blocks the calling
+/// thread.
+///
+/// # Errors
+/// `NotFound` if there is no file; otherwise those of [`SqliteStore::open`](crate::SqliteStore::open), except the
+/// mismatches of indexes.
+pub fn checkup(path: &Path) -> Result<HealthReport> {
+    let connection = connection::open_existing(path)?;
+    examine(&connection, path).map_err(|error| error.into_error("checkup"))
+}
+
+/// Returns the namespaces in a database file, in the order of tenant and user. An empty user stands for records without
+/// a user. Maintenance tools use it, for example to export the whole file. Blocks the calling thread.
+///
+/// # Errors
+/// As [`checkup`].
+pub fn namespaces(path: &Path) -> Result<Vec<Scope>> {
+    let connection = connection::open_existing(path)?;
+    read_namespaces(&connection, path).map_err(|error| error.into_error("namespaces"))
+}
+
+fn read_namespaces(connection: &Connection, path: &Path) -> Result<Vec<Scope>, SqliteError> {
+    let mut namespaces = Vec::new();
+    if schema::read_schema(connection, path)? == 0 {
+        return Ok(namespaces);
+    }
+    let mut statement = connection.prepare(
+        "SELECT t.name, n.user FROM namespaces n JOIN tenants t ON t.tenant = n.tenant ORDER BY t.name, n.user",
+    )?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let tenant: String = row.get("name")?;
+        let user: String = row.get("user")?;
+        namespaces.push(rows::scope([&tenant, &user, "", "", ""])?);
+    }
+    Ok(namespaces)
+}
+
+/// Makes the report in one transaction, so that all counts are of one state of the file.
+fn examine(connection: &Connection, path: &Path) -> Result<HealthReport, SqliteError> {
+    let transaction = connection.unchecked_transaction()?;
+    let report = report(&transaction, path)?;
+    transaction.finish()?;
+    Ok(report)
+}
+
+fn report(connection: &Connection, path: &Path) -> Result<HealthReport, SqliteError> {
+    let schema = schema::read_schema(connection, path)?;
+    let mut report = HealthReport::new(format!("SQLite {}", rusqlite::version()), schema, schema::SCHEMA);
+    let mut statement = connection.prepare("PRAGMA quick_check(100)")?;
+    let results = statement.query_map([], |row| row.get::<_, String>(0))?.collect::<rusqlite::Result<Vec<_>>>()?;
+    // The messages of SQLite name tables and pages, and contain no text of records.
+    for damage in results.iter().filter(|result| *result != "ok").take(MAX_LISTED_PROBLEMS) {
+        report.problems.push(format!("the file is damaged: {damage}; restore it from a backup"));
+    }
+    if schema == 0 {
+        return Ok(report);
+    }
+    report.analyzer = index_metadata::maker(connection, Index::Keywords)?;
+    report.space = index_metadata::maker(connection, Index::Embedding)?;
+    let versions = if schema >= 7 { index_metadata::versions(connection)? } else { EmbeddingVersions::default() };
+    // The statements name the first vector table; the one that serves may be the second.
+    let count = |sql: &str| {
+        connection.query_row(&health::on_serving_table(sql, versions.table), [], |row| row.get::<_, u64>(0))
+    };
+    for (name, sql) in health::COUNTS {
+        report.counts.insert(name.to_owned(), count(sql)?);
+    }
+    if let Some(second) = &versions.second {
+        let vectors = embedding_versions::count_vectors(connection, versions.table.other())?;
+        health::add_second_version(&mut report, second.clone(), vectors);
+    }
+    if schema >= 2 {
+        report.counts.insert("synonym groups".to_owned(), count("SELECT count(*) FROM synonym_groups")?);
+    }
+    if schema >= 3 {
+        let mentions = count("SELECT count(*) FROM graph_entities")?;
+        report.counts.insert("mentions of entities".to_owned(), mentions);
+        let stale =
+            "SELECT count(*) FROM graph_entities g JOIN records r ON r.record = g.record WHERE r.state <> 'active'";
+        report.blame(count(stale)?, health::INACTIVE_IN_GRAPH);
+    }
+    let queue_sql = if schema == schema::SCHEMA { QUEUE_SQL } else { OLD_QUEUE_SQL };
+    for job in Job::ALL {
+        let queue = connection.query_row(queue_sql, params![job.as_str(), LEASE_DEAD], |row| {
+            let oldest = row.get::<_, Option<i64>>("oldest")?.map(Timestamp::from_micros);
+            Ok(QueueHealth::new(row.get("waiting")?, oldest).with_given_up(row.get("dead")?))
+        });
+        report.waiting.insert(job, queue?);
+    }
+    for (sql, problem) in INCONSISTENCIES {
+        report.blame(count(sql)?, problem);
+    }
+    Ok(report)
+}
