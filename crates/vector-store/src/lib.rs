@@ -1,7 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod codes;
-mod generations;
+mod embedding_versions;
 mod index;
 mod kernel;
 mod memory;
@@ -9,7 +9,7 @@ mod signs;
 mod store;
 mod vectors;
 
-pub use generations::{Generation, GenerationRole, Generations};
+pub use embedding_versions::{Generation, GenerationRole, Generations};
 pub use index::{Among, FlatIndex};
 pub use memory::MemoryVectorStore;
 pub use store::{GenerationStore, VectorEntry, VectorQuery, VectorStore};

@@ -5,7 +5,7 @@ use std::{fmt::Debug, sync::Arc};
 use async_trait::async_trait;
 use memory_engine_core::{Embedding, EmbeddingSpace, Filter, Hit, Record, RecordId, Result, Scope};
 
-use crate::generations::{GenerationRole, Generations};
+use crate::embedding_versions::{GenerationRole, Generations};
 
 /// Keeps one vector for each record and finds the nearest ones. Takes vectors, never text: no store owns a model.
 ///

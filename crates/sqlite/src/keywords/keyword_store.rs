@@ -73,7 +73,7 @@ pub(crate) fn terms(
     scope: &Scope,
     ids: &[RecordId],
 ) -> Result<Vec<Option<PackedTerms>>, SqliteError> {
-    let Some(reach) = addresses.reach(connection, scope)? else { return Ok(vec![None; ids.len()]) };
+    let Some(covered) = addresses.covered_scope(connection, scope)? else { return Ok(vec![None; ids.len()]) };
     let sql = "SELECT r.scope, d.terms, d.counts FROM records r CROSS JOIN keyword_documents d ON d.record = r.record
         WHERE r.id = ?1";
     let mut prepared = connection.prepare_cached(sql)?;
@@ -81,7 +81,7 @@ pub(crate) fn terms(
         let mut rows = prepared.query([id.as_bytes()])?;
         let mut first: Option<(Option<String>, PackedTerms)> = None;
         while let Some(row) = rows.next()? {
-            let Some(address) = addresses.scope(connection, &reach, row.get(0)?)? else { continue };
+            let Some(address) = addresses.scope(connection, &covered, row.get(0)?)? else { continue };
             // If several users of a tenant have a record of this id, the first by user counts, as everywhere.
             if first.as_ref().is_none_or(|(user, _)| address.user_name() < user.as_deref()) {
                 let terms = PackedTerms::new(row.get(1)?, row.get(2)?)?;
