@@ -376,7 +376,7 @@ pub(crate) async fn unembeddable_records_block_the_switch_until_accepted(test_db
     assert_eq!(memory.embedder().space(), old().space());
     assert_each_is_nearest(&memory, &stored).await;
     let failures = memory.admin().failures(&Scope::tenant_wide("default").unwrap(), 9).await.unwrap();
-    assert!(failures.len() == 1 && failures[0].reason.contains("no number 4"), "{failures:?}");
+    assert!(failures.len() == 1 && failures[0].reason.contains("texts with number 4"), "{failures:?}");
     // With it left out the new ones serve, and the old ones are still there.
     assert!(memory.admin().cut_over(1, |_| ()).await.unwrap());
     assert_eq!(nearest(&memory, &text(4)).await.unwrap_err().kind(), ErrorKind::InvalidInput);

@@ -135,7 +135,7 @@ pub(crate) fn counted(count: u64, singular: &str, plural: &str) -> String {
     format!("{count} {}", if count == 1 { singular } else { plural })
 }
 
-/// Returns the hits as a table, with a mark for relevant ones and times in `zone`.
+/// Returns the hits as a table, with their relevance and times in `zone`.
 pub(crate) fn recall_table(recall: &Recall, zone: &TimeZone) -> String {
     let mut table = table(["#", "relevant", "score", "found by", "when", "who", "text"]);
     for (hit, n) in recall.hits.iter().zip(1..) {
@@ -144,7 +144,7 @@ pub(crate) fn recall_table(recall: &Recall, zone: &TimeZone) -> String {
         let scene = record.scene.as_deref().map(|scene| format!("[{}] ", shorten(scene, 40))).unwrap_or_default();
         table.add_row([
             n.to_string(),
-            if hit.relevant { "yes".to_owned() } else { String::new() },
+            format!("{} ({:.2})", if hit.relevant { "yes" } else { "no" }, hit.relevance),
             hit.score.to_string(),
             found_by(hit),
             record.occurred_at.in_zone(zone).strftime("%Y-%m-%d %H:%M").to_string(),

@@ -1,12 +1,13 @@
 //! A question of a data set, with the records that answer it.
 
-use std::{collections::BTreeSet, fs::File, io::BufReader, path::Path};
+use std::{collections::BTreeSet, path::Path};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Result, bail, ensure};
 use jiff::tz::TimeZone;
 use memory_engine::{RecallQuery, Timestamp};
-use memory_engine_import::Lines;
 use serde::Deserialize;
+
+use crate::json_lines;
 
 /// A question with the records that answer it (its gold).
 #[derive(Debug, Deserialize)]
@@ -41,22 +42,29 @@ impl EvalQuestion {
     }
 }
 
-/// Reads a file of questions.
+/// Reads a file of questions. Those without gold are left out.
 pub(crate) fn read(path: &Path) -> Result<Vec<EvalQuestion>> {
-    let file = File::open(path).with_context(|| format!("{} cannot be read", path.display()))?;
-    let mut questions: Vec<EvalQuestion> = Vec::new();
-    let mut ids = BTreeSet::new();
-    for line in Lines::new(BufReader::new(file)) {
-        let line = line?;
-        let location = || format!("{}: line {}", path.display(), line.number);
-        let text = line.text.as_ref().map_err(|e| anyhow::anyhow!("{}: {e}", location()))?;
-        let question: EvalQuestion = serde_json::from_str(text).with_context(location)?;
-        if !ids.insert(question.id.clone()) {
-            bail!("{}: the question id {} occurs twice", location(), question.id);
-        }
-        questions.push(question);
-    }
+    let mut questions = read_with_unique_ids(path)?;
     questions.retain(|question| !question.groups().is_empty());
     ensure!(!questions.is_empty(), "{} contains no question with gold", path.display());
+    Ok(questions)
+}
+
+/// Reads a file of questions that nothing in their scope answers.
+pub(crate) fn read_unanswerable(path: &Path) -> Result<Vec<EvalQuestion>> {
+    let questions = read_with_unique_ids(path)?;
+    ensure!(!questions.is_empty(), "{} contains no question", path.display());
+    if let Some(question) = questions.iter().find(|question| !question.groups().is_empty()) {
+        bail!("{}: the question {} has gold, so that it can be answered", path.display(), question.id);
+    }
+    Ok(questions)
+}
+
+fn read_with_unique_ids(path: &Path) -> Result<Vec<EvalQuestion>> {
+    let questions: Vec<EvalQuestion> = json_lines::read(path)?;
+    let mut ids = BTreeSet::new();
+    if let Some(question) = questions.iter().find(|question| !ids.insert(&question.id)) {
+        bail!("{}: the question id {} occurs twice", path.display(), question.id);
+    }
     Ok(questions)
 }

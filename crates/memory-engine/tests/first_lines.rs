@@ -70,7 +70,7 @@ fn turns_queries_and_options() {
         .with_zone(TimeZone::UTC)
         .with_context(["before"])
         .with_retrievers(Retrievers::KeywordOnly)
-        .with_options(RecallOptions::default().with_max_candidates(50).with_min_similarity(0.5));
+        .with_options(RecallOptions::default().with_max_candidates(50).with_min_relevance(0.5));
     let json = serde_json::to_string(&query).unwrap();
     assert_eq!(serde_json::from_str::<RecallQuery>(&json).unwrap(), query);
 }

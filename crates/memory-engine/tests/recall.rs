@@ -134,14 +134,16 @@ async fn a_boost_brings_a_hit_forward_from_far_behind_the_limit() {
     for backend in Backend::all() {
         let memory = backend.builder().background(false).build().await.unwrap();
         for n in 0..30 {
-            let turn =
-                Turn::assistant(format!("lantern number {n}: {}", ["oak", "elm", "fir"][n % 3].repeat(n % 7 + 1)));
+            let turn = Turn::user(format!("lantern number {n}: {}", ["oak", "elm", "fir"][n % 3].repeat(n % 7 + 1)));
             memory.remember(&lin(), turn).await.unwrap();
         }
-        memory.remember(&lin(), Turn::user("a lantern for the winter nights on the long pier")).await.unwrap();
-        let mut options = RecallOptions::default().with_limit(1);
-        options.assistant_weight = 0.1;
-        let found = memory.recall(&lin(), RecallQuery::new("lantern number").with_options(options)).await.unwrap();
+        memory
+            .remember(&lin(), Turn::user("a lantern for the winter nights on the long pier").with_speaker("Mei"))
+            .await
+            .unwrap();
+        let options = RecallOptions::default().with_limit(1).with_speaker_boost(10.0);
+        let query = RecallQuery::new("lantern number").with_options(options).prefer_speaker("Mei");
+        let found = memory.recall(&lin(), query).await.unwrap();
         assert_eq!(texts(&found), ["a lantern for the winter nights on the long pier"]);
     }
 }

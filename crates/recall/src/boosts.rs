@@ -1,6 +1,6 @@
 //! Boosts: factors of a score that do not depend on the text of a record. They never filter.
 
-use memory_engine_core::{Record, Role, text};
+use memory_engine_core::{Record, text};
 use memory_engine_scene::ScenePolicy;
 
 use crate::{hit::Boost, plan::Plan};
@@ -22,25 +22,14 @@ impl<'a> Boosts<'a> {
         let options = &self.plan.options;
         let scene = self.plan.query.scene.as_ref();
         let scene = scene.map_or(1.0, |current| self.scenes.weight(current, record.scene.as_deref()));
-        let by_model = record.role.as_ref() == Some(&Role::ASSISTANT);
         let by_speaker = self.plan.query.speaker.as_ref().is_some_and(|name| speaks(record, name));
         let factors = [
             ("scene", scene),
-            ("voice", if by_model { options.assistant_weight } else { 1.0 }),
             ("confidence", 1.0 - options.confidence_penalty * (1.0 - record.confidence)),
             ("age", self.age(record)),
             ("speaker", if by_speaker { options.speaker_boost } else { 1.0 }),
         ];
         factors.into_iter().filter(|(_, factor)| *factor != 1.0).map(|(of, factor)| Boost { of, factor }).collect()
-    }
-
-    /// Returns the upper bound of the product of all boosts.
-    pub(crate) fn max_factor(&self) -> f64 {
-        let options = &self.plan.options;
-        let scene = self.plan.query.scene.as_ref().and_then(|current| self.scenes.views.get(current));
-        let scene = scene.map_or(1.0, |view| view.scenes.values().copied().fold(view.others, f64::max));
-        let speaker = if self.plan.query.speaker.is_some() { options.speaker_boost } else { 1.0 };
-        scene.max(1.0) * speaker.max(1.0) * options.assistant_weight.max(1.0) * options.min_recency_weight.max(1.0)
     }
 
     /// Decays from 1 at the time of the query to `oldest`: half of the way in each half-life.

@@ -1,6 +1,7 @@
 //! Builds the list of candidates of a recall: retrieve, fuse, add neighbors.
 
 use memory_engine_core::{RecordId, Result};
+use memory_engine_keyword_store::Clause;
 use rustc_hash::FxHashMap;
 use tokio::time::Instant;
 
@@ -21,13 +22,16 @@ pub(crate) struct CandidateList {
     pub(crate) neighbors: Vec<NeighborPair>,
     /// Keyword score of each record as a share of the best one, also of records that are not among the candidates.
     pub(crate) keyword_shares: FxHashMap<RecordId, f64>,
+    /// The words of the query with their synonyms.
+    pub(crate) words: Vec<Clause>,
 }
 
 impl RecallRun<'_> {
     /// Returns the candidates of all retrievers.
     pub(crate) async fn candidates(&mut self) -> Result<CandidateList> {
-        let retrieved = self.retrieve().await?;
+        let mut retrieved = self.retrieve().await?;
         let keyword_shares = retrieved.keyword_shares();
+        let words = retrieved.take_words();
         let mut candidates = fuse(&self.plan, retrieved);
         let mut neighbors = Vec::new();
         // A query to one retriever returns the order of that retriever.
@@ -37,7 +41,7 @@ impl RecallRun<'_> {
             neighbors::add_gains(gains, &mut candidates);
             candidates.truncate(self.plan.max_candidates);
         }
-        Ok(CandidateList { candidates, neighbors, keyword_shares })
+        Ok(CandidateList { candidates, neighbors, keyword_shares, words })
     }
 
     /// Returns the pairs of adjacent records of different speakers; none if they cannot be read in time.

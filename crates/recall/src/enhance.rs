@@ -18,9 +18,6 @@ use crate::{
     rewrite::Rewrite,
 };
 
-/// A memory that matches either the query or its dialogue is relevant: it cannot hold the words of both.
-const CONTEXT_RELEVANCE_SHARE: f64 = 0.5;
-
 /// The ways to ask again if a query finds nothing relevant by itself. It belongs to one call, so that a changed setting
 /// holds from the next call on.
 ///
@@ -213,12 +210,10 @@ impl<'a> EnhancedRun<'a> {
     async fn ask(&self, form: QueryForm, asked: String) -> Result<EnhancedRecall> {
         // One deadline for all forms; the last one gets a tenth of it in any case.
         let deadline = self.time_left().max(self.options.deadline / 10);
-        let mut options = self.options.with_deadline(deadline);
-        if form == QueryForm::Context {
-            options.min_keyword_score *= CONTEXT_RELEVANCE_SHARE;
-        }
+        let options = self.options.with_deadline(deadline);
         let text = if form == QueryForm::Context { without_labels(&asked) } else { asked.clone() };
-        let mut query = RecallQuery { text, ..self.query.clone() }.with_options(options);
+        let has_context = form == QueryForm::Context;
+        let mut query = RecallQuery { text, has_context, ..self.query.clone() }.with_options(options);
         if form != QueryForm::Question && query.only_then {
             // The time is that of the query, not one that the dialogue names.
             query.only_then = false;

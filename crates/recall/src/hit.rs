@@ -72,9 +72,11 @@ impl Recall {
 pub struct RecallHit {
     /// The record.
     pub record: Record,
-    /// True if it answers the query by itself, and is not only the best there is: word score or similarity reach their
-    /// thresholds. Use this to decide whether to show a hit.
+    /// True if its relevance reaches [`RecallOptions::min_relevance`](crate::RecallOptions::min_relevance): it answers
+    /// the query by itself, and is not only the best there is. Use this to decide whether to inject a hit.
     pub relevant: bool,
+    /// The estimated probability (0–1) that it answers the query. Comparable between queries, users and languages.
+    pub relevance: f64,
     /// The score that orders the hits of one recall. The best candidate has 1, before boosts. Do not compare it with a
     /// threshold or with the score of another recall: it says nothing about relevance.
     pub score: Score,
@@ -110,6 +112,7 @@ impl RecallHit {
         if !features.is_empty() {
             summary += &format!("; {}", features.join(", "));
         }
+        summary += &format!("; relevance {:.2}", self.relevance);
         if let Some(score) = self.reranked {
             summary += &format!("; reranker {score}");
         }
@@ -202,7 +205,7 @@ pub struct FeatureScore {
 /// A factor of a score that does not depend on the text of the record.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Boost {
-    /// Its reason: `scene`, `voice`, `confidence`, `age` or `speaker`.
+    /// Its reason: `scene`, `confidence`, `age` or `speaker`.
     pub of: &'static str,
     /// The factor.
     pub factor: f64,

@@ -61,8 +61,11 @@ pub struct RecallOptions {
     /// Share of its better neighbor's score (0–1) that a record gains while candidates are collected, if the neighbor
     /// is of another speaker. Default: 0.5.
     pub neighbor_share: f64,
-    /// Factor of records that a model said (0–1). Default: 1; the ranking already prefers what people say.
-    pub assistant_weight: f64,
+    /// Strength of the penalty of records that a model said (0–1), where the [`assistant`] feature has one. 0 ranks what
+    /// models and people say alike. Default: 1.
+    ///
+    /// [`assistant`]: memory_engine_reranker::Feature::Assistant
+    pub assistant_penalty: f64,
     /// Penalty of a record with confidence 0 (0–1). Default: 0.3.
     pub confidence_penalty: f64,
     /// Factor of the oldest possible record next to one of now (0–1); 1 ignores age. Default: 1.
@@ -72,16 +75,8 @@ pub struct RecallOptions {
     pub half_life: Duration,
     /// Factor of records of the speaker that the [query prefers](crate::RecallQuery::prefer_speaker). Default: 1.2.
     pub speaker_boost: f64,
-    /// Minimum keyword score (0–1) of a relevant hit: about the share of the query's words that it holds, weighted by
-    /// idf; see [`Bm25`](memory_engine_keyword_store::Bm25). Default: 0.35.
-    pub min_keyword_score: f64,
-    /// Minimum similarity of a relevant hit, on a scale from an
-    /// [unrelated](memory_engine_embedder::Embedder::unrelated) text (0) to the same text (1). Default: 0.4.
-    pub min_similarity: f64,
-    /// Weight of words next to similarity (0–1) where a hit has both and the embedder has semantics: the shares that
-    /// each reaches of its minimum add up, that of the words multiplied by this. A weekday or a name is soon shared.
-    /// Default: 0.25.
-    pub keyword_share: f64,
+    /// Minimum [relevance](crate::RecallHit::relevance) (0–1) of a hit that may be injected. Default: 0.3.
+    pub min_relevance: f64,
     /// Strength of the diversity of the hits (0–1): a hit loses score by its similarity to a better one. 0 turns it
     /// off. Default: 1.
     pub diversity: f64,
@@ -103,14 +98,12 @@ impl Default for RecallOptions {
             rerank_candidates: 20,
             rerank_weight: 0.4,
             neighbor_share: 0.5,
-            assistant_weight: 1.0,
+            assistant_penalty: 1.0,
             confidence_penalty: 0.3,
             min_recency_weight: 1.0,
             half_life: Duration::from_secs(30 * 24 * 60 * 60),
             speaker_boost: 1.2,
-            min_keyword_score: 0.35,
-            min_similarity: 0.4,
-            keyword_share: 0.25,
+            min_relevance: 0.3,
             diversity: 1.0,
         }
     }
@@ -145,14 +138,12 @@ setters! {
     with_rerank_candidates => rerank_candidates: usize;
     with_rerank_weight => rerank_weight: f64;
     with_neighbor_share => neighbor_share: f64;
-    with_assistant_weight => assistant_weight: f64;
+    with_assistant_penalty => assistant_penalty: f64;
     with_confidence_penalty => confidence_penalty: f64;
     with_min_recency_weight => min_recency_weight: f64;
     with_half_life => half_life: Duration;
     with_speaker_boost => speaker_boost: f64;
-    with_min_keyword_score => min_keyword_score: f64;
-    with_min_similarity => min_similarity: f64;
-    with_keyword_share => keyword_share: f64;
+    with_min_relevance => min_relevance: f64;
     with_diversity => diversity: f64;
 }
 

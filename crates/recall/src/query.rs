@@ -65,6 +65,9 @@ pub struct RecallQuery {
     /// Options of this query. Default: the engine's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub options: Option<RecallOptions>,
+    /// True if the text contains the dialogue before the question.
+    #[serde(skip)]
+    pub(crate) has_context: bool,
 }
 
 impl RecallQuery {
@@ -82,6 +85,7 @@ impl RecallQuery {
             zone: None,
             only_then: false,
             options: None,
+            has_context: false,
         }
     }
 

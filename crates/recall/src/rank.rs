@@ -2,21 +2,26 @@
 
 mod date_question;
 mod document_terms;
+mod feature_input;
 mod features;
+mod query_terms;
+mod relevance;
 mod sentences;
+mod tense;
 
 use memory_engine_context::{EstimatedTokens, TokenCounter};
 use memory_engine_core::{ErrorKind, Record, RecordId, Result};
-use memory_engine_reranker::{Feature, FeatureValues, FeatureWeights, QueryShape, RankingModel};
+use memory_engine_keyword_store::Clause;
+use memory_engine_reranker::{Feature, FeatureValues, FeatureWeights, QueryShape, RankingModel, RelevanceModel};
 use rustc_hash::FxHashMap;
 use tokio::time::Instant;
 
 use crate::{
-    candidate::Candidate, candidates::CandidateList, hit::FeatureScore, neighbors::NeighborPair,
+    candidate::Candidate, candidates::CandidateList, hit::FeatureScore, neighbors::NeighborPair, query::Retrievers,
     retrieve::score_shares, run::RecallRun, trace::Stage,
 };
 pub(crate) use document_terms::DocumentTerms;
-use features::FeatureInput;
+use feature_input::FeatureInput;
 use sentences::sentences;
 
 /// A query of at least this many estimated tokens is a long one: a dialogue, or a pasted text.
@@ -34,17 +39,20 @@ pub(crate) struct RankedCandidate {
     pub(crate) candidate: Candidate,
     pub(crate) record: Record,
     pub(crate) terms: DocumentTerms,
+    /// Empty if one retriever alone is asked.
     pub(crate) features: Vec<FeatureScore>,
+    /// The estimated probability that it answers the query.
+    pub(crate) relevance: f64,
 }
 
 impl RecallRun<'_> {
     /// Ranks the candidates: those that words, semantics or neighbors found by their features, and the others behind
-    /// them. Candidates that may not be returned are left out.
+    /// them. The candidates of one retriever alone keep its scores. Candidates that may not be returned are left out.
     ///
     /// # Errors
     /// `Timeout`, or the store's error, if the records cannot be read.
     pub(crate) async fn rank(&mut self, list: CandidateList) -> Result<Vec<RankedCandidate>> {
-        let CandidateList { candidates, neighbors, keyword_shares } = list;
+        let CandidateList { candidates, neighbors, keyword_shares, words } = list;
         if candidates.is_empty() {
             return Ok(Vec::new());
         }
@@ -52,28 +60,30 @@ impl RecallRun<'_> {
         let has_semantics = self.plan.has_semantics();
         let (with_features, others): (Vec<_>, Vec<_>) =
             candidates.into_iter().partition(|(c, _)| has_semantics || !c.is_found_by_vector_only());
-        let mut ranked = self.rank_by_features(with_features, &neighbors, &keyword_shares).await;
+        let mut ranked = self.rank_by_features(with_features, &neighbors, &keyword_shares, words).await;
         for (candidate, record) in others {
-            ranked.push(RankedCandidate { candidate, record, terms: DocumentTerms::default(), features: Vec::new() });
+            let terms = DocumentTerms::default();
+            ranked.push(RankedCandidate { candidate, record, terms, features: Vec::new(), relevance: 0.0 });
         }
         ranked.sort_by(|a, b| Candidate::best_first(&a.candidate, &b.candidate));
         Ok(ranked)
     }
 
-    /// Computes the features of the candidates, and replaces their scores. The order stays.
+    /// Computes the features of the candidates, and from them their relevance and their scores. The order stays.
     async fn rank_by_features(
         &mut self,
         candidates: Vec<(Candidate, Record)>,
         neighbors: &[NeighborPair],
         keyword_shares: &FxHashMap<RecordId, f64>,
+        words: Vec<Clause>,
     ) -> Vec<RankedCandidate> {
         let terms = self.terms(&candidates).await;
         let shape = query_shape(&self.plan.query.text, &terms);
-        self.shape = Some(shape);
-        let sentence_shares = match shape {
-            QueryShape::Question | QueryShape::LongMessages => self.sentence_shares().await,
-            QueryShape::LongQuery => Vec::new(),
-        };
+        let keeps_scores = self.plan.query.retrievers != Retrievers::All;
+        let sentence_shares =
+            if keeps_scores || shape == QueryShape::LongQuery { Vec::new() } else { self.sentence_shares().await };
+        self.shape = (!keeps_scores).then_some(shape);
+        let query_terms = self.query_terms(words, shape).await;
         let values = features::compute(&FeatureInput {
             plan: &self.plan,
             candidates: &candidates,
@@ -81,15 +91,23 @@ impl RecallRun<'_> {
             neighbors,
             keyword_shares,
             sentence_shares: &sentence_shares,
+            query_terms: &query_terms,
         });
-        let model = if self.plan.has_semantics() { RankingModel::Vectors } else { RankingModel::Words };
+        let has_similarity = |candidate: &Candidate| self.plan.has_semantics() && candidate.similarity.is_some();
+        let model_for = |has_vectors| if has_vectors { RankingModel::Vectors } else { RankingModel::Words };
+        let model = model_for(candidates.iter().any(|(candidate, _)| has_similarity(candidate)));
         let weights = FeatureWeights::built_in(model, shape);
         let scores = weights.scores(&values);
         let scored = terms.into_iter().zip(values).zip(scores);
         let mut ranked = Vec::with_capacity(candidates.len());
         for ((mut candidate, record), ((terms, values), score)) in candidates.into_iter().zip(scored) {
-            candidate.score = MIN_RANKED_SCORE + (1.0 - MIN_RANKED_SCORE) * score;
-            ranked.push(RankedCandidate { candidate, record, terms, features: feature_scores(weights, &values) });
+            let relevance = RelevanceModel::built_in(model_for(has_similarity(&candidate))).probability(&values);
+            let mut features = Vec::new();
+            if !keeps_scores {
+                candidate.score = MIN_RANKED_SCORE + (1.0 - MIN_RANKED_SCORE) * score;
+                features = feature_scores(weights, &values);
+            }
+            ranked.push(RankedCandidate { candidate, record, terms, features, relevance });
         }
         ranked
     }

@@ -5,6 +5,7 @@ mod keywords;
 mod vectors;
 
 use memory_engine_core::{Error, ErrorKind, Hit, RecordId, Result, Score};
+use memory_engine_keyword_store::Clause;
 use memory_engine_reranker::{Fused, Fusion, Ranking};
 use rustc_hash::FxHashMap;
 use tokio::time::Instant;
@@ -21,6 +22,11 @@ pub(crate) struct Retrieved {
 }
 
 impl Retrieved {
+    /// Returns the words of the query, and removes them.
+    pub(crate) fn take_words(&mut self) -> Vec<Clause> {
+        std::mem::take(&mut self.keywords.words)
+    }
+
     /// Returns the keyword score of each record as a share of the best one.
     pub(crate) fn keyword_shares(&self) -> FxHashMap<RecordId, f64> {
         score_shares(&self.keywords.hits)

@@ -124,6 +124,11 @@ impl TermSet {
         if shared > 0 { shared as f64 / union as f64 } else { 0.0 }
     }
 
+    /// Returns true if the text has any of these terms.
+    pub fn has_any_of(&self, terms: &Self) -> bool {
+        terms.hashes.iter().any(|hash| self.hashes.binary_search(hash).is_ok())
+    }
+
     fn shared(&self, other: &Self) -> usize {
         let mut rest = other.hashes.iter().peekable();
         let mut shared = 0;

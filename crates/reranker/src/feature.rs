@@ -7,6 +7,10 @@ use serde::{Deserialize, Serialize};
 
 /// One property of a candidate that says how well it answers the query.
 ///
+/// The features up to [`Assistant`](Self::Assistant) rank candidates, see [`FeatureWeights`](crate::FeatureWeights).
+/// Those after it do not depend on how good the other candidates are: they decide whether a candidate is relevant at
+/// all, see [`RelevanceModel`](crate::RelevanceModel).
+///
 /// The scale of a similarity is its position among the candidates: 1 for the best candidate, 0 for the median one, and
 /// at least −1 ([`position_among`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -34,8 +38,19 @@ pub enum Feature {
     QuestionTurn,
     /// 1 if the query asks for a time and the candidate names a date.
     DateAsked,
-    /// 1 if a model said the candidate.
+    /// If the query asks for what holds now: place in time among the candidates that state the same thing, from −1 for
+    /// the first to 1 for the last. If it asks for what held before: the opposite.
+    Validity,
+    /// 1 if a model said the candidate, or if it is a summary.
     Assistant,
+    /// Share of the query's words that the candidate holds, weighted by idf among the candidates: 0 to 1.
+    WordCoverage,
+    /// Share of the query's words that no candidate holds, weighted in the same way.
+    UnknownWords,
+    /// Share of the likely names in the query that no candidate holds.
+    UnknownNames,
+    /// Similarity of the vectors of query and candidate, from unrelated (0) to the same text (1).
+    Similarity,
 }
 
 enum_names! {
@@ -50,7 +65,12 @@ enum_names! {
         Speaker => "speaker",
         QuestionTurn => "question_turn",
         DateAsked => "date_asked",
+        Validity => "validity",
         Assistant => "assistant",
+        WordCoverage => "word_coverage",
+        UnknownWords => "unknown_words",
+        UnknownNames => "unknown_names",
+        Similarity => "similarity",
     }
 }
 

@@ -5,6 +5,7 @@ mod feature;
 mod fusion;
 mod lexical;
 mod linear;
+mod relevance;
 mod reranker;
 
 pub use diversity::{Diversified, TermSet, diversify};
@@ -12,4 +13,5 @@ pub use feature::{Feature, FeatureValues, position_among};
 pub use fusion::{Fused, Fusion, Method, Ranking, RetrieverRank, fuse};
 pub use lexical::LexicalReranker;
 pub use linear::{FeatureWeights, QueryShape, RankingModel};
+pub use relevance::RelevanceModel;
 pub use reranker::Reranker;

@@ -157,7 +157,11 @@ fn check_comparison(field: &Field, values: &[FilterValue]) -> Result<()> {
 }
 
 fn unsupported(what: &str) -> Error {
-    Error::new(ErrorKind::Unsupported, "filter", format!("this version of the database backend does not support this {what}; update it"))
+    Error::new(
+        ErrorKind::Unsupported,
+        "filter",
+        format!("this version of the database backend does not support this {what}; update it"),
+    )
 }
 
 /// Appends a filter that has been validated and [checked](check).

@@ -95,7 +95,7 @@ impl StoryMemory {
         options =
             options.with_half_life(self.options.half_life).with_min_recency_weight(self.options.min_recency_weight);
         // The model tells the story, so its messages count as much as the user's.
-        options.assistant_weight = 1.0;
+        options.assistant_penalty = 0.0;
         let filter = self.exclusion_filter(turn);
         let limit = self.options.sections.snippets.saturating_mul(2).max(1);
         let recalls = turn.questions(self.options.questions).into_iter().map(|question| {

@@ -6,15 +6,16 @@ use memory_engine_core::text::{is_han, normalize};
 use memory_engine_rule_data::{Words, data};
 use serde::Deserialize;
 
-use crate::{entity::EntityKind, extraction::Mention, titles};
+use crate::{
+    entity::EntityKind,
+    extraction::Mention,
+    surnames::{SURNAMES, may_be_in_name, surname_length},
+    titles,
+};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct NameWords {
-    surnames: String,
-    double_surnames: Words,
-    never_in_names: String,
-    not_names: Words,
     place_endings: Words,
     organisation_endings: Words,
     not_places: Words,
@@ -98,19 +99,6 @@ fn works(text: &str) -> Vec<Mention> {
     short.map(|name| Mention::new(name, EntityKind::Concept)).collect()
 }
 
-/// Returns the number of characters of the surname that a text begins with.
-fn surname_length(folded: &[char]) -> Option<usize> {
-    let begin: String = folded.iter().take(2).collect();
-    if WORDS.double_surnames.contains(&begin) {
-        return Some(2);
-    }
-    folded.first().filter(|c| WORDS.surnames.contains(**c)).map(|_| 1)
-}
-
-fn may_be_in_name(c: char) -> bool {
-    !WORDS.never_in_names.contains(c)
-}
-
 /// A run of Chinese characters, as spelled and simplified.
 struct Run<'t> {
     text: &'t [char],
@@ -180,7 +168,7 @@ impl Run<'_> {
         let end = family + given;
         let name: String = self.folded[..end].iter().collect();
         let is_name = self.folded[family..end].iter().all(|c| may_be_in_name(*c))
-            && !WORDS.not_names.any_in(&name)
+            && !SURNAMES.not_names.any_in(&name)
             && titles::after().end_of(&name).is_none();
         is_name.then_some(end)
     }
@@ -219,7 +207,7 @@ impl Run<'_> {
         }
         let from = at - before;
         let word: String = self.folded[from..until].iter().collect();
-        let is_common = WORDS.not_places.end_of(&word).is_some() || WORDS.not_names.end_of(&word).is_some();
+        let is_common = WORDS.not_places.end_of(&word).is_some() || SURNAMES.not_names.end_of(&word).is_some();
         (!is_common).then_some((from, until, kind))
     }
 
@@ -247,7 +235,7 @@ impl FullNames {
             for end in [at + family + 1, at + family + 2] {
                 let Some(name) = run.folded.get(at..end) else { continue };
                 let word: String = name.iter().collect();
-                let is_common = WORDS.not_names.iter().any(|no| word.starts_with(no) || word[3..].starts_with(no));
+                let is_common = SURNAMES.not_names.iter().any(|no| word.starts_with(no) || word[3..].starts_with(no));
                 if is_common || !name[family..].iter().all(|c| may_be_in_name(*c)) {
                     continue;
                 }

@@ -1,5 +1,7 @@
 //! `memory eval`.
 
+mod abstention;
+mod cases;
 mod features;
 
 use std::{
@@ -23,7 +25,7 @@ use crate::{
     embedder::EmbedderArgs,
     metrics::{RECIPROCAL_RANK_DEPTH, RetrievalMetrics},
     modes::Mode,
-    off_topic, output,
+    output,
     question::{self, EvalQuestion},
     report::ReportArgs,
     reranker::RerankerChoice,
@@ -61,9 +63,14 @@ pub(crate) struct EvalCommand {
     /// Also measure with each part of the recall left out in turn
     #[arg(long)]
     ablate: bool,
-    /// Also run each question in another scope, and count how often a hit would be injected there
-    #[arg(long)]
-    off_topic: bool,
+    /// Also measure how often a hit would be injected: for the questions, and for those of this file, which nothing in
+    /// their scope answers
+    #[arg(long, value_name = "FILE")]
+    abstention: Option<PathBuf>,
+    /// Also run these cases: JSON Lines with "id", "scope", "question", "expected" and "forbidden" (the ids of records
+    /// that must, or must not, be injected), "exact" (true if no others may be), and optionally "session", "limit"
+    #[arg(long, value_name = "FILE")]
+    cases: Option<PathBuf>,
     #[command(flatten)]
     report: ReportArgs,
 }
@@ -76,6 +83,8 @@ impl EvalCommand {
         );
         let ks: Vec<usize> = self.k.iter().copied().collect::<BTreeSet<_>>().into_iter().collect();
         let questions = question::read(&self.questions)?;
+        let unanswerable = self.abstention.as_deref().map(question::read_unanswerable).transpose()?;
+        let cases = self.cases.as_deref().map(cases::read).transpose()?;
         let folder = tempfile::tempdir().context("no folder for temporary files")?;
         let db = self.db.clone().unwrap_or_else(|| DatabaseArg::At(Database::file(folder.path().join("eval.db"))));
         ensure!(is_new(&db.database()?).await?, "{} exists already; eval needs a new database", db.database()?);
@@ -103,10 +112,13 @@ impl EvalCommand {
             }
         }
         if let Some(path) = &self.features {
-            features::write(&engine, &questions, path).await?;
+            features::write(&engine, questions.iter().chain(unanswerable.iter().flatten()), path).await?;
         }
-        if self.off_topic {
-            report.insert("off_topic".into(), off_topic::measure(&engine, &questions).await?);
+        if let Some(unanswerable) = &unanswerable {
+            report.insert("abstention".into(), abstention::measure(&engine, &questions, unanswerable).await?);
+        }
+        if let Some(cases) = &cases {
+            report.insert("cases".into(), cases::run(&engine, cases).await?);
         }
         report.insert("by_category".into(), Value::Object(categories.clone()));
         self.report.print(&report, || {
@@ -117,8 +129,11 @@ impl EvalCommand {
                 output::counted(questions.len() as u64, "question", "questions")
             );
             text += &category_table(&categories);
-            if let Some(measured) = report.get("off_topic") {
-                text += &format!("\n{}", off_topic::table(measured));
+            if let Some(measured) = report.get("abstention") {
+                text += &format!("\n{}", abstention::table(measured));
+            }
+            if let Some(result) = report.get("cases") {
+                text += &format!("\n{}", cases::table(result));
             }
             text
         })

@@ -103,9 +103,9 @@ impl SearchParams {
 impl Mem0 {
     /// Returns the memories in the areas that match the query, best first.
     ///
-    /// The engine's scores are comparable within one recall only, but a threshold needs an absolute score. So the best
-    /// hit of an area gets the highest keyword or semantic score of that area, and the others a share of it, in
-    /// proportion to the engine's scores. The order within an area is the engine's.
+    /// The engine's scores are comparable within one recall only, but a threshold needs an absolute score. So the score
+    /// of a memory is its keyword or semantic score, or that of a later memory of the same area if it is greater: the
+    /// order within an area is the engine's, and no memory is below the threshold that matches the query itself.
     pub(super) async fn search(
         &self,
         areas: &[SearchArea],
@@ -151,7 +151,6 @@ impl Mem0 {
     fn score_hits(&self, query: &str, hits: Vec<RecallHit>) -> Vec<ScoredMemory> {
         let embedder = self.engine.embedder();
         let has_semantics = embedder.semantic_weight() > 0.0;
-        let best_score = hits.iter().map(|hit| hit.score.value()).fold(0.0, f64::max);
         let mut memories: Vec<ScoredMemory> = Vec::with_capacity(hits.len());
         for hit in hits {
             let keyword = retriever_score(&hit, Retriever::Keyword).unwrap_or(0.0).clamp(0.0, 1.0);
@@ -160,11 +159,14 @@ impl Mem0 {
                 let unrelated = embedder.unrelated(query, &hit.record.text);
                 ((similarity - unrelated) / (1.0 - unrelated).max(f64::EPSILON)).clamp(0.0, 1.0)
             });
-            let relative_score = if best_score > 0.0 { (hit.score.value() / best_score).clamp(0.0, 1.0) } else { 0.0 };
-            memories.push(ScoredMemory { record: hit.record.clone(), score: relative_score, keyword, semantic, hit });
+            let score = keyword.max(semantic);
+            memories.push(ScoredMemory { record: hit.record.clone(), score, keyword, semantic, hit });
         }
-        let best_relevance = memories.iter().map(|memory| memory.keyword.max(memory.semantic)).fold(0.0, f64::max);
-        memories.iter_mut().for_each(|memory| memory.score *= best_relevance);
+        let mut greatest = 0.0;
+        for memory in memories.iter_mut().rev() {
+            greatest = memory.score.max(greatest);
+            memory.score = greatest;
+        }
         memories
     }
 }

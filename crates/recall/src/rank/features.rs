@@ -2,19 +2,17 @@
 
 use std::{collections::BTreeSet, hash::Hash};
 
-use memory_engine_core::{Phrases, Record, RecordId, Role};
+use memory_engine_core::{Kind, Phrases, Record, RecordId, Role};
 use memory_engine_reranker::{Feature, FeatureValues, position_among};
 use rustc_hash::FxHashMap;
 
 use super::{
     date_question::{asks_for_a_date, names_a_date},
     document_terms::DocumentTerms,
+    feature_input::FeatureInput,
+    relevance, tense,
 };
-use crate::{
-    candidate::Candidate,
-    neighbors::{NeighborPair, best_neighbors},
-    plan::Plan,
-};
+use crate::neighbors::best_neighbors;
 
 /// A query of more characters is no question that names a speaker or asks for a date: it is a text about many things.
 const QUESTION_MAX_CHARS: usize = 300;
@@ -25,18 +23,6 @@ const SESSION_CANDIDATES: usize = 30;
 
 const DAY_MICROS: i64 = 24 * 60 * 60 * 1_000_000;
 
-/// Everything that the features are computed from. `terms` is aligned with `candidates`.
-pub(super) struct FeatureInput<'a> {
-    pub(super) plan: &'a Plan<'a>,
-    pub(super) candidates: &'a [(Candidate, Record)],
-    pub(super) terms: &'a [DocumentTerms],
-    pub(super) neighbors: &'a [NeighborPair],
-    /// Keyword score as a share of the best one.
-    pub(super) keyword_shares: &'a FxHashMap<RecordId, f64>,
-    /// The same for each sentence of the query; empty if it has one sentence.
-    pub(super) sentence_shares: &'a [FxHashMap<RecordId, f64>],
-}
-
 /// Returns the features of each candidate.
 pub(super) fn compute(input: &FeatureInput<'_>) -> Vec<FeatureValues> {
     let mut values = vec![FeatureValues::default(); input.candidates.len()];
@@ -46,9 +32,12 @@ pub(super) fn compute(input: &FeatureInput<'_>) -> Vec<FeatureValues> {
     add_sessions(input, &mut values);
     add_speakers(input, &mut values);
     add_date_asked(input, &mut values);
+    relevance::add(input, &mut values);
+    tense::add(input, &mut values);
     for ((values, (_, record)), terms) in values.iter_mut().zip(input.candidates).zip(input.terms) {
         values[Feature::QuestionTurn] = indicator(is_short_question(record, terms));
-        values[Feature::Assistant] = indicator(record.role.as_ref() == Some(&Role::ASSISTANT));
+        let is_assistant = record.role.as_ref() == Some(&Role::ASSISTANT) || record.kind == Kind::SUMMARY;
+        values[Feature::Assistant] = indicator(is_assistant) * input.plan.options.assistant_penalty;
     }
     values
 }

@@ -17,6 +17,8 @@ pub(crate) struct KeywordHits {
     pub(crate) hits: Vec<Hit>,
     /// Scores by the words alone, if the query names both words and dates.
     pub(crate) word_scores: Option<FxHashMap<RecordId, f64>>,
+    /// The words of the query with their synonyms, without its dates.
+    pub(crate) words: Vec<Clause>,
 }
 
 impl RecallRun<'_> {
@@ -51,12 +53,13 @@ impl RecallRun<'_> {
             return Ok(None); // Stop words alone prove nothing.
         }
         if words.is_empty() || dates.is_empty() {
-            let hits = self.search_clauses([words, dates].concat()).await?;
-            return Ok(Some(KeywordHits { hits, word_scores: None }));
+            let hits = self.search_clauses([words.as_slice(), &dates].concat()).await?;
+            return Ok(Some(KeywordHits { hits, word_scores: None, words }));
         }
         let word_hits = self.search_clauses(words.clone()).await?;
         let word_scores = Some(word_hits.into_iter().map(|hit| (hit.id, hit.score.value())).collect());
-        Ok(Some(KeywordHits { hits: self.search_clauses([words, dates].concat()).await?, word_scores }))
+        let hits = self.search_clauses([words.as_slice(), &dates].concat()).await?;
+        Ok(Some(KeywordHits { hits, word_scores, words }))
     }
 
     async fn search_clauses(&self, clauses: Vec<Clause>) -> Result<Vec<Hit>> {

@@ -14,7 +14,11 @@ use crate::{modes::EVAL_DEADLINE, question::EvalQuestion};
 
 /// Asks each question without a reranker and without diversity, and writes a line for it: `question_id`, `shape`, and
 /// `candidates` with `id` and `features`.
-pub(super) async fn write(engine: &MemoryEngine, questions: &[EvalQuestion], path: &Path) -> Result<()> {
+pub(super) async fn write(
+    engine: &MemoryEngine,
+    questions: impl Iterator<Item = &EvalQuestion>,
+    path: &Path,
+) -> Result<()> {
     let failed = || format!("{} cannot be written", path.display());
     let mut out = BufWriter::new(File::create(path).with_context(failed)?);
     let mut options = engine.admin().recall_options().with_deadline(EVAL_DEADLINE);

@@ -1,0 +1,130 @@
+//! Tests which records would be injected: some are expected, others are forbidden.
+
+use std::{collections::BTreeSet, path::Path};
+
+use anyhow::Result;
+use memory_engine::{MemoryEngine, RecallQuery, Scope, Timestamp};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::{json_lines, modes::EVAL_DEADLINE, output};
+
+/// A question with what may be injected for it.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Case {
+    id: String,
+    scope: String,
+    /// The session that is searched; all sessions of the scope if absent.
+    session: Option<String>,
+    question: String,
+    time: Option<String>,
+    /// Maximum number of hits.
+    limit: Option<usize>,
+    /// Records that must be injected.
+    #[serde(default)]
+    expected: BTreeSet<String>,
+    /// Records that must not be injected.
+    #[serde(default)]
+    forbidden: BTreeSet<String>,
+    /// True if no other record may be injected.
+    #[serde(default)]
+    exact: bool,
+}
+
+/// The outcome of a case.
+#[derive(Debug, Serialize)]
+struct Outcome {
+    id: String,
+    passed: bool,
+    injected: Vec<String>,
+    missing: Vec<String>,
+    unwanted: Vec<String>,
+}
+
+/// Reads a file of cases.
+pub(super) fn read(path: &Path) -> Result<Vec<Case>> {
+    json_lines::read(path)
+}
+
+/// Runs the cases on the relevant hits of each question.
+pub(super) async fn run(engine: &MemoryEngine, cases: &[Case]) -> Result<Value> {
+    let mut outcomes = Vec::with_capacity(cases.len());
+    for case in cases {
+        let mut scope = Scope::user(&case.scope)?;
+        if let Some(session) = &case.session {
+            scope = scope.with_session(session)?;
+        }
+        let mut query =
+            RecallQuery::new(&case.question).with_options(engine.admin().recall_options().with_deadline(EVAL_DEADLINE));
+        if let Some(limit) = case.limit {
+            query = query.with_limit(limit);
+        }
+        if let Some(time) = &case.time {
+            query = query.asked_at(Timestamp::parse_in(time, &jiff::tz::TimeZone::UTC)?, jiff::tz::TimeZone::UTC);
+        }
+        let recall = engine.recall(&scope, query).await?;
+        let id =
+            |record: &memory_engine::Record| record.source.message_id.clone().unwrap_or_else(|| record.id.to_string());
+        outcomes.push(case.judge(recall.relevant().map(|hit| id(&hit.record)).collect()));
+    }
+    let passed = outcomes.iter().filter(|outcome| outcome.passed).count();
+    Ok(json!({ "passed": passed, "failed": outcomes.len() - passed, "cases": outcomes }))
+}
+
+impl Case {
+    fn judge(&self, injected: Vec<String>) -> Outcome {
+        let missing: Vec<String> = self.expected.iter().filter(|id| !injected.contains(id)).cloned().collect();
+        let is_unwanted = |id: &&String| self.forbidden.contains(*id) || (self.exact && !self.expected.contains(*id));
+        let unwanted: Vec<String> = injected.iter().filter(is_unwanted).cloned().collect();
+        let passed = missing.is_empty() && unwanted.is_empty();
+        Outcome { id: self.id.clone(), passed, injected, missing, unwanted }
+    }
+}
+
+/// Renders the failed cases as a table, with the number of those that passed.
+pub(super) fn table(result: &Value) -> String {
+    let count = |key: &str| result.get(key).and_then(Value::as_u64).unwrap_or_default();
+    let summary = format!("{} passed, {} failed", output::counted(count("passed"), "case", "cases"), count("failed"));
+    if count("failed") == 0 {
+        return summary;
+    }
+    let mut table = output::table(["failed case", "missing", "unwanted"]);
+    for case in result["cases"].as_array().into_iter().flatten().filter(|case| case["passed"] == false) {
+        let list = |key: &str| {
+            let ids = case[key].as_array().into_iter().flatten().filter_map(Value::as_str);
+            ids.collect::<Vec<_>>().join(", ")
+        };
+        table.add_row([case["id"].as_str().unwrap_or_default().to_owned(), list("missing"), list("unwanted")]);
+    }
+    format!("{summary}\n{table}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn passes(case: &Value, injected: &[&str]) -> bool {
+        let mut case = case.clone();
+        case["id"] = json!("c1");
+        case["scope"] = json!("lin");
+        case["question"] = json!("Where do I live?");
+        let case: Case = serde_json::from_value(case).unwrap();
+        case.judge(injected.iter().map(|id| (*id).to_owned()).collect()).passed
+    }
+
+    #[test]
+    fn expected_and_forbidden_records_decide() {
+        let case = json!({ "expected": ["a"], "forbidden": ["b"] });
+        assert!(passes(&case, &["a", "c"]));
+        assert!(!passes(&case, &["c"]), "a is missing");
+        assert!(!passes(&case, &["a", "b"]), "b is forbidden");
+    }
+
+    #[test]
+    fn exact_forbids_everything_else() {
+        assert!(passes(&json!({ "exact": true }), &[]));
+        assert!(!passes(&json!({ "exact": true }), &["a"]));
+        assert!(!passes(&json!({ "expected": ["a"], "exact": true }), &["a", "b"]));
+    }
+}

@@ -1,0 +1,63 @@
+//! The probability that a candidate answers the query.
+
+use serde::Deserialize;
+
+use crate::{
+    feature::{Feature, FeatureValues},
+    linear::{FeatureWeights, RankingModel},
+};
+
+memory_engine_rule_data::data!(RELEVANCE: RelevanceFile = "relevance.toml");
+
+/// A logistic regression over features that do not depend on how good the other candidates are.
+#[derive(Debug, Clone, Deserialize)]
+pub struct RelevanceModel {
+    intercept: f64,
+    weights: FeatureWeights,
+}
+
+#[derive(Debug, Deserialize)]
+struct RelevanceFile {
+    words: RelevanceModel,
+    vectors: RelevanceModel,
+}
+
+impl RelevanceModel {
+    /// Returns the built-in model.
+    pub fn built_in(model: RankingModel) -> &'static Self {
+        match model {
+            RankingModel::Words => &RELEVANCE.words,
+            RankingModel::Vectors => &RELEVANCE.vectors,
+        }
+    }
+
+    /// Returns the estimated probability, 0 to 1, that a candidate answers the query. It is 0 without a common word
+    /// and without similarity.
+    pub fn probability(&self, values: &FeatureValues) -> f64 {
+        if values[Feature::WordCoverage] <= 0.0 && values[Feature::Similarity] <= 0.0 {
+            return 0.0;
+        }
+        1.0 / (1.0 + (-self.intercept - self.weights.score(values)).exp())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_raise_the_probability_and_unknown_names_lower_it() {
+        for model in [RankingModel::Words, RankingModel::Vectors] {
+            let model = RelevanceModel::built_in(model);
+            let mut values = FeatureValues::default();
+            assert_eq!(model.probability(&values), 0.0);
+            values[Feature::WordCoverage] = 0.4;
+            let some = model.probability(&values);
+            values[Feature::WordCoverage] = 1.0;
+            let all = model.probability(&values);
+            values[Feature::UnknownNames] = 1.0;
+            let of_somebody_else = model.probability(&values);
+            assert!(0.0 < some && some < all && all < 1.0 && of_somebody_else < all, "{some} {all} {of_somebody_else}");
+        }
+    }
+}
