@@ -13,7 +13,8 @@ use crate::{
 /// Rules that decide, without a model, whether memories are injected for a message, and which.
 ///
 /// In this order: the first message of a conversation, a question about the story within a plot, a question about the
-/// past, a feeling. Otherwise nothing is injected, nor in a `silent` scene. Triggers are built in for Chinese and for
+/// past, a feeling, and any other message with words: what is relevant to it is injected. Nothing is injected in a
+/// `silent` scene. Triggers are built in for Chinese and for
 /// English; the Chinese ones are those of the chat gateway's document. The language of the message decides which ones
 /// count.
 ///
@@ -28,7 +29,8 @@ use crate::{
 /// assert_eq!(decide("Do you remember my dog's name?"), Rule::Recall);
 /// assert_eq!(decide("还记得我的狗叫什么吗"), Rule::Recall);
 /// assert_eq!(decide("Flashback!"), Rule::Recall);
-/// assert_eq!(decide("Have you eaten?"), Rule::Nothing);
+/// assert_eq!(decide("Have you eaten?"), Rule::Relevant);
+/// assert_eq!(decide("😀"), Rule::Nothing);
 /// # Ok::<(), memory_engine_core::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,6 +47,8 @@ pub struct InjectionRules {
     pub recall: RecallRule,
     /// A feeling.
     pub emotion: EmotionRule,
+    /// Any other message.
+    pub relevant: RelevantRule,
 }
 
 /// The rule for the first message of a conversation.
@@ -104,6 +108,16 @@ pub struct EmotionRule {
     pub emotions: Option<Vec<EmotionWords>>,
 }
 
+/// The rule for messages that no other rule applies to: the memories that are relevant to them are injected. The first
+/// message of a conversation and a message with a feeling get them in addition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+#[non_exhaustive]
+pub struct RelevantRule {
+    /// True if the rule is on. Default: true.
+    pub enabled: bool,
+}
+
 /// A feeling with the words that show it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -122,7 +136,14 @@ impl Default for InjectionRules {
             plot_recall: PlotRecallRule::default(),
             recall: RecallRule::default(),
             emotion: EmotionRule::default(),
+            relevant: RelevantRule::default(),
         }
+    }
+}
+
+impl Default for RelevantRule {
+    fn default() -> Self {
+        Self { enabled: true }
     }
 }
 
@@ -191,6 +212,8 @@ pub enum Rule {
     Recall,
     /// A feeling.
     Emotion,
+    /// Another message that memories are relevant to.
+    Relevant,
     /// None of these.
     Nothing,
 }
@@ -201,6 +224,7 @@ enum_names! {
         PlotRecall => "plot_recall",
         Recall => "recall",
         Emotion => "emotion",
+        Relevant => "relevant",
         Nothing => "nothing",
     }
 }
@@ -216,10 +240,10 @@ pub enum Action {
         summaries: usize,
         /// Number of rounds.
         rounds: usize,
-        /// True if the message also asks about the past, so that the results of a search are added.
+        /// True if the results of a search with the message are added.
         search: bool,
     },
-    /// The results of a search with the message, in the scenes that are visible from its scene.
+    /// The relevant results of a search with the message, in the scenes that are visible from its scene.
     Search,
     /// The results of a search with the message in this scene.
     SearchScene(String),
@@ -231,6 +255,8 @@ pub enum Action {
         words: Vec<String>,
         /// Maximum age of the turns.
         within: Duration,
+        /// True if the results of a search with the message are added.
+        search: bool,
     },
     /// Nothing.
     Nothing,
@@ -256,6 +282,12 @@ impl fmt::Display for Action {
 }
 
 impl InjectionRules {
+    /// Returns the rules of the chat gateway's document: the default rules without [`relevant`](Self::relevant).
+    #[must_use]
+    pub fn of_document() -> Self {
+        Self { relevant: RelevantRule { enabled: false }, ..Self::default() }
+    }
+
     /// Reads rules from TOML. What it does not set stays at the default.
     ///
     /// # Errors
@@ -300,15 +332,21 @@ impl InjectionRules {
             return InjectionDecision::nothing();
         }
         let text = PreparedText::new(message.text);
+        let is_searched = self.relevant.enabled && message.text.chars().any(char::is_alphanumeric);
         let question =
             self.plot_recall_decision(message.scene, &text, language).or_else(|| self.recall_decision(&text, language));
         if self.cold_start.enabled && message.round <= 1 {
             let ColdStartRule { summaries, rounds, .. } = self.cold_start;
-            let action = Action::Latest { summaries, rounds, search: question.is_some() };
+            let action = Action::Latest { summaries, rounds, search: is_searched || question.is_some() };
             let search_text = question.and_then(|question| question.search_text);
             return InjectionDecision { rule: Rule::ColdStart, action, search_text, ..InjectionDecision::nothing() };
         }
-        question.or_else(|| self.emotion_decision(&text, language)).unwrap_or_else(InjectionDecision::nothing)
+        let relevant =
+            || InjectionDecision { rule: Rule::Relevant, action: Action::Search, ..InjectionDecision::nothing() };
+        question
+            .or_else(|| self.emotion_decision(&text, language))
+            .or_else(|| is_searched.then(relevant))
+            .unwrap_or_else(InjectionDecision::nothing)
     }
 
     /// Returns the ids of the built-in triggers of a language.
@@ -346,6 +384,7 @@ impl InjectionRules {
             emotion: name.to_owned(),
             words: words.to_vec(),
             within: max_age,
+            search: self.relevant.enabled,
         };
         if let Some(emotions) = emotions {
             return emotions.iter().find_map(|emotion| {
@@ -400,7 +439,8 @@ impl FiredTrigger {
 }
 
 impl InjectionDecision {
-    fn nothing() -> Self {
+    /// Returns the decision to inject nothing.
+    pub fn nothing() -> Self {
         Self { rule: Rule::Nothing, action: Action::Nothing, word: None, trigger: None, search_text: None }
     }
 }

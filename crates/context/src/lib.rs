@@ -24,7 +24,7 @@ pub use frame::GatewayFrame;
 pub use gateway::GatewayBlock;
 pub use injection::{
     Action, ColdStartRule, EmotionRule, EmotionWords, IncomingMessage, InjectionDecision, InjectionRules,
-    PlotRecallRule, RecallRule, Rule,
+    PlotRecallRule, RecallRule, RelevantRule, Rule,
 };
 pub use layer::{Item, Layer, Overflow};
 pub use line::quoted;

@@ -1,4 +1,4 @@
-//! Finds words that are likely to be names, without knowing any.
+//! Finds words that are likely to be names, without a list of full names.
 
 use memory_engine_core::text::{is_han, normalize};
 
@@ -10,8 +10,9 @@ use crate::{
 /// Number of characters of a given name.
 const GIVEN_NAME_CHARS: usize = 2;
 
-/// Returns the parts of a text that are likely to be names, each once: capitalised words, unless a common word starts
-/// a sentence, and Chinese surnames with the two characters after them.
+/// Returns the parts of a text that are likely to be names, each once: capitalised words, except common English words at
+/// the start of a sentence, and Chinese surnames with the next two characters. Each word of an English name is a result
+/// of its own; Chinese given names of one character are not recognised.
 ///
 /// Some of them are no names, above all in Chinese. They suit a question such as "is this person known here", not the
 /// extraction of names.
@@ -37,7 +38,11 @@ fn capitalised_words(text: &str) -> Vec<String> {
     for token in text.split_whitespace() {
         let word = words::plain(token.trim_matches(|c: char| !c.is_alphanumeric()));
         let is_capitalised = word.starts_with(char::is_uppercase) && word.chars().nth(1).is_some();
-        if is_capitalised && !(starts_sentence && words::is_common(&word.to_lowercase())) && word != "I'm" {
+        if is_capitalised
+            && !(starts_sentence && words::is_common(&word.to_lowercase()))
+            && !word.starts_with("I'")
+            && !word.starts_with("I’")
+        {
             names.push(word.to_owned());
         }
         starts_sentence = token.ends_with(['.', '!', '?', ':', '"', '”']);
@@ -55,7 +60,7 @@ fn chinese_names(text: &str) -> Vec<String> {
         let Some(name) = characters.get(start..end) else { continue };
         let spelled: String = name.iter().collect();
         let is_name = name.iter().all(|c| is_han(*c) && may_be_in_name(*c)) && !SURNAMES.not_names.any_in(&spelled);
-        // 阳晓月 is a part of 欧阳晓月.
+        // Skips a shorter name inside the previous one: 阳晓月 in 欧阳晓月.
         if is_name && end > covered {
             names.push(spelled);
             covered = end;

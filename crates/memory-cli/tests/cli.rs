@@ -304,3 +304,33 @@ fn eval_matches_a_worked_example() {
     assert!(desk.run(&["eval", "--memories", m, "--questions", q]).ok().contains("by category"));
     desk.run(&["eval", "--memories", m, "--questions", m]).refused(&["line 1"]);
 }
+
+#[test]
+fn eval_measures_false_injections_and_runs_cases() {
+    let desk = Desk::new();
+    let memories = desk.write("m.jsonl", TURNS);
+    let questions = desk.write(
+        "q.jsonl",
+        "{\"id\":\"q1\",\"scope\":\"lin\",\"question\":\"海鲜\",\"gold\":[\"1\"]}\n{\"id\":\"q2\",\"scope\":\"lin\",\"question\":\"Zanzibar\",\"gold\":[\"3\"]}\n",
+    );
+    let unanswerable =
+        desk.write("u.jsonl", "{\"id\":\"u1\",\"scope\":\"lin\",\"question\":\"When did Nate fly to Tromsø?\"}\n");
+    let cases = desk.write(
+        "c.jsonl",
+        "{\"id\":\"c1\",\"scope\":\"lin\",\"question\":\"海鲜\",\"expected\":[\"1\"],\"forbidden\":[\"3\"]}\n{\"id\":\"c2\",\"scope\":\"lin\",\"question\":\"海鲜\",\"exact\":true}\n",
+    );
+    let files = [&memories, &questions, &unanswerable, &cases].map(|path| path.to_str().unwrap());
+    let [m, q, u, c] = files;
+    let args = ["eval", "--memories", m, "--questions", q, "--abstention", u, "--cases", c];
+    let report = desk.run(&[args.as_slice(), &["--json"]].concat()).json();
+    let default = &report["abstention"]["default"];
+    assert_eq!(default["answers_injected"].as_f64(), Some(0.5), "one of two questions shares a word: {report}");
+    assert_eq!(default["false_injections"].as_f64(), Some(0.0), "{report}");
+    assert_eq!((report["cases"]["passed"].as_u64(), report["cases"]["failed"].as_u64()), (Some(1), Some(1)));
+    assert_eq!(report["cases"]["cases"][1]["unwanted"], serde_json::json!(["1"]));
+    let shown = desk.run(&args).ok();
+    assert!(shown.contains("0.3000 (default)") && shown.contains("1 case passed, 1 failed"), "{shown}");
+    desk.run(&["eval", "--memories", m, "--questions", q, "--abstention", q]).refused(&["q1", "has gold"]);
+    let typo = desk.write("t.jsonl", "{\"id\":\"c1\",\"scope\":\"lin\",\"question\":\"x\",\"expect\":[]}\n");
+    desk.run(&["eval", "--memories", m, "--questions", q, "--cases", typo.to_str().unwrap()]).refused(&["expected"]);
+}

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use memory_engine_context::{Action, GatewayBlock, IncomingMessage, InjectionDecision, InjectionRules};
+use memory_engine_context::{Action, GatewayBlock, IncomingMessage, InjectionDecision, InjectionRules, Rule};
 use memory_engine_core::{
     ContentHash, Error, ErrorKind, Field, Filter, FilterValue, Kind, Language, Op, Phrases, Record, Result, ScanQuery,
     Scope,
@@ -164,7 +164,9 @@ impl Injector {
         };
         let all: Vec<Record> = material.summaries.into_iter().chain(material.memories).collect();
         let record = |id| all.iter().find(|record| record.id == id).cloned();
-        let records = rendered.included.into_iter().filter_map(record).collect();
+        let records: Vec<Record> = rendered.included.into_iter().filter_map(record).collect();
+        let decision =
+            if decision.rule == Rule::Relevant && records.is_empty() { InjectionDecision::nothing() } else { decision };
         Injection { decision, text: rendered.text, records, degraded: material.degraded }
     }
 
@@ -199,8 +201,11 @@ impl Injector {
                 let fresh = material.fresh(found, turns);
                 material.memories.extend(fresh);
             }
-            Action::SameEmotion { emotion, words, within } => {
+            Action::SameEmotion { emotion, words, within, search } => {
                 self.same_emotion(scope, message, (emotion, words), *within, material).await;
+                if *search {
+                    self.search(scope, question().in_scene(message.scene), material).await;
+                }
             }
             // A later version of the rules may want what this one cannot find.
             _ => {}
@@ -213,13 +218,17 @@ impl Injector {
         options.with_deadline(options.deadline.min(self.deadline.mul_f64(0.9)))
     }
 
-    /// Recalls what is relevant to the query.
+    /// Recalls what is relevant to the query. Statements come before questions: an earlier question is often the most
+    /// similar record, and seldom an answer.
     async fn search(&self, scope: &Scope, query: RecallQuery, material: &mut Material) {
         match self.engine.recall(scope, query).await {
             Ok(recall) => {
                 let relevant = recall.relevant().map(|hit| hit.record.clone());
-                let fresh = material.fresh(relevant, self.limit);
-                material.memories.extend(fresh);
+                let (questions, statements): (Vec<Record>, Vec<Record>) = relevant.partition(is_question);
+                let fresh = material.fresh(statements.into_iter().chain(questions), self.limit);
+                let new = |record: &Record| material.memories.iter().all(|other| other.id != record.id);
+                let added: Vec<Record> = fresh.into_iter().filter(new).collect();
+                material.memories.extend(added);
                 material.degraded.extend(recall.degraded);
             }
             Err(e) => material.lacks(&e),
@@ -272,4 +281,8 @@ impl Injector {
         material.memories.truncate(self.limit);
         material.degraded.extend(recall.degraded);
     }
+}
+
+fn is_question(record: &Record) -> bool {
+    record.kind == Kind::TURN && record.text.trim_end().ends_with(['?', '？'])
 }

@@ -9,7 +9,7 @@ use std::{sync::Arc, time::Duration};
 use given::{Backend, lin};
 use memory_engine::{
     Injector, Kind, MemoryEngine, Timestamp, Turn,
-    context::{IncomingMessage, Rule, append_to_system},
+    context::{IncomingMessage, InjectionRules, Rule, append_to_system},
     llm::{ScriptedModel, ScriptedReply},
     recall::{Enhancement, QueryForm, Rewrite},
     testing::ManualClock,
@@ -112,6 +112,34 @@ async fn story(backend: &Backend) -> Injector {
 
 fn says<'a>(round: u64, scene: &'a str, text: &'a str) -> IncomingMessage<'a> {
     IncomingMessage { round, scene, text }
+}
+
+#[tokio::test]
+async fn k8_relevant_memories_are_injected_for_any_message_unless_the_rule_is_off() {
+    for backend in Backend::all() {
+        let memory = backend.builder().background(false).build().await.unwrap();
+        for text in ["我妹妹在成都当护士", "My brother repairs old violins in Porto."] {
+            memory.remember(&lin(), Turn::user(text).with_scene("daily")).await.unwrap();
+        }
+        memory.remember(&lin(), Turn::user("Who repairs old violins in Porto?").with_scene("daily")).await.unwrap();
+        let injector = Injector::new(memory.clone());
+        for (text, expected) in [
+            ("成都的护士忙不忙？", "我妹妹在成都当护士"),
+            ("I need somebody for my old violins", "My brother repairs old violins in Porto."),
+        ] {
+            let injection = injector.inject(&lin(), &says(4, "daily", text)).await;
+            assert_eq!(injection.decision.rule, Rule::Relevant, "{text}");
+            assert_eq!(injection.records[0].text, expected, "statements come before questions");
+            let first = injector.inject(&lin(), &says(1, "daily", text)).await;
+            assert_eq!(first.decision.rule, Rule::ColdStart);
+            assert_eq!(first.records.iter().filter(|record| record.text == expected).count(), 1, "once: {first:?}");
+            let document = injector.clone().with_rules(InjectionRules::of_document());
+            let injection = document.inject(&lin(), &says(4, "daily", text)).await;
+            assert_eq!((injection.decision.rule, injection.text.as_str()), (Rule::Nothing, ""));
+        }
+        let unrelated = injector.inject(&lin(), &says(5, "daily", "When does the museum in Tromsø open?")).await;
+        assert_eq!((unrelated.decision.rule, unrelated.text.as_str()), (Rule::Nothing, ""));
+    }
 }
 
 #[tokio::test]

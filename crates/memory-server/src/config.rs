@@ -182,9 +182,23 @@ pub struct GatewayConfig {
     /// A TOML file with rules for scenes that replace or extend the built-in ones. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scene_rules: Option<String>,
+    /// The built-in injection rules. Default: `default`.
+    pub rules: RuleSet,
     /// A TOML file with injection rules that replace or extend the built-in ones. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub injection_rules: Option<String>,
+}
+
+/// The built-in injection rules of the gateway.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum RuleSet {
+    /// Injects whatever is relevant to a message.
+    #[default]
+    Default,
+    /// Injects by the rules of the chat gateway's document only: cold start, questions about the past, feelings.
+    Document,
 }
 
 /// A service behind the gateway.
@@ -277,7 +291,14 @@ impl Default for McpConfig {
 
 impl Default for GatewayConfig {
     fn default() -> Self {
-        Self { upstreams: Vec::new(), deadline_ms: 1500, max_chars: None, scene_rules: None, injection_rules: None }
+        Self {
+            upstreams: Vec::new(),
+            deadline_ms: 1500,
+            max_chars: None,
+            scene_rules: None,
+            rules: RuleSet::Default,
+            injection_rules: None,
+        }
     }
 }
 

@@ -24,7 +24,7 @@ pub(crate) use document_terms::DocumentTerms;
 use feature_input::FeatureInput;
 use sentences::sentences;
 
-/// A query of at least this many estimated tokens is a long one: a dialogue, or a pasted text.
+/// A query of at least this many estimated tokens (about 80 of a model) is a long one: a dialogue, or a pasted text.
 const LONG_QUERY_MIN_TOKENS: usize = 105;
 /// The messages are long if the median of the first candidates has at least this many terms.
 const LONG_MESSAGE_MIN_TERMS: u32 = 40;
@@ -39,9 +39,10 @@ pub(crate) struct RankedCandidate {
     pub(crate) candidate: Candidate,
     pub(crate) record: Record,
     pub(crate) terms: DocumentTerms,
-    /// Empty if one retriever alone is asked.
+    /// Features with a value other than 0. Empty for a recall with one retriever, and for candidates that only the
+    /// vectors of an embedder without semantics found.
     pub(crate) features: Vec<FeatureScore>,
-    /// The estimated probability that it answers the query.
+    /// The estimated probability that the candidate answers the query.
     pub(crate) relevance: f64,
 }
 
@@ -83,7 +84,9 @@ impl RecallRun<'_> {
         let sentence_shares =
             if keeps_scores || shape == QueryShape::LongQuery { Vec::new() } else { self.sentence_shares().await };
         self.shape = (!keeps_scores).then_some(shape);
-        let query_terms = self.query_terms(words, shape).await;
+        let started = Instant::now();
+        let outcome = self.trace.limit(Stage::Terms, self.analyze_query(words, shape)).await;
+        let query_terms = self.trace.finish(Stage::Terms, started, outcome);
         let values = features::compute(&FeatureInput {
             plan: &self.plan,
             candidates: &candidates,
@@ -93,15 +96,16 @@ impl RecallRun<'_> {
             sentence_shares: &sentence_shares,
             query_terms: &query_terms,
         });
-        let has_similarity = |candidate: &Candidate| self.plan.has_semantics() && candidate.similarity.is_some();
-        let model_for = |has_vectors| if has_vectors { RankingModel::Vectors } else { RankingModel::Words };
-        let model = model_for(candidates.iter().any(|(candidate, _)| has_similarity(candidate)));
+        // Scores are compared within the query, so all candidates use one model.
+        let models: Vec<RankingModel> = candidates.iter().map(|(candidate, _)| self.model_for(candidate)).collect();
+        let model = if models.contains(&RankingModel::Vectors) { RankingModel::Vectors } else { RankingModel::Words };
         let weights = FeatureWeights::built_in(model, shape);
         let scores = weights.scores(&values);
-        let scored = terms.into_iter().zip(values).zip(scores);
+        let scored = terms.into_iter().zip(values).zip(scores.into_iter().zip(models));
         let mut ranked = Vec::with_capacity(candidates.len());
-        for ((mut candidate, record), ((terms, values), score)) in candidates.into_iter().zip(scored) {
-            let relevance = RelevanceModel::built_in(model_for(has_similarity(&candidate))).probability(&values);
+        for ((mut candidate, record), ((terms, values), (score, model))) in candidates.into_iter().zip(scored) {
+            // Relevance is compared with a threshold, so each candidate uses the model of its own data.
+            let relevance = RelevanceModel::built_in(model).probability(&values);
             let mut features = Vec::new();
             if !keeps_scores {
                 candidate.score = MIN_RANKED_SCORE + (1.0 - MIN_RANKED_SCORE) * score;
@@ -110,6 +114,12 @@ impl RecallRun<'_> {
             ranked.push(RankedCandidate { candidate, record, terms, features, relevance });
         }
         ranked
+    }
+
+    /// Returns the model for the data that a candidate has: without a similarity, its words decide.
+    fn model_for(&self, candidate: &Candidate) -> RankingModel {
+        let has_vectors = self.plan.has_semantics() && candidate.similarity.is_some();
+        if has_vectors { RankingModel::Vectors } else { RankingModel::Words }
     }
 
     /// Reads the records of the candidates. One may have been deleted or revoked since a retriever found it, and a
@@ -127,7 +137,8 @@ impl RecallRun<'_> {
         Ok(read.filter(|(_, record)| self.plan.admits(record)).collect())
     }
 
-    /// Returns the terms of the candidates. If they cannot be read in time, the recall goes on without them.
+    /// Returns the terms of the candidates. On a failure or a timeout all candidates get empty terms: their word coverage
+    /// is then 0, so that without semantics no hit is relevant. The recall is marked as degraded.
     async fn terms(&mut self, candidates: &[(Candidate, Record)]) -> Vec<DocumentTerms> {
         let ids: Vec<RecordId> = candidates.iter().map(|(candidate, _)| candidate.id).collect();
         let started = Instant::now();

@@ -1,4 +1,4 @@
-//! The last stage: applies boosts, and moves hits that repeat a better one back.
+//! Ranks, reranks, boosts and diversifies the candidates.
 
 use std::cmp::Ordering;
 
@@ -32,7 +32,7 @@ impl RecallRun<'_> {
     fn select_ranked(&self, ranked: Vec<RankedCandidate>) -> Vec<RecallHit> {
         let boosts = Boosts::new(&self.plan, &self.parts.scene_policy);
         let min_relevance = self.plan.options.min_relevance;
-        let mut hits: Vec<_> = ranked.into_iter().map(|ranked| hit(ranked, &boosts, min_relevance)).collect();
+        let mut hits: Vec<_> = ranked.into_iter().map(|ranked| into_hit(ranked, &boosts, min_relevance)).collect();
         hits.sort_by(|(a, _), (b, _)| best_first(a, b));
         if self.plan.query.retrievers != Retrievers::All {
             return hits.into_iter().map(|(hit, _)| hit).take(self.plan.limit).collect();
@@ -59,8 +59,8 @@ fn best_first(a: &RecallHit, b: &RecallHit) -> Ordering {
     b.score.cmp(&a.score).then(a.record.id.cmp(&b.record.id))
 }
 
-/// Makes a hit of a candidate: multiplies its score by its boosts.
-fn hit(ranked: RankedCandidate, boosts: &Boosts<'_>, min_relevance: f64) -> (RecallHit, DocumentTerms) {
+/// Makes a hit of a candidate: multiplies its score by its boosts. They do not change its relevance.
+fn into_hit(ranked: RankedCandidate, boosts: &Boosts<'_>, min_relevance: f64) -> (RecallHit, DocumentTerms) {
     let RankedCandidate { candidate, record, terms, features, relevance } = ranked;
     let Candidate { score, found_by, reranked, .. } = candidate;
     let boosts = boosts.of(&record);

@@ -8,11 +8,8 @@ use serde::{Deserialize, Serialize};
 /// One property of a candidate that says how well it answers the query.
 ///
 /// The features up to [`Assistant`](Self::Assistant) rank candidates, see [`FeatureWeights`](crate::FeatureWeights).
-/// Those after it do not depend on how good the other candidates are: they decide whether a candidate is relevant at
-/// all, see [`RelevanceModel`](crate::RelevanceModel).
-///
-/// The scale of a similarity is its position among the candidates: 1 for the best candidate, 0 for the median one, and
-/// at least −1 ([`position_among`]).
+/// Those after it are not scaled by the best candidate: they decide whether a candidate is relevant at all, see
+/// [`RelevanceModel`](crate::RelevanceModel).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -21,16 +18,18 @@ pub enum Feature {
     Keyword,
     /// As [`Keyword`](Self::Keyword), for the sentence of the query that fits the candidate best.
     KeywordSentence,
-    /// Cosine similarity of the vectors of query and candidate.
+    /// Cosine similarity of the vectors of query and candidate, scaled among the candidates: 1 for the best, 0 for the
+    /// median, at least −1 ([`position_among`]).
     Vector,
-    /// The better of the two adjacent turns of another speaker, by its keyword score: 0 to 1.
+    /// Keyword share of the better adjacent turn of another speaker: 0 to 1.
     Neighbor,
-    /// Share of its session's other turns among the best candidates: 0 to 1.
+    /// Sum of the keyword shares of the session's other candidates, divided by the greatest sum of a session. Only the
+    /// 30 best candidates count. 0 if all are of one session.
     Session,
     /// As [`Session`](Self::Session), for the records of its day in UTC.
     Day,
-    /// Part of [`Keyword`](Self::Keyword) that the dates named by the query add: the difference to the score of its
-    /// words alone.
+    /// Keyword share by words and dates minus that by words alone. Negative if the dates of the query are those of other
+    /// candidates.
     DateMatch,
     /// 1 if the query names the speaker of the candidate, −1 if it names another one, 0 if it names none or several.
     Speaker,
@@ -38,18 +37,19 @@ pub enum Feature {
     QuestionTurn,
     /// 1 if the query asks for a time and the candidate names a date.
     DateAsked,
-    /// If the query asks for what holds now: place in time among the candidates that state the same thing, from −1 for
-    /// the first to 1 for the last. If it asks for what held before: the opposite.
+    /// If the query asks for what is true now: place in time among the candidates that contain nearly as many of its
+    /// words as the best one, from −1 for the first to 1 for the last. If it asks for what was true before: the opposite.
     Validity,
-    /// 1 if a model said the candidate, or if it is a summary.
+    /// `RecallOptions::assistant_penalty` (0–1) if a model said the candidate or it is a summary, else 0.
     Assistant,
     /// Share of the query's words that the candidate holds, weighted by idf among the candidates: 0 to 1.
     WordCoverage,
-    /// Share of the query's words that no candidate holds, weighted in the same way.
+    /// Share of the query's words that no candidate contains, weighted in the same way. 0 for a query with dialogue.
     UnknownWords,
-    /// Share of the likely names in the query that no candidate holds.
+    /// Share of the likely names in the query that no candidate contains. 0 for a query with dialogue.
     UnknownNames,
-    /// Similarity of the vectors of query and candidate, from unrelated (0) to the same text (1).
+    /// Cosine similarity of the vectors of query and candidate, from typical of unrelated texts (0) to the same text (1).
+    /// Negative below that, and 0 if it was not computed.
     Similarity,
 }
 
@@ -92,8 +92,7 @@ impl IndexMut<Feature> for FeatureValues {
     }
 }
 
-/// Scales values to their position among all of them: 1 for the greatest, 0 for the median, at least −1. All are 0 if
-/// they are equal.
+/// Scales values linearly: 1 for the greatest, 0 for the median, at least −1. All are 0 if the greatest is the median.
 pub fn position_among(values: &[f64]) -> Vec<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);

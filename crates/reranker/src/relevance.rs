@@ -9,7 +9,9 @@ use crate::{
 
 memory_engine_rule_data::data!(RELEVANCE: RelevanceFile = "relevance.toml");
 
-/// A logistic regression over features that do not depend on how good the other candidates are.
+/// A logistic regression over features that are not scaled by the best candidate.
+///
+/// It was fitted with equal weight for questions that the memories answer and for questions that they do not.
 #[derive(Debug, Clone, Deserialize)]
 pub struct RelevanceModel {
     intercept: f64,
@@ -31,8 +33,8 @@ impl RelevanceModel {
         }
     }
 
-    /// Returns the estimated probability, 0 to 1, that a candidate answers the query. It is 0 without a common word
-    /// and without similarity.
+    /// Returns the estimated probability, 0 to 1, that a candidate answers the query. It is 0 if the candidate contains no
+    /// word of the query and its similarity is at most that of unrelated texts.
     pub fn probability(&self, values: &FeatureValues) -> f64 {
         if values[Feature::WordCoverage] <= 0.0 && values[Feature::Similarity] <= 0.0 {
             return 0.0;
@@ -56,8 +58,11 @@ mod tests {
             values[Feature::WordCoverage] = 1.0;
             let all = model.probability(&values);
             values[Feature::UnknownNames] = 1.0;
-            let of_somebody_else = model.probability(&values);
-            assert!(0.0 < some && some < all && all < 1.0 && of_somebody_else < all, "{some} {all} {of_somebody_else}");
+            let with_unknown_name = model.probability(&values);
+            assert!(
+                0.0 < some && some < all && all < 1.0 && with_unknown_name < all,
+                "{some} {all} {with_unknown_name}"
+            );
         }
     }
 }

@@ -68,7 +68,7 @@ pub(crate) struct EvalCommand {
     #[arg(long, value_name = "FILE")]
     abstention: Option<PathBuf>,
     /// Also run these cases: JSON Lines with "id", "scope", "question", "expected" and "forbidden" (the ids of records
-    /// that must, or must not, be injected), "exact" (true if no others may be), and optionally "session", "limit"
+    /// that must, or must not, be injected), "exact" (true if no others may be), and optionally "session", "limit", "time"
     #[arg(long, value_name = "FILE")]
     cases: Option<PathBuf>,
     #[command(flatten)]

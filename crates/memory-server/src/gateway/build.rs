@@ -11,7 +11,7 @@ use memory_engine::{
 
 use super::{options::GatewayOptions, service::Gateway, upstream::Upstream};
 use crate::{
-    config::{Config, GatewayConfig, UpstreamConfig},
+    config::{Config, GatewayConfig, RuleSet, UpstreamConfig},
     part::Part,
 };
 
@@ -46,9 +46,14 @@ impl GatewayConfig {
         if let Some(file) = &self.scene_rules {
             options = options.with_scenes(read_rules(file, SceneRules::from_toml)?);
         }
-        if let Some(file) = &self.injection_rules {
-            options = options.with_rules(read_rules(file, InjectionRules::from_toml)?);
+        let mut rules = match &self.injection_rules {
+            Some(file) => read_rules(file, InjectionRules::from_toml)?,
+            None => InjectionRules::default(),
+        };
+        if self.rules == RuleSet::Document {
+            rules.relevant.enabled = false;
         }
+        options = options.with_rules(rules);
         Ok(options)
     }
 }

@@ -10,15 +10,16 @@ use super::{
     date_question::{asks_for_a_date, names_a_date},
     document_terms::DocumentTerms,
     feature_input::FeatureInput,
-    relevance, tense,
+    relevance::add_relevance,
+    tense::add_validity,
 };
 use crate::neighbors::best_neighbors;
 
-/// A query of more characters is no question that names a speaker or asks for a date: it is a text about many things.
-const QUESTION_MAX_CHARS: usize = 300;
+/// Queries of at least this many characters get no speaker and date features: they are texts about many things.
+const LONG_TEXT_MIN_CHARS: usize = 300;
 /// Maximum number of terms of a short question.
 const SHORT_QUESTION_MAX_TERMS: u32 = 20;
-/// Number of best candidates that their sessions are judged by.
+/// Number of candidates with the best keyword shares that count for the session and the day, ties included.
 const SESSION_CANDIDATES: usize = 30;
 
 const DAY_MICROS: i64 = 24 * 60 * 60 * 1_000_000;
@@ -32,8 +33,9 @@ pub(super) fn compute(input: &FeatureInput<'_>) -> Vec<FeatureValues> {
     add_sessions(input, &mut values);
     add_speakers(input, &mut values);
     add_date_asked(input, &mut values);
-    relevance::add(input, &mut values);
-    tense::add(input, &mut values);
+    add_relevance(input, &mut values);
+    // Reads the word coverage, which is a feature of relevance.
+    add_validity(input, &mut values);
     for ((values, (_, record)), terms) in values.iter_mut().zip(input.candidates).zip(input.terms) {
         values[Feature::QuestionTurn] = indicator(is_short_question(record, terms));
         let is_assistant = record.role.as_ref() == Some(&Role::ASSISTANT) || record.kind == Kind::SUMMARY;
@@ -84,8 +86,7 @@ fn add_neighbors(input: &FeatureInput<'_>, values: &mut [FeatureValues]) {
     }
 }
 
-/// Adds what a candidate gains from the best candidates of its session, and from those of its day: what happened
-/// together is likely to be asked about together.
+/// Adds the session and day features: what happened together is likely to be asked about together.
 fn add_sessions(input: &FeatureInput<'_>, values: &mut [FeatureValues]) {
     let mut scores: Vec<f64> = values.iter().map(|values| values[Feature::Keyword]).collect();
     let mut sorted = scores.clone();
@@ -129,7 +130,7 @@ fn group_shares<G: Eq + Hash + Copy>(groups: impl Iterator<Item = Option<G>>, sc
 
 fn add_speakers(input: &FeatureInput<'_>, values: &mut [FeatureValues]) {
     let query = &input.plan.query.text;
-    if query.chars().count() >= QUESTION_MAX_CHARS {
+    if query.chars().count() >= LONG_TEXT_MIN_CHARS {
         return;
     }
     let speakers: BTreeSet<&str> =
@@ -144,7 +145,7 @@ fn add_speakers(input: &FeatureInput<'_>, values: &mut [FeatureValues]) {
 
 fn add_date_asked(input: &FeatureInput<'_>, values: &mut [FeatureValues]) {
     let query = &input.plan.query.text;
-    if query.chars().count() >= QUESTION_MAX_CHARS || !asks_for_a_date(query) {
+    if query.chars().count() >= LONG_TEXT_MIN_CHARS || !asks_for_a_date(query) {
         return;
     }
     for (values, (_, record)) in values.iter_mut().zip(input.candidates) {

@@ -1,5 +1,6 @@
-//! The terms of the query that a relevant candidate holds.
+//! Words and likely names of the query, and their coverage by the candidates.
 
+use memory_engine_core::Result;
 use memory_engine_graph::likely_names;
 use memory_engine_keyword_store::Clause;
 use memory_engine_reranker::{QueryShape, TermSet};
@@ -7,13 +8,14 @@ use memory_engine_reranker::{QueryShape, TermSet};
 use super::document_terms::DocumentTerms;
 use crate::run::RecallRun;
 
-/// Idf is computed as among at least this many documents: in a small store, no word is known to be common.
-const MIN_DOCUMENTS: usize = 100;
-/// A memory that matches either the question or the dialogue before it is relevant: it cannot hold the words of both.
+/// Minimum number of candidates assumed for idf. With fewer, it would hardly separate common words from rare ones.
+const IDF_MIN_CANDIDATES: usize = 100;
+/// Word coverage (0–1) that counts as full for a query with dialogue: a memory matches either the question or the
+/// dialogue before it.
 const CONTEXT_COVERAGE: f64 = 0.5;
 
 /// The words and the likely names of a query.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct QueryTerms {
     words: Vec<Word>,
     /// The parts of each name.
@@ -32,15 +34,18 @@ struct Word {
 impl RecallRun<'_> {
     /// Returns the terms of the query. `words` are those that the keyword retriever searched for; empty if it was not
     /// asked.
-    pub(super) async fn query_terms(&self, mut words: Vec<Clause>, shape: QueryShape) -> QueryTerms {
+    ///
+    /// # Errors
+    /// That of the analyzer.
+    pub(super) async fn analyze_query(&self, mut words: Vec<Clause>, shape: QueryShape) -> Result<QueryTerms> {
         let query = self.plan.query;
         let analysis = self.parts.store.analysis();
         if words.is_empty() {
-            words = analysis.query_clauses(query.text.clone()).await.unwrap_or_default();
+            words = analysis.query_clauses(query.text.clone()).await?;
         }
         let mut names = Vec::new();
         for name in likely_names(&query.text) {
-            let mut parts = analysis.query_clauses(name).await.unwrap_or_default();
+            let mut parts = analysis.query_clauses(name).await?;
             // A single Chinese character is no evidence of a name.
             parts.retain(|part| part.terms.iter().any(|term| term.term.chars().nth(1).is_some()));
             if !parts.is_empty() {
@@ -48,7 +53,7 @@ impl RecallRun<'_> {
             }
         }
         let words = words.iter().map(|word| Word { terms: term_set(word), weight: word.weight }).collect();
-        QueryTerms { words, names, has_context: query.has_context || shape == QueryShape::LongQuery }
+        Ok(QueryTerms { words, names, has_context: query.has_context || shape == QueryShape::LongQuery })
     }
 }
 
@@ -56,28 +61,31 @@ fn term_set(clause: &Clause) -> TermSet {
     clause.terms.iter().map(|term| term.term.as_str()).collect()
 }
 
-/// How much of the query each candidate holds, and what none of them holds.
+/// The share of the query that each candidate contains, and the share that none of them contains.
 #[derive(Debug)]
 pub(super) struct Coverage {
     /// For each candidate, the share of the query's words that it holds, weighted by idf.
     pub(super) shares: Vec<f64>,
-    /// The share of the query's words that no candidate holds, weighted by idf.
+    /// The share of the query's words that no candidate contains, weighted by idf. 0 for a query with dialogue.
     pub(super) unknown_words: f64,
-    /// The share of the query's names of which no candidate holds a part.
+    /// The share of the query's names of which no candidate contains a part. 0 for a query with dialogue.
     pub(super) unknown_names: f64,
 }
 
 impl QueryTerms {
+    /// Returns the coverage of the query by these candidates.
     pub(super) fn coverage(&self, documents: &[DocumentTerms]) -> Coverage {
         let mut held = vec![0.0; documents.len()];
-        let (mut total, mut unknown) = (0.0, 0.0);
+        let mut total = 0.0;
+        let mut unknown = 0.0;
         for word in &self.words {
             let holding: Vec<usize> = holders(documents, &word.terms).collect();
-            // A guess that no candidate holds was wrong, and does not count.
+            // A weight below 1 marks an uncertain segmentation, such as a pair of characters across two words. If no
+            // candidate contains it, it is ignored.
             if holding.is_empty() && word.weight < 1.0 {
                 continue;
             }
-            let weight = word.weight * idf(documents.len().max(MIN_DOCUMENTS), holding.len());
+            let weight = word.weight * idf(documents.len().max(IDF_MIN_CANDIDATES), holding.len());
             total += weight;
             if holding.is_empty() {
                 unknown += weight;

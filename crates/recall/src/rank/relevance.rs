@@ -1,11 +1,12 @@
-//! Features that say whether a candidate answers the query at all. They do not depend on how good the others are.
+//! Features of relevance. They are not scaled by the best candidate, so they are comparable between queries. The idf
+//! of the words and the features of unknown words and names are computed over all candidates of the query.
 
 use memory_engine_reranker::{Feature, FeatureValues};
 
 use super::feature_input::FeatureInput;
 
 /// Adds the features of relevance.
-pub(super) fn add(input: &FeatureInput<'_>, values: &mut [FeatureValues]) {
+pub(super) fn add_relevance(input: &FeatureInput<'_>, values: &mut [FeatureValues]) {
     let coverage = input.query_terms.coverage(input.terms);
     for ((values, (candidate, record)), share) in values.iter_mut().zip(input.candidates).zip(coverage.shares) {
         values[Feature::WordCoverage] = share;

@@ -1,4 +1,4 @@
-//! Queries about what holds now, or what held before.
+//! Queries about what is true now, or what was true before.
 
 use std::sync::LazyLock;
 
@@ -9,7 +9,8 @@ use serde::Deserialize;
 
 use super::feature_input::FeatureInput;
 
-/// Candidates state the same thing if they hold at least this share of the query's words that the best one holds.
+/// Candidates with at least this share (0–1) of the greatest word coverage are treated as statements about the same
+/// thing.
 const SAME_STATEMENT_SHARE: f64 = 0.7;
 
 memory_engine_rule_data::data!(DATA: Tense = "tense.toml");
@@ -23,8 +24,9 @@ struct Tense {
 static PRESENT: LazyLock<Phrases> = LazyLock::new(|| Phrases::new(DATA.present.iter()));
 static PAST: LazyLock<Phrases> = LazyLock::new(|| Phrases::new(DATA.past.iter()));
 
-/// Adds the order in time of the candidates that state the same thing, if the query asks for a present or a past state.
-pub(super) fn add(input: &FeatureInput<'_>, values: &mut [FeatureValues]) {
+/// Adds the order in time of the candidates that state the same thing, if the query asks for a present or a past
+/// state. Reads the word coverage that [`add_relevance`](super::relevance::add_relevance) adds.
+pub(super) fn add_validity(input: &FeatureInput<'_>, values: &mut [FeatureValues]) {
     let Some(direction) = direction(&input.plan.query.text) else { return };
     let best = values.iter().map(|values| values[Feature::WordCoverage]).fold(0.0, f64::max);
     let states_it = |values: &FeatureValues| best > 0.0 && values[Feature::WordCoverage] >= SAME_STATEMENT_SHARE * best;

@@ -1,4 +1,5 @@
-//! Measures how well relevance tells questions that the memories answer from questions that nothing answers.
+//! Measures abstention: how often the threshold of relevance suppresses the hits of questions that nothing answers, and
+//! how many answers it keeps.
 
 use std::collections::BTreeSet;
 
@@ -12,13 +13,13 @@ use crate::{modes::EVAL_DEADLINE, output, question::EvalQuestion};
 /// Maximum number of hits that would be injected.
 const MAX_INJECTED: usize = 5;
 
-/// The greatest relevance among the first hits of a question.
+/// The greatest relevance among the first hits of a question; −1 if there is no such hit.
 struct BestRelevance {
     of_any: f64,
     of_gold: f64,
 }
 
-/// What a threshold of relevance lets through.
+/// Injection rates at one threshold of relevance.
 #[derive(Debug, Serialize)]
 struct Rates {
     min_relevance: f64,
@@ -28,7 +29,7 @@ struct Rates {
     false_injections: f64,
 }
 
-/// Asks the questions of both files, and returns the rates at several thresholds.
+/// Asks the questions of both kinds, and returns the rates at several thresholds.
 pub(super) async fn measure(
     engine: &MemoryEngine,
     answerable: &[EvalQuestion],
@@ -59,7 +60,6 @@ async fn best_relevances(engine: &MemoryEngine, questions: &[EvalQuestion]) -> R
         let is_gold = |id: &Option<String>| id.as_ref().is_some_and(|id| gold.contains(id));
         let any = recall.hits.iter().map(|hit| hit.relevance);
         let gold = recall.hits.iter().filter(|hit| is_gold(&hit.record.source.message_id)).map(|hit| hit.relevance);
-        // Below every threshold if there is no such hit.
         best.push(BestRelevance { of_any: any.fold(-1.0, f64::max), of_gold: gold.fold(-1.0, f64::max) });
         bar.inc(1);
     }

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, path::Path};
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use memory_engine::{MemoryEngine, RecallQuery, Scope, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -18,8 +18,9 @@ pub(super) struct Case {
     /// The session that is searched; all sessions of the scope if absent.
     session: Option<String>,
     question: String,
+    /// The time of the question, read as UTC. Default: now.
     time: Option<String>,
-    /// Maximum number of hits.
+    /// Maximum number of hits. Default: the engine's.
     limit: Option<usize>,
     /// Records that must be injected.
     #[serde(default)]
@@ -64,6 +65,7 @@ pub(super) async fn run(engine: &MemoryEngine, cases: &[Case]) -> Result<Value> 
             query = query.asked_at(Timestamp::parse_in(time, &jiff::tz::TimeZone::UTC)?, jiff::tz::TimeZone::UTC);
         }
         let recall = engine.recall(&scope, query).await?;
+        ensure!(!recall.is_partial(), "the recall was degraded: {:?}", recall.degraded);
         let id =
             |record: &memory_engine::Record| record.source.message_id.clone().unwrap_or_else(|| record.id.to_string());
         outcomes.push(case.judge(recall.relevant().map(|hit| id(&hit.record)).collect()));
