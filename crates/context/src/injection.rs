@@ -109,7 +109,7 @@ pub struct EmotionRule {
 }
 
 /// The rule for messages that no other rule applies to: the memories that are relevant to them are injected. The first
-/// message of a conversation and a message with a feeling get them in addition.
+/// message of a conversation gets them in addition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[non_exhaustive]
@@ -255,8 +255,6 @@ pub enum Action {
         words: Vec<String>,
         /// Maximum age of the turns.
         within: Duration,
-        /// True if the results of a search with the message are added.
-        search: bool,
     },
     /// Nothing.
     Nothing,
@@ -384,7 +382,6 @@ impl InjectionRules {
             emotion: name.to_owned(),
             words: words.to_vec(),
             within: max_age,
-            search: self.relevant.enabled,
         };
         if let Some(emotions) = emotions {
             return emotions.iter().find_map(|emotion| {

@@ -33,7 +33,7 @@ fn gateway_block() -> GatewayBlock {
 }
 
 fn rule(round: u64, scene: &str, text: &str) -> Rule {
-    InjectionRules::default().decide(&IncomingMessage { round, scene, text }).rule
+    InjectionRules::of_document().decide(&IncomingMessage { round, scene, text }).rule
 }
 
 #[test]
@@ -64,12 +64,22 @@ fn k8_each_rule_says_what_it_wants() {
     assert_eq!((recall.action, recall.word.as_deref()), (Action::Search, Some("以前")));
     for (text, feeling) in [("今天不开心", "难过"), ("好开心", "开心"), ("ＥＭＯ了", "难过"), ("想你了", "想念")]
     {
-        let Action::SameEmotion { emotion, within, words, .. } = decide(2, "daily", text).action else {
+        let Action::SameEmotion { emotion, within, words } = decide(2, "daily", text).action else {
             panic!("{text} shows a feeling")
         };
         assert_eq!((emotion.as_str(), within), (feeling, Duration::from_secs(3 * 86_400)), "{text}");
         assert!(!words.is_empty());
     }
+}
+
+#[test]
+fn k8_other_messages_get_what_is_relevant_by_default() {
+    let rule = |scene, text| InjectionRules::default().decide(&IncomingMessage { round: 5, scene, text }).rule;
+    for text in ["吃饭了吗", "I'm ordering the shrimp", "42"] {
+        assert_eq!(rule("daily", text), Rule::Relevant, "{text}");
+    }
+    assert_eq!(rule("daily", "？！"), Rule::Nothing, "no words");
+    assert_eq!(rule("meta", "I'm ordering the shrimp"), Rule::Nothing, "a silent scene");
 }
 
 #[test]
@@ -80,8 +90,10 @@ fn k8_in_a_silent_scene_nothing_is_injected() {
 
 #[test]
 fn toml_rules_override_defaults_and_errors_are_named() {
-    let rules = InjectionRules::from_toml("silent = []\n[cold_start]\nenabled = false\n[recall]\nwords = ['remember']")
-        .unwrap();
+    let rules = InjectionRules::from_toml(
+        "silent = []\n[cold_start]\nenabled = false\n[recall]\nwords = ['remember']\n[relevant]\nenabled = false",
+    )
+    .unwrap();
     let decide = |text| rules.decide(&IncomingMessage { round: 1, scene: "meta", text }).rule;
     assert_eq!((decide("remember?"), decide("之前")), (Rule::Recall, Rule::Nothing));
     assert_eq!(rules.cold_start.summaries, 2);

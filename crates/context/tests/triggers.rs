@@ -22,7 +22,7 @@ fn scene_of(trigger: &str) -> &'static str {
 /// Returns the built-in trigger that fires on a message. For a trigger of feelings, questions about the past are off.
 fn fired_by(trigger: &str, text: &str) -> Option<RuleId> {
     let message = IncomingMessage { round: 3, scene: scene_of(trigger), text };
-    let mut rules = InjectionRules::default();
+    let mut rules = InjectionRules::of_document();
     if trigger.contains(".emotion.") {
         rules.recall.enabled = false;
     }
@@ -48,7 +48,8 @@ fn check(language: Language, tables: &str) {
         for text in &table.near_misses {
             let fired = fired_by(trigger, text);
             assert_ne!(fired.as_ref().map(RuleId::as_str), Some(trigger.as_str()), "{text}");
-            let any = InjectionRules::default().decide(&IncomingMessage { round: 3, scene: scene_of(trigger), text });
+            let any =
+                InjectionRules::of_document().decide(&IncomingMessage { round: 3, scene: scene_of(trigger), text });
             assert!(language == Language::Chinese || any.rule == Rule::Nothing, "{text}: {any:?}");
         }
     }
@@ -66,12 +67,15 @@ fn every_english_trigger_has_a_table() {
 
 #[test]
 fn the_language_decides_which_triggers_count() {
-    let rules = InjectionRules::default();
+    let rules = InjectionRules::of_document();
     let decide = |text, language| rules.decide_in(&IncomingMessage { round: 3, scene: "daily", text }, language).rule;
     assert_eq!(decide("do you remember 小雨 吗", Language::Chinese), Rule::Nothing);
     assert_eq!(decide("do you remember 小雨 吗", Language::English), Rule::Recall);
     assert_eq!(decide("还记得吗", Language::English), Rule::Recall, "the Chinese triggers come second");
-    let replaced = InjectionRules::from_toml("[recall]\nwords = ['flashback']\n[emotion]\nemotions = []").unwrap();
+    let replaced = InjectionRules::from_toml(
+        "[recall]\nwords = ['flashback']\n[emotion]\nemotions = []\n[relevant]\nenabled = false",
+    )
+    .unwrap();
     let decide = |text| replaced.decide(&IncomingMessage { round: 3, scene: "daily", text });
     assert_eq!(decide("Flashback!").trigger, None);
     assert_eq!((decide("do you remember?").rule, decide("I feel sad").rule), (Rule::Nothing, Rule::Nothing));
@@ -87,7 +91,7 @@ struct FreshMessages {
 
 /// Returns the number of messages of each kind that get their rule: questions, feelings, neither.
 fn hits(messages: &FreshMessages) -> [usize; 3] {
-    let rules = InjectionRules::default();
+    let rules = InjectionRules::of_document();
     let count = |texts: &[String], rule: Rule| {
         let (right, wrong): (Vec<&String>, Vec<&String>) = texts
             .iter()
@@ -118,8 +122,9 @@ fn fresh_messages_reach_the_measured_hits() {
 
 #[test]
 fn an_english_question_is_searched_for_without_its_trigger() {
-    let search_text =
-        |round, text| InjectionRules::default().decide(&IncomingMessage { round, scene: "daily", text }).search_text;
+    let search_text = |round, text| {
+        InjectionRules::of_document().decide(&IncomingMessage { round, scene: "daily", text }).search_text
+    };
     assert_eq!(search_text(3, "Do you remember my dog's name?").as_deref(), Some("my dog's name?"));
     assert_eq!(
         search_text(1, "So, what did I tell you about peanuts?").as_deref(),

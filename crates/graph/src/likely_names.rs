@@ -1,5 +1,7 @@
 //! Finds words that are likely to be names, without a list of full names.
 
+use std::collections::BTreeSet;
+
 use memory_engine_core::text::{is_han, normalize};
 
 use crate::{
@@ -27,7 +29,7 @@ const GIVEN_NAME_CHARS: usize = 2;
 pub fn likely_names(text: &str) -> Vec<String> {
     let mut names = capitalised_words(text);
     names.extend(chinese_names(text));
-    let mut seen = std::collections::HashSet::new();
+    let mut seen = BTreeSet::new();
     names.retain(|name| seen.insert(name.clone()));
     names
 }
@@ -38,11 +40,9 @@ fn capitalised_words(text: &str) -> Vec<String> {
     for token in text.split_whitespace() {
         let word = words::plain(token.trim_matches(|c: char| !c.is_alphanumeric()));
         let is_capitalised = word.starts_with(char::is_uppercase) && word.chars().nth(1).is_some();
-        if is_capitalised
-            && !(starts_sentence && words::is_common(&word.to_lowercase()))
-            && !word.starts_with("I'")
-            && !word.starts_with("I’")
-        {
+        let is_common_start = starts_sentence && words::is_common(&word.to_lowercase());
+        let is_first_person = word.starts_with("I'") || word.starts_with("I’");
+        if is_capitalised && !is_common_start && !is_first_person {
             names.push(word.to_owned());
         }
         starts_sentence = token.ends_with(['.', '!', '?', ':', '"', '”']);

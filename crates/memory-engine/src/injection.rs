@@ -201,11 +201,8 @@ impl Injector {
                 let fresh = material.fresh(found, turns);
                 material.memories.extend(fresh);
             }
-            Action::SameEmotion { emotion, words, within, search } => {
+            Action::SameEmotion { emotion, words, within } => {
                 self.same_emotion(scope, message, (emotion, words), *within, material).await;
-                if *search {
-                    self.search(scope, question().in_scene(message.scene), material).await;
-                }
             }
             // A later version of the rules may want what this one cannot find.
             _ => {}

@@ -145,7 +145,7 @@ async fn k8_relevant_memories_are_injected_for_any_message_unless_the_rule_is_of
 #[tokio::test]
 async fn k8_each_rule_injects_what_its_document_says_and_no_rule_injects_nothing() {
     for backend in Backend::all() {
-        let injector = story(&backend).await;
+        let injector = story(&backend).await.with_rules(InjectionRules::of_document());
         let inject = async |message: IncomingMessage<'_>| injector.inject(&lin(), &message).await;
 
         let first = inject(says(1, "daily", "早上好")).await;

@@ -128,9 +128,9 @@ impl RecallRun<'_> {
         let started = Instant::now();
         let ids: Vec<RecordId> = candidates.iter().map(|c| c.id).collect();
         let outcome = self.trace.limit(Stage::Fetch, self.scope.get(&self.parts.store, &ids)).await;
-        let records = outcome.map_err(|error| match error.kind() {
-            ErrorKind::Timeout => self.trace.timeout("no record of a hit was read"),
-            _ => error,
+        let records = outcome.map_err(|error| {
+            let is_late = error.kind() == ErrorKind::Timeout;
+            if is_late { self.trace.timeout("no record of a hit was read") } else { error }
         })?;
         self.trace.time(Stage::Fetch.name(), started);
         let read = candidates.into_iter().zip(records).filter_map(|(candidate, record)| Some((candidate, record?)));

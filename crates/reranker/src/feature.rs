@@ -98,7 +98,8 @@ pub fn position_among(values: &[f64]) -> Vec<f64> {
     sorted.sort_unstable_by(f64::total_cmp);
     let Some(best) = sorted.last() else { return Vec::new() };
     let middle = sorted.len() / 2;
-    let median = if sorted.len() % 2 == 0 { (sorted[middle - 1] + sorted[middle]) / 2.0 } else { sorted[middle] };
+    let median =
+        if sorted.len().is_multiple_of(2) { (sorted[middle - 1] + sorted[middle]) / 2.0 } else { sorted[middle] };
     let range = best - median;
     let scaled = |value: &f64| if range > 1e-9 { ((value - median) / range).max(-1.0) } else { 0.0 };
     values.iter().map(scaled).collect()

@@ -98,11 +98,8 @@ pub fn decide<S: StoredState>(
         let terms = write.terms.filter(|_| record.is_indexed());
         let embedding = write.embedding.filter(|_| keeps_vectors && record.is_indexed());
         // The jobs whose result came with the record are not queued.
-        let is_done = |job: &Job| match job {
-            Job::Keywords => terms.is_some(),
-            Job::Embedding => embedding.is_some(),
-            _ => false,
-        };
+        let is_done =
+            |job: &Job| (*job == Job::Keywords && terms.is_some()) || (*job == Job::Embedding && embedding.is_some());
         let jobs = jobs.into_iter().filter(|job| !is_done(job)).collect();
         IndexEntries { terms, embedding, jobs }
     });

@@ -49,7 +49,7 @@ impl Companion {
             pack: Arc::new(pack),
             counter: Arc::new(EstimatedTokens),
             profiles: Arc::new(RuleProfiles),
-            rules: Arc::new(InjectionRules::default()),
+            rules: Arc::new(InjectionRules::of_document()),
             zone: TimeZone::fixed(tz::offset(8)),
         }
     }
@@ -73,8 +73,8 @@ impl Companion {
         self
     }
 
-    /// Sets the rules that decide whether a message asks for related history. Default: the built-in ones, in Chinese
-    /// and English.
+    /// Sets the rules that decide whether a message asks for related history. Default: those of the chat
+    /// gateway's document ([`InjectionRules::of_document`]), in Chinese and English.
     pub fn with_rules(mut self, rules: InjectionRules) -> Self {
         self.rules = Arc::new(rules);
         self

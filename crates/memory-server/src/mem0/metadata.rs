@@ -73,7 +73,8 @@ pub(super) fn to_caller(record: &Record) -> Value {
             continue;
         }
         let is_engine_key = ENGINE_KEYS.contains(&key.as_str());
-        if !key.starts_with(OWN_KEY_PREFIX) && !(is_engine_key && hides_engine_keys) {
+        let is_hidden = key.starts_with(OWN_KEY_PREFIX) || (is_engine_key && hides_engine_keys);
+        if !is_hidden {
             metadata.insert(key.clone(), value.clone());
         }
     }

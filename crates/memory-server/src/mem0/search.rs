@@ -103,9 +103,9 @@ impl SearchParams {
 impl Mem0 {
     /// Returns the memories in the areas that match the query, best first.
     ///
-    /// The engine's scores are comparable within one recall only, but a threshold needs an absolute score. So the score
-    /// of a memory is its keyword or semantic score, or that of a later memory of the same area if it is greater: the
-    /// order within an area is the engine's, and no memory is below the threshold that matches the query itself.
+    /// The engine's scores are comparable within one recall only, but a threshold needs an absolute score: the keyword or
+    /// the semantic score of a memory, whichever is greater. The order within an area is the engine's. A memory before
+    /// one with a greater score gets that score.
     pub(super) async fn search(
         &self,
         areas: &[SearchArea],
@@ -116,7 +116,6 @@ impl Mem0 {
             memories.extend(self.search_area(area, query).await?);
         }
         memories.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.record.id.cmp(&b.record.id)));
-        memories.retain(|memory| memory.score >= query.threshold);
         memories.truncate(query.limit);
         Ok(memories)
     }
@@ -138,7 +137,7 @@ impl Mem0 {
             }
             let hits = self.engine.recall(&area.scope, query).await?.hits;
             let is_exhausted = hits.len() < limit;
-            let mut matches = self.score_hits(&search.text, hits);
+            let mut matches = self.score_hits(search, hits);
             matches.retain(|memory| area.holds(&memory.record));
             if is_exhausted || limit == MAX_CANDIDATES || matches.len() >= search.limit {
                 return Ok(matches);
@@ -148,7 +147,7 @@ impl Mem0 {
     }
 
     /// Scores the hits of one recall, as [`search`](Self::search) describes.
-    fn score_hits(&self, query: &str, hits: Vec<RecallHit>) -> Vec<ScoredMemory> {
+    fn score_hits(&self, search: &SearchQuery, hits: Vec<RecallHit>) -> Vec<ScoredMemory> {
         let embedder = self.engine.embedder();
         let has_semantics = embedder.semantic_weight() > 0.0;
         let mut memories: Vec<ScoredMemory> = Vec::with_capacity(hits.len());
@@ -156,12 +155,14 @@ impl Mem0 {
             let keyword = retriever_score(&hit, Retriever::Keyword).unwrap_or(0.0).clamp(0.0, 1.0);
             let similarity = retriever_score(&hit, Retriever::Vector).filter(|_| has_semantics);
             let semantic = similarity.map_or(0.0, |similarity| {
-                let unrelated = embedder.unrelated(query, &hit.record.text);
+                let unrelated = embedder.unrelated(&search.text, &hit.record.text);
                 ((similarity - unrelated) / (1.0 - unrelated).max(f64::EPSILON)).clamp(0.0, 1.0)
             });
-            let score = keyword.max(semantic);
+            // A record that only a date of the query found shares nothing else with it.
+            let score = if hit.relevance > 0.0 { keyword.max(semantic) } else { 0.0 };
             memories.push(ScoredMemory { record: hit.record.clone(), score, keyword, semantic, hit });
         }
+        memories.retain(|memory| memory.score >= search.threshold);
         let mut greatest = 0.0;
         for memory in memories.iter_mut().rev() {
             greatest = memory.score.max(greatest);

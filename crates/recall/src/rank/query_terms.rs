@@ -73,6 +73,11 @@ pub(super) struct Coverage {
 }
 
 impl QueryTerms {
+    /// Returns false for a query that names dates only.
+    pub(super) fn has_words(&self) -> bool {
+        !self.words.is_empty()
+    }
+
     /// Returns the coverage of the query by these candidates.
     pub(super) fn coverage(&self, documents: &[DocumentTerms]) -> Coverage {
         let mut held = vec![0.0; documents.len()];

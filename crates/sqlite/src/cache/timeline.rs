@@ -96,6 +96,7 @@ pub(crate) struct Window {
 
 impl Window {
     /// Returns the time window of a filter that has no other condition.
+    #[allow(clippy::wildcard_enum_match_arm, reason = "other conditions have no window")]
     pub(crate) fn of(filter: &Filter) -> Option<Self> {
         let first = i64::MIN;
         let last = i64::MAX;

@@ -46,10 +46,8 @@ struct VisibleGraph<'q> {
 
 impl VisibleGraph<'_> {
     fn walk(&self, owner: &Scope) -> Result<Subgraph, SqliteError> {
-        let most_mentioned = match self.query.from {
-            Seeds::MostMentioned => self.most_mentioned(owner)?,
-            _ => Vec::new(),
-        };
+        let starts_at_most_mentioned = matches!(self.query.from, Seeds::MostMentioned);
+        let most_mentioned = if starts_at_most_mentioned { self.most_mentioned(owner)? } else { Vec::new() };
         let mut walk = Walk::new(owner, self.query, || most_mentioned);
         while let Some(ask) = walk.next() {
             match ask {
