@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, path::Path};
 
 use anyhow::{Result, bail, ensure};
 use jiff::tz::TimeZone;
-use memory_engine::{RecallQuery, Timestamp};
+use memory_engine::{RecallQuery, Record, Timestamp};
 use serde::Deserialize;
 
 use crate::json_lines;
@@ -27,11 +27,7 @@ pub(crate) struct EvalQuestion {
 impl EvalQuestion {
     /// Returns the query, at the time of the question if it has one.
     pub(crate) fn query(&self) -> Result<RecallQuery> {
-        let query = RecallQuery::new(&self.question);
-        Ok(match &self.time {
-            Some(time) => query.asked_at(Timestamp::parse_in(time, &TimeZone::UTC)?, TimeZone::UTC),
-            None => query,
-        })
+        query_at(&self.question, self.time.as_deref())
     }
 
     /// Returns the pieces of evidence, each with the ids of the records that state it.
@@ -40,6 +36,20 @@ impl EvalQuestion {
         let groups = if self.gold_groups.is_empty() { one_each().collect() } else { self.gold_groups.clone() };
         groups.into_iter().filter(|group| !group.is_empty()).collect()
     }
+}
+
+/// Returns the query for a question, at this time (read as UTC) if there is one.
+pub(crate) fn query_at(question: &str, time: Option<&str>) -> Result<RecallQuery> {
+    let query = RecallQuery::new(question);
+    Ok(match time {
+        Some(time) => query.asked_at(Timestamp::parse_in(time, &TimeZone::UTC)?, TimeZone::UTC),
+        None => query,
+    })
+}
+
+/// Returns the id by which a data set names a record: that of its message, or its own.
+pub(crate) fn data_set_id(record: &Record) -> String {
+    record.source.message_id.clone().unwrap_or_else(|| record.id.to_string())
 }
 
 /// Reads a file of questions. Those without gold are left out.

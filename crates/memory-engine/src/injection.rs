@@ -223,9 +223,7 @@ impl Injector {
                 let relevant = recall.relevant().map(|hit| hit.record.clone());
                 let (questions, statements): (Vec<Record>, Vec<Record>) = relevant.partition(is_question);
                 let fresh = material.fresh(statements.into_iter().chain(questions), self.limit);
-                let new = |record: &Record| material.memories.iter().all(|other| other.id != record.id);
-                let added: Vec<Record> = fresh.into_iter().filter(new).collect();
-                material.memories.extend(added);
+                material.memories.extend(fresh);
                 material.degraded.extend(recall.degraded);
             }
             Err(e) => material.lacks(&e),

@@ -194,7 +194,7 @@ pub struct GatewayConfig {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum RuleSet {
-    /// Injects whatever is relevant to a message.
+    /// Injects the memories that are relevant to a message.
     #[default]
     Default,
     /// Injects by the rules of the chat gateway's document only: cold start, questions about the past, feelings.

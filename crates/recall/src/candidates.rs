@@ -8,7 +8,6 @@ use tokio::time::Instant;
 use crate::{
     candidate::Candidate,
     neighbors::{self, NeighborPair},
-    query::Retrievers,
     retrieve::fuse,
     run::RecallRun,
     trace::Stage,
@@ -34,8 +33,7 @@ impl RecallRun<'_> {
         let words = retrieved.take_words();
         let mut candidates = fuse(&self.plan, retrieved);
         let mut neighbors = Vec::new();
-        // A query to one retriever returns the order of that retriever.
-        if self.plan.query.retrievers == Retrievers::All && !candidates.is_empty() {
+        if self.plan.ranks_by_features() && !candidates.is_empty() {
             neighbors = self.neighbors(&candidates).await;
             let gains = neighbors::gains(&candidates, &neighbors, self.plan.options.neighbor_share);
             neighbors::add_gains(gains, &mut candidates);

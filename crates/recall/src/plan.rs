@@ -5,7 +5,11 @@ use memory_engine_core::{Error, Field, Filter, Op, Record, Result, Timestamp};
 use memory_engine_indexing::EmbeddingBackend;
 use memory_engine_temporal::{TimeWindow, windows};
 
-use crate::{options::RecallOptions, parts::RecallParts, query::RecallQuery};
+use crate::{
+    options::RecallOptions,
+    parts::RecallParts,
+    query::{RecallQuery, Retrievers},
+};
 
 /// A query with everything that decides how it is answered.
 #[derive(Debug)]
@@ -50,6 +54,11 @@ impl<'a> Plan<'a> {
 }
 
 impl Plan<'_> {
+    /// Returns true if the candidates are ranked by features. The hits of one retriever alone stay in its order.
+    pub(crate) fn ranks_by_features(&self) -> bool {
+        self.query.retrievers == Retrievers::All
+    }
+
     /// Returns true if the vectors of the query's embedder say more than words.
     pub(crate) fn has_semantics(&self) -> bool {
         self.backend.embedder.semantic_weight() > 0.0

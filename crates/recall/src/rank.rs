@@ -4,12 +4,12 @@ mod date_question;
 mod document_terms;
 mod feature_input;
 mod features;
+mod query_shape;
 mod query_terms;
 mod relevance;
 mod sentences;
 mod tense;
 
-use memory_engine_context::{EstimatedTokens, TokenCounter};
 use memory_engine_core::{ErrorKind, Record, RecordId, Result};
 use memory_engine_keyword_store::Clause;
 use memory_engine_reranker::{Feature, FeatureValues, FeatureWeights, QueryShape, RankingModel, RelevanceModel};
@@ -17,19 +17,15 @@ use rustc_hash::FxHashMap;
 use tokio::time::Instant;
 
 use crate::{
-    candidate::Candidate, candidates::CandidateList, hit::FeatureScore, neighbors::NeighborPair, query::Retrievers,
+    candidate::Candidate, candidates::CandidateList, hit::FeatureScore, neighbors::NeighborPair,
     retrieve::score_shares, run::RecallRun, trace::Stage,
 };
 pub(crate) use document_terms::DocumentTerms;
 use feature_input::FeatureInput;
+use query_shape::query_shape;
+use query_terms::QueryTerms;
 use sentences::sentences;
 
-/// A query of at least this many estimated tokens (about 80 of a model) is a long one: a dialogue, or a pasted text.
-const LONG_QUERY_MIN_TOKENS: usize = 105;
-/// The messages are long if the median of the first candidates has at least this many terms.
-const LONG_MESSAGE_MIN_TERMS: u32 = 40;
-/// Number of candidates that decide whether the messages are long.
-const SHAPE_CANDIDATES: usize = 20;
 /// The lowest score of a candidate with features. What only an embedder without semantics found stays below.
 const MIN_RANKED_SCORE: f64 = 0.01;
 
@@ -78,15 +74,12 @@ impl RecallRun<'_> {
         keyword_shares: &FxHashMap<RecordId, f64>,
         words: Vec<Clause>,
     ) -> Vec<RankedCandidate> {
-        let terms = self.terms(&candidates).await;
+        let (terms, query_terms) = self.terms(&candidates, words).await;
         let shape = query_shape(&self.plan.query.text, &terms);
-        let keeps_scores = self.plan.query.retrievers != Retrievers::All;
+        let by_features = self.plan.ranks_by_features();
         let sentence_shares =
-            if keeps_scores || shape == QueryShape::LongQuery { Vec::new() } else { self.sentence_shares().await };
-        self.shape = (!keeps_scores).then_some(shape);
-        let started = Instant::now();
-        let outcome = self.trace.limit(Stage::Terms, self.analyze_query(words, shape)).await;
-        let query_terms = self.trace.finish(Stage::Terms, started, outcome);
+            if by_features && shape != QueryShape::LongQuery { self.sentence_shares().await } else { Vec::new() };
+        self.shape = by_features.then_some(shape);
         let values = features::compute(&FeatureInput {
             plan: &self.plan,
             candidates: &candidates,
@@ -107,7 +100,7 @@ impl RecallRun<'_> {
             // Relevance is compared with a threshold, so each candidate uses the model of its own data.
             let relevance = RelevanceModel::built_in(model).probability(&values);
             let mut features = Vec::new();
-            if !keeps_scores {
+            if by_features {
                 candidate.score = MIN_RANKED_SCORE + (1.0 - MIN_RANKED_SCORE) * score;
                 features = feature_scores(weights, &values);
             }
@@ -137,15 +130,21 @@ impl RecallRun<'_> {
         Ok(read.filter(|(_, record)| self.plan.admits(record)).collect())
     }
 
-    /// Returns the terms of the candidates. On a failure or a timeout all candidates get empty terms: their word coverage
-    /// is then 0, so that without semantics no hit is relevant. The recall is marked as degraded.
-    async fn terms(&mut self, candidates: &[(Candidate, Record)]) -> Vec<DocumentTerms> {
+    /// Returns the terms of the candidates and of the query. On a failure or a timeout all of them are empty: the word
+    /// coverage is then 0, so that without semantics no hit is relevant. The recall is marked as degraded.
+    async fn terms(
+        &mut self,
+        candidates: &[(Candidate, Record)],
+        words: Vec<Clause>,
+    ) -> (Vec<DocumentTerms>, QueryTerms) {
         let ids: Vec<RecordId> = candidates.iter().map(|(candidate, _)| candidate.id).collect();
         let started = Instant::now();
-        let outcome = self.trace.limit(Stage::Terms, self.scope.terms(&self.parts.store, &ids)).await;
-        let mut terms = self.trace.finish(Stage::Terms, started, outcome);
+        let read = async { Ok((self.scope.terms(&self.parts.store, &ids).await?, self.analyze_query(words).await?)) };
+        let outcome = self.trace.limit(Stage::Terms, read).await;
+        let (mut terms, query_terms) = self.trace.finish(Stage::Terms, started, outcome);
         terms.resize(ids.len(), None);
-        terms.into_iter().map(|terms| terms.map(DocumentTerms::from).unwrap_or_default()).collect()
+        let terms = terms.into_iter().map(|terms| terms.map(DocumentTerms::from).unwrap_or_default()).collect();
+        (terms, query_terms)
     }
 
     /// Returns the keyword shares of each sentence of the query; nothing if it has one sentence, or on a failure.
@@ -169,18 +168,6 @@ impl RecallRun<'_> {
         }
         Ok(shares)
     }
-}
-
-/// Chooses the formula by the length of the query and of the first candidates. `terms` are in the order of the
-/// candidates.
-fn query_shape(query: &str, terms: &[DocumentTerms]) -> QueryShape {
-    if EstimatedTokens.count(query) >= LONG_QUERY_MIN_TOKENS {
-        return QueryShape::LongQuery;
-    }
-    let mut lengths: Vec<u32> = terms.iter().take(SHAPE_CANDIDATES).map(|terms| terms.length).collect();
-    lengths.sort_unstable();
-    let is_long = |median: &u32| *median >= LONG_MESSAGE_MIN_TERMS;
-    if lengths.get(lengths.len() / 2).is_some_and(is_long) { QueryShape::LongMessages } else { QueryShape::Question }
 }
 
 /// Returns the features that a candidate has.

@@ -10,7 +10,6 @@ use crate::{
     candidate::Candidate,
     candidates::CandidateList,
     hit::RecallHit,
-    query::Retrievers,
     rank::{DocumentTerms, RankedCandidate},
     run::RecallRun,
 };
@@ -22,7 +21,7 @@ impl RecallRun<'_> {
     /// `Timeout`, or the store's error, if no record could be read.
     pub(crate) async fn select(&mut self, list: CandidateList) -> Result<Vec<RecallHit>> {
         let mut ranked = self.rank(list).await?;
-        if self.plan.query.retrievers == Retrievers::All {
+        if self.plan.ranks_by_features() {
             self.rerank_best(&mut ranked).await;
         }
         Ok(self.select_ranked(ranked))
@@ -34,7 +33,7 @@ impl RecallRun<'_> {
         let min_relevance = self.plan.options.min_relevance;
         let mut hits: Vec<_> = ranked.into_iter().map(|ranked| into_hit(ranked, &boosts, min_relevance)).collect();
         hits.sort_by(|(a, _), (b, _)| best_first(a, b));
-        if self.plan.query.retrievers != Retrievers::All {
+        if !self.plan.ranks_by_features() {
             return hits.into_iter().map(|(hit, _)| hit).take(self.plan.limit).collect();
         }
         let scores: Vec<f64> = hits.iter().map(|(hit, _)| hit.score.value()).collect();

@@ -124,7 +124,7 @@ impl MetadataOperands {
 const UNKNOWN_CONDITION: &str = "NULL";
 
 /// The operator in place of one that this version cannot translate. Between its operands it makes the condition
-/// `a = NULL AND NULL = b`, which is NULL whatever they are, as [`UNKNOWN_CONDITION`].
+/// `a = NULL AND NULL = b`, which is NULL for all operands, as [`UNKNOWN_CONDITION`].
 const UNKNOWN_OPERATOR: &str = " = NULL AND NULL = ";
 
 /// Refuses a filter that this version cannot translate: a later version of the core crate has added a condition, a field,

@@ -55,7 +55,7 @@ const QUEUE_SQL: &str = "SELECT count(*) FILTER (WHERE b.leased_until <> ?2) AS 
         count(*) FILTER (WHERE b.leased_until = ?2) AS dead
     FROM backlog b WHERE b.job = ?1";
 
-/// The same for an earlier schema, which only has the write time of each record.
+/// [`QUEUE_SQL`] for an earlier schema, which has the write time of each record and not the time of queuing.
 const OLD_QUEUE_SQL: &str = "SELECT count(*) FILTER (WHERE b.leased_until <> ?2) AS waiting,
         min(r.recorded_at) FILTER (WHERE b.leased_until <> ?2) AS oldest,
         count(*) FILTER (WHERE b.leased_until = ?2) AS dead

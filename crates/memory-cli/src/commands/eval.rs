@@ -186,9 +186,7 @@ async fn ask(engine: &MemoryEngine, questions: &[EvalQuestion], mode: Mode) -> R
         let recall = engine.recall(&scope, query).await?;
         times.push(started.elapsed().as_secs_f64() * 1e3);
         ensure!(recall.degraded.is_empty(), "the recall was degraded: {:?}", recall.degraded);
-        let name = |hit: &memory_engine::RecallHit| {
-            hit.record.source.message_id.clone().unwrap_or_else(|| hit.record.id.to_string())
-        };
+        let name = |hit: &memory_engine::RecallHit| question::data_set_id(&hit.record);
         retrieved.push((question.id.clone(), recall.hits.iter().map(name).collect()));
         bar.inc(1);
     }

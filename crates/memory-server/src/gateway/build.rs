@@ -80,3 +80,16 @@ fn read_rules<T>(file: &str, parse: impl Fn(&str) -> Result<T>) -> Result<T> {
         .map_err(|e| Error::invalid("config", format!("{file} cannot be read")).with_source(e))?;
     parse(&text).map_err(|e| Error::invalid("config", format!("{file}: {}", e.message())))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_of_the_document_inject_nothing_else() {
+        let is_on =
+            |rules| GatewayConfig { rules, ..GatewayConfig::default() }.options().unwrap().rules.relevant.enabled;
+        assert!(is_on(RuleSet::Default));
+        assert!(!is_on(RuleSet::Document));
+    }
+}

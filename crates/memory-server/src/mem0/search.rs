@@ -115,7 +115,8 @@ impl Mem0 {
         for area in areas {
             memories.extend(self.search_area(area, query).await?);
         }
-        memories.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.record.id.cmp(&b.record.id)));
+        // Stable, so that equal scores keep the engine's order.
+        memories.sort_by(|a, b| b.score.total_cmp(&a.score));
         memories.truncate(query.limit);
         Ok(memories)
     }
@@ -137,17 +138,20 @@ impl Mem0 {
             }
             let hits = self.engine.recall(&area.scope, query).await?.hits;
             let is_exhausted = hits.len() < limit;
-            let mut matches = self.score_hits(search, hits);
-            matches.retain(|memory| area.holds(&memory.record));
-            if is_exhausted || limit == MAX_CANDIDATES || matches.len() >= search.limit {
-                return Ok(matches);
+            let mut memories = self.score_hits(&search.text, hits);
+            memories.retain(|memory| area.holds(&memory.record));
+            if is_exhausted || limit == MAX_CANDIDATES || memories.len() >= search.limit {
+                // Not before: memories below the threshold are no reason to search for more.
+                memories.retain(|memory| memory.score >= search.threshold);
+                keep_order(&mut memories);
+                return Ok(memories);
             }
             limit = (limit * OVERFETCH_FACTOR).min(MAX_CANDIDATES);
         }
     }
 
-    /// Scores the hits of one recall, as [`search`](Self::search) describes.
-    fn score_hits(&self, search: &SearchQuery, hits: Vec<RecallHit>) -> Vec<ScoredMemory> {
+    /// Gives each hit of a recall its keyword or its semantic score.
+    fn score_hits(&self, query: &str, hits: Vec<RecallHit>) -> Vec<ScoredMemory> {
         let embedder = self.engine.embedder();
         let has_semantics = embedder.semantic_weight() > 0.0;
         let mut memories: Vec<ScoredMemory> = Vec::with_capacity(hits.len());
@@ -155,20 +159,23 @@ impl Mem0 {
             let keyword = retriever_score(&hit, Retriever::Keyword).unwrap_or(0.0).clamp(0.0, 1.0);
             let similarity = retriever_score(&hit, Retriever::Vector).filter(|_| has_semantics);
             let semantic = similarity.map_or(0.0, |similarity| {
-                let unrelated = embedder.unrelated(&search.text, &hit.record.text);
+                let unrelated = embedder.unrelated(query, &hit.record.text);
                 ((similarity - unrelated) / (1.0 - unrelated).max(f64::EPSILON)).clamp(0.0, 1.0)
             });
-            // A record that only a date of the query found shares nothing else with it.
+            // If the query has words, a record that only its dates found is no match.
             let score = if hit.relevance > 0.0 { keyword.max(semantic) } else { 0.0 };
             memories.push(ScoredMemory { record: hit.record.clone(), score, keyword, semantic, hit });
         }
-        memories.retain(|memory| memory.score >= search.threshold);
-        let mut greatest = 0.0;
-        for memory in memories.iter_mut().rev() {
-            greatest = memory.score.max(greatest);
-            memory.score = greatest;
-        }
         memories
+    }
+}
+
+/// Raises the score of each memory to the greatest of those after it, so that sorting by score keeps the order.
+fn keep_order(memories: &mut [ScoredMemory]) {
+    let mut greatest = 0.0;
+    for memory in memories.iter_mut().rev() {
+        greatest = memory.score.max(greatest);
+        memory.score = greatest;
     }
 }
 

@@ -1,4 +1,4 @@
-//! What the features are computed from.
+//! The input of the computation of features.
 
 use memory_engine_core::{Record, RecordId};
 use rustc_hash::FxHashMap;
@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use super::{document_terms::DocumentTerms, query_terms::QueryTerms};
 use crate::{candidate::Candidate, neighbors::NeighborPair, plan::Plan};
 
-/// Everything that the features are computed from. `terms` is aligned with `candidates`.
+/// The candidates of a query with the data of the search. `terms` is aligned with `candidates`.
 pub(super) struct FeatureInput<'a> {
     pub(super) plan: &'a Plan<'a>,
     pub(super) candidates: &'a [(Candidate, Record)],
@@ -14,7 +14,7 @@ pub(super) struct FeatureInput<'a> {
     pub(super) neighbors: &'a [NeighborPair],
     /// Keyword score as a share of the best one.
     pub(super) keyword_shares: &'a FxHashMap<RecordId, f64>,
-    /// The same for each sentence of the query; empty if it has one sentence.
+    /// Keyword shares by each sentence of the query; empty if it has one sentence.
     pub(super) sentence_shares: &'a [FxHashMap<RecordId, f64>],
     pub(super) query_terms: &'a QueryTerms,
 }

@@ -3,9 +3,9 @@
 use memory_engine_core::Result;
 use memory_engine_graph::likely_names;
 use memory_engine_keyword_store::Clause;
-use memory_engine_reranker::{QueryShape, TermSet};
+use memory_engine_reranker::TermSet;
 
-use super::document_terms::DocumentTerms;
+use super::{document_terms::DocumentTerms, query_shape::is_long_query};
 use crate::run::RecallRun;
 
 /// Minimum number of candidates assumed for idf. With fewer, it would hardly separate common words from rare ones.
@@ -18,7 +18,7 @@ const CONTEXT_COVERAGE: f64 = 0.5;
 #[derive(Debug, Default)]
 pub(super) struct QueryTerms {
     words: Vec<Word>,
-    /// The parts of each name.
+    /// The parts of each name. Empty for a query with dialogue.
     names: Vec<Vec<TermSet>>,
     /// True if the query contains the dialogue before it, or is a dialogue itself.
     has_context: bool,
@@ -37,14 +37,16 @@ impl RecallRun<'_> {
     ///
     /// # Errors
     /// That of the analyzer.
-    pub(super) async fn analyze_query(&self, mut words: Vec<Clause>, shape: QueryShape) -> Result<QueryTerms> {
+    pub(super) async fn analyze_query(&self, mut words: Vec<Clause>) -> Result<QueryTerms> {
         let query = self.plan.query;
         let analysis = self.parts.store.analysis();
         if words.is_empty() {
             words = analysis.query_clauses(query.text.clone()).await?;
         }
+        let has_context = query.has_context || is_long_query(&query.text);
+        let likely_names = if has_context { Vec::new() } else { likely_names(&query.text) };
         let mut names = Vec::new();
-        for name in likely_names(&query.text) {
+        for name in likely_names {
             let mut parts = analysis.query_clauses(name).await?;
             // A single Chinese character is no evidence of a name.
             parts.retain(|part| part.terms.iter().any(|term| term.term.chars().nth(1).is_some()));
@@ -53,7 +55,7 @@ impl RecallRun<'_> {
             }
         }
         let words = words.iter().map(|word| Word { terms: term_set(word), weight: word.weight }).collect();
-        Ok(QueryTerms { words, names, has_context: query.has_context || shape == QueryShape::LongQuery })
+        Ok(QueryTerms { words, names, has_context })
     }
 }
 
@@ -64,7 +66,7 @@ fn term_set(clause: &Clause) -> TermSet {
 /// The share of the query that each candidate contains, and the share that none of them contains.
 #[derive(Debug)]
 pub(super) struct Coverage {
-    /// For each candidate, the share of the query's words that it holds, weighted by idf.
+    /// For each candidate, the share of the query's words that it contains, weighted by idf.
     pub(super) shares: Vec<f64>,
     /// The share of the query's words that no candidate contains, weighted by idf. 0 for a query with dialogue.
     pub(super) unknown_words: f64,

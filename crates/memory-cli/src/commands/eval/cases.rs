@@ -3,11 +3,11 @@
 use std::{collections::BTreeSet, path::Path};
 
 use anyhow::{Result, ensure};
-use memory_engine::{MemoryEngine, RecallQuery, Scope, Timestamp};
+use memory_engine::{MemoryEngine, Scope};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::{json_lines, modes::EVAL_DEADLINE, output};
+use crate::{json_lines, modes::EVAL_DEADLINE, output, question};
 
 /// A question with what may be injected for it.
 #[derive(Debug, Deserialize)]
@@ -56,19 +56,14 @@ pub(super) async fn run(engine: &MemoryEngine, cases: &[Case]) -> Result<Value> 
         if let Some(session) = &case.session {
             scope = scope.with_session(session)?;
         }
-        let mut query =
-            RecallQuery::new(&case.question).with_options(engine.admin().recall_options().with_deadline(EVAL_DEADLINE));
+        let options = engine.admin().recall_options().with_deadline(EVAL_DEADLINE);
+        let mut query = question::query_at(&case.question, case.time.as_deref())?.with_options(options);
         if let Some(limit) = case.limit {
             query = query.with_limit(limit);
         }
-        if let Some(time) = &case.time {
-            query = query.asked_at(Timestamp::parse_in(time, &jiff::tz::TimeZone::UTC)?, jiff::tz::TimeZone::UTC);
-        }
         let recall = engine.recall(&scope, query).await?;
         ensure!(!recall.is_partial(), "the recall was degraded: {:?}", recall.degraded);
-        let id =
-            |record: &memory_engine::Record| record.source.message_id.clone().unwrap_or_else(|| record.id.to_string());
-        outcomes.push(case.judge(recall.relevant().map(|hit| id(&hit.record)).collect()));
+        outcomes.push(case.judge(recall.relevant().map(|hit| question::data_set_id(&hit.record)).collect()));
     }
     let passed = outcomes.iter().filter(|outcome| outcome.passed).count();
     Ok(json!({ "passed": passed, "failed": outcomes.len() - passed, "cases": outcomes }))

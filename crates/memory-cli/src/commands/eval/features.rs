@@ -10,7 +10,10 @@ use anyhow::{Context, Result};
 use memory_engine::{MemoryEngine, RecallHit, Scope};
 use serde_json::{Map, Value, json};
 
-use crate::{modes::EVAL_DEADLINE, question::EvalQuestion};
+use crate::{
+    modes::EVAL_DEADLINE,
+    question::{self, EvalQuestion},
+};
 
 /// Asks each question without a reranker and without diversity, and writes a line for it: `question_id`, `shape`, and
 /// `candidates` with `id` and `features`.
@@ -37,6 +40,5 @@ pub(super) async fn write(
 fn candidate(hit: &RecallHit) -> Value {
     let features: Map<String, Value> =
         hit.features.iter().map(|score| (score.feature.to_string(), json!(score.value))).collect();
-    let id = hit.record.source.message_id.clone().unwrap_or_else(|| hit.record.id.to_string());
-    json!({ "id": id, "features": features })
+    json!({ "id": question::data_set_id(&hit.record), "features": features })
 }
