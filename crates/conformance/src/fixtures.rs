@@ -102,7 +102,7 @@ impl World {
     /// Indexes the stored version of the record under this vector.
     pub(crate) async fn embed(&self, record: &Record, embedding: Embedding) {
         let record = Arc::new(self.stored(record).await.unwrap());
-        self.vectors.upsert(&record.scope.clone(), &[VectorEntry { record, embedding }]).await.unwrap();
+        self.vectors.upsert(&record.scope.clone(), &[VectorEntry::new(record, embedding)]).await.unwrap();
     }
 
     /// Deletes records from the record store, and what it deleted from the indexes, as an engine does.

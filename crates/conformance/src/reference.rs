@@ -37,7 +37,7 @@ impl<'a> ReferenceStores<'a> {
     /// Indexes a stored record under this vector, in the world and in the reference.
     pub(crate) async fn embed(&self, record: &Record, embedding: Embedding) {
         self.world.embed(record, embedding.clone()).await;
-        let entry = VectorEntry { record: Arc::new(record.clone()), embedding };
+        let entry = VectorEntry::new(Arc::new(record.clone()), embedding);
         self.vectors.upsert(&record.scope, &[entry]).await.unwrap();
     }
 

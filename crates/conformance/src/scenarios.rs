@@ -235,6 +235,7 @@ macro_rules! each_scenario {
                 walks_equal_a_reference_model,
             }
             one_database {
+                token_vectors_are_stored_with_the_vector,
                 deleting_a_record_deletes_its_terms_and_vector,
                 an_imported_tombstone_deletes_terms_and_vector,
                 an_inactive_record_leaves_the_indexes,

@@ -4,10 +4,10 @@ use std::{fmt, sync::Arc};
 
 use async_trait::async_trait;
 use memory_engine_core::sync::Mutex;
-use memory_engine_core::{Embedding, EmbeddingSpace, Result};
+use memory_engine_core::{Embedding, EmbeddingSpace, Error, ErrorKind, Result};
 
 use crate::{
-    embedder::{Embedder, Purpose},
+    embedder::{Embedder, Purpose, TextEncoding},
     weighted_lru::WeightedLru,
 };
 
@@ -28,7 +28,7 @@ use crate::{
 /// ```
 pub struct CachedEmbedder {
     inner: Arc<dyn Embedder>,
-    cache: Mutex<WeightedLru<(Purpose, u128), Embedding>>,
+    cache: Mutex<WeightedLru<(Purpose, u128), TextEncoding>>,
 }
 
 impl fmt::Debug for CachedEmbedder {
@@ -63,8 +63,12 @@ impl Embedder for CachedEmbedder {
         self.inner.unrelated(query, text)
     }
     async fn embed(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<Embedding>> {
+        let encodings = self.embed_with_tokens(texts, purpose).await?;
+        Ok(encodings.into_iter().map(|encoding| encoding.embedding).collect())
+    }
+    async fn embed_with_tokens(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<TextEncoding>> {
         let keys: Vec<_> = texts.iter().map(|text| (purpose, xxhash_rust::xxh3::xxh3_128(text.as_bytes()))).collect();
-        let mut found: Vec<Option<Embedding>> = {
+        let mut found: Vec<Option<TextEncoding>> = {
             let mut cache = self.cache.lock();
             keys.iter().map(|key| cache.get(key)).collect()
         };
@@ -77,23 +81,17 @@ impl Embedder for CachedEmbedder {
         }
         if !missing.is_empty() || texts.is_empty() {
             let new_texts: Vec<&str> = missing.iter().map(|n| texts[*n]).collect();
-            let vectors = self.inner.embed(&new_texts, purpose).await?;
+            let encodings = self.inner.embed_with_tokens(&new_texts, purpose).await?;
             let mut cache = self.cache.lock();
-            for (n, vector) in missing.into_iter().zip(vectors) {
-                cache.put(keys[n], vector.clone(), size_of_val(vector.values()) + size_of_val(&keys[n]));
+            for (n, encoding) in missing.into_iter().zip(encodings) {
+                cache.put(keys[n], encoding.clone(), encoding.size_bytes() + size_of_val(&keys[n]));
                 for other in (n..keys.len()).filter(|other| keys[*other] == keys[n]) {
-                    found[other] = Some(vector.clone());
+                    found[other] = Some(encoding.clone());
                 }
             }
         }
-        let too_few = || {
-            memory_engine_core::Error::new(
-                memory_engine_core::ErrorKind::Internal,
-                "embed",
-                "the embedder returned fewer vectors than texts",
-            )
-        };
-        found.into_iter().map(|vector| vector.ok_or_else(too_few)).collect()
+        let too_few = || Error::new(ErrorKind::Internal, "embed", "the embedder returned fewer vectors than texts");
+        found.into_iter().map(|encoding| encoding.ok_or_else(too_few)).collect()
     }
 }
 

@@ -3,7 +3,7 @@
 use std::{fmt::Debug, sync::Arc};
 
 use async_trait::async_trait;
-use memory_engine_core::{Embedding, EmbeddingSpace, Error, Result, enum_names};
+use memory_engine_core::{Embedding, EmbeddingSpace, Error, MultiVector, Result, enum_names};
 
 /// Embeds texts as vectors of one space.
 ///
@@ -38,9 +38,48 @@ pub trait Embedder: Debug + Send + Sync + 'static {
     /// `InvalidInput` if a text is empty or there are more than [`max_batch`](Embedder::max_batch); the error of the
     /// model or service. A batch fails as a whole.
     async fn embed(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<Embedding>>;
+
+    /// Returns one vector for each text, as [`embed`](Embedder::embed) does, together with the vectors of its tokens.
+    /// Recall compares those token by token. Default: no vectors of tokens.
+    ///
+    /// # Errors
+    /// As [`embed`](Embedder::embed).
+    async fn embed_with_tokens(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<TextEncoding>> {
+        Ok(self.embed(texts, purpose).await?.into_iter().map(TextEncoding::new).collect())
+    }
 }
 
 const _: fn(&dyn Embedder) = |_| {};
+
+/// What a model makes of a text.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct TextEncoding {
+    /// The vector of the text.
+    pub embedding: Embedding,
+    /// The vectors of its tokens, if the model offers them.
+    pub tokens: Option<MultiVector>,
+}
+
+impl TextEncoding {
+    /// Creates an encoding without vectors of tokens.
+    pub fn new(embedding: Embedding) -> Self {
+        Self { embedding, tokens: None }
+    }
+
+    /// Sets the vectors of the tokens.
+    #[must_use]
+    pub fn with_tokens(mut self, tokens: MultiVector) -> Self {
+        self.tokens = Some(tokens);
+        self
+    }
+
+    /// Returns the approximate size in memory, for caches.
+    pub fn size_bytes(&self) -> usize {
+        let tokens = self.tokens.as_ref().map_or(0, |tokens| tokens.codes().len() + size_of_val(tokens.tokens()));
+        size_of::<Self>() + size_of_val(self.embedding.values()) + tokens
+    }
+}
 
 /// The purpose of a vector: some models embed a query differently from a text that answers it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -80,6 +119,9 @@ macro_rules! forward {
             }
             async fn embed(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<Embedding>> {
                 (**self).embed(texts, purpose).await
+            }
+            async fn embed_with_tokens(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<TextEncoding>> {
+                (**self).embed_with_tokens(texts, purpose).await
             }
         }
     )*};

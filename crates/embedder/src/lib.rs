@@ -6,6 +6,6 @@ mod hash;
 mod weighted_lru;
 
 pub use cached::CachedEmbedder;
-pub use embedder::{Embedder, Purpose};
+pub use embedder::{Embedder, Purpose, TextEncoding};
 pub use hash::HashEmbedder;
 pub use weighted_lru::WeightedLru;

@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 use memory_engine_core::{Embedding, ErrorKind, Job, Result};
-use memory_engine_embedder::{Embedder, Purpose};
+use memory_engine_embedder::{Embedder, Purpose, TextEncoding};
 use memory_engine_vector_store::{GenerationRole, VectorStore};
 
 use crate::{
@@ -41,11 +41,20 @@ impl EmbeddingBackend {
     /// # Errors
     /// The embedder's error.
     pub async fn embed(&self, texts: Vec<String>, purpose: Purpose) -> Result<Vec<Embedding>> {
+        let encodings = self.embed_with_tokens(texts, purpose).await?;
+        Ok(encodings.into_iter().map(|encoding| encoding.embedding).collect())
+    }
+
+    /// As [`embed`](Self::embed), with the vectors of the tokens if the embedder offers them.
+    ///
+    /// # Errors
+    /// The embedder's error.
+    pub async fn embed_with_tokens(&self, texts: Vec<String>, purpose: Purpose) -> Result<Vec<TextEncoding>> {
         let embedder = Arc::clone(&self.embedder);
         let is_long = texts.iter().map(String::len).sum::<usize>() > INLINE_MAX_BYTES;
         let embed = async move {
             let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-            embedder.embed(&texts, purpose).await
+            embedder.embed_with_tokens(&texts, purpose).await
         };
         if !is_long {
             return embed.await;

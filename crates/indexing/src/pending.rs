@@ -31,8 +31,11 @@ impl IndexedStore {
     pub async fn index_vectors(&self, backend: &EmbeddingBackend, pending: &[Pending]) -> Result<()> {
         let records = records(pending);
         let texts: Vec<String> = records.iter().map(|record| indexed_text(record)).collect();
-        let vectors = backend.embed(texts, Purpose::Document).await?;
-        let entries = records.into_iter().zip(vectors).map(|(record, embedding)| VectorEntry { record, embedding });
+        let encodings = backend.embed_with_tokens(texts, Purpose::Document).await?;
+        let entries = records
+            .into_iter()
+            .zip(encodings)
+            .map(|(record, encoding)| VectorEntry::new(record, encoding.embedding).with_tokens(encoding.tokens));
         for (scope, entries) in by_tenant(entries, |entry| &entry.record)? {
             backend.vectors.upsert(&scope, &entries).await?;
         }

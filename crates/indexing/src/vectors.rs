@@ -22,7 +22,7 @@ impl IndexedStore {
             let Some(record) = record else { continue };
             let embedding = Embedding::new(vector)?;
             done.push(receipt(&record, Job::Embedding, record.revision));
-            entries.push(VectorEntry { record: Arc::new(record), embedding });
+            entries.push(VectorEntry::new(Arc::new(record), embedding));
         }
         if entries.is_empty() || !self.makes_serving_vectors().await? {
             return Ok(0);
@@ -49,7 +49,7 @@ impl IndexedStore {
                 // A store that keeps records with its vectors refuses an older revision.
                 record.revision = written.revision;
                 let done = receipt(&record, Job::Embedding, record.revision);
-                Some((VectorEntry { record: Arc::new(record), embedding }, done))
+                Some((VectorEntry::new(Arc::new(record), embedding), done))
             })
             .unzip();
         if entries.is_empty() || !self.makes_serving_vectors().await? {

@@ -2,21 +2,18 @@
 //!
 //! The recommended model is multilingual-e5-small (Wang et al. 2024) in a 72 MB file of 4-bit weights: 384 dimensions,
 //! about a hundred languages, good at Chinese and English. The crate contains the tokenizer, the forward pass, pooling,
-//! and the token-by-token comparison of the reranker. With the feature `hf`, Hugging Face directories of BERT and XLM-R
+//! and the projection of token vectors that are stored for late interaction. With the feature `hf`, Hugging Face directories of BERT and XLM-R
 //! encoders (e5, MiniLM, bge) can be opened as well.
 //!
 //! ```no_run
-//! use memory_engine_local_models::{Model, maxsim};
+//! use memory_engine_local_models::Model;
 //!
 //! # fn main() -> Result<(), memory_engine_local_models::ModelError> {
 //! let model = Model::open("models/e5-small-q4/e5-small-q4.bin")?;
 //! let texts = ["query: 我对什么食物过敏？", "passage: 小王吃虾会起疹子。"];
 //! let vectors = model.embed(&texts, 1);
 //! let cosine: f32 = vectors.row(0).dot(&vectors.row(1));
-//!
-//! let query = model.embed_tokens(texts[0]).centred(None)?;
-//! let passage = model.embed_tokens(texts[1]).centred(None)?;
-//! println!("{cosine} {}", maxsim(&query, &passage));
+//! println!("{cosine}");
 //! # Ok(())
 //! # }
 //! ```
@@ -32,7 +29,6 @@ mod error;
 #[cfg(feature = "hf")]
 mod hf;
 mod kernel;
-mod late;
 mod local;
 mod matrix;
 mod model;
@@ -42,7 +38,9 @@ mod options;
 mod parts;
 mod pooling;
 mod prefixes;
+mod projection;
 mod source;
+mod token_vectors;
 mod tokenizer;
 mod weights;
 mod window;
@@ -51,9 +49,9 @@ mod worker;
 pub use memory_engine_core::Kernel;
 
 pub use error::{ModelError, ModelErrorKind};
-pub use late::{TokenMean, TokenVectors, maxsim, weighted_maxsim};
-pub use local::{LateInteractionReranker, LocalEmbedder, LocalModel};
+pub use local::{LocalEmbedder, LocalModel};
 pub use model::Model;
 #[cfg(feature = "onnx")]
 pub use onnx::{OnnxEmbedder, OnnxModel, OnnxOptions, OnnxPooling, OnnxReranker};
 pub use options::{ModelOptions, Precision};
+pub use token_vectors::TokenVectors;

@@ -1,34 +1,25 @@
-//! A local model as embedder and reranker.
+//! A local model as an embedder.
 
 use std::{path::PathBuf, sync::Arc};
 
 use async_trait::async_trait;
 use memory_engine_core::{
-    Embedding, EmbeddingSpace, Error, Result, Score,
+    CodeBits, Embedding, EmbeddingSpace, Error, ErrorKind, Result,
     observe::{Operation, observe},
     operation_span,
     text::is_han,
 };
-use memory_engine_embedder::{Embedder, Purpose, WeightedLru};
-use memory_engine_reranker::Reranker;
+use memory_engine_embedder::{Embedder, Purpose, TextEncoding, WeightedLru};
 use parking_lot::Mutex;
 
-use crate::{
-    late::{TokenVectors, weighted_maxsim},
-    model::Model,
-    worker::InferenceThread,
-};
+use crate::{model::Model, worker::InferenceThread};
 
-/// Capacity of the query cache in tokens. A token takes 1.5 kB at 384 dimensions.
-const QUERY_CACHE_TOKENS: usize = 4_000;
-/// Capacity of the candidate cache in tokens.
-const CANDIDATE_CACHE_TOKENS: usize = 32_000;
+/// Capacity of the query cache in bytes.
+const QUERY_CACHE_BYTES: usize = 1 << 20;
 /// Maximum number of texts of one call. It is small, so that other calls wait only briefly.
 const MAX_BATCH_TEXTS: usize = 32;
-/// Number of characters at the start of a candidate that are compared. Twenty long messages would take seconds.
-const RERANKED_CHARS: usize = 480;
 
-/// A model in memory with its inference threads: one for queries and candidates, one for documents, so that a query
+/// A model in memory with its inference threads: one for queries, one for documents, so that a query
 /// never waits for an import. Clones share the model.
 #[derive(Debug, Clone)]
 pub struct LocalModel(Arc<Inner>);
@@ -39,14 +30,7 @@ struct Inner {
     query_worker: InferenceThread,
     document_worker: InferenceThread,
     threads: usize,
-    queries: Mutex<WeightedLru<String, QueryEncoding>>,
-}
-
-/// The vector and the token vectors of a query, computed in one pass.
-#[derive(Debug, Clone)]
-struct QueryEncoding {
-    embedding: Embedding,
-    tokens: Arc<TokenVectors>,
+    queries: Mutex<WeightedLru<String, TextEncoding>>,
 }
 
 impl LocalModel {
@@ -64,21 +48,22 @@ impl LocalModel {
         let document_worker = InferenceThread::start("memory-embed")?;
         let model = query_worker.run(move || Model::open(path)).await??;
         let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        let queries = Mutex::new(WeightedLru::new(QUERY_CACHE_TOKENS));
+        let queries = Mutex::new(WeightedLru::new(QUERY_CACHE_BYTES));
         Ok(Self(Arc::new(Inner { model: Arc::new(model), query_worker, document_worker, threads, queries })))
     }
 
-    async fn encode_query(&self, query: &str) -> Result<QueryEncoding> {
+    async fn encode_query(&self, query: &str) -> Result<TextEncoding> {
         let cached = self.0.queries.lock().get(query);
         if let Some(encoding) = cached {
             return Ok(encoding);
         }
         let model = Arc::clone(&self.0.model);
         let prefixed = format!("{}{query}", model.own_prefixes()[0]);
-        let (vector, tokens) = self.0.query_worker.run(move || model.embed_with_tokens(&prefixed)).await?;
-        let tokens = Arc::new(tokens.centred(None)?);
-        let encoding = QueryEncoding { embedding: Embedding::new(vector)?, tokens };
-        self.0.queries.lock().put(query.to_owned(), encoding.clone(), encoding.tokens.len().max(1));
+        let encode = move || model.encode_for_recall(&[prefixed], 1, CodeBits::Eight);
+        let encoding = self.0.query_worker.run(encode).await??.pop();
+        let encoding =
+            encoding.ok_or_else(|| Error::new(ErrorKind::Internal, "embed", "the model returned no vector"))?;
+        self.0.queries.lock().put(query.to_owned(), encoding.clone(), query.len() + encoding.size_bytes());
         Ok(encoding)
     }
 
@@ -86,14 +71,6 @@ impl LocalModel {
     pub fn embedder(&self) -> LocalEmbedder {
         let space = EmbeddingSpace::cosine(self.0.model.id(), self.0.model.dimensions());
         LocalEmbedder { model: self.clone(), space }
-    }
-
-    /// Returns the model as a late-interaction reranker.
-    pub fn reranker(&self) -> LateInteractionReranker {
-        LateInteractionReranker {
-            model: self.clone(),
-            candidates: Mutex::new(WeightedLru::new(CANDIDATE_CACHE_TOKENS)),
-        }
     }
 }
 
@@ -149,13 +126,18 @@ impl Embedder for LocalEmbedder {
     }
 
     async fn embed(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<Embedding>> {
+        let encodings = self.embed_with_tokens(texts, purpose).await?;
+        Ok(encodings.into_iter().map(|encoding| encoding.embedding).collect())
+    }
+
+    async fn embed_with_tokens(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<TextEncoding>> {
         let span = operation_span!(DEBUG, "memory_engine.model.run", operation = "embed", texts = texts.len());
-        observe(&span, Operation::Model("embed"), self.embed_texts(texts, purpose)).await
+        observe(&span, Operation::Model("embed"), self.encode(texts, purpose)).await
     }
 }
 
 impl LocalEmbedder {
-    async fn embed_texts(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<Embedding>> {
+    async fn encode(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<TextEncoding>> {
         if texts.len() > MAX_BATCH_TEXTS {
             return Err(Error::invalid(
                 "embed",
@@ -165,79 +147,24 @@ impl LocalEmbedder {
         if texts.iter().any(|text| text.trim().is_empty()) {
             return Err(Error::invalid("embed", "a text is empty; remove it from the batch"));
         }
-        if let (Purpose::Query, [query]) = (purpose, texts) {
-            return Ok(vec![self.model.encode_query(query).await?.embedding]);
+        match purpose {
+            Purpose::Query => {
+                let mut encodings = Vec::with_capacity(texts.len());
+                for text in texts {
+                    encodings.push(self.model.encode_query(text).await?);
+                }
+                Ok(encodings)
+            }
+            Purpose::Document => self.encode_documents(texts).await,
         }
-        let [query_prefix, document_prefix] = self.model.0.model.own_prefixes();
-        let (prefix, worker) = match purpose {
-            Purpose::Query => (query_prefix, &self.model.0.query_worker),
-            Purpose::Document => (document_prefix, &self.model.0.document_worker),
-        };
+    }
+
+    async fn encode_documents(&self, texts: &[&str]) -> Result<Vec<TextEncoding>> {
+        let prefix = self.model.0.model.own_prefixes()[1];
         let prefixed: Vec<String> = texts.iter().map(|text| format!("{prefix}{text}")).collect();
         let (model, threads) = (Arc::clone(&self.model.0.model), self.model.0.threads);
-        let vectors = worker.run(move || model.embed(&prefixed, threads)).await?;
-        vectors.rows().into_iter().map(|row| Embedding::new(row.to_vec())).collect()
-    }
-}
-
-/// Scores candidates by late interaction: the mean, over the tokens of the shorter side, of the best cosine on the
-/// other side, weighted by the rarity of each token (Khattab & Zaharia, "ColBERT", 2020, over the embedder's own
-/// tokens). The scores lie between −1 and 1. Only the first 480 characters of a candidate are compared.
-#[derive(Debug)]
-pub struct LateInteractionReranker {
-    model: LocalModel,
-    candidates: Mutex<WeightedLru<String, Arc<TokenVectors>>>,
-}
-
-impl LateInteractionReranker {
-    async fn tokens(&self, texts: Vec<String>) -> Result<Vec<TokenVectors>> {
-        if texts.is_empty() {
-            return Ok(Vec::new());
-        }
-        let (model, threads) = (Arc::clone(&self.model.0.model), self.model.0.threads);
-        let all = self.model.0.query_worker.run(move || model.embed_all_with_tokens(&texts, threads)).await?;
-        all.into_iter().map(|(_, tokens)| Ok(tokens.centred(None)?)).collect()
-    }
-}
-
-fn truncated(text: &str) -> &str {
-    text.char_indices().nth(RERANKED_CHARS).map_or(text, |(end, _)| &text[..end])
-}
-
-#[async_trait]
-impl Reranker for LateInteractionReranker {
-    async fn rerank(&self, query: &str, candidates: &[&str]) -> Result<Vec<Score>> {
-        if candidates.is_empty() {
-            return Ok(Vec::new());
-        }
-        let span = operation_span!(DEBUG, "memory_engine.model.run", operation = "rerank", texts = candidates.len());
-        observe(&span, Operation::Model("rerank"), self.score(query, candidates)).await
-    }
-}
-
-impl LateInteractionReranker {
-    async fn score(&self, query_text: &str, candidates: &[&str]) -> Result<Vec<Score>> {
-        let candidates: Vec<&str> = candidates.iter().map(|text| truncated(text)).collect();
-        let query = self.model.encode_query(query_text).await?.tokens;
-        let mut tokens_of: Vec<Option<Arc<TokenVectors>>> = {
-            let mut cache = self.candidates.lock();
-            candidates.iter().map(|text| cache.get(*text)).collect()
-        };
-        let missing: Vec<usize> = (0..candidates.len()).filter(|i| tokens_of[*i].is_none()).collect();
-        let prefix = self.model.0.model.own_prefixes()[1];
-        let texts = missing.iter().map(|i| format!("{prefix}{}", candidates[*i])).collect();
-        for (i, tokens) in missing.into_iter().zip(self.tokens(texts).await?) {
-            let tokens = Arc::new(tokens);
-            self.candidates.lock().put(candidates[i].to_owned(), Arc::clone(&tokens), tokens.len().max(1));
-            tokens_of[i] = Some(tokens);
-        }
-        let score_all = move || {
-            let score = |tokens: &Option<Arc<TokenVectors>>| {
-                Score::new(tokens.as_ref().map_or(0.0, |tokens| f64::from(weighted_maxsim(&query, tokens))))
-            };
-            tokens_of.iter().map(score).collect()
-        };
-        self.model.0.query_worker.run(score_all).await
+        let encode = move || model.encode_for_recall(&prefixed, threads, CodeBits::Four);
+        self.model.0.document_worker.run(encode).await?
     }
 }
 

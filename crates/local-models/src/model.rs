@@ -2,20 +2,22 @@
 
 use std::{fs::File, path::Path};
 
-use memory_engine_core::Kernel;
-use ndarray::{Array2, ArrayView2, s};
+use memory_engine_core::{CodeBits, Embedding, Kernel, Result as EngineResult};
+use memory_engine_embedder::TextEncoding;
+use ndarray::{Array2, ArrayView1, ArrayView2, s};
 
 #[cfg(feature = "hf")]
 use crate::hf;
 use crate::{
     batch, e5s1,
     error::ModelError,
-    late::TokenVectors,
     matrix,
     options::ModelOptions,
     parts::ModelParts,
     pooling::{Pooling, join_windows},
     prefixes::{E5_PREFIXES, Prefixes, prefixes_of},
+    projection::TokenProjection,
+    token_vectors::TokenVectors,
     window::Windows,
 };
 
@@ -143,9 +145,7 @@ impl Model {
         matrix::from_rows(rows, self.dimensions())
     }
 
-    /// Returns the token vectors of a text, for [`maxsim`](crate::maxsim).
-    ///
-    /// They are the last hidden state, neither centred nor scaled, without prefix and special tokens.
+    /// Returns the token vectors of a text: the last hidden state, without prefix and special tokens.
     pub fn embed_tokens(&self, text: &str) -> TokenVectors {
         self.embed_with_tokens(text).1
     }
@@ -175,6 +175,26 @@ impl Model {
                 (join_windows(pooled), tokens)
             })
             .collect()
+    }
+
+    /// Returns the vectors of texts that have their prefixes already, with the token vectors that are stored and compared
+    /// if the model has a projection for them. See [`Self::embed`] for `threads`.
+    pub(crate) fn encode_for_recall(
+        &self,
+        texts: &[String],
+        threads: usize,
+        bits: CodeBits,
+    ) -> EngineResult<Vec<TextEncoding>> {
+        let Some(projection) = TokenProjection::of_model(&self.id, self.dimensions()) else {
+            let vectors = self.embed(texts, threads);
+            let without_tokens = |row: ArrayView1<'_, f32>| Ok(TextEncoding::new(Embedding::new(row.to_vec())?));
+            return vectors.rows().into_iter().map(without_tokens).collect();
+        };
+        let with_tokens = |(vector, tokens): (Vec<f32>, TokenVectors)| {
+            let tokens = tokens.quantize(projection, bits)?;
+            Ok(TextEncoding::new(Embedding::new(vector)?).with_tokens(tokens))
+        };
+        self.embed_all_with_tokens(texts, threads).into_iter().map(with_tokens).collect()
     }
 
     /// Splits texts into windows, runs the encoder, and applies `finish` to each window. `finish` gets the number of
@@ -207,8 +227,9 @@ impl Model {
 
     fn token_vectors(&self, sequences: &[Vec<u32>], values: Vec<f32>, skip: usize) -> TokenVectors {
         let text_ids = sequences.iter().flat_map(|ids| ids.get(skip..ids.len() - 1).unwrap_or(&[]));
-        let weights = text_ids.map(|&id| self.parts.tokenizer.weight(id)).collect();
-        TokenVectors::from_parts(matrix::from_rows(values, self.dimensions()), weights)
+        let ids: Vec<u32> = text_ids.copied().collect();
+        let weights = ids.iter().map(|id| self.parts.tokenizer.weight(*id)).collect();
+        TokenVectors::new(matrix::from_rows(values, self.dimensions()), ids, weights)
     }
 }
 

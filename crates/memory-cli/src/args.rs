@@ -22,10 +22,10 @@ pub(crate) struct StoreArgs {
     pub(crate) db: DatabaseArg,
     #[command(flatten)]
     pub(crate) embedder: EmbedderArgs,
-    /// Reranker of the best candidates: auto (the local model, if it is the embedder), none, local, or a service
+    /// Reranker of the best candidates: none, or a service
     /// (siliconflow, jina, cohere, voyage, tei, vllm), optionally with :MODEL; its key is read from JINA_API_KEY and
     /// the like
-    #[arg(long, env = "MEMORY_RERANKER", default_value = "auto", value_name = "NAME")]
+    #[arg(long, env = "MEMORY_RERANKER", default_value = "none", value_name = "NAME")]
     pub(crate) reranker: RerankerChoice,
 }
 
@@ -35,15 +35,15 @@ impl StoreArgs {
         self.db.database()
     }
 
-    /// Uses the default reranker of the embedder.
+    /// Uses no reranker.
     pub(crate) fn new(db: DatabaseArg, embedder: EmbedderArgs) -> Self {
-        Self { db, embedder, reranker: RerankerChoice::Auto }
+        Self { db, embedder, reranker: RerankerChoice::None }
     }
 
     async fn builder(&self, database: &Database) -> Result<Builder> {
         let builder = MemoryEngine::builder().database(database.clone());
-        let builder = self.embedder.equip(builder, self.reranker.may_be_local()).await?;
-        self.reranker.equip(builder, &self.embedder).await
+        let builder = self.embedder.equip(builder).await?;
+        self.reranker.equip(builder)
     }
 
     /// Opens the database; creates it if it does not exist.

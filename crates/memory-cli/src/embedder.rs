@@ -5,7 +5,6 @@ use std::{
     io::IsTerminal,
     path::{Path, PathBuf},
     str::FromStr,
-    sync::Arc,
 };
 
 use anyhow::{Context, Result};
@@ -80,8 +79,8 @@ impl EmbedderArgs {
         self.embedder == EmbedderChoice::Auto
     }
 
-    /// Makes the engine use the embedder; a local model also reranks if `reranks` is set.
-    pub(crate) async fn equip(&self, builder: Builder, reranks: bool) -> Result<Builder> {
+    /// Makes the engine use the embedder.
+    pub(crate) async fn equip(&self, builder: Builder) -> Result<Builder> {
         let path = match &self.embedder {
             EmbedderChoice::Remote(service) => return Ok(builder.embedder(remote::embedder(service).await?)),
             EmbedderChoice::Hash => return Ok(builder),
@@ -95,8 +94,7 @@ impl EmbedderArgs {
             EmbedderChoice::E5 => self.require_model()?,
             EmbedderChoice::At(path) => path.clone(),
         };
-        let model = LocalModel::open(path).await?;
-        Ok(if reranks { builder.local_model(&model) } else { builder.embedder(Arc::new(model.embedder())) })
+        Ok(builder.local_model(&LocalModel::open(path).await?))
     }
 
     fn suggest_model(&self) {

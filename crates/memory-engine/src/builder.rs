@@ -243,10 +243,10 @@ impl Builder {
         self
     }
 
-    /// Embeds and reranks with a local model.
+    /// Embeds with a local model.
     #[cfg(feature = "local-models")]
     pub fn local_model(self, model: &memory_engine_local_models::LocalModel) -> Self {
-        self.embedder(model.embedder()).reranker(model.reranker())
+        self.embedder(model.embedder())
     }
 
     /// Sets the analyzer. Default: the analyzer for Chinese and English.

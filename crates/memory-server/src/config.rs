@@ -29,7 +29,7 @@ pub struct Config {
     /// The folder of local models. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub models_dir: Option<String>,
-    /// The reranker, as `memory --reranker`. Default: `auto`.
+    /// The reranker, as `memory --reranker`. Default: `none`.
     pub reranker: String,
     /// Enrichment of turns, as `memory --digest`: `none`, `rules` or a model. Default: `rules`.
     pub digest: String,
@@ -228,7 +228,7 @@ impl Default for Config {
             page_cache_bytes: 10 << 20,
             embedder: "auto".into(),
             models_dir: None,
-            reranker: "auto".into(),
+            reranker: "none".into(),
             digest: "rules".into(),
             profile_every: 0,
             graph: "none".into(),

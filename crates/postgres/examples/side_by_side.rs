@@ -124,7 +124,7 @@ async fn load(store: &PostgresStore, scope: &Scope, count: usize, random: &mut R
         store.put(scope, records.iter().map(write).collect()).await.unwrap();
         let entry = |mut record: Record| {
             record.revision = 1;
-            VectorEntry { record: Arc::new(record), embedding: random.vector() }
+            VectorEntry::new(Arc::new(record), random.vector())
         };
         let entries: Vec<VectorEntry> = records.into_iter().map(entry).collect();
         VectorStore::upsert(store, scope, &entries).await.unwrap();

@@ -4,6 +4,7 @@ mod date_question;
 mod document_terms;
 mod feature_input;
 mod features;
+mod late_interaction;
 mod query_shape;
 mod query_terms;
 mod relevance;
@@ -22,6 +23,7 @@ use crate::{
 };
 pub(crate) use document_terms::DocumentTerms;
 use feature_input::FeatureInput;
+use late_interaction::TokenSimilarities;
 use query_shape::query_shape;
 use query_terms::QueryTerms;
 use sentences::sentences;
@@ -77,8 +79,13 @@ impl RecallRun<'_> {
         let (terms, query_terms) = self.terms(&candidates, words).await;
         let shape = query_shape(&self.plan.query.text, &terms);
         let by_features = self.plan.ranks_by_features();
-        let sentence_shares =
-            if by_features && shape != QueryShape::LongQuery { self.sentence_shares().await } else { Vec::new() };
+        let sentences = if by_features { self.query_sentences(shape) } else { Vec::new() };
+        let sentence_shares = self.sentence_shares(&sentences).await;
+        let token_similarities = if by_features {
+            self.token_similarities(&candidates, &sentences).await
+        } else {
+            TokenSimilarities::default()
+        };
         self.shape = by_features.then_some(shape);
         let values = features::compute(&FeatureInput {
             plan: &self.plan,
@@ -87,6 +94,7 @@ impl RecallRun<'_> {
             neighbors,
             keyword_shares,
             sentence_shares: &sentence_shares,
+            token_similarities: &token_similarities,
             query_terms: &query_terms,
         });
         // Scores are compared within the query, so all candidates use one model.
@@ -147,14 +155,19 @@ impl RecallRun<'_> {
         (terms, query_terms)
     }
 
-    /// Returns the keyword shares of each sentence of the query; nothing if it has one sentence, or on a failure.
-    async fn sentence_shares(&mut self) -> Vec<FxHashMap<RecordId, f64>> {
-        let sentences = sentences(&self.plan.query.text);
-        if sentences.len() < 2 {
+    /// Returns the sentences of the query that are compared one by one; none if there is only one, and for a long query.
+    fn query_sentences(&self, shape: QueryShape) -> Vec<String> {
+        let sentences = if shape == QueryShape::LongQuery { Vec::new() } else { sentences(&self.plan.query.text) };
+        if sentences.len() < 2 { Vec::new() } else { sentences }
+    }
+
+    /// Returns the keyword shares of each sentence of the query; nothing on a failure.
+    async fn sentence_shares(&mut self, sentences: &[String]) -> Vec<FxHashMap<RecordId, f64>> {
+        if sentences.is_empty() {
             return Vec::new();
         }
         let started = Instant::now();
-        let outcome = self.trace.limit(Stage::Sentences, self.search_sentences(&sentences)).await;
+        let outcome = self.trace.limit(Stage::Sentences, self.search_sentences(sentences)).await;
         self.trace.finish(Stage::Sentences, started, outcome)
     }
 

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use memory_engine_core::{Adjacent, Field, Filter, Hit, Op, Page, Record, RecordId, Result, ScanQuery, Scope};
+use memory_engine_core::{
+    Adjacent, Field, Filter, Hit, MultiVector, Op, Page, Record, RecordId, Result, ScanQuery, Scope,
+};
 use memory_engine_graph::{GraphQuery, GraphStore, Subgraph};
 use memory_engine_indexing::IndexedStore;
 use memory_engine_keyword_store::{KeywordQuery, KeywordStore, PackedTerms};
@@ -15,8 +17,8 @@ use crate::fork::{VisibleBranch, ancestors, on_branch};
 /// session, restricted to the branches that it sees; any other scope reads itself.
 ///
 /// Both fields are private, so that a retriever outside of this module cannot search without the restriction: leaking a
-/// sister branch does not compile. Only the crate-internal `locate`, `adjacent` and `terms`
-/// ignore the restriction; their callers check visibility.
+/// sister branch does not compile. Only the crate-internal `locate`, `adjacent`, `terms` and
+/// `token_vectors` ignore the restriction; their callers check visibility.
 #[derive(Debug, Clone)]
 pub struct ReadScope {
     scope: Scope,
@@ -64,6 +66,16 @@ impl ReadScope {
     /// visible records.
     pub(crate) async fn terms(&self, store: &IndexedStore, ids: &[RecordId]) -> Result<Vec<Option<PackedTerms>>> {
         store.keywords().terms(&self.scope, ids).await
+    }
+
+    /// Returns the token vectors of these records, in the same order. They are not checked for visibility: pass ids of
+    /// visible records.
+    pub(crate) async fn token_vectors(
+        &self,
+        store: &dyn VectorStore,
+        ids: &[RecordId],
+    ) -> Result<Vec<Option<MultiVector>>> {
+        store.token_vectors(&self.scope, ids).await
     }
 
     /// Searches a vector store.

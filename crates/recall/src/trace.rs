@@ -40,6 +40,8 @@ pub(crate) enum Stage {
     Fetch,
     /// The index terms of the candidates.
     Terms,
+    /// The token vectors of query and candidates, and their comparison.
+    Tokens,
     /// The keyword searches for each sentence of the query.
     Sentences,
     Rerank,
@@ -59,6 +61,7 @@ impl Stage {
             Self::Neighbors => "neighbors",
             Self::Fetch => "fetch",
             Self::Terms => "terms",
+            Self::Tokens => "tokens",
             Self::Sentences => "sentences",
             Self::Rerank => "rerank",
         }
@@ -69,7 +72,7 @@ impl Stage {
             Self::Synonyms => SYNONYMS_SHARE,
             Self::Branches | Self::Keyword | Self::Vector | Self::Graph => RETRIEVE_SHARE,
             Self::Neighbors => NEIGHBORS_SHARE,
-            Self::Terms | Self::Sentences => SENTENCES_SHARE,
+            Self::Terms | Self::Tokens | Self::Sentences => SENTENCES_SHARE,
             Self::Rerank => RERANK_SHARE,
             Self::Fetch => 1.0,
         }

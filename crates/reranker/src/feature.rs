@@ -21,9 +21,17 @@ pub enum Feature {
     /// Cosine similarity of the vectors of query and candidate, scaled among the candidates: 1 for the best, 0 for the
     /// median, at least −1 ([`position_among`]).
     Vector,
-    /// Keyword share of the better adjacent turn of another speaker: 0 to 1.
+    /// Mean over the query's tokens of the greatest cosine with a token of the candidate's best part, weighted by the
+    /// rarity of the query's tokens (MaxSim), scaled as [`Vector`](Self::Vector).
+    MaxSim,
+    /// As [`MaxSim`](Self::MaxSim), for the sentence of the query that fits the candidate best.
+    MaxSimSentence,
+    /// As [`MaxSim`](Self::MaxSim), from the other side: mean over the tokens of the candidate's part.
+    MaxSimText,
+    /// Evidence of the better adjacent turn of another speaker: 0 to 1. The evidence of a record is its keyword share,
+    /// or with token vectors the mean of that and its [`MaxSim`](Self::MaxSim), if that is positive.
     Neighbor,
-    /// Sum of the keyword shares of the session's other candidates, divided by the greatest sum of a session. Only the
+    /// Sum of the evidence of the session's other candidates, divided by the greatest sum of a session. Only the
     /// 30 best candidates count. 0 if all are of one session.
     Session,
     /// As [`Session`](Self::Session), for the records of its day in UTC.
@@ -58,6 +66,9 @@ enum_names! {
         Keyword => "keyword",
         KeywordSentence => "keyword_sentence",
         Vector => "vector",
+        MaxSim => "max_sim",
+        MaxSimSentence => "max_sim_sentence",
+        MaxSimText => "max_sim_text",
         Neighbor => "neighbor",
         Session => "session",
         Day => "day",

@@ -41,6 +41,14 @@ impl VectorTable {
         }
     }
 
+    /// The name of the table with the token vectors of the same records, in a database that has a table for them.
+    pub const fn token_table(self) -> &'static str {
+        match self {
+            Self::First => "vector_tokens",
+            Self::Second => "second_vector_tokens",
+        }
+    }
+
     /// Returns the table of this name; the first one for any name but that of the second.
     pub fn from_name(name: Option<&str>) -> Self {
         if name == Some(Self::Second.name()) { Self::Second } else { Self::First }

@@ -97,13 +97,9 @@ async fn a_store_whose_indexes_another_process_has_rebuilt_says_so() {
     let mut failures = vec![
         KeywordStore::search(&old, &lin(), &words).await.unwrap_err(),
         VectorStore::search(&old, &lin(), &VectorQuery::new(vector(1), 9)).await.unwrap_err(),
-        VectorStore::upsert(
-            &old,
-            &lin(),
-            &[memory_engine_vector_store::VectorEntry { record: record.into(), embedding: vector(1) }],
-        )
-        .await
-        .unwrap_err(),
+        VectorStore::upsert(&old, &lin(), &[memory_engine_vector_store::VectorEntry::new(record.into(), vector(1))])
+            .await
+            .unwrap_err(),
     ];
     failures.push(old.put(&lin(), vec![write(&turn(&lin(), "more words"))]).await.unwrap_err());
     assert!(failures.iter().all(|e| e.kind() == ErrorKind::SchemaMismatch), "{failures:?}");

@@ -4,6 +4,7 @@ mod codes;
 mod embedding_versions;
 mod index;
 mod kernel;
+mod max_sim;
 mod memory;
 mod signs;
 mod store;
@@ -11,5 +12,6 @@ mod vectors;
 
 pub use embedding_versions::{Generation, GenerationRole, Generations};
 pub use index::{Among, FlatIndex};
+pub use max_sim::{MaxSim, TokenIdf, max_sim};
 pub use memory::MemoryVectorStore;
 pub use store::{GenerationStore, VectorEntry, VectorQuery, VectorStore};

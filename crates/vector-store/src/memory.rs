@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use memory_engine_core::sync::RwLock;
-use memory_engine_core::{EmbeddingSpace, Filter, Hit, Record, RecordId, Result, Scope};
+use memory_engine_core::{EmbeddingSpace, Filter, Hit, MultiVector, Record, RecordId, Result, Scope};
 use rustc_hash::FxHashMap;
 
 use crate::{
@@ -22,10 +22,17 @@ pub struct MemoryVectorStore {
 #[derive(Debug)]
 struct Tables {
     index: FlatIndex<(RecordId, u32), u32>,
-    records: FxHashMap<(RecordId, u32), Arc<Record>>,
+    records: FxHashMap<(RecordId, u32), StoredEntry>,
     /// Every address that was ever seen, by number.
     addresses: Vec<Scope>,
     numbers: FxHashMap<Scope, u32>,
+}
+
+/// A record with a vector.
+#[derive(Debug)]
+struct StoredEntry {
+    record: Arc<Record>,
+    tokens: Option<MultiVector>,
 }
 
 impl MemoryVectorStore {
@@ -70,10 +77,11 @@ impl VectorStore for MemoryVectorStore {
             self.space.check("vector upsert", &entry.embedding)?;
         }
         let mut tables = self.tables.write();
-        for VectorEntry { record, embedding } in entries {
+        for VectorEntry { record, embedding, tokens } in entries {
             let address = tables.number(&record.scope);
             tables.index.insert((record.id, address), address, embedding.clone());
-            tables.records.insert((record.id, address), Arc::clone(record));
+            let stored = StoredEntry { record: Arc::clone(record), tokens: tokens.clone() };
+            tables.records.insert((record.id, address), stored);
         }
         Ok(())
     }
@@ -100,11 +108,24 @@ impl VectorStore for MemoryVectorStore {
         let found = match &query.filter {
             None => tables.index.search(&query.embedding, Among::Groups(&covered), query.limit),
             Some(filter) => {
-                let passes = |key: &&(RecordId, u32)| tables.records.get(key).is_some_and(|r| filter.matches(r));
+                let passes =
+                    |key: &&(RecordId, u32)| tables.records.get(key).is_some_and(|entry| filter.matches(&entry.record));
                 let keys: Vec<(RecordId, u32)> = tables.index.keys(&covered).filter(passes).copied().collect();
                 tables.index.search(&query.embedding, Among::Keys(&keys), query.limit)
             }
         };
         Ok(found.into_iter().map(|((id, _), score)| Hit { id, score }).collect())
+    }
+
+    async fn token_vectors(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<MultiVector>>> {
+        let tables = self.tables.read();
+        let covered = tables.covered(scope);
+        let tokens = |id: &RecordId| {
+            let entries = covered.iter().filter_map(|address| tables.records.get(&(*id, *address)));
+            // If several users of a tenant have a record of this id, the first by user counts, as everywhere.
+            let entry = entries.min_by(|a, b| a.record.scope.user_name().cmp(&b.record.scope.user_name()));
+            entry.and_then(|entry| entry.tokens.clone())
+        };
+        Ok(ids.iter().map(tokens).collect())
     }
 }

@@ -3,7 +3,7 @@
 use std::{fmt::Debug, sync::Arc};
 
 use async_trait::async_trait;
-use memory_engine_core::{Embedding, EmbeddingSpace, Filter, Hit, Record, RecordId, Result, Scope};
+use memory_engine_core::{Embedding, EmbeddingSpace, Filter, Hit, MultiVector, Record, RecordId, Result, Scope};
 
 use crate::embedding_versions::{GenerationRole, Generations};
 
@@ -36,6 +36,16 @@ pub trait VectorStore: Debug + Send + Sync + 'static {
     /// `DimensionMismatch` for a query of another space; `InvalidInput` for a filter that fails [`Filter::validate`].
     async fn search(&self, scope: &Scope, query: &VectorQuery) -> Result<Vec<Hit>>;
 
+    /// Returns the vectors of the tokens of these records, in the same order. `None` for a record outside `scope`, for one
+    /// without a vector, and for one whose model offers none. Default: `None` for all.
+    ///
+    /// # Errors
+    /// `Corrupt` if they cannot be read; the store's error.
+    async fn token_vectors(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<MultiVector>>> {
+        let _ = scope;
+        Ok(vec![None; ids.len()])
+    }
+
     /// Loads what the first search would load, so that the first search is as fast as later ones. Default: does
     /// nothing.
     async fn warm_up(&self) -> Result<()> {
@@ -57,6 +67,22 @@ pub struct VectorEntry {
     pub record: Arc<Record>,
     /// Its vector.
     pub embedding: Embedding,
+    /// The vectors of its tokens, if the model offers them.
+    pub tokens: Option<MultiVector>,
+}
+
+impl VectorEntry {
+    /// Creates an entry without vectors of tokens.
+    pub fn new(record: Arc<Record>, embedding: Embedding) -> Self {
+        Self { record, embedding, tokens: None }
+    }
+
+    /// Sets the vectors of the tokens.
+    #[must_use]
+    pub fn with_tokens(mut self, tokens: Option<MultiVector>) -> Self {
+        self.tokens = tokens;
+        self
+    }
 }
 
 /// A search for the nearest vectors.
@@ -101,6 +127,9 @@ macro_rules! forward {
             }
             async fn search(&self, scope: &Scope, query: &VectorQuery) -> Result<Vec<Hit>> {
                 (**self).search(scope, query).await
+            }
+            async fn token_vectors(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<MultiVector>>> {
+                (**self).token_vectors(scope, ids).await
             }
             async fn warm_up(&self) -> Result<()> {
                 (**self).warm_up().await

@@ -48,7 +48,7 @@ async fn run_jobs(world: &World, vectors: &Arc<dyn VectorStore>, job: Job, offse
     for job in &pending {
         let embedding = at_angle(angle(job.record.id) + offset);
         let record = Arc::new(job.record.clone());
-        vectors.upsert(&job.record.scope.clone(), &[VectorEntry { record, embedding }]).await.unwrap();
+        vectors.upsert(&job.record.scope.clone(), &[VectorEntry::new(record, embedding)]).await.unwrap();
     }
     let done: Vec<_> = pending.iter().map(|job| job.done()).collect();
     world.jobs.complete(&done).await.unwrap();
@@ -110,7 +110,7 @@ pub async fn a_dropped_version_makes_room_for_another(world: &World) {
     assert_eq!(world.vectors.generations().unwrap().drop_second().await.unwrap(), None);
     assert_error_kind(ErrorKind::SchemaMismatch, versions(&second).switch(9).await);
     let record = Arc::new(world.stored(&numbered(&lin(), 1)).await.unwrap());
-    let late = VectorEntry { record, embedding: at_angle(1.0) };
+    let late = VectorEntry::new(record, at_angle(1.0));
     assert_error_kind(ErrorKind::SchemaMismatch, second.upsert(&lin(), &[late]).await);
     remember(world, &numbered(&lin(), 5)).await;
     assert!(world.jobs.claim(Job::Reembedding, LARGE_LIMIT, Duration::ZERO).await.unwrap().is_empty());

@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
-use memory_engine_core::{ErrorKind, Field, Filter, Job, Record, RecordId, State, Tombstone, Write};
+use memory_engine_core::{
+    CodeBits, ErrorKind, Field, Filter, Job, MultiVector, Record, RecordId, Scope, State, Tombstone, Write,
+};
 use memory_engine_keyword_store::KeywordEntry;
 use memory_engine_vector_store::VectorEntry;
 use serde_json::json;
 
 use crate::{
     World,
-    fixtures::{assert_error_kind, at_angle, find, id, lin, near, numbered, terms},
+    fixtures::{assert_error_kind, at_angle, find, id, lin, mo, near, numbered, session, terms},
 };
 
 async fn put_and_index(world: &World, record: &Record) {
@@ -22,7 +24,7 @@ async fn index_late(world: &World, record: &Record) {
     let record = Arc::new(record.clone());
     let entry = KeywordEntry { record: Arc::clone(&record), terms: terms(["late"]) };
     world.keywords.upsert(&lin(), &[entry]).await.unwrap();
-    world.vectors.upsert(&lin(), &[VectorEntry { record, embedding: at_angle(3.0) }]).await.unwrap();
+    world.vectors.upsert(&lin(), &[VectorEntry::new(record, at_angle(3.0))]).await.unwrap();
 }
 
 async fn is_index_empty(world: &World) -> bool {
@@ -94,7 +96,7 @@ pub async fn an_ignored_entry_does_not_reject_its_batch(world: &World) {
     let (mut entries, mut vectors) = (Vec::new(), Vec::new());
     for record in records.into_iter().map(Arc::new) {
         entries.push(KeywordEntry { record: Arc::clone(&record), terms: terms(["x"]) });
-        vectors.push(VectorEntry { record, embedding: at_angle(0.1) });
+        vectors.push(VectorEntry::new(record, at_angle(0.1)));
     }
     world.keywords.upsert(&lin(), &entries).await.unwrap();
     world.vectors.upsert(&lin(), &vectors).await.unwrap();
@@ -182,4 +184,42 @@ pub async fn a_reused_filter_sees_later_writes(world: &World) {
     new.metadata.insert("room".into(), json!(3));
     put_and_index(world, &new).await;
     assert_eq!(found().await, [vec![id(2), id(4)], vec![]], "a new record");
+}
+
+/// Token vectors that differ between numbers.
+fn tokens(number: u8) -> MultiVector {
+    let tokens = [(u32::from(number), 1.0), (7, 0.5)];
+    MultiVector::quantize(CodeBits::Four, 2, &[0.6, -0.8, 0.0, 1.0], &tokens, 1).unwrap()
+}
+
+async fn embed_with_tokens(world: &World, record: &Record, tokens: Option<MultiVector>) {
+    let stored = Arc::new(world.stored(record).await.unwrap());
+    let entry = VectorEntry::new(stored, at_angle(0.1)).with_tokens(tokens);
+    world.vectors.upsert(&record.scope.clone(), &[entry]).await.unwrap();
+}
+
+pub async fn token_vectors_are_stored_with_the_vector(world: &World) {
+    let [first, second, third] = [numbered(&session("a"), 1), numbered(&session("b"), 2), numbered(&mo(), 3)];
+    world.put(&[&first, &second]).await;
+    world.put(&[&third]).await;
+    for (record, number) in [(&first, 1), (&second, 2), (&third, 3)] {
+        embed_with_tokens(world, record, Some(tokens(number))).await;
+    }
+    let read = async |scope: Scope, numbers: &[u8]| {
+        let ids: Vec<RecordId> = numbers.iter().map(|number| id(*number)).collect();
+        world.vectors.token_vectors(&scope, &ids).await.unwrap()
+    };
+    assert_eq!(read(lin(), &[2, 9, 1, 3]).await, [Some(tokens(2)), None, Some(tokens(1)), None]);
+    assert_eq!(read(session("a"), &[1, 2]).await, [Some(tokens(1)), None], "another session is outside of the scope");
+    assert!(read(lin(), &[]).await.is_empty());
+
+    embed_with_tokens(world, &first, Some(tokens(5))).await;
+    assert_eq!(read(lin(), &[1]).await, [Some(tokens(5))], "the newer ones replace the older ones");
+    embed_with_tokens(world, &first, None).await;
+    assert_eq!(read(lin(), &[1]).await, [None], "a vector without tokens replaces one with tokens");
+
+    world.records.delete(&lin(), &[id(2)]).await.unwrap();
+    assert_eq!(read(lin(), &[2]).await, [None]);
+    world.vectors.delete(&mo(), &[id(3)]).await.unwrap();
+    assert_eq!(read(mo(), &[3]).await, [None]);
 }

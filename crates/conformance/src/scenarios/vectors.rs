@@ -13,7 +13,7 @@ use crate::{
 };
 
 async fn entry(world: &World, record: &Record, embedding: Embedding) -> VectorEntry {
-    VectorEntry { record: Arc::new(world.stored(record).await.unwrap()), embedding }
+    VectorEntry::new(Arc::new(world.stored(record).await.unwrap()), embedding)
 }
 
 async fn put_and_embed(world: &World, record: &Record, embedding: Embedding) {

@@ -45,8 +45,8 @@ pub(crate) struct EvalCommand {
     questions: PathBuf,
     #[command(flatten)]
     embedder: EmbedderArgs,
-    /// The reranker: auto, none, local, or a service
-    #[arg(long, env = "MEMORY_RERANKER", default_value = "auto", value_name = "NAME")]
+    /// The reranker: none or a service
+    #[arg(long, env = "MEMORY_RERANKER", default_value = "none", value_name = "NAME")]
     reranker: RerankerChoice,
     /// Database for the store, which must not exist yet; default: a temporary file
     #[arg(long, value_name = "FILE|URL")]

@@ -35,7 +35,7 @@ macro_rules! migration {
 }
 
 /// The migrations in order, each with its reversal. Their number is the schema version.
-const MIGRATIONS: [Migration; 11] = [
+const MIGRATIONS: [Migration; 12] = [
     migration!("0001_initial"),
     migration!("0002_documents"),
     migration!("0003_synonyms"),
@@ -47,6 +47,7 @@ const MIGRATIONS: [Migration; 11] = [
     migration!("0009_whole_tenants"),
     migration!("0010_relation_rule"),
     migration!("0011_lease_owners"),
+    migration!("0012_token_vectors"),
 ];
 
 /// Marks the places in a migration where a table is partitioned, if that is configured.

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use memory_engine_core::{
-    Adjacent, DeletionReport, EmbeddingSpace, Hit, Index, Job, Page, Record, RecordId, RecordStore, Result, ScanQuery,
-    Scope, Stats, Tombstone, Write, WriteResult,
+    Adjacent, DeletionReport, EmbeddingSpace, Hit, Index, Job, MultiVector, Page, Record, RecordId, RecordStore,
+    Result, ScanQuery, Scope, Stats, Tombstone, Write, WriteResult,
 };
 use memory_engine_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore, PackedTerms};
 use memory_engine_sql::request;
@@ -134,6 +134,12 @@ impl VectorStore for PostgresStore {
         request::check_vector_query(self.embedding_space(), query)?;
         with_reader!(self, "vector search", |connection| {
             vector_search::search(connection, self.metadata(), self.index(), scope, query).await
+        })
+    }
+
+    async fn token_vectors(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<MultiVector>>> {
+        with_reader!(self, "token vectors", |connection| {
+            vector_store::token_vectors(connection, self.metadata(), scope, ids).await
         })
     }
 

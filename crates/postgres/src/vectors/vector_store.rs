@@ -2,17 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use memory_engine_core::{Embedding, Record, RecordId};
+use memory_engine_core::{Embedding, MultiVector, Record, RecordId, Scope};
 use memory_engine_vector_store::VectorEntry;
 use pgvector::Vector;
-use sqlx::{AssertSqlSafe, PgConnection};
+use rustc_hash::FxHashMap;
+use sqlx::{AssertSqlSafe, PgConnection, Row};
 use uuid::Uuid;
 
 use crate::{
-    database::{error::PostgresError, index_metadata},
+    database::{error::PostgresError, index_metadata, statement::Statement},
     records::namespaces,
     records::row,
-    records::scopes::{self, CoveredScope, uuid},
+    records::scopes::{self, CoveredScope, record_id, uuid, uuids},
 };
 use memory_engine_sql::embedding_versions::VectorTable;
 use memory_engine_sql::index_metadata::IndexMetadata;
@@ -27,6 +28,20 @@ pub(crate) fn stored_vector(embedding: &Embedding) -> Vector {
     let is_representable = (1e-16..1e16).contains(&square);
     let stored = if is_representable { embedding.clone() } else { embedding.clone().normalized() };
     Vector::from(stored.values().to_vec())
+}
+
+/// A vector of a record that has none in the table.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct NewVector<'a> {
+    pub(crate) record: &'a Record,
+    pub(crate) embedding: &'a Embedding,
+    pub(crate) tokens: Option<&'a MultiVector>,
+}
+
+impl<'a> NewVector<'a> {
+    fn of_entry(entry: &'a VectorEntry) -> Self {
+        Self { record: &entry.record, embedding: &entry.embedding, tokens: entry.tokens.as_ref() }
+    }
 }
 
 /// Stores the vectors of the entries whose records have not changed, in the embedding version of this process.
@@ -48,8 +63,8 @@ pub(crate) async fn upsert(
         let fresh = current
             .iter()
             .filter_map(|revision| entries.get(&revision.id).filter(|entry| revision.matches(&entry.record)));
-        let fresh: Vec<_> = fresh.map(|entry| (&*entry.record, &entry.embedding)).collect();
-        let ids: Vec<Uuid> = fresh.iter().map(|(record, _)| uuid(record.id)).collect();
+        let fresh: Vec<_> = fresh.map(|entry| NewVector::of_entry(entry)).collect();
+        let ids: Vec<Uuid> = fresh.iter().map(|new| uuid(new.record.id)).collect();
         remove_from(connection, table, ns, &ids).await?;
         insert(connection, table, &fresh).await?;
     }
@@ -63,8 +78,8 @@ macro_rules! insert_vectors {
             "WITH new AS (
                 INSERT INTO ",
             $table,
-            " (ns, id, address, embedding)
-                SELECT x.* FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::vector[]) x RETURNING ns, address
+            " (ns, id, address, embedding, tokens)
+                SELECT x.* FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::vector[], $5::bytea[]) x RETURNING ns, address
              ), sums AS (
                 SELECT ns, address, count(*) AS vectors FROM new GROUP BY ns, address
              )
@@ -103,7 +118,7 @@ macro_rules! delete_vectors {
 pub(crate) async fn insert(
     connection: &mut PgConnection,
     table: VectorTable,
-    entries: &[(&Record, &Embedding)],
+    entries: &[NewVector<'_>],
 ) -> Result<(), PostgresError> {
     if entries.is_empty() {
         return Ok(());
@@ -111,7 +126,7 @@ pub(crate) async fn insert(
     let mut namespaces = Vec::new();
     let mut ids = Vec::new();
     let mut addresses = Vec::new();
-    for (record, _) in entries {
+    for NewVector { record, .. } in entries {
         namespaces.push(scopes::namespace(&record.scope));
         ids.push(uuid(record.id));
         addresses.push(scopes::address(&record.scope));
@@ -123,10 +138,38 @@ pub(crate) async fn insert(
     .bind(namespaces)
     .bind(ids)
     .bind(addresses)
-    .bind(entries.iter().map(|(_, embedding)| stored_vector(embedding)).collect::<Vec<_>>())
+    .bind(entries.iter().map(|new| stored_vector(new.embedding)).collect::<Vec<_>>())
+    .bind(entries.iter().map(|new| new.tokens.map(MultiVector::to_bytes)).collect::<Vec<_>>())
     .execute(connection)
     .await?;
     Ok(())
+}
+
+/// Returns the token vectors of records within a scope, in the order of `ids`.
+pub(crate) async fn token_vectors(
+    connection: &mut PgConnection,
+    metadata: &IndexMetadata,
+    scope: &Scope,
+    ids: &[RecordId],
+) -> Result<Vec<Option<MultiVector>>, PostgresError> {
+    let table = index_metadata::read_versions(connection).await?.serving_table(metadata, "token vectors")?;
+    let mut statement = Statement::new(match table {
+        VectorTable::First => "SELECT v.id, v.tokens FROM vectors v",
+        VectorTable::Second => "SELECT v.id, v.tokens FROM second_vectors v",
+    });
+    statement.push(" JOIN namespaces n ON n.ns = v.ns WHERE v.id = ANY (");
+    statement.bind(uuids(ids)).push(") AND ");
+    CoveredScope::of(scope).push_row_condition("v", &mut statement);
+    // If several users of a tenant have a record of one id, the first by user counts, as everywhere.
+    statement.push(" ORDER BY n.username");
+    let mut found: FxHashMap<RecordId, Option<MultiVector>> = FxHashMap::default();
+    for row in statement.fetch_all(connection).await? {
+        let bytes: Option<&[u8]> = row.try_get("tokens")?;
+        let tokens = bytes.map(MultiVector::from_bytes).transpose();
+        let tokens = tokens.map_err(|_| PostgresError::corrupt("the token vectors of a record"))?;
+        found.entry(record_id(row.try_get("id")?)).or_insert(tokens);
+    }
+    Ok(ids.iter().map(|id| found.get(id).cloned().flatten()).collect())
 }
 
 /// Removes the vectors of these records from every embedding version. Returns the number of records that had one.

@@ -65,7 +65,7 @@ async fn store_with_users(
         store.put(&scope, records.iter().map(write).collect()).await.unwrap();
         let entry = |(n, record): (u64, &mut Record)| {
             record.revision = 1;
-            VectorEntry { record: Arc::new(record.clone()), embedding: vector(user * 10_000 + n + 1) }
+            VectorEntry::new(Arc::new(record.clone()), vector(user * 10_000 + n + 1))
         };
         let entries: Vec<VectorEntry> = (0..).zip(&mut records).map(entry).collect();
         VectorStore::upsert(&store, &scope, &entries).await.unwrap();

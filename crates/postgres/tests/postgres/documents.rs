@@ -32,7 +32,7 @@ async fn store_event(store: &PostgresStore, record: &Record, angle: f32) {
     store.put(&record.scope, vec![write(record)]).await.unwrap();
     let mut stored = record.clone();
     stored.revision = 1;
-    let entry = VectorEntry { record: Arc::new(stored), embedding: at_angle(angle) };
+    let entry = VectorEntry::new(Arc::new(stored), at_angle(angle));
     VectorStore::upsert(store, &record.scope, &[entry]).await.unwrap();
 }
 

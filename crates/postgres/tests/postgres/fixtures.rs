@@ -125,7 +125,7 @@ pub(crate) fn vector(seed: u64) -> Embedding {
 pub(crate) async fn embed(store: &PostgresStore, record: &Record, embedding: Embedding) {
     let record = store.get(&record.scope, &[record.id]).await.unwrap().remove(0).unwrap();
     let scope = record.scope.clone();
-    let entry = VectorEntry { record: Arc::new(record), embedding };
+    let entry = VectorEntry::new(Arc::new(record), embedding);
     VectorStore::upsert(store, &scope, &[entry]).await.unwrap();
 }
 

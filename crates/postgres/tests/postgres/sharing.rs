@@ -323,8 +323,7 @@ pub(crate) async fn a_killed_shard_affects_only_its_users(_: &Database) {
     assert_eq!(store.claim(Job::Embedding, 99, Duration::ZERO).await.unwrap().len(), 12);
     // A worker completes the jobs of all users in one call.
     let pending = store.claim(Job::Embedding, 99, Duration::from_secs(60)).await.unwrap();
-    let entry =
-        |pending: memory_engine_core::Pending| VectorEntry { record: pending.record.into(), embedding: vector(1) };
+    let entry = |pending: memory_engine_core::Pending| VectorEntry::new(pending.record.into(), vector(1));
     let done: Vec<_> = pending.iter().map(memory_engine_core::Pending::done).collect();
     let entries: Vec<_> = pending.into_iter().map(entry).collect();
     VectorStore::upsert(&store, &tenant, &entries).await.unwrap();

@@ -3,7 +3,7 @@
 use memory_engine_core::{Record, RecordId};
 use rustc_hash::FxHashMap;
 
-use super::{document_terms::DocumentTerms, query_terms::QueryTerms};
+use super::{document_terms::DocumentTerms, late_interaction::TokenSimilarities, query_terms::QueryTerms};
 use crate::{candidate::Candidate, neighbors::NeighborPair, plan::Plan};
 
 /// The candidates of a query with the data of the search. `terms` is aligned with `candidates`.
@@ -16,5 +16,6 @@ pub(super) struct FeatureInput<'a> {
     pub(super) keyword_shares: &'a FxHashMap<RecordId, f64>,
     /// Keyword shares by each sentence of the query; empty if it has one sentence.
     pub(super) sentence_shares: &'a [FxHashMap<RecordId, f64>],
+    pub(super) token_similarities: &'a TokenSimilarities,
     pub(super) query_terms: &'a QueryTerms,
 }

@@ -4,16 +4,18 @@ use std::{collections::BTreeSet, hash::Hash};
 
 use memory_engine_core::{Kind, Phrases, Record, RecordId, Role};
 use memory_engine_reranker::{Feature, FeatureValues, position_among};
+use memory_engine_vector_store::MaxSim;
 use rustc_hash::FxHashMap;
 
 use super::{
     date_question::{asks_for_a_date, names_a_date},
     document_terms::DocumentTerms,
     feature_input::FeatureInput,
+    late_interaction::TokenSimilarities,
     relevance::add_relevance,
     tense::add_validity,
 };
-use crate::neighbors::best_neighbors;
+use crate::{candidate::Candidate, neighbors::best_neighbors};
 
 /// Queries of at least this many characters get no speaker and date features: they are texts about many things.
 const LONG_TEXT_MIN_CHARS: usize = 300;
@@ -29,8 +31,10 @@ pub(super) fn compute(input: &FeatureInput<'_>) -> Vec<FeatureValues> {
     let mut values = vec![FeatureValues::default(); input.candidates.len()];
     add_keywords(input, &mut values);
     add_vector(input, &mut values);
-    add_neighbors(input, &mut values);
-    add_sessions(input, &mut values);
+    add_token_similarities(input, &mut values);
+    let evidence = evidence(input, &values);
+    add_neighbors(input, &evidence, &mut values);
+    add_sessions(input, &evidence, &mut values);
     add_speakers(input, &mut values);
     add_date_asked(input, &mut values);
     add_relevance(input, &mut values);
@@ -79,16 +83,59 @@ fn add_vector(input: &FeatureInput<'_>, values: &mut [FeatureValues]) {
     }
 }
 
-fn add_neighbors(input: &FeatureInput<'_>, values: &mut [FeatureValues]) {
-    let best = best_neighbors(input.neighbors, input.keyword_shares);
+/// Adds the token-by-token similarities, scaled among the candidates.
+fn add_token_similarities(input: &FeatureInput<'_>, values: &mut [FeatureValues]) {
+    let TokenSimilarities { whole, sentences } = input.token_similarities;
+    let of_text = positions(whole.iter().map(|similarity| similarity.map(|similarity| similarity.of_text)));
+    let of_query = positions_of_query(whole);
+    let by_sentence: Vec<Vec<f64>> = sentences.iter().map(|sentence| positions_of_query(sentence)).collect();
+    for (at, (of_text, of_query)) in of_text.into_iter().zip(of_query).enumerate() {
+        values[at][Feature::MaxSimText] = of_text;
+        values[at][Feature::MaxSim] = of_query;
+        let best_sentence = by_sentence.iter().map(|positions| positions[at]).reduce(f64::max);
+        values[at][Feature::MaxSimSentence] = best_sentence.unwrap_or(of_query);
+    }
+}
+
+fn positions_of_query(similarities: &[Option<MaxSim>]) -> Vec<f64> {
+    positions(similarities.iter().map(|similarity| similarity.map(|similarity| similarity.of_query)))
+}
+
+/// Scales similarities with [`position_among`]. A missing one counts as the least.
+fn positions(similarities: impl Iterator<Item = Option<f32>>) -> Vec<f64> {
+    let similarities: Vec<Option<f64>> = similarities.map(|similarity| similarity.map(f64::from)).collect();
+    let least = similarities.iter().flatten().copied().fold(f64::INFINITY, f64::min);
+    if least.is_infinite() {
+        return vec![0.0; similarities.len()];
+    }
+    position_among(&similarities.into_iter().map(|similarity| similarity.unwrap_or(least)).collect::<Vec<_>>())
+}
+
+/// Returns how well each record answers the query, for the features of the records around it: its keyword share, or the
+/// mean of that and its token-by-token similarity.
+fn evidence(input: &FeatureInput<'_>, values: &[FeatureValues]) -> FxHashMap<RecordId, f64> {
+    let mut evidence = input.keyword_shares.clone();
+    if input.token_similarities.whole.iter().all(Option::is_none) {
+        return evidence;
+    }
+    evidence.values_mut().for_each(|share| *share *= 0.5);
+    for (values, (candidate, _)) in values.iter().zip(input.candidates) {
+        *evidence.entry(candidate.id).or_insert(0.0) += 0.5 * values[Feature::MaxSim].max(0.0);
+    }
+    evidence
+}
+
+fn add_neighbors(input: &FeatureInput<'_>, evidence: &FxHashMap<RecordId, f64>, values: &mut [FeatureValues]) {
+    let best = best_neighbors(input.neighbors, evidence);
     for (values, (candidate, _)) in values.iter_mut().zip(input.candidates) {
         values[Feature::Neighbor] = best.get(&candidate.id).copied().unwrap_or(0.0);
     }
 }
 
 /// Adds the session and day features: what happened together is likely to be asked about together.
-fn add_sessions(input: &FeatureInput<'_>, values: &mut [FeatureValues]) {
-    let mut scores: Vec<f64> = values.iter().map(|values| values[Feature::Keyword]).collect();
+fn add_sessions(input: &FeatureInput<'_>, evidence: &FxHashMap<RecordId, f64>, values: &mut [FeatureValues]) {
+    let evidence_of = |(candidate, _): &(Candidate, Record)| evidence.get(&candidate.id).copied().unwrap_or(0.0);
+    let mut scores: Vec<f64> = input.candidates.iter().map(evidence_of).collect();
     let mut sorted = scores.clone();
     sorted.sort_unstable_by(|a, b| b.total_cmp(a));
     let threshold = sorted.get(SESSION_CANDIDATES - 1).copied().unwrap_or(0.0);

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use memory_engine_core::{
-    Adjacent, DeletionReport, EmbeddingSpace, Hit, Index, Page, Record, RecordId, RecordStore, Result, ScanQuery,
-    Scope, Stats, Tombstone, Write, WriteResult,
+    Adjacent, DeletionReport, EmbeddingSpace, Hit, Index, MultiVector, Page, Record, RecordId, RecordStore, Result,
+    ScanQuery, Scope, Stats, Tombstone, Write, WriteResult,
 };
 use memory_engine_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore, PackedTerms};
 use memory_engine_sql::request;
@@ -187,6 +187,15 @@ impl VectorStore for SqliteStore {
         let found = search.await;
         self.request_cache_flush();
         found
+    }
+
+    async fn token_vectors(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<MultiVector>>> {
+        let (scope, ids, metadata, caches) = (scope.clone(), ids.to_vec(), self.index_metadata(), self.caches());
+        self.read("token vectors", move |connection| {
+            let table = index_metadata::versions(connection)?.serving_table(&metadata, "token vectors")?;
+            vector_store::token_vectors(connection, table, &caches.addresses, &scope, &ids)
+        })
+        .await
     }
 
     async fn warm_up(&self) -> Result<()> {

@@ -1,11 +1,11 @@
 //! The rows of the vector tables.
 
-use memory_engine_core::{Embedding, RecordId};
+use memory_engine_core::{Embedding, MultiVector, RecordId, Scope};
 use memory_engine_vector_store::VectorEntry;
 use rusqlite::{CachedStatement, Connection, params, params_from_iter, types::ValueRef};
 
 use crate::{
-    cache::change_log,
+    cache::{addresses::AddressCache, change_log},
     database::error::SqliteError,
     records::row,
     records::scopes::{self, CoveredScope, RecordAddress},
@@ -14,11 +14,14 @@ use memory_engine_sql::embedding_versions::VectorTable;
 
 /// Stores the vectors of the entries. An entry is skipped if its record was deleted, moved or written again since.
 pub(crate) fn upsert(connection: &Connection, table: VectorTable, entries: &[VectorEntry]) -> Result<(), SqliteError> {
-    for VectorEntry { record, embedding } in entries {
+    for VectorEntry { record, embedding, tokens } in entries {
         let address = scopes::get_or_create(connection, &record.scope)?;
         let Some(current) = row::current(connection, address.namespace, record.id)? else { continue };
         if current.matches(record, address) {
             insert(connection, table, current.row, record.id, address, embedding)?;
+            if let Some(tokens) = tokens {
+                insert_tokens(connection, table, current.row, tokens)?;
+            }
             change_log::append(connection, current.row)?;
         }
     }
@@ -40,7 +43,51 @@ pub(crate) fn insert(
     Ok(())
 }
 
-/// Removes the vectors of a record from both embedding versions. Returns true if there was one; then the caller logs
+/// Stores the token vectors of a record that has a vector in the table and no token vectors.
+fn insert_tokens(
+    connection: &Connection,
+    table: VectorTable,
+    row: i64,
+    tokens: &MultiVector,
+) -> Result<(), SqliteError> {
+    let sql = format!("INSERT INTO {} (record, tokens) VALUES (?1, ?2)", table.token_table());
+    connection.prepare_cached(&sql)?.execute(params![row, tokens.to_bytes()])?;
+    Ok(())
+}
+
+/// Returns the token vectors of records within a scope, in the order of `ids`.
+pub(crate) fn token_vectors(
+    connection: &Connection,
+    table: VectorTable,
+    addresses: &AddressCache,
+    scope: &Scope,
+    ids: &[RecordId],
+) -> Result<Vec<Option<MultiVector>>, SqliteError> {
+    let Some(covered) = addresses.covered_scope(connection, scope)? else { return Ok(vec![None; ids.len()]) };
+    let sql = format!(
+        "SELECT r.scope, t.tokens FROM records r LEFT JOIN {} t ON t.record = r.record WHERE r.id = ?1",
+        table.token_table()
+    );
+    let mut prepared = connection.prepare_cached(&sql)?;
+    let mut tokens_of = |id: &RecordId| {
+        let mut rows = prepared.query([id.as_bytes()])?;
+        let mut first: Option<(Option<String>, Option<MultiVector>)> = None;
+        while let Some(row) = rows.next()? {
+            let Some(address) = addresses.scope(connection, &covered, row.get(0)?)? else { continue };
+            // If several users of a tenant have a record of this id, the first by user counts, as everywhere.
+            if first.as_ref().is_none_or(|(user, _)| address.user_name() < user.as_deref()) {
+                let bytes = row.get_ref(1)?.as_blob_or_null().map_err(rusqlite::Error::from)?;
+                let tokens = bytes.map(MultiVector::from_bytes).transpose();
+                let tokens = tokens.map_err(|_| SqliteError::corrupt("the token vectors of a record"))?;
+                first = Some((address.user_name().map(str::to_owned), tokens));
+            }
+        }
+        Ok(first.and_then(|(_, tokens)| tokens))
+    };
+    ids.iter().map(&mut tokens_of).collect()
+}
+
+/// Removes the vectors of a record from both embedding versions, with its token vectors. Returns true if there was one; then the caller logs
 /// the change.
 pub(crate) fn remove(connection: &Connection, row: i64) -> Result<bool, SqliteError> {
     let mut removed = 0;

@@ -1,0 +1,243 @@
+//! The vectors of the tokens of a text.
+
+use crate::{
+    error::{Error, ErrorKind, Result},
+    varint,
+};
+
+/// The code of a 4-bit value is stored with this added, so that it is not negative.
+const NIBBLE_OFFSET: i8 = 8;
+
+/// The number of bits of each code of a [`MultiVector`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CodeBits {
+    /// Codes of −7 to 7: for stored texts.
+    Four,
+    /// Codes of −127 to 127: for queries.
+    Eight,
+}
+
+impl CodeBits {
+    const fn max_code(self) -> f32 {
+        match self {
+            Self::Four => 7.0,
+            Self::Eight => 127.0,
+        }
+    }
+}
+
+/// One token of a [`MultiVector`].
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Token {
+    /// The number of the token in the model's vocabulary.
+    pub id: u32,
+    /// How much the token matters by itself: 0 to 1, less for frequent tokens.
+    pub weight: f32,
+    /// The value of one step of the token's codes.
+    pub scale: f32,
+}
+
+/// The vectors of the tokens of a text, quantised, for late interaction (ColBERT, Khattab and Zaharia 2020).
+///
+/// Value i of token t is about `codes[t · dimensions + i] · tokens[t].scale`. Every vector has length 1. A long text has
+/// several parts, which are compared with a query one by one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MultiVector {
+    bits: CodeBits,
+    dimensions: usize,
+    tokens: Vec<Token>,
+    codes: Vec<i8>,
+    /// The number of tokens up to the end of each part.
+    part_ends: Vec<usize>,
+}
+
+impl MultiVector {
+    /// Quantises vectors of length 1, one after the other in `values`. `tokens` has the id and the weight of each. A
+    /// part has at most `max_part_tokens` tokens; all parts have nearly the same length.
+    ///
+    /// # Errors
+    /// `InvalidInput` if `dimensions` or `max_part_tokens` is 0, or `values` has another length than `dimensions` times
+    /// the number of tokens.
+    pub fn quantize(
+        bits: CodeBits,
+        dimensions: usize,
+        values: &[f32],
+        tokens: &[(u32, f32)],
+        max_part_tokens: usize,
+    ) -> Result<Self> {
+        if dimensions == 0 || max_part_tokens == 0 || values.len() != dimensions * tokens.len() {
+            let (values, count) = (values.len(), tokens.len());
+            let message = format!("{values} values are not {count} token vectors of {dimensions} dimensions");
+            return Err(Error::invalid("token vectors", message));
+        }
+        let mut codes = Vec::with_capacity(values.len());
+        let mut stored_tokens = Vec::with_capacity(tokens.len());
+        for (row, (id, weight)) in values.chunks_exact(dimensions).zip(tokens) {
+            let greatest = round_scale(row.iter().fold(0.0, |greatest: f32, value| greatest.max(value.abs())));
+            let scale = greatest / bits.max_code();
+            let code = |value: &f32| if scale > 0.0 { (value / scale).round() } else { 0.0 };
+            codes.extend(row.iter().map(|value| code(value).clamp(-bits.max_code(), bits.max_code()) as i8));
+            stored_tokens.push(Token { id: *id, weight: round_weight(*weight), scale });
+        }
+        let parts = tokens.len().div_ceil(max_part_tokens);
+        let part_ends = (1..=parts).map(|part| tokens.len() * part / parts).collect();
+        Ok(Self { bits, dimensions, tokens: stored_tokens, codes, part_ends })
+    }
+
+    /// Number of values of each vector.
+    pub fn dimensions(&self) -> usize {
+        self.dimensions
+    }
+
+    /// The tokens, in the order of the text.
+    pub fn tokens(&self) -> &[Token] {
+        &self.tokens
+    }
+
+    /// The codes of all tokens.
+    pub fn codes(&self) -> &[i8] {
+        &self.codes
+    }
+
+    /// The number of tokens up to the end of each part of the text.
+    pub fn part_ends(&self) -> &[usize] {
+        &self.part_ends
+    }
+
+    /// Returns true if there are no tokens.
+    pub fn is_empty(&self) -> bool {
+        self.tokens.is_empty()
+    }
+
+    /// Returns the stored form. The bytes are the same on every machine.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(self.tokens.len() * (self.dimensions + 6) + 8);
+        bytes.push(match self.bits {
+            CodeBits::Four => 4,
+            CodeBits::Eight => 8,
+        });
+        varint::push(&mut bytes, self.dimensions as u64);
+        varint::push(&mut bytes, self.part_ends.len() as u64);
+        for end in &self.part_ends {
+            varint::push(&mut bytes, *end as u64);
+        }
+        for token in &self.tokens {
+            varint::push(&mut bytes, u64::from(token.id));
+            bytes.push((token.weight * f32::from(u8::MAX)).round() as u8);
+            let greatest = token.scale * self.bits.max_code();
+            bytes.extend_from_slice(&((greatest * f32::from(u16::MAX)).round() as u16).to_le_bytes());
+        }
+        match self.bits {
+            CodeBits::Eight => bytes.extend(self.codes.iter().map(|code| code.to_le_bytes()[0])),
+            CodeBits::Four => bytes.extend(self.codes.chunks(2).map(|pair| {
+                let nibble = |at: usize| pair.get(at).map_or(0, |code| (code + NIBBLE_OFFSET) as u8);
+                nibble(0) | nibble(1) << 4
+            })),
+        }
+        bytes
+    }
+
+    /// Reads what [`to_bytes`](Self::to_bytes) returned.
+    ///
+    /// # Errors
+    /// `Corrupt` for anything else.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        let corrupt = || Error::new(ErrorKind::Corrupt, "token vectors", "the stored token vectors cannot be read");
+        Self::parse(bytes).ok_or_else(corrupt)
+    }
+
+    fn parse(bytes: &[u8]) -> Option<Self> {
+        let (bits, mut rest) = bytes.split_first()?;
+        let bits = match bits {
+            4 => CodeBits::Four,
+            8 => CodeBits::Eight,
+            _ => return None,
+        };
+        let dimensions = usize::try_from(varint::pull(&mut rest)?).ok().filter(|dimensions| *dimensions > 0)?;
+        let parts = varint::pull(&mut rest)?;
+        let mut part_ends: Vec<usize> = Vec::new();
+        for _ in 0..parts {
+            let end = usize::try_from(varint::pull(&mut rest)?).ok()?;
+            if end <= part_ends.last().copied().unwrap_or(0) {
+                return None;
+            }
+            part_ends.push(end);
+        }
+        let count = part_ends.last().copied().unwrap_or(0);
+        let mut tokens = Vec::new();
+        for _ in 0..count {
+            let id = u32::try_from(varint::pull(&mut rest)?).ok()?;
+            let ([weight, low, high], after) = rest.split_first_chunk::<3>()?;
+            rest = after;
+            let greatest = f32::from(u16::from_le_bytes([*low, *high])) / f32::from(u16::MAX);
+            let weight = f32::from(*weight) / f32::from(u8::MAX);
+            tokens.push(Token { id, weight, scale: greatest / bits.max_code() });
+        }
+        let values = count.checked_mul(dimensions)?;
+        let codes: Vec<i8> = match bits {
+            CodeBits::Eight => rest.iter().map(|byte| i8::from_le_bytes([*byte])).collect(),
+            CodeBits::Four if rest.len() == values.div_ceil(2) => {
+                let pair = |byte: &u8| [byte & 15, byte >> 4].map(|nibble| nibble as i8 - NIBBLE_OFFSET);
+                rest.iter().flat_map(pair).take(values).collect()
+            }
+            CodeBits::Four => return None,
+        };
+        (codes.len() == values).then_some(Self { bits, dimensions, tokens, codes, part_ends })
+    }
+}
+
+/// Rounds the greatest value of a vector to what two bytes hold, so that the stored form is exact.
+fn round_scale(greatest: f32) -> f32 {
+    (greatest.min(1.0) * f32::from(u16::MAX)).round() / f32::from(u16::MAX)
+}
+
+/// Rounds a weight to what a byte holds.
+fn round_weight(weight: f32) -> f32 {
+    (weight.clamp(0.0, 1.0) * f32::from(u8::MAX)).round() / f32::from(u8::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn example(bits: CodeBits) -> MultiVector {
+        let values = [0.6, -0.8, 0.0, 1.0, -0.6, 0.8, 0.5, 0.5, -0.7, -0.1];
+        let tokens = [(7, 1.0), (300, 0.5), (7, 0.25), (0, 0.0), (250_000, 0.1)];
+        MultiVector::quantize(bits, 2, &values, &tokens, 2).unwrap()
+    }
+
+    #[test]
+    fn stored_form_is_exact() {
+        for bits in [CodeBits::Four, CodeBits::Eight] {
+            let vectors = example(bits);
+            assert_eq!(MultiVector::from_bytes(&vectors.to_bytes()).unwrap(), vectors);
+            let empty = MultiVector::quantize(bits, 3, &[], &[], 8).unwrap();
+            assert_eq!(MultiVector::from_bytes(&empty.to_bytes()).unwrap(), empty);
+        }
+    }
+
+    #[test]
+    fn values_are_within_half_a_step() {
+        let vectors = example(CodeBits::Four);
+        for (codes, (token, expected)) in
+            vectors.codes().chunks(2).zip(vectors.tokens().iter().zip([[0.6, -0.8], [0.0, 1.0]]))
+        {
+            for (code, expected) in codes.iter().zip(expected) {
+                let value = f32::from(*code) * token.scale;
+                assert!((value - expected).abs() <= token.scale * 0.501, "{value} {expected}");
+            }
+        }
+        assert_eq!(vectors.part_ends(), [1, 3, 5]);
+    }
+
+    #[test]
+    fn other_bytes_are_refused() {
+        let bytes = example(CodeBits::Four).to_bytes();
+        assert_eq!(MultiVector::from_bytes(&[]).unwrap_err().kind(), ErrorKind::Corrupt);
+        assert!(MultiVector::from_bytes(&bytes[..bytes.len() - 1]).is_err());
+        assert!(MultiVector::from_bytes(&[&bytes[..], &[0]].concat()).is_err());
+        let huge = [4, 0xff, 0xff, 0xff, 0xff, 0x7f, 1, 0xff, 0xff, 0xff, 0xff, 0x7f];
+        assert!(MultiVector::from_bytes(&huge).is_err());
+        assert!(MultiVector::quantize(CodeBits::Four, 2, &[0.0; 3], &[(1, 1.0)], 8).is_err());
+    }
+}

@@ -1,0 +1,56 @@
+//! Token-by-token similarity of the query and the candidates (late interaction), for embedders with token vectors.
+
+use memory_engine_core::{MultiVector, Record, Result};
+use memory_engine_embedder::Purpose;
+use memory_engine_vector_store::{MaxSim, TokenIdf, max_sim};
+use tokio::time::Instant;
+
+use crate::{candidate::Candidate, run::RecallRun, trace::Stage};
+
+/// The idf of tokens is computed as if there were at least this many candidates.
+const MIN_IDF_DOCUMENTS: usize = 100;
+
+/// The similarities of the candidates, in their order. All lists are empty if the embedder has no token vectors.
+#[derive(Debug, Default)]
+pub(super) struct TokenSimilarities {
+    /// To the whole query. `None` for a candidate without token vectors.
+    pub(super) whole: Vec<Option<MaxSim>>,
+    /// To each sentence of the query, if it has several.
+    pub(super) sentences: Vec<Vec<Option<MaxSim>>>,
+}
+
+impl RecallRun<'_> {
+    /// Compares the query, and each of its sentences, with the candidates. Empty without token vectors, and on a failure.
+    pub(super) async fn token_similarities(
+        &mut self,
+        candidates: &[(Candidate, Record)],
+        sentences: &[String],
+    ) -> TokenSimilarities {
+        if !self.plan.has_semantics() {
+            return TokenSimilarities::default();
+        }
+        let started = Instant::now();
+        let outcome = self.trace.limit(Stage::Tokens, self.compare_tokens(candidates, sentences)).await;
+        self.trace.finish(Stage::Tokens, started, outcome)
+    }
+
+    async fn compare_tokens(
+        &self,
+        candidates: &[(Candidate, Record)],
+        sentences: &[String],
+    ) -> Result<TokenSimilarities> {
+        let backend = &self.plan.backend;
+        let texts = std::iter::once(&self.plan.query.text).chain(sentences).cloned().collect();
+        let encodings = backend.embed_with_tokens(texts, Purpose::Query).await?;
+        let mut queries = encodings.into_iter().filter_map(|encoding| encoding.tokens);
+        let Some(query) = queries.next() else { return Ok(TokenSimilarities::default()) };
+        let ids: Vec<_> = candidates.iter().map(|(candidate, _)| candidate.id).collect();
+        let texts = self.scope.token_vectors(backend.vectors.as_ref(), &ids).await?;
+        let idf = TokenIdf::among(texts.iter().flatten(), MIN_IDF_DOCUMENTS);
+        let compare = |query: &MultiVector| texts.iter().map(|text| max_sim(query, text.as_ref()?, &idf)).collect();
+        Ok(TokenSimilarities {
+            whole: compare(&query),
+            sentences: queries.map(|sentence| compare(&sentence)).collect(),
+        })
+    }
+}

@@ -1,0 +1,2 @@
+DROP TABLE second_vector_tokens;
+DROP TABLE vector_tokens;
