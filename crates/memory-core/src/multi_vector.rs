@@ -109,6 +109,22 @@ impl MultiVector {
         self.tokens.is_empty()
     }
 
+    /// Returns the mean of the vectors, weighted by the tokens' weights and scaled to length 1 (Arora, Liang and Ma 2017):
+    /// a vector of the whole text. All zeros if no token has a weight.
+    pub fn weighted_mean(&self) -> Vec<f32> {
+        let mut mean = vec![0.0; self.dimensions];
+        for (codes, token) in self.codes.chunks_exact(self.dimensions).zip(&self.tokens) {
+            for (sum, code) in mean.iter_mut().zip(codes) {
+                *sum += token.weight * token.scale * f32::from(*code);
+            }
+        }
+        let length = mean.iter().map(|value| value * value).sum::<f32>().sqrt();
+        if length > 0.0 {
+            mean.iter_mut().for_each(|value| *value /= length);
+        }
+        mean
+    }
+
     /// Returns the stored form. The bytes are the same on every machine.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(self.tokens.len() * (self.dimensions + 6) + 8);
@@ -228,6 +244,16 @@ mod tests {
             }
         }
         assert_eq!(vectors.part_ends(), [1, 3, 5]);
+    }
+
+    #[test]
+    fn mean_has_length_one_and_follows_the_weights() {
+        let mean = example(CodeBits::Eight).weighted_mean();
+        assert!((mean.iter().map(|value| value * value).sum::<f32>() - 1.0).abs() < 1e-5);
+        let values = [1.0, 0.0, 0.0, 1.0];
+        let one_sided = MultiVector::quantize(CodeBits::Eight, 2, &values, &[(1, 1.0), (2, 0.0)], 8).unwrap();
+        assert_eq!(one_sided.weighted_mean(), [1.0, 0.0]);
+        assert_eq!(MultiVector::quantize(CodeBits::Eight, 2, &[], &[], 8).unwrap().weighted_mean(), [0.0, 0.0]);
     }
 
     #[test]

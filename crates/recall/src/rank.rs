@@ -1,5 +1,6 @@
 //! Ranks the candidates by features of their words, their speakers and their places in the conversation.
 
+mod content;
 mod date_question;
 mod document_terms;
 mod feature_input;
@@ -21,7 +22,8 @@ use crate::{
     candidate::Candidate, candidates::CandidateList, hit::FeatureScore, neighbors::NeighborPair,
     retrieve::score_shares, run::RecallRun, trace::Stage,
 };
-pub(crate) use document_terms::DocumentTerms;
+pub(crate) use content::Content;
+use document_terms::DocumentTerms;
 use feature_input::FeatureInput;
 use late_interaction::TokenSimilarities;
 use query_shape::query_shape;
@@ -36,7 +38,7 @@ const MIN_RANKED_SCORE: f64 = 0.01;
 pub(crate) struct RankedCandidate {
     pub(crate) candidate: Candidate,
     pub(crate) record: Record,
-    pub(crate) terms: DocumentTerms,
+    pub(crate) content: Content,
     /// Features with a value other than 0. Empty for a recall with one retriever, and for candidates that only the
     /// vectors of an embedder without semantics found.
     pub(crate) features: Vec<FeatureScore>,
@@ -61,8 +63,8 @@ impl RecallRun<'_> {
             candidates.into_iter().partition(|(c, _)| has_semantics || !c.is_found_by_vector_only());
         let mut ranked = self.rank_by_features(with_features, &neighbors, &keyword_shares, words).await;
         for (candidate, record) in others {
-            let terms = DocumentTerms::default();
-            ranked.push(RankedCandidate { candidate, record, terms, features: Vec::new(), relevance: 0.0 });
+            let content = Content::default();
+            ranked.push(RankedCandidate { candidate, record, content, features: Vec::new(), relevance: 0.0 });
         }
         ranked.sort_by(|a, b| Candidate::best_first(&a.candidate, &b.candidate));
         Ok(ranked)
@@ -102,9 +104,10 @@ impl RecallRun<'_> {
         let model = if models.contains(&RankingModel::Vectors) { RankingModel::Vectors } else { RankingModel::Words };
         let weights = FeatureWeights::built_in(model, shape);
         let scores = weights.scores(&values);
-        let scored = terms.into_iter().zip(values).zip(scores.into_iter().zip(models));
+        let contents = contents(terms, token_similarities, shape);
+        let scored = contents.into_iter().zip(values).zip(scores.into_iter().zip(models));
         let mut ranked = Vec::with_capacity(candidates.len());
-        for ((mut candidate, record), ((terms, values), (score, model))) in candidates.into_iter().zip(scored) {
+        for ((mut candidate, record), ((content, values), (score, model))) in candidates.into_iter().zip(scored) {
             // Relevance is compared with a threshold, so each candidate uses the model of its own data.
             let relevance = RelevanceModel::built_in(model).probability(&values);
             let mut features = Vec::new();
@@ -112,7 +115,7 @@ impl RecallRun<'_> {
                 candidate.score = MIN_RANKED_SCORE + (1.0 - MIN_RANKED_SCORE) * score;
                 features = feature_scores(weights, &values);
             }
-            ranked.push(RankedCandidate { candidate, record, terms, features, relevance });
+            ranked.push(RankedCandidate { candidate, record, content, features, relevance });
         }
         ranked
     }
@@ -181,6 +184,14 @@ impl RecallRun<'_> {
         }
         Ok(shares)
     }
+}
+
+/// Returns what each candidate says. Token vectors tell repetitions of short messages only: long ones about one topic have
+/// nearly the same direction.
+fn contents(terms: Vec<DocumentTerms>, similarities: TokenSimilarities, shape: QueryShape) -> Vec<Content> {
+    let mut means = if shape == QueryShape::Question { similarities.means } else { Vec::new() };
+    means.resize(terms.len(), None);
+    terms.into_iter().zip(means).map(|(terms, token_mean)| Content { terms: terms.set, token_mean }).collect()
 }
 
 /// Returns the features that a candidate has.

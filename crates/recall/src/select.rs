@@ -10,7 +10,7 @@ use crate::{
     candidate::Candidate,
     candidates::CandidateList,
     hit::RecallHit,
-    rank::{DocumentTerms, RankedCandidate},
+    rank::{Content, RankedCandidate},
     run::RecallRun,
 };
 
@@ -40,7 +40,7 @@ impl RecallRun<'_> {
         let repeats_part = |a: usize, b: usize| is_part_of_other(&hits[a].0.record, &hits[b].0.record);
         let strength = self.plan.options.diversity;
         let order = diversify(&scores, self.plan.limit, |a, b| {
-            if repeats_part(a, b) { 1.0 } else { strength * hits[a].1.set.similarity(&hits[b].1.set) }
+            if repeats_part(a, b) { 1.0 } else { strength * hits[a].1.similarity(&hits[b].1) }
         });
         let ids: Vec<RecordId> = hits.iter().map(|(hit, _)| hit.record.id).collect();
         let mut hits: Vec<Option<RecallHit>> = hits.into_iter().map(|(hit, _)| Some(hit)).collect();
@@ -59,14 +59,14 @@ fn best_first(a: &RecallHit, b: &RecallHit) -> Ordering {
 }
 
 /// Makes a hit of a candidate: multiplies its score by its boosts. They do not change its relevance.
-fn into_hit(ranked: RankedCandidate, boosts: &Boosts<'_>, min_relevance: f64) -> (RecallHit, DocumentTerms) {
-    let RankedCandidate { candidate, record, terms, features, relevance } = ranked;
+fn into_hit(ranked: RankedCandidate, boosts: &Boosts<'_>, min_relevance: f64) -> (RecallHit, Content) {
+    let RankedCandidate { candidate, record, content, features, relevance } = ranked;
     let Candidate { score, found_by, reranked, .. } = candidate;
     let boosts = boosts.of(&record);
     let score = Score::new(boosts.iter().fold(score, |score, boost| score * boost.factor));
     let relevant = relevance >= min_relevance;
     let hit = RecallHit { record, score, reranked, relevant, relevance, features, boosts, found_by, repeats: None };
-    (hit, terms)
+    (hit, content)
 }
 
 /// Returns true if one record is a chunk of the other: a chunk repeats its turn, and a turn its chunks.

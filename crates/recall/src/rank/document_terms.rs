@@ -6,10 +6,10 @@ use memory_engine_reranker::TermSet;
 
 /// The words of a record, without its dates.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct DocumentTerms {
+pub(super) struct DocumentTerms {
     /// Number of terms, repetitions included.
-    pub(crate) length: u32,
-    pub(crate) set: TermSet,
+    pub(super) length: u32,
+    pub(super) set: TermSet,
 }
 
 impl From<PackedTerms> for DocumentTerms {

@@ -85,13 +85,14 @@ fn add_vector(input: &FeatureInput<'_>, values: &mut [FeatureValues]) {
 
 /// Adds the token-by-token similarities, scaled among the candidates.
 fn add_token_similarities(input: &FeatureInput<'_>, values: &mut [FeatureValues]) {
-    let TokenSimilarities { whole, sentences } = input.token_similarities;
+    let TokenSimilarities { whole, sentences, .. } = input.token_similarities;
     let of_text = positions(whole.iter().map(|similarity| similarity.map(|similarity| similarity.of_text)));
     let of_query = positions_of_query(whole);
     let by_sentence: Vec<Vec<f64>> = sentences.iter().map(|sentence| positions_of_query(sentence)).collect();
     for (at, (of_text, of_query)) in of_text.into_iter().zip(of_query).enumerate() {
         values[at][Feature::MaxSimText] = of_text;
         values[at][Feature::MaxSim] = of_query;
+        values[at][Feature::TokenSimilarity] = whole[at].map_or(0.0, |similarity| f64::from(similarity.of_query));
         let best_sentence = by_sentence.iter().map(|positions| positions[at]).reduce(f64::max);
         values[at][Feature::MaxSimSentence] = best_sentence.unwrap_or(of_query);
     }

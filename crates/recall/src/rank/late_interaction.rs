@@ -17,6 +17,8 @@ pub(super) struct TokenSimilarities {
     pub(super) whole: Vec<Option<MaxSim>>,
     /// To each sentence of the query, if it has several.
     pub(super) sentences: Vec<Vec<Option<MaxSim>>>,
+    /// The weighted mean of the token vectors of each candidate.
+    pub(super) means: Vec<Option<Vec<f32>>>,
 }
 
 impl RecallRun<'_> {
@@ -51,6 +53,7 @@ impl RecallRun<'_> {
         Ok(TokenSimilarities {
             whole: compare(&query),
             sentences: queries.map(|sentence| compare(&sentence)).collect(),
+            means: texts.iter().map(|text| text.as_ref().map(MultiVector::weighted_mean)).collect(),
         })
     }
 }
