@@ -1,4 +1,4 @@
-//! Measures a local model: one query, a batch, and reranking twenty candidates.
+//! Measures a local model: one query, a batch, and comparing 200 texts token by token.
 //!
 //! `MEMORY_MODELS_DIR=models cargo bench -p memory-engine-local-models`; `examples/speed.rs` measures CPU time.
 
@@ -6,8 +6,9 @@ use std::{path::PathBuf, process::ExitCode};
 
 use criterion::{Criterion, Throughput};
 use futures::executor::block_on;
+use memory_engine_embedder::{Embedder as _, Purpose};
 use memory_engine_local_models::{LocalModel, Model};
-use memory_engine_reranker::Reranker as _;
+use memory_engine_vector_store::{TokenIdf, max_sim};
 
 const TEXTS: [&str; 2] = [
     "passage: 昨天下午我和小明去了西湖边的茶馆，他说下个月要搬到上海去工作，我们聊了很久孩子上学。",
@@ -35,10 +36,21 @@ fn main() -> ExitCode {
     group.bench_function("two threads", |b| b.iter(|| model.embed(&batch, 2)));
     group.finish();
 
-    let reranker = local.reranker();
-    let candidates = &batch[..20];
-    criterion.bench_function("rerank 20 known candidates", |b| {
-        b.iter(|| block_on(reranker.rerank("who moves to Shanghai?", candidates)));
+    let idf = TokenIdf::default();
+    let texts: Vec<String> = batch.iter().cycle().take(200).map(|text| (*text).to_owned()).collect();
+    let encode = |texts: &[&str], purpose| block_on(local.embedder().embed_with_tokens(texts, purpose));
+    let query = encode(&["who moves to Shanghai?"], Purpose::Query).ok().and_then(|mut found| found.pop()?.tokens);
+    let mut candidates = Vec::new();
+    for batch in texts.chunks(32) {
+        let batch: Vec<&str> = batch.iter().map(String::as_str).collect();
+        candidates
+            .extend(encode(&batch, Purpose::Document).unwrap_or_default().into_iter().filter_map(|text| text.tokens));
+    }
+    let Some(query) = query else { return ExitCode::FAILURE };
+    criterion.bench_function("compare a question with 200 texts, token by token", |b| {
+        b.iter(|| {
+            candidates.iter().filter_map(|text| max_sim(&query, text, &idf)).map(|found| found.of_query).sum::<f32>()
+        });
     });
     criterion.final_summary();
     ExitCode::SUCCESS

@@ -7,7 +7,7 @@
 
 mod support;
 
-use memory_engine_local_models::{Kernel, Model, ModelOptions, Precision, TokenMean, maxsim, weighted_maxsim};
+use memory_engine_local_models::{Kernel, Model, ModelOptions, Precision};
 use support::{cosine, goldens, model_path};
 
 const GOLDENS: &str = include_str!("e5.golden");
@@ -90,27 +90,13 @@ fn a_text_of_many_windows_matches_its_query() {
 
 #[test]
 #[ignore = "needs a model: scripts/get-models"]
-fn late_interaction_ranks_the_answer_first() {
+fn token_vectors_come_from_the_same_pass() {
     let model = open(&ModelOptions::default());
-    let passages = [
-        "passage: My throat swells shut whenever I eat shellfish, so I carry an EpiPen.",
-        "passage: The quarterly report is due on Friday.",
-        "passage: I bought a new bicycle for the summer holidays.",
-        "passage: 昨天下午我和小明去了西湖边的茶馆。",
-    ];
-    let raw: Vec<_> = model.embed_all_with_tokens(&passages, 2).into_iter().map(|(_, tokens)| tokens).collect();
-    let mut mean = TokenMean::new();
-    raw.iter().for_each(|tokens| mean.add(tokens).expect("one width"));
-    let mean = mean.mean().expect("there are tokens");
-    let centre = |tokens: memory_engine_local_models::TokenVectors| tokens.centred(Some(&mean)).expect("one width");
-    for question in ["query: What food am I allergic to?", "query: 我吃什么会过敏？"] {
-        let (vector, query) = model.embed_with_tokens(question);
-        assert_eq!(vector, model.embed(&[question], 1).row(0).to_vec());
-        assert_eq!(query.len(), model.tokenize(question).len() - 5);
-        let query = centre(query);
-        for score in [maxsim, weighted_maxsim] {
-            let scores: Vec<f32> = raw.iter().map(|tokens| score(&query, &centre(tokens.clone()))).collect();
-            assert!(scores[1..].iter().all(|&other| other < scores[0]), "{question}: {scores:?}");
-        }
-    }
+    let question = "query: What food am I allergic to?";
+    let (vector, tokens) = model.embed_with_tokens(question);
+    assert_eq!(vector, model.embed(&[question], 1).row(0).to_vec());
+    assert_eq!(tokens.len(), model.tokenize(question).len() - 5);
+    assert_eq!((tokens.ids().len(), tokens.weights().len()), (tokens.len(), tokens.len()));
+    let together = model.embed_all_with_tokens(&[question, "passage: 昨天下午"], 2);
+    assert_eq!(together[0], (vector, tokens));
 }

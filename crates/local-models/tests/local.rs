@@ -1,4 +1,4 @@
-//! Tests of the real model as embedder and reranker.
+//! Tests of the real model as an embedder.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::disallowed_methods, reason = "a failed assertion panics")]
 
@@ -7,10 +7,10 @@ mod support;
 use std::time::Duration;
 
 use futures::executor::block_on;
-use memory_engine_core::ErrorKind;
+use memory_engine_core::{ErrorKind, MultiVector};
 use memory_engine_embedder::{Embedder, Purpose};
 use memory_engine_local_models::LocalModel;
-use memory_engine_reranker::Reranker;
+use memory_engine_vector_store::{TokenIdf, max_sim};
 use support::{cosine, model_path};
 
 fn open() -> LocalModel {
@@ -21,15 +21,17 @@ const CHINESE: [&str; 3] = ["小王吃了虾就会起疹子", "周五下午两�
 const ENGLISH: [&str; 3] =
     ["Her cat hides behind the washing machine", "The flat costs 900 a month", "We fly to Kyoto in April"];
 
-/// Returns the index of the memory with the nearest vector, and of the one that the reranker puts first.
+/// Returns the index of the memory with the nearest vector, and of the one with the most similar token vectors.
 fn best_indices(model: &LocalModel, question: &str, memories: &[&str]) -> [Option<usize>; 2] {
     let embedder = model.embedder();
-    let vectors = block_on(embedder.embed(memories, Purpose::Document)).unwrap();
-    let query = block_on(embedder.embed(&[question], Purpose::Query)).unwrap().remove(0);
-    let scores: Vec<f32> = vectors.iter().map(|m| cosine(query.values(), m.values())).collect();
-    let reranked = block_on(model.reranker().rerank(question, memories)).unwrap();
-    let all = || 0..memories.len();
-    [all().max_by(|a, b| scores[*a].total_cmp(&scores[*b])), all().max_by_key(|n| reranked[*n])]
+    let encodings = block_on(embedder.embed_with_tokens(memories, Purpose::Document)).unwrap();
+    let query = block_on(embedder.embed_with_tokens(&[question], Purpose::Query)).unwrap().remove(0);
+    let tokens: Vec<MultiVector> = encodings.iter().map(|encoding| encoding.tokens.clone().unwrap()).collect();
+    let idf = TokenIdf::among(&tokens, 100);
+    let query_tokens = query.tokens.unwrap();
+    let cosines: Vec<f32> = encodings.iter().map(|m| cosine(query.embedding.values(), m.embedding.values())).collect();
+    let max_sims: Vec<f32> = tokens.iter().map(|text| max_sim(&query_tokens, text, &idf).unwrap().of_query).collect();
+    [&cosines, &max_sims].map(|scores| (0..memories.len()).max_by(|a, b| scores[*a].total_cmp(&scores[*b])))
 }
 
 #[test]
@@ -59,15 +61,19 @@ fn one_question_in_two_languages_is_similar() {
 #[test]
 #[ignore = "needs a model: scripts/get-models"]
 fn cached_results_are_identical() {
-    let model = open();
-    let (embedder, reranker) = (model.embedder(), model.reranker());
-    let embed = || block_on(embedder.embed(&["海鲜"], Purpose::Query)).unwrap();
-    let rerank = |candidates: &[&str]| block_on(reranker.rerank("海鲜", candidates)).unwrap();
+    let embedder = open().embedder();
+    let embed = || block_on(embedder.embed_with_tokens(&["海鲜"], Purpose::Query)).unwrap();
     assert_eq!(embed(), embed());
-    let first = rerank(&CHINESE);
-    assert_eq!(rerank(&CHINESE), first);
-    assert_eq!(rerank(&CHINESE[1..3]), first[1..3]);
-    assert!(rerank(&[]).is_empty());
+}
+
+#[test]
+#[ignore = "needs a model: scripts/get-models"]
+fn stored_token_vectors_take_at_most_three_kilobytes_for_a_chat_message() {
+    let message =
+        "Last weekend my sister and her two kids came over, we baked a lemon cake, and then the dog ate half of it.";
+    let encoding = block_on(open().embedder().embed_with_tokens(&[message], Purpose::Document)).unwrap().remove(0);
+    let bytes = encoding.tokens.unwrap().to_bytes();
+    assert!((1000..3000).contains(&bytes.len()), "{} bytes", bytes.len());
 }
 
 #[test]

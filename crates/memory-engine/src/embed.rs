@@ -1,6 +1,6 @@
 //! Embedders and their vectors.
 
-pub use memory_engine_core::{Embedding, EmbeddingSpace, Metric};
-pub use memory_engine_embedder::{CachedEmbedder, Embedder, HashEmbedder, Purpose};
+pub use memory_engine_core::{CodeBits, Embedding, EmbeddingSpace, Metric, MultiVector, Token};
+pub use memory_engine_embedder::{CachedEmbedder, Embedder, HashEmbedder, Purpose, TextEncoding};
 #[cfg(feature = "local-models")]
 pub use memory_engine_local_models::LocalModel;

@@ -59,8 +59,6 @@ pub enum Feature {
     /// Cosine similarity of the vectors of query and candidate, from typical of unrelated texts (0) to the same text (1).
     /// Negative below that, and 0 if it was not computed.
     Similarity,
-    /// MaxSim of query and candidate, not scaled: −1 to 1, and 0 if it was not computed.
-    TokenSimilarity,
 }
 
 enum_names! {
@@ -84,7 +82,6 @@ enum_names! {
         UnknownWords => "unknown_words",
         UnknownNames => "unknown_names",
         Similarity => "similarity",
-        TokenSimilarity => "token_similarity",
     }
 }
 

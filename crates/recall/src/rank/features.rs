@@ -92,7 +92,6 @@ fn add_token_similarities(input: &FeatureInput<'_>, values: &mut [FeatureValues]
     for (at, (of_text, of_query)) in of_text.into_iter().zip(of_query).enumerate() {
         values[at][Feature::MaxSimText] = of_text;
         values[at][Feature::MaxSim] = of_query;
-        values[at][Feature::TokenSimilarity] = whole[at].map_or(0.0, |similarity| f64::from(similarity.of_query));
         let best_sentence = by_sentence.iter().map(|positions| positions[at]).reduce(f64::max);
         values[at][Feature::MaxSimSentence] = best_sentence.unwrap_or(of_query);
     }
