@@ -6,8 +6,8 @@ use memory_engine_core::{Error, Language, Phrases, Result, RuleId, enum_names, p
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    question::weak_question,
     triggers::{PreparedText, Trigger, triggers_for},
+    weak_question::weak_question,
 };
 
 /// Rules that decide, without a model, whether memories are injected for a message, and which.

@@ -17,6 +17,7 @@ mod story;
 mod system;
 mod tokens;
 mod triggers;
+mod weak_question;
 
 pub use block::{MemoryBlock, RenderedBlock};
 pub use built::{BuiltContext, LayerReport, LeftOut, LeftOutReason};
@@ -30,7 +31,7 @@ pub use layer::{Item, Layer, Overflow};
 pub use line::quoted;
 pub use list::MemoryList;
 pub use plan::ContextPlan;
-pub use question::weak_question;
+pub use question::is_question;
 pub use rewrite::{
     MAX_CONTEXT_CHARS, REWRITE_PROMPT, RewriteRequest, contextual_query, parse_rewrite, recent_conversation,
 };
@@ -39,3 +40,4 @@ pub use system::{append_to_system, appended};
 #[cfg(feature = "bpe")]
 pub use tokens::BpeTokens;
 pub use tokens::{Characters, EstimatedTokens, TokenCounter};
+pub use weak_question::weak_question;

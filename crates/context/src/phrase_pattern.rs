@@ -65,7 +65,7 @@ impl PhrasePatterns {
     }
 
     /// Returns the longest phrase that begins at `start`, and the end of its match.
-    fn find_at(&self, text: &[Token], start: usize) -> Option<(&[String], usize)> {
+    pub(crate) fn find_at(&self, text: &[Token], start: usize) -> Option<(&[String], usize)> {
         let phrases = self.by_first.get(&text.get(start)?.text)?;
         phrases.iter().find_map(|phrase| Some((phrase.as_slice(), self.match_end(text, start, phrase)?)))
     }

@@ -1,58 +1,158 @@
-//! Detection of questions that are too vague to search with.
+//! Tells questions from statements.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeSet, sync::LazyLock};
 
-use memory_engine_core::{phrases::fold, text::is_han};
+use memory_engine_core::phrases::fold;
 use memory_engine_rule_data::{Words, data};
 use serde::Deserialize;
 
-/// Pronouns, question words and other words without a topic. The names of the groups only structure the files.
+use crate::phrase_pattern::{PhrasePatterns, Token, tokens};
+
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct WeakWords {
-    chinese: BTreeMap<String, Words>,
-    english: BTreeMap<String, Words>,
+struct QuestionWords {
+    chinese: ChineseWords,
+    english: EnglishWords,
 }
 
-data!(WEAK: WeakWords = "zh/weak_question.toml", "en/weak_question.toml");
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ChineseWords {
+    endings: Words,
+    beginnings: Words,
+    rhetorical: Words,
+    tags: Words,
+}
 
-/// Returns true if a question names no topic to search for, such as "那个事情后来怎么样？" or "what happened then?". Its topic is
-/// in the dialogue before it.
-///
-/// In a weak question every word is a pronoun, a question word or another word without a topic. A name, a number, a
-/// noun or any unlisted word makes a question strong. A text without words is not weak.
-///
-/// ```
-/// use memory_engine_context::weak_question;
-///
-/// assert!(weak_question("你今天有什么不一样？") && weak_question("How did it go?"));
-/// assert!(!weak_question("晚饭推荐什么？") && !weak_question("How did the interview go?"));
-/// ```
-pub fn weak_question(text: &str) -> bool {
-    let folded = fold(text);
-    let mut rest = folded.as_str();
-    let mut words = 0;
-    while let Some(c) = rest.chars().next() {
-        let length = if is_han(c) {
-            let matching = WEAK.chinese.values().flat_map(Words::iter).filter(|word| rest.starts_with(word));
-            let Some(word) = matching.max_by_key(|word| word.len()) else { return false };
-            words += 1;
-            word.len()
-        } else if c.is_alphanumeric() {
-            let end = rest.find(|c: char| is_han(c) || !(c.is_alphanumeric() || c == '\'' || c == '’'));
-            let word = &rest[..end.unwrap_or(rest.len())];
-            let plain = word.replace(['\'', '’'], "");
-            if !WEAK.english.values().any(|words| words.contains(&plain)) {
-                return false;
-            }
-            words += 1;
-            word.len()
-        } else {
-            c.len_utf8()
-        };
-        rest = &rest[length..];
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct EnglishWords {
+    openers: Words,
+    beginnings: Words,
+    rhetorical: Words,
+    tags: Words,
+}
+
+data!(QUESTION: QuestionWords = "zh/question.toml", "en/question.toml");
+
+/// The English phrases, compiled.
+#[derive(Debug)]
+struct EnglishPatterns {
+    beginnings: PhrasePatterns,
+    rhetorical: PhrasePatterns,
+    tags: PhrasePatterns,
+}
+
+static ENGLISH: LazyLock<EnglishPatterns> = LazyLock::new(|| {
+    let compile = |phrases: &Words| PhrasePatterns::new(phrases.iter(), &BTreeSet::new());
+    let words = &QUESTION.english;
+    EnglishPatterns {
+        beginnings: compile(&words.beginnings),
+        rhetorical: compile(&words.rhetorical),
+        tags: compile(&words.tags),
     }
-    words > 0
+});
+
+/// A sentence of at most this many characters, such as "Hi!" or 对了, does not make a text a statement.
+const INTERJECTION_MAX_CHARS: usize = 6;
+/// A clause of at least this many characters before a comma is a statement of its own.
+const STATEMENT_MIN_CHARS: usize = 8;
+
+/// Returns true if a text only asks, with or without a question mark. A text that also states something is a statement,
+/// and so are rhetorical questions ("did I tell you that …?", 难道…) and statements with a tag ("…, right?", ……对吧).
+///
+/// ```
+/// use memory_engine_context::is_question;
+///
+/// assert!(is_question("what's my sister's name again") && is_question("我妹妹叫什么来着"));
+/// assert!(!is_question("I moved to Lisbon. Any tips?") && !is_question("我搬到里斯本了，你知道吗？"));
+/// ```
+pub fn is_question(text: &str) -> bool {
+    let mut asks = false;
+    for sentence in sentences(text) {
+        match kind(sentence) {
+            SentenceKind::Question => asks = true,
+            SentenceKind::Interjection => {}
+            SentenceKind::Statement => return false,
+        }
+    }
+    asks
+}
+
+/// What a sentence does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum SentenceKind {
+    Question,
+    Interjection,
+    Statement,
+}
+
+/// Returns the sentences of a text with the marks at their end.
+fn sentences(text: &str) -> impl Iterator<Item = &str> {
+    let ends = |c: char| matches!(c, '。' | '！' | '？' | '!' | '?' | '\n' | '…' | '~' | '；' | ';');
+    let parts = text.split_inclusive(ends).flat_map(|part| part.split_inclusive(". "));
+    parts.map(str::trim).filter(|part| part.chars().any(char::is_alphanumeric))
+}
+
+fn kind(sentence: &str) -> SentenceKind {
+    let folded = fold(sentence);
+    let has_mark = sentence.ends_with(['?', '？']);
+    let body = folded.trim_matches(|c: char| !c.is_alphanumeric());
+    let tokens = tokens(&folded);
+    if is_rhetorical(body, &tokens) {
+        return SentenceKind::Statement;
+    }
+    if states_before_a_comma(body) {
+        return SentenceKind::Statement;
+    }
+    if has_mark || begins_or_ends_as_a_question(body, &tokens) {
+        return SentenceKind::Question;
+    }
+    let is_short = body.chars().filter(|c| c.is_alphanumeric()).count() <= INTERJECTION_MAX_CHARS;
+    if is_short { SentenceKind::Interjection } else { SentenceKind::Statement }
+}
+
+fn is_rhetorical(body: &str, tokens: &[Token]) -> bool {
+    let words = &QUESTION.chinese;
+    let ends_with_tag =
+        words.tags.iter().any(|tag| body.strip_suffix(tag).is_some_and(|before| before.ends_with([',', '，', ' '])));
+    let english = &*ENGLISH;
+    let start = after_openers(tokens);
+    ends_with_tag
+        || words.rhetorical.any_in(body)
+        || english.rhetorical.find_at(tokens, start).is_some()
+        || (1..tokens.len()).any(|at| english.tags.find_at(tokens, at).is_some_and(|(_, end)| ends_at(tokens, end)))
+}
+
+/// Returns true if only punctuation follows.
+fn ends_at(tokens: &[Token], end: usize) -> bool {
+    tokens[end..].iter().all(|token| !token.text.chars().any(char::is_alphanumeric))
+}
+
+/// Returns true if the clauses before the last comma are long enough to state something, and do not ask.
+fn states_before_a_comma(body: &str) -> bool {
+    let Some(at) = body.rfind([',', '，']) else { return false };
+    let before = &body[..at];
+    let last_clause = before.rsplit([',', '，']).next().unwrap_or_default().trim();
+    let is_condition =
+        ["if ", "when ", "for ", "如果", "要是", "关于", "假如"].iter().any(|word| last_clause.starts_with(word));
+    let length = last_clause.chars().filter(|c| c.is_alphanumeric()).count();
+    length >= STATEMENT_MIN_CHARS && !is_condition && !begins_or_ends_as_a_question(last_clause, &tokens(last_clause))
+}
+
+fn begins_or_ends_as_a_question(body: &str, tokens: &[Token]) -> bool {
+    let words = &QUESTION.chinese;
+    words.endings.end_of(body).is_some()
+        || words.beginnings.start_of(body).is_some()
+        || ENGLISH.beginnings.find_at(tokens, after_openers(tokens)).is_some()
+}
+
+/// Returns the index of the first word that is not an opener.
+fn after_openers(tokens: &[Token]) -> usize {
+    let is_opener = |token: &&Token| {
+        QUESTION.english.openers.contains(&token.text) || !token.text.chars().any(char::is_alphanumeric)
+    };
+    tokens.iter().take_while(is_opener).count()
 }
 
 #[cfg(test)]

@@ -36,7 +36,7 @@ pub(crate) struct ConfigArgs {
     /// Embedder, as in other commands [default: auto]
     #[arg(long, value_name = "NAME")]
     embedder: Option<String>,
-    /// Reranker, as in other commands [default: auto]
+    /// Reranker, as in other commands [default: none]
     #[arg(long, value_name = "NAME")]
     reranker: Option<String>,
     /// Extraction of facts and summaries, as in other commands [default: rules]

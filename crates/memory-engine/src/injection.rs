@@ -221,7 +221,7 @@ impl Injector {
         match self.engine.recall(scope, query).await {
             Ok(recall) => {
                 let relevant = recall.relevant().map(|hit| hit.record.clone());
-                let (questions, statements): (Vec<Record>, Vec<Record>) = relevant.partition(is_question);
+                let (questions, statements): (Vec<Record>, Vec<Record>) = relevant.partition(is_question_turn);
                 let fresh = material.fresh(statements.into_iter().chain(questions), self.limit);
                 material.memories.extend(fresh);
                 material.degraded.extend(recall.degraded);
@@ -278,6 +278,6 @@ impl Injector {
     }
 }
 
-fn is_question(record: &Record) -> bool {
-    record.kind == Kind::TURN && record.text.trim_end().ends_with(['?', '？'])
+fn is_question_turn(record: &Record) -> bool {
+    record.kind == Kind::TURN && memory_engine_context::is_question(&record.text)
 }

@@ -41,7 +41,7 @@ pub enum Feature {
     DateMatch,
     /// 1 if the query names the speaker of the candidate, −1 if it names another one, 0 if it names none or several.
     Speaker,
-    /// 1 if the candidate is a short question.
+    /// 1 if the candidate is short and ends with a question mark.
     QuestionTurn,
     /// 1 if the query asks for a time and the candidate names a date.
     DateAsked,

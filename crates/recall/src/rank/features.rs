@@ -41,7 +41,7 @@ pub(super) fn compute(input: &FeatureInput<'_>) -> Vec<FeatureValues> {
     // Reads the word coverage, which is a feature of relevance.
     add_validity(input, &mut values);
     for ((values, (_, record)), terms) in values.iter_mut().zip(input.candidates).zip(input.terms) {
-        values[Feature::QuestionTurn] = indicator(is_short_question(record, terms));
+        values[Feature::QuestionTurn] = indicator(ends_with_a_short_question(record, terms));
         let is_assistant = record.role.as_ref() == Some(&Role::ASSISTANT) || record.kind == Kind::SUMMARY;
         values[Feature::Assistant] = indicator(is_assistant) * input.plan.options.assistant_penalty;
     }
@@ -200,7 +200,7 @@ fn add_date_asked(input: &FeatureInput<'_>, values: &mut [FeatureValues]) {
     }
 }
 
-/// A short question seldom holds the answer to another one.
-fn is_short_question(record: &Record, terms: &DocumentTerms) -> bool {
+/// A short message that ends with a question seldom holds the answer to another one, even if it states something first.
+fn ends_with_a_short_question(record: &Record, terms: &DocumentTerms) -> bool {
     record.text.trim_end().ends_with(['?', '？']) && terms.length <= SHORT_QUESTION_MAX_TERMS
 }

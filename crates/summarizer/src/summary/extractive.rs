@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use async_trait::async_trait;
 use jiff::civil::Date;
+use memory_engine_context::is_question;
 use memory_engine_core::{Error, Language, Record, Result};
 
 use crate::{
@@ -136,10 +137,6 @@ fn speaker(turn: &Record, language: Language) -> String {
         None if role::is_assistant(turn) => language.pick("助手", "Assistant").to_owned(),
         None => language.pick("用户", "User").to_owned(),
     }
-}
-
-fn is_question(sentence: &str) -> bool {
-    sentence.ends_with(['?', '？', '吗'])
 }
 
 /// Returns false for code, data, links and sentences that are too long.

@@ -1,0 +1,59 @@
+//! Detection of questions that are too vague to search with.
+
+use std::collections::BTreeMap;
+
+use memory_engine_core::{phrases::fold, text::is_han};
+use memory_engine_rule_data::{Words, data};
+use serde::Deserialize;
+
+/// Pronouns, question words and other words without a topic. The names of the groups only structure the files.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WeakWords {
+    chinese: BTreeMap<String, Words>,
+    english: BTreeMap<String, Words>,
+}
+
+data!(WEAK: WeakWords = "zh/weak_question.toml", "en/weak_question.toml");
+
+/// Returns true if a question names no topic to search for, such as "那个事情后来怎么样？" or "what happened then?". Its topic is
+/// in the dialogue before it.
+///
+/// In a weak question every word is a pronoun, a question word or another word without a topic. A name, a number, a
+/// noun or any unlisted word makes a question strong. A text without words is not weak.
+///
+/// ```
+/// use memory_engine_context::weak_question;
+///
+/// assert!(weak_question("你今天有什么不一样？") && weak_question("How did it go?"));
+/// assert!(!weak_question("晚饭推荐什么？") && !weak_question("How did the interview go?"));
+/// ```
+pub fn weak_question(text: &str) -> bool {
+    let folded = fold(text);
+    let mut rest = folded.as_str();
+    let mut words = 0;
+    while let Some(c) = rest.chars().next() {
+        let length = if is_han(c) {
+            let matching = WEAK.chinese.values().flat_map(Words::iter).filter(|word| rest.starts_with(word));
+            let Some(word) = matching.max_by_key(|word| word.len()) else { return false };
+            words += 1;
+            word.len()
+        } else if c.is_alphanumeric() {
+            let end = rest.find(|c: char| is_han(c) || !(c.is_alphanumeric() || c == '\'' || c == '’'));
+            let word = &rest[..end.unwrap_or(rest.len())];
+            let plain = word.replace(['\'', '’'], "");
+            if !WEAK.english.values().any(|words| words.contains(&plain)) {
+                return false;
+            }
+            words += 1;
+            word.len()
+        } else {
+            c.len_utf8()
+        };
+        rest = &rest[length..];
+    }
+    words > 0
+}
+
+#[cfg(test)]
+mod tests;
