@@ -109,8 +109,21 @@ impl GatewayBlock {
         summaries: impl IntoIterator<Item = &'r Record>,
         memories: impl IntoIterator<Item = &'r Record>,
     ) -> RenderedBlock {
+        self.render_relevant_first(language, [], summaries, memories)
+    }
+
+    /// Renders like [`render_in`](Self::render_in), with memories that rank before all summaries and other memories.
+    pub fn render_relevant_first<'r>(
+        &self,
+        language: Language,
+        relevant: impl IntoIterator<Item = &'r Record>,
+        summaries: impl IntoIterator<Item = &'r Record>,
+        memories: impl IntoIterator<Item = &'r Record>,
+    ) -> RenderedBlock {
         let frame = language.pick(&self.chinese, &self.english);
-        let mut ranked = self.ranked(frame, summaries, memories);
+        let mut ranked: Vec<GatewayEntry<'_>> =
+            relevant.into_iter().map(|record| self.entry(frame, record, false)).collect();
+        self.rank_others(frame, summaries, memories, &mut ranked);
         let mut left_out = Vec::new();
         while ranked.len() > 1 && length(frame, &ranked) > frame.max_chars {
             left_out.extend(ranked.pop().map(|entry| entry.record.id));
@@ -129,20 +142,20 @@ impl GatewayBlock {
         RenderedBlock { text: render_parts(frame, &ranked), included, left_out }
     }
 
-    /// Returns the entries by rank: the best memory, the best summary, the second memory, and so on.
-    fn ranked<'r>(
+    /// Adds entries by rank: the best memory, the best summary, the second memory, and so on.
+    fn rank_others<'r>(
         &self,
         frame: &GatewayFrame,
         summaries: impl IntoIterator<Item = &'r Record>,
         memories: impl IntoIterator<Item = &'r Record>,
-    ) -> Vec<GatewayEntry<'r>> {
+        ranked: &mut Vec<GatewayEntry<'r>>,
+    ) {
         let mut summaries = summaries.into_iter();
         let mut memories = memories.into_iter();
-        let mut ranked: Vec<GatewayEntry<'r>> = Vec::new();
         loop {
             let (memory, summary) = (memories.next(), summaries.next());
             if memory.is_none() && summary.is_none() {
-                return ranked;
+                return;
             }
             for (record, is_summary) in [(memory, false), (summary, true)] {
                 // A memory that is given twice is shown once.

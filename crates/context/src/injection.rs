@@ -247,6 +247,9 @@ pub enum Action {
     Search,
     /// The results of a search with the message in this scene.
     SearchScene(String),
+    /// The summary of the conversation before this one, or its most informative turns: the message asks what it was
+    /// about and names no topic.
+    PreviousSession,
     /// Recent turns with the same feeling.
     SameEmotion {
         /// The label of records with this feeling.
@@ -267,6 +270,7 @@ impl Action {
             Self::Latest { .. } => "latest",
             Self::Search => "search",
             Self::SearchScene(_) => "search_scene",
+            Self::PreviousSession => "previous_session",
             Self::SameEmotion { .. } => "same_emotion",
             Self::Nothing => "nothing",
         }
@@ -369,7 +373,9 @@ impl InjectionRules {
         }
         let built_in = || triggers_for(language).into_iter().flat_map(|triggers| &triggers.recall);
         let fired = FiredTrigger::by(rule.words.as_ref(), &rule.more_words, built_in, text)?;
-        Some(fired.decision(Rule::Recall, Action::Search))
+        let previous_session = triggers_for(language).into_iter().flat_map(|triggers| &triggers.previous_session);
+        let asks_for_session = rule.words.is_none() && previous_session.into_iter().any(|it| it.is_all_of(text));
+        Some(fired.decision(Rule::Recall, if asks_for_session { Action::PreviousSession } else { Action::Search }))
     }
 
     fn emotion_decision(&self, text: &PreparedText, language: Language) -> Option<InjectionDecision> {

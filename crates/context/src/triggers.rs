@@ -6,13 +6,18 @@ use memory_engine_core::{Language, Phrases, RuleId, phrases::fold};
 use memory_engine_rule_data::{Words, load};
 use serde::Deserialize;
 
-use crate::phrase_pattern::{PhrasePatterns, Token, tokens};
+use crate::{
+    phrase_pattern::{PhrasePatterns, Token, tokens},
+    weak_question::weak_question,
+};
 
 /// The triggers of one language.
 #[derive(Debug)]
 pub(crate) struct Triggers {
     pub(crate) plot_recall: Vec<Trigger>,
     pub(crate) recall: Vec<Trigger>,
+    /// References to the conversation before this one.
+    pub(crate) previous_session: Vec<Trigger>,
     pub(crate) emotions: Vec<EmotionTrigger>,
 }
 
@@ -77,6 +82,7 @@ struct TriggerFile {
     fillers: BTreeSet<String>,
     plot_recall: Vec<TriggerData>,
     recall: Vec<TriggerData>,
+    previous_session: Vec<TriggerData>,
     emotions: Vec<EmotionData>,
 }
 
@@ -104,6 +110,7 @@ impl Triggers {
         Self {
             plot_recall: file.plot_recall.into_iter().map(trigger).collect(),
             recall: file.recall.into_iter().map(trigger).collect(),
+            previous_session: file.previous_session.into_iter().map(trigger).collect(),
             emotions: file.emotions.into_iter().map(emotion).collect(),
         }
     }
@@ -111,7 +118,8 @@ impl Triggers {
     /// Returns the ids of all triggers.
     pub(crate) fn ids(&self) -> impl Iterator<Item = &RuleId> {
         let emotions = self.emotions.iter().map(|emotion| &emotion.trigger);
-        self.plot_recall.iter().chain(&self.recall).chain(emotions).map(|trigger| &trigger.id)
+        let recalls = self.plot_recall.iter().chain(&self.recall).chain(&self.previous_session);
+        recalls.chain(emotions).map(|trigger| &trigger.id)
     }
 }
 
@@ -124,6 +132,13 @@ impl Trigger {
         };
         let matcher = if language == Language::Chinese { chinese() } else { words() };
         Self { id: data.id, matcher }
+    }
+
+    /// Returns true if the trigger fires and the text says nothing besides its phrase: the rest of it has no topic.
+    pub(crate) fn is_all_of(&self, text: &PreparedText) -> bool {
+        let Some((phrase, rest)) = self.find(text) else { return false };
+        let rest = rest.unwrap_or_else(|| text.folded.replacen(&phrase, " ", 1));
+        !rest.chars().any(char::is_alphanumeric) || weak_question(&rest)
     }
 
     /// Returns the phrase in the text that fires the trigger, and the text without it where words of the phrase would

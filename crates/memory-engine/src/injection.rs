@@ -4,8 +4,8 @@ use std::{collections::BTreeSet, time::Duration};
 
 use memory_engine_context::{Action, GatewayBlock, IncomingMessage, InjectionDecision, InjectionRules, Rule};
 use memory_engine_core::{
-    ContentHash, Error, ErrorKind, Field, Filter, FilterValue, Kind, Language, Op, Phrases, Record, Result, ScanQuery,
-    Scope,
+    ContentHash, Error, ErrorKind, Field, Filter, FilterValue, Kind, Language, Op, Phrases, Record, Result, Role,
+    ScanQuery, Scope,
 };
 use memory_engine_recall::{Degraded, RecallOptions, RecallQuery, Retrievers};
 use tokio::time::timeout;
@@ -14,6 +14,8 @@ use crate::engine::MemoryEngine;
 
 /// Turns per round: a message of the user and the reply.
 const TURNS_A_ROUND: usize = 2;
+/// Number of latest turns, and of latest summaries, among which the previous conversation is looked for.
+const PREVIOUS_SESSION_TURNS: usize = 200;
 /// Maximum number of additional candidates, in case the conversation already contains some of the results.
 const MAX_EXTRA_CANDIDATES: usize = 20;
 
@@ -71,6 +73,8 @@ pub struct Injection {
 /// The results for one message, best first.
 #[derive(Debug, Default)]
 struct Material {
+    /// Memories that answer the message. They come before the others.
+    relevant: Vec<Record>,
     summaries: Vec<Record>,
     memories: Vec<Record>,
     degraded: Vec<Degraded>,
@@ -159,10 +163,14 @@ impl Injector {
         }
         let is_wordless = !message.text.chars().any(char::is_alphabetic);
         let rendered = match self.engine.language() {
+            // A message without words has no language, and nothing is searched for it.
             None if is_wordless => self.block.render(&material.summaries, &material.memories),
-            _ => self.block.render_in(language, &material.summaries, &material.memories),
+            _ => {
+                self.block.render_relevant_first(language, &material.relevant, &material.summaries, &material.memories)
+            }
         };
-        let all: Vec<Record> = material.summaries.into_iter().chain(material.memories).collect();
+        let all: Vec<Record> =
+            material.relevant.into_iter().chain(material.summaries).chain(material.memories).collect();
         let record = |id| all.iter().find(|record| record.id == id).cloned();
         let records: Vec<Record> = rendered.included.into_iter().filter_map(record).collect();
         let decision =
@@ -184,6 +192,7 @@ impl Injector {
         match &decision.action {
             Action::Nothing => {}
             Action::Search => self.search(scope, question().in_scene(message.scene), material).await,
+            Action::PreviousSession => self.previous_session(scope, message, material).await,
             Action::SearchScene(scene) => {
                 let within = Filter::eq(Field::Scene, scene.as_str());
                 self.search(scope, question().with_filter(within), material).await;
@@ -222,11 +231,35 @@ impl Injector {
             Ok(recall) => {
                 let relevant = recall.relevant().map(|hit| hit.record.clone());
                 let (questions, statements): (Vec<Record>, Vec<Record>) = relevant.partition(is_question_turn);
-                let fresh = material.fresh(statements.into_iter().chain(questions), self.limit);
-                material.memories.extend(fresh);
+                material.relevant = material.fresh(statements.into_iter().chain(questions), self.limit);
                 material.degraded.extend(recall.degraded);
             }
             Err(e) => material.lacks(&e),
+        }
+    }
+
+    /// Adds the latest summary of the conversation before this one, or the most informative statements of its user.
+    async fn previous_session(&self, scope: &Scope, message: &IncomingMessage<'_>, material: &mut Material) {
+        let of_kind = |kind: Kind| Filter::eq(Field::Kind, kind.as_str());
+        let newest = self.newest(scope, message, of_kind(Kind::TURN), PREVIOUS_SESSION_TURNS).await;
+        let turns = material.or_nothing(newest);
+        let current: BTreeSet<&str> = turns
+            .iter()
+            .filter(|turn| material.known.contains(&turn.content_hash()))
+            .filter_map(|turn| turn.scope.session())
+            .chain(scope.session())
+            .collect();
+        let session = |record: &Record| record.scope.session().map(str::to_owned);
+        let is_current = |turn: &Record| turn.scope.session().is_some_and(|name| current.contains(name));
+        let Some(previous) = turns.iter().find(|turn| !is_current(turn)).map(session) else { return };
+        let newest = self.newest(scope, message, of_kind(Kind::SUMMARY), PREVIOUS_SESSION_TURNS).await;
+        let summaries = material.or_nothing(newest);
+        material.summaries = summaries.into_iter().filter(|summary| session(summary) == previous).take(1).collect();
+        if material.summaries.is_empty() {
+            let turns = turns.into_iter().filter(|turn| session(turn) == previous);
+            let statements = most_informative(turns.filter(|turn| !is_question_turn(turn)).collect(), self.limit);
+            let fresh = material.fresh(statements, self.limit);
+            material.memories.extend(fresh);
         }
     }
 
@@ -276,6 +309,24 @@ impl Injector {
         material.memories.truncate(self.limit);
         material.degraded.extend(recall.degraded);
     }
+}
+
+/// Returns the turns of the user with the most different words, in their order.
+fn most_informative(turns: Vec<Record>, limit: usize) -> Vec<Record> {
+    let is_by_user = |turn: &Record| turn.role.as_ref() != Some(&Role::ASSISTANT);
+    let different_words = |turn: &Record| {
+        let folded = memory_engine_core::phrases::fold(&turn.text);
+        let is_word_end = |c: char| !c.is_alphanumeric();
+        let words: BTreeSet<&str> = folded.split(is_word_end).filter(|word| word.is_ascii()).collect();
+        let han: BTreeSet<char> = folded.chars().filter(|c| memory_engine_core::text::is_han(*c)).collect();
+        words.len() + han.len()
+    };
+    let mut by_words: Vec<(usize, Record)> =
+        turns.into_iter().filter(is_by_user).map(|turn| (different_words(&turn), turn)).collect();
+    by_words.sort_by_key(|(words, _)| std::cmp::Reverse(*words));
+    by_words.truncate(limit);
+    by_words.sort_by_key(|(_, turn)| turn.occurred_at);
+    by_words.into_iter().map(|(_, turn)| turn).collect()
 }
 
 fn is_question_turn(record: &Record) -> bool {

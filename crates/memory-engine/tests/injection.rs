@@ -8,7 +8,7 @@ use std::{sync::Arc, time::Duration};
 
 use given::{Backend, lin};
 use memory_engine::{
-    Injector, Kind, MemoryEngine, Timestamp, Turn,
+    Forget, Injector, Kind, MemoryEngine, Timestamp, Turn,
     context::{IncomingMessage, InjectionRules, Rule, append_to_system},
     llm::{ScriptedModel, ScriptedReply},
     recall::{Enhancement, QueryForm, Rewrite},
@@ -179,5 +179,59 @@ async fn k8_each_rule_injects_what_its_document_says_and_no_rule_injects_nothing
             append_to_system(&mut messages, &injection.text);
             assert_eq!(messages[0].1, "You are Krueger.");
         }
+    }
+}
+
+/// Two earlier conversations and the current one, in both languages.
+async fn three_sessions(backend: &Backend, sessions: [&[&str]; 3]) -> (MemoryEngine, Injector) {
+    let memory = empty(backend).await;
+    for (number, texts) in sessions.iter().enumerate() {
+        let session = lin().with_session(format!("s{number}")).unwrap();
+        let hours = 60 - 24 * i64::try_from(number).unwrap();
+        for text in *texts {
+            memory.remember(&session, Turn::user(*text).at(ago(hours))).await.unwrap();
+        }
+    }
+    (memory.clone(), Injector::new(memory))
+}
+
+#[tokio::test]
+async fn k8_a_question_about_the_last_conversation_is_answered_from_it_without_a_shared_word() {
+    let chinese: [&[&str]; 3] = [
+        &["周末去爬了莫干山，腿酸死了"],
+        &["在吗", "表妹下个月在苏州办婚礼，我得想想送什么", "她喜欢手冲咖啡"],
+        &["早上好呀", "今天有点困"],
+    ];
+    let english: [&[&str]; 3] = [
+        &["Went hiking up the ridge, my legs are dead"],
+        &["hey", "My cousin gets married in Porto next month and I need a gift", "she is into pour-over coffee"],
+        &["good morning!", "bit sleepy today"],
+    ];
+    for backend in Backend::all() {
+        for (sessions, questions) in [
+            (chinese, ["你还记得上次我们聊什么吗", "之前聊到哪了？"]),
+            (english, ["Do you remember what we talked about last time?", "where did we leave off?"]),
+        ] {
+            let (memory, injector) = three_sessions(&backend, sessions).await;
+            for question in questions {
+                let injection = injector.inject_into(&lin(), &says(3, "daily", question), sessions[2]).await;
+                assert_eq!(injection.decision.rule, Rule::Recall, "{question}");
+                assert!(injection.text.contains(sessions[1][1]), "{question}: {}", injection.text);
+                assert!(!injection.text.contains(sessions[0][0]), "{question}: {}", injection.text);
+            }
+            memory.forget(&lin(), Forget::Everything).await.unwrap();
+        }
+    }
+}
+
+#[tokio::test]
+async fn k8_a_question_about_the_last_conversation_with_a_topic_is_searched_for() {
+    let sessions: [&[&str]; 3] = [&["周末去爬了莫干山，腿酸死了"], &["表妹下个月在苏州办婚礼"], &["早上好呀"]];
+    for backend in Backend::all() {
+        let (_, injector) = three_sessions(&backend, sessions).await;
+        let question = says(3, "daily", "上次我们聊的爬山，是哪座山来着？");
+        let injection = injector.inject_into(&lin(), &question, sessions[2]).await;
+        assert!(injection.text.contains("莫干山"), "{}", injection.text);
+        assert!(!injection.text.contains("婚礼"), "{}", injection.text);
     }
 }

@@ -75,7 +75,7 @@ pub struct RecallOptions {
     pub half_life: Duration,
     /// Factor of records of the speaker that the [query prefers](crate::RecallQuery::prefer_speaker). Default: 1.2.
     pub speaker_boost: f64,
-    /// Minimum [relevance](crate::RecallHit::relevance) (0–1) of a hit that may be injected. Default: 0.3.
+    /// Minimum [relevance](crate::RecallHit::relevance) (0–1) of a hit that may be injected. Default: 0.2.
     pub min_relevance: f64,
     /// Strength of the diversity of the hits (0–1): a hit loses score by its similarity to a better one. 0 turns it
     /// off. Default: 1.
@@ -103,7 +103,7 @@ impl Default for RecallOptions {
             min_recency_weight: 1.0,
             half_life: Duration::from_secs(30 * 24 * 60 * 60),
             speaker_boost: 1.2,
-            min_relevance: 0.3,
+            min_relevance: 0.2,
             diversity: 1.0,
         }
     }

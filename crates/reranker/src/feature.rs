@@ -52,8 +52,9 @@ pub enum Feature {
     Assistant,
     /// Share of the query's words that the candidate holds, weighted by idf among the candidates: 0 to 1.
     WordCoverage,
-    /// Share of the query's words that no candidate contains, weighted in the same way. 0 for a query with dialogue.
-    UnknownWords,
+    /// 1 if the query speaks of the user ("my", 我), or if candidates contain every likely name in it: such a query is
+    /// seldom about the world in general. 0 for a query with dialogue.
+    Personal,
     /// Share of the likely names in the query that no candidate contains. 0 for a query with dialogue.
     UnknownNames,
     /// Cosine similarity of the vectors of query and candidate, from typical of unrelated texts (0) to the same text (1).
@@ -79,7 +80,7 @@ enum_names! {
         Validity => "validity",
         Assistant => "assistant",
         WordCoverage => "word_coverage",
-        UnknownWords => "unknown_words",
+        Personal => "personal",
         UnknownNames => "unknown_names",
         Similarity => "similarity",
     }

@@ -1,9 +1,13 @@
 //! Words and likely names of the query, and their coverage by the candidates.
 
-use memory_engine_core::Result;
+use std::sync::LazyLock;
+
+use memory_engine_core::{Phrases, Result};
 use memory_engine_graph::likely_names;
 use memory_engine_keyword_store::Clause;
 use memory_engine_reranker::TermSet;
+use memory_engine_rule_data::Words;
+use serde::Deserialize;
 
 use super::{document_terms::DocumentTerms, query_shape::is_long_query};
 use crate::run::RecallRun;
@@ -14,12 +18,23 @@ const IDF_MIN_CANDIDATES: usize = 100;
 /// dialogue before it.
 const CONTEXT_COVERAGE: f64 = 0.5;
 
+memory_engine_rule_data::data!(DATA: FirstPersonWords = "first_person.toml");
+
+#[derive(Debug, Deserialize)]
+struct FirstPersonWords {
+    words: Words,
+}
+
+static FIRST_PERSON: LazyLock<Phrases> = LazyLock::new(|| Phrases::new(DATA.words.iter()));
+
 /// The words and the likely names of a query.
 #[derive(Debug, Default)]
 pub(super) struct QueryTerms {
     words: Vec<Word>,
     /// The parts of each name. Empty for a query with dialogue.
     names: Vec<Vec<TermSet>>,
+    /// True if the query speaks of the user. False for a query with dialogue, which nearly always does.
+    is_first_person: bool,
     /// True if the query contains the dialogue before it, or is a dialogue itself.
     has_context: bool,
 }
@@ -55,7 +70,8 @@ impl RecallRun<'_> {
             }
         }
         let words = words.iter().map(|word| Word { terms: term_set(word), weight: word.weight }).collect();
-        Ok(QueryTerms { words, names, has_context })
+        let is_first_person = !has_context && FIRST_PERSON.find(&query.text).is_some();
+        Ok(QueryTerms { words, names, is_first_person, has_context })
     }
 }
 
@@ -63,13 +79,14 @@ fn term_set(clause: &Clause) -> TermSet {
     clause.terms.iter().map(|term| term.term.as_str()).collect()
 }
 
-/// The share of the query that each candidate contains, and the share that none of them contains.
+/// How much of the query each candidate contains, and whether they know the people that it names.
 #[derive(Debug)]
 pub(super) struct Coverage {
     /// For each candidate, the share of the query's words that it contains, weighted by idf.
     pub(super) shares: Vec<f64>,
-    /// The share of the query's words that no candidate contains, weighted by idf. 0 for a query with dialogue.
-    pub(super) unknown_words: f64,
+    /// True if the query speaks of the user, or if candidates contain every likely name in it. False for a query with
+    /// dialogue.
+    pub(super) is_personal: bool,
     /// The share of the query's names of which no candidate contains a part. 0 for a query with dialogue.
     pub(super) unknown_names: f64,
 }
@@ -84,7 +101,6 @@ impl QueryTerms {
     pub(super) fn coverage(&self, documents: &[DocumentTerms]) -> Coverage {
         let mut held = vec![0.0; documents.len()];
         let mut total = 0.0;
-        let mut unknown = 0.0;
         for word in &self.words {
             let holding: Vec<usize> = holders(documents, &word.terms).collect();
             // A weight below 1 marks an uncertain segmentation, such as a pair of characters across two words. If no
@@ -94,9 +110,6 @@ impl QueryTerms {
             }
             let weight = word.weight * idf(documents.len().max(IDF_MIN_CANDIDATES), holding.len());
             total += weight;
-            if holding.is_empty() {
-                unknown += weight;
-            }
             for document in holding {
                 held[document] += weight;
             }
@@ -104,12 +117,17 @@ impl QueryTerms {
         let share = |weight: f64| if total > 0.0 { weight / total } else { 0.0 };
         if self.has_context {
             let shares = held.into_iter().map(|weight| (share(weight) / CONTEXT_COVERAGE).min(1.0)).collect();
-            return Coverage { shares, unknown_words: 0.0, unknown_names: 0.0 };
+            return Coverage { shares, is_personal: false, unknown_names: 0.0 };
         }
         let is_unknown = |parts: &&Vec<TermSet>| parts.iter().all(|part| holders(documents, part).next().is_none());
-        let unknown_names = self.names.iter().filter(is_unknown).count() as f64 / self.names.len().max(1) as f64;
+        let unknown_names = self.names.iter().filter(is_unknown).count();
+        let names_known_people = !self.names.is_empty() && unknown_names == 0;
         let shares = held.into_iter().map(share).collect();
-        Coverage { shares, unknown_words: share(unknown), unknown_names }
+        Coverage {
+            shares,
+            is_personal: self.is_first_person || names_known_people,
+            unknown_names: unknown_names as f64 / self.names.len().max(1) as f64,
+        }
     }
 }
 

@@ -1,5 +1,5 @@
 //! Features of relevance. They are not scaled by the best candidate, so they are comparable between queries. The idf
-//! of the words and the features of unknown words and names are computed over all candidates of the query.
+//! of the words and the feature of unknown names are computed over all candidates of the query.
 
 use memory_engine_reranker::{Feature, FeatureValues};
 
@@ -17,7 +17,7 @@ pub(super) fn add_relevance(input: &FeatureInput<'_>, values: &mut [FeatureValue
     let coverage = input.query_terms.coverage(input.terms);
     for ((values, (candidate, record)), share) in values.iter_mut().zip(input.candidates).zip(coverage.shares) {
         values[Feature::WordCoverage] = if input.query_terms.has_words() { share } else { date_score(candidate) };
-        values[Feature::UnknownWords] = coverage.unknown_words;
+        values[Feature::Personal] = if coverage.is_personal { 1.0 } else { 0.0 };
         values[Feature::UnknownNames] = coverage.unknown_names;
         if let Some(similarity) = candidate.similarity.filter(|_| input.plan.has_semantics()) {
             let unrelated = input.plan.backend.embedder.unrelated(&input.plan.query.text, &record.text);
