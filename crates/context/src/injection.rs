@@ -372,10 +372,15 @@ impl InjectionRules {
             return None;
         }
         let built_in = || triggers_for(language).into_iter().flat_map(|triggers| &triggers.recall);
+        let mut previous_session = triggers_for(language).into_iter().flat_map(|triggers| &triggers.previous_session);
+        if rule.words.is_none()
+            && let Some(trigger) = previous_session.find(|trigger| trigger.is_all_of(text))
+        {
+            let fired = FiredTrigger::by_trigger(trigger, text)?;
+            return Some(fired.decision(Rule::Recall, Action::PreviousSession));
+        }
         let fired = FiredTrigger::by(rule.words.as_ref(), &rule.more_words, built_in, text)?;
-        let previous_session = triggers_for(language).into_iter().flat_map(|triggers| &triggers.previous_session);
-        let asks_for_session = rule.words.is_none() && previous_session.into_iter().any(|it| it.is_all_of(text));
-        Some(fired.decision(Rule::Recall, if asks_for_session { Action::PreviousSession } else { Action::Search }))
+        Some(fired.decision(Rule::Recall, Action::Search))
     }
 
     fn emotion_decision(&self, text: &PreparedText, language: Language) -> Option<InjectionDecision> {

@@ -95,7 +95,7 @@ fn search_marks_relevant_hits_and_uses_timezone() {
     let key = shanghai.lines().find(|line| line.contains("spare key is")).unwrap();
     assert!(key.contains(" yes ") && key.contains("2026-03-02 04:30"), "{shanghai}");
     assert!(search("-05:00").contains("2026-03-01 15:30"));
-    let unrelated = desk.run(&["search", "Mo drove past eleven empty harbours", "--user", "lin"]).ok();
+    let unrelated = desk.run(&["search", "key harbours drift past eleven empty islands", "--user", "lin"]).ok();
     assert!(unrelated.contains("spare key is") && !unrelated.contains(" yes "), "{unrelated}");
     let json = desk.run(&["search", "spare key", "--user", "lin", "--json"]).json();
     assert_eq!(json["hits"][0]["relevant"], true);
@@ -329,7 +329,7 @@ fn eval_measures_false_injections_and_runs_cases() {
     assert_eq!((report["cases"]["passed"].as_u64(), report["cases"]["failed"].as_u64()), (Some(1), Some(1)));
     assert_eq!(report["cases"]["cases"][1]["unwanted"], serde_json::json!(["1"]));
     let shown = desk.run(&args).ok();
-    assert!(shown.contains("0.3000 (default)") && shown.contains("1 case passed, 1 failed"), "{shown}");
+    assert!(shown.contains("0.2000 (default)") && shown.contains("1 case passed, 1 failed"), "{shown}");
     desk.run(&["eval", "--memories", m, "--questions", q, "--abstention", q]).refused(&["q1", "has gold"]);
     let typo = desk.write("t.jsonl", "{\"id\":\"c1\",\"scope\":\"lin\",\"question\":\"x\",\"expect\":[]}\n");
     desk.run(&["eval", "--memories", m, "--questions", q, "--cases", typo.to_str().unwrap()]).refused(&["expected"]);

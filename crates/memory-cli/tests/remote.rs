@@ -157,7 +157,6 @@ fn missing_key_or_model_is_named() {
     search("siliconflow").refused(&["SILICONFLOW_API_KEY"]);
     search("vllm").refused(&["--reranker vllm:MODEL"]);
     search("nobody").refused(&["jina", "none"]);
-    search("local").refused(&["e5-small"]);
     search("none").ok();
 }
 

@@ -16,6 +16,8 @@ use crate::engine::MemoryEngine;
 const TURNS_A_ROUND: usize = 2;
 /// Number of latest turns, and of latest summaries, among which the previous conversation is looked for.
 const PREVIOUS_SESSION_TURNS: usize = 200;
+/// Maximum number of summaries of the previous conversation: one for each of its scenes, or for each few rounds.
+const PREVIOUS_SESSION_SUMMARIES: usize = 3;
 /// Maximum number of additional candidates, in case the conversation already contains some of the results.
 const MAX_EXTRA_CANDIDATES: usize = 20;
 
@@ -238,23 +240,24 @@ impl Injector {
         }
     }
 
-    /// Adds the latest summary of the conversation before this one, or the most informative statements of its user.
+    /// Adds the latest summaries of the conversation before this one, or the most informative statements of its user.
     async fn previous_session(&self, scope: &Scope, message: &IncomingMessage<'_>, material: &mut Material) {
         let of_kind = |kind: Kind| Filter::eq(Field::Kind, kind.as_str());
         let newest = self.newest(scope, message, of_kind(Kind::TURN), PREVIOUS_SESSION_TURNS).await;
         let turns = material.or_nothing(newest);
-        let current: BTreeSet<&str> = turns
-            .iter()
-            .filter(|turn| material.known.contains(&turn.content_hash()))
-            .filter_map(|turn| turn.scope.session())
-            .chain(scope.session())
-            .collect();
         let session = |record: &Record| record.scope.session().map(str::to_owned);
-        let is_current = |turn: &Record| turn.scope.session().is_some_and(|name| current.contains(name));
-        let Some(previous) = turns.iter().find(|turn| !is_current(turn)).map(session) else { return };
+        // The latest turn of this conversation tells its session: earlier ones may have been said elsewhere, too.
+        let latest_known = turns.iter().find(|turn| material.known.contains(&turn.content_hash())).map(session);
+        let current = latest_known.unwrap_or_else(|| scope.session().map(str::to_owned));
+        let is_other = |turn: &&Record| current.is_none() || session(turn) != current;
+        let Some(previous) = turns.iter().find(is_other).map(session) else { return };
         let newest = self.newest(scope, message, of_kind(Kind::SUMMARY), PREVIOUS_SESSION_TURNS).await;
         let summaries = material.or_nothing(newest);
-        material.summaries = summaries.into_iter().filter(|summary| session(summary) == previous).take(1).collect();
+        material.summaries = summaries
+            .into_iter()
+            .filter(|summary| session(summary) == previous)
+            .take(PREVIOUS_SESSION_SUMMARIES)
+            .collect();
         if material.summaries.is_empty() {
             let turns = turns.into_iter().filter(|turn| session(turn) == previous);
             let statements = most_informative(turns.filter(|turn| !is_question_turn(turn)).collect(), self.limit);

@@ -229,7 +229,7 @@ async fn k8_a_question_about_the_last_conversation_with_a_topic_is_searched_for(
     let sessions: [&[&str]; 3] = [&["周末去爬了莫干山，腿酸死了"], &["表妹下个月在苏州办婚礼"], &["早上好呀"]];
     for backend in Backend::all() {
         let (_, injector) = three_sessions(&backend, sessions).await;
-        let question = says(3, "daily", "上次我们聊的爬山，是哪座山来着？");
+        let question = says(3, "daily", "上次我们聊的莫干山，上去要多久？");
         let injection = injector.inject_into(&lin(), &question, sessions[2]).await;
         assert!(injection.text.contains("莫干山"), "{}", injection.text);
         assert!(!injection.text.contains("婚礼"), "{}", injection.text);

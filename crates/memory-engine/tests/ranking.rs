@@ -92,3 +92,23 @@ async fn diversity_can_be_turned_off() {
         assert!(plain.hits.iter().all(|hit| hit.repeats.is_none()));
     }
 }
+
+#[tokio::test]
+async fn a_query_about_the_user_or_known_people_is_more_likely_answered() {
+    for backend in Backend::all() {
+        let memory = backend.builder().background(false).build().await.unwrap();
+        for text in ["the greyhound sleeps next to the oven", "Marta plays the oboe", "小橘昨天又打翻了花瓶"]
+        {
+            memory.remember(&lin(), text).await.unwrap();
+        }
+        let relevance = async |query: &str| memory.recall(&lin(), query).await.unwrap().hits[0].relevance;
+        for (personal, general) in [
+            ("where does my greyhound sleep", "where does a greyhound sleep"),
+            ("what does Marta play on the oboe", "what does one play on the oboe"),
+            ("我的花瓶是谁打翻的", "花瓶是谁打翻的"),
+        ] {
+            let (personal, general) = (relevance(personal).await, relevance(general).await);
+            assert!(personal > general + 0.05, "{personal} {general}");
+        }
+    }
+}

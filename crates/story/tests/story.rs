@@ -89,8 +89,8 @@ async fn r7_a_prompt_gets_snippets_entities_and_relations_each_with_its_message(
             context.facts.relations.iter().find(|edge| edge.target.contains("Reed") || edge.source.contains("Reed"));
         assert_eq!(relation.unwrap().citation.message_id.as_deref(), Some("m5"));
         assert!(!context.text.contains("harbour master"), "not relevant:\n{}", context.text);
-        // The first message also names Captain Holt.
-        assert_eq!(context.snippets.iter().filter_map(|r| r.source.sequence).collect::<Vec<_>>(), [1, 4, 5]);
+        // The first message also names Captain Holt, and the second 林晓月.
+        assert_eq!(context.snippets.iter().filter_map(|r| r.source.sequence).collect::<Vec<_>>(), [1, 2, 4, 5]);
 
         let small = StorySections::default().with_limit(160);
         let counted =

@@ -66,13 +66,19 @@ impl RecallRun<'_> {
             // A single Chinese character is no evidence of a name.
             parts.retain(|part| part.terms.iter().any(|term| term.term.chars().nth(1).is_some()));
             if !parts.is_empty() {
-                names.push(parts.iter().map(term_set).collect());
+                names.push(parts.iter().map(|part| term_set(with_synonyms(part, &words))).collect());
             }
         }
         let words = words.iter().map(|word| Word { terms: term_set(word), weight: word.weight }).collect();
         let is_first_person = !has_context && FIRST_PERSON.find(&query.text).is_some();
         Ok(QueryTerms { words, names, is_first_person, has_context })
     }
+}
+
+/// Returns the word of the query that a part of a name is, with its synonyms; the part itself if there is none.
+fn with_synonyms<'a>(part: &'a Clause, words: &'a [Clause]) -> &'a Clause {
+    let is_same = |word: &&Clause| word.terms.iter().any(|term| part.terms.iter().any(|own| own.term == term.term));
+    words.iter().find(is_same).unwrap_or(part)
 }
 
 fn term_set(clause: &Clause) -> TermSet {
