@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, sync::LazyLock};
 
-use memory_engine_core::phrases::fold;
+use memory_engine_core::{phrases::fold, text::is_han};
 use memory_engine_rule_data::{Words, data};
 use serde::Deserialize;
 
@@ -18,19 +18,27 @@ struct QuestionWords {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ChineseWords {
+    /// How a question without a mark ends.
     endings: Words,
+    /// How a question without a mark begins.
     beginnings: Words,
+    /// Questions that announce or stress a statement.
     rhetorical: Words,
+    /// Questions at the end of a statement.
     tags: Words,
+    /// How a clause begins that belongs to the question after it.
+    conditions: Words,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct EnglishWords {
+    /// Words before a question that do not change its meaning.
     openers: Words,
     beginnings: Words,
     rhetorical: Words,
     tags: Words,
+    conditions: Words,
 }
 
 data!(QUESTION: QuestionWords = "zh/question.toml", "en/question.toml");
@@ -55,8 +63,10 @@ static ENGLISH: LazyLock<EnglishPatterns> = LazyLock::new(|| {
 
 /// A sentence of at most this many characters, such as "Hi!" or 对了, does not make a text a statement.
 const INTERJECTION_MAX_CHARS: usize = 6;
-/// A clause of at least this many characters before a comma is a statement of its own.
-const STATEMENT_MIN_CHARS: usize = 8;
+/// A clause of at least this many words (Han characters) before a question is a statement of its own. Shorter ones name
+/// the topic: "my sister, what's her name?"
+const STATEMENT_MIN_WORDS: usize = 4;
+const STATEMENT_MIN_HAN: usize = 6;
 
 /// Returns true if a text only asks, with or without a question mark. A text that also states something is a statement,
 /// and so are rhetorical questions ("did I tell you that …?", 难道…) and statements with a tag ("…, right?", ……对吧).
@@ -65,12 +75,12 @@ const STATEMENT_MIN_CHARS: usize = 8;
 /// use memory_engine_context::is_question;
 ///
 /// assert!(is_question("what's my sister's name again") && is_question("我妹妹叫什么来着"));
-/// assert!(!is_question("I moved to Lisbon. Any tips?") && !is_question("我搬到里斯本了，你知道吗？"));
+/// assert!(!is_question("I moved to Lisbon. Any tips?") && !is_question("我搬到里斯本了，怎么办？"));
 /// ```
 pub fn is_question(text: &str) -> bool {
     let mut asks = false;
     for sentence in sentences(text) {
-        match kind(sentence) {
+        match sentence_kind(sentence) {
             SentenceKind::Question => asks = true,
             SentenceKind::Interjection => {}
             SentenceKind::Statement => return false,
@@ -94,7 +104,7 @@ fn sentences(text: &str) -> impl Iterator<Item = &str> {
     parts.map(str::trim).filter(|part| part.chars().any(char::is_alphanumeric))
 }
 
-fn kind(sentence: &str) -> SentenceKind {
+fn sentence_kind(sentence: &str) -> SentenceKind {
     let folded = fold(sentence);
     let has_mark = sentence.ends_with(['?', '？']);
     let body = folded.trim_matches(|c: char| !c.is_alphanumeric());
@@ -121,23 +131,28 @@ fn is_rhetorical(body: &str, tokens: &[Token]) -> bool {
     ends_with_tag
         || words.rhetorical.any_in(body)
         || english.rhetorical.find_at(tokens, start).is_some()
-        || (1..tokens.len()).any(|at| english.tags.find_at(tokens, at).is_some_and(|(_, end)| ends_at(tokens, end)))
+        || (1..tokens.len()).any(|at| english.tags.find_at(tokens, at).is_some_and(|(_, end)| is_end(tokens, end)))
 }
 
 /// Returns true if only punctuation follows.
-fn ends_at(tokens: &[Token], end: usize) -> bool {
+fn is_end(tokens: &[Token], end: usize) -> bool {
     tokens[end..].iter().all(|token| !token.text.chars().any(char::is_alphanumeric))
 }
 
-/// Returns true if the clauses before the last comma are long enough to state something, and do not ask.
+/// Returns true if one of the clauses before the last comma is long enough to state something, and does not ask.
 fn states_before_a_comma(body: &str) -> bool {
     let Some(at) = body.rfind([',', '，']) else { return false };
-    let before = &body[..at];
-    let last_clause = before.rsplit([',', '，']).next().unwrap_or_default().trim();
+    body[..at].split([',', '，']).any(|clause| states(clause.trim()))
+}
+
+fn states(clause: &str) -> bool {
+    let han = clause.chars().filter(|c| is_han(*c)).count();
+    let words = clause.split_whitespace().filter(|word| !word.chars().any(is_han)).count();
+    let is_long = han >= STATEMENT_MIN_HAN || words >= STATEMENT_MIN_WORDS;
+    let first_word = clause.split_whitespace().next().unwrap_or_default();
     let is_condition =
-        ["if ", "when ", "for ", "如果", "要是", "关于", "假如"].iter().any(|word| last_clause.starts_with(word));
-    let length = last_clause.chars().filter(|c| c.is_alphanumeric()).count();
-    length >= STATEMENT_MIN_CHARS && !is_condition && !begins_or_ends_as_a_question(last_clause, &tokens(last_clause))
+        QUESTION.english.conditions.contains(first_word) || QUESTION.chinese.conditions.start_of(clause).is_some();
+    is_long && !is_condition && !begins_or_ends_as_a_question(clause, &tokens(clause))
 }
 
 fn begins_or_ends_as_a_question(body: &str, tokens: &[Token]) -> bool {

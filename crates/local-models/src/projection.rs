@@ -33,7 +33,8 @@ impl TokenProjection {
     /// Returns the projection of a model; `None` for a model without one.
     pub(crate) fn of_model(id: &str, dimensions: usize) -> Option<&'static Self> {
         let id = id.to_ascii_lowercase();
-        let is_e5_small = id == "e5-small-q4" || id.contains("multilingual-e5-small");
+        // The name may begin with the organisation. A name that goes on is that of a fine-tuned model.
+        let is_e5_small = id == "e5-small-q4" || id.ends_with("multilingual-e5-small");
         (is_e5_small && dimensions == INPUT_DIMENSIONS).then(|| &*E5_SMALL)
     }
 
@@ -76,6 +77,7 @@ mod tests {
     #[test]
     fn other_models_have_none() {
         assert!(TokenProjection::of_model("all-MiniLM-L6-v2", 384).is_none());
+        assert!(TokenProjection::of_model("multilingual-e5-small-legal", 384).is_none());
         assert!(TokenProjection::of_model("multilingual-e5-small", 768).is_none());
     }
 }

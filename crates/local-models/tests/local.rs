@@ -27,7 +27,7 @@ fn best_indices(model: &LocalModel, question: &str, memories: &[&str]) -> [Optio
     let encodings = block_on(embedder.embed_with_tokens(memories, Purpose::Document)).unwrap();
     let query = block_on(embedder.embed_with_tokens(&[question], Purpose::Query)).unwrap().remove(0);
     let tokens: Vec<MultiVector> = encodings.iter().map(|encoding| encoding.tokens.clone().unwrap()).collect();
-    let idf = TokenIdf::among(&tokens, 100);
+    let idf = TokenIdf::of_texts(&tokens, 100);
     let query_tokens = query.tokens.unwrap();
     let cosines: Vec<f32> = encodings.iter().map(|m| cosine(query.embedding.values(), m.embedding.values())).collect();
     let max_sims: Vec<f32> = tokens.iter().map(|text| max_sim(&query_tokens, text, &idf).unwrap().of_query).collect();

@@ -65,7 +65,12 @@ impl MultiVector {
         tokens: &[(u32, f32)],
         max_part_tokens: usize,
     ) -> Result<Self> {
-        if dimensions == 0 || max_part_tokens == 0 || values.len() != dimensions * tokens.len() {
+        if dimensions == 0 || max_part_tokens == 0 {
+            let message =
+                format!("dimensions ({dimensions}) and max_part_tokens ({max_part_tokens}) must be at least 1");
+            return Err(Error::invalid("token vectors", message));
+        }
+        if values.len() != dimensions * tokens.len() {
             let (values, count) = (values.len(), tokens.len());
             let message = format!("{values} values are not {count} token vectors of {dimensions} dimensions");
             return Err(Error::invalid("token vectors", message));
@@ -153,10 +158,10 @@ impl MultiVector {
         bytes
     }
 
-    /// Reads what [`to_bytes`](Self::to_bytes) returned.
+    /// Reads the stored form that [`to_bytes`](Self::to_bytes) returns.
     ///
     /// # Errors
-    /// `Corrupt` for anything else.
+    /// `Corrupt` if the bytes are not in this form.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let corrupt = || Error::new(ErrorKind::Corrupt, "token vectors", "the stored token vectors cannot be read");
         Self::parse(bytes).ok_or_else(corrupt)
@@ -209,7 +214,8 @@ fn round_scale(greatest: f32) -> f32 {
 
 /// Rounds a weight to what a byte holds.
 fn round_weight(weight: f32) -> f32 {
-    (weight.clamp(0.0, 1.0) * f32::from(u8::MAX)).round() / f32::from(u8::MAX)
+    // `max` turns NaN into 0.
+    (weight.max(0.0).min(1.0) * f32::from(u8::MAX)).round() / f32::from(u8::MAX)
 }
 
 #[cfg(test)]

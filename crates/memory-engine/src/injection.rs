@@ -5,10 +5,10 @@ use std::{collections::BTreeSet, time::Duration};
 use memory_engine_context::{Action, GatewayBlock, IncomingMessage, InjectionDecision, InjectionRules, Rule};
 use memory_engine_core::{
     ContentHash, Error, ErrorKind, Field, Filter, FilterValue, Kind, Language, Op, Phrases, Record, Result, Role,
-    ScanQuery, Scope,
+    ScanQuery, Scope, Timestamp, phrases::fold, text::is_han,
 };
 use memory_engine_recall::{Degraded, RecallOptions, RecallQuery, Retrievers};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use crate::engine::MemoryEngine;
 
@@ -20,6 +20,8 @@ const PREVIOUS_SESSION_TURNS: usize = 200;
 const PREVIOUS_SESSION_SUMMARIES: usize = 3;
 /// Maximum number of additional candidates, in case the conversation already contains some of the results.
 const MAX_EXTRA_CANDIDATES: usize = 20;
+/// Share of the time limit after which a recall must end.
+const RECALL_TIME_SHARE: f64 = 0.9;
 
 /// Decides by rules whether a message calls for memories, recalls them, and renders them for the system prompt.
 ///
@@ -72,38 +74,60 @@ pub struct Injection {
     pub degraded: Vec<Degraded>,
 }
 
-/// The results for one message, best first.
-#[derive(Debug, Default)]
-struct Material {
+/// The memories for one message, each list best first.
+#[derive(Debug)]
+struct RecalledMemories {
     /// Memories that answer the message. They come before the others.
     relevant: Vec<Record>,
     summaries: Vec<Record>,
-    memories: Vec<Record>,
+    others: Vec<Record>,
     degraded: Vec<Degraded>,
-    /// The texts of the conversation.
-    known: BTreeSet<ContentHash>,
+    /// The texts that the conversation already contains.
+    conversation: BTreeSet<ContentHash>,
+    started: Instant,
 }
 
-impl Material {
+impl RecalledMemories {
+    fn new(conversation: BTreeSet<ContentHash>) -> Self {
+        Self {
+            relevant: Vec::new(),
+            summaries: Vec::new(),
+            others: Vec::new(),
+            degraded: Vec::new(),
+            conversation,
+            started: Instant::now(),
+        }
+    }
+
     /// Returns the number of candidates, so that `limit` are left without those of the conversation.
-    fn candidates(&self, limit: usize) -> usize {
-        limit + self.known.len().min(MAX_EXTRA_CANDIDATES)
+    fn candidate_limit(&self, limit: usize) -> usize {
+        limit + self.conversation.len().min(MAX_EXTRA_CANDIDATES)
     }
 
-    /// Returns the first of these that the conversation does not contain.
-    fn fresh(&self, records: impl IntoIterator<Item = Record>, limit: usize) -> Vec<Record> {
-        records.into_iter().filter(|record| !self.known.contains(&record.content_hash())).take(limit).collect()
+    fn is_in_conversation(&self, record: &Record) -> bool {
+        self.conversation.contains(&record.content_hash())
     }
 
-    fn lacks(&mut self, error: &Error) {
+    /// Returns the first records that the conversation does not contain.
+    fn new_to_conversation(&self, records: impl IntoIterator<Item = Record>, limit: usize) -> Vec<Record> {
+        records.into_iter().filter(|record| !self.is_in_conversation(record)).take(limit).collect()
+    }
+
+    fn add_failure(&mut self, error: &Error) {
         self.degraded.push(Degraded { stage: "injection", reason: error.to_string() });
     }
 
-    fn or_nothing(&mut self, outcome: Result<Vec<Record>>) -> Vec<Record> {
+    /// Returns the records, or none if they could not be read; the failure is added.
+    fn records_or_failure(&mut self, outcome: Result<Vec<Record>>) -> Vec<Record> {
         outcome.unwrap_or_else(|e| {
-            self.lacks(&e);
+            self.add_failure(&e);
             Vec::new()
         })
+    }
+
+    /// Returns all records. The order is that of their lists.
+    fn into_records(self) -> Vec<Record> {
+        self.relevant.into_iter().chain(self.summaries).chain(self.others).collect()
     }
 }
 
@@ -149,35 +173,40 @@ impl Injector {
     pub async fn inject_into(&self, scope: &Scope, message: &IncomingMessage<'_>, conversation: &[&str]) -> Injection {
         let language = self.engine.language().unwrap_or_else(|| Language::of(message.text));
         let decision = self.rules.decide_in(message, language);
-        let mut material = Material::default();
-        if decision.action != Action::Nothing {
-            material.known = conversation.iter().map(|text| ContentHash::of(text)).collect();
-        }
-        let time = self.deadline;
+        let known: &[&str] = if decision.action == Action::Nothing { &[] } else { conversation };
+        let mut recalled = RecalledMemories::new(known.iter().map(|text| ContentHash::of(text)).collect());
         if let Err(error) = self.engine.indexed_store().check_open("injection") {
-            material.lacks(&error);
-        } else if timeout(time, self.find(scope, message, &decision, &mut material)).await.is_err() {
-            material.lacks(&Error::new(
-                ErrorKind::Timeout,
-                "injection",
-                format!("not ready after {} ms", time.as_millis()),
-            ));
+            recalled.add_failure(&error);
+        } else if timeout(self.deadline, self.find(scope, message, &decision, &mut recalled)).await.is_err() {
+            let reason = format!("not ready after {} ms", self.deadline.as_millis());
+            recalled.add_failure(&Error::new(ErrorKind::Timeout, "injection", reason));
         }
-        let is_wordless = !message.text.chars().any(char::is_alphabetic);
-        let rendered = match self.engine.language() {
-            // A message without words has no language, and nothing is searched for it.
-            None if is_wordless => self.block.render(&material.summaries, &material.memories),
-            _ => {
-                self.block.render_relevant_first(language, &material.relevant, &material.summaries, &material.memories)
-            }
-        };
-        let all: Vec<Record> =
-            material.relevant.into_iter().chain(material.summaries).chain(material.memories).collect();
+        let rendered = self.block.render_relevant_first(
+            self.language_of_block(message, &recalled),
+            &recalled.relevant,
+            &recalled.summaries,
+            &recalled.others,
+        );
+        let degraded = std::mem::take(&mut recalled.degraded);
+        let all = recalled.into_records();
         let record = |id| all.iter().find(|record| record.id == id).cloned();
         let records: Vec<Record> = rendered.included.into_iter().filter_map(record).collect();
         let decision =
             if decision.rule == Rule::Relevant && records.is_empty() { InjectionDecision::nothing() } else { decision };
-        Injection { decision, text: rendered.text, records, degraded: material.degraded }
+        Injection { decision, text: rendered.text, records, degraded }
+    }
+
+    /// Returns the engine's language, else that of the message, else (a message without letters) that of the memories.
+    fn language_of_block(&self, message: &IncomingMessage<'_>, recalled: &RecalledMemories) -> Language {
+        if let Some(language) = self.engine.language() {
+            return language;
+        }
+        if message.text.chars().any(char::is_alphabetic) {
+            return Language::of(message.text);
+        }
+        let records = recalled.relevant.iter().chain(&recalled.summaries).chain(&recalled.others);
+        let texts: Vec<&str> = records.map(|record| record.text.as_str()).collect();
+        Language::of(&texts.join("\n"))
     }
 
     /// Fills in the parts one after the other. A part that fails does not stop the others.
@@ -186,83 +215,85 @@ impl Injector {
         scope: &Scope,
         message: &IncomingMessage<'_>,
         decision: &InjectionDecision,
-        material: &mut Material,
+        recalled: &mut RecalledMemories,
     ) {
-        let options = self.recall_options(material);
         let text = decision.search_text.as_deref().unwrap_or(message.text);
-        let question = || RecallQuery::new(text).with_options(options);
+        let query = RecallQuery::new(text).with_options(self.recall_options(recalled));
         match &decision.action {
             Action::Nothing => {}
-            Action::Search => self.search(scope, question().in_scene(message.scene), material).await,
-            Action::PreviousSession => self.previous_session(scope, message, material).await,
+            Action::Search => self.search(scope, query.in_scene(message.scene), recalled).await,
+            Action::PreviousSession => self.previous_session(scope, message, recalled).await,
             Action::SearchScene(scene) => {
                 let within = Filter::eq(Field::Scene, scene.as_str());
-                self.search(scope, question().with_filter(within), material).await;
+                self.search(scope, query.with_filter(within), recalled).await;
             }
             Action::Latest { summaries, rounds, search } => {
                 if *search {
-                    self.search(scope, question().in_scene(message.scene), material).await;
+                    self.search(scope, query.in_scene(message.scene), recalled).await;
                 }
                 let kind = |kind: Kind| Filter::eq(Field::Kind, kind.as_str());
-                let newest = self.newest(scope, message, kind(Kind::SUMMARY), *summaries).await;
-                material.summaries = material.or_nothing(newest);
+                let limit = recalled.candidate_limit(*summaries);
+                let newest = self.newest(scope, message, kind(Kind::SUMMARY), limit).await;
+                let newest = recalled.records_or_failure(newest);
+                recalled.summaries = recalled.new_to_conversation(newest, *summaries);
                 let turns = rounds.saturating_mul(TURNS_A_ROUND);
-                let newest = self.newest(scope, message, kind(Kind::TURN), material.candidates(turns)).await;
-                let found = material.or_nothing(newest);
-                let fresh = material.fresh(found, turns);
-                material.memories.extend(fresh);
+                let newest = self.newest(scope, message, kind(Kind::TURN), recalled.candidate_limit(turns)).await;
+                let found = recalled.records_or_failure(newest);
+                let found = recalled.new_to_conversation(found, turns);
+                recalled.others.extend(found);
             }
             Action::SameEmotion { emotion, words, within } => {
-                self.same_emotion(scope, message, (emotion, words), *within, material).await;
+                self.same_emotion(scope, message, (emotion, words), *within, recalled).await;
             }
             // A later version of the rules may want what this one cannot find.
             _ => {}
         }
     }
 
-    /// The options of recalls: they end a little before the injection, so that their results are used.
-    fn recall_options(&self, material: &Material) -> RecallOptions {
-        let options = self.engine.options().with_limit(material.candidates(self.limit));
-        options.with_deadline(options.deadline.min(self.deadline.mul_f64(0.9)))
+    /// Returns the options of a recall that begins now: it ends a little before the injection, so that its results are
+    /// used.
+    fn recall_options(&self, recalled: &RecalledMemories) -> RecallOptions {
+        let options = self.engine.options().with_limit(recalled.candidate_limit(self.limit));
+        let remaining = self.deadline.mul_f64(RECALL_TIME_SHARE).saturating_sub(recalled.started.elapsed());
+        options.with_deadline(options.deadline.min(remaining))
     }
 
     /// Recalls what is relevant to the query. Statements come before questions: an earlier question is often the most
     /// similar record, and seldom an answer.
-    async fn search(&self, scope: &Scope, query: RecallQuery, material: &mut Material) {
+    async fn search(&self, scope: &Scope, query: RecallQuery, recalled: &mut RecalledMemories) {
         match self.engine.recall(scope, query).await {
             Ok(recall) => {
                 let relevant = recall.relevant().map(|hit| hit.record.clone());
                 let (questions, statements): (Vec<Record>, Vec<Record>) = relevant.partition(is_question_turn);
-                material.relevant = material.fresh(statements.into_iter().chain(questions), self.limit);
-                material.degraded.extend(recall.degraded);
+                recalled.relevant = recalled.new_to_conversation(statements.into_iter().chain(questions), self.limit);
+                recalled.degraded.extend(recall.degraded);
             }
-            Err(e) => material.lacks(&e),
+            Err(e) => recalled.add_failure(&e),
         }
     }
 
     /// Adds the latest summaries of the conversation before this one, or the most informative statements of its user.
-    async fn previous_session(&self, scope: &Scope, message: &IncomingMessage<'_>, material: &mut Material) {
+    ///
+    /// The session of this conversation is that of the latest turn in `conversation`, else that of the scope. If there is
+    /// neither, the latest session counts as the previous one.
+    async fn previous_session(&self, scope: &Scope, message: &IncomingMessage<'_>, recalled: &mut RecalledMemories) {
         let of_kind = |kind: Kind| Filter::eq(Field::Kind, kind.as_str());
         let newest = self.newest(scope, message, of_kind(Kind::TURN), PREVIOUS_SESSION_TURNS).await;
-        let turns = material.or_nothing(newest);
+        let turns = recalled.records_or_failure(newest);
         let session = |record: &Record| record.scope.session().map(str::to_owned);
         // The latest turn of this conversation tells its session: earlier ones may have been said elsewhere, too.
-        let latest_known = turns.iter().find(|turn| material.known.contains(&turn.content_hash())).map(session);
+        let latest_known = turns.iter().find(|turn| recalled.is_in_conversation(turn)).map(session);
         let current = latest_known.unwrap_or_else(|| scope.session().map(str::to_owned));
         let is_other = |turn: &&Record| current.is_none() || session(turn) != current;
         let Some(previous) = turns.iter().find(is_other).map(session) else { return };
         let newest = self.newest(scope, message, of_kind(Kind::SUMMARY), PREVIOUS_SESSION_TURNS).await;
-        let summaries = material.or_nothing(newest);
-        material.summaries = summaries
-            .into_iter()
-            .filter(|summary| session(summary) == previous)
-            .take(PREVIOUS_SESSION_SUMMARIES)
-            .collect();
-        if material.summaries.is_empty() {
-            let turns = turns.into_iter().filter(|turn| session(turn) == previous);
-            let statements = most_informative(turns.filter(|turn| !is_question_turn(turn)).collect(), self.limit);
-            let fresh = material.fresh(statements, self.limit);
-            material.memories.extend(fresh);
+        let summaries = recalled.records_or_failure(newest);
+        let summaries = summaries.into_iter().filter(|summary| session(summary) == previous);
+        recalled.summaries = recalled.new_to_conversation(summaries, PREVIOUS_SESSION_SUMMARIES);
+        if recalled.summaries.is_empty() {
+            let turns = turns.into_iter().filter(|turn| session(turn) == previous && !is_question_turn(turn));
+            let statements = recalled.new_to_conversation(turns, PREVIOUS_SESSION_TURNS);
+            recalled.others.extend(most_informative(statements, self.limit));
         }
     }
 
@@ -287,49 +318,50 @@ impl Injector {
         message: &IncomingMessage<'_>,
         (emotion, words): (&str, &[String]),
         within: Duration,
-        material: &mut Material,
+        recalled: &mut RecalledMemories,
     ) {
         let now = self.engine.clock().now().as_micros();
         let since = now.saturating_sub(i64::try_from(within.as_micros()).unwrap_or(i64::MAX));
-        let lately = Filter::compare(Field::OccurredAt, Op::Ge, memory_engine_core::Timestamp::from_micros(since));
+        let lately = Filter::compare(Field::OccurredAt, Op::Ge, Timestamp::from_micros(since));
         let names =
             words.iter().map(String::as_str).chain([emotion]).map(|w| FilterValue::Text(w.to_owned())).collect();
         let labelled = Filter::In(Field::Emotion, names).and(lately.clone());
-        let options = self.recall_options(material);
-        let newest = self.newest(scope, message, labelled, options.limit).await;
-        let found = material.or_nothing(newest);
-        material.memories = material.fresh(found, self.limit);
+        let newest = self.newest(scope, message, labelled, recalled.candidate_limit(self.limit)).await;
+        let found = recalled.records_or_failure(newest);
+        recalled.others = recalled.new_to_conversation(found, self.limit);
+        let options = self.recall_options(recalled);
         let query = RecallQuery::new(words.join(" ")).with_retrievers(Retrievers::KeywordOnly).with_filter(lately);
         let recall = match self.engine.recall(scope, query.in_scene(message.scene).with_options(options)).await {
             Ok(recall) => recall,
-            Err(e) => return material.lacks(&e),
+            Err(e) => return recalled.add_failure(&e),
         };
         let phrases = Phrases::new(words);
         let holds = |record: &Record| phrases.find(&record.text).is_some();
         let unlabelled = recall.hits.into_iter().map(|hit| hit.record).filter(|r| r.emotion.is_none() && holds(r));
-        let fresh = material.fresh(unlabelled, self.limit);
-        material.memories.extend(fresh);
-        material.memories.truncate(self.limit);
-        material.degraded.extend(recall.degraded);
+        let unlabelled = recalled.new_to_conversation(unlabelled, self.limit);
+        recalled.others.extend(unlabelled);
+        recalled.others.truncate(self.limit);
+        recalled.degraded.extend(recall.degraded);
     }
 }
 
 /// Returns the turns of the user with the most different words, in their order.
 fn most_informative(turns: Vec<Record>, limit: usize) -> Vec<Record> {
     let is_by_user = |turn: &Record| turn.role.as_ref() != Some(&Role::ASSISTANT);
-    let different_words = |turn: &Record| {
-        let folded = memory_engine_core::phrases::fold(&turn.text);
-        let is_word_end = |c: char| !c.is_alphanumeric();
-        let words: BTreeSet<&str> = folded.split(is_word_end).filter(|word| word.is_ascii()).collect();
-        let han: BTreeSet<char> = folded.chars().filter(|c| memory_engine_core::text::is_han(*c)).collect();
-        words.len() + han.len()
-    };
     let mut by_words: Vec<(usize, Record)> =
-        turns.into_iter().filter(is_by_user).map(|turn| (different_words(&turn), turn)).collect();
+        turns.into_iter().filter(is_by_user).map(|turn| (different_words(&turn.text), turn)).collect();
     by_words.sort_by_key(|(words, _)| std::cmp::Reverse(*words));
     by_words.truncate(limit);
     by_words.sort_by_key(|(_, turn)| turn.occurred_at);
     by_words.into_iter().map(|(_, turn)| turn).collect()
+}
+
+/// Returns the number of different words. Each Han character counts as a word.
+fn different_words(text: &str) -> usize {
+    let folded = fold(text);
+    let han: BTreeSet<char> = folded.chars().filter(|c| is_han(*c)).collect();
+    let others = folded.split(|c: char| is_han(c) || !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    han.len() + others.collect::<BTreeSet<&str>>().len()
 }
 
 fn is_question_turn(record: &Record) -> bool {

@@ -7,9 +7,9 @@ use rustc_hash::FxBuildHasher;
 /// Number of best candidates that are compared with each other; the others keep their order behind them.
 const MAX_COMPARED: usize = 60;
 /// Similarity (0–1) from which a candidate loses score.
-const MIN_SIMILARITY: f64 = 0.3;
+pub const DIVERSITY_MIN_SIMILARITY: f64 = 0.3;
 /// Similarity from which it loses all of it: it repeats the other.
-const REPEAT_SIMILARITY: f64 = 0.8;
+pub const DIVERSITY_REPEAT_SIMILARITY: f64 = 0.8;
 /// Share of the penalty that the score of a result shows: a repetition is still a match.
 const REPORTED_PENALTY: f64 = 0.5;
 /// Part of the penalty that applies to candidates without a score, too, so that the less similar one comes first.
@@ -79,7 +79,8 @@ impl Remaining {
     }
 
     fn penalty(&self) -> f64 {
-        ((self.most_similar.1 - MIN_SIMILARITY) / (REPEAT_SIMILARITY - MIN_SIMILARITY)).clamp(0.0, 1.0)
+        ((self.most_similar.1 - DIVERSITY_MIN_SIMILARITY) / (DIVERSITY_REPEAT_SIMILARITY - DIVERSITY_MIN_SIMILARITY))
+            .clamp(0.0, 1.0)
     }
 
     fn value(&self) -> f64 {

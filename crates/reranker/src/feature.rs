@@ -26,7 +26,7 @@ pub enum Feature {
     MaxSim,
     /// As [`MaxSim`](Self::MaxSim), for the sentence of the query that fits the candidate best.
     MaxSimSentence,
-    /// As [`MaxSim`](Self::MaxSim), from the other side: mean over the tokens of the candidate's part.
+    /// As [`MaxSim`](Self::MaxSim), from the other side: mean over the tokens of the part of the candidate that fits the query best.
     MaxSimText,
     /// Evidence of the better adjacent turn of another speaker: 0 to 1. The evidence of a record is its keyword share,
     /// or with token vectors the mean of that and its [`MaxSim`](Self::MaxSim), if that is positive.

@@ -8,7 +8,7 @@ mod linear;
 mod relevance;
 mod reranker;
 
-pub use diversity::{Diversified, TermSet, diversify};
+pub use diversity::{DIVERSITY_MIN_SIMILARITY, DIVERSITY_REPEAT_SIMILARITY, Diversified, TermSet, diversify};
 pub use feature::{Feature, FeatureValues, position_among};
 pub use fusion::{Fused, Fusion, Method, Ranking, RetrieverRank, fuse};
 pub use lexical::LexicalReranker;

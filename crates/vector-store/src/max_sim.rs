@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 
 use crate::kernel::{self, rows::Rows};
 
-/// The rarity of tokens among some texts: BM25's inverse document frequency.
+/// The inverse document frequency (idf) of tokens among some texts, as in BM25.
 #[derive(Debug, Clone, Default)]
 pub struct TokenIdf {
     document_counts: FxHashMap<u32, u32>,
@@ -14,38 +14,37 @@ pub struct TokenIdf {
 
 impl TokenIdf {
     /// Counts the tokens of texts. Fewer texts than `min_documents` count as this many.
-    pub fn among<'a>(texts: impl IntoIterator<Item = &'a MultiVector>, min_documents: usize) -> Self {
-        let mut idf = Self::default();
+    pub fn of_texts<'a>(texts: impl IntoIterator<Item = &'a MultiVector>, min_documents: usize) -> Self {
+        let mut counts = Self::default();
         for text in texts {
             let mut ids: Vec<u32> = text.tokens().iter().map(|token| token.id).collect();
             ids.sort_unstable();
             ids.dedup();
             for id in ids {
-                *idf.document_counts.entry(id).or_insert(0) += 1;
+                *counts.document_counts.entry(id).or_insert(0) += 1;
             }
-            idf.documents += 1;
+            counts.documents += 1;
         }
-        idf.documents = idf.documents.max(min_documents);
-        idf
+        counts.documents = counts.documents.max(min_documents);
+        counts
     }
 
     /// Returns the inverse document frequency of a token.
-    pub fn of(&self, token: u32) -> f32 {
+    pub fn idf(&self, token: u32) -> f32 {
         let count = self.document_counts.get(&token).copied().unwrap_or(0) as f32;
         (1.0 + (self.documents as f32 - count + 0.5) / (count + 0.5)).ln()
     }
 }
 
-/// The similarity of a query and the part of a text that is most similar to it.
+/// The similarity of a query and a text, from both sides. Of a text with several parts, the best part counts; it can be
+/// another one for each side.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MaxSim {
     /// The mean over the tokens of the query of the greatest cosine with a token of the part, weighted by the tokens'
-    /// idf and weight. −1 to 1.
+    /// idf and weight. Range: −1 to 1.
     pub of_query: f32,
-    /// The same from the other side: the mean over the tokens of the part.
+    /// The mean over the tokens of the part of the greatest cosine with a token of the query, weighted the same way.
     pub of_text: f32,
-    /// The number of the part with the greatest `of_query`.
-    pub part: usize,
 }
 
 /// Compares a query with a text token by token. Returns `None` if one of them has no tokens, or they have different
@@ -62,7 +61,7 @@ pub fn max_sim(query: &MultiVector, text: &MultiVector, idf: &TokenIdf) -> Optio
     for (codes, token) in query.codes().chunks_exact(dimensions).zip(query.tokens()) {
         products.clear();
         kernel::code_products(kernel, codes, text.codes(), Rows::First(scales.len()), &mut products);
-        let weight = token.weight * idf.of(token.id);
+        let weight = token.weight * idf.idf(token.id);
         let mut start = 0;
         for (part, end) in parts.iter_mut().zip(text.part_ends()) {
             let mut best = f32::NEG_INFINITY;
@@ -75,9 +74,8 @@ pub fn max_sim(query: &MultiVector, text: &MultiVector, idf: &TokenIdf) -> Optio
             start = *end;
         }
     }
-    let means = parts.iter().map(WeightedMean::value).enumerate();
-    let (part, of_query) = means.max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)))?;
-    Some(MaxSim { of_query, of_text: best_part_of_text(text, &best_of_text, idf), part })
+    let of_query = parts.iter().map(WeightedMean::value).reduce(f32::max)?;
+    Some(MaxSim { of_query, of_text: best_part_of_text(text, &best_of_text, idf) })
 }
 
 /// Returns the greatest mean over the tokens of a part of their best cosines.
@@ -87,7 +85,7 @@ fn best_part_of_text(text: &MultiVector, best: &[f32], idf: &TokenIdf) -> f32 {
     for end in text.part_ends() {
         let mut mean = WeightedMean::default();
         for (token, best) in text.tokens()[start..*end].iter().zip(&best[start..*end]) {
-            mean.add(*best, token.weight * idf.of(token.id));
+            mean.add(*best, token.weight * idf.idf(token.id));
         }
         greatest = greatest.max(mean.value());
         start = *end;
@@ -138,10 +136,10 @@ mod tests {
         let query = vectors(&[[1.0, 0.0], [0.0, 1.0]], &[1, 2], 8);
         let text = vectors(&[[1.0, 0.0]], &[1], 8);
         let others = vec![vectors(&[[1.0, 0.0]], &[1], 8); 50];
-        let rare_second = max_sim(&query, &text, &TokenIdf::among(&others, 0)).unwrap();
+        let rare_second = max_sim(&query, &text, &TokenIdf::of_texts(&others, 0)).unwrap();
         assert!(rare_second.of_query < 0.1, "{rare_second:?}");
-        let idf = TokenIdf::among(&others, 1000);
-        assert!(idf.of(1) > 2.0, "{}", idf.of(1));
+        let idf = TokenIdf::of_texts(&others, 1000);
+        assert!(idf.idf(1) > 2.0, "{}", idf.idf(1));
     }
 
     #[test]
@@ -149,7 +147,6 @@ mod tests {
         let query = vectors(&[[1.0, 0.0], [0.0, 1.0]], &[1, 2], 8);
         let text = vectors(&[[1.0, 0.0], [-1.0, 0.0], [1.0, 0.0], [0.0, 1.0]], &[1, 2, 3, 4], 2);
         let found = max_sim(&query, &text, &TokenIdf::default()).unwrap();
-        assert_eq!(found.part, 1);
         assert!((found.of_query - 1.0).abs() < 1e-3, "{found:?}");
     }
 

@@ -15,6 +15,8 @@ fn questions_with_and_without_a_mark() {
         "你好！周末去哪里玩比较好？",
         "为什么天空是蓝的",
         "上次那个方案叫什么来着",
+        "我那只猫，它叫什么名字？",
+        "My old neighbour, what was his name?",
     ] {
         assert!(is_question(question), "{question}");
     }
@@ -31,6 +33,9 @@ fn statements_and_statements_with_a_question() {
         "When I was young we lived by the sea.",
         "我下个月要搬去成都了，有什么要注意的？",
         "难道我不想去吗？",
+        "我搬到里斯本了，怎么办？",
+        "我在医院上班，天天夜班，嗯，怎么调整作息？",
+        "I work nights at a hospital, ugh, how do I fix my sleep?",
         "我终于考过驾照了，你知道吗？",
         "今天面试挺顺利的，对吧？",
         "随便什么都行，我不挑。",

@@ -1,15 +1,13 @@
 //! What a candidate says, for the comparison with other candidates.
 
-use memory_engine_reranker::TermSet;
+use memory_engine_reranker::{DIVERSITY_MIN_SIMILARITY, DIVERSITY_REPEAT_SIMILARITY, TermSet};
 
 /// The cosine of the mean token vectors of two texts from which they begin to count as similar, and from which they say
-/// the same. Measured on texts that state one fact in several wordings (memdaily): nine of ten pairs lie above the
-/// first, half of them above the second.
+/// the same. Measured with the token vectors of multilingual-e5-small on texts that state one fact in several wordings
+/// (memdaily): nine of ten pairs lie above the first, half of them above the second. They apply to the token vectors of
+/// every embedder, although another model has other cosines.
 const MIN_COSINE: f64 = 0.959;
 const REPEAT_COSINE: f64 = 0.989;
-/// The similarities that these cosines stand for: those between which diversity lowers a score.
-const MIN_SIMILARITY: f64 = 0.3;
-const REPEAT_SIMILARITY: f64 = 0.8;
 
 /// The words of a candidate, and its direction in the space of token vectors.
 #[derive(Debug, Clone, Default)]
@@ -36,7 +34,7 @@ fn similarity_of_cosine(cosine: f64) -> f64 {
         return 0.0;
     }
     let share = ((cosine - MIN_COSINE) / (REPEAT_COSINE - MIN_COSINE)).min(1.0);
-    MIN_SIMILARITY + share * (REPEAT_SIMILARITY - MIN_SIMILARITY)
+    DIVERSITY_MIN_SIMILARITY + share * (DIVERSITY_REPEAT_SIMILARITY - DIVERSITY_MIN_SIMILARITY)
 }
 
 #[cfg(test)]
@@ -50,7 +48,7 @@ mod tests {
             token_mean: Some(mean.to_vec()),
         };
         let one = content(&["lin", "moved"], [1.0, 0.0]);
-        assert_eq!(one.similarity(&content(&["other"], [1.0, 0.0])), REPEAT_SIMILARITY);
+        assert_eq!(one.similarity(&content(&["other"], [1.0, 0.0])), DIVERSITY_REPEAT_SIMILARITY);
         assert_eq!(one.similarity(&content(&["other"], [0.0, 1.0])), 0.0);
         assert_eq!(one.similarity(&content(&["lin", "moved"], [0.0, 1.0])), 1.0);
         let without_tokens = Content { token_mean: None, ..one.clone() };
@@ -61,6 +59,6 @@ mod tests {
     fn similarity_grows_with_the_cosine() {
         assert_eq!(similarity_of_cosine(0.95), 0.0);
         assert!((similarity_of_cosine(0.974) - 0.55).abs() < 1e-9);
-        assert_eq!(similarity_of_cosine(1.0), REPEAT_SIMILARITY);
+        assert_eq!(similarity_of_cosine(1.0), DIVERSITY_REPEAT_SIMILARITY);
     }
 }

@@ -32,7 +32,7 @@ pub(super) fn compute(input: &FeatureInput<'_>) -> Vec<FeatureValues> {
     add_keywords(input, &mut values);
     add_vector(input, &mut values);
     add_token_similarities(input, &mut values);
-    let evidence = evidence(input, &values);
+    let evidence = compute_evidence(input, &values);
     add_neighbors(input, &evidence, &mut values);
     add_sessions(input, &evidence, &mut values);
     add_speakers(input, &mut values);
@@ -86,9 +86,9 @@ fn add_vector(input: &FeatureInput<'_>, values: &mut [FeatureValues]) {
 /// Adds the token-by-token similarities, scaled among the candidates.
 fn add_token_similarities(input: &FeatureInput<'_>, values: &mut [FeatureValues]) {
     let TokenSimilarities { whole, sentences, .. } = input.token_similarities;
-    let of_text = positions(whole.iter().map(|similarity| similarity.map(|similarity| similarity.of_text)));
-    let of_query = positions_of_query(whole);
-    let by_sentence: Vec<Vec<f64>> = sentences.iter().map(|sentence| positions_of_query(sentence)).collect();
+    let of_text = scale(whole.iter().map(|similarity| similarity.map(|similarity| similarity.of_text)));
+    let of_query = scale_of_query(whole);
+    let by_sentence: Vec<Vec<f64>> = sentences.iter().map(|sentence| scale_of_query(sentence)).collect();
     for (at, (of_text, of_query)) in of_text.into_iter().zip(of_query).enumerate() {
         values[at][Feature::MaxSimText] = of_text;
         values[at][Feature::MaxSim] = of_query;
@@ -97,12 +97,12 @@ fn add_token_similarities(input: &FeatureInput<'_>, values: &mut [FeatureValues]
     }
 }
 
-fn positions_of_query(similarities: &[Option<MaxSim>]) -> Vec<f64> {
-    positions(similarities.iter().map(|similarity| similarity.map(|similarity| similarity.of_query)))
+fn scale_of_query(similarities: &[Option<MaxSim>]) -> Vec<f64> {
+    scale(similarities.iter().map(|similarity| similarity.map(|similarity| similarity.of_query)))
 }
 
 /// Scales similarities with [`position_among`]. A missing one counts as the least.
-fn positions(similarities: impl Iterator<Item = Option<f32>>) -> Vec<f64> {
+fn scale(similarities: impl Iterator<Item = Option<f32>>) -> Vec<f64> {
     let similarities: Vec<Option<f64>> = similarities.map(|similarity| similarity.map(f64::from)).collect();
     let least = similarities.iter().flatten().copied().fold(f64::INFINITY, f64::min);
     if least.is_infinite() {
@@ -113,7 +113,7 @@ fn positions(similarities: impl Iterator<Item = Option<f32>>) -> Vec<f64> {
 
 /// Returns how well each record answers the query, for the features of the records around it: its keyword share, or the
 /// mean of that and its token-by-token similarity.
-fn evidence(input: &FeatureInput<'_>, values: &[FeatureValues]) -> FxHashMap<RecordId, f64> {
+fn compute_evidence(input: &FeatureInput<'_>, values: &[FeatureValues]) -> FxHashMap<RecordId, f64> {
     let mut evidence = input.keyword_shares.clone();
     if input.token_similarities.whole.iter().all(Option::is_none) {
         return evidence;
@@ -182,9 +182,12 @@ fn add_speakers(input: &FeatureInput<'_>, values: &mut [FeatureValues]) {
     }
     let speakers: BTreeSet<&str> =
         input.candidates.iter().filter_map(|(_, record)| record.speaker.as_deref()).collect();
-    let named = |speaker: &&str| Phrases::new([*speaker]).find(query).is_some();
-    let mut named: Vec<&str> = speakers.iter().copied().filter(named).collect();
-    let (Some(named_speaker), true) = (named.pop(), named.is_empty() && speakers.len() > 1) else { return };
+    let is_named = |speaker: &&str| Phrases::new([*speaker]).find(query).is_some();
+    let named: Vec<&str> = speakers.iter().copied().filter(is_named).collect();
+    let [named_speaker] = named[..] else { return };
+    if speakers.len() == 1 {
+        return;
+    }
     for (values, (_, record)) in values.iter_mut().zip(input.candidates) {
         values[Feature::Speaker] = if record.speaker.as_deref() == Some(named_speaker) { 1.0 } else { -1.0 };
     }

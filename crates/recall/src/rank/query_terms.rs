@@ -13,7 +13,7 @@ use super::{document_terms::DocumentTerms, query_shape::is_long_query};
 use crate::run::RecallRun;
 
 /// Minimum number of candidates assumed for idf. With fewer, it would hardly separate common words from rare ones.
-const IDF_MIN_CANDIDATES: usize = 100;
+pub(super) const IDF_MIN_CANDIDATES: usize = 100;
 /// Word coverage (0–1) that counts as full for a query with dialogue: a memory matches either the question or the
 /// dialogue before it.
 const CONTEXT_COVERAGE: f64 = 0.5;
@@ -126,13 +126,13 @@ impl QueryTerms {
             return Coverage { shares, is_personal: false, unknown_names: 0.0 };
         }
         let is_unknown = |parts: &&Vec<TermSet>| parts.iter().all(|part| holders(documents, part).next().is_none());
-        let unknown_names = self.names.iter().filter(is_unknown).count();
-        let names_known_people = !self.names.is_empty() && unknown_names == 0;
+        let unknown_count = self.names.iter().filter(is_unknown).count();
+        let names_known_people = !self.names.is_empty() && unknown_count == 0;
         let shares = held.into_iter().map(share).collect();
         Coverage {
             shares,
             is_personal: self.is_first_person || names_known_people,
-            unknown_names: unknown_names as f64 / self.names.len().max(1) as f64,
+            unknown_names: unknown_count as f64 / self.names.len().max(1) as f64,
         }
     }
 }
