@@ -69,8 +69,7 @@ fn chat(lines: &[&str]) -> Vec<Message> {
 impl Tavern {
     async fn new(test_db: TestDatabase) -> Self {
         let memory = test_db.open_with(|builder| builder.enrichment(EnrichmentOptions::rules().unwrap())).await;
-        // Rules extract facts from plain statements only, so turns are included in searches.
-        let mem0 = Mem0::new(memory.clone()).with_turns(true).with_add_timeout(Duration::from_secs(30));
+        let mem0 = Mem0::new(memory.clone()).with_add_timeout(Duration::from_secs(30));
         let server = Served::new(server(&memory).mem0(mem0)).await;
         Self { test_db, memory, server }
     }

@@ -4,7 +4,7 @@ use memory_engine_core::{Error, ErrorKind, Result};
 use memory_engine_rule_data::{Words, data};
 use serde::{Deserialize, Serialize};
 
-use crate::line::one_line;
+use crate::{line::one_line, weak_question::weak_question};
 
 /// Maximum number of characters of a question with its dialogue, by default.
 pub const MAX_CONTEXT_CHARS: usize = 1200;
@@ -39,6 +39,17 @@ pub fn contextual_query(recent: &[(&str, &str)], question: &str, max_chars: usiz
     let room = max_chars.saturating_sub(question_line.chars().count() + line_break);
     let dialogue = recent_conversation(recent, room);
     if dialogue.is_empty() { question_line } else { format!("{dialogue}\n{question_line}") }
+}
+
+/// Returns the text to search for with a [`contextual_query`]: its lines without the labels, so that "user" and
+/// "question" are not searched for, and without a question that names no topic.
+pub fn contextual_search_text(recent: &[(&str, &str)], question: &str, max_chars: usize) -> String {
+    let query = contextual_query(recent, question, max_chars);
+    let mut lines: Vec<&str> = query.lines().map(|line| line.split_once(": ").map_or(line, |(_, text)| text)).collect();
+    if lines.len() > 1 && weak_question(question) {
+        lines.pop();
+    }
+    lines.join("\n")
 }
 
 /// Returns a dialogue as text, one line `role: text` per message. If it would exceed `max_chars` characters, the newest

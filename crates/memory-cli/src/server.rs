@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Result, anyhow};
+use anyhow::{Result, anyhow, bail};
 use clap::Args;
-use memory_engine::{MemoryEngine, http_models::Preset};
+use memory_engine::{MemoryEngine, http_models::Preset, recall::Rewrite};
 use memory_engine_server::{Config, LoadedConfig, Setting, Sources, UpstreamConfig};
 
 use crate::{
@@ -12,6 +12,8 @@ use crate::{
     digest::DigestArgs,
     embedder::EmbedderArgs,
     graph::GraphArgs,
+    method::ExtractionMethod,
+    remote,
     settings::Settings,
     work::{Work, WorkArgs},
 };
@@ -117,7 +119,24 @@ pub(crate) async fn open(config: &Config) -> Result<MemoryEngine> {
     };
     let reranker = config.reranker.parse().map_err(named("reranker"))?;
     let Ok(db) = config.db.parse();
-    let work = Work { page_cache: Some(config.page_cache_bytes), ..WorkArgs { digest, graph }.work()? };
+    let work = Work {
+        page_cache: Some(config.page_cache_bytes),
+        rewrite: rewrite(&config.rewrite)?,
+        recall: Some(config.recall),
+        scene_policy: Some(config.scene_policy.clone()),
+        ..WorkArgs { digest, graph }.work()?
+    };
     let work = work.with_locale(config.time_zone()?, config.language);
     StoreArgs { db, embedder, reranker }.serve(work).await
+}
+
+/// Returns the rewrite of vague queries by the chat model of a service.
+fn rewrite(setting: &str) -> Result<Option<Rewrite>> {
+    match setting.parse().map_err(|e: String| anyhow!("rewrite: {e}"))? {
+        ExtractionMethod::None => Ok(None),
+        ExtractionMethod::Rules => {
+            bail!("rewrite: only a service can rewrite a question; write none, or for example openai")
+        }
+        ExtractionMethod::Remote(service) => Ok(Some(Rewrite::by(remote::chat(&service, "rewrite")?))),
+    }
 }

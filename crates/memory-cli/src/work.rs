@@ -5,7 +5,10 @@ use std::sync::Arc;
 use anyhow::{Result, bail};
 use clap::Args;
 use jiff::tz::TimeZone;
-use memory_engine::{Builder, Database, EnrichmentOptions, Language, graph::GraphExtractor, sqlite::SqliteOptions};
+use memory_engine::{
+    Builder, Database, EnrichmentOptions, Language, RecallOptions, graph::GraphExtractor, recall::Rewrite,
+    scene::ScenePolicy, sqlite::SqliteOptions,
+};
 use memory_engine_server::local_zone;
 
 use crate::{digest::DigestArgs, graph::GraphArgs, method::ExtractionMethod};
@@ -24,6 +27,12 @@ pub(crate) struct WorkArgs {
 pub(crate) struct Work {
     pub(crate) digest: EnrichmentOptions,
     pub(crate) graph: Option<Arc<dyn GraphExtractor>>,
+    /// The rewrite of vague queries.
+    pub(crate) rewrite: Option<Rewrite>,
+    /// Options of recalls. Default: those of the engine.
+    pub(crate) recall: Option<RecallOptions>,
+    /// The scenes that are visible from each scene. Default: that of the engine.
+    pub(crate) scene_policy: Option<ScenePolicy>,
     /// Size of the page cache in bytes. Default: that of the store.
     pub(crate) page_cache: Option<usize>,
     /// Time zone of the users. Default: the zone of this machine.
@@ -54,6 +63,15 @@ impl Work {
         }
         if let (Some(bytes), Some(path)) = (self.page_cache, database.path()) {
             builder = builder.sqlite_with(path, SqliteOptions::default().with_cache_bytes(bytes));
+        }
+        if let Some(rewrite) = self.rewrite {
+            builder = builder.rewrite(rewrite);
+        }
+        if let Some(options) = self.recall {
+            builder = builder.recall_options(options);
+        }
+        if let Some(policy) = self.scene_policy {
+            builder = builder.scene_policy(policy);
         }
         match self.graph {
             Some(extractor) => builder.graph(extractor),

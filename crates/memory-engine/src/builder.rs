@@ -13,6 +13,8 @@ use memory_engine_indexing::{self as indexing, EmbeddingBackend, EmbeddingBacken
 use memory_engine_keyword_store::{Analyzer, TextAnalyzer};
 #[cfg(feature = "postgres")]
 use memory_engine_postgres::{PostgresOptions, sqlx::PgPool};
+#[cfg(feature = "llm")]
+use memory_engine_recall::Rewrite;
 use memory_engine_recall::{RecallOptions, RecallParts, RecallPipeline};
 use memory_engine_reranker::Reranker;
 use memory_engine_scene::ScenePolicy;
@@ -69,6 +71,8 @@ pub struct Builder {
     embedder: Arc<dyn Embedder>,
     replaced: Option<Arc<dyn Embedder>>,
     reranker: Option<Arc<dyn Reranker>>,
+    #[cfg(feature = "llm")]
+    rewrite: Option<Rewrite>,
     analyzer: Arc<dyn Analyzer>,
     clock: Arc<dyn Clock>,
     options: RecallOptions,
@@ -88,6 +92,8 @@ impl Default for Builder {
             embedder: Arc::new(HashEmbedder::default()),
             replaced: None,
             reranker: None,
+            #[cfg(feature = "llm")]
+            rewrite: None,
             analyzer: Arc::new(TextAnalyzer),
             clock: Arc::new(SystemClock),
             options: RecallOptions::default(),
@@ -243,6 +249,14 @@ impl Builder {
         self
     }
 
+    /// Rewrites a vague query with a model, in recalls with the dialogue before it
+    /// ([`recall_enhanced`](MemoryEngine::recall_enhanced)) that have no rewrite of their own. Default: none.
+    #[cfg(feature = "llm")]
+    pub fn rewrite(mut self, rewrite: Rewrite) -> Self {
+        self.rewrite = Some(rewrite);
+        self
+    }
+
     /// Embeds with a local model.
     #[cfg(feature = "local-models")]
     pub fn local_model(self, model: &memory_engine_local_models::LocalModel) -> Self {
@@ -342,9 +356,11 @@ impl Builder {
     /// # Errors
     /// Those of opening the store (`NotFound`, `Unavailable`, `SchemaMismatch` …); `DimensionMismatch` if the vectors
     /// of the store are of another space than the embedder's; `Unsupported` outside of a tokio runtime, or on one
-    /// without timers.
+    /// without timers; `InvalidInput` for recall options or a scene policy that are not valid.
     pub async fn build(mut self) -> Result<MemoryEngine> {
         runtime::check("build")?;
+        self.options.validate()?;
+        self.scene_policy.validate()?;
         let space = self.embedder.space().clone();
         self.replaced = self.replaced.filter(|old| *old.space() != space);
         let options = self.store_options();
@@ -370,7 +386,14 @@ impl Builder {
         if self.background {
             enrichment.worker().spawn();
         }
-        Ok(MemoryEngine::new(EngineParts { store, recall, enrichment, locale: self.locale }))
+        Ok(MemoryEngine::new(EngineParts {
+            store,
+            recall,
+            enrichment,
+            locale: self.locale,
+            #[cfg(feature = "llm")]
+            rewrite: self.rewrite,
+        }))
     }
 
     /// Pairs the embedders with their vectors. A store without generations has no vectors of a replaced embedder.

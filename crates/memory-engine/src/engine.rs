@@ -8,6 +8,8 @@ use memory_engine_core::{Clock, Language, Locale, RecordStore};
 use memory_engine_embedder::Embedder;
 use memory_engine_enrichment::Enrichment;
 use memory_engine_indexing::IndexedStore;
+#[cfg(feature = "llm")]
+use memory_engine_recall::Rewrite;
 use memory_engine_recall::{RecallOptions, RecallPipeline};
 use memory_engine_scene::ScenePolicy;
 use memory_engine_synonyms::SharedThesaurus;
@@ -52,6 +54,8 @@ pub(crate) struct EngineParts {
     pub(crate) recall: RecallPipeline,
     pub(crate) enrichment: Enrichment,
     pub(crate) locale: Locale,
+    #[cfg(feature = "llm")]
+    pub(crate) rewrite: Option<Rewrite>,
 }
 
 impl fmt::Debug for MemoryEngine {
@@ -89,6 +93,12 @@ impl MemoryEngine {
     /// The language of summaries, profiles, injections and prompts; `None` for the language of the text at hand.
     pub fn language(&self) -> Option<Language> {
         self.parts.locale.language
+    }
+
+    /// The rewrite of vague queries. Default: none.
+    #[cfg(feature = "llm")]
+    pub fn rewrite(&self) -> Option<&Rewrite> {
+        self.parts.rewrite.as_ref()
     }
 
     pub(crate) fn indexed_store(&self) -> &Arc<IndexedStore> {

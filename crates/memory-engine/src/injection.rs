@@ -2,12 +2,14 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use memory_engine_context::{Action, GatewayBlock, IncomingMessage, InjectionDecision, InjectionRules, Rule};
+use memory_engine_context::{
+    Action, GatewayBlock, IncomingMessage, InjectionDecision, InjectionRules, Rule, weak_question,
+};
 use memory_engine_core::{
     ContentHash, Error, ErrorKind, Field, Filter, FilterValue, Kind, Language, Op, Phrases, Record, Result, Role,
     ScanQuery, Scope, Timestamp, phrases::fold, text::is_han,
 };
-use memory_engine_recall::{Degraded, RecallOptions, RecallQuery, Retrievers};
+use memory_engine_recall::{Degraded, Enhancement, RecallOptions, RecallQuery, Retrievers};
 use tokio::time::{Instant, timeout};
 
 use crate::engine::MemoryEngine;
@@ -20,6 +22,8 @@ const PREVIOUS_SESSION_TURNS: usize = 200;
 const PREVIOUS_SESSION_SUMMARIES: usize = 3;
 /// Maximum number of additional candidates, in case the conversation already contains some of the results.
 const MAX_EXTRA_CANDIDATES: usize = 20;
+/// Number of latest messages of the conversation that a query without a topic is searched for with.
+const DIALOGUE_MESSAGES: usize = 6;
 /// Share of the time limit after which a recall must end.
 const RECALL_TIME_SHARE: f64 = 0.9;
 
@@ -177,7 +181,7 @@ impl Injector {
         let mut recalled = RecalledMemories::new(known.iter().map(|text| ContentHash::of(text)).collect());
         if let Err(error) = self.engine.indexed_store().check_open("injection") {
             recalled.add_failure(&error);
-        } else if timeout(self.deadline, self.find(scope, message, &decision, &mut recalled)).await.is_err() {
+        } else if timeout(self.deadline, self.find(scope, message, &decision, known, &mut recalled)).await.is_err() {
             let reason = format!("not ready after {} ms", self.deadline.as_millis());
             recalled.add_failure(&Error::new(ErrorKind::Timeout, "injection", reason));
         }
@@ -215,21 +219,24 @@ impl Injector {
         scope: &Scope,
         message: &IncomingMessage<'_>,
         decision: &InjectionDecision,
+        conversation: &[&str],
         recalled: &mut RecalledMemories,
     ) {
+        let conversation: Vec<&str> = conversation.iter().copied().filter(|text| *text != message.text).collect();
+        let conversation = conversation.as_slice();
         let text = decision.search_text.as_deref().unwrap_or(message.text);
         let query = RecallQuery::new(text).with_options(self.recall_options(recalled));
         match &decision.action {
             Action::Nothing => {}
-            Action::Search => self.search(scope, query.in_scene(message.scene), recalled).await,
+            Action::Search => self.search(scope, query.in_scene(message.scene), conversation, recalled).await,
             Action::PreviousSession => self.previous_session(scope, message, recalled).await,
             Action::SearchScene(scene) => {
                 let within = Filter::eq(Field::Scene, scene.as_str());
-                self.search(scope, query.with_filter(within), recalled).await;
+                self.search(scope, query.with_filter(within), conversation, recalled).await;
             }
             Action::Latest { summaries, rounds, search } => {
                 if *search {
-                    self.search(scope, query.in_scene(message.scene), recalled).await;
+                    self.search(scope, query.in_scene(message.scene), conversation, recalled).await;
                 }
                 let kind = |kind: Kind| Filter::eq(Field::Kind, kind.as_str());
                 let limit = recalled.candidate_limit(*summaries);
@@ -258,10 +265,19 @@ impl Injector {
         options.with_deadline(options.deadline.min(remaining))
     }
 
-    /// Recalls what is relevant to the query. Statements come before questions: an earlier question is often the most
+    /// Recalls what is relevant to the query; for a query without a topic ("how did that go?"), what is relevant to it
+    /// together with the conversation before it. Statements come before questions: an earlier question is often the most
     /// similar record, and seldom an answer.
-    async fn search(&self, scope: &Scope, query: RecallQuery, recalled: &mut RecalledMemories) {
-        match self.engine.recall(scope, query).await {
+    async fn search(&self, scope: &Scope, query: RecallQuery, conversation: &[&str], recalled: &mut RecalledMemories) {
+        let outcome = if weak_question(&query.text) && !conversation.is_empty() {
+            let latest = &conversation[conversation.len().saturating_sub(DIALOGUE_MESSAGES)..];
+            let dialogue = latest.iter().map(|text| ("message", *text));
+            let enhancement = Enhancement::new(dialogue).weak_at_once();
+            self.engine.recall_enhanced(scope, query, &enhancement).await.map(|enhanced| enhanced.recall)
+        } else {
+            self.engine.recall(scope, query).await
+        };
+        match outcome {
             Ok(recall) => {
                 let relevant = recall.relevant().map(|hit| hit.record.clone());
                 let (questions, statements): (Vec<Record>, Vec<Record>) = relevant.partition(is_question_turn);

@@ -20,7 +20,8 @@ impl MemoryEngine {
     }
 
     /// As [`recall`](Self::recall). If nothing [relevant](Recall::relevant) is found, asks again with the dialogue
-    /// before the query, and then as a model rewrites it. The result names the text that found it.
+    /// before the query, and then as a model rewrites it: that of the enhancement, else that of the engine. The result
+    /// names the text that found it.
     ///
     /// # Errors
     /// As [`recall`](Self::recall). A model that fails or breaks the contract is named in [`Recall::degraded`].
@@ -31,9 +32,23 @@ impl MemoryEngine {
         enhancement: &Enhancement,
     ) -> Result<EnhancedRecall> {
         let query = query.into();
-        let work = self.recall_pipeline().recall_enhanced(scope, &query, enhancement);
+        let enhancement = self.with_own_rewrite(enhancement);
+        let work = self.recall_pipeline().recall_enhanced(scope, &query, &enhancement);
         let fields = |span: &Span, enhanced: &EnhancedRecall| note_recall(span, &enhanced.recall);
         verb!("recall_enhanced", scope, { hits = Empty, relevant = Empty, degraded = Empty }, work, fields)
+    }
+
+    #[cfg(feature = "llm")]
+    fn with_own_rewrite(&self, enhancement: &Enhancement) -> Enhancement {
+        let rewrite = enhancement.rewrite.as_ref().or(self.rewrite()).cloned();
+        let mut enhancement = enhancement.clone();
+        enhancement.rewrite = rewrite;
+        enhancement
+    }
+
+    #[cfg(not(feature = "llm"))]
+    fn with_own_rewrite(&self, enhancement: &Enhancement) -> Enhancement {
+        enhancement.clone()
     }
 
     /// Explains the place of a record in the result of a query, or its absence.

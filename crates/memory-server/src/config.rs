@@ -3,7 +3,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use memory_engine::{Error, Language, Result, jiff::tz::TimeZone};
+use memory_engine::{Error, Language, RecallOptions, Result, jiff::tz::TimeZone, scene::ScenePolicy};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -37,6 +37,9 @@ pub struct Config {
     pub profile_every: u32,
     /// Extraction of entities and relations, as `memory --graph`. Default: `none`.
     pub graph: String,
+    /// The service that rewrites a question which finds nothing, by the dialogue before it, as in `memory --digest`.
+    /// Default: `none`.
+    pub rewrite: String,
     /// The user of a chat or tool call that names none and whose key is not bound to one. Default: `default`.
     pub user: String,
     /// The time zone of the users, as `Asia/Shanghai` or `+08:00`: of days in queries and facts, and of dates in
@@ -72,6 +75,11 @@ pub struct Config {
     pub debug: PartConfig,
     /// The Prometheus metrics under `/metrics`. Default: enabled.
     pub metrics: PartConfig,
+    /// Options of recalls, such as `limit`, `max_candidates`, `rerank_weight` and `min_relevance`. Default: those of
+    /// [`RecallOptions`].
+    pub recall: RecallOptions,
+    /// The scenes that are visible from each scene. Default: that of [`ScenePolicy`].
+    pub scene_policy: ScenePolicy,
 }
 
 /// A key, given by its hash, with the memories that it may access.
@@ -151,9 +159,22 @@ pub struct PartConfig {
 pub struct Mem0Config {
     /// True if they are served. Default: true.
     pub enabled: bool,
-    /// True if searches also return turns, not only facts and other derived memories. A search can override it.
-    /// Default: false.
-    pub include_turns: bool,
+    /// The turns that searches return besides memories. A search can override it. Default: `user`.
+    pub include_turns: IncludedTurns,
+}
+
+/// The turns that a search of mem0's routes returns besides memories. Turns are never listed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum IncludedTurns {
+    /// No turns.
+    None,
+    /// What the user said, except questions and turns whose fact is also a hit: extraction may have missed a fact.
+    #[default]
+    User,
+    /// All turns, also those of the assistant.
+    All,
 }
 
 /// The tools of the Model Context Protocol.
@@ -232,6 +253,9 @@ impl Default for Config {
             digest: "rules".into(),
             profile_every: 0,
             graph: "none".into(),
+            rewrite: "none".into(),
+            recall: RecallOptions::default(),
+            scene_policy: ScenePolicy::default(),
             user: "default".into(),
             zone: None,
             language: None,
@@ -279,7 +303,7 @@ impl Default for PartConfig {
 
 impl Default for Mem0Config {
     fn default() -> Self {
-        Self { enabled: true, include_turns: false }
+        Self { enabled: true, include_turns: IncludedTurns::User }
     }
 }
 

@@ -30,8 +30,8 @@ mod mem0;
 
 pub use access::{Access, Owner};
 pub use config::{
-    Config, GatewayConfig, KeyConfig, LimitsConfig, LogConfig, LogFormat, McpConfig, Mem0Config, PartConfig,
-    UpstreamConfig,
+    Config, GatewayConfig, IncludedTurns, KeyConfig, LimitsConfig, LogConfig, LogFormat, McpConfig, Mem0Config,
+    PartConfig, UpstreamConfig,
 };
 #[cfg(feature = "debug")]
 pub use debug::Debugging;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use memory_engine_context::{MAX_CONTEXT_CHARS, contextual_query, weak_question};
+use memory_engine_context::{MAX_CONTEXT_CHARS, contextual_query, contextual_search_text, weak_question};
 use memory_engine_core::{Error, ErrorKind, Result, Scope, enum_names, text};
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
@@ -120,12 +120,6 @@ impl Enhancement {
     }
 }
 
-/// Removes the speaker labels from a dialogue, so that "user" and "question" are not searched for.
-fn without_labels(dialogue: &str) -> String {
-    let text = |line: &str| line.split_once(": ").map_or_else(|| line.to_owned(), |(_, text)| text.to_owned());
-    dialogue.lines().map(text).collect::<Vec<_>>().join("\n")
-}
-
 /// One enhanced recall: asks form after form, under one deadline, until something relevant is found.
 pub(crate) struct EnhancedRun<'a> {
     parts: &'a RecallParts,
@@ -211,7 +205,10 @@ impl<'a> EnhancedRun<'a> {
         // One deadline for all forms; the last one gets a tenth of it in any case.
         let deadline = self.time_left().max(self.options.deadline / 10);
         let options = self.options.with_deadline(deadline);
-        let text = if form == QueryForm::Context { without_labels(&asked) } else { asked.clone() };
+        let text = match form {
+            QueryForm::Context => contextual_search_text(&self.recent, &self.query.text, self.enhancement.max_chars),
+            QueryForm::Question | QueryForm::Rewritten => asked.clone(),
+        };
         let has_context = form == QueryForm::Context;
         let mut query = RecallQuery { text, has_context, ..self.query.clone() }.with_options(options);
         if form != QueryForm::Question && query.only_then {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use memory_engine_core::{Error, Result};
 use memory_engine_reranker::Method;
 use serde::{Deserialize, Serialize};
 
@@ -106,6 +107,42 @@ impl Default for RecallOptions {
             min_relevance: 0.2,
             diversity: 1.0,
         }
+    }
+}
+
+impl RecallOptions {
+    /// Checks the ranges.
+    ///
+    /// # Errors
+    /// `InvalidInput` with the name of the option that is not valid, and its range.
+    pub fn validate(&self) -> Result<()> {
+        let shares = [
+            ("vector_weight", self.vector_weight),
+            ("min_vector_weight", self.min_vector_weight),
+            ("graph_weight", self.graph_weight),
+            ("rerank_weight", self.rerank_weight),
+            ("neighbor_share", self.neighbor_share),
+            ("assistant_penalty", self.assistant_penalty),
+            ("confidence_penalty", self.confidence_penalty),
+            ("min_recency_weight", self.min_recency_weight),
+            ("min_relevance", self.min_relevance),
+            ("diversity", self.diversity),
+        ];
+        for (name, value) in shares {
+            if !(0.0..=1.0).contains(&value) {
+                let message = format!("{name} must be from 0 to 1, not {value}");
+                return Err(Error::invalid("recall options", message));
+            }
+        }
+        for (name, value) in [("date_weight", self.date_weight), ("speaker_boost", self.speaker_boost)] {
+            if !value.is_finite() || value < 0.0 {
+                return Err(Error::invalid("recall options", format!("{name} must be at least 0, not {value}")));
+            }
+        }
+        if self.max_candidates == 0 {
+            return Err(Error::invalid("recall options", "max_candidates must be at least 1"));
+        }
+        Ok(())
     }
 }
 

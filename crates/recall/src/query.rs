@@ -120,6 +120,13 @@ impl RecallQuery {
         self
     }
 
+    /// States that the text contains the dialogue before the question, as that of
+    /// [`contextual_query`](memory_engine_context::contextual_query): a hit need not match all of it to be relevant.
+    pub fn contains_dialogue(mut self) -> Self {
+        self.has_context = true;
+        self
+    }
+
     /// Sets the retrievers that take part: for measuring each of them.
     pub fn with_retrievers(mut self, retrievers: Retrievers) -> Self {
         self.retrievers = retrievers;

@@ -69,12 +69,9 @@ async fn main() -> Result<()> {
             if !args.chat {
                 engine.forget(&Scope::user(user)?, Forget::Everything).await?;
             }
-            let mut config = Config::default();
-            // Rules extract only simple facts, so the turns are searched too.
-            config.mem0.include_turns = true;
             let listener = TcpListener::bind("127.0.0.1:0").await?;
             let url = format!("http://{}", listener.local_addr()?);
-            tokio::spawn(config.server(&engine, |_| None)?.serve(listener, std::future::pending()));
+            tokio::spawn(Config::default().server(&engine, |_| None)?.serve(listener, std::future::pending()));
             (url, None)
         }
     };

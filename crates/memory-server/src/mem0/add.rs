@@ -103,7 +103,7 @@ impl AddRequest {
     /// 400 for an invalid owner, type, day or time, and without an owner.
     pub(super) fn into_input(self, dialect: Dialect, access: &Access) -> Result<AddInput, Mem0Error> {
         let Self { owner, messages: Messages(messages), options, .. } = self;
-        let mut owner = owner.owner(dialect)?;
+        let mut owner = owner.owner()?;
         let mut at = None;
         if dialect == Dialect::Platform {
             at = time::timestamp(options.timestamp.as_ref())?;
@@ -155,7 +155,7 @@ fn filter_owner(filter: Map<String, Value>) -> Result<Mem0Owner, Mem0Error> {
         )));
     }
     let params: OwnerParams = Params::new(filter, "body", Dialect::Platform).finish()?;
-    params.owner(Dialect::Platform)
+    params.owner()
 }
 
 /// Combines the owners of a body and its filters.

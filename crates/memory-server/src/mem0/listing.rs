@@ -10,7 +10,7 @@ use super::{
     row,
     service::Mem0,
 };
-use crate::access::Access;
+use crate::{access::Access, config::IncludedTurns};
 
 /// Number of records that a scan reads at once.
 const SCAN_PAGE_ROWS: usize = 500;
@@ -20,8 +20,7 @@ const SCAN_PAGE_ROWS: usize = 500;
 pub(super) struct Visibility {
     /// Includes expired memories.
     pub(super) expired: bool,
-    /// Includes turns.
-    pub(super) turns: bool,
+    pub(super) turns: IncludedTurns,
 }
 
 impl Mem0 {

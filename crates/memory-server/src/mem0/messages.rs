@@ -14,7 +14,7 @@ const INVALID_MESSAGE: &str = "a message must have a role, and a content that is
 #[derive(Debug)]
 pub(super) struct Messages(pub(super) Vec<Message>);
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Message {
     pub(super) role: String,
     pub(super) name: Option<String>,
@@ -47,26 +47,62 @@ impl JsonSchema for Messages {
 impl FromParams for Messages {
     fn read(params: &mut Params) -> Self {
         let MessagesParam { messages } = FromParams::read(params);
-        let list = match messages {
-            None => Vec::new(),
-            Some(Value::Array(list)) => list,
-            Some(message @ Value::Object(_)) => vec![message],
-            Some(Value::String(text)) => vec![serde_json::json!({ "role": "user", "content": text })],
-            Some(_) => {
-                params.add_fault("messages", "list_type", "Input should be a valid list");
-                Vec::new()
-            }
-        };
-        let mut valid = Vec::new();
-        for (index, message) in list.iter().enumerate() {
-            match Message::read(message) {
-                Some(message) if message.text.trim().is_empty() => {}
-                Some(message) => valid.push(message),
-                None => params.add_fault(&format!("messages.{index}"), "message_type", INVALID_MESSAGE),
-            }
-        }
-        Self(valid)
+        Self(read_messages(params, messages))
     }
+}
+
+/// The dialogue before a query, without messages that have no text.
+#[derive(Debug, Default)]
+pub(super) struct Dialogue(pub(super) Vec<Message>);
+
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+struct DialogueParam {
+    /// The messages of the conversation before the query, oldest first, each with `role` and `content`. If the query
+    /// names no topic, or finds nothing, it is searched for together with the last of them. Default: none.
+    messages: Option<Value>,
+}
+
+impl ParamGroup for DialogueParam {}
+
+impl JsonSchema for Dialogue {
+    fn schema_name() -> Cow<'static, str> {
+        DialogueParam::schema_name()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        DialogueParam::json_schema(generator)
+    }
+}
+
+impl FromParams for Dialogue {
+    fn read(params: &mut Params) -> Self {
+        let DialogueParam { messages } = FromParams::read(params);
+        Self(read_messages(params, messages))
+    }
+}
+
+/// Returns the messages that have a text. Each one that is not valid is a fault of the parameters.
+fn read_messages(params: &mut Params, messages: Option<Value>) -> Vec<Message> {
+    let list = match messages {
+        None => Vec::new(),
+        Some(Value::Array(list)) => list,
+        Some(message @ Value::Object(_)) => vec![message],
+        Some(Value::String(text)) => vec![serde_json::json!({ "role": "user", "content": text })],
+        Some(_) => {
+            params.add_fault("messages", "list_type", "Input should be a valid list");
+            Vec::new()
+        }
+    };
+    let mut valid = Vec::new();
+    for (index, message) in list.iter().enumerate() {
+        match Message::read(message) {
+            Some(message) if message.text.trim().is_empty() => {}
+            Some(message) => valid.push(message),
+            None => params.add_fault(&format!("messages.{index}"), "message_type", INVALID_MESSAGE),
+        }
+    }
+    valid
 }
 
 impl Message {

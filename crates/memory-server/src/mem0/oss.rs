@@ -15,6 +15,7 @@ use super::{
     error::Mem0Error,
     history::HistoryRow,
     memory::UpdateParams,
+    messages::Dialogue,
     owner::{Mem0Owner, OwnerParams, names_an_owner},
     params::{Body, Dialect, Int, ParamGroup, StrictQuery, request},
     responses::{Mem0Response, Message, Results, message, not_served, refuse},
@@ -25,6 +26,7 @@ use super::{
 };
 use crate::{
     access::Access,
+    config::IncludedTurns,
     openapi::{Operation, Routes, table},
 };
 
@@ -75,6 +77,7 @@ request! {
     SearchRequest {
         owner: OwnerParams,
         search: SearchParams,
+        dialogue: Dialogue,
         filters: FiltersParam,
         visibility: VisibilityParams,
     }
@@ -126,10 +129,11 @@ async fn list(
     access: Access,
     StrictQuery(ListQuery { owner, options }): StrictQuery<ListQuery>,
 ) -> Mem0Response<Results<MemoryRow>> {
-    let owner = owner.owner(DIALECT)?;
+    let owner = owner.owner()?;
     let default_limit = if owner.is_empty() { MAX_LIMIT as usize } else { DEFAULT_LIMIT };
     let limit = options.top_k.map_or(default_limit, Int::get);
-    let visibility = VisibilityParams { show_expired: options.show_expired, include_turns: None }.resolve(false);
+    let visibility =
+        VisibilityParams { show_expired: options.show_expired, include_turns: None }.resolve(IncludedTurns::None);
     let areas = mem0.areas(&access, &owner.scopes(&access)?, owner.condition(), visibility)?;
     let (records, _) = mem0.newest(&areas, 0, limit, false).await?;
     Ok(Json(Results { results: records.iter().map(|record| MemoryRow::new(record, DIALECT)).collect() }))
@@ -169,7 +173,7 @@ async fn delete_all(
     access: Access,
     StrictQuery(owner): StrictQuery<OwnerParams>,
 ) -> Mem0Response<Message> {
-    mem0.delete_of(&access, &owner.owner(DIALECT)?).await?;
+    mem0.delete_of(&access, &owner.owner()?).await?;
     message("All relevant memories deleted")
 }
 
@@ -199,10 +203,10 @@ async fn history(State(mem0): State<Mem0>, access: Access, Path(id): Path<String
 async fn search(
     State(mem0): State<Mem0>,
     access: Access,
-    Body(SearchRequest { owner, search, filters, visibility }): Body<SearchRequest>,
+    Body(SearchRequest { owner, search, dialogue, filters, visibility }): Body<SearchRequest>,
 ) -> Mem0Response<Results<MemoryRow>> {
-    let owner = owner.owner(DIALECT)?;
-    let query = search.into_query(DEFAULT_LIMIT)?;
+    let owner = owner.owner()?;
+    let query = search.into_query(DEFAULT_LIMIT, dialogue)?;
     let filter = filters.filters.unwrap_or_default();
     if owner.is_empty() && !names_an_owner(&filter) && access.is_for_all_users() {
         let message = "filters must contain user_id, agent_id or run_id at their top level";
@@ -211,7 +215,7 @@ async fn search(
     let condition = DIALECT.read_filter(&filter)?.and(owner.condition());
     let visibility = visibility.resolve(mem0.include_turns);
     let areas = mem0.areas(&access, &owner.scopes(&access)?, condition, visibility)?;
-    let hits = mem0.search(&areas, &query).await?;
+    let hits = mem0.search(&areas, &query, visibility.turns).await?;
     Ok(Json(Results { results: hits.iter().map(|hit| hit.row(DIALECT, &query)).collect() }))
 }
 

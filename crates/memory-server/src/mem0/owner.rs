@@ -5,12 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::{
-    condition::FilterCondition,
-    error::Mem0Error,
-    metadata,
-    params::{Dialect, ParamGroup},
-};
+use super::{condition::FilterCondition, error::Mem0Error, metadata, params::ParamGroup};
 use crate::access::{Access, Owner};
 
 /// The owner of memories, under mem0's names.
@@ -64,14 +59,14 @@ impl OwnerParams {
     /// Returns the owner.
     ///
     /// # Errors
-    /// 400 for an empty name, for two spellings that differ, and on the open-source server for white space in a name.
-    pub(super) fn owner(self, dialect: Dialect) -> Result<Mem0Owner, Mem0Error> {
+    /// 400 for an empty name, and for two spellings that differ.
+    pub(super) fn owner(self) -> Result<Mem0Owner, Mem0Error> {
         let [user, agent, run, app] = NAMES;
         Ok(Mem0Owner {
-            user: merge_spellings(user, self.user_id, self.user_alias, dialect)?,
-            agent: merge_spellings(agent, self.agent_id, self.agent_alias, dialect)?,
-            run: merge_spellings(run, self.run_id, self.run_alias, dialect)?,
-            app: merge_spellings(app, self.app_id, self.app_alias, dialect)?,
+            user: merge_spellings(user, self.user_id, self.user_alias)?,
+            agent: merge_spellings(agent, self.agent_id, self.agent_alias)?,
+            run: merge_spellings(run, self.run_id, self.run_alias)?,
+            app: merge_spellings(app, self.app_id, self.app_alias)?,
         })
     }
 }
@@ -81,7 +76,6 @@ fn merge_spellings(
     (name, alias): (&str, &str),
     value: Option<String>,
     alias_value: Option<String>,
-    dialect: Dialect,
 ) -> Result<Option<String>, Mem0Error> {
     if value.is_some() && alias_value.is_some() && value != alias_value {
         return Err(Mem0Error::bad_request(format!("{name} and {alias} have different values")));
@@ -89,9 +83,6 @@ fn merge_spellings(
     let id = value.or(alias_value);
     match &id {
         Some(id) if id.trim().is_empty() => Err(Mem0Error::bad_request(format!("{name} is empty"))),
-        Some(id) if dialect == Dialect::OpenSource && id.contains(char::is_whitespace) => {
-            Err(Mem0Error::bad_request(format!("{name} contains white space")))
-        }
         _ => Ok(id),
     }
 }

@@ -19,6 +19,7 @@ use super::{
     event::EventState,
     history::HistoryRow,
     memory::{Feedback, FeedbackParams, UpdateParams, parse_id, unknown},
+    messages::Dialogue,
     owner::{Mem0Owner, OwnerParams},
     page::{Page, PageOf, PageParams},
     params::{Body, Dialect, ParamGroup, QueryParams, StrictQuery, request},
@@ -30,6 +31,7 @@ use super::{
 };
 use crate::{
     access::Access,
+    config::IncludedTurns,
     openapi::{Routes, table},
 };
 
@@ -123,6 +125,7 @@ request! {
     SearchRequest {
         owner: OwnerParams,
         search: SearchParams,
+        dialogue: Dialogue,
         selection: SelectionParams,
         visibility: VisibilityParams,
         fields: FieldsParam,
@@ -239,7 +242,7 @@ async fn list_v3(
     Body(request): Body<ListRequest>,
 ) -> Mem0Response<PageOf<Value>> {
     let page = query.or(request.page).page("/v3/memories/", &headers);
-    let owner = request.owner.owner(DIALECT)?;
+    let owner = request.owner.owner()?;
     let condition = request.selection.condition(&owner, &access, true)?;
     let list = List { owner, condition, visibility: request.visibility, fields: request.fields };
     Ok(Json(mem0.list(&access, list, &page).await?))
@@ -253,7 +256,7 @@ async fn list_v2(
     Body(request): Body<ListRequest>,
 ) -> Mem0Response<ListOrObject<Value, PageOf<Value>>> {
     let page = query.or(request.page).page("/v2/memories/", &headers);
-    let owner = request.owner.owner(DIALECT)?;
+    let owner = request.owner.owner()?;
     let condition = request.selection.condition(&owner, &access, false)?;
     let list = List { owner, condition, visibility: request.visibility, fields: request.fields };
     mem0.list_or_page(&access, list, &page).await
@@ -267,7 +270,7 @@ async fn list_v1(
     StrictQuery(ListQuery { list: request, keywords, .. }): StrictQuery<ListQuery>,
 ) -> Mem0Response<ListOrObject<Value, PageOf<Value>>> {
     let page = request.page.page("/v1/memories/", &headers).with_parameters_of(&uri);
-    let owner = request.owner.owner(DIALECT)?;
+    let owner = request.owner.owner()?;
     let mut condition = request.selection.condition(&owner, &access, false)?;
     if let Some(keywords) = keywords.keywords {
         condition = condition.and(one_filter("keywords", keywords.into())?);
@@ -287,7 +290,7 @@ struct List {
 impl Mem0 {
     async fn list(&self, access: &Access, list: List, page: &Page) -> Result<PageOf<Value>, Mem0Error> {
         let scopes = list.owner.scopes(access)?;
-        let areas = self.areas(access, &scopes, list.condition, list.visibility.resolve(false))?;
+        let areas = self.areas(access, &scopes, list.condition, list.visibility.resolve(IncludedTurns::None))?;
         let (records, count) = self.newest(&areas, page.skip(), page.size, true).await?;
         let rows = records.iter().map(|record| list.fields.select(&MemoryRow::new(record, DIALECT)));
         Ok(page.with_results(rows.collect(), count))
@@ -314,12 +317,12 @@ impl Mem0 {
         request: SearchRequest,
         requires_filters: bool,
     ) -> Result<Vec<Value>, Mem0Error> {
-        let query = request.search.into_query(DEFAULT_LIMIT)?;
-        let owner = request.owner.owner(DIALECT)?;
+        let query = request.search.into_query(DEFAULT_LIMIT, request.dialogue)?;
+        let owner = request.owner.owner()?;
         let condition = request.selection.condition(&owner, access, requires_filters)?;
         let visibility = request.visibility.resolve(self.include_turns);
         let areas = self.areas(access, &owner.scopes(access)?, condition, visibility)?;
-        let hits = self.search(&areas, &query).await?;
+        let hits = self.search(&areas, &query, visibility.turns).await?;
         Ok(hits.iter().map(|hit| request.fields.select(&hit.row(DIALECT, &query))).collect())
     }
 }
@@ -384,7 +387,7 @@ async fn delete_all(
     access: Access,
     StrictQuery(query): StrictQuery<DeleteQuery>,
 ) -> Mem0Response<Message> {
-    mem0.delete_of(&access, &query.owner.owner(DIALECT)?).await?;
+    mem0.delete_of(&access, &query.owner.owner()?).await?;
     message("Memories deleted successfully!")
 }
 

@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::{metadata, params::Dialect};
+use crate::config::IncludedTurns;
 
 /// The kinds of records that are memories. Turns are evidence; summaries and chunks serve recall.
 const MEMORY_KINDS: [Kind; 5] = [Kind::FACT, Kind::NOTE, Kind::KEY_MOMENT, Kind::EVENT, Kind::PROFILE];
@@ -26,11 +27,16 @@ pub(super) fn is_memory(record: &Record) -> bool {
     is_memory_kind(&record.kind) && record.state == State::Active
 }
 
-/// Returns the filter for active memories, with or without turns.
-pub(super) fn active_memories(with_turns: bool) -> Filter {
-    let turns = with_turns.then_some(Kind::TURN);
-    let kinds = MEMORY_KINDS.iter().cloned().chain(turns).map(|kind| kind.as_str().into()).collect();
-    Filter::In(Field::Kind, kinds).and(Filter::eq(Field::State, State::Active.as_str()))
+/// Returns the filter for active memories and turns.
+pub(super) fn active_memories(turns: IncludedTurns) -> Filter {
+    let memories = Filter::In(Field::Kind, MEMORY_KINDS.iter().map(|kind| kind.as_str().into()).collect());
+    let is_turn = Filter::eq(Field::Kind, Kind::TURN.as_str());
+    let shown = match turns {
+        IncludedTurns::None => memories,
+        IncludedTurns::User => Filter::Or(vec![memories, is_turn.and(Filter::eq(Field::Role, Role::USER.as_str()))]),
+        IncludedTurns::All => Filter::Or(vec![memories, is_turn]),
+    };
+    shown.and(Filter::eq(Field::State, State::Active.as_str()))
 }
 
 /// Returns the filter for memories that have not expired before a day.

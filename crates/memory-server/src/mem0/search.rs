@@ -1,6 +1,12 @@
 //! Searches memories.
 
-use memory_engine::{RecallHit, RecallQuery, Record, Timestamp, recall::Retriever};
+use std::{collections::BTreeSet, time::Duration};
+
+use memory_engine::{
+    Kind, RecallHit, RecallQuery, Record, RecordId, Timestamp,
+    context::{MAX_CONTEXT_CHARS, contextual_search_text, is_question, weak_question},
+    recall::Retriever,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -8,11 +14,13 @@ use serde_json::Value;
 use super::{
     condition::SearchArea,
     error::Mem0Error,
+    messages::{Dialogue, Message},
     params::{Dialect, ParamGroup},
     row::{MemoryRow, Score, ScoreBreakdown, ScoreDetails},
     service::Mem0,
     time::moment,
 };
+use crate::config::IncludedTurns;
 
 /// Default minimum score of a search.
 pub(super) const DEFAULT_THRESHOLD: f64 = 0.1;
@@ -22,6 +30,10 @@ const MAX_LIMIT: usize = 1000;
 const OVERFETCH_FACTOR: usize = 5;
 /// Maximum number of hits that a search fetches from one area.
 const MAX_CANDIDATES: usize = 5000;
+/// Maximum number of messages of the dialogue that are searched for together with a query.
+const DIALOGUE_MESSAGES: usize = 6;
+/// Factor of the minimum score of a search with dialogue: no memory matches both the dialogue and the query well.
+const CONTEXT_THRESHOLD_FACTOR: f64 = 0.5;
 
 /// A checked query.
 #[derive(Debug, Clone)]
@@ -35,6 +47,10 @@ pub(super) struct SearchQuery {
     pub(super) asked_at: Option<Timestamp>,
     /// Adds the parts of each score.
     pub(super) explain: bool,
+    /// The messages before the query, oldest first.
+    dialogue: Vec<Message>,
+    /// True if the text contains the dialogue; then a hit must be relevant, too.
+    contains_dialogue: bool,
 }
 
 /// A hit with its score for mem0's clients.
@@ -70,6 +86,13 @@ pub(super) struct SearchParams {
     reference_date: Option<Value>,
 }
 
+impl SearchQuery {
+    /// Returns true for a message of the dialogue: the caller has it already.
+    fn is_in_dialogue(&self, record: &Record) -> bool {
+        self.dialogue.iter().any(|message| message.text == record.text)
+    }
+}
+
 impl ParamGroup for SearchParams {
     const REQUIRED: &'static [&'static str] = &["query"];
 }
@@ -79,7 +102,7 @@ impl SearchParams {
     ///
     /// # Errors
     /// 400 for a blank query, an invalid date, and a number out of range.
-    pub(super) fn into_query(self, default_limit: usize) -> Result<SearchQuery, Mem0Error> {
+    pub(super) fn into_query(self, default_limit: usize, dialogue: Dialogue) -> Result<SearchQuery, Mem0Error> {
         let invalid_date =
             || Mem0Error::bad_request("reference_date must be a time such as 2026-03-02T20:15:00Z, or a day");
         let asked_at = self.reference_date.map(|value| moment(&value).ok_or_else(invalid_date)).transpose()?;
@@ -96,20 +119,61 @@ impl SearchParams {
             Some(Ok(limit)) if limit <= MAX_LIMIT => limit,
             Some(_) => return Err(Mem0Error::bad_request(format!("top_k must be between 0 and {MAX_LIMIT}"))),
         };
-        Ok(SearchQuery { text, limit, threshold, asked_at, explain: self.explain.unwrap_or(false) })
+        let explain = self.explain.unwrap_or(false);
+        Ok(SearchQuery { text, limit, threshold, asked_at, explain, dialogue: dialogue.0, contains_dialogue: false })
     }
 }
 
 impl Mem0 {
     /// Returns the memories in the areas that match the query, best first.
     ///
-    /// The engine's scores are comparable within one recall only, but a threshold needs an absolute score: the keyword or
-    /// the semantic score of a memory, whichever is greater. The order within an area is the engine's. A memory before
-    /// one with a greater score gets that score.
+    /// If they are none, or the query names no topic, it searches again with the last messages of the dialogue, and then
+    /// with the query as the engine's model rewrites it.
     pub(super) async fn search(
         &self,
         areas: &[SearchArea],
         query: &SearchQuery,
+        turns: IncludedTurns,
+    ) -> Result<Vec<ScoredMemory>, Mem0Error> {
+        let latest = query.dialogue.len().saturating_sub(DIALOGUE_MESSAGES);
+        let dialogue: Vec<(&str, &str)> =
+            query.dialogue[latest..].iter().map(|message| (message.role.as_str(), message.text.as_str())).collect();
+        if dialogue.is_empty() || !weak_question(&query.text) {
+            let memories = self.search_text(areas, query, turns).await?;
+            if dialogue.is_empty() || !memories.is_empty() {
+                return Ok(memories);
+            }
+        }
+        let text = contextual_search_text(&dialogue, &query.text, MAX_CONTEXT_CHARS);
+        let threshold = query.threshold * CONTEXT_THRESHOLD_FACTOR;
+        let with_dialogue = SearchQuery { text, threshold, contains_dialogue: true, ..query.clone() };
+        let mut memories = self.search_text(areas, &with_dialogue, turns).await?;
+        let min_relevance = self.engine.admin().recall_options().min_relevance;
+        memories.retain(|memory| memory.hit.relevance >= min_relevance && !query.is_in_dialogue(&memory.record));
+        let Some(rewrite) = self.engine.rewrite().filter(|_| memories.is_empty()) else { return Ok(memories) };
+        match rewrite.ask(&query.text, &dialogue, Duration::MAX).await {
+            Ok(text) => {
+                let mut memories = self.search_text(areas, &SearchQuery { text, ..query.clone() }, turns).await?;
+                memories.retain(|memory| !query.is_in_dialogue(&memory.record));
+                Ok(memories)
+            }
+            Err(error) => {
+                tracing::warn!(kind = ?error.kind(), "the query is not rewritten, because the model failed");
+                Ok(memories)
+            }
+        }
+    }
+
+    /// Returns the memories in the areas that match the text of the query, best first.
+    ///
+    /// The engine's scores are comparable within one recall only, but a threshold needs an absolute score: the keyword or
+    /// the semantic score of a memory, whichever is greater. The order within an area is the engine's. A memory before
+    /// one with a greater score gets that score.
+    async fn search_text(
+        &self,
+        areas: &[SearchArea],
+        query: &SearchQuery,
+        turns: IncludedTurns,
     ) -> Result<Vec<ScoredMemory>, Mem0Error> {
         let mut memories: Vec<ScoredMemory> = Vec::new();
         for area in areas {
@@ -117,6 +181,9 @@ impl Mem0 {
         }
         // Stable, so that equal scores keep the engine's order.
         memories.sort_by(|a, b| b.score.total_cmp(&a.score));
+        if turns == IncludedTurns::User {
+            remove_redundant_turns(&mut memories);
+        }
         memories.truncate(query.limit);
         Ok(memories)
     }
@@ -133,6 +200,9 @@ impl Mem0 {
             options.max_candidates = options.max_candidates.max(limit);
             let mut query =
                 RecallQuery::new(&search.text).with_filter(area.filter.clone()).with_limit(limit).with_options(options);
+            if search.contains_dialogue {
+                query = query.contains_dialogue();
+            }
             if let Some(time) = search.asked_at {
                 query = query.asked_at(time, jiff::tz::TimeZone::UTC);
             }
@@ -168,6 +238,15 @@ impl Mem0 {
         }
         memories
     }
+}
+
+/// Removes turns that only ask, and turns that a fact among the memories was extracted from.
+fn remove_redundant_turns(memories: &mut Vec<ScoredMemory>) {
+    let sources: BTreeSet<RecordId> =
+        memories.iter().flat_map(|memory| memory.record.derived_from.iter().copied()).collect();
+    memories.retain(|memory| {
+        memory.record.kind != Kind::TURN || !(sources.contains(&memory.record.id) || is_question(&memory.record.text))
+    });
 }
 
 /// Raises the score of each memory to the greatest of those after it, so that sorting by score keeps the order.

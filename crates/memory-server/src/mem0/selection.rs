@@ -15,7 +15,7 @@ use super::{
     params::{Dialect, ParamGroup},
     time::{is_whole_day, moment},
 };
-use crate::access::Access;
+use crate::{access::Access, config::IncludedTurns};
 
 const MICROS_PER_DAY: u64 = 86_400_000_000;
 
@@ -42,7 +42,7 @@ pub(super) struct SelectionParams {
 pub(super) struct VisibilityParams {
     /// Includes memories that have expired. Default: false.
     pub(super) show_expired: Option<bool>,
-    /// Includes turns. Default: set by the server for searches, false for lists.
+    /// True for all turns, false for none. Default: set by the server for searches, false for lists.
     pub(super) include_turns: Option<bool>,
 }
 
@@ -121,8 +121,10 @@ fn date_condition(name: &str, op: Op, value: &Value) -> Result<FilterCondition, 
 }
 
 impl VisibilityParams {
-    pub(super) fn resolve(self, include_turns: bool) -> Visibility {
-        Visibility { expired: self.show_expired.unwrap_or(false), turns: self.include_turns.unwrap_or(include_turns) }
+    /// Returns the memories to show; `turns` if the request does not say which turns.
+    pub(super) fn resolve(self, turns: IncludedTurns) -> Visibility {
+        let requested = self.include_turns.map(|all| if all { IncludedTurns::All } else { IncludedTurns::None });
+        Visibility { expired: self.show_expired.unwrap_or(false), turns: requested.unwrap_or(turns) }
     }
 }
 

@@ -4,13 +4,15 @@ use std::time::Duration;
 
 use memory_engine::MemoryEngine;
 
+use crate::config::IncludedTurns;
+
 /// mem0's REST routes over one memory: those of its open-source server, and those of its platform that client versions
 /// 0.1 to 2 call. `docs/reference/server.md` lists them with the differences from mem0.
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Mem0 {
     pub(super) engine: MemoryEngine,
-    pub(super) include_turns: bool,
+    pub(super) include_turns: IncludedTurns,
     pub(super) add_timeout: Duration,
     pub(super) platform_add_timeout: Duration,
 }
@@ -20,15 +22,15 @@ impl Mem0 {
     pub fn new(engine: MemoryEngine) -> Self {
         Self {
             engine,
-            include_turns: false,
+            include_turns: IncludedTurns::User,
             add_timeout: Duration::from_secs(10),
             platform_add_timeout: Duration::from_millis(1500),
         }
     }
 
-    /// Sets whether searches find turns as well as memories. A search can override it with `include_turns`. Default:
-    /// false.
-    pub fn with_turns(mut self, include_turns: bool) -> Self {
+    /// Sets the turns that searches return besides memories. A search can override it with `include_turns`. Default:
+    /// [`IncludedTurns::User`].
+    pub fn with_turns(mut self, include_turns: IncludedTurns) -> Self {
         self.include_turns = include_turns;
         self
     }

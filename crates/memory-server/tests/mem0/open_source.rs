@@ -65,7 +65,6 @@ async fn invalid_add_requests_are_refused() {
     let hello = json!([{"role": "user", "content": "hello"}]);
     let bad = [
         (400, json!({"messages": hello})),
-        (400, json!({"messages": hello, "user_id": "lin chen"})),
         (400, json!({"messages": hello, "user_id": ""})),
         (400, json!({"messages": hello, "user_id": "lin", "userId": "mei"})),
         (400, json!({"messages": hello, "user_id": "lin", "memory_type": "semantic"})),
@@ -336,6 +335,58 @@ async fn unrelated_query_finds_nothing() {
     };
     assert_eq!(ask("海鲜能吃吗").await, ["我对海鲜过敏。"]);
     assert_eq!(ask("明天开会").await, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn owners_may_have_names_with_spaces() {
+    let api = Api::open().await;
+    for (user, agent) in [("lin chen", "Mary Jane"), ("陈 林", "林 黛玉")] {
+        let owner = json!({"user_id": user, "agent_id": agent});
+        assert_eq!(api.add_message(owner.clone(), "I'm allergic to walnuts.").await.len(), 1);
+        assert_eq!(api.search_texts("walnuts", owner).await, ["The user is allergic to walnuts."]);
+        assert!(api.search_texts("walnuts", json!({"user_id": user, "agent_id": "Mary"})).await.is_empty());
+    }
+}
+
+/// What the rules extract nothing from is found all the same; the assistant's words and mere questions are not.
+#[tokio::test]
+async fn searches_return_what_the_user_said() {
+    let api = Api::open().await;
+    let rounds = [
+        ("user", "Barely slept again, the neighbours had their party until four"),
+        ("assistant", "The neighbours' party until four sounds exhausting."),
+        ("user", "is there a neighbours party on Friday?"),
+        ("user", "I'm allergic to walnuts."),
+    ];
+    for (role, text) in rounds {
+        let messages = json!([{"role": role, "content": text}]);
+        api.post("/memories", json!({"messages": messages, "user_id": "lin"})).await;
+    }
+    assert_eq!(api.search_texts("the neighbours' party", json!({"user_id": "lin"})).await, [rounds[0].1]);
+    let walnuts = api.search_texts("walnuts", json!({"user_id": "lin"})).await;
+    assert_eq!(walnuts, ["The user is allergic to walnuts."], "the fact, and not its turn");
+    let body = |turns: bool| json!({"query": "neighbours", "filters": {"user_id": "lin"}, "include_turns": turns});
+    assert_eq!(texts(&api.post("/search", body(false)).await).len(), 0);
+    assert_eq!(texts(&api.post("/search", body(true)).await).len(), 3);
+}
+
+#[tokio::test]
+async fn a_query_without_a_topic_is_searched_for_with_its_dialogue() {
+    let api = Api::open().await;
+    for text in ["我一失眠第二天就头疼，喝点温牛奶会好些", "最近在学吉他"] {
+        api.add_message(json!({"user_id": "lin"}), text).await;
+    }
+    let body = |messages: Value| {
+        let filters = json!({"user_id": "lin"});
+        json!({"query": "你今天有什么不一样？", "filters": filters, "messages": messages})
+    };
+    let dialogue = json!([{"role": "user", "content": "昨晚又失眠了"}, {"role": "assistant", "content": "辛苦了"}]);
+    let found = texts(&api.post("/search", body(dialogue)).await);
+    assert_eq!(found, ["我一失眠第二天就头疼，喝点温牛奶会好些"]);
+    let off_topic = json!([{"role": "user", "content": "火车晚点了"}]);
+    assert_eq!(texts(&api.post("/search", body(off_topic)).await).len(), 0);
+    let invalid = api.request("POST", "/search", Some(body(json!([{"content": "no role"}])))).await;
+    assert_eq!(invalid.status, 422, "{}", invalid.body);
 }
 
 #[tokio::test]
