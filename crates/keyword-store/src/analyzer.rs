@@ -4,6 +4,7 @@
 //! and Korean are cut into pairs of characters here. The function `words` splits a text for display.
 
 mod han;
+mod irregular_forms;
 mod run;
 mod stop_words;
 mod syllabic;
@@ -62,7 +63,8 @@ forward!(Arc, Box);
 /// - Chinese becomes pairs of neighbouring characters (so that a word outside the dictionary is found), single
 ///   characters, and the words of jieba's dictionary with three or more characters. Pairs across a word boundary have a
 ///   lower weight in a query.
-/// - English words are stemmed (Snowball). Words of other scripts are not.
+/// - English words are stemmed (Snowball). Words of other scripts are not. A query for one form of an irregular word
+///   (go, went) also searches for the others.
 /// - Numbers, dates and versions are indexed whole and in parts.
 /// - Stop words are dropped from documents and queries.
 ///
@@ -99,7 +101,7 @@ impl Analyzer for TextAnalyzer {
             terms.truncate(MAX_CLAUSES);
         }
         terms.sort_by_key(|(_, entry)| entry.rank);
-        terms.into_iter().map(|(term, entry)| Clause::weighted(term, entry.weight)).collect()
+        terms.into_iter().map(|(term, entry)| irregular_forms::clause(term, entry.weight)).collect()
     }
 }
 
