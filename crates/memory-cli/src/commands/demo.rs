@@ -85,7 +85,7 @@ impl DemoCommand {
             }
             None => print_line!("  memory demo --db demo.db        keeps the conversation, so that you can search it"),
         }
-        print_line!("  memory add \"I moved to Lisbon\" --user me");
+        print_line!("  memory add \"I moved to Lisbon\" --user me --digest rules");
         print_line!("  memory search \"where do I live?\" --user me");
         print_line!("  memory import your-turns.jsonl  one {{\"user\", \"text\", \"time\", …}} on each line");
         Ok(())
