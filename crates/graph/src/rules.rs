@@ -2,6 +2,7 @@
 
 mod chinese;
 mod english;
+mod relations;
 mod sentences;
 
 use async_trait::async_trait;
@@ -47,9 +48,24 @@ impl RuleExtractor {
         let mut mentions: Vec<Mention> = known.iter().map(|name| Mention::new(name, kind_of(name))).collect();
         mentions.extend(names(text).map(|(_, mention)| mention));
         let entities = Extraction { entities: mentions, relations: Vec::new() }.normalised(&self.limits).entities;
-        let relations = sentences::of(text).into_iter().flat_map(|sentence| relations(sentence, &entities)).collect();
+        let sentences = sentences::of(text);
+        let relations::StatedRelations { entities, mut relations } = relations::stated(&sentences, entities);
+        let stated = relations.len();
+        for sentence in sentences {
+            relations.extend(co_occurrences(sentence.text, &entities));
+        }
+        // Two entities with a stated relation need no weaker one.
+        let (stated, weak) = relations.split_at(stated);
+        let is_new = |weak: &&Relation| !stated.iter().any(|relation| has_same_ends(relation, weak));
+        let relations = stated.iter().chain(weak.iter().filter(is_new)).cloned().collect();
         Extraction { entities, relations }.normalised(&self.limits)
     }
+}
+
+/// Returns true if two relations have the same ends, in any direction.
+fn has_same_ends(one: &Relation, other: &Relation) -> bool {
+    let same = one.source == other.source && one.target == other.target;
+    same || (one.source == other.target && one.target == other.source)
 }
 
 #[async_trait]
@@ -65,7 +81,7 @@ fn names(text: &str) -> impl Iterator<Item = (&'static str, Mention)> {
 }
 
 /// Relates the entities that a sentence names.
-fn relations(sentence: &str, entities: &[Mention]) -> Vec<Relation> {
+fn co_occurrences(sentence: &str, entities: &[Mention]) -> Vec<Relation> {
     let folded = phrases::fold(sentence);
     let mut named: Vec<&Mention> = entities.iter().filter(|mention| is_named(mention, &folded)).collect();
     if named.len() > MAX_RELATED_ENTITIES {

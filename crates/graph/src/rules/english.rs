@@ -26,7 +26,7 @@ const MAX_WORDS: usize = 6;
 
 /// Returns the names in a text, each with the id of the rule that found it.
 pub(super) fn names(text: &str) -> Vec<(&'static str, Mention)> {
-    let found: Vec<FoundName> = sentences::of(text).into_iter().flat_map(in_sentence).collect();
+    let found: Vec<FoundName> = sentences::of(text).into_iter().flat_map(|sentence| in_sentence(sentence.text)).collect();
     let sure: BTreeSet<&str> =
         found.iter().filter(|name| !name.doubtful).flat_map(|name| name.text.split(' ')).collect();
     let kept = found.iter().filter(|name| !name.doubtful || sure.contains(name.text.as_str()));
