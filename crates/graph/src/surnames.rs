@@ -34,6 +34,12 @@ pub(crate) fn surname_length(folded: &[char]) -> Option<usize> {
     folded.first().filter(|c| SURNAMES.surnames.contains(**c)).map(|_| 1)
 }
 
+/// Returns true if two characters are a surname together.
+#[cfg(feature = "extractors")]
+pub(crate) fn is_double_surname(first: char, second: char) -> bool {
+    SURNAMES.double_surnames.contains(&String::from_iter([first, second]))
+}
+
 /// Returns false for particles, pronouns, verbs and prepositions that are no part of a name.
 pub(crate) fn may_be_in_name(c: char) -> bool {
     !SURNAMES.never_in_names.contains(c)
