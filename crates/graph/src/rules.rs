@@ -47,9 +47,18 @@ impl RuleExtractor {
     pub fn read(&self, text: &str, known: &[String]) -> Extraction {
         let mut mentions: Vec<Mention> = known.iter().map(|name| Mention::new(name, kind_of(name))).collect();
         mentions.extend(names(text).map(|(_, mention)| mention));
-        let entities = Extraction { entities: mentions, relations: Vec::new() }.normalised(&self.limits).entities;
+        let doubtful = english::doubtful_names(text);
+        mentions.extend(doubtful.iter().map(|name| Mention::new(name, EntityKind::Other)));
+        let limits = ExtractionLimits { max_entities: Extraction::MAX_ITEMS, ..self.limits };
+        let entities = Extraction { entities: mentions, relations: Vec::new() }.normalised(&limits).entities;
         let sentences = sentences::of(text);
-        let relations::StatedRelations { entities, mut relations } = relations::stated(&sentences, entities);
+        let relations::StatedRelations { mut entities, mut relations } = relations::stated(&sentences, entities);
+        // What the text says of a doubtful name shows whether it is one.
+        entities.retain(|mention| mention.kind == EntityKind::Person || !doubtful.contains(&mention.name));
+        relations.retain(|relation| {
+            [&relation.source, &relation.target].iter().all(|end| entities.iter().any(|known| known.name == **end))
+        });
+        entities.truncate(self.limits.max_entities);
         let stated = relations.len();
         for sentence in sentences {
             relations.extend(co_occurrences(sentence.text, &entities));

@@ -210,7 +210,7 @@ impl Run<'_> {
     fn start_of_name(&self, after: usize, end: usize) -> usize {
         let length = self.folded[after..end].iter().rev().take_while(|c| may_be_in_name(**c)).count();
         let mut from = end - length;
-        for at in from..end {
+        for at in from..=end {
             if self.word_before(at, &CONTEXT.before_places) && !self.splits_word(at) {
                 from = at;
             }

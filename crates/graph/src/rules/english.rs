@@ -14,6 +14,7 @@ struct NameWords {
     joining: Words,
     places: Words,
     organisations: Words,
+    singular_endings: Words,
 }
 
 data!(WORDS: NameWords = "en/names.toml");
@@ -26,11 +27,30 @@ const MAX_WORDS: usize = 6;
 
 /// Returns the names in a text, each with the id of the rule that found it.
 pub(super) fn names(text: &str) -> Vec<(&'static str, Mention)> {
-    let found: Vec<FoundName> = sentences::of(text).into_iter().flat_map(|sentence| in_sentence(sentence.text)).collect();
+    let (sure, _) = found_names(text);
+    sure.into_iter().map(|name| (CAPITALS, Mention::new(&name, kind_of(&name)))).collect()
+}
+
+/// Returns the words that may be names or may have a capital only because they begin a sentence.
+pub(super) fn doubtful_names(text: &str) -> Vec<String> {
+    found_names(text).1.into_iter().filter(|name| !is_plural(name)).collect()
+}
+
+/// Returns the sure names of a text, and the doubtful ones.
+fn found_names(text: &str) -> (Vec<String>, Vec<String>) {
+    let found: Vec<FoundName> =
+        sentences::of(text).into_iter().flat_map(|sentence| in_sentence(sentence.text)).collect();
     let sure: BTreeSet<&str> =
         found.iter().filter(|name| !name.doubtful).flat_map(|name| name.text.split(' ')).collect();
-    let kept = found.iter().filter(|name| !name.doubtful || sure.contains(name.text.as_str()));
-    kept.map(|name| (CAPITALS, Mention::new(&name.text, kind_of(&name.text)))).collect()
+    let (kept, doubtful): (Vec<&FoundName>, Vec<&FoundName>) =
+        found.iter().partition(|name| !name.doubtful || sure.contains(name.text.as_str()));
+    let texts = |names: Vec<&FoundName>| names.into_iter().map(|name| name.text.clone()).collect();
+    (texts(kept), texts(doubtful))
+}
+
+/// Returns true for a word that is likely to be a plural.
+fn is_plural(word: &str) -> bool {
+    word.ends_with('s') && !WORDS.singular_endings.iter().any(|ending| word.ends_with(ending))
 }
 
 /// Returns the kind of entity that a name of several words shows by its first or last word.

@@ -26,6 +26,11 @@ pub(super) fn stated(sentences: &[Sentence<'_>], entities: Vec<Mention>) -> Stat
     let names = Names::of(&entities);
     let mut found = StatedRelations { entities, relations: Vec::new() };
     for language in LANGUAGES.iter() {
+        let plain = |sentence: &Sentence<'_>| Marked::new(sentence.text, &names, &found.entities, language, None).text;
+        let texts: Vec<String> = sentences.iter().map(plain).collect();
+        found.set_kinds(&texts, language);
+    }
+    for language in LANGUAGES.iter() {
         let mut previous = None;
         for sentence in sentences {
             let marked = Marked::new(sentence.text, &names, &found.entities, language, previous.as_ref());
@@ -39,6 +44,23 @@ pub(super) fn stated(sentences: &[Sentence<'_>], entities: Vec<Mention>) -> Stat
 }
 
 impl StatedRelations {
+    /// Sets the kinds of the entities that the words next to them show.
+    fn set_kinds(&mut self, texts: &[String], language: &Language) {
+        let mut is_set = vec![false; self.entities.len()];
+        for of in &language.kinds {
+            for (text, pattern) in texts.iter().flat_map(|text| of.patterns.iter().map(move |pattern| (text, pattern))) {
+                for captures in pattern.captures_iter(text) {
+                    let Some(index) = captures.name("x").and_then(|mark| marked::index_of(mark.as_str())) else { continue };
+                    let is_open = self.entities[index].kind == EntityKind::Other || of.overrides;
+                    if is_open && !is_set[index] {
+                        self.entities[index].kind = of.kind;
+                        is_set[index] = true;
+                    }
+                }
+            }
+        }
+    }
+
     fn read(&mut self, text: &str, language: &Language) {
         for pattern in &language.patterns {
             for captures in pattern.regex.captures_iter(text) {

@@ -19,6 +19,9 @@ pub(super) struct ContextWords {
     person_verbs: Words,
     adverbs: Words,
     possessions: Words,
+    relatives: Words,
+    relative_clauses: String,
+    thing_endings: String,
     name_prefixes: String,
     not_prefixed: Words,
     noun_endings: String,
@@ -157,7 +160,10 @@ fn shape(run: &Run<'_>, from: usize, to: usize) -> Option<Shape> {
 /// Returns true if what follows a position is said of a person.
 fn is_person_before(run: &Run<'_>, mut at: usize) -> bool {
     if run.has_word(at, "的") {
-        return run.word_at(at + 1, &CONTEXT.possessions).is_some();
+        return [&CONTEXT.possessions, &CONTEXT.relatives].iter().any(|words| run.word_at(at + 1, words).is_some());
+    }
+    if is_relative_clause(run, at) {
+        return true;
     }
     for _ in 0..=MAX_ADVERBS {
         if run.word_at(at, &CONTEXT.person_verbs).is_some() {
@@ -167,6 +173,12 @@ fn is_person_before(run: &Run<'_>, mut at: usize) -> bool {
         at += adverb;
     }
     false
+}
+
+/// Returns true if what follows a position says whose relative a person is: 是顾清尘的妹妹, 有一个弟弟.
+fn is_relative_clause(run: &Run<'_>, at: usize) -> bool {
+    let begins = run.folded.get(at).is_some_and(|c| CONTEXT.relative_clauses.contains(*c));
+    begins && (at + 1..run.folded.len()).any(|at| run.word_at(at, &CONTEXT.relatives).is_some())
 }
 
 /// Returns true if what precedes a position shows that a person follows.
@@ -204,14 +216,16 @@ pub(super) fn vehicles(runs: &[Run<'_>]) -> Vec<String> {
     found
 }
 
-/// Returns the things that a text names with a classifier and again: 一枚铜符.
+/// Returns the things that a text names twice, with a classifier or an ending of things: 一枚铜符, 断水剑.
 pub(super) fn things(runs: &[Run<'_>]) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for run in runs {
-        for at in 2..run.folded.len() {
-            let is_classified = CONTEXT.classifiers.contains(run.folded[at - 1])
+        for at in 0..run.folded.len() {
+            let is_classified = at > 1
+                && CONTEXT.classifiers.contains(run.folded[at - 1])
                 && CONTEXT.before_classifiers.contains(run.folded[at - 2]);
             if !is_classified {
+                found.extend(thing_by_ending(runs, run, at));
                 continue;
             }
             let is_thing = |to: &usize| {
@@ -225,6 +239,18 @@ pub(super) fn things(runs: &[Run<'_>]) -> Vec<String> {
         }
     }
     found
+}
+
+/// Returns the name of a thing of three characters that begins at a position.
+fn thing_by_ending(runs: &[Run<'_>], run: &Run<'_>, at: usize) -> Option<String> {
+    let name = run.folded.get(at..at + THING_MAX_CHARS)?;
+    let starts = at == 0 || run.word_before(at, &CONTEXT.before_names);
+    let is_name = starts
+        && CONTEXT.thing_endings.contains(name[THING_MAX_CHARS - 1])
+        && name.iter().all(|c| may_be_in_name(*c))
+        && !run.has_ordinary_word(at, at + THING_MAX_CHARS)
+        && occurrences(runs, name) > 1;
+    is_name.then(|| run.spelled(at, at + THING_MAX_CHARS))
 }
 
 fn occurrences(runs: &[Run<'_>], word: &[char]) -> usize {

@@ -32,6 +32,16 @@ struct LanguageData {
     fragments: BTreeMap<String, String>,
     roles: Vec<RoleData>,
     patterns: Vec<PatternData>,
+    kinds: Vec<KindData>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct KindData {
+    kind: EntityKind,
+    #[serde(default)]
+    overrides: bool,
+    patterns: Words,
 }
 
 /// Which kinds of entities a relation may have at its ends.
@@ -76,6 +86,14 @@ pub(super) struct Pattern {
     pub(super) regex: Regex,
 }
 
+/// Patterns of the words next to a name that show its kind.
+pub(super) struct KindPatterns {
+    pub(super) kind: EntityKind,
+    /// True if they replace a kind that the name itself shows.
+    pub(super) overrides: bool,
+    pub(super) patterns: Vec<Regex>,
+}
+
 /// A noun of a relation.
 pub(super) struct Role {
     pub(super) id: String,
@@ -88,6 +106,8 @@ pub(super) struct Language {
     pub(super) role_leads_from_y: bool,
     pub(super) patterns: Vec<Pattern>,
     pub(super) role_patterns: Vec<Regex>,
+    /// In the order in which they are tried.
+    pub(super) kinds: Vec<KindPatterns>,
     roles: HashMap<String, Role>,
     unreal: Regex,
     negations: Regex,
@@ -112,6 +132,11 @@ impl Language {
                 });
             }
         }
+        let compile = |texts: &Words| texts.iter().map(|text| compiled(&data.expanded(text))).collect();
+        let mut kinds = Vec::new();
+        for of in &data.kinds {
+            kinds.push(KindPatterns { kind: of.kind, overrides: of.overrides, patterns: compile(&of.patterns) });
+        }
         let mut roles = HashMap::new();
         for role in &data.roles {
             for word in role.words.iter() {
@@ -122,7 +147,8 @@ impl Language {
             data,
             role_leads_from_y: data.role_leads_from_y,
             patterns,
-            role_patterns: data.role_patterns.iter().map(|text| compiled(&data.expanded(text))).collect(),
+            role_patterns: compile(&data.role_patterns),
+            kinds,
             roles,
             unreal: any_of(&data.unreal, "", ""),
             negations: any_of(&data.negations, "", ""),
