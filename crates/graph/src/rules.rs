@@ -54,9 +54,9 @@ impl RuleExtractor {
         let sentences = sentences::of(text);
         let relations::StatedRelations { mut entities, mut relations } = relations::stated(&sentences, entities);
         // What the text says of a doubtful name shows whether it is one.
-        entities.retain(|mention| mention.kind == EntityKind::Person || !doubtful.contains(&mention.name));
-        relations.retain(|relation| {
-            [&relation.source, &relation.target].iter().all(|end| entities.iter().any(|known| known.name == **end))
+        let is_related = |name: &String| relations.iter().any(|known| [&known.source, &known.target].contains(&name));
+        entities.retain(|mention| {
+            mention.kind == EntityKind::Person || is_related(&mention.name) || !doubtful.contains(&mention.name)
         });
         entities.truncate(self.limits.max_entities);
         let stated = relations.len();

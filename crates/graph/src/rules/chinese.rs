@@ -22,6 +22,8 @@ use run::Run;
 struct NameWords {
     place_endings: Words,
     organisation_endings: Words,
+    places: Words,
+    doubtful_endings: String,
     not_places: Words,
     continues_place: String,
     naming_verbs: Words,
@@ -37,10 +39,11 @@ pub(super) struct RunRule {
 }
 
 /// The rules in the order in which their names are listed, for each run.
-pub(super) const RUN_RULES: [RunRule; 3] = [
+pub(super) const RUN_RULES: [RunRule; 4] = [
     RunRule { id: "zh.person.title", find: |run| run.titled() },
     RunRule { id: "zh.name.called", find: |run| run.called() },
     RunRule { id: "zh.place.ending", find: |run| run.endings() },
+    RunRule { id: "zh.place.known", find: |run| run.places() },
 ];
 
 /// The rule that takes what stands in `《》` for a work.
@@ -177,6 +180,19 @@ impl Run<'_> {
         found
     }
 
+    /// Well-known places: 成都.
+    fn places(&self) -> Vec<Mention> {
+        let mut found = Vec::new();
+        for at in 0..self.folded.len() {
+            if let Some(length) = self.word_at(at, &WORDS.places)
+                && !self.longest_ending(at + length).is_some_and(|(_, kind)| kind == EntityKind::Place)
+            {
+                found.push(Mention::new(self.spelled(at, at + length), EntityKind::Place));
+            }
+        }
+        found
+    }
+
     /// Returns the range and kind of a name that starts at `after` or later and whose ending starts at `at`.
     fn ending_at(&self, at: usize, after: usize) -> Option<(usize, usize, EntityKind)> {
         if at < after {
@@ -200,7 +216,13 @@ impl Run<'_> {
         let from = at - before;
         let word: String = self.folded[from..until].iter().collect();
         let is_word = until - from == 2 && is_ordinary_word(self.folded[from], self.folded[from + 1]);
+        let is_doubtful = length == 1 && WORDS.doubtful_endings.contains(self.folded[at]);
+        let is_person = surname_length(&self.folded[from..until]).is_some_and(|surname| {
+            is_doubtful && (2..=3).contains(&(until - from)) && until - from > surname && is_likely_name(self.folded, from, surname, until - from - surname)
+        });
         let is_common = is_word
+            || is_person
+            || (is_doubtful && (before < 2 || self.has_ordinary_word(from, at)))
             || (length == 1 && self.splits_word(until))
             || WORDS.not_places.end_of(&word).is_some() || SURNAMES.not_names.end_of(&word).is_some();
         (!is_common).then_some((from, until, kind))

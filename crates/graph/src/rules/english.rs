@@ -81,28 +81,32 @@ struct Token<'t> {
     text: &'t str,
     /// True if something other than white space or `&` precedes the word, so that it does not continue a name.
     apart: bool,
+    /// True if a quotation mark precedes the word.
+    is_quoted: bool,
 }
 
 fn tokens(sentence: &str) -> Vec<Token<'_>> {
     let mut tokens = Vec::new();
     let mut apart = true;
+    let mut is_quoted = false;
     let mut rest = sentence;
     while let Some(c) = rest.chars().next() {
         let length = if is_letter(c) {
             let inside = |c: char| is_letter(c) || matches!(c, '\'' | '’' | '-' | '.');
             let length = rest.find(|c| !inside(c)).unwrap_or(rest.len());
             let word = &rest[..length];
-            tokens.push(Token { text: words::plain(word), apart });
+            tokens.push(Token { text: words::plain(word), apart, is_quoted });
             // A name ends with its genitive.
             apart = word.ends_with("'s") || word.ends_with("’s");
             length
         } else {
             if c == '&' {
-                tokens.push(Token { text: &rest[..1], apart });
+                tokens.push(Token { text: &rest[..1], apart, is_quoted });
             }
             apart |= !c.is_whitespace() && c != '&';
             c.len_utf8()
         };
+        is_quoted = matches!(c, '"' | '“' | '‘');
         rest = &rest[length..];
     }
     tokens
@@ -125,7 +129,7 @@ fn in_sentence(sentence: &str) -> Vec<FoundName> {
             continue;
         }
         let end = end_of_run(&tokens, at);
-        found.extend(name(&tokens[at..end], at == 0));
+        found.extend(name(&tokens[at..end], at == 0 || tokens[at].is_quoted));
         at = end;
     }
     found

@@ -41,6 +41,8 @@ const OTHER_NAME_MAX_CHARS: usize = 4;
 const OTHER_NAME_MIN_CONTEXTS: usize = 2;
 /// Maximum number of adverbs between a person and a verb.
 const MAX_ADVERBS: usize = 2;
+/// Maximum length of an attribute before a relative, in characters.
+const MAX_ATTRIBUTE_CHARS: usize = 2;
 /// Maximum length of the name of a thing, in characters.
 const THING_MAX_CHARS: usize = 3;
 
@@ -160,7 +162,9 @@ fn shape(run: &Run<'_>, from: usize, to: usize) -> Option<Shape> {
 /// Returns true if what follows a position is said of a person.
 fn is_person_before(run: &Run<'_>, mut at: usize) -> bool {
     if run.has_word(at, "的") {
-        return [&CONTEXT.possessions, &CONTEXT.relatives].iter().any(|words| run.word_at(at + 1, words).is_some());
+        // 凯恩的老朋友: a short attribute may precede the relative.
+        let is_relative = (1..=1 + MAX_ATTRIBUTE_CHARS).any(|skip| run.word_at(at + skip, &CONTEXT.relatives).is_some());
+        return is_relative || run.word_at(at + 1, &CONTEXT.possessions).is_some();
     }
     if is_relative_clause(run, at) {
         return true;

@@ -193,7 +193,8 @@ impl Language {
 
     /// Returns true if the text before a name makes it a part of a longer phrase.
     pub(super) fn continues_phrase(&self, before: &str) -> bool {
-        self.prepositions.is_match(before)
+        // ", and Mira came" begins a new clause.
+        !before.trim_end().ends_with(", and") && self.prepositions.is_match(before)
     }
 
     /// Returns true if the text after a match continues a list.
