@@ -31,7 +31,14 @@ fn rules_find_their_names_and_ignore_near_misses() {
 
 #[test]
 fn every_rule_has_a_case_and_a_valid_id() {
-    let mut rules = vec![english::CAPITALS, chinese::WORK, chinese::REPEATED];
+    let mut rules = vec![
+        english::CAPITALS,
+        chinese::WORK,
+        chinese::SUBJECT,
+        chinese::REPEATED,
+        chinese::VEHICLE,
+        chinese::THING,
+    ];
     rules.extend(chinese::RUN_RULES.iter().map(|rule| rule.id));
     rules.sort_unstable();
     let mut cases: Vec<&str> = CASES.iter().map(|(rule, ..)| *rule).collect();
