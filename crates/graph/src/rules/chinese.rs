@@ -218,13 +218,17 @@ impl Run<'_> {
         let is_word = until - from == 2 && is_ordinary_word(self.folded[from], self.folded[from + 1]);
         let is_doubtful = length == 1 && WORDS.doubtful_endings.contains(self.folded[at]);
         let is_person = surname_length(&self.folded[from..until]).is_some_and(|surname| {
-            is_doubtful && (2..=3).contains(&(until - from)) && until - from > surname && is_likely_name(self.folded, from, surname, until - from - surname)
+            is_doubtful
+                && (2..=3).contains(&(until - from))
+                && until - from > surname
+                && is_likely_name(self.folded, from, surname, until - from - surname)
         });
         let is_common = is_word
             || is_person
             || (is_doubtful && (before < 2 || self.has_ordinary_word(from, at)))
             || (length == 1 && self.splits_word(until))
-            || WORDS.not_places.end_of(&word).is_some() || SURNAMES.not_names.end_of(&word).is_some();
+            || WORDS.not_places.end_of(&word).is_some()
+            || SURNAMES.not_names.end_of(&word).is_some();
         (!is_common).then_some((from, until, kind))
     }
 

@@ -48,9 +48,12 @@ impl StatedRelations {
     fn set_kinds(&mut self, texts: &[String], language: &Language) {
         let mut is_set = vec![false; self.entities.len()];
         for of in &language.kinds {
-            for (text, pattern) in texts.iter().flat_map(|text| of.patterns.iter().map(move |pattern| (text, pattern))) {
+            for (text, pattern) in texts.iter().flat_map(|text| of.patterns.iter().map(move |pattern| (text, pattern)))
+            {
                 for captures in pattern.captures_iter(text) {
-                    let Some(index) = captures.name("x").and_then(|mark| marked::index_of(mark.as_str())) else { continue };
+                    let Some(index) = captures.name("x").and_then(|mark| marked::index_of(mark.as_str())) else {
+                        continue;
+                    };
                     let is_open = self.entities[index].kind == EntityKind::Other || of.overrides;
                     if is_open && !is_set[index] {
                         self.entities[index].kind = of.kind;
@@ -94,7 +97,8 @@ impl StatedRelations {
             }
         }
         let Ok(rule) = RuleId::new(id.to_owned()) else { return };
-        let relation = Relation::new(&self.entities[source].name, relation, &self.entities[target].name).with_rule(rule);
+        let relation =
+            Relation::new(&self.entities[source].name, relation, &self.entities[target].name).with_rule(rule);
         if !self.relations.contains(&relation) {
             self.relations.push(relation);
         }

@@ -93,7 +93,8 @@ pub(super) fn people(runs: &[Run<'_>], is_taken: impl Fn(&str) -> bool) -> Peopl
     let contexts = |name: &String| all.get(name).map_or(0, |evidence| evidence.contexts);
     let names = found.by_context.clone();
     found.by_context.retain(|name| {
-        let overlaps = |other: &&String| *other != name && (other.contains(name.as_str()) || name.contains(other.as_str()));
+        let overlaps =
+            |other: &&String| *other != name && (other.contains(name.as_str()) || name.contains(other.as_str()));
         !names.iter().filter(overlaps).any(|other| {
             contexts(other) > contexts(name) || (contexts(other) == contexts(name) && other.len() > name.len())
         })
@@ -102,9 +103,11 @@ pub(super) fn people(runs: &[Run<'_>], is_taken: impl Fn(&str) -> bool) -> Peopl
         let count = evidence.after.len();
         evidence.after.sort_unstable();
         evidence.after.dedup();
-        let overlaps = found.by_context.iter().chain(&found.repeated).any(|known| {
-            known.contains(name.as_str()) || name.contains(known.as_str())
-        });
+        let overlaps = found
+            .by_context
+            .iter()
+            .chain(&found.repeated)
+            .any(|known| known.contains(name.as_str()) || name.contains(known.as_str()));
         // A name with the same character after it each time is the beginning of something longer.
         let recurs = count > 1 && (evidence.after.len() > 1 || name.chars().count() > 2);
         if evidence.shape == Shape::Personal && recurs && !overlaps && !is_taken(&name) {
@@ -163,7 +166,8 @@ fn shape(run: &Run<'_>, from: usize, to: usize) -> Option<Shape> {
 fn is_person_before(run: &Run<'_>, mut at: usize) -> bool {
     if run.has_word(at, "的") {
         // 凯恩的老朋友: a short attribute may precede the relative.
-        let is_relative = (1..=1 + MAX_ATTRIBUTE_CHARS).any(|skip| run.word_at(at + skip, &CONTEXT.relatives).is_some());
+        let is_relative =
+            (1..=1 + MAX_ATTRIBUTE_CHARS).any(|skip| run.word_at(at + skip, &CONTEXT.relatives).is_some());
         return is_relative || run.word_at(at + 1, &CONTEXT.possessions).is_some();
     }
     if is_relative_clause(run, at) {
@@ -209,7 +213,10 @@ pub(super) fn vehicles(runs: &[Run<'_>]) -> Vec<String> {
             }
             let before = run.folded[..at].iter().rev().take_while(|c| may_be_in_name(**c)).count().min(5);
             let is_start = |from: &usize| *from == 0 || run.word_before(*from, &CONTEXT.before_places);
-            let from = (at - before..at).rev().filter(|from| at - from >= 2).find(|from| is_start(from) && !run.splits_word(*from));
+            let from = (at - before..at)
+                .rev()
+                .filter(|from| at - from >= 2)
+                .find(|from| is_start(from) && !run.splits_word(*from));
             if let Some(from) = from
                 && !is_ordinary_word(run.folded[at - 1], run.folded[at])
             {

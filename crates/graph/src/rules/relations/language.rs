@@ -250,6 +250,8 @@ impl KindRule {
 
     fn allow_end(&self, wanted: Option<EntityKind>, unwanted: Option<EntityKind>, kind: EntityKind) -> bool {
         let is_known = kind != EntityKind::Other;
-        (is_known || !self.strict) && unwanted != Some(kind) && (!is_known || wanted.is_none_or(|wanted| wanted == kind))
+        (is_known || !self.strict)
+            && unwanted != Some(kind)
+            && (!is_known || wanted.is_none_or(|wanted| wanted == kind))
     }
 }
