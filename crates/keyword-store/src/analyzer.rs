@@ -64,7 +64,7 @@ forward!(Arc, Box);
 ///   characters, and the words of jieba's dictionary with three or more characters. Pairs across a word boundary have a
 ///   lower weight in a query.
 /// - English words are stemmed (Snowball). Words of other scripts are not. A query for one form of an irregular word
-///   (go, went) also searches for the others.
+///   (eat, ate) also searches for the others.
 /// - Numbers, dates and versions are indexed whole and in parts.
 /// - Stop words are dropped from documents and queries.
 ///
