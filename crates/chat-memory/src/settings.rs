@@ -1,5 +1,6 @@
 //! Settings of a chat memory, as a settings page shows them.
 
+use memory_engine_context::{MAX_CONTEXT_CHARS, MAX_CONTEXT_MESSAGES};
 use memory_engine_core::{Error, Result};
 use serde::{Deserialize, Serialize};
 
@@ -44,8 +45,8 @@ impl Default for Mem0Settings {
         Self {
             rounds: 1,
             write_limit_ms: 1500,
-            recent: 6,
-            max_chars: 1200,
+            recent: MAX_CONTEXT_MESSAGES,
+            max_chars: MAX_CONTEXT_CHARS,
             weak_at_once: false,
             threshold: 0.1,
             context_threshold: 0.05,

@@ -33,8 +33,8 @@ pub use list::MemoryList;
 pub use plan::ContextPlan;
 pub use question::is_question;
 pub use rewrite::{
-    MAX_CONTEXT_CHARS, REWRITE_PROMPT, RewriteRequest, contextual_query, contextual_search_text, parse_rewrite,
-    recent_conversation,
+    MAX_CONTEXT_CHARS, MAX_CONTEXT_MESSAGES, REWRITE_PROMPT, RewriteRequest, contextual_query, contextual_search_text,
+    parse_rewrite, recent_conversation,
 };
 pub use story::{StoryEntity, StoryRelation, StorySections};
 pub use system::{append_to_system, appended};

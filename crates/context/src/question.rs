@@ -18,15 +18,15 @@ struct QuestionWords {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ChineseWords {
-    /// How a question without a mark ends.
+    /// Endings of questions without a question mark.
     endings: Words,
-    /// How a question without a mark begins.
+    /// Beginnings of questions without a question mark.
     beginnings: Words,
     /// Questions that announce or stress a statement.
     rhetorical: Words,
     /// Questions at the end of a statement.
     tags: Words,
-    /// How a clause begins that belongs to the question after it.
+    /// Beginnings of clauses that belong to the question after them: 如果.
     conditions: Words,
 }
 
@@ -35,9 +35,13 @@ struct ChineseWords {
 struct EnglishWords {
     /// Words before a question that do not change its meaning.
     openers: Words,
+    /// Beginnings of questions without a question mark.
     beginnings: Words,
+    /// Questions that announce or stress a statement.
     rhetorical: Words,
+    /// Questions at the end of a statement.
     tags: Words,
+    /// First words of clauses that belong to the question after them: "if".
     conditions: Words,
 }
 
@@ -63,10 +67,11 @@ static ENGLISH: LazyLock<EnglishPatterns> = LazyLock::new(|| {
 
 /// A sentence of at most this many characters, such as "Hi!" or 对了, does not make a text a statement.
 const INTERJECTION_MAX_CHARS: usize = 6;
-/// A clause of at least this many words (Han characters) before a question is a statement of its own. Shorter ones name
-/// the topic: "my sister, what's her name?"
+/// A clause of at least this many words before a question is a statement of its own. A shorter one names the topic: "my
+/// sister, what's her name?"
 const STATEMENT_MIN_WORDS: usize = 4;
-const STATEMENT_MIN_HAN: usize = 6;
+/// The same for Chinese, in characters.
+const STATEMENT_MIN_HAN_CHARS: usize = 6;
 
 /// Returns true if a text only asks, with or without a question mark. A text that also states something is a statement,
 /// and so are rhetorical questions ("did I tell you that …?", 难道…) and statements with a tag ("…, right?", ……对吧).
@@ -89,7 +94,7 @@ pub fn is_question(text: &str) -> bool {
     asks
 }
 
-/// What a sentence does.
+/// The kinds of sentences that [`is_question`] tells apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SentenceKind {
     Question,
@@ -142,13 +147,13 @@ fn is_end(tokens: &[Token], end: usize) -> bool {
 /// Returns true if one of the clauses before the last comma is long enough to state something, and does not ask.
 fn states_before_a_comma(body: &str) -> bool {
     let Some(at) = body.rfind([',', '，']) else { return false };
-    body[..at].split([',', '，']).any(|clause| states(clause.trim()))
+    body[..at].split([',', '，']).any(|clause| is_statement_clause(clause.trim()))
 }
 
-fn states(clause: &str) -> bool {
+fn is_statement_clause(clause: &str) -> bool {
     let han = clause.chars().filter(|c| is_han(*c)).count();
     let words = clause.split_whitespace().filter(|word| !word.chars().any(is_han)).count();
-    let is_long = han >= STATEMENT_MIN_HAN || words >= STATEMENT_MIN_WORDS;
+    let is_long = han >= STATEMENT_MIN_HAN_CHARS || words >= STATEMENT_MIN_WORDS;
     let first_word = clause.split_whitespace().next().unwrap_or_default();
     let is_condition =
         QUESTION.english.conditions.contains(first_word) || QUESTION.chinese.conditions.start_of(clause).is_some();

@@ -8,6 +8,8 @@ use crate::{line::one_line, weak_question::weak_question};
 
 /// Maximum number of characters of a question with its dialogue, by default.
 pub const MAX_CONTEXT_CHARS: usize = 1200;
+/// Maximum number of messages before a question that are searched for with it, by default.
+pub const MAX_CONTEXT_MESSAGES: usize = 6;
 
 /// The default prompt that asks a model to rewrite a question. A [`RewriteRequest`] follows as JSON.
 pub const REWRITE_PROMPT: &str = "\

@@ -31,7 +31,7 @@ impl CodeBits {
 pub struct Token {
     /// The number of the token in the model's vocabulary.
     pub id: u32,
-    /// How much the token matters by itself: 0 to 1, less for frequent tokens.
+    /// Weight of the token in means over tokens, 0 to 1: less for frequent tokens.
     pub weight: f32,
     /// The value of one step of the token's codes.
     pub scale: f32,
@@ -212,10 +212,10 @@ fn round_scale(greatest: f32) -> f32 {
     (greatest.min(1.0) * f32::from(u16::MAX)).round() / f32::from(u16::MAX)
 }
 
-/// Rounds a weight to what a byte holds.
+/// Rounds a weight to what a byte holds. NaN becomes 0.
 fn round_weight(weight: f32) -> f32 {
-    // `max` turns NaN into 0.
-    (weight.max(0.0).min(1.0) * f32::from(u8::MAX)).round() / f32::from(u8::MAX)
+    let weight = if weight.is_nan() { 0.0 } else { weight };
+    (weight.clamp(0.0, 1.0) * f32::from(u8::MAX)).round() / f32::from(u8::MAX)
 }
 
 #[cfg(test)]

@@ -249,7 +249,7 @@ impl Builder {
         self
     }
 
-    /// Rewrites a vague query with a model, in recalls with the dialogue before it
+    /// Rewrites a query that finds nothing with a model, in recalls with the dialogue before it
     /// ([`recall_enhanced`](MemoryEngine::recall_enhanced)) that have no rewrite of their own. Default: none.
     #[cfg(feature = "llm")]
     pub fn rewrite(mut self, rewrite: Rewrite) -> Self {
@@ -376,6 +376,10 @@ impl Builder {
             store: Arc::clone(&store),
             uses_graph: self.graph_extractor.is_some(),
             reranker: self.reranker,
+            #[cfg(feature = "llm")]
+            rewrite: self.rewrite,
+            #[cfg(not(feature = "llm"))]
+            rewrite: None,
             options: self.options,
             scene_policy: self.scene_policy,
             thesaurus: SharedThesaurus::new(synonyms, self.analyzer, self.clock),
@@ -386,14 +390,7 @@ impl Builder {
         if self.background {
             enrichment.worker().spawn();
         }
-        Ok(MemoryEngine::new(EngineParts {
-            store,
-            recall,
-            enrichment,
-            locale: self.locale,
-            #[cfg(feature = "llm")]
-            rewrite: self.rewrite,
-        }))
+        Ok(MemoryEngine::new(EngineParts { store, recall, enrichment, locale: self.locale }))
     }
 
     /// Pairs the embedders with their vectors. A store without generations has no vectors of a replaced embedder.

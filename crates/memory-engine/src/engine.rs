@@ -54,8 +54,6 @@ pub(crate) struct EngineParts {
     pub(crate) recall: RecallPipeline,
     pub(crate) enrichment: Enrichment,
     pub(crate) locale: Locale,
-    #[cfg(feature = "llm")]
-    pub(crate) rewrite: Option<Rewrite>,
 }
 
 impl fmt::Debug for MemoryEngine {
@@ -95,10 +93,10 @@ impl MemoryEngine {
         self.parts.locale.language
     }
 
-    /// The rewrite of vague queries. Default: none.
+    /// The rewrite of queries that find nothing. Default: none.
     #[cfg(feature = "llm")]
     pub fn rewrite(&self) -> Option<&Rewrite> {
-        self.parts.rewrite.as_ref()
+        self.parts.recall.parts().rewrite.as_ref()
     }
 
     pub(crate) fn indexed_store(&self) -> &Arc<IndexedStore> {

@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, time::Duration};
 
 use memory_engine_context::{
-    Action, GatewayBlock, IncomingMessage, InjectionDecision, InjectionRules, Rule, weak_question,
+    Action, GatewayBlock, IncomingMessage, InjectionDecision, InjectionRules, MAX_CONTEXT_MESSAGES, Rule, weak_question,
 };
 use memory_engine_core::{
     ContentHash, Error, ErrorKind, Field, Filter, FilterValue, Kind, Language, Op, Phrases, Record, Result, Role,
@@ -22,8 +22,6 @@ const PREVIOUS_SESSION_TURNS: usize = 200;
 const PREVIOUS_SESSION_SUMMARIES: usize = 3;
 /// Maximum number of additional candidates, in case the conversation already contains some of the results.
 const MAX_EXTRA_CANDIDATES: usize = 20;
-/// Number of latest messages of the conversation that a query without a topic is searched for with.
-const DIALOGUE_MESSAGES: usize = 6;
 /// Share of the time limit after which a recall must end.
 const RECALL_TIME_SHARE: f64 = 0.9;
 
@@ -270,7 +268,7 @@ impl Injector {
     /// similar record, and seldom an answer.
     async fn search(&self, scope: &Scope, query: RecallQuery, conversation: &[&str], recalled: &mut RecalledMemories) {
         let outcome = if weak_question(&query.text) && !conversation.is_empty() {
-            let latest = &conversation[conversation.len().saturating_sub(DIALOGUE_MESSAGES)..];
+            let latest = &conversation[conversation.len().saturating_sub(MAX_CONTEXT_MESSAGES)..];
             let dialogue = latest.iter().map(|text| ("message", *text));
             let enhancement = Enhancement::new(dialogue).weak_at_once();
             self.engine.recall_enhanced(scope, query, &enhancement).await.map(|enhanced| enhanced.recall)

@@ -32,23 +32,9 @@ impl MemoryEngine {
         enhancement: &Enhancement,
     ) -> Result<EnhancedRecall> {
         let query = query.into();
-        let enhancement = self.with_own_rewrite(enhancement);
-        let work = self.recall_pipeline().recall_enhanced(scope, &query, &enhancement);
+        let work = self.recall_pipeline().recall_enhanced(scope, &query, enhancement);
         let fields = |span: &Span, enhanced: &EnhancedRecall| note_recall(span, &enhanced.recall);
         verb!("recall_enhanced", scope, { hits = Empty, relevant = Empty, degraded = Empty }, work, fields)
-    }
-
-    #[cfg(feature = "llm")]
-    fn with_own_rewrite(&self, enhancement: &Enhancement) -> Enhancement {
-        let rewrite = enhancement.rewrite.as_ref().or(self.rewrite()).cloned();
-        let mut enhancement = enhancement.clone();
-        enhancement.rewrite = rewrite;
-        enhancement
-    }
-
-    #[cfg(not(feature = "llm"))]
-    fn with_own_rewrite(&self, enhancement: &Enhancement) -> Enhancement {
-        enhancement.clone()
     }
 
     /// Explains the place of a record in the result of a query, or its absence.

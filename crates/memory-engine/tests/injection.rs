@@ -8,7 +8,7 @@ use std::{sync::Arc, time::Duration};
 
 use given::{Backend, lin};
 use memory_engine::{
-    Forget, Injector, Kind, MemoryEngine, Timestamp, Turn,
+    ErrorKind, Forget, Injector, Kind, MemoryEngine, RecallOptions, Timestamp, Turn,
     context::{IncomingMessage, InjectionRules, Rule, append_to_system},
     llm::{ScriptedModel, ScriptedReply},
     recall::{Enhancement, QueryForm, Rewrite},
@@ -79,6 +79,28 @@ async fn m3_a_model_rewrites_what_nothing_else_finds_and_what_breaks_the_contrac
         assert!(started.elapsed() <= Duration::from_secs(3));
         assert_eq!(found.recall.degraded[0].stage, "rewrite");
         assert!(reason == "rewrite" || found.recall.degraded[0].reason.contains(reason), "{:?}", found.recall.degraded);
+    }
+}
+
+#[tokio::test]
+async fn the_model_of_the_engine_rewrites_for_recalls_that_bring_none() {
+    let rewrite = Rewrite::by(Arc::new(ScriptedModel::replying(["昨晚失眠 凌晨"])));
+    let memory = MemoryEngine::builder().in_memory().rewrite(rewrite).build().await.unwrap();
+    memory.remember(&lin(), "昨晚失眠了，凌晨三点才睡着").await.unwrap();
+    let dialogue = Enhancement::new([("user", "早"), ("assistant", "早安")]);
+    let found = memory.recall_enhanced(&lin(), "你今天有什么不一样？", &dialogue).await.unwrap();
+    assert_eq!((found.form, found.asked.as_str()), (QueryForm::Rewritten, "昨晚失眠 凌晨"));
+}
+
+#[tokio::test]
+async fn recall_options_out_of_range_are_refused() {
+    for (options, name) in [
+        (RecallOptions::default().with_rerank_weight(3.0), "rerank_weight"),
+        (RecallOptions::default().with_date_weight(f64::NAN), "date_weight"),
+        (RecallOptions::default().with_max_candidates(0), "max_candidates"),
+    ] {
+        let error = MemoryEngine::builder().in_memory().recall_options(options).build().await.unwrap_err();
+        assert!(error.kind() == ErrorKind::InvalidInput && error.message().contains(name), "{error}");
     }
 }
 

@@ -37,8 +37,8 @@ pub struct Config {
     pub profile_every: u32,
     /// Extraction of entities and relations, as `memory --graph`. Default: `none`.
     pub graph: String,
-    /// The service that rewrites a question which finds nothing, by the dialogue before it, as in `memory --digest`.
-    /// Default: `none`.
+    /// The service whose model rewrites a question that finds nothing, by the dialogue before it: a name as in
+    /// `memory --digest`, or `none`. A chat or search waits for it, within its time limit. Default: `none`.
     pub rewrite: String,
     /// The user of a chat or tool call that names none and whose key is not bound to one. Default: `default`.
     pub user: String,
@@ -170,7 +170,7 @@ pub struct Mem0Config {
 pub enum IncludedTurns {
     /// No turns.
     None,
-    /// What the user said, except questions and turns whose fact is also a hit: extraction may have missed a fact.
+    /// Turns of the user, except questions and turns whose fact is also a hit. They cover facts that extraction missed.
     #[default]
     User,
     /// All turns, also those of the assistant.

@@ -51,7 +51,7 @@ pub struct Enhancement {
     pub max_chars: usize,
     /// True if a query without content words ("you remember?") is asked with its dialogue at once. Default: false.
     pub weak_at_once: bool,
-    /// Rewrites the query with a model if the dialogue finds nothing either. Default: none.
+    /// Rewrites the query with a model if the dialogue finds nothing either. Default: none; then that of the engine.
     pub rewrite: Option<Rewrite>,
 }
 
@@ -172,7 +172,7 @@ impl<'a> EnhancedRun<'a> {
             Some(first) => first,
             None => self.ask(QueryForm::Question, self.query.text.clone()).await?,
         };
-        match &self.enhancement.rewrite {
+        match self.enhancement.rewrite.as_ref().or(self.parts.rewrite.as_ref()) {
             Some(rewrite) => Ok(self.ask_rewritten(rewrite, first).await),
             None => Ok(first),
         }

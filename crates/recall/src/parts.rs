@@ -8,7 +8,7 @@ use memory_engine_reranker::Reranker;
 use memory_engine_scene::ScenePolicy;
 use memory_engine_synonyms::SharedThesaurus;
 
-use crate::options::RecallOptions;
+use crate::{options::RecallOptions, rewrite::Rewrite};
 
 /// Everything that a recall needs.
 #[derive(Debug)]
@@ -19,6 +19,9 @@ pub struct RecallParts {
     pub uses_graph: bool,
     /// Judges the best candidates, if set.
     pub reranker: Option<Arc<dyn Reranker>>,
+    /// Rewrites a query that finds nothing, with the dialogue before it, if its [`Enhancement`](crate::Enhancement) has no
+    /// rewrite of its own.
+    pub rewrite: Option<Rewrite>,
     /// Options of queries that bring none of their own.
     pub options: RecallOptions,
     /// The scenes that are visible from each scene.

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, time::Duration};
 
 use memory_engine::{
     Kind, RecallHit, RecallQuery, Record, RecordId, Timestamp,
-    context::{MAX_CONTEXT_CHARS, contextual_search_text, is_question, weak_question},
+    context::{MAX_CONTEXT_CHARS, MAX_CONTEXT_MESSAGES, contextual_search_text, is_question, weak_question},
     recall::Retriever,
 };
 use schemars::JsonSchema;
@@ -30,8 +30,6 @@ const MAX_LIMIT: usize = 1000;
 const OVERFETCH_FACTOR: usize = 5;
 /// Maximum number of hits that a search fetches from one area.
 const MAX_CANDIDATES: usize = 5000;
-/// Maximum number of messages of the dialogue that are searched for together with a query.
-const DIALOGUE_MESSAGES: usize = 6;
 /// Factor of the minimum score of a search with dialogue: no memory matches both the dialogue and the query well.
 const CONTEXT_THRESHOLD_FACTOR: f64 = 0.5;
 
@@ -49,7 +47,7 @@ pub(super) struct SearchQuery {
     pub(super) explain: bool,
     /// The messages before the query, oldest first.
     dialogue: Vec<Message>,
-    /// True if the text contains the dialogue; then a hit must be relevant, too.
+    /// True if the text contains the dialogue.
     contains_dialogue: bool,
 }
 
@@ -127,15 +125,15 @@ impl SearchParams {
 impl Mem0 {
     /// Returns the memories in the areas that match the query, best first.
     ///
-    /// If they are none, or the query names no topic, it searches again with the last messages of the dialogue, and then
-    /// with the query as the engine's model rewrites it.
+    /// With a dialogue before the query, a query that finds nothing is searched for again together with the last messages
+    /// of the dialogue, and then as the engine's model rewrites it. A query that names no topic is not searched for alone.
     pub(super) async fn search(
         &self,
         areas: &[SearchArea],
         query: &SearchQuery,
         turns: IncludedTurns,
     ) -> Result<Vec<ScoredMemory>, Mem0Error> {
-        let latest = query.dialogue.len().saturating_sub(DIALOGUE_MESSAGES);
+        let latest = query.dialogue.len().saturating_sub(MAX_CONTEXT_MESSAGES);
         let dialogue: Vec<(&str, &str)> =
             query.dialogue[latest..].iter().map(|message| (message.role.as_str(), message.text.as_str())).collect();
         if dialogue.is_empty() || !weak_question(&query.text) {
@@ -177,23 +175,27 @@ impl Mem0 {
     ) -> Result<Vec<ScoredMemory>, Mem0Error> {
         let mut memories: Vec<ScoredMemory> = Vec::new();
         for area in areas {
-            memories.extend(self.search_area(area, query).await?);
+            memories.extend(self.search_area(area, query, turns).await?);
         }
         // Stable, so that equal scores keep the engine's order.
         memories.sort_by(|a, b| b.score.total_cmp(&a.score));
-        if turns == IncludedTurns::User {
-            remove_redundant_turns(&mut memories);
-        }
         memories.truncate(query.limit);
         Ok(memories)
     }
 
-    /// Searches one area. If the condition rejects too many hits, the search is repeated with a higher limit.
-    async fn search_area(&self, area: &SearchArea, search: &SearchQuery) -> Result<Vec<ScoredMemory>, Mem0Error> {
+    /// Searches one area. If too many hits fail the condition, or are turns that are left out, the search is repeated with
+    /// a higher limit.
+    async fn search_area(
+        &self,
+        area: &SearchArea,
+        search: &SearchQuery,
+        turns: IncludedTurns,
+    ) -> Result<Vec<ScoredMemory>, Mem0Error> {
         if search.limit == 0 {
             return Ok(Vec::new());
         }
-        let factor = if area.condition.is_some() { OVERFETCH_FACTOR } else { 1 };
+        let leaves_out_hits = area.condition.is_some() || turns == IncludedTurns::User;
+        let factor = if leaves_out_hits { OVERFETCH_FACTOR } else { 1 };
         let mut limit = (search.limit * factor).min(MAX_CANDIDATES);
         loop {
             let mut options = *self.engine.admin().recall_options();
@@ -210,6 +212,9 @@ impl Mem0 {
             let is_exhausted = hits.len() < limit;
             let mut memories = self.score_hits(&search.text, hits);
             memories.retain(|memory| area.holds(&memory.record));
+            if turns == IncludedTurns::User {
+                remove_redundant_turns(&mut memories, search.threshold);
+            }
             if is_exhausted || limit == MAX_CANDIDATES || memories.len() >= search.limit {
                 // Not before: memories below the threshold are no reason to search for more.
                 memories.retain(|memory| memory.score >= search.threshold);
@@ -240,12 +245,13 @@ impl Mem0 {
     }
 }
 
-/// Removes turns that only ask, and turns that a fact among the memories was extracted from.
-fn remove_redundant_turns(memories: &mut Vec<ScoredMemory>) {
-    let sources: BTreeSet<RecordId> =
-        memories.iter().flat_map(|memory| memory.record.derived_from.iter().copied()).collect();
+/// Removes turns that only ask, and turns from which one of the memories with at least this score was extracted.
+fn remove_redundant_turns(memories: &mut Vec<ScoredMemory>, threshold: f64) {
+    let returned = memories.iter().filter(|memory| memory.score >= threshold);
+    let sources: BTreeSet<RecordId> = returned.flat_map(|memory| memory.record.derived_from.iter().copied()).collect();
     memories.retain(|memory| {
-        memory.record.kind != Kind::TURN || !(sources.contains(&memory.record.id) || is_question(&memory.record.text))
+        let record = &memory.record;
+        record.kind != Kind::TURN || (!sources.contains(&record.id) && !is_question(&record.text))
     });
 }
 

@@ -371,6 +371,18 @@ async fn searches_return_what_the_user_said() {
 }
 
 #[tokio::test]
+async fn earlier_questions_do_not_crowd_out_an_answer() {
+    let api = Api::open().await;
+    api.add_message(lin(), "Barely slept again, the neighbours had their party until four").await;
+    for day in 0..12 {
+        api.add_message(lin(), &format!("do the neighbours have a party on day {day}?")).await;
+    }
+    let body = json!({"query": "the neighbours party", "filters": lin(), "top_k": 1});
+    let found = texts(&api.post("/search", body).await);
+    assert_eq!(found, ["Barely slept again, the neighbours had their party until four"]);
+}
+
+#[tokio::test]
 async fn a_query_without_a_topic_is_searched_for_with_its_dialogue() {
     let api = Api::open().await;
     for text in ["我一失眠第二天就头疼，喝点温牛奶会好些", "最近在学吉他"] {
