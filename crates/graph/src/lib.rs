@@ -9,6 +9,7 @@ mod forward;
 mod likely_names;
 mod lookup;
 mod memory;
+mod ordinary_words;
 mod query;
 mod rows;
 #[cfg(feature = "extractors")]

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use memory_engine_core::text::{is_han, normalize};
 
 use crate::{
-    surnames::{SURNAMES, may_be_in_name, surname_length},
+    surnames::{is_likely_name, surname_length},
     words,
 };
 
@@ -37,7 +37,7 @@ pub fn likely_names(text: &str) -> Vec<String> {
 fn capitalised_words(text: &str) -> Vec<String> {
     let mut names = Vec::new();
     let mut starts_sentence = true;
-    for token in text.split_whitespace() {
+    for token in text.split(|c: char| c.is_whitespace() || is_han(c)).filter(|token| !token.is_empty()) {
         let word = words::plain(token.trim_matches(|c: char| !c.is_alphanumeric()));
         let is_capitalised = word.starts_with(char::is_uppercase) && word.chars().nth(1).is_some();
         let is_common_start = starts_sentence && words::is_common(&word.to_lowercase());
@@ -57,12 +57,9 @@ fn chinese_names(text: &str) -> Vec<String> {
     for start in 0..characters.len() {
         let Some(surname) = surname_length(&characters[start..]) else { continue };
         let end = start + surname + GIVEN_NAME_CHARS;
-        let Some(name) = characters.get(start..end) else { continue };
-        let spelled: String = name.iter().collect();
-        let is_name = name.iter().all(|c| is_han(*c) && may_be_in_name(*c)) && !SURNAMES.not_names.any_in(&spelled);
         // Skips a shorter name inside the previous one: 阳晓月 in 欧阳晓月.
-        if is_name && end > covered {
-            names.push(spelled);
+        if end > covered && is_likely_name(&characters, start, surname, GIVEN_NAME_CHARS) {
+            names.push(characters[start..end].iter().collect());
             covered = end;
         }
     }

@@ -2,6 +2,7 @@
 
 mod chinese;
 mod english;
+mod relations;
 mod sentences;
 
 use async_trait::async_trait;
@@ -46,10 +47,34 @@ impl RuleExtractor {
     pub fn read(&self, text: &str, known: &[String]) -> Extraction {
         let mut mentions: Vec<Mention> = known.iter().map(|name| Mention::new(name, kind_of(name))).collect();
         mentions.extend(names(text).map(|(_, mention)| mention));
-        let entities = Extraction { entities: mentions, relations: Vec::new() }.normalised(&self.limits).entities;
-        let relations = sentences::of(text).into_iter().flat_map(|sentence| relations(sentence, &entities)).collect();
+        let doubtful = english::doubtful_names(text);
+        mentions.extend(doubtful.iter().map(|name| Mention::new(name, EntityKind::Other)));
+        let limits = ExtractionLimits { max_entities: Extraction::MAX_ITEMS, ..self.limits };
+        let entities = Extraction { entities: mentions, relations: Vec::new() }.normalised(&limits).entities;
+        let sentences = sentences::of(text);
+        let relations::StatedRelations { mut entities, mut relations } = relations::stated(&sentences, entities);
+        // What the text says of a doubtful name shows whether it is one.
+        let is_related = |name: &String| relations.iter().any(|known| [&known.source, &known.target].contains(&name));
+        entities.retain(|mention| {
+            mention.kind == EntityKind::Person || is_related(&mention.name) || !doubtful.contains(&mention.name)
+        });
+        entities.truncate(self.limits.max_entities);
+        let stated = relations.len();
+        for sentence in sentences {
+            relations.extend(co_occurrences(sentence.text, &entities));
+        }
+        // Two entities with a stated relation need no weaker one.
+        let (stated, weak) = relations.split_at(stated);
+        let is_new = |weak: &&Relation| !stated.iter().any(|relation| has_same_ends(relation, weak));
+        let relations = stated.iter().chain(weak.iter().filter(is_new)).cloned().collect();
         Extraction { entities, relations }.normalised(&self.limits)
     }
+}
+
+/// Returns true if two relations have the same ends, in any direction.
+fn has_same_ends(one: &Relation, other: &Relation) -> bool {
+    let same = one.source == other.source && one.target == other.target;
+    same || (one.source == other.target && one.target == other.source)
 }
 
 #[async_trait]
@@ -65,7 +90,7 @@ fn names(text: &str) -> impl Iterator<Item = (&'static str, Mention)> {
 }
 
 /// Relates the entities that a sentence names.
-fn relations(sentence: &str, entities: &[Mention]) -> Vec<Relation> {
+fn co_occurrences(sentence: &str, entities: &[Mention]) -> Vec<Relation> {
     let folded = phrases::fold(sentence);
     let mut named: Vec<&Mention> = entities.iter().filter(|mention| is_named(mention, &folded)).collect();
     if named.len() > MAX_RELATED_ENTITIES {

@@ -1,6 +1,7 @@
-//! Finds Chinese names by surnames, titles, and the endings of names of places and organisations.
+//! Finds Chinese names by surnames, titles, the words next to them, and the endings of names of places and organisations.
 
-use std::collections::BTreeMap;
+mod context;
+mod run;
 
 use memory_engine_core::text::{is_han, normalize};
 use memory_engine_rule_data::{Words, data};
@@ -9,19 +10,22 @@ use serde::Deserialize;
 use crate::{
     entity::EntityKind,
     extraction::Mention,
-    surnames::{SURNAMES, may_be_in_name, surname_length},
+    ordinary_words::is_ordinary_word,
+    surnames::{SURNAMES, is_likely_name, may_be_in_given_name, may_be_in_name, surname_length},
     titles,
 };
+use context::CONTEXT;
+use run::Run;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct NameWords {
     place_endings: Words,
     organisation_endings: Words,
+    places: Words,
+    doubtful_endings: String,
     not_places: Words,
     continues_place: String,
-    speech_verbs: String,
-    subject_verbs: String,
     naming_verbs: Words,
     after_chief: String,
 }
@@ -38,19 +42,25 @@ pub(super) struct RunRule {
 pub(super) const RUN_RULES: [RunRule; 4] = [
     RunRule { id: "zh.person.title", find: |run| run.titled() },
     RunRule { id: "zh.name.called", find: |run| run.called() },
-    RunRule { id: "zh.person.subject", find: |run| run.subject() },
     RunRule { id: "zh.place.ending", find: |run| run.endings() },
+    RunRule { id: "zh.place.known", find: |run| run.places() },
 ];
 
 /// The rule that takes what stands in `《》` for a work.
 pub(super) const WORK: &str = "zh.work.marks";
+/// The rule that takes a name for a person because of the words next to it.
+pub(super) const SUBJECT: &str = "zh.person.subject";
+/// The rule that takes `某某号` for a vehicle.
+pub(super) const VEHICLE: &str = "zh.thing.vehicle";
+/// The rule that takes a repeated word with a classifier for the name of a thing.
+pub(super) const THING: &str = "zh.thing.classifier";
 /// The rule that takes a repeated surname with a given name for a person.
 pub(super) const REPEATED: &str = "zh.person.repeated";
 
 /// Returns the names in a text, each with the id of the rule that found it.
 pub(super) fn names(text: &str) -> Vec<(&'static str, Mention)> {
     let mut found: Vec<_> = works(text).into_iter().map(|work| (WORK, work)).collect();
-    let mut repeated = FullNames::default();
+    let mut runs = Vec::new();
     let characters: Vec<char> = text.chars().collect();
     let simplified: Vec<char> = normalize(text).chars().collect();
     // The conversion may change the number of characters. Then names stay as they are spelled.
@@ -63,11 +73,30 @@ pub(super) fn names(text: &str) -> Vec<(&'static str, Mention)> {
             for rule in &RUN_RULES {
                 found.extend((rule.find)(&run).into_iter().map(|mention| (rule.id, mention)));
             }
-            repeated.count(&run);
+            runs.push(run);
         }
         at += length.max(1);
     }
-    found.extend(repeated.names().into_iter().map(|name| (REPEATED, Mention::new(name, EntityKind::Person))));
+    let vehicles = context::vehicles(&runs);
+    let is_taken = |name: &str| {
+        found.iter().any(|(_, mention): &(_, Mention)| mention.name.contains(name))
+            || vehicles.iter().any(|vehicle| vehicle.contains(name))
+    };
+    let people = context::people(&runs, is_taken);
+    let is_person = |name: &str| people.by_context.contains(name) || people.repeated.contains(name);
+    // 林渡站 in 林渡站在 is no place.
+    found.retain(|(_, mention)| {
+        let starts_with_person = people.by_context.iter().any(|person| mention.name.starts_with(person.as_str()));
+        mention.kind == EntityKind::Person || mention.kind == EntityKind::Concept || !starts_with_person
+    });
+    let things: Vec<String> = context::things(&runs).into_iter().filter(|thing| !is_person(thing)).collect();
+    let mentions = |rule: &'static str, names: Vec<String>, kind: EntityKind| {
+        names.into_iter().map(move |name| (rule, Mention::new(name, kind)))
+    };
+    found.extend(mentions(SUBJECT, people.by_context.into_iter().collect(), EntityKind::Person));
+    found.extend(mentions(REPEATED, people.repeated.into_iter().collect(), EntityKind::Person));
+    found.extend(mentions(VEHICLE, vehicles, EntityKind::Other));
+    found.extend(mentions(THING, things, EntityKind::Other));
     found
 }
 
@@ -99,21 +128,7 @@ fn works(text: &str) -> Vec<Mention> {
     short.map(|name| Mention::new(name, EntityKind::Concept)).collect()
 }
 
-/// A run of Chinese characters, as spelled and simplified.
-struct Run<'t> {
-    text: &'t [char],
-    folded: &'t [char],
-}
-
 impl Run<'_> {
-    fn spelled(&self, from: usize, to: usize) -> String {
-        self.text[from..to].iter().collect()
-    }
-
-    fn has_word(&self, at: usize, word: &str) -> bool {
-        self.folded[at..].iter().copied().take(word.chars().count()).eq(word.chars())
-    }
-
     /// Names with a title: 王医生, 张小明老师.
     fn titled(&self) -> Vec<Mention> {
         (0..self.folded.len()).filter_map(|at| self.titled_at(at)).collect()
@@ -124,7 +139,12 @@ impl Run<'_> {
         (0..=2).rev().find_map(|given| {
             let end = at + family + given;
             let title = titles::after().iter().find(|title| end < self.folded.len() && self.has_word(end, title))?;
-            let name_characters = self.folded[at + family..end].iter().all(|c| may_be_in_name(*c));
+            let name_characters = if given == 0 {
+                !self.splits_word(at) && !self.splits_word(at + 1)
+            } else {
+                self.folded[at + family..end].iter().all(|c| may_be_in_given_name(*c))
+                    && is_likely_name(self.folded, at, family, given)
+            };
             // 王总 is a person, 王总是 is not.
             let after_chief = self.folded.get(end + 1).is_some_and(|c| WORDS.after_chief.contains(*c));
             let is_name = name_characters && !(title == "总" && after_chief);
@@ -147,32 +167,6 @@ impl Run<'_> {
         found
     }
 
-    /// The subject at the beginning of a clause: 林晓月说, 欧阳锋在. A name of two characters needs a verb of speaking, since
-    /// many words of two characters begin like a name.
-    fn subject(&self) -> Vec<Mention> {
-        self.subject_length().map(|end| Mention::new(self.spelled(0, end), EntityKind::Person)).into_iter().collect()
-    }
-
-    fn subject_length(&self) -> Option<usize> {
-        let family = surname_length(self.folded)?;
-        let followed = |given: usize, verbs: &str| self.folded.get(family + given).is_some_and(|c| verbs.contains(*c));
-        let speaks = |given| followed(given, &WORDS.speech_verbs);
-        let acts = |given| followed(given, &WORDS.subject_verbs);
-        let given = if speaks(2) || acts(2) {
-            2
-        } else if speaks(1) || (family == 2 && acts(1)) {
-            1
-        } else {
-            return None;
-        };
-        let end = family + given;
-        let name: String = self.folded[..end].iter().collect();
-        let is_name = self.folded[family..end].iter().all(|c| may_be_in_name(*c))
-            && !SURNAMES.not_names.any_in(&name)
-            && titles::after().end_of(&name).is_none();
-        is_name.then_some(end)
-    }
-
     /// Places and organisations by their endings: 青石村, 风清公司.
     fn endings(&self) -> Vec<Mention> {
         let mut found = Vec::new();
@@ -181,6 +175,19 @@ impl Run<'_> {
             if let Some((from, until, kind)) = self.ending_at(at, after) {
                 found.push(Mention::new(self.spelled(from, until), kind));
                 after = until;
+            }
+        }
+        found
+    }
+
+    /// Well-known places: 成都.
+    fn places(&self) -> Vec<Mention> {
+        let mut found = Vec::new();
+        for at in 0..self.folded.len() {
+            if let Some(length) = self.word_at(at, &WORDS.places)
+                && !self.longest_ending(at + length).is_some_and(|(_, kind)| kind == EntityKind::Place)
+            {
+                found.push(Mention::new(self.spelled(at, at + length), EntityKind::Place));
             }
         }
         found
@@ -198,17 +205,46 @@ impl Run<'_> {
         if until < self.folded.len() && self.longest_ending(until).is_some() {
             return None;
         }
-        let before = self.folded[after..at].iter().rev().take_while(|c| may_be_in_name(**c)).count();
+        let stands = self.has_word(at, "站") && self.folded.get(until).is_some_and(|c| CONTEXT.stands.contains(*c));
+        let before = at - self.start_of_name(after, at);
         // A longer run without a break is a sentence and not a name.
         let max_before = if length > 1 { 6 } else { 3 };
         let continues = self.folded.get(until).is_some_and(|c| WORDS.continues_place.contains(*c));
-        if !(1..=max_before).contains(&before) || (continues && length == 1 && before < 2) {
+        if stands || !(1..=max_before).contains(&before) || (continues && length == 1 && before < 2) {
             return None;
         }
         let from = at - before;
         let word: String = self.folded[from..until].iter().collect();
-        let is_common = WORDS.not_places.end_of(&word).is_some() || SURNAMES.not_names.end_of(&word).is_some();
+        let is_word = until - from == 2 && is_ordinary_word(self.folded[from], self.folded[from + 1]);
+        let is_doubtful = length == 1 && WORDS.doubtful_endings.contains(self.folded[at]);
+        let is_person = surname_length(&self.folded[from..until]).is_some_and(|surname| {
+            is_doubtful
+                && (2..=3).contains(&(until - from))
+                && until - from > surname
+                && is_likely_name(self.folded, from, surname, until - from - surname)
+        });
+        let is_common = is_word
+            || is_person
+            || (is_doubtful && (before < 2 || self.has_ordinary_word(from, at)))
+            || (length == 1 && self.splits_word(until))
+            || WORDS.not_places.end_of(&word).is_some()
+            || SURNAMES.not_names.end_of(&word).is_some();
         (!is_common).then_some((from, until, kind))
+    }
+
+    /// Returns where a name begins that ends before `end`: after a particle, and after a word that precedes places.
+    fn start_of_name(&self, after: usize, end: usize) -> usize {
+        let length = self.folded[after..end].iter().rev().take_while(|c| may_be_in_name(**c)).count();
+        let mut from = end - length;
+        for at in from..=end {
+            if self.word_before(at, &CONTEXT.before_places) && !self.splits_word(at) {
+                from = at;
+            }
+        }
+        while from + 1 < end && self.splits_word(from) {
+            from += 1;
+        }
+        from
     }
 
     fn longest_ending(&self, at: usize) -> Option<(&'static str, EntityKind)> {
@@ -216,54 +252,6 @@ impl Run<'_> {
         let places = WORDS.place_endings.iter().map(|ending| (ending, EntityKind::Place));
         let fitting = organisations.chain(places).filter(|(ending, _)| self.has_word(at, ending));
         fitting.max_by_key(|(ending, _)| ending.len())
-    }
-}
-
-/// Counts what may be a surname with a given name.
-#[derive(Default)]
-struct FullNames {
-    /// Names with two characters after the surname, with their number.
-    long: BTreeMap<String, usize>,
-    /// Names with one character after the surname, with the character after each occurrence.
-    short: BTreeMap<String, Vec<Option<char>>>,
-}
-
-impl FullNames {
-    fn count(&mut self, run: &Run<'_>) {
-        for at in 0..run.folded.len() {
-            let Some(family) = surname_length(&run.folded[at..]) else { continue };
-            for end in [at + family + 1, at + family + 2] {
-                let Some(name) = run.folded.get(at..end) else { continue };
-                let word: String = name.iter().collect();
-                let is_common = SURNAMES.not_names.iter().any(|no| word.starts_with(no) || word[3..].starts_with(no));
-                if is_common || !name[family..].iter().all(|c| may_be_in_name(*c)) {
-                    continue;
-                }
-                let spelled = run.spelled(at, end);
-                if end == at + family + 2 {
-                    *self.long.entry(spelled).or_default() += 1;
-                } else {
-                    self.short.entry(spelled).or_default().push(run.folded.get(end).copied());
-                }
-            }
-        }
-    }
-
-    /// Returns the names that occur at least twice. A short one with the same character after it each time is the
-    /// beginning of something longer.
-    fn names(self) -> Vec<String> {
-        let mut names: Vec<String> =
-            self.long.into_iter().filter(|(_, count)| *count > 1).map(|(name, _)| name).collect();
-        let long = names.len();
-        for (name, mut after) in self.short {
-            let count = after.len();
-            after.sort();
-            after.dedup();
-            if count > 1 && after.len() > 1 && !names[..long].iter().any(|long| long.starts_with(name.as_str())) {
-                names.push(name);
-            }
-        }
-        names
     }
 }
 

@@ -14,6 +14,7 @@ struct NameWords {
     joining: Words,
     places: Words,
     organisations: Words,
+    singular_endings: Words,
 }
 
 data!(WORDS: NameWords = "en/names.toml");
@@ -26,11 +27,30 @@ const MAX_WORDS: usize = 6;
 
 /// Returns the names in a text, each with the id of the rule that found it.
 pub(super) fn names(text: &str) -> Vec<(&'static str, Mention)> {
-    let found: Vec<FoundName> = sentences::of(text).into_iter().flat_map(in_sentence).collect();
+    let (sure, _) = found_names(text);
+    sure.into_iter().map(|name| (CAPITALS, Mention::new(&name, kind_of(&name)))).collect()
+}
+
+/// Returns the words that may be names or may have a capital only because they begin a sentence.
+pub(super) fn doubtful_names(text: &str) -> Vec<String> {
+    found_names(text).1.into_iter().filter(|name| !is_plural(name)).collect()
+}
+
+/// Returns the sure names of a text, and the doubtful ones.
+fn found_names(text: &str) -> (Vec<String>, Vec<String>) {
+    let found: Vec<FoundName> =
+        sentences::of(text).into_iter().flat_map(|sentence| in_sentence(sentence.text)).collect();
     let sure: BTreeSet<&str> =
         found.iter().filter(|name| !name.doubtful).flat_map(|name| name.text.split(' ')).collect();
-    let kept = found.iter().filter(|name| !name.doubtful || sure.contains(name.text.as_str()));
-    kept.map(|name| (CAPITALS, Mention::new(&name.text, kind_of(&name.text)))).collect()
+    let (kept, doubtful): (Vec<&FoundName>, Vec<&FoundName>) =
+        found.iter().partition(|name| !name.doubtful || sure.contains(name.text.as_str()));
+    let texts = |names: Vec<&FoundName>| names.into_iter().map(|name| name.text.clone()).collect();
+    (texts(kept), texts(doubtful))
+}
+
+/// Returns true for a word that is likely to be a plural.
+fn is_plural(word: &str) -> bool {
+    word.ends_with('s') && !WORDS.singular_endings.iter().any(|ending| word.ends_with(ending))
 }
 
 /// Returns the kind of entity that a name of several words shows by its first or last word.
@@ -61,28 +81,32 @@ struct Token<'t> {
     text: &'t str,
     /// True if something other than white space or `&` precedes the word, so that it does not continue a name.
     apart: bool,
+    /// True if a quotation mark precedes the word.
+    is_quoted: bool,
 }
 
 fn tokens(sentence: &str) -> Vec<Token<'_>> {
     let mut tokens = Vec::new();
     let mut apart = true;
+    let mut is_quoted = false;
     let mut rest = sentence;
     while let Some(c) = rest.chars().next() {
         let length = if is_letter(c) {
             let inside = |c: char| is_letter(c) || matches!(c, '\'' | '’' | '-' | '.');
             let length = rest.find(|c| !inside(c)).unwrap_or(rest.len());
             let word = &rest[..length];
-            tokens.push(Token { text: words::plain(word), apart });
+            tokens.push(Token { text: words::plain(word), apart, is_quoted });
             // A name ends with its genitive.
             apart = word.ends_with("'s") || word.ends_with("’s");
             length
         } else {
             if c == '&' {
-                tokens.push(Token { text: &rest[..1], apart });
+                tokens.push(Token { text: &rest[..1], apart, is_quoted });
             }
             apart |= !c.is_whitespace() && c != '&';
             c.len_utf8()
         };
+        is_quoted = matches!(c, '"' | '“' | '‘');
         rest = &rest[length..];
     }
     tokens
@@ -105,7 +129,7 @@ fn in_sentence(sentence: &str) -> Vec<FoundName> {
             continue;
         }
         let end = end_of_run(&tokens, at);
-        found.extend(name(&tokens[at..end], at == 0));
+        found.extend(name(&tokens[at..end], at == 0 || tokens[at].is_quoted));
         at = end;
     }
     found

@@ -2,9 +2,25 @@
 
 use crate::titles;
 
-/// Returns the sentences of a text, without their end marks. A full stop ends a sentence before a blank or the end of
-/// the text, unless it is that of a title or an initial.
-pub(super) fn of(text: &str) -> Vec<&str> {
+/// A sentence of a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Sentence<'t> {
+    /// The text without the end mark.
+    pub(super) text: &'t str,
+    /// The end mark. `None` at the end of the text.
+    pub(super) end: Option<char>,
+}
+
+impl Sentence<'_> {
+    /// Returns true for a sentence that ends with a question mark.
+    pub(super) fn is_question(&self) -> bool {
+        matches!(self.end, Some('?' | '？'))
+    }
+}
+
+/// Returns the sentences of a text. A full stop ends a sentence before a blank, a quotation mark or the end of the text,
+/// unless it is that of a title or an initial.
+pub(super) fn of(text: &str) -> Vec<Sentence<'_>> {
     let mut sentences = Vec::new();
     let mut start = 0;
     let mut characters = text.char_indices().peekable();
@@ -14,17 +30,18 @@ pub(super) fn of(text: &str) -> Vec<&str> {
             '。' | '！' | '？' | '!' | '?' | '\n' | '；' | '…' => true,
             '.' => {
                 let word = text[start..at].rsplit(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
-                next.is_none_or(char::is_whitespace) && !titles::is_before(word) && word.chars().count() != 1
+                let before_break = next.is_none_or(|c| c.is_whitespace() || matches!(c, '”' | '"'));
+                before_break && !titles::is_before(word) && word.chars().count() != 1
             }
             _ => false,
         };
         if ends {
-            sentences.push(&text[start..at]);
+            sentences.push(Sentence { text: &text[start..at], end: Some(c) });
             start = at + c.len_utf8();
         }
     }
-    sentences.push(&text[start..]);
-    sentences.retain(|sentence| !sentence.trim().is_empty());
+    sentences.push(Sentence { text: &text[start..], end: None });
+    sentences.retain(|sentence| !sentence.text.trim().is_empty());
     sentences
 }
 

@@ -12,7 +12,10 @@ const CASES: &[(&str, &str, &[&str], &str)] = &[
     ("zh.name.called", "有个孩子名叫小石头。", &["小石头"], "有个孩子名叫我的小石头。"),
     ("zh.person.subject", "林晓月说，好的。", &["林晓月"], "时间说明一切"),
     ("zh.place.ending", "我在杭州市的风清公司工作", &["杭州市", "风清公司"], "我们爬山去了"),
-    ("zh.person.repeated", "看见沈砚走来，沈砚也笑了。", &["沈砚"], "看见沈砚走来。"),
+    ("zh.person.repeated", "桌上有沈砚的信，又读沈砚两首诗。", &["沈砚"], "桌上有沈砚的信。"),
+    ("zh.place.known", "我下周去成都。", &["成都"], "我下周去爬山。"),
+    ("zh.thing.vehicle", "船来了，众人登上飞鸿号。", &["飞鸿号"], "船来了，他记下三号。"),
+    ("zh.thing.classifier", "他掏出一枚铜符。铜符很旧。", &["铜符"], "他掏出一枚铜符。"),
 ];
 
 fn found_by(rule: &str, text: &str) -> Vec<String> {
@@ -31,7 +34,8 @@ fn rules_find_their_names_and_ignore_near_misses() {
 
 #[test]
 fn every_rule_has_a_case_and_a_valid_id() {
-    let mut rules = vec![english::CAPITALS, chinese::WORK, chinese::REPEATED];
+    let mut rules =
+        vec![english::CAPITALS, chinese::WORK, chinese::SUBJECT, chinese::REPEATED, chinese::VEHICLE, chinese::THING];
     rules.extend(chinese::RUN_RULES.iter().map(|rule| rule.id));
     rules.sort_unstable();
     let mut cases: Vec<&str> = CASES.iter().map(|(rule, ..)| *rule).collect();

@@ -1,0 +1,269 @@
+//! Finds people, things and vehicles by the words next to them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use memory_engine_rule_data::{Words, data};
+use serde::Deserialize;
+
+use super::run::Run;
+use crate::{
+    ordinary_words::is_ordinary_word,
+    surnames::{is_double_surname, is_likely_name, may_be_in_given_name, may_be_in_name, surname_length},
+};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ContextWords {
+    before_names: Words,
+    before_persons: Words,
+    person_verbs: Words,
+    adverbs: Words,
+    possessions: Words,
+    relatives: Words,
+    relative_clauses: String,
+    thing_endings: String,
+    name_prefixes: String,
+    not_prefixed: Words,
+    noun_endings: String,
+    pub(super) before_places: Words,
+    pub(super) stands: String,
+    vehicles: Words,
+    vehicle_ending: char,
+    classifiers: String,
+    before_classifiers: String,
+}
+
+data!(pub(super) CONTEXT: ContextWords = "zh/context.toml");
+
+/// Maximum length of a name of another shape than surname and given name, in characters.
+const OTHER_NAME_MAX_CHARS: usize = 4;
+/// Minimum number of occurrences as a person of a name without a surname.
+const OTHER_NAME_MIN_CONTEXTS: usize = 2;
+/// Maximum number of adverbs between a person and a verb.
+const MAX_ADVERBS: usize = 2;
+/// Maximum length of an attribute before a relative, in characters.
+const MAX_ATTRIBUTE_CHARS: usize = 2;
+/// Maximum length of the name of a thing, in characters.
+const THING_MAX_CHARS: usize = 3;
+
+/// How a name is formed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Shape {
+    /// A surname with a given name, or a familiar name with a prefix.
+    Personal,
+    Other,
+}
+
+#[derive(Debug)]
+struct Evidence {
+    shape: Shape,
+    /// Number of occurrences in which the words next to the name show a person.
+    contexts: usize,
+    /// The characters after the occurrences that may be the whole name.
+    after: Vec<Option<char>>,
+}
+
+/// Names of people in a text.
+#[derive(Default)]
+pub(super) struct People {
+    /// Names that the words next to them show.
+    pub(super) by_context: BTreeSet<String>,
+    /// Other names with a surname that recur.
+    pub(super) repeated: BTreeSet<String>,
+}
+
+/// Returns the people that a text names.
+pub(super) fn people(runs: &[Run<'_>], is_taken: impl Fn(&str) -> bool) -> People {
+    let mut all: BTreeMap<String, Evidence> = BTreeMap::new();
+    for run in runs {
+        for at in 0..run.folded.len() {
+            for length in 2..=OTHER_NAME_MAX_CHARS {
+                collect(run, at, at + length, &mut all);
+            }
+        }
+    }
+    let mut found = People::default();
+    for (name, evidence) in &all {
+        let needed = if evidence.shape == Shape::Personal { 1 } else { OTHER_NAME_MIN_CONTEXTS };
+        if evidence.contexts >= needed {
+            found.by_context.insert(name.clone());
+        }
+    }
+    // The name with the most contexts wins over longer and shorter ones.
+    let contexts = |name: &String| all.get(name).map_or(0, |evidence| evidence.contexts);
+    let names = found.by_context.clone();
+    found.by_context.retain(|name| {
+        let overlaps =
+            |other: &&String| *other != name && (other.contains(name.as_str()) || name.contains(other.as_str()));
+        !names.iter().filter(overlaps).any(|other| {
+            contexts(other) > contexts(name) || (contexts(other) == contexts(name) && other.len() > name.len())
+        })
+    });
+    for (name, mut evidence) in all {
+        let count = evidence.after.len();
+        evidence.after.sort_unstable();
+        evidence.after.dedup();
+        let overlaps = found
+            .by_context
+            .iter()
+            .chain(&found.repeated)
+            .any(|known| known.contains(name.as_str()) || name.contains(known.as_str()));
+        // A name with the same character after it each time is the beginning of something longer.
+        let recurs = count > 1 && (evidence.after.len() > 1 || name.chars().count() > 2);
+        if evidence.shape == Shape::Personal && recurs && !overlaps && !is_taken(&name) {
+            found.repeated.insert(name);
+        }
+    }
+    found
+}
+
+fn collect(run: &Run<'_>, from: usize, to: usize, all: &mut BTreeMap<String, Evidence>) {
+    if to > run.folded.len() {
+        return;
+    }
+    let Some(shape) = shape(run, from, to) else { return };
+    let starts = from == 0 || run.word_before(from, &CONTEXT.before_names);
+    let is_person = (starts && is_person_before(run, to)) || (is_person_after(run, from) && ends(run, to));
+    let may_count = shape == Shape::Personal && !run.splits_word(to);
+    if !is_person && !may_count {
+        return;
+    }
+    let new = Evidence { shape, contexts: 0, after: Vec::new() };
+    let evidence = all.entry(run.spelled(from, to)).or_insert(new);
+    evidence.contexts += usize::from(is_person);
+    evidence.after.push(run.folded.get(to).copied());
+}
+
+fn shape(run: &Run<'_>, from: usize, to: usize) -> Option<Shape> {
+    let name = &run.folded[from..to];
+    if from > 0 && is_double_surname(run.folded[from - 1], name[0]) {
+        return None;
+    }
+    if let Some(surname) = surname_length(name)
+        && matches!(name.len() - surname, 1 | 2)
+        && is_likely_name(run.folded, from, surname, name.len() - surname)
+    {
+        return Some(Shape::Personal);
+    }
+    let word: String = name.iter().collect();
+    let is_prefixed = CONTEXT.name_prefixes.contains(name[0])
+        && name.len() == 2
+        && may_be_in_given_name(name[1])
+        && !CONTEXT.not_prefixed.contains(&word)
+        && !run.splits_word(from);
+    if is_prefixed {
+        return Some(Shape::Personal);
+    }
+    let is_name = name.iter().all(|c| may_be_in_given_name(*c))
+        && !run.has_ordinary_word(from, to)
+        && !run.splits_word(from)
+        && !run.splits_word(to)
+        && !CONTEXT.noun_endings.contains(name[name.len() - 1]);
+    is_name.then_some(Shape::Other)
+}
+
+/// Returns true if what follows a position is said of a person.
+fn is_person_before(run: &Run<'_>, mut at: usize) -> bool {
+    if run.has_word(at, "的") {
+        // 凯恩的老朋友: a short attribute may precede the relative.
+        let is_relative =
+            (1..=1 + MAX_ATTRIBUTE_CHARS).any(|skip| run.word_at(at + skip, &CONTEXT.relatives).is_some());
+        return is_relative || run.word_at(at + 1, &CONTEXT.possessions).is_some();
+    }
+    if is_relative_clause(run, at) {
+        return true;
+    }
+    for _ in 0..=MAX_ADVERBS {
+        if run.word_at(at, &CONTEXT.person_verbs).is_some() {
+            return true;
+        }
+        let Some(adverb) = run.word_at(at, &CONTEXT.adverbs) else { return false };
+        at += adverb;
+    }
+    false
+}
+
+/// Returns true if what follows a position says whose relative a person is: 是顾清尘的妹妹, 有一个弟弟.
+fn is_relative_clause(run: &Run<'_>, at: usize) -> bool {
+    let begins = run.folded.get(at).is_some_and(|c| CONTEXT.relative_clauses.contains(*c));
+    begins && (at + 1..run.folded.len()).any(|at| run.word_at(at, &CONTEXT.relatives).is_some())
+}
+
+/// Returns true if what precedes a position shows that a person follows.
+fn is_person_after(run: &Run<'_>, at: usize) -> bool {
+    run.word_before(at, &CONTEXT.before_persons)
+}
+
+/// Returns true if a name may end at a position.
+fn ends(run: &Run<'_>, at: usize) -> bool {
+    run.folded.get(at).is_none_or(|next| !may_be_in_name(*next)) || is_person_before(run, at)
+}
+
+/// Returns the vehicles that a text names: 远航七号.
+pub(super) fn vehicles(runs: &[Run<'_>]) -> Vec<String> {
+    let has_vehicle = |run: &Run<'_>| (0..run.folded.len()).any(|at| run.word_at(at, &CONTEXT.vehicles).is_some());
+    if !runs.iter().any(has_vehicle) {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    for run in runs {
+        for at in 0..run.folded.len() {
+            if run.folded[at] != CONTEXT.vehicle_ending {
+                continue;
+            }
+            let before = run.folded[..at].iter().rev().take_while(|c| may_be_in_name(**c)).count().min(5);
+            let is_start = |from: &usize| *from == 0 || run.word_before(*from, &CONTEXT.before_places);
+            let from = (at - before..at)
+                .rev()
+                .filter(|from| at - from >= 2)
+                .find(|from| is_start(from) && !run.splits_word(*from));
+            if let Some(from) = from
+                && !is_ordinary_word(run.folded[at - 1], run.folded[at])
+            {
+                found.push(run.spelled(from, at + 1));
+            }
+        }
+    }
+    found
+}
+
+/// Returns the things that a text names twice, with a classifier or an ending of things: 一枚铜符, 断水剑.
+pub(super) fn things(runs: &[Run<'_>]) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for run in runs {
+        for at in 0..run.folded.len() {
+            let is_classified = at > 1
+                && CONTEXT.classifiers.contains(run.folded[at - 1])
+                && CONTEXT.before_classifiers.contains(run.folded[at - 2]);
+            if !is_classified {
+                found.extend(thing_by_ending(runs, run, at));
+                continue;
+            }
+            let is_thing = |to: &usize| {
+                run.folded[at..*to].iter().all(|c| may_be_in_name(*c))
+                    && !run.has_ordinary_word(at, *to)
+                    && !run.splits_word(*to)
+                    && occurrences(runs, &run.folded[at..*to]) > 1
+            };
+            let to = (at + 2..=run.folded.len().min(at + THING_MAX_CHARS)).rev().find(is_thing);
+            found.extend(to.map(|to| run.spelled(at, to)));
+        }
+    }
+    found
+}
+
+/// Returns the name of a thing of three characters that begins at a position.
+fn thing_by_ending(runs: &[Run<'_>], run: &Run<'_>, at: usize) -> Option<String> {
+    let name = run.folded.get(at..at + THING_MAX_CHARS)?;
+    let starts = at == 0 || run.word_before(at, &CONTEXT.before_names);
+    let is_name = starts
+        && CONTEXT.thing_endings.contains(name[THING_MAX_CHARS - 1])
+        && name.iter().all(|c| may_be_in_name(*c))
+        && !run.has_ordinary_word(at, at + THING_MAX_CHARS)
+        && occurrences(runs, name) > 1;
+    is_name.then(|| run.spelled(at, at + THING_MAX_CHARS))
+}
+
+fn occurrences(runs: &[Run<'_>], word: &[char]) -> usize {
+    runs.iter().map(|run| run.folded.windows(word.len()).filter(|part| *part == word).count()).sum()
+}

@@ -1,0 +1,257 @@
+//! The patterns of relations in each language.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::LazyLock,
+};
+
+use memory_engine_rule_data::{Words, data};
+use regex::{Regex, RegexBuilder};
+use serde::Deserialize;
+
+use crate::entity::EntityKind;
+
+use super::marks::MARKS;
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LanguageData {
+    attributes: Words,
+    pronouns: Words,
+    possessives: Words,
+    possessive_ending: String,
+    person_nouns: Words,
+    unreal: Words,
+    negations: Words,
+    prepositions: Words,
+    conjunctions: Words,
+    /// The text of a relation by a noun: `{role} of`.
+    role_relation: String,
+    role_leads_from_y: bool,
+    role_patterns: Words,
+    fragments: BTreeMap<String, String>,
+    roles: Vec<RoleData>,
+    patterns: Vec<PatternData>,
+    kinds: Vec<KindData>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct KindData {
+    kind: EntityKind,
+    #[serde(default)]
+    overrides: bool,
+    patterns: Words,
+}
+
+/// Which kinds of entities a relation may have at its ends.
+#[derive(Debug, Clone, Copy, Deserialize)]
+pub(super) struct KindRule {
+    pub(super) source: Option<EntityKind>,
+    pub(super) target: Option<EntityKind>,
+    not_source: Option<EntityKind>,
+    not_target: Option<EntityKind>,
+    /// True if the kinds must be known.
+    #[serde(default)]
+    strict: bool,
+}
+
+#[derive(Debug, Deserialize)]
+struct RoleData {
+    id: String,
+    words: Words,
+    #[serde(flatten)]
+    kinds: KindRule,
+}
+
+#[derive(Debug, Deserialize)]
+struct PatternData {
+    id: String,
+    relation: String,
+    patterns: Words,
+    #[serde(flatten)]
+    kinds: KindRule,
+}
+
+data!(DATA: BTreeMap<String, LanguageData> = "en/relations.toml", "zh/relations.toml");
+
+/// The languages with their compiled patterns.
+pub(super) static LANGUAGES: LazyLock<Vec<Language>> = LazyLock::new(|| DATA.values().map(Language::new).collect());
+
+/// A pattern of a relation.
+pub(super) struct Pattern {
+    pub(super) id: String,
+    pub(super) relation: String,
+    pub(super) kinds: KindRule,
+    pub(super) regex: Regex,
+}
+
+/// Patterns of the words next to a name that show its kind.
+pub(super) struct KindPatterns {
+    pub(super) kind: EntityKind,
+    /// True if they replace a kind that the name itself shows.
+    pub(super) overrides: bool,
+    pub(super) patterns: Vec<Regex>,
+}
+
+/// A noun of a relation.
+pub(super) struct Role {
+    pub(super) id: String,
+    pub(super) kinds: KindRule,
+}
+
+/// The patterns of a language.
+pub(super) struct Language {
+    data: &'static LanguageData,
+    pub(super) role_leads_from_y: bool,
+    pub(super) patterns: Vec<Pattern>,
+    pub(super) role_patterns: Vec<Regex>,
+    /// In the order in which they are tried.
+    pub(super) kinds: Vec<KindPatterns>,
+    roles: HashMap<String, Role>,
+    unreal: Regex,
+    negations: Regex,
+    person_nouns: Regex,
+    prepositions: Regex,
+    conjunctions: Regex,
+    pub(super) pronouns: Regex,
+    pub(super) possessives: Regex,
+    pub(super) attributes: Regex,
+}
+
+impl Language {
+    fn new(data: &'static LanguageData) -> Self {
+        let mut patterns = Vec::new();
+        for pattern in &data.patterns {
+            for text in pattern.patterns.iter() {
+                patterns.push(Pattern {
+                    id: pattern.id.clone(),
+                    relation: pattern.relation.clone(),
+                    kinds: pattern.kinds,
+                    regex: compiled(&data.expanded(text)),
+                });
+            }
+        }
+        let compile = |texts: &Words| texts.iter().map(|text| compiled(&data.expanded(text))).collect();
+        let mut kinds = Vec::new();
+        for of in &data.kinds {
+            kinds.push(KindPatterns { kind: of.kind, overrides: of.overrides, patterns: compile(&of.patterns) });
+        }
+        let mut roles = HashMap::new();
+        for role in &data.roles {
+            for word in role.words.iter() {
+                roles.insert(word.to_owned(), Role { id: role.id.clone(), kinds: role.kinds });
+            }
+        }
+        Self {
+            data,
+            role_leads_from_y: data.role_leads_from_y,
+            patterns,
+            role_patterns: compile(&data.role_patterns),
+            kinds,
+            roles,
+            unreal: any_of(&data.unreal, "", ""),
+            negations: any_of(&data.negations, "", ""),
+            person_nouns: any_of(&data.person_nouns, "", ""),
+            prepositions: any_of(&data.prepositions, "", r"\s*$"),
+            conjunctions: any_of(&data.conjunctions, r"^\s*", ""),
+            pronouns: any_of(&data.pronouns, "", ""),
+            possessives: any_of(&data.possessives, "", ""),
+            attributes: any_of(&data.attributes, "", r"\s*$"),
+        }
+    }
+
+    /// Returns the role that a word names.
+    pub(super) fn role(&self, word: &str) -> Option<&Role> {
+        self.roles.get(&word.to_lowercase())
+    }
+
+    /// Returns the text of the relation by a role.
+    pub(super) fn role_relation(&self, word: &str) -> String {
+        self.data.role_relation.replace("{role}", &word.to_lowercase())
+    }
+
+    /// Returns the ending that makes a name possessive.
+    pub(super) fn possessive_ending(&self) -> &'static str {
+        &self.data.possessive_ending
+    }
+
+    /// Returns true for a condition, a guess, a wish or a question.
+    pub(super) fn is_unreal(&self, sentence: &str) -> bool {
+        self.unreal.is_match(sentence)
+    }
+
+    /// Returns true if a clause has a negation.
+    pub(super) fn is_denied(&self, clause: &str) -> bool {
+        self.negations.is_match(clause)
+    }
+
+    /// Returns true if a text names people by a noun, to whom a pronoun may refer.
+    pub(super) fn has_person_noun(&self, text: &str) -> bool {
+        self.person_nouns.is_match(text)
+    }
+
+    /// Returns true if the text before a name makes it a part of a longer phrase.
+    pub(super) fn continues_phrase(&self, before: &str) -> bool {
+        // ", and Mira came" begins a new clause.
+        !before.trim_end().ends_with(", and") && self.prepositions.is_match(before)
+    }
+
+    /// Returns true if the text after a match continues a list.
+    pub(super) fn continues_list(&self, after: &str) -> bool {
+        self.conjunctions.is_match(after)
+    }
+}
+
+impl LanguageData {
+    /// Returns a pattern with its fragments, names and roles.
+    fn expanded(&self, pattern: &str) -> String {
+        let mut words: Vec<&str> = self.roles.iter().flat_map(|role| role.words.iter()).collect();
+        words.sort_by_key(|word| std::cmp::Reverse(word.len()));
+        let mut text = pattern.to_owned();
+        // Fragments may contain fragments.
+        for _ in 0..2 {
+            for (name, fragment) in &self.fragments {
+                text = text.replace(&format!("{{{name}}}"), fragment);
+            }
+        }
+        text = text.replace("{role}", &format!("(?P<role>{})", words.join("|")));
+        text.replace("{x}", &format!("(?P<x>{MARKS})")).replace("{y}", &format!("(?P<y>{MARKS})"))
+    }
+}
+
+/// Returns a regex that finds any of these words, as whole words in scripts with spaces.
+fn any_of(words: &Words, before: &str, after: &str) -> Regex {
+    let is_word = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
+    let mut alternatives: Vec<String> = Vec::new();
+    for word in words.iter() {
+        let start = if is_word(word.chars().next()) { r"\b" } else { "" };
+        let end = if is_word(word.chars().next_back()) { r"\b" } else { "" };
+        alternatives.push(format!("{start}{}{end}", regex::escape(word)));
+    }
+    // Without words the regex must never match.
+    let list = if alternatives.is_empty() { r"[^\s\S]".to_owned() } else { alternatives.join("|") };
+    compiled(&format!("{before}(?:{list}){after}"))
+}
+
+fn compiled(text: &str) -> Regex {
+    match RegexBuilder::new(text).case_insensitive(true).build() {
+        Ok(regex) => regex,
+        #[expect(clippy::panic, reason = "the patterns are part of the crate, and a test compiles each of them")]
+        Err(error) => panic!("a pattern of the crate does not compile: {error}"),
+    }
+}
+
+impl KindRule {
+    /// Returns true if a relation may lead from an entity of the first kind to one of the second.
+    pub(super) fn allow(&self, source: EntityKind, target: EntityKind) -> bool {
+        self.allow_end(self.source, self.not_source, source) && self.allow_end(self.target, self.not_target, target)
+    }
+
+    fn allow_end(&self, wanted: Option<EntityKind>, unwanted: Option<EntityKind>, kind: EntityKind) -> bool {
+        let is_known = kind != EntityKind::Other;
+        (is_known || !self.strict)
+            && unwanted != Some(kind)
+            && (!is_known || wanted.is_none_or(|wanted| wanted == kind))
+    }
+}
