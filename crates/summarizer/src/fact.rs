@@ -3,6 +3,7 @@
 mod assertion;
 mod chat;
 mod claim;
+mod clauses;
 mod confirmation;
 mod dates;
 mod extractor;

@@ -9,6 +9,7 @@ use crate::{
     fact::{
         assertion,
         claim::Claim,
+        clauses::{ClauseContext, Statement, Subject},
         patterns::{FactPattern, FactPatterns},
         plan::appointments,
         relatives,
@@ -39,34 +40,27 @@ pub(super) struct SentenceReader<'r> {
     pub(super) zone: &'r TimeZone,
     pub(super) utterance: Utterance<'r>,
     pub(super) facts: Vec<ExtractedFact>,
+    pub(super) clauses: ClauseContext,
 }
 
 impl SentenceReader<'_> {
     /// Reads a normalised sentence. `quote` is the original sentence.
     pub(super) fn read(&mut self, sentence: &str, quote: &str) {
-        self.read_statement(sentence, quote);
-        if let Some((relative, statement)) = relatives::as_first_person(sentence) {
-            self.read_statement_of_relative(&relative, &statement, quote);
-        }
-    }
-
-    fn read_statement_of_relative(&mut self, relative: &str, statement: &str, quote: &str) {
-        let subject = format!("{}.{relative}", self.utterance.subject);
-        let utterance = Utterance { subject, ..self.utterance.clone() };
-        let mut relative_reader = SentenceReader { utterance, facts: Vec::new(), ..*self };
-        relative_reader.read_statement(statement, quote);
-        relative_reader.facts.retain(|fact| !SPEAKER_ONLY_SLOTS.contains(&family(&fact.slot)));
-        // A fact about one of several sisters must not end a fact about another.
-        if !relatives::is_unique(relative) {
-            relative_reader.facts.iter_mut().for_each(|fact| fact.cardinality = Cardinality::Many);
-        }
-        self.facts.extend(relative_reader.facts);
-    }
-
-    fn read_statement(&mut self, sentence: &str, quote: &str) {
         if !assertion::may_state_facts(sentence) {
+            self.clauses = ClauseContext::default();
             return;
         }
+        let known = self.facts.len();
+        self.read_statement(&Statement { subject: Subject::Speaker, text: sentence.to_owned() }, quote, known);
+        for statement in self.clauses.statements(sentence) {
+            self.read_statement(&statement, quote, known);
+        }
+    }
+
+    /// Adds the facts of a statement. Those after `known` are of the same sentence: a less exact value than theirs is
+    /// left out.
+    fn read_statement(&mut self, statement: &Statement, quote: &str, known: usize) {
+        let sentence = &statement.text;
         let mut claims: Vec<Claim> = Vec::new();
         for pattern in self.patterns.matching(sentence) {
             claims.extend(self.claims(pattern, sentence));
@@ -74,8 +68,19 @@ impl SentenceReader<'_> {
         let appointments = appointments(sentence, self.utterance.said_at, self.zone);
         claims.extend(appointments.into_iter().flat_map(|appointment| appointment.claims()));
         for claim in claims {
-            let fact = self.to_fact(claim, quote);
-            if !self.facts.iter().any(|known| known.states_same(&fact)) {
+            let mut fact = self.to_fact(claim, &statement.subject, quote);
+            if let Subject::Relative(relative) = &statement.subject {
+                if SPEAKER_ONLY_SLOTS.contains(&family(&fact.slot)) {
+                    continue;
+                }
+                // A fact about one of several sisters must not end a fact about another.
+                if !relatives::is_unique(relative) {
+                    fact.cardinality = Cardinality::Many;
+                }
+            }
+            let is_known = self.facts.iter().any(|known| known.states_same(&fact))
+                || self.facts[known..].iter().any(|known| known.states_more(&fact));
+            if !is_known {
                 self.facts.push(fact);
             }
         }
@@ -106,11 +111,15 @@ impl SentenceReader<'_> {
         exact.map(|window| window.until).filter(|until| *until > said_at).max()
     }
 
-    fn to_fact(&self, claim: Claim, quote: &str) -> ExtractedFact {
+    fn to_fact(&self, claim: Claim, subject: &Subject, quote: &str) -> ExtractedFact {
+        let person = &self.utterance.subject;
         let slot = self.patterns.slot(&claim.slot);
         let evidence = |record: &&Record| FactEvidence { record: record.id, quote: quote.trim().to_owned() };
         let mut fact = ExtractedFact {
-            subject: self.utterance.subject.clone(),
+            subject: match subject {
+                Subject::Relative(relative) => format!("{person}.{relative}"),
+                Subject::Speaker | Subject::Other => person.clone(),
+            },
             slot: claim.slot,
             value: claim.value,
             polarity: claim.polarity,
