@@ -18,7 +18,7 @@ use self::{
     person::{date, full_name},
     phrase::{before_preposition, cut, is_vague, phrase},
     place::{capitalised, place, zh_native_place, zh_place},
-    work::{employer, job, zh_employer, zh_job, zh_school},
+    work::{employer, job, taught, zh_employer, zh_job, zh_school},
 };
 
 /// Reads the values in the text that a pattern found. The list is empty if the text is no value of that sort.
@@ -59,6 +59,7 @@ fn reader(name: &str) -> Option<fn(&str) -> Vec<String>> {
         "date" => |text| one(date(text)),
         "job" => |text| one(job(text)),
         "zh-job" => |text| one(zh_job(text)),
+        "taught" => |text| one(taught(text)),
         "org" => |text| one(employer(text)),
         "zh-org" => |text| one(zh_employer(text)),
         "school" => |text| one(capitalised(cut(text), 5).filter(|name| name.len() > 2)),

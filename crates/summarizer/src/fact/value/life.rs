@@ -13,7 +13,7 @@ use crate::{
 data! {
     DATA = "en/life.toml", "zh/life.toml";
     WordList: no_food, zh_no_food, zh_no_food_starts, zh_no_food_parts, zh_quantifiers, no_possession;
-    WordList: zh_classifiers, doing_deictic, zh_no_doing, no_animal;
+    WordList: zh_classifiers, zh_no_illness, doing_deictic, zh_no_doing, no_animal;
     Pattern: illness, zh_illness, language, zh_language, zh_possession;
     BTreeMap<String, String>: conditions, habits;
 }
@@ -60,7 +60,7 @@ pub(super) fn illness(text: &str) -> Option<String> {
 fn zh_illness(text: &str) -> Option<String> {
     let known = DATA.zh_illness.first(text)?;
     let length = known.chars().count();
-    let of_another = known.trim_end_matches("不耐受").trim_end_matches("不耐").contains(['不', '没', '人', '的', '家']);
+    let of_another = DATA.zh_no_illness.any_in(known.trim_end_matches("不耐受").trim_end_matches("不耐"));
     let fits = length >= 2 && !of_another && text.chars().count() <= length + 4;
     fits.then(|| known.trim_start_matches(['点', '一']).to_owned())
 }
