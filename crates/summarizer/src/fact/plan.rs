@@ -123,6 +123,7 @@ impl Appointment {
             value: ExtractedFact::ANY.to_owned(),
             polarity: Polarity::Negative,
             language: self.language,
+            replaces: false,
             valid_from: None,
             valid_until: None,
         };

@@ -68,13 +68,14 @@ impl SentenceReader<'_> {
         let appointments = appointments(sentence, self.utterance.said_at, self.zone);
         claims.extend(appointments.into_iter().flat_map(|appointment| appointment.claims()));
         for claim in claims {
+            let replaces = claim.replaces;
             let mut fact = self.to_fact(claim, &statement.subject, quote);
             if let Subject::Relative(relative) = &statement.subject {
                 if SPEAKER_ONLY_SLOTS.contains(&family(&fact.slot)) {
                     continue;
                 }
                 // A fact about one of several sisters must not end a fact about another.
-                if !relatives::is_unique(relative) {
+                if !replaces && !relatives::is_unique(relative) {
                     fact.cardinality = Cardinality::Many;
                 }
             }
@@ -97,6 +98,7 @@ impl SentenceReader<'_> {
             // Patterns without words, such as those of languages, serve both languages.
             language: if has_han(&value) { Language::Chinese } else { pattern.language },
             value,
+            replaces: pattern.rule.replaces,
             valid_from: None,
             valid_until: if pattern.rule.bounded { self.stated_end(sentence) } else { None },
         };

@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 pub(super) use self::likes::is_category;
 use self::{
-    life::{activity, animal, foods, habit, illness, languages, possession},
+    life::{activity, animal, foods, habit, illnesses, languages, possession},
     likes::{liked, zh_liked},
     number::number,
     person::{date, full_name},
@@ -69,8 +69,8 @@ fn reader(name: &str) -> Option<fn(&str) -> Vec<String>> {
         "zh-place" => |text| one(zh_place(text)),
         "zh-from" => |text| one(zh_native_place(text)),
         "animal" => |text| one(animal(text)),
-        "illness" => |text| one(illness(text)),
-        "habit" => |text| vec![habit(text)],
+        "illness" => illnesses,
+        "habit" => |text| one(habit(text)),
         "favorite" => |text| one(phrase(text, 6, 14).filter(|value| !is_vague(value))),
         "diet" | "skill" => |text| vec![text.to_lowercase()],
         "owned" => |text| one(possession(text)),

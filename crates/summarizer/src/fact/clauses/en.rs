@@ -13,7 +13,7 @@ use crate::{
 data! {
     DATA = "en/clauses.toml";
     Pattern: chat, aside, boundary, conjunction, opening, speaker, couple, relative, pronoun, introduced, adverb, past;
-    Pattern: unstated, implied, attribute, copula;
+    Pattern: unstated, implied, attribute, copula, third_person;
     WordList: clause_starts;
     BTreeMap<String, String>: spelled_out, verb_forms;
 }
@@ -27,12 +27,12 @@ pub(super) fn statements(context: &mut ClauseContext, sentence: &str) -> Vec<Sta
     let mut found = Vec::new();
     let mut is_copular = false;
     for (n, clause) in clauses.into_iter().enumerate() {
-        if DATA.unstated.is_match(clause) || assertion::is_reported(clause) {
+        if DATA.unstated.is_match(clause) || assertion::is_reported(without_openings(clause)) {
             context.set(Subject::Other);
             break;
         }
         let bare = without_openings(clause);
-        if bare.is_empty() || assertion::is_asked(clause) || (is_question && n == last) {
+        if bare.is_empty() || is_question_clause(context, clause) || (is_question && n == last) {
             continue;
         }
         let parsed = subject_of(context, bare, is_copular);
@@ -51,6 +51,12 @@ pub(super) fn statements(context: &mut ClauseContext, sentence: &str) -> Vec<Sta
     }
     context.end_sentence();
     found
+}
+
+/// Returns true if a clause is a question, and does not tell more of the relative before it: "my partner, who is …".
+fn is_question_clause(context: &ClauseContext, clause: &str) -> bool {
+    let tells_more = clause.starts_with("who ") && matches!(context.last, Some(Subject::Relative(_)));
+    !tells_more && assertion::is_asked(clause)
 }
 
 /// A clause as the predicates that may follow "I".
@@ -82,9 +88,10 @@ fn clauses(sentence: &str) -> Vec<&str> {
     let mut clauses = Vec::new();
     for part in DATA.boundary.split(sentence) {
         let mut start = 0;
+        let is_third_person = DATA.third_person.is_match(part);
         for found in DATA.conjunction.find_iter(part) {
             let next = part[found.end()..].split([' ', ',']).next().unwrap_or_default().to_lowercase();
-            if DATA.clause_starts.contains(&next) {
+            if DATA.clause_starts.contains(&next) || (is_third_person && next.len() > 3 && next.ends_with('s')) {
                 clauses.push(part[start..found.start()].trim());
                 start = found.end();
             }
@@ -140,7 +147,7 @@ fn speaker_predicate(rest: &str) -> String {
 /// Returns a clause of a relative: the verb in the form that follows "I".
 fn about_relative(subject: Subject, rest: &str) -> Clause {
     let rest = without_adverbs(rest);
-    if subject == Subject::Other || !relatives::en_is_theirs(&rest) {
+    if subject == Subject::Other || rest.trim().is_empty() || !relatives::en_is_theirs(&rest) {
         return Clause { subject, predicates: Vec::new() };
     }
     let verb_end = rest.trim_start().find(' ').map_or(rest.len(), |at| at + rest.len() - rest.trim_start().len());

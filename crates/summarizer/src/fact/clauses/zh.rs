@@ -10,7 +10,7 @@ use crate::{
 
 data! {
     DATA = "zh/clauses.toml";
-    Pattern: boundary, opening, speaker, relative, introduced, person, companion, topic_first, unstated, past, command;
+    Pattern: boundary, opening, naming, animal, speaker, relative, introduced, person, companion, topic_first, unstated, past, command;
     WordList: adverbs, no_adverbs, thing_subjects;
 }
 
@@ -21,12 +21,25 @@ pub(super) fn statements(context: &mut ClauseContext, sentence: &str) -> Vec<Sta
     let is_question = sentence.trim_end().ends_with(['?', '？']);
     let mut found = Vec::new();
     for (n, clause) in clauses.into_iter().enumerate() {
-        if DATA.unstated.is_match(clause) || assertion::is_reported(clause) {
+        if DATA.unstated.is_match(clause) || assertion::is_reported(without_openings(clause)) {
             context.set(Subject::Other);
             break;
         }
+        if let Some(request) = DATA.naming.captures(clause) {
+            found.push(Statement { subject: Subject::Speaker, text: request["request"].to_owned() });
+            continue;
+        }
         let bare = without_openings(clause);
+        if !bare.is_empty() && assertion::is_asked(clause) && !bare.starts_with('我') {
+            context.set(Subject::Other);
+        }
         if bare.is_empty() || assertion::is_asked(clause) || (is_question && n == last) {
+            continue;
+        }
+        if let Some(animal) = DATA.animal.find(bare) {
+            let text = format!("我{}", bare[..animal.end()].trim_start_matches(['我', '们', '咱', '家'])) + &bare[animal.end()..];
+            found.push(Statement { subject: Subject::Speaker, text });
+            context.set(Subject::Other);
             continue;
         }
         let (subject, predicate) = subject_of(context, bare);
@@ -78,7 +91,9 @@ fn subject_of(context: &ClauseContext, clause: &str) -> (Subject, String) {
     if let Some(found) = DATA.topic_first.captures(clause) {
         let object = &found["object"];
         if !object.ends_with(['我', '他', '她', '你']) {
-            return (Subject::Speaker, format!("{}{}了{object}", without_adverbs(&found["adverb"]), &found["verb"]));
+            let verb = &found["verb"];
+            let end = if verb.starts_with('不') { format!("{verb}{object}了") } else { format!("{verb}了{object}") };
+            return (Subject::Speaker, format!("{}{end}", &found["adverb"]));
         }
     }
     if let Some((kin, rest)) = relative(clause) {

@@ -49,12 +49,13 @@ fn en_foods(text: &str) -> Vec<String> {
     bare.take_while(is_food).collect()
 }
 
-pub(super) fn illness(text: &str) -> Option<String> {
+pub(super) fn illnesses(text: &str) -> Vec<String> {
     if has_han(text) {
-        return zh_illness(without_particles(text));
+        return items(text).iter().filter_map(|item| zh_illness(without_particles(item))).collect();
     }
     let condition = DATA.conditions.get(&text.to_lowercase()).cloned();
-    condition.or_else(|| DATA.illness.first(text).map(|known| without_fillers(known).to_owned()))
+    let known = condition.or_else(|| DATA.illness.first(text).map(|known| without_fillers(known).to_owned()));
+    known.into_iter().collect()
 }
 
 fn zh_illness(text: &str) -> Option<String> {
@@ -65,9 +66,11 @@ fn zh_illness(text: &str) -> Option<String> {
     fits.then(|| known.trim_start_matches(['点', '一']).to_owned())
 }
 
-pub(super) fn habit(text: &str) -> String {
+pub(super) fn habit(text: &str) -> Option<String> {
     let lower = text.to_lowercase();
-    DATA.habits.get(&lower).cloned().unwrap_or(lower)
+    let is_deictic = lower.split(' ').any(|word| DATA.doing_deictic.contains(word));
+    let named = DATA.habits.get(&lower).cloned();
+    named.or_else(|| (!is_deictic).then(|| lower.replace(" my ", " their ")))
 }
 
 pub(super) fn languages(text: &str) -> Vec<String> {
