@@ -7,6 +7,7 @@ mod clauses;
 mod confirmation;
 mod dates;
 mod extractor;
+mod grammar;
 mod patterns;
 mod plan;
 mod reader;

@@ -17,7 +17,7 @@ use self::{
     number::number,
     person::{date, full_name},
     phrase::{before_preposition, cut, is_vague, phrase},
-    place::{capitalised, place, zh_native_place, zh_place},
+    place::{capitalised, known_place, place, zh_known_place, zh_native_place, zh_place},
     work::{employer, job, taught, zh_employer, zh_job, zh_school},
 };
 
@@ -66,6 +66,8 @@ fn reader(name: &str) -> Option<fn(&str) -> Vec<String>> {
         "zh-school" => |text| one(zh_school(text)),
         "subject" => |text| one(phrase(before_preposition(cut(text)), 4, 8)),
         "place" => |text| one(place(text)),
+        "known-place" => |text| one(known_place(text)),
+        "zh-known-place" => |text| one(zh_known_place(text)),
         "zh-place" => |text| one(zh_place(text)),
         "zh-from" => |text| one(zh_native_place(text)),
         "animal" => |text| one(animal(text)),

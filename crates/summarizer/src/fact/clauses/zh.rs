@@ -27,6 +27,7 @@ pub(super) fn statements(context: &mut ClauseContext, sentence: &str) -> Vec<Sta
         }
         if let Some(request) = DATA.naming.captures(clause) {
             found.push(Statement { subject: Subject::Speaker, text: request["request"].to_owned() });
+            context.set(Subject::Speaker);
             continue;
         }
         let bare = without_openings(clause);
@@ -36,8 +37,8 @@ pub(super) fn statements(context: &mut ClauseContext, sentence: &str) -> Vec<Sta
         if bare.is_empty() || assertion::is_asked(clause) || (is_question && n == last) {
             continue;
         }
-        if let Some(animal) = DATA.animal.find(bare) {
-            let text = format!("我{}", bare[..animal.end()].trim_start_matches(['我', '们', '咱', '家'])) + &bare[animal.end()..];
+        if DATA.animal.is_match(bare) {
+            let text = format!("我{}", bare.trim_start_matches(['我', '们', '咱', '家']));
             found.push(Statement { subject: Subject::Speaker, text });
             context.set(Subject::Other);
             continue;
@@ -90,9 +91,10 @@ fn without_openings(clause: &str) -> &str {
 fn subject_of(context: &ClauseContext, clause: &str) -> (Subject, String) {
     if let Some(found) = DATA.topic_first.captures(clause) {
         let object = &found["object"];
-        if !object.ends_with(['我', '他', '她', '你']) {
+        if !object.ends_with(['我', '他', '她', '你']) && !object.contains("什么") {
             let verb = &found["verb"];
-            let end = if verb.starts_with('不') { format!("{verb}{object}了") } else { format!("{verb}了{object}") };
+            let is_denial = verb.contains('不');
+            let end = if is_denial { format!("{verb}{object}{}", &found["end"]) } else { format!("{verb}了{object}") };
             return (Subject::Speaker, format!("{}{end}", &found["adverb"]));
         }
     }

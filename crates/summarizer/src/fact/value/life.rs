@@ -13,9 +13,9 @@ use crate::{
 data! {
     DATA = "en/life.toml", "zh/life.toml";
     WordList: no_food, zh_no_food, zh_no_food_starts, zh_no_food_parts, zh_quantifiers, no_possession;
-    WordList: zh_classifiers, zh_no_illness, doing_deictic, zh_no_doing, no_animal;
+    WordList: zh_classifiers, zh_no_illness, doing_deictic, zh_no_doing, no_animal, no_habits;
     Pattern: illness, zh_illness, language, zh_language, zh_possession;
-    BTreeMap<String, String>: conditions, habits;
+    BTreeMap<String, String>: conditions, gerunds, habits;
 }
 
 /// Returns the foods, drinks or allergens of an enumeration.
@@ -67,10 +67,20 @@ fn zh_illness(text: &str) -> Option<String> {
 }
 
 pub(super) fn habit(text: &str) -> Option<String> {
-    let lower = text.to_lowercase();
-    let is_deictic = lower.split(' ').any(|word| DATA.doing_deictic.contains(word));
+    let lower = without_gerund(&text.to_lowercase());
+    let is_other = text.contains("ing") && DATA.no_habits.contains(lower.split(' ').next().unwrap_or_default());
+    let is_deictic = is_other || lower.split(' ').any(|word| DATA.doing_deictic.contains(word));
     let named = DATA.habits.get(&lower).cloned();
     named.or_else(|| (!is_deictic).then(|| lower.replace(" my ", " their ")))
+}
+
+/// Returns an activity with its first verb in the base form, unless the gerund names a habit.
+fn without_gerund(text: &str) -> String {
+    let (verb, rest) = text.split_at(text.find(' ').unwrap_or(text.len()));
+    match verb.strip_suffix("ing").filter(|stem| stem.len() > 1 && !DATA.habits.contains_key(text)) {
+        Some(stem) => DATA.gerunds.get(verb).map_or(stem, String::as_str).to_owned() + rest,
+        None => text.to_owned(),
+    }
 }
 
 pub(super) fn languages(text: &str) -> Vec<String> {

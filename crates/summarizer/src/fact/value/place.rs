@@ -64,6 +64,16 @@ pub(super) fn place(text: &str) -> Option<String> {
     name.filter(|name| is_place(name))
 }
 
+/// Returns a place of the list of well-known ones.
+pub(super) fn known_place(text: &str) -> Option<String> {
+    is_known_place(text).then(|| one_line(text))
+}
+
+/// Returns true if a whole text is the name of a well-known place.
+pub(super) fn is_known_place(text: &str) -> bool {
+    DATA.lower_place.first(text.trim()).is_some_and(|known| known.len() == text.trim().len())
+}
+
 fn is_place(name: &str) -> bool {
     let bare = name.strip_prefix("the ").unwrap_or(name);
     let first = bare.split([' ', ',']).next().unwrap_or_default();
@@ -86,6 +96,11 @@ pub(super) fn zh_place(text: &str) -> Option<String> {
     let is_name = bare.chars().all(is_han) && length <= ZH_PLACE_NAME_MAX_CHARS;
     let fits = (2..=12).contains(&length) && (is_common || (!is_excluded && (is_known || is_name)));
     fits.then(|| bare.to_owned())
+}
+
+/// Returns a Chinese place that is known, or whose name shows that it is one.
+pub(super) fn zh_known_place(text: &str) -> Option<String> {
+    zh_place(text).filter(|place| DATA.zh_places.any_in(place) || DATA.zh_place_ends.any_ends(place))
 }
 
 /// Returns the place of `我是湖南人`.

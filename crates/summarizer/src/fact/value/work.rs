@@ -2,6 +2,7 @@
 
 use super::{
     person::begins_no_name,
+    place::is_known_place,
     phrase::{before_preposition, cut, is_deictic, without_article, without_particles},
 };
 use crate::{
@@ -60,7 +61,7 @@ pub(super) fn employer(text: &str) -> Option<String> {
     let named = is_capitalised(bare) && words <= 5 && !begins_no_name(first);
     let has_article = ["a", "an", "the", "our"].contains(&&*first.to_lowercase());
     let described = has_article && words <= 6 && lower.split(' ').any(|word| DATA.workplaces.contains(word));
-    ((named || described) && !lower.contains("hour") && !lower.contains("while")).then(|| one_line(bare))
+    ((named || described) && !is_known_place(bare) && !lower.contains("hour") && !lower.contains("while")).then(|| one_line(bare))
 }
 
 pub(super) fn zh_employer(text: &str) -> Option<String> {
