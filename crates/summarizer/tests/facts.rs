@@ -98,8 +98,6 @@ fn facts_are_rendered_in_the_language_of_their_source() {
         ("I drive a Honda Civic", "The user has a Honda Civic."),
         ("My parents live in Osaka.", "The user's parents live in Osaka."),
         ("My parents are allergic to cats.", "The user's parents are allergic to cats."),
-        ("My flight is in June", "The user has this planned for June 2024: flight."),
-        ("我吃肉了，不再吃素", "用户不吃素。"),
     ] {
         assert_eq!(facts_in(text)[0].text, rendered, "{text}");
     }

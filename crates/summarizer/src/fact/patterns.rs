@@ -1,13 +1,13 @@
 //! Loads and compiles the rules of fact extraction from TOML.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use memory_engine_core::{Error, Language, Result, RuleId};
-use regex::{Regex, RegexSet, RegexSetBuilder};
+use regex::{Regex, RegexBuilder, RegexSet, RegexSetBuilder};
 use serde::Deserialize;
 
 use crate::{
-    data::compiled,
+    data::regex_text,
     fact::{
         slot::{Slot, Slots},
         template::{Macros, language_of},
@@ -58,9 +58,23 @@ pub struct FactPatterns {
 #[derive(Debug, Clone)]
 pub(super) struct FactPattern {
     pub(super) id: RuleId,
-    pub(super) find: Regex,
+    /// The text of the expression, which the set of all patterns has checked.
+    text: String,
+    /// The expression, compiled when the set finds its first match: most processes use few of them.
+    find: OnceLock<Option<Regex>>,
     pub(super) language: Language,
     pub(super) rule: Arc<FactRule>,
+}
+
+impl FactPattern {
+    /// Returns the expression by itself.
+    pub(super) fn regex(&self) -> Option<&Regex> {
+        self.find.get_or_init(|| single_regex(&self.text).ok()).as_ref()
+    }
+}
+
+fn single_regex(text: &str) -> std::result::Result<Regex, regex::Error> {
+    RegexBuilder::new(text).case_insensitive(true).size_limit(PATTERN_SET_MAX_BYTES).build()
 }
 
 /// A rule of a file.
@@ -146,7 +160,7 @@ impl FactPatterns {
             let id = rule.id.clone().map_or_else(|| RuleId::new(format!("custom.{n}")), Ok)?;
             list.extend(patterns(&id, &Arc::new(rule), &all.macros, &slots)?);
         }
-        let set = RegexSetBuilder::new(list.iter().map(|pattern| pattern.find.as_str()))
+        let set = RegexSetBuilder::new(list.iter().map(|pattern| &pattern.text))
             .case_insensitive(true)
             .size_limit(PATTERN_SET_MAX_BYTES)
             .dfa_size_limit(PATTERN_SET_MAX_BYTES)
@@ -176,11 +190,12 @@ fn patterns(id: &RuleId, rule: &Arc<FactRule>, macros: &Macros, slots: &Slots) -
         return Err(invalid(&format!("the slot '{}' has no sentences; add it to [[slots]]", rule.slot)));
     }
     let pattern = |form: &String| {
-        let find = compiled(&macros.expanded(form)).map_err(|error| invalid(&error.to_string()))?;
-        if rule.value.is_none() && !find.capture_names().any(|name| name == Some("v")) {
+        let text = regex_text(&macros.expanded(form));
+        if rule.value.is_none() && !text.contains("(?P<v>") {
             return Err(invalid(&format!("a pattern of '{}' has neither a group 'v' nor a value", rule.slot)));
         }
-        Ok(FactPattern { id: id.clone(), find, language: language_of(form), rule: Arc::clone(rule) })
+        let language = language_of(form);
+        Ok(FactPattern { id: id.clone(), text, find: OnceLock::new(), language, rule: Arc::clone(rule) })
     };
     rule.forms.iter().map(pattern).collect()
 }
@@ -188,3 +203,6 @@ fn patterns(id: &RuleId, rule: &Arc<FactRule>, macros: &Macros, slots: &Slots) -
 fn invalid(message: &str) -> Error {
     Error::invalid("fact patterns", message)
 }
+
+#[cfg(test)]
+mod tests;

@@ -52,7 +52,8 @@ impl SentenceReader<'_> {
         }
         let known = self.facts.len();
         self.read_statement(&Statement { subject: Subject::Speaker, text: sentence.to_owned() }, quote, known);
-        for statement in self.clauses.statements(sentence) {
+        let bare = sentence.trim_end_matches(['。', '.', '!', '！', '~']);
+        for statement in self.clauses.statements(sentence).into_iter().filter(|statement| statement.text != bare) {
             self.read_statement(&statement, quote, known);
         }
     }
@@ -89,7 +90,8 @@ impl SentenceReader<'_> {
 
     /// Returns the claims of a pattern in a sentence.
     fn claims(&self, pattern: &FactPattern, sentence: &str) -> Vec<Claim> {
-        let found = pattern.find.captures_iter(sentence).filter_map(|found| read_match(pattern, sentence, &found));
+        let matches = pattern.regex().into_iter().flat_map(|regex| regex.captures_iter(sentence));
+        let found = matches.filter_map(|found| read_match(pattern, sentence, &found));
         let values = found.flat_map(|(slot, values)| values.into_iter().map(move |value| (slot.clone(), value)));
         let claim = |(slot, value): (String, String)| Claim {
             rule: pattern.id.clone(),
