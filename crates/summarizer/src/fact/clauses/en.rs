@@ -13,7 +13,7 @@ use crate::{
 data! {
     DATA = "en/clauses.toml";
     Pattern: chat, aside, boundary, conjunction, opening, speaker, couple, relative, pronoun, introduced, adverb, past;
-    Pattern: unstated, implied, attribute, copula, third_person;
+    Pattern: unstated, implied, attribute, copula, third_person, bare_relative;
     WordList: clause_starts;
     BTreeMap<String, String>: spelled_out, verb_forms;
 }
@@ -112,6 +112,9 @@ fn without_openings(clause: &str) -> &str {
 
 /// Returns the subject and the predicates of a clause. `follows_copula` is true after a clause such as "I'm Marta".
 fn subject_of(context: &ClauseContext, clause: &str, follows_copula: bool) -> Clause {
+    if DATA.bare_relative.is_match(clause) {
+        return subject_of(context, &format!("my {clause}"), follows_copula);
+    }
     let found = DATA.couple.find(clause).or_else(|| DATA.speaker.find(clause));
     if let Some(found) = found {
         return Clause { subject: Subject::Speaker, predicates: vec![speaker_predicate(&clause[found.end()..])] };

@@ -19,7 +19,7 @@ const ZH_PLACE_NAME_MAX_CHARS: usize = 5;
 data! {
     DATA = "en/places.toml", "zh/places.toml";
     WordList: name_particles, the_countries, zh_common_places, zh_places, zh_place_stops, zh_place_ends, zh_region_ends;
-    Pattern: region, lower_place, zh_no_place;
+    Pattern: region, lower_place, zh_no_place, zh_place_tail;
 }
 
 /// Returns the capitalised words that a text begins with, including small ones between them.
@@ -88,7 +88,7 @@ fn is_place(name: &str) -> bool {
 /// Returns the place that a Chinese text begins with. An unknown name of a few characters is a place, too, because the
 /// pattern of the rule asks for one.
 pub(super) fn zh_place(text: &str) -> Option<String> {
-    let bare = without_particles(DATA.zh_place_stops.text_before(text));
+    let bare = without_particles(DATA.zh_place_tail.before(DATA.zh_place_stops.text_before(text)));
     let length = bare.chars().count();
     let is_excluded = DATA.zh_no_place.is_match(bare) || is_deictic(bare);
     let is_common = DATA.zh_common_places.contains(bare);
