@@ -25,5 +25,5 @@ pub use extractor::{FactExtractor, Facts};
 pub use patterns::FactPatterns;
 pub use record::{fact_keys, render};
 pub use rules::RuleFacts;
-pub(crate) use value_key::is_of_kind;
 pub use types::{Cardinality, ExtractedFact, FactEvidence, FactKind, Polarity};
+pub(crate) use value_key::is_of_kind;

@@ -25,6 +25,8 @@ pub(super) enum Subject {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Statement {
     pub(super) subject: Subject,
+    /// True if the clause names its subject.
+    pub(super) is_explicit: bool,
     pub(super) text: String,
 }
 

@@ -91,6 +91,9 @@ pub(super) struct FactRule {
     /// True if the fact holds until the end of the time that the sentence names.
     #[serde(default)]
     pub(super) bounded: bool,
+    /// True if the clause must name its subject.
+    #[serde(default)]
+    pub(super) explicit: bool,
     /// True if the fact ends the former value, also of a relative of whom a person may have several.
     #[serde(default)]
     pub(super) replaces: bool,

@@ -51,7 +51,11 @@ impl SentenceReader<'_> {
             return;
         }
         let known = self.facts.len();
-        self.read_statement(&Statement { subject: Subject::Speaker, text: sentence.to_owned() }, quote, known);
+        self.read_statement(
+            &Statement { subject: Subject::Speaker, is_explicit: true, text: sentence.to_owned() },
+            quote,
+            known,
+        );
         let bare = sentence.trim_end_matches(['。', '.', '!', '！', '~']);
         for statement in self.clauses.statements(sentence).into_iter().filter(|statement| statement.text != bare) {
             self.read_statement(&statement, quote, known);
@@ -63,7 +67,8 @@ impl SentenceReader<'_> {
     fn read_statement(&mut self, statement: &Statement, quote: &str, known: usize) {
         let sentence = &statement.text;
         let mut claims: Vec<Claim> = Vec::new();
-        for pattern in self.patterns.matching(sentence) {
+        let applies = |pattern: &&FactPattern| statement.is_explicit || !pattern.rule.explicit;
+        for pattern in self.patterns.matching(sentence).filter(applies) {
             claims.extend(self.claims(pattern, sentence));
         }
         let appointments = appointments(sentence, self.utterance.said_at, self.zone);

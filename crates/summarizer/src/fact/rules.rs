@@ -167,7 +167,13 @@ impl RuleFacts {
             evidence,
             confidence,
         };
-        SentenceReader { patterns: &self.patterns, zone, utterance, facts: Vec::new(), clauses: ClauseContext::default() }
+        SentenceReader {
+            patterns: &self.patterns,
+            zone,
+            utterance,
+            facts: Vec::new(),
+            clauses: ClauseContext::default(),
+        }
     }
 }
 

@@ -35,7 +35,7 @@ pub(super) fn statements(context: &mut ClauseContext, sentence: &str) -> Vec<Sta
         if bare.is_empty() || is_question_clause(context, clause) || (is_question && n == last) {
             continue;
         }
-        let parsed = subject_of(context, bare, is_copular);
+        let parsed = subject_of(context, bare, is_copular, n == 0);
         context.set(parsed.subject.clone());
         if !DATA.past.is_match(bare) {
             found.extend(parsed.statements());
@@ -46,7 +46,7 @@ pub(super) fn statements(context: &mut ClauseContext, sentence: &str) -> Vec<Sta
         {
             context.set(relative.clone());
             let predicates = rest.into_iter().collect();
-            found.extend(Clause { subject: relative, predicates }.statements());
+            found.extend(Clause { subject: relative, is_explicit: true, predicates }.statements());
         }
     }
     context.end_sentence();
@@ -62,16 +62,21 @@ fn is_question_clause(context: &ClauseContext, clause: &str) -> bool {
 /// A clause as the predicates that may follow "I".
 struct Clause {
     subject: Subject,
+    is_explicit: bool,
     predicates: Vec<String>,
 }
 
 impl Clause {
     fn other() -> Self {
-        Self { subject: Subject::Other, predicates: Vec::new() }
+        Self { subject: Subject::Other, is_explicit: false, predicates: Vec::new() }
     }
 
     fn statements(&self) -> Vec<Statement> {
-        let statement = |predicate: &String| Statement { subject: self.subject.clone(), text: format!("I{predicate}") };
+        let statement = |predicate: &String| Statement {
+            subject: self.subject.clone(),
+            is_explicit: self.is_explicit,
+            text: format!("I{predicate}"),
+        };
         self.predicates.iter().filter(|_| self.subject != Subject::Other).map(statement).collect()
     }
 }
@@ -110,14 +115,19 @@ fn without_openings(clause: &str) -> &str {
     bare
 }
 
-/// Returns the subject and the predicates of a clause. `follows_copula` is true after a clause such as "I'm Marta".
-fn subject_of(context: &ClauseContext, clause: &str, follows_copula: bool) -> Clause {
+/// Returns the subject and the predicates of a clause. `follows_copula` is true after a clause such as "I'm
+/// Marta", `is_opening` at the beginning of a sentence.
+fn subject_of(context: &ClauseContext, clause: &str, follows_copula: bool, is_opening: bool) -> Clause {
     if DATA.bare_relative.is_match(clause) {
-        return subject_of(context, &format!("my {clause}"), follows_copula);
+        return subject_of(context, &format!("my {clause}"), follows_copula, is_opening);
     }
     let found = DATA.couple.find(clause).or_else(|| DATA.speaker.find(clause));
     if let Some(found) = found {
-        return Clause { subject: Subject::Speaker, predicates: vec![speaker_predicate(&clause[found.end()..])] };
+        return Clause {
+            subject: Subject::Speaker,
+            is_explicit: true,
+            predicates: vec![speaker_predicate(&clause[found.end()..])],
+        };
     }
     if let Some(found) = DATA.relative.captures(clause) {
         let kin = relatives::canonical_name(&found["kin"].to_lowercase()).to_owned();
@@ -126,7 +136,6 @@ fn subject_of(context: &ClauseContext, clause: &str, follows_copula: bool) -> Cl
     if let Some(found) = DATA.pronoun.captures(clause) {
         return about_relative(context.third_person(), &found["rest"]);
     }
-    let is_opening = context.last.is_none();
     match context.continued() {
         Subject::Other => Clause::other(),
         Subject::Speaker if is_opening && !DATA.implied.is_match(clause) => Clause::other(),
@@ -134,7 +143,11 @@ fn subject_of(context: &ClauseContext, clause: &str, follows_copula: bool) -> Cl
             let is_attribute = is_opening || follows_copula || DATA.attribute.is_match(clause);
             let forms = [format!(" {clause}"), format!("'m {clause}"), format!("'ve {clause}")];
             let forms = forms.into_iter().take(if is_attribute { 3 } else { 1 });
-            Clause { subject: Subject::Speaker, predicates: forms.map(|form| without_adverbs(&form)).collect() }
+            Clause {
+                subject: Subject::Speaker,
+                is_explicit: false,
+                predicates: forms.map(|form| without_adverbs(&form)).collect(),
+            }
         }
         relative => about_relative(relative, &format!(" {clause}")),
     }
@@ -151,12 +164,12 @@ fn speaker_predicate(rest: &str) -> String {
 fn about_relative(subject: Subject, rest: &str) -> Clause {
     let rest = without_adverbs(rest);
     if subject == Subject::Other || rest.trim().is_empty() || !relatives::en_is_theirs(&rest) {
-        return Clause { subject, predicates: Vec::new() };
+        return Clause { subject, is_explicit: true, predicates: Vec::new() };
     }
     let verb_end = rest.trim_start().find(' ').map_or(rest.len(), |at| at + rest.len() - rest.trim_start().len());
     let verb = rest[..verb_end].trim().to_lowercase();
     let form = DATA.verb_forms.get(&verb).cloned().unwrap_or_else(|| format!(" {}", base_form(&verb)));
-    Clause { subject, predicates: vec![format!("{form}{}", &rest[verb_end..])] }
+    Clause { subject, is_explicit: true, predicates: vec![format!("{form}{}", &rest[verb_end..])] }
 }
 
 /// Returns the base form of a verb in the third person. Other forms stay.

@@ -46,7 +46,8 @@ fn clauses_about_relatives_become_first_person() {
     ] {
         assert!(statements(text).iter().any(|found| found == expected), "{text}: {:?}", statements(text));
     }
-    for text in ["我妈妈说我对花生过敏", "我爸爸喜欢吃鱼吗", "My mom says I'm lazy", "My sister and I run"] {
+    for text in ["我妈妈说我对花生过敏", "我爸爸喜欢吃鱼吗", "My mom says I'm lazy", "My sister and I run"]
+    {
         assert!(!statements(text).iter().any(|found| found.contains(": ")), "{text}: {:?}", statements(text));
     }
 }

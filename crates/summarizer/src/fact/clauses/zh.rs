@@ -26,7 +26,7 @@ pub(super) fn statements(context: &mut ClauseContext, sentence: &str) -> Vec<Sta
             break;
         }
         if let Some(request) = DATA.naming.captures(clause) {
-            found.push(Statement { subject: Subject::Speaker, text: request["request"].to_owned() });
+            found.push(Statement { subject: Subject::Speaker, is_explicit: true, text: request["request"].to_owned() });
             context.set(Subject::Speaker);
             continue;
         }
@@ -39,7 +39,7 @@ pub(super) fn statements(context: &mut ClauseContext, sentence: &str) -> Vec<Sta
         }
         if DATA.animal.is_match(bare) {
             let text = format!("我{}", bare.trim_start_matches(['我', '们', '咱', '家']));
-            found.push(Statement { subject: Subject::Speaker, text });
+            found.push(Statement { subject: Subject::Speaker, is_explicit: true, text });
             context.set(Subject::Other);
             continue;
         }
@@ -47,11 +47,12 @@ pub(super) fn statements(context: &mut ClauseContext, sentence: &str) -> Vec<Sta
         let is_command = context.last.is_none() && DATA.command.is_match(bare);
         context.set(subject.clone());
         if !is_command && !DATA.past.is_match(bare) {
-            found.extend(clause_statements(&subject, &predicate));
+            let is_explicit = bare.starts_with('我') || DATA.speaker.is_match(bare);
+            found.extend(clause_statements(&subject, &predicate, is_explicit));
         }
         if let Some(next) = introduced(&predicate).filter(|_| subject == Subject::Speaker) {
             if let (Subject::Relative(relative), Some(rest)) = (&next.0, next.1) {
-                found.extend(clause_statements(&Subject::Relative(relative.clone()), &rest));
+                found.extend(clause_statements(&Subject::Relative(relative.clone()), &rest, true));
             }
             context.set(next.0);
         }
@@ -91,7 +92,8 @@ fn without_openings(clause: &str) -> &str {
 fn subject_of(context: &ClauseContext, clause: &str) -> (Subject, String) {
     if let Some(found) = DATA.topic_first.captures(clause) {
         let object = &found["object"];
-        if !object.ends_with(['我', '他', '她', '你']) && !object.contains("什么") {
+        let is_complete = found["verb"].contains('不') || !found["end"].is_empty();
+        if is_complete && !object.ends_with(['我', '他', '她', '你']) && !object.contains("什么") {
             let verb = &found["verb"];
             let is_denial = verb.contains('不');
             let end = if is_denial { format!("{verb}{object}{}", &found["end"]) } else { format!("{verb}了{object}") };
@@ -141,8 +143,8 @@ fn without_adverbs(predicate: &str) -> String {
     bare.to_owned()
 }
 
-fn clause_statements(subject: &Subject, predicate: &str) -> Vec<Statement> {
-    let statement = |subject: Subject, text: String| Statement { subject, text };
+fn clause_statements(subject: &Subject, predicate: &str, is_explicit: bool) -> Vec<Statement> {
+    let statement = |subject: Subject, text: String| Statement { subject, is_explicit, text };
     match subject {
         Subject::Speaker => vec![statement(Subject::Speaker, format!("我{predicate}"))],
         // The name of a relative is a fact about the speaker.

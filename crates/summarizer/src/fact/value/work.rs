@@ -2,8 +2,8 @@
 
 use super::{
     person::begins_no_name,
-    place::is_known_place,
     phrase::{before_preposition, cut, is_deictic, without_article, without_particles},
+    place::is_known_place,
 };
 use crate::{
     data::{WordList, data},
@@ -49,7 +49,8 @@ pub(super) fn taught(text: &str) -> Option<String> {
         return fits.then(|| format!("{subject}老师"));
     }
     let subject = before_preposition(cut(text)).to_lowercase();
-    let fits = (1..=3).contains(&subject.split(' ').count()) && !subject.split(' ').any(|word| DATA.untaught.contains(word));
+    let fits =
+        (1..=3).contains(&subject.split(' ').count()) && !subject.split(' ').any(|word| DATA.untaught.contains(word));
     (fits && !subject.is_empty()).then(|| format!("{subject} teacher"))
 }
 
@@ -61,7 +62,8 @@ pub(super) fn employer(text: &str) -> Option<String> {
     let named = is_capitalised(bare) && words <= 5 && !begins_no_name(first);
     let has_article = ["a", "an", "the", "our"].contains(&&*first.to_lowercase());
     let described = has_article && words <= 6 && lower.split(' ').any(|word| DATA.workplaces.contains(word));
-    ((named || described) && !is_known_place(bare) && !lower.contains("hour") && !lower.contains("while")).then(|| one_line(bare))
+    ((named || described) && !is_known_place(bare) && !lower.contains("hour") && !lower.contains("while"))
+        .then(|| one_line(bare))
 }
 
 pub(super) fn zh_employer(text: &str) -> Option<String> {
