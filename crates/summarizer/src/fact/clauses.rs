@@ -1,8 +1,8 @@
 //! Rewrites the clauses of a sentence as statements in the first person, so that the rules read them.
 //!
-//! A clause without a subject continues the one before: "我叫汤姆，住在成都" states "我住在成都", and "I'm 29, live in Porto"
-//! states "I live in Porto". Adverbs and asides between subject and verb are left out. A clause about a relative becomes
-//! a statement of that relative.
+//! A clause without a subject continues the one before: "我叫汤姆，住在成都" states "我住在成都", and "I'm 29, live in
+//! Porto" states "I live in Porto". Adverbs and asides between subject and verb are left out. A clause about a relative
+//! becomes a statement of that relative.
 
 mod en;
 mod zh;

@@ -16,8 +16,19 @@ use crate::{
     },
 };
 
-const ENGLISH: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/data/", "en/rules.toml"));
-const CHINESE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/data/", "zh/rules.toml"));
+/// Returns the text of a data file.
+macro_rules! rule_file {
+    ($path:literal) => {
+        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/data/", $path))
+    };
+}
+
+const RULE_FILES: [&str; 4] = [
+    rule_file!("en/rules.toml"),
+    rule_file!("en/rules-life.toml"),
+    rule_file!("zh/rules.toml"),
+    rule_file!("zh/rules-life.toml"),
+];
 
 /// Memory limit of the automaton of all patterns together, in bytes.
 const PATTERN_SET_MAX_BYTES: usize = 256 << 20;
@@ -137,7 +148,7 @@ impl FactPatterns {
     /// # Errors
     /// `InvalidInput` if they are invalid, which the tests of the crate rule out.
     pub fn built_in() -> Result<Self> {
-        Self::of(&[ENGLISH, CHINESE])
+        Self::of(RULE_FILES)
     }
 
     /// Returns the rules of the crate and those of a TOML text, whose slots and macros replace those of the same name.
@@ -146,10 +157,10 @@ impl FactPatterns {
     /// `InvalidInput` for invalid TOML or an unknown field (with its position), an invalid regular expression, a rule
     /// without a value, or a slot without sentences.
     pub fn from_toml(text: &str) -> Result<Self> {
-        Self::of(&[ENGLISH, CHINESE, text])
+        Self::of(RULE_FILES.into_iter().chain([text]))
     }
 
-    fn of(files: &[&str]) -> Result<Self> {
+    fn of<'f>(files: impl IntoIterator<Item = &'f str>) -> Result<Self> {
         let mut all = RuleFile::default();
         for text in files {
             let file: RuleFile = toml::from_str(text).map_err(|error| invalid(error.to_string().trim_end()))?;

@@ -24,8 +24,8 @@ pub(super) struct Slot {
     zh: Sentences,
 }
 
-/// The sentences of a slot, with the placeholders `{s}` for the subject, `{v}` for the value, `{a}` for the value with an
-/// English article, and `{r}` for the part of the slot's name after the dot.
+/// The sentences of a slot, with the placeholders `{s}` for the subject, `{v}` for the value, `{a}` for the value with
+/// an English article, and `{r}` for the part of the slot's name after the dot.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Sentences {

@@ -10,7 +10,8 @@ use crate::{
 
 data! {
     DATA = "zh/clauses.toml";
-    Pattern: boundary, opening, naming, animal, speaker, relative, introduced, person, companion, topic_first, unstated, past, command;
+    Pattern: boundary, opening, naming, animal, speaker, relative, introduced, person, companion, topic_first;
+    Pattern: unstated, past, command;
     WordList: adverbs, no_adverbs, thing_subjects;
 }
 
