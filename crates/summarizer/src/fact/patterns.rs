@@ -33,6 +33,9 @@ const RULE_FILES: [&str; 4] = [
 /// Memory limit of the automaton of all patterns together, in bytes.
 const PATTERN_SET_MAX_BYTES: usize = 256 << 20;
 
+/// Memory limit of the lazy automaton of one pattern, in bytes. A pattern runs only on sentences that it matches.
+const SINGLE_DFA_MAX_BYTES: usize = 64 << 10;
+
 /// The rules of [`RuleFacts`](crate::RuleFacts): those of the crate, and those of the caller.
 ///
 /// A file has `[macros]`, `[[slots]]` with the sentences that express a fact, and `[[rules]]` (or `[[patterns]]`) with
@@ -85,7 +88,11 @@ impl FactPattern {
 }
 
 fn single_regex(text: &str) -> std::result::Result<Regex, regex::Error> {
-    RegexBuilder::new(text).case_insensitive(true).size_limit(PATTERN_SET_MAX_BYTES).build()
+    RegexBuilder::new(text)
+        .case_insensitive(true)
+        .size_limit(PATTERN_SET_MAX_BYTES)
+        .dfa_size_limit(SINGLE_DFA_MAX_BYTES)
+        .build()
 }
 
 /// A rule of a file.
