@@ -88,11 +88,15 @@ impl Pattern {
     }
 }
 
-/// Compiles a regular expression that ignores case. `\b` is the boundary of an ASCII word, because that of
-/// Unicode makes the search in Chinese text slow; `(?u:\b)` asks for the latter.
+/// Compiles a regular expression that ignores case, see [`regex_text`].
 pub(crate) fn compiled(text: &str) -> Result<Regex, regex::Error> {
-    let text = text.replace("(?u:\\b)", "\0").replace("\\b", "(?-u:\\b)").replace('\0', "\\b");
-    RegexBuilder::new(&text).case_insensitive(true).build()
+    RegexBuilder::new(&regex_text(text)).case_insensitive(true).build()
+}
+
+/// Returns the text of a regular expression for the library. `\b` is the boundary of an ASCII word, because that of
+/// Unicode makes the search in Chinese text slow; `(?u:\b)` asks for the latter.
+pub(crate) fn regex_text(text: &str) -> String {
+    text.replace("(?u:\\b)", "\0").replace("\\b", "(?-u:\\b)").replace('\0', "\\b")
 }
 
 /// Removes the line breaks from a pattern, each with the indentation after it.

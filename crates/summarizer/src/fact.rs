@@ -3,9 +3,11 @@
 mod assertion;
 mod chat;
 mod claim;
+mod clauses;
 mod confirmation;
 mod dates;
 mod extractor;
+mod grammar;
 mod patterns;
 mod plan;
 mod reader;
@@ -24,3 +26,4 @@ pub use patterns::FactPatterns;
 pub use record::{fact_keys, render};
 pub use rules::RuleFacts;
 pub use types::{Cardinality, ExtractedFact, FactEvidence, FactKind, Polarity};
+pub(crate) use value_key::is_of_kind;

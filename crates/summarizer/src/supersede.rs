@@ -9,7 +9,10 @@ use memory_engine_core::{Kind, Record, RecordId, Scope, State, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::fact::{ExtractedFact, Polarity, fact_keys as keys};
+use crate::{
+    fact::{ExtractedFact, Polarity, fact_keys as keys, is_of_kind},
+    text::has_han,
+};
 
 /// A change to a record of a fact. It contains the record before and after, so that it can be undone.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -203,6 +206,7 @@ impl FactState {
         self.key == ExtractedFact::ANY
             || self.key == other.key
             || (self.fact.is_single() && is_part_of(&self.key, &other.key))
+            || is_kind_of(&other.key, &self.key)
     }
 }
 
@@ -255,6 +259,13 @@ fn is_part_of(part: &str, whole: &str) -> bool {
     let padded = |text: &str| format!(" {text} ");
     let is_chinese = part.chars().next().is_some_and(memory_engine_core::text::is_han) && part.chars().count() > 1;
     padded(whole).contains(&padded(part)) || (is_chinese && (whole.starts_with(part) || whole.ends_with(part)))
+}
+
+/// Returns true if one folded value names a kind of the other: "iced coffee" is a kind of "coffee", and "一辆大众" one of
+/// "车".
+fn is_kind_of(value: &str, kind: &str) -> bool {
+    let ends_with_kind = value.strip_suffix(kind).is_some_and(|rest| rest.ends_with(' ') || has_han(kind));
+    (ends_with_kind && kind.chars().count() > 1) || is_of_kind(value, kind)
 }
 
 /// Returns the change that gives a record its computed state, or `None` if it has that state.

@@ -91,6 +91,13 @@ fn facts_are_rendered_in_the_language_of_their_source() {
         ("I no longer live in Paris", "The user no longer lives in Paris."),
         ("My sister Anna is visiting", "The user's sister is called Anna."),
         ("I quit my job", "The user has left the job."),
+        ("我弟12月结婚", "用户的弟弟计划2024年12月结婚。"),
+        ("我下周三出差", "用户计划2024-05-08出差。"),
+        ("I work as an engineer", "The user works as an engineer."),
+        ("I work as a nurse", "The user works as a nurse."),
+        ("I drive a Honda Civic", "The user has a Honda Civic."),
+        ("My parents live in Osaka.", "The user's parents live in Osaka."),
+        ("My parents are allergic to cats.", "The user's parents are allergic to cats."),
     ] {
         assert_eq!(facts_in(text)[0].text, rendered, "{text}");
     }

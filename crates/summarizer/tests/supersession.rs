@@ -93,7 +93,7 @@ fn m10_contradictions_end_in_what_was_said_last() {
         // Partial change: only the home changes.
         (
             &["I live in Boston", "I work as a nurse", "I just moved to Denver"],
-            &["The user works as nurse.", "The user lives in Denver."],
+            &["The user works as a nurse.", "The user lives in Denver."],
             &["The user lived in Boston until 2024-05-03."],
         ),
         // A more exact value supersedes, a less exact one does not.

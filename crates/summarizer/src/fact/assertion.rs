@@ -104,6 +104,16 @@ pub(super) fn may_state_facts(sentence: &str) -> bool {
     !(DATA.unreal.is_match(sentence) || sentence.starts_with("```") || is_of_other_speaker())
 }
 
+/// Returns true if a clause is a condition or reports what another person said.
+pub(super) fn is_reported(clause: &str) -> bool {
+    DATA.reported.is_match(clause)
+}
+
+/// Returns true if a clause asks something without a question mark.
+pub(super) fn is_asked(clause: &str) -> bool {
+    DATA.asked.is_match(clause)
+}
+
 /// Returns true if a match is a statement of the speaker, judged by the words before and after it.
 pub(super) fn is_stated(sentence: &str, found: Range<usize>) -> bool {
     let before = &sentence[..found.start];
@@ -122,7 +132,7 @@ pub(super) fn is_stated(sentence: &str, found: Range<usize>) -> bool {
 }
 
 fn is_question(sentence: &str) -> bool {
-    sentence.trim_end().ends_with(['?', '？']) || DATA.asked.is_match(sentence)
+    sentence.trim_end().ends_with(['?', '？']) || is_asked(sentence)
 }
 
 /// Returns true if the question only follows the statement: "I'm vegetarian, what can I cook?"

@@ -1,13 +1,13 @@
 //! Loads and compiles the rules of fact extraction from TOML.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use memory_engine_core::{Error, Language, Result, RuleId};
-use regex::{Regex, RegexSet, RegexSetBuilder};
+use regex::{Regex, RegexBuilder, RegexSet, RegexSetBuilder};
 use serde::Deserialize;
 
 use crate::{
-    data::compiled,
+    data::regex_text,
     fact::{
         slot::{Slot, Slots},
         template::{Macros, language_of},
@@ -16,11 +16,25 @@ use crate::{
     },
 };
 
-const ENGLISH: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/data/", "en/rules.toml"));
-const CHINESE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/data/", "zh/rules.toml"));
+/// Returns the text of a data file.
+macro_rules! rule_file {
+    ($path:literal) => {
+        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/data/", $path))
+    };
+}
+
+const RULE_FILES: [&str; 4] = [
+    rule_file!("en/rules.toml"),
+    rule_file!("en/rules-life.toml"),
+    rule_file!("zh/rules.toml"),
+    rule_file!("zh/rules-life.toml"),
+];
 
 /// Memory limit of the automaton of all patterns together, in bytes.
 const PATTERN_SET_MAX_BYTES: usize = 256 << 20;
+
+/// Memory limit of the lazy automaton of one pattern, in bytes. A pattern runs only on sentences that it matches.
+const SINGLE_DFA_MAX_BYTES: usize = 64 << 10;
 
 /// The rules of [`RuleFacts`](crate::RuleFacts): those of the crate, and those of the caller.
 ///
@@ -58,9 +72,27 @@ pub struct FactPatterns {
 #[derive(Debug, Clone)]
 pub(super) struct FactPattern {
     pub(super) id: RuleId,
-    pub(super) find: Regex,
+    /// The text of the expression, which the set of all patterns has checked.
+    text: String,
+    /// The expression, compiled when the set finds its first match: most processes use few of them.
+    find: OnceLock<Option<Regex>>,
     pub(super) language: Language,
     pub(super) rule: Arc<FactRule>,
+}
+
+impl FactPattern {
+    /// Returns the expression by itself.
+    pub(super) fn regex(&self) -> Option<&Regex> {
+        self.find.get_or_init(|| single_regex(&self.text).ok()).as_ref()
+    }
+}
+
+fn single_regex(text: &str) -> std::result::Result<Regex, regex::Error> {
+    RegexBuilder::new(text)
+        .case_insensitive(true)
+        .size_limit(PATTERN_SET_MAX_BYTES)
+        .dfa_size_limit(SINGLE_DFA_MAX_BYTES)
+        .build()
 }
 
 /// A rule of a file.
@@ -77,6 +109,12 @@ pub(super) struct FactRule {
     /// True if the fact holds until the end of the time that the sentence names.
     #[serde(default)]
     pub(super) bounded: bool,
+    /// True if the clause must name its subject.
+    #[serde(default)]
+    pub(super) explicit: bool,
+    /// True if the fact ends the former value, also of a relative of whom a person may have several.
+    #[serde(default)]
+    pub(super) replaces: bool,
     #[serde(rename = "match")]
     forms: Vec<String>,
 }
@@ -117,7 +155,7 @@ impl FactPatterns {
     /// # Errors
     /// `InvalidInput` if they are invalid, which the tests of the crate rule out.
     pub fn built_in() -> Result<Self> {
-        Self::of(&[ENGLISH, CHINESE])
+        Self::of(RULE_FILES)
     }
 
     /// Returns the rules of the crate and those of a TOML text, whose slots and macros replace those of the same name.
@@ -126,10 +164,10 @@ impl FactPatterns {
     /// `InvalidInput` for invalid TOML or an unknown field (with its position), an invalid regular expression, a rule
     /// without a value, or a slot without sentences.
     pub fn from_toml(text: &str) -> Result<Self> {
-        Self::of(&[ENGLISH, CHINESE, text])
+        Self::of(RULE_FILES.into_iter().chain([text]))
     }
 
-    fn of(files: &[&str]) -> Result<Self> {
+    fn of<'f>(files: impl IntoIterator<Item = &'f str>) -> Result<Self> {
         let mut all = RuleFile::default();
         for text in files {
             let file: RuleFile = toml::from_str(text).map_err(|error| invalid(error.to_string().trim_end()))?;
@@ -143,7 +181,7 @@ impl FactPatterns {
             let id = rule.id.clone().map_or_else(|| RuleId::new(format!("custom.{n}")), Ok)?;
             list.extend(patterns(&id, &Arc::new(rule), &all.macros, &slots)?);
         }
-        let set = RegexSetBuilder::new(list.iter().map(|pattern| pattern.find.as_str()))
+        let set = RegexSetBuilder::new(list.iter().map(|pattern| &pattern.text))
             .case_insensitive(true)
             .size_limit(PATTERN_SET_MAX_BYTES)
             .dfa_size_limit(PATTERN_SET_MAX_BYTES)
@@ -173,11 +211,12 @@ fn patterns(id: &RuleId, rule: &Arc<FactRule>, macros: &Macros, slots: &Slots) -
         return Err(invalid(&format!("the slot '{}' has no sentences; add it to [[slots]]", rule.slot)));
     }
     let pattern = |form: &String| {
-        let find = compiled(&macros.expanded(form)).map_err(|error| invalid(&error.to_string()))?;
-        if rule.value.is_none() && !find.capture_names().any(|name| name == Some("v")) {
+        let text = regex_text(&macros.expanded(form));
+        if rule.value.is_none() && !text.contains("(?P<v>") {
             return Err(invalid(&format!("a pattern of '{}' has neither a group 'v' nor a value", rule.slot)));
         }
-        Ok(FactPattern { id: id.clone(), find, language: language_of(form), rule: Arc::clone(rule) })
+        let language = language_of(form);
+        Ok(FactPattern { id: id.clone(), text, find: OnceLock::new(), language, rule: Arc::clone(rule) })
     };
     rule.forms.iter().map(pattern).collect()
 }
@@ -185,3 +224,6 @@ fn patterns(id: &RuleId, rule: &Arc<FactRule>, macros: &Macros, slots: &Slots) -
 fn invalid(message: &str) -> Error {
     Error::invalid("fact patterns", message)
 }
+
+#[cfg(test)]
+mod tests;

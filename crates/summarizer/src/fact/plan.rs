@@ -111,7 +111,15 @@ pub(super) fn appointments(sentence: &str, said_at: Timestamp, zone: &TimeZone) 
         let matched = RULES.0.iter().find_map(|rule| Some((rule, rule.event_of(sentence, &date)?)));
         matched.and_then(|(rule, event)| Some(rule.appointment(event?, Some(when))))
     });
-    called_off.chain(dated).collect()
+    let mut found: Vec<Appointment> = Vec::new();
+    for appointment in called_off.chain(dated) {
+        // "A check-up on Friday, so no wine tonight": the first date is that of the event.
+        let is_dated = |known: &Appointment| known.when.is_some() && known.event == appointment.event;
+        if !found.iter().any(is_dated) {
+            found.push(appointment);
+        }
+    }
+    found
 }
 
 impl Appointment {
@@ -123,6 +131,7 @@ impl Appointment {
             value: ExtractedFact::ANY.to_owned(),
             polarity: Polarity::Negative,
             language: self.language,
+            replaces: false,
             valid_from: None,
             valid_until: None,
         };

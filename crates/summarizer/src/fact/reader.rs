@@ -9,6 +9,7 @@ use crate::{
     fact::{
         assertion,
         claim::Claim,
+        clauses::{ClauseContext, Statement, Subject},
         patterns::{FactPattern, FactPatterns},
         plan::appointments,
         relatives,
@@ -39,43 +40,54 @@ pub(super) struct SentenceReader<'r> {
     pub(super) zone: &'r TimeZone,
     pub(super) utterance: Utterance<'r>,
     pub(super) facts: Vec<ExtractedFact>,
+    pub(super) clauses: ClauseContext,
 }
 
 impl SentenceReader<'_> {
     /// Reads a normalised sentence. `quote` is the original sentence.
     pub(super) fn read(&mut self, sentence: &str, quote: &str) {
-        self.read_statement(sentence, quote);
-        if let Some((relative, statement)) = relatives::as_first_person(sentence) {
-            self.read_statement_of_relative(&relative, &statement, quote);
-        }
-    }
-
-    fn read_statement_of_relative(&mut self, relative: &str, statement: &str, quote: &str) {
-        let subject = format!("{}.{relative}", self.utterance.subject);
-        let utterance = Utterance { subject, ..self.utterance.clone() };
-        let mut relative_reader = SentenceReader { utterance, facts: Vec::new(), ..*self };
-        relative_reader.read_statement(statement, quote);
-        relative_reader.facts.retain(|fact| !SPEAKER_ONLY_SLOTS.contains(&family(&fact.slot)));
-        // A fact about one of several sisters must not end a fact about another.
-        if !relatives::is_unique(relative) {
-            relative_reader.facts.iter_mut().for_each(|fact| fact.cardinality = Cardinality::Many);
-        }
-        self.facts.extend(relative_reader.facts);
-    }
-
-    fn read_statement(&mut self, sentence: &str, quote: &str) {
         if !assertion::may_state_facts(sentence) {
+            self.clauses = ClauseContext::default();
             return;
         }
+        let known = self.facts.len();
+        self.read_statement(
+            &Statement { subject: Subject::Speaker, is_explicit: true, text: sentence.to_owned() },
+            quote,
+            known,
+        );
+        let bare = sentence.trim_end_matches(['。', '.', '!', '！', '~']);
+        for statement in self.clauses.statements(sentence).into_iter().filter(|statement| statement.text != bare) {
+            self.read_statement(&statement, quote, known);
+        }
+    }
+
+    /// Adds the facts of a statement. Those after `known` are of the same sentence: a less exact value than theirs is
+    /// left out.
+    fn read_statement(&mut self, statement: &Statement, quote: &str, known: usize) {
+        let sentence = &statement.text;
         let mut claims: Vec<Claim> = Vec::new();
-        for pattern in self.patterns.matching(sentence) {
+        let applies = |pattern: &&FactPattern| statement.is_explicit || !pattern.rule.explicit;
+        for pattern in self.patterns.matching(sentence).filter(applies) {
             claims.extend(self.claims(pattern, sentence));
         }
         let appointments = appointments(sentence, self.utterance.said_at, self.zone);
         claims.extend(appointments.into_iter().flat_map(|appointment| appointment.claims()));
         for claim in claims {
-            let fact = self.to_fact(claim, quote);
-            if !self.facts.iter().any(|known| known.states_same(&fact)) {
+            let replaces = claim.replaces;
+            let mut fact = self.to_fact(claim, &statement.subject, quote);
+            if let Subject::Relative(relative) = &statement.subject {
+                if SPEAKER_ONLY_SLOTS.contains(&family(&fact.slot)) {
+                    continue;
+                }
+                // A fact about one of several sisters must not end a fact about another.
+                if !replaces && !relatives::is_unique(relative) {
+                    fact.cardinality = Cardinality::Many;
+                }
+            }
+            let is_known = self.facts.iter().any(|known| known.states_same(&fact))
+                || self.facts[known..].iter().any(|known| known.states_more(&fact));
+            if !is_known {
                 self.facts.push(fact);
             }
         }
@@ -83,7 +95,8 @@ impl SentenceReader<'_> {
 
     /// Returns the claims of a pattern in a sentence.
     fn claims(&self, pattern: &FactPattern, sentence: &str) -> Vec<Claim> {
-        let found = pattern.find.captures_iter(sentence).filter_map(|found| read_match(pattern, sentence, &found));
+        let matches = pattern.regex().into_iter().flat_map(|regex| regex.captures_iter(sentence));
+        let found = matches.filter_map(|found| read_match(pattern, sentence, &found));
         let values = found.flat_map(|(slot, values)| values.into_iter().map(move |value| (slot.clone(), value)));
         let claim = |(slot, value): (String, String)| Claim {
             rule: pattern.id.clone(),
@@ -92,6 +105,7 @@ impl SentenceReader<'_> {
             // Patterns without words, such as those of languages, serve both languages.
             language: if has_han(&value) { Language::Chinese } else { pattern.language },
             value,
+            replaces: pattern.rule.replaces,
             valid_from: None,
             valid_until: if pattern.rule.bounded { self.stated_end(sentence) } else { None },
         };
@@ -106,11 +120,15 @@ impl SentenceReader<'_> {
         exact.map(|window| window.until).filter(|until| *until > said_at).max()
     }
 
-    fn to_fact(&self, claim: Claim, quote: &str) -> ExtractedFact {
+    fn to_fact(&self, claim: Claim, subject: &Subject, quote: &str) -> ExtractedFact {
+        let person = &self.utterance.subject;
         let slot = self.patterns.slot(&claim.slot);
         let evidence = |record: &&Record| FactEvidence { record: record.id, quote: quote.trim().to_owned() };
         let mut fact = ExtractedFact {
-            subject: self.utterance.subject.clone(),
+            subject: match subject {
+                Subject::Relative(relative) => format!("{person}.{relative}"),
+                Subject::Speaker | Subject::Other => person.clone(),
+            },
             slot: claim.slot,
             value: claim.value,
             polarity: claim.polarity,

@@ -9,6 +9,7 @@ use memory_engine_core::{Locale, Record, Result, RuleId};
 use crate::{
     fact::{
         assertion,
+        clauses::ClauseContext,
         confirmation::{in_first_person, is_yes},
         extractor::{FactExtractor, Facts},
         patterns::FactPatterns,
@@ -166,7 +167,13 @@ impl RuleFacts {
             evidence,
             confidence,
         };
-        SentenceReader { patterns: &self.patterns, zone, utterance, facts: Vec::new() }
+        SentenceReader {
+            patterns: &self.patterns,
+            zone,
+            utterance,
+            facts: Vec::new(),
+            clauses: ClauseContext::default(),
+        }
     }
 }
 

@@ -4,8 +4,11 @@ use memory_engine_core::Language;
 use serde::Deserialize;
 
 use crate::{
-    data::data,
-    fact::types::{Cardinality, ExtractedFact, FactKind, Polarity},
+    data::{WordList, data},
+    fact::{
+        grammar::{in_words, is_plural, with_article, with_plural_verb},
+        types::{Cardinality, ExtractedFact, FactKind, Polarity},
+    },
     text::one_line,
 };
 
@@ -21,8 +24,8 @@ pub(super) struct Slot {
     zh: Sentences,
 }
 
-/// The sentences of a slot, with the placeholders `{s}` for the subject, `{v}` for the value and `{r}` for the part of
-/// the slot's name after the dot.
+/// The sentences of a slot, with the placeholders `{s}` for the subject, `{v}` for the value, `{a}` for the value with
+/// an English article, and `{r}` for the part of the slot's name after the dot.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Sentences {
@@ -31,6 +34,10 @@ struct Sentences {
     was: String,
     /// A denial of every value. Default: `not`.
     gone: Option<String>,
+    /// The sentence of a positive fact if the part of the slot's name after the dot is one of `acts`. Default: `is`.
+    act: Option<String>,
+    #[serde(default)]
+    acts: WordList,
 }
 
 /// The slots that have sentences.
@@ -73,7 +80,7 @@ impl Slot {
     /// Returns a fact of this slot as a sentence.
     pub(super) fn render(&self, fact: &ExtractedFact, language: Language) -> String {
         let sentences = language.pick(&self.zh, &self.en);
-        fill_template(sentences.template(fact, &sentences.is), fact, language) + language.pick("。", ".")
+        fill_template(sentences.template(fact, sentences.positive(fact)), fact, language) + language.pick("。", ".")
     }
 
     /// Returns a former fact of this slot as a sentence without its final punctuation mark.
@@ -84,6 +91,11 @@ impl Slot {
 }
 
 impl Sentences {
+    /// Returns the template for a fact that holds.
+    fn positive(&self, fact: &ExtractedFact) -> &str {
+        self.act.as_ref().filter(|_| self.acts.contains(name_end(fact))).unwrap_or(&self.is)
+    }
+
     /// Returns the template for a fact.
     fn template<'s>(&'s self, fact: &ExtractedFact, positive: &'s str) -> &'s str {
         match (fact.polarity, fact.value == ExtractedFact::ANY) {
@@ -95,9 +107,17 @@ impl Sentences {
 }
 
 fn fill_template(template: &str, fact: &ExtractedFact, language: Language) -> String {
-    let rest = fact.slot.split_once('.').map_or("", |(_, rest)| rest);
     let value = if fact.value == ExtractedFact::ANY { language.pick("任何", "any") } else { fact.value.as_str() };
-    template.replace("{s}", &subject(fact, language)).replace("{r}", rest).replace("{v}", &one_line(value))
+    let value = in_words(&one_line(value), language);
+    let subject = subject(fact, language);
+    let template = if is_plural(&subject, language) { with_plural_verb(template) } else { template.to_owned() };
+    let text = template.replace("{a}", &with_article(&value)).replace("{r}", name_end(fact)).replace("{v}", &value);
+    text.replace("{s}", &subject)
+}
+
+/// Returns the part of a slot's name after the dot.
+fn name_end(fact: &ExtractedFact) -> &str {
+    fact.slot.split_once('.').map_or("", |(_, end)| end)
 }
 
 /// Returns the subject of a fact as text: `The user`, `用户的妹妹`, or a name.

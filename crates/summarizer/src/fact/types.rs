@@ -57,6 +57,14 @@ impl ExtractedFact {
         if self.value == Self::ANY { self.value.clone() } else { value_key(&self.value) }
     }
 
+    /// Returns true if this fact states what another one does, and more exactly.
+    pub(crate) fn states_more(&self, other: &Self) -> bool {
+        self.subject == other.subject
+            && self.slot == other.slot
+            && self.polarity == other.polarity
+            && self.value_key().contains(&other.value_key())
+    }
+
     /// Returns true if another fact states the same, even with other evidence.
     pub(crate) fn states_same(&self, other: &Self) -> bool {
         self.subject == other.subject

@@ -12,13 +12,13 @@ use serde::Deserialize;
 
 pub(super) use self::likes::is_category;
 use self::{
-    life::{activity, animal, foods, habit, illness, languages, possession},
+    life::{activity, animal, foods, habit, illnesses, languages, possession},
     likes::{liked, zh_liked},
     number::number,
     person::{date, full_name},
     phrase::{before_preposition, cut, is_vague, phrase},
-    place::{capitalised, place, zh_native_place, zh_place},
-    work::{employer, job, zh_employer, zh_job, zh_school},
+    place::{capitalised, known_place, place, zh_known_place, zh_native_place, zh_place},
+    work::{employer, job, taught, zh_employer, zh_job, zh_school},
 };
 
 /// Reads the values in the text that a pattern found. The list is empty if the text is no value of that sort.
@@ -59,17 +59,20 @@ fn reader(name: &str) -> Option<fn(&str) -> Vec<String>> {
         "date" => |text| one(date(text)),
         "job" => |text| one(job(text)),
         "zh-job" => |text| one(zh_job(text)),
+        "taught" => |text| one(taught(text)),
         "org" => |text| one(employer(text)),
         "zh-org" => |text| one(zh_employer(text)),
         "school" => |text| one(capitalised(cut(text), 5).filter(|name| name.len() > 2)),
         "zh-school" => |text| one(zh_school(text)),
         "subject" => |text| one(phrase(before_preposition(cut(text)), 4, 8)),
         "place" => |text| one(place(text)),
+        "known-place" => |text| one(known_place(text)),
+        "zh-known-place" => |text| one(zh_known_place(text)),
         "zh-place" => |text| one(zh_place(text)),
         "zh-from" => |text| one(zh_native_place(text)),
         "animal" => |text| one(animal(text)),
-        "illness" => |text| one(illness(text)),
-        "habit" => |text| vec![habit(text)],
+        "illness" => illnesses,
+        "habit" => |text| one(habit(text)),
         "favorite" => |text| one(phrase(text, 6, 14).filter(|value| !is_vague(value))),
         "diet" | "skill" => |text| vec![text.to_lowercase()],
         "owned" => |text| one(possession(text)),

@@ -1,5 +1,7 @@
 //! Folds values for comparison.
 
+use std::collections::BTreeMap;
+
 use memory_engine_core::text::normalize;
 
 use crate::data::{WordList, data};
@@ -7,6 +9,7 @@ use crate::data::{WordList, data};
 data! {
     DATA = "zh/value-keys.toml", "en/value-keys.toml";
     WordList: fillers, zh_quantifiers;
+    BTreeMap<String, WordList>: kinds;
 }
 
 /// Returns a value without case, punctuation, articles and plural `s`.
@@ -18,6 +21,15 @@ pub(super) fn value_key(value: &str) -> String {
     let key = words.join(" ");
     let rest = DATA.zh_quantifiers.strip_start(&key).filter(|rest| !rest.is_empty());
     rest.map(str::to_owned).unwrap_or(key)
+}
+
+/// Returns true if a folded value contains a word for one of a kind: "honda civic" is a "car".
+pub(crate) fn is_of_kind(value: &str, kind: &str) -> bool {
+    DATA.kinds.get(kind).is_some_and(|words| words.iter().any(|word| contains_word(value, word)))
+}
+
+fn contains_word(value: &str, word: &str) -> bool {
+    if word.is_ascii() { value.split(' ').any(|part| part == word) } else { value.contains(word) }
 }
 
 fn without_plural(word: &str) -> &str {

@@ -13,9 +13,9 @@ use crate::{
 data! {
     DATA = "en/life.toml", "zh/life.toml";
     WordList: no_food, zh_no_food, zh_no_food_starts, zh_no_food_parts, zh_quantifiers, no_possession;
-    WordList: zh_classifiers, doing_deictic, zh_no_doing, no_animal;
+    WordList: zh_classifiers, zh_no_illness, doing_deictic, zh_no_doing, no_animal, no_habits;
     Pattern: illness, zh_illness, language, zh_language, zh_possession;
-    BTreeMap<String, String>: conditions, habits;
+    BTreeMap<String, String>: conditions, gerunds, habits;
 }
 
 /// Returns the foods, drinks or allergens of an enumeration.
@@ -49,25 +49,38 @@ fn en_foods(text: &str) -> Vec<String> {
     bare.take_while(is_food).collect()
 }
 
-pub(super) fn illness(text: &str) -> Option<String> {
+pub(super) fn illnesses(text: &str) -> Vec<String> {
     if has_han(text) {
-        return zh_illness(without_particles(text));
+        return items(text).iter().filter_map(|item| zh_illness(without_particles(item))).collect();
     }
     let condition = DATA.conditions.get(&text.to_lowercase()).cloned();
-    condition.or_else(|| DATA.illness.first(text).map(|known| without_fillers(known).to_owned()))
+    let known = condition.or_else(|| DATA.illness.first(text).map(|known| without_fillers(known).to_owned()));
+    known.into_iter().collect()
 }
 
 fn zh_illness(text: &str) -> Option<String> {
     let known = DATA.zh_illness.first(text)?;
     let length = known.chars().count();
-    let of_another = known.trim_end_matches("不耐受").trim_end_matches("不耐").contains(['不', '没', '人', '的', '家']);
+    let of_another = DATA.zh_no_illness.any_in(known.trim_end_matches("不耐受").trim_end_matches("不耐"));
     let fits = length >= 2 && !of_another && text.chars().count() <= length + 4;
     fits.then(|| known.trim_start_matches(['点', '一']).to_owned())
 }
 
-pub(super) fn habit(text: &str) -> String {
-    let lower = text.to_lowercase();
-    DATA.habits.get(&lower).cloned().unwrap_or(lower)
+pub(super) fn habit(text: &str) -> Option<String> {
+    let lower = without_gerund(&text.to_lowercase());
+    let is_other = text.contains("ing") && DATA.no_habits.contains(lower.split(' ').next().unwrap_or_default());
+    let is_deictic = is_other || lower.split(' ').any(|word| DATA.doing_deictic.contains(word));
+    let named = DATA.habits.get(&lower).cloned();
+    named.or_else(|| (!is_deictic).then(|| lower.replace(" my ", " their ")))
+}
+
+/// Returns an activity with its first verb in the base form, unless the gerund names a habit.
+fn without_gerund(text: &str) -> String {
+    let (verb, rest) = text.split_at(text.find(' ').unwrap_or(text.len()));
+    match verb.strip_suffix("ing").filter(|stem| stem.len() > 1 && !DATA.habits.contains_key(text)) {
+        Some(stem) => DATA.gerunds.get(verb).map_or(stem, String::as_str).to_owned() + rest,
+        None => text.to_owned(),
+    }
 }
 
 pub(super) fn languages(text: &str) -> Vec<String> {

@@ -1,5 +1,7 @@
 //! Places.
 
+use memory_engine_core::text::is_han;
+
 use super::{
     person::begins_no_name,
     phrase::{is_deictic, without_particles},
@@ -11,11 +13,13 @@ use crate::{
 
 /// Maximum number of words of a place.
 const PLACE_MAX_WORDS: usize = 5;
+/// Maximum length of an unknown Chinese name of a place, in characters.
+const ZH_PLACE_NAME_MAX_CHARS: usize = 5;
 
 data! {
     DATA = "en/places.toml", "zh/places.toml";
-    WordList: name_particles, the_countries, zh_places, zh_place_stops, zh_place_ends, zh_region_ends;
-    Pattern: region, lower_place, zh_no_place;
+    WordList: name_particles, the_countries, zh_common_places, zh_places, zh_place_stops, zh_place_ends, zh_region_ends;
+    Pattern: region, lower_place, zh_no_place, zh_place_tail;
 }
 
 /// Returns the capitalised words that a text begins with, including small ones between them.
@@ -60,6 +64,16 @@ pub(super) fn place(text: &str) -> Option<String> {
     name.filter(|name| is_place(name))
 }
 
+/// Returns a place of the list of well-known ones.
+pub(super) fn known_place(text: &str) -> Option<String> {
+    is_known_place(text).then(|| one_line(text))
+}
+
+/// Returns true if a whole text is the name of a well-known place.
+pub(super) fn is_known_place(text: &str) -> bool {
+    DATA.lower_place.first(text.trim()).is_some_and(|known| known.len() == text.trim().len())
+}
+
 fn is_place(name: &str) -> bool {
     let bare = name.strip_prefix("the ").unwrap_or(name);
     let first = bare.split([' ', ',']).next().unwrap_or_default();
@@ -71,10 +85,22 @@ fn is_place(name: &str) -> bool {
     first.len() > 1 && !no_name && !acronym
 }
 
+/// Returns the place that a Chinese text begins with. An unknown name of a few characters is a place, too, because the
+/// pattern of the rule asks for one.
 pub(super) fn zh_place(text: &str) -> Option<String> {
-    let bare = without_particles(DATA.zh_place_stops.text_before(text));
-    let fits = (2..=12).contains(&bare.chars().count()) && !DATA.zh_no_place.is_match(bare) && !is_deictic(bare);
-    (fits && (DATA.zh_places.any_in(bare) || DATA.zh_place_ends.any_ends(bare))).then(|| bare.to_owned())
+    let bare = without_particles(DATA.zh_place_tail.before(DATA.zh_place_stops.text_before(text)));
+    let length = bare.chars().count();
+    let is_excluded = DATA.zh_no_place.is_match(bare) || is_deictic(bare);
+    let is_common = DATA.zh_common_places.contains(bare);
+    let is_known = DATA.zh_places.any_in(bare) || DATA.zh_place_ends.any_ends(bare);
+    let is_name = bare.chars().all(is_han) && length <= ZH_PLACE_NAME_MAX_CHARS;
+    let fits = (2..=12).contains(&length) && (is_common || (!is_excluded && (is_known || is_name)));
+    fits.then(|| bare.to_owned())
+}
+
+/// Returns a Chinese place that is known, or whose name shows that it is one.
+pub(super) fn zh_known_place(text: &str) -> Option<String> {
+    zh_place(text).filter(|place| DATA.zh_places.any_in(place) || DATA.zh_place_ends.any_ends(place))
 }
 
 /// Returns the place of `我是湖南人`.

@@ -3,15 +3,17 @@
 use super::{
     person::begins_no_name,
     phrase::{before_preposition, cut, is_deictic, without_article, without_particles},
+    place::is_known_place,
 };
 use crate::{
     data::{WordList, data},
-    text::{is_capitalised, one_line},
+    text::{has_han, is_capitalised, one_line},
 };
 
 data! {
     DATA = "en/work.toml", "zh/work.toml";
-    WordList: jobs, job_doubts, workplaces, employer_ends, zh_jobs, zh_job_marks, zh_job_articles;
+    WordList: jobs, job_doubts, workplaces, employer_ends, job_ends, zh_jobs, zh_job_ends, zh_no_jobs, zh_job_verbs;
+    WordList: zh_job_marks, zh_job_articles, untaught;
     WordList: zh_employer_doubts, zh_no_employers, zh_schools, zh_no_schools;
 }
 
@@ -20,7 +22,9 @@ pub(super) fn job(text: &str) -> Option<String> {
     let bare = without_article(bare.strip_prefix("the ").unwrap_or(bare));
     let lower = bare.to_lowercase();
     let head = lower.rsplit([' ', '-']).next()?;
-    let known = DATA.jobs.contains(head) || DATA.jobs.iter().any(|job| job.contains(' ') && lower.ends_with(job));
+    let known = DATA.jobs.contains(head)
+        || DATA.job_ends.any_ends(head)
+        || DATA.jobs.iter().any(|job| job.contains(' ') && lower.ends_with(job));
     let fits = known && !DATA.job_doubts.any_starts(&lower) && bare.split_whitespace().count() <= 5;
     fits.then(|| one_line(bare))
 }
@@ -31,8 +35,23 @@ pub(super) fn zh_job(text: &str) -> Option<String> {
     let last = DATA.zh_job_marks.iter().filter_map(|mark| bare.rsplit_once(mark)).map(|(_, job)| job);
     let bare = last.min_by_key(|job| job.len()).unwrap_or(bare);
     let bare = DATA.zh_job_articles.strip_start(bare).unwrap_or(bare);
-    let fits = DATA.zh_jobs.any_ends(bare) && bare.chars().count() <= 10;
+    let is_job = DATA.zh_jobs.any_ends(bare) || (DATA.zh_job_ends.any_ends(bare) && bare.chars().count() > 1);
+    let is_none = DATA.zh_no_jobs.any_ends(bare) || DATA.zh_job_verbs.any_starts(bare);
+    let fits = is_job && !is_none && bare.chars().count() <= 10;
     (fits && !is_deictic(bare) && !bare.contains(['不', '想', '没', '像'])).then(|| bare.to_owned())
+}
+
+/// Returns the job of a person who teaches a subject.
+pub(super) fn taught(text: &str) -> Option<String> {
+    if has_han(text) {
+        let subject = without_particles(text);
+        let fits = (2..=6).contains(&subject.chars().count()) && !DATA.untaught.any_in(subject) && !is_deictic(subject);
+        return fits.then(|| format!("{subject}老师"));
+    }
+    let subject = before_preposition(cut(text)).to_lowercase();
+    let fits =
+        (1..=3).contains(&subject.split(' ').count()) && !subject.split(' ').any(|word| DATA.untaught.contains(word));
+    (fits && !subject.is_empty()).then(|| format!("{subject} teacher"))
 }
 
 pub(super) fn employer(text: &str) -> Option<String> {
@@ -43,7 +62,8 @@ pub(super) fn employer(text: &str) -> Option<String> {
     let named = is_capitalised(bare) && words <= 5 && !begins_no_name(first);
     let has_article = ["a", "an", "the", "our"].contains(&&*first.to_lowercase());
     let described = has_article && words <= 6 && lower.split(' ').any(|word| DATA.workplaces.contains(word));
-    ((named || described) && !lower.contains("hour") && !lower.contains("while")).then(|| one_line(bare))
+    ((named || described) && !is_known_place(bare) && !lower.contains("hour") && !lower.contains("while"))
+        .then(|| one_line(bare))
 }
 
 pub(super) fn zh_employer(text: &str) -> Option<String> {

@@ -1,0 +1,204 @@
+//! English clauses.
+
+use std::collections::BTreeMap;
+
+use regex::Captures;
+
+use super::{ClauseContext, Statement, Subject};
+use crate::{
+    data::{Pattern, WordList, data},
+    fact::{assertion, relatives},
+};
+
+data! {
+    DATA = "en/clauses.toml";
+    Pattern: chat, aside, boundary, conjunction, opening, speaker, couple, relative, pronoun, introduced, adverb, past;
+    Pattern: unstated, implied, attribute, copula, third_person, bare_relative;
+    WordList: clause_starts;
+    BTreeMap<String, String>: spelled_out, verb_forms;
+}
+
+/// Returns the statements of a normalised English sentence.
+pub(super) fn statements(context: &mut ClauseContext, sentence: &str) -> Vec<Statement> {
+    let sentence = spelled_out(sentence);
+    let clauses = clauses(&sentence);
+    let last = clauses.len().saturating_sub(1);
+    let is_question = sentence.trim_end().ends_with('?');
+    let mut found = Vec::new();
+    let mut is_copular = false;
+    for (n, clause) in clauses.into_iter().enumerate() {
+        if DATA.unstated.is_match(clause) || assertion::is_reported(without_openings(clause)) {
+            context.set(Subject::Other);
+            break;
+        }
+        let bare = without_openings(clause);
+        if bare.is_empty() || is_question_clause(context, clause) || (is_question && n == last) {
+            continue;
+        }
+        let parsed = subject_of(context, bare, is_copular, n == 0);
+        context.set(parsed.subject.clone());
+        if !DATA.past.is_match(bare) {
+            found.extend(parsed.statements());
+        }
+        is_copular = parsed.predicates.iter().any(|predicate| DATA.copula.is_match(predicate));
+        if parsed.subject == Subject::Speaker
+            && let Some((relative, rest)) = parsed.predicates.iter().find_map(|predicate| introduced(predicate))
+        {
+            context.set(relative.clone());
+            let predicates = rest.into_iter().collect();
+            found.extend(Clause { subject: relative, is_explicit: true, predicates }.statements());
+        }
+    }
+    context.end_sentence();
+    found
+}
+
+/// Returns true if a clause is a question, and does not tell more of the relative before it: "my partner, who is …".
+fn is_question_clause(context: &ClauseContext, clause: &str) -> bool {
+    let tells_more = clause.starts_with("who ") && matches!(context.last, Some(Subject::Relative(_)));
+    !tells_more && assertion::is_asked(clause)
+}
+
+/// A clause as the predicates that may follow "I".
+struct Clause {
+    subject: Subject,
+    is_explicit: bool,
+    predicates: Vec<String>,
+}
+
+impl Clause {
+    fn other() -> Self {
+        Self { subject: Subject::Other, is_explicit: false, predicates: Vec::new() }
+    }
+
+    fn statements(&self) -> Vec<Statement> {
+        let statement = |predicate: &String| Statement {
+            subject: self.subject.clone(),
+            is_explicit: self.is_explicit,
+            text: format!("I{predicate}"),
+        };
+        self.predicates.iter().filter(|_| self.subject != Subject::Other).map(statement).collect()
+    }
+}
+
+/// Returns a sentence with the spellings of chat written out and without asides.
+fn spelled_out(sentence: &str) -> String {
+    let word = |found: &Captures<'_>| DATA.spelled_out.get(&found[0].to_lowercase()).cloned().unwrap_or_default();
+    let text = DATA.chat.replace_all(sentence, word);
+    DATA.aside.replace_all(&text, " ").into_owned()
+}
+
+/// Splits a sentence at its punctuation marks, and at conjunctions before another clause.
+fn clauses(sentence: &str) -> Vec<&str> {
+    let mut clauses = Vec::new();
+    for part in DATA.boundary.split(sentence) {
+        let mut start = 0;
+        let is_third_person = DATA.third_person.is_match(part);
+        for found in DATA.conjunction.find_iter(part) {
+            let next = part[found.end()..].split([' ', ',']).next().unwrap_or_default().to_lowercase();
+            if DATA.clause_starts.contains(&next) || (is_third_person && next.len() > 3 && next.ends_with('s')) {
+                clauses.push(part[start..found.start()].trim());
+                start = found.end();
+            }
+        }
+        clauses.push(part[start..].trim());
+    }
+    clauses.retain(|clause| !clause.is_empty());
+    clauses
+}
+
+fn without_openings(clause: &str) -> &str {
+    let mut bare = clause;
+    while let Some(found) = DATA.opening.find(bare).filter(|found| !found.is_empty()) {
+        bare = bare[found.end()..].trim_start_matches([',', ' ']);
+    }
+    bare
+}
+
+/// Returns the subject and the predicates of a clause. `follows_copula` is true after a clause such as "I'm
+/// Marta", `is_opening` at the beginning of a sentence.
+fn subject_of(context: &ClauseContext, clause: &str, follows_copula: bool, is_opening: bool) -> Clause {
+    if DATA.bare_relative.is_match(clause) {
+        return subject_of(context, &format!("my {clause}"), follows_copula, is_opening);
+    }
+    let found = DATA.couple.find(clause).or_else(|| DATA.speaker.find(clause));
+    if let Some(found) = found {
+        return Clause {
+            subject: Subject::Speaker,
+            is_explicit: true,
+            predicates: vec![speaker_predicate(&clause[found.end()..])],
+        };
+    }
+    if let Some(found) = DATA.relative.captures(clause) {
+        let kin = relatives::canonical_name(&found["kin"].to_lowercase()).to_owned();
+        return about_relative(Subject::Relative(kin), &found["rest"]);
+    }
+    if let Some(found) = DATA.pronoun.captures(clause) {
+        return about_relative(context.third_person(), &found["rest"]);
+    }
+    match context.continued() {
+        Subject::Other => Clause::other(),
+        Subject::Speaker if is_opening && !DATA.implied.is_match(clause) => Clause::other(),
+        Subject::Speaker => {
+            let is_attribute = is_opening || follows_copula || DATA.attribute.is_match(clause);
+            let forms = [format!(" {clause}"), format!("'m {clause}"), format!("'ve {clause}")];
+            let forms = forms.into_iter().take(if is_attribute { 3 } else { 1 });
+            Clause {
+                subject: Subject::Speaker,
+                is_explicit: false,
+                predicates: forms.map(|form| without_adverbs(&form)).collect(),
+            }
+        }
+        relative => about_relative(relative, &format!(" {clause}")),
+    }
+}
+
+/// Returns the predicate of a clause after "I" or "we".
+fn speaker_predicate(rest: &str) -> String {
+    let rest = rest.strip_prefix("'re").map_or_else(|| rest.to_owned(), |rest| format!("'m{rest}"));
+    let rest = rest.strip_prefix(" are ").map_or(rest.clone(), |rest| format!(" am {rest}"));
+    without_adverbs(&rest)
+}
+
+/// Returns a clause of a relative: the verb in the form that follows "I".
+fn about_relative(subject: Subject, rest: &str) -> Clause {
+    let rest = without_adverbs(rest);
+    if subject == Subject::Other || rest.trim().is_empty() || !relatives::en_is_theirs(&rest) {
+        return Clause { subject, is_explicit: true, predicates: Vec::new() };
+    }
+    let verb_end = rest.trim_start().find(' ').map_or(rest.len(), |at| at + rest.len() - rest.trim_start().len());
+    let verb = rest[..verb_end].trim().to_lowercase();
+    let form = DATA.verb_forms.get(&verb).cloned().unwrap_or_else(|| format!(" {}", base_form(&verb)));
+    Clause { subject, is_explicit: true, predicates: vec![format!("{form}{}", &rest[verb_end..])] }
+}
+
+/// Returns the base form of a verb in the third person. Other forms stay.
+fn base_form(verb: &str) -> String {
+    if let Some(stem) = verb.strip_suffix("ies").filter(|stem| stem.len() > 1) {
+        return format!("{stem}y");
+    }
+    let sibilants = ["ches", "shes", "sses", "xes", "zes", "oes"];
+    if sibilants.iter().any(|ending| verb.ends_with(ending)) {
+        return verb.trim_end_matches("es").to_owned();
+    }
+    match verb.strip_suffix('s') {
+        Some(stem) if !stem.ends_with('s') && !stem.is_empty() => stem.to_owned(),
+        _ => verb.to_owned(),
+    }
+}
+
+/// Returns a predicate without the adverbs before and after its first verb: " honestly love", "'m currently living".
+fn without_adverbs(predicate: &str) -> String {
+    DATA.adverb.replace_all(predicate, "$verb").into_owned()
+}
+
+/// Returns the relative that a predicate introduces ("have a sister who lives in Rome"), and what it says of the
+/// relative.
+fn introduced(predicate: &str) -> Option<(Subject, Option<String>)> {
+    let found = DATA.introduced.captures(predicate)?;
+    let Some(kin) = found.name("kin") else { return Some((Subject::Other, None)) };
+    let subject = Subject::Relative(relatives::canonical_name(&kin.as_str().to_lowercase()).to_owned());
+    let told = found.name("rest").map(|rest| about_relative(subject.clone(), rest.as_str()));
+    let rest = found.name("place").map(|place| format!("'m{}", place.as_str()));
+    Some((subject, told.and_then(|clause| clause.predicates.into_iter().next()).or(rest)))
+}

@@ -1,0 +1,169 @@
+//! Chinese clauses.
+
+use regex::Captures;
+
+use super::{ClauseContext, Statement, Subject};
+use crate::{
+    data::{Pattern, WordList, data},
+    fact::{assertion, relatives},
+};
+
+data! {
+    DATA = "zh/clauses.toml";
+    Pattern: boundary, opening, naming, animal, speaker, relative, introduced, person, companion, topic_first;
+    Pattern: unstated, past, command;
+    WordList: adverbs, no_adverbs, thing_subjects;
+}
+
+/// Returns the statements of a normalised Chinese sentence.
+pub(super) fn statements(context: &mut ClauseContext, sentence: &str) -> Vec<Statement> {
+    let clauses = clauses(sentence);
+    let last = clauses.len().saturating_sub(1);
+    let is_question = sentence.trim_end().ends_with(['?', '？']);
+    let mut found = Vec::new();
+    for (n, clause) in clauses.into_iter().enumerate() {
+        if DATA.unstated.is_match(clause) || assertion::is_reported(without_openings(clause)) {
+            context.set(Subject::Other);
+            break;
+        }
+        if let Some(request) = DATA.naming.captures(clause) {
+            found.push(Statement { subject: Subject::Speaker, is_explicit: true, text: request["request"].to_owned() });
+            context.set(Subject::Speaker);
+            continue;
+        }
+        let bare = without_openings(clause);
+        if !bare.is_empty() && assertion::is_asked(clause) && !bare.starts_with('我') {
+            context.set(Subject::Other);
+        }
+        if bare.is_empty() || assertion::is_asked(clause) || (is_question && n == last) {
+            continue;
+        }
+        if DATA.animal.is_match(bare) {
+            let text = format!("我{}", bare.trim_start_matches(['我', '们', '咱', '家']));
+            found.push(Statement { subject: Subject::Speaker, is_explicit: true, text });
+            context.set(Subject::Other);
+            continue;
+        }
+        let (subject, predicate) = subject_of(context, bare);
+        let is_command = context.last.is_none() && DATA.command.is_match(bare);
+        context.set(subject.clone());
+        if !is_command && !DATA.past.is_match(bare) {
+            let is_explicit = bare.starts_with('我') || DATA.speaker.is_match(bare);
+            found.extend(clause_statements(&subject, &predicate, is_explicit));
+        }
+        if let Some(next) = introduced(&predicate).filter(|_| subject == Subject::Speaker) {
+            if let (Subject::Relative(relative), Some(rest)) = (&next.0, next.1) {
+                found.extend(clause_statements(&Subject::Relative(relative.clone()), &rest, true));
+            }
+            context.set(next.0);
+        }
+    }
+    context.end_sentence();
+    found
+}
+
+/// Splits a sentence at its punctuation marks, at spaces, and before conjunctions.
+fn clauses(sentence: &str) -> Vec<&str> {
+    let mut clauses = Vec::new();
+    let mut start = 0;
+    for found in DATA.boundary.captures_iter(sentence) {
+        let Some(whole) = found.get(0) else { continue };
+        // A conjunction belongs to the clause that it begins.
+        let (end, next) = match found.name("word") {
+            Some(word) => (word.start(), word.start()),
+            None => (whole.start(), whole.end()),
+        };
+        clauses.push(sentence[start..end].trim());
+        start = next;
+    }
+    clauses.push(sentence[start..].trim());
+    clauses.retain(|clause| !clause.is_empty());
+    clauses
+}
+
+fn without_openings(clause: &str) -> &str {
+    let mut bare = clause;
+    while let Some(found) = DATA.opening.find(bare).filter(|found| !found.is_empty()) {
+        bare = &bare[found.end()..];
+    }
+    bare
+}
+
+/// Returns the subject of a clause, and the clause without it.
+fn subject_of(context: &ClauseContext, clause: &str) -> (Subject, String) {
+    if let Some(found) = DATA.topic_first.captures(clause) {
+        let object = &found["object"];
+        let is_complete = found["verb"].contains('不') || !found["end"].is_empty();
+        if is_complete && !object.ends_with(['我', '他', '她', '你']) && !object.contains("什么") {
+            let verb = &found["verb"];
+            let is_denial = verb.contains('不');
+            let end = if is_denial { format!("{verb}{object}{}", &found["end"]) } else { format!("{verb}了{object}") };
+            return (Subject::Speaker, format!("{}{end}", &found["adverb"]));
+        }
+    }
+    if let Some((kin, rest)) = relative(clause) {
+        if relatives::zh_is_theirs(rest) {
+            let kin = relatives::canonical_name(kin).to_owned();
+            return (Subject::Relative(kin), without_adverbs(rest));
+        }
+        return (Subject::Other, rest.to_owned());
+    }
+    if DATA.person.is_match(clause) {
+        return (Subject::Other, clause.to_owned());
+    }
+    if let Some(found) = DATA.speaker.find(clause) {
+        let rest = DATA.companion.replace(&clause[found.end()..], "");
+        return (Subject::Speaker, without_adverbs(&rest));
+    }
+    if let Some(rest) = clause.strip_prefix(['他', '她', '它']) {
+        return (context.third_person(), without_adverbs(rest));
+    }
+    if DATA.thing_subjects.any_starts(clause) {
+        return (Subject::Other, clause.to_owned());
+    }
+    (context.continued(), without_adverbs(clause))
+}
+
+/// Returns the relative that a clause begins with, and the rest of the clause.
+fn relative(clause: &str) -> Option<(&str, &str)> {
+    let found = DATA.relative.captures(clause)?;
+    let kin = found.name("kin").or_else(|| found.name("short"))?;
+    let rest = found.name("rest").or_else(|| found.name("told"))?;
+    Some((kin.as_str(), rest.as_str().trim()))
+}
+
+/// Returns a predicate without the adverbs that it begins with.
+fn without_adverbs(predicate: &str) -> String {
+    let mut bare = predicate.trim();
+    while let Some(rest) = DATA.adverbs.strip_start(bare) {
+        if rest.is_empty() || DATA.no_adverbs.any_starts(bare) {
+            break;
+        }
+        bare = rest;
+    }
+    bare.to_owned()
+}
+
+fn clause_statements(subject: &Subject, predicate: &str, is_explicit: bool) -> Vec<Statement> {
+    let statement = |subject: Subject, text: String| Statement { subject, is_explicit, text };
+    match subject {
+        Subject::Speaker => vec![statement(Subject::Speaker, format!("我{predicate}"))],
+        // The name of a relative is a fact about the speaker.
+        Subject::Relative(kin) => vec![
+            statement(Subject::Speaker, format!("我{kin}{predicate}")),
+            statement(subject.clone(), format!("我{predicate}")),
+        ],
+        Subject::Other => Vec::new(),
+    }
+}
+
+/// Returns the relative or the animal that a predicate introduces ("有个姐姐在加拿大"), and what it says of the relative.
+fn introduced(predicate: &str) -> Option<(Subject, Option<String>)> {
+    let found: Captures<'_> = DATA.introduced.captures(predicate)?;
+    let subject = match found.name("kin") {
+        Some(kin) => Subject::Relative(relatives::canonical_name(kin.as_str()).to_owned()),
+        None => Subject::Other,
+    };
+    let rest = found.name("rest").map(|rest| without_adverbs(rest.as_str())).filter(|rest| !rest.is_empty());
+    Some((subject, rest))
+}
