@@ -1,4 +1,3 @@
-pub(crate) mod fuzzy;
 pub(crate) mod keyword_search;
 pub(crate) mod keyword_store;
 pub(crate) mod lexeme;

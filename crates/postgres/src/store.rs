@@ -47,7 +47,6 @@ pub struct PostgresStore {
     clock: Arc<dyn Clock>,
     metadata: IndexMetadata,
     index: VectorIndex,
-    has_fuzzy_search: bool,
     lease_owner: Arc<LeaseOwner>,
 }
 
@@ -119,14 +118,14 @@ impl PostgresStore {
             "db.system.name" = "postgresql",
             schema = migration::SCHEMA,
         );
-        let reconcile_and_probe = async {
+        let reconcile = async {
             if !is_reconciled(&primary, &metadata, &index).await? {
                 reconcile(&server, &store, &options, &metadata, &index).await?;
             }
-            supports_fuzzy_search(&primary).await
+            Ok(())
         };
-        let has_fuzzy_search = observe_as(&span, Operation::Unmeasured, PostgresError::kind, reconcile_and_probe).await;
-        let has_fuzzy_search = has_fuzzy_search.map_err(|failure| failure.into_error("connect"))?;
+        let reconciled = observe_as(&span, Operation::Unmeasured, PostgresError::kind, reconcile).await;
+        reconciled.map_err(|failure| failure.into_error("connect"))?;
         let mismatch = store.mismatch;
         let opened = Self {
             lease_owner: Arc::new(LeaseOwner::new(server.clone())),
@@ -137,7 +136,6 @@ impl PostgresStore {
             clock: store.clock,
             metadata,
             index,
-            has_fuzzy_search,
         };
         opened.refill(mismatch).await?;
         Ok(opened)
@@ -178,7 +176,6 @@ impl PostgresStore {
             metadata: self.metadata.in_space(&space),
             index: self.index.in_space(space.clone()),
             space,
-            has_fuzzy_search: self.has_fuzzy_search,
             lease_owner: Arc::clone(&self.lease_owner),
         }
     }
@@ -191,12 +188,6 @@ impl PostgresStore {
         if let Some(replica) = &self.replica {
             replica.close().await;
         }
-    }
-
-    /// Returns true if [`fuzzy`](Self::fuzzy) works on this database: `pg_trgm` is installed, and its locale supports
-    /// letters beyond ASCII.
-    pub fn has_fuzzy_search(&self) -> bool {
-        self.has_fuzzy_search
     }
 
     pub(crate) fn lease_owner(&self) -> &LeaseOwner {
@@ -252,14 +243,4 @@ async fn is_reconciled(
         };
     connection.release().await;
     Ok(is_reconciled)
-}
-
-/// Returns true if `pg_trgm` is installed and supports Chinese: under some locales it drops everything but ASCII.
-async fn supports_fuzzy_search(connections: &Connections) -> Result<bool, PostgresError> {
-    let mut connection = connections.acquire().await?;
-    let installed = "SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'pg_trgm')";
-    let is_supported = sqlx::query_scalar::<_, bool>(installed).fetch_one(&mut *connection).await?
-        && sqlx::query_scalar("SELECT show_trgm('昨天') <> '{}'").fetch_one(&mut *connection).await?;
-    connection.release().await;
-    Ok(is_supported)
 }

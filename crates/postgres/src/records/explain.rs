@@ -1,13 +1,13 @@
 //! Query plans of the server, for tests and diagnosis.
 
-use memory_engine_core::{Result, ScanQuery, Scope, text};
+use memory_engine_core::{Result, ScanQuery, Scope};
 use memory_engine_keyword_store::KeywordQuery;
 use memory_engine_vector_store::VectorQuery;
 use sqlx::Row;
 
 use crate::{
     database::error::PostgresError, database::statement::Statement, database::transaction::with_reader,
-    keywords::fuzzy, keywords::keyword_search, records::scan, store::PostgresStore, vectors::vector_search,
+    keywords::keyword_search, records::scan, store::PostgresStore, vectors::vector_search,
 };
 
 /// A lookup whose query plan [`PostgresStore::explain`] returns.
@@ -20,8 +20,6 @@ pub enum Lookup<'q> {
     Keywords(&'q KeywordQuery),
     /// Records whose vectors are near a vector.
     Vectors(&'q VectorQuery),
-    /// Records whose text is similar to a text, by trigrams.
-    Fuzzy(&'q str),
 }
 
 impl PostgresStore {
@@ -39,7 +37,6 @@ impl PostgresStore {
             match lookup {
                 Lookup::Scan(query) => scan::push_scan(scope, query, &mut statement),
                 Lookup::Keywords(query) => keyword_search::push_search(scope, query, &mut statement),
-                Lookup::Fuzzy(text) => fuzzy::push_search(scope, &text::normalize(text), 10, &mut statement),
                 Lookup::Vectors(query) => {
                     vector_search::push_search(connection, self.metadata(), self.index(), scope, query, &mut statement)
                         .await?;

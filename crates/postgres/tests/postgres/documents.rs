@@ -198,6 +198,24 @@ pub(crate) async fn a1_k14_records_are_read_under_the_names_of_the_documents(dat
     assert_eq!(query(times).await, "2026-02-25 06:13:20.123456+00,1969-12-31 23:59:59.999999+00,t,t");
 }
 
+/// The statement of the document, which names no user.
+pub(crate) async fn k2_synonyms_of_all_users_are_inserted_by_sql(database: &Database) {
+    let store = database.open().await;
+    let mut connection = database.connect_directly().await;
+    let insert = "INSERT INTO synonym_map (term, synonyms, category)
+        VALUES ('剧本', ARRAY['剧本', '角色扮演', 'RP'], 'scene'), ('beagle', ARRAY['dog'], 'pet')
+        ON CONFLICT DO NOTHING";
+    for _ in 0..2 {
+        sqlx::raw_sql(insert).execute(&mut connection).await.unwrap();
+    }
+    let groups = memory_engine_synonyms::SynonymStoreExt::applicable(&store, &lin()).await.unwrap();
+    let beagle = SynonymGroup::new("beagle", ["dog"]).with_category("pet");
+    let script = SynonymGroup::new("剧本", ["剧本", "角色扮演", "RP"]).with_category("scene");
+    assert_eq!(groups, [beagle, script]);
+    let other_tenant = Scope::tenant_wide("other").unwrap().with_user("lin").unwrap();
+    assert_eq!(memory_engine_synonyms::SynonymStoreExt::applicable(&store, &other_tenant).await.unwrap(), []);
+}
+
 pub(crate) async fn k2_k14_synonyms_have_a_table(database: &Database) {
     let store = database.open().await;
     RecordStore::put(&store, &lin(), vec![write(&turn(&lin(), "words"))]).await.unwrap();

@@ -78,7 +78,6 @@ fn main() {
         searches_use_their_indexes,
         a_search_for_one_user_reads_one_partition,
         a_filtered_index_search_returns_enough_hits,
-        misspelled_words_are_found,
     ));
     trials.extend(trials!(has_programs, catalogue: every_statement_is_limited_to_namespaces));
     trials.extend(trials!(has_url, documents:
@@ -86,6 +85,7 @@ fn main() {
         e6_events_are_searched_by_keywords_as_the_document_says,
         a1_k14_records_are_read_under_the_names_of_the_documents,
         k2_k14_synonyms_have_a_table,
+        k2_synonyms_of_all_users_are_inserted_by_sql,
     ));
     trials.extend(trials!(has_url, sharing:
         stores_see_the_writes_of_each_other,
