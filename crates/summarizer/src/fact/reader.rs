@@ -9,7 +9,7 @@ use crate::{
     fact::{
         assertion,
         claim::Claim,
-        clauses::{ClauseContext, Statement, Subject},
+        clauses::{self, ClauseContext, Statement, Subject},
         patterns::{FactPattern, FactPatterns},
         plan::appointments,
         relatives,
@@ -57,7 +57,8 @@ impl SentenceReader<'_> {
             known,
         );
         let bare = sentence.trim_end_matches(['。', '.', '!', '！', '~']);
-        for statement in self.clauses.statements(sentence).into_iter().filter(|statement| statement.text != bare) {
+        let statements = clauses::statements(&mut self.clauses, sentence);
+        for statement in statements.into_iter().filter(|statement| statement.text != bare) {
             self.read_statement(&statement, quote, known);
         }
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use regex::Captures;
 
-use super::{ClauseContext, Statement, Subject};
+use super::context::{ClauseContext, Statement, Subject};
 use crate::{
     data::{Pattern, WordList, data},
     fact::{assertion, relatives},

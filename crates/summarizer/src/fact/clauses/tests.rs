@@ -1,8 +1,8 @@
 use super::*;
 
-fn statements(text: &str) -> Vec<String> {
+fn labelled_statements(text: &str) -> Vec<String> {
     let mut context = ClauseContext::default();
-    let found = crate::sentence::sentences(text).into_iter().flat_map(|range| context.statements(&text[range]));
+    let found = crate::sentence::sentences(text).into_iter().flat_map(|range| statements(&mut context, &text[range]));
     let label = |statement: Statement| match statement.subject {
         Subject::Relative(relative) => format!("{relative}: {}", statement.text),
         Subject::Speaker | Subject::Other => statement.text,
@@ -23,7 +23,7 @@ fn clauses_without_a_subject_continue_the_one_before() {
         ("My friend lives in Rome and works at a bank.", vec![]),
         ("She said I live in Rome.", vec![]),
     ] {
-        let found = statements(text);
+        let found = labelled_statements(text);
         for statement in &expected {
             assert!(found.iter().any(|found| found == statement), "{text}: {found:?}");
         }
@@ -44,10 +44,18 @@ fn clauses_about_relatives_become_first_person() {
         ("My wife's a paramedic and she works nights", "wife: I work nights"),
         ("My brother lives in Rome and teaches art", "brother: I teach art"),
     ] {
-        assert!(statements(text).iter().any(|found| found == expected), "{text}: {:?}", statements(text));
+        assert!(
+            labelled_statements(text).iter().any(|found| found == expected),
+            "{text}: {:?}",
+            labelled_statements(text)
+        );
     }
     for text in ["我妈妈说我对花生过敏", "我爸爸喜欢吃鱼吗", "My mom says I'm lazy", "My sister and I run"]
     {
-        assert!(!statements(text).iter().any(|found| found.contains(": ")), "{text}: {:?}", statements(text));
+        assert!(
+            !labelled_statements(text).iter().any(|found| found.contains(": ")),
+            "{text}: {:?}",
+            labelled_statements(text)
+        );
     }
 }

@@ -2,7 +2,7 @@
 
 use regex::Captures;
 
-use super::{ClauseContext, Statement, Subject};
+use super::context::{ClauseContext, Statement, Subject};
 use crate::{
     data::{Pattern, WordList, data},
     fact::{assertion, relatives},

@@ -1,0 +1,66 @@
+//! The persons that the clauses of a message are about.
+
+/// The person whom a clause is about.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(in crate::fact) enum Subject {
+    /// The speaker.
+    Speaker,
+    /// A relative of the speaker, by the canonical name.
+    Relative(String),
+    /// Another person or a thing.
+    #[default]
+    Other,
+}
+
+/// A clause in the first person of its subject.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::fact) struct Statement {
+    pub(in crate::fact) subject: Subject,
+    /// True if the clause names its subject.
+    pub(in crate::fact) is_explicit: bool,
+    pub(in crate::fact) text: String,
+}
+
+/// The persons that the earlier clauses of a message are about.
+#[derive(Debug, Clone, Default)]
+pub(in crate::fact) struct ClauseContext {
+    /// The subject of the last clause; `None` at the beginning of the message.
+    pub(super) last: Option<Subject>,
+    /// The relative that a pronoun in the third person refers to.
+    relative: Option<String>,
+    /// True if the message is also about somebody who is neither the speaker nor a relative.
+    mentions_others: bool,
+}
+
+impl ClauseContext {
+    /// Returns the subject of a clause without one.
+    pub(super) fn continued(&self) -> Subject {
+        match &self.last {
+            Some(subject) => subject.clone(),
+            None if self.mentions_others => Subject::Other,
+            None => Subject::Speaker,
+        }
+    }
+
+    /// Returns the subject of a pronoun in the third person.
+    pub(super) fn third_person(&self) -> Subject {
+        self.relative.clone().map_or(Subject::Other, Subject::Relative)
+    }
+
+    pub(super) fn set(&mut self, subject: Subject) {
+        match &subject {
+            Subject::Relative(relative) => self.relative = Some(relative.clone()),
+            Subject::Other => self.mentions_others = true,
+            Subject::Speaker => {}
+        }
+        self.last = Some(subject);
+    }
+
+    /// Ends the sentence: the next one begins with its subject only if that is the speaker.
+    pub(super) fn end_sentence(&mut self) {
+        if self.last != Some(Subject::Speaker) {
+            self.last = None;
+            self.mentions_others |= self.relative.is_some();
+        }
+    }
+}
