@@ -7,7 +7,7 @@ use memory_engine_core::sync::Mutex;
 use memory_engine_core::{Embedding, EmbeddingSpace, Error, ErrorKind, Result};
 
 use crate::{
-    embedder::{Embedder, Purpose, TextEncoding},
+    embedder::{Embedder, Purpose, Scale, TextEncoding},
     weighted_lru::WeightedLru,
 };
 
@@ -58,6 +58,9 @@ impl Embedder for CachedEmbedder {
     }
     fn score_floor(&self) -> f64 {
         self.inner.score_floor()
+    }
+    fn scale(&self, query: &str) -> Scale {
+        self.inner.scale(query)
     }
     fn unrelated(&self, query: &str, text: &str) -> f64 {
         self.inner.unrelated(query, text)

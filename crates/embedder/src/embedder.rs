@@ -25,6 +25,13 @@ pub trait Embedder: Debug + Send + Sync + 'static {
     /// are not evidence.
     fn score_floor(&self) -> f64;
 
+    /// Returns the scale for a query. An embedder that understands some languages only returns another one for each.
+    /// Default: [`semantic_weight`](Embedder::semantic_weight) and [`score_floor`](Embedder::score_floor).
+    fn scale(&self, query: &str) -> Scale {
+        let _ = query;
+        Scale { semantic_weight: self.semantic_weight(), score_floor: self.score_floor() }
+    }
+
     /// Returns the typical score of an unrelated query and text. It may depend on their languages. Default:
     /// [`score_floor`](Embedder::score_floor) for all texts.
     fn unrelated(&self, query: &str, text: &str) -> f64 {
@@ -50,6 +57,15 @@ pub trait Embedder: Debug + Send + Sync + 'static {
 }
 
 const _: fn(&dyn Embedder) = |_| {};
+
+/// How much the scores of an embedder mean.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Scale {
+    /// See [`Embedder::semantic_weight`].
+    pub semantic_weight: f64,
+    /// See [`Embedder::score_floor`].
+    pub score_floor: f64,
+}
 
 /// What a model makes of a text.
 #[derive(Debug, Clone, PartialEq)]
@@ -113,6 +129,9 @@ macro_rules! forward {
             }
             fn score_floor(&self) -> f64 {
                 (**self).score_floor()
+            }
+            fn scale(&self, query: &str) -> Scale {
+                (**self).scale(query)
             }
             fn unrelated(&self, query: &str, text: &str) -> f64 {
                 (**self).unrelated(query, text)

@@ -33,7 +33,11 @@ impl HashEmbedder {
                 format!("the number of dimensions is {dimensions}; it must be 16 to 4096"),
             ));
         }
-        Ok(Self { space: EmbeddingSpace::cosine(MODEL, dimensions) })
+        Ok(Self::of_dimensions(dimensions))
+    }
+
+    pub(crate) fn of_dimensions(dimensions: usize) -> Self {
+        Self { space: EmbeddingSpace::cosine(MODEL, dimensions) }
     }
 
     fn vector(&self, input: &str) -> Result<Embedding> {
@@ -59,7 +63,7 @@ impl HashEmbedder {
 
 impl Default for HashEmbedder {
     fn default() -> Self {
-        Self { space: EmbeddingSpace::cosine(MODEL, Self::DIMENSIONS) }
+        Self::of_dimensions(Self::DIMENSIONS)
     }
 }
 

@@ -4,8 +4,21 @@ mod cached;
 mod embedder;
 mod hash;
 mod weighted_lru;
+#[cfg(feature = "english")]
+mod word_table;
+#[cfg(feature = "english")]
+mod words;
 
 pub use cached::CachedEmbedder;
-pub use embedder::{Embedder, Purpose, TextEncoding};
+pub use embedder::{Embedder, Purpose, Scale, TextEncoding};
 pub use hash::HashEmbedder;
 pub use weighted_lru::WeightedLru;
+#[cfg(feature = "english")]
+pub use words::WordEmbedder;
+
+/// The embedder of an engine that names none.
+#[cfg(feature = "english")]
+pub type DefaultEmbedder = WordEmbedder;
+/// The embedder of an engine that names none.
+#[cfg(not(feature = "english"))]
+pub type DefaultEmbedder = HashEmbedder;

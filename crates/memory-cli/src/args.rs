@@ -48,7 +48,7 @@ impl StoreArgs {
 
     /// Opens the database; creates it if it does not exist.
     ///
-    /// A store that was created with the hash embedder keeps it unless another one is named: a model that was
+    /// A store that was created with a built-in embedder keeps it unless another one is named: a model that was
     /// installed later must not make the store unreadable.
     ///
     /// No background jobs run: a command that ends would leave half a batch claimed. Commands that write wait until
@@ -72,13 +72,24 @@ impl StoreArgs {
         let context = || database.to_string();
         match work.clone().equip(self.builder(&database).await?, &database).background(background).build().await {
             Err(e) if e.kind() == ErrorKind::SchemaMismatch && self.embedder.may_choose() => {
-                let hash = work.equip(MemoryEngine::builder().database(database.clone()), &database);
-                let hash = hash.background(background).build().await;
+                let opened = Self::open_with_built_in_embedder(work, &database, background).await;
                 // If this fails too, the first error is reported.
-                hash.map_err(|_| e).with_context(context)
+                opened.ok_or(e).with_context(context)
             }
             built => built.with_context(context),
         }
+    }
+
+    /// Opens a store with the built-in embedder that it was made with; `None` if there is none.
+    async fn open_with_built_in_embedder(work: Work, database: &Database, background: bool) -> Option<MemoryEngine> {
+        for embedder in EmbedderArgs::built_in() {
+            let builder = MemoryEngine::builder().database(database.clone());
+            let builder = work.clone().equip(embedder.equip(builder).await.ok()?, database);
+            if let Ok(engine) = builder.background(background).build().await {
+                return Some(engine);
+            }
+        }
+        None
     }
 
     /// Opens an existing database.

@@ -9,7 +9,11 @@ use std::{
 
 use anyhow::{Context, Result};
 use clap::Args;
-use memory_engine::{Builder, embed::LocalModel, http_models::Preset};
+use memory_engine::{
+    Builder,
+    embed::{HashEmbedder, LocalModel, WordEmbedder},
+    http_models::Preset,
+};
 
 use crate::remote::{self, Remote};
 
@@ -23,7 +27,7 @@ const WEIGHTS: &str = "model.safetensors";
 /// The choice of the embedder.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct EmbedderArgs {
-    /// Embedder: auto, hash, local:e5-small, local:PATH of a model, or a service (siliconflow, openai, ollama,
+    /// Embedder: auto, words, hash, local:e5-small, local:PATH of a model, or a service (siliconflow, openai, ollama,
     /// openrouter, vllm), optionally with :MODEL or :MODEL@DIMENSIONS; its key is read from the environment or .env,
     /// as OPENAI_API_KEY, and its address may be set in OPENAI_BASE_URL
     #[arg(long, env = "MEMORY_EMBEDDER", default_value = "auto", value_name = "NAME")]
@@ -36,8 +40,10 @@ pub(crate) struct EmbedderArgs {
 /// An embedder by name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum EmbedderChoice {
-    /// The local model if it is installed, otherwise the hash embedder.
+    /// The local model if it is installed, otherwise `Words`.
     Auto,
+    /// The built-in table of English words: offline and deterministic. Other languages are compared by spelling.
+    Words,
     /// The hash embedder: offline and deterministic. It compares words and letters, not meaning.
     Hash,
     /// multilingual-e5-small.
@@ -57,10 +63,11 @@ impl FromStr for EmbedderChoice {
             Some("") => Err("no model given; write local:e5-small or local:PATH".into()),
             Some(path) => Ok(Self::At(path.into())),
             None if text == "auto" => Ok(Self::Auto),
+            None if text == "words" => Ok(Self::Words),
             None if text == "hash" => Ok(Self::Hash),
             None => Remote::read(text, |name| name.parse().ok()).map(Self::Remote).ok_or_else(|| {
                 format!(
-                    "expected auto, hash, local:e5-small, local:PATH or a service ({}), optionally with :MODEL",
+                    "expected auto, words, hash, local:e5-small, local:PATH or a service ({}), optionally with :MODEL",
                     remote::embedding_services()
                 )
             }),
@@ -69,9 +76,14 @@ impl FromStr for EmbedderChoice {
 }
 
 impl EmbedderArgs {
-    /// Chooses the hash embedder.
-    pub(crate) fn hash() -> Self {
-        Self { embedder: EmbedderChoice::Hash, models_dir: None }
+    /// Chooses the embedder that needs no model.
+    pub(crate) fn words() -> Self {
+        Self { embedder: EmbedderChoice::Words, models_dir: None }
+    }
+
+    /// The embedders that need no model. A store that was made with one of them keeps it if none is named.
+    pub(crate) fn built_in() -> [Self; 2] {
+        [EmbedderChoice::Words, EmbedderChoice::Hash].map(|embedder| Self { embedder, models_dir: None })
     }
 
     /// Returns true if no embedder was named.
@@ -83,12 +95,13 @@ impl EmbedderArgs {
     pub(crate) async fn equip(&self, builder: Builder) -> Result<Builder> {
         let path = match &self.embedder {
             EmbedderChoice::Remote(service) => return Ok(builder.embedder(remote::embedder(service).await?)),
-            EmbedderChoice::Hash => return Ok(builder),
+            EmbedderChoice::Words => return Ok(builder.embedder(WordEmbedder::new())),
+            EmbedderChoice::Hash => return Ok(builder.embedder(HashEmbedder::default())),
             EmbedderChoice::Auto => match self.find() {
                 Some(path) => path,
                 None => {
                     self.suggest_model();
-                    return Ok(builder);
+                    return Ok(builder.embedder(WordEmbedder::new()));
                 }
             },
             EmbedderChoice::E5 => self.require_model()?,
@@ -102,7 +115,7 @@ impl EmbedderArgs {
             let folder = self.folders().into_iter().next().unwrap_or_else(|| "models".into());
             let folder = folder.display();
             eprintln!(
-                "no local model: recall uses keywords only. `memory models fetch` or `scripts/get-models {folder}` \
+                "no local model: recall compares words. `memory models fetch` or `scripts/get-models {folder}` \
                  downloads one."
             );
         }

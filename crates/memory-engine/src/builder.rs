@@ -6,7 +6,7 @@ use jiff::tz::TimeZone;
 use memory_engine_core::{
     Clock, EmbeddingSpace, Error, ErrorKind, Language, Locale, Mismatch, Result, StoreOptions, SystemClock,
 };
-use memory_engine_embedder::{CachedEmbedder, Embedder, HashEmbedder};
+use memory_engine_embedder::{CachedEmbedder, DefaultEmbedder, Embedder};
 use memory_engine_enrichment::{Enrichment, EnrichmentOptions};
 use memory_engine_graph::GraphExtractor;
 use memory_engine_indexing::{self as indexing, EmbeddingBackend, EmbeddingBackends, IndexedStore, index_fingerprint};
@@ -89,7 +89,7 @@ impl Default for Builder {
     fn default() -> Self {
         Self {
             backend: Backend::Memory,
-            embedder: Arc::new(HashEmbedder::default()),
+            embedder: Arc::new(DefaultEmbedder::default()),
             replaced: None,
             reranker: None,
             #[cfg(feature = "llm")]
@@ -228,7 +228,7 @@ impl Builder {
         self
     }
 
-    /// Sets the embedder. Default: the hash embedder.
+    /// Sets the embedder. Default: [`DefaultEmbedder`].
     pub fn embedder(mut self, embedder: impl Embedder) -> Self {
         self.embedder = Arc::new(embedder);
         self

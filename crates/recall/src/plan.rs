@@ -2,6 +2,7 @@
 
 use jiff::tz::TimeZone;
 use memory_engine_core::{Error, Field, Filter, Op, Record, Result, Timestamp};
+use memory_engine_embedder::Scale;
 use memory_engine_indexing::EmbeddingBackend;
 use memory_engine_temporal::{TimeWindow, windows};
 
@@ -28,6 +29,8 @@ pub(crate) struct Plan<'a> {
     pub(crate) filter: Option<Filter>,
     /// The backend that embeds the query.
     pub(crate) backend: EmbeddingBackend,
+    /// The scale of the backend's scores for this query.
+    pub(crate) scale: Scale,
 }
 
 impl<'a> Plan<'a> {
@@ -49,7 +52,8 @@ impl<'a> Plan<'a> {
         let limit = query.limit.unwrap_or(options.limit);
         let max_candidates = options.max_candidates.max(limit);
         let backend = parts.store.embedding().serving().clone();
-        Ok(Self { query, options, asked_at, zone, limit, max_candidates, filter, backend })
+        let scale = backend.embedder.scale(&query.text);
+        Ok(Self { query, options, asked_at, zone, limit, max_candidates, filter, backend, scale })
     }
 }
 
@@ -59,9 +63,15 @@ impl Plan<'_> {
         self.query.retrievers == Retrievers::All
     }
 
-    /// Returns true if the vectors of the query's embedder say more than words.
+    /// Uses another backend for the query.
+    pub(crate) fn set_backend(&mut self, backend: EmbeddingBackend) {
+        self.scale = backend.embedder.scale(&self.query.text);
+        self.backend = backend;
+    }
+
+    /// Returns true if the vectors of the query's embedder say more than words, for a query in this language.
     pub(crate) fn has_semantics(&self) -> bool {
-        self.backend.embedder.semantic_weight() > 0.0
+        self.scale.semantic_weight > 0.0
     }
 
     /// Returns true if a record may be returned. It may have been deleted or revoked since a retriever found it.

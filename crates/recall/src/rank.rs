@@ -100,8 +100,9 @@ impl RecallRun<'_> {
             query_terms: &query_terms,
         });
         // Scores are compared within the query, so all candidates use one model.
-        let models: Vec<RankingModel> = candidates.iter().map(|(candidate, _)| self.model_for(candidate)).collect();
-        let model = if models.contains(&RankingModel::Vectors) { RankingModel::Vectors } else { RankingModel::Words };
+        let models: Vec<RankingModel> =
+            candidates.iter().map(|(candidate, _)| self.model_for(candidate, &token_similarities)).collect();
+        let model = models.iter().copied().max().unwrap_or(RankingModel::Words);
         let weights = FeatureWeights::built_in(model, shape);
         let scores = weights.scores(&values);
         let contents = contents(terms, token_similarities, shape);
@@ -121,9 +122,12 @@ impl RecallRun<'_> {
     }
 
     /// Returns the model for the data that a candidate has: without a similarity, its words decide.
-    fn model_for(&self, candidate: &Candidate) -> RankingModel {
-        let has_vectors = self.plan.has_semantics() && candidate.similarity.is_some();
-        if has_vectors { RankingModel::Vectors } else { RankingModel::Words }
+    fn model_for(&self, candidate: &Candidate, token_similarities: &TokenSimilarities) -> RankingModel {
+        match self.plan.has_semantics() && candidate.similarity.is_some() {
+            true if token_similarities.is_empty() => RankingModel::Vectors,
+            true => RankingModel::TokenVectors,
+            false => RankingModel::Words,
+        }
     }
 
     /// Reads the records of the candidates. One may have been deleted or revoked since a retriever found it, and a

@@ -65,7 +65,7 @@ impl RecallRun<'_> {
         if vectors.as_ref().is_err_and(|e| e.kind() == ErrorKind::SchemaMismatch)
             && embedding.fail_over(&self.plan.backend)
         {
-            self.plan.backend = embedding.serving().clone();
+            self.plan.set_backend(embedding.serving().clone());
             vectors = self.trace.limit(Stage::Vector, self.search_vectors()).await;
         }
         self.trace.or_default(Stage::Synonyms, thesaurus);
@@ -106,7 +106,7 @@ fn answer_of<T>(stage: Stage, outcome: Result<Option<T>>, failures: &mut Vec<(St
 pub(crate) fn fuse(plan: &Plan<'_>, retrieved: Retrieved) -> Vec<Candidate> {
     let Retrieved { keywords, vectors, graph } = retrieved;
     let options = &plan.options;
-    let semantic_weight = plan.backend.embedder.semantic_weight().clamp(0.0, 1.0);
+    let semantic_weight = plan.scale.semantic_weight.clamp(0.0, 1.0);
     let vector_weight = (options.vector_weight * semantic_weight).max(options.min_vector_weight).clamp(0.0, 1.0);
     let last_vector = vectors.last().filter(|_| vectors.len() >= plan.max_candidates).map(|hit| hit.score.value());
     let rankings = [

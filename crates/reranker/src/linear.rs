@@ -8,13 +8,15 @@ use crate::feature::{Feature, FeatureValues};
 
 memory_engine_rule_data::data!(RANKING: RankingFile = "ranking.toml");
 
-/// The kind of embedder that the weights are for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The kind of embedder that the weights are for, from the one that says least.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RankingModel {
     /// Words only: the embedder has no semantics.
     Words,
     /// Words and vectors.
     Vectors,
+    /// Words, vectors, and vectors of tokens.
+    TokenVectors,
 }
 
 /// The kind of the query and of what it finds. Each has a formula of its own.
@@ -38,6 +40,7 @@ pub struct FeatureWeights(BTreeMap<Feature, f64>);
 struct RankingFile {
     words: ShapeWeights,
     vectors: ShapeWeights,
+    token_vectors: ShapeWeights,
 }
 
 #[derive(Debug, Deserialize)]
@@ -53,6 +56,7 @@ impl FeatureWeights {
         let weights = match model {
             RankingModel::Words => &RANKING.words,
             RankingModel::Vectors => &RANKING.vectors,
+            RankingModel::TokenVectors => &RANKING.token_vectors,
         };
         match shape {
             QueryShape::Question => &weights.question,
@@ -102,7 +106,7 @@ mod tests {
     #[test]
     fn every_formula_uses_the_keyword_score() {
         let shapes = [QueryShape::Question, QueryShape::LongQuery, QueryShape::LongMessages];
-        for model in [RankingModel::Words, RankingModel::Vectors] {
+        for model in [RankingModel::Words, RankingModel::Vectors, RankingModel::TokenVectors] {
             for shape in shapes {
                 let weights = FeatureWeights::built_in(model, shape);
                 assert!(weights.score(&values(&[(Feature::Keyword, 1.0)])) > 0.0, "{model:?} {shape:?}");

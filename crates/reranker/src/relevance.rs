@@ -22,6 +22,7 @@ pub struct RelevanceModel {
 struct RelevanceFile {
     words: RelevanceModel,
     vectors: RelevanceModel,
+    token_vectors: RelevanceModel,
 }
 
 impl RelevanceModel {
@@ -30,6 +31,7 @@ impl RelevanceModel {
         match model {
             RankingModel::Words => &RELEVANCE.words,
             RankingModel::Vectors => &RELEVANCE.vectors,
+            RankingModel::TokenVectors => &RELEVANCE.token_vectors,
         }
     }
 
@@ -49,7 +51,7 @@ mod tests {
 
     #[test]
     fn words_raise_the_probability_and_unknown_names_lower_it() {
-        for model in [RankingModel::Words, RankingModel::Vectors] {
+        for model in [RankingModel::Words, RankingModel::Vectors, RankingModel::TokenVectors] {
             let model = RelevanceModel::built_in(model);
             let mut values = FeatureValues::default();
             assert_eq!(model.probability(&values), 0.0);

@@ -33,7 +33,7 @@ impl DemoCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         let folder = tempfile::tempdir().context("no folder for temporary files")?;
         let db = self.db.clone().unwrap_or_else(|| DatabaseArg::At(Database::file(folder.path().join("demo.db"))));
-        let engine = StoreArgs::new(db, EmbedderArgs::hash()).create().await?;
+        let engine = StoreArgs::new(db, EmbedderArgs::words()).create().await?;
         let lin = Scope::user("lin")?;
 
         let started = Instant::now();

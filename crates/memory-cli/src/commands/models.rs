@@ -49,6 +49,7 @@ fn list(choice: &EmbedderArgs) -> Result<()> {
         |path| path.display().to_string(),
     );
     table.add_row(["local:e5-small", "384", "about 100", &location]);
+    table.add_row(["words", "384", "English, others by spelling", "built in"]);
     table.add_row(["hash", "384", "any, by spelling", "built in"]);
     print_line!("{table}");
     Ok(())
@@ -57,7 +58,7 @@ fn list(choice: &EmbedderArgs) -> Result<()> {
 async fn check(choice: &EmbedderArgs) -> Result<()> {
     let path = match &choice.embedder {
         EmbedderChoice::At(path) => path.clone(),
-        EmbedderChoice::Hash => bail!("the hash embedder is built in; there is nothing to check"),
+        EmbedderChoice::Words | EmbedderChoice::Hash => bail!("this embedder is built in; there is nothing to check"),
         EmbedderChoice::Remote(_) => bail!("only local models can be checked, and --embedder names a service"),
         EmbedderChoice::Auto | EmbedderChoice::E5 => choice.require_model()?,
     };

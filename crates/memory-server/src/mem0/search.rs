@@ -228,7 +228,7 @@ impl Mem0 {
     /// Gives each hit of a recall its keyword or its semantic score.
     fn score_hits(&self, query: &str, hits: Vec<RecallHit>) -> Vec<ScoredMemory> {
         let embedder = self.engine.embedder();
-        let has_semantics = embedder.semantic_weight() > 0.0;
+        let has_semantics = embedder.scale(query).semantic_weight > 0.0;
         let mut memories: Vec<ScoredMemory> = Vec::with_capacity(hits.len());
         for hit in hits {
             let keyword = retriever_score(&hit, Retriever::Keyword).unwrap_or(0.0).clamp(0.0, 1.0);

@@ -115,7 +115,7 @@ fn scale(similarities: impl Iterator<Item = Option<f32>>) -> Vec<f64> {
 /// mean of that and its token-by-token similarity.
 fn compute_evidence(input: &FeatureInput<'_>, values: &[FeatureValues]) -> FxHashMap<RecordId, f64> {
     let mut evidence = input.keyword_shares.clone();
-    if input.token_similarities.whole.iter().all(Option::is_none) {
+    if input.token_similarities.is_empty() {
         return evidence;
     }
     evidence.values_mut().for_each(|share| *share *= 0.5);

@@ -20,6 +20,13 @@ pub(super) struct TokenSimilarities {
     pub(super) means: Vec<Option<Vec<f32>>>,
 }
 
+impl TokenSimilarities {
+    /// Returns true if no candidate has token vectors that were compared.
+    pub(super) fn is_empty(&self) -> bool {
+        self.whole.iter().all(Option::is_none)
+    }
+}
+
 impl RecallRun<'_> {
     /// Compares the query, and each of its sentences, with the candidates. Empty without token vectors, and on a failure.
     pub(super) async fn token_similarities(

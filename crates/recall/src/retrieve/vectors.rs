@@ -18,7 +18,7 @@ impl RecallRun<'_> {
         let Some(embedding) = vectors.pop() else { return Ok(None) };
         let query = VectorQuery::new(embedding, plan.max_candidates).with_filter(plan.filter.clone());
         let mut hits = self.scope.search_vectors(plan.backend.vectors.as_ref(), query).await?;
-        hits.retain(|hit| hit.score.value() > plan.backend.embedder.score_floor());
+        hits.retain(|hit| hit.score.value() > plan.scale.score_floor);
         Ok(Some(hits))
     }
 }

@@ -1,0 +1,146 @@
+//! The bundled table of English word vectors, and the tokenizer that it was made with.
+
+use std::sync::LazyLock;
+
+use rustc_hash::FxHashMap;
+use unicode_normalization::{UnicodeNormalization, char::is_combining_mark};
+
+/// Made by `scripts/build-word-vectors`, which describes the format.
+static FILE: &[u8] = include_bytes!("../data/words-en.bin");
+const MAGIC: &[u8] = b"MEWORDS1";
+
+static TABLE: LazyLock<WordTable> = LazyLock::new(|| match WordTable::read(FILE) {
+    Some(table) => table,
+    #[expect(clippy::panic, reason = "the file is part of the crate, and a test reads it")]
+    None => panic!("the bundled table of word vectors cannot be read"),
+});
+
+/// Number of dimensions of the bundled table.
+pub(crate) const WORD_DIMENSIONS: usize = 128;
+/// Longer words have no vector.
+const MAX_WORD_CHARS: usize = 100;
+
+/// Vectors of words and parts of words, with 8 bits a number.
+#[derive(Debug)]
+pub(crate) struct WordTable {
+    /// The row of each token. A token that continues a word begins with `##`.
+    rows: FxHashMap<&'static str, u32>,
+    /// The factor of the numbers of each row.
+    scales: Vec<f32>,
+    numbers: &'static [u8],
+}
+
+impl WordTable {
+    /// Returns the bundled table. The first call reads it, which takes a few milliseconds.
+    pub(crate) fn bundled() -> &'static Self {
+        &TABLE
+    }
+
+    /// Returns `None` if the file does not have the format.
+    fn read(file: &'static [u8]) -> Option<Self> {
+        let (header, rest) = file.strip_prefix(MAGIC)?.split_at_checked(8)?;
+        let (row_count, dimensions) = header.split_at(4);
+        let row_count = u32::from_le_bytes(row_count.try_into().ok()?) as usize;
+        if u32::from_le_bytes(dimensions.try_into().ok()?) as usize != WORD_DIMENSIONS {
+            return None;
+        }
+        let (scales, rest) = rest.split_at_checked(4 * row_count)?;
+        let (numbers, tokens) = rest.split_at_checked(WORD_DIMENSIONS * row_count)?;
+        let (scales, []) = scales.as_chunks::<4>() else { return None };
+        let rows: FxHashMap<&str, u32> = std::str::from_utf8(tokens).ok()?.split('\n').zip(0..).collect();
+        let scales = scales.iter().copied().map(f32::from_le_bytes).collect();
+        (rows.len() == row_count).then_some(Self { rows, scales, numbers })
+    }
+
+    /// Returns the mean of the vectors of a text's tokens, scaled to length 1; `None` if no token is in the table.
+    pub(crate) fn embed(&self, text: &str) -> Option<Vec<f32>> {
+        let mut sum = vec![0.0_f32; WORD_DIMENSIONS];
+        for token in self.tokens(text) {
+            let row = token as usize;
+            let numbers = self.numbers[row * WORD_DIMENSIONS..][..WORD_DIMENSIONS].iter();
+            for (sum, number) in sum.iter_mut().zip(numbers) {
+                *sum += self.scales[row] * f32::from(number.cast_signed());
+            }
+        }
+        let length = sum.iter().map(|value| value * value).sum::<f32>().sqrt();
+        (length > f32::EPSILON).then(|| sum.into_iter().map(|value| value / length).collect())
+    }
+
+    /// Returns the rows of the tokens of a text: words in lower case and without accents, cut into pieces where the
+    /// table lacks a word (WordPiece, Wu et al. 2016, as BERT uses it). A word that no pieces make up is left out.
+    fn tokens(&self, text: &str) -> Vec<u32> {
+        let plain: String = text.to_lowercase().nfd().filter(|c| !is_combining_mark(*c)).collect();
+        let mut tokens = Vec::new();
+        for chunk in plain.split(|c: char| c.is_whitespace() || c.is_control()) {
+            for word in split_punctuation(chunk) {
+                self.add_pieces(word, &mut tokens);
+            }
+        }
+        tokens
+    }
+
+    /// Appends the pieces of a word, the longest first.
+    fn add_pieces(&self, word: &str, tokens: &mut Vec<u32>) {
+        if word.chars().nth(MAX_WORD_CHARS).is_some() {
+            return;
+        }
+        let known = tokens.len();
+        let mut start = 0;
+        while start < word.len() {
+            let prefix = if start == 0 { "" } else { "##" };
+            let ends = word[start..].char_indices().rev().map(|(at, c)| start + at + c.len_utf8());
+            let found = ends.into_iter().find_map(|end| {
+                let row = self.rows.get(format!("{prefix}{}", &word[start..end]).as_str())?;
+                Some((*row, end))
+            });
+            let Some((row, end)) = found else {
+                tokens.truncate(known);
+                return;
+            };
+            tokens.push(row);
+            start = end;
+        }
+    }
+}
+
+/// Splits a text without blanks into words and single punctuation marks.
+fn split_punctuation(text: &str) -> impl Iterator<Item = &str> {
+    let is_mark = |c: char| !c.is_alphanumeric();
+    text.split_inclusive(is_mark).flat_map(move |part| {
+        let mark = part.chars().next_back().filter(|c| is_mark(*c)).map_or(0, char::len_utf8);
+        let (word, mark) = part.split_at(part.len() - mark);
+        [word, mark].into_iter().filter(|piece| !piece.is_empty())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pieces(text: &str) -> Vec<&'static str> {
+        let table = WordTable::bundled();
+        let names: FxHashMap<u32, &'static str> = table.rows.iter().map(|(name, row)| (*row, *name)).collect();
+        table.tokens(text).into_iter().map(|row| names[&row]).collect()
+    }
+
+    fn similarity(a: &str, b: &str) -> f32 {
+        let embed = |text| WordTable::bundled().embed(text).unwrap();
+        embed(a).iter().zip(embed(b)).map(|(a, b)| a * b).sum()
+    }
+
+    #[test]
+    fn words_are_cut_as_the_model_cuts_them() {
+        assert_eq!(pieces("I'm unhappily MARRIED."), ["i", "'", "m", "unhappily", "married", "."]);
+        assert_eq!(pieces("Café embeddings"), ["cafe", "em", "##bed", "##ding", "##s"]);
+        assert_eq!(pieces("我"), Vec::<&str>::new());
+        assert!(pieces(&"a".repeat(101)).is_empty());
+    }
+
+    #[test]
+    fn texts_with_related_words_are_similar() {
+        let question = "Where do I live?";
+        assert!(similarity(question, "I moved to Lisbon last month") > similarity(question, "The soup was too salty"));
+        assert!(similarity("my dog is ill", "the puppy has a fever") > 0.3);
+        assert!(WordTable::bundled().embed("　。").is_none());
+    }
+}

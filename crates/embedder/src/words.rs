@@ -1,0 +1,149 @@
+//! An embedder for programs without a model: English by word vectors, other languages by spelling.
+
+use async_trait::async_trait;
+use memory_engine_core::{Embedding, EmbeddingSpace, Result, text::is_han};
+
+use crate::{
+    embedder::{Embedder, Purpose, Scale},
+    hash::HashEmbedder,
+    word_table::{WORD_DIMENSIONS, WordTable},
+};
+
+/// An embedder that needs no download. English texts are compared by the meaning of their words, all others by
+/// spelling.
+///
+/// The first 128 numbers of a vector are the mean of the text's word vectors, from a bundled table of 27 660 words and
+/// parts of words (potion-base-8M by MinishLab, MIT License, reduced to 128 dimensions of 8 bits). They are 0 for a
+/// text that is mainly Chinese. The other 256 numbers are those of [`HashEmbedder`]. In an English vector they make up
+/// a fifth of the squared length, so that other spellings of a word are found too.
+#[derive(Debug, Clone)]
+pub struct WordEmbedder {
+    space: EmbeddingSpace,
+    spelling: HashEmbedder,
+}
+
+/// Share of the spelling in the similarity of two English texts (0–1).
+const SPELLING_SHARE: f32 = 0.2;
+const SPELLING_DIMENSIONS: usize = 256;
+const MODEL: &str = if memory_engine_core::text::FOLDS_TRADITIONAL { "words-v1" } else { "words-v1-as-written" };
+
+/// Weight of the vectors for English queries: a table of words knows less than a model.
+const ENGLISH_SEMANTIC_WEIGHT: f64 = 1.0;
+/// The median similarity of unrelated English texts is 0.09 to 0.26, that of a question and its answer 0.34 to 0.53
+/// (word vectors alone; locomo, realtalk, madial_en, lifebench_en).
+const ENGLISH_UNRELATED: f64 = 0.13;
+const ENGLISH_SCORE_FLOOR: f64 = 0.1;
+
+impl WordEmbedder {
+    /// Number of dimensions.
+    pub const DIMENSIONS: usize = WORD_DIMENSIONS + SPELLING_DIMENSIONS;
+
+    /// Creates the embedder.
+    pub fn new() -> Self {
+        Self {
+            space: EmbeddingSpace::cosine(MODEL, Self::DIMENSIONS),
+            spelling: HashEmbedder::of_dimensions(SPELLING_DIMENSIONS),
+        }
+    }
+
+    fn combine(text: &str, spelling: &Embedding) -> Result<Embedding> {
+        let words = if is_english(text) { WordTable::bundled().embed(text) } else { None };
+        let spelling_length = if words.is_some() { SPELLING_SHARE.sqrt() } else { 1.0 };
+        let word_length = (1.0 - SPELLING_SHARE).sqrt();
+        let mut values = words.unwrap_or_else(|| vec![0.0; WORD_DIMENSIONS]);
+        values.iter_mut().for_each(|value| *value *= word_length);
+        values.extend(spelling.values().iter().map(|value| value * spelling_length));
+        Embedding::new(values)
+    }
+}
+
+impl Default for WordEmbedder {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Returns false for a text with at least as many Chinese characters as other words.
+fn is_english(text: &str) -> bool {
+    let han = text.chars().filter(|c| is_han(*c)).count();
+    let is_word = |run: &&str| run.chars().next().is_some_and(|c| c.is_alphanumeric() && !is_han(c));
+    let words = text.split(|c: char| !c.is_alphanumeric() || is_han(c)).filter(is_word).count();
+    words > han
+}
+
+#[async_trait]
+impl Embedder for WordEmbedder {
+    fn space(&self) -> &EmbeddingSpace {
+        &self.space
+    }
+
+    fn max_batch(&self) -> usize {
+        self.spelling.max_batch()
+    }
+
+    fn semantic_weight(&self) -> f64 {
+        0.0
+    }
+
+    fn score_floor(&self) -> f64 {
+        self.spelling.score_floor()
+    }
+
+    fn scale(&self, query: &str) -> Scale {
+        if is_english(query) {
+            return Scale { semantic_weight: ENGLISH_SEMANTIC_WEIGHT, score_floor: ENGLISH_SCORE_FLOOR };
+        }
+        Scale { semantic_weight: self.semantic_weight(), score_floor: self.score_floor() }
+    }
+
+    fn unrelated(&self, query: &str, text: &str) -> f64 {
+        if is_english(query) && is_english(text) { ENGLISH_UNRELATED } else { self.score_floor() }
+    }
+
+    async fn embed(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<Embedding>> {
+        let spellings = self.spelling.embed(texts, purpose).await?;
+        texts.iter().zip(&spellings).map(|(text, spelling)| Self::combine(text, spelling)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::executor::block_on;
+
+    use super::*;
+
+    fn cosine(a: &str, b: &str) -> f32 {
+        let vectors = block_on(WordEmbedder::new().embed(&[a, b], Purpose::Document)).unwrap();
+        vectors[0].values().iter().zip(vectors[1].values()).map(|(a, b)| a * b).sum()
+    }
+
+    #[test]
+    fn english_is_compared_by_meaning_and_spelling() {
+        assert!(cosine("Which city is my home?", "I moved to Lisbon last month") > 0.2);
+        assert!(cosine("my intervieuw", "my interview") > cosine("my banana", "my interview"));
+        assert!((cosine("I moved", "I moved") - 1.0).abs() < 1e-4);
+    }
+
+    #[test]
+    fn chinese_is_compared_by_spelling() {
+        assert!(cosine("我对海鲜过敏", "她对海鮮過敏嗎") > 0.5);
+        assert!(cosine("我对海鲜过敏", "I am allergic to seafood").abs() < 0.2);
+        assert!((cosine("我在 Google 上班", "我在 Google 上班") - 1.0).abs() < 1e-4);
+    }
+
+    #[test]
+    fn the_scale_depends_on_the_language_of_the_query() {
+        let embedder = WordEmbedder::new();
+        assert!(embedder.scale("Where do I live?").semantic_weight > 0.0);
+        assert!(embedder.scale("我住在哪里？").semantic_weight <= 0.0);
+        assert!(embedder.unrelated("Where do I live?", "我住在里斯本") > embedder.unrelated("a cat", "a dog"));
+    }
+
+    #[test]
+    fn texts_without_known_words_have_a_vector() {
+        for text in ["！？", "привет", "ᚠᚢᚦ", "😀"] {
+            assert!((cosine(text, text) - 1.0).abs() < 1e-4, "{text}");
+        }
+        assert!(block_on(WordEmbedder::new().embed(&[" "], Purpose::Query)).is_err());
+    }
+}
