@@ -77,7 +77,8 @@ impl GatewayBlock {
     /// Sets the label of a scene, in every language.
     #[must_use]
     pub fn with_label(mut self, scene: impl Into<String>, label: impl Into<String>) -> Self {
-        let (scene, label) = (scene.into(), label.into());
+        let scene = scene.into();
+        let label = label.into();
         self.chinese.labels.insert(scene.clone(), label.clone());
         self.english.labels.insert(scene, label);
         self

@@ -71,9 +71,9 @@ pub(crate) fn first_sentences(text: &str, limit: usize) -> String {
     }
 }
 
-/// Returns a message word for word, in a form that cannot imitate the lines around it. Invisible characters are removed,
-/// further lines are indented so that they cannot imitate another speaker, and brackets around `reserved` words, which
-/// would make them headings, become round ones.
+/// Returns a message word for word, in a form that cannot imitate the lines around it. Invisible characters are
+/// removed, further lines are indented so that they cannot imitate another speaker, and brackets around `reserved`
+/// words, which would make them headings, become round ones.
 pub fn quoted(text: &str, reserved: &[&str]) -> String {
     let mut lines = Vec::new();
     let is_line_break = |c: char| (c.is_control() && c != '\t') || c == '\u{2028}' || c == '\u{2029}';

@@ -16,8 +16,8 @@ const GIVEN_NAME_CHARS: usize = 2;
 /// at the start of a sentence, and Chinese surnames with the next two characters. Each word of an English name is a
 /// result of its own; Chinese given names of one character are not recognised.
 ///
-/// Precision is low, above all in Chinese. The result is good enough to check whether a person is known, but not for the
-/// extraction of names.
+/// Precision is low, above all in Chinese. The result is good enough to check whether a person is known, but not to
+/// extract names.
 ///
 /// ```
 /// use memory_engine_graph::likely_names;

@@ -62,7 +62,7 @@ impl EdgeRow {
 
 /// The rows of one record.
 ///
-/// The edges of [`GraphRows::of`] have the times of the relations only. A store that saves them fills in the times of the
+/// The edges of [`GraphRows::of`] have only the times of the relations. A store that saves them adds the times of the
 /// record when it reads them ([`GraphRows::with_record_times`]), because the record may change later.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct GraphRows {
@@ -108,8 +108,8 @@ impl GraphRows {
         rows
     }
 
-    /// Returns the rows with the times of the record for relations without times, for a store that writes the rows again
-    /// when the record changes.
+    /// Returns the rows, with the times of the record for relations without times. For a store that writes the rows
+    /// again when the record changes.
     pub fn of_with_record_times(entry: &GraphEntry) -> Self {
         let mut rows = Self::of(entry);
         let from = entry.record.valid_from;

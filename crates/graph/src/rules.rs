@@ -51,7 +51,7 @@ impl RuleExtractor {
 
     /// Returns the entities and relations of a text. `known` are entities that the text is known to name.
     pub fn read(&self, text: &str, known: &[String]) -> Extraction {
-        let mut mentions: Vec<Mention> = known.iter().map(|name| Mention::new(name, kind_of(name))).collect();
+        let mut mentions: Vec<Mention> = known.iter().map(|name| Mention::new(name, kind_from_name(name))).collect();
         mentions.extend(names(text).map(|(_, mention)| mention));
         let doubtful = english::doubtful_names(text);
         mentions.extend(doubtful.iter().map(|name| Mention::new(name, EntityKind::Other)));
@@ -120,9 +120,9 @@ fn is_named(mention: &Mention, folded: &str) -> bool {
 }
 
 /// Returns the kind of entity that a name by itself shows.
-fn kind_of(name: &str) -> EntityKind {
-    let chinese_kind = chinese::kind_of(name);
-    if chinese_kind == EntityKind::Other { english::kind_of(name) } else { chinese_kind }
+fn kind_from_name(name: &str) -> EntityKind {
+    let chinese_kind = chinese::kind_from_name(name);
+    if chinese_kind == EntityKind::Other { english::kind_from_name(name) } else { chinese_kind }
 }
 
 #[cfg(test)]

@@ -83,7 +83,7 @@ pub(crate) fn is_likely_name(text: &[char], start: usize, surname: usize, given:
     !is_word && is_likely_in_context(text, start, surname, given_name)
 }
 
-/// Returns true if a given name is likely that is not among the common ones.
+/// Returns true if a given name without common characters is likely, by the characters around it.
 fn is_likely_in_context(text: &[char], start: usize, surname: usize, given_name: &[char]) -> bool {
     let last = given_name[given_name.len() - 1];
     let ends_inside_word = text

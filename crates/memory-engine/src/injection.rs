@@ -1,18 +1,21 @@
 //! Automatic injection of memories into a prompt.
 
+mod informative;
+
 use std::{collections::BTreeSet, time::Duration};
 
 use memory_engine_context::{
     Action, GatewayBlock, IncomingMessage, InjectionDecision, InjectionRules, MAX_CONTEXT_MESSAGES, Rule, weak_question,
 };
 use memory_engine_core::{
-    ContentHash, Error, ErrorKind, Field, Filter, FilterValue, Kind, Language, Op, Phrases, Record, Result, Role,
-    ScanQuery, Scope, Timestamp, phrases::fold, text::is_han,
+    ContentHash, Error, ErrorKind, Field, Filter, FilterValue, Kind, Language, Op, Phrases, Record, Result, ScanQuery,
+    Scope, Timestamp,
 };
 use memory_engine_recall::{Degraded, Enhancement, RecallOptions, RecallQuery, Retrievers};
 use tokio::time::{Instant, timeout};
 
 use crate::engine::MemoryEngine;
+use informative::most_informative;
 
 /// Turns per round: a message of the user and the reply.
 const TURNS_PER_ROUND: usize = 2;
@@ -278,9 +281,9 @@ impl Injector {
         options.with_deadline(options.deadline.min(remaining))
     }
 
-    /// Recalls the memories that are relevant to the query. A query without a topic ("how did that go?") is searched for
-    /// together with the conversation before it. Statements come before questions: an earlier question is often the
-    /// most similar record, but seldom an answer.
+    /// Recalls the memories that are relevant to the query. A query without a topic ("how did that go?") is searched
+    /// for together with the conversation before it. Statements come before questions: an earlier question is often
+    /// the most similar record, but seldom an answer.
     async fn search(&self, scope: &Scope, query: RecallQuery, conversation: &[&str], recalled: &mut RecalledMemories) {
         let outcome = if weak_question(&query.text) && !conversation.is_empty() {
             let latest = &conversation[conversation.len().saturating_sub(MAX_CONTEXT_MESSAGES)..];
@@ -379,25 +382,6 @@ impl Injector {
 
 fn kind_filter(kind: Kind) -> Filter {
     Filter::eq(Field::Kind, kind.as_str())
-}
-
-/// Returns the turns of the user with the most distinct words, in order of time.
-fn most_informative(turns: Vec<Record>, limit: usize) -> Vec<Record> {
-    let is_by_user = |turn: &Record| turn.role.as_ref() != Some(&Role::ASSISTANT);
-    let mut ranked: Vec<(usize, Record)> =
-        turns.into_iter().filter(is_by_user).map(|turn| (distinct_word_count(&turn.text), turn)).collect();
-    ranked.sort_by_key(|(words, _)| std::cmp::Reverse(*words));
-    ranked.truncate(limit);
-    ranked.sort_by_key(|(_, turn)| turn.occurred_at);
-    ranked.into_iter().map(|(_, turn)| turn).collect()
-}
-
-/// Returns the number of distinct words. Each Han character counts as a word.
-fn distinct_word_count(text: &str) -> usize {
-    let folded = fold(text);
-    let han: BTreeSet<char> = folded.chars().filter(|c| is_han(*c)).collect();
-    let others = folded.split(|c: char| is_han(c) || !c.is_alphanumeric()).filter(|word| !word.is_empty());
-    han.len() + others.collect::<BTreeSet<&str>>().len()
 }
 
 fn is_question_turn(record: &Record) -> bool {

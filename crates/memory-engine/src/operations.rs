@@ -157,9 +157,9 @@ impl Admin {
         self.engine.jobs_for(record)
     }
 
-    /// As [`MemoryEngine::store`], for callers who have the records' vectors, from the engine's embedder or from another
-    /// program with the same embedding space. On SQLite they are written in the same transaction; when this returns,
-    /// the records are found by their vectors, too. While an embedder is [being
+    /// As [`MemoryEngine::store`], for callers who have the records' vectors, from the engine's embedder or from
+    /// another program with the same embedding space. On SQLite they are written in the same transaction; when this
+    /// returns, the records are found by their vectors, too. While an embedder is [being
     /// replaced](crate::Builder::replacing), these vectors are dropped and computed again in the background.
     ///
     /// ```

@@ -76,8 +76,8 @@ impl RecordQuery {
         self
     }
 
-    /// Returns the records as a stream. It reads the next page on demand, so that records written meanwhile are included
-    /// if they come later in the order.
+    /// Returns the records as a stream. It reads the next page on demand, so that records written meanwhile are
+    /// included if they come later in the order.
     ///
     /// # Errors
     /// The stream yields `InvalidInput` for an invalid filter, or the store's error, and ends.

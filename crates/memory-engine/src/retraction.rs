@@ -37,8 +37,8 @@ const PAGE_ROWS: usize = 500;
 /// assert_eq!(memory.recall(&story, "桥").await?.hits.len(), 2);
 ///
 /// let wrong = memory.remember(&story, "It was a ferry").await?;
-/// let taken = memory.retract(&story, &[wrong], "a mistake").await?;
-/// assert_eq!(memory.retractions(&story, 9).await?[0].reason, taken.reason);
+/// let retraction = memory.retract(&story, &[wrong], "a mistake").await?;
+/// assert_eq!(memory.retractions(&story, 9).await?[0].reason, retraction.reason);
 /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

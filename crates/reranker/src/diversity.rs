@@ -38,8 +38,8 @@ pub fn diversify(scores: &[f64], limit: usize, similarity: impl Fn(usize, usize)
     let (Some(best), Some(lowest)) = (compared.first(), compared.last()) else { return Vec::new() };
     let range = (best - lowest).max(1e-9);
     let normalised = |score: f64| (score - lowest) / range;
-    let mut remaining: Vec<Candidate> =
-        compared.iter().enumerate().map(|(index, score)| Candidate::new(index, normalised(*score))).collect();
+    let mut remaining: Vec<DiversityCandidate> =
+        compared.iter().enumerate().map(|(index, score)| DiversityCandidate::new(index, normalised(*score))).collect();
     let mut selected: Vec<Diversified> = Vec::new();
     while selected.len() < limit
         && let Some(next) = remove_best(&mut remaining)
@@ -61,7 +61,7 @@ pub fn diversify(scores: &[f64], limit: usize, similarity: impl Fn(usize, usize)
 
 /// A candidate that is not selected yet.
 #[derive(Debug)]
-struct Candidate {
+struct DiversityCandidate {
     index: usize,
     /// The score, normalised among the compared candidates: 0 to 1.
     score: f64,
@@ -71,7 +71,7 @@ struct Candidate {
     similarity: f64,
 }
 
-impl Candidate {
+impl DiversityCandidate {
     fn new(index: usize, score: f64) -> Self {
         Self { index, score, most_similar: index, similarity: 0.0 }
     }
@@ -99,8 +99,8 @@ impl Candidate {
 }
 
 /// Removes and returns the candidate with the greatest marginal relevance; of equal ones, the first.
-fn remove_best(remaining: &mut Vec<Candidate>) -> Option<Candidate> {
-    let values = remaining.iter().map(Candidate::marginal_relevance).enumerate();
+fn remove_best(remaining: &mut Vec<DiversityCandidate>) -> Option<DiversityCandidate> {
+    let values = remaining.iter().map(DiversityCandidate::marginal_relevance).enumerate();
     let best = values.reduce(|best, next| if next.1 > best.1 { next } else { best })?;
     Some(remaining.remove(best.0))
 }

@@ -85,7 +85,7 @@ pub struct Fused {
     pub id: RecordId,
     /// The sum of the contributions of all rankings.
     pub score: Score,
-    /// The rank and score in each ranking, in the order of the rankings. `None` if a ranking does not contain the record.
+    /// The rank and score in each ranking, in the order of the rankings; `None` for a ranking without the record.
     pub places: Vec<Option<RetrieverRank>>,
 }
 

@@ -71,8 +71,8 @@ impl FeatureWeights {
         self.0.iter().map(|(feature, weight)| weight * values[*feature]).sum()
     }
 
-    /// Returns the scores of candidates, scaled to 0 to 1. The best candidate has 1. A candidate without any feature has
-    /// 0, unless the sum of another one is negative: then the lowest has 0.
+    /// Returns the scores of candidates, scaled to 0 to 1. The best candidate has 1. A candidate without any feature
+    /// has 0, unless the sum of another one is negative: then the lowest has 0.
     pub fn scores(&self, candidates: &[FeatureValues]) -> Vec<f64> {
         let mut scores: Vec<f64> = candidates.iter().map(|values| self.score(values)).collect();
         scale_to_unit(&mut scores);

@@ -8,7 +8,8 @@ use memory_engine_core::{Result, Score};
 /// Scores how well each of a few candidates answers a question, from both texts together.
 ///
 /// # Cancel safety
-/// Dropping the future loses nothing: a reranker keeps no state between calls. A remote service may charge for the call.
+/// Dropping the future loses nothing: a reranker keeps no state between calls. A remote service may charge for the
+/// call.
 #[async_trait]
 pub trait Reranker: Debug + Send + Sync + 'static {
     /// Returns one score for each candidate, in their order. Scores are comparable within one call only.

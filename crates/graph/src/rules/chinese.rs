@@ -1,4 +1,4 @@
-//! Finds Chinese names by surnames, titles, the words next to them, and the names_with_ending of known_places and organisations.
+//! Finds Chinese names by surnames, titles, the words next to them, and the endings of places and organisations.
 
 mod context;
 mod run;
@@ -101,7 +101,7 @@ pub(super) fn names(text: &str) -> Vec<(&'static str, Mention)> {
 }
 
 /// Returns the kind of entity that a name by itself shows.
-pub(super) fn kind_of(name: &str) -> EntityKind {
+pub(super) fn kind_from_name(name: &str) -> EntityKind {
     let characters: Vec<char> = normalize(name).chars().collect();
     if characters.is_empty() || !characters.iter().copied().all(is_han) {
         return EntityKind::Other;

@@ -30,7 +30,7 @@ pub(super) fn names(text: &str) -> Vec<(&'static str, Mention)> {
     sure_and_doubtful_names(text)
         .0
         .into_iter()
-        .map(|name| (CAPITALS_RULE, Mention::new(&name, kind_of(&name))))
+        .map(|name| (CAPITALS_RULE, Mention::new(&name, kind_from_name(&name))))
         .collect()
 }
 
@@ -57,7 +57,7 @@ fn is_plural(word: &str) -> bool {
 }
 
 /// Returns the kind of entity that a name of several words shows by its first or last word.
-pub(super) fn kind_of(name: &str) -> EntityKind {
+pub(super) fn kind_from_name(name: &str) -> EntityKind {
     let (Some((first, _)), Some((_, last))) = (name.split_once(' '), name.rsplit_once(' ')) else {
         return EntityKind::Other;
     };

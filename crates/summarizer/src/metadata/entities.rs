@@ -147,8 +147,8 @@ impl WordSpan {
         is_capitalised(word) && !is_common_word && !(is_first && self.is_common_opening(sentence, &lower))
     }
 
-    /// Returns true if the first word of a sentence is capitalised only because it is the first: it is not the only word,
-    /// not before another capitalised word, not a possessive, and not an address before a comma.
+    /// Returns true if the first word of a sentence is capitalised only because it is the first: it is not the only
+    /// word, not before another capitalised word, not a possessive, and not an address before a comma.
     fn is_common_opening(&self, sentence: &str, lower: &str) -> bool {
         let after = &sentence[self.range.end..];
         let word = &sentence[self.range.clone()];

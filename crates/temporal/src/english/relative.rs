@@ -74,10 +74,12 @@ pub(super) fn month(reader: &DateReader<'_>, at: usize) -> FoundDate {
     let (offset, start) = direction(reader, at)?;
     let (month, end) = reader.month_name(start, false).filter(|(month, _)| month.full)?;
     let current_month = reader.reference.today().month();
-    let years = match offset {
-        ..0 if month.number >= current_month => -1,
-        1.. if month.number <= current_month => 1,
-        _ => 0,
+    let years = if offset < 0 && month.number >= current_month {
+        -1
+    } else if offset > 0 && month.number <= current_month {
+        1
+    } else {
+        0
     };
     Some((end, Stretch::month(reader.reference.year(years), month.number)?.with_exactness(Exactness::About)))
 }

@@ -56,7 +56,7 @@ enum NameForm {
 
 /// The occurrences of a possible name.
 #[derive(Debug)]
-struct Occurrences {
+struct NameOccurrences {
     form: NameForm,
     /// Number of occurrences in which the words next to the name show a person.
     contexts: usize,
@@ -75,7 +75,7 @@ pub(super) struct People {
 
 /// Returns the people that a text names.
 pub(super) fn people(runs: &[HanRun<'_>], is_taken: impl Fn(&str) -> bool) -> People {
-    let mut all: BTreeMap<String, Occurrences> = BTreeMap::new();
+    let mut all: BTreeMap<String, NameOccurrences> = BTreeMap::new();
     for run in runs {
         for at in 0..run.folded.len() {
             for length in 2..=OTHER_NAME_MAX_CHARS {
@@ -119,7 +119,7 @@ pub(super) fn people(runs: &[HanRun<'_>], is_taken: impl Fn(&str) -> bool) -> Pe
 }
 
 /// Counts a part of a run as an occurrence of a name, if it may be one.
-fn collect_occurrence(run: &HanRun<'_>, from: usize, to: usize, all: &mut BTreeMap<String, Occurrences>) {
+fn collect_occurrence(run: &HanRun<'_>, from: usize, to: usize, all: &mut BTreeMap<String, NameOccurrences>) {
     if to > run.folded.len() {
         return;
     }
@@ -130,7 +130,7 @@ fn collect_occurrence(run: &HanRun<'_>, from: usize, to: usize, all: &mut BTreeM
     if !is_person && !may_recur {
         return;
     }
-    let new = Occurrences { form, contexts: 0, after: Vec::new() };
+    let new = NameOccurrences { form, contexts: 0, after: Vec::new() };
     let occurrences = all.entry(run.spelled(from, to)).or_insert(new);
     if is_person {
         occurrences.contexts += 1;

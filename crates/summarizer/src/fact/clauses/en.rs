@@ -12,8 +12,8 @@ use crate::{
 
 data! {
     DATA = "en/clauses.toml";
-    DataPattern: chat, aside, boundary, conjunction, opening, speaker, couple, relative, pronoun, introduced, adverb, past;
-    DataPattern: unstated, implied, attribute, copula, third_person, bare_relative;
+    DataPattern: chat, aside, boundary, conjunction, opening, speaker, couple, relative, pronoun, introduced, adverb;
+    DataPattern: past, unstated, implied, attribute, copula, third_person, bare_relative;
     WordList: clause_starts;
     BTreeMap<String, String>: spelled_out, verb_forms;
 }
