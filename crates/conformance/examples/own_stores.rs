@@ -8,7 +8,7 @@ use memory_engine_conformance::{SCENARIOS, World, clock, space};
 use memory_engine_core::{
     Embedding, EmbeddingSpace, Filter, Hit, MemoryRecordStore, RecordId, RemovalCounts, Result, Scope, Score,
 };
-use memory_engine_graph::{GraphEntry, GraphQuery, GraphStats, GraphStore, Rows, Subgraph, Walk};
+use memory_engine_graph::{GraphEntry, GraphQuery, GraphRows, GraphStats, GraphStore, Subgraph, Walk};
 use memory_engine_keyword_store::MemoryKeywordStore;
 use memory_engine_vector_store::{VectorEntry, VectorQuery, VectorStore};
 use parking_lot::Mutex;
@@ -87,7 +87,7 @@ impl GraphStore for ListedGraph {
     async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<RemovalCounts> {
         let is_deleted = |entry: &mut GraphEntry| ids.contains(&entry.record.id) && scope.covers(&entry.record.scope);
         let mut removed = RemovalCounts::default();
-        self.0.lock().extract_if(.., is_deleted).for_each(|entry| removed += Rows::of(&entry).counted());
+        self.0.lock().extract_if(.., is_deleted).for_each(|entry| removed += GraphRows::of(&entry).removal_counts());
         Ok(removed)
     }
 
@@ -101,7 +101,7 @@ impl GraphStore for ListedGraph {
         owners.dedup();
         let parts = owners.iter().map(|owner| {
             let own = visible.iter().filter(|entry| entry.record.scope.namespace() == *owner);
-            let rows: Vec<Rows> = own.map(|entry| Rows::whole(entry)).collect();
+            let rows: Vec<GraphRows> = own.map(|entry| GraphRows::of_with_record_times(entry)).collect();
             Walk::over(owner, query, &rows.iter().collect::<Vec<_>>())
         });
         Ok(Subgraph::merged(parts, query.entities, query.edges))
@@ -109,7 +109,7 @@ impl GraphStore for ListedGraph {
 
     async fn stats(&self, scope: &Scope) -> Result<GraphStats> {
         let list = self.0.lock();
-        let rows: Vec<Rows> = list.iter().filter(|e| scope.covers(&e.record.scope)).map(Rows::of).collect();
+        let rows: Vec<GraphRows> = list.iter().filter(|e| scope.covers(&e.record.scope)).map(GraphRows::of).collect();
         let mut names: Vec<_> = rows.iter().flat_map(|rows| &rows.mentions).map(|row| row.entity).collect();
         let edges = rows.iter().flat_map(|rows| &rows.edges);
         let mut edges: Vec<_> = edges.map(|row| (row.source, &row.relation, row.target)).collect();

@@ -71,14 +71,14 @@ impl MemoryBlock {
 
     /// Renders records, best first. Without a record that fits, the text is empty.
     pub fn render<'a>(&self, records: impl IntoIterator<Item = &'a Record>) -> RenderedBlock {
-        let mut room = self.max_chars.saturating_sub(self.heading.chars().count());
+        let mut remaining_chars = self.max_chars.saturating_sub(self.heading.chars().count());
         let mut lines: Vec<(&Record, String)> = Vec::new();
         let mut left_out = Vec::new();
         for record in records {
             let line = self.line(record);
-            match room.checked_sub(line.chars().count() + 1) {
+            match remaining_chars.checked_sub(line.chars().count() + 1) {
                 Some(rest) => {
-                    room = rest;
+                    remaining_chars = rest;
                     lines.push((record, line));
                 }
                 None => left_out.push(record.id),

@@ -125,8 +125,8 @@ impl LayerFilling<'_> {
     }
 
     /// Takes items in this order until one does not fit. An item that is larger than the whole budget is skipped, so
-    /// that it does not keep out all others. Items after the first that does not fit are not counted, so that a long
-    /// history costs no time.
+    /// that it does not exclude all others. The tokens of items after the first that does not fit are not counted, so
+    /// that a long history costs no time.
     fn take_in_order(&mut self, order: impl Fn(usize, usize) -> Ordering) {
         let mut indexes: Vec<usize> = (0..self.layer.items.len()).collect();
         indexes.sort_unstable_by(|&a, &b| order(a, b));
@@ -168,8 +168,8 @@ impl LayerFilling<'_> {
                 self.take(index, cost);
                 continue;
             }
-            let is_first_too_long = self.filled.left_out.is_empty();
-            let cut_text = if is_first_too_long {
+            let is_first_left_out = self.filled.left_out.is_empty();
+            let cut_text = if is_first_left_out {
                 cut_to_tokens(text, remaining.saturating_sub(self.cost("")), self.counter)
             } else {
                 String::new()
@@ -190,7 +190,7 @@ impl LayerFilling<'_> {
 /// ellipsis. Empty if not even that fits.
 fn cut_to_tokens(text: &str, max_tokens: usize, counter: &dyn TokenCounter) -> String {
     let fits = |text: &str| counter.count(text) <= max_tokens;
-    // Characters beyond these cannot fit, so that only a page of a whole book is counted.
+    // Characters beyond these cannot fit. Only these are counted, even of a text as long as a book.
     let max_chars = max_tokens.saturating_mul(TOKEN_MAX_CHARS).saturating_add(TOKEN_MAX_CHARS);
     let ends: Vec<usize> = text.char_indices().take(max_chars).map(|(offset, c)| offset + c.len_utf8()).collect();
     let fitting_chars = ends.partition_point(|&end| fits(&text[..end]));

@@ -44,6 +44,7 @@ impl Default for GatewayBlock {
 /// A memory with its text in the block.
 struct GatewayEntry<'r> {
     record: &'r Record,
+    /// Time, scene and speaker, before the text.
     head: String,
     text: String,
     is_summary: bool,
@@ -76,7 +77,8 @@ impl GatewayBlock {
     /// Sets the label of a scene, in every language.
     #[must_use]
     pub fn with_label(mut self, scene: impl Into<String>, label: impl Into<String>) -> Self {
-        let (scene, label) = (scene.into(), label.into());
+        let scene = scene.into();
+        let label = label.into();
         self.chinese.labels.insert(scene.clone(), label.clone());
         self.english.labels.insert(scene, label);
         self
@@ -125,12 +127,12 @@ impl GatewayBlock {
             relevant.into_iter().map(|record| self.entry(frame, record, false)).collect();
         self.rank_others(frame, summaries, memories, &mut ranked);
         let mut left_out = Vec::new();
-        while ranked.len() > 1 && length(frame, &ranked) > frame.max_chars {
+        while ranked.len() > 1 && rendered_chars(frame, &ranked) > frame.max_chars {
             left_out.extend(ranked.pop().map(|entry| entry.record.id));
         }
         if let [entry] = ranked.as_mut_slice() {
-            let frame_length = length(frame, std::slice::from_ref(entry)) - entry.text.chars().count();
-            entry.text = whole_sentences(&entry.text, frame.max_chars.saturating_sub(frame_length));
+            let frame_chars = rendered_chars(frame, std::slice::from_ref(entry)) - entry.text.chars().count();
+            entry.text = whole_sentences(&entry.text, frame.max_chars.saturating_sub(frame_chars));
             let is_cut_short = entry.text.chars().count() < CUT_MEMORY_MIN_CHARS && entry.text.ends_with('…');
             if entry.text.is_empty() || is_cut_short {
                 left_out.extend(ranked.pop().map(|entry| entry.record.id));
@@ -153,7 +155,8 @@ impl GatewayBlock {
         let mut summaries = summaries.into_iter();
         let mut memories = memories.into_iter();
         loop {
-            let (memory, summary) = (memories.next(), summaries.next());
+            let memory = memories.next();
+            let summary = summaries.next();
             if memory.is_none() && summary.is_none() {
                 return;
             }
@@ -169,7 +172,7 @@ impl GatewayBlock {
         let zone = self.zone.clone().unwrap_or(TimeZone::UTC);
         let time = record.occurred_at.in_zone(&zone).strftime("%Y-%m-%d %H:%M").to_string();
         let scene = record.scene.as_deref().unwrap_or(&self.unlabelled);
-        let label = match frame.labels.get(scene) {
+        let scene_label = match frame.labels.get(scene) {
             Some(label) => label.clone(),
             // The name of a scene is untrusted, and must not look like the label of another scene.
             None => one_line(scene, 20).replace(['[', ']', '［', '］', '【', '】'], ""),
@@ -177,19 +180,20 @@ impl GatewayBlock {
         let role = record.role.as_ref().map(|role| role.as_str());
         let speaker = match (record.named_speaker(), role) {
             _ if is_summary => None,
-            (Some(speaker), _) => Some(neutral(frame, &one_line(speaker, 40))),
+            (Some(speaker), _) => Some(without_frame_parts(frame, &one_line(speaker, 40))),
             (None, Some("user")) => Some(frame.user.clone()),
             (None, Some("assistant")) => Some(frame.assistant.clone()),
             (None, _) => None,
         };
         let speaker = speaker.map(|speaker| speaker + &frame.separator).unwrap_or_default();
-        let text = whole_sentences(&neutral(frame, &one_line(&record.text, usize::MAX)), frame.max_chars_each);
-        GatewayEntry { record, head: format!("[{time}][{label}] {speaker}"), text, is_summary }
+        let text =
+            whole_sentences(&without_frame_parts(frame, &one_line(&record.text, usize::MAX)), frame.max_chars_each);
+        GatewayEntry { record, head: format!("[{time}][{scene_label}] {speaker}"), text, is_summary }
     }
 }
 
-/// Returns the text without anything that looks like a part of the frame.
-fn neutral(frame: &GatewayFrame, text: &str) -> String {
+/// Returns the text without anything that imitates a part of the frame.
+fn without_frame_parts(frame: &GatewayFrame, text: &str) -> String {
     let closing = frame.reserved_closing();
     let closing: Vec<&str> = closing.as_deref().into_iter().collect();
     neutralized(text, &frame.reserved_words(), &closing)
@@ -213,6 +217,7 @@ fn render_parts(frame: &GatewayFrame, entries: &[GatewayEntry<'_>]) -> String {
     text
 }
 
-fn length(frame: &GatewayFrame, entries: &[GatewayEntry<'_>]) -> usize {
+/// Returns the number of characters of the rendered block.
+fn rendered_chars(frame: &GatewayFrame, entries: &[GatewayEntry<'_>]) -> usize {
     render_parts(frame, entries).chars().count()
 }

@@ -10,15 +10,16 @@ use crate::{
     weak_question::weak_question,
 };
 
-/// Rules that decide, without a model, whether memories are injected for a message, and which.
+/// Rules that select the memories to inject for a message, without a model.
 ///
-/// In this order: the first message of a conversation, a question about the story within a plot, a question about the
-/// past, a feeling, and any other message with words: what is relevant to it is injected. Nothing is injected in a
-/// `silent` scene. Triggers are built in for Chinese and for
-/// English; the Chinese ones are those of the chat gateway's document. The language of the message decides which ones
-/// count.
+/// The first rule that applies decides, in this order: the first message of a conversation, a question about the story
+/// in the scene of the story, a question about the past, a feeling, and any other message with words. In a `silent`
+/// scene nothing is injected.
 ///
-/// Every part can be changed in TOML: a list replaces the built-in triggers of both languages, `more_words` adds to
+/// Triggers are built in for Chinese and English; the Chinese ones are those of the chat gateway's document. The
+/// language of the message selects the triggers.
+///
+/// Every rule can be changed in TOML: a list replaces the built-in triggers of both languages, `more_words` adds to
 /// them.
 ///
 /// ```
@@ -124,7 +125,7 @@ pub struct RelevantRule {
 pub struct EmotionWords {
     /// The label of records with this feeling.
     pub name: String,
-    /// A message with one of these words shows the feeling.
+    /// The words; a message with one of them shows the feeling.
     pub words: Vec<String>,
 }
 
@@ -194,8 +195,7 @@ pub struct InjectionDecision {
     pub word: Option<String>,
     /// The built-in trigger that the phrase belongs to, such as `en.recall.remember`. `None` for words of the caller.
     pub trigger: Option<RuleId>,
-    /// The text to search with, if it is not that of the message: an English question without its trigger ("my dog's
-    /// name?").
+    /// The search text, if it differs from the message: an English question without its trigger ("my dog's name?").
     pub search_text: Option<String>,
 }
 
@@ -334,21 +334,22 @@ impl InjectionRules {
             return InjectionDecision::nothing();
         }
         let text = PreparedText::new(message.text);
-        let is_searched = self.relevant.enabled && message.text.chars().any(char::is_alphanumeric);
+        let searches_relevant = self.relevant.enabled && message.text.chars().any(char::is_alphanumeric);
         let question =
             self.plot_recall_decision(message.scene, &text, language).or_else(|| self.recall_decision(&text, language));
         if self.cold_start.enabled && message.round <= 1 {
             let ColdStartRule { summaries, rounds, .. } = self.cold_start;
-            let action = Action::Latest { summaries, rounds, search: is_searched || question.is_some() };
+            let action = Action::Latest { summaries, rounds, search: searches_relevant || question.is_some() };
             let search_text = question.and_then(|question| question.search_text);
             return InjectionDecision { rule: Rule::ColdStart, action, search_text, ..InjectionDecision::nothing() };
         }
-        let relevant =
-            || InjectionDecision { rule: Rule::Relevant, action: Action::Search, ..InjectionDecision::nothing() };
-        question
-            .or_else(|| self.emotion_decision(&text, language))
-            .or_else(|| is_searched.then(relevant))
-            .unwrap_or_else(InjectionDecision::nothing)
+        if let Some(decision) = question.or_else(|| self.emotion_decision(&text, language)) {
+            return decision;
+        }
+        if searches_relevant {
+            return InjectionDecision { rule: Rule::Relevant, action: Action::Search, ..InjectionDecision::nothing() };
+        }
+        InjectionDecision::nothing()
     }
 
     /// Returns the ids of the built-in triggers of a language.
@@ -362,7 +363,7 @@ impl InjectionRules {
             return None;
         }
         let built_in = || triggers_for(language).into_iter().flat_map(|triggers| &triggers.plot_recall);
-        let fired = FiredTrigger::by(rule.words.as_ref(), &rule.more_words, built_in, text)?;
+        let fired = FiredTrigger::find(rule.words.as_ref(), &rule.more_words, built_in, text)?;
         Some(fired.decision(Rule::PlotRecall, Action::SearchScene(rule.scene.clone())))
     }
 
@@ -374,12 +375,12 @@ impl InjectionRules {
         let built_in = || triggers_for(language).into_iter().flat_map(|triggers| &triggers.recall);
         let mut previous_session = triggers_for(language).into_iter().flat_map(|triggers| &triggers.previous_session);
         if rule.words.is_none()
-            && let Some(trigger) = previous_session.find(|trigger| trigger.is_all_of(text))
+            && let Some(trigger) = previous_session.find(|trigger| trigger.is_whole_message(text))
         {
-            let fired = FiredTrigger::by_trigger(trigger, text)?;
+            let fired = FiredTrigger::find_trigger(trigger, text)?;
             return Some(fired.decision(Rule::Recall, Action::PreviousSession));
         }
-        let fired = FiredTrigger::by(rule.words.as_ref(), &rule.more_words, built_in, text)?;
+        let fired = FiredTrigger::find(rule.words.as_ref(), &rule.more_words, built_in, text)?;
         Some(fired.decision(Rule::Recall, Action::Search))
     }
 
@@ -396,19 +397,19 @@ impl InjectionRules {
         };
         if let Some(emotions) = emotions {
             return emotions.iter().find_map(|emotion| {
-                let fired = FiredTrigger::by_words(&emotion.words, text)?;
+                let fired = FiredTrigger::find_words(&emotion.words, text)?;
                 Some(fired.decision(Rule::Emotion, action(&emotion.name, &emotion.words)))
             });
         }
-        let built_in = triggers_for(language).into_iter().flat_map(|triggers| &triggers.emotions);
-        built_in.into_iter().find_map(|emotion| {
-            let fired = FiredTrigger::by_trigger(&emotion.trigger, text)?;
+        let mut built_in = triggers_for(language).into_iter().flat_map(|triggers| &triggers.emotions);
+        built_in.find_map(|emotion| {
+            let fired = FiredTrigger::find_trigger(&emotion.trigger, text)?;
             Some(fired.decision(Rule::Emotion, action(&emotion.name, &emotion.words)))
         })
     }
 }
 
-/// A phrase that fired, and its built-in trigger.
+/// A phrase that a message contains, and the built-in trigger that it belongs to.
 struct FiredTrigger {
     word: String,
     trigger: Option<RuleId>,
@@ -416,29 +417,29 @@ struct FiredTrigger {
 }
 
 impl FiredTrigger {
-    /// Tries the caller's words, or the built-in triggers if there are none, and then the additional words.
-    fn by<'t, I: Iterator<Item = &'t Trigger>>(
+    /// Tries the caller's words, or the built-in triggers if `words` is `None`, and then the additional words.
+    fn find<'t, I: Iterator<Item = &'t Trigger>>(
         words: Option<&Vec<String>>,
         more_words: &[String],
         built_in: impl FnOnce() -> I,
         text: &PreparedText,
     ) -> Option<Self> {
         let fired = match words {
-            Some(words) => Self::by_words(words, text),
-            None => built_in().find_map(|trigger| Self::by_trigger(trigger, text)),
+            Some(words) => Self::find_words(words, text),
+            None => built_in().find_map(|trigger| Self::find_trigger(trigger, text)),
         };
-        fired.or_else(|| Self::by_words(more_words, text))
+        fired.or_else(|| Self::find_words(more_words, text))
     }
 
-    fn by_words(words: &[String], text: &PreparedText) -> Option<Self> {
+    fn find_words(words: &[String], text: &PreparedText) -> Option<Self> {
         let word = Phrases::new(words).find_folded(&text.folded)?.to_owned();
         Some(Self { word, trigger: None, search_text: None })
     }
 
-    fn by_trigger(trigger: &Trigger, text: &PreparedText) -> Option<Self> {
-        let (word, rest) = trigger.find(text)?;
-        let search_text = rest.filter(|rest| rest.chars().any(char::is_alphanumeric) && !weak_question(rest));
-        Some(Self { word, trigger: Some(trigger.id.clone()), search_text })
+    fn find_trigger(trigger: &Trigger, text: &PreparedText) -> Option<Self> {
+        let found = trigger.find(text)?;
+        let search_text = found.rest.filter(|rest| rest.chars().any(char::is_alphanumeric) && !weak_question(rest));
+        Some(Self { word: found.phrase, trigger: Some(trigger.id.clone()), search_text })
     }
 
     fn decision(self, rule: Rule, action: Action) -> InjectionDecision {

@@ -71,8 +71,7 @@ impl Item {
 
 /// A part of a context: items under a heading, within a budget.
 ///
-/// A layer without an item that fits is left out, with its heading. Items are written in the order given, whichever of
-/// them are dropped.
+/// A layer without an item that fits is left out, with its heading. The items that fit are written in the order given.
 ///
 /// ```
 /// use memory_engine_context::{ContextPlan, EstimatedTokens, Item, Layer, Overflow};

@@ -23,12 +23,12 @@ pub(crate) fn whole_sentences(text: &str, max_chars: usize) -> String {
     if folded.chars().count() <= max_chars {
         return folded;
     }
-    let kept: Vec<char> = folded.chars().take(max_chars).collect();
-    let ends = |n: &usize| ends_sentence(kept[*n], kept.get(n + 1).copied(), *n);
-    match (0..kept.len()).rev().find(ends) {
+    let prefix: Vec<char> = folded.chars().take(max_chars).collect();
+    let is_sentence_end = |n: &usize| ends_sentence(prefix[*n], prefix.get(n + 1).copied(), *n);
+    match (0..prefix.len()).rev().find(is_sentence_end) {
         // If the whole sentences would fill less than a quarter, a part of the next one is more useful.
-        Some(last) if last * 4 >= max_chars => kept[..=last].iter().collect(),
-        _ if max_chars > 1 => kept[..max_chars - 1].iter().chain(&['…']).collect(),
+        Some(last) if last * 4 >= max_chars => prefix[..=last].iter().collect(),
+        _ if max_chars > 1 => prefix[..max_chars - 1].iter().chain(&['…']).collect(),
         _ => String::new(),
     }
 }
@@ -58,31 +58,30 @@ pub(crate) fn sentence_end(text: &str) -> Option<usize> {
 /// Returns the first `limit` sentences of the text, on one line.
 pub(crate) fn first_sentences(text: &str, limit: usize) -> String {
     let folded = folded(text);
-    let letters: Vec<char> = folded.chars().collect();
-    let ends = |n: &usize| {
+    let chars: Vec<char> = folded.chars().collect();
+    let is_sentence_end = |n: &usize| {
         // Several marks in a row, as in "?!", end one sentence.
-        let next = letters.get(n + 1).copied();
-        ends_sentence(letters[*n], next, *n) && !next.is_some_and(|c| ends_sentence(c, None, 1))
+        let next = chars.get(n + 1).copied();
+        ends_sentence(chars[*n], next, *n) && !next.is_some_and(|c| ends_sentence(c, None, 1))
     };
-    match (0..letters.len()).filter(ends).nth(limit.saturating_sub(1)) {
-        Some(end) if limit > 0 => letters[..=end].iter().collect(),
+    match (0..chars.len()).filter(is_sentence_end).nth(limit.saturating_sub(1)) {
+        Some(end) if limit > 0 => chars[..=end].iter().collect(),
         Some(_) => String::new(),
         None => folded,
     }
 }
 
-/// Returns a message word for word, but safe among other lines. Invisible characters are removed, further lines are
-/// indented so that they cannot imitate another speaker, and `reserved` words lose brackets around them, which would
-/// make them headings.
+/// Returns a message word for word, in a form that cannot imitate the lines around it. Invisible characters are
+/// removed, further lines are indented so that they cannot imitate another speaker, and brackets around `reserved`
+/// words, which would make them headings, become round ones.
 pub fn quoted(text: &str, reserved: &[&str]) -> String {
     let mut lines = Vec::new();
-    for line in
-        text.trim().split(|c: char| c == '\n' || (c.is_control() && c != '\t') || c == '\u{2028}' || c == '\u{2029}')
-    {
-        let shown: String = line.chars().filter(|c| !is_hidden(*c)).collect();
-        let shown = shown.trim_end();
-        if !shown.is_empty() {
-            lines.push(neutralized(shown, reserved, &[]));
+    let is_line_break = |c: char| (c.is_control() && c != '\t') || c == '\u{2028}' || c == '\u{2029}';
+    for line in text.trim().split(is_line_break) {
+        let visible: String = line.chars().filter(|c| !is_hidden(*c)).collect();
+        let visible = visible.trim_end();
+        if !visible.is_empty() {
+            lines.push(neutralized(visible, reserved, &[]));
         }
     }
     lines.join("\n  ")
@@ -103,7 +102,7 @@ fn is_hidden(c: char) -> bool {
     )
 }
 
-/// Returns the text without anything that looks like the frame of a block. A run of dashes becomes one em dash,
+/// Returns the text without anything that imitates the frame of a block. A run of dashes becomes one em dash,
 /// square brackets around one of the `reserved` words become round ones, and the colon after a word of `closing`
 /// becomes a comma. `closing` are beginnings of closings as `word:continuation`.
 pub(crate) fn neutralized(text: &str, reserved: &[&str], closing: &[&str]) -> String {
@@ -146,10 +145,10 @@ fn replace_brackets(text: &str, reserved: &[&str]) -> Option<(String, usize)> {
     if inside[..end].contains(['[', '［', '【', '〔']) {
         return None;
     }
-    let inside_letters: String = normalize(&inside[..end]).chars().filter(|c| c.is_alphanumeric()).collect();
+    let letters_inside: String = normalize(&inside[..end]).chars().filter(|c| c.is_alphanumeric()).collect();
     let is_reserved = reserved.iter().any(|word| {
         let word: String = normalize(word).chars().filter(|c| c.is_alphanumeric()).collect();
-        !word.is_empty() && inside_letters.starts_with(&word)
+        !word.is_empty() && letters_inside.starts_with(&word)
     });
     is_reserved.then(|| (format!("({})", &inside[..end]), open.len_utf8() + end + close.len_utf8()))
 }

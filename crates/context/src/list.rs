@@ -53,14 +53,14 @@ impl MemoryList {
         for record in records {
             let plain = neutralized(&one_line(&record.text, usize::MAX), &[], &["relevant long-term memory:"]);
             let heading = if included.is_empty() { HEADING } else { "" };
-            let used = text.chars().count() + heading.len() + "\n- ".len();
-            let room = self.max_chars.saturating_sub(used);
+            let used_chars = text.chars().count() + heading.len() + "\n- ".len();
+            let remaining_chars = self.max_chars.saturating_sub(used_chars);
             // Only the first memory is cut to fit. The first of the others that does not fit ends the list.
             let line = match included.len() {
-                0 => whole_sentences(&plain, self.max_chars_each.min(room)),
+                0 => whole_sentences(&plain, self.max_chars_each.min(remaining_chars)),
                 _ => whole_sentences(&plain, self.max_chars_each),
             };
-            let fits = !line.is_empty() && line.chars().count() <= room && left_out.is_empty();
+            let fits = !line.is_empty() && line.chars().count() <= remaining_chars && left_out.is_empty();
             if !fits || included.len() == self.limit {
                 left_out.push(record.id);
                 continue;

@@ -1,4 +1,4 @@
-//! Phrases of words with alternatives, for languages that separate words by blanks.
+//! Phrases of words with alternatives, for languages that separate words by spaces.
 
 use std::{
     borrow::Cow,
@@ -11,7 +11,7 @@ const GAP: &str = "\u{0}";
 
 /// A word or a punctuation mark of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Token {
+pub(crate) struct PhraseToken {
     pub(crate) text: String,
     /// Its byte range in the text.
     pub(crate) range: Range<usize>,
@@ -30,7 +30,7 @@ impl PhrasePatterns {
     /// Compiles phrases with alternatives in braces.
     pub(crate) fn new<'p>(patterns: impl IntoIterator<Item = &'p str>, fillers: &BTreeSet<String>) -> Self {
         let mut by_first: BTreeMap<String, Vec<Vec<String>>> = BTreeMap::new();
-        for phrase in patterns.into_iter().flat_map(expanded) {
+        for phrase in patterns.into_iter().flat_map(expand_alternatives) {
             let words: Vec<String> = tokens(&phrase).into_iter().map(|token| token.text).collect();
             if let Some(first) = words.first() {
                 by_first.entry(first.clone()).or_default().push(words);
@@ -44,7 +44,7 @@ impl PhrasePatterns {
     }
 
     /// Returns the first phrase in the text, and its byte range.
-    pub(crate) fn find(&self, text: &[Token]) -> Option<(String, Range<usize>)> {
+    pub(crate) fn find(&self, text: &[PhraseToken]) -> Option<(String, Range<usize>)> {
         (0..text.len()).find_map(|start| {
             let (words, end) = self.find_at(text, start)?;
             Some((words.join(" "), text[start].range.start..text[end - 1].range.end))
@@ -52,7 +52,7 @@ impl PhrasePatterns {
     }
 
     /// Returns the text with a gap in place of each phrase.
-    pub(crate) fn cut_out<'t>(&self, text: &'t [Token]) -> Cow<'t, [Token]> {
+    pub(crate) fn cut_out<'t>(&self, text: &'t [PhraseToken]) -> Cow<'t, [PhraseToken]> {
         let mut rest = Cow::Borrowed(text);
         let mut start = 0;
         while start < rest.len() {
@@ -65,12 +65,12 @@ impl PhrasePatterns {
     }
 
     /// Returns the longest phrase that begins at `start`, and the end of its match.
-    pub(crate) fn find_at(&self, text: &[Token], start: usize) -> Option<(&[String], usize)> {
+    pub(crate) fn find_at(&self, text: &[PhraseToken], start: usize) -> Option<(&[String], usize)> {
         let phrases = self.by_first.get(&text.get(start)?.text)?;
         phrases.iter().find_map(|phrase| Some((phrase.as_slice(), self.match_end(text, start, phrase)?)))
     }
 
-    fn match_end(&self, text: &[Token], start: usize, phrase: &[String]) -> Option<usize> {
+    fn match_end(&self, text: &[PhraseToken], start: usize, phrase: &[String]) -> Option<usize> {
         let mut index = start;
         for word in phrase {
             while index > start && text.get(index)?.text != *word && self.fillers.contains(&text[index].text) {
@@ -86,20 +86,20 @@ impl PhrasePatterns {
 }
 
 /// Splits a folded text into words and punctuation marks. Apostrophes are left out: "what's" and "whats" are one word.
-pub(crate) fn tokens(text: &str) -> Vec<Token> {
-    let mut tokens: Vec<Token> = Vec::new();
-    let mut word: Option<Token> = None;
+pub(crate) fn tokens(text: &str) -> Vec<PhraseToken> {
+    let mut tokens: Vec<PhraseToken> = Vec::new();
+    let mut word: Option<PhraseToken> = None;
     for (start, c) in text.char_indices() {
         let end = start + c.len_utf8();
         if c.is_alphanumeric() {
-            let word = word.get_or_insert_with(|| Token { text: String::new(), range: start..start });
+            let word = word.get_or_insert_with(|| PhraseToken { text: String::new(), range: start..start });
             word.text.push(c);
             word.range.end = end;
         } else if !matches!(c, '\'' | '’' | '‘' | '`') {
             tokens.extend(word.take());
-            // A hyphen separates words as a blank does.
+            // A hyphen separates words as a space does.
             if !c.is_whitespace() && !matches!(c, '-' | '_') {
-                tokens.push(Token { text: c.to_string(), range: start..end });
+                tokens.push(PhraseToken { text: c.to_string(), range: start..end });
             }
         }
     }
@@ -108,10 +108,10 @@ pub(crate) fn tokens(text: &str) -> Vec<Token> {
 }
 
 /// Expands `{a|b} c` to `a c` and `b c`. Braces do not nest.
-fn expanded(pattern: &str) -> Vec<String> {
+fn expand_alternatives(pattern: &str) -> Vec<String> {
     let Some((before, rest)) = pattern.split_once('{') else { return vec![pattern.to_owned()] };
     let Some((choices, after)) = rest.split_once('}') else { return vec![pattern.to_owned()] };
-    let tails = expanded(after);
+    let tails = expand_alternatives(after);
     choices.split('|').flat_map(|choice| tails.iter().map(move |tail| format!("{before}{choice}{tail}"))).collect()
 }
 
@@ -125,8 +125,8 @@ mod tests {
 
     #[test]
     fn alternatives_are_expanded() {
-        assert_eq!(expanded("{a|b} c{d|}"), ["a cd", "a c", "b cd", "b c"]);
-        assert_eq!(expanded("open {brace"), ["open {brace"]);
+        assert_eq!(expand_alternatives("{a|b} c{d|}"), ["a cd", "a c", "b cd", "b c"]);
+        assert_eq!(expand_alternatives("open {brace"), ["open {brace"]);
     }
 
     #[test]

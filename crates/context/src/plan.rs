@@ -20,8 +20,8 @@ use crate::{
 ///   others, then the others; within each group by priority, highest first, and then in the order added.
 /// - **Unused tokens**: the tokens that a layer does not use are added to the budget of the layer filled next. A layer
 ///   that is never cut and exceeds its budget uses them up first.
-/// - **Limit**: the whole text never exceeds the limit, whatever the budgets are. If the layers fit one by one but the
-///   whole text does not, the layer that was filled last is shortened first.
+/// - **Limit**: the whole text never exceeds the limit, even if the budgets together do. If the layers fit one by one
+///   but the whole text does not, the layer that was filled last is shortened first.
 ///
 /// The same layers always give the same text.
 #[derive(Debug, Clone, PartialEq)]
@@ -69,14 +69,14 @@ impl ContextPlan {
             let tokens = counter.count(&text);
             if tokens <= self.limit {
                 let layers = self.layers.iter().zip(filled);
-                let layers = layers.map(|(layer, (filled, flowed))| report(layer, filled, flowed)).collect();
+                let reports = layers.map(|(layer, (filled, unused))| report(layer, filled, unused)).collect();
                 let counter = counter.name().to_owned();
-                return Ok(BuiltContext { text, tokens, limit: self.limit, counter, stable_bytes, layers });
+                return Ok(BuiltContext { text, tokens, limit: self.limit, counter, stable_bytes, layers: reports });
             }
             let last_filled = order.iter().rev().copied().find(|&index| {
                 self.layers[index].overflow != Overflow::NeverCut && !filled[index].0.section.is_empty()
             });
-            let Some(index) = last_filled else { return Err(self.too_large(tokens, counter)) };
+            let Some(index) = last_filled else { return Err(self.limit_error(tokens, counter)) };
             let previous_tokens = filled[index].0.tokens;
             let max_tokens = previous_tokens.saturating_sub(tokens - self.limit);
             let layer = &self.layers[index];
@@ -107,14 +107,14 @@ impl ContextPlan {
             if !filled_layer.section.is_empty() {
                 remaining = remaining.saturating_sub(filled_layer.tokens + separator);
             }
-            let unused_after = budget.saturating_sub(filled_layer.tokens);
+            let next_unused = budget.saturating_sub(filled_layer.tokens);
             filled[index] = (filled_layer, unused);
-            unused = unused_after;
+            unused = next_unused;
         }
         filled
     }
 
-    fn too_large(&self, tokens: usize, counter: &dyn TokenCounter) -> Error {
+    fn limit_error(&self, tokens: usize, counter: &dyn TokenCounter) -> Error {
         let message = format!(
             "the layers that are never cut have {tokens} {}, and the limit is {}; raise the limit or shorten them",
             counter.name(),

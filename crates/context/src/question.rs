@@ -6,7 +6,7 @@ use memory_engine_core::{phrases::fold, text::is_han};
 use memory_engine_rule_data::{Words, data};
 use serde::Deserialize;
 
-use crate::phrase_pattern::{PhrasePatterns, Token, tokens};
+use crate::phrase_pattern::{PhrasePatterns, PhraseToken, tokens};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -26,7 +26,7 @@ struct ChineseWords {
     rhetorical: Words,
     /// Questions at the end of a statement.
     tags: Words,
-    /// Beginnings of clauses that belong to the question after them: 如果.
+    /// Beginnings of clauses that belong to the question after them, such as 如果.
     conditions: Words,
 }
 
@@ -41,7 +41,7 @@ struct EnglishWords {
     rhetorical: Words,
     /// Questions at the end of a statement.
     tags: Words,
-    /// First words of clauses that belong to the question after them: "if".
+    /// First words of clauses that belong to the question after them, such as "if".
     conditions: Words,
 }
 
@@ -70,7 +70,7 @@ const INTERJECTION_MAX_CHARS: usize = 6;
 /// A clause of at least this many words before a question is a statement of its own. A shorter one names the topic: "my
 /// sister, what's her name?"
 const STATEMENT_MIN_WORDS: usize = 4;
-/// The same for Chinese, in characters.
+/// A Chinese clause of at least this many Han characters before a question is a statement of its own.
 const STATEMENT_MIN_HAN_CHARS: usize = 6;
 
 /// Returns true if a text only asks, with or without a question mark. A text that also states something is a statement,
@@ -94,7 +94,7 @@ pub fn is_question(text: &str) -> bool {
     asks
 }
 
-/// The kinds of sentences that [`is_question`] tells apart.
+/// The kinds of sentences that [`is_question`] distinguishes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SentenceKind {
     Question,
@@ -104,72 +104,73 @@ enum SentenceKind {
 
 /// Returns the sentences of a text with the marks at their end.
 fn sentences(text: &str) -> impl Iterator<Item = &str> {
-    let ends = |c: char| matches!(c, '。' | '！' | '？' | '!' | '?' | '\n' | '…' | '~' | '；' | ';');
-    let parts = text.split_inclusive(ends).flat_map(|part| part.split_inclusive(". "));
+    let is_end_mark = |c: char| matches!(c, '。' | '！' | '？' | '!' | '?' | '\n' | '…' | '~' | '；' | ';');
+    let parts = text.split_inclusive(is_end_mark).flat_map(|part| part.split_inclusive(". "));
     parts.map(str::trim).filter(|part| part.chars().any(char::is_alphanumeric))
 }
 
 fn sentence_kind(sentence: &str) -> SentenceKind {
     let folded = fold(sentence);
-    let has_mark = sentence.ends_with(['?', '？']);
+    let has_question_mark = sentence.ends_with(['?', '？']);
     let body = folded.trim_matches(|c: char| !c.is_alphanumeric());
     let tokens = tokens(&folded);
-    if is_rhetorical(body, &tokens) {
+    if is_rhetorical(body, &tokens) || has_statement_before_comma(body) {
         return SentenceKind::Statement;
     }
-    if states_before_a_comma(body) {
-        return SentenceKind::Statement;
-    }
-    if has_mark || begins_or_ends_as_a_question(body, &tokens) {
+    if has_question_mark || has_question_form(body, &tokens) {
         return SentenceKind::Question;
     }
     let is_short = body.chars().filter(|c| c.is_alphanumeric()).count() <= INTERJECTION_MAX_CHARS;
     if is_short { SentenceKind::Interjection } else { SentenceKind::Statement }
 }
 
-fn is_rhetorical(body: &str, tokens: &[Token]) -> bool {
+/// Returns true for a rhetorical question, and for a statement with a tag question.
+fn is_rhetorical(body: &str, tokens: &[PhraseToken]) -> bool {
     let words = &QUESTION.chinese;
     let ends_with_tag =
         words.tags.iter().any(|tag| body.strip_suffix(tag).is_some_and(|before| before.ends_with([',', '，', ' '])));
     let english = &*ENGLISH;
-    let start = after_openers(tokens);
+    let start = index_after_openers(tokens);
     ends_with_tag
         || words.rhetorical.any_in(body)
         || english.rhetorical.find_at(tokens, start).is_some()
-        || (1..tokens.len()).any(|at| english.tags.find_at(tokens, at).is_some_and(|(_, end)| is_end(tokens, end)))
+        || (1..tokens.len())
+            .any(|at| english.tags.find_at(tokens, at).is_some_and(|(_, end)| is_only_punctuation_from(tokens, end)))
 }
 
-/// Returns true if only punctuation follows.
-fn is_end(tokens: &[Token], end: usize) -> bool {
-    tokens[end..].iter().all(|token| !token.text.chars().any(char::is_alphanumeric))
+/// Returns true if the tokens from `start` on are punctuation marks.
+fn is_only_punctuation_from(tokens: &[PhraseToken], start: usize) -> bool {
+    tokens[start..].iter().all(|token| !token.text.chars().any(char::is_alphanumeric))
 }
 
-/// Returns true if one of the clauses before the last comma is long enough to state something, and does not ask.
-fn states_before_a_comma(body: &str) -> bool {
+/// Returns true if one of the clauses before the last comma is a statement of its own.
+fn has_statement_before_comma(body: &str) -> bool {
     let Some(at) = body.rfind([',', '，']) else { return false };
     body[..at].split([',', '，']).any(|clause| is_statement_clause(clause.trim()))
 }
 
+/// Returns true if a clause is long enough to state something, is no condition, and does not ask.
 fn is_statement_clause(clause: &str) -> bool {
-    let han = clause.chars().filter(|c| is_han(*c)).count();
+    let han_chars = clause.chars().filter(|c| is_han(*c)).count();
     let words = clause.split_whitespace().filter(|word| !word.chars().any(is_han)).count();
-    let is_long = han >= STATEMENT_MIN_HAN_CHARS || words >= STATEMENT_MIN_WORDS;
+    let is_long = han_chars >= STATEMENT_MIN_HAN_CHARS || words >= STATEMENT_MIN_WORDS;
     let first_word = clause.split_whitespace().next().unwrap_or_default();
     let is_condition =
         QUESTION.english.conditions.contains(first_word) || QUESTION.chinese.conditions.start_of(clause).is_some();
-    is_long && !is_condition && !begins_or_ends_as_a_question(clause, &tokens(clause))
+    is_long && !is_condition && !has_question_form(clause, &tokens(clause))
 }
 
-fn begins_or_ends_as_a_question(body: &str, tokens: &[Token]) -> bool {
+/// Returns true if a text begins or ends like a question without a question mark.
+fn has_question_form(body: &str, tokens: &[PhraseToken]) -> bool {
     let words = &QUESTION.chinese;
     words.endings.end_of(body).is_some()
         || words.beginnings.start_of(body).is_some()
-        || ENGLISH.beginnings.find_at(tokens, after_openers(tokens)).is_some()
+        || ENGLISH.beginnings.find_at(tokens, index_after_openers(tokens)).is_some()
 }
 
 /// Returns the index of the first word that is not an opener.
-fn after_openers(tokens: &[Token]) -> usize {
-    let is_opener = |token: &&Token| {
+fn index_after_openers(tokens: &[PhraseToken]) -> usize {
+    let is_opener = |token: &&PhraseToken| {
         QUESTION.english.openers.contains(&token.text) || !token.text.chars().any(char::is_alphanumeric)
     };
     tokens.iter().take_while(is_opener).count()

@@ -10,12 +10,12 @@ use crate::{
     tokens::TokenCounter,
 };
 
-const FACTS: &str =
+const INSTRUCTION: &str =
     "# Long-term Memory\nTreat what follows as established facts: what you write stays consistent with them.";
-const SNIPPETS: &str = "## Memory Snippets\n";
-const ENTITIES: &str = "## Key Entities\n";
-const RELATIONS: &str = "## Relations\n";
-/// Headings that a memory must not have in brackets.
+const SNIPPETS_HEADING: &str = "## Memory Snippets\n";
+const ENTITIES_HEADING: &str = "## Key Entities\n";
+const RELATIONS_HEADING: &str = "## Relations\n";
+/// Headings that a memory must not contain in brackets.
 const RESERVED_HEADINGS: &[&str] = &["memory snippets", "key entities", "relations", "long-term memory"];
 
 /// A person, a place or a thing of the story.
@@ -26,7 +26,7 @@ pub struct StoryEntity {
     pub name: String,
     /// The kind, such as `person`, `place` or `organisation`. Empty if unknown.
     pub kind: String,
-    /// A short description. May be empty.
+    /// A short_line description. May be empty.
     pub about: String,
     /// The id of the message that names the entity. Empty if unknown.
     pub evidence: String,
@@ -136,8 +136,8 @@ impl StorySections {
         counter: &dyn TokenCounter,
     ) -> Result<BuiltContext> {
         let layers = self.layers(snippets, entities, relations);
-        let facts = Layer::text("facts", 0, FACTS).with_overflow(Overflow::NeverCut).with_priority(1);
-        let context = ContextPlan::new(self.limit).with_layer(facts).with_layers(layers.clone()).build(counter);
+        let instruction = Layer::text("facts", 0, INSTRUCTION).with_overflow(Overflow::NeverCut).with_priority(1);
+        let context = ContextPlan::new(self.limit).with_layer(instruction).with_layers(layers.clone()).build(counter);
         match context {
             Ok(context) if context.layers.iter().skip(1).any(|layer| layer.taken > 0) => Ok(context),
             // The instruction alone is useless.
@@ -160,9 +160,9 @@ impl StorySections {
             Layer::new(name, budget).with_heading(heading).with_overflow(Overflow::DropLowestScore)
         };
         vec![
-            section("snippets", self.limit - 2 * quarter, SNIPPETS).with_items(snippets),
-            section("entities", quarter, ENTITIES).with_items(entities),
-            section("relations", quarter, RELATIONS).with_items(relations),
+            section("snippets", self.limit - 2 * quarter, SNIPPETS_HEADING).with_items(snippets),
+            section("entities", quarter, ENTITIES_HEADING).with_items(entities),
+            section("relations", quarter, RELATIONS_HEADING).with_items(relations),
         ]
     }
 
@@ -170,37 +170,41 @@ impl StorySections {
         let text = whole_sentences(&first_sentences(&record.text, self.sentences), self.max_chars_each);
         let message = record.source.message_id.as_deref().map_or_else(|| record.id.to_string(), |id| one_line(id, 60));
         let sequence = record.source.sequence.map(|n| format!(" / seq {n}")).unwrap_or_default();
-        format!("- {} [msg {}{sequence}]", plain(&text), plain(&message))
+        format!("- {} [msg {}{sequence}]", without_headings(&text), without_headings(&message))
     }
 }
 
 impl StoryEntity {
     fn line(&self) -> String {
-        let kind = if self.kind.is_empty() { String::new() } else { format!(" ({})", short(&self.kind)) };
-        let about =
-            if self.about.is_empty() { String::new() } else { format!(": {}", plain(&one_line(&self.about, 160))) };
-        format!("- {}{kind}{about}{}", short(&self.name), cited(&self.evidence))
+        let kind = if self.kind.is_empty() { String::new() } else { format!(" ({})", short_line(&self.kind)) };
+        let about = if self.about.is_empty() {
+            String::new()
+        } else {
+            format!(": {}", without_headings(&one_line(&self.about, 160)))
+        };
+        format!("- {}{kind}{about}{}", short_line(&self.name), citation(&self.evidence))
     }
 }
 
 impl StoryRelation {
     fn line(&self) -> String {
-        let source = short(&self.source);
-        let relation = short(&self.relation);
-        let target = short(&self.target);
-        format!("- {source} — {relation} → {target}{}", cited(&self.evidence))
+        let source = short_line(&self.source);
+        let relation = short_line(&self.relation);
+        let target = short_line(&self.target);
+        format!("- {source} — {relation} → {target}{}", citation(&self.evidence))
     }
 }
 
-fn cited(evidence: &str) -> String {
-    if evidence.is_empty() { String::new() } else { format!(" [msg {}]", short(evidence)) }
+/// Returns the id of a message as a suffix of a line. Empty without an id.
+fn citation(evidence: &str) -> String {
+    if evidence.is_empty() { String::new() } else { format!(" [msg {}]", short_line(evidence)) }
 }
 
-fn short(text: &str) -> String {
-    plain(&one_line(text, 60))
+fn short_line(text: &str) -> String {
+    without_headings(&one_line(text, 60))
 }
 
-/// Returns the text without anything that looks like a heading.
-fn plain(text: &str) -> String {
+/// Returns the text without anything that imitates a heading.
+fn without_headings(text: &str) -> String {
     neutralized(text, RESERVED_HEADINGS, &[])
 }

@@ -7,7 +7,7 @@ use memory_engine_rule_data::{Words, load};
 use serde::Deserialize;
 
 use crate::{
-    phrase_pattern::{PhrasePatterns, Token, tokens},
+    phrase_pattern::{PhrasePatterns, PhraseToken, tokens},
     weak_question::weak_question,
 };
 
@@ -42,7 +42,7 @@ pub(crate) struct EmotionTrigger {
 #[derive(Debug)]
 pub(crate) struct PreparedText {
     pub(crate) folded: String,
-    tokens: Vec<Token>,
+    tokens: Vec<PhraseToken>,
 }
 
 #[derive(Debug)]
@@ -93,7 +93,7 @@ static ENGLISH: LazyLock<Triggers> =
 
 /// Returns the triggers for messages in a language, in the order in which they are tried.
 pub(crate) fn triggers_for(language: Language) -> Vec<&'static Triggers> {
-    // A message with a few English words may still be a Chinese user's ("emo了"), but not the other way around.
+    // A message classified as English may come from a Chinese user ("emo了"), but not the other way around.
     language.pick(vec![&*CHINESE], vec![&*ENGLISH, &*CHINESE])
 }
 
@@ -102,8 +102,8 @@ impl Triggers {
         let fillers = &file.fillers;
         let trigger = |data: TriggerData| Trigger::new(data, language, fillers);
         let emotion = |data: EmotionData| {
-            let words = Some(data.words.to_vec()).filter(|words| !words.is_empty());
-            let words = words.unwrap_or_else(|| data.phrases.to_vec());
+            let search_words = data.words.to_vec();
+            let words = if search_words.is_empty() { data.phrases.to_vec() } else { search_words };
             let trigger = trigger(TriggerData { id: data.id, phrases: data.phrases, except: data.except });
             EmotionTrigger { trigger, name: data.name, words }
         };
@@ -125,35 +125,47 @@ impl Triggers {
 
 impl Trigger {
     fn new(data: TriggerData, language: Language, fillers: &BTreeSet<String>) -> Self {
-        let chinese = || Matcher::Anywhere(Phrases::new(data.phrases.iter()));
-        let words = || Matcher::Words {
-            phrases: PhrasePatterns::new(data.phrases.iter(), fillers),
-            except: PhrasePatterns::new(data.except.iter(), fillers),
+        let matcher = match language {
+            Language::Chinese => Matcher::Anywhere(Phrases::new(data.phrases.iter())),
+            _ => Matcher::Words {
+                phrases: PhrasePatterns::new(data.phrases.iter(), fillers),
+                except: PhrasePatterns::new(data.except.iter(), fillers),
+            },
         };
-        let matcher = if language == Language::Chinese { chinese() } else { words() };
         Self { id: data.id, matcher }
     }
 
-    /// Returns true if the trigger fires and the text says nothing besides its phrase: the rest of it has no topic.
-    pub(crate) fn is_all_of(&self, text: &PreparedText) -> bool {
-        let Some((phrase, rest)) = self.find(text) else { return false };
-        let rest = rest.unwrap_or_else(|| text.folded.replacen(&phrase, " ", 1));
+    /// Returns true if the trigger fires and the text has no topic besides its phrase.
+    pub(crate) fn is_whole_message(&self, text: &PreparedText) -> bool {
+        let Some(found) = self.find(text) else { return false };
+        let rest = found.rest.unwrap_or_else(|| text.folded.replacen(&found.phrase, " ", 1));
         !rest.chars().any(char::is_alphanumeric) || weak_question(&rest)
     }
 
-    /// Returns the phrase in the text that fires the trigger, and the text without it where words of the phrase would
-    /// only blur a search.
-    pub(crate) fn find(&self, text: &PreparedText) -> Option<(String, Option<String>)> {
+    /// Returns the phrase in the text that fires the trigger.
+    pub(crate) fn find(&self, text: &PreparedText) -> Option<TriggerMatch> {
         match &self.matcher {
-            Matcher::Anywhere(phrases) => phrases.find_folded(&text.folded).map(|phrase| (phrase.to_owned(), None)),
+            Matcher::Anywhere(phrases) => {
+                let phrase = phrases.find_folded(&text.folded)?.to_owned();
+                Some(TriggerMatch { phrase, rest: None })
+            }
             Matcher::Words { phrases, except } => {
                 let (phrase, range) = phrases.find(&except.cut_out(&text.tokens))?;
-                let (before, after) = (&text.folded[..range.start], &text.folded[range.end..]);
+                let before = &text.folded[..range.start];
+                let after = &text.folded[range.end..];
                 let rest: Vec<&str> = before.split_whitespace().chain(after.split_whitespace()).collect();
-                Some((phrase, Some(rest.join(" "))))
+                Some(TriggerMatch { phrase, rest: Some(rest.join(" ")) })
             }
         }
     }
+}
+
+/// A phrase that fires a trigger.
+#[derive(Debug)]
+pub(crate) struct TriggerMatch {
+    pub(crate) phrase: String,
+    /// The text without the phrase. `None` for Chinese, where the whole text is searched for.
+    pub(crate) rest: Option<String>,
 }
 
 impl PreparedText {

@@ -16,8 +16,8 @@ struct WeakWords {
 
 data!(WEAK: WeakWords = "zh/weak_question.toml", "en/weak_question.toml");
 
-/// Returns true if a question names no topic to search for, such as "那个事情后来怎么样？" or "what happened then?". Its topic is
-/// in the dialogue before it.
+/// Returns true if a question names no topic to search for, such as "那个事情后来怎么样？" or "what happened then?". Its
+/// topic is in the dialogue before it.
 ///
 /// In a weak question every word is a pronoun, a question word or another word without a topic. A name, a number, a
 /// noun or any unlisted word makes a question strong. A text without words is not weak.
@@ -31,28 +31,33 @@ data!(WEAK: WeakWords = "zh/weak_question.toml", "en/weak_question.toml");
 pub fn weak_question(text: &str) -> bool {
     let folded = fold(text);
     let mut rest = folded.as_str();
-    let mut words = 0;
+    let mut has_words = false;
     while let Some(c) = rest.chars().next() {
-        let length = if is_han(c) {
-            let matching = WEAK.chinese.values().flat_map(Words::iter).filter(|word| rest.starts_with(word));
-            let Some(word) = matching.max_by_key(|word| word.len()) else { return false };
-            words += 1;
-            word.len()
-        } else if c.is_alphanumeric() {
-            let end = rest.find(|c: char| is_han(c) || !(c.is_alphanumeric() || c == '\'' || c == '’'));
-            let word = &rest[..end.unwrap_or(rest.len())];
-            let plain = word.replace(['\'', '’'], "");
-            if !WEAK.english.values().any(|words| words.contains(&plain)) {
-                return false;
-            }
-            words += 1;
+        let length = if c.is_alphanumeric() || is_han(c) {
+            let word = if is_han(c) { chinese_weak_word(rest) } else { english_weak_word(rest) };
+            let Some(word) = word else { return false };
+            has_words = true;
             word.len()
         } else {
             c.len_utf8()
         };
         rest = &rest[length..];
     }
-    words > 0
+    has_words
+}
+
+/// Returns the longest weak Chinese word that a text begins with.
+fn chinese_weak_word(text: &str) -> Option<&str> {
+    let matching = WEAK.chinese.values().flat_map(Words::iter).filter(|word| text.starts_with(word));
+    matching.max_by_key(|word| word.len())
+}
+
+/// Returns the English word that a text begins with, or `None` if it is not weak.
+fn english_weak_word(text: &str) -> Option<&str> {
+    let is_outside_word = |c: char| is_han(c) || !(c.is_alphanumeric() || matches!(c, '\'' | '’'));
+    let word = &text[..text.find(is_outside_word).unwrap_or(text.len())];
+    let without_apostrophes = word.replace(['\'', '’'], "");
+    WEAK.english.values().any(|words| words.contains(&without_apostrophes)).then_some(word)
 }
 
 #[cfg(test)]

@@ -55,7 +55,7 @@ fn k8_the_table_of_the_document_holds() {
 }
 
 #[test]
-fn k8_each_rule_says_what_it_wants() {
+fn k8_each_rule_has_its_action() {
     let decide = |round, scene, text| InjectionRules::default().decide(&IncomingMessage { round, scene, text });
     assert_eq!(decide(1, "daily", "早").action, Action::Latest { summaries: 2, rounds: 3, search: true });
     assert_eq!(decide(1, "daily", "还记得我吗").action, Action::Latest { summaries: 2, rounds: 3, search: true });
@@ -73,7 +73,7 @@ fn k8_each_rule_says_what_it_wants() {
 }
 
 #[test]
-fn k8_other_messages_get_what_is_relevant_by_default() {
+fn k8_relevant_memories_are_searched_for_by_default() {
     let rule = |scene, text| InjectionRules::default().decide(&IncomingMessage { round: 5, scene, text }).rule;
     for text in ["吃饭了吗", "I'm ordering the shrimp", "42"] {
         assert_eq!(rule("daily", text), Rule::Relevant, "{text}");
@@ -167,7 +167,7 @@ fn a_memory_cannot_pass_for_a_part_of_the_english_block() {
 }
 
 #[test]
-fn k9_too_much_loses_its_lowest_ranks_and_then_its_last_sentences() {
+fn k9_a_small_budget_drops_the_lowest_ranks_and_then_sentences() {
     let many: Vec<Record> = (10..40)
         .map(|n| {
             record(

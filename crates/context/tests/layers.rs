@@ -70,7 +70,7 @@ fn texts_are_cut_after_a_sentence_if_possible() {
 }
 
 #[test]
-fn a2_what_a_layer_leaves_flows_to_those_filled_after_it() {
+fn a2_unused_tokens_flow_to_the_next_layer() {
     let plan = ContextPlan::new(1000)
         .with_layer(Layer::text("persona", 20, "12345"))
         .with_layer(Layer::new("recent", 2).with_items(messages(&["aaaa", "bbbb", "cccc", "dddd"])));
@@ -94,7 +94,7 @@ fn higher_priorities_are_filled_first() {
 }
 
 #[test]
-fn a2_what_is_never_cut_is_whole_or_the_context_is_refused() {
+fn a2_layers_that_are_never_cut_are_complete_or_the_build_fails() {
     let persona = Layer::text("persona", 1, "she is kind").with_overflow(Overflow::NeverCut);
     let other = Layer::new("recent", 50).with_priority(9).with_items(messages(&["hello"]));
     let plan = |limit| ContextPlan::new(limit).with_layer(other.clone()).with_layer(persona.clone());
@@ -181,7 +181,8 @@ proptest! {
             layer.items.push(Item::new(other.clone()).at(at(9)));
         }
         let build = |layers| ContextPlan::new(limit).with_layers(layers).build(&Characters).unwrap();
-        let (before, after) = (build(layers), build(changed));
+        let before = build(layers);
+        let after = build(changed);
         prop_assert_eq!(before.stable(), after.stable());
     }
 }

@@ -40,7 +40,7 @@ fn r7_the_sections_are_those_of_the_document_and_a_memory_cannot_make_one() {
 }
 
 #[test]
-fn r7_there_are_no_more_than_asked_for_and_no_more_sentences() {
+fn r7_entries_and_sentences_are_limited() {
     let (snippets, entities, relations) = story();
     let sections = StorySections::default().with_max_entries(1, 2, 1);
     let text = sections.build(&snippets, &entities, &relations, &EstimatedTokens).unwrap().text;

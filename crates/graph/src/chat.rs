@@ -29,9 +29,9 @@ pub struct ChatExtractor {
     limits: ExtractionLimits,
 }
 
-/// The message that the model reads. A struct, so that its fields have one order in every program.
+/// The record in the prompt. A struct, so that the order of its fields in JSON is fixed.
 #[derive(Debug, Serialize)]
-struct PromptMessage<'a> {
+struct PromptRecord<'a> {
     speaker: Option<&'a str>,
     date: Timestamp,
     known: &'a [String],
@@ -66,7 +66,7 @@ impl ChatExtractor {
              Answer with JSON alone: {{\"entities\": [], \"relations\": []}} when it names nothing."
         );
         let text: String = record.text.chars().take(MAX_CHARACTERS).collect();
-        let input = PromptMessage {
+        let input = PromptRecord {
             speaker: record.named_speaker(),
             date: record.occurred_at,
             known: &record.entities,
@@ -152,7 +152,7 @@ struct RelationJson {
 impl GraphJson {
     fn into_extraction(self) -> Extraction {
         let mention = |raw: EntityJson| Mention {
-            kind: kind(&raw.kind.unwrap_or_default()),
+            kind: parse_kind(&raw.kind.unwrap_or_default()),
             name: raw.name,
             aliases: raw.aliases.unwrap_or_default(),
         };
@@ -170,7 +170,8 @@ impl GraphJson {
     }
 }
 
-fn kind(name: &str) -> EntityKind {
+/// Returns the kind that a model means by a name, also by common names that are not in the schema.
+fn parse_kind(name: &str) -> EntityKind {
     match name.to_lowercase().as_str() {
         "person" | "people" | "character" | "人物" | "人" => EntityKind::Person,
         "place" | "location" | "city" | "country" | "地点" | "地名" => EntityKind::Place,

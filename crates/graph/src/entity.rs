@@ -7,9 +7,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// The id of an entity, computed from its owner and its name.
 ///
-/// Names that are equal after folding (case, width, script and white space) are one entity of a user, whatever its
-/// kind in each record: extractors disagree about kinds far more often than two things share a name. Two users never
-/// share an entity.
+/// Names that are equal after folding (case, width, script and white space) are one entity of a user, even if records
+/// give it different kinds: extractors disagree about kinds far more often than two things share a name. Two users
+/// never share an entity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EntityId([u8; 16]);
 

@@ -90,7 +90,7 @@ impl Relation {
         self
     }
 
-    /// Returns true if both state the same, whichever rule made them.
+    /// Returns true if both are equal except for their rules.
     fn is_same_statement(&self, other: &Self) -> bool {
         let statement = |relation: &Self| Self { rule: None, ..relation.clone() };
         statement(self) == statement(other)
@@ -168,14 +168,14 @@ impl Extraction {
                 return invalid(format!("an entity has {} aliases; at most {max}", mention.aliases.len()));
             }
             for name in [&mention.name].into_iter().chain(&mention.aliases) {
-                check("name", name, Self::MAX_NAME_BYTES)?;
+                check_text("name", name, Self::MAX_NAME_BYTES)?;
             }
             if !known.insert(fold(&mention.name)) {
                 return invalid("two entities have the same name after folding; merge them".into());
             }
         }
         for relation in &self.relations {
-            check("relation", &relation.relation, Self::MAX_RELATION_BYTES)?;
+            check_text("relation", &relation.relation, Self::MAX_RELATION_BYTES)?;
             let ends = [fold(&relation.source), fold(&relation.target)];
             if ends.iter().any(|end| !known.contains(end)) {
                 return invalid("a relation has an end that is no entity; add it to the entities".into());
@@ -193,8 +193,8 @@ impl Extraction {
     }
 }
 
-/// Checks a name or a relation; `what` names it in the error.
-fn check(what: &str, text: &str, max_bytes: usize) -> Result<()> {
+/// Checks the text of a name or a relation. `field` is its name in the error.
+fn check_text(field: &str, text: &str, max_bytes: usize) -> Result<()> {
     let fault = if fold(text).is_empty() {
         "is empty; write at least one character".to_owned()
     } else if text.len() > max_bytes {
@@ -204,5 +204,5 @@ fn check(what: &str, text: &str, max_bytes: usize) -> Result<()> {
     } else {
         return Ok(());
     };
-    Err(Error::invalid("graph", format!("a {what} {fault}")))
+    Err(Error::invalid("graph", format!("a {field} {fault}")))
 }

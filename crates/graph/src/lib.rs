@@ -30,7 +30,7 @@ pub use likely_names::likely_names;
 pub use lookup::names_in;
 pub use memory::MemoryGraphStore;
 pub use query::{GraphQuery, Seeds};
-pub use rows::{AliasRow, EdgeRow, MentionRow, Rows};
+pub use rows::{AliasRow, EdgeRow, GraphRows, MentionRow};
 #[cfg(feature = "extractors")]
 pub use rules::{CO_OCCURS, RuleExtractor};
 pub use store::{GraphEntry, GraphStats, GraphStore, GraphStoreExt};

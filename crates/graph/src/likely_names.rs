@@ -12,12 +12,12 @@ use crate::{
 /// Number of characters of a given name.
 const GIVEN_NAME_CHARS: usize = 2;
 
-/// Returns the parts of a text that are likely to be names, each once: capitalised words, except common English words at
-/// the start of a sentence, and Chinese surnames with the next two characters. Each word of an English name is a result
-/// of its own; Chinese given names of one character are not recognised.
+/// Returns the parts of a text that are likely to be names, each once: capitalised words, except common English words
+/// at the start of a sentence, and Chinese surnames with the next two characters. Each word of an English name is a
+/// result of its own; Chinese given names of one character are not recognised.
 ///
-/// Some of them are no names, above all in Chinese. They suit a question such as "is this person known here", not the
-/// extraction of names.
+/// Precision is low, above all in Chinese. The result is good enough to check whether a person is known, but not to
+/// extract names.
 ///
 /// ```
 /// use memory_engine_graph::likely_names;
@@ -38,7 +38,7 @@ fn capitalised_words(text: &str) -> Vec<String> {
     let mut names = Vec::new();
     let mut starts_sentence = true;
     for token in text.split(|c: char| c.is_whitespace() || is_han(c)).filter(|token| !token.is_empty()) {
-        let word = words::plain(token.trim_matches(|c: char| !c.is_alphanumeric()));
+        let word = words::without_ending(token.trim_matches(|c: char| !c.is_alphanumeric()));
         let is_capitalised = word.starts_with(char::is_uppercase) && word.chars().nth(1).is_some();
         let is_common_start = starts_sentence && words::is_common(&word.to_lowercase());
         let is_first_person = word.starts_with("I'") || word.starts_with("I’");

@@ -6,8 +6,8 @@ use memory_engine_core::{phrases::fold, text::is_han};
 
 use crate::words;
 
-/// Maximum number of characters of a text that are searched for names; the end of a longer text, where the question
-/// is.
+/// Maximum number of characters of a text that are searched for names. Of a longer text, the end is searched, because
+/// the question is there.
 const MAX_CHARACTERS: usize = 600;
 /// Maximum length of a name, in words.
 const MAX_WORDS: usize = 5;
@@ -29,20 +29,21 @@ pub fn names_in(text: &str) -> Vec<String> {
     let mut found = NameList::default();
     for run in runs(&text) {
         match run {
-            Run::Han(characters) => {
+            TextRun::Han(characters) => {
                 for length in (2..=MAX_HAN_CHARS.min(characters.len())).rev() {
                     for part in characters.windows(length) {
                         found.add(&part.iter().collect::<String>());
                     }
                 }
-                if let [one] = characters.as_slice() {
-                    found.add(&one.to_string());
+                if let [single] = characters.as_slice() {
+                    found.add(&single.to_string());
                 }
             }
-            Run::Words(parts) => {
+            TextRun::Words(parts) => {
                 for length in (1..=MAX_WORDS.min(parts.len())).rev() {
                     for (at, part) in parts.windows(length).enumerate() {
                         let all_common = part.iter().all(|word| words::is_common(&word.to_lowercase()));
+                        // The first word of a run may have its capital because it begins a sentence.
                         let is_capitalised = at > 0 && part[0].starts_with(char::is_uppercase);
                         if !all_common || (is_capitalised && part[0] != "I") {
                             found.add(&part.join(" "));
@@ -97,30 +98,31 @@ impl NameList {
     }
 }
 
-enum Run<'t> {
+/// A part of a text in one script.
+enum TextRun<'t> {
     Han(Vec<char>),
     Words(Vec<&'t str>),
 }
 
 /// Returns the runs of a text: Chinese characters, and words with only white space or `&` between them.
-fn runs(text: &str) -> Vec<Run<'_>> {
-    let mut runs: Vec<Run<'_>> = Vec::new();
+fn runs(text: &str) -> Vec<TextRun<'_>> {
+    let mut runs: Vec<TextRun<'_>> = Vec::new();
     let mut starts_run = true;
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
         let length = if is_han(c) {
             let length = rest.find(|c| !is_han(c)).unwrap_or(rest.len());
-            runs.push(Run::Han(rest[..length].chars().collect()));
+            runs.push(TextRun::Han(rest[..length].chars().collect()));
             starts_run = true;
             length
         } else if c.is_alphanumeric() {
-            let inside =
+            let is_in_word =
                 |c: char| (c.is_alphanumeric() && !is_han(c)) || matches!(c, '\'' | '’' | '-' | '.' | '+' | '#');
-            let length = rest.find(|c| !inside(c)).unwrap_or(rest.len());
-            let word = words::plain(&rest[..length]);
+            let length = rest.find(|c| !is_in_word(c)).unwrap_or(rest.len());
+            let word = words::without_ending(&rest[..length]);
             match runs.last_mut() {
-                Some(Run::Words(words)) if !starts_run => words.push(word),
-                _ => runs.push(Run::Words(vec![word])),
+                Some(TextRun::Words(words)) if !starts_run => words.push(word),
+                _ => runs.push(TextRun::Words(vec![word])),
             }
             // A full stop ends the sentence, unless it is one of a title or an initial.
             starts_run = rest[..length].ends_with('.') && word.chars().count() > 3;

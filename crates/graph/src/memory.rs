@@ -11,7 +11,7 @@ use memory_engine_core::{Filter, Record, RecordId, RemovalCounts, Result, Scope,
 
 use crate::{
     query::GraphQuery,
-    rows::Rows,
+    rows::GraphRows,
     store::{GraphEntry, GraphStats, GraphStore},
     subgraph::Subgraph,
     walk::Walk,
@@ -21,15 +21,15 @@ use crate::{
 ///
 /// A query reads all rows of a user, which is fast enough for about ten thousand records.
 #[derive(Debug, Default)]
-pub struct MemoryGraphStore(RwLock<BTreeMap<Scope, Entries>>);
+pub struct MemoryGraphStore(RwLock<BTreeMap<Scope, Extractions>>);
 
 /// The extractions of one tenant or user, by record id and scope.
-type Entries = BTreeMap<(RecordId, Scope), StoredExtraction>;
+type Extractions = BTreeMap<(RecordId, Scope), StoredExtraction>;
 
 #[derive(Debug)]
 struct StoredExtraction {
     record: Arc<Record>,
-    rows: Rows,
+    rows: GraphRows,
 }
 
 impl MemoryGraphStore {
@@ -48,13 +48,13 @@ impl GraphStore for MemoryGraphStore {
         }
         let mut owners = self.0.write();
         for entry in entries {
-            let entries_of_owner = owners.entry(entry.record.scope.namespace()).or_default();
+            let extractions = owners.entry(entry.record.scope.namespace()).or_default();
             let key = (entry.record.id, entry.record.scope.clone());
             if entry.extraction.is_empty() || entry.record.state != State::Active {
-                entries_of_owner.remove(&key);
+                extractions.remove(&key);
             } else {
-                entries_of_owner
-                    .insert(key, StoredExtraction { record: Arc::clone(&entry.record), rows: Rows::whole(entry) });
+                let rows = GraphRows::of_with_record_times(entry);
+                extractions.insert(key, StoredExtraction { record: Arc::clone(&entry.record), rows });
             }
         }
         Ok(())
@@ -68,15 +68,14 @@ impl GraphStore for MemoryGraphStore {
     async fn expand(&self, scope: &Scope, query: &GraphQuery) -> Result<Subgraph> {
         query.validate()?;
         let owners = self.0.read();
-        let parts =
-            owners.iter().filter(|(owner, _)| is_owner_within(scope, owner)).map(|(owner, entries_of_owner)| {
-                let matches = |stored: &&StoredExtraction| {
-                    query.filter.as_ref().is_none_or(|filter: &Filter| filter.matches(&stored.record))
-                };
-                let seen =
-                    entries_of_owner.values().filter(|stored| scope.covers(&stored.record.scope)).filter(matches);
-                Walk::over(owner, query, &seen.map(|stored| &stored.rows).collect::<Vec<_>>())
-            });
+        let is_visible = |stored: &&StoredExtraction| {
+            scope.covers(&stored.record.scope)
+                && query.filter.as_ref().is_none_or(|filter: &Filter| filter.matches(&stored.record))
+        };
+        let parts = owners.iter().filter(|(owner, _)| is_owner_within(scope, owner)).map(|(owner, extractions)| {
+            let visible: Vec<&GraphRows> = extractions.values().filter(is_visible).map(|stored| &stored.rows).collect();
+            Walk::over(owner, query, &visible)
+        });
         Ok(Subgraph::merged(parts, query.entities, query.edges))
     }
 
@@ -85,7 +84,7 @@ impl GraphStore for MemoryGraphStore {
         let within = owners
             .iter()
             .filter(|(owner, _)| is_owner_within(scope, owner))
-            .flat_map(|(_, entries_of_owner)| entries_of_owner.values());
+            .flat_map(|(_, extractions)| extractions.values());
         let mut entities = BTreeSet::new();
         let mut edges = BTreeSet::new();
         let mut records = 0;
@@ -108,16 +107,16 @@ impl MemoryGraphStore {
     fn retain(&self, scope: &Scope, keep: impl Fn(&RecordId) -> bool) -> RemovalCounts {
         let mut owners = self.0.write();
         let mut removed = RemovalCounts::default();
-        for (_, entries_of_owner) in owners.iter_mut().filter(|(owner, _)| is_owner_within(scope, owner)) {
-            entries_of_owner.retain(|(id, address), stored| {
-                let kept = !scope.covers(address) || keep(id);
-                if !kept {
-                    removed += stored.rows.counted();
+        for (_, extractions) in owners.iter_mut().filter(|(owner, _)| is_owner_within(scope, owner)) {
+            extractions.retain(|(id, record_scope), stored| {
+                let is_kept = !scope.covers(record_scope) || keep(id);
+                if !is_kept {
+                    removed += stored.rows.removal_counts();
                 }
-                kept
+                is_kept
             });
         }
-        owners.retain(|_, entries_of_owner| !entries_of_owner.is_empty());
+        owners.retain(|_, extractions| !extractions.is_empty());
         removed
     }
 }

@@ -23,7 +23,7 @@ pub enum Seeds {
 pub struct GraphQuery {
     /// The starting entities.
     pub from: Seeds,
-    /// Maximum number of relations between a starting entity and a found one; 0 returns the starting entities alone.
+    /// Maximum number of relations between a starting entity and a found one; 0 returns the starting entities only.
     /// At most [`GraphQuery::MAX_HOPS`].
     pub hops: u32,
     /// Maximum number of entities. Among equally distant ones, those connected by more records come first.

@@ -44,7 +44,7 @@ pub struct EdgeRow {
     pub target: EntityId,
     /// The time from which it holds: that of the relation; if the relation has no times, that of the record.
     pub valid_from: Option<Timestamp>,
-    /// The time until which it holds, likewise.
+    /// The time until which it holds, with the same fallback.
     pub valid_until: Option<Timestamp>,
     /// The rule that made it, [`RuleId::MODEL`] for a model; `None` for a relation that a caller made.
     pub rule: Option<RuleId>,
@@ -53,7 +53,7 @@ pub struct EdgeRow {
 }
 
 impl EdgeRow {
-    /// Returns true if both state the same, whichever rule made them.
+    /// Returns true if both are equal except for their rules.
     fn is_same_statement(&self, other: &Self) -> bool {
         let statement = |row: &Self| Self { rule: None, ..row.clone() };
         statement(self) == statement(other)
@@ -62,10 +62,10 @@ impl EdgeRow {
 
 /// The rows of one record.
 ///
-/// The edges of [`Rows::of`] have the times of the relations only. A store that saves them fills in the times of the
-/// record when it reads them ([`Rows::filled`]), because those may change later.
+/// The edges of [`GraphRows::of`] have only the times of the relations. A store that saves them adds the times of the
+/// record when it reads them ([`GraphRows::with_record_times`]), because the record may change later.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Rows {
+pub struct GraphRows {
     /// Each entity once.
     pub mentions: Vec<MentionRow>,
     /// Each alias of an entity once.
@@ -74,7 +74,7 @@ pub struct Rows {
     pub edges: Vec<EdgeRow>,
 }
 
-impl Rows {
+impl GraphRows {
     /// Returns the rows of an entry whose extraction [is valid](crate::Extraction::validate).
     pub fn of(entry: &GraphEntry) -> Self {
         let record = Cursor::at(&entry.record);
@@ -108,18 +108,18 @@ impl Rows {
         rows
     }
 
-    /// Returns the rows with the times of the record filled in, for a store that writes the rows again when the record
-    /// changes.
-    pub fn whole(entry: &GraphEntry) -> Self {
+    /// Returns the rows, with the times of the record for relations without times. For a store that writes the rows
+    /// again when the record changes.
+    pub fn of_with_record_times(entry: &GraphEntry) -> Self {
         let mut rows = Self::of(entry);
         let from = entry.record.valid_from;
         let until = entry.record.valid_until;
-        rows.edges = rows.edges.into_iter().map(|edge| Self::filled(edge, from, until)).collect();
+        rows.edges = rows.edges.into_iter().map(|edge| Self::with_record_times(edge, from, until)).collect();
         rows
     }
 
     /// Returns the numbers of rows that are removed with the record.
-    pub fn counted(&self) -> RemovalCounts {
+    pub fn removal_counts(&self) -> RemovalCounts {
         let mut removed = RemovalCounts::default();
         removed.mentions = self.mentions.len() as u64;
         removed.aliases = self.aliases.len() as u64;
@@ -128,7 +128,11 @@ impl Rows {
     }
 
     /// Returns an edge with the times of its record if it has none itself.
-    pub fn filled(mut edge: EdgeRow, valid_from: Option<Timestamp>, valid_until: Option<Timestamp>) -> EdgeRow {
+    pub fn with_record_times(
+        mut edge: EdgeRow,
+        valid_from: Option<Timestamp>,
+        valid_until: Option<Timestamp>,
+    ) -> EdgeRow {
         if edge.valid_from.is_none() && edge.valid_until.is_none() {
             edge.valid_from = valid_from;
             edge.valid_until = valid_until;

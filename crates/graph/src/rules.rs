@@ -21,15 +21,21 @@ pub const CO_OCCURS: &str = "appears with";
 /// The rule that relates the entities of one sentence.
 const CO_OCCURRENCE_RULE: RuleId = RuleId::from_static("sentence.co-occurs");
 
-/// Maximum number of entities of a sentence that are related to each other. A longer list says nothing about any two.
+/// Maximum number of entities of a sentence that are related to each other. A longer list is no evidence for a relation
+/// of two of them.
 const MAX_RELATED_ENTITIES: usize = 5;
 
 /// Finds entities by rules, in Chinese and English, and relates those of one sentence.
 ///
-/// Entities are those of [`Record::entities`]; works in `《》`; names after a verb of naming ("名叫小石头"); English names,
-/// by their capitals and titles (at the beginning of a sentence only when they also stand inside another one); Chinese
-/// names by surname and title (`王医生`) or by surname when they occur twice; and places and organisations by their
-/// endings (`市`, `山`, `公司` …). It prefers missing a name to inventing one. It never fails.
+/// It finds these entities:
+///
+/// - those of [`Record::entities`];
+/// - works in `《》`, and names after a verb of naming ("名叫小石头");
+/// - English names by capitals and titles; the first word of a sentence only if it is also a name inside another one;
+/// - Chinese names by surname and title (`王医生`), or by surname if they occur twice;
+/// - places and organisations by their endings (`市`, `山`, `公司` …).
+///
+/// Precision has priority over recall. It never fails.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RuleExtractor {
     limits: ExtractionLimits,
@@ -45,36 +51,36 @@ impl RuleExtractor {
 
     /// Returns the entities and relations of a text. `known` are entities that the text is known to name.
     pub fn read(&self, text: &str, known: &[String]) -> Extraction {
-        let mut mentions: Vec<Mention> = known.iter().map(|name| Mention::new(name, kind_of(name))).collect();
+        let mut mentions: Vec<Mention> = known.iter().map(|name| Mention::new(name, kind_from_name(name))).collect();
         mentions.extend(names(text).map(|(_, mention)| mention));
         let doubtful = english::doubtful_names(text);
         mentions.extend(doubtful.iter().map(|name| Mention::new(name, EntityKind::Other)));
         let limits = ExtractionLimits { max_entities: Extraction::MAX_ITEMS, ..self.limits };
         let entities = Extraction { entities: mentions, relations: Vec::new() }.normalised(&limits).entities;
-        let sentences = sentences::of(text);
-        let relations::StatedRelations { mut entities, mut relations } = relations::stated(&sentences, entities);
-        // What the text says of a doubtful name shows whether it is one.
+        let sentences = sentences::split(text);
+        let relations::StatedRelations { mut entities, mut relations } = relations::read(&sentences, entities);
+        // A doubtful name is kept if it is a person or the end of a stated relation.
         let is_related = |name: &String| relations.iter().any(|known| [&known.source, &known.target].contains(&name));
         entities.retain(|mention| {
             mention.kind == EntityKind::Person || is_related(&mention.name) || !doubtful.contains(&mention.name)
         });
         entities.truncate(self.limits.max_entities);
-        let stated = relations.len();
-        for sentence in sentences {
-            relations.extend(co_occurrences(sentence.text, &entities));
-        }
-        // Two entities with a stated relation need no weaker one.
-        let (stated, weak) = relations.split_at(stated);
-        let is_new = |weak: &&Relation| !stated.iter().any(|relation| has_same_ends(relation, weak));
-        let relations = stated.iter().chain(weak.iter().filter(is_new)).cloned().collect();
+        // Two entities with a stated relation are not related by co-occurrence, too.
+        let weak: Vec<Relation> = sentences
+            .iter()
+            .flat_map(|sentence| co_occurrences(sentence.text, &entities))
+            .filter(|weak| !relations.iter().any(|stated| has_same_ends(stated, weak)))
+            .collect();
+        relations.extend(weak);
         Extraction { entities, relations }.normalised(&self.limits)
     }
 }
 
 /// Returns true if two relations have the same ends, in any direction.
 fn has_same_ends(one: &Relation, other: &Relation) -> bool {
-    let same = one.source == other.source && one.target == other.target;
-    same || (one.source == other.target && one.target == other.source)
+    let is_same_direction = one.source == other.source && one.target == other.target;
+    let is_opposite_direction = one.source == other.target && one.target == other.source;
+    is_same_direction || is_opposite_direction
 }
 
 #[async_trait]
@@ -114,9 +120,9 @@ fn is_named(mention: &Mention, folded: &str) -> bool {
 }
 
 /// Returns the kind of entity that a name by itself shows.
-fn kind_of(name: &str) -> EntityKind {
-    let by_chinese = chinese::kind_of(name);
-    if by_chinese == EntityKind::Other { english::kind_of(name) } else { by_chinese }
+fn kind_from_name(name: &str) -> EntityKind {
+    let chinese_kind = chinese::kind_from_name(name);
+    if chinese_kind == EntityKind::Other { english::kind_from_name(name) } else { chinese_kind }
 }
 
 #[cfg(test)]

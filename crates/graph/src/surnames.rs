@@ -27,8 +27,8 @@ const NOT_NAME_MAX_CHARS: usize = 3;
 
 /// Returns the number of characters of the surname that a text begins with.
 pub(crate) fn surname_length(folded: &[char]) -> Option<usize> {
-    let begin: String = folded.iter().take(2).collect();
-    if SURNAMES.double_surnames.contains(&begin) {
+    let first_two: String = folded.iter().take(2).collect();
+    if SURNAMES.double_surnames.contains(&first_two) {
         return Some(2);
     }
     folded.first().filter(|c| SURNAMES.surnames.contains(**c)).map(|_| 1)
@@ -40,12 +40,12 @@ pub(crate) fn is_double_surname(first: char, second: char) -> bool {
     SURNAMES.double_surnames.contains(&String::from_iter([first, second]))
 }
 
-/// Returns false for particles, pronouns, verbs and prepositions that are no part of a name.
+/// Returns false for particles, pronouns, verbs and prepositions, which no name contains.
 pub(crate) fn may_be_in_name(c: char) -> bool {
     !SURNAMES.never_in_names.contains(c)
 }
 
-/// Returns false for common characters that a given name rarely has.
+/// Returns false for common characters that given names rarely contain.
 pub(crate) fn may_be_in_given_name(c: char) -> bool {
     may_be_in_name(c) && is_han(c) && !SURNAMES.rarely_in_given_names.contains(c)
 }
@@ -56,11 +56,12 @@ fn is_given_name_character(c: char) -> bool {
 }
 
 /// Returns true if a surname at `start` with the next `given` characters (one or two) is likely to be a full name, or a
-/// surname with a title. `text` has simplified characters; those around the name show whether it is part of other words.
+/// surname with a title. `text` has simplified characters; those around the name show whether it is part of other
+/// words.
 pub(crate) fn is_likely_name(text: &[char], start: usize, surname: usize, given: usize) -> bool {
     let Some(given_name) = text.get(start + surname..start + surname + given) else { return false };
     let word: String = given_name.iter().collect();
-    let is_title = titles::after().contains(&word);
+    let is_title = titles::suffixes().contains(&word);
     let begins_inside_word = start > 0 && surname == 1 && is_ordinary_word(text[start - 1], text[start]);
     if begins_inside_word || overlaps_other_word(text, start, start + surname + given) {
         return false;
@@ -82,7 +83,7 @@ pub(crate) fn is_likely_name(text: &[char], start: usize, surname: usize, given:
     !is_word && is_likely_in_context(text, start, surname, given_name)
 }
 
-/// Returns true if a given name is likely that is not among the common ones.
+/// Returns true if a given name without common characters is likely, by the characters around it.
 fn is_likely_in_context(text: &[char], start: usize, surname: usize, given_name: &[char]) -> bool {
     let last = given_name[given_name.len() - 1];
     let ends_inside_word = text
@@ -105,9 +106,9 @@ fn overlaps_other_word(text: &[char], start: usize, end: usize) -> bool {
     (from..end).any(|at| {
         (2..=NOT_NAME_MAX_CHARS).any(|length| {
             let overlaps = at + length > start && at + length <= until;
-            // A word of two characters must lie inside: 小王 | 子 is none.
-            let counts = length > 2 || (at >= start && at + length <= end);
-            overlaps && counts && SURNAMES.not_names.contains(&text[at..at + length].iter().collect::<String>())
+            // A word of two characters must be inside the part: 王子 does not count for 小王 in 小王子.
+            let may_overlap = length > 2 || (at >= start && at + length <= end);
+            overlaps && may_overlap && SURNAMES.not_names.contains(&text[at..at + length].iter().collect::<String>())
         })
     })
 }

@@ -225,35 +225,37 @@ impl<'q> Walk<'q> {
             totals.entry(groups.root(&row.entity)).or_default().insert(row.entity, row.total);
         }
         let sums = totals.into_iter().map(|(root, names)| (std::cmp::Reverse(names.values().sum::<u64>()), root));
-        let mut best: Vec<_> = sums.collect();
-        best.sort();
-        best.truncate(self.query.entities);
-        let kept: BTreeSet<EntityId> = best.into_iter().map(|(_, root)| root).collect();
+        let mut most_mentioned: Vec<_> = sums.collect();
+        most_mentioned.sort();
+        most_mentioned.truncate(self.query.entities);
+        let kept: BTreeSet<EntityId> = most_mentioned.into_iter().map(|(_, root)| root).collect();
         self.distances.retain(|id, _| kept.contains(&groups.root(id)));
         self.state = State::RequestEdges;
     }
 
-    /// Adds the ends of the relations of this level as the next level: those that most records connect first, as far as
-    /// the limit of the query allows.
+    /// Adds the ends of the relations of this level as the next level, up to the limit of the query. Entities that more
+    /// records connect are added first.
     fn add_reached(&mut self) {
         let groups = self.groups();
         let members = self.members(&groups);
         let reached: BTreeSet<EntityId> = self.distances.keys().map(|id| groups.root(id)).collect();
-        let mut new: BTreeMap<EntityId, (BTreeSet<Cursor>, Option<Cursor>)> = BTreeMap::new();
+        // The records that connect each new entity, and the latest of them.
+        let mut connections: BTreeMap<EntityId, (BTreeSet<Cursor>, Option<Cursor>)> = BTreeMap::new();
         for (row, _) in self.edges.iter().filter(|(_, level)| *level == self.level) {
             for end in [row.source, row.target].map(|end| groups.root(&end)) {
                 if !reached.contains(&end) {
-                    let (records, latest) = new.entry(end).or_default();
+                    let (records, latest) = connections.entry(end).or_default();
                     records.insert(row.record);
                     *latest = (*latest).max(Some(row.record));
                 }
             }
         }
-        let mut new: Vec<_> = new.into_iter().map(|(id, (records, latest))| (records.len(), latest, id)).collect();
-        new.sort_by(|a, b| b.0.cmp(&a.0).then(b.1.cmp(&a.1)).then(a.2.cmp(&b.2)));
-        new.truncate(self.query.entities.saturating_sub(reached.len()));
+        let mut ranked: Vec<_> =
+            connections.into_iter().map(|(root, (records, latest))| (records.len(), latest, root)).collect();
+        ranked.sort_by(|a, b| b.0.cmp(&a.0).then(b.1.cmp(&a.1)).then(a.2.cmp(&b.2)));
+        ranked.truncate(self.query.entities.saturating_sub(reached.len()));
         self.level += 1;
-        for (.., root) in new {
+        for (.., root) in ranked {
             for id in members.get(&root).into_iter().flatten() {
                 self.distances.insert(*id, self.level);
             }

@@ -9,11 +9,11 @@ use crate::titles;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Common {
+struct CommonWords {
     words: HashSet<String>,
 }
 
-data!(COMMON: Common = "en/common.toml");
+data!(COMMON: CommonWords = "en/common.toml");
 
 /// Returns true if a lower-case English word is a common one.
 pub(crate) fn is_common(word: &str) -> bool {
@@ -24,10 +24,10 @@ pub(crate) fn is_common(word: &str) -> bool {
 
 /// Returns a word without the full stop, the hyphens and the `'s` at its end. The full stop of a title or an initial
 /// stays.
-pub(crate) fn plain(word: &str) -> &str {
+pub(crate) fn without_ending(word: &str) -> &str {
     let word = word.trim_end_matches(['\'', '’', '-']);
     let word = word.strip_suffix("'s").or_else(|| word.strip_suffix("’s")).unwrap_or(word);
     let bare = word.trim_end_matches('.');
-    let is_abbreviation = titles::is_before(bare) || bare.chars().count() == 1 || bare.contains('.');
+    let is_abbreviation = titles::is_prefix(bare) || bare.chars().count() == 1 || bare.contains('.');
     if is_abbreviation && word.len() == bare.len() + 1 { word } else { bare }
 }

@@ -34,7 +34,7 @@ fn other(name: &str) -> Mention {
 }
 
 #[test]
-fn r8_names_that_mean_one_become_one() {
+fn r8_names_of_one_entity_are_merged() {
     let raw = vec![
         other(" “Red” "),
         person("Dr. Anna Reed").with_alias("Red").with_alias("she"),
@@ -82,7 +82,7 @@ fn invalid_names_and_relations_are_dropped() {
 }
 
 #[test]
-fn r8_no_more_is_taken_than_allowed_and_no_relation_without_its_ends() {
+fn r8_limits_apply_and_relations_without_an_end_are_dropped() {
     let limits = ExtractionLimits::default().with_sizes(2, 1);
     let entities = ["Anna", "Bob", "Carl"].map(person).to_vec();
     let relations = [("Anna", "Carl"), ("Anna", "Bob"), ("Bob", "Anna")].map(|(a, b)| Relation::new(a, "knows", b));

@@ -16,7 +16,7 @@ use crate::{
 /// Dropping a future or a stream cancels the reply. The service may charge for the work done so far.
 #[async_trait]
 pub trait ChatModel: Debug + Send + Sync + 'static {
-    /// The name of the model in its service.
+    /// Returns the name of the model in its service.
     fn name(&self) -> &str;
 
     /// Returns the complete reply. Reasoning is separate from the text.

@@ -46,8 +46,8 @@ pub struct OutputSchema {
 impl OutputSchema {
     /// Creates a named schema. Characters of the name that services reject become `_`.
     pub fn new(name: &str, schema: Value) -> Self {
-        let replaced = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
-        Self { name: name.chars().map(replaced).collect(), schema }
+        let valid_char = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
+        Self { name: name.chars().map(valid_char).collect(), schema }
     }
 }
 

@@ -105,7 +105,7 @@ impl ScriptedModel {
         self.when(|_| true, reply)
     }
 
-    /// Returns all requests, including failed ones, oldest first. Clones of a model share them.
+    /// Returns all requests, including scripted_error ones, oldest first. Clones of a model share them.
     pub fn requests(&self) -> Vec<ChatRequest> {
         self.state.lock().requests.clone()
     }
@@ -126,11 +126,11 @@ fn last_user_message(request: &ChatRequest) -> Option<&str> {
     request.messages.iter().rev().find(|m| m.role == Role::USER).map(|m| m.content.as_str())
 }
 
-fn failed(kind: ErrorKind) -> Error {
+fn scripted_error(kind: ErrorKind) -> Error {
     Error::new(kind, "chat", "the script lets this request fail")
 }
 
-fn incomplete() -> Error {
+fn incomplete_reply_error() -> Error {
     Error::new(ErrorKind::Unavailable, "chat", "the reply broke off before its finish reason")
 }
 
@@ -143,9 +143,9 @@ impl ChatModel for ScriptedModel {
     async fn complete(&self, request: &ChatRequest) -> Result<ChatReply> {
         match self.next_reply(request)? {
             ScriptedReply::Reply(reply) => Ok(reply),
-            ScriptedReply::Fail(kind) => Err(failed(kind)),
+            ScriptedReply::Fail(kind) => Err(scripted_error(kind)),
             ScriptedReply::Hang => future::pending().await,
-            ScriptedReply::BreakOff(_) => Err(incomplete()),
+            ScriptedReply::BreakOff(_) => Err(incomplete_reply_error()),
         }
     }
 
@@ -156,9 +156,11 @@ impl ChatModel for ScriptedModel {
                 let end = ChatDelta { finish: Some(reply.finish), usage: reply.usage, ..ChatDelta::default() };
                 thought.into_iter().chain(split(&reply.text)).chain([end]).map(Ok).collect()
             }
-            ScriptedReply::Fail(kind) => return Err(failed(kind)),
+            ScriptedReply::Fail(kind) => return Err(scripted_error(kind)),
             ScriptedReply::Hang => return Ok(stream::pending().boxed()),
-            ScriptedReply::BreakOff(text) => split(&text).map(Ok).chain([Err(incomplete())]).collect::<Vec<_>>(),
+            ScriptedReply::BreakOff(text) => {
+                split(&text).map(Ok).chain([Err(incomplete_reply_error())]).collect::<Vec<_>>()
+            }
         };
         Ok(stream::iter(deltas).boxed())
     }
@@ -166,9 +168,9 @@ impl ChatModel for ScriptedModel {
 
 /// Splits a text into deltas of three characters, because consumers must not rely on whole words.
 fn split(text: &str) -> impl Iterator<Item = ChatDelta> {
-    let letters: Vec<char> = text.chars().collect();
-    let delta = |letters: &[char]| ChatDelta { text: letters.iter().collect(), ..ChatDelta::default() };
-    letters.chunks(3).map(delta).collect::<Vec<_>>().into_iter()
+    let chars: Vec<char> = text.chars().collect();
+    let delta = |part: &[char]| ChatDelta { text: part.iter().collect(), ..ChatDelta::default() };
+    chars.chunks(3).map(delta).collect::<Vec<_>>().into_iter()
 }
 
 #[cfg(test)]

@@ -70,8 +70,8 @@ impl VectorStore for MapVectors {
             filter.validate()?;
         }
         let entries = self.entries();
-        let within = entries.values().filter(|entry| scope.covers(&entry.record.scope));
-        let matching = within.filter(|entry| query.filter.as_ref().is_none_or(|filter| filter.matches(&entry.record)));
+        let visible = entries.values().filter(|entry| scope.covers(&entry.record.scope));
+        let matching = visible.filter(|entry| query.filter.as_ref().is_none_or(|filter| filter.matches(&entry.record)));
         let hit = |entry: &VectorEntry| Hit { id: entry.record.id, score: cosine(&entry.embedding, &query.embedding) };
         let mut hits: Vec<Hit> = matching.map(hit).collect();
         hits.sort_by(Hit::best_first);
@@ -85,7 +85,7 @@ async fn main() -> Result<()> {
     let embedder = HashEmbedder::default();
     let space = embedder.space().clone();
     let vectors = Arc::new(MapVectors::new(space.clone()));
-    // Every store is named: what is not replaced here is in memory because `in_memory` says so.
+    // The other stores are those of `in_memory`.
     let stores = Stores { vectors: vectors.clone(), ..Stores::in_memory(space) };
     let memory = MemoryEngine::builder().stores(stores).embedder(embedder).build().await?;
 
@@ -94,8 +94,8 @@ async fn main() -> Result<()> {
     memory.drain(&lin, |_| ()).await?;
     let found = memory.recall(&lin, "Where is the spare key?").await?;
     for hit in &found.hits {
-        let by: Vec<&str> = hit.found_by.iter().map(|hit| hit.retriever.as_str()).collect();
-        println!("{} (found by {})", hit.text(), by.join(", "));
+        let retrievers: Vec<&str> = hit.found_by.iter().map(|hit| hit.retriever.as_str()).collect();
+        println!("{} (found by {})", hit.text(), retrievers.join(", "));
     }
     assert_eq!(vectors.entries().len(), 1);
     memory.close().await

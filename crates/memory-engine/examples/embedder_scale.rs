@@ -59,7 +59,8 @@ fn report(name: &str, related: &mut [f64], unrelated: &mut [f64]) {
     if unrelated.is_empty() {
         return;
     }
-    let (low, high) = (percentile(unrelated, 5), percentile(unrelated, 95));
+    let low = percentile(unrelated, 5);
+    let high = percentile(unrelated, 95);
     let median = percentile(unrelated, 50);
     println!("{name}: unrelated {median:.3} (5 % below {low:.3}, 5 % above {high:.3})");
     if !related.is_empty() {
@@ -92,16 +93,17 @@ async fn main() -> Result<()> {
     let queries = embed(embedder.as_ref(), &questions, Purpose::Query).await?;
     let documents = embed(embedder.as_ref(), &texts, Purpose::Document).await?;
 
-    // Models place unrelated texts higher or lower by their languages.
-    for (name, of_question, of_text) in [
+    // The scores of unrelated texts depend on their languages.
+    for (name, question_is_ascii, text_is_ascii) in [
         ("ASCII, ASCII", true, true),
         ("other, other", false, false),
         ("ASCII, other", true, false),
         ("other, ASCII", false, true),
     ] {
-        let (mut related, mut unrelated) = (Vec::new(), Vec::new());
-        for (i, query) in queries.iter().enumerate().filter(|(i, _)| questions[*i].is_ascii() == of_question) {
-            for (j, document) in documents.iter().enumerate().filter(|(j, _)| texts[*j].is_ascii() == of_text) {
+        let mut related = Vec::new();
+        let mut unrelated = Vec::new();
+        for (i, query) in queries.iter().enumerate().filter(|(i, _)| questions[*i].is_ascii() == question_is_ascii) {
+            for (j, document) in documents.iter().enumerate().filter(|(j, _)| texts[*j].is_ascii() == text_is_ascii) {
                 let scores = if i == j { &mut related } else { &mut unrelated };
                 scores.push(cosine(query, document));
             }

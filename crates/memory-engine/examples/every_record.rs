@@ -11,7 +11,7 @@ async fn main() -> Result<()> {
     let lin = Scope::user("lin")?;
     memory.remember_all(&lin, (1..=2500).map(|n| format!("Line {n}"))).await?;
 
-    // The stream reads page by page; the whole is never in memory.
+    // The stream reads page by page; only one page is in memory at a time.
     let mut records = memory.records(&lin).filter(Filter::eq(Field::Kind, Kind::TURN)).stream();
     let mut bytes = 0;
     while let Some(record) = records.try_next().await? {

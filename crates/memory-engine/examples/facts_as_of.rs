@@ -1,4 +1,4 @@
-//! Task 8: what was true at a time. Facts are extracted in the background; here by rules, without a model.
+//! Task 8: the facts that held at a time. Facts are extracted in the background; here by rules, without a model.
 //!
 //! `cargo run -p memory-engine --example facts_as_of`
 
@@ -9,8 +9,9 @@ async fn main() -> Result<()> {
     let rules = EnrichmentOptions::rules()?;
     let memory = MemoryEngine::builder().in_memory().enrichment(rules).build().await?;
     let lin = Scope::user("lin")?;
-    let (may, june, august): (Timestamp, Timestamp, Timestamp) =
-        ("2024-05-01".parse()?, "2024-06-15".parse()?, "2024-08-29".parse()?);
+    let may: Timestamp = "2024-05-01".parse()?;
+    let june: Timestamp = "2024-06-15".parse()?;
+    let august: Timestamp = "2024-08-29".parse()?;
     memory.remember(&lin, Turn::user("I live in Porto.").at(may)).await?;
     memory.remember(&lin, Turn::user("I moved to Lisbon.").at(august)).await?;
     memory.drain(&lin, |_| ()).await?; // waits for the background jobs

@@ -6,7 +6,7 @@ use memory_engine::{RecallOptions, embed::HashEmbedder, prelude::*};
 
 #[tokio::main]
 async fn main() -> Result<()> {
-    // A file of the working directory would do; an example leaves nothing behind.
+    // A temporary file, which the example removes at the end.
     let path = std::env::temp_dir().join(format!("open-{}.db", RecordId::new()));
 
     // Creates the file if it is missing. A `postgres://…` address opens a database (feature `postgres`).

@@ -8,11 +8,12 @@ use memory_engine::prelude::*;
 async fn main() -> Result<()> {
     let memory = MemoryEngine::builder().in_memory().build().await?;
     let lin = Scope::user("lin")?;
-    let (monday, today) = (lin.clone().with_session("monday")?, lin.clone().with_session("today")?);
+    let monday = lin.clone().with_session("monday")?;
+    let today = lin.clone().with_session("today")?;
     memory.remember(&monday, "I'm allergic to peanuts.").await?;
     memory.remember_all(&today, [Turn::user("Let's cook."), Turn::assistant("Gladly. What do you like?")]).await?;
 
-    // Read at the user, so that the memories of all sessions are seen.
+    // The scope of the user contains the memories of all sessions.
     let question = "Can I use peanuts?";
     let context = memory.context(&lin, question).persona("You are a kind cook.").recent(2).max_tokens(300).await?;
     println!("{}\n\n({} tokens)", context.text, context.tokens);

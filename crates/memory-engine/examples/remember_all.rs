@@ -9,17 +9,16 @@ async fn main() -> Result<()> {
     let memory = MemoryEngine::builder().in_memory().build().await?;
     let monday = Scope::user("lin")?.with_session("monday")?;
 
-    // Anything that iterates over turns or texts. With message ids the call can be repeated: it replaces and never
-    // doubles.
+    // Any iterator over turns or texts. With message ids the call can be repeated without storing a turn twice.
     let turns = [
         Turn::user("My interview has moved to Friday").with_message_id("m1"),
         Turn::assistant("Good luck on Friday!").with_message_id("m2"),
     ];
     let written = memory.remember_all(&monday, turns.clone()).await?;
-    assert!(written.iter().all(|one| one.outcome == Outcome::Created));
+    assert!(written.iter().all(|result| result.outcome == Outcome::Created));
 
     let again = memory.remember_all(&monday, turns).await?;
-    assert!(again.iter().all(|one| one.outcome == Outcome::Unchanged));
+    assert!(again.iter().all(|result| result.outcome == Outcome::Unchanged));
     println!("{} turns stored once", memory.stats(&monday).await?.records);
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Task 10: stop in order. `close` stops the background, gives its work back to the queue and closes the store.
+//! Task 10: shut down. `close` stops the background worker, releases its claimed jobs and closes the store.
 //!
 //! `cargo run -p memory-engine --example stop`
 
@@ -16,10 +16,10 @@ async fn main() -> Result<()> {
     let late = memory.remember(&lin, "too late").await;
     assert_eq!(late.map_err(|error| error.kind()), Err(ErrorKind::Closed));
 
-    // What was not done goes on with the next engine.
+    // The next engine runs the remaining jobs.
     let memory = MemoryEngine::open(path.as_path()).await?;
-    let done = memory.drain(&lin, |_| ()).await?;
-    println!("{} record, {done} jobs were left", memory.stats(&lin).await?.records);
+    let jobs = memory.drain(&lin, |_| ()).await?;
+    println!("{} record, {jobs} jobs remained", memory.stats(&lin).await?.records);
     memory.close().await?;
     std::fs::remove_file(path).ok();
     Ok(())

@@ -1,4 +1,5 @@
-//! Operating a store: health, migrations, the job queue, vectors, tombstones. Most applications need none of it.
+//! Administration of a store: health checks, migrations, job queue, vectors, tombstones. Most applications do not need
+//! it.
 
 pub use memory_engine_core::Mismatch;
 #[cfg(feature = "metrics")]

@@ -11,7 +11,7 @@ use memory_engine_postgres::{PostgresOptions, PostgresStore, sqlx::PgPool};
 #[cfg(feature = "sqlite")]
 use memory_engine_sqlite::{SqliteOptions, SqliteStore};
 
-use crate::{database::Address, stores::Stores};
+use crate::{database::DatabaseUrl, stores::Stores};
 
 /// The store of a builder.
 #[derive(Debug, Default)]
@@ -21,17 +21,17 @@ pub(crate) enum Backend {
     #[cfg(feature = "sqlite")]
     Sqlite(PathBuf, SqliteOptions),
     #[cfg(feature = "postgres")]
-    Postgres(Address, Box<PostgresOptions>),
+    Postgres(DatabaseUrl, Box<PostgresOptions>),
     #[cfg(feature = "postgres")]
     PostgresPool(PgPool, Box<PostgresOptions>),
     Stores(Stores),
-    /// A database of a feature that is off. Opening it is an error.
+    /// A database whose feature is off. Opening it is an error.
     #[cfg(not(all(feature = "sqlite", feature = "postgres")))]
     Missing(&'static str),
 }
 
 impl Backend {
-    /// A SQLite file with the default settings.
+    /// Returns the backend of a SQLite file with the default settings.
     #[cfg(feature = "sqlite")]
     pub(crate) fn sqlite(path: PathBuf) -> Self {
         Self::Sqlite(path, SqliteOptions::default())
@@ -42,14 +42,14 @@ impl Backend {
         Self::Missing("sqlite")
     }
 
-    /// A Postgres database with the default settings.
+    /// Returns the backend of a Postgres database with the default settings.
     #[cfg(feature = "postgres")]
-    pub(crate) fn postgres(address: Address) -> Self {
+    pub(crate) fn postgres(address: DatabaseUrl) -> Self {
         Self::Postgres(address, Box::default())
     }
 
     #[cfg(not(feature = "postgres"))]
-    pub(crate) fn postgres(_: Address) -> Self {
+    pub(crate) fn postgres(_: DatabaseUrl) -> Self {
         Self::Missing("postgres")
     }
 
@@ -60,7 +60,7 @@ impl Backend {
             #[cfg(feature = "sqlite")]
             Self::Sqlite(path, options) => Ok(SqliteStore::open_with(path, store, options).await?.into()),
             #[cfg(feature = "postgres")]
-            Self::Postgres(Address(url), options) => {
+            Self::Postgres(DatabaseUrl(url), options) => {
                 crate::runtime::check_network("build")?;
                 Ok(PostgresStore::connect_with(&url, store, *options).await?.into())
             }

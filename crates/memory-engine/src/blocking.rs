@@ -30,7 +30,7 @@ use crate::{
     turn::Turn,
 };
 
-/// Time that dropping the last handle waits for computations that cannot be interrupted.
+/// Maximum time for which dropping the last handle waits for computations that cannot be interrupted.
 const RUNTIME_END_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A handle on long-term memory whose calls block the thread. Cloning it is cheap and gives another handle on the same
@@ -120,12 +120,12 @@ impl MemoryEngine {
         Self::builder().database(database).build_blocking()
     }
 
-    /// As [`MemoryEngine::builder`](crate::MemoryEngine::builder); ends with [`Builder::build_blocking`].
+    /// As [`MemoryEngine::builder`](crate::MemoryEngine::builder). [`Builder::build_blocking`] builds the engine.
     pub fn builder() -> Builder {
         Builder::default()
     }
 
-    /// The async engine, for [`wait`](Self::wait) and for what needs no waiting.
+    /// Returns the async engine, for [`wait`](Self::wait) and for methods that are not async.
     pub fn engine(&self) -> &crate::engine::MemoryEngine {
         &self.engine
     }
@@ -217,8 +217,8 @@ impl MemoryEngine {
     ///
     /// # Errors
     /// Those of the async call.
-    pub fn forget(&self, scope: &Scope, what: impl Into<Forget>) -> Result<ForgetReport> {
-        self.wait(self.engine.forget(scope, what))
+    pub fn forget(&self, scope: &Scope, target: impl Into<Forget>) -> Result<ForgetReport> {
+        self.wait(self.engine.forget(scope, target))
     }
 
     /// As [`MemoryEngine::drain`](crate::MemoryEngine::drain).

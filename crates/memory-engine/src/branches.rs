@@ -6,19 +6,19 @@ use memory_engine_recall::{Fork, ancestors, fork_id, fork_of, on_branch};
 use crate::{engine::MemoryEngine, verb::verb};
 
 impl MemoryEngine {
-    /// Makes a branch of a conversation: `scope` names the session and the new branch.
+    /// Creates a branch of a conversation. `scope` names the session and the new branch.
     ///
-    /// From then on [`recall`](Self::recall), [`timeline`](Self::timeline) and the injection on that branch see what
-    /// [`Fork::inherits`] says. `get`, `scan` and `forget` use the address alone.
+    /// From then on [`recall`](Self::recall), [`timeline`](Self::timeline) and the injection on that branch include the
+    /// records that [`Fork::inherits`] selects. `get`, `scan` and `forget` use only the records of the branch itself.
     ///
     /// # Errors
     /// `InvalidInput` if `scope` names no user, session or branch, or the branch would be its own ancestor; `Conflict`
     /// if the branch was forked before, or forgotten.
     pub async fn fork(&self, scope: &Scope, fork: Fork) -> Result<()> {
-        verb!("fork", scope, {}, self.make_branch(scope, fork))
+        verb!("fork", scope, {}, self.create_branch(scope, fork))
     }
 
-    async fn make_branch(&self, scope: &Scope, fork: Fork) -> Result<()> {
+    async fn create_branch(&self, scope: &Scope, fork: Fork) -> Result<()> {
         let branch = self.check_fork(scope, &fork).await?;
         let conflict = |message: String| Error::new(ErrorKind::Conflict, "fork", message);
         match self.store_records(scope, vec![fork_record(self, scope, &fork)], PutMode::Create).await {
@@ -40,7 +40,7 @@ impl MemoryEngine {
         verb!("fork_of", scope, {}, fork_of(self.indexed_store(), scope))
     }
 
-    /// Returns the name of the new branch if the fork makes sense.
+    /// Returns the name of the new branch if the fork is valid.
     async fn check_fork<'s>(&self, scope: &'s Scope, fork: &Fork) -> Result<&'s str> {
         let invalid = |message: &str| Error::invalid("fork", message.to_owned());
         let (Some(_), Some(_), Some(branch)) = (scope.user_name(), scope.session(), scope.branch()) else {
@@ -55,7 +55,7 @@ impl MemoryEngine {
     }
 }
 
-/// The record that notes a fork.
+/// Returns the record that stores a fork.
 fn fork_record(engine: &MemoryEngine, scope: &Scope, fork: &Fork) -> Record {
     let mut record = Record::new(scope.clone(), Kind::ledger("fork"), "a branch begins", engine.clock());
     record.id = fork_id(scope);

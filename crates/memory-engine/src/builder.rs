@@ -24,7 +24,7 @@ use memory_engine_synonyms::SharedThesaurus;
 
 use crate::{
     backend::Backend,
-    database::{Address, Database, DatabaseLocation},
+    database::{Database, DatabaseLocation, DatabaseUrl},
     engine::{EngineParts, MemoryEngine},
     runtime,
     stores::Stores,
@@ -128,7 +128,7 @@ impl MemoryEngine {
         Self::builder().database(database).build().await
     }
 
-    /// Sets up an engine.
+    /// Returns a builder for an engine.
     pub fn builder() -> Builder {
         Builder::default()
     }
@@ -139,7 +139,7 @@ impl Builder {
     pub fn database(self, database: impl Into<Database>) -> Self {
         match database.into().0 {
             DatabaseLocation::File(path) => self.sqlite(path),
-            DatabaseLocation::Server(Address(url)) => self.postgres(url),
+            DatabaseLocation::Server(DatabaseUrl(url)) => self.postgres(url),
         }
     }
 
@@ -150,7 +150,7 @@ impl Builder {
         self
     }
 
-    /// Stores everything in one SQLite file, with these settings of its threads, caches and waits.
+    /// Stores everything in one SQLite file, with these settings of its threads, caches and timeouts.
     ///
     /// ```
     /// use memory_engine::{MemoryEngine, sqlite::SqliteOptions};
@@ -172,7 +172,7 @@ impl Builder {
     /// `postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=…`. No message shows user, password or settings of the
     /// address. Needs the feature `postgres`.
     pub fn postgres(mut self, url: impl Into<String>) -> Self {
-        self.backend = Backend::postgres(Address(url.into()));
+        self.backend = Backend::postgres(DatabaseUrl(url.into()));
         self
     }
 
@@ -192,11 +192,11 @@ impl Builder {
     /// ```
     #[cfg(feature = "postgres")]
     pub fn postgres_with(mut self, url: impl Into<String>, options: PostgresOptions) -> Self {
-        self.backend = Backend::Postgres(Address(url.into()), Box::new(options));
+        self.backend = Backend::Postgres(DatabaseUrl(url.into()), Box::new(options));
         self
     }
 
-    /// Stores everything in a Postgres database, through a pool that the application has already. See
+    /// Stores everything in a Postgres database, through an existing pool of the application. See
     /// [`PostgresStore::from_pool`](memory_engine_postgres::PostgresStore::from_pool) for the settings of its
     /// connections.
     ///
@@ -234,9 +234,9 @@ impl Builder {
         self
     }
 
-    /// Replaces another embedder: a store with `old`'s vectors is filled with those of the new embedder in the
-    /// background, searches the old ones until the new ones are complete, and then cuts over, all while it is written
-    /// and searched. New records get both. The old vectors stay until
+    /// Replaces another embedder without interruption. The vectors of the new embedder are computed in the background.
+    /// Searches use the vectors of `old` until the new ones are complete, and then cut over. New records get both
+    /// vectors. The old vectors stay until
     /// [`Admin::drop_second_generation`](crate::admin::Admin::drop_second_generation).
     pub fn replacing(mut self, old: impl Embedder) -> Self {
         self.replaced = Some(Arc::new(old));
@@ -287,14 +287,14 @@ impl Builder {
 
     /// Sets the language of summaries, profiles, injections and prompts. Default: the language of the text at hand.
     ///
-    /// Texts in every language are stored and found in any case. Facts by rules are in the language of their
-    /// sentence.
+    /// Texts in every language are stored and found, regardless of this setting. Facts by rules are in the language of
+    /// their sentence.
     pub fn language(mut self, language: Language) -> Self {
         self.locale.language = Some(language);
         self
     }
 
-    /// Sets the options of recalls whose query brings none.
+    /// Sets the options of recalls whose query has none.
     pub fn recall_options(mut self, options: RecallOptions) -> Self {
         self.options = options;
         self
@@ -312,14 +312,14 @@ impl Builder {
         self
     }
 
-    /// True if a background task does the queued jobs; otherwise only [`MemoryEngine::drain`] does. Default: true.
+    /// Sets whether a background task runs the queued jobs. If not, only [`MemoryEngine::drain`] does. Default: true.
     pub fn background(mut self, background: bool) -> Self {
         self.background = background;
         self
     }
 
-    /// Size of the cache of embeddings in bytes, so that a text is not embedded twice; 0 for none. The hash embedder
-    /// has none. Default: 16 MiB.
+    /// Sets the size of the cache of embeddings, in bytes, so that a text is not embedded twice; 0 for none. The hash
+    /// embedder has no cache. Default: 16 MiB.
     pub fn embedding_cache(mut self, max_bytes: usize) -> Self {
         self.embedding_cache = max_bytes;
         self
@@ -405,7 +405,7 @@ impl Builder {
         EmbeddingBackends::new(current, replaced, cuts_over).await
     }
 
-    /// Adds a cache to an embedder whose vectors are costlier to make than to look up.
+    /// Adds a cache to an embedder if computing its vectors is slower than a look-up.
     fn cached(&self, embedder: &Arc<dyn Embedder>) -> Arc<dyn Embedder> {
         let embedder = Arc::clone(embedder);
         match self.embedding_cache {

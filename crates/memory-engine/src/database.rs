@@ -1,4 +1,4 @@
-//! The place of a store: a file or a server.
+//! The location of a store: a file or a server.
 
 use std::{
     convert::Infallible,
@@ -7,7 +7,7 @@ use std::{
     str::FromStr,
 };
 
-/// The place of a store: a SQLite file or a Postgres database. A text that begins with `postgres://` or
+/// The location of a store: a SQLite file or a Postgres database. A text that begins with `postgres://` or
 /// `postgresql://` is the address of a Postgres database, any other text is the path of a file.
 ///
 /// ```
@@ -27,22 +27,22 @@ pub struct Database(pub(crate) DatabaseLocation);
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) enum DatabaseLocation {
     File(PathBuf),
-    Server(Address),
+    Server(DatabaseUrl),
 }
 
-/// The address of a server, which may hold a password and is never shown whole.
+/// The URL of a server. It may contain a password and is never shown as a whole.
 #[derive(Clone, PartialEq, Eq)]
-pub(crate) struct Address(pub(crate) String);
+pub(crate) struct DatabaseUrl(pub(crate) String);
 
 impl Database {
-    /// A SQLite file.
+    /// Creates the location of a SQLite file.
     pub fn file(path: impl Into<PathBuf>) -> Self {
         Self(DatabaseLocation::File(path.into()))
     }
 
-    /// A Postgres database by its address: `postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=…`.
+    /// Creates the location of a Postgres database: `postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=…`.
     pub fn postgres(url: impl Into<String>) -> Self {
-        Self(DatabaseLocation::Server(Address(url.into())))
+        Self(DatabaseLocation::Server(DatabaseUrl(url.into())))
     }
 
     /// Returns true if a text is the address of a Postgres database.
@@ -50,7 +50,7 @@ impl Database {
         text.starts_with("postgres://") || text.starts_with("postgresql://")
     }
 
-    /// The path, if it is a file.
+    /// Returns the path if the database is a file.
     pub fn path(&self) -> Option<&Path> {
         match &self.0 {
             DatabaseLocation::File(path) => Some(path),
@@ -107,38 +107,38 @@ impl fmt::Debug for Database {
     }
 }
 
-impl fmt::Display for Address {
+impl fmt::Display for DatabaseUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.shown() {
-            Some(shown) => write!(f, "postgres://{shown}"),
+        match self.public_part() {
+            Some(public_part) => write!(f, "postgres://{public_part}"),
             None => f.write_str("the Postgres database"),
         }
     }
 }
 
-impl fmt::Debug for Address {
+impl fmt::Debug for DatabaseUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("(an address)")
     }
 }
 
-impl Address {
-    /// Host, port and database, if the address is so plain that they cannot hold a part of a password: one with a
-    /// character that should have been escaped looks like something else.
-    fn shown(&self) -> Option<&str> {
+impl DatabaseUrl {
+    /// Returns host, port and database if they certainly contain no part of a password. In a URL with a password whose
+    /// special characters are not escaped, a part of it can be in the place of the host or the database.
+    fn public_part(&self) -> Option<&str> {
         let (_, rest) = self.0.split_once("://")?;
         let end = rest.find('?').unwrap_or(rest.len());
-        let (place, settings) = rest.split_at(end);
-        let place = place.split_once('@').map_or(place, |(_, place)| place);
-        let (host, database) = place.split_once('/').unwrap_or((place, ""));
-        let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+        let (location, settings) = rest.split_at(end);
+        let location = location.split_once('@').map_or(location, |(_, location)| location);
+        let (host, database) = location.split_once('/').unwrap_or((location, ""));
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
         let (name, port) = host.rsplit_once(':').unwrap_or((host, ""));
-        let clear = !name.is_empty()
-            && name.chars().all(plain)
+        let is_safe = !name.is_empty()
+            && name.chars().all(is_plain)
             && port.chars().all(|c| c.is_ascii_digit())
-            && database.chars().all(plain)
+            && database.chars().all(is_plain)
             && !settings.contains('@');
-        clear.then_some(place)
+        is_safe.then_some(location)
     }
 }
 
@@ -148,15 +148,15 @@ mod tests {
 
     #[test]
     fn a_text_is_an_address_or_a_file() {
-        let of = |text: &str| text.parse::<Database>().unwrap();
-        assert_eq!(of("postgresql://db/memory"), Database::postgres("postgresql://db/memory"));
+        let parse = |text: &str| text.parse::<Database>().unwrap();
+        assert_eq!(parse("postgresql://db/memory"), Database::postgres("postgresql://db/memory"));
         for file in ["memory.db", "postgres", "./postgres://x", "C:\\memory.db"] {
-            assert_eq!(of(file).path(), Some(Path::new(file)));
+            assert_eq!(parse(file).path(), Some(Path::new(file)));
         }
     }
 
     #[test]
-    fn no_part_of_a_password_shows_however_the_address_is_written() {
+    fn no_form_of_a_url_shows_a_part_of_its_password() {
         for url in [
             "postgres://lin:hunter2@db.example:5433/memory?sslmode=require",
             "postgres://lin:hun@ter2@db/memory",
@@ -169,7 +169,7 @@ mod tests {
             "postgres://db/memory?user=a@b&password=hunter2",
             "postgres://db/memory?password=hunter2",
         ] {
-            let shown = format!("{0} {0:?} {1:?}", Database::postgres(url), Address(url.to_owned()));
+            let shown = format!("{0} {0:?} {1:?}", Database::postgres(url), DatabaseUrl(url.to_owned()));
             assert!(!shown.contains("hun") && !shown.contains("ter2"), "{shown}");
         }
         let plain = Database::postgres("postgres://lin:hunter2@db.example:5433/memory?sslmode=require");

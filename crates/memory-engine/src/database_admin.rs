@@ -25,19 +25,19 @@ use crate::database::{Database, DatabaseLocation};
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 #[non_exhaustive]
 pub struct Migrations {
-    /// The schema that the database has; 0 for an empty one.
+    /// The schema version of the database; 0 for an empty one.
     pub schema: u32,
-    /// The migrations that are applied, by name.
+    /// The names of the applied migrations.
     pub applied: Vec<String>,
-    /// Those that this version knows and the database does not.
+    /// The names of the migrations of this version that are not applied yet.
     pub pending: Vec<String>,
 }
 
-/// Looks at a whole database, and changes nothing.
+/// Checks the health of a whole database. Changes nothing.
 ///
 /// # Errors
-/// `NotFound` when it is not there, `Unavailable` when it cannot be reached, `InvalidInput` when it belongs to another
-/// application, `SchemaMismatch` when a newer version made it.
+/// `NotFound` if it does not exist, `Unavailable` if it cannot be reached, `InvalidInput` if it belongs to another
+/// application, `SchemaMismatch` if a newer version created it.
 pub async fn checkup(database: &Database) -> Result<HealthReport> {
     match &database.0 {
         DatabaseLocation::File(path) => file::checkup(path).await,
@@ -45,7 +45,7 @@ pub async fn checkup(database: &Database) -> Result<HealthReport> {
     }
 }
 
-/// Every tenant and every user that the database knows.
+/// Returns every tenant and every user in the database.
 ///
 /// # Errors
 /// As [`checkup`].
@@ -82,11 +82,11 @@ pub async fn migrate_up(database: &Database, partitions: u32) -> Result<u32> {
     }
 }
 
-/// Migrates a database back to an earlier schema, and deletes the data of the later ones; 0 removes everything. The
+/// Migrates a database back to an earlier schema, and deletes the data of later ones; 0 removes everything. The
 /// database must not be in use.
 ///
 /// # Errors
-/// As [`checkup`], and `InvalidInput` for a schema that is later than the database's.
+/// As [`checkup`]; `InvalidInput` for a schema that is newer than that of the database.
 pub async fn migrate_down(database: &Database, schema: u32) -> Result<()> {
     match &database.0 {
         DatabaseLocation::File(path) => file::migrate_down(path, schema).await,
@@ -133,28 +133,28 @@ mod file {
 mod file {
     use super::*;
 
-    fn off<T>() -> Result<T> {
+    fn feature_off<T>() -> Result<T> {
         Err(Error::new(ErrorKind::Unsupported, "upkeep", "the feature `sqlite` is off; switch it on"))
     }
 
     pub(super) async fn checkup(_: &Path) -> Result<HealthReport> {
-        off()
+        feature_off()
     }
 
     pub(super) async fn namespaces(_: &Path) -> Result<Vec<Scope>> {
-        off()
+        feature_off()
     }
 
     pub(super) async fn migrations(_: &Path) -> Result<Migrations> {
-        off()
+        feature_off()
     }
 
     pub(super) async fn migrate_up(_: &Path) -> Result<u32> {
-        off()
+        feature_off()
     }
 
     pub(super) async fn migrate_down(_: &Path, _: u32) -> Result<()> {
-        off()
+        feature_off()
     }
 }
 
@@ -190,27 +190,27 @@ mod server {
 mod server {
     use super::*;
 
-    fn off<T>() -> Result<T> {
+    fn feature_off<T>() -> Result<T> {
         Err(Error::new(ErrorKind::Unsupported, "upkeep", "the feature `postgres` is off; switch it on"))
     }
 
     pub(super) async fn checkup(_: &str) -> Result<HealthReport> {
-        off()
+        feature_off()
     }
 
     pub(super) async fn namespaces(_: &str) -> Result<Vec<Scope>> {
-        off()
+        feature_off()
     }
 
     pub(super) async fn migrations(_: &str) -> Result<Migrations> {
-        off()
+        feature_off()
     }
 
     pub(super) async fn migrate_up(_: &str, _: u32) -> Result<u32> {
-        off()
+        feature_off()
     }
 
     pub(super) async fn migrate_down(_: &str, _: u32) -> Result<()> {
-        off()
+        feature_off()
     }
 }

@@ -7,15 +7,15 @@ use tracing::{Span, field::Empty};
 use crate::{engine::MemoryEngine, verb::verb};
 
 impl MemoryEngine {
-    /// Works and waits until everything within `scope` that is queued has been done or given up. Returns the number of
+    /// Runs the queued jobs within `scope` and waits until each is done or has failed for good. Returns the number of
     /// items that were queued.
     ///
-    /// Items that another worker has claimed are waited for. On SQLite and Postgres, those of a worker whose process
-    /// has ended are free at once; other stores may keep them for half a minute. An item that fails by itself is given
-    /// up after five attempts; [`Admin::failures`](crate::admin::Admin::failures) lists it.
+    /// It also waits for items that another worker has claimed. On SQLite and Postgres, the claims of a worker whose
+    /// process has ended are released at once; other stores may keep them for half a minute. An item that fails on its
+    /// own becomes a dead letter after five attempts; [`Admin::failures`](crate::admin::Admin::failures) lists it.
     ///
     /// # Errors
-    /// The embedder's or the store's; what was indexed before stays.
+    /// The error of the embedder or the store. Items that were done before stay done.
     pub async fn drain(&self, scope: &Scope, progress: impl FnMut(Progress)) -> Result<u64> {
         let work = self.enrichment().worker().drain(scope, progress);
         verb!("drain", scope, { items = Empty }, work, |span: &Span, items: &u64| _ = span.record("items", *items))

@@ -1,5 +1,5 @@
-//! The handle on a memory. Its verbs are in the modules `remember`, `read`, `facts`, `forget`, `retraction`,
-//! `branches`, `jobs` and `cut_over`.
+//! The handle on a memory. Its verbs are in the modules `remember`, `remember_all`, `import`, `update`, `read`,
+//! `records`, `facts`, `forget`, `retraction`, `branches`, `drain`, `lifecycle`, `prompt` and `operations`.
 
 use std::{fmt, sync::Arc};
 
@@ -67,33 +67,34 @@ impl MemoryEngine {
         Self { parts: Arc::new(parts) }
     }
 
-    /// The embedder whose vectors are searched: an embedder that replaces another one, from the cut-over on.
+    /// Returns the embedder whose vectors are searched. An embedder that replaces another one is returned after the
+    /// cut-over.
     pub fn embedder(&self) -> &Arc<dyn Embedder> {
         &self.parts.store.embedding().serving().embedder
     }
 
-    /// The synonyms of query terms. A change to their store takes effect within seconds, and at once after
+    /// Returns the synonyms of query terms. A change to their store takes effect within seconds, and at once after
     /// [`refresh`](SharedThesaurus::refresh).
     pub fn synonyms(&self) -> &SharedThesaurus {
         &self.parts.recall.parts().thesaurus
     }
 
-    /// The clock of every timestamp.
+    /// Returns the clock of all timestamps.
     pub fn clock(&self) -> &Arc<dyn Clock> {
         self.parts.store.clock()
     }
 
-    /// The time zone of days and dates, unless a query or an option sets another. Default: UTC.
+    /// Returns the time zone of days and dates, which a query or an option may override. Default: UTC.
     pub fn zone(&self) -> &TimeZone {
         &self.parts.locale.zone
     }
 
-    /// The language of summaries, profiles, injections and prompts; `None` for the language of the text at hand.
+    /// Returns the language of summaries, profiles, injections and prompts; `None` for the language of each text.
     pub fn language(&self) -> Option<Language> {
         self.parts.locale.language
     }
 
-    /// The rewrite of queries that find nothing. Default: none.
+    /// Returns the rewrite of queries that find nothing. Default: none.
     #[cfg(feature = "llm")]
     pub fn rewrite(&self) -> Option<&Rewrite> {
         self.parts.recall.parts().rewrite.as_ref()

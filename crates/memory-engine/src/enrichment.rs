@@ -21,12 +21,12 @@ impl Builder {
 
 /// Derived records.
 impl Admin {
-    /// Stores turns at an address, all or none, and extracts the facts in them: by the engine's extractor, or by the
-    /// rules if there is none. What fails, or is not done within `timeout`, is left to the background if the engine
-    /// extracts facts.
+    /// Stores turns at an address, all or none, and extracts their facts with the engine's extractor, or with the rules
+    /// if there is none. Turns that fail, or are not done within `timeout`, stay queued for the background worker if
+    /// the engine extracts facts.
     ///
-    /// Metadata of a turn is copied to its facts, under keys that are not a fact's own. A fact that was deleted before
-    /// is new, since it is said again.
+    /// Metadata of a turn is copied to its facts, except for keys that facts use themselves. A fact that was deleted
+    /// before is stored again, because it was said again.
     ///
     /// # Errors
     /// Those of [`MemoryEngine::store`](crate::MemoryEngine::store) with [`PutMode::Create`](crate::PutMode::Create);
@@ -50,7 +50,7 @@ impl Admin {
     }
 
     /// Summarizes the turns at the end of a conversation that wait for a summary. Returns the number of summaries.
-    /// Turns farther back that the background has not done yet are left to it.
+    /// Earlier turns that are still queued are left to the background worker.
     ///
     /// ```
     /// use memory_engine::{EnrichmentOptions, Field, Filter, Kind, MemoryEngine, ScanQuery, Scope, Turn};

@@ -37,25 +37,25 @@ pub struct EntityGraph {
 }
 
 impl MemoryEngine {
-    /// The entities and relations in the memories.
+    /// Returns a handle on the entities and relations in the memories.
     pub fn graph(&self) -> EntityGraph {
         EntityGraph { engine: self.clone() }
     }
 }
 
 impl EntityGraph {
-    /// The store of the graph.
+    /// Returns the store of the graph.
     pub fn store(&self) -> &Arc<dyn GraphStore> {
         self.engine.indexed_store().graph()
     }
 
-    /// The extractor, if the engine has one.
+    /// Returns the extractor, if the engine has one.
     pub fn extractor(&self) -> Option<&Arc<dyn GraphExtractor>> {
         self.engine.enrichment().graph().extractor()
     }
 
-    /// Extracts from records within `scope` as they are, in place of what was extracted from them before. Records that
-    /// are not active are skipped. One that cannot be read is named in the outcome, and the others are read.
+    /// Extracts entities and relations from records within `scope`, and replaces those that were extracted from them
+    /// before. Records that are not active are skipped. The report names the records whose extraction failed.
     ///
     /// # Errors
     /// `Unsupported` without an extractor; `Unauthorized` for a record outside `scope`; the store's error.
@@ -64,17 +64,17 @@ impl EntityGraph {
         verb!("graph.index", scope, { records = records.len() }, work)
     }
 
-    /// Extracts from every active record within `scope`, oldest first. After each page, `progress` gets the number of
-    /// records read so far.
+    /// Extracts entities and relations from every active record within `scope`, oldest first. After each page,
+    /// `progress` gets the number of records that are done.
     ///
     /// # Errors
-    /// As [`index`](Self::index). What was read before stays.
+    /// As [`index`](Self::index). Extractions that are done stay.
     pub async fn rebuild(&self, scope: &Scope, progress: impl FnMut(u64)) -> Result<GraphIndexReport> {
         verb!("graph.rebuild", scope, {}, self.engine.enrichment().graph().rebuild(scope, progress))
     }
 
-    /// Returns the entities that some texts name, what is related to them, and the relations between them, each with
-    /// the latest record that states it: for the sections of a prompt.
+    /// Returns the entities that some texts name, the entities related to them, and the relations between them, for the
+    /// sections of a prompt. Each has the latest record that states it.
     ///
     /// # Errors
     /// `InvalidInput` for an invalid filter or too many hops; the stores' errors.
@@ -85,7 +85,7 @@ impl EntityGraph {
 
 impl Builder {
     /// Extracts entities and relations from records, and adds the graph retriever to recalls. Default: no graph.
-    /// [`EntityGraph::index`](crate::graph::EntityGraph::index) extracts from records that are stored.
+    /// [`EntityGraph::index`](crate::graph::EntityGraph::index) extracts from records that are stored already.
     pub fn graph(mut self, extractor: impl GraphExtractor) -> Self {
         self.graph_extractor = Some(Arc::new(extractor));
         self

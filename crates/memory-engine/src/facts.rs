@@ -24,7 +24,8 @@ use crate::{engine::MemoryEngine, verb::verb};
 /// memory.drain(&lin, |_| ()).await?;
 ///
 /// let facts: Vec<Fact> = memory.facts(&lin).await?;
-/// assert_eq!((facts[0].subject.as_str(), facts[0].attribute.as_str(), facts[0].value.as_str()), ("user", "allergy", "seafood"));
+/// assert_eq!((facts[0].subject.as_str(), facts[0].attribute.as_str()), ("user", "allergy"));
+/// assert_eq!(facts[0].value, "seafood");
 /// assert_eq!(facts[0].evidence[0].quote, "I'm allergic to seafood.");
 /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
 /// ```
@@ -49,9 +50,9 @@ pub struct Fact {
     pub valid_from: Timestamp,
     /// The time at which it ended or will end; `None` if no end is known.
     pub valid_until: Option<Timestamp>,
-    /// The fact that took its place, if there is one.
+    /// The newer fact that superseded it, if there is one.
     pub superseded_by: Option<RecordId>,
-    /// The records that state it, with the words that do.
+    /// The records that state it, with quotations.
     pub evidence: Vec<FactEvidence>,
     /// Confidence, 0 to 1.
     pub confidence: f64,
@@ -98,7 +99,7 @@ impl Fact {
     }
 }
 
-/// The facts to return. [`MemoryEngine::facts`] begins one; awaiting it runs it.
+/// A query for facts. [`MemoryEngine::facts`] creates one; awaiting it runs it.
 #[derive(Debug, Clone)]
 #[must_use = "a query does nothing until it is awaited"]
 pub struct FactQuery {
@@ -112,11 +113,11 @@ pub struct FactQuery {
 /// The restriction of a query by time.
 #[derive(Debug, Clone, Copy)]
 enum Validity {
-    /// Those that hold now.
+    /// Facts that hold now.
     Current,
-    /// Those that held at a time.
+    /// Facts that held at this time.
     At(Timestamp),
-    /// Those that hold or once held.
+    /// Facts that hold, and facts that held before.
     Ever,
 }
 
@@ -130,7 +131,8 @@ impl MemoryEngine {
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// let memory = MemoryEngine::builder().in_memory().enrichment(EnrichmentOptions::rules()?).build().await?;
     /// let lin = Scope::user("lin")?;
-    /// let (may, august): (Timestamp, Timestamp) = ("2024-05-01".parse()?, "2024-08-29".parse()?);
+    /// let may: Timestamp = "2024-05-01".parse()?;
+    /// let august: Timestamp = "2024-08-29".parse()?;
     /// memory.remember(&lin, Turn::user("I live in Porto.").at(may)).await?;
     /// memory.remember(&lin, Turn::user("I moved to Lisbon.").at(august)).await?;
     /// memory.drain(&lin, |_| ()).await?;
@@ -146,8 +148,13 @@ impl MemoryEngine {
     /// # Errors
     /// The store's error.
     pub fn facts(&self, scope: &Scope) -> FactQuery {
-        let (engine, scope) = (self.clone(), scope.clone());
-        FactQuery { engine, scope, subject: None, attribute: None, validity: Validity::Current }
+        FactQuery {
+            engine: self.clone(),
+            scope: scope.clone(),
+            subject: None,
+            attribute: None,
+            validity: Validity::Current,
+        }
     }
 }
 
@@ -171,8 +178,8 @@ impl FactQuery {
         self
     }
 
-    /// Returns the facts that hold and those that once held. Facts that were merged into another one, retracted or
-    /// found wrong are not among them.
+    /// Returns the facts that hold and those that held before, without facts that were merged into another one,
+    /// retracted or corrected.
     pub fn history(mut self) -> Self {
         self.validity = Validity::Ever;
         self
@@ -194,10 +201,10 @@ impl FactQuery {
     }
 
     async fn read(self) -> Result<Vec<(Record, Fact)>> {
-        let book = self.engine.enrichment().turns().facts();
+        let facts = self.engine.enrichment().turns().facts();
         let records = match self.validity {
-            Validity::Current => book.current(&self.scope).await?,
-            Validity::At(_) | Validity::Ever => book.history(&self.scope).await?,
+            Validity::Current => facts.current(&self.scope).await?,
+            Validity::At(_) | Validity::Ever => facts.history(&self.scope).await?,
         };
         let pairs = records.into_iter().map(|record| {
             let fact = Fact::from_record(&record);
@@ -207,11 +214,11 @@ impl FactQuery {
     }
 
     fn includes(&self, record: &Record, fact: &Fact) -> bool {
-        let in_attribute = |name: &String| {
+        let has_attribute = |name: &String| {
             let rest = fact.attribute.strip_prefix(name.as_str());
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
         };
-        let in_time = match self.validity {
+        let is_valid = match self.validity {
             Validity::Current => {
                 let now = self.engine.clock().now();
                 record.state == State::Active && fact.valid_until.is_none_or(|end| end > now)
@@ -219,9 +226,9 @@ impl FactQuery {
             Validity::At(time) => fact.holds_at(time),
             Validity::Ever => true,
         };
-        in_time
+        is_valid
             && self.subject.as_ref().is_none_or(|subject| fact.subject == *subject)
-            && self.attribute.as_ref().is_none_or(in_attribute)
+            && self.attribute.as_ref().is_none_or(has_attribute)
     }
 }
 

@@ -55,7 +55,7 @@ impl From<Vec<RecordId>> for Forget {
     }
 }
 
-/// The number of things removed from each store, counted where they were removed.
+/// The number of rows removed from each store.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[non_exhaustive]
 pub struct ForgetReport {
@@ -73,7 +73,7 @@ impl ForgetReport {
     }
 }
 
-/// The people whose facts or profiles depended on forgotten records.
+/// The scopes of the people whose facts or profiles were derived from forgotten records.
 #[derive(Debug, Default)]
 struct Affected {
     facts: BTreeSet<Scope>,
@@ -81,54 +81,54 @@ struct Affected {
 }
 
 impl MemoryEngine {
-    /// Forgets records within `scope`. Each leaves every index in one transaction and leaves a tombstone, so that it
-    /// does not come back. Many are removed in several transactions; if one of them fails, those before it hold, and
-    /// the call can be repeated.
+    /// Forgets records within `scope`. Each record is removed with its index entries in one transaction, and leaves a
+    /// tombstone, so that no import brings it back. Many records are removed in several transactions. If one of them
+    /// fails, those before it are kept, and the call can be repeated.
     ///
     /// # Errors
     /// `InvalidInput` for an invalid filter; the stores' errors.
-    pub async fn forget(&self, scope: &Scope, what: impl Into<Forget>) -> Result<ForgetReport> {
-        let note = |span: &Span, forgotten: &ForgetReport| _ = span.record("records", forgotten.records());
-        verb!("forget", scope, { records = Empty }, self.forget_records(scope, what.into()), note)
+    pub async fn forget(&self, scope: &Scope, target: impl Into<Forget>) -> Result<ForgetReport> {
+        let note = |span: &Span, report: &ForgetReport| _ = span.record("records", report.records());
+        verb!("forget", scope, { records = Empty }, self.forget_records(scope, target.into()), note)
     }
 
-    async fn forget_records(&self, scope: &Scope, what: Forget) -> Result<ForgetReport> {
-        let is_everything = what == Forget::Everything;
+    async fn forget_records(&self, scope: &Scope, target: Forget) -> Result<ForgetReport> {
+        let is_everything = target == Forget::Everything;
         let mut affected = Affected::default();
-        let removed = match what {
+        let removed = match target {
             Forget::Ids(ids) => self.forget_ids(scope, &ids, &mut affected).await?,
             Forget::Matching(filter) => self.forget_matching(scope, filter, &mut affected).await?,
             Forget::Everything => self.forget_matching(scope, Filter::And(Vec::new()), &mut affected).await?,
         };
-        // Once everything is gone: a forgotten fact may have replaced another one, which then holds again.
+        // After the last deletion, because a fact holds again once the fact that superseded it is deleted.
         self.repair(affected).await?;
-        let mut forgotten = ForgetReport { removed, synonyms: 0 };
+        let mut report = ForgetReport { removed, synonyms: 0 };
         if is_everything && *scope == scope.namespace() {
-            forgotten.synonyms = self.synonyms().store().clear(scope).await?;
+            report.synonyms = self.synonyms().store().clear(scope).await?;
             self.synonyms().forget(scope);
         }
-        Ok(forgotten)
+        Ok(report)
     }
 
     /// Imports tombstones of another store: removes the records that they name and blocks them from now on. Returns the
     /// number of new tombstones.
     pub(crate) async fn import_tombstones(&self, scope: &Scope, tombstones: &[Tombstone]) -> Result<u64> {
-        let mut named: BTreeMap<Scope, Vec<RecordId>> = BTreeMap::new();
+        let mut ids_by_user: BTreeMap<Scope, Vec<RecordId>> = BTreeMap::new();
         for tombstone in tombstones {
-            named.entry(tombstone.scope.namespace()).or_default().push(tombstone.id);
+            ids_by_user.entry(tombstone.scope.namespace()).or_default().push(tombstone.id);
         }
         let mut affected = Affected::default();
-        for (user, ids) in &mut named {
+        for (user, ids) in &mut ids_by_user {
             self.add_affected(user, ids, &mut affected).await?;
             ids.extend(self.record_store().derived(user, ids).await?);
         }
-        let new = self.record_store().import_tombstones(scope, tombstones).await?;
-        for (user, ids) in &named {
+        let new_count = self.record_store().import_tombstones(scope, tombstones).await?;
+        for (user, ids) in &ids_by_user {
             self.indexed_store().unindex(user, ids).await?;
         }
         self.repair(affected).await?;
         self.indexed_store().wake();
-        Ok(new)
+        Ok(new_count)
     }
 
     async fn forget_ids(&self, scope: &Scope, ids: &[RecordId], affected: &mut Affected) -> Result<RemovalCounts> {
@@ -154,11 +154,11 @@ impl MemoryEngine {
 
     async fn forget_page(&self, scope: &Scope, ids: &[RecordId], affected: &mut Affected) -> Result<RemovalCounts> {
         self.add_affected(scope, ids, affected).await?;
-        let DeletionReport { ids: gone, mut removed } = self.record_store().delete(scope, ids).await?;
-        // All ids, not only those that were there: an earlier call may have stopped half-way.
+        let DeletionReport { ids: deleted, mut removed } = self.record_store().delete(scope, ids).await?;
+        // All ids, not only the deleted ones: an earlier call may have failed after deleting the records.
         removed += self.indexed_store().unindex(scope, ids).await?;
-        // Records that were derived from them may live outside this scope, in the memory of the same user.
-        let derived: Vec<RecordId> = gone.iter().filter(|id| !ids.contains(id)).copied().collect();
+        // Records that were derived from them may be outside this scope, in the memory of the same user.
+        let derived: Vec<RecordId> = deleted.iter().filter(|id| !ids.contains(id)).copied().collect();
         if !derived.is_empty() {
             removed += self.indexed_store().unindex(&scope.namespace(), &derived).await?;
             self.indexed_store().wake();
@@ -166,13 +166,14 @@ impl MemoryEngine {
         Ok(removed)
     }
 
+    /// Adds the people whose facts or profiles are derived from these records.
     async fn add_affected(&self, scope: &Scope, ids: &[RecordId], affected: &mut Affected) -> Result<()> {
         affected.facts.extend(self.enrichment().turns().people_with_facts(scope, ids).await?);
         affected.profiles.extend(self.enrichment().turns().profiles_among(scope, ids).await?);
         Ok(())
     }
 
-    /// Makes the remaining facts and profiles as if the forgotten records had never been.
+    /// Recomputes the remaining facts and profiles without the forgotten records.
     async fn repair(&self, affected: Affected) -> Result<()> {
         for person in affected.facts {
             self.enrichment().turns().reconcile_facts(&person).await?;

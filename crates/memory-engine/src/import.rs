@@ -1,4 +1,4 @@
-//! Storing more records than fit into memory.
+//! Imports of more records than fit into memory.
 
 use std::{fmt, pin::pin};
 
@@ -17,7 +17,7 @@ const MAX_REPORTED_FAILURES: usize = 1000;
 /// A callback with the index of a record in the stream and its outcome.
 type OnWritten = Box<dyn FnMut(u64, &WriteResult) + Send>;
 
-/// An import that is about to run. [`MemoryEngine::import`] begins one, [`run`](Self::run) runs it.
+/// A prepared import. [`MemoryEngine::import`] creates one, [`run`](Self::run) runs it.
 #[must_use = "an import does nothing until `run` is called"]
 pub struct Import<S> {
     engine: MemoryEngine,
@@ -35,7 +35,7 @@ impl<S> fmt::Debug for Import<S> {
     }
 }
 
-/// The outcome of an import so far, or at its end.
+/// The counts of an import, during it or at its end.
 #[derive(Debug, Default, Serialize)]
 #[non_exhaustive]
 pub struct ImportReport {
@@ -59,7 +59,7 @@ pub struct ImportReport {
 #[derive(Debug, Serialize)]
 #[non_exhaustive]
 pub struct ImportFailure {
-    /// Its place in the stream, from 0.
+    /// The index in the stream, from 0.
     pub index: u64,
     /// The reason.
     pub reason: String,
@@ -92,8 +92,8 @@ impl MemoryEngine {
     /// stored again.
     ///
     /// The records are found by their words at once. The background worker of this engine is paused while the import
-    /// runs, so that the import has the machine for itself. Afterwards it does the queued jobs (vectors, and facts
-    /// and relations if they are on); [`drain`](Self::drain) waits for them.
+    /// runs, so that it does not slow down the import. Afterwards it runs the queued jobs (vectors, and facts and
+    /// relations if they are on); [`drain`](Self::drain) waits for them.
     ///
     /// ```
     /// use futures::stream;
@@ -104,7 +104,7 @@ impl MemoryEngine {
     /// let lin = Scope::user("lin")?;
     /// let turns = (0..2500).map(|n| Turn::user(format!("line {n}")).with_message_id(format!("m{n}")));
     /// let import = memory.import(&lin, stream::iter(turns));
-    /// let report = import.on_progress(|so_far| println!("{} read", so_far.read)).run().await?;
+    /// let report = import.on_progress(|report| println!("{} read", report.read)).run().await?;
     /// assert_eq!((report.created, report.failed), (2500, 0));
     /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
     /// ```
@@ -185,7 +185,8 @@ impl<S: Stream<Item: ImportItem> + Send> Import<S> {
     }
 }
 
-/// Stores a batch in one transaction. If a record of it is refused, stores them one by one and reports the refused.
+/// Stores a batch in one transaction. If one of its records is refused, stores them one by one and reports those that
+/// are refused.
 async fn store_batch(
     engine: &MemoryEngine,
     scope: &Scope,

@@ -1,25 +1,28 @@
 //! Automatic injection of memories into a prompt.
 
+mod informative;
+
 use std::{collections::BTreeSet, time::Duration};
 
 use memory_engine_context::{
     Action, GatewayBlock, IncomingMessage, InjectionDecision, InjectionRules, MAX_CONTEXT_MESSAGES, Rule, weak_question,
 };
 use memory_engine_core::{
-    ContentHash, Error, ErrorKind, Field, Filter, FilterValue, Kind, Language, Op, Phrases, Record, Result, Role,
-    ScanQuery, Scope, Timestamp, phrases::fold, text::is_han,
+    ContentHash, Error, ErrorKind, Field, Filter, FilterValue, Kind, Language, Op, Phrases, Record, Result, ScanQuery,
+    Scope, Timestamp,
 };
 use memory_engine_recall::{Degraded, Enhancement, RecallOptions, RecallQuery, Retrievers};
 use tokio::time::{Instant, timeout};
 
 use crate::engine::MemoryEngine;
+use informative::most_informative;
 
 /// Turns per round: a message of the user and the reply.
-const TURNS_A_ROUND: usize = 2;
-/// Number of latest turns, and of latest summaries, among which the previous conversation is looked for.
-const PREVIOUS_SESSION_TURNS: usize = 200;
-/// Maximum number of summaries of the previous conversation: one for each of its scenes, or for each few rounds.
-const PREVIOUS_SESSION_SUMMARIES: usize = 3;
+const TURNS_PER_ROUND: usize = 2;
+/// Number of latest turns, and of latest summaries, in which the previous conversation is searched for.
+const PREVIOUS_SESSION_SCAN_ROWS: usize = 200;
+/// Maximum number of summaries of the previous conversation that are injected.
+const PREVIOUS_SESSION_MAX_SUMMARIES: usize = 3;
 /// Maximum number of additional candidates, in case the conversation already contains some of the results.
 const MAX_EXTRA_CANDIDATES: usize = 20;
 /// Share of the time limit after which a recall must end.
@@ -101,7 +104,7 @@ impl RecalledMemories {
         }
     }
 
-    /// Returns the number of candidates, so that `limit` are left without those of the conversation.
+    /// Returns the number of candidates to read, so that `limit` remain without those of the conversation.
     fn candidate_limit(&self, limit: usize) -> usize {
         limit + self.conversation.len().min(MAX_EXTRA_CANDIDATES)
     }
@@ -111,7 +114,7 @@ impl RecalledMemories {
     }
 
     /// Returns the first records that the conversation does not contain.
-    fn new_to_conversation(&self, records: impl IntoIterator<Item = Record>, limit: usize) -> Vec<Record> {
+    fn without_conversation(&self, records: impl IntoIterator<Item = Record>, limit: usize) -> Vec<Record> {
         records.into_iter().filter(|record| !self.is_in_conversation(record)).take(limit).collect()
     }
 
@@ -127,14 +130,14 @@ impl RecalledMemories {
         })
     }
 
-    /// Returns all records. The order is that of their lists.
+    /// Returns all records: the relevant ones, the summaries, and the others.
     fn into_records(self) -> Vec<Record> {
         self.relevant.into_iter().chain(self.summaries).chain(self.others).collect()
     }
 }
 
 impl Injector {
-    /// Uses the default rules, the default block and at most five memories.
+    /// Creates an injector with the default rules, the default block and at most five memories.
     pub fn new(engine: MemoryEngine) -> Self {
         let deadline = engine.options().deadline;
         let block = GatewayBlock::default().with_zone(engine.zone().clone());
@@ -175,13 +178,17 @@ impl Injector {
     pub async fn inject_into(&self, scope: &Scope, message: &IncomingMessage<'_>, conversation: &[&str]) -> Injection {
         let language = self.engine.language().unwrap_or_else(|| Language::of(message.text));
         let decision = self.rules.decide_in(message, language);
-        let known: &[&str] = if decision.action == Action::Nothing { &[] } else { conversation };
-        let mut recalled = RecalledMemories::new(known.iter().map(|text| ContentHash::of(text)).collect());
+        // Without an action, the hashes of the conversation are not needed.
+        let conversation: &[&str] = if decision.action == Action::Nothing { &[] } else { conversation };
+        let mut recalled = RecalledMemories::new(conversation.iter().map(|text| ContentHash::of(text)).collect());
         if let Err(error) = self.engine.indexed_store().check_open("injection") {
             recalled.add_failure(&error);
-        } else if timeout(self.deadline, self.find(scope, message, &decision, known, &mut recalled)).await.is_err() {
-            let reason = format!("not ready after {} ms", self.deadline.as_millis());
-            recalled.add_failure(&Error::new(ErrorKind::Timeout, "injection", reason));
+        } else {
+            let work = self.recall_memories(scope, message, &decision, conversation, &mut recalled);
+            if timeout(self.deadline, work).await.is_err() {
+                let reason = format!("not ready after {} ms", self.deadline.as_millis());
+                recalled.add_failure(&Error::new(ErrorKind::Timeout, "injection", reason));
+            }
         }
         let rendered = self.block.render_relevant_first(
             self.language_of_block(message, &recalled),
@@ -211,8 +218,8 @@ impl Injector {
         Language::of(&texts.join("\n"))
     }
 
-    /// Fills in the parts one after the other. A part that fails does not stop the others.
-    async fn find(
+    /// Adds the memories that the decision asks for. A search that fails does not stop the others.
+    async fn recall_memories(
         &self,
         scope: &Scope,
         message: &IncomingMessage<'_>,
@@ -236,23 +243,34 @@ impl Injector {
                 if *search {
                     self.search(scope, query.in_scene(message.scene), conversation, recalled).await;
                 }
-                let kind = |kind: Kind| Filter::eq(Field::Kind, kind.as_str());
-                let limit = recalled.candidate_limit(*summaries);
-                let newest = self.newest(scope, message, kind(Kind::SUMMARY), limit).await;
-                let newest = recalled.records_or_failure(newest);
-                recalled.summaries = recalled.new_to_conversation(newest, *summaries);
-                let turns = rounds.saturating_mul(TURNS_A_ROUND);
-                let newest = self.newest(scope, message, kind(Kind::TURN), recalled.candidate_limit(turns)).await;
-                let found = recalled.records_or_failure(newest);
-                let found = recalled.new_to_conversation(found, turns);
-                recalled.others.extend(found);
+                self.latest(scope, message, *summaries, rounds.saturating_mul(TURNS_PER_ROUND), recalled).await;
             }
             Action::SameEmotion { emotion, words, within } => {
                 self.same_emotion(scope, message, (emotion, words), *within, recalled).await;
             }
-            // A later version of the rules may want what this one cannot find.
+            // `Action` is non-exhaustive. An unknown action injects nothing.
             _ => {}
         }
+    }
+
+    /// Adds the latest summaries and turns.
+    async fn latest(
+        &self,
+        scope: &Scope,
+        message: &IncomingMessage<'_>,
+        max_summaries: usize,
+        max_turns: usize,
+        recalled: &mut RecalledMemories,
+    ) {
+        let limit = recalled.candidate_limit(max_summaries);
+        let summaries = self.newest_records(scope, message, kind_filter(Kind::SUMMARY), limit).await;
+        let summaries = recalled.records_or_failure(summaries);
+        recalled.summaries = recalled.without_conversation(summaries, max_summaries);
+        let limit = recalled.candidate_limit(max_turns);
+        let turns = self.newest_records(scope, message, kind_filter(Kind::TURN), limit).await;
+        let turns = recalled.records_or_failure(turns);
+        let turns = recalled.without_conversation(turns, max_turns);
+        recalled.others.extend(turns);
     }
 
     /// Returns the options of a recall that begins now: it ends a little before the injection, so that its results are
@@ -263,9 +281,9 @@ impl Injector {
         options.with_deadline(options.deadline.min(remaining))
     }
 
-    /// Recalls what is relevant to the query; for a query without a topic ("how did that go?"), what is relevant to it
-    /// together with the conversation before it. Statements come before questions: an earlier question is often the most
-    /// similar record, and seldom an answer.
+    /// Recalls the memories that are relevant to the query. A query without a topic ("how did that go?") is searched
+    /// for together with the conversation before it. Statements come before questions: an earlier question is often
+    /// the most similar record, but seldom an answer.
     async fn search(&self, scope: &Scope, query: RecallQuery, conversation: &[&str], recalled: &mut RecalledMemories) {
         let outcome = if weak_question(&query.text) && !conversation.is_empty() {
             let latest = &conversation[conversation.len().saturating_sub(MAX_CONTEXT_MESSAGES)..];
@@ -279,7 +297,7 @@ impl Injector {
             Ok(recall) => {
                 let relevant = recall.relevant().map(|hit| hit.record.clone());
                 let (questions, statements): (Vec<Record>, Vec<Record>) = relevant.partition(is_question_turn);
-                recalled.relevant = recalled.new_to_conversation(statements.into_iter().chain(questions), self.limit);
+                recalled.relevant = recalled.without_conversation(statements.into_iter().chain(questions), self.limit);
                 recalled.degraded.extend(recall.degraded);
             }
             Err(e) => recalled.add_failure(&e),
@@ -288,40 +306,42 @@ impl Injector {
 
     /// Adds the latest summaries of the conversation before this one, or the most informative statements of its user.
     ///
-    /// The session of this conversation is that of the latest turn in `conversation`, else that of the scope. If there is
-    /// neither, the latest session counts as the previous one.
+    /// The session of this conversation is that of the latest turn in `conversation`, else that of the scope. If there
+    /// is neither, the latest session counts as the previous one.
     async fn previous_session(&self, scope: &Scope, message: &IncomingMessage<'_>, recalled: &mut RecalledMemories) {
-        let of_kind = |kind: Kind| Filter::eq(Field::Kind, kind.as_str());
-        let newest = self.newest(scope, message, of_kind(Kind::TURN), PREVIOUS_SESSION_TURNS).await;
-        let turns = recalled.records_or_failure(newest);
+        let turns = self.newest_records(scope, message, kind_filter(Kind::TURN), PREVIOUS_SESSION_SCAN_ROWS).await;
+        let turns = recalled.records_or_failure(turns);
         let session = |record: &Record| record.scope.session().map(str::to_owned);
-        // The latest turn of this conversation tells its session: earlier ones may have been said elsewhere, too.
-        let latest_known = turns.iter().find(|turn| recalled.is_in_conversation(turn)).map(session);
-        let current = latest_known.unwrap_or_else(|| scope.session().map(str::to_owned));
-        let is_other = |turn: &&Record| current.is_none() || session(turn) != current;
-        let Some(previous) = turns.iter().find(is_other).map(session) else { return };
-        let newest = self.newest(scope, message, of_kind(Kind::SUMMARY), PREVIOUS_SESSION_TURNS).await;
-        let summaries = recalled.records_or_failure(newest);
+        // The latest turn decides, because the text of an earlier one may occur in another session, too.
+        let session_of_latest = turns.iter().find(|turn| recalled.is_in_conversation(turn)).map(session);
+        let current = session_of_latest.unwrap_or_else(|| scope.session().map(str::to_owned));
+        let is_of_other_session = |turn: &&Record| current.is_none() || session(turn) != current;
+        let Some(previous) = turns.iter().find(is_of_other_session).map(session) else { return };
+        let summaries =
+            self.newest_records(scope, message, kind_filter(Kind::SUMMARY), PREVIOUS_SESSION_SCAN_ROWS).await;
+        let summaries = recalled.records_or_failure(summaries);
         let summaries = summaries.into_iter().filter(|summary| session(summary) == previous);
-        recalled.summaries = recalled.new_to_conversation(summaries, PREVIOUS_SESSION_SUMMARIES);
+        recalled.summaries = recalled.without_conversation(summaries, PREVIOUS_SESSION_MAX_SUMMARIES);
         if recalled.summaries.is_empty() {
             let turns = turns.into_iter().filter(|turn| session(turn) == previous && !is_question_turn(turn));
-            let statements = recalled.new_to_conversation(turns, PREVIOUS_SESSION_TURNS);
+            let statements = recalled.without_conversation(turns, PREVIOUS_SESSION_SCAN_ROWS);
             recalled.others.extend(most_informative(statements, self.limit));
         }
     }
 
-    async fn newest(
+    /// Returns the newest active records that match the filter and are visible from the scene of the message.
+    async fn newest_records(
         &self,
         scope: &Scope,
         message: &IncomingMessage<'_>,
         filter: Filter,
         limit: usize,
     ) -> Result<Vec<Record>> {
-        let seen = self.engine.scene_policy().filter(message.scene);
-        let active = Filter::eq(Field::State, "active");
-        let filter = [filter, active].into_iter().chain(seen).reduce(Filter::and);
-        let query = filter.map_or_else(|| ScanQuery::newest(limit), |f| ScanQuery::newest(limit).with_filter(f));
+        let mut filter = filter.and(Filter::eq(Field::State, "active"));
+        if let Some(is_visible) = self.engine.scene_policy().filter(message.scene) {
+            filter = filter.and(is_visible);
+        }
+        let query = ScanQuery::newest(limit).with_filter(filter);
         Ok(self.engine.timeline(scope, &query).await?.records)
     }
 
@@ -336,46 +356,32 @@ impl Injector {
     ) {
         let now = self.engine.clock().now().as_micros();
         let since = now.saturating_sub(i64::try_from(within.as_micros()).unwrap_or(i64::MAX));
-        let lately = Filter::compare(Field::OccurredAt, Op::Ge, Timestamp::from_micros(since));
-        let names =
-            words.iter().map(String::as_str).chain([emotion]).map(|w| FilterValue::Text(w.to_owned())).collect();
-        let labelled = Filter::In(Field::Emotion, names).and(lately.clone());
-        let newest = self.newest(scope, message, labelled, recalled.candidate_limit(self.limit)).await;
-        let found = recalled.records_or_failure(newest);
-        recalled.others = recalled.new_to_conversation(found, self.limit);
+        let is_recent = Filter::compare(Field::OccurredAt, Op::Ge, Timestamp::from_micros(since));
+        let labels = words.iter().map(String::as_str).chain([emotion]);
+        let labels = labels.map(|label| FilterValue::Text(label.to_owned())).collect();
+        let is_labelled = Filter::In(Field::Emotion, labels).and(is_recent.clone());
+        let limit = recalled.candidate_limit(self.limit);
+        let labelled = self.newest_records(scope, message, is_labelled, limit).await;
+        let labelled = recalled.records_or_failure(labelled);
+        recalled.others = recalled.without_conversation(labelled, self.limit);
         let options = self.recall_options(recalled);
-        let query = RecallQuery::new(words.join(" ")).with_retrievers(Retrievers::KeywordOnly).with_filter(lately);
+        let query = RecallQuery::new(words.join(" ")).with_retrievers(Retrievers::KeywordOnly).with_filter(is_recent);
         let recall = match self.engine.recall(scope, query.in_scene(message.scene).with_options(options)).await {
             Ok(recall) => recall,
             Err(e) => return recalled.add_failure(&e),
         };
         let phrases = Phrases::new(words);
-        let holds = |record: &Record| phrases.find(&record.text).is_some();
-        let unlabelled = recall.hits.into_iter().map(|hit| hit.record).filter(|r| r.emotion.is_none() && holds(r));
-        let unlabelled = recalled.new_to_conversation(unlabelled, self.limit);
+        let is_unlabelled_match = |record: &Record| record.emotion.is_none() && phrases.find(&record.text).is_some();
+        let unlabelled = recall.hits.into_iter().map(|hit| hit.record).filter(is_unlabelled_match);
+        let unlabelled = recalled.without_conversation(unlabelled, self.limit);
         recalled.others.extend(unlabelled);
         recalled.others.truncate(self.limit);
         recalled.degraded.extend(recall.degraded);
     }
 }
 
-/// Returns the turns of the user with the most different words, in their order.
-fn most_informative(turns: Vec<Record>, limit: usize) -> Vec<Record> {
-    let is_by_user = |turn: &Record| turn.role.as_ref() != Some(&Role::ASSISTANT);
-    let mut by_words: Vec<(usize, Record)> =
-        turns.into_iter().filter(is_by_user).map(|turn| (different_words(&turn.text), turn)).collect();
-    by_words.sort_by_key(|(words, _)| std::cmp::Reverse(*words));
-    by_words.truncate(limit);
-    by_words.sort_by_key(|(_, turn)| turn.occurred_at);
-    by_words.into_iter().map(|(_, turn)| turn).collect()
-}
-
-/// Returns the number of different words. Each Han character counts as a word.
-fn different_words(text: &str) -> usize {
-    let folded = fold(text);
-    let han: BTreeSet<char> = folded.chars().filter(|c| is_han(*c)).collect();
-    let others = folded.split(|c: char| is_han(c) || !c.is_alphanumeric()).filter(|word| !word.is_empty());
-    han.len() + others.collect::<BTreeSet<&str>>().len()
+fn kind_filter(kind: Kind) -> Filter {
+    Filter::eq(Field::Kind, kind.as_str())
 }
 
 fn is_question_turn(record: &Record) -> bool {

@@ -8,16 +8,16 @@ use memory_engine_recall::WarmUp;
 
 use crate::{engine::MemoryEngine, verb::verb};
 
-/// Time that [`MemoryEngine::close`] waits for the current batch of the background worker.
+/// Maximum time for which [`MemoryEngine::close`] waits for the current batch of the background worker.
 const BATCH_END_TIMEOUT: Duration = Duration::from_secs(10);
 
 impl MemoryEngine {
-    /// Loads what the first recall would load, without its [deadline](crate::RecallOptions::deadline): dictionaries,
-    /// and the keyword and vector indexes of the whole store. Tries the embedder and the reranker, so that a model
-    /// that starts late is ready. Returns the time of each part.
+    /// Loads dictionaries, and the keyword and vector indexes of the whole store, which the first recall would load
+    /// within its [deadline](crate::RecallOptions::deadline). Calls the embedder and the reranker once, so that a model
+    /// that starts slowly is ready. Returns the time of each part.
     ///
-    /// It is never required. A recall that comes first loads the same; if that takes longer than the deadline, the
-    /// recall fails with `Timeout` while the loading goes on, and a later recall finds it done.
+    /// It is never required. Without it, the first recall loads the same. If that takes longer than the deadline, the
+    /// recall fails with `Timeout`, and the loading continues in the background for later recalls.
     ///
     /// ```
     /// use memory_engine::{MemoryEngine, Scope};
@@ -38,12 +38,12 @@ impl MemoryEngine {
         verb!("warm_up", {}, self.recall_pipeline().warm_up())
     }
 
-    /// Closes the engine for all its handles: stops the background work, gives what it has claimed back to the queue,
-    /// and closes the store, which writes its index caches and merges its log. Later calls fail with `Closed`.
+    /// Closes the engine for all its handles: stops the background worker, releases its claimed jobs, and closes the
+    /// store, which writes its index caches and merges its log. Later calls fail with `Closed`.
     ///
-    /// Waits for the batch that the background is working on, at most 10 s. A batch that takes longer is given up and
-    /// stays queued. Closing twice is no error. Dropping the last handle is safe without it, but may block the thread
-    /// for a moment.
+    /// Waits at most 10 s for the current batch of the worker. A batch that takes longer is cancelled and stays queued.
+    /// Closing twice is no error. Dropping the last handle without closing is safe, but may block the thread for a
+    /// moment.
     ///
     /// ```
     /// use memory_engine::{ErrorKind, MemoryEngine, Scope};

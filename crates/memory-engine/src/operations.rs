@@ -51,17 +51,17 @@ impl MemoryEngine {
 
 /// Settings of the engine.
 impl Admin {
-    /// The options of recalls whose query brings none.
+    /// Returns the options of recalls whose query has none.
     pub fn recall_options(&self) -> &RecallOptions {
         self.engine.options()
     }
 
-    /// The reranker, if there is one.
+    /// Returns the reranker, if there is one.
     pub fn reranker(&self) -> Option<&Arc<dyn Reranker>> {
         self.engine.recall_pipeline().parts().reranker.as_ref()
     }
 
-    /// The scenes that are visible from each scene.
+    /// Returns the scenes that are visible from each scene.
     pub fn scene_policy(&self) -> &ScenePolicy {
         self.engine.scene_policy()
     }
@@ -78,8 +78,8 @@ impl Admin {
 
 /// The job queue.
 impl Admin {
-    /// Returns the jobs within `scope` whose last attempt failed, the longest waiting first, at most `limit`.
-    /// [`reindex`](Self::reindex) and [`requeue_enrichment`](Self::requeue_enrichment) queue everything again.
+    /// Returns at most `limit` jobs within `scope` whose last attempt failed, those queued longest first.
+    /// [`reindex`](Self::reindex) and [`requeue_enrichment`](Self::requeue_enrichment) queue all jobs again.
     ///
     /// # Errors
     /// The store's error.
@@ -89,7 +89,7 @@ impl Admin {
     }
 
     /// Queues every active record within `scope` to be indexed again. Returns the number of records.
-    /// [`MemoryEngine::drain`] waits for it.
+    /// [`MemoryEngine::drain`] waits for the jobs.
     ///
     /// # Errors
     /// The store's error.
@@ -107,8 +107,8 @@ impl Admin {
     }
 
     /// Queues every turn within `scope` for the enrichment jobs as if it were new: for turns that were stored before
-    /// enrichment was switched on, or that were given up. Returns the number of turns. Facts that are known are not
-    /// added twice. [`MemoryEngine::drain`] waits for it.
+    /// enrichment was switched on, or whose jobs are dead letters. Returns the number of turns. Stored facts are not
+    /// added twice. [`MemoryEngine::drain`] waits for the jobs.
     ///
     /// # Errors
     /// `Unsupported` if this engine has no jobs for turns; the store's error.
@@ -117,8 +117,8 @@ impl Admin {
         verb!("admin.requeue_enrichment", scope, { records = Empty }, work, note_records)
     }
 
-    /// Returns the latency statistics of each job that this handle and its clones have done. [`MemoryEngine::stats`]
-    /// counts what still waits.
+    /// Returns the latency statistics of each kind of job that this handle and its clones have run.
+    /// [`MemoryEngine::stats`] counts the queued jobs.
     pub fn latency_stats(&self) -> BTreeMap<Job, LatencyStats> {
         self.engine.enrichment().worker().latencies()
     }
@@ -157,10 +157,10 @@ impl Admin {
         self.engine.jobs_for(record)
     }
 
-    /// As [`MemoryEngine::store`], for callers who have the records' vectors: made by the engine's embedder, or by
-    /// another program in the same embedding space. On SQLite they are written in the same transaction; when this
+    /// As [`MemoryEngine::store`], for callers who have the records' vectors, from the engine's embedder or from
+    /// another program with the same embedding space. On SQLite they are written in the same transaction; when this
     /// returns, the records are found by their vectors, too. While an embedder is [being
-    /// replaced](crate::Builder::replacing), these vectors are dropped and made in the background.
+    /// replaced](crate::Builder::replacing), these vectors are dropped and computed again in the background.
     ///
     /// ```
     /// use memory_engine::{
@@ -204,9 +204,9 @@ impl Admin {
 /// Vectors, and the change of the embedder of a store that is in use. The builder begins the change:
 /// [`replacing`](crate::Builder::replacing) or [`Mismatch::Refill`](crate::admin::Mismatch::Refill).
 impl Admin {
-    /// Stores vectors that were made elsewhere for records that are stored: for imports. The caller guarantees that
-    /// this engine's model made them from the records' texts; nothing here can check it. Returns the number of vectors
-    /// stored. Records outside `scope` are skipped; all of them while another embedder's vectors serve.
+    /// Stores vectors that another program computed for stored records, for imports. The caller guarantees that they
+    /// are from this engine's model and from the records' texts; this is not checked. Returns the number of vectors
+    /// stored. Records outside `scope` are skipped. While another embedder's vectors serve, all are skipped.
     ///
     /// # Errors
     /// `DimensionMismatch` for a vector of another size, `InvalidInput` for one without a direction; the store's error.
@@ -235,7 +235,8 @@ impl Admin {
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// # let folder = tempfile::tempdir().unwrap();
     /// # let path = folder.path().join("memory.db");
-    /// let (old, new) = (Arc::new(HashEmbedder::default()), Arc::new(HashEmbedder::with_dimensions(64)?));
+    /// let old = Arc::new(HashEmbedder::default());
+    /// let new = Arc::new(HashEmbedder::with_dimensions(64)?);
     /// let lin = Scope::user("lin")?;
     /// let memory = MemoryEngine::builder().sqlite(&path).embedder(old.clone()).build().await?;
     /// memory.remember(&lin, "My sister plays the violin").await?;
@@ -247,7 +248,7 @@ impl Admin {
     /// let memory = builder.on_mismatch(Mismatch::Refill).build().await?;
     /// println!("{:?}", memory.admin().generations().await?);
     /// assert!(memory.admin().cut_over(0, |_| ()).await?);
-    /// println!("gone: {:?}", memory.admin().drop_second_generation().await?);
+    /// println!("dropped: {:?}", memory.admin().drop_second_generation().await?);
     /// assert_eq!(memory.recall(&lin, "violin").await?.hits.len(), 1);
     /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
     /// ```
@@ -259,13 +260,14 @@ impl Admin {
         verb!("admin.generations", {}, store.generations()).map(Some)
     }
 
-    /// Fills the vectors of this engine's embedder and makes them serve, in one transaction, once nothing waits and at
-    /// most `max_missing` records were given up. Until then searches use the old ones. Returns whether they serve; at
-    /// once if there is nothing to change. The old ones stay until
-    /// [`drop_second_generation`](Self::drop_second_generation). The background does the same with `max_missing` 0.
+    /// Computes the missing vectors of this engine's embedder, and cuts over to them in one transaction once no job is
+    /// queued and at most `max_missing` records are dead letters. Until then searches use the old vectors. Returns true
+    /// if the vectors of this engine's embedder serve. The old vectors stay until
+    /// [`drop_second_generation`](Self::drop_second_generation). The background worker does the same with
+    /// `max_missing` 0.
     ///
     /// # Errors
-    /// The embedder's or the store's; what was filled before stays, and the next call goes on.
+    /// The error of the embedder or the store. Stored vectors stay, and the next call continues.
     pub async fn cut_over(&self, max_missing: u64, progress: impl FnMut(Progress)) -> Result<bool> {
         verb!("admin.cut_over", {}, self.engine.enrichment().worker().cut_over(max_missing, progress))
     }
@@ -289,13 +291,13 @@ impl Admin {
     /// use memory_engine::{MemoryEngine, Scope};
     ///
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// let (here, there) = (MemoryEngine::builder().in_memory(), MemoryEngine::builder().in_memory());
-    /// let (here, there) = (here.build().await?, there.build().await?);
+    /// let source = MemoryEngine::builder().in_memory().build().await?;
+    /// let target = MemoryEngine::builder().in_memory().build().await?;
     /// let lin = Scope::user("lin")?;
-    /// let id = here.remember(&lin, "a secret").await?;
-    /// here.forget(&lin, id).await?;
-    /// let tombstones = here.admin().tombstones(&lin, None, 100).await?;
-    /// assert_eq!(there.admin().import_tombstones(&lin, &tombstones).await?, 1); // stays away there, too
+    /// let id = source.remember(&lin, "a secret").await?;
+    /// source.forget(&lin, id).await?;
+    /// let tombstones = source.admin().tombstones(&lin, None, 100).await?;
+    /// assert_eq!(target.admin().import_tombstones(&lin, &tombstones).await?, 1); // blocked there, too
     /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
     /// ```
     ///

@@ -1,4 +1,4 @@
-//! Memories laid out for a prompt.
+//! Memories as text for a prompt.
 
 use std::{future::IntoFuture, sync::Arc};
 
@@ -18,7 +18,7 @@ const PERSONA_SHARE: f64 = 0.4;
 /// memories get at most the rest of the limit.
 const RECENT_SHARE: f64 = 0.3;
 
-/// A request for text for a prompt. [`MemoryEngine::context`] makes one; awaiting it runs it.
+/// A request for text for a prompt. [`MemoryEngine::context`] creates one; awaiting it runs it.
 #[derive(Debug, Clone)]
 #[must_use = "a request does nothing until it is awaited"]
 pub struct ContextRequest {
@@ -55,7 +55,7 @@ impl MemoryEngine {
         block.with_zone(self.zone().clone())
     }
 
-    /// Lays out the memories that are relevant to the query as text for a prompt, within a limit of tokens.
+    /// Returns the memories that are relevant to the query as text for a prompt, within a limit of tokens.
     ///
     /// ```
     /// use memory_engine::{MemoryEngine, Scope, Turn};
@@ -66,7 +66,8 @@ impl MemoryEngine {
     /// memory.remember(&lin, "I'm allergic to peanuts").await?;
     /// memory.remember(&lin, Turn::assistant("Noted.")).await?;
     ///
-    /// let context = memory.context(&lin, "Can I eat peanuts?").persona("You are kind.").recent(1).max_tokens(200).await?;
+    /// let request = memory.context(&lin, "Can I eat peanuts?").persona("You are kind.");
+    /// let context = request.recent(1).max_tokens(200).await?;
     /// assert!(context.text.starts_with("You are kind."));
     /// assert!(context.text.contains("allergic to peanuts"));
     /// assert!(context.tokens <= 200);
@@ -116,23 +117,24 @@ impl ContextRequest {
         self
     }
 
-    /// Sets the counter of tokens. Default: an estimate that needs no table.
+    /// Sets the token counter. Default: [`EstimatedTokens`].
     pub fn token_counter(mut self, counter: impl TokenCounter + 'static) -> Self {
         self.counter = Arc::new(counter);
         self
     }
 
     async fn run(self) -> Result<PromptContext> {
-        let (scope, max_tokens) = (self.scope.clone(), self.max_tokens);
+        let scope = self.scope.clone();
+        let max_tokens = self.max_tokens;
         let note = |span: &Span, context: &PromptContext| {
             span.record("tokens", context.tokens);
             span.record("records", context.records.len());
         };
-        let work = self.lay_out();
+        let work = self.build();
         verb!("context", &scope, { max_tokens = max_tokens, tokens = Empty, records = Empty }, work, note)
     }
 
-    async fn lay_out(self) -> Result<PromptContext> {
+    async fn build(self) -> Result<PromptContext> {
         let recent = self.recent_turns().await?;
         let recall = self.engine.recall(&self.scope, self.query.clone()).await?;
         let is_recent = |hit: &&RecallHit| recent.iter().any(|turn| turn.id == hit.record.id);
@@ -156,8 +158,13 @@ impl ContextRequest {
         let has_memories = built.layers.iter().any(|layer| layer.name == "memories" && layer.tokens > 0);
         let memories = memories.included.into_iter().filter(|_| has_memories);
         let records = memories.chain(built.layers.iter().flat_map(|layer| layer.included.iter().copied())).collect();
-        let (text, tokens, layers) = (built.text, built.tokens, built.layers);
-        Ok(PromptContext { text, tokens, records, layers, degraded: recall.degraded })
+        Ok(PromptContext {
+            text: built.text,
+            tokens: built.tokens,
+            records,
+            layers: built.layers,
+            degraded: recall.degraded,
+        })
     }
 
     /// Returns the newest turns within the scope, oldest first.

@@ -37,7 +37,7 @@ impl MemoryEngine {
         verb!("recall_enhanced", scope, { hits = Empty, relevant = Empty, degraded = Empty }, work, fields)
     }
 
-    /// Explains the place of a record in the result of a query, or its absence.
+    /// Explains the rank of a record in the result of a query, or its absence.
     ///
     /// ```
     /// use memory_engine::{MemoryEngine, RecallQuery, Scope, Turn, recall::Verdict};

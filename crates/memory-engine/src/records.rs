@@ -11,7 +11,7 @@ use crate::engine::MemoryEngine;
 /// Number of records read at a time.
 const PAGE_ROWS: usize = 500;
 
-/// The records of a scope, to be read as a stream. [`MemoryEngine::records`] begins one.
+/// A query that reads the records of a scope as a stream. [`MemoryEngine::records`] creates one.
 #[derive(Debug, Clone)]
 #[must_use = "a query does nothing until its stream is read"]
 pub struct RecordQuery {
@@ -64,7 +64,7 @@ impl RecordQuery {
         self
     }
 
-    /// Begins after this place, which a [`Page`] or [`Cursor::at`] gave. Default: at the beginning.
+    /// Starts after this cursor, from a [`Page`] or [`Cursor::at`]. Default: at the beginning.
     pub fn after(mut self, cursor: Cursor) -> Self {
         self.query.after = Some(cursor);
         self
@@ -76,8 +76,8 @@ impl RecordQuery {
         self
     }
 
-    /// Returns the records as a stream. It reads a page when it needs one; records that are written meanwhile are seen
-    /// if they come later in the order.
+    /// Returns the records as a stream. It reads the next page on demand, so that records written meanwhile are
+    /// included if they come later in the order.
     ///
     /// # Errors
     /// The stream yields `InvalidInput` for an invalid filter, or the store's error, and ends.
@@ -96,7 +96,8 @@ impl RecordQuery {
     fn pages(self) -> impl Stream<Item = Result<Page>> + Send {
         let Self { engine, scope, query } = self;
         stream::try_unfold(Some(query), move |query| {
-            let (engine, scope) = (engine.clone(), scope.clone());
+            let engine = engine.clone();
+            let scope = scope.clone();
             async move {
                 let Some(query) = query else { return Ok(None) };
                 let page = engine.scan(&scope, &query).await?;

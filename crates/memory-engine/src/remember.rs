@@ -13,8 +13,8 @@ impl MemoryEngine {
     /// Remembers one thing at the address `scope` and returns its id.
     ///
     /// When it returns, the record is durable and found by its words; its vector follows in the background. A turn
-    /// replaces the stored one with the same id. If it says the same, as when a client sends it twice, the metadata
-    /// that was extracted from it stays, and a [retracted](Self::retract) turn stays retracted.
+    /// replaces the stored one with the same id. If both have the same content, as when a client sends it twice, the
+    /// extracted metadata stays, and a [retracted](Self::retract) turn stays retracted.
     ///
     /// # Errors
     /// `InvalidInput` for an empty text, for everything else that [`Record::validate`] rejects, and for a time more
@@ -34,8 +34,8 @@ impl MemoryEngine {
         let written = loop {
             let (record, mode) = match is_named {
                 true => match self.indexed_store().get(scope, record.id).await? {
-                    Some(old) if is_repeated(&record, &old) && old.state == State::Revoked => return Ok(old.id),
-                    old => replacing(record.clone(), old.as_ref()),
+                    Some(old) if has_same_content(&record, &old) && old.state == State::Revoked => return Ok(old.id),
+                    old => replacement(record.clone(), old.as_ref()),
                 },
                 false => (record.clone(), PutMode::Upsert),
             };
@@ -54,8 +54,8 @@ impl MemoryEngine {
         }
     }
 
-    /// Stores whole records within `scope`, all or none, and returns the outcome of each: for imports, and for callers
-    /// who fill in every field.
+    /// Stores whole records within `scope`, all or none, and returns the outcome of each. For imports, and for callers
+    /// that set every field.
     ///
     /// # Errors
     /// As [`RecordStore::put`](memory_engine_core::RecordStore::put), and `InvalidInput` for a time more than a day
@@ -85,14 +85,15 @@ impl MemoryEngine {
     }
 }
 
-pub(crate) fn is_repeated(record: &Record, old: &Record) -> bool {
+pub(crate) fn has_same_content(record: &Record, old: &Record) -> bool {
     old.content_hash() == record.content_hash()
 }
 
-/// Prepares a record to replace the stored one, which must not change meanwhile.
-pub(crate) fn replacing(mut record: Record, old: Option<&Record>) -> (Record, PutMode) {
+/// Returns the record that replaces the stored one, and a mode that fails if the stored one has changed meanwhile. If
+/// both have the same content, the extracted metadata is kept.
+pub(crate) fn replacement(mut record: Record, old: Option<&Record>) -> (Record, PutMode) {
     let Some(old) = old else { return (record, PutMode::Create) };
-    if is_repeated(&record, old) {
+    if has_same_content(&record, old) {
         record.topic = record.topic.or_else(|| old.topic.clone());
         record.emotion = record.emotion.or_else(|| old.emotion.clone());
         if record.entities.is_empty() {

@@ -6,14 +6,14 @@ use memory_engine_core::{ErrorKind, PutMode, Record, RecordId, Result, Scope, St
 
 use crate::{
     engine::MemoryEngine,
-    remember::{MAX_RETRIES, is_repeated, replacing},
+    remember::{MAX_RETRIES, has_same_content, replacement},
     turn::Turn,
     verb::verb,
 };
 
 impl MemoryEngine {
     /// Remembers many things at the address `scope` in one transaction, all or none, and returns the outcome of each,
-    /// in their order. [`import`](Self::import) takes more than fit into memory.
+    /// in their order. [`import`](Self::import) stores more than fit into memory.
     ///
     /// Turns with an id replace the stored ones, as [`remember`](Self::remember) does. A turn that was forgotten
     /// before has the outcome `Blocked` and is not stored.
@@ -62,8 +62,8 @@ impl MemoryEngine {
         }
     }
 
-    /// Turns records into writes. A record with the id of a stored one, or of one before it in the list, replaces that
-    /// one.
+    /// Returns the writes of records. A record replaces the stored record, and an earlier record of the list, with the
+    /// same id.
     async fn writes_of(&self, scope: &Scope, records: &[Record], named: &[RecordId]) -> Result<Vec<Write>> {
         let stored = self.indexed_store().get_all(scope, named).await?;
         let stored: BTreeMap<RecordId, Record> = stored.into_iter().flatten().map(|old| (old.id, old)).collect();
@@ -74,10 +74,10 @@ impl MemoryEngine {
             let old = stored.get(&record.id);
             let (record, mode) = match old {
                 // A retracted turn stays retracted when it is sent again.
-                Some(old) if is_first && old.state == State::Revoked && is_repeated(record, old) => {
+                Some(old) if is_first && old.state == State::Revoked && has_same_content(record, old) => {
                     (old.clone(), PutMode::Update { revision: old.revision })
                 }
-                old if is_first && named.contains(&record.id) => replacing(record.clone(), old),
+                old if is_first && named.contains(&record.id) => replacement(record.clone(), old),
                 _ => (record.clone(), PutMode::Upsert),
             };
             writes.push(Write { jobs: self.jobs_for(&record), ..Write::new(record, mode) });

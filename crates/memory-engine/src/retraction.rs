@@ -14,7 +14,7 @@ use crate::{engine::MemoryEngine, verb::verb};
 
 /// Maximum number of retries after another writer changed the same records.
 const MAX_RETRIES: usize = 5;
-/// Number of records that one entry of the ledger names.
+/// Maximum number of records in one entry of the ledger.
 const ENTRY_MAX_RECORDS: usize = 3000;
 const PAGE_ROWS: usize = 500;
 
@@ -37,17 +37,17 @@ const PAGE_ROWS: usize = 500;
 /// assert_eq!(memory.recall(&story, "桥").await?.hits.len(), 2);
 ///
 /// let wrong = memory.remember(&story, "It was a ferry").await?;
-/// let taken = memory.retract(&story, &[wrong], "a mistake").await?;
-/// assert_eq!(memory.retractions(&story, 9).await?[0].reason, taken.reason);
+/// let retraction = memory.retract(&story, &[wrong], "a mistake").await?;
+/// assert_eq!(memory.retractions(&story, 9).await?[0].reason, retraction.reason);
 /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Rewind {
-    /// Retract this many of its last turns.
+    /// Retracts this number of turns at the end.
     Last(usize),
-    /// Retract everything after this sequence number.
+    /// Retracts everything after this sequence number.
     To(i64),
 }
 
@@ -69,12 +69,12 @@ pub struct Retraction {
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct RetractedRecord {
     id: RecordId,
-    /// Its state before.
+    /// The state before the retraction.
     state: State,
 }
 
-/// The metadata key under which an entry of the ledger, and every retracted record, names its retraction. A record
-/// that was written again since no longer has it, also in a copy, where revisions begin at 1.
+/// The metadata key of the retraction's id, in ledger entries and in retracted records. A record that was written again
+/// does not have it. Unlike a revision, it is also valid in a copied store, where revisions begin at 1.
 const RETRACTION: &str = "retraction";
 
 impl MemoryEngine {
@@ -89,28 +89,28 @@ impl MemoryEngine {
     }
 
     async fn retract_end(&self, scope: &Scope, rewind: Rewind) -> Result<Retraction> {
-        let here = |record: &Record| record.scope == *scope && !record.kind.is_ledger();
-        let (query, most) = match rewind {
+        let is_of_conversation = |record: &Record| record.scope == *scope && !record.kind.is_ledger();
+        let (filter, limit) = match rewind {
             Rewind::Last(count) => (Filter::eq(Field::Kind, Kind::TURN.as_str()), count),
             Rewind::To(sequence) => (Filter::compare(Field::Sequence, Op::Gt, sequence as f64), usize::MAX),
         };
-        let query = query.and(Filter::eq(Field::State, State::Active.as_str()));
+        let filter = filter.and(Filter::eq(Field::State, State::Active.as_str()));
         let mut ids = Vec::new();
-        let mut scan = ScanQuery::newest(PAGE_ROWS).with_filter(query);
-        while ids.len() < most {
+        let mut scan = ScanQuery::newest(PAGE_ROWS).with_filter(filter);
+        while ids.len() < limit {
             let page = self.indexed_store().scan(scope, &scan).await?;
-            ids.extend(page.records.iter().filter(|record| here(record)).map(|record| record.id));
+            ids.extend(page.records.iter().filter(|record| is_of_conversation(record)).map(|record| record.id));
             match page.next {
                 Some(next) => scan = scan.with_after(Some(next)),
                 None => break,
             }
         }
-        ids.truncate(most);
+        ids.truncate(limit);
         self.retract_records(scope, &ids, "rewind").await
     }
 
-    /// Retracts records within `scope` that are wrong, and everything derived from them: they stay stored, as
-    /// [`State::Revoked`], and are no longer recalled. Records that are not there, or not active, are skipped.
+    /// Retracts wrong records within `scope`, and everything derived from them. They stay stored, as
+    /// [`State::Revoked`], and are no longer recalled. Records that do not exist or are not active are skipped.
     ///
     /// # Errors
     /// The store's; `Conflict` if others keep writing to the same records.
@@ -122,14 +122,13 @@ impl MemoryEngine {
     async fn retract_records(&self, scope: &Scope, ids: &[RecordId], reason: &str) -> Result<Retraction> {
         let mut retraction =
             Retraction { id: RecordId::new(), reason: reason.to_owned(), at: self.clock().now(), records: Vec::new() };
-        let (user, mut meant) = (scope.namespace(), ids.to_vec());
-        self.retract_some(scope, scope, &meant, &mut retraction).await?;
-        // What was being derived from them meanwhile; nothing is derived from records that are not active.
+        let user = scope.namespace();
+        self.retract_with_retries(scope, scope, ids, &mut retraction).await?;
+        // A job may have derived records meanwhile. Once the sources are not active, no job derives more.
         for _ in 0..MAX_RETRIES {
-            meant.clone_from(&retraction.records);
-            let late = self.record_store().derived(&user, &meant).await?;
-            let late: Vec<RecordId> = late.into_iter().filter(|id| !meant.contains(id)).collect();
-            if late.is_empty() || !self.retract_some(scope, &user, &late, &mut retraction).await? {
+            let derived = self.record_store().derived(&user, &retraction.records).await?;
+            let new: Vec<RecordId> = derived.into_iter().filter(|id| !retraction.records.contains(id)).collect();
+            if new.is_empty() || !self.retract_with_retries(scope, &user, &new, &mut retraction).await? {
                 break;
             }
         }
@@ -137,18 +136,18 @@ impl MemoryEngine {
         Ok(retraction)
     }
 
-    /// Retracts those of these records that are within `reach` and notes them at `scope`. Returns true if there were
-    /// any.
-    async fn retract_some(
+    /// Retracts the records that are within `source_scope`, and stores the ledger entry at `scope`. Returns true if
+    /// there were any.
+    async fn retract_with_retries(
         &self,
         scope: &Scope,
-        reach: &Scope,
+        source_scope: &Scope,
         ids: &[RecordId],
         retraction: &mut Retraction,
     ) -> Result<bool> {
         let mut retries = 0;
         loop {
-            match self.try_retract(scope, reach, ids, retraction).await {
+            match self.try_retract(scope, source_scope, ids, retraction).await {
                 Err(error) if error.kind() == ErrorKind::Conflict && retries < MAX_RETRIES => retries += 1,
                 outcome => return outcome,
             }
@@ -158,66 +157,77 @@ impl MemoryEngine {
     async fn try_retract(
         &self,
         scope: &Scope,
-        reach: &Scope,
+        source_scope: &Scope,
         ids: &[RecordId],
         retraction: &mut Retraction,
     ) -> Result<bool> {
-        let mut meant: Vec<RecordId> = Vec::new();
-        for record in self.indexed_store().get_all(reach, ids).await?.into_iter().flatten().filter(takes_part) {
-            if !meant.contains(&record.id) {
-                meant.push(record.id);
+        let mut source_ids: Vec<RecordId> = Vec::new();
+        for source in self.retractable_records(source_scope, ids).await? {
+            if !source_ids.contains(&source.id) {
+                source_ids.push(source.id);
             }
         }
-        if meant.is_empty() {
+        if source_ids.is_empty() {
             return Ok(false);
         }
-        // Records derived from them may live elsewhere in the memory of the same user.
+        // Records derived from them may be in another scope of the same user.
         let user = scope.namespace();
-        let derived = self.record_store().derived(&user, &meant).await?;
-        let all: Vec<RecordId> =
-            meant.iter().copied().chain(derived.into_iter().filter(|id| !meant.contains(id))).collect();
-        let records: Vec<Record> =
-            self.indexed_store().get_all(&user, &all).await?.into_iter().flatten().filter(takes_part).collect();
+        let derived = self.record_store().derived(&user, &source_ids).await?;
+        let new_ids = derived.into_iter().filter(|id| !source_ids.contains(id));
+        let all_ids: Vec<RecordId> = source_ids.iter().copied().chain(new_ids).collect();
+        let records = self.retractable_records(&user, &all_ids).await?;
+        // The other sources of derived records: their jobs run again, without the retracted sources.
+        let mut remaining_sources: BTreeMap<Job, BTreeSet<RecordId>> = BTreeMap::new();
+        let mut retracted = Vec::new();
         let mut writes = Vec::new();
-        let mut taken = Vec::new();
-        let mut sources: BTreeMap<Job, BTreeSet<RecordId>> = BTreeMap::new();
         for mut record in records {
             if let Some(job) = Job::making(&record.kind) {
-                sources.entry(job).or_default().extend(record.derived_from.iter().filter(|id| !all.contains(id)));
+                let remaining = record.derived_from.iter().filter(|id| !all_ids.contains(id));
+                remaining_sources.entry(job).or_default().extend(remaining);
             }
             let revision = record.revision;
-            taken.push(RetractedRecord { id: record.id, state: record.state });
+            retracted.push(RetractedRecord { id: record.id, state: record.state });
             record.state = State::Revoked;
             record.metadata.insert(RETRACTION.into(), json!(retraction.id));
             writes.push(Write::new(record, PutMode::Update { revision }));
         }
-        for taken in taken.chunks(ENTRY_MAX_RECORDS) {
-            let mut entry =
-                Record::new(scope.clone(), Kind::ledger("retraction"), "records were taken back", self.clock());
-            entry.trust = Trust::Tool;
-            entry.metadata.insert(RETRACTION.into(), json!(retraction.id));
-            entry.metadata.insert("reason".into(), json!(retraction.reason));
-            entry.metadata.insert("records".into(), json!(taken));
-            writes.push(Write::new(entry, PutMode::Create));
+        for records in retracted.chunks(ENTRY_MAX_RECORDS) {
+            writes.push(Write::new(self.ledger_entry(scope, retraction, records), PutMode::Create));
         }
-        let profiles = self.enrichment().turns().profiles_among(&user, &all).await?;
+        let profiles = self.enrichment().turns().profiles_among(&user, &all_ids).await?;
         self.write(&user, writes).await?;
         self.enrichment().turns().renew_profiles(&profiles).await?;
-        let now: Vec<RecordId> = taken.iter().map(|taken| taken.id).collect();
-        for person in self.enrichment().turns().people_with_facts(scope, &now).await? {
+        let retracted_ids: Vec<RecordId> = retracted.iter().map(|record| record.id).collect();
+        for person in self.enrichment().turns().people_with_facts(scope, &retracted_ids).await? {
             self.enrichment().turns().reconcile_facts(&person).await?;
         }
-        for (job, sources) in sources.into_iter().filter(|(job, _)| self.enrichment().does(*job)) {
+        for (job, sources) in remaining_sources.into_iter().filter(|(job, _)| self.enrichment().does(*job)) {
             for page in sources.into_iter().collect::<Vec<_>>().chunks(PAGE_ROWS) {
                 self.indexed_store().queue().enqueue(&user, page, job).await?;
             }
         }
-        retraction.records.extend(now);
+        retraction.records.extend(retracted_ids);
         Ok(true)
     }
 
-    /// Restores the records of a retraction that were not changed since. Returns their number. Summaries that the
-    /// engine writes by itself are queued instead.
+    /// Returns the records with these ids that can be retracted.
+    async fn retractable_records(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Record>> {
+        let records = self.indexed_store().get_all(scope, ids).await?;
+        Ok(records.into_iter().flatten().filter(is_retractable).collect())
+    }
+
+    /// Returns the entry of the ledger that stores a part of a retraction.
+    fn ledger_entry(&self, scope: &Scope, retraction: &Retraction, records: &[RetractedRecord]) -> Record {
+        let mut entry = Record::new(scope.clone(), Kind::ledger("retraction"), "records were taken back", self.clock());
+        entry.trust = Trust::Tool;
+        entry.metadata.insert(RETRACTION.into(), json!(retraction.id));
+        entry.metadata.insert("reason".into(), json!(retraction.reason));
+        entry.metadata.insert("records".into(), json!(records));
+        entry
+    }
+
+    /// Restores the records of a retraction that have not changed since. Returns their number. Summaries and profiles
+    /// that the engine writes are not restored but written again.
     ///
     /// # Errors
     /// `NotFound` if there is no such retraction within `scope`; the store's error.
@@ -227,28 +237,30 @@ impl MemoryEngine {
     }
 
     async fn restore_records(&self, scope: &Scope, retraction: RecordId) -> Result<u64> {
-        let entries = self.entries(scope, Some(retraction)).await?;
+        let entries = self.ledger_entries(scope, Some(retraction)).await?;
         if entries.is_empty() {
             let message = format!("there is no retraction {retraction} here; `retractions` lists them");
             return Err(Error::new(ErrorKind::NotFound, "restore", message));
         }
-        let taken: Vec<RetractedRecord> = entries.iter().flat_map(read).collect();
+        let retracted: Vec<RetractedRecord> = entries.iter().flat_map(records_of_entry).collect();
         let user = scope.namespace();
-        let ids: Vec<RecordId> = taken.iter().map(|taken| taken.id).collect();
-        let found = self.indexed_store().get_all(&user, &ids).await?;
+        let ids: Vec<RecordId> = retracted.iter().map(|record| record.id).collect();
+        let stored = self.indexed_store().get_all(&user, &ids).await?;
+        let is_unchanged = |record: &Record| {
+            record.state == State::Revoked && record.metadata.get(RETRACTION) == Some(&json!(retraction))
+        };
         let mut writes = Vec::new();
-        for (record, taken) in found.into_iter().zip(&taken) {
-            let by_this = |r: &Record| r.metadata.get(RETRACTION) == Some(&json!(retraction));
-            let Some(mut record) = record.filter(|r| r.state == State::Revoked && by_this(r)) else {
-                continue;
-            };
-            // Summaries and profiles are written again: others may cover by now what they covered.
-            let made = record.kind == Kind::SUMMARY && record.trust == Trust::Derived;
-            if (made && self.enrichment().does(Job::Summary)) || self.enrichment().turns().writes_profile(&record) {
+        for (record, retracted) in stored.into_iter().zip(&retracted) {
+            let Some(mut record) = record.filter(is_unchanged) else { continue };
+            // Summaries and profiles are written again, because newer ones may cover the same turns.
+            let is_summary = record.kind == Kind::SUMMARY && record.trust == Trust::Derived;
+            let is_rewritten = (is_summary && self.enrichment().does(Job::Summary))
+                || self.enrichment().turns().writes_profile(&record);
+            if is_rewritten {
                 continue;
             }
             let mode = PutMode::Update { revision: record.revision };
-            record.state = taken.state;
+            record.state = retracted.state;
             record.metadata.remove(RETRACTION);
             writes.push(Write { jobs: self.jobs_for(&record), ..Write::new(record, mode) });
         }
@@ -257,12 +269,12 @@ impl MemoryEngine {
         for person in self.enrichment().turns().people_with_facts(scope, &ids).await? {
             self.enrichment().turns().reconcile_facts(&person).await?;
         }
-        let entries: Vec<RecordId> = entries.iter().map(|entry| entry.id).collect();
-        self.record_store().delete(&user, &entries).await?;
+        let entry_ids: Vec<RecordId> = entries.iter().map(|entry| entry.id).collect();
+        self.record_store().delete(&user, &entry_ids).await?;
         Ok(count)
     }
 
-    /// Returns the retractions within `scope` that can be restored, the latest first, at most `limit`.
+    /// Returns at most `limit` retractions within `scope` that can be restored, the latest first.
     ///
     /// # Errors
     /// The store's error.
@@ -272,11 +284,11 @@ impl MemoryEngine {
 
     async fn list_retractions(&self, scope: &Scope, limit: usize) -> Result<Vec<Retraction>> {
         let mut found: Vec<Retraction> = Vec::new();
-        for entry in self.entries(scope, None).await? {
+        for entry in self.ledger_entries(scope, None).await? {
             let Some(id) = entry.metadata.get(RETRACTION).and_then(|id| serde_json::from_value(id.clone()).ok()) else {
                 continue;
             };
-            let records = read(&entry).into_iter().map(|taken| taken.id);
+            let records = records_of_entry(&entry).into_iter().map(|record| record.id);
             match found.iter_mut().find(|retraction| retraction.id == id) {
                 Some(retraction) => retraction.records.extend(records),
                 None => {
@@ -289,7 +301,8 @@ impl MemoryEngine {
         Ok(found)
     }
 
-    async fn entries(&self, scope: &Scope, retraction: Option<RecordId>) -> Result<Vec<Record>> {
+    /// Returns the entries of one retraction, or of all of them, the latest first.
+    async fn ledger_entries(&self, scope: &Scope, retraction: Option<RecordId>) -> Result<Vec<Record>> {
         let mut filter = Filter::eq(Field::Kind, Kind::ledger("retraction").as_str());
         if let Some(id) = retraction {
             filter = filter.and(Filter::eq(Field::Metadata(RETRACTION.into()), id.to_string().as_str()));
@@ -302,11 +315,11 @@ fn note_retraction(span: &Span, retraction: &Retraction) {
     span.record("records", retraction.records.len());
 }
 
-fn takes_part(record: &Record) -> bool {
+fn is_retractable(record: &Record) -> bool {
     matches!(record.state, State::Active | State::Superseded) && !record.kind.is_ledger()
 }
 
-fn read(entry: &Record) -> Vec<RetractedRecord> {
+fn records_of_entry(entry: &Record) -> Vec<RetractedRecord> {
     let records = entry.metadata.get("records").cloned().unwrap_or_default();
     serde_json::from_value(records).unwrap_or_default()
 }

@@ -8,8 +8,8 @@ pub use memory_engine_core::{
     Tombstone, Write, WriteResult,
 };
 pub use memory_engine_graph::{
-    AliasRow, Edge, EdgeRow, Entity, EntityId, EntityKind, Extraction, GraphEntry, GraphQuery, GraphStats, GraphStore,
-    GraphStoreExt, MemoryGraphStore, Mention, MentionRow, Relation, Rows, Seeds, Subgraph,
+    AliasRow, Edge, EdgeRow, Entity, EntityId, EntityKind, Extraction, GraphEntry, GraphQuery, GraphRows, GraphStats,
+    GraphStore, GraphStoreExt, MemoryGraphStore, Mention, MentionRow, Relation, Seeds, Subgraph,
 };
 pub use memory_engine_indexing::index_fingerprint;
 pub use memory_engine_keyword_store::{

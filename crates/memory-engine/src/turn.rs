@@ -4,10 +4,10 @@ use memory_engine_core::{Clock, Kind, Record, RecordId, Role, Scope, Timestamp, 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// Something to remember: a turn of a conversation, or a note or fact of the caller's own.
+/// The input of [`remember`](crate::MemoryEngine::remember): a turn of a conversation, or a note or fact of the caller.
 ///
-/// Only the text is needed. A plain `&str` or `String` is what a user said. In JSON, only `text` is required, and the
-/// default of `role` is `user`.
+/// Only the text is required. A plain `&str` or `String` becomes a message of the user. In JSON, the default of `role`
+/// is `user`.
 ///
 /// ```
 /// use memory_engine::{Kind, MemoryEngine, Scope, Turn};
@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 /// let lin = Scope::user("lin")?;
 /// let turn = Turn::user("我搬到里斯本了").with_speaker("小林").with_message_id("m12").with_sequence(12);
 /// let id = memory.remember(&lin, turn.with_scene("daily").with_round(6)).await?;
-/// // The same message again takes the place of the one before.
+/// // A message with the same id replaces the stored one.
 /// let edited = Turn::user("我下个月搬到里斯本").with_message_id("m12");
 /// assert_eq!(memory.remember(&lin, edited).await?, id);
 /// memory.remember(&lin, Turn::note("ETH staking approved").with_kind(Kind::EVENT).with_tags(["ETH"])).await?;
@@ -89,7 +89,7 @@ impl From<TurnObject> for Turn {
         let mut turn = Self::user(object.text).with_kind(object.kind).with_confidence(object.confidence);
         match object.role {
             Some(role) => turn = turn.with_role(role),
-            // A note has no role; a turn without one is the user's.
+            // A note has no role. A turn without one is a message of the user.
             None if !is_turn => turn.role = None,
             None => {}
         }
@@ -127,27 +127,27 @@ impl From<Turn> for TurnObject {
 }
 
 impl Turn {
-    /// Something said in this role.
+    /// Creates a message with this role.
     pub fn new(role: Role, text: impl Into<String>) -> Self {
         Self::user(text).with_role(role)
     }
 
     /// Creates a message of the user.
     pub fn user(text: impl Into<String>) -> Self {
-        Self::spoken(text.into(), Role::USER, Trust::User)
+        Self::message(text.into(), Role::USER, Trust::User)
     }
 
     /// Creates a message of the model.
     pub fn assistant(text: impl Into<String>) -> Self {
-        Self::spoken(text.into(), Role::ASSISTANT, Trust::Assistant)
+        Self::message(text.into(), Role::ASSISTANT, Trust::Assistant)
     }
 
-    /// An instruction to the model. It is trusted as the user's words are.
+    /// Creates an instruction to the model. It has the same trust as a message of the user.
     pub fn system(text: impl Into<String>) -> Self {
         Self::new(Role::SYSTEM, text)
     }
 
-    /// The answer of a tool.
+    /// Creates the answer of a tool.
     pub fn tool(text: impl Into<String>) -> Self {
         Self::new(Role::TOOL, text)
     }
@@ -157,7 +157,7 @@ impl Turn {
         Self { role: None, kind: Kind::NOTE, ..Self::user(text) }
     }
 
-    fn spoken(text: String, role: Role, trust: Trust) -> Self {
+    fn message(text: String, role: Role, trust: Trust) -> Self {
         Self {
             text,
             id: None,
@@ -176,13 +176,14 @@ impl Turn {
         }
     }
 
-    /// Gives it an id of the caller's; one that is there already is replaced.
+    /// Sets the id of the record. A stored record with the same id is replaced.
     pub fn with_id(mut self, id: RecordId) -> Self {
         self.id = Some(id);
         self
     }
 
-    /// Gives it the id of the message that it is. The same message again is the same record.
+    /// Sets the id of the message, from which the id of the record is computed. A stored message with the same id is
+    /// replaced.
     pub fn with_message_id(mut self, message_id: impl Into<String>) -> Self {
         self.message_id = Some(message_id.into());
         self
@@ -195,7 +196,7 @@ impl Turn {
         self
     }
 
-    /// The round of the conversation that it belongs to, counted from 1.
+    /// Sets the round of the conversation, counted from 1.
     pub fn with_round(mut self, round: u32) -> Self {
         self.round = Some(round);
         self
@@ -231,13 +232,13 @@ impl Turn {
         self
     }
 
-    /// The scene it belongs to.
+    /// Sets the scene.
     pub fn with_scene(mut self, scene: impl Into<String>) -> Self {
         self.scene = Some(scene.into());
         self
     }
 
-    /// Its labels.
+    /// Sets the tags.
     pub fn with_tags<T: Into<String>>(mut self, tags: impl IntoIterator<Item = T>) -> Self {
         self.tags = tags.into_iter().map(Into::into).collect();
         self
@@ -279,7 +280,8 @@ impl Turn {
         }
         record.id = self.id.unwrap_or(record.id);
         record.source.message_id = self.message_id;
-        (record.source.sequence, record.source.round) = (self.sequence, self.round);
+        record.source.sequence = self.sequence;
+        record.source.round = self.round;
         record.role = self.role;
         record.speaker = self.speaker;
         record.occurred_at = self.occurred_at.unwrap_or(record.occurred_at);

@@ -10,7 +10,7 @@ use crate::{engine::MemoryEngine, verb::verb};
 const MAX_RETRIES: usize = 5;
 /// Maximum number of former texts kept with a record.
 const MAX_EDITS: usize = 50;
-/// Maximum size of the former texts of a record, in bytes of JSON. The oldest go first.
+/// Maximum size of the former texts of a record, in bytes of JSON. The oldest are dropped first.
 const EDITS_MAX_BYTES: usize = Record::MAX_METADATA_BYTES / 2;
 /// The metadata key of the former texts.
 const EDITS: &str = "edits";
@@ -37,12 +37,13 @@ impl Edit {
 impl MemoryEngine {
     /// Corrects a memory within `scope`. Returns the id of the record that states the new text.
     ///
-    /// - A **fact** is superseded: a new fact with the same subject and attribute takes its place from now on. The
+    /// - A **fact** is superseded by a new fact with the same subject and attribute, which holds from now on. The
     ///   correction is stored as a note, which is the evidence of the new fact. `text` is the new value ("Lisbon") or
     ///   a sentence ("I live in Lisbon"). The old fact stays in the [history](crate::facts::FactQuery::history).
-    /// - **Any other record**, and a fact without an attribute, gets the new text in place and keeps its id. What was
-    ///   derived from the old text is removed and derived again. [`Edit::all_of`](crate::history::Edit::all_of)
-    ///   returns the former texts; [`forget`](Self::forget) removes them with the record.
+    /// - **Any other record**, and a fact without an attribute, gets the new text in place and keeps its id. Records
+    ///   that were derived from the old text are removed and derived again.
+    ///   [`Edit::all_of`](crate::history::Edit::all_of) returns the former texts; [`forget`](Self::forget) removes
+    ///   them with the record.
     ///
     /// ```
     /// use memory_engine::{MemoryEngine, Scope, history::Edit};
@@ -100,14 +101,14 @@ impl MemoryEngine {
     }
 }
 
-/// Notes the text of a record that is about to change.
+/// Adds the current text of a record to its former texts, before it changes.
 fn add_edit(record: &mut Record, until: Timestamp) {
     let mut edits = Edit::all_of(record);
     edits.push(Edit { text: record.text.clone(), until });
     record.metadata.remove(EDITS);
     let other_bytes = json!(record.metadata).to_string().len();
-    let room = EDITS_MAX_BYTES.saturating_sub(other_bytes);
-    while edits.len() > MAX_EDITS || (!edits.is_empty() && json!(edits).to_string().len() > room) {
+    let max_bytes = EDITS_MAX_BYTES.saturating_sub(other_bytes);
+    while edits.len() > MAX_EDITS || (!edits.is_empty() && json!(edits).to_string().len() > max_bytes) {
         edits.remove(0);
     }
     record.metadata.insert(EDITS.into(), json!(edits));

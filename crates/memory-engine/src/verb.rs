@@ -1,8 +1,7 @@
 //! The span and the metrics of a verb: a public method of the engine, as in `docs/reference/metrics.md`.
 
 /// Runs the work of a verb in the span `memory_engine.NAME`, with the fields of its scope, if it has one, and its own
-/// fields. `note` records the fields that are known only from the result. `docs/reference/metrics.md` lists all spans
-/// and fields.
+/// fields. `note` records the fields that depend on the result. `docs/reference/metrics.md` lists all spans and fields.
 macro_rules! verb {
     ($name:literal, $scope:expr, { $($fields:tt)* }, $work:expr) => {
         $crate::verb::verb!($name, $scope, { $($fields)* }, $work, |_, _| ())

@@ -14,7 +14,7 @@ use memory_engine::{EnrichmentOptions, ErrorKind, Forget, ScanQuery, Turn, block
 fn wait_for_background(memory: &MemoryEngine) {
     let started = Instant::now();
     while memory.stats(&lin()).unwrap().backlog.values().any(|waiting| *waiting > 0) {
-        assert!(started.elapsed() < Duration::from_secs(10), "the background does nothing");
+        assert!(started.elapsed() < Duration::from_secs(10), "the background worker does nothing");
         std::thread::sleep(Duration::from_millis(10));
     }
 }
@@ -46,7 +46,7 @@ fn a_program_without_a_runtime_uses_every_main_verb() {
 }
 
 #[test]
-fn within_a_runtime_it_is_an_error_and_dropping_it_is_safe() {
+fn blocking_calls_within_a_runtime_are_errors_and_dropping_is_safe() {
     for backend in Backend::all() {
         let memory = backend.builder().build_blocking().unwrap();
         memory.remember(&lin(), "the spare key hangs in the barn").unwrap();

@@ -1,4 +1,4 @@
-//! Sister branches: no retriever shows one of them to the other.
+//! Sister branches: no retriever finds a record of the other branch.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
@@ -17,7 +17,7 @@ use memory_engine::{
 const SHARED: &str = "沈砚在青石村遇见了林晓月";
 const LEFT_TEXT: &str = "沈砚在青石村救了林晓月";
 const RIGHT_TEXT: &str = "沈砚在青石村骗了林晓月";
-/// On the main line after the fork, right after the shared turn: seen by neither branch.
+/// On the main branch, directly after the shared turn and after the fork: visible in neither branch.
 const AFTER_FORK: &str = "沈砚离开了青石村";
 
 fn branch(name: &str) -> Scope {
@@ -38,23 +38,23 @@ async fn forked(backend: &Backend) -> MemoryEngine {
 }
 
 #[tokio::test]
-async fn r10_no_retriever_shows_a_sister_branch() {
+async fn r10_no_retriever_finds_a_sister_branch() {
     for backend in Backend::all() {
         let memory = forked(&backend).await;
         for (name, own, other) in [("left", LEFT_TEXT, RIGHT_TEXT), ("right", RIGHT_TEXT, LEFT_TEXT)] {
-            let mut retrievers = BTreeSet::new();
-            for arms in [Retrievers::KeywordOnly, Retrievers::VectorOnly, Retrievers::All] {
+            let mut found_by = BTreeSet::new();
+            for retrievers in [Retrievers::KeywordOnly, Retrievers::VectorOnly, Retrievers::All] {
                 for text in [SHARED, own, other, AFTER_FORK] {
-                    let recall =
-                        memory.recall(&branch(name), RecallQuery::new(text).with_retrievers(arms)).await.unwrap();
+                    let query = RecallQuery::new(text).with_retrievers(retrievers);
+                    let recall = memory.recall(&branch(name), query).await.unwrap();
                     for hit in &recall.hits {
                         assert!([SHARED, own].contains(&hit.record.text.as_str()), "{name}: {}", hit.record.text);
-                        retrievers.extend(hit.found_by.iter().map(|found| found.retriever.as_str()));
+                        found_by.extend(hit.found_by.iter().map(|hit| hit.retriever.as_str()));
                     }
                 }
             }
             let all = [Retriever::Keyword, Retriever::Vector, Retriever::Graph].map(Retriever::as_str);
-            assert!(all.iter().all(|arm| retrievers.contains(arm)), "{retrievers:?}");
+            assert!(all.iter().all(|retriever| found_by.contains(retriever)), "{found_by:?}");
 
             let timeline = memory.timeline(&branch(name), &ScanQuery::oldest(9)).await.unwrap();
             assert!(timeline.records.iter().all(|record| ![other, AFTER_FORK].contains(&record.text.as_str())));

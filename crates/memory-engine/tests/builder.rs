@@ -1,4 +1,4 @@
-//! The forms in which the builder takes parts and stores.
+//! The forms in which the builder accepts parts and stores.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -17,7 +17,7 @@ use memory_engine::{
 const NOON: Timestamp = Timestamp::from_micros(1_772_000_000_000_000);
 
 #[tokio::test]
-async fn each_part_is_taken_by_value_shared_or_as_a_trait_object() {
+async fn parts_are_accepted_by_value_shared_or_as_trait_objects() {
     let clock = Arc::new(ManualClock::new(NOON));
     let by_value = MemoryEngine::builder()
         .embedder(HashEmbedder::default())
@@ -56,11 +56,12 @@ async fn each_part_is_taken_by_value_shared_or_as_a_trait_object() {
 }
 
 #[tokio::test]
-async fn a_mixture_of_stores_uses_each_store_that_it_names() {
+async fn a_mixture_of_stores_uses_each_given_store() {
     let space = HashEmbedder::default().space().clone();
     let vectors = Arc::new(MemoryVectorStore::new(space.clone()));
     let stores = Stores { vectors: vectors.clone(), ..Stores::in_memory(space) };
-    let (records, synonyms) = (Arc::clone(&stores.records), Arc::clone(&stores.synonyms));
+    let records = Arc::clone(&stores.records);
+    let synonyms = Arc::clone(&stores.synonyms);
     let memory = MemoryEngine::builder().stores(stores).background(false).build().await.unwrap();
     let lin = Scope::user("lin").unwrap();
     let id = memory.remember(&lin, "I live in Porto.").await.unwrap();

@@ -1,4 +1,4 @@
-//! A recall that has nothing to return because of its deadline is an error, on every path.
+//! A recall without a result because of its deadline is an error, on every path.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
@@ -23,7 +23,7 @@ use tokio::time::Instant;
 
 const FOREVER: Duration = Duration::from_secs(3600);
 
-/// An engine whose parts can each be held up.
+/// An engine whose parts can be delayed separately.
 struct Slow {
     memory: MemoryEngine,
     embedder: Arc<FlakyEmbedder>,
@@ -34,7 +34,8 @@ struct Slow {
 
 async fn slow() -> Slow {
     let embedder = Arc::new(FlakyEmbedder::default());
-    let (keywords, records) = (Delay::default(), Delay::default());
+    let keywords = Delay::default();
+    let records = Delay::default();
     let store = Arc::new(SlowStore { inner: MemoryRecordStore::new(), delay: records.clone() });
     let stores = Stores {
         records: store.clone(),
@@ -55,77 +56,77 @@ async fn slow() -> Slow {
     Slow { memory, embedder, keywords, records, key }
 }
 
-fn is_late(error: &Error) -> bool {
+fn is_deadline_error(error: &Error) -> bool {
     error.kind() == ErrorKind::Timeout && error.message().contains("warm_up") && error.message().contains("ms")
 }
 
 #[tokio::test(start_paused = true)]
-async fn k7_a_recall_that_no_retriever_answered_in_time_is_an_error() {
+async fn k7_a_recall_without_an_answer_in_time_is_an_error() {
     let slow = slow().await;
     slow.keywords.set(FOREVER);
-    let held = slow.embedder.hold();
+    let blocked = slow.embedder.block_calls();
     let started = Instant::now();
     let error = slow.memory.recall(&lin(), "where is the spare key?").await.unwrap_err();
-    assert!(is_late(&error), "{error}");
+    assert!(is_deadline_error(&error), "{error}");
     assert!(error.message().contains("1800 ms") && error.message().contains("3000 ms"), "{error}");
     assert!(started.elapsed() <= Duration::from_secs(3));
     let only = |retrievers| RecallQuery::new("where is the spare key?").with_retrievers(retrievers);
     for retrievers in [Retrievers::KeywordOnly, Retrievers::VectorOnly] {
         let error = slow.memory.recall(&lin(), only(retrievers)).await.unwrap_err();
-        assert!(is_late(&error), "{error}");
+        assert!(is_deadline_error(&error), "{error}");
     }
     let error = slow.memory.explain(&lin(), "where is the spare key?", slow.key).await.unwrap_err();
-    assert!(is_late(&error), "{error}");
+    assert!(is_deadline_error(&error), "{error}");
     let enhancement = Enhancement::new([("user", "I lost my key")]);
     let error = slow.memory.recall_enhanced(&lin(), "and the spare one?", &enhancement).await.unwrap_err();
-    assert!(is_late(&error), "{error}");
+    assert!(is_deadline_error(&error), "{error}");
     let error = slow.memory.context(&lin(), "where is the spare key?").await.unwrap_err();
-    assert!(is_late(&error), "{error}");
-    drop(held);
+    assert!(is_deadline_error(&error), "{error}");
+    drop(blocked);
     slow.keywords.set(Duration::ZERO);
     assert_eq!(slow.memory.recall(&lin(), "where is the spare key?").await.unwrap().hits.len(), 1);
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_late_and_the_others_failed_is_a_timeout_too() {
+async fn a_late_retriever_with_failed_others_is_a_timeout() {
     let slow = slow().await;
     slow.keywords.set(FOREVER);
     slow.embedder.fail(true);
     let error = slow.memory.recall(&lin(), "where is the spare key?").await.unwrap_err();
-    assert!(is_late(&error), "{error}");
+    assert!(is_deadline_error(&error), "{error}");
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_retriever_that_answers_is_enough_even_if_it_found_nothing() {
+async fn one_retriever_that_answers_is_enough_even_without_hits() {
     let slow = slow().await;
     slow.keywords.set(FOREVER);
     let found = slow.memory.recall(&lin(), "where is the spare key?").await.unwrap();
     assert_eq!((found.hits.len(), found.degraded[0].stage), (1, "keyword"));
     slow.keywords.set(Duration::ZERO);
-    let _held = slow.embedder.hold();
+    let _blocked = slow.embedder.block_calls();
     let found = slow.memory.recall(&lin(), "量子纠缠").await.unwrap();
     assert_eq!((found.hits.len(), found.degraded[0].stage), (0, "vector"));
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_vector_is_no_answer_if_the_words_are_late() {
+async fn a_missing_vector_is_no_answer_if_keywords_are_late() {
     let slow = slow().await;
-    // Its vector is made in the background, which this engine does not have.
+    // Its vector would be computed in the background, which is off.
     let mo = Scope::user("mo").unwrap();
     slow.memory.remember(&mo, "the ladder leans against the apple tree").await.unwrap();
     assert_eq!(slow.memory.recall(&mo, "where is the ladder?").await.unwrap().hits.len(), 1);
     slow.keywords.set(FOREVER);
     let error = slow.memory.recall(&mo, "where is the ladder?").await.unwrap_err();
-    assert!(is_late(&error), "{error}");
+    assert!(is_deadline_error(&error), "{error}");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_retriever_without_anything_to_search_for_is_no_answer() {
+async fn a_retriever_without_query_terms_is_no_answer() {
     let slow = slow().await;
-    let _held = slow.embedder.hold();
-    // Stop words alone are no keyword query, and the graph knows no entity of the query.
+    let _blocked = slow.embedder.block_calls();
+    // Stop words alone are no keyword query, and the query has no entity of the graph.
     let error = slow.memory.recall(&lin(), "is it the?").await.unwrap_err();
-    assert!(is_late(&error), "{error}");
+    assert!(is_deadline_error(&error), "{error}");
     let only = RecallQuery::new("is it the?").with_retrievers(Retrievers::KeywordOnly);
     assert!(slow.memory.recall(&lin(), only).await.unwrap().hits.is_empty());
 }
@@ -136,10 +137,10 @@ async fn records_that_cannot_be_read_in_time_are_an_error() {
     slow.records.set(FOREVER);
     let started = Instant::now();
     let error = slow.memory.recall(&lin(), "where is the spare key?").await.unwrap_err();
-    assert!(is_late(&error), "{error}");
+    assert!(is_deadline_error(&error), "{error}");
     assert!(started.elapsed() <= Duration::from_secs(3));
     let error = slow.memory.explain(&lin(), "where is the spare key?", slow.key).await.unwrap_err();
-    assert!(is_late(&error), "{error}");
+    assert!(is_deadline_error(&error), "{error}");
     assert!(slow.memory.recall(&lin(), "量子纠缠").await.unwrap().hits.is_empty(), "there is nothing to read");
 }
 
@@ -150,24 +151,24 @@ async fn a_branch_whose_parents_cannot_be_read_in_time_is_an_error() {
     slow.memory.fork(&branch("mercy"), Fork::at(1).from_branch("main")).await.unwrap();
     slow.records.set(FOREVER);
     let error = slow.memory.recall(&branch("mercy"), "where is the spare key?").await.unwrap_err();
-    assert!(is_late(&error), "{error}");
+    assert!(is_deadline_error(&error), "{error}");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_second_form_of_a_query_that_is_late_is_named_and_the_first_result_stays() {
+async fn a_late_second_query_form_is_reported_and_the_first_result_stays() {
     let slow = slow().await;
     let enhancement = Enhancement::new([("user", "the weather is fine")]);
-    let _held = slow.embedder.hold();
+    let _blocked = slow.embedder.block_calls();
     let enhanced = slow.memory.recall_enhanced(&lin(), "量子纠缠", &enhancement).await.unwrap();
     assert_eq!(enhanced.form, QueryForm::Question);
     assert!(enhanced.recall.is_partial());
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_injection_goes_without_memories_and_says_so() {
+async fn an_injection_without_memories_reports_the_timeout() {
     let slow = slow().await;
     slow.keywords.set(FOREVER);
-    let _held = slow.embedder.hold();
+    let _blocked = slow.embedder.block_calls();
     let injector = Injector::new(slow.memory.clone());
     let asked = IncomingMessage { round: 5, scene: "daily", text: "还记得我的钥匙吗" };
     let injection = injector.inject(&lin(), &asked).await;

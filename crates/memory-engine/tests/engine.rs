@@ -16,7 +16,7 @@ use memory_engine::{
 };
 
 #[tokio::test]
-async fn k4_what_was_remembered_is_found_at_once_by_its_words_and_later_by_its_vector() {
+async fn k4_records_are_found_by_words_at_once_and_by_vectors_later() {
     for backend in Backend::all() {
         let memory = backend.builder().background(false).build().await.unwrap();
         let id = memory.remember(&lin(), Turn::user("我对海鲜过敏")).await.unwrap();
@@ -36,7 +36,7 @@ async fn k4_what_was_remembered_is_found_at_once_by_its_words_and_later_by_its_v
 }
 
 #[tokio::test]
-async fn a_record_that_brings_its_vector_along_is_found_by_it_at_once() {
+async fn a_record_stored_with_its_vector_is_found_by_it_at_once() {
     use memory_engine::{
         embed::{Embedder, Embedding, Purpose},
         recall::Retrievers,
@@ -49,12 +49,12 @@ async fn a_record_that_brings_its_vector_along_is_found_by_it_at_once() {
         let pairs: Vec<_> = texts.iter().map(|text| record(text)).zip(vectors).collect();
         let ids: Vec<RecordId> = pairs.iter().map(|(record, _)| record.id).collect();
         memory.admin().store_embedded(&lin(), pairs.clone(), PutMode::Create).await.unwrap();
-        assert!(memory.stats(&lin()).await.unwrap().backlog.is_empty(), "nothing is left for the background");
+        assert!(memory.stats(&lin()).await.unwrap().backlog.is_empty(), "no job is queued");
         for (id, question) in ids.iter().zip(["海鲜过敏", "brasskey stove"]) {
             let asked = RecallQuery::new(question).with_retrievers(Retrievers::VectorOnly);
             assert_eq!(memory.recall(&lin(), asked).await.unwrap().hits[0].record.id, *id);
         }
-        // Said again, it stays as it is; with another text it takes along the vector of that.
+        // A repeated write changes nothing. A write with another text and its vector replaces both.
         memory.admin().store_embedded(&lin(), pairs.clone(), PutMode::Upsert).await.unwrap();
         let mut other = pairs[0].0.clone();
         other.text = "jazz records in the attic".into();
@@ -72,7 +72,7 @@ async fn a_record_that_brings_its_vector_along_is_found_by_it_at_once() {
 }
 
 #[tokio::test]
-async fn the_background_indexes_without_being_asked() {
+async fn the_background_worker_indexes_new_records() {
     for backend in Backend::all() {
         let memory = backend.builder().build().await.unwrap();
         memory.remember(&lin(), "I keep the brass key under the stove").await.unwrap();
@@ -84,18 +84,18 @@ async fn the_background_indexes_without_being_asked() {
         }
         assert!(memory.stats(&lin()).await.unwrap().backlog.is_empty());
         let found = memory.recall(&lin(), "brasskey").await.unwrap();
-        assert_eq!(found.hits[0].found_by[0].retriever, Retriever::Vector, "only the letters are alike");
+        assert_eq!(found.hits[0].found_by[0].retriever, Retriever::Vector, "only character n-grams match");
     }
 }
 
 #[tokio::test]
-async fn what_was_forgotten_is_found_by_no_arm_and_does_not_come_back() {
+async fn forgotten_records_are_found_by_no_retriever_and_stay_blocked() {
     for backend in Backend::all() {
         let memory = backend.builder().build().await.unwrap();
         let turn = || Turn::user("the violin is in the attic").with_message_id("m1");
         let id = memory.remember(&lin(), turn()).await.unwrap();
         memory.drain(&lin(), |_| {}).await.unwrap();
-        assert_eq!(memory.forget(&Scope::user("mo").unwrap(), id).await.unwrap().records(), 0, "nobody else can");
+        assert_eq!(memory.forget(&Scope::user("mo").unwrap(), id).await.unwrap().records(), 0, "another user cannot");
         assert_eq!(memory.forget(&lin(), id).await.unwrap().records(), 1);
         assert!(memory.recall(&lin(), "violin attic").await.unwrap().hits.is_empty());
         assert_eq!(memory.remember(&lin(), turn()).await.unwrap_err().kind(), ErrorKind::Conflict);
@@ -105,7 +105,11 @@ async fn what_was_forgotten_is_found_by_no_arm_and_does_not_come_back() {
         memory.store(&lin(), vec![import], PutMode::IfAbsent).await.unwrap();
         assert!(memory.recall(&lin(), "violin attic").await.unwrap().hits.is_empty());
         memory.remember(&lin(), Turn::user("the violin is in the attic")).await.unwrap();
-        assert_eq!(memory.recall(&lin(), "violin attic").await.unwrap().hits.len(), 1, "said anew, it is new");
+        assert_eq!(
+            memory.recall(&lin(), "violin attic").await.unwrap().hits.len(),
+            1,
+            "a new message with the text is stored"
+        );
     }
 }
 
@@ -127,7 +131,7 @@ async fn a_scope_can_be_forgotten_whole_or_by_a_filter() {
 }
 
 #[tokio::test]
-async fn k3_an_embedder_that_fails_costs_neither_the_record_nor_the_recall() {
+async fn k3_a_failing_embedder_loses_no_record_and_no_recall() {
     for backend in Backend::all() {
         let embedder = Arc::new(FlakyEmbedder::default());
         let memory = backend.builder().embedder(embedder.clone()).background(false).build().await.unwrap();
@@ -138,42 +142,42 @@ async fn k3_an_embedder_that_fails_costs_neither_the_record_nor_the_recall() {
         assert_eq!(found.hits.len(), 1);
         assert_eq!(found.degraded[0].stage, "vector");
         assert!(found.degraded[0].reason.contains("out of order"), "{:?}", found.degraded);
-        assert_eq!(memory.stats(&lin()).await.unwrap().backlog.values().sum::<u64>(), 1, "it still waits");
+        assert_eq!(memory.stats(&lin()).await.unwrap().backlog.values().sum::<u64>(), 1, "the job is still queued");
     }
 }
 
 #[tokio::test]
-async fn k15_vectors_that_were_made_elsewhere_are_taken_over_and_not_made_again() {
+async fn k15_adopted_vectors_are_not_computed_again() {
     for backend in Backend::all() {
         let embedder = Arc::new(FlakyEmbedder::default());
         let memory = backend.builder().embedder(embedder.clone()).background(false).build().await.unwrap();
         let id = memory.remember(&lin(), "my cat is called Tuanzi").await.unwrap();
         let vector = HashEmbedder::default().embed(&["a harbour at dusk"], Purpose::Document).await.unwrap().remove(0);
         let known = vec![(id, vector.values().to_vec()), (RecordId::new(), vector.values().to_vec())];
-        assert_eq!(memory.admin().adopt_vectors(&lin(), known).await.unwrap(), 1, "the other record is not there");
+        assert_eq!(memory.admin().adopt_vectors(&lin(), known).await.unwrap(), 1, "the other record does not exist");
         embedder.fail(true);
-        assert_eq!(memory.drain(&lin(), |_| {}).await.unwrap(), 0, "nothing is left to be embedded");
+        assert_eq!(memory.drain(&lin(), |_| {}).await.unwrap(), 0, "no job is queued");
         embedder.fail(false);
         let query = RecallQuery::new("harbour dusk").with_retrievers(Retrievers::VectorOnly);
         let found = memory.recall(&lin(), query).await.unwrap();
-        assert_eq!(found.hits[0].record.id, id, "it is found by the vector that it was given");
+        assert_eq!(found.hits[0].record.id, id, "the record is found by the adopted vector");
         let error = memory.admin().adopt_vectors(&lin(), vec![(id, vec![1.0; 3])]).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::DimensionMismatch);
     }
 }
 
 #[tokio::test]
-async fn what_is_deleted_while_it_is_being_embedded_stays_deleted() {
+async fn records_deleted_while_being_embedded_stay_deleted() {
     for backend in Backend::all() {
         let embedder = Arc::new(FlakyEmbedder::default());
         let memory = backend.builder().embedder(embedder.clone()).background(false).build().await.unwrap();
         let id = memory.remember(&lin(), "a secret that is taken back").await.unwrap();
-        let gate = embedder.hold();
+        let gate = embedder.block_calls();
         let indexing = tokio::spawn({
             let memory = memory.clone();
             async move { memory.drain(&lin(), |_| {}).await }
         });
-        embedder.wait_until_asked().await;
+        embedder.wait_for_call().await;
         memory.forget(&lin(), id).await.unwrap();
         drop(gate);
         indexing.await.unwrap().unwrap();
@@ -200,12 +204,12 @@ async fn the_answer_to_a_hit_is_found_as_its_neighbour() {
             .recall(&lin(), RecallQuery::new("wine for dinner").with_filter(Filter::eq(Field::Role, "user")))
             .await
             .unwrap();
-        assert_eq!(alone.hits.len(), 1, "a neighbour has to pass the filter too");
+        assert_eq!(alone.hits.len(), 1, "a neighbour must match the filter, too");
     }
 }
 
 #[tokio::test]
-async fn a_near_duplicate_goes_behind_everything_else() {
+async fn near_duplicates_rank_last() {
     for backend in Backend::all() {
         let memory = backend.builder().build().await.unwrap();
         for text in ["我对海鲜过敏，不能吃虾", "我对海鮮過敏，不能吃蝦！", "海鲜市场在三号线旁边"]

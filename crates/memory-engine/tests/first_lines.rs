@@ -1,5 +1,5 @@
-//! Lines that a newcomer types, because other libraries take them. Each has to compile; what it does is asserted
-//! where it can be wrong.
+//! Lines that a new user is likely to write, because other libraries accept them. Each must compile; results that could
+//! be wrong are checked.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

@@ -24,12 +24,13 @@ use memory_engine::{
 fn message(scope: &Scope, number: i64, text: &str) -> Record {
     let mut record = Record::new(scope.clone(), Kind::TURN, text, &SystemClock);
     record.id = RecordId::named(scope, &format!("m{number}"));
-    (record.source.message_id, record.source.sequence) = (Some(format!("m{number}")), Some(number));
+    record.source.message_id = Some(format!("m{number}"));
+    record.source.sequence = Some(number);
     record
 }
 
-/// Stores the records and reads them for entities.
-async fn tell(memory: &MemoryEngine, records: &[Record]) {
+/// Stores the records and indexes their entities.
+async fn store_and_index(memory: &MemoryEngine, records: &[Record]) {
     memory.store(&lin(), records.to_vec(), PutMode::Upsert).await.unwrap();
     let ids: Vec<RecordId> = records.iter().map(|record| record.id).collect();
     let stored: Vec<Record> = memory.get_all(&lin(), &ids).await.unwrap().into_iter().flatten().collect();
@@ -54,18 +55,18 @@ fn story() -> Vec<Record> {
 }
 
 #[tokio::test]
-async fn r8_what_lies_around_the_entities_of_a_question_is_found_though_it_shares_no_word() {
+async fn r8_records_near_the_entities_of_a_question_are_found_without_a_shared_word() {
     for backend in Backend::all() {
         let memory =
             backend.builder().graph(Arc::new(RuleExtractor::default())).background(false).build().await.unwrap();
-        tell(&memory, &story()).await;
+        store_and_index(&memory, &story()).await;
         let options = RecallOptions::default().with_graph_hops(2);
         let ask = |text: &str| RecallQuery::new(text).with_options(options);
         let found = memory.recall(&lin(), ask("who is Anna Reed")).await.unwrap();
         assert_eq!(ids(&found)[..2], ["m2", "m1"], "the ship of the man who loved her");
         let ship = &found.hits[1];
         assert!(ship.found_by.iter().any(|found| found.retriever == Retriever::Graph), "{:?}", ship.found_by);
-        assert!(!ship.relevant, "to be near is no answer by itself");
+        assert!(!ship.relevant, "proximity in the graph alone is no answer");
         let found = memory.recall(&lin(), ask("青石村有谁？")).await.unwrap();
         let places: Vec<&str> = found.hits.iter().map(|hit| &hit.record.text[..]).collect();
         assert!(places[0].contains("青石村") && places.iter().any(|text| text.contains("落霞山")), "{places:?}");
@@ -73,12 +74,12 @@ async fn r8_what_lies_around_the_entities_of_a_question_is_found_though_it_share
         let explained = memory.explain(&lin(), ask("who is Anna Reed"), story()[0].id).await.unwrap();
         assert!(explained.hit.unwrap().found_by.iter().any(|found| found.retriever == Retriever::Graph));
         let after = RecallQuery::new("what then?").with_context(["They spoke of Anna Reed."]);
-        assert_eq!(ids(&memory.recall(&lin(), after).await.unwrap()), ["m2"], "who was named just now");
+        assert_eq!(ids(&memory.recall(&lin(), after).await.unwrap()), ["m2"], "the context names her");
     }
 }
 
 #[tokio::test]
-async fn without_a_graph_nothing_is_asked_and_nothing_changes() {
+async fn without_a_graph_recalls_are_unchanged() {
     for backend in Backend::all() {
         let memory = backend.builder().background(false).build().await.unwrap();
         memory.store(&lin(), story(), PutMode::Upsert).await.unwrap();
@@ -97,7 +98,7 @@ async fn without_a_graph_nothing_is_asked_and_nothing_changes() {
 }
 
 #[tokio::test]
-async fn r8_facts_are_given_with_the_message_that_says_so() {
+async fn r8_graph_facts_cite_their_message() {
     let reply = r#"{"entities": [{"name": "沈砚", "type": "人物", "aliases": ["阿砚"]}, {"name": "青云门", "type": "org"}],
         "relations": [{"source": "阿砚", "relation": "弟子", "target": "青云门", "valid_from": "2026-01-02"},
                       {"source": "沈砚", "relation": "knows", "target": "nobody"}]}"#;
@@ -105,8 +106,9 @@ async fn r8_facts_are_given_with_the_message_that_says_so() {
         let model = ScriptedModel::default().otherwise(reply);
         let extractor = Arc::new(ChatExtractor::new(Arc::new(model)));
         let memory = backend.builder().graph(extractor).background(false).build().await.unwrap();
-        let (main, fork) = (lin().with_branch("main").unwrap(), lin().with_branch("fork").unwrap());
-        tell(
+        let main = lin().with_branch("main").unwrap();
+        let fork = lin().with_branch("fork").unwrap();
+        store_and_index(
             &memory,
             &[message(&main, 7, "阿砚，也就是沈砚，是青云门的弟子。"), message(&fork, 9, "沈砚又提起了青云门。")],
         )
@@ -133,12 +135,12 @@ async fn r8_facts_are_given_with_the_message_that_says_so() {
 }
 
 #[tokio::test]
-async fn what_is_forgotten_or_revoked_is_in_no_graph() {
+async fn forgotten_and_revoked_records_are_not_in_the_graph() {
     for backend in Backend::all() {
         let memory =
             backend.builder().graph(Arc::new(RuleExtractor::default())).background(false).build().await.unwrap();
         let story = story();
-        tell(&memory, &story).await;
+        store_and_index(&memory, &story).await;
         memory.forget(&lin(), story[1].id).await.unwrap();
         let mut revoked = memory.get(&lin(), story[0].id).await.unwrap().unwrap();
         revoked.state = State::Revoked;
@@ -147,18 +149,18 @@ async fn what_is_forgotten_or_revoked_is_in_no_graph() {
             memory.graph().facts(&lin(), &GraphFactsQuery::about(["Anna Reed and Captain Holt"])).await.unwrap();
         assert!(facts.entities.is_empty(), "{facts:?}");
         let late = memory.graph().index(&lin(), &story[..2]).await.unwrap();
-        assert_eq!(late.records, 2, "read while it was being forgotten");
+        assert_eq!(late.records, 2, "indexing ignores that they are forgotten");
         let facts =
             memory.graph().facts(&lin(), &GraphFactsQuery::about(["Anna Reed and Captain Holt"])).await.unwrap();
         assert!(facts.entities.is_empty(), "{facts:?}");
         let done = memory.graph().rebuild(&lin(), |_| {}).await.unwrap();
         assert_eq!((done.records, done.failed.len()), (3, 0));
-        assert_eq!(memory.graph().store().stats(&lin()).await.unwrap().records, 2, "one of three names nobody");
+        assert_eq!(memory.graph().store().stats(&lin()).await.unwrap().records, 2, "one of three names no entity");
     }
 }
 
 #[tokio::test]
-async fn a_model_that_fails_for_one_record_keeps_no_other_from_being_read_and_loses_nothing() {
+async fn a_model_failure_for_one_record_affects_no_other() {
     let good = r#"{"entities": [{"name": "Anna", "kind": "person", "aliases": []}], "relations": []}"#;
     let model = ScriptedModel::default()
         .when_asked("broken", ScriptedReply::Fail(ErrorKind::Unavailable))
@@ -181,7 +183,7 @@ async fn a_model_that_fails_for_one_record_keeps_no_other_from_being_read_and_lo
     }
 }
 
-/// A store that is out of order.
+/// A store that fails.
 #[derive(Debug)]
 struct BrokenGraph;
 
@@ -206,20 +208,20 @@ impl GraphStore for BrokenGraph {
 
 /// An extractor that finds nothing.
 #[derive(Debug)]
-struct Nobody;
+struct EmptyExtractor;
 
 #[async_trait]
-impl GraphExtractor for Nobody {
+impl GraphExtractor for EmptyExtractor {
     async fn extract(&self, _: &Record) -> Result<Extraction> {
         Ok(Extraction::default())
     }
 }
 
 #[tokio::test]
-async fn a_graph_that_is_out_of_order_leaves_the_other_arms_and_is_named() {
+async fn a_failing_graph_is_reported_and_the_other_retrievers_answer() {
     let graph = Arc::new(BrokenGraph);
     let stores = Stores { graph, ..Stores::in_memory(HashEmbedder::default().space().clone()) };
-    let memory = MemoryEngine::builder().stores(stores).graph(Nobody).background(false).build().await.unwrap();
+    let memory = MemoryEngine::builder().stores(stores).graph(EmptyExtractor).background(false).build().await.unwrap();
     memory.store(&lin(), story(), PutMode::Upsert).await.unwrap();
     let found = memory.recall(&lin(), "Captain Holt").await.unwrap();
     assert_eq!(found.hits.len(), 2);

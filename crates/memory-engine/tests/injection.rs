@@ -28,7 +28,7 @@ async fn empty(backend: &Backend) -> MemoryEngine {
 }
 
 #[tokio::test]
-async fn m3_a_clear_question_is_answered_by_the_first_layer() {
+async fn m3_a_clear_question_is_answered_as_it_is() {
     for backend in Backend::all() {
         let memory = empty(&backend).await;
         memory.remember(&lin(), "我对海鲜过敏").await.unwrap();
@@ -39,7 +39,7 @@ async fn m3_a_clear_question_is_answered_by_the_first_layer() {
 }
 
 #[tokio::test]
-async fn m3_m4_a_weak_question_is_answered_with_its_dialogue_and_at_once_when_that_is_wanted() {
+async fn m3_m4_a_weak_question_is_searched_for_with_its_dialogue() {
     for backend in Backend::all() {
         let memory = empty(&backend).await;
         memory.remember(&lin(), "昨晚失眠了，凌晨三点才睡着").await.unwrap();
@@ -58,7 +58,7 @@ async fn m3_m4_a_weak_question_is_answered_with_its_dialogue_and_at_once_when_th
 }
 
 #[tokio::test(start_paused = true)]
-async fn m3_a_model_rewrites_what_nothing_else_finds_and_what_breaks_the_contract_is_discarded() {
+async fn m3_a_model_rewrites_queries_without_hits_and_invalid_rewrites_are_discarded() {
     let memory = empty(&Backend::all()[0]).await;
     memory.remember(&lin(), "昨晚失眠了，凌晨三点才睡着").await.unwrap();
     let ask = async |model: ScriptedModel| {
@@ -83,7 +83,7 @@ async fn m3_a_model_rewrites_what_nothing_else_finds_and_what_breaks_the_contrac
 }
 
 #[tokio::test]
-async fn the_model_of_the_engine_rewrites_for_recalls_that_bring_none() {
+async fn the_rewrite_of_the_engine_is_used_for_recalls_without_one() {
     let rewrite = Rewrite::by(Arc::new(ScriptedModel::replying(["昨晚失眠 凌晨"])));
     let memory = MemoryEngine::builder().in_memory().rewrite(rewrite).build().await.unwrap();
     memory.remember(&lin(), "昨晚失眠了，凌晨三点才睡着").await.unwrap();
@@ -105,7 +105,7 @@ async fn recall_options_out_of_range_are_refused() {
 }
 
 #[tokio::test]
-async fn what_the_dialogue_holds_is_no_answer_to_it() {
+async fn texts_of_the_dialogue_are_no_answers() {
     for backend in Backend::all() {
         let memory = empty(&backend).await;
         memory.remember(&lin(), "我昨晚失眠了").await.unwrap();
@@ -132,7 +132,7 @@ async fn story(backend: &Backend) -> Injector {
     Injector::new(memory)
 }
 
-fn says<'a>(round: u64, scene: &'a str, text: &'a str) -> IncomingMessage<'a> {
+fn message<'a>(round: u64, scene: &'a str, text: &'a str) -> IncomingMessage<'a> {
     IncomingMessage { round, scene, text }
 }
 
@@ -149,54 +149,54 @@ async fn k8_relevant_memories_are_injected_for_any_message_unless_the_rule_is_of
             ("成都的护士忙不忙？", "我妹妹在成都当护士"),
             ("I need somebody for my old violins", "My brother repairs old violins in Porto."),
         ] {
-            let injection = injector.inject(&lin(), &says(4, "daily", text)).await;
+            let injection = injector.inject(&lin(), &message(4, "daily", text)).await;
             assert_eq!(injection.decision.rule, Rule::Relevant, "{text}");
             assert_eq!(injection.records[0].text, expected, "statements come before questions");
-            let first = injector.inject(&lin(), &says(1, "daily", text)).await;
+            let first = injector.inject(&lin(), &message(1, "daily", text)).await;
             assert_eq!(first.decision.rule, Rule::ColdStart);
             assert_eq!(first.records.iter().filter(|record| record.text == expected).count(), 1, "once: {first:?}");
             let document = injector.clone().with_rules(InjectionRules::of_document());
-            let injection = document.inject(&lin(), &says(4, "daily", text)).await;
+            let injection = document.inject(&lin(), &message(4, "daily", text)).await;
             assert_eq!((injection.decision.rule, injection.text.as_str()), (Rule::Nothing, ""));
         }
-        let unrelated = injector.inject(&lin(), &says(5, "daily", "When does the museum in Tromsø open?")).await;
+        let unrelated = injector.inject(&lin(), &message(5, "daily", "When does the museum in Tromsø open?")).await;
         assert_eq!((unrelated.decision.rule, unrelated.text.as_str()), (Rule::Nothing, ""));
     }
 }
 
 #[tokio::test]
-async fn k8_each_rule_injects_what_its_document_says_and_no_rule_injects_nothing() {
+async fn k8_each_rule_injects_the_memories_of_the_document() {
     for backend in Backend::all() {
         let injector = story(&backend).await.with_rules(InjectionRules::of_document());
         let inject = async |message: IncomingMessage<'_>| injector.inject(&lin(), &message).await;
 
-        let first = inject(says(1, "daily", "早上好")).await;
+        let first = inject(message(1, "daily", "早上好")).await;
         assert_eq!(first.decision.rule, Rule::ColdStart);
         assert!(first.text.contains("[最近的对话摘要]") && first.text.contains("这周聊了爬山和晚饭"), "{}", first.text);
         assert!(first.text.contains("番茄炒蛋") && !first.text.contains("测试一下接口"));
         assert!(first.text.chars().count() <= 500);
 
-        let recalled = inject(says(5, "daily", "还记得我们约好去爬山吗")).await;
+        let recalled = inject(message(5, "daily", "还记得我们约好去爬山吗")).await;
         assert_eq!(recalled.decision.rule, Rule::Recall);
         assert!(recalled.text.contains("[日常]") && recalled.text.contains("周五去爬山"), "{}", recalled.text);
 
-        let plot = inject(says(6, "plot", "继续，上次剧情里的金钥匙呢")).await;
+        let plot = inject(message(6, "plot", "继续，上次剧情里的金钥匙呢")).await;
         assert_eq!(plot.decision.rule, Rule::PlotRecall);
         assert!(plot.text.contains("[剧本]") && plot.text.contains("金钥匙"), "{}", plot.text);
         assert!(plot.records.iter().all(|record| record.scene.as_deref() == Some("plot")));
 
-        let feeling = inject(says(7, "daily", "好想你")).await;
+        let feeling = inject(message(7, "daily", "好想你")).await;
         assert_eq!(feeling.decision.rule, Rule::Emotion);
         let texts: Vec<&str> = feeling.records.iter().map(|record| record.text.as_str()).collect();
         assert_eq!(texts, ["想你了，今天好难过"], "the other one is ten days old");
 
-        for nothing in [
-            says(8, "daily", "今天吃什么"),
-            says(8, "meta", "还记得之前的测试吗"),
-            says(8, "daily", "还记得量子纠缠吗"),
+        for without_memories in [
+            message(8, "daily", "今天吃什么"),
+            message(8, "meta", "还记得之前的测试吗"),
+            message(8, "daily", "还记得量子纠缠吗"),
         ] {
-            let injection = inject(nothing).await;
-            assert_eq!((injection.text.as_str(), injection.records.len()), ("", 0), "{nothing:?}");
+            let injection = inject(without_memories).await;
+            assert_eq!((injection.text.as_str(), injection.records.len()), ("", 0), "{without_memories:?}");
             let mut messages = vec![("system".to_owned(), "You are Krueger.".to_owned())];
             append_to_system(&mut messages, &injection.text);
             assert_eq!(messages[0].1, "You are Krueger.");
@@ -236,7 +236,7 @@ async fn k8_a_question_about_the_last_conversation_is_answered_from_it_without_a
         ] {
             let (memory, injector) = three_sessions(&backend, sessions).await;
             for question in questions {
-                let injection = injector.inject_into(&lin(), &says(3, "daily", question), sessions[2]).await;
+                let injection = injector.inject_into(&lin(), &message(3, "daily", question), sessions[2]).await;
                 assert_eq!(injection.decision.rule, Rule::Recall, "{question}");
                 assert!(injection.text.contains(sessions[1][1]), "{question}: {}", injection.text);
                 assert!(!injection.text.contains(sessions[0][0]), "{question}: {}", injection.text);
@@ -251,7 +251,7 @@ async fn k8_a_question_about_the_last_conversation_with_a_topic_is_searched_for(
     let sessions: [&[&str]; 3] = [&["周末去爬了莫干山，腿酸死了"], &["表妹下个月在苏州办婚礼"], &["早上好呀"]];
     for backend in Backend::all() {
         let (_, injector) = three_sessions(&backend, sessions).await;
-        let question = says(3, "daily", "上次我们聊的莫干山，上去要多久？");
+        let question = message(3, "daily", "上次我们聊的莫干山，上去要多久？");
         let injection = injector.inject_into(&lin(), &question, sessions[2]).await;
         assert!(injection.text.contains("莫干山"), "{}", injection.text);
         assert!(!injection.text.contains("婚礼"), "{}", injection.text);

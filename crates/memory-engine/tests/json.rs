@@ -45,7 +45,7 @@ fn a_query_needs_only_a_text() {
 }
 
 #[test]
-fn what_to_forget_and_to_rewind_is_read_from_json() {
+fn forget_and_rewind_are_read_from_json() {
     let forget = |json: serde_json::Value| serde_json::from_value::<Forget>(json);
     assert_eq!(forget(json!("everything")).unwrap(), Forget::Everything);
     let filter = Filter::meta("room", 3);

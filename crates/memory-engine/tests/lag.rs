@@ -25,7 +25,7 @@ use tokio::time::Instant;
 const NOON: Timestamp = Timestamp::from_micros(1_772_000_000_000_000);
 
 #[tokio::test]
-async fn the_time_from_a_write_to_its_vector_is_measured_and_what_waits_says_since_when() {
+async fn job_latencies_and_the_start_of_the_oldest_queued_job_are_reported() {
     for backend in Backend::all() {
         let clock = Arc::new(ManualClock::new(NOON));
         let memory = backend.builder().clock(clock.clone()).background(false).build().await.unwrap();
@@ -48,12 +48,12 @@ async fn the_time_from_a_write_to_its_vector_is_measured_and_what_waits_says_sin
         assert_eq!(
             memory.admin().latency_stats()[&Job::Embedding].p50.as_secs(),
             1,
-            "what is queued again waits from then on"
+            "the latency of a requeued job starts at the requeue"
         );
     }
 }
 
-/// A clock that goes with the runtime's own, which a test moves on as fast as it can.
+/// A clock that follows the clock of the runtime, which is paused and advances automatically.
 #[derive(Debug)]
 struct RuntimeClock(Instant);
 
@@ -63,7 +63,7 @@ impl Clock for RuntimeClock {
     }
 }
 
-/// The hash embedder, but it takes two minutes over each batch.
+/// The hash embedder with a delay of two minutes for each batch.
 #[derive(Debug, Default)]
 struct SlowEmbedder(HashEmbedder, AtomicUsize);
 
@@ -89,7 +89,7 @@ impl Embedder for SlowEmbedder {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_somebody_takes_long_over_is_done_by_nobody_else() {
+async fn a_long_job_is_done_by_one_worker() {
     let clock = Arc::new(RuntimeClock(Instant::now()));
     let embedder = Arc::new(SlowEmbedder::default());
     let records = Arc::new(MemoryRecordStore::with_clock(clock.clone()));
@@ -102,19 +102,20 @@ async fn what_somebody_takes_long_over_is_done_by_nobody_else() {
             .background(false)
             .build()
     };
-    let (one, other) = (open().await.unwrap(), open().await.unwrap());
+    let one = open().await.unwrap();
+    let other = open().await.unwrap();
     for n in 0..3 {
         one.remember(&lin(), format!("message {n}").as_str()).await.unwrap();
     }
     let scope = lin();
     let (first, second) = tokio::join!(one.drain(&scope, |_| ()), other.drain(&scope, |_| ()));
-    assert_eq!((first.unwrap(), second.unwrap()), (3, 3), "both have waited for it");
-    assert_eq!(embedder.1.load(Ordering::SeqCst), 1, "one of them has done it");
+    assert_eq!((first.unwrap(), second.unwrap()), (3, 3), "both wait for the job");
+    assert_eq!(embedder.1.load(Ordering::SeqCst), 1, "one worker has run the job");
     assert!((120..125).contains(&clock.0.elapsed().as_secs()), "{:?}", clock.0.elapsed());
 }
 
 #[tokio::test]
-async fn a_message_that_is_sent_by_many_at_once_is_there_once_and_as_one_of_them_said_it() {
+async fn a_message_sent_concurrently_is_stored_once() {
     for backend in Backend::all() {
         let memory = backend.builder().background(false).build().await.unwrap();
         let send = |n: usize| {

@@ -1,4 +1,4 @@
-//! Ranking by token vectors, with an embedder whose text vectors say nothing.
+//! Ranking by token vectors, with an embedder whose text vectors are all equal.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on fails")]
 
 mod given;

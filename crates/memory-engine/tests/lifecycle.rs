@@ -11,15 +11,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-use given::{Backend, FlakyEmbedder, SlowReranker, lin};
+use given::{Backend, BrokenReranker, FlakyEmbedder, lin};
 use memory_engine::{
     EnrichmentOptions, Error, ErrorKind, Forget, Injector, Kind, MemoryEngine, PutMode, RecallQuery, Record, RecordId,
     ScanQuery, Turn, context::IncomingMessage, embed::Embedder, recall::Enhancement, store::Stores,
 };
 use tokio::runtime::{Builder as RuntimeBuilder, Runtime};
 
-/// Much less than the length of a lease.
-const SOON: Duration = Duration::from_secs(10);
+/// Maximum time that a test waits. It is much shorter than a lease.
+const MAX_WAIT: Duration = Duration::from_secs(10);
 
 fn current_thread() -> Runtime {
     RuntimeBuilder::new_current_thread().enable_all().build().unwrap()
@@ -29,17 +29,17 @@ fn multi_thread() -> Runtime {
     RuntimeBuilder::new_multi_thread().worker_threads(2).enable_all().build().unwrap()
 }
 
-/// Waits until the background has done everything, without doing any of it.
+/// Waits until the background worker has run all jobs.
 async fn wait_for_background(memory: &MemoryEngine) {
     let started = Instant::now();
     while memory.stats(&lin()).await.unwrap().backlog.values().any(|waiting| *waiting > 0) {
-        assert!(started.elapsed() < SOON, "the background does nothing");
+        assert!(started.elapsed() < MAX_WAIT, "the background worker does nothing");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }
 
 /// Polls a future outside of any runtime.
-fn outside<T>(future: impl Future<Output = T>) -> T {
+fn poll_outside_runtime<T>(future: impl Future<Output = T>) -> T {
     let mut future = std::pin::pin!(future);
     let started = Instant::now();
     loop {
@@ -47,7 +47,7 @@ fn outside<T>(future: impl Future<Output = T>) -> T {
         if let std::task::Poll::Ready(done) = future.as_mut().poll(&mut context) {
             return done;
         }
-        assert!(started.elapsed() < SOON, "it waits for a runtime");
+        assert!(started.elapsed() < MAX_WAIT, "it waits for a runtime");
         std::thread::sleep(Duration::from_millis(1));
     }
 }
@@ -56,8 +56,8 @@ fn kind<T: std::fmt::Debug>(outcome: Result<T, Error>) -> ErrorKind {
     outcome.unwrap_err().kind()
 }
 
-/// The kind of error of every verb that reads or writes.
-async fn kinds(memory: &MemoryEngine, id: RecordId) -> Vec<(&'static str, ErrorKind)> {
+/// Returns the kind of error of every verb that reads or writes.
+async fn error_kinds(memory: &MemoryEngine, id: RecordId) -> Vec<(&'static str, ErrorKind)> {
     let lin = lin();
     let note = Record::new(lin.clone(), Kind::NOTE, "walnuts", memory.clock());
     let enhancement = Enhancement::new([("user", "hello")]);
@@ -82,7 +82,7 @@ async fn kinds(memory: &MemoryEngine, id: RecordId) -> Vec<(&'static str, ErrorK
 }
 
 #[test]
-fn an_engine_that_outlives_its_runtime_is_dropped_without_harm() {
+fn an_engine_that_outlives_its_runtime_can_be_dropped() {
     for backend in Backend::all() {
         let runtime = multi_thread();
         let memory = runtime.block_on(async {
@@ -96,8 +96,8 @@ fn an_engine_that_outlives_its_runtime_is_dropped_without_harm() {
 }
 
 #[test]
-fn an_engine_is_built_within_a_runtime_that_has_timers() {
-    let error = outside(MemoryEngine::builder().in_memory().build()).unwrap_err();
+fn building_an_engine_requires_a_runtime_with_timers() {
+    let error = poll_outside_runtime(MemoryEngine::builder().in_memory().build()).unwrap_err();
     assert!(error.kind() == ErrorKind::Unsupported && error.message().contains("tokio runtime"), "{error}");
     let runtime = RuntimeBuilder::new_current_thread().build().unwrap();
     let error = runtime.block_on(MemoryEngine::builder().in_memory().build()).unwrap_err();
@@ -113,16 +113,16 @@ fn every_verb_outside_of_a_runtime_is_an_error() {
             let id = memory.remember(&lin(), "the spare key hangs in the barn").await.unwrap();
             (memory, id)
         });
-        for (verb, kind) in outside(kinds(&memory, id)) {
+        for (verb, kind) in poll_outside_runtime(error_kinds(&memory, id)) {
             assert_eq!(kind, ErrorKind::Unsupported, "{verb}");
         }
-        assert_eq!(kind(outside(memory.close())), ErrorKind::Unsupported);
-        let message = outside(memory.remember(&lin(), "hello")).unwrap_err().message().to_owned();
+        assert_eq!(kind(poll_outside_runtime(memory.close())), ErrorKind::Unsupported);
+        let message = poll_outside_runtime(memory.remember(&lin(), "hello")).unwrap_err().message().to_owned();
         assert!(message.contains("tokio runtime") && message.contains("blocking"), "{message}");
         let asked = IncomingMessage { round: 5, scene: "daily", text: "还记得我的钥匙吗" };
-        let injection = outside(Injector::new(memory.clone()).inject(&lin(), &asked));
+        let injection = poll_outside_runtime(Injector::new(memory.clone()).inject(&lin(), &asked));
         assert!(injection.degraded[0].reason.contains("tokio runtime"), "{:?}", injection.degraded);
-        assert!(runtime.block_on(memory.get(&lin(), id)).unwrap().is_some(), "and within one it goes on");
+        assert!(runtime.block_on(memory.get(&lin(), id)).unwrap().is_some(), "within a runtime it works again");
     }
 }
 
@@ -140,7 +140,7 @@ fn the_background_works_on_a_runtime_of_one_thread() {
 }
 
 #[test]
-fn the_background_goes_on_in_the_runtime_that_uses_the_engine_next() {
+fn the_background_worker_continues_in_the_next_runtime() {
     for backend in Backend::all() {
         let memory = multi_thread().block_on(async { backend.builder().build().await.unwrap() });
         for _ in 0..2 {
@@ -153,48 +153,48 @@ fn the_background_goes_on_in_the_runtime_that_uses_the_engine_next() {
     }
 }
 
-/// An engine whose runtime is dropped while the background works on a batch.
-fn interrupted(backend: &Backend) -> (MemoryEngine, Arc<FlakyEmbedder>) {
+/// Returns an engine whose runtime was dropped while the background worker was running a batch.
+fn engine_of_dropped_runtime(backend: &Backend) -> (MemoryEngine, Arc<FlakyEmbedder>) {
     let embedder = Arc::new(FlakyEmbedder::default());
-    let held = embedder.hold();
+    let blocked = embedder.block_calls();
     let runtime = multi_thread();
     let memory = runtime.block_on(async {
         let memory = backend.builder().embedder(embedder.clone()).build().await.unwrap();
         memory.remember(&lin(), "the spare key hangs in the barn").await.unwrap();
-        embedder.wait_until_asked().await;
+        embedder.wait_for_call().await;
         memory
     });
     drop(runtime);
-    drop(held);
+    drop(blocked);
     (memory, embedder)
 }
 
 #[test]
-fn what_a_dropped_runtime_left_half_done_is_free_at_once_in_the_next_one() {
+fn claims_of_a_dropped_runtime_are_released_at_once() {
     for backend in Backend::all() {
-        let (memory, _) = interrupted(&backend);
+        let (memory, _) = engine_of_dropped_runtime(&backend);
         let started = Instant::now();
         current_thread().block_on(memory.drain(&lin(), |_| ())).unwrap();
-        assert!(started.elapsed() < SOON, "{:?}", started.elapsed());
+        assert!(started.elapsed() < MAX_WAIT, "{:?}", started.elapsed());
     }
 }
 
 #[test]
-fn what_a_dropped_engine_left_half_done_is_free_at_once_for_the_next_one() {
+fn claims_of_a_dropped_engine_are_released_at_once() {
     for backend in Backend::all().into_iter().skip(1) {
-        let (memory, _) = interrupted(&backend);
+        let (memory, _) = engine_of_dropped_runtime(&backend);
         drop(memory);
         let started = Instant::now();
         current_thread().block_on(async {
             let memory = backend.builder().background(false).build().await.unwrap();
             assert_eq!(memory.drain(&lin(), |_| ()).await.unwrap(), 1);
         });
-        assert!(started.elapsed() < SOON, "{:?}", started.elapsed());
+        assert!(started.elapsed() < MAX_WAIT, "{:?}", started.elapsed());
     }
 }
 
 #[test]
-fn close_stops_the_work_gives_it_back_and_refuses_every_later_call() {
+fn close_releases_claims_and_refuses_later_calls() {
     for backend in Backend::all() {
         current_thread().block_on(async {
             let memory = backend.builder().enrichment(EnrichmentOptions::rules().unwrap()).build().await.unwrap();
@@ -203,7 +203,7 @@ fn close_stops_the_work_gives_it_back_and_refuses_every_later_call() {
             assert!(!clone.is_closed());
             memory.close().await.unwrap();
             assert!(clone.is_closed());
-            for (verb, kind) in kinds(&clone, id).await {
+            for (verb, kind) in error_kinds(&clone, id).await {
                 assert_eq!(kind, ErrorKind::Closed, "{verb}");
             }
             clone.close().await.unwrap();
@@ -227,19 +227,19 @@ fn several_calls_of_close_at_once_all_wait_for_the_end() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_batch_that_does_not_end_is_given_back_when_the_engine_closes() {
+async fn a_batch_that_does_not_end_is_released_on_close() {
     let embedder = Arc::new(FlakyEmbedder::default());
     let stores = Stores::in_memory(embedder.space().clone());
     let builder = || MemoryEngine::builder().stores(stores.clone()).embedder(embedder.clone());
-    let held = embedder.hold();
+    let blocked = embedder.block_calls();
     let memory = builder().build().await.unwrap();
     memory.remember(&lin(), "the spare key hangs in the barn").await.unwrap();
-    embedder.wait_until_asked().await;
+    embedder.wait_for_call().await;
     let started = tokio::time::Instant::now();
     memory.close().await.unwrap();
     assert!(started.elapsed() >= Duration::from_secs(10), "{:?}", started.elapsed());
     assert!(started.elapsed() < Duration::from_secs(12), "{:?}", started.elapsed());
-    drop(held);
+    drop(blocked);
     let memory = builder().background(false).build().await.unwrap();
     let started = tokio::time::Instant::now();
     assert_eq!(memory.drain(&lin(), |_| ()).await.unwrap(), 1);
@@ -251,13 +251,13 @@ async fn a_batch_that_ends_in_time_is_finished_before_the_engine_closes() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("memory.db");
     let embedder = Arc::new(FlakyEmbedder::default());
-    let held = embedder.hold();
+    let blocked = embedder.block_calls();
     let memory = MemoryEngine::builder().sqlite(&path).embedder(embedder.clone()).build().await.unwrap();
     memory.remember(&lin(), "the spare key hangs in the barn").await.unwrap();
-    embedder.wait_until_asked().await;
+    embedder.wait_for_call().await;
     let close = async {
         tokio::time::sleep(Duration::from_millis(50)).await;
-        drop(held);
+        drop(blocked);
     };
     let (closed, ()) = tokio::join!(memory.close(), close);
     closed.unwrap();
@@ -273,7 +273,7 @@ async fn a_drain_ends_with_an_error_when_the_engine_is_closed() {
     let memory = builder.build().await.unwrap();
     embedder.fail(true);
     memory.remember(&lin(), "the spare key hangs in the barn").await.unwrap();
-    // The error of the embedder ends it at once; what is postponed is waited for.
+    // The error of the embedder ends the first drain at once. The second one waits for the postponed retry.
     let lin = lin();
     let _ = memory.drain(&lin, |_| ()).await;
     let (drained, closed) = tokio::join!(memory.drain(&lin, |_| ()), async {
@@ -285,7 +285,7 @@ async fn a_drain_ends_with_an_error_when_the_engine_is_closed() {
 }
 
 #[tokio::test]
-async fn warm_up_loads_every_part_and_the_first_recall_finds_it_done() {
+async fn warm_up_loads_every_part() {
     for backend in Backend::all() {
         let memory = backend.builder().background(false).build().await.unwrap();
         memory.remember(&lin(), Turn::user("the spare key hangs in the barn")).await.unwrap();
@@ -300,10 +300,10 @@ async fn warm_up_loads_every_part_and_the_first_recall_finds_it_done() {
 }
 
 #[tokio::test]
-async fn a_model_that_fails_to_warm_up_is_named() {
+async fn a_model_that_fails_to_warm_up_is_reported() {
     let embedder = Arc::new(FlakyEmbedder::default());
     embedder.fail(true);
-    let builder = MemoryEngine::builder().in_memory().embedder(embedder).reranker(SlowReranker::Failing);
+    let builder = MemoryEngine::builder().in_memory().embedder(embedder).reranker(BrokenReranker::Failing);
     let warm = builder.background(false).build().await.unwrap().warm_up().await.unwrap();
     assert_eq!(warm.parts.iter().map(|part| part.stage).collect::<Vec<_>>(), ["analyzer", "keyword", "vector"]);
     assert_eq!(warm.degraded.iter().map(|part| part.stage).collect::<Vec<_>>(), ["embedder", "reranker"]);

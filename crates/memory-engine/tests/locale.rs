@@ -24,12 +24,12 @@ fn zone(hours: i8) -> TimeZone {
     TimeZone::fixed(offset(hours))
 }
 
-/// An engine without a background, whose clock stands still.
+/// Returns the builder of an engine with a fixed clock and without a background worker.
 fn builder(now: &str) -> Builder {
     MemoryEngine::builder().in_memory().clock(Arc::new(ManualClock::new(at(now)))).background(false)
 }
 
-/// The facts of one message, read in a zone; by default in the engine's default zone.
+/// Returns the facts of one message for an engine with this zone; `None` for the default zone.
 async fn facts(zone: Option<TimeZone>, now: &str, message: &str) -> Vec<String> {
     let builder = builder(now).enrichment(EnrichmentOptions::rules().unwrap());
     let builder = match zone {
@@ -44,7 +44,8 @@ async fn facts(zone: Option<TimeZone>, now: &str, message: &str) -> Vec<String> 
 
 #[tokio::test]
 async fn tomorrow_is_the_users_tomorrow() {
-    let (english, chinese) = ("I have a dentist appointment tomorrow.", "我明天要去体检");
+    let english = "I have a dentist appointment tomorrow.";
+    let chinese = "我明天要去体检";
     let los_angeles = TimeZone::get("America/Los_Angeles").unwrap();
     // The time, the zone, and the day after it there: west and east of UTC, before and after the day changes in UTC.
     for (now, zone, day) in [

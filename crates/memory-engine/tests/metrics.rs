@@ -1,4 +1,4 @@
-//! The metrics of `docs/reference/metrics.md`: what the program records has the documented names and labels.
+//! The metrics of `docs/reference/metrics.md`: all recorded metrics have the documented names and labels.
 
 #![cfg(feature = "metrics")]
 #![allow(
@@ -109,7 +109,11 @@ async fn calls_stages_and_jobs_are_counted_under_the_documented_names() {
     assert_eq!(recorded.sum(operations, &[("operation", "recall"), ("outcome", "ok"), ("error_type", "none")]), 1);
     let refused = [("operation", "recall"), ("outcome", "error"), ("error_type", "invalid_input")];
     assert_eq!(recorded.sum(operations, &refused), 1);
-    assert_eq!(recorded.sum(operations, &[("operation", "get")]), 0, "verbs do not count the reads that they need");
+    assert_eq!(
+        recorded.sum(operations, &[("operation", "get")]),
+        0,
+        "the reads inside a verb are not counted as verbs"
+    );
     assert_eq!(recorded.sum("memory_engine_operation_duration_seconds", &[("operation", "recall")]), 2);
     assert_eq!(recorded.sum("memory_engine_recall_hits", &[]), 1);
     assert_eq!(recorded.sum("memory_engine_recall_stage_duration_seconds", &[("stage", "vector")]), 1);

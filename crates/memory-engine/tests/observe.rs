@@ -1,5 +1,5 @@
-//! The spans of `docs/reference/metrics.md`: each call has its own, with the documented fields, and nothing shows what
-//! users say.
+//! The spans of `docs/reference/metrics.md`: each call has its own, with the documented fields, and no span or event
+//! contains text of users.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
@@ -146,7 +146,8 @@ async fn forget(checked: &mut Checked, memory: &MemoryEngine) {
 }
 
 async fn operate(checked: &mut Checked, memory: &MemoryEngine) {
-    let (here, admin) = (session(), memory.admin());
+    let here = session();
+    let admin = memory.admin();
     let record = |text: &str| Record::new(session(), Kind::NOTE, text, &SystemClock);
     checked.call("admin.analyze_texts", admin.analyze_texts(vec!["qwertz".into()])).await;
     checked.call("admin.reindex", admin.reindex(&user())).await;
@@ -182,7 +183,7 @@ async fn script(checked: &mut Checked, builder: Builder) {
     converse(checked, &memory).await;
     operate(checked, &memory).await;
     embedder.fail();
-    // With an embedder that fails, and says what it was to embed.
+    // With an embedder that fails and repeats its input in the error.
     checked.call("remember", memory.remember(&session(), turn("Qwertzville is lost."))).await;
     assert!(memory.drain(&user(), |_| ()).await.is_err());
     let recall = checked.call("recall", memory.recall(&session(), "Where is Qwertzville?")).await.unwrap();
@@ -209,7 +210,7 @@ async fn call_a_service_that_is_away() {
 
 /// One test: a process has one subscriber, and the threads of the stores report to it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_call_has_its_documented_span_and_nothing_of_what_users_say_is_recorded() {
+async fn every_call_has_its_documented_span_and_no_text_of_users_is_recorded() {
     let folder = tempfile::Builder::new().prefix("folder-qwertz").tempdir().unwrap();
     let mut checked = Checked { capture: Capture::install(), table: Table::read(), seen: BTreeSet::new() };
     let path = folder.path().join("qwertz.db");

@@ -107,7 +107,8 @@ async fn a_query_about_the_user_or_known_people_is_more_likely_answered() {
             ("what does Marta play on the oboe", "what does one play on the oboe"),
             ("我的花瓶是谁打翻的", "花瓶是谁打翻的"),
         ] {
-            let (personal, general) = (relevance(personal).await, relevance(general).await);
+            let personal = relevance(personal).await;
+            let general = relevance(general).await;
             assert!(personal > general + 0.05, "{personal} {general}");
         }
     }

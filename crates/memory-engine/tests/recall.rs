@@ -6,7 +6,7 @@ mod given;
 
 use std::{sync::Arc, time::Duration};
 
-use given::{Backend, FlakyEmbedder, SlowReranker, lin};
+use given::{Backend, BrokenReranker, FlakyEmbedder, lin};
 use memory_engine::{
     MemoryEngine, RecallOptions, RecallQuery, Timestamp, Turn,
     recall::{Retriever, Verdict},
@@ -35,7 +35,7 @@ async fn with_scenes(backend: &Backend) -> MemoryEngine {
 }
 
 #[tokio::test]
-async fn k5_from_daily_life_plots_count_less_from_a_plot_only_plots_are_seen_and_from_meta_nothing() {
+async fn k5_the_scene_of_a_query_weights_and_hides_other_scenes() {
     for backend in Backend::all() {
         let memory = with_scenes(&backend).await;
         let ask = async |scene: &str| {
@@ -53,7 +53,7 @@ async fn k5_from_daily_life_plots_count_less_from_a_plot_only_plots_are_seen_and
 }
 
 #[tokio::test]
-async fn a_neighbour_from_a_scene_that_is_not_seen_stays_out() {
+async fn neighbours_in_hidden_scenes_are_left_out() {
     for backend in Backend::all() {
         let policy = memory_engine::scene::ScenePolicy::default()
             .with_view("study", SceneView::nothing().with_scene("study", 1.0));
@@ -72,7 +72,7 @@ async fn a_neighbour_from_a_scene_that_is_not_seen_stays_out() {
 }
 
 #[tokio::test]
-async fn k2_any_word_of_a_group_finds_all_of_it_and_the_word_asked_for_counts_most() {
+async fn k2_a_synonym_finds_its_group_and_the_queried_word_ranks_first() {
     for backend in Backend::all() {
         let memory = backend.builder().background(false).build().await.unwrap();
         for text in ["克鲁格胸前有双头鹰", "Sebastian likes black tea", "the weather is fine"] {
@@ -94,7 +94,7 @@ async fn k2_any_word_of_a_group_finds_all_of_it_and_the_word_asked_for_counts_mo
 }
 
 #[tokio::test]
-async fn boosts_change_the_order_and_are_named() {
+async fn boosts_change_the_order_and_are_reported() {
     for backend in Backend::all() {
         let now = Timestamp::from_micros(1_700_000_000_000_000);
         let clock = Arc::new(ManualClock::new(now));
@@ -121,7 +121,7 @@ async fn boosts_change_the_order_and_are_named() {
             [
                 ("autumn", vec![("speaker", 1.2)]),
                 ("winter", vec![("confidence", 0.85)]),
-                // A model said it: the ranking counts that, and not as a boost.
+                // A message of the model: the assistant penalty is part of the ranking, not a boost.
                 ("summer", vec![]),
                 ("spring", vec![("age", 0.2 + 0.8 * 0.25)]),
             ]
@@ -130,7 +130,7 @@ async fn boosts_change_the_order_and_are_named() {
 }
 
 #[tokio::test]
-async fn a_boost_brings_a_hit_forward_from_far_behind_the_limit() {
+async fn a_boost_applies_to_candidates_beyond_the_limit() {
     for backend in Backend::all() {
         let memory = backend.builder().background(false).build().await.unwrap();
         for n in 0..30 {
@@ -149,12 +149,12 @@ async fn a_boost_brings_a_hit_forward_from_far_behind_the_limit() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn k7_an_embedder_that_hangs_costs_its_share_of_the_deadline_and_is_named() {
+async fn k7_a_hanging_embedder_is_reported_within_its_share_of_the_deadline() {
     let embedder = Arc::new(FlakyEmbedder::default());
     let memory =
         MemoryEngine::builder().in_memory().embedder(embedder.clone()).background(false).build().await.unwrap();
     memory.remember(&lin(), "the spare key hangs in the barn").await.unwrap();
-    let _held = embedder.hold();
+    let _blocked = embedder.block_calls();
     let started = Instant::now();
     let found = memory.recall(&lin(), "where is the spare key?").await.unwrap();
     assert!(started.elapsed() <= Duration::from_secs(2), "{:?}", started.elapsed());
@@ -165,8 +165,8 @@ async fn k7_an_embedder_that_hangs_costs_its_share_of_the_deadline_and_is_named(
 }
 
 #[tokio::test(start_paused = true)]
-async fn k6_a_reranker_that_hangs_or_fails_leaves_the_order_before_it() {
-    for reranker in [SlowReranker::Hanging, SlowReranker::Failing, SlowReranker::Miscounting] {
+async fn k6_a_hanging_or_failing_reranker_keeps_the_former_order() {
+    for reranker in [BrokenReranker::Hanging, BrokenReranker::Failing, BrokenReranker::Miscounting] {
         let builder = MemoryEngine::builder().in_memory().background(false);
         let memory = builder.reranker(Arc::new(reranker)).build().await.unwrap();
         memory.remember(&lin(), "the violin is in the attic").await.unwrap();
@@ -183,7 +183,7 @@ async fn k6_a_reranker_that_hangs_or_fails_leaves_the_order_before_it() {
 }
 
 #[tokio::test]
-async fn for_every_record_it_can_be_said_why_it_is_a_hit_or_not() {
+async fn explain_gives_a_verdict_for_every_record() {
     for backend in Backend::all() {
         let memory = with_scenes(&backend).await;
         let store = async |turn: Turn| memory.remember(&lin(), turn).await.unwrap();
@@ -209,7 +209,7 @@ async fn for_every_record_it_can_be_said_why_it_is_a_hit_or_not() {
 }
 
 #[tokio::test]
-async fn a_stretch_of_time_in_the_question_counts_as_a_word_and_is_a_filter_when_asked_for() {
+async fn dates_in_a_question_rank_records_and_filter_on_request() {
     use jiff::tz::TimeZone;
     for backend in Backend::all() {
         let memory = backend.builder().background(false).build().await.unwrap();
@@ -225,9 +225,9 @@ async fn a_stretch_of_time_in_the_question_counts_as_a_word_and_is_a_filter_when
         let found = texts(ask("Where did we go swimming on May 8, 2023?")).await;
         assert!(found.starts_with("we went swimming in the sea"), "{found}");
         let found = texts(ask("Where did we swim on May 19, 2023?")).await;
-        assert!(found.starts_with("yesterday we went swimming in a pool"), "the day it speaks of: {found}");
+        assert!(found.starts_with("yesterday we went swimming in a pool"), "the day that the text refers to: {found}");
         let found = memory.recall(&lin(), ask("量子纠缠 2023年5月8日")).await.unwrap();
-        assert_eq!((found.hits.len(), found.relevant().count()), (2, 0), "a day by itself is no subject");
+        assert_eq!((found.hits.len(), found.relevant().count()), (2, 0), "a date alone makes no hit relevant");
         let found = texts(ask("上个月去哪里了？2023年3月1日呢？").only_then()).await;
         assert_eq!(found, "we went swimming in the lake");
         let found = texts(ask("Where did we go swimming in May 2023?").only_then().with_limit(2)).await;

@@ -93,7 +93,7 @@ async fn an_updated_fact_supersedes_the_old_one_until_the_update_is_retracted() 
 }
 
 #[tokio::test]
-async fn an_updated_turn_keeps_its_id_and_its_former_texts_and_is_enriched_again() {
+async fn an_updated_turn_keeps_id_and_former_texts_and_is_enriched_again() {
     let memory = with_facts(Arc::new(ManualClock::new(time("2024-09-01")))).await;
     say(&memory, "I live in Porto.", "2024-05-01").await;
     let turns = memory.records(&lin()).filter(Filter::eq(Field::Kind, "turn")).collect().await.unwrap();
@@ -101,7 +101,7 @@ async fn an_updated_turn_keeps_its_id_and_its_former_texts_and_is_enriched_again
     memory.drain(&lin(), |_| ()).await.unwrap();
 
     let facts = memory.facts(&lin()).history().await.unwrap();
-    assert_eq!(values(&facts), ["Faro"], "what was derived from the old text is gone");
+    assert_eq!(values(&facts), ["Faro"], "facts of the old text are removed");
     let record = memory.get(&lin(), turns[0].id).await.unwrap().unwrap();
     let edits = Edit::all_of(&record);
     assert_eq!((edits.len(), edits[0].text.as_str(), edits[0].until), (1, "I live in Porto.", time("2024-09-01")));
@@ -116,7 +116,7 @@ async fn an_updated_turn_keeps_its_id_and_its_former_texts_and_is_enriched_again
 }
 
 #[tokio::test]
-async fn an_update_of_nothing_or_to_nothing_is_refused() {
+async fn updates_of_missing_records_and_empty_updates_are_refused() {
     let memory = with_facts(Arc::new(ManualClock::new(time("2024-09-01")))).await;
     let id = memory.remember(&lin(), "the key is under the mat").await.unwrap();
     let kind = |outcome: memory_engine::Result<_>| outcome.map(|_: memory_engine::RecordId| ()).unwrap_err().kind();
@@ -162,7 +162,7 @@ async fn many_turns_are_remembered_in_one_call() {
 }
 
 #[tokio::test]
-async fn records_are_streamed_in_both_orders_whatever_the_page() {
+async fn records_are_streamed_in_both_orders_for_any_page_size() {
     for backend in Backend::all() {
         let memory = backend.builder().build().await.unwrap();
         let turns = (0..23_i64).map(|n| Turn::user(format!("line {n}")).with_sequence(n).at(time("2024-05-01")));
@@ -179,7 +179,7 @@ async fn records_are_streamed_in_both_orders_whatever_the_page() {
 }
 
 #[tokio::test]
-async fn an_import_reports_each_record_and_goes_on_after_a_bad_one() {
+async fn an_import_reports_each_record_and_continues_after_an_invalid_one() {
     for backend in Backend::all() {
         let memory = backend.builder().build().await.unwrap();
         let turn = |n: usize| {
@@ -193,7 +193,7 @@ async fn an_import_reports_each_record_and_goes_on_after_a_bad_one() {
         let outcomes = Arc::clone(&written);
         let import = memory.import(&lin(), stream::iter((0..25).map(turn))).batch_rows(10);
         let import = import.on_written(move |index, written| outcomes.lock().unwrap().push((index, written.id)));
-        let report = import.on_progress(move |so_far| progress.lock().unwrap().push(so_far.read)).run().await.unwrap();
+        let report = import.on_progress(move |report| progress.lock().unwrap().push(report.read)).run().await.unwrap();
         let written = std::mem::take(&mut *written.lock().unwrap());
         for (index, id) in &written {
             assert_eq!(memory.get(&lin(), *id).await.unwrap().unwrap().text, format!("line {index}"));
@@ -225,7 +225,7 @@ async fn the_background_waits_for_an_import_to_end() {
             let memory = memory.clone();
             async move {
                 if n == 20 {
-                    // Long enough for the background to work on what is stored.
+                    // Long enough for the background worker to run the queued jobs if it were not paused.
                     tokio::time::sleep(Duration::from_millis(300)).await;
                     let backlog = memory.stats(&lin()).await.unwrap().backlog;
                     assert!(!backlog.is_empty() && backlog.values().all(|waiting| *waiting == 20), "{backlog:?}");
@@ -236,14 +236,14 @@ async fn the_background_waits_for_an_import_to_end() {
         memory.import(&lin(), Box::pin(turns)).batch_rows(10).run().await.unwrap();
         let end = tokio::time::Instant::now() + Duration::from_secs(20);
         while queued().await > 0 {
-            assert!(tokio::time::Instant::now() < end, "the background did not go on");
+            assert!(tokio::time::Instant::now() < end, "the background worker did not continue");
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }
 }
 
 #[tokio::test]
-async fn a_context_holds_persona_relevant_memories_and_recent_turns_within_its_limit() {
+async fn a_context_contains_persona_relevant_memories_and_recent_turns_within_its_limit() {
     for backend in Backend::all() {
         let memory = backend.builder().build().await.unwrap();
         let monday = lin().with_session("monday").unwrap();
@@ -271,7 +271,7 @@ async fn a_context_holds_persona_relevant_memories_and_recent_turns_within_its_l
 }
 
 #[tokio::test]
-async fn a_context_without_room_for_all_chinese_memories_has_the_best_of_them() {
+async fn a_context_too_small_for_all_memories_contains_the_best() {
     for backend in Backend::all() {
         let memory = backend.builder().build().await.unwrap();
         let others = [

@@ -34,8 +34,8 @@ fn fusion(criterion: &mut Criterion) {
     });
 }
 
-/// Short ones: a regression of a tenth shows in a second.
-fn short() -> Criterion {
+/// Settings of short measurements: one second is enough to detect a regression of 10 %.
+fn short_measurements() -> Criterion {
     Criterion::default()
         .warm_up_time(Duration::from_millis(300))
         .measurement_time(Duration::from_secs(1))
@@ -44,7 +44,7 @@ fn short() -> Criterion {
 
 criterion_group! {
     name = benches;
-    config = short();
+    config = short_measurements();
     targets = fusion
 }
 criterion_main!(benches);

@@ -1,101 +1,106 @@
-//! Diversity: hits that repeat a better one move back.
+//! Diversification: moves hits that repeat a better one towards the end (maximal marginal relevance).
 
 use std::hash::BuildHasher;
 
 use rustc_hash::FxBuildHasher;
 
-/// Number of best candidates that are compared with each other; the others keep their order behind them.
+/// Maximum number of candidates that are compared with each other. The others keep their order after them.
 const MAX_COMPARED: usize = 60;
-/// Similarity (0–1) from which a candidate loses score.
+/// Similarity (0–1) above which a candidate gets a penalty.
 pub const DIVERSITY_MIN_SIMILARITY: f64 = 0.3;
-/// Similarity from which it loses all of it: it repeats the other.
+/// Similarity (0–1) from which the penalty is 1: the candidate repeats the other one.
 pub const DIVERSITY_REPEAT_SIMILARITY: f64 = 0.8;
-/// Share of the penalty that the score of a result shows: a repetition is still a match.
-const REPORTED_PENALTY: f64 = 0.5;
-/// Part of the penalty that applies to candidates without a score, too, so that the less similar one comes first.
-const TIE_BREAK: f64 = 0.001;
+/// Factor of the penalty in the reported score. It is below 1 because a repetition is still a match.
+const REPORTED_PENALTY_FACTOR: f64 = 0.5;
+/// Weight of the penalty for candidates with a score of 0, so that the less similar one ranks first.
+const TIE_BREAK_WEIGHT: f64 = 0.001;
 
-/// A candidate in its place after diversification.
+/// A candidate with its score after diversification.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Diversified {
-    /// Its index in the list before.
+    /// The index in the list before diversification.
     pub index: usize,
-    /// Its score, less by up to half for its similarity to better ones. The scores never increase from one candidate to
-    /// the next.
+    /// The score, reduced by at most half for the similarity to better candidates. Scores are in descending order.
     pub score: f64,
     /// The index of the better candidate that it repeats.
     pub repeats: Option<usize>,
 }
 
-/// Reorders candidates so that the first ones say different things: a soft variant of maximal marginal relevance
+/// Reorders candidates so that the first ones differ from each other, by a soft variant of maximal marginal relevance
 /// (MMR; Carbonell & Goldstein, 1998). The next candidate is always the one with the greatest score · (1 − penalty).
-/// The penalty grows from 0 to 1 with the similarity (0.3 to 0.8) to the most similar candidate taken before.
+/// The penalty grows linearly from 0 to 1 with the similarity (0.3 to 0.8) to the most similar candidate selected
+/// before.
 ///
-/// `scores` are in descending order; `similarity` of two indices is between 0 and 1. At most `limit` are returned.
+/// `scores` are in descending order. `similarity` gets two indexes and returns a value from 0 to 1. Returns at most
+/// `limit` candidates.
 pub fn diversify(scores: &[f64], limit: usize, similarity: impl Fn(usize, usize) -> f64) -> Vec<Diversified> {
     let compared = &scores[..scores.len().min(MAX_COMPARED)];
     let (Some(best), Some(lowest)) = (compared.first(), compared.last()) else { return Vec::new() };
     let range = (best - lowest).max(1e-9);
-    let relative = |score: f64| (score - lowest) / range;
-    let mut remaining: Vec<Remaining> =
-        compared.iter().enumerate().map(|(index, score)| Remaining::new(index, relative(*score))).collect();
-    let mut taken: Vec<Diversified> = Vec::new();
-    while taken.len() < limit
-        && let Some(next) = take_best(&mut remaining)
+    let normalised = |score: f64| (score - lowest) / range;
+    let mut remaining: Vec<DiversityCandidate> =
+        compared.iter().enumerate().map(|(index, score)| DiversityCandidate::new(index, normalised(*score))).collect();
+    let mut selected: Vec<Diversified> = Vec::new();
+    while selected.len() < limit
+        && let Some(next) = remove_best(&mut remaining)
     {
         for other in &mut remaining {
-            other.compare(next.index, similarity(next.index, other.index));
+            other.update_most_similar(next.index, similarity(next.index, other.index));
         }
-        let score = scores[next.index] * (1.0 - REPORTED_PENALTY * next.penalty());
-        taken.push(Diversified { index: next.index, score, repeats: next.repeats() });
+        let score = scores[next.index] * (1.0 - REPORTED_PENALTY_FACTOR * next.penalty());
+        selected.push(Diversified { index: next.index, score, repeats: next.repeats() });
     }
-    let others = scores.iter().enumerate().skip(compared.len()).take(limit - taken.len());
-    taken.extend(others.map(|(index, score)| Diversified { index, score: *score, repeats: None }));
-    // Rounding, and the candidates that were not compared, must not end up above a better place.
-    for place in 1..taken.len() {
-        taken[place].score = taken[place].score.min(taken[place - 1].score);
+    let others = scores.iter().enumerate().skip(compared.len()).take(limit - selected.len());
+    selected.extend(others.map(|(index, score)| Diversified { index, score: *score, repeats: None }));
+    // Rounding must not break the descending order, nor must the unreduced scores of candidates that were not compared.
+    for rank in 1..selected.len() {
+        selected[rank].score = selected[rank].score.min(selected[rank - 1].score);
     }
-    taken
+    selected
 }
 
-/// A candidate that is not taken yet.
+/// A candidate that is not selected yet.
 #[derive(Debug)]
-struct Remaining {
+struct DiversityCandidate {
     index: usize,
+    /// The score, normalised among the compared candidates: 0 to 1.
     score: f64,
-    /// The most similar candidate taken so far, with the similarity.
-    most_similar: (usize, f64),
+    /// The index of the most similar selected candidate. Its own index if there is none.
+    most_similar: usize,
+    /// The similarity to that candidate.
+    similarity: f64,
 }
 
-impl Remaining {
+impl DiversityCandidate {
     fn new(index: usize, score: f64) -> Self {
-        Self { index, score, most_similar: (index, 0.0) }
+        Self { index, score, most_similar: index, similarity: 0.0 }
     }
 
-    fn compare(&mut self, taken: usize, similarity: f64) {
-        if similarity > self.most_similar.1 {
-            self.most_similar = (taken, similarity);
+    fn update_most_similar(&mut self, selected: usize, similarity: f64) {
+        if similarity > self.similarity {
+            self.most_similar = selected;
+            self.similarity = similarity;
         }
     }
 
     fn penalty(&self) -> f64 {
-        ((self.most_similar.1 - DIVERSITY_MIN_SIMILARITY) / (DIVERSITY_REPEAT_SIMILARITY - DIVERSITY_MIN_SIMILARITY))
+        ((self.similarity - DIVERSITY_MIN_SIMILARITY) / (DIVERSITY_REPEAT_SIMILARITY - DIVERSITY_MIN_SIMILARITY))
             .clamp(0.0, 1.0)
     }
 
-    fn value(&self) -> f64 {
+    fn marginal_relevance(&self) -> f64 {
         let penalty = self.penalty();
-        self.score * (1.0 - penalty) - TIE_BREAK * penalty * (2.0 - self.score)
+        self.score * (1.0 - penalty) - TIE_BREAK_WEIGHT * penalty * (2.0 - self.score)
     }
 
     fn repeats(&self) -> Option<usize> {
-        (self.penalty() >= 1.0).then_some(self.most_similar.0)
+        (self.penalty() >= 1.0).then_some(self.most_similar)
     }
 }
 
-/// Takes the candidate with the greatest value, of equal ones the first.
-fn take_best(remaining: &mut Vec<Remaining>) -> Option<Remaining> {
-    let values = remaining.iter().map(Remaining::value).enumerate();
+/// Removes and returns the candidate with the greatest marginal relevance; of equal ones, the first.
+fn remove_best(remaining: &mut Vec<DiversityCandidate>) -> Option<DiversityCandidate> {
+    let values = remaining.iter().map(DiversityCandidate::marginal_relevance).enumerate();
     let best = values.reduce(|best, next| if next.1 > best.1 { next } else { best })?;
     Some(remaining.remove(best.0))
 }
@@ -120,7 +125,7 @@ impl TermSet {
     /// Returns the Jaccard similarity of two texts: shared terms as a share of all terms of both. 0 if either has no
     /// terms.
     pub fn similarity(&self, other: &Self) -> f64 {
-        let shared = self.shared(other);
+        let shared = self.shared_count(other);
         let union = self.hashes.len() + other.hashes.len() - shared;
         if shared > 0 { shared as f64 / union as f64 } else { 0.0 }
     }
@@ -130,14 +135,17 @@ impl TermSet {
         terms.hashes.iter().any(|hash| self.hashes.binary_search(hash).is_ok())
     }
 
-    fn shared(&self, other: &Self) -> usize {
-        let mut rest = other.hashes.iter().peekable();
-        let mut shared = 0;
+    /// Returns the number of shared terms, by merging the sorted hashes.
+    fn shared_count(&self, other: &Self) -> usize {
+        let mut others = other.hashes.iter().peekable();
+        let mut count = 0;
         for hash in &self.hashes {
-            while rest.next_if(|next| *next < hash).is_some() {}
-            shared += usize::from(rest.next_if_eq(&hash).is_some());
+            while others.next_if(|next| *next < hash).is_some() {}
+            if others.next_if_eq(&hash).is_some() {
+                count += 1;
+            }
         }
-        shared
+        count
     }
 }
 
@@ -146,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_repetition_goes_behind_what_is_new() {
+    fn repetitions_rank_after_new_candidates() {
         let similarity = |a: usize, b: usize| if a + b == 1 { 0.9 } else { 0.0 };
         let order = diversify(&[1.0, 0.9, 0.5, 0.2], 10, similarity);
         assert_eq!(order.iter().map(|d| d.index).collect::<Vec<_>>(), [0, 2, 3, 1]);
@@ -156,10 +164,10 @@ mod tests {
     }
 
     #[test]
-    fn a_partly_similar_candidate_loses_part_of_its_score() {
+    fn a_partly_similar_candidate_gets_a_partial_penalty() {
         let order = diversify(&[1.0, 0.8, 0.5, 0.0], 4, |a, b| if a + b == 1 { 0.55 } else { 0.0 });
         assert_eq!(order.iter().map(|d| d.index).collect::<Vec<_>>(), [0, 2, 1, 3]);
-        assert!((order[2].score - 0.5).abs() < 1e-9, "not above the score of the place before");
+        assert!((order[2].score - 0.5).abs() < 1e-9, "not above the score of the rank before");
         assert_eq!(order[2].repeats, None);
     }
 

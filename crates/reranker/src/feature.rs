@@ -5,7 +5,7 @@ use std::ops::{Index, IndexMut};
 use memory_engine_core::{Error, enum_names};
 use serde::{Deserialize, Serialize};
 
-/// One property of a candidate that says how well it answers the query.
+/// One property of a candidate that indicates how well it answers the query.
 ///
 /// The features up to [`Assistant`](Self::Assistant) rank candidates, see [`FeatureWeights`](crate::FeatureWeights).
 /// Those after it are not scaled by the best candidate: they decide whether a candidate is relevant at all, see
@@ -26,7 +26,8 @@ pub enum Feature {
     MaxSim,
     /// As [`MaxSim`](Self::MaxSim), for the sentence of the query that fits the candidate best.
     MaxSimSentence,
-    /// As [`MaxSim`](Self::MaxSim), from the other side: mean over the tokens of the part of the candidate that fits the query best.
+    /// As [`MaxSim`](Self::MaxSim) with the roles exchanged: mean over the tokens of the candidate's best part of the
+    /// greatest cosine with a token of the query.
     MaxSimText,
     /// Evidence of the better adjacent turn of another speaker: 0 to 1. The evidence of a record is its keyword share,
     /// or with token vectors the mean of that and its [`MaxSim`](Self::MaxSim), if that is positive.
@@ -36,8 +37,8 @@ pub enum Feature {
     Session,
     /// As [`Session`](Self::Session), for the records of its day in UTC.
     Day,
-    /// Keyword share by words and dates minus that by words alone. Negative if the dates of the query are those of other
-    /// candidates.
+    /// Keyword share by words and dates minus that by words alone. Negative if other candidates match the dates of the
+    /// query.
     DateMatch,
     /// 1 if the query names the speaker of the candidate, −1 if it names another one, 0 if it names none or several.
     Speaker,
@@ -45,20 +46,21 @@ pub enum Feature {
     QuestionTurn,
     /// 1 if the query asks for a time and the candidate names a date.
     DateAsked,
-    /// If the query asks for what is true now: place in time among the candidates that contain nearly as many of its
-    /// words as the best one, from −1 for the first to 1 for the last. If it asks for what was true before: the opposite.
+    /// If the query asks for the present state: the position in time among the candidates that contain nearly as many
+    /// of its words as the best one, from −1 for the first to 1 for the last. If it asks for a former state: the
+    /// negative of that.
     Validity,
-    /// `RecallOptions::assistant_penalty` (0–1) if a model said the candidate or it is a summary, else 0.
+    /// `RecallOptions::assistant_penalty` (0–1) for a message of a model and for a summary, else 0.
     Assistant,
-    /// Share of the query's words that the candidate holds, weighted by idf among the candidates: 0 to 1.
+    /// Share of the query's words that the candidate contains, weighted by idf among the candidates: 0 to 1.
     WordCoverage,
-    /// 1 if the query speaks of the user ("my", 我), or if candidates contain every likely name in it: such a query is
-    /// seldom about the world in general. 0 for a query with dialogue.
+    /// 1 if the query mentions the user ("my", 我), or if candidates contain every likely name in it: such a query is
+    /// seldom about general knowledge. 0 for a query with dialogue.
     Personal,
     /// Share of the likely names in the query that no candidate contains. 0 for a query with dialogue.
     UnknownNames,
-    /// Cosine similarity of the vectors of query and candidate, from typical of unrelated texts (0) to the same text (1).
-    /// Negative below that, and 0 if it was not computed.
+    /// Cosine similarity of the vectors of query and candidate, scaled so that 0 is typical of unrelated texts and 1 is
+    /// the same text. Negative below that, and 0 if it was not computed.
     Similarity,
 }
 

@@ -1,5 +1,4 @@
-//! Bringing several rankings together whose scores mean different things: by rank, or by where a score lies in its
-//! list.
+//! Fuses the rankings of several retrievers, whose scores are on different scales, by rank or by normalised score.
 
 use std::fmt;
 
@@ -13,19 +12,21 @@ pub struct Ranking {
     pub weight: f64,
     /// The hits, best first. If an id is repeated, its first rank counts.
     pub hits: Vec<Hit>,
-    /// The score that means nothing on this arm's scale; the lowest that it found, when there is no such score.
+    /// The score of an irrelevant record on the scale of this retriever. Default: `None`, the lowest score in `hits`.
     pub zero: Option<Score>,
 }
 
 impl Ranking {
-    fn part(&self, place: RetrieverRank, method: Method) -> f64 {
+    /// Returns the contribution of a hit to the fused score.
+    fn contribution(&self, place: RetrieverRank, method: Method) -> f64 {
         match method {
             Method::Ranks { k } => self.weight / (k + place.rank as f64),
             Method::Scores => {
-                let end = |hit: Option<&Hit>| hit.map_or(0.0, |hit| hit.score.value());
-                let zero = self.zero.map_or_else(|| end(self.hits.last()), Score::value);
-                let whole = end(self.hits.first()) - zero;
-                self.weight * if whole > 0.0 { ((place.score.value() - zero) / whole).max(0.0) } else { 1.0 }
+                let score_of = |hit: Option<&Hit>| hit.map_or(0.0, |hit| hit.score.value());
+                let zero = self.zero.map_or_else(|| score_of(self.hits.last()), Score::value);
+                let range = score_of(self.hits.first()) - zero;
+                let normalised = if range > 0.0 { ((place.score.value() - zero) / range).max(0.0) } else { 1.0 };
+                self.weight * normalised
             }
         }
     }
@@ -38,7 +39,7 @@ impl Ranking {
 pub enum Method {
     /// By rank: weight / (k + rank), with ranks from 1. Reciprocal rank fusion (RRF; Cormack, Clarke & Büttcher, 2009).
     Ranks {
-        /// The larger it is, the less the first ranks stand out. Usually 60.
+        /// The smoothing constant: the larger it is, the smaller the differences between the first ranks. Usually 60.
         k: f64,
     },
     /// By score, as a share of the range from the ranking's zero to its best score: weight · (score − zero) / (best −
@@ -47,7 +48,7 @@ pub enum Method {
 }
 
 impl Method {
-    /// The name: `ranks` or `scores`.
+    /// Returns the name: `ranks` or `scores`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Ranks { .. } => "ranks",
@@ -65,9 +66,9 @@ impl fmt::Display for Method {
 /// The method and limit of a fusion.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Fusion {
-    /// The method.
+    /// The method. Default: [`Method::Ranks`] with k = 60.
     pub method: Method,
-    /// Maximum number of candidates. The best hit of every ranking is among them.
+    /// Maximum number of candidates. The best hit of every ranking is among them. Default: 100.
     pub candidates: usize,
 }
 
@@ -77,57 +78,58 @@ impl Default for Fusion {
     }
 }
 
-/// A record that at least one ranking holds.
+/// A record that at least one ranking contains.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fused {
     /// The id of the record.
     pub id: RecordId,
-    /// The sum of what it counts for in each ranking.
+    /// The sum of the contributions of all rankings.
     pub score: Score,
-    /// Its place in each ranking, in their order.
+    /// The rank and score in each ranking, in the order of the rankings; `None` for a ranking without the record.
     pub places: Vec<Option<RetrieverRank>>,
 }
 
-/// A place in a ranking.
+/// The rank and score of a record in one ranking.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RetrieverRank {
-    /// Counted from 1.
+    /// The rank, from 1.
     pub rank: usize,
-    /// The ranking's own score.
+    /// The score on the scale of the retriever.
     pub score: Score,
 }
 
-/// The union of the rankings, best first, equal ones by id.
+/// Returns the union of the rankings, best first, with equal scores ordered by id.
 pub fn fuse(rankings: &[Ranking], fusion: Fusion) -> Vec<Fused> {
-    let mut rows: FxHashMap<RecordId, Vec<Option<RetrieverRank>>> = FxHashMap::default();
-    for (i, ranking) in rankings.iter().enumerate() {
-        for (n, hit) in ranking.hits.iter().enumerate() {
-            let places = rows.entry(hit.id).or_insert_with(|| vec![None; rankings.len()]);
-            places[i].get_or_insert(RetrieverRank { rank: n + 1, score: hit.score });
+    let mut places_by_id: FxHashMap<RecordId, Vec<Option<RetrieverRank>>> = FxHashMap::default();
+    for (ranking_index, ranking) in rankings.iter().enumerate() {
+        for (hit_index, hit) in ranking.hits.iter().enumerate() {
+            let places = places_by_id.entry(hit.id).or_insert_with(|| vec![None; rankings.len()]);
+            places[ranking_index].get_or_insert(RetrieverRank { rank: hit_index + 1, score: hit.score });
         }
     }
-    let mut fused: Vec<Fused> = rows
+    let mut fused: Vec<Fused> = places_by_id
         .into_iter()
         .map(|(id, places)| {
-            let share = |(place, ranking): (&Option<RetrieverRank>, &Ranking)| {
-                place.map_or(0.0, |p| ranking.part(p, fusion.method))
+            let contribution = |(place, ranking): (&Option<RetrieverRank>, &Ranking)| {
+                place.map_or(0.0, |place| ranking.contribution(place, fusion.method))
             };
-            Fused { id, score: Score::new(places.iter().zip(rankings).map(share).sum()), places }
+            let score = Score::new(places.iter().zip(rankings).map(contribution).sum());
+            Fused { id, score, places }
         })
         .collect();
     fused.sort_unstable_by(|a, b| b.score.cmp(&a.score).then(a.id.cmp(&b.id)));
-    cut(fused, fusion.candidates)
+    truncate(fused, fusion.candidates)
 }
 
-/// The first `limit`, but with the best hit of every ranking among them, at the expense of the last ones.
-fn cut(mut fused: Vec<Fused>, limit: usize) -> Vec<Fused> {
+/// Truncates the candidates to `limit`. The best hit of every ranking is kept and replaces the last other candidate.
+fn truncate(mut fused: Vec<Fused>, limit: usize) -> Vec<Fused> {
     if fused.len() <= limit {
         return fused;
     }
-    let is_best = |f: &Fused| f.places.iter().flatten().any(|place| place.rank == 1);
-    let late: Vec<Fused> = fused.split_off(limit).into_iter().filter(is_best).take(limit).collect();
-    for candidate in late {
-        if let Some(last) = fused.iter().rposition(|f| !is_best(f)) {
+    let is_best_hit = |candidate: &Fused| candidate.places.iter().flatten().any(|place| place.rank == 1);
+    let best_hits_beyond: Vec<Fused> = fused.split_off(limit).into_iter().filter(is_best_hit).take(limit).collect();
+    for candidate in best_hits_beyond {
+        if let Some(last) = fused.iter().rposition(|kept| !is_best_hit(kept)) {
             fused.remove(last);
             fused.push(candidate);
         }
@@ -151,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn ranks_count_from_one_and_weights_scale() {
+    fn ranks_start_at_one_and_weights_scale() {
         let id = ids(2);
         let fused = fuse(&[ranking(1.0, &[id[0], id[1]]), ranking(0.5, &[id[1]])], Fusion::default());
         assert_eq!(fused[0].id, id[1]);
@@ -161,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn scores_count_by_their_part_of_the_way_from_zero_to_best() {
+    fn scores_are_normalised_between_zero_and_best() {
         let id = ids(3);
         let hits =
             |scores: &[f64]| id.iter().zip(scores).map(|(id, s)| Hit { id: *id, score: Score::new(*s) }).collect();
@@ -177,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn the_best_hit_of_a_light_ranking_keeps_a_place() {
+    fn the_best_hit_of_every_ranking_is_kept() {
         let id = ids(10);
         let fused =
             fuse(&[ranking(1.0, &id[..9]), ranking(0.01, &id[9..])], Fusion { candidates: 3, ..Fusion::default() });
@@ -186,7 +188,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_union_comes_out_once_each_in_order(a in proptest::collection::vec(0_u8..30, 0..30), b in proptest::collection::vec(0_u8..30, 0..30)) {
+        fn fusion_returns_each_id_once_in_order(
+            a in proptest::collection::vec(0_u8..30, 0..30),
+            b in proptest::collection::vec(0_u8..30, 0..30),
+        ) {
             let all = ids(30);
             let pick = |order: &[u8]| order.iter().map(|i| all[usize::from(*i)]).collect::<Vec<_>>();
             let fused = fuse(&[ranking(1.0, &pick(&a)), ranking(0.3, &pick(&b))], Fusion::default());
@@ -198,7 +203,7 @@ mod tests {
         }
 
         #[test]
-        fn moving_up_in_a_ranking_never_costs_a_place(n in 2_usize..20, at in 1_usize..20) {
+        fn a_better_rank_never_lowers_the_fused_rank(n in 2_usize..20, at in 1_usize..20) {
             let at = at.min(n - 1);
             let mut order = ids(20)[..n].to_vec();
             let moved = order[at];

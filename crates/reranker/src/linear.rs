@@ -19,13 +19,13 @@ pub enum RankingModel {
     TokenVectors,
 }
 
-/// The kind of the query and of what it finds. Each has a formula of its own.
+/// The kind of the query and of its candidates. Each has weights of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum QueryShape {
     /// A question of usual length about short messages.
     Question,
-    /// A dialogue or another long text: it has so many words that no single feature of a question helps.
+    /// A dialogue or another long text, with too many words for the features of single questions.
     LongQuery,
     /// A question about long messages.
     LongMessages,
@@ -75,8 +75,8 @@ impl FeatureWeights {
         self.0.iter().map(|(feature, weight)| weight * values[*feature]).sum()
     }
 
-    /// Returns the scores of candidates between 0 and 1. 1 is the best candidate; 0 is a candidate without any feature,
-    /// or the last one if features speak against it.
+    /// Returns the scores of candidates, scaled to 0 to 1. The best candidate has 1. A candidate without any feature
+    /// has 0, unless the sum of another one is negative: then the lowest has 0.
     pub fn scores(&self, candidates: &[FeatureValues]) -> Vec<f64> {
         let mut scores: Vec<f64> = candidates.iter().map(|values| self.score(values)).collect();
         scale_to_unit(&mut scores);
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn every_formula_uses_the_keyword_score() {
+    fn all_weights_include_the_keyword_score() {
         let shapes = [QueryShape::Question, QueryShape::LongQuery, QueryShape::LongMessages];
         for model in [RankingModel::Words, RankingModel::Vectors, RankingModel::TokenVectors] {
             for shape in shapes {

@@ -35,8 +35,8 @@ impl RelevanceModel {
         }
     }
 
-    /// Returns the estimated probability, 0 to 1, that a candidate answers the query. It is 0 if the candidate contains no
-    /// word of the query and its similarity is at most that of unrelated texts.
+    /// Returns the estimated probability, 0 to 1, that a candidate answers the query. It is 0 if the candidate contains
+    /// no word of the query and its similarity is at most that of unrelated texts.
     pub fn probability(&self, values: &FeatureValues) -> f64 {
         if values[Feature::WordCoverage] <= 0.0 && values[Feature::Similarity] <= 0.0 {
             return 0.0;
@@ -56,15 +56,16 @@ mod tests {
             let mut values = FeatureValues::default();
             assert_eq!(model.probability(&values), 0.0);
             values[Feature::WordCoverage] = 0.4;
-            let some = model.probability(&values);
+            let with_some_words = model.probability(&values);
             values[Feature::WordCoverage] = 1.0;
-            let all = model.probability(&values);
+            let with_all_words = model.probability(&values);
             values[Feature::UnknownNames] = 1.0;
             let with_unknown_name = model.probability(&values);
             assert!(
-                0.0 < some && some < all && all < 1.0 && with_unknown_name < all,
-                "{some} {all} {with_unknown_name}"
+                0.0 < with_some_words && with_some_words < with_all_words && with_all_words < 1.0,
+                "{with_some_words} {with_all_words}"
             );
+            assert!(with_unknown_name < with_all_words, "{with_unknown_name} {with_all_words}");
         }
     }
 }

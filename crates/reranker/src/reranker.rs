@@ -1,18 +1,18 @@
-//! The contract.
+//! The contract of rerankers.
 
 use std::{fmt::Debug, sync::Arc};
 
 use async_trait::async_trait;
 use memory_engine_core::{Result, Score};
 
-/// Judges how well each of a few candidates answers a question, by looking at both together.
+/// Scores how well each of a few candidates answers a question, from both texts together.
 ///
 /// # Cancel safety
-/// Dropping the future leaves nothing behind but the work that a remote service may have done.
+/// Dropping the future loses nothing: a reranker keeps no state between calls. A remote service may charge for the
+/// call.
 #[async_trait]
 pub trait Reranker: Debug + Send + Sync + 'static {
-    /// One score for each candidate, in their order; no candidates give no scores. The scores of one call compare with
-    /// each other and with nothing else.
+    /// Returns one score for each candidate, in their order. Scores are comparable within one call only.
     ///
     /// # Errors
     /// The error of the model or service. The caller then keeps the previous order.

@@ -247,7 +247,7 @@ async fn r1_without_waiting_a_message_is_found_by_its_words_at_once_and_the_rest
     let embedder = Arc::new(FlakyEmbedder::default());
     let engine = MemoryEngine::builder().in_memory().embedder(embedder.clone()).build().await.unwrap();
     let memory = StoryMemory::new(engine, MemoryMode::Vector, StoryOptions::default());
-    let blocked = embedder.hold();
+    let blocked = embedder.block_calls();
     let done = memory.index(&branch("main"), messages().remove(1), Wait::No).await;
     assert!(done.record.is_some() && !done.complete && done.degraded.is_empty(), "{done:?}");
     let waited = memory.index(&branch("main"), messages().remove(3), Wait::Until(Duration::from_millis(50))).await;

@@ -78,8 +78,9 @@ impl Chunker {
             sentences(text).into_iter().flat_map(|range| self.split_sentence(text, range)).collect();
         let fits = |range: Range<usize>| text[range].chars().nth(self.max_chars).is_none();
         let mut chunks = Vec::new();
+        // The index of the first unit of the next chunk. Units before `covered` are repeated from the previous chunk.
         let mut first = 0;
-        // The number of units in the chunks so far. Each chunk adds at least one, even if it begins with repeated ones.
+        // The number of units in the previous chunks. Each chunk adds at least one.
         let mut covered = 0;
         while covered < units.len() && chunks.len() < self.max_chunks {
             let mut end = covered + 1;
@@ -102,10 +103,10 @@ impl Chunker {
         let mut start = range.start;
         while let Some((limit, _)) = text[start..range.end].char_indices().nth(self.max_chars) {
             let window = &text[start..start + limit];
-            let after_line = window.rfind('\n').map(|at| at + 1);
+            let after_line_break = window.rfind('\n').map(|at| at + 1);
             let last_space = window.char_indices().rev().find(|(_, c)| c.is_whitespace());
             let before_word = last_space.map(|(at, c)| at + c.len_utf8());
-            let cut = after_line.or(before_word).filter(|at| !window[..*at].trim().is_empty()).unwrap_or(limit);
+            let cut = after_line_break.or(before_word).filter(|at| !window[..*at].trim().is_empty()).unwrap_or(limit);
             push_trimmed(text, start..start + cut, &mut pieces);
             start += cut;
         }

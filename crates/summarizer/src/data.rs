@@ -31,7 +31,7 @@ pub(crate) use data;
 /// A regular expression of a data file. It ignores case.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(try_from = "Vec<Alternative>")]
-pub(crate) struct Pattern(Regex);
+pub(crate) struct DataPattern(Regex);
 
 /// An alternative of a pattern: one regular expression, or `any` of a list between `before` and `after`.
 #[derive(Debug, Deserialize)]
@@ -47,7 +47,7 @@ enum Alternative {
     },
 }
 
-impl TryFrom<Vec<Alternative>> for Pattern {
+impl TryFrom<Vec<Alternative>> for DataPattern {
     type Error = regex::Error;
 
     fn try_from(alternatives: Vec<Alternative>) -> Result<Self, Self::Error> {
@@ -59,16 +59,16 @@ impl TryFrom<Vec<Alternative>> for Pattern {
 impl Alternative {
     fn regex(&self) -> String {
         match self {
-            Self::Whole(text) => on_one_line(text),
+            Self::Whole(text) => join_lines(text),
             Self::Any { before, any, after } => {
-                let any: Vec<String> = any.iter().map(|text| on_one_line(text)).collect();
-                format!("{}(?:{}){}", on_one_line(before), any.join("|"), on_one_line(after))
+                let any: Vec<String> = any.iter().map(|text| join_lines(text)).collect();
+                format!("{}(?:{}){}", join_lines(before), any.join("|"), join_lines(after))
             }
         }
     }
 }
 
-impl Deref for Pattern {
+impl Deref for DataPattern {
     type Target = Regex;
 
     fn deref(&self) -> &Regex {
@@ -76,7 +76,7 @@ impl Deref for Pattern {
     }
 }
 
-impl Pattern {
+impl DataPattern {
     /// Returns the first match in a text.
     pub(crate) fn first<'t>(&self, text: &'t str) -> Option<&'t str> {
         self.0.find(text).map(|found| found.as_str())
@@ -99,8 +99,8 @@ pub(crate) fn regex_text(text: &str) -> String {
     text.replace("(?u:\\b)", "\0").replace("\\b", "(?-u:\\b)").replace('\0', "\\b")
 }
 
-/// Removes the line breaks from a pattern, each with the indentation after it.
-pub(crate) fn on_one_line(text: &str) -> String {
+/// Joins the lines of a pattern, without their indentation.
+pub(crate) fn join_lines(text: &str) -> String {
     if text.contains('\n') { text.lines().map(str::trim_start).collect() } else { text.to_owned() }
 }
 

@@ -22,7 +22,7 @@ pub fn without_injected(text: &str) -> String {
     if !may_contain_block(text) {
         return text.to_owned();
     }
-    let mut kept = String::with_capacity(text.len());
+    let mut output = String::with_capacity(text.len());
     let mut state = BlockState::Outside;
     for line in text.split_inclusive('\n') {
         let folded = normalize(line.trim());
@@ -37,18 +37,18 @@ pub fn without_injected(text: &str) -> String {
             BlockState::Outside | BlockState::Closing | BlockState::List => block_started_by(&folded),
         };
         match state {
-            BlockState::Outside => kept.push_str(line),
+            BlockState::Outside => output.push_str(line),
             // The fence before the block belongs to it.
             BlockState::Block if folded.starts_with(BLOCK_OPENING) => {
-                let before = kept.trim_end();
+                let before = output.trim_end();
                 if before.ends_with("---") && is_fence(before.rsplit('\n').next().unwrap_or_default()) {
-                    kept.truncate(before.trim_end_matches('-').len());
+                    output.truncate(before.trim_end_matches('-').len());
                 }
             }
             BlockState::Block | BlockState::Closing | BlockState::List => {}
         }
     }
-    kept
+    output
 }
 
 /// The part of the text that a line belongs to.
@@ -82,7 +82,7 @@ fn is_fence(line: &str) -> bool {
     line.len() >= 3 && line.chars().all(|c| c == '-')
 }
 
-/// Returns true if a text only repeats injected memories: each of its sentences overlaps largely with one of them.
+/// Returns true if a text only repeats_any injected memories: each of its sentences overlaps largely with one of them.
 /// Returns false for an empty text.
 ///
 /// ```
@@ -94,11 +94,11 @@ fn is_fence(line: &str) -> bool {
 pub fn is_echo(text: &str, injected: &[&str]) -> bool {
     let known: Vec<BTreeSet<String>> = injected.iter().flat_map(|text| sentence_features(text)).collect();
     let sentences = sentence_features(text);
-    !sentences.is_empty() && sentences.iter().all(|sentence| repeats(sentence, &known))
+    !sentences.is_empty() && sentences.iter().all(|sentence| repeats_any(sentence, &known))
 }
 
 /// Returns true if a sentence contains most of a known one, or consists mostly of its words.
-fn repeats(sentence: &BTreeSet<String>, known: &[BTreeSet<String>]) -> bool {
+fn repeats_any(sentence: &BTreeSet<String>, known: &[BTreeSet<String>]) -> bool {
     known.iter().any(|known| {
         let shared = known.intersection(sentence).count();
         let known_share = ratio(shared, known.len());

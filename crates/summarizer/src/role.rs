@@ -1,4 +1,4 @@
-//! The role of a record in a conversation: whether it is a message, and its speaker.
+//! Messages of a conversation and their speakers.
 
 use memory_engine_core::{Record, Role, Trust};
 

@@ -108,8 +108,8 @@ fn western_sentence_end(before: &str, chars: &[(usize, char)], n: usize) -> Opti
     // "1." at the beginning of a line is the number of a list item.
     let is_list_number = !word.is_empty() && word.chars().all(|c| c.is_ascii_digit()) && before.trim() == word;
     let is_abbreviation = DATA.abbreviations.iter().any(|known| word.eq_ignore_ascii_case(known));
-    let goes_on = next.is_some_and(|c| c != '\n') && (is_initial || is_list_number || is_abbreviation);
-    (!goes_on).then_some(end)
+    let continues = next.is_some_and(|c| c != '\n') && (is_initial || is_list_number || is_abbreviation);
+    (!continues).then_some(end)
 }
 
 #[cfg(test)]

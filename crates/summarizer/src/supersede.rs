@@ -138,7 +138,7 @@ pub fn reconcile(new: &[Record], existing: &[Record]) -> Vec<Change> {
         }
     }
     let mut groups: BTreeMap<(PersonKey, String, String), Vec<FactState>> = BTreeMap::new();
-    for record in known.values().chain(added.values()).filter(|record| is_reconciled(record)) {
+    for record in known.values().chain(added.values()).filter(|record| has_computed_state(record)) {
         if let Some(fact) = ExtractedFact::from_record(record) {
             let state = FactState::new((*record).clone(), fact);
             let key = (person_key(record), state.fact.subject.clone(), state.fact.slot.clone());
@@ -167,8 +167,8 @@ fn person_key(record: &Record) -> PersonKey {
     [scope.tenant().to_owned(), part(scope.user_name()), part(scope.agent()), part(scope.branch())]
 }
 
-/// Returns true for facts whose state is computed. Revoked and deleted ones keep theirs.
-fn is_reconciled(record: &Record) -> bool {
+/// Returns true for facts whose state is computed. Revoked and deleted ones keep their state.
+fn has_computed_state(record: &Record) -> bool {
     matches!(record.state, State::Active | State::Superseded)
 }
 

@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use memory_engine_core::text::{is_han, normalize};
 
-use crate::data::{Pattern, WordList, data};
+use crate::data::{DataPattern, WordList, data};
 
 data! {
     DATA = "zh/topics.toml", "en/topics.toml";
     BTreeSet<String>: stop_words;
-    Pattern: zh_stop_words;
+    DataPattern: zh_stop_words;
     WordList: endings;
 }
 
@@ -116,13 +116,14 @@ pub(crate) fn key_phrases(text: &str, limit: usize) -> Vec<String> {
     }
     // The sort is stable: phrases of equal weight keep the order of the text.
     ranked.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let mut kept: Vec<String> = Vec::new();
+    let mut selected: Vec<String> = Vec::new();
     for (_, phrase) in ranked {
-        if kept.len() < limit && !kept.iter().any(|known| known.contains(&phrase) || phrase.contains(known.as_str())) {
-            kept.push(phrase);
+        let overlaps = selected.iter().any(|known| known.contains(&phrase) || phrase.contains(known.as_str()));
+        if selected.len() < limit && !overlaps {
+            selected.push(phrase);
         }
     }
-    kept
+    selected
 }
 
 /// Returns the phrases of a text that may be key phrases.
@@ -132,8 +133,8 @@ fn candidates(text: &str) -> Vec<String> {
         Phrase::Words(words) => words.last().cloned(),
         Phrase::Han(phrase) => Some(phrase),
     });
-    // Without a dictionary, a long run of Chinese characters is probably no phrase. It is used only if there is nothing
-    // else.
+    // Without a dictionary, a long run of Chinese characters is probably no phrase. It is used only if there is no
+    // shorter one.
     let is_short = |phrase: &String| !phrase.chars().all(is_han) || phrase.chars().count() <= TOPIC_MAX_CHARS;
     let (short, long): (Vec<String>, Vec<String>) = phrases.partition(is_short);
     if short.is_empty() {

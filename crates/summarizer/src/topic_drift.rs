@@ -40,7 +40,7 @@ impl Default for TopicDrift {
 }
 
 impl TopicDrift {
-    /// Sets the cosine thresholds. A `near` below `far` is raised to `far`.
+    /// Sets the cosine thresholds. If `near` is below `far`, it becomes `far`.
     #[must_use]
     pub fn with_bounds(mut self, far: f64, near: f64) -> Self {
         self.far = far;
@@ -64,8 +64,8 @@ impl TopicDrift {
 
     /// Returns true if the next turn leaves the topic of the window.
     pub(crate) fn drifts(&self, window: &[WindowTurn], next: &WindowTurn) -> bool {
-        let on_topic = || window.iter().filter(|turn| !turn.drifting);
-        let previous_drifts = window.last().is_some_and(|last| last.drifting);
+        let on_topic = || window.iter().filter(|turn| !turn.is_drifting);
+        let previous_drifts = window.last().is_some_and(|last| last.is_drifting);
         if on_topic().count() < self.least_turns {
             return false;
         }
@@ -75,7 +75,7 @@ impl TopicDrift {
             None => {
                 let window_words: BTreeSet<&String> = on_topic().flat_map(|turn| &turn.terms).collect();
                 let words: BTreeSet<&String> = next.terms.iter().collect();
-                // A few words are no evidence: "haha" belongs to any topic.
+                // A few words are no evidence: "haha" fits any topic.
                 if words.len() < TURN_MIN_WORDS || window_words.len() < WINDOW_MIN_WORDS {
                     return previous_drifts;
                 }
@@ -87,7 +87,7 @@ impl TopicDrift {
 
     /// Returns the index of the first turn of a new topic, once enough turns have drifted.
     pub(crate) fn new_topic_start(&self, window: &[WindowTurn]) -> Option<usize> {
-        let run = window.iter().rev().take_while(|turn| turn.drifting).count();
+        let run = window.iter().rev().take_while(|turn| turn.is_drifting).count();
         let first = window.len() - run;
         if run < self.patience.max(1) || first == 0 {
             return None;

@@ -1,4 +1,4 @@
-//! A turn of a rolling window, reduced to what its triggers need.
+//! A turn of a rolling window, with the fields that its triggers read.
 
 use memory_engine_core::{Record, RecordId};
 
@@ -9,14 +9,14 @@ use crate::{role, terms::terms};
 pub(crate) struct WindowTurn {
     pub(crate) id: RecordId,
     pub(crate) speaker: String,
-    pub(crate) assistant: bool,
+    pub(crate) is_assistant: bool,
     /// The number of its round, if the record has one.
     pub(crate) round: Option<u32>,
     pub(crate) scene: Option<String>,
     pub(crate) embedding: Option<Vec<f32>>,
     pub(crate) terms: Vec<String>,
     /// True if the turn differs from the topic of the window.
-    pub(crate) drifting: bool,
+    pub(crate) is_drifting: bool,
 }
 
 impl WindowTurn {
@@ -24,12 +24,12 @@ impl WindowTurn {
         Self {
             id: turn.id,
             speaker: role::speaker(turn).to_owned(),
-            assistant: role::is_assistant(turn),
+            is_assistant: role::is_assistant(turn),
             round: turn.source.round,
             scene: turn.scene.clone(),
             embedding: embedding.map(<[f32]>::to_vec),
             terms: terms(&turn.text),
-            drifting: false,
+            is_drifting: false,
         }
     }
 }

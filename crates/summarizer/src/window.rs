@@ -155,7 +155,7 @@ impl RollingWindow {
             closed.extend(self.close(self.open.len(), SummaryReason::Rounds));
         }
         if let Some(topic) = &self.trigger.topic {
-            next.drifting = topic.drifts(&self.open, &next);
+            next.is_drifting = topic.drifts(&self.open, &next);
             self.open.push(next);
             if let Some(first) = topic.new_topic_start(&self.open) {
                 closed.extend(self.close(first, SummaryReason::TopicChange));
@@ -175,7 +175,7 @@ impl RollingWindow {
     }
 
     fn is_full(&self) -> bool {
-        let is_answered = self.open.last().is_some_and(|last| last.assistant);
+        let is_answered = self.open.last().is_some_and(|last| last.is_assistant);
         let has_all_rounds = self.trigger.rounds.is_some_and(|limit| is_answered && rounds(&self.open) >= limit);
         has_all_rounds || self.trigger.turns.is_some_and(|limit| self.open.len() >= limit)
     }
@@ -195,7 +195,7 @@ impl RollingWindow {
         let rest = self.open.split_off(count.min(self.open.len()));
         let mut turns = std::mem::replace(&mut self.open, rest);
         for turn in &mut self.open {
-            turn.drifting = false;
+            turn.is_drifting = false;
         }
         let scene = most_frequent(turns.iter().filter_map(|turn| turn.scene.as_deref()));
         let window =

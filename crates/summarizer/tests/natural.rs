@@ -11,7 +11,7 @@ use memory_engine_core::{Kind, ManualClock, Record, RecordId, Role, Scope, State
 use memory_engine_summarizer::{ExtractedFact, Polarity, RuleFacts, fact_keys, reconcile};
 use serde::Deserialize;
 
-/// A message with the facts that it states: subject (a relative, or nothing for the user), sign, slot, value.
+/// A message with its facts: subject (a relative, or empty for the user), sign, slot, value.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Message {
@@ -55,14 +55,18 @@ fn label(fact: &ExtractedFact) -> String {
 fn agree(expected: &str, found: &str) -> bool {
     let (expected_slot, expected_value) = expected.split_once('=').unwrap();
     let (found_slot, found_value) = found.split_once('=').unwrap();
-    let (expected_value, found_value) = (normalize(expected_value), normalize(found_value));
+    let expected_value = normalize(expected_value);
+    let found_value = normalize(found_value);
     expected_slot == found_slot && (expected_value.contains(&found_value) || found_value.contains(&expected_value))
 }
 
 /// Returns precision and recall on a table, and prints them with every difference.
 fn measure(name: &str, table: &str) -> (f64, f64) {
     let rules = RuleFacts::built_in().unwrap();
-    let (mut correct, mut extracted, mut recalled, mut stated) = (0, 0, 0, 0);
+    let mut correct = 0;
+    let mut extracted = 0;
+    let mut recalled = 0;
+    let mut stated = 0;
     for Message { text, facts } in lines::<Message>(table) {
         let found = rules.facts(&[turn(0, &text)]);
         let found: Vec<String> = found.iter().map(label).collect();
@@ -82,10 +86,13 @@ fn measure(name: &str, table: &str) -> (f64, f64) {
     (precision, recall)
 }
 
-/// Returns the share of ends that are recognised, and the share of other pairs that end nothing.
+/// Returns the share of ended facts that are recognised, and the share of other facts that are kept.
 fn measure_updates(name: &str, table: &str) -> (f64, f64) {
     let rules = RuleFacts::built_in().unwrap();
-    let (mut ends, mut ended, mut others, mut kept) = (0, 0, 0, 0);
+    let mut ends = 0;
+    let mut ended = 0;
+    let mut others = 0;
+    let mut kept = 0;
     for Update { before, after, ends: must_end } in lines::<Update>(table) {
         let records = |n: u32, text: &str| -> Vec<Record> {
             let mut turn = turn(n, text);

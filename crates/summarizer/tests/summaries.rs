@@ -121,8 +121,8 @@ fn a_failing_model_degrades_to_an_extract() {
         let summary = block_on(summarizer.summarize(&english(), &SummaryRequest::default())).unwrap();
         assert!(summary.degraded.is_some() && summary.text.contains("Biscuit"));
     }
-    let nothing = block_on(ExtractiveSummarizer::default().summarize(&[], &SummaryRequest::default()));
-    assert_eq!(nothing.unwrap_err().kind(), ErrorKind::InvalidInput);
+    let without_turns = block_on(ExtractiveSummarizer::default().summarize(&[], &SummaryRequest::default()));
+    assert_eq!(without_turns.unwrap_err().kind(), ErrorKind::InvalidInput);
 }
 
 #[test]
@@ -148,8 +148,8 @@ fn model_facts_are_checked_against_the_messages() {
     ]);
     let facts = ChatFacts::new(Arc::new(ScriptedModel::replying([answer.as_str()])), RuleFacts::built_in().unwrap());
     let found = block_on(facts.extract(&messages, &Locale::default())).unwrap();
-    let written: Vec<_> = found.facts.iter().map(|fact| (fact.slot.as_str(), fact.value.as_str())).collect();
-    assert_eq!(written, [("allergy", "nuts"), ("hobby", "Argentine tango")]);
+    let values: Vec<_> = found.facts.iter().map(|fact| (fact.slot.as_str(), fact.value.as_str())).collect();
+    assert_eq!(values, [("allergy", "nuts"), ("hobby", "Argentine tango")]);
     assert!(found.degraded.is_none() && found.facts[1].confidence > 0.8);
     let failing = ChatFacts::new(Arc::new(ScriptedModel::replying(["no"; 2])), RuleFacts::built_in().unwrap());
     let found = block_on(failing.extract(&messages, &Locale::default())).unwrap();

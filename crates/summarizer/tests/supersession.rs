@@ -54,7 +54,7 @@ fn rendered_facts(records: &[Record], n: u32) -> (Vec<String>, Vec<String>) {
 }
 
 #[test]
-fn m10_contradictions_end_in_what_was_said_last() {
+fn m10_the_last_statement_supersedes_contradicting_ones() {
     // Statements on consecutive days; the facts that hold then; the facts that held before.
     type Case = (&'static [&'static str], &'static [&'static str], &'static [&'static str]);
     let table: &[Case] = &[
@@ -109,17 +109,17 @@ fn m10_contradictions_end_in_what_was_said_last() {
         ),
         (&["我周五面试", "我下周三面试"], &["用户2024-05-03有面试。", "用户2024-05-08有面试。"], &[]),
     ];
-    for (texts, holds, held) in table {
+    for (texts, valid, former) in table {
         let mut records = Vec::new();
         for (text, n) in texts.iter().zip(0..) {
             add_facts(&mut records, &facts_on(n, text));
         }
         let (now, before) = rendered_facts(&records, 0);
-        assert_eq!(now, *holds, "{texts:?}");
+        assert_eq!(now, *valid, "{texts:?}");
         let before: Vec<&str> =
             before.iter().map(String::as_str).filter(|rendered| !rendered.contains("取消或改期了，直到")).collect();
-        let held: Vec<&str> = held.iter().copied().filter(|rendered| !rendered.contains("取消或改期")).collect();
-        assert_eq!(before, held, "{texts:?}");
+        let former: Vec<&str> = former.iter().copied().filter(|rendered| !rendered.contains("取消或改期")).collect();
+        assert_eq!(before, former, "{texts:?}");
     }
 }
 

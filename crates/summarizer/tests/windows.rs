@@ -24,7 +24,7 @@ fn rounds(scenes: &[Option<&str>]) -> Vec<Record> {
     scenes.iter().enumerate().flat_map(pair).collect()
 }
 
-fn run(trigger: SummaryTrigger, turns: &[Record]) -> (Vec<Window>, usize) {
+fn push_all(trigger: SummaryTrigger, turns: &[Record]) -> (Vec<Window>, usize) {
     let mut window = RollingWindow::new(trigger);
     let closed = turns.iter().flat_map(|turn| window.push(turn, None)).collect();
     (closed, window.waiting().len())
@@ -32,7 +32,7 @@ fn run(trigger: SummaryTrigger, turns: &[Record]) -> (Vec<Window>, usize) {
 
 #[test]
 fn k11_a_window_is_full_with_the_reply_of_its_last_round() {
-    let (closed, waiting) = run(SummaryTrigger::default(), &rounds(&[Some("daily"); 12]));
+    let (closed, waiting) = push_all(SummaryTrigger::default(), &rounds(&[Some("daily"); 12]));
     assert_eq!(
         closed.iter().map(|w| (w.turns.len(), w.rounds, w.reason)).collect::<Vec<_>>(),
         [(10, 5, SummaryReason::Rounds); 2]
@@ -41,9 +41,9 @@ fn k11_a_window_is_full_with_the_reply_of_its_last_round() {
 }
 
 #[test]
-fn k11_a_switch_of_scene_closes_at_the_switch_and_a_label_does_not() {
+fn k11_a_scene_switch_closes_the_window_and_a_label_does_not() {
     let (daily, plot, meta) = (Some("daily"), Some("plot"), Some("meta"));
-    let (closed, waiting) = run(SummaryTrigger::default(), &rounds(&[daily, daily, meta, daily, plot, plot]));
+    let (closed, waiting) = push_all(SummaryTrigger::default(), &rounds(&[daily, daily, meta, daily, plot, plot]));
     assert_eq!(closed.len(), 1);
     assert_eq!(
         (closed[0].turns.len(), closed[0].reason, closed[0].scene.as_deref()),
@@ -60,19 +60,19 @@ fn rounds_of_several_people_are_counted() {
         said.speaker = Some(["Ann", "Bob", "Bob"][n % 3].into());
         turns.push(said);
     }
-    let (closed, waiting) = run(SummaryTrigger::default().with_rounds(Some(2)), &turns);
+    let (closed, waiting) = push_all(SummaryTrigger::default().with_rounds(Some(2)), &turns);
     assert_eq!(closed.iter().map(|w| w.turns.len()).collect::<Vec<_>>(), [6]);
     assert_eq!(waiting, 3);
 }
 
 #[test]
 fn every_turns_closes_windows_of_that_size() {
-    let (closed, waiting) = run(SummaryTrigger::every_turns(20), &rounds(&[None; 25]));
+    let (closed, waiting) = push_all(SummaryTrigger::every_turns(20), &rounds(&[None; 25]));
     assert_eq!((closed.len(), closed[0].turns.len(), waiting), (2, 20, 10));
 }
 
 #[test]
-fn k11_a_topic_has_changed_when_several_turns_are_far_and_not_when_one_is() {
+fn k11_several_drifting_turns_change_the_topic_and_one_does_not() {
     let topic = TopicDrift::default().with_patience(2).with_least_turns(3);
     let mut window = RollingWindow::new(SummaryTrigger::default().with_rounds(None).with_topic(Some(topic)));
     let vector = |angle: f32| [angle.cos(), angle.sin()];

@@ -13,7 +13,7 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Anchor {
-    /// The date as it is output in the text.
+    /// The date as it is spelled in the text.
     pub text: String,
     /// The start of the window.
     pub from: Timestamp,
@@ -25,8 +25,8 @@ pub struct Anchor {
     pub label: String,
 }
 
-/// Returns the relative dates of a text from `reference` in `zone`. Dates with a year and vague ones ("lately") are
-/// left out.
+/// Returns the relative dates of a text, resolved from `reference` in `zone`. Dates with a year and vague ones
+/// ("lately") are left out.
 ///
 /// ```
 /// use jiff::tz::TimeZone;

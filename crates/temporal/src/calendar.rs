@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use crate::window::Exactness;
 
-/// A stretch distance two civil times (the end is exclusive), with the precision of the text.
+/// A stretch between two civil times (the end is exclusive), with the precision of the text.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Stretch {
     pub(crate) from: DateTime,
@@ -42,7 +42,7 @@ pub(crate) enum Count {
 /// A part of a day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Part {
+pub(crate) enum DayPart {
     SmallHours,
     Morning,
     Noon,
@@ -82,9 +82,9 @@ impl Stretch {
         Some(days(date, date.checked_add(1.day()).ok()?))
     }
 
-    /// Returns a stretch of this many days from a day.
-    pub(crate) fn run(first: Date, length: i64) -> Option<Self> {
-        Some(days(first, first.checked_add(Span::new().try_days(length).ok()?).ok()?))
+    /// Returns the stretch of `count` days from `first`.
+    pub(crate) fn days_from(first: Date, count: i64) -> Option<Self> {
+        Some(days(first, first.checked_add(Span::new().try_days(count).ok()?).ok()?))
     }
 
     pub(crate) fn month(year: i16, month: i8) -> Option<Self> {
@@ -104,35 +104,36 @@ impl Stretch {
 
     /// Returns the week of a day, from Monday.
     pub(crate) fn week(date: Date) -> Option<Self> {
-        Self::run(monday(date)?, 7)
+        Self::days_from(monday(date)?, 7)
     }
 
     /// Returns a part of the day on which the stretch begins.
-    pub(crate) fn part(self, part: Part) -> Option<Self> {
+    pub(crate) fn part(self, part: DayPart) -> Option<Self> {
         let (from, until) = match part {
-            Part::SmallHours => (0, 6),
-            Part::Morning => (5, 12),
-            Part::Noon => (11, 14),
-            Part::Afternoon => (12, 18),
-            Part::Evening => (17, 24),
-            Part::Night => (18, 30),
+            DayPart::SmallHours => (0, 6),
+            DayPart::Morning => (5, 12),
+            DayPart::Noon => (11, 14),
+            DayPart::Afternoon => (12, 18),
+            DayPart::Evening => (17, 24),
+            DayPart::Night => (18, 30),
         };
         let day = midnight(self.from.date());
         let hour = |hour: i64| day.checked_add(Span::new().try_hours(hour).ok()?).ok();
         Some(Self { from: hour(from)?, until: hour(until)?, ..self })
     }
 
-    pub(crate) fn named(mut self) -> Self {
+    /// Marks the stretch as independent of the time of the text.
+    pub(crate) fn absolute(mut self) -> Self {
         self.relative = false;
         self
     }
 
-    pub(crate) fn with(mut self, exactness: Exactness) -> Self {
+    pub(crate) fn with_exactness(mut self, exactness: Exactness) -> Self {
         self.exactness = exactness;
         self
     }
 
-    /// Returns the stretch at this distance before its first day, or after its last.
+    /// Returns the stretch at this distance before the first day, or after the last one if `later`.
     pub(crate) fn shifted(self, count: Count, unit: Unit, later: bool) -> Option<Self> {
         let Count::Exactly(count) = count else { return None };
         let Self { relative, exactness, .. } = self;
@@ -142,9 +143,9 @@ impl Stretch {
             Unit::Minute | Unit::Hour => return None,
             Unit::Day => Self::day(target)?,
             // "The week before the 9th" means the seven days before it.
-            Unit::Week if count == 1 && later => Self::run(anchor.checked_add(1.day()).ok()?, 7)?,
+            Unit::Week if count == 1 && later => Self::days_from(anchor.checked_add(1.day()).ok()?, 7)?,
             Unit::Week if count == 1 => days(target, anchor),
-            Unit::Week => around(target, 3, 4)?.with(Exactness::About),
+            Unit::Week => around(target, 3, 4)?.with_exactness(Exactness::About),
             Unit::Month => Self::month(target.year(), target.month())?,
             Unit::Year => Self::year(target.year())?,
         };
@@ -169,9 +170,9 @@ fn add_units(date: Date, count: i64, unit: Unit) -> Option<Date> {
     date.checked_add(span.ok()?).ok()
 }
 
-/// Returns a stretch from `before` days before a day until `from` days after it.
-fn around(date: Date, before: i64, from: i64) -> Option<Stretch> {
-    Some(days(add_units(date, -before, Unit::Day)?, add_units(date, from, Unit::Day)?))
+/// Returns the stretch from `before` days before a day until `after` days after it (exclusive).
+fn around(date: Date, before: i64, after: i64) -> Option<Stretch> {
+    Some(days(add_units(date, -before, Unit::Day)?, add_units(date, after, Unit::Day)?))
 }
 
 impl<'z> Reference<'z> {
@@ -191,48 +192,49 @@ impl<'z> Reference<'z> {
             let zoned = civil.to_zoned(self.zone.clone()).ok()?;
             Some(Timestamp::from_micros(zoned.timestamp().as_microsecond()))
         };
-        let (from, until) = (moment(stretch.from)?, moment(stretch.until)?);
+        let from = moment(stretch.from)?;
+        let until = moment(stretch.until)?;
         (from < until).then_some((from, until))
     }
 
-    /// Returns the day this many days from today.
+    /// Returns the day at this number of days from today.
     pub(crate) fn day(&self, offset: i64) -> Option<Stretch> {
         Stretch::day(add_units(self.today(), offset, Unit::Day)?)
     }
 
-    /// Returns the week this many weeks from this one.
+    /// Returns the week at this number of weeks from the current one.
     pub(crate) fn week(&self, offset: i64) -> Option<Stretch> {
         Stretch::week(add_units(self.today(), offset, Unit::Week)?)
     }
 
-    /// Returns a day of the week this many weeks from this one; Monday is 0.
+    /// Returns a day of the week at this number of weeks from the current one; Monday is 0.
     pub(crate) fn weekday(&self, week: i64, weekday: i64) -> Option<Stretch> {
         Stretch::day(add_units(monday(add_units(self.today(), week, Unit::Week)?)?, weekday, Unit::Day)?)
     }
 
-    /// Returns Saturday and Sunday of the week this many weeks from this one.
+    /// Returns Saturday and Sunday of the week at this number of weeks from the current one.
     pub(crate) fn weekend(&self, week: i64) -> Option<Stretch> {
-        Stretch::run(add_units(monday(add_units(self.today(), week, Unit::Week)?)?, 5, Unit::Day)?, 2)
+        Stretch::days_from(add_units(monday(add_units(self.today(), week, Unit::Week)?)?, 5, Unit::Day)?, 2)
     }
 
-    /// Returns the latest weekend that has begun or, with `over`, that is over.
-    pub(crate) fn past_weekend(&self, over: bool) -> Option<Stretch> {
+    /// Returns the latest weekend that has begun or, with `is_over`, that is over.
+    pub(crate) fn past_weekend(&self, is_over: bool) -> Option<Stretch> {
         let is_weekend = matches!(self.today().weekday(), Weekday::Saturday | Weekday::Sunday);
-        self.weekend(if is_weekend && !over { 0 } else { -1 })
+        self.weekend(if is_weekend && !is_over { 0 } else { -1 })
     }
 
-    /// The latest such day of the week before today, or the first one after.
+    /// Returns the latest such weekday before today, or the first one after today if `later`.
     pub(crate) fn nearest_weekday(&self, weekday: Weekday, later: bool) -> Option<Stretch> {
         Stretch::day(nearest_weekday(self.today(), weekday, later)?)
     }
 
-    /// Returns the month this many months from this one.
+    /// Returns the month at this number of months from the current one.
     pub(crate) fn month(&self, offset: i64) -> Option<Stretch> {
         let first = add_units(self.today().first_of_month(), offset, Unit::Month)?;
         Stretch::month(first.year(), first.month())
     }
 
-    /// Returns the number of the year this many years from this one.
+    /// Returns the number of the year at this number of years from the current one.
     pub(crate) fn year(&self, offset: i16) -> i16 {
         self.today().year() + offset
     }
@@ -240,14 +242,14 @@ impl<'z> Reference<'z> {
     /// Returns the latest such month that has begun.
     pub(crate) fn latest_month(&self, month: i8) -> Option<Stretch> {
         let year = self.year(if month <= self.today().month() { 0 } else { -1 });
-        Some(Stretch::month(year, month)?.with(Exactness::About))
+        Some(Stretch::month(year, month)?.with_exactness(Exactness::About))
     }
 
     /// Returns the latest such day that has begun. For 29 February it may be several years ago.
     pub(crate) fn latest_day(&self, month: i8, day: i8) -> Option<Stretch> {
         let dates = (0..=8).filter_map(|back| Date::new(self.year(-back), month, day).ok());
         let latest = dates.into_iter().find(|date| *date <= self.today())?;
-        Some(Stretch::day(latest)?.with(Exactness::About))
+        Some(Stretch::day(latest)?.with_exactness(Exactness::About))
     }
 
     /// Returns a season. Offset -1: the latest one that is over; 0: the current one, or that of this year; 1: the next
@@ -257,14 +259,14 @@ impl<'z> Reference<'z> {
         match offset {
             -1 => seasons.rfind(|s| s.until <= midnight(self.today())),
             0 => {
-                let running = seasons.clone().find(|s| s.from <= self.now && self.now < s.until);
-                running.or_else(|| seasons.find(|s| s.from.year() == self.year(0)))
+                let current = seasons.clone().find(|s| s.from <= self.now && self.now < s.until);
+                current.or_else(|| seasons.find(|s| s.from.year() == self.year(0)))
             }
             _ => seasons.find(|s| s.from > self.now),
         }
     }
 
-    /// Returns the time this many units ago.
+    /// Returns the time at this number of units before now.
     pub(crate) fn ago(&self, count: Count, unit: Unit) -> Option<Stretch> {
         let back = |n: i64, unit| add_units(self.today(), -n, unit);
         let stretch = match (count, unit) {
@@ -280,18 +282,18 @@ impl<'z> Reference<'z> {
             (Count::Half, Unit::Minute | Unit::Day | Unit::Week) => return None,
             (Count::Few, Unit::Minute | Unit::Hour) => self.moments_ago(1, 10, unit, 1)?,
             (Count::Few, Unit::Day | Unit::Week | Unit::Month) => {
-                let (longest, shortest) = if unit == Unit::Day { (8, 1) } else { (6, 1) };
-                days(back(longest, unit)?, back(shortest, unit)?)
+                let longest = if unit == Unit::Day { 8 } else { 6 };
+                days(back(longest, unit)?, back(1, unit)?)
             }
             (Count::Few, Unit::Year) => {
                 let first = Date::new(self.year(-6), 1, 1).ok()?;
                 days(first, Date::new(self.year(-1), 1, 1).ok()?)
             }
         };
-        Some(stretch.with(Exactness::About))
+        Some(stretch.with_exactness(Exactness::About))
     }
 
-    /// Returns the last `count` units, until now.
+    /// Returns the stretch of the last `count` units, until now.
     pub(crate) fn last(&self, count: Count, unit: Unit) -> Option<Stretch> {
         let (n, unit) = match (count, unit) {
             (Count::Exactly(n), unit) => (n, unit),
@@ -303,7 +305,9 @@ impl<'z> Reference<'z> {
             (Count::Half, Unit::Minute | Unit::Day | Unit::Week) => return None,
         };
         let from = match unit {
-            Unit::Minute | Unit::Hour => return self.moments_ago(0, n, unit, 1).map(|s| s.with(Exactness::About)),
+            Unit::Minute | Unit::Hour => {
+                return self.moments_ago(0, n, unit, 1).map(|s| s.with_exactness(Exactness::About));
+            }
             Unit::Day | Unit::Week | Unit::Month | Unit::Year => midnight(add_units(self.today(), -n, unit)?),
         };
         Some(Stretch { from, until: self.now, exactness: Exactness::About, relative: true })
@@ -320,7 +324,7 @@ impl<'z> Reference<'z> {
     }
 }
 
-/// Returns the latest such day of the week before a day, or the first one after it.
+/// Returns the latest such weekday before a day, or the first one after it if `later`.
 pub(crate) fn nearest_weekday(date: Date, weekday: Weekday, later: bool) -> Option<Date> {
     let index = |weekday: Weekday| i64::from(weekday.to_monday_zero_offset());
     let distance = match later {

@@ -7,12 +7,12 @@ use serde::Deserialize;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Characters {
+struct CharacterTable {
     simplified: BTreeMap<char, char>,
     digits: BTreeMap<char, i64>,
 }
 
-data!(CHARACTERS: Characters = "zh/characters.toml");
+data!(CHARACTERS: CharacterTable = "zh/characters.toml");
 
 /// Folds a character: lower case, half width, and simplified as far as dates are written with it.
 pub(crate) fn fold(c: char) -> char {
@@ -35,7 +35,7 @@ pub(crate) fn is_numeral(c: char) -> bool {
     c.is_ascii_digit() || chinese_digit(c).is_some() || matches!(c, '十' | '百' | '千' | '万' | '亿' | '廿')
 }
 
-/// Returns true for a letter or digit of a script that separates its words by blanks.
+/// Returns true for a letter or digit of a script that separates words by spaces.
 pub(crate) fn is_latin(c: char) -> bool {
     c.is_alphanumeric() && u32::from(c) < 0x2e80
 }

@@ -6,7 +6,7 @@ use memory_engine_core::Timestamp;
 use crate::{
     calendar::Reference,
     chinese, english,
-    reading::{DateReading, Reader},
+    reading::{DateReader, DateReading},
     scan::Scan,
     window::TimeWindow,
 };
@@ -39,13 +39,14 @@ pub fn windows(text: &str, reference: Timestamp, zone: &TimeZone) -> Vec<TimeWin
     windows
 }
 
-/// Reads the dates of a text, without overlaps. Of two dates that start at the same character the longer one counts.
+/// Reads the dates of a text, without overlaps. Of two dates that start at the same character, the longer one counts.
 pub(crate) fn read_dates(scan: &Scan, reference: &Reference<'_>) -> Vec<DateReading> {
     let mut readings = Vec::new();
     let mut at = 0;
     while at < scan.len() {
-        let english = scan.begins_word(at).then(|| english::parse(Reader::new(scan, reference, english::RULES), at));
-        let chinese = chinese::parse(Reader::new(scan, reference, chinese::RULES), at);
+        let english =
+            scan.begins_word(at).then(|| english::parse(DateReader::new(scan, reference, english::RULES), at));
+        let chinese = chinese::parse(DateReader::new(scan, reference, chinese::RULES), at);
         let longest = [english.flatten(), chinese].into_iter().flatten().max_by_key(|reading| reading.end);
         match longest.filter(|reading| reading.end > at) {
             Some(reading) => {

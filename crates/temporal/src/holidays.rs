@@ -26,17 +26,17 @@ struct Holiday {
 
 data!(CALENDAR: Calendar = "holidays.toml");
 
-/// Reads the name of a holiday. Returns the index after it, and the holiday in this year.
+/// Reads the name of a holiday. Returns the index after it, and the days of the holiday in `year`.
 pub(crate) fn of_year(scan: &Scan, at: usize, year: i16) -> Option<(usize, Stretch)> {
     if let Some((end, _)) = scan.one_of(at, &CALENDAR.spring_festival_names) {
         let (month, day) = *CALENDAR.spring_festivals.get(usize::try_from(year.checked_sub(2010)?).ok()?)?;
         // The Spring Festival begins on its eve.
         let eve = Date::new(year, month, day).ok()?.checked_sub(1.day()).ok()?;
-        return Some((end, Stretch::run(eve, 8)?.with(Exactness::About)));
+        return Some((end, Stretch::days_from(eve, 8)?.with_exactness(Exactness::About)));
     }
     CALENDAR.holidays.iter().find_map(|holiday| {
         let (end, _) = scan.one_of(at, &holiday.names)?;
-        let stretch = Stretch::run(Date::new(year, holiday.month, holiday.day).ok()?, holiday.days)?;
-        Some((end, stretch.with(Exactness::About)))
+        let stretch = Stretch::days_from(Date::new(year, holiday.month, holiday.day).ok()?, holiday.days)?;
+        Some((end, stretch.with_exactness(Exactness::About)))
     })
 }

@@ -45,8 +45,8 @@ pub(crate) fn number(scan: &Scan, at: usize) -> Option<(usize, i64)> {
 pub(crate) fn year(scan: &Scan, at: usize) -> Option<(usize, i16)> {
     let digit = |n: usize| scan.at(at + n).and_then(|c| c.to_digit(10).map(i64::from).or_else(|| chinese_digit(c)));
     let value = (0..4).try_fold(0, |value, n| Some(value * 10 + digit(n)?))?;
-    let ends = scan.at(at + 4).is_none_or(|c| !is_numeral(c));
-    (ends && is_year(value)).then_some((at + 4, i16::try_from(value).ok()?))
+    let has_four_digits = scan.at(at + 4).is_none_or(|c| !is_numeral(c));
+    (has_four_digits && is_year(value)).then_some((at + 4, i16::try_from(value).ok()?))
 }
 
 /// Returns true for a year from 1900 to 2100.

@@ -9,10 +9,10 @@ use crate::{
 pub(crate) type FoundDate = Option<(usize, Stretch)>;
 
 /// A rule that reads the dates of one form.
-pub(crate) struct Rule {
+pub(crate) struct DateRule {
     pub(crate) id: &'static str,
     /// Reads the date that starts at a character.
-    pub(crate) read: fn(&Reader<'_>, usize) -> FoundDate,
+    pub(crate) read: fn(&DateReader<'_>, usize) -> FoundDate,
 }
 
 /// A date in a text: its characters, its stretch of the calendar, and the id of the rule that read it.
@@ -21,15 +21,15 @@ pub(crate) struct DateReading {
     pub(crate) begin: usize,
     pub(crate) end: usize,
     pub(crate) stretch: Stretch,
-    #[cfg_attr(not(test), expect(dead_code, reason = "the tests of the rules ask for it"))]
+    #[cfg_attr(not(test), expect(dead_code, reason = "the tests of the rules read it"))]
     pub(crate) rule: &'static str,
 }
 
 /// A text with its reference time, and the rules to read it.
-pub(crate) struct Reader<'s> {
+pub(crate) struct DateReader<'s> {
     pub(crate) scan: &'s Scan,
     pub(crate) reference: &'s Reference<'s>,
-    rules: &'static [Rule],
+    rules: &'static [DateRule],
     /// Nesting depth of the current date: 0 for a date that no other one is relative to.
     depth: u8,
 }
@@ -37,8 +37,8 @@ pub(crate) struct Reader<'s> {
 /// Maximum nesting depth, as in "two days before the week before last Friday".
 const MAX_DEPTH: u8 = 2;
 
-impl<'s> Reader<'s> {
-    pub(crate) fn new(scan: &'s Scan, reference: &'s Reference<'s>, rules: &'static [Rule]) -> Self {
+impl<'s> DateReader<'s> {
+    pub(crate) fn new(scan: &'s Scan, reference: &'s Reference<'s>, rules: &'static [DateRule]) -> Self {
         Self { scan, reference, rules, depth: 0 }
     }
 

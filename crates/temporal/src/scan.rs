@@ -14,7 +14,7 @@ pub(crate) struct Scan {
     /// The byte index of each character of the original text, and the length of the text.
     starts: Vec<usize>,
     folded_text: String,
-    /// The same for the folded text.
+    /// The byte index of each character of the folded text, and the length of that text.
     folded_starts: Vec<usize>,
 }
 
@@ -30,12 +30,12 @@ impl Scan {
         self.folded.len()
     }
 
-    /// The folded character at a index.
+    /// Returns the folded character at an index.
     pub(crate) fn at(&self, index: usize) -> Option<char> {
         self.folded.get(index).copied()
     }
 
-    /// The folded character before a index.
+    /// Returns the folded character before an index.
     pub(crate) fn before(&self, index: usize) -> Option<char> {
         index.checked_sub(1).and_then(|index| self.at(index))
     }
@@ -45,7 +45,7 @@ impl Scan {
         self.original.get(index).is_some_and(|c| c.is_uppercase())
     }
 
-    /// The bytes from one character to before another.
+    /// Returns the byte range from one character to before another.
     pub(crate) fn bytes(&self, begin: usize, end: usize) -> Range<usize> {
         self.starts[begin]..self.starts[end]
     }
@@ -55,40 +55,41 @@ impl Scan {
         &self.folded_text[self.folded_starts[begin]..self.folded_starts[end]]
     }
 
-    /// Returns the index after `word` if it stands at `index`.
+    /// Returns the index after `word` if the text at `index` starts with it.
     pub(crate) fn word(&self, index: usize, word: &str) -> Option<usize> {
         let rest = &self.folded_text[*self.folded_starts.get(index)?..];
         rest.starts_with(word).then(|| index + word.chars().count())
     }
 
-    /// Returns the index after the first of the words that stands at `index`, and its number in the list.
+    /// Returns the index after the first of the words that the text at `index` starts with, and the word's index in the
+    /// list.
     pub(crate) fn one_of(&self, index: usize, words: &Words) -> Option<(usize, usize)> {
         words.iter().enumerate().find_map(|(n, word)| Some((self.word(index, word)?, n)))
     }
 
-    /// Returns true if one of the characters stands at a index.
+    /// Returns true if one of the characters is at an index.
     pub(crate) fn has_any(&self, index: usize, characters: &str) -> bool {
         self.at(index).is_some_and(|c| characters.contains(c))
     }
 
-    /// Returns true if one of the characters stands before a index.
+    /// Returns true if one of the characters is before an index.
     pub(crate) fn has_any_before(&self, index: usize, characters: &str) -> bool {
         self.before(index).is_some_and(|c| characters.contains(c))
     }
 
     /// Returns true if a word or a number begins at an index.
     pub(crate) fn begins_word(&self, index: usize) -> bool {
-        let continues_word = |c: char| is_latin(c) || matches!(c, '_' | '\'' | '’' | '-' | '/' | '.' | '@' | '#' | '$');
-        let begins = self.at(index).is_some_and(is_latin);
-        begins
-            && match self.before(index) {
-                None => true,
-                Some('.' | '-' | '/') => {
-                    // A full stop or a dash after white space does not belong to a word; in "v1.2" and "x/y" it does.
-                    index.checked_sub(2).and_then(|p| self.at(p)).is_none_or(|c| !is_latin(c)) && !self.is_digit(index)
-                }
-                Some(c) => !continues_word(c),
+        if !self.at(index).is_some_and(is_latin) {
+            return false;
+        }
+        match self.before(index) {
+            None => true,
+            Some('.' | '-' | '/') => {
+                // A full stop or a dash after white space does not belong to a word; in "v1.2" and "x/y" it does.
+                index.checked_sub(2).and_then(|p| self.at(p)).is_none_or(|c| !is_latin(c)) && !self.is_digit(index)
             }
+            Some(c) => !is_latin(c) && !matches!(c, '_' | '\'' | '’' | '@' | '#' | '$'),
+        }
     }
 
     /// Returns true if an index is inside a number, as in "2,023" and "三十" after the first character.

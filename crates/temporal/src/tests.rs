@@ -1,11 +1,11 @@
-//! Every rule with a text that it read_dates and a near miss that it does not.
+//! Tests of each rule: a text that it reads and a near miss that it does not read.
 
 use jiff::tz::TimeZone;
 use memory_engine_core::Timestamp;
 
 use crate::{calendar::Reference, chinese, english, find::read_dates, scan::Scan, window::label};
 
-/// A rule, a text with the label of the window that the rule read_dates in it, and a near miss.
+/// A rule, a text with the label of the window that the rule reads in it, and a near miss.
 ///
 /// Everything is said on Tuesday, 9 May 2023, at noon.
 const CASES: &[(&str, &str, &str, &str)] = &[
@@ -54,14 +54,14 @@ const CASES: &[(&str, &str, &str, &str)] = &[
     ("zh.recent.months", "前阵子我搬家了", "2023-03-10/2023-05-09", "考试前段时间他很忙"),
 ];
 
-/// Reads the dates of a text: the rule and the label of each.
+/// Returns the rule and the label of each date in a text.
 fn dates(text: &str) -> Vec<(&'static str, String)> {
     let now: Timestamp = "2023-05-09T12:00:00Z".parse().unwrap();
     let zone = TimeZone::UTC;
     let reference = Reference::new(now, &zone).unwrap();
-    let labelled = |read: crate::reading::DateReading| {
-        let (from, until) = reference.timestamps(&read.stretch).unwrap();
-        (read.rule, label(from, until, &zone))
+    let labelled = |reading: crate::reading::DateReading| {
+        let (from, until) = reference.timestamps(&reading.stretch).unwrap();
+        (reading.rule, label(from, until, &zone))
     };
     read_dates(&Scan::new(text), &reference).into_iter().map(labelled).collect()
 }
@@ -70,7 +70,7 @@ fn dates(text: &str) -> Vec<(&'static str, String)> {
 fn rules_read_examples_and_reject_near_misses() {
     for (rule, text, expected, near_miss) in CASES {
         assert_eq!(dates(text), [(*rule, (*expected).to_owned())], "{text}");
-        assert!(dates(near_miss).iter().all(|(read_by, _)| read_by != rule), "{rule} read_dates {near_miss}");
+        assert!(dates(near_miss).iter().all(|(read_by, _)| read_by != rule), "{rule} reads {near_miss}");
     }
 }
 

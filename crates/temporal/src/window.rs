@@ -10,7 +10,7 @@ use jiff::{
 use memory_engine_core::{Error, Timestamp, enum_names};
 use serde::{Deserialize, Serialize};
 
-/// A stretch of time that a text names.
+/// A range of time that a text names.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct TimeWindow {
@@ -61,7 +61,8 @@ impl TimeWindow {
 
 /// Returns the label of a window; see [`TimeWindow::label`].
 pub(crate) fn label(from: Timestamp, until: Timestamp, zone: &TimeZone) -> String {
-    let (from, until) = (from.in_zone(zone), until.in_zone(zone));
+    let from = from.in_zone(zone);
+    let until = until.in_zone(zone);
     let first = from.date();
     // The end is exclusive, so a window until midnight ends on the day before.
     let last = match until.time() == Time::midnight() {

@@ -19,13 +19,13 @@ fn read(text: &str) -> Vec<TimeWindow> {
     windows(text, now(), &beijing())
 }
 
-/// The dates of a text, each with what it means.
+/// Returns the dates of a text, each with the label of its window.
 fn labels(text: &str) -> Vec<(&str, String)> {
     read(text).into_iter().map(|w| (&text[w.range.clone()], w.label(&beijing()))).collect()
 }
 
 #[track_caller]
-fn means(table: &[(&str, &str, &str)]) {
+fn assert_labels(table: &[(&str, &str, &str)]) {
     for (text, date, label) in table {
         assert_eq!(labels(text), [(*date, (*label).to_owned())], "{text}");
     }
@@ -33,7 +33,7 @@ fn means(table: &[(&str, &str, &str)]) {
 
 #[test]
 fn english_dates() {
-    means(&[
+    assert_labels(&[
         ("what did I eat today?", "today", "2023-05-09"),
         ("What did she say yesterday?", "yesterday", "2023-05-08"),
         ("Yesterday's dinner", "Yesterday", "2023-05-08"),
@@ -100,7 +100,7 @@ fn english_dates() {
 
 #[test]
 fn chinese_dates() {
-    means(&[
+    assert_labels(&[
         ("今天吃了什么", "今天", "2023-05-09"),
         ("我昨天去了医院", "昨天", "2023-05-08"),
         ("前天天气很好", "前天", "2023-05-07"),
@@ -258,14 +258,15 @@ fn near_misses_are_not_dates() {
         "。",
     ] {
         let found = labels(text);
-        let almost = text == "五月三十五号的事情"; // the month is there, the day is not
-        assert!(found.is_empty() || almost, "{text}: {found:?}");
+        // The month is a date; only the day is invalid.
+        let has_valid_month = text == "五月三十五号的事情";
+        assert!(found.is_empty() || has_valid_month, "{text}: {found:?}");
     }
 }
 
 #[test]
 fn ambiguous_word_after_a_weekday() {
-    means(&[
+    assert_labels(&[
         ("上周一直下雨", "上周", "2023-05-01/2023-05-07"),
         ("上周一起去", "上周", "2023-05-01/2023-05-07"),
         ("上周三个人来了", "上周", "2023-05-01/2023-05-07"),
@@ -323,13 +324,13 @@ fn days_follow_the_zone_and_clock_changes() {
 
 #[test]
 fn exactness_and_relativity() {
-    let told = |text: &str| read(text).first().map(|w| (w.exactness, w.relative)).unwrap();
-    assert_eq!(told("yesterday"), (Exactness::Exact, true));
-    assert_eq!(told("三周前"), (Exactness::About, true));
-    assert_eq!(told("最近"), (Exactness::Rough, true));
-    assert_eq!(told("May 7, 2023"), (Exactness::Exact, false));
-    assert_eq!(told("May 7"), (Exactness::About, true));
-    assert_eq!(told("two days before May 7, 2023"), (Exactness::Exact, false));
+    let properties = |text: &str| read(text).first().map(|w| (w.exactness, w.relative)).unwrap();
+    assert_eq!(properties("yesterday"), (Exactness::Exact, true));
+    assert_eq!(properties("三周前"), (Exactness::About, true));
+    assert_eq!(properties("最近"), (Exactness::Rough, true));
+    assert_eq!(properties("May 7, 2023"), (Exactness::Exact, false));
+    assert_eq!(properties("May 7"), (Exactness::About, true));
+    assert_eq!(properties("two days before May 7, 2023"), (Exactness::Exact, false));
 }
 
 #[test]
@@ -382,9 +383,10 @@ proptest! {
     #[test]
     fn fragments_of_dates_are_read_in_order(
         pieces in proptest::collection::vec(proptest::sample::select(vec![
-            "May", "may", "7", "th", " ", ",", "2023", "-", "05", "last", "next", "the", "day", "before", "after", "ago",
-            "two", "a", "few", "weeks", "week", "Friday", "yesterday", "summer", "of", "in", "上", "周", "五", "个", "月", "年",
-            "前", "后", "天", "去", "今", "三", "十", "号", "半", "的", "两", "末", "晚", "上午", "2月29日", "9999", "99", "31",
+            "May", "may", "7", "th", " ", ",", "2023", "-", "05", "last", "next", "the", "day", "before", "after",
+            "ago", "two", "a", "few", "weeks", "week", "Friday", "yesterday", "summer", "of", "in", "上", "周", "五",
+            "个", "月", "年", "前", "后", "天", "去", "今", "三", "十", "号", "半", "的", "两", "末", "晚", "上午",
+            "2月29日", "9999", "99", "31",
         ]), 0..12),
         micros in -62_000_000_000_000_000..250_000_000_000_000_000_i64,
         zone in zones(),
@@ -406,15 +408,18 @@ proptest! {
 
     #[test]
     fn windows_match_their_text(micros in 0..4_000_000_000_000_000_i64, zone in zones(), n in 2..300_i64) {
-        // Samoa had no 30 December 2011: what names that day names nothing.
+        // Samoa had no 30 December 2011, so a text that names that day has no window.
         let lost_a_day = zone.iana_name() == Some("Pacific/Apia");
         prop_assume!(!lost_a_day || !(1_322_600_000_000_000..1_351_400_000_000_000).contains(&micros));
         let now = Timestamp::from_micros(micros);
         let one = |text: &str| windows(text, now, &zone).remove(0);
-        for (english, chinese) in [("yesterday", "昨天"), ("last week", "上周"), ("last month", "上个月"), ("last year", "去年")] {
-            let (a, b) = (one(english), one(chinese));
-            prop_assert_eq!((a.from, a.until), (b.from, b.until));
-            prop_assert!(a.until <= now);
+        let pairs =
+            [("yesterday", "昨天"), ("last week", "上周"), ("last month", "上个月"), ("last year", "去年")];
+        for (english, chinese) in pairs {
+            let english = one(english);
+            let chinese = one(chinese);
+            prop_assert_eq!((english.from, english.until), (chinese.from, chinese.until));
+            prop_assert!(english.until <= now);
         }
         for text in ["today", "今天", "this week", "这周", "this month", "本月", "今年"] {
             prop_assert!(one(text).contains(now), "{}", text);
@@ -422,9 +427,10 @@ proptest! {
         for text in ["tomorrow", "下周", "next month", "明年", "next Friday"] {
             prop_assert!(one(text).from > now, "{}", text);
         }
-        let (a, b) = (one(&format!("{n} days ago")), one(&format!("{n}天前")));
-        prop_assert_eq!((a.from, a.until), (b.from, b.until));
-        prop_assert!(a.until <= now && a.from < one("yesterday").from);
+        let english = one(&format!("{n} days ago"));
+        let chinese = one(&format!("{n}天前"));
+        prop_assert_eq!((english.from, english.until), (chinese.from, chinese.until));
+        prop_assert!(english.until <= now && english.from < one("yesterday").from);
         prop_assert!(one("last Friday").until <= now && one("last summer").until <= now);
     }
 }

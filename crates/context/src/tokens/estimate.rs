@@ -20,7 +20,7 @@ impl TokenCounter for EstimatedTokens {
     fn count(&self, text: &str) -> usize {
         // Short texts vary most, and the first token of a text is never merged with one before it.
         let mut tenths = if text.is_empty() { 0 } else { 10 };
-        let mut run = Run::default();
+        let mut run = CharacterRun::default();
         for c in text.chars() {
             tenths += run.push(c);
         }
@@ -30,7 +30,7 @@ impl TokenCounter for EstimatedTokens {
 
 /// The run of characters of the same class at the current position.
 #[derive(Debug, Default)]
-struct Run {
+struct CharacterRun {
     class: Class,
     length: usize,
 }
@@ -65,7 +65,7 @@ impl Class {
     }
 }
 
-impl Run {
+impl CharacterRun {
     /// Adds a character. Returns its cost in tenths of a token.
     fn push(&mut self, c: char) -> usize {
         let class = Class::of(c);

@@ -2,7 +2,8 @@ use super::*;
 
 #[test]
 fn equal_folded_names_are_one_entity_of_a_user() {
-    let (lin, mo) = (Scope::user("lin").unwrap(), Scope::user("mo").unwrap());
+    let lin = Scope::user("lin").unwrap();
+    let mo = Scope::user("mo").unwrap();
     let id = EntityId::of(&lin, "臺北  車站");
     assert_eq!(EntityId::of(&lin.clone().with_session("s").unwrap(), "台北 车站"), id);
     assert_eq!(EntityId::of(&lin, "ＡＮＮＡ"), EntityId::of(&lin, "anna"));

@@ -19,13 +19,14 @@ struct NonNames {
 data!(NON_NAMES: NonNames = "en/pronouns.toml", "zh/pronouns.toml");
 
 impl Extraction {
-    /// Returns a valid extraction with clean names and merged entities. Adds nothing that the extraction lacks.
+    /// Returns a valid extraction with clean names and merged entities. Adds no entity and no relation.
     ///
     /// - Removes quotes and surplus white space from names, and titles before (`Dr.`) or after (`先生`) names that are
     ///   more than a family name. The name with its title stays as an alias.
     /// - Merges entities with equal names, and those of which one has the other's name as an alias.
     /// - Drops pronouns, aliases that two entities share, relations without an entity at one end or with both ends on
-    ///   one entity, repeated relations, and what exceeds the limits, from the end.
+    ///   one entity, and repeated relations.
+    /// - Truncates the lists of entities, relations and aliases to the limits.
     ///
     /// Applying it again changes nothing.
     #[must_use]
@@ -122,7 +123,7 @@ fn clean_mention(mention: Mention) -> Option<Mention> {
 /// Returns a clean name without its title, and the name with the title if it had one.
 fn split_title(raw: &str) -> Option<(String, Option<String>)> {
     let name = clean_name(raw)?;
-    match titles::without(&name).and_then(|bare| clean_name(&bare)) {
+    match titles::strip(&name).and_then(|bare| clean_name(&bare)) {
         Some(bare) => Some((bare, Some(name))),
         None => Some((name, None)),
     }

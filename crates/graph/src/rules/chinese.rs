@@ -1,4 +1,4 @@
-//! Finds Chinese names by surnames, titles, the words next to them, and the endings of names of places and organisations.
+//! Finds Chinese names by surnames, titles, the words next to them, and the endings of places and organisations.
 
 mod context;
 mod run;
@@ -15,7 +15,7 @@ use crate::{
     titles,
 };
 use context::CONTEXT;
-use run::Run;
+use run::HanRun;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -35,31 +35,31 @@ data!(WORDS: NameWords = "zh/names.toml");
 /// A rule that finds names in a run of Chinese characters.
 pub(super) struct RunRule {
     pub(super) id: &'static str,
-    find: fn(&Run<'_>) -> Vec<Mention>,
+    find: fn(&HanRun<'_>) -> Vec<Mention>,
 }
 
 /// The rules in the order in which their names are listed, for each run.
 pub(super) const RUN_RULES: [RunRule; 4] = [
-    RunRule { id: "zh.person.title", find: |run| run.titled() },
-    RunRule { id: "zh.name.called", find: |run| run.called() },
-    RunRule { id: "zh.place.ending", find: |run| run.endings() },
-    RunRule { id: "zh.place.known", find: |run| run.places() },
+    RunRule { id: "zh.person.title", find: |run| run.titled_names() },
+    RunRule { id: "zh.name.names_after_verb", find: |run| run.names_after_verb() },
+    RunRule { id: "zh.place.ending", find: |run| run.names_with_ending() },
+    RunRule { id: "zh.place.known", find: |run| run.known_places() },
 ];
 
-/// The rule that takes what stands in `《》` for a work.
-pub(super) const WORK: &str = "zh.work.marks";
+/// The rule that takes a text in `《》` for a work.
+pub(super) const WORK_RULE: &str = "zh.work.marks";
 /// The rule that takes a name for a person because of the words next to it.
-pub(super) const SUBJECT: &str = "zh.person.subject";
+pub(super) const PERSON_RULE: &str = "zh.person.subject";
 /// The rule that takes `某某号` for a vehicle.
-pub(super) const VEHICLE: &str = "zh.thing.vehicle";
+pub(super) const VEHICLE_RULE: &str = "zh.thing.vehicle";
 /// The rule that takes a repeated word with a classifier for the name of a thing.
-pub(super) const THING: &str = "zh.thing.classifier";
+pub(super) const THING_RULE: &str = "zh.thing.classifier";
 /// The rule that takes a repeated surname with a given name for a person.
-pub(super) const REPEATED: &str = "zh.person.repeated";
+pub(super) const REPEATED_RULE: &str = "zh.person.repeated";
 
 /// Returns the names in a text, each with the id of the rule that found it.
 pub(super) fn names(text: &str) -> Vec<(&'static str, Mention)> {
-    let mut found: Vec<_> = works(text).into_iter().map(|work| (WORK, work)).collect();
+    let mut found: Vec<_> = works(text).into_iter().map(|work| (WORK_RULE, work)).collect();
     let mut runs = Vec::new();
     let characters: Vec<char> = text.chars().collect();
     let simplified: Vec<char> = normalize(text).chars().collect();
@@ -69,7 +69,7 @@ pub(super) fn names(text: &str) -> Vec<(&'static str, Mention)> {
     while at < characters.len() {
         let length = characters[at..].iter().take_while(|c| is_han(**c)).count();
         if length > 0 {
-            let run = Run { text: &characters[at..at + length], folded: &folded[at..at + length] };
+            let run = HanRun { text: &characters[at..at + length], folded: &folded[at..at + length] };
             for rule in &RUN_RULES {
                 found.extend((rule.find)(&run).into_iter().map(|mention| (rule.id, mention)));
             }
@@ -93,26 +93,26 @@ pub(super) fn names(text: &str) -> Vec<(&'static str, Mention)> {
     let mentions = |rule: &'static str, names: Vec<String>, kind: EntityKind| {
         names.into_iter().map(move |name| (rule, Mention::new(name, kind)))
     };
-    found.extend(mentions(SUBJECT, people.by_context.into_iter().collect(), EntityKind::Person));
-    found.extend(mentions(REPEATED, people.repeated.into_iter().collect(), EntityKind::Person));
-    found.extend(mentions(VEHICLE, vehicles, EntityKind::Other));
-    found.extend(mentions(THING, things, EntityKind::Other));
+    found.extend(mentions(PERSON_RULE, people.by_context.into_iter().collect(), EntityKind::Person));
+    found.extend(mentions(REPEATED_RULE, people.repeated.into_iter().collect(), EntityKind::Person));
+    found.extend(mentions(VEHICLE_RULE, vehicles, EntityKind::Other));
+    found.extend(mentions(THING_RULE, things, EntityKind::Other));
     found
 }
 
 /// Returns the kind of entity that a name by itself shows.
-pub(super) fn kind_of(name: &str) -> EntityKind {
+pub(super) fn kind_from_name(name: &str) -> EntityKind {
     let characters: Vec<char> = normalize(name).chars().collect();
     if characters.is_empty() || !characters.iter().copied().all(is_han) {
         return EntityKind::Other;
     }
     let folded: String = characters.iter().collect();
-    let ends = |words: &Words| words.iter().any(|end| folded.len() > end.len() && folded.ends_with(end));
-    if ends(titles::after()) {
+    let has_ending = |words: &Words| words.iter().any(|end| folded.len() > end.len() && folded.ends_with(end));
+    if has_ending(titles::suffixes()) {
         EntityKind::Person
-    } else if ends(&WORDS.organisation_endings) {
+    } else if has_ending(&WORDS.organisation_endings) {
         EntityKind::Org
-    } else if ends(&WORDS.place_endings) {
+    } else if has_ending(&WORDS.place_endings) {
         EntityKind::Place
     } else if matches!(characters.len(), 2 | 3) && surname_length(&characters).is_some() {
         EntityKind::Person
@@ -121,45 +121,45 @@ pub(super) fn kind_of(name: &str) -> EntityKind {
     }
 }
 
-/// Returns the works in a text: what stands in `《》`.
+/// Returns the works in a text: the names in `《》`.
 fn works(text: &str) -> Vec<Mention> {
     let parts = text.split('《').skip(1).filter_map(|part| part.split_once('》'));
-    let short = parts.map(|(name, _)| name.trim()).filter(|name| (1..=30).contains(&name.chars().count()));
-    short.map(|name| Mention::new(name, EntityKind::Concept)).collect()
+    let names = parts.map(|(name, _)| name.trim()).filter(|name| (1..=30).contains(&name.chars().count()));
+    names.map(|name| Mention::new(name, EntityKind::Concept)).collect()
 }
 
-impl Run<'_> {
-    /// Names with a title: 王医生, 张小明老师.
-    fn titled(&self) -> Vec<Mention> {
-        (0..self.folded.len()).filter_map(|at| self.titled_at(at)).collect()
+impl HanRun<'_> {
+    /// Returns names with a title: 王医生, 张小明老师.
+    fn titled_names(&self) -> Vec<Mention> {
+        (0..self.folded.len()).filter_map(|at| self.titled_name_at(at)).collect()
     }
 
-    fn titled_at(&self, at: usize) -> Option<Mention> {
+    fn titled_name_at(&self, at: usize) -> Option<Mention> {
         let family = surname_length(&self.folded[at..])?;
         (0..=2).rev().find_map(|given| {
             let end = at + family + given;
-            let title = titles::after().iter().find(|title| end < self.folded.len() && self.has_word(end, title))?;
-            let name_characters = if given == 0 {
+            let title = titles::suffixes().iter().find(|title| end < self.folded.len() && self.has_word(end, title))?;
+            let has_name_characters = if given == 0 {
                 !self.splits_word(at) && !self.splits_word(at + 1)
             } else {
                 self.folded[at + family..end].iter().all(|c| may_be_in_given_name(*c))
                     && is_likely_name(self.folded, at, family, given)
             };
             // 王总 is a person, 王总是 is not.
-            let after_chief = self.folded.get(end + 1).is_some_and(|c| WORDS.after_chief.contains(*c));
-            let is_name = name_characters && !(title == "总" && after_chief);
+            let is_before_verb = self.folded.get(end + 1).is_some_and(|c| WORDS.after_chief.contains(*c));
+            let is_name = has_name_characters && !(title == "总" && is_before_verb);
             is_name.then(|| Mention::new(self.spelled(at, end + title.chars().count()), EntityKind::Person))
         })
     }
 
-    /// Names after a verb of naming: 名叫小石头.
-    fn called(&self) -> Vec<Mention> {
+    /// Returns names after a verb of naming: 名叫小石头.
+    fn names_after_verb(&self) -> Vec<Mention> {
         let mut found = Vec::new();
         for at in 0..self.folded.len() {
             let Some(verb) = WORDS.naming_verbs.iter().find(|verb| self.has_word(at, verb)) else { continue };
             let from = at + verb.chars().count();
             let length = self.folded[from..].iter().take_while(|c| may_be_in_name(**c)).count();
-            // A longer run has more than the name, and the end of the name is unknown.
+            // A longer run contains more than the name, and the end of the name is unknown.
             if (2..=4).contains(&length) {
                 found.push(Mention::new(self.spelled(from, from + length), EntityKind::Other));
             }
@@ -167,12 +167,12 @@ impl Run<'_> {
         found
     }
 
-    /// Places and organisations by their endings: 青石村, 风清公司.
-    fn endings(&self) -> Vec<Mention> {
+    /// Returns places and organisations by their endings: 青石村, 风清公司.
+    fn names_with_ending(&self) -> Vec<Mention> {
         let mut found = Vec::new();
         let mut after = 0;
         for at in 1..self.folded.len() {
-            if let Some((from, until, kind)) = self.ending_at(at, after) {
+            if let Some((from, until, kind)) = self.name_with_ending_at(at, after) {
                 found.push(Mention::new(self.spelled(from, until), kind));
                 after = until;
             }
@@ -180,8 +180,8 @@ impl Run<'_> {
         found
     }
 
-    /// Well-known places: 成都.
-    fn places(&self) -> Vec<Mention> {
+    /// Returns well-known places: 成都.
+    fn known_places(&self) -> Vec<Mention> {
         let mut found = Vec::new();
         for at in 0..self.folded.len() {
             if let Some(length) = self.word_at(at, &WORDS.places)
@@ -194,7 +194,7 @@ impl Run<'_> {
     }
 
     /// Returns the range and kind of a name that starts at `after` or later and whose ending starts at `at`.
-    fn ending_at(&self, at: usize, after: usize) -> Option<(usize, usize, EntityKind)> {
+    fn name_with_ending_at(&self, at: usize, after: usize) -> Option<(usize, usize, EntityKind)> {
         if at < after {
             return None;
         }
@@ -205,12 +205,13 @@ impl Run<'_> {
         if until < self.folded.len() && self.longest_ending(until).is_some() {
             return None;
         }
-        let stands = self.has_word(at, "站") && self.folded.get(until).is_some_and(|c| CONTEXT.stands.contains(*c));
+        // 站 is also the verb "to stand".
+        let is_verb = self.has_word(at, "站") && self.folded.get(until).is_some_and(|c| CONTEXT.stands.contains(*c));
         let before = at - self.start_of_name(after, at);
         // A longer run without a break is a sentence and not a name.
         let max_before = if length > 1 { 6 } else { 3 };
         let continues = self.folded.get(until).is_some_and(|c| WORDS.continues_place.contains(*c));
-        if stands || !(1..=max_before).contains(&before) || (continues && length == 1 && before < 2) {
+        if is_verb || !(1..=max_before).contains(&before) || (continues && length == 1 && before < 2) {
             return None;
         }
         let from = at - before;
@@ -232,7 +233,7 @@ impl Run<'_> {
         (!is_common).then_some((from, until, kind))
     }
 
-    /// Returns where a name begins that ends before `end`: after a particle, and after a word that precedes places.
+    /// Returns the start of a name that ends before `end`: after a particle, and after a word that precedes places.
     fn start_of_name(&self, after: usize, end: usize) -> usize {
         let length = self.folded[after..end].iter().rev().take_while(|c| may_be_in_name(**c)).count();
         let mut from = end - length;
@@ -247,11 +248,12 @@ impl Run<'_> {
         from
     }
 
+    /// Returns the longest ending of a place or organisation at a position, with its kind.
     fn longest_ending(&self, at: usize) -> Option<(&'static str, EntityKind)> {
         let organisations = WORDS.organisation_endings.iter().map(|ending| (ending, EntityKind::Org));
         let places = WORDS.place_endings.iter().map(|ending| (ending, EntityKind::Place));
-        let fitting = organisations.chain(places).filter(|(ending, _)| self.has_word(at, ending));
-        fitting.max_by_key(|(ending, _)| ending.len())
+        let matching = organisations.chain(places).filter(|(ending, _)| self.has_word(at, ending));
+        matching.max_by_key(|(ending, _)| ending.len())
     }
 }
 

@@ -20,32 +20,35 @@ struct NameWords {
 data!(WORDS: NameWords = "en/names.toml");
 
 /// The rule that takes capitalised words for a name.
-pub(super) const CAPITALS: &str = "en.name.capitals";
+pub(super) const CAPITALS_RULE: &str = "en.name.capitals";
 
 /// Maximum number of words of a name.
 const MAX_WORDS: usize = 6;
 
 /// Returns the names in a text, each with the id of the rule that found it.
 pub(super) fn names(text: &str) -> Vec<(&'static str, Mention)> {
-    let (sure, _) = found_names(text);
-    sure.into_iter().map(|name| (CAPITALS, Mention::new(&name, kind_of(&name)))).collect()
+    sure_and_doubtful_names(text)
+        .0
+        .into_iter()
+        .map(|name| (CAPITALS_RULE, Mention::new(&name, kind_from_name(&name))))
+        .collect()
 }
 
 /// Returns the words that may be names or may have a capital only because they begin a sentence.
 pub(super) fn doubtful_names(text: &str) -> Vec<String> {
-    found_names(text).1.into_iter().filter(|name| !is_plural(name)).collect()
+    sure_and_doubtful_names(text).1.into_iter().filter(|name| !is_plural(name)).collect()
 }
 
 /// Returns the sure names of a text, and the doubtful ones.
-fn found_names(text: &str) -> (Vec<String>, Vec<String>) {
+fn sure_and_doubtful_names(text: &str) -> (Vec<String>, Vec<String>) {
     let found: Vec<FoundName> =
-        sentences::of(text).into_iter().flat_map(|sentence| in_sentence(sentence.text)).collect();
-    let sure: BTreeSet<&str> =
-        found.iter().filter(|name| !name.doubtful).flat_map(|name| name.text.split(' ')).collect();
-    let (kept, doubtful): (Vec<&FoundName>, Vec<&FoundName>) =
-        found.iter().partition(|name| !name.doubtful || sure.contains(name.text.as_str()));
+        sentences::split(text).into_iter().flat_map(|sentence| names_in_sentence(sentence.text)).collect();
+    let words_of_sure_names: BTreeSet<&str> =
+        found.iter().filter(|name| !name.is_doubtful).flat_map(|name| name.text.split(' ')).collect();
+    let (sure, doubtful): (Vec<&FoundName>, Vec<&FoundName>) =
+        found.iter().partition(|name| !name.is_doubtful || words_of_sure_names.contains(name.text.as_str()));
     let texts = |names: Vec<&FoundName>| names.into_iter().map(|name| name.text.clone()).collect();
-    (texts(kept), texts(doubtful))
+    (texts(sure), texts(doubtful))
 }
 
 /// Returns true for a word that is likely to be a plural.
@@ -54,17 +57,17 @@ fn is_plural(word: &str) -> bool {
 }
 
 /// Returns the kind of entity that a name of several words shows by its first or last word.
-pub(super) fn kind_of(name: &str) -> EntityKind {
+pub(super) fn kind_from_name(name: &str) -> EntityKind {
     let (Some((first, _)), Some((_, last))) = (name.split_once(' '), name.rsplit_once(' ')) else {
         return EntityKind::Other;
     };
     let ends = [first, last].map(|word| word.trim_end_matches('.').to_lowercase());
-    let any_end_in = |list: &Words| ends.iter().any(|word| list.contains(word));
-    if titles::is_before(first) {
+    let has_end_in = |list: &Words| ends.iter().any(|word| list.contains(word));
+    if titles::is_prefix(first) {
         EntityKind::Person
-    } else if any_end_in(&WORDS.organisations) {
+    } else if has_end_in(&WORDS.organisations) {
         EntityKind::Org
-    } else if any_end_in(&WORDS.places) {
+    } else if has_end_in(&WORDS.places) {
         EntityKind::Place
     } else {
         EntityKind::Other
@@ -73,37 +76,37 @@ pub(super) fn kind_of(name: &str) -> EntityKind {
 
 struct FoundName {
     text: String,
-    /// True if the capital may be only that of the beginning of a sentence.
-    doubtful: bool,
+    /// True if the word may have its capital only because it begins a sentence.
+    is_doubtful: bool,
 }
 
-struct Token<'t> {
+struct WordToken<'t> {
     text: &'t str,
     /// True if something other than white space or `&` precedes the word, so that it does not continue a name.
-    apart: bool,
+    is_separated: bool,
     /// True if a quotation mark precedes the word.
     is_quoted: bool,
 }
 
-fn tokens(sentence: &str) -> Vec<Token<'_>> {
+fn tokens(sentence: &str) -> Vec<WordToken<'_>> {
     let mut tokens = Vec::new();
-    let mut apart = true;
+    let mut is_separated = true;
     let mut is_quoted = false;
     let mut rest = sentence;
     while let Some(c) = rest.chars().next() {
         let length = if is_letter(c) {
-            let inside = |c: char| is_letter(c) || matches!(c, '\'' | '’' | '-' | '.');
-            let length = rest.find(|c| !inside(c)).unwrap_or(rest.len());
+            let is_in_word = |c: char| is_letter(c) || matches!(c, '\'' | '’' | '-' | '.');
+            let length = rest.find(|c| !is_in_word(c)).unwrap_or(rest.len());
             let word = &rest[..length];
-            tokens.push(Token { text: words::plain(word), apart, is_quoted });
+            tokens.push(WordToken { text: words::without_ending(word), is_separated, is_quoted });
             // A name ends with its genitive.
-            apart = word.ends_with("'s") || word.ends_with("’s");
+            is_separated = word.ends_with("'s") || word.ends_with("’s");
             length
         } else {
             if c == '&' {
-                tokens.push(Token { text: &rest[..1], apart, is_quoted });
+                tokens.push(WordToken { text: &rest[..1], is_separated, is_quoted });
             }
-            apart |= !c.is_whitespace() && c != '&';
+            is_separated |= !c.is_whitespace() && c != '&';
             c.len_utf8()
         };
         is_quoted = matches!(c, '"' | '“' | '‘');
@@ -116,7 +119,8 @@ fn is_letter(c: char) -> bool {
     c.is_alphanumeric() && !memory_engine_core::text::is_han(c)
 }
 
-fn in_sentence(sentence: &str) -> Vec<FoundName> {
+/// Returns the names in a sentence, the doubtful ones included.
+fn names_in_sentence(sentence: &str) -> Vec<FoundName> {
     let tokens = tokens(sentence);
     if is_shouting(&tokens) {
         return Vec::new();
@@ -128,27 +132,27 @@ fn in_sentence(sentence: &str) -> Vec<FoundName> {
             at += 1;
             continue;
         }
-        let end = end_of_run(&tokens, at);
-        found.extend(name(&tokens[at..end], at == 0 || tokens[at].is_quoted));
+        let end = run_end(&tokens, at);
+        found.extend(name_in_run(&tokens[at..end], at == 0 || tokens[at].is_quoted));
         at = end;
     }
     found
 }
 
-/// Returns true for a heading or shouting, where capitals mean nothing.
-fn is_shouting(tokens: &[Token<'_>]) -> bool {
+/// Returns true for a heading or a shouted sentence, in which most words are capitalised.
+fn is_shouting(tokens: &[WordToken<'_>]) -> bool {
     let long: Vec<_> = tokens.iter().filter(|token| token.text.chars().count() > 3).collect();
     let capitals = long.iter().filter(|token| is_capital(token.text)).count();
     long.len() > 6 && capitals * 5 > long.len() * 4
 }
 
 /// Returns the index after a run of capitalised words, which may contain up to two joining words between others.
-fn end_of_run(tokens: &[Token<'_>], first: usize) -> usize {
+fn run_end(tokens: &[WordToken<'_>], first: usize) -> usize {
     let mut end = first + 1;
-    while end < tokens.len() && !tokens[end].apart {
-        let joined = tokens[end..].iter().take_while(|t| !t.apart && WORDS.joining.contains(t.text)).count();
+    while end < tokens.len() && !tokens[end].is_separated {
+        let joined = tokens[end..].iter().take_while(|t| !t.is_separated && WORDS.joining.contains(t.text)).count();
         let next = end + joined;
-        if joined > 2 || tokens.get(next).is_none_or(|t| t.apart || !is_capital(t.text)) {
+        if joined > 2 || tokens.get(next).is_none_or(|t| t.is_separated || !is_capital(t.text)) {
             break;
         }
         end = next + 1;
@@ -157,24 +161,26 @@ fn end_of_run(tokens: &[Token<'_>], first: usize) -> usize {
 }
 
 /// Returns the name in a run of capitalised words. `starts_sentence` is true for a run at the beginning of a sentence.
-fn name(run: &[Token<'_>], starts_sentence: bool) -> Option<FoundName> {
-    let common = |token: &Token<'_>| words::is_common(&token.text.to_lowercase()) && !titles::is_before(token.text);
+fn name_in_run(run: &[WordToken<'_>], starts_sentence: bool) -> Option<FoundName> {
+    let is_common =
+        |token: &WordToken<'_>| words::is_common(&token.text.to_lowercase()) && !titles::is_prefix(token.text);
     // "When Anna Reed" at the beginning of a sentence, "the Old Mill" anywhere.
-    let leading = run.iter().take_while(|token| common(token)).count();
+    let leading = run.iter().take_while(|token| is_common(token)).count();
     let run = &run[leading..];
-    let trailing = run.iter().rev().take_while(|token| common(token)).count();
+    let trailing = run.iter().rev().take_while(|token| is_common(token)).count();
     let run = &run[..run.len() - trailing];
     let first = run.first()?;
     let last = run.last()?;
-    if run.len() > MAX_WORDS || (run.len() == 1 && titles::is_before(first.text)) {
+    if run.len() > MAX_WORDS || (run.len() == 1 && titles::is_prefix(first.text)) {
         return None;
     }
     if !last.text.chars().any(char::is_alphabetic) || run.len() == 1 && first.text.chars().count() < 2 {
         return None;
     }
     let text = run.iter().map(|token| token.text).collect::<Vec<_>>().join(" ");
-    let acronym = first.text.chars().filter(|c| c.is_uppercase()).count() > 1;
-    Some(FoundName { text, doubtful: starts_sentence && leading == 0 && run.len() == 1 && !acronym })
+    let is_acronym = first.text.chars().filter(|c| c.is_uppercase()).count() > 1;
+    let is_doubtful = starts_sentence && leading == 0 && run.len() == 1 && !is_acronym;
+    Some(FoundName { text, is_doubtful })
 }
 
 fn is_capital(word: &str) -> bool {

@@ -1,4 +1,4 @@
-//! Reads the relations that sentences state, by patterns.
+//! Reads the relations that sentences state, with patterns.
 
 mod language;
 mod marked;
@@ -12,8 +12,8 @@ use crate::{
     entity::EntityKind,
     extraction::{Mention, Relation},
 };
-use language::{KindRule, LANGUAGES, Language};
-use marked::{Marked, Names};
+use language::{KindRule, LANGUAGES, LanguagePatterns};
+use marked::{MarkedSentence, Names};
 
 /// The relations that a text states, and the entities with the kinds that these relations show.
 pub(super) struct StatedRelations {
@@ -21,22 +21,23 @@ pub(super) struct StatedRelations {
     pub(super) relations: Vec<Relation>,
 }
 
-/// Reads the relations between these entities that the sentences state. Questions, conditions, guesses and denials state
-/// nothing.
-pub(super) fn stated(sentences: &[Sentence<'_>], entities: Vec<Mention>) -> StatedRelations {
+/// Reads the relations between these entities that the sentences state. Questions, conditions, guesses and denials
+/// state nothing.
+pub(super) fn read(sentences: &[Sentence<'_>], entities: Vec<Mention>) -> StatedRelations {
     let names = Names::of(&entities);
     let mut found = StatedRelations { entities, relations: Vec::new() };
     for language in LANGUAGES.iter() {
-        let plain = |sentence: &Sentence<'_>| Marked::new(sentence.text, &names, &found.entities, language, None).text;
-        let texts: Vec<String> = sentences.iter().map(plain).collect();
+        let marked_text =
+            |sentence: &Sentence<'_>| MarkedSentence::new(sentence.text, &names, &found.entities, language, None).text;
+        let texts: Vec<String> = sentences.iter().map(marked_text).collect();
         found.set_kinds(&texts, language);
     }
     for language in LANGUAGES.iter() {
         let mut previous = None;
         for sentence in sentences {
-            let marked = Marked::new(sentence.text, &names, &found.entities, language, previous.as_ref());
+            let marked = MarkedSentence::new(sentence.text, &names, &found.entities, language, previous.as_ref());
             if !sentence.is_question() && !language.is_unreal(&marked.text) {
-                found.read(&marked.text, language);
+                found.read_sentence(&marked.text, language);
             }
             previous = Some(marked);
         }
@@ -46,26 +47,27 @@ pub(super) fn stated(sentences: &[Sentence<'_>], entities: Vec<Mention>) -> Stat
 
 impl StatedRelations {
     /// Sets the kinds of the entities that the words next to them show.
-    fn set_kinds(&mut self, texts: &[String], language: &Language) {
+    fn set_kinds(&mut self, texts: &[String], language: &LanguagePatterns) {
         let mut is_set = vec![false; self.entities.len()];
-        for of in &language.kinds {
-            for (text, pattern) in texts.iter().flat_map(|text| of.patterns.iter().map(move |pattern| (text, pattern)))
-            {
-                for captures in pattern.captures_iter(text) {
-                    let Some(index) = captures.name("x").and_then(|mark| marks::index_of(mark.as_str())) else {
-                        continue;
-                    };
-                    let is_open = self.entities[index].kind == EntityKind::Other || of.overrides;
-                    if is_open && !is_set[index] {
-                        self.entities[index].kind = of.kind;
-                        is_set[index] = true;
-                    }
+        for kind_patterns in &language.kinds {
+            let matches = texts
+                .iter()
+                .flat_map(|text| kind_patterns.patterns.iter().flat_map(move |pattern| pattern.captures_iter(text)));
+            for captures in matches {
+                let Some(index) = captures.name("x").and_then(|mark| marks::index_of(mark.as_str())) else {
+                    continue;
+                };
+                let may_set = self.entities[index].kind == EntityKind::Other || kind_patterns.overrides;
+                if may_set && !is_set[index] {
+                    self.entities[index].kind = kind_patterns.kind;
+                    is_set[index] = true;
                 }
             }
         }
     }
 
-    fn read(&mut self, text: &str, language: &Language) {
+    /// Adds the relations that a sentence with marks states.
+    fn read_sentence(&mut self, text: &str, language: &LanguagePatterns) {
         for pattern in &language.patterns {
             for captures in pattern.regex.captures_iter(text) {
                 if is_stated(text, &captures, language) {
@@ -86,8 +88,8 @@ impl StatedRelations {
 
     /// Adds a relation from `x` to `y`, or the other way round, if their kinds allow it.
     fn add(&mut self, captures: &Captures<'_>, relation: &str, kinds: &KindRule, id: &str, from_y: bool) {
-        let [x, y] = ["x", "y"].map(|name| captures.name(name).and_then(|mark| marks::index_of(mark.as_str())));
-        let (Some(x), Some(y)) = (x, y) else { return };
+        let entity_index = |group: &str| captures.name(group).and_then(|mark| marks::index_of(mark.as_str()));
+        let (Some(x), Some(y)) = (entity_index("x"), entity_index("y")) else { return };
         let (source, target) = if from_y { (y, x) } else { (x, y) };
         if source == target || !kinds.allow(self.entities[source].kind, self.entities[target].kind) {
             return;
@@ -107,7 +109,7 @@ impl StatedRelations {
 }
 
 /// Returns false if the words around a match deny it or give it another subject.
-fn is_stated(text: &str, captures: &Captures<'_>, language: &Language) -> bool {
+fn is_stated(text: &str, captures: &Captures<'_>, language: &LanguagePatterns) -> bool {
     let Some(whole) = captures.get(0) else { return false };
     let before = &text[..whole.start()];
     let after = &text[whole.end()..];

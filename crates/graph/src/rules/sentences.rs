@@ -18,24 +18,24 @@ impl Sentence<'_> {
     }
 }
 
-/// Returns the sentences of a text. A full stop ends a sentence before a blank, a quotation mark or the end of the text,
-/// unless it is that of a title or an initial.
-pub(super) fn of(text: &str) -> Vec<Sentence<'_>> {
+/// Splits a text into sentences. A full stop ends a sentence before white space, a quotation mark or the end of the
+/// text, unless it belongs to a title or an initial.
+pub(super) fn split(text: &str) -> Vec<Sentence<'_>> {
     let mut sentences = Vec::new();
     let mut start = 0;
     let mut characters = text.char_indices().peekable();
     while let Some((at, c)) = characters.next() {
         let next = characters.peek().map(|(_, c)| *c);
-        let ends = match c {
+        let ends_sentence = match c {
             '。' | '！' | '？' | '!' | '?' | '\n' | '；' | '…' => true,
             '.' => {
                 let word = text[start..at].rsplit(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
                 let before_break = next.is_none_or(|c| c.is_whitespace() || matches!(c, '”' | '"'));
-                before_break && !titles::is_before(word) && word.chars().count() != 1
+                before_break && !titles::is_prefix(word) && word.chars().count() != 1
             }
             _ => false,
         };
-        if ends {
+        if ends_sentence {
             sentences.push(Sentence { text: &text[start..at], end: Some(c) });
             start = at + c.len_utf8();
         }

@@ -4,7 +4,7 @@ use memory_engine_core::RuleId;
 
 use super::*;
 
-/// A rule, a text with what the rule finds in it, and a near miss in which it finds nothing.
+/// A rule, a text, the names that the rule finds in it, and a near miss in which it finds none.
 const CASES: &[(&str, &str, &[&str], &str)] = &[
     ("en.name.capitals", "I met Anna Reed at the Old Mill.", &["Anna Reed", "Old Mill"], "Nothing much happened."),
     ("zh.work.marks", "他是《红楼梦》的读者", &["红楼梦"], "他喜欢红楼梦"),
@@ -34,8 +34,14 @@ fn rules_find_their_names_and_ignore_near_misses() {
 
 #[test]
 fn every_rule_has_a_case_and_a_valid_id() {
-    let mut rules =
-        vec![english::CAPITALS, chinese::WORK, chinese::SUBJECT, chinese::REPEATED, chinese::VEHICLE, chinese::THING];
+    let mut rules = vec![
+        english::CAPITALS_RULE,
+        chinese::WORK_RULE,
+        chinese::PERSON_RULE,
+        chinese::REPEATED_RULE,
+        chinese::VEHICLE_RULE,
+        chinese::THING_RULE,
+    ];
     rules.extend(chinese::RUN_RULES.iter().map(|rule| rule.id));
     rules.sort_unstable();
     let mut cases: Vec<&str> = CASES.iter().map(|(rule, ..)| *rule).collect();

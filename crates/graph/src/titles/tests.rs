@@ -13,6 +13,6 @@ fn titles_are_removed_from_full_names_only() {
         ("王先生", None),
         ("先生", None),
     ] {
-        assert_eq!(without(name).as_deref(), bare, "{name}");
+        assert_eq!(strip(name).as_deref(), bare, "{name}");
     }
 }

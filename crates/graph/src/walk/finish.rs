@@ -34,30 +34,29 @@ fn subgraph(walk: Walk<'_>, groups: &Groups<EntityId>) -> Subgraph {
     for row in &walk.mentions {
         by_group.entry(groups.root(&row.entity)).or_default().push(row);
     }
-    let mut found = BTreeMap::new();
+    let mut entities_by_root = BTreeMap::new();
     for (root, mut rows) in by_group {
         rows.sort_by(|a, b| b.record.cmp(&a.record).then(a.entity.cmp(&b.entity)));
         if let Some(hops) = rows.iter().filter_map(|row| walk.distances.get(&row.entity)).min() {
-            found.insert(root, entity(&walk, groups, root, &rows, *hops));
+            entities_by_root.insert(root, entity(&walk, groups, root, &rows, *hops));
         }
     }
-    let mut entities: Vec<Entity> = found.values().cloned().collect();
+    let mut entities: Vec<Entity> = entities_by_root.values().cloned().collect();
     entities.sort_by(Entity::nearest_first);
     entities.truncate(walk.query.entities);
-    let edges = edges(&walk, groups, &found, &entities);
+    let edges = edges(&walk, groups, &entities_by_root, &entities);
     Subgraph { entities, edges }
 }
 
-/// Returns the edges between `entities`, which are those of `found` within the limit. `found` has the root of each
-/// group as key.
+/// Returns the edges between `entities`, which are those of `entities_by_root` within the limit.
 fn edges(
     walk: &Walk<'_>,
     groups: &Groups<EntityId>,
-    found: &BTreeMap<EntityId, Entity>,
+    entities_by_root: &BTreeMap<EntityId, Entity>,
     entities: &[Entity],
 ) -> Vec<Edge> {
     let kept: BTreeSet<EntityId> = entities.iter().map(|entity| entity.id).collect();
-    let end = |id: EntityId| found.get(&groups.root(&id)).filter(|entity| kept.contains(&entity.id));
+    let end = |id: EntityId| entities_by_root.get(&groups.root(&id)).filter(|entity| kept.contains(&entity.id));
     let mut stated: BTreeMap<EdgeKey, Statements> = BTreeMap::new();
     for (row, _) in &walk.edges {
         if let (Some(source), Some(target)) = (end(row.source), end(row.target))
@@ -110,9 +109,9 @@ fn entity(walk: &Walk<'_>, groups: &Groups<EntityId>, root: EntityId, rows: &[&M
         best.map(|(name, _)| (*name).to_owned()).unwrap_or_default()
     };
     let name = spellings.get(&id).map(most_frequent).unwrap_or_default();
-    let claimed = walk.aliases.iter().filter(|row| groups.root(&row.entity) == root).map(|row| row.name.clone());
+    let stated_aliases = walk.aliases.iter().filter(|row| groups.root(&row.entity) == root).map(|row| row.name.clone());
     let mut aliases: BTreeMap<String, String> = BTreeMap::new();
-    for other in spellings.values().map(most_frequent).chain(claimed) {
+    for other in spellings.values().map(most_frequent).chain(stated_aliases) {
         if fold(&other) != fold(&name) {
             aliases.entry(fold(&other)).and_modify(|old| *old = other.clone().min(old.clone())).or_insert(other);
         }

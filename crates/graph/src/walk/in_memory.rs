@@ -8,26 +8,26 @@ use super::{Ask, Walk};
 use crate::{
     entity::EntityId,
     query::GraphQuery,
-    rows::{MentionRow, Rows},
+    rows::{GraphRows, MentionRow},
     subgraph::Subgraph,
 };
 
 impl Walk<'_> {
     /// Returns the result of a query over all visible rows, for a store that has them in memory. It reads every row.
-    pub fn over(owner: &Scope, query: &GraphQuery, visible: &[&Rows]) -> Subgraph {
+    pub fn over(owner: &Scope, query: &GraphQuery, visible: &[&GraphRows]) -> Subgraph {
         let mut walk = Walk::new(owner, query, || most_mentioned(visible, query.entities));
         while let Some(ask) = walk.next() {
             match ask {
-                Ask::Aliases(of) => {
+                Ask::Aliases(ids) => {
                     let rows = visible.iter().flat_map(|rows| &rows.aliases);
-                    walk.aliases(rows.filter(|row| of.contains(&row.entity) || of.contains(&row.alias)).cloned());
+                    walk.aliases(rows.filter(|row| ids.contains(&row.entity) || ids.contains(&row.alias)).cloned());
                 }
-                Ask::Edges(of) => {
+                Ask::Edges(ids) => {
                     let rows = visible.iter().flat_map(|rows| &rows.edges);
-                    walk.edges(rows.filter(|row| of.contains(&row.source) || of.contains(&row.target)).cloned());
+                    walk.edges(rows.filter(|row| ids.contains(&row.source) || ids.contains(&row.target)).cloned());
                 }
-                Ask::Mentions(of) => {
-                    let rows = latest_mentions(visible, &of, walk.evidence());
+                Ask::Mentions(ids) => {
+                    let rows = latest_mentions(visible, &ids, walk.evidence());
                     walk.mentions(rows);
                 }
             }
@@ -37,7 +37,7 @@ impl Walk<'_> {
 }
 
 /// Returns the entities that most records mention; among equal ones, the lesser ids first.
-fn most_mentioned(visible: &[&Rows], limit: usize) -> Vec<EntityId> {
+fn most_mentioned(visible: &[&GraphRows], limit: usize) -> Vec<EntityId> {
     let mut counts: BTreeMap<EntityId, u64> = BTreeMap::new();
     for row in visible.iter().flat_map(|rows| &rows.mentions) {
         *counts.entry(row.entity).or_default() += 1;
@@ -48,9 +48,9 @@ fn most_mentioned(visible: &[&Rows], limit: usize) -> Vec<EntityId> {
 }
 
 /// Returns the latest mentions of each entity, at most `limit` for each, with the total number.
-fn latest_mentions(visible: &[&Rows], of: &BTreeSet<EntityId>, limit: usize) -> Vec<MentionRow> {
+fn latest_mentions(visible: &[&GraphRows], ids: &BTreeSet<EntityId>, limit: usize) -> Vec<MentionRow> {
     let mut by_entity: BTreeMap<EntityId, Vec<&MentionRow>> = BTreeMap::new();
-    for row in visible.iter().flat_map(|rows| &rows.mentions).filter(|row| of.contains(&row.entity)) {
+    for row in visible.iter().flat_map(|rows| &rows.mentions).filter(|row| ids.contains(&row.entity)) {
         by_entity.entry(row.entity).or_default().push(row);
     }
     let mut rows = Vec::new();

@@ -58,10 +58,10 @@ pub(super) fn read<T: DeserializeOwned>(text: &str) -> Result<T, JsonError> {
         return Ok(value);
     }
     let mut from = 0;
-    let mut reported: Option<JsonError> = None;
+    let mut best_error: Option<JsonError> = None;
     for _ in 0..MAX_START_ATTEMPTS {
         let Some(start) = text[from..].find(['{', '[']).map(|offset| from + offset) else { break };
-        let error = match end(&text[start..]) {
+        let error = match value_end(&text[start..]) {
             Some(length) => {
                 let json = repair(&text[start..start + length]);
                 match serde_json::from_str(&json) {
@@ -82,31 +82,33 @@ pub(super) fn read<T: DeserializeOwned>(text: &str) -> Result<T, JsonError> {
             }
         };
         // The error of valid JSON of another form is more useful than that of brackets in prose before it.
-        if reported.is_none() || (error.is_other_form() && !reported.as_ref().is_some_and(JsonError::is_other_form)) {
-            reported = Some(error);
+        let has_other_form = best_error.as_ref().is_some_and(JsonError::is_other_form);
+        if best_error.is_none() || (error.is_other_form() && !has_other_form) {
+            best_error = Some(error);
         }
     }
-    Err(reported.unwrap_or(JsonError::Missing))
+    Err(best_error.unwrap_or(JsonError::Missing))
 }
 
 /// Returns the text after reasoning in `<think>` tags.
 fn without_reasoning(text: &str) -> &str {
-    let (open, close) = ("<think>", "</think>");
-    match (text.find(open), text.rfind(close)) {
+    const OPENING: &str = "<think>";
+    const CLOSING: &str = "</think>";
+    match (text.find(OPENING), text.rfind(CLOSING)) {
         // Some prompt templates contain the opening tag, so the reply has only the closing one.
-        (_, Some(end)) if !inside_json(text, end) => &text[end + close.len()..],
+        (_, Some(end)) if !is_inside_json(text, end) => &text[end + CLOSING.len()..],
         (Some(start), None) if text[..start].trim().is_empty() => "",
         _ => text,
     }
 }
 
 /// Returns true if a tag is inside a JSON value, where it is quoted text and not the end of the reasoning.
-fn inside_json(text: &str, tag: usize) -> bool {
+fn is_inside_json(text: &str, tag: usize) -> bool {
     text.trim_start().starts_with(['{', '[']) && text[tag..].find(['}', ']']).is_some()
 }
 
 /// Returns the end of the value at the beginning of the text, if it is complete.
-fn end(text: &str) -> Option<usize> {
+fn value_end(text: &str) -> Option<usize> {
     let mut open = Vec::new();
     let mut tokens = JsonTokens::default();
     for (offset, c) in text.char_indices() {

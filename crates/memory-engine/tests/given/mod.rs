@@ -1,6 +1,6 @@
 //! Fixtures of the tests.
 
-#![allow(dead_code, reason = "each test file needs a part of it")]
+#![allow(dead_code, reason = "each test file uses a part of it")]
 
 pub(crate) mod slow;
 
@@ -26,7 +26,7 @@ pub(crate) struct Backend {
 }
 
 impl Backend {
-    /// Every backend, each with nothing in it.
+    /// Returns every backend, each empty.
     pub(crate) fn all() -> [Self; 2] {
         [Self { folder: None }, Self { folder: Some(tempfile::tempdir().unwrap()) }]
     }
@@ -39,13 +39,13 @@ impl Backend {
     }
 }
 
-/// The hash embedder, but it can be out of order or be held up.
+/// The hash embedder, which a test can let fail or block.
 #[derive(Debug, Default)]
 pub(crate) struct FlakyEmbedder {
     inner: HashEmbedder,
     failing: AtomicBool,
     gate: Mutex<()>,
-    asked: Notify,
+    called: Notify,
 }
 
 impl FlakyEmbedder {
@@ -53,13 +53,14 @@ impl FlakyEmbedder {
         self.failing.store(failing, Ordering::SeqCst);
     }
 
-    /// Holds every call up until the guard is dropped.
-    pub(crate) fn hold(&self) -> MutexGuard<'_, ()> {
+    /// Blocks every call until the guard is dropped.
+    pub(crate) fn block_calls(&self) -> MutexGuard<'_, ()> {
         self.gate.try_lock().unwrap()
     }
 
-    pub(crate) async fn wait_until_asked(&self) {
-        self.asked.notified().await;
+    /// Waits for the next call.
+    pub(crate) async fn wait_for_call(&self) {
+        self.called.notified().await;
     }
 }
 
@@ -78,8 +79,8 @@ impl Embedder for FlakyEmbedder {
         self.inner.score_floor()
     }
     async fn embed(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<Embedding>> {
-        self.asked.notify_one();
-        let _passed = self.gate.lock().await;
+        self.called.notify_one();
+        let _unblocked = self.gate.lock().await;
         if self.failing.load(Ordering::SeqCst) {
             return Err(Error::new(ErrorKind::Unavailable, "embed", "the embedder is out of order"));
         }
@@ -87,16 +88,16 @@ impl Embedder for FlakyEmbedder {
     }
 }
 
-/// A reranker that is no help.
+/// A reranker that gives no usable scores.
 #[derive(Debug)]
-pub(crate) enum SlowReranker {
+pub(crate) enum BrokenReranker {
     Hanging,
     Failing,
     Miscounting,
 }
 
 #[async_trait]
-impl Reranker for SlowReranker {
+impl Reranker for BrokenReranker {
     async fn rerank(&self, _: &str, _: &[&str]) -> Result<Vec<Score>> {
         match self {
             Self::Hanging => std::future::pending().await,

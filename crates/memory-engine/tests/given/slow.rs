@@ -1,4 +1,4 @@
-//! Stores that answer late.
+//! Stores with a delay.
 
 use std::{
     sync::{Arc, Mutex},
@@ -23,7 +23,7 @@ impl Delay {
         *self.0.lock().unwrap() = delay;
     }
 
-    async fn pass(&self) {
+    async fn wait(&self) {
         let delay = *self.0.lock().unwrap();
         if !delay.is_zero() {
             tokio::time::sleep(delay).await;
@@ -31,7 +31,7 @@ impl Delay {
     }
 }
 
-/// A store whose searches and look-ups by id take as long as the delay says.
+/// A store that delays searches and look-ups by id.
 #[derive(Debug)]
 pub(crate) struct SlowStore<S> {
     pub(crate) inner: S,
@@ -47,7 +47,7 @@ impl<S: KeywordStore> KeywordStore for SlowStore<S> {
         self.inner.delete(scope, ids).await
     }
     async fn search(&self, scope: &Scope, query: &KeywordQuery) -> Result<Vec<memory_engine::store::Hit>> {
-        self.delay.pass().await;
+        self.delay.wait().await;
         self.inner.search(scope, query).await
     }
     async fn terms(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<PackedTerms>>> {
@@ -61,7 +61,7 @@ impl<S: RecordStore> RecordStore for SlowStore<S> {
         self.inner.put(scope, writes).await
     }
     async fn get(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<Record>>> {
-        self.delay.pass().await;
+        self.delay.wait().await;
         self.inner.get(scope, ids).await
     }
     async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<DeletionReport> {

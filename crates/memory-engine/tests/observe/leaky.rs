@@ -1,4 +1,4 @@
-//! Models that fail and repeat in their errors what they were given.
+//! Models that fail and repeat their input in the errors.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

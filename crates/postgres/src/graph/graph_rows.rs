@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use memory_engine_core::{RecordId, RemovalCounts, RuleId};
-use memory_engine_graph::{AliasRow, EdgeRow, GraphEntry, GraphStats, MentionRow, Rows};
+use memory_engine_graph::{AliasRow, EdgeRow, GraphEntry, GraphRows, GraphStats, MentionRow};
 use sqlx::{PgConnection, Row};
 use uuid::Uuid;
 
@@ -57,12 +57,12 @@ pub(crate) async fn upsert(connection: &mut PgConnection, entries: &[GraphEntry]
 struct RecordGraph {
     id: Uuid,
     address: Uuid,
-    rows: Rows,
+    rows: GraphRows,
 }
 
 impl RecordGraph {
     fn of(entry: &GraphEntry) -> Self {
-        Self { id: uuid(entry.record.id), address: scopes::address(&entry.record.scope), rows: Rows::of(entry) }
+        Self { id: uuid(entry.record.id), address: scopes::address(&entry.record.scope), rows: GraphRows::of(entry) }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use memory_engine_core::{Cursor, Scope, Timestamp};
-use memory_engine_graph::{AliasRow, Ask, EdgeRow, EntityId, GraphQuery, MentionRow, Rows, Seeds, Subgraph, Walk};
+use memory_engine_graph::{AliasRow, Ask, EdgeRow, EntityId, GraphQuery, GraphRows, MentionRow, Seeds, Subgraph, Walk};
 use memory_engine_sql::{
     filter, graph,
     rows::{rule as stored_rule, sql_limit},
@@ -121,7 +121,7 @@ impl VisibleGraph<'_> {
                 rule: stored_rule(row.try_get("rule")?)?,
                 record: cursor(row)?,
             };
-            Ok(Rows::filled(edge, time(row, "record_valid_from")?, time(row, "record_valid_until")?))
+            Ok(GraphRows::with_record_times(edge, time(row, "record_valid_from")?, time(row, "record_valid_until")?))
         };
         statement.fetch_all(connection).await?.iter().map(read).collect()
     }

@@ -1,7 +1,7 @@
 //! The rows of the graph: mentions, aliases and edges, each from one record.
 
 use memory_engine_core::{RecordId, RemovalCounts, RuleId};
-use memory_engine_graph::{GraphEntry, GraphStats, Rows};
+use memory_engine_graph::{GraphEntry, GraphRows, GraphStats};
 use rusqlite::{Connection, params};
 
 use crate::{
@@ -31,13 +31,13 @@ pub(crate) fn upsert(connection: &Connection, entries: &[GraphEntry]) -> Result<
         let Some(current) = row::current(connection, address.namespace, entry.record.id)? else { continue };
         if current.matches(&entry.record, address) {
             replaced |= remove(connection, current.row)? != RemovalCounts::default();
-            insert(connection, current.row, address, &Rows::of(entry))?;
+            insert(connection, current.row, address, &GraphRows::of(entry))?;
         }
     }
     Ok(replaced)
 }
 
-fn insert(connection: &Connection, row: i64, address: RecordAddress, rows: &Rows) -> Result<(), SqliteError> {
+fn insert(connection: &Connection, row: i64, address: RecordAddress, rows: &GraphRows) -> Result<(), SqliteError> {
     for mention in &rows.mentions {
         let sql = "INSERT INTO graph_entities (record, entity, scope, name, kind) VALUES (?1, ?2, ?3, ?4, ?5)";
         let (entity, kind) = (mention.entity.as_bytes(), mention.kind.as_str());

@@ -4,7 +4,7 @@ use super::*;
 #[serde(deny_unknown_fields)]
 struct Sample {
     words: WordList,
-    pattern: Pattern,
+    pattern: DataPattern,
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::ops::Range;
 use memory_engine_core::text::{is_han, normalize};
 
 use crate::{
-    data::{Pattern, data},
+    data::{DataPattern, data},
     text::has_han,
 };
 
@@ -23,8 +23,8 @@ const CLAUSE_STARTS: [char; 6] = ['，', ',', '、', '-', '—', ';'];
 
 data! {
     DATA = "en/assertion.toml", "zh/assertion.toml";
-    Pattern: quoted, first_person, staged, order, unreal, reported, tail, asked, question_follows, label;
-    Pattern: own_label, lead, zh_lead, factive;
+    DataPattern: quoted, first_person, staged, order, unreal, reported, tail, asked, question_follows, label;
+    DataPattern: own_label, lead, zh_lead, factive;
 }
 
 /// Masks, byte for byte, the text that the speaker does not state: longer quotations, stage directions between

@@ -41,15 +41,21 @@ const MAX_FACTS: usize = 40;
 const MAX_NAME_CHARS: usize = 60;
 const MAX_VALUE_CHARS: usize = 120;
 const MAX_TEXT_CHARS: usize = 300;
-/// Confidence of a fact whose value is in its message word for word, and of one whose value is there only in part.
+/// Confidence of a fact whose message contains all words of its value, and of one whose message contains only some.
 const WORD_FOR_WORD_CONFIDENCE: f64 = 0.9;
 const PARTIAL_MATCH_CONFIDENCE: f64 = 0.4;
+/// Share of the words of a value in the message from which all count as contained, and the minimum for a fact.
+const FULL_MATCH_MIN_SHARE: f64 = 0.99;
+const MATCH_MIN_SHARE: f64 = 0.5;
+/// Number of characters by which words are compared, so that other forms of a word match: "hike" and "hiked".
+const STEM_CHARS: usize = 5;
 
 /// Extracts facts with a language model, and adds those of the rules.
 ///
 /// Each fact of the model is checked: it must refer to a message of a person, and that message must contain the words
 /// of its value. A fact with only some of the words gets a low confidence, and one with less than half of them is
 /// dropped.
+///
 /// If the model fails or its answer is invalid, only the facts of the rules are returned, with the reason in
 /// [`Facts::degraded`].
 #[derive(Debug, Clone)]
@@ -85,9 +91,9 @@ struct FactJson {
     valid_until: Option<String>,
 }
 
-/// A message that the model reads. A struct, so that its fields have one order in every program.
+/// A message in the prompt. A struct, so that the order of its fields in JSON is fixed.
 #[derive(Debug, Serialize)]
-struct PromptMessage<'a> {
+struct FactPromptMessage<'a> {
     n: usize,
     speaker: &'a str,
     time: String,
@@ -105,9 +111,9 @@ impl ChatFacts {
             // In the user's zone, so that the model resolves "tomorrow" to the user's day.
             let time = jiff::Timestamp::from(turn.occurred_at).to_zoned(locale.zone.clone());
             let time = time.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string();
-            PromptMessage { n, speaker: role::speaker(turn), time, text: without_injected(&turn.text) }
+            FactPromptMessage { n, speaker: role::speaker(turn), time, text: without_injected(&turn.text) }
         });
-        let input = serde_json::to_string(&lines.collect::<Vec<PromptMessage<'_>>>()).unwrap_or_default();
+        let input = serde_json::to_string(&lines.collect::<Vec<FactPromptMessage<'_>>>()).unwrap_or_default();
         let prompt = match locale.language {
             Some(language) => format!("{PROMPT}\nWrite text in {}.", language.pick("Chinese", "English")),
             None => PROMPT.to_owned(),
@@ -117,7 +123,7 @@ impl ChatFacts {
             .with_output(OutputSchema::new("facts", schema()));
         let answer = structured::ask::<FactsJson>(&*self.model, request).await?.value;
         let facts = answer.facts.into_iter().take(MAX_FACTS);
-        Ok(facts.filter_map(|fact| to_checked_fact(fact, turns, &locale.zone)).collect())
+        Ok(facts.filter_map(|fact| checked_fact(fact, turns, &locale.zone)).collect())
     }
 }
 
@@ -133,7 +139,7 @@ impl FactExtractor for ChatFacts {
         match self.ask_model(&messages, locale).await {
             Ok(model_facts) => {
                 for fact in model_facts {
-                    if !facts.iter().any(|known| known.states_same(&fact)) {
+                    if !facts.iter().any(|known| known.is_same_statement(&fact)) {
                         facts.push(fact);
                     }
                 }
@@ -169,7 +175,7 @@ fn schema() -> serde_json::Value {
 }
 
 /// Returns a fact of the model if it is valid and its message contains its value.
-fn to_checked_fact(answer: FactJson, turns: &[&Record], zone: &TimeZone) -> Option<ExtractedFact> {
+fn checked_fact(answer: FactJson, turns: &[&Record], zone: &TimeZone) -> Option<ExtractedFact> {
     let turn = turns.get(answer.n.checked_sub(1)?).filter(|turn| !role::is_assistant(turn))?;
     let slot = answer.slot.trim().to_lowercase();
     let value = one_line(&answer.value);
@@ -258,13 +264,16 @@ fn match_confidence(value: &str, message: &str) -> Option<f64> {
     if words.is_empty() {
         return None;
     }
-    let stem = |word: &str| word.chars().take(5).collect::<String>();
+    let stem = |word: &str| word.chars().take(STEM_CHARS).collect::<String>();
     let message_stems: BTreeSet<String> = message_words.iter().map(|word| stem(word)).collect();
     // Other forms of a word count: "hike" in "hiking".
     let matched = words.iter().filter(|word| message_stems.contains(&stem(word))).count();
-    match matched as f64 / words.len() as f64 {
-        share if share >= 0.99 => Some(WORD_FOR_WORD_CONFIDENCE),
-        share if share >= 0.5 => Some(PARTIAL_MATCH_CONFIDENCE),
-        _ => None,
+    let share = matched as f64 / words.len() as f64;
+    if share >= FULL_MATCH_MIN_SHARE {
+        Some(WORD_FOR_WORD_CONFIDENCE)
+    } else if share >= MATCH_MIN_SHARE {
+        Some(PARTIAL_MATCH_CONFIDENCE)
+    } else {
+        None
     }
 }

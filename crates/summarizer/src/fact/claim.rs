@@ -12,7 +12,7 @@ pub(super) struct Claim {
     pub(super) value: String,
     pub(super) polarity: Polarity,
     pub(super) language: Language,
-    /// True if it ends the former value of the slot, also of a relative of whom a person may have several.
+    /// True if it ends the former value of the slot, even for a relative that is not unique, such as a sister.
     pub(super) replaces: bool,
     pub(super) valid_from: Option<Timestamp>,
     pub(super) valid_until: Option<Timestamp>,

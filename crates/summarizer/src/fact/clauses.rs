@@ -8,12 +8,12 @@ mod context;
 mod en;
 mod zh;
 
-pub(super) use context::{ClauseContext, Statement, Subject};
+pub(super) use context::{ClauseContext, ClauseStatement, ClauseSubject};
 
 use crate::text::has_han;
 
 /// Returns the statements of the next sentence of the message that `context` describes.
-pub(super) fn statements(context: &mut ClauseContext, sentence: &str) -> Vec<Statement> {
+pub(super) fn statements(context: &mut ClauseContext, sentence: &str) -> Vec<ClauseStatement> {
     if has_han(sentence) { zh::statements(context, sentence) } else { en::statements(context, sentence) }
 }
 

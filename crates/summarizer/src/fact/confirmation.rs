@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use regex::Captures;
 
 use crate::{
-    data::{Pattern, WordList, data},
+    data::{DataPattern, WordList, data},
     sentence::sentences,
 };
 
 data! {
     DATA = "en/confirmation.toml", "zh/confirmation.toml";
-    Pattern: yes, but, tail, lead, you;
+    DataPattern: yes, but, tail, lead, you;
     BTreeMap<String, String>: first_person;
     WordList: zh_tails, zh_leads;
 }

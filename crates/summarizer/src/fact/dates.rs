@@ -6,9 +6,9 @@ use jiff::{ToSpan, civil::Date, tz::TimeZone};
 use memory_engine_core::Timestamp;
 use memory_engine_temporal::{Exactness, TimeWindow, windows};
 
-use crate::data::{Pattern, WordList, data};
+use crate::data::{DataPattern, WordList, data};
 
-/// The day or days of an appointment.
+/// The day or days of an appointment, from the start of the first one to the end of the last one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct DatePhrase {
     pub(super) from: Timestamp,
@@ -18,7 +18,7 @@ pub(super) struct DatePhrase {
 
 data! {
     DATA = "zh/weekdays.toml", "en/weekdays.toml";
-    Pattern: weekday, zh_weekday;
+    DataPattern: weekday, zh_weekday;
     BTreeMap<String, i64>: days;
     WordList: others, leads;
 }
@@ -29,14 +29,15 @@ pub(super) fn future_dates(sentence: &str, said_at: Timestamp, zone: &TimeZone) 
     let mut found: Vec<(Range<usize>, DatePhrase)> = Vec::new();
     for window in windows(sentence, said_at, zone).into_iter().filter(|window| window.exactness != Exactness::Rough) {
         let days = days(&window, &sentence[window.range.clone()], today, zone);
-        let when = days.filter(|(_, next)| *next > today).and_then(|(first, next)| date_phrase(first, next, zone));
-        found.extend(when.map(|when| (window.range, when)));
+        let future_days = days.filter(|(_, next)| *next > today);
+        let phrase = future_days.and_then(|(first, next)| date_phrase(first, next, zone));
+        found.extend(phrase.map(|phrase| (window.range, phrase)));
     }
     for (range, weekday) in weekdays(sentence) {
         let overlaps = found.iter().any(|(known, _)| known.start < range.end && range.start < known.end);
         let day = next_weekday(weekday, today).filter(|_| !overlaps);
-        let when = day.and_then(|day| date_phrase(day, day.tomorrow().ok()?, zone));
-        found.extend(when.map(|when| (range, when)));
+        let phrase = day.and_then(|day| date_phrase(day, day.tomorrow().ok()?, zone));
+        found.extend(phrase.map(|phrase| (range, phrase)));
     }
     found.sort_by_key(|(range, _)| range.start);
     found
@@ -48,11 +49,11 @@ fn days(window: &TimeWindow, words: &str, today: Date, zone: &TimeZone) -> Optio
     let next = window.until.in_zone(zone).date();
     let year_later = first.checked_add(1.year());
     // The windows of `temporal` take a day without a year as the latest past one. A plan is for the next one.
-    let lacks_year = window.relative
+    let is_past_without_year = window.relative
         && next <= today
         && year_later.as_ref().is_ok_and(|later| *later >= today)
         && words.contains(|c: char| c.is_ascii_digit() || "月号日".contains(c));
-    if lacks_year { year_later.ok().zip(next.checked_add(1.year()).ok()) } else { Some((first, next)) }
+    if is_past_without_year { year_later.ok().zip(next.checked_add(1.year()).ok()) } else { Some((first, next)) }
 }
 
 /// Returns the next day of that weekday, today included. Monday is 0.

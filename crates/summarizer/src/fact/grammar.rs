@@ -26,12 +26,12 @@ pub(super) fn in_words(value: &str, language: Language) -> String {
     }
 }
 
-/// Returns an English value with the article that it lacks.
+/// Returns an English value with an indefinite article, unless it has a determiner or takes none.
 pub(super) fn with_article(value: &str) -> String {
     let first = value.split(' ').next().unwrap_or_default().to_lowercase();
-    let is_counted = first.chars().all(|c| c.is_ascii_digit()) && first.len() < 3;
+    let has_number = first.chars().all(|c| c.is_ascii_digit()) && first.len() < 3;
     let is_plural = value.ends_with('s') && !value.ends_with("ss") && !value.ends_with("us");
-    if is_counted || is_plural || DATA.determiners.contains(&first) {
+    if has_number || is_plural || DATA.determiners.contains(&first) {
         return value.to_owned();
     }
     let article = if DATA.an_starts.any_starts(&first) { "an" } else { "a" };

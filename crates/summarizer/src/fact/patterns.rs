@@ -74,16 +74,16 @@ pub(super) struct FactPattern {
     pub(super) id: RuleId,
     /// The text of the expression, which the set of all patterns has checked.
     text: String,
-    /// The expression, compiled when the set finds its first match: most processes use few of them.
-    find: OnceLock<Option<Regex>>,
+    /// The expression. It is compiled when the set finds its first match, because most processes use few of them.
+    regex: OnceLock<Option<Regex>>,
     pub(super) language: Language,
     pub(super) rule: Arc<FactRule>,
 }
 
 impl FactPattern {
-    /// Returns the expression by itself.
+    /// Returns the compiled expression.
     pub(super) fn regex(&self) -> Option<&Regex> {
-        self.find.get_or_init(|| single_regex(&self.text).ok()).as_ref()
+        self.regex.get_or_init(|| single_regex(&self.text).ok()).as_ref()
     }
 }
 
@@ -112,7 +112,7 @@ pub(super) struct FactRule {
     /// True if the clause must name its subject.
     #[serde(default)]
     pub(super) explicit: bool,
-    /// True if the fact ends the former value, also of a relative of whom a person may have several.
+    /// True if the fact ends the former value, even for a relative that is not unique, such as a sister.
     #[serde(default)]
     pub(super) replaces: bool,
     #[serde(rename = "match")]
@@ -216,7 +216,7 @@ fn patterns(id: &RuleId, rule: &Arc<FactRule>, macros: &Macros, slots: &Slots) -
             return Err(invalid(&format!("a pattern of '{}' has neither a group 'v' nor a value", rule.slot)));
         }
         let language = language_of(form);
-        Ok(FactPattern { id: id.clone(), text, find: OnceLock::new(), language, rule: Arc::clone(rule) })
+        Ok(FactPattern { id: id.clone(), text, regex: OnceLock::new(), language, rule: Arc::clone(rule) })
     };
     rule.forms.iter().map(pattern).collect()
 }

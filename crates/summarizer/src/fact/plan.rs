@@ -64,7 +64,7 @@ struct PlanRule {
     at: MatchArea,
     /// True if the former appointment is off.
     moves: bool,
-    find: Regex,
+    regex: Regex,
     language: Language,
 }
 
@@ -79,8 +79,8 @@ impl TryFrom<PlanFile> for PlanRules {
 
     fn try_from(file: PlanFile) -> Result<Self, Self::Error> {
         let rule = |PlanRuleEntry { id, at, moves, form }| {
-            let find = compiled(&file.macros.expanded(&form))?;
-            Ok(PlanRule { id, at, moves, find, language: language_of(&form) })
+            let regex = compiled(&file.macros.expanded(&form))?;
+            Ok(PlanRule { id, at, moves, regex, language: language_of(&form) })
         };
         file.rules.into_iter().map(rule).collect::<Result<_, _>>().map(Self)
     }
@@ -114,8 +114,8 @@ pub(super) fn appointments(sentence: &str, said_at: Timestamp, zone: &TimeZone) 
     let mut found: Vec<Appointment> = Vec::new();
     for appointment in called_off.chain(dated) {
         // "A check-up on Friday, so no wine tonight": the first date is that of the event.
-        let is_dated = |known: &Appointment| known.when.is_some() && known.event == appointment.event;
-        if !found.iter().any(is_dated) {
+        let is_same_dated_event = |known: &Appointment| known.when.is_some() && known.event == appointment.event;
+        if !found.iter().any(is_same_dated_event) {
             found.push(appointment);
         }
     }
@@ -123,7 +123,7 @@ pub(super) fn appointments(sentence: &str, said_at: Timestamp, zone: &TimeZone) 
 }
 
 impl Appointment {
-    /// Returns the claims of the appointment: that the former one is off, and the date of the new one.
+    /// Returns the claims of the appointment: one that ends the former appointment, and one with the new date.
     pub(super) fn claims(self) -> impl Iterator<Item = Claim> {
         let claim = Claim {
             rule: self.rule,
@@ -203,7 +203,7 @@ impl PlanRule {
 
     /// Returns the event of the first match, and the range of the match.
     fn event(&self, text: &str) -> Option<(String, Range<usize>)> {
-        let found = self.find.captures(text)?;
+        let found = self.regex.captures(text)?;
         let event = found.name("event")?.as_str().to_lowercase();
         Some((event.strip_prefix("new ").unwrap_or(&event).to_owned(), found.get(0)?.range()))
     }

@@ -9,7 +9,7 @@ use crate::{
     fact::{
         assertion,
         claim::Claim,
-        clauses::{self, ClauseContext, Statement, Subject},
+        clauses::{self, ClauseContext, ClauseStatement, ClauseSubject},
         patterns::{FactPattern, FactPatterns},
         plan::appointments,
         relatives,
@@ -50,22 +50,22 @@ impl SentenceReader<'_> {
             self.clauses = ClauseContext::default();
             return;
         }
-        let known = self.facts.len();
+        let sentence_start = self.facts.len();
         self.read_statement(
-            &Statement { subject: Subject::Speaker, is_explicit: true, text: sentence.to_owned() },
+            &ClauseStatement { subject: ClauseSubject::Speaker, is_explicit: true, text: sentence.to_owned() },
             quote,
-            known,
+            sentence_start,
         );
         let bare = sentence.trim_end_matches(['。', '.', '!', '！', '~']);
         let statements = clauses::statements(&mut self.clauses, sentence);
         for statement in statements.into_iter().filter(|statement| statement.text != bare) {
-            self.read_statement(&statement, quote, known);
+            self.read_statement(&statement, quote, sentence_start);
         }
     }
 
-    /// Adds the facts of a statement. Those after `known` are of the same sentence: a less exact value than theirs is
-    /// left out.
-    fn read_statement(&mut self, statement: &Statement, quote: &str, known: usize) {
+    /// Adds the facts of a statement. The facts from index `sentence_start` on are those of the same sentence: a less
+    /// exact value than theirs is left out.
+    fn read_statement(&mut self, statement: &ClauseStatement, quote: &str, sentence_start: usize) {
         let sentence = &statement.text;
         let mut claims: Vec<Claim> = Vec::new();
         let applies = |pattern: &&FactPattern| statement.is_explicit || !pattern.rule.explicit;
@@ -77,7 +77,7 @@ impl SentenceReader<'_> {
         for claim in claims {
             let replaces = claim.replaces;
             let mut fact = self.to_fact(claim, &statement.subject, quote);
-            if let Subject::Relative(relative) = &statement.subject {
+            if let ClauseSubject::Relative(relative) = &statement.subject {
                 if SPEAKER_ONLY_SLOTS.contains(&family(&fact.slot)) {
                     continue;
                 }
@@ -86,8 +86,8 @@ impl SentenceReader<'_> {
                     fact.cardinality = Cardinality::Many;
                 }
             }
-            let is_known = self.facts.iter().any(|known| known.states_same(&fact))
-                || self.facts[known..].iter().any(|known| known.states_more(&fact));
+            let is_known = self.facts.iter().any(|known| known.is_same_statement(&fact))
+                || self.facts[sentence_start..].iter().any(|known| known.includes_statement(&fact));
             if !is_known {
                 self.facts.push(fact);
             }
@@ -121,14 +121,14 @@ impl SentenceReader<'_> {
         exact.map(|window| window.until).filter(|until| *until > said_at).max()
     }
 
-    fn to_fact(&self, claim: Claim, subject: &Subject, quote: &str) -> ExtractedFact {
+    fn to_fact(&self, claim: Claim, subject: &ClauseSubject, quote: &str) -> ExtractedFact {
         let person = &self.utterance.subject;
         let slot = self.patterns.slot(&claim.slot);
         let evidence = |record: &&Record| FactEvidence { record: record.id, quote: quote.trim().to_owned() };
         let mut fact = ExtractedFact {
             subject: match subject {
-                Subject::Relative(relative) => format!("{person}.{relative}"),
-                Subject::Speaker | Subject::Other => person.clone(),
+                ClauseSubject::Relative(relative) => format!("{person}.{relative}"),
+                ClauseSubject::Speaker | ClauseSubject::Other => person.clone(),
             },
             slot: claim.slot,
             value: claim.value,

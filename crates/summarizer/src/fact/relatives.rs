@@ -2,22 +2,22 @@
 
 use std::collections::BTreeMap;
 
-use crate::data::{Pattern, WordList, data};
+use crate::data::{DataPattern, WordList, data};
 
 data! {
     DATA = "zh/relatives.toml", "en/relatives.toml";
-    Pattern: not_theirs, zh_not_theirs;
+    DataPattern: not_theirs, zh_not_theirs;
     BTreeMap<String, String>: one_name;
     WordList: only_one;
 }
 
 /// Returns true if the Chinese words after a relative are about the relative alone.
-pub(super) fn zh_is_theirs(rest: &str) -> bool {
+pub(super) fn zh_is_about_relative(rest: &str) -> bool {
     !rest.is_empty() && !DATA.zh_not_theirs.is_match(rest)
 }
 
 /// Returns true if the English words after a relative are about the relative alone.
-pub(super) fn en_is_theirs(rest: &str) -> bool {
+pub(super) fn en_is_about_relative(rest: &str) -> bool {
     !DATA.not_theirs.is_match(rest)
 }
 

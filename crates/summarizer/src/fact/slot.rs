@@ -91,12 +91,12 @@ impl Slot {
 }
 
 impl Sentences {
-    /// Returns the template for a fact that holds.
+    /// Returns the template for a positive fact.
     fn positive(&self, fact: &ExtractedFact) -> &str {
         self.act.as_ref().filter(|_| self.acts.contains(name_end(fact))).unwrap_or(&self.is)
     }
 
-    /// Returns the template for a fact.
+    /// Returns the template for a fact of either polarity.
     fn template<'s>(&'s self, fact: &ExtractedFact, positive: &'s str) -> &'s str {
         match (fact.polarity, fact.value == ExtractedFact::ANY) {
             (Polarity::Positive, _) => positive,

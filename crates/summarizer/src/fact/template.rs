@@ -5,7 +5,7 @@ use std::{cmp::Reverse, collections::BTreeMap};
 use memory_engine_core::{Language, text::is_han};
 use serde::Deserialize;
 
-use crate::data::on_one_line;
+use crate::data::join_lines;
 
 /// The macros of a rule file, by name.
 #[derive(Debug, Default, Deserialize)]
@@ -32,7 +32,7 @@ impl Macros {
     /// Returns a regular expression with its macros expanded. `[A-Z]` matches an upper-case letter of any script,
     /// although the rest of the expression ignores case.
     pub(super) fn expanded(&self, form: &str) -> String {
-        let mut text = on_one_line(form);
+        let mut text = join_lines(form);
         // Longest names first, so that %zv is not read as %z and a v.
         let mut macros: Vec<(&String, String)> = self.0.iter().map(|(name, part)| (name, part.regex())).collect();
         macros.sort_by_key(|(name, _)| Reverse(name.len()));
@@ -51,7 +51,7 @@ impl Macros {
 impl Macro {
     fn regex(&self) -> String {
         match self {
-            Self::Part(text) => on_one_line(text),
+            Self::Part(text) => join_lines(text),
             Self::Words(words) => format!("(?:{})", words.join("|")),
         }
     }

@@ -57,16 +57,16 @@ impl ExtractedFact {
         if self.value == Self::ANY { self.value.clone() } else { value_key(&self.value) }
     }
 
-    /// Returns true if this fact states what another one does, and more exactly.
-    pub(crate) fn states_more(&self, other: &Self) -> bool {
+    /// Returns true if both are equal except for their values, and the value of this fact contains that of the other.
+    pub(crate) fn includes_statement(&self, other: &Self) -> bool {
         self.subject == other.subject
             && self.slot == other.slot
             && self.polarity == other.polarity
             && self.value_key().contains(&other.value_key())
     }
 
-    /// Returns true if another fact states the same, even with other evidence.
-    pub(crate) fn states_same(&self, other: &Self) -> bool {
+    /// Returns true if both have the same subject, slot, polarity and value, even with other evidence.
+    pub(crate) fn is_same_statement(&self, other: &Self) -> bool {
         self.subject == other.subject
             && self.slot == other.slot
             && self.polarity == other.polarity

@@ -1,4 +1,4 @@
-//! Readers of values: the end of a value, its valid forms, and its split into several values.
+//! Readers of values: they find the end of a value, check its form, and split enumerations.
 
 mod life;
 mod likes;
@@ -21,20 +21,20 @@ use self::{
     work::{employer, job, taught, zh_employer, zh_job, zh_school},
 };
 
-/// Reads the values in the text that a pattern found. The list is empty if the text is no value of that sort.
+/// Reads the values in the text that a pattern matched. The list is empty if the text is no value of that sort.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(try_from = "String")]
 pub(super) struct ValueReader(fn(&str) -> Vec<String>);
 
 impl ValueReader {
-    pub(super) fn values(self, found: &str) -> Vec<String> {
-        self.0(found.trim())
+    pub(super) fn values(self, text: &str) -> Vec<String> {
+        self.0(text.trim())
     }
 }
 
 impl Default for ValueReader {
     fn default() -> Self {
-        Self(|text| one(phrase(text, 8, 20)))
+        Self(|text| at_most_one(phrase(text, 8, 20)))
     }
 }
 
@@ -52,31 +52,31 @@ impl TryFrom<String> for ValueReader {
 fn reader(name: &str) -> Option<fn(&str) -> Vec<String>> {
     let read: fn(&str) -> Vec<String> = match name {
         "plain" => return Some(ValueReader::default().0),
-        "name" => |text| one(person::name(text)),
-        "full-name" => |text| one(full_name(text)),
-        "person" => |text| one(person::person(text)),
-        "number" => |text| one(number(text)),
-        "date" => |text| one(date(text)),
-        "job" => |text| one(job(text)),
-        "zh-job" => |text| one(zh_job(text)),
-        "taught" => |text| one(taught(text)),
-        "org" => |text| one(employer(text)),
-        "zh-org" => |text| one(zh_employer(text)),
-        "school" => |text| one(capitalised(cut(text), 5).filter(|name| name.len() > 2)),
-        "zh-school" => |text| one(zh_school(text)),
-        "subject" => |text| one(phrase(before_preposition(cut(text)), 4, 8)),
-        "place" => |text| one(place(text)),
-        "known-place" => |text| one(known_place(text)),
-        "zh-known-place" => |text| one(zh_known_place(text)),
-        "zh-place" => |text| one(zh_place(text)),
-        "zh-from" => |text| one(zh_native_place(text)),
-        "animal" => |text| one(animal(text)),
+        "name" => |text| at_most_one(person::name(text)),
+        "full-name" => |text| at_most_one(full_name(text)),
+        "person" => |text| at_most_one(person::person(text)),
+        "number" => |text| at_most_one(number(text)),
+        "date" => |text| at_most_one(date(text)),
+        "job" => |text| at_most_one(job(text)),
+        "zh-job" => |text| at_most_one(zh_job(text)),
+        "taught" => |text| at_most_one(taught(text)),
+        "org" => |text| at_most_one(employer(text)),
+        "zh-org" => |text| at_most_one(zh_employer(text)),
+        "school" => |text| at_most_one(capitalised(cut(text), 5).filter(|name| name.len() > 2)),
+        "zh-school" => |text| at_most_one(zh_school(text)),
+        "subject" => |text| at_most_one(phrase(before_preposition(cut(text)), 4, 8)),
+        "place" => |text| at_most_one(place(text)),
+        "known-place" => |text| at_most_one(known_place(text)),
+        "zh-known-place" => |text| at_most_one(zh_known_place(text)),
+        "zh-place" => |text| at_most_one(zh_place(text)),
+        "zh-from" => |text| at_most_one(zh_native_place(text)),
+        "animal" => |text| at_most_one(animal(text)),
         "illness" => illnesses,
-        "habit" => |text| one(habit(text)),
-        "favorite" => |text| one(phrase(text, 6, 14).filter(|value| !is_vague(value))),
+        "habit" => |text| at_most_one(habit(text)),
+        "favorite" => |text| at_most_one(phrase(text, 6, 14).filter(|value| !is_vague(value))),
         "diet" | "skill" => |text| vec![text.to_lowercase()],
-        "owned" => |text| one(possession(text)),
-        "doing" => |text| one(activity(text)),
+        "owned" => |text| at_most_one(possession(text)),
+        "doing" => |text| at_most_one(activity(text)),
         "list" => foods,
         "liked" => liked,
         "zh-liked" => zh_liked,
@@ -86,7 +86,7 @@ fn reader(name: &str) -> Option<fn(&str) -> Vec<String>> {
     Some(read)
 }
 
-fn one(value: Option<String>) -> Vec<String> {
+fn at_most_one(value: Option<String>) -> Vec<String> {
     value.into_iter().collect()
 }
 

@@ -23,7 +23,7 @@ pub(super) fn value_key(value: &str) -> String {
     rest.map(str::to_owned).unwrap_or(key)
 }
 
-/// Returns true if a folded value contains a word for one of a kind: "honda civic" is a "car".
+/// Returns true if a folded value contains a word of a kind: "honda civic" is a "car".
 pub(crate) fn is_of_kind(value: &str, kind: &str) -> bool {
     DATA.kinds.get(kind).is_some_and(|words| words.iter().any(|word| contains_word(value, word)))
 }
@@ -33,6 +33,6 @@ fn contains_word(value: &str, word: &str) -> bool {
 }
 
 fn without_plural(word: &str) -> &str {
-    let plural = word.len() > 3 && word.is_ascii() && !word.ends_with("ss") && !word.ends_with("us");
-    word.strip_suffix('s').filter(|_| plural).unwrap_or(word)
+    let may_be_plural = word.len() > 3 && word.is_ascii() && !word.ends_with("ss") && !word.ends_with("us");
+    word.strip_suffix('s').filter(|_| may_be_plural).unwrap_or(word)
 }

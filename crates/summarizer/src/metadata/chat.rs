@@ -25,15 +25,15 @@ const TURNS_PER_REQUEST: usize = 20;
 
 /// Extracts topic, entities and emotion with a language model. If the model fails, the rules are used.
 ///
-/// The answer is checked: an unknown emotion and entities that the turn does not contain are dropped. An answer that
-/// lacks a turn counts as a failure.
+/// The answer is checked: an unknown emotion and entities that the turn does not contain are dropped. An answer without
+/// one of the turns counts as a failure.
 #[derive(Debug, Clone)]
 pub struct ChatMetadata {
     model: Arc<dyn ChatModel>,
     rules: RuleMetadata,
 }
 
-/// A message that the model reads. A struct, so that its fields have one order in every program.
+/// A turn in the prompt. A struct, so that the order of its fields in JSON is fixed.
 #[derive(Debug, Serialize)]
 struct PromptTurn {
     n: usize,
@@ -80,21 +80,21 @@ impl ChatMetadata {
         all.ok_or_else(|| Error::invalid("metadata", "the model did not answer for every turn"))
     }
 
-    /// Returns the labels of a turn without those that are invalid.
+    /// Returns the valid labels of a turn.
     fn to_metadata(&self, labels: TurnJson, turn: &Record) -> TurnMetadata {
         let folded = normalize(&turn.text);
-        let short = |text: &str, max_chars: usize| {
+        let short_line = |text: &str, max_chars: usize| {
             let line = one_line(text);
             (!line.is_empty() && line.chars().count() <= max_chars).then_some(line)
         };
         let mut entities: Vec<String> = Vec::new();
-        for name in labels.entities.iter().filter_map(|name| short(name, MAX_ENTITY_CHARS)) {
+        for name in labels.entities.iter().filter_map(|name| short_line(name, MAX_ENTITY_CHARS)) {
             if folded.contains(&normalize(&name)) && !entities.contains(&name) && entities.len() < MAX_ENTITIES {
                 entities.push(name);
             }
         }
         let emotion = labels.emotion.filter(|emotion| self.rules.emotions.names().any(|known| known == emotion));
-        TurnMetadata { topic: labels.topic.and_then(|topic| short(&topic, MAX_TOPIC_CHARS)), entities, emotion }
+        TurnMetadata { topic: labels.topic.and_then(|topic| short_line(&topic, MAX_TOPIC_CHARS)), entities, emotion }
     }
 
     fn prompt(&self) -> String {

@@ -78,14 +78,14 @@ impl Emotions {
 
     /// Returns the emotions that a folded clause shows.
     fn emotions_in(&self, clause: &str) -> Vec<&str> {
-        if contains_any_word(clause, &DATA.wishes) || is_of_others(clause) {
+        if contains_any_word(clause, &DATA.wishes) || is_about_others(clause) {
             return Vec::new();
         }
         let shown = self.0.iter().filter_map(|(name, words)| {
             let at = words.iter().find_map(|word| word_position(clause, word))?;
             let before = without_intensifiers(&clause[..at]);
-            let denied = DATA.denials.iter().any(|denial| ends_with_word(before, denial));
-            match (denied, name.as_str()) {
+            let is_denied = DATA.denials.iter().any(|denial| ends_with_word(before, denial));
+            match (is_denied, name.as_str()) {
                 (false, name) => Some(name),
                 (true, HAPPY) if !is_order(before) => Some(SAD),
                 (true, _) => None,
@@ -95,7 +95,7 @@ impl Emotions {
     }
 }
 
-/// Returns the position of a word that is not part of another word.
+/// Returns the first position at which a word is not part of another word.
 fn word_position(clause: &str, word: &str) -> Option<usize> {
     clause.match_indices(word).map(|(at, _)| at).find(|at| stands_alone(clause, *at, at + word.len()))
 }
@@ -120,13 +120,14 @@ fn is_order(before: &str) -> bool {
 }
 
 /// Returns true if a clause is about the emotions of other people.
-fn is_of_others(clause: &str) -> bool {
+fn is_about_others(clause: &str) -> bool {
     if contains_any_word(clause, &DATA.me) || contains_any_word(clause, &DATA.missing) {
         return false;
     }
-    let asked = clause.trim_end().ends_with(['?', '？', '吗', '呢']) || DATA.questions.any_in(clause);
-    let of_you = contains_any_word(clause, &DATA.you) && (asked || !clause.contains("你让"));
-    of_you || contains_any_word(clause, &DATA.others)
+    let is_question = clause.trim_end().ends_with(['?', '？', '吗', '呢']) || DATA.questions.any_in(clause);
+    // In 你让我很开心, the emotion is that of the speaker.
+    let is_about_listener = contains_any_word(clause, &DATA.you) && (is_question || !clause.contains("你让"));
+    is_about_listener || contains_any_word(clause, &DATA.others)
 }
 
 #[cfg(test)]

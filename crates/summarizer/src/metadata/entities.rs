@@ -8,7 +8,7 @@ use memory_engine_core::{
 };
 
 use crate::{
-    data::{Pattern, WordList, data},
+    data::{DataPattern, WordList, data},
     metadata::types::MAX_ENTITIES,
     sentence::sentences,
     terms::is_stop,
@@ -20,7 +20,7 @@ const INSTITUTION_MAX_CHARS: usize = 8;
 
 data! {
     DATA = "zh/entities.toml", "en/entities.toml";
-    Pattern: name, institution;
+    DataPattern: name, institution;
     WordList: brands, no_names;
     String: outside_names;
 }
@@ -71,8 +71,8 @@ fn chinese_names(text: &str) -> impl Iterator<Item = FoundEntity> {
 fn institutions(text: &str) -> impl Iterator<Item = FoundEntity> {
     DATA.institution.find_iter(text).filter_map(|end| {
         let start = institution_start(&text[..end.start()]);
-        let named = start < end.start() || DATA.brands.contains(end.as_str());
-        named.then(|| (start, text[start..end.end()].to_owned()))
+        let is_name = start < end.start() || DATA.brands.contains(end.as_str());
+        is_name.then(|| (start, text[start..end.end()].to_owned()))
     })
 }
 
@@ -128,8 +128,8 @@ fn words(sentence: &str) -> Vec<WordSpan> {
             at += c.len_utf8();
             continue;
         }
-        let inside = |c: char| is_letter(c) || matches!(c, '\'' | '’' | '-' | '.');
-        let end = sentence[at..].find(|c| !inside(c)).map_or(sentence.len(), |length| at + length);
+        let is_in_word = |c: char| is_letter(c) || matches!(c, '\'' | '’' | '-' | '.');
+        let end = sentence[at..].find(|c| !is_in_word(c)).map_or(sentence.len(), |length| at + length);
         let bare = sentence[at..end].trim_end_matches(['.', '\'', '’', '-']);
         let bare = bare.strip_suffix("'s").or_else(|| bare.strip_suffix("’s")).unwrap_or(bare);
         words.push(WordSpan { range: at..end, bare: at..at + bare.len(), joined });
@@ -140,22 +140,24 @@ fn words(sentence: &str) -> Vec<WordSpan> {
 }
 
 impl WordSpan {
-    fn is_name(&self, sentence: &str, first: bool) -> bool {
+    fn is_name(&self, sentence: &str, is_first: bool) -> bool {
         let word = &sentence[self.bare.clone()];
         let lower = word.to_lowercase().replace('’', "'");
-        let plain = is_stop(&lower) || DATA.no_names.contains(&lower) || lower.contains('\'');
-        is_capitalised(word) && !plain && !(first && self.is_common_opening(sentence, &lower))
+        let is_common_word = is_stop(&lower) || DATA.no_names.contains(&lower) || lower.contains('\'');
+        is_capitalised(word) && !is_common_word && !(is_first && self.is_common_opening(sentence, &lower))
     }
 
-    /// Returns true if the first word of a sentence is capitalised only because it is the first: it is neither followed
-    /// by another capitalised word, nor a possessive, nor an address before a comma.
+    /// Returns true if the first word of a sentence is capitalised only because it is the first: it is not the only
+    /// word, not before another capitalised word, not a possessive, and not an address before a comma.
     fn is_common_opening(&self, sentence: &str, lower: &str) -> bool {
         let after = &sentence[self.range.end..];
-        let whole = &sentence[self.range.clone()];
-        let addressed = after.starts_with(',');
-        let owner = whole.ends_with("'s") || whole.ends_with("’s");
-        let stands_alone = is_capitalised(after.trim_start()) || !after.chars().any(char::is_alphabetic);
-        lower.chars().count() > 1 && !stands_alone && !has_han(sentence) && !owner && !addressed
+        let word = &sentence[self.range.clone()];
+        let is_address = after.starts_with(',');
+        let is_possessive = word.ends_with("'s") || word.ends_with("’s");
+        let is_before_capital = is_capitalised(after.trim_start());
+        let is_only_word = !after.chars().any(char::is_alphabetic);
+        let may_be_name = is_before_capital || is_only_word || is_possessive || is_address || has_han(sentence);
+        lower.chars().count() > 1 && !may_be_name
     }
 }
 

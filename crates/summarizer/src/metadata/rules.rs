@@ -48,21 +48,20 @@ impl RuleMetadata {
 
     /// Returns topic, entities and emotion of a text.
     pub fn describe(&self, text: &str) -> TurnMetadata {
-        let own = without_injected(text);
-        let own: String = own.chars().take(TEXT_MAX_CHARS).collect();
-        let separator = Language::of(&own).pick("、", ", ");
-        let entities = entities(&own, &self.known_names);
-        // Names are often only addressed. They are the topic if there is no other key phrase.
+        let text: String = without_injected(text).chars().take(TEXT_MAX_CHARS).collect();
+        let separator = Language::of(&text).pick("、", ", ");
+        let entities = entities(&text, &self.known_names);
+        // Names are often only forms of address. They are the topic only if there is no other key phrase.
         let is_name = |phrase: &String| entities.iter().any(|name| normalize(name) == *phrase);
-        let phrases = key_phrases(&own, 4);
-        let (names, mut about): (Vec<String>, Vec<String>) = phrases.into_iter().partition(is_name);
-        about.extend(names);
-        about.truncate(2);
-        let topic = about.join(separator);
+        let phrases = key_phrases(&text, 4);
+        let (names, mut topics): (Vec<String>, Vec<String>) = phrases.into_iter().partition(is_name);
+        topics.extend(names);
+        topics.truncate(2);
+        let topic = topics.join(separator);
         TurnMetadata {
             topic: (!topic.is_empty()).then_some(topic),
             entities,
-            emotion: self.emotions.of(&own).map(str::to_owned),
+            emotion: self.emotions.of(&text).map(str::to_owned),
         }
     }
 }

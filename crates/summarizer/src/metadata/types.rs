@@ -16,9 +16,9 @@ pub(super) const MAX_ENTITIES: usize = 12;
 pub struct TurnMetadata {
     /// The topic, in a few words.
     pub topic: Option<String>,
-    /// The people, places and things that it names.
+    /// The people, places and things that the turn names.
     pub entities: Vec<String>,
-    /// The emotion that it shows, by the names that injection rules use: `想念`, `难过`, `生气`, `开心` …
+    /// The emotion of the speaker, by the names that injection rules use: `想念`, `难过`, `生气`, `开心` …
     pub emotion: Option<String>,
 }
 

@@ -73,20 +73,20 @@ impl ProfileSummarizer for ChatProfiles {
         }
         let answer = structured::ask::<Profile>(&self.model, Self::request(observed)).await?;
         let mut profile = answer.value.tidied();
-        // A model that leaves a field empty has forgotten it. That is no evidence that it has changed.
-        let before = &observed.profile;
-        for (field, former) in [
-            (&mut profile.nickname, &before.nickname),
-            (&mut profile.personality, &before.personality),
-            (&mut profile.preferences, &before.preferences),
-            (&mut profile.relationship, &before.relationship),
+        // An empty field means that the model left it out, not that it has changed.
+        let former = &observed.profile;
+        for (field, former_text) in [
+            (&mut profile.nickname, &former.nickname),
+            (&mut profile.personality, &former.personality),
+            (&mut profile.preferences, &former.preferences),
+            (&mut profile.relationship, &former.relationship),
         ] {
             if field.is_empty() {
-                field.clone_from(former);
+                field.clone_from(former_text);
             }
         }
         profile.details.retain(|label, _| observed.details.contains(label));
-        for (label, text) in &before.details {
+        for (label, text) in &former.details {
             profile.details.entry(label.clone()).or_insert_with(|| text.clone());
         }
         Ok(profile)

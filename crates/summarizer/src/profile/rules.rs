@@ -9,8 +9,8 @@ use super::{
     writer::{Observed, ProfileSummarizer},
 };
 
-/// Writes profiles by rules: the name that the user gave, likes and dislikes in the user's words, how long the messages
-/// are, when they are written, and the latest one. It never fails, and infers nothing.
+/// Writes profiles by rules: the name that the user gave, likes and dislikes in the user's words, the length and the
+/// time of day of the messages, and the latest one. It never fails, and infers nothing.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RuleProfiles;
 
@@ -82,7 +82,7 @@ fn preferences(known: &str, messages: &[(&Record, String)], language: Language) 
     likes[likes.len().saturating_sub(MAX_LIKES)..].join(separator)
 }
 
-/// Returns how talkative the user is, by the mean length of the messages.
+/// Describes the talkativeness of the user, by the mean length of the messages.
 fn personality(messages: &[(&Record, String)], language: Language) -> &'static str {
     let mean_chars = messages.iter().map(|(_, text)| text.chars().count()).sum::<usize>() / messages.len();
     let long_message_chars = language.pick(40, 120);
@@ -95,7 +95,7 @@ fn personality(messages: &[(&Record, String)], language: Language) -> &'static s
     }
 }
 
-/// Returns the latest message with more than three characters, and whether the user writes mostly in the evening.
+/// Quotes the latest message with more than three characters, and notes if most messages are written in the evening.
 fn recent_topics(messages: &[(&Record, String)], observed: &Observed<'_>) -> String {
     let is_evening = |record: &Record| !(5..18).contains(&record.occurred_at.in_zone(&observed.zone).hour());
     let evenings = messages.iter().filter(|(record, _)| is_evening(record)).count();

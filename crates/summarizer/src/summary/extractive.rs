@@ -108,18 +108,19 @@ fn candidates(
     for (turn, text) in turns.iter().zip(texts) {
         let speaker = speaker(turn, language);
         let day = turn.occurred_at.in_zone(&zone).date();
-        let sentences: Vec<String> = sentences(text).into_iter().map(|range| plain(&text[range])).collect();
+        let sentences: Vec<String> =
+            sentences(text).into_iter().map(|range| without_list_marker(&text[range])).collect();
         for (n, sentence) in sentences.iter().enumerate() {
-            let asks = is_question(sentence);
-            let answers = n == 0 && !asks && sentence.chars().count() <= SHORT_ANSWER_MAX_CHARS;
-            let text = match open_question.take().filter(|_| answers) {
+            let is_question = is_question(sentence);
+            let is_short_answer = n == 0 && !is_question && sentence.chars().count() <= SHORT_ANSWER_MAX_CHARS;
+            let text = match open_question.take().filter(|_| is_short_answer) {
                 Some(question) => format!("{question} {sentence}"),
                 None => sentence.clone(),
             };
             let mut terms: BTreeSet<String> = terms(&text).into_iter().collect();
             terms.retain(|term| !names.contains(term));
             if terms.len() >= SENTENCE_MIN_TERMS && is_prose(&text) {
-                let weight = weight(&text, asks, role::is_assistant(turn), n == 0);
+                let weight = weight(&text, is_question, role::is_assistant(turn), n == 0);
                 candidates.push(SentenceCandidate { speaker: speaker.clone(), day, text, terms, weight });
             }
         }
@@ -146,13 +147,13 @@ fn is_prose(sentence: &str) -> bool {
 }
 
 /// Returns the factor for the rank of a sentence. A plain statement of a person has the factor 1.
-fn weight(sentence: &str, asks: bool, of_assistant: bool, first: bool) -> f64 {
+fn weight(sentence: &str, is_question: bool, is_of_assistant: bool, is_first: bool) -> f64 {
     let factors = [
-        (of_assistant, 0.6),
-        (asks, 0.5),
-        // Numbers and dates are looked up later; the first sentence of a turn usually names its topic.
+        (is_of_assistant, 0.6),
+        (is_question, 0.5),
+        // Numbers and dates are often asked for later; the first sentence of a turn usually names its topic.
         (sentence.chars().any(|c| c.is_ascii_digit()), 1.15),
-        (first, 1.1),
+        (is_first, 1.1),
         // Courtesies carry little information.
         (is_courtesy(sentence), 0.4),
         (DATA.first_person.any_in(sentence), 1.25),
@@ -161,13 +162,13 @@ fn weight(sentence: &str, asks: bool, of_assistant: bool, first: bool) -> f64 {
 }
 
 /// Returns a sentence on one line, without list markers and list numbers.
-fn plain(sentence: &str) -> String {
+fn without_list_marker(sentence: &str) -> String {
     let bare = sentence.trim_start_matches(['-', '*', '#', '>', ' ', '•']).replace("**", "");
     let digits = bare.len() - bare.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let rest = &bare[digits..];
-    let numbered =
+    let is_numbered =
         digits > 0 && digits < 3 && (rest.starts_with(". ") || rest.starts_with(") ") || rest.starts_with('、'));
-    one_line(if numbered { rest.trim_start_matches(['.', ')', '、', ' ']) } else { &bare })
+    one_line(if is_numbered { rest.trim_start_matches(['.', ')', '、', ' ']) } else { &bare })
 }
 
 /// Returns true if a sentence thanks, wishes, praises or greets.
@@ -182,33 +183,34 @@ fn select(candidates: &[SentenceCandidate], max_chars: usize, language: Language
     let score = |n: usize| ranks[n] * candidates[n].weight / (1.0 + candidates[n].text.chars().count() as f64 / 160.0);
     let mut order: Vec<usize> = (0..candidates.len()).collect();
     order.sort_by(|a, b| score(*b).total_cmp(&score(*a)).then(a.cmp(b)));
-    let mut kept: Vec<usize> = Vec::new();
+    let mut selected: Vec<usize> = Vec::new();
     for n in order {
-        let repeats = kept.iter().any(|known| overlap(&candidates[*known].terms, &candidates[n].terms) > MAX_OVERLAP);
-        if repeats {
+        let is_repetition =
+            selected.iter().any(|known| overlap(&candidates[*known].terms, &candidates[n].terms) > MAX_OVERLAP);
+        if is_repetition {
             continue;
         }
-        let index = kept.partition_point(|known| *known < n);
-        kept.insert(index, n);
-        if render_sentences(&kept, candidates, language).chars().count() > max_chars {
-            kept.remove(index);
+        let index = selected.partition_point(|known| *known < n);
+        selected.insert(index, n);
+        if render_sentences(&selected, candidates, language).chars().count() > max_chars {
+            selected.remove(index);
         }
     }
-    render_sentences(&kept, candidates, language)
+    render_sentences(&selected, candidates, language)
 }
 
 /// Returns sentences as one text in their order, with the date when the day changes and the speaker when another one
 /// speaks.
-fn render_sentences(kept: &[usize], candidates: &[SentenceCandidate], language: Language) -> String {
+fn render_sentences(selected: &[usize], candidates: &[SentenceCandidate], language: Language) -> String {
     let mut text = String::new();
     let mut previous: Option<&SentenceCandidate> = None;
-    for candidate in kept.iter().map(|n| &candidates[*n]) {
+    for candidate in selected.iter().map(|n| &candidates[*n]) {
         let new_day = previous.is_none_or(|previous| previous.day != candidate.day);
         let new_speaker = new_day || previous.is_none_or(|previous| previous.speaker != candidate.speaker);
         if new_day {
             text.push_str(if text.is_empty() { "" } else { "\n" });
             text.push_str(&format!("[{}] ", candidate.day));
-        } else if new_speaker || previous.is_some_and(|previous| lacks_end_mark(&previous.text)) {
+        } else if new_speaker || previous.is_some_and(|previous| has_no_end_mark(&previous.text)) {
             text.push(' ');
         }
         if new_speaker {
@@ -218,7 +220,7 @@ fn render_sentences(kept: &[usize], candidates: &[SentenceCandidate], language: 
             text.push(' ');
         }
         text.push_str(&candidate.text);
-        if lacks_end_mark(&candidate.text) {
+        if has_no_end_mark(&candidate.text) {
             text.push_str(language.pick("。", "."));
         }
         previous = Some(candidate);
@@ -227,6 +229,6 @@ fn render_sentences(kept: &[usize], candidates: &[SentenceCandidate], language: 
 }
 
 /// Returns true if a sentence has no punctuation mark at its end.
-fn lacks_end_mark(text: &str) -> bool {
+fn has_no_end_mark(text: &str) -> bool {
     text.chars().next_back().is_some_and(|c| c.is_alphanumeric())
 }

@@ -12,7 +12,7 @@ impl Summary {
     /// edited turn gives another. `turns` contains at least the turns that were summarized.
     ///
     /// # Errors
-    /// `InvalidInput` if the summary is empty, or if `turns` lacks a turn that it covers.
+    /// `InvalidInput` if the summary is empty, or if it covers a turn that is not in `turns`.
     pub fn to_record(&self, turns: &[Record], scope: &Scope, recorded_at: Timestamp) -> Result<Record> {
         let find = |id: &RecordId| {
             let message = "a turn that the summary covers is missing; pass all turns that were summarized";

@@ -63,7 +63,7 @@ impl SummaryRequest {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Summary {
-    /// The text. Empty if the turns say nothing worth remembering.
+    /// The text. Empty if no sentence of the turns is suitable.
     pub text: String,
     /// Its language.
     pub language: Language,

@@ -4,7 +4,7 @@ use super::words::WORDS;
 use crate::{
     calendar::{Count, Stretch, Unit},
     numbers::number,
-    reading::{FoundDate, Reader},
+    reading::{DateReader, FoundDate},
     scan::Scan,
     window::Exactness,
 };
@@ -29,7 +29,7 @@ fn count(scan: &Scan, at: usize) -> Option<(usize, Count)> {
 }
 
 /// 三天前, 两周之前, 几个月前.
-pub(super) fn ago(reader: &Reader<'_>, at: usize) -> FoundDate {
+pub(super) fn ago(reader: &DateReader<'_>, at: usize) -> FoundDate {
     let scan = reader.scan;
     if scan.is_inside_number(at) || scan.has_any_before(at, &WORDS.characters.before_ago) {
         return None;
@@ -42,20 +42,20 @@ pub(super) fn ago(reader: &Reader<'_>, at: usize) -> FoundDate {
     Some((end, reader.reference.ago(count, unit)?))
 }
 
-/// Reads what is counted from a date: 前两天 or 的三天后 after it.
-pub(super) fn before_or_after(reader: &Reader<'_>, end: usize, stretch: Stretch) -> FoundDate {
+/// Reads an offset from a date that ends at `end`: 前两天 or 的三天后 after it.
+pub(super) fn offset_from_date(reader: &DateReader<'_>, end: usize, stretch: Stretch) -> FoundDate {
     let scan = reader.scan;
-    let of = scan.word(end, "的").unwrap_or(end);
-    if let Some((next, later)) = direction(scan, of)
+    let start = scan.word(end, "的").unwrap_or(end);
+    if let Some((next, later)) = direction(scan, start)
         && let Some((next, count, unit)) = counted_units(scan, next)
     {
         return Some((next, stretch.shifted(count, unit, later)?));
     }
     // Two dates: 昨天三天前的面包.
-    if of == end && stretch.relative && stretch.exactness == Exactness::Exact {
+    if start == end && stretch.relative && stretch.exactness == Exactness::Exact {
         return None;
     }
-    let (next, count, unit) = counted_units(scan, of)?;
+    let (next, count, unit) = counted_units(scan, start)?;
     let (next, later) = direction(scan, next)?;
     Some((next, stretch.shifted(count, unit, later)?))
 }

@@ -3,12 +3,12 @@
 use super::words::{WORDS, offset_word};
 use crate::{
     calendar::Stretch,
-    reading::{FoundDate, Reader},
+    reading::{DateReader, FoundDate},
     scan::Scan,
 };
 
 /// 今晚, 昨夜.
-pub(super) fn night(reader: &Reader<'_>, at: usize) -> FoundDate {
+pub(super) fn night(reader: &DateReader<'_>, at: usize) -> FoundDate {
     if reader.scan.has_any_before(at, &WORDS.characters.before_night) {
         return None;
     }
@@ -19,7 +19,7 @@ pub(super) fn night(reader: &Reader<'_>, at: usize) -> FoundDate {
 }
 
 /// 前天, 昨天下午.
-pub(super) fn near(reader: &Reader<'_>, at: usize) -> FoundDate {
+pub(super) fn near(reader: &DateReader<'_>, at: usize) -> FoundDate {
     let (day, end) = offset_word(reader.scan, at, &WORDS.days)?;
     if !day.stands_alone(reader.scan, at, end) {
         return None;

@@ -10,12 +10,12 @@ use crate::{
     calendar::Stretch,
     characters::is_numeral,
     numbers::number,
-    reading::{FoundDate, Reader},
+    reading::{DateReader, FoundDate},
     scan::Scan,
 };
 
 /// 上个月, 这个月五号.
-pub(super) fn relative(reader: &Reader<'_>, at: usize) -> FoundDate {
+pub(super) fn relative(reader: &DateReader<'_>, at: usize) -> FoundDate {
     let scan = reader.scan;
     let (month, end) = offset_word(scan, at, &WORDS.months)?;
     if !month.stands_alone(scan, at, end) || scan.has_any(end, &WORDS.characters.after_month) {
@@ -32,25 +32,25 @@ pub(super) fn relative(reader: &Reader<'_>, at: usize) -> FoundDate {
 }
 
 /// 五月七号.
-pub(super) fn with_day(reader: &Reader<'_>, at: usize) -> FoundDate {
-    let (end, month) = month_of_no_year(reader.scan, at)?;
+pub(super) fn with_day(reader: &DateReader<'_>, at: usize) -> FoundDate {
+    let (end, month) = month_without_year(reader.scan, at)?;
     let (end, day) = day_of_month(reader.scan, end)?;
     part(reader.scan, end, reader.reference.latest_day(month, day)?)
 }
 
 /// 5月, 五月份.
-pub(super) fn alone(reader: &Reader<'_>, at: usize) -> FoundDate {
+pub(super) fn alone(reader: &DateReader<'_>, at: usize) -> FoundDate {
     let scan = reader.scan;
-    let (end, month) = month_of_no_year(scan, at)?;
+    let (end, month) = month_without_year(scan, at)?;
     if day_of_month(scan, end).is_some() || scan.has_any_before(at, &WORDS.characters.before_month) {
         return None;
     }
-    let named = scan.word(end, "份");
+    let suffix_end = scan.word(end, "份");
     let is_other_word = scan.at(end).is_some_and(is_numeral) || scan.has_any(end, &WORDS.characters.after_month_number);
-    if named.is_none() && is_other_word {
+    if suffix_end.is_none() && is_other_word {
         return None;
     }
-    Some((named.unwrap_or(end), reader.reference.latest_month(month)?))
+    Some((suffix_end.unwrap_or(end), reader.reference.latest_month(month)?))
 }
 
 /// Reads a month of a year, with a day and a part of it if they follow.
@@ -62,8 +62,8 @@ pub(super) fn of_year(scan: &Scan, at: usize, year: i16) -> FoundDate {
     }
 }
 
-/// Reads a month that no year stands before: not that of 1806年9月, which was not read.
-fn month_of_no_year(scan: &Scan, at: usize) -> Option<(usize, i8)> {
+/// Reads a month without a year before it. The month of 1806年9月 is not read, because such a year is not supported.
+fn month_without_year(scan: &Scan, at: usize) -> Option<(usize, i8)> {
     let has_year = scan.has_any_before(at, &WORDS.characters.before_unread_year);
     if scan.is_inside_number(at) || has_year { None } else { month_number(scan, at) }
 }

@@ -6,30 +6,30 @@ use super::{counted::counted_units, words::WORDS};
 use crate::{
     calendar::{Count, Stretch, Unit},
     characters::is_latin,
-    reading::{FoundDate, Reader},
+    reading::{DateReader, FoundDate},
     scan::Scan,
     window::Exactness,
 };
 
-fn rough(reader: &Reader<'_>, count: i64, unit: Unit) -> Option<Stretch> {
-    Some(reader.reference.last(Count::Exactly(count), unit)?.with(Exactness::Rough))
+fn rough(reader: &DateReader<'_>, count: i64, unit: Unit) -> Option<Stretch> {
+    Some(reader.reference.last(Count::Exactly(count), unit)?.with_exactness(Exactness::Rough))
 }
 
 /// 刚才, 刚刚.
-pub(super) fn just_now(reader: &Reader<'_>, at: usize) -> FoundDate {
+pub(super) fn just_now(reader: &DateReader<'_>, at: usize) -> FoundDate {
     let (end, place) = reader.scan.one_of(at, &WORDS.just_now)?;
     let is_other_word = place > 0 && reader.scan.has_any(end, &WORDS.characters.after_just);
     if is_other_word { None } else { Some((end, rough(reader, 1, Unit::Hour)?)) }
 }
 
-/// Reads a count of units after a word for the past: the index after it, the count and the unit.
+/// Reads a count of units after a word such as 过去. Returns the index after it, the count and the unit.
 fn last_units(scan: &Scan, at: usize) -> Option<(usize, Count, Unit)> {
     let (end, _) = scan.one_of(at, &WORDS.last_counted)?;
     counted_units(scan, end)
 }
 
 /// 这几天, 过去三天.
-pub(super) fn counted(reader: &Reader<'_>, at: usize) -> FoundDate {
+pub(super) fn counted(reader: &DateReader<'_>, at: usize) -> FoundDate {
     let scan = reader.scan;
     let (end, count, unit) = last_units(scan, at)?;
     let is_other_word = scan.word(at, "近").is_some() && scan.has_any_before(at, &WORDS.characters.before_near);
@@ -40,7 +40,7 @@ pub(super) fn counted(reader: &Reader<'_>, at: usize) -> FoundDate {
 }
 
 /// 最近, but not the nearest one: 最近的车站.
-pub(super) fn lately(reader: &Reader<'_>, at: usize) -> FoundDate {
+pub(super) fn lately(reader: &DateReader<'_>, at: usize) -> FoundDate {
     let scan = reader.scan;
     let end = scan.word(at, "最近")?;
     let characters = &WORDS.characters;
@@ -50,25 +50,25 @@ pub(super) fn lately(reader: &Reader<'_>, at: usize) -> FoundDate {
 }
 
 /// 近来, 近期.
-pub(super) fn these_days(reader: &Reader<'_>, at: usize) -> FoundDate {
+pub(super) fn these_days(reader: &DateReader<'_>, at: usize) -> FoundDate {
     let (end, _) = reader.scan.one_of(at, &WORDS.lately)?;
     let is_other_word = reader.scan.has_any_before(at, &WORDS.characters.before_lately);
     if is_other_word { None } else { Some((end, rough(reader, 30, Unit::Day)?)) }
 }
 
 /// 前几天.
-pub(super) fn days(reader: &Reader<'_>, at: usize) -> FoundDate {
+pub(super) fn days(reader: &DateReader<'_>, at: usize) -> FoundDate {
     let (end, _) = reader.scan.one_of(at, &WORDS.recent_days)?;
     if begins_clause(reader.scan, at) { Some((end, rough(reader, 7, Unit::Day)?)) } else { None }
 }
 
 /// 前阵子.
-pub(super) fn months(reader: &Reader<'_>, at: usize) -> FoundDate {
+pub(super) fn months(reader: &DateReader<'_>, at: usize) -> FoundDate {
     let (end, _) = reader.scan.one_of(at, &WORDS.recent_months)?;
     if begins_clause(reader.scan, at) { Some((end, rough(reader, 60, Unit::Day)?)) } else { None }
 }
 
-/// Returns false if a word is before an index: 考试前两天 counts from the examination.
+/// Returns false if another word ends at an index: in 考试前两天, the days are counted from the examination.
 fn begins_clause(scan: &Scan, at: usize) -> bool {
     let ends_word = |c: char| is_latin(c) || (is_han(c) && !WORDS.characters.sentence_start.contains(c));
     !scan.before(at).is_some_and(ends_word)

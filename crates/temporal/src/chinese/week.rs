@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     characters::is_numeral,
-    reading::{FoundDate, Reader},
+    reading::{DateReader, FoundDate},
     scan::Scan,
 };
 
@@ -20,32 +20,32 @@ fn week(scan: &Scan, at: usize) -> Option<(i64, usize)> {
 }
 
 /// 上周, 下个星期.
-pub(super) fn whole(reader: &Reader<'_>, at: usize) -> FoundDate {
+pub(super) fn whole(reader: &DateReader<'_>, at: usize) -> FoundDate {
     let (offset, end) = week(reader.scan, at)?;
     Some((end, reader.reference.week(offset)?))
 }
 
 /// 这周末.
-pub(super) fn weekend(reader: &Reader<'_>, at: usize) -> FoundDate {
+pub(super) fn weekend(reader: &DateReader<'_>, at: usize) -> FoundDate {
     let (offset, end) = week(reader.scan, at)?;
     Some((reader.scan.word(end, "末")?, reader.reference.weekend(offset)?))
 }
 
 /// 上周五晚上.
-pub(super) fn weekday(reader: &Reader<'_>, at: usize) -> FoundDate {
+pub(super) fn weekday(reader: &DateReader<'_>, at: usize) -> FoundDate {
     let (offset, end) = week(reader.scan, at)?;
     let (end, weekday) = day_of_week(reader.scan, end)?;
     part(reader.scan, end, reader.reference.weekday(offset, weekday)?)
 }
 
-/// Reads a day of the week; Monday is 0. What follows may make another word of it: 上周一直, 上周日本.
+/// Reads a day of the week; Monday is 0. The characters after it may make another word of it: 上周一直, 上周日本.
 fn day_of_week(scan: &Scan, at: usize) -> Option<(usize, i64)> {
     let (end, weekday) = scan.one_of(at, &WORDS.weekdays)?;
     let characters = &WORDS.characters;
-    let counts = scan.at(end).is_some_and(is_numeral) || scan.has_any(end, &characters.counted);
+    let is_count = scan.at(end).is_some_and(is_numeral) || scan.has_any(end, &characters.counted);
     let is_other_word = match weekday {
-        0 => counts || scan.has_any(end, &characters.after_monday),
-        1..=5 => counts,
+        0 => is_count || scan.has_any(end, &characters.after_monday),
+        1..=5 => is_count,
         6 => scan.has_any(end, &characters.after_sunday),
         _ => scan.has_any(end, &characters.after_sunday_as_heaven),
     };

@@ -1,10 +1,10 @@
-//! The words that Chinese dates are made of.
+//! The words of Chinese dates.
 
 use memory_engine_rule_data::{Words, data};
 use serde::Deserialize;
 
 use crate::{
-    calendar::{Part, Season},
+    calendar::{DayPart, Season},
     scan::Scan,
     units::UnitWords,
 };
@@ -32,13 +32,13 @@ pub(super) struct DateWords {
     pub(super) lately: Words,
     pub(super) recent_days: Words,
     pub(super) recent_months: Words,
-    pub(super) characters: Characters,
+    pub(super) characters: BoundaryCharacters,
 }
 
-/// Characters that tell a date from another word; see the data file.
+/// Characters next to a word that show whether it is a date; see the data file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Characters {
+pub(super) struct BoundaryCharacters {
     pub(super) after_week: String,
     pub(super) before_night: String,
     pub(super) after_month: String,
@@ -62,25 +62,25 @@ pub(super) struct Characters {
     pub(super) after_sunday_as_heaven: String,
 }
 
-/// A word for a part of a day, with the number of days from today.
+/// A word for a night, such as 昨晚, with the number of days from today.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct NightWord {
     pub(super) word: String,
     pub(super) offset: i64,
-    pub(super) part: Part,
+    pub(super) part: DayPart,
 }
 
-/// A word for a day, week, month or year, with the number of them from the present one.
+/// A word for a day, week, month or year, with its offset from the current one in that unit.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct OffsetWord {
     word: String,
     pub(super) offset: i64,
-    /// The word is another one after one of these characters: 目前 + 天.
+    /// Characters before the word that make it part of another word: 目 before 前天.
     #[serde(default)]
     not_after: String,
-    /// The word is another one before one of these characters.
+    /// Characters after the word that make it part of another word.
     #[serde(default)]
     not_before: String,
 }
@@ -89,7 +89,7 @@ pub(super) struct OffsetWord {
 #[serde(deny_unknown_fields)]
 pub(super) struct PartWords {
     pub(super) words: Words,
-    pub(super) part: Part,
+    pub(super) part: DayPart,
 }
 
 #[derive(Debug, Deserialize)]
@@ -101,13 +101,13 @@ pub(super) struct SeasonWords {
 
 data!(pub(super) WORDS: DateWords = "zh/dates.toml");
 
-/// Finds the word of a list that is at an index: its entry and the index after it.
+/// Returns the entry of the word at an index, and the index after it.
 pub(super) fn offset_word<'w>(scan: &Scan, at: usize, words: &'w [OffsetWord]) -> Option<(&'w OffsetWord, usize)> {
     words.iter().find_map(|word| Some((word, scan.word(at, &word.word)?)))
 }
 
 impl OffsetWord {
-    /// Returns false if a character before or after the word makes another word of it.
+    /// Returns false if a character before or after the word makes it part of another word.
     pub(super) fn stands_alone(&self, scan: &Scan, at: usize, end: usize) -> bool {
         !scan.has_any_before(at, &self.not_after) && !scan.has_any(end, &self.not_before)
     }

@@ -1,4 +1,4 @@
-//! Years, and what is named with its year: 去年夏天, 今年春节, 2023年5月.
+//! Years, and months, seasons and holidays with their year: 去年夏天, 今年春节, 2023年5月.
 
 use super::{
     month,
@@ -7,12 +7,12 @@ use super::{
 use crate::{
     calendar::Stretch,
     holidays, numbers,
-    reading::{FoundDate, Reader},
+    reading::{DateReader, FoundDate},
     scan::Scan,
 };
 
 /// 去年, 去年夏天, 前年五月七号.
-pub(super) fn relative(reader: &Reader<'_>, at: usize) -> FoundDate {
+pub(super) fn relative(reader: &DateReader<'_>, at: usize) -> FoundDate {
     let (year, end) = offset_word(reader.scan, at, &WORDS.years)?;
     if !year.stands_alone(reader.scan, at, end) || reader.scan.has_any(end, &WORDS.characters.after_year) {
         return None;
@@ -21,7 +21,7 @@ pub(super) fn relative(reader: &Reader<'_>, at: usize) -> FoundDate {
 }
 
 /// 2023年5月, 二〇二三年.
-pub(super) fn written(reader: &Reader<'_>, at: usize) -> FoundDate {
+pub(super) fn written(reader: &DateReader<'_>, at: usize) -> FoundDate {
     let scan = reader.scan;
     if scan.is_inside_number(at) {
         return None;
@@ -31,21 +31,21 @@ pub(super) fn written(reader: &Reader<'_>, at: usize) -> FoundDate {
     if scan.has_any(end, &WORDS.characters.after_written_year) {
         return None;
     }
-    within(scan, end, year).map(|(end, stretch)| (end, stretch.named()))
+    within(scan, end, year).map(|(end, stretch)| (end, stretch.absolute()))
 }
 
 /// 23年5月.
-pub(super) fn short(reader: &Reader<'_>, at: usize) -> FoundDate {
+pub(super) fn short(reader: &DateReader<'_>, at: usize) -> FoundDate {
     let scan = reader.scan;
     if scan.is_inside_number(at) {
         return None;
     }
     let (end, year) = numbers::digits(scan, at).filter(|(end, _)| *end == at + 2)?;
     let end = scan.word(end, "年")?;
-    month::of_year(scan, end, 2000 + i16::try_from(year).ok()?).map(|(end, stretch)| (end, stretch.named()))
+    month::of_year(scan, end, 2000 + i16::try_from(year).ok()?).map(|(end, stretch)| (end, stretch.absolute()))
 }
 
-/// Reads what may follow a year: a month with a day, a season, a holiday.
+/// Reads the part of a year that may follow it: a month with a day, a season, or a holiday.
 fn within(scan: &Scan, end: usize, year: i16) -> FoundDate {
     let next = scan.word(end, "的").unwrap_or(end);
     month::of_year(scan, next, year)

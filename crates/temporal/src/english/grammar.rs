@@ -5,10 +5,10 @@ use crate::{
     calendar::{Count, Stretch, Unit},
     characters::is_latin,
     numbers,
-    reading::{FoundDate, Reader},
+    reading::{DateReader, FoundDate},
 };
 
-impl<'s> Reader<'s> {
+impl<'s> DateReader<'s> {
     /// Reads a word: the word and the index after it.
     pub(super) fn word(&self, at: usize) -> Option<(&'s str, usize)> {
         let mut end = at;
@@ -18,60 +18,60 @@ impl<'s> Reader<'s> {
         (end > at).then(|| (self.scan.text(at, end), end))
     }
 
-    /// Returns the index of the next word after white space.
-    pub(super) fn next(&self, end: usize) -> Option<usize> {
-        let mut next = end;
-        while self.scan.at(next).is_some_and(char::is_whitespace) {
-            next += 1;
+    /// Returns the index after the white space that follows, where the next word starts.
+    pub(super) fn next_word_start(&self, end: usize) -> Option<usize> {
+        let mut start = end;
+        while self.scan.at(start).is_some_and(char::is_whitespace) {
+            start += 1;
         }
-        (next > end && next < self.scan.len()).then_some(next)
+        (start > end && start < self.scan.len()).then_some(start)
     }
 
     /// Reads the word after white space.
     pub(super) fn next_word(&self, end: usize) -> Option<(&'s str, usize)> {
-        self.word(self.next(end)?)
+        self.word(self.next_word_start(end)?)
     }
 
     /// Reads the next word if it is one of these.
-    pub(super) fn then(&self, end: usize, words: &[&str]) -> Option<(&'s str, usize)> {
+    pub(super) fn next_word_in(&self, end: usize, words: &[&str]) -> Option<(&'s str, usize)> {
         self.next_word(end).filter(|(word, _)| words.contains(word))
     }
 
     /// Returns the index after the next word if it is "of", else `end`.
     pub(super) fn skip_of(&self, end: usize) -> usize {
-        self.then(end, &["of"]).map_or(end, |(_, end)| end)
+        self.next_word_in(end, &["of"]).map_or(end, |(_, end)| end)
     }
 
-    /// Returns the index of the word after "the", or `at` where there is none.
+    /// Returns the index of the word after "the", or `at` if the word there is another one.
     pub(super) fn skip_the(&self, at: usize) -> Option<usize> {
         match self.word(at) {
-            Some(("the", end)) => self.next(end),
+            Some(("the", end)) => self.next_word_start(end),
             _ => Some(at),
         }
     }
 
-    /// Returns the index after words that follow one another, the first of them at `at`.
+    /// Returns the index after a phrase that starts at `at`.
     pub(super) fn phrase<'w>(&self, at: usize, words: impl IntoIterator<Item = &'w str>) -> Option<usize> {
         let mut words = words.into_iter();
         let first = words.next()?;
         let (_, end) = self.word(at).filter(|(word, _)| *word == first)?;
-        words.try_fold(end, |end, word| self.then(end, &[word]).map(|(_, end)| end))
+        words.try_fold(end, |end, word| self.next_word_in(end, &[word]).map(|(_, end)| end))
     }
 
     /// Reads a number, in digits or as a word, or "a few".
     pub(super) fn count(&self, at: usize) -> Option<(usize, Count)> {
         if let Some((end, value)) = numbers::digits(self.scan, at) {
-            return self.next(end).map(|_| (end, Count::Exactly(value)));
+            return self.next_word_start(end).map(|_| (end, Count::Exactly(value)));
         }
         let (word, end) = self.word(at)?;
         match word {
-            "a" => match self.then(end, &["few", "couple", "dozen"]) {
+            "a" => match self.next_word_in(end, &["few", "couple", "dozen"]) {
                 Some(("few", end)) => Some((self.skip_of(end), Count::Few)),
                 Some(("couple", end)) => Some((self.skip_of(end), Count::Exactly(2))),
                 Some((_, end)) => Some((self.skip_of(end), Count::Exactly(12))),
                 None => Some((end, Count::Exactly(1))),
             },
-            "half" => self.then(end, &["a", "an"]).map(|(_, end)| (end, Count::Half)),
+            "half" => self.next_word_in(end, &["a", "an"]).map(|(_, end)| (end, Count::Half)),
             "couple" => Some((self.skip_of(end), Count::Exactly(2))),
             "few" | "several" => Some((end, Count::Few)),
             word => Some((end, Count::Exactly(*WORDS.numbers.get(word)?))),
@@ -103,11 +103,11 @@ impl<'s> Reader<'s> {
 
     /// Reads a year in digits that is the next word.
     pub(super) fn year(&self, end: usize) -> Option<(usize, i16)> {
-        let (end, year) = numbers::digits(self.scan, self.next(end)?)?;
+        let (end, year) = numbers::digits(self.scan, self.next_word_start(end)?)?;
         numbers::is_year(year).then_some((end, i16::try_from(year).ok()?))
     }
 
-    /// Extends the stretch until now if the word before it is "since".
+    /// Returns the stretch, extended until now if the word before it is "since".
     pub(super) fn extended_by_since(&self, word: &str, stretch: Stretch) -> Stretch {
         let until = if word == "since" { stretch.until.max(self.reference.now) } else { stretch.until };
         Stretch { until, ..stretch }

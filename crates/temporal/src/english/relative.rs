@@ -1,35 +1,35 @@
-//! Weeks, months, seasons and the like before or after this one: `last week`, `next Friday`, `this past weekend`.
+//! Weeks, months, seasons and holidays before or after the current one: `last week`, `next Friday`.
 
 use super::words::{self, WORDS};
 use crate::{
     calendar::Stretch,
     holidays,
-    reading::{FoundDate, Reader},
+    reading::{DateReader, FoundDate},
     window::Exactness,
 };
 
 /// `over the weekend`.
-pub(super) fn over_the_weekend(reader: &Reader<'_>, at: usize) -> FoundDate {
+pub(super) fn over_the_weekend(reader: &DateReader<'_>, at: usize) -> FoundDate {
     let end = reader.phrase(at, ["over", "the", "weekend"])?;
-    Some((end, reader.reference.past_weekend(false)?.with(Exactness::About)))
+    Some((end, reader.reference.past_weekend(false)?.with_exactness(Exactness::About)))
 }
 
 /// Reads "last", "next" or "this": -1, 1 or 0, and the index of the next word.
-fn direction(reader: &Reader<'_>, at: usize) -> Option<(i64, usize)> {
+fn direction(reader: &DateReader<'_>, at: usize) -> Option<(i64, usize)> {
     let (offset, end) = match reader.word(at)? {
         ("last" | "previous", end) => (-1, end),
         ("next", end) => (1, end),
-        ("this", end) => match reader.then(end, &["past"]) {
+        ("this", end) => match reader.next_word_in(end, &["past"]) {
             Some((_, end)) => (-1, end),
             None => (0, end),
         },
         _ => return None,
     };
-    Some((offset, reader.next(end)?))
+    Some((offset, reader.next_word_start(end)?))
 }
 
 /// `last week`, `next month`, `this year`.
-pub(super) fn unit(reader: &Reader<'_>, at: usize) -> FoundDate {
+pub(super) fn unit(reader: &DateReader<'_>, at: usize) -> FoundDate {
     let (offset, start) = direction(reader, at)?;
     let (word, end) = reader.word(start)?;
     let stretch = match word {
@@ -39,11 +39,11 @@ pub(super) fn unit(reader: &Reader<'_>, at: usize) -> FoundDate {
         _ => None,
     };
     // "the last week of May" is not last week.
-    if reader.then(end, &["of"]).is_some() { None } else { Some((end, stretch?)) }
+    if reader.next_word_in(end, &["of"]).is_some() { None } else { Some((end, stretch?)) }
 }
 
 /// `this past weekend`, `next weekend`.
-pub(super) fn weekend(reader: &Reader<'_>, at: usize) -> FoundDate {
+pub(super) fn weekend(reader: &DateReader<'_>, at: usize) -> FoundDate {
     let (offset, start) = direction(reader, at)?;
     let end = reader.phrase(start, ["weekend"])?;
     let weekend = if offset < 0 { reader.reference.past_weekend(true) } else { reader.reference.weekend(offset) };
@@ -51,7 +51,7 @@ pub(super) fn weekend(reader: &Reader<'_>, at: usize) -> FoundDate {
 }
 
 /// `last Friday evening`, `this Monday`.
-pub(super) fn weekday(reader: &Reader<'_>, at: usize) -> FoundDate {
+pub(super) fn weekday(reader: &DateReader<'_>, at: usize) -> FoundDate {
     let (offset, start) = direction(reader, at)?;
     let (word, end) = reader.word(start)?;
     let weekday = words::weekday(word)?;
@@ -59,33 +59,33 @@ pub(super) fn weekday(reader: &Reader<'_>, at: usize) -> FoundDate {
         0 => reader.reference.weekday(0, i64::from(weekday.to_monday_zero_offset()))?,
         _ => reader.reference.nearest_weekday(weekday, offset > 0)?,
     };
-    reader.part(end, if offset > 0 { day.with(Exactness::About) } else { day })
+    reader.part(end, if offset > 0 { day.with_exactness(Exactness::About) } else { day })
 }
 
 /// `last summer`.
-pub(super) fn season(reader: &Reader<'_>, at: usize) -> FoundDate {
+pub(super) fn season(reader: &DateReader<'_>, at: usize) -> FoundDate {
     let (offset, start) = direction(reader, at)?;
     let (word, end) = reader.word(start)?;
     Some((end, reader.reference.season(i16::try_from(offset).ok()?, *WORDS.seasons.get(word)?)?))
 }
 
 /// `last May`, `next June`.
-pub(super) fn month(reader: &Reader<'_>, at: usize) -> FoundDate {
+pub(super) fn month(reader: &DateReader<'_>, at: usize) -> FoundDate {
     let (offset, start) = direction(reader, at)?;
     let (month, end) = reader.month_name(start, false).filter(|(month, _)| month.full)?;
-    let this = reader.reference.today().month();
-    let years = match offset {
-        0 => 0,
-        _ if offset < 0 && month.number < this => 0,
-        _ if offset < 0 => -1,
-        _ if month.number <= this => 1,
-        _ => 0,
+    let current_month = reader.reference.today().month();
+    let years = if offset < 0 && month.number >= current_month {
+        -1
+    } else if offset > 0 && month.number <= current_month {
+        1
+    } else {
+        0
     };
-    Some((end, Stretch::month(reader.reference.year(years), month.number)?.with(Exactness::About)))
+    Some((end, Stretch::month(reader.reference.year(years), month.number)?.with_exactness(Exactness::About)))
 }
 
 /// `last Christmas`.
-pub(super) fn holiday(reader: &Reader<'_>, at: usize) -> FoundDate {
+pub(super) fn holiday(reader: &DateReader<'_>, at: usize) -> FoundDate {
     let (offset, start) = direction(reader, at)?;
     reader.word(start)?;
     let year = reader.reference.year(if offset < 0 { -1 } else { 0 });

@@ -1,4 +1,4 @@
-//! The words that English dates are made of.
+//! The words of English dates.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use memory_engine_rule_data::{Words, data};
 use serde::Deserialize;
 
 use crate::{
-    calendar::{Part, Season, Unit},
+    calendar::{DayPart, Season, Unit},
     units::UnitWords,
 };
 
@@ -26,11 +26,11 @@ pub(crate) struct DateWords {
     pub(crate) counted: Words,
     pub(crate) grammar: Words,
     pub(crate) numbers: BTreeMap<String, i64>,
-    pub(crate) parts: BTreeMap<String, Part>,
+    pub(crate) parts: BTreeMap<String, DayPart>,
     pub(crate) seasons: BTreeMap<String, Season>,
 }
 
-/// A phrase for a time shortly before now, with its greatest length.
+/// A phrase for a time shortly before now, with the longest time that it means: `count` units.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RecentWords {
@@ -42,8 +42,8 @@ pub(crate) struct RecentWords {
 data!(pub(crate) WORDS: DateWords = "en/dates.toml");
 
 pub(crate) fn weekday(word: &str) -> Option<Weekday> {
-    let place = WORDS.weekdays.position(word)?;
-    Weekday::from_monday_zero_offset(i8::try_from(place).ok()?).ok()
+    let index = WORDS.weekdays.position(word)?;
+    Weekday::from_monday_zero_offset(i8::try_from(index).ok()?).ok()
 }
 
 /// The name of a month.
@@ -57,10 +57,10 @@ pub(crate) struct Month {
 }
 
 pub(crate) fn month(word: &str) -> Option<Month> {
-    let fits = |month: &str| {
+    let is_named = |month: &str| {
         month == word || (word.len() == 3 && month.starts_with(word)) || (word == "sept" && month == "september")
     };
-    let place = WORDS.months.iter().position(fits)?;
+    let index = WORDS.months.iter().position(is_named)?;
     let full = WORDS.months.contains(word);
-    Some(Month { number: i8::try_from(place).ok()? + 1, full, verb: WORDS.verb_months.contains(word) })
+    Some(Month { number: i8::try_from(index).ok()? + 1, full, verb: WORDS.verb_months.contains(word) })
 }

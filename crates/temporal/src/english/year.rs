@@ -1,36 +1,36 @@
-//! Years, and what is named with its year: `in 2023`, `the summer of 2022`, `Christmas 2022`.
+//! Years, and seasons and holidays with their year: `in 2023`, `the summer of 2022`, `Christmas 2022`.
 
 use super::words::WORDS;
 use crate::{
     calendar::Stretch,
     holidays,
-    reading::{FoundDate, Reader},
+    reading::{DateReader, FoundDate},
 };
 
 /// `summer of 2022`.
-pub(super) fn season_of_year(reader: &Reader<'_>, at: usize) -> FoundDate {
+pub(super) fn season_of_year(reader: &DateReader<'_>, at: usize) -> FoundDate {
     let (word, end) = reader.word(at)?;
     let season = WORDS.seasons.get(word)?;
     let (end, year) = reader.year(reader.skip_of(end))?;
-    Some((end, Stretch::season(year, *season)?.named()))
+    Some((end, Stretch::season(year, *season)?.absolute()))
 }
 
 /// `in 2023`, `since 2019`.
-pub(super) fn after_word(reader: &Reader<'_>, at: usize) -> FoundDate {
+pub(super) fn after_word(reader: &DateReader<'_>, at: usize) -> FoundDate {
     let (word, end) = reader.word(at).filter(|(word, _)| WORDS.before_year.contains(word))?;
     let (end, year) = reader.year(end)?;
     let is_counted = reader.next_word(end).is_some_and(|(word, _)| WORDS.counted.contains(word));
     if is_counted || reader.is_followed_by_digit(end, ".,:%-/") {
         return None;
     }
-    Some((end, reader.extended_by_since(word, Stretch::year(year)?.named())))
+    Some((end, reader.extended_by_since(word, Stretch::year(year)?.absolute())))
 }
 
 /// `Christmas 2022`, `Halloween of 2021`.
-pub(super) fn holiday_of_year(reader: &Reader<'_>, at: usize) -> FoundDate {
+pub(super) fn holiday_of_year(reader: &DateReader<'_>, at: usize) -> FoundDate {
     reader.word(at)?;
     let (end, _) = holidays::of_year(reader.scan, at, reader.reference.year(0))?;
-    let end = reader.then(end, &["of", "in"]).map_or(end, |(_, end)| end);
+    let end = reader.next_word_in(end, &["of", "in"]).map_or(end, |(_, end)| end);
     let (last, year) = reader.year(end)?;
-    Some((last, holidays::of_year(reader.scan, at, year)?.1.named()))
+    Some((last, holidays::of_year(reader.scan, at, year)?.1.absolute()))
 }

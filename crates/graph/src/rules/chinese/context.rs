@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use memory_engine_rule_data::{Words, data};
 use serde::Deserialize;
 
-use super::run::Run;
+use super::run::HanRun;
 use crate::{
     ordinary_words::is_ordinary_word,
     surnames::{is_double_surname, is_likely_name, may_be_in_given_name, may_be_in_name, surname_length},
@@ -35,7 +35,7 @@ pub(super) struct ContextWords {
 
 data!(pub(super) CONTEXT: ContextWords = "zh/context.toml");
 
-/// Maximum length of a name of another shape than surname and given name, in characters.
+/// Maximum length of a name of another form than surname and given name, in characters.
 const OTHER_NAME_MAX_CHARS: usize = 4;
 /// Minimum number of occurrences as a person of a name without a surname.
 const OTHER_NAME_MIN_CONTEXTS: usize = 2;
@@ -46,17 +46,18 @@ const MAX_ATTRIBUTE_CHARS: usize = 2;
 /// Maximum length of the name of a thing, in characters.
 const THING_MAX_CHARS: usize = 3;
 
-/// How a name is formed.
+/// The form of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Shape {
+enum NameForm {
     /// A surname with a given name, or a familiar name with a prefix.
     Personal,
     Other,
 }
 
+/// The occurrences of a possible name.
 #[derive(Debug)]
-struct Evidence {
-    shape: Shape,
+struct NameOccurrences {
+    form: NameForm,
     /// Number of occurrences in which the words next to the name show a person.
     contexts: usize,
     /// The characters after the occurrences that may be the whole name.
@@ -66,31 +67,31 @@ struct Evidence {
 /// Names of people in a text.
 #[derive(Default)]
 pub(super) struct People {
-    /// Names that the words next to them show.
+    /// Names that are people according to the words next to them.
     pub(super) by_context: BTreeSet<String>,
     /// Other names with a surname that recur.
     pub(super) repeated: BTreeSet<String>,
 }
 
 /// Returns the people that a text names.
-pub(super) fn people(runs: &[Run<'_>], is_taken: impl Fn(&str) -> bool) -> People {
-    let mut all: BTreeMap<String, Evidence> = BTreeMap::new();
+pub(super) fn people(runs: &[HanRun<'_>], is_taken: impl Fn(&str) -> bool) -> People {
+    let mut all: BTreeMap<String, NameOccurrences> = BTreeMap::new();
     for run in runs {
         for at in 0..run.folded.len() {
             for length in 2..=OTHER_NAME_MAX_CHARS {
-                collect(run, at, at + length, &mut all);
+                collect_occurrence(run, at, at + length, &mut all);
             }
         }
     }
     let mut found = People::default();
-    for (name, evidence) in &all {
-        let needed = if evidence.shape == Shape::Personal { 1 } else { OTHER_NAME_MIN_CONTEXTS };
-        if evidence.contexts >= needed {
+    for (name, occurrences) in &all {
+        let min_contexts = if occurrences.form == NameForm::Personal { 1 } else { OTHER_NAME_MIN_CONTEXTS };
+        if occurrences.contexts >= min_contexts {
             found.by_context.insert(name.clone());
         }
     }
     // The name with the most contexts wins over longer and shorter ones.
-    let contexts = |name: &String| all.get(name).map_or(0, |evidence| evidence.contexts);
+    let contexts = |name: &String| all.get(name).map_or(0, |occurrences| occurrences.contexts);
     let names = found.by_context.clone();
     found.by_context.retain(|name| {
         let overlaps =
@@ -99,42 +100,46 @@ pub(super) fn people(runs: &[Run<'_>], is_taken: impl Fn(&str) -> bool) -> Peopl
             contexts(other) > contexts(name) || (contexts(other) == contexts(name) && other.len() > name.len())
         })
     });
-    for (name, mut evidence) in all {
-        let count = evidence.after.len();
-        evidence.after.sort_unstable();
-        evidence.after.dedup();
+    for (name, mut occurrences) in all {
+        let count = occurrences.after.len();
+        occurrences.after.sort_unstable();
+        occurrences.after.dedup();
         let overlaps = found
             .by_context
             .iter()
             .chain(&found.repeated)
             .any(|known| known.contains(name.as_str()) || name.contains(known.as_str()));
         // A name with the same character after it each time is the beginning of something longer.
-        let recurs = count > 1 && (evidence.after.len() > 1 || name.chars().count() > 2);
-        if evidence.shape == Shape::Personal && recurs && !overlaps && !is_taken(&name) {
+        let recurs = count > 1 && (occurrences.after.len() > 1 || name.chars().count() > 2);
+        if occurrences.form == NameForm::Personal && recurs && !overlaps && !is_taken(&name) {
             found.repeated.insert(name);
         }
     }
     found
 }
 
-fn collect(run: &Run<'_>, from: usize, to: usize, all: &mut BTreeMap<String, Evidence>) {
+/// Counts a part of a run as an occurrence of a name, if it may be one.
+fn collect_occurrence(run: &HanRun<'_>, from: usize, to: usize, all: &mut BTreeMap<String, NameOccurrences>) {
     if to > run.folded.len() {
         return;
     }
-    let Some(shape) = shape(run, from, to) else { return };
-    let starts = from == 0 || run.word_before(from, &CONTEXT.before_names);
-    let is_person = (starts && is_person_before(run, to)) || (is_person_after(run, from) && ends(run, to));
-    let may_count = shape == Shape::Personal && !run.splits_word(to);
-    if !is_person && !may_count {
+    let Some(form) = name_form(run, from, to) else { return };
+    let may_start = from == 0 || run.word_before(from, &CONTEXT.before_names);
+    let is_person = (may_start && is_person_before(run, to)) || (is_person_after(run, from) && may_end(run, to));
+    let may_recur = form == NameForm::Personal && !run.splits_word(to);
+    if !is_person && !may_recur {
         return;
     }
-    let new = Evidence { shape, contexts: 0, after: Vec::new() };
-    let evidence = all.entry(run.spelled(from, to)).or_insert(new);
-    evidence.contexts += usize::from(is_person);
-    evidence.after.push(run.folded.get(to).copied());
+    let new = NameOccurrences { form, contexts: 0, after: Vec::new() };
+    let occurrences = all.entry(run.spelled(from, to)).or_insert(new);
+    if is_person {
+        occurrences.contexts += 1;
+    }
+    occurrences.after.push(run.folded.get(to).copied());
 }
 
-fn shape(run: &Run<'_>, from: usize, to: usize) -> Option<Shape> {
+/// Returns the form of a name, or `None` if a part of a run cannot be a name.
+fn name_form(run: &HanRun<'_>, from: usize, to: usize) -> Option<NameForm> {
     let name = &run.folded[from..to];
     if from > 0 && is_double_surname(run.folded[from - 1], name[0]) {
         return None;
@@ -143,7 +148,7 @@ fn shape(run: &Run<'_>, from: usize, to: usize) -> Option<Shape> {
         && matches!(name.len() - surname, 1 | 2)
         && is_likely_name(run.folded, from, surname, name.len() - surname)
     {
-        return Some(Shape::Personal);
+        return Some(NameForm::Personal);
     }
     let word: String = name.iter().collect();
     let is_prefixed = CONTEXT.name_prefixes.contains(name[0])
@@ -152,18 +157,18 @@ fn shape(run: &Run<'_>, from: usize, to: usize) -> Option<Shape> {
         && !CONTEXT.not_prefixed.contains(&word)
         && !run.splits_word(from);
     if is_prefixed {
-        return Some(Shape::Personal);
+        return Some(NameForm::Personal);
     }
     let is_name = name.iter().all(|c| may_be_in_given_name(*c))
         && !run.has_ordinary_word(from, to)
         && !run.splits_word(from)
         && !run.splits_word(to)
         && !CONTEXT.noun_endings.contains(name[name.len() - 1]);
-    is_name.then_some(Shape::Other)
+    is_name.then_some(NameForm::Other)
 }
 
-/// Returns true if what follows a position is said of a person.
-fn is_person_before(run: &Run<'_>, mut at: usize) -> bool {
+/// Returns true if the words after a position say something of a person.
+fn is_person_before(run: &HanRun<'_>, mut at: usize) -> bool {
     if run.has_word(at, "的") {
         // 凯恩的老朋友: a short attribute may precede the relative.
         let is_relative =
@@ -183,25 +188,25 @@ fn is_person_before(run: &Run<'_>, mut at: usize) -> bool {
     false
 }
 
-/// Returns true if what follows a position says whose relative a person is: 是顾清尘的妹妹, 有一个弟弟.
-fn is_relative_clause(run: &Run<'_>, at: usize) -> bool {
-    let begins = run.folded.get(at).is_some_and(|c| CONTEXT.relative_clauses.contains(*c));
-    begins && (at + 1..run.folded.len()).any(|at| run.word_at(at, &CONTEXT.relatives).is_some())
+/// Returns true if the words after a position name a relative: 是顾清尘的妹妹, 有一个弟弟.
+fn is_relative_clause(run: &HanRun<'_>, at: usize) -> bool {
+    let starts_clause = run.folded.get(at).is_some_and(|c| CONTEXT.relative_clauses.contains(*c));
+    starts_clause && (at + 1..run.folded.len()).any(|at| run.word_at(at, &CONTEXT.relatives).is_some())
 }
 
-/// Returns true if what precedes a position shows that a person follows.
-fn is_person_after(run: &Run<'_>, at: usize) -> bool {
+/// Returns true if the word before a position precedes persons.
+fn is_person_after(run: &HanRun<'_>, at: usize) -> bool {
     run.word_before(at, &CONTEXT.before_persons)
 }
 
 /// Returns true if a name may end at a position.
-fn ends(run: &Run<'_>, at: usize) -> bool {
+fn may_end(run: &HanRun<'_>, at: usize) -> bool {
     run.folded.get(at).is_none_or(|next| !may_be_in_name(*next)) || is_person_before(run, at)
 }
 
 /// Returns the vehicles that a text names: 远航七号.
-pub(super) fn vehicles(runs: &[Run<'_>]) -> Vec<String> {
-    let has_vehicle = |run: &Run<'_>| (0..run.folded.len()).any(|at| run.word_at(at, &CONTEXT.vehicles).is_some());
+pub(super) fn vehicles(runs: &[HanRun<'_>]) -> Vec<String> {
+    let has_vehicle = |run: &HanRun<'_>| (0..run.folded.len()).any(|at| run.word_at(at, &CONTEXT.vehicles).is_some());
     if !runs.iter().any(has_vehicle) {
         return Vec::new();
     }
@@ -228,7 +233,7 @@ pub(super) fn vehicles(runs: &[Run<'_>]) -> Vec<String> {
 }
 
 /// Returns the things that a text names twice, with a classifier or an ending of things: 一枚铜符, 断水剑.
-pub(super) fn things(runs: &[Run<'_>]) -> Vec<String> {
+pub(super) fn things(runs: &[HanRun<'_>]) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for run in runs {
         for at in 0..run.folded.len() {
@@ -243,7 +248,7 @@ pub(super) fn things(runs: &[Run<'_>]) -> Vec<String> {
                 run.folded[at..*to].iter().all(|c| may_be_in_name(*c))
                     && !run.has_ordinary_word(at, *to)
                     && !run.splits_word(*to)
-                    && occurrences(runs, &run.folded[at..*to]) > 1
+                    && occurrence_count(runs, &run.folded[at..*to]) > 1
             };
             let to = (at + 2..=run.folded.len().min(at + THING_MAX_CHARS)).rev().find(is_thing);
             found.extend(to.map(|to| run.spelled(at, to)));
@@ -253,17 +258,17 @@ pub(super) fn things(runs: &[Run<'_>]) -> Vec<String> {
 }
 
 /// Returns the name of a thing of three characters that begins at a position.
-fn thing_by_ending(runs: &[Run<'_>], run: &Run<'_>, at: usize) -> Option<String> {
+fn thing_by_ending(runs: &[HanRun<'_>], run: &HanRun<'_>, at: usize) -> Option<String> {
     let name = run.folded.get(at..at + THING_MAX_CHARS)?;
-    let starts = at == 0 || run.word_before(at, &CONTEXT.before_names);
-    let is_name = starts
+    let may_start = at == 0 || run.word_before(at, &CONTEXT.before_names);
+    let is_name = may_start
         && CONTEXT.thing_endings.contains(name[THING_MAX_CHARS - 1])
         && name.iter().all(|c| may_be_in_name(*c))
         && !run.has_ordinary_word(at, at + THING_MAX_CHARS)
-        && occurrences(runs, name) > 1;
+        && occurrence_count(runs, name) > 1;
     is_name.then(|| run.spelled(at, at + THING_MAX_CHARS))
 }
 
-fn occurrences(runs: &[Run<'_>], word: &[char]) -> usize {
+fn occurrence_count(runs: &[HanRun<'_>], word: &[char]) -> usize {
     runs.iter().map(|run| run.folded.windows(word.len()).filter(|part| *part == word).count()).sum()
 }

@@ -6,18 +6,18 @@ use crate::ordinary_words::is_ordinary_word;
 
 /// A run of Chinese characters, as spelled and simplified.
 #[derive(Clone, Copy)]
-pub(super) struct Run<'t> {
+pub(super) struct HanRun<'t> {
     pub(super) text: &'t [char],
     pub(super) folded: &'t [char],
 }
 
-impl Run<'_> {
+impl HanRun<'_> {
     /// Returns a part of the run as it is spelled.
     pub(super) fn spelled(&self, from: usize, to: usize) -> String {
         self.text[from..to].iter().collect()
     }
 
-    /// Returns true if a word stands at a position.
+    /// Returns true if the run has a word at a position.
     pub(super) fn has_word(&self, at: usize, word: &str) -> bool {
         self.folded.get(at..).is_some_and(|rest| rest.iter().copied().take(word.chars().count()).eq(word.chars()))
     }
@@ -29,8 +29,8 @@ impl Run<'_> {
 
     /// Returns true if a word of a list ends at a position.
     pub(super) fn word_before(&self, at: usize, words: &Words) -> bool {
-        let stands = |word: &str| at.checked_sub(word.chars().count()).is_some_and(|from| self.has_word(from, word));
-        words.iter().any(stands)
+        let ends_here = |word: &str| at.checked_sub(word.chars().count()).is_some_and(|from| self.has_word(from, word));
+        words.iter().any(ends_here)
     }
 
     /// Returns true if a position is inside an ordinary word.
@@ -38,7 +38,7 @@ impl Run<'_> {
         at > 0 && at < self.folded.len() && is_ordinary_word(self.folded[at - 1], self.folded[at])
     }
 
-    /// Returns true if the part has an ordinary word of two characters.
+    /// Returns true if the part contains an ordinary word of two characters.
     pub(super) fn has_ordinary_word(&self, from: usize, to: usize) -> bool {
         self.folded[from..to].windows(2).any(|pair| is_ordinary_word(pair[0], pair[1]))
     }

@@ -28,9 +28,9 @@ fn names_are_found_by_surname_title_repetition_and_ending() {
 
 #[test]
 fn kinds_follow_from_names() {
-    assert_eq!(kind_of("王医生"), EntityKind::Person);
-    assert_eq!(kind_of("林晓月"), EntityKind::Person);
-    assert_eq!(kind_of("青石村"), EntityKind::Place);
-    assert_eq!(kind_of("复旦大学"), EntityKind::Org);
-    assert_eq!(kind_of("Anna"), EntityKind::Other);
+    assert_eq!(kind_from_name("王医生"), EntityKind::Person);
+    assert_eq!(kind_from_name("林晓月"), EntityKind::Person);
+    assert_eq!(kind_from_name("青石村"), EntityKind::Place);
+    assert_eq!(kind_from_name("复旦大学"), EntityKind::Org);
+    assert_eq!(kind_from_name("Anna"), EntityKind::Other);
 }

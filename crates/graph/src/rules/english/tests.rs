@@ -23,8 +23,8 @@ fn names_are_found_by_capitals_within_a_sentence() {
 
 #[test]
 fn kinds_follow_from_names() {
-    assert_eq!(kind_of("Captain Holt"), EntityKind::Person);
-    assert_eq!(kind_of("Old Mill"), EntityKind::Place);
-    assert_eq!(kind_of("Acme Corp."), EntityKind::Org);
-    assert_eq!(kind_of("Mill"), EntityKind::Other);
+    assert_eq!(kind_from_name("Captain Holt"), EntityKind::Person);
+    assert_eq!(kind_from_name("Old Mill"), EntityKind::Place);
+    assert_eq!(kind_from_name("Acme Corp."), EntityKind::Org);
+    assert_eq!(kind_from_name("Mill"), EntityKind::Other);
 }

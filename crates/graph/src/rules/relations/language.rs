@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use crate::entity::EntityKind;
 
-use super::marks::MARKS;
+use super::marks::MARK_PATTERN;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -44,7 +44,7 @@ struct KindData {
     patterns: Words,
 }
 
-/// Which kinds of entities a relation may have at its ends.
+/// The kinds of entities that a relation may have at its ends.
 #[derive(Debug, Clone, Copy, Deserialize)]
 pub(super) struct KindRule {
     pub(super) source: Option<EntityKind>,
@@ -75,11 +75,12 @@ struct PatternData {
 
 data!(DATA: BTreeMap<String, LanguageData> = "en/relations.toml", "zh/relations.toml");
 
-/// The languages with their compiled patterns.
-pub(super) static LANGUAGES: LazyLock<Vec<Language>> = LazyLock::new(|| DATA.values().map(Language::new).collect());
+/// The languages with their compile patterns.
+pub(super) static LANGUAGES: LazyLock<Vec<LanguagePatterns>> =
+    LazyLock::new(|| DATA.values().map(LanguagePatterns::new).collect());
 
 /// A pattern of a relation.
-pub(super) struct Pattern {
+pub(super) struct RelationPattern {
     pub(super) id: String,
     pub(super) relation: String,
     pub(super) kinds: KindRule,
@@ -101,10 +102,10 @@ pub(super) struct Role {
 }
 
 /// The patterns of a language.
-pub(super) struct Language {
+pub(super) struct LanguagePatterns {
     data: &'static LanguageData,
     pub(super) role_leads_from_y: bool,
-    pub(super) patterns: Vec<Pattern>,
+    pub(super) patterns: Vec<RelationPattern>,
     pub(super) role_patterns: Vec<Regex>,
     /// In the order in which they are tried.
     pub(super) kinds: Vec<KindPatterns>,
@@ -119,23 +120,24 @@ pub(super) struct Language {
     pub(super) attributes: Regex,
 }
 
-impl Language {
+impl LanguagePatterns {
     fn new(data: &'static LanguageData) -> Self {
         let mut patterns = Vec::new();
         for pattern in &data.patterns {
             for text in pattern.patterns.iter() {
-                patterns.push(Pattern {
+                patterns.push(RelationPattern {
                     id: pattern.id.clone(),
                     relation: pattern.relation.clone(),
                     kinds: pattern.kinds,
-                    regex: compiled(&data.expanded(text)),
+                    regex: compile(&data.expanded(text)),
                 });
             }
         }
-        let compile = |texts: &Words| texts.iter().map(|text| compiled(&data.expanded(text))).collect();
+        let compile_all = |texts: &Words| texts.iter().map(|text| compile(&data.expanded(text))).collect();
         let mut kinds = Vec::new();
-        for of in &data.kinds {
-            kinds.push(KindPatterns { kind: of.kind, overrides: of.overrides, patterns: compile(&of.patterns) });
+        for kind in &data.kinds {
+            let patterns = compile_all(&kind.patterns);
+            kinds.push(KindPatterns { kind: kind.kind, overrides: kind.overrides, patterns });
         }
         let mut roles = HashMap::new();
         for role in &data.roles {
@@ -147,7 +149,7 @@ impl Language {
             data,
             role_leads_from_y: data.role_leads_from_y,
             patterns,
-            role_patterns: compile(&data.role_patterns),
+            role_patterns: compile_all(&data.role_patterns),
             kinds,
             roles,
             unreal: any_of(&data.unreal, "", ""),
@@ -186,7 +188,7 @@ impl Language {
         self.negations.is_match(clause)
     }
 
-    /// Returns true if a text names people by a noun, to whom a pronoun may refer.
+    /// Returns true if a text has a noun for a person, such as "the doctor". A pronoun may refer to it.
     pub(super) fn has_person_noun(&self, text: &str) -> bool {
         self.person_nouns.is_match(text)
     }
@@ -204,7 +206,7 @@ impl Language {
 }
 
 impl LanguageData {
-    /// Returns a pattern with its fragments, names and roles.
+    /// Returns a pattern with its placeholders for fragments, names and roles expanded.
     fn expanded(&self, pattern: &str) -> String {
         let mut words: Vec<&str> = self.roles.iter().flat_map(|role| role.words.iter()).collect();
         words.sort_by_key(|word| std::cmp::Reverse(word.len()));
@@ -216,7 +218,7 @@ impl LanguageData {
             }
         }
         text = text.replace("{role}", &format!("(?P<role>{})", words.join("|")));
-        text.replace("{x}", &format!("(?P<x>{MARKS})")).replace("{y}", &format!("(?P<y>{MARKS})"))
+        text.replace("{x}", &format!("(?P<x>{MARK_PATTERN})")).replace("{y}", &format!("(?P<y>{MARK_PATTERN})"))
     }
 }
 
@@ -231,10 +233,10 @@ fn any_of(words: &Words, before: &str, after: &str) -> Regex {
     }
     // Without words the regex must never match.
     let list = if alternatives.is_empty() { r"[^\s\S]".to_owned() } else { alternatives.join("|") };
-    compiled(&format!("{before}(?:{list}){after}"))
+    compile(&format!("{before}(?:{list}){after}"))
 }
 
-fn compiled(text: &str) -> Regex {
+fn compile(text: &str) -> Regex {
     match RegexBuilder::new(text).case_insensitive(true).build() {
         Ok(regex) => regex,
         #[expect(clippy::panic, reason = "the patterns are part of the crate, and a test compiles each of them")]
@@ -248,10 +250,10 @@ impl KindRule {
         self.allow_end(self.source, self.not_source, source) && self.allow_end(self.target, self.not_target, target)
     }
 
-    fn allow_end(&self, wanted: Option<EntityKind>, unwanted: Option<EntityKind>, kind: EntityKind) -> bool {
+    fn allow_end(&self, required: Option<EntityKind>, excluded: Option<EntityKind>, kind: EntityKind) -> bool {
         let is_known = kind != EntityKind::Other;
         (is_known || !self.strict)
-            && unwanted != Some(kind)
-            && (!is_known || wanted.is_none_or(|wanted| wanted == kind))
+            && excluded != Some(kind)
+            && (!is_known || required.is_none_or(|required| required == kind))
     }
 }

@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 use memory_engine_core::phrases;
 
 use super::{
-    language::Language,
+    language::LanguagePatterns,
     marks::{MAX_MARKS, mark},
 };
 use crate::{entity::EntityKind, extraction::Mention};
 
 /// Maximum number of characters before the subject of a sentence.
-const SUBJECT_MAX_START: usize = 2;
+const BEFORE_SUBJECT_MAX_CHARS: usize = 2;
 
 /// The names and aliases of entities, the longest first, each with the index of its entity.
 pub(super) struct Names(Vec<(String, usize)>);
@@ -26,27 +26,27 @@ impl Names {
         Self(names)
     }
 
-    /// Returns the name that stands at a byte of a text, with the index of its entity.
+    /// Returns the name at a byte of a text, with the index of its entity.
     fn at(&self, text: &str, at: usize) -> Option<(&str, usize)> {
-        let stands = |name: &str| text[at..].starts_with(name) && phrases::stands_alone(text, at, at + name.len());
-        self.0.iter().find(|(name, _)| stands(name)).map(|(name, index)| (name.as_str(), *index))
+        let is_here = |name: &str| text[at..].starts_with(name) && phrases::stands_alone(text, at, at + name.len());
+        self.0.iter().find(|(name, _)| is_here(name)).map(|(name, index)| (name.as_str(), *index))
     }
 }
 
-/// A sentence with marks.
-pub(super) struct Marked {
+/// A sentence with a mark in place of each name.
+pub(super) struct MarkedSentence {
     pub(super) text: String,
-    /// The only person that a pronoun after this sentence may stand for.
+    /// The index of the only person that a pronoun after this sentence may refer to.
     subject: Option<usize>,
 }
 
-impl Marked {
+impl MarkedSentence {
     /// Marks the names of a sentence, and the pronouns that can stand for one person only.
     pub(super) fn new(
         sentence: &str,
         names: &Names,
         entities: &[Mention],
-        language: &Language,
+        language: &LanguagePatterns,
         previous: Option<&Self>,
     ) -> Self {
         let mut text = String::with_capacity(sentence.len());
@@ -62,7 +62,7 @@ impl Marked {
                     text.truncate(attribute.start());
                 }
                 if matches!(entities[index].kind, EntityKind::Person | EntityKind::Other) {
-                    if people.is_empty() && text.chars().count() <= SUBJECT_MAX_START {
+                    if people.is_empty() && text.chars().count() <= BEFORE_SUBJECT_MAX_CHARS {
                         subject = Some(index);
                     }
                     people.insert(index);
@@ -77,16 +77,17 @@ impl Marked {
                 '"' => !in_quotes,
                 _ => in_quotes,
             };
-            let only = if people.is_empty() { previous.and_then(|sentence| sentence.subject) } else { subject };
-            let is_alone = people.iter().all(|person| Some(*person) == only) && !language.has_person_noun(&text);
-            if let Some(only) = only.filter(|_| is_alone && !in_quotes)
+            let antecedent = if people.is_empty() { previous.and_then(|sentence| sentence.subject) } else { subject };
+            let is_unambiguous =
+                people.iter().all(|person| Some(*person) == antecedent) && !language.has_person_noun(&text);
+            if let Some(antecedent) = antecedent.filter(|_| is_unambiguous && !in_quotes)
                 && let Some((length, ending)) = pronoun_at(sentence, at, language)
-                && let Some(mark) = mark(only)
+                && let Some(mark) = mark(antecedent)
             {
-                if people.is_empty() && text.chars().count() <= SUBJECT_MAX_START {
-                    subject = Some(only);
+                if people.is_empty() && text.chars().count() <= BEFORE_SUBJECT_MAX_CHARS {
+                    subject = Some(antecedent);
                 }
-                people.insert(only);
+                people.insert(antecedent);
                 text.push(mark);
                 text.push_str(ending);
                 at += length;
@@ -95,13 +96,13 @@ impl Marked {
             text.push(c);
             at += c.len_utf8();
         }
-        let is_only = people.len() == 1 && !language.has_person_noun(&text);
-        Self { text, subject: subject.filter(|_| is_only) }
+        let has_one_person = people.len() == 1 && !language.has_person_noun(&text);
+        Self { text, subject: subject.filter(|_| has_one_person) }
     }
 }
 
-/// Returns the length of the pronoun at a byte of a sentence, and what follows the name in its place.
-fn pronoun_at(sentence: &str, at: usize, language: &Language) -> Option<(usize, &'static str)> {
+/// Returns the length of the pronoun at a byte of a sentence, and the ending of the name that replaces it.
+fn pronoun_at(sentence: &str, at: usize, language: &LanguagePatterns) -> Option<(usize, &'static str)> {
     for (pronouns, ending) in [(&language.pronouns, ""), (&language.possessives, language.possessive_ending())] {
         if let Some(found) = pronouns.find_at(sentence, at)
             && found.start() == at

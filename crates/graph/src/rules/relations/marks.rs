@@ -1,7 +1,7 @@
 //! Characters that stand for the names in a sentence.
 
 /// The class of the characters that stand for names.
-pub(super) const MARKS: &str = r"[\x{E000}-\x{F8FF}]";
+pub(super) const MARK_PATTERN: &str = r"[\x{E000}-\x{F8FF}]";
 const FIRST_MARK: u32 = 0xE000;
 /// Maximum number of entities with a mark.
 pub(super) const MAX_MARKS: usize = 0x1900;

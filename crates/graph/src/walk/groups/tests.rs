@@ -24,9 +24,10 @@ fn aliases_of_united_names_belong_to_them() {
 proptest! {
     #[test]
     fn the_order_of_the_pairs_does_not_matter(pairs in proptest::collection::vec((0_u8..8, 0_u8..8), 0..12)) {
-        let (forth, back) = (Groups::of(pairs.clone()), Groups::of(pairs.into_iter().rev()));
+        let forward = Groups::of(pairs.clone());
+        let reversed = Groups::of(pairs.into_iter().rev());
         for name in 0..8 {
-            prop_assert_eq!(forth.root(&name), back.root(&name));
+            prop_assert_eq!(forward.root(&name), reversed.root(&name));
         }
     }
 }

@@ -2,7 +2,7 @@
 
 /// The person whom a clause is about.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(in crate::fact) enum Subject {
+pub(in crate::fact) enum ClauseSubject {
     /// The speaker.
     Speaker,
     /// A relative of the speaker, by the canonical name.
@@ -14,8 +14,8 @@ pub(in crate::fact) enum Subject {
 
 /// A clause in the first person of its subject.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::fact) struct Statement {
-    pub(in crate::fact) subject: Subject,
+pub(in crate::fact) struct ClauseStatement {
+    pub(in crate::fact) subject: ClauseSubject,
     /// True if the clause names its subject.
     pub(in crate::fact) is_explicit: bool,
     pub(in crate::fact) text: String,
@@ -25,40 +25,40 @@ pub(in crate::fact) struct Statement {
 #[derive(Debug, Clone, Default)]
 pub(in crate::fact) struct ClauseContext {
     /// The subject of the last clause; `None` at the beginning of the message.
-    pub(super) last: Option<Subject>,
+    pub(super) last: Option<ClauseSubject>,
     /// The relative that a pronoun in the third person refers to.
     relative: Option<String>,
-    /// True if the message is also about somebody who is neither the speaker nor a relative.
+    /// True if the message also mentions a person who is neither the speaker nor a relative.
     mentions_others: bool,
 }
 
 impl ClauseContext {
-    /// Returns the subject of a clause without one.
-    pub(super) fn continued(&self) -> Subject {
+    /// Returns the subject of a clause that names none.
+    pub(super) fn implied_subject(&self) -> ClauseSubject {
         match &self.last {
             Some(subject) => subject.clone(),
-            None if self.mentions_others => Subject::Other,
-            None => Subject::Speaker,
+            None if self.mentions_others => ClauseSubject::Other,
+            None => ClauseSubject::Speaker,
         }
     }
 
-    /// Returns the subject of a pronoun in the third person.
-    pub(super) fn third_person(&self) -> Subject {
-        self.relative.clone().map_or(Subject::Other, Subject::Relative)
+    /// Returns the subject that a pronoun in the third person refers to.
+    pub(super) fn third_person(&self) -> ClauseSubject {
+        self.relative.clone().map_or(ClauseSubject::Other, ClauseSubject::Relative)
     }
 
-    pub(super) fn set(&mut self, subject: Subject) {
+    pub(super) fn set(&mut self, subject: ClauseSubject) {
         match &subject {
-            Subject::Relative(relative) => self.relative = Some(relative.clone()),
-            Subject::Other => self.mentions_others = true,
-            Subject::Speaker => {}
+            ClauseSubject::Relative(relative) => self.relative = Some(relative.clone()),
+            ClauseSubject::Other => self.mentions_others = true,
+            ClauseSubject::Speaker => {}
         }
         self.last = Some(subject);
     }
 
     /// Ends the sentence: the next one begins with its subject only if that is the speaker.
     pub(super) fn end_sentence(&mut self) {
-        if self.last != Some(Subject::Speaker) {
+        if self.last != Some(ClauseSubject::Speaker) {
             self.last = None;
             self.mentions_others |= self.relative.is_some();
         }

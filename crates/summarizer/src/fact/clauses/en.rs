@@ -4,31 +4,31 @@ use std::collections::BTreeMap;
 
 use regex::Captures;
 
-use super::context::{ClauseContext, Statement, Subject};
+use super::context::{ClauseContext, ClauseStatement, ClauseSubject};
 use crate::{
-    data::{Pattern, WordList, data},
+    data::{DataPattern, WordList, data},
     fact::{assertion, relatives},
 };
 
 data! {
     DATA = "en/clauses.toml";
-    Pattern: chat, aside, boundary, conjunction, opening, speaker, couple, relative, pronoun, introduced, adverb, past;
-    Pattern: unstated, implied, attribute, copula, third_person, bare_relative;
+    DataPattern: chat, aside, boundary, conjunction, opening, speaker, couple, relative, pronoun, introduced, adverb;
+    DataPattern: past, unstated, implied, attribute, copula, third_person, bare_relative;
     WordList: clause_starts;
     BTreeMap<String, String>: spelled_out, verb_forms;
 }
 
 /// Returns the statements of a normalised English sentence.
-pub(super) fn statements(context: &mut ClauseContext, sentence: &str) -> Vec<Statement> {
+pub(super) fn statements(context: &mut ClauseContext, sentence: &str) -> Vec<ClauseStatement> {
     let sentence = spelled_out(sentence);
     let clauses = clauses(&sentence);
     let last = clauses.len().saturating_sub(1);
     let is_question = sentence.trim_end().ends_with('?');
-    let mut found = Vec::new();
+    let mut statements = Vec::new();
     let mut is_copular = false;
     for (n, clause) in clauses.into_iter().enumerate() {
         if DATA.unstated.is_match(clause) || assertion::is_reported(without_openings(clause)) {
-            context.set(Subject::Other);
+            context.set(ClauseSubject::Other);
             break;
         }
         let bare = without_openings(clause);
@@ -38,50 +38,50 @@ pub(super) fn statements(context: &mut ClauseContext, sentence: &str) -> Vec<Sta
         let parsed = subject_of(context, bare, is_copular, n == 0);
         context.set(parsed.subject.clone());
         if !DATA.past.is_match(bare) {
-            found.extend(parsed.statements());
+            statements.extend(parsed.statements());
         }
         is_copular = parsed.predicates.iter().any(|predicate| DATA.copula.is_match(predicate));
-        if parsed.subject == Subject::Speaker
+        if parsed.subject == ClauseSubject::Speaker
             && let Some((relative, rest)) = parsed.predicates.iter().find_map(|predicate| introduced(predicate))
         {
             context.set(relative.clone());
             let predicates = rest.into_iter().collect();
-            found.extend(Clause { subject: relative, is_explicit: true, predicates }.statements());
+            statements.extend(EnglishClause { subject: relative, is_explicit: true, predicates }.statements());
         }
     }
     context.end_sentence();
-    found
+    statements
 }
 
-/// Returns true if a clause is a question, and does not tell more of the relative before it: "my partner, who is …".
+/// Returns true if a clause is a question, and no relative clause about a relative: "my partner, who is …".
 fn is_question_clause(context: &ClauseContext, clause: &str) -> bool {
-    let tells_more = clause.starts_with("who ") && matches!(context.last, Some(Subject::Relative(_)));
-    !tells_more && assertion::is_asked(clause)
+    let is_relative_clause = clause.starts_with("who ") && matches!(context.last, Some(ClauseSubject::Relative(_)));
+    !is_relative_clause && assertion::is_asked(clause)
 }
 
 /// A clause as the predicates that may follow "I".
-struct Clause {
-    subject: Subject,
+struct EnglishClause {
+    subject: ClauseSubject,
     is_explicit: bool,
     predicates: Vec<String>,
 }
 
-impl Clause {
+impl EnglishClause {
     fn other() -> Self {
-        Self { subject: Subject::Other, is_explicit: false, predicates: Vec::new() }
+        Self { subject: ClauseSubject::Other, is_explicit: false, predicates: Vec::new() }
     }
 
-    fn statements(&self) -> Vec<Statement> {
-        let statement = |predicate: &String| Statement {
+    fn statements(&self) -> Vec<ClauseStatement> {
+        let statement = |predicate: &String| ClauseStatement {
             subject: self.subject.clone(),
             is_explicit: self.is_explicit,
             text: format!("I{predicate}"),
         };
-        self.predicates.iter().filter(|_| self.subject != Subject::Other).map(statement).collect()
+        self.predicates.iter().filter(|_| self.subject != ClauseSubject::Other).map(statement).collect()
     }
 }
 
-/// Returns a sentence with the spellings of chat written out and without asides.
+/// Returns a sentence without asides, and with abbreviations of chat expanded.
 fn spelled_out(sentence: &str) -> String {
     let word = |found: &Captures<'_>| DATA.spelled_out.get(&found[0].to_lowercase()).cloned().unwrap_or_default();
     let text = DATA.chat.replace_all(sentence, word);
@@ -107,6 +107,7 @@ fn clauses(sentence: &str) -> Vec<&str> {
     clauses
 }
 
+/// Returns a clause without the interjections and adverbs that it begins with.
 fn without_openings(clause: &str) -> &str {
     let mut bare = clause;
     while let Some(found) = DATA.opening.find(bare).filter(|found| !found.is_empty()) {
@@ -117,34 +118,34 @@ fn without_openings(clause: &str) -> &str {
 
 /// Returns the subject and the predicates of a clause. `follows_copula` is true after a clause such as "I'm
 /// Marta", `is_opening` at the beginning of a sentence.
-fn subject_of(context: &ClauseContext, clause: &str, follows_copula: bool, is_opening: bool) -> Clause {
+fn subject_of(context: &ClauseContext, clause: &str, follows_copula: bool, is_opening: bool) -> EnglishClause {
     if DATA.bare_relative.is_match(clause) {
         return subject_of(context, &format!("my {clause}"), follows_copula, is_opening);
     }
     let found = DATA.couple.find(clause).or_else(|| DATA.speaker.find(clause));
     if let Some(found) = found {
-        return Clause {
-            subject: Subject::Speaker,
+        return EnglishClause {
+            subject: ClauseSubject::Speaker,
             is_explicit: true,
             predicates: vec![speaker_predicate(&clause[found.end()..])],
         };
     }
     if let Some(found) = DATA.relative.captures(clause) {
         let kin = relatives::canonical_name(&found["kin"].to_lowercase()).to_owned();
-        return about_relative(Subject::Relative(kin), &found["rest"]);
+        return about_relative(ClauseSubject::Relative(kin), &found["rest"]);
     }
     if let Some(found) = DATA.pronoun.captures(clause) {
         return about_relative(context.third_person(), &found["rest"]);
     }
-    match context.continued() {
-        Subject::Other => Clause::other(),
-        Subject::Speaker if is_opening && !DATA.implied.is_match(clause) => Clause::other(),
-        Subject::Speaker => {
+    match context.implied_subject() {
+        ClauseSubject::Other => EnglishClause::other(),
+        ClauseSubject::Speaker if is_opening && !DATA.implied.is_match(clause) => EnglishClause::other(),
+        ClauseSubject::Speaker => {
             let is_attribute = is_opening || follows_copula || DATA.attribute.is_match(clause);
             let forms = [format!(" {clause}"), format!("'m {clause}"), format!("'ve {clause}")];
             let forms = forms.into_iter().take(if is_attribute { 3 } else { 1 });
-            Clause {
-                subject: Subject::Speaker,
+            EnglishClause {
+                subject: ClauseSubject::Speaker,
                 is_explicit: false,
                 predicates: forms.map(|form| without_adverbs(&form)).collect(),
             }
@@ -161,15 +162,15 @@ fn speaker_predicate(rest: &str) -> String {
 }
 
 /// Returns a clause of a relative: the verb in the form that follows "I".
-fn about_relative(subject: Subject, rest: &str) -> Clause {
+fn about_relative(subject: ClauseSubject, rest: &str) -> EnglishClause {
     let rest = without_adverbs(rest);
-    if subject == Subject::Other || rest.trim().is_empty() || !relatives::en_is_theirs(&rest) {
-        return Clause { subject, is_explicit: true, predicates: Vec::new() };
+    if subject == ClauseSubject::Other || rest.trim().is_empty() || !relatives::en_is_about_relative(&rest) {
+        return EnglishClause { subject, is_explicit: true, predicates: Vec::new() };
     }
     let verb_end = rest.trim_start().find(' ').map_or(rest.len(), |at| at + rest.len() - rest.trim_start().len());
     let verb = rest[..verb_end].trim().to_lowercase();
     let form = DATA.verb_forms.get(&verb).cloned().unwrap_or_else(|| format!(" {}", base_form(&verb)));
-    Clause { subject, is_explicit: true, predicates: vec![format!("{form}{}", &rest[verb_end..])] }
+    EnglishClause { subject, is_explicit: true, predicates: vec![format!("{form}{}", &rest[verb_end..])] }
 }
 
 /// Returns the base form of a verb in the third person. Other forms stay.
@@ -192,13 +193,14 @@ fn without_adverbs(predicate: &str) -> String {
     DATA.adverb.replace_all(predicate, "$verb").into_owned()
 }
 
-/// Returns the relative that a predicate introduces ("have a sister who lives in Rome"), and what it says of the
+/// Returns the relative that a predicate introduces ("have a sister who lives in Rome"), and the predicate of the
 /// relative.
-fn introduced(predicate: &str) -> Option<(Subject, Option<String>)> {
+fn introduced(predicate: &str) -> Option<(ClauseSubject, Option<String>)> {
     let found = DATA.introduced.captures(predicate)?;
-    let Some(kin) = found.name("kin") else { return Some((Subject::Other, None)) };
-    let subject = Subject::Relative(relatives::canonical_name(&kin.as_str().to_lowercase()).to_owned());
-    let told = found.name("rest").map(|rest| about_relative(subject.clone(), rest.as_str()));
-    let rest = found.name("place").map(|place| format!("'m{}", place.as_str()));
-    Some((subject, told.and_then(|clause| clause.predicates.into_iter().next()).or(rest)))
+    let Some(kin) = found.name("kin") else { return Some((ClauseSubject::Other, None)) };
+    let subject = ClauseSubject::Relative(relatives::canonical_name(&kin.as_str().to_lowercase()).to_owned());
+    let clause = found.name("rest").map(|rest| about_relative(subject.clone(), rest.as_str()));
+    let predicate = clause.and_then(|clause| clause.predicates.into_iter().next());
+    let place = found.name("place").map(|place| format!("'m{}", place.as_str()));
+    Some((subject, predicate.or(place)))
 }

@@ -2,46 +2,50 @@
 
 use regex::Captures;
 
-use super::context::{ClauseContext, Statement, Subject};
+use super::context::{ClauseContext, ClauseStatement, ClauseSubject};
 use crate::{
-    data::{Pattern, WordList, data},
+    data::{DataPattern, WordList, data},
     fact::{assertion, relatives},
 };
 
 data! {
     DATA = "zh/clauses.toml";
-    Pattern: boundary, opening, naming, animal, speaker, relative, introduced, person, companion, topic_first;
-    Pattern: unstated, past, command;
+    DataPattern: boundary, opening, naming, animal, speaker, relative, introduced, person, companion, topic_first;
+    DataPattern: unstated, past, command;
     WordList: adverbs, no_adverbs, thing_subjects;
 }
 
 /// Returns the statements of a normalised Chinese sentence.
-pub(super) fn statements(context: &mut ClauseContext, sentence: &str) -> Vec<Statement> {
+pub(super) fn statements(context: &mut ClauseContext, sentence: &str) -> Vec<ClauseStatement> {
     let clauses = clauses(sentence);
     let last = clauses.len().saturating_sub(1);
     let is_question = sentence.trim_end().ends_with(['?', '？']);
-    let mut found = Vec::new();
+    let mut statements = Vec::new();
     for (n, clause) in clauses.into_iter().enumerate() {
         if DATA.unstated.is_match(clause) || assertion::is_reported(without_openings(clause)) {
-            context.set(Subject::Other);
+            context.set(ClauseSubject::Other);
             break;
         }
         if let Some(request) = DATA.naming.captures(clause) {
-            found.push(Statement { subject: Subject::Speaker, is_explicit: true, text: request["request"].to_owned() });
-            context.set(Subject::Speaker);
+            statements.push(ClauseStatement {
+                subject: ClauseSubject::Speaker,
+                is_explicit: true,
+                text: request["request"].to_owned(),
+            });
+            context.set(ClauseSubject::Speaker);
             continue;
         }
         let bare = without_openings(clause);
         if !bare.is_empty() && assertion::is_asked(clause) && !bare.starts_with('我') {
-            context.set(Subject::Other);
+            context.set(ClauseSubject::Other);
         }
         if bare.is_empty() || assertion::is_asked(clause) || (is_question && n == last) {
             continue;
         }
         if DATA.animal.is_match(bare) {
             let text = format!("我{}", bare.trim_start_matches(['我', '们', '咱', '家']));
-            found.push(Statement { subject: Subject::Speaker, is_explicit: true, text });
-            context.set(Subject::Other);
+            statements.push(ClauseStatement { subject: ClauseSubject::Speaker, is_explicit: true, text });
+            context.set(ClauseSubject::Other);
             continue;
         }
         let (subject, predicate) = subject_of(context, bare);
@@ -49,17 +53,18 @@ pub(super) fn statements(context: &mut ClauseContext, sentence: &str) -> Vec<Sta
         context.set(subject.clone());
         if !is_command && !DATA.past.is_match(bare) {
             let is_explicit = bare.starts_with('我') || DATA.speaker.is_match(bare);
-            found.extend(clause_statements(&subject, &predicate, is_explicit));
+            statements.extend(clause_statements(&subject, &predicate, is_explicit));
         }
-        if let Some(next) = introduced(&predicate).filter(|_| subject == Subject::Speaker) {
-            if let (Subject::Relative(relative), Some(rest)) = (&next.0, next.1) {
-                found.extend(clause_statements(&Subject::Relative(relative.clone()), &rest, true));
+        let introduced = introduced(&predicate).filter(|_| subject == ClauseSubject::Speaker);
+        if let Some((subject, predicate)) = introduced {
+            if let (ClauseSubject::Relative(_), Some(predicate)) = (&subject, predicate) {
+                statements.extend(clause_statements(&subject, &predicate, true));
             }
-            context.set(next.0);
+            context.set(subject);
         }
     }
     context.end_sentence();
-    found
+    statements
 }
 
 /// Splits a sentence at its punctuation marks, at spaces, and before conjunctions.
@@ -69,18 +74,16 @@ fn clauses(sentence: &str) -> Vec<&str> {
     for found in DATA.boundary.captures_iter(sentence) {
         let Some(whole) = found.get(0) else { continue };
         // A conjunction belongs to the clause that it begins.
-        let (end, next) = match found.name("word") {
-            Some(word) => (word.start(), word.start()),
-            None => (whole.start(), whole.end()),
-        };
-        clauses.push(sentence[start..end].trim());
-        start = next;
+        let conjunction = found.name("word").map(|word| word.start());
+        clauses.push(sentence[start..conjunction.unwrap_or(whole.start())].trim());
+        start = conjunction.unwrap_or(whole.end());
     }
     clauses.push(sentence[start..].trim());
     clauses.retain(|clause| !clause.is_empty());
     clauses
 }
 
+/// Returns a clause without the interjections and adverbs that it begins with.
 fn without_openings(clause: &str) -> &str {
     let mut bare = clause;
     while let Some(found) = DATA.opening.find(bare).filter(|found| !found.is_empty()) {
@@ -90,7 +93,7 @@ fn without_openings(clause: &str) -> &str {
 }
 
 /// Returns the subject of a clause, and the clause without it.
-fn subject_of(context: &ClauseContext, clause: &str) -> (Subject, String) {
+fn subject_of(context: &ClauseContext, clause: &str) -> (ClauseSubject, String) {
     if let Some(found) = DATA.topic_first.captures(clause) {
         let object = &found["object"];
         let is_complete = found["verb"].contains('不') || !found["end"].is_empty();
@@ -98,30 +101,30 @@ fn subject_of(context: &ClauseContext, clause: &str) -> (Subject, String) {
             let verb = &found["verb"];
             let is_denial = verb.contains('不');
             let end = if is_denial { format!("{verb}{object}{}", &found["end"]) } else { format!("{verb}了{object}") };
-            return (Subject::Speaker, format!("{}{end}", &found["adverb"]));
+            return (ClauseSubject::Speaker, format!("{}{end}", &found["adverb"]));
         }
     }
     if let Some((kin, rest)) = relative(clause) {
-        if relatives::zh_is_theirs(rest) {
+        if relatives::zh_is_about_relative(rest) {
             let kin = relatives::canonical_name(kin).to_owned();
-            return (Subject::Relative(kin), without_adverbs(rest));
+            return (ClauseSubject::Relative(kin), without_adverbs(rest));
         }
-        return (Subject::Other, rest.to_owned());
+        return (ClauseSubject::Other, rest.to_owned());
     }
     if DATA.person.is_match(clause) {
-        return (Subject::Other, clause.to_owned());
+        return (ClauseSubject::Other, clause.to_owned());
     }
     if let Some(found) = DATA.speaker.find(clause) {
         let rest = DATA.companion.replace(&clause[found.end()..], "");
-        return (Subject::Speaker, without_adverbs(&rest));
+        return (ClauseSubject::Speaker, without_adverbs(&rest));
     }
     if let Some(rest) = clause.strip_prefix(['他', '她', '它']) {
         return (context.third_person(), without_adverbs(rest));
     }
     if DATA.thing_subjects.any_starts(clause) {
-        return (Subject::Other, clause.to_owned());
+        return (ClauseSubject::Other, clause.to_owned());
     }
-    (context.continued(), without_adverbs(clause))
+    (context.implied_subject(), without_adverbs(clause))
 }
 
 /// Returns the relative that a clause begins with, and the rest of the clause.
@@ -144,25 +147,26 @@ fn without_adverbs(predicate: &str) -> String {
     bare.to_owned()
 }
 
-fn clause_statements(subject: &Subject, predicate: &str, is_explicit: bool) -> Vec<Statement> {
-    let statement = |subject: Subject, text: String| Statement { subject, is_explicit, text };
+/// Returns the statements of a clause with this subject.
+fn clause_statements(subject: &ClauseSubject, predicate: &str, is_explicit: bool) -> Vec<ClauseStatement> {
+    let statement = |subject: ClauseSubject, text: String| ClauseStatement { subject, is_explicit, text };
     match subject {
-        Subject::Speaker => vec![statement(Subject::Speaker, format!("我{predicate}"))],
+        ClauseSubject::Speaker => vec![statement(ClauseSubject::Speaker, format!("我{predicate}"))],
         // The name of a relative is a fact about the speaker.
-        Subject::Relative(kin) => vec![
-            statement(Subject::Speaker, format!("我{kin}{predicate}")),
+        ClauseSubject::Relative(kin) => vec![
+            statement(ClauseSubject::Speaker, format!("我{kin}{predicate}")),
             statement(subject.clone(), format!("我{predicate}")),
         ],
-        Subject::Other => Vec::new(),
+        ClauseSubject::Other => Vec::new(),
     }
 }
 
-/// Returns the relative or the animal that a predicate introduces ("有个姐姐在加拿大"), and what it says of the relative.
-fn introduced(predicate: &str) -> Option<(Subject, Option<String>)> {
+/// Returns the relative or the animal that a predicate introduces ("有个姐姐在加拿大"), and the predicate of the relative.
+fn introduced(predicate: &str) -> Option<(ClauseSubject, Option<String>)> {
     let found: Captures<'_> = DATA.introduced.captures(predicate)?;
     let subject = match found.name("kin") {
-        Some(kin) => Subject::Relative(relatives::canonical_name(kin.as_str()).to_owned()),
-        None => Subject::Other,
+        Some(kin) => ClauseSubject::Relative(relatives::canonical_name(kin.as_str()).to_owned()),
+        None => ClauseSubject::Other,
     };
     let rest = found.name("rest").map(|rest| without_adverbs(rest.as_str())).filter(|rest| !rest.is_empty());
     Some((subject, rest))

@@ -6,7 +6,7 @@ use super::phrase::{
     before_preposition, cut, is_deictic, is_vague, items, phrase, without_article, without_fillers, without_particles,
 };
 use crate::{
-    data::{Pattern, WordList, data},
+    data::{DataPattern, WordList, data},
     text::{has_han, one_line},
 };
 
@@ -14,7 +14,7 @@ data! {
     DATA = "en/life.toml", "zh/life.toml";
     WordList: no_food, zh_no_food, zh_no_food_starts, zh_no_food_parts, zh_quantifiers, no_possession;
     WordList: zh_classifiers, zh_no_illness, doing_deictic, zh_no_doing, no_animal, no_habits;
-    Pattern: illness, zh_illness, language, zh_language, zh_possession;
+    DataPattern: illness, zh_illness, language, zh_language, zh_possession;
     BTreeMap<String, String>: conditions, gerunds, habits;
 }
 
@@ -61,17 +61,17 @@ pub(super) fn illnesses(text: &str) -> Vec<String> {
 fn zh_illness(text: &str) -> Option<String> {
     let known = DATA.zh_illness.first(text)?;
     let length = known.chars().count();
-    let of_another = DATA.zh_no_illness.any_in(known.trim_end_matches("不耐受").trim_end_matches("不耐"));
-    let fits = length >= 2 && !of_another && text.chars().count() <= length + 4;
+    let is_excluded = DATA.zh_no_illness.any_in(known.trim_end_matches("不耐受").trim_end_matches("不耐"));
+    let fits = length >= 2 && !is_excluded && text.chars().count() <= length + 4;
     fits.then(|| known.trim_start_matches(['点', '一']).to_owned())
 }
 
 pub(super) fn habit(text: &str) -> Option<String> {
     let lower = without_gerund(&text.to_lowercase());
-    let is_other = text.contains("ing") && DATA.no_habits.contains(lower.split(' ').next().unwrap_or_default());
-    let is_deictic = is_other || lower.split(' ').any(|word| DATA.doing_deictic.contains(word));
-    let named = DATA.habits.get(&lower).cloned();
-    named.or_else(|| (!is_deictic).then(|| lower.replace(" my ", " their ")))
+    let is_no_habit = text.contains("ing") && DATA.no_habits.contains(lower.split(' ').next().unwrap_or_default());
+    let is_deictic = lower.split(' ').any(|word| DATA.doing_deictic.contains(word));
+    let canonical = DATA.habits.get(&lower).cloned();
+    canonical.or_else(|| (!is_no_habit && !is_deictic).then(|| lower.replace(" my ", " their ")))
 }
 
 /// Returns an activity with its first verb in the base form, unless the gerund names a habit.
@@ -92,7 +92,7 @@ pub(super) fn languages(text: &str) -> Vec<String> {
     items(cut(text)).iter().map_while(|part| language(&DATA.language, part)).collect()
 }
 
-fn language(pattern: &Pattern, part: &str) -> Option<String> {
+fn language(pattern: &DataPattern, part: &str) -> Option<String> {
     let known = pattern.first(part)?;
     let other_chars = part.chars().count() - known.chars().count();
     let max_other_chars = if has_han(part) { 4 } else { 10 };
@@ -102,18 +102,18 @@ fn language(pattern: &Pattern, part: &str) -> Option<String> {
 pub(super) fn possession(text: &str) -> Option<String> {
     if has_han(text) {
         let bare = without_particles(text);
-        return DATA.zh_possession.is_match(bare).then(|| zh_counted(bare));
+        return DATA.zh_possession.is_match(bare).then(|| with_numeral(bare));
     }
     let bare = without_article(before_preposition(cut(text)));
     let lower = bare.to_lowercase();
-    let doubtful = lower.split(' ').any(|word| DATA.no_possession.contains(word));
-    (!doubtful && (1..=5).contains(&bare.split_whitespace().count())).then(|| one_line(bare))
+    let is_excluded = lower.split(' ').any(|word| DATA.no_possession.contains(word));
+    (!is_excluded && (1..=5).contains(&bare.split_whitespace().count())).then(|| one_line(bare))
 }
 
-/// Returns a possession with the numeral before its classifier.
-fn zh_counted(bare: &str) -> String {
-    let lacks_numeral = bare.chars().count() > 1 && DATA.zh_classifiers.any_starts(bare);
-    if lacks_numeral { format!("一{bare}") } else { bare.to_owned() }
+/// Returns a Chinese possession with the numeral 一 if it begins with a classifier.
+fn with_numeral(bare: &str) -> String {
+    let starts_with_classifier = bare.chars().count() > 1 && DATA.zh_classifiers.any_starts(bare);
+    if starts_with_classifier { format!("一{bare}") } else { bare.to_owned() }
 }
 
 pub(super) fn activity(text: &str) -> Option<String> {
@@ -123,8 +123,8 @@ pub(super) fn activity(text: &str) -> Option<String> {
         return fits.then(|| bare.to_owned());
     }
     let bare = cut(text);
-    let deictic = bare.split_whitespace().any(|word| DATA.doing_deictic.contains(&word.to_lowercase()));
-    let fits = (2..=9).contains(&bare.split_whitespace().count()) && !deictic;
+    let has_deictic = bare.split_whitespace().any(|word| DATA.doing_deictic.contains(&word.to_lowercase()));
+    let fits = (2..=9).contains(&bare.split_whitespace().count()) && !has_deictic;
     fits.then(|| one_line(&bare.replace(" my ", " their ")))
 }
 

@@ -14,10 +14,10 @@ data! {
     WordList: zh_no_like_parts, zh_no_like_ends, no_categories, zh_no_categories;
 }
 
-/// Returns false if a favourite of that sort is no lasting one: "my favorite part of the day".
-pub(in crate::fact) fn is_category(sort: &str) -> bool {
-    let last = sort.rsplit(' ').next().unwrap_or(sort);
-    !DATA.no_categories.contains(last) && !DATA.zh_no_categories.contains(sort)
+/// Returns true if a lasting favourite may belong to a category: false for "my favorite part of the day".
+pub(in crate::fact) fn is_category(category: &str) -> bool {
+    let last = category.rsplit(' ').next().unwrap_or(category);
+    !DATA.no_categories.contains(last) && !DATA.zh_no_categories.contains(category)
 }
 
 pub(super) fn liked(text: &str) -> Vec<String> {
@@ -28,27 +28,28 @@ pub(super) fn liked(text: &str) -> Vec<String> {
     let phrase = DATA.like_tails.iter().fold(phrase, |phrase, tail| phrase.trim_end_matches(tail));
     let phrase = DATA.like_ends.text_before(phrase);
     let lower = phrase.to_lowercase();
-    let of_conversation = lower.starts_with("the ") && !DATA.the_likes.any_starts(&lower);
-    let no_like = DATA.no_like_starts.any_starts(&lower) && !DATA.like_starts.any_starts(&lower);
-    if of_conversation || no_like {
+    let refers_to_conversation = lower.starts_with("the ") && !DATA.the_likes.any_starts(&lower);
+    let is_no_like = DATA.no_like_starts.any_starts(&lower) && !DATA.like_starts.any_starts(&lower);
+    if refers_to_conversation || is_no_like {
         return Vec::new();
     }
     let items = liked_items(DATA.like_hedges.strip_start(phrase).unwrap_or(phrase));
-    let listed = lower.contains(',');
+    let has_comma = lower.contains(',');
     match items.iter().position(|item| !is_like(item)) {
-        // With one item of a list, the others are in doubt, too.
-        Some(_) if listed => Vec::new(),
+        // If one item of a list is no like, the others are doubtful, too.
+        Some(_) if has_comma => Vec::new(),
         Some(end) => items.into_iter().take(end).collect(),
         None => items,
     }
 }
 
-/// Returns true if the words behind the phrase narrow it: "stories that …" are not stories.
+/// Returns true if the words after the phrase narrow it: "stories that …" are not all stories.
 fn is_narrowed(text: &str, phrase: &str) -> bool {
     let end = text.find(phrase).map_or(0, |at| at + phrase.len());
     DATA.narrowing.any_starts(text[end..].trim_start())
 }
 
+/// Splits an enumeration of likes into its items. An incomplete enumeration has none.
 fn liked_items(phrase: &str) -> Vec<String> {
     let items = items(phrase);
     let has = |word: &str| phrase.contains(word);
@@ -63,21 +64,21 @@ fn liked_items(phrase: &str) -> Vec<String> {
     if has(" and ") || has(" or ") || has(" & ") { items } else { Vec::new() }
 }
 
-/// Returns true if the items of an enumeration have one form, so that each stands by itself.
+/// Returns true if the items of an enumeration have the same form, so that each is complete without the others.
 fn are_alike(items: &[String]) -> bool {
-    let words = |item: &String| item.split_whitespace().count();
-    let gerund = |item: &String| item.split_whitespace().next().is_some_and(|first| first.ends_with("ing"));
-    items.iter().all(|item| words(item) == 1)
-        || items.iter().all(gerund)
-        || items.iter().rev().skip(1).all(|item| item.ends_with('s') || words(item) > 1)
+    let word_count = |item: &String| item.split_whitespace().count();
+    let is_gerund = |item: &String| item.split_whitespace().next().is_some_and(|first| first.ends_with("ing"));
+    items.iter().all(|item| word_count(item) == 1)
+        || items.iter().all(is_gerund)
+        || items.iter().rev().skip(1).all(|item| item.ends_with('s') || word_count(item) > 1)
 }
 
 fn is_like(item: &str) -> bool {
-    let deictic = |word: &str| DATA.like_deictic.contains(word.to_lowercase().trim_matches('\''));
+    let is_deictic = |word: &str| DATA.like_deictic.contains(word.to_lowercase().trim_matches('\''));
     item.chars().count() > 1
         && item.split_whitespace().count() <= LIKE_MAX_WORDS
         && !is_vague(item)
-        && !item.split_whitespace().any(deictic)
+        && !item.split_whitespace().any(is_deictic)
 }
 
 pub(super) fn zh_liked(text: &str) -> Vec<String> {

@@ -14,30 +14,30 @@ data! {
 
 /// Returns an age in digits or words as digits.
 pub(super) fn number(text: &str) -> Option<String> {
-    let value = text.parse().ok().or_else(|| spelled(text))?;
+    let value = text.parse().ok().or_else(|| number_in_words(text))?;
     AGES.contains(&value).then(|| value.to_string())
 }
 
-/// Returns a number below 1000 in words of either language.
-fn spelled(text: &str) -> Option<u32> {
+/// Returns the value of a number below 1000 in English or Chinese words.
+fn number_in_words(text: &str) -> Option<u32> {
     let lower = text.to_lowercase();
     let words: Vec<&str> = lower.split(['-', ' ']).filter(|word| !word.is_empty()).collect();
     match words.as_slice() {
-        [word] => one(word).or_else(|| ten(word)).or_else(|| chinese(word)),
-        [tens, ones] => Some(ten(tens)? + one(ones).filter(|n| (1..10).contains(n))?),
+        [word] => below_twenty(word).or_else(|| tens(word)).or_else(|| chinese_number(word)),
+        [first, second] => Some(tens(first)? + below_twenty(second).filter(|n| (1..10).contains(n))?),
         _ => None,
     }
 }
 
-fn one(word: &str) -> Option<u32> {
+fn below_twenty(word: &str) -> Option<u32> {
     u32::try_from(DATA.ones.position(word)?).ok()
 }
 
-fn ten(word: &str) -> Option<u32> {
+fn tens(word: &str) -> Option<u32> {
     u32::try_from(DATA.tens.position(word)? * 10 + 20).ok()
 }
 
-fn chinese(text: &str) -> Option<u32> {
+fn chinese_number(text: &str) -> Option<u32> {
     let mut total = 0;
     let mut digit = None;
     for c in text.chars() {

@@ -6,7 +6,7 @@ use memory_engine_core::text::is_han;
 
 use super::phrase::{cut, is_deictic, without_particles};
 use crate::{
-    data::{Pattern, WordList, data},
+    data::{DataPattern, WordList, data},
     text::{has_han, is_capitalised},
 };
 
@@ -18,11 +18,11 @@ const BIRTH_YEARS: std::ops::Range<u32> = 1900..2100;
 
 data! {
     DATA = "en/people.toml", "zh/people.toml";
-    Pattern: name_stop, zh_name_stop;
+    DataPattern: name_stop, zh_name_stop;
     WordList: zh_name_tails, months;
 }
 
-/// Returns true if a word begins no English name.
+/// Returns true if no English name begins with this word.
 pub(super) fn begins_no_name(word: &str) -> bool {
     DATA.name_stop.is_match(word)
 }
@@ -46,22 +46,25 @@ pub(super) fn person(text: &str) -> Option<String> {
     full_name(cut(text)).filter(|name| name.chars().count() > 1)
 }
 
-fn zh_name(text: &str, characters: RangeInclusive<usize>) -> Option<String> {
+/// Returns a Chinese name whose length, in characters, is within `lengths`.
+fn zh_name(text: &str, lengths: RangeInclusive<usize>) -> Option<String> {
     let mut bare = text.trim();
     while let Some(rest) = DATA.zh_name_tails.strip_end(bare) {
         bare = rest;
     }
-    let fits = characters.contains(&bare.chars().count()) && bare.chars().all(|c| c.is_alphanumeric() || c == '·');
+    let fits = lengths.contains(&bare.chars().count()) && bare.chars().all(|c| c.is_alphanumeric() || c == '·');
     (fits && !DATA.zh_name_stop.is_match(bare)).then(|| bare.to_owned())
 }
 
+/// Returns the English name that a text begins with. If `strict`, it must have at least two characters and begin with
+/// a capital.
 fn en_name(text: &str, strict: bool) -> Option<String> {
     let words = name_words(text, strict);
-    // One word in small letters is a name only where nothing follows.
-    let whole = words.first().is_some_and(|first| is_capitalised(first)) || cut(text).split_whitespace().count() == 1;
+    // A word in lower case is a name only if it is the whole phrase.
+    let is_name = words.first().is_some_and(|first| is_capitalised(first)) || cut(text).split_whitespace().count() == 1;
     let name = words.join(" ").trim_end_matches(is_han).to_owned();
     let min_chars = if strict { 2 } else { 1 };
-    (whole && !name.is_empty() && name.chars().count() >= min_chars).then_some(name)
+    (is_name && !name.is_empty() && name.chars().count() >= min_chars).then_some(name)
 }
 
 /// Returns the words of the name that a text begins with.
@@ -69,9 +72,9 @@ fn name_words(text: &str, strict: bool) -> Vec<&str> {
     let mut words: Vec<&str> = Vec::new();
     for word in text.split_whitespace() {
         let plain = word.trim_end_matches([',', '，', '\'', '"']);
-        let lettered = plain.chars().all(|c| c.is_alphabetic() || matches!(c, '\'' | '-' | '.'));
-        let small_first = words.is_empty() && !strict;
-        if begins_no_name(plain) || !(is_capitalised(plain) || small_first) || !lettered {
+        let has_letters_only = plain.chars().all(|c| c.is_alphabetic() || matches!(c, '\'' | '-' | '.'));
+        let may_be_lower_case = words.is_empty() && !strict;
+        if begins_no_name(plain) || !(is_capitalised(plain) || may_be_lower_case) || !has_letters_only {
             break;
         }
         words.push(plain);

@@ -1,20 +1,20 @@
 //! The end of a phrase, and phrases that are not values.
 
 use crate::{
-    data::{Pattern, WordList, data},
+    data::{DataPattern, WordList, data},
     text::{has_han, one_line},
 };
 
 data! {
     DATA = "en/phrases.toml", "zh/phrases.toml";
-    Pattern: cut, preposition, filler, vague;
+    DataPattern: cut, preposition, filler, vague;
     WordList: hedges, separators, ambiguous_separators, joined_words, zh_particles, zh_deictic;
 }
 
-/// Returns the text before the next clause, without the words that trail behind.
+/// Returns the text before the next clause, without white space, commas and quotation marks around it.
 pub(super) fn cut(text: &str) -> &str {
-    let trailing = |c: char| c.is_whitespace() || matches!(c, ',' | '，' | '-' | '"' | '\'');
-    DATA.cut.before(text).trim_matches(trailing)
+    let is_surrounding = |c: char| c.is_whitespace() || matches!(c, ',' | '，' | '-' | '"' | '\'');
+    DATA.cut.before(text).trim_matches(is_surrounding)
 }
 
 pub(super) fn before_preposition(text: &str) -> &str {
@@ -39,7 +39,7 @@ pub(super) fn is_vague(value: &str) -> bool {
     DATA.vague.is_match(value.split_whitespace().next().unwrap_or_default()) || DATA.vague.is_match(value)
 }
 
-/// Returns a Chinese phrase without the particles and modal words that trail behind.
+/// Returns a Chinese phrase without the particles and modal words at its end.
 pub(super) fn without_particles(text: &str) -> &str {
     let mut text = text.trim_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '《' | '》' | '+' | '#'));
     while let Some(rest) = DATA.zh_particles.strip_end(text) {
@@ -48,16 +48,16 @@ pub(super) fn without_particles(text: &str) -> &str {
     text
 }
 
-/// Returns a phrase of at most this many words, or of this many Chinese characters.
+/// Returns a phrase of at most `max_words` English words or `max_characters` Chinese characters.
 pub(super) fn phrase(text: &str, max_words: usize, max_characters: usize) -> Option<String> {
     let text = if has_han(text) { without_particles(text) } else { cut(text) };
     let text = DATA.hedges.strip_start(text).unwrap_or(text);
-    let short = if has_han(text) {
+    let is_short = if has_han(text) {
         text.chars().count() <= max_characters
     } else {
         text.split_whitespace().count() <= max_words
     };
-    (short && !text.is_empty() && !is_vague(text) && !is_deictic(text)).then(|| one_line(text))
+    (is_short && !text.is_empty() && !is_vague(text) && !is_deictic(text)).then(|| one_line(text))
 }
 
 /// Returns true if a Chinese text contains a pronoun, a demonstrative or a question word.
@@ -69,8 +69,8 @@ pub(super) fn is_deictic(text: &str) -> bool {
 pub(super) fn items(text: &str) -> Vec<String> {
     let mut list = text.to_owned();
     for separator in DATA.separators.iter() {
-        let within_word = DATA.ambiguous_separators.contains(separator) && DATA.joined_words.any_in(&list);
-        if !within_word {
+        let is_in_word = DATA.ambiguous_separators.contains(separator) && DATA.joined_words.any_in(&list);
+        if !is_in_word {
             list = list.replace(separator, ",");
         }
     }

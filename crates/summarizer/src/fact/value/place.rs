@@ -7,7 +7,7 @@ use super::{
     phrase::{is_deictic, without_particles},
 };
 use crate::{
-    data::{Pattern, WordList, data},
+    data::{DataPattern, WordList, data},
     text::{is_capitalised, one_line},
 };
 
@@ -19,24 +19,24 @@ const ZH_PLACE_NAME_MAX_CHARS: usize = 5;
 data! {
     DATA = "en/places.toml", "zh/places.toml";
     WordList: name_particles, the_countries, zh_common_places, zh_places, zh_place_stops, zh_place_ends, zh_region_ends;
-    Pattern: region, lower_place, zh_no_place, zh_place_tail;
+    DataPattern: region, lower_place, zh_no_place, zh_place_tail;
 }
 
-/// Returns the capitalised words that a text begins with, including small ones between them.
+/// Returns the capitalised words that a text begins with, including particles such as "of" between them.
 pub(super) fn capitalised(text: &str, max_words: usize) -> Option<String> {
     let all: Vec<&str> = text.split_whitespace().collect();
     let mut words: Vec<String> = Vec::new();
     for (n, word) in all.iter().enumerate() {
         let plain = word.trim_end_matches([',', '，']);
-        let joins = if words.is_empty() { plain == "the" } else { DATA.name_particles.contains(plain) };
-        if !(begins_name(plain) || joins) || words.len() == max_words {
+        let is_particle = if words.is_empty() { plain == "the" } else { DATA.name_particles.contains(plain) };
+        if !(begins_name(plain) || is_particle) || words.len() == max_words {
             break;
         }
-        // "Austin, Texas" goes on, "Austin, I moved" does not.
-        let ends = plain.len() < word.len();
-        let goes_on = all.get(n + 1).is_some_and(|next| begins_name(next));
-        words.push(if ends && goes_on { format!("{plain},") } else { plain.to_owned() });
-        if ends && !goes_on {
+        // "Austin, Texas" continues after the comma, "Austin, I moved" does not.
+        let has_comma = plain.len() < word.len();
+        let continues = all.get(n + 1).is_some_and(|next| begins_name(next));
+        words.push(if has_comma && continues { format!("{plain},") } else { plain.to_owned() });
+        if has_comma && !continues {
             break;
         }
     }
@@ -47,7 +47,7 @@ pub(super) fn capitalised(text: &str, max_words: usize) -> Option<String> {
     name.chars().any(char::is_uppercase).then(|| name.trim_end_matches("'s").trim_end_matches(',').to_owned())
 }
 
-/// Returns true if a word has a capital and is not the speaker.
+/// Returns true if a word is capitalised and is not "I".
 fn begins_name(word: &str) -> bool {
     is_capitalised(word) && word != "I" && !word.starts_with("I'")
 }
@@ -58,8 +58,9 @@ pub(super) fn place(text: &str) -> Option<String> {
     }
     let name = capitalised(text, PLACE_MAX_WORDS);
     if let (None, Some(known)) = (&name, DATA.lower_place.first(text)) {
-        let based_elsewhere = text[known.len()..].trim_start().starts_with("based");
-        return (!based_elsewhere).then(|| one_line(known));
+        // In "a berlin based company", the place is not that of the speaker.
+        let is_of_company = text[known.len()..].trim_start().starts_with("based");
+        return (!is_of_company).then(|| one_line(known));
     }
     name.filter(|name| is_place(name))
 }
@@ -77,12 +78,12 @@ pub(super) fn is_known_place(text: &str) -> bool {
 fn is_place(name: &str) -> bool {
     let bare = name.strip_prefix("the ").unwrap_or(name);
     let first = bare.split([' ', ',']).next().unwrap_or_default();
-    let no_name = begins_no_name(first) && !(first == "New" && name.contains(' '));
-    let acronym = name.starts_with("the ")
+    let is_no_name = begins_no_name(first) && !(first == "New" && name.contains(' '));
+    let is_acronym = name.starts_with("the ")
         && first.len() > 1
         && first.chars().all(char::is_uppercase)
         && !DATA.the_countries.contains(first);
-    first.len() > 1 && !no_name && !acronym
+    first.len() > 1 && !is_no_name && !is_acronym
 }
 
 /// Returns the place that a Chinese text begins with. An unknown name of a few characters is a place, too, because the
@@ -107,7 +108,8 @@ pub(super) fn zh_known_place(text: &str) -> Option<String> {
 pub(super) fn zh_native_place(text: &str) -> Option<String> {
     let bare = text.trim_start_matches("地道的").trim_start_matches("土生土长的").trim_start_matches('个');
     let length = bare.chars().count();
-    let region = length >= 3 && DATA.zh_region_ends.any_ends(bare);
-    let within_known = length <= 8 && DATA.zh_places.any_starts(bare) && !bare.contains('的');
-    ((DATA.zh_places.contains(bare) || region || within_known) && !is_deictic(bare)).then(|| bare.to_owned())
+    let is_region = length >= 3 && DATA.zh_region_ends.any_ends(bare);
+    let is_in_known_place = length <= 8 && DATA.zh_places.any_starts(bare) && !bare.contains('的');
+    let is_place = DATA.zh_places.contains(bare) || is_region || is_in_known_place;
+    (is_place && !is_deictic(bare)).then(|| bare.to_owned())
 }

@@ -22,22 +22,22 @@ pub(super) fn job(text: &str) -> Option<String> {
     let bare = without_article(bare.strip_prefix("the ").unwrap_or(bare));
     let lower = bare.to_lowercase();
     let head = lower.rsplit([' ', '-']).next()?;
-    let known = DATA.jobs.contains(head)
+    let is_known = DATA.jobs.contains(head)
         || DATA.job_ends.any_ends(head)
         || DATA.jobs.iter().any(|job| job.contains(' ') && lower.ends_with(job));
-    let fits = known && !DATA.job_doubts.any_starts(&lower) && bare.split_whitespace().count() <= 5;
+    let fits = is_known && !DATA.job_doubts.any_starts(&lower) && bare.split_whitespace().count() <= 5;
     fits.then(|| one_line(bare))
 }
 
 pub(super) fn zh_job(text: &str) -> Option<String> {
     let bare = without_particles(text);
     // "在医院做护士": the job comes last.
-    let last = DATA.zh_job_marks.iter().filter_map(|mark| bare.rsplit_once(mark)).map(|(_, job)| job);
-    let bare = last.min_by_key(|job| job.len()).unwrap_or(bare);
+    let after_marks = DATA.zh_job_marks.iter().filter_map(|mark| bare.rsplit_once(mark)).map(|(_, job)| job);
+    let bare = after_marks.min_by_key(|job| job.len()).unwrap_or(bare);
     let bare = DATA.zh_job_articles.strip_start(bare).unwrap_or(bare);
     let is_job = DATA.zh_jobs.any_ends(bare) || (DATA.zh_job_ends.any_ends(bare) && bare.chars().count() > 1);
-    let is_none = DATA.zh_no_jobs.any_ends(bare) || DATA.zh_job_verbs.any_starts(bare);
-    let fits = is_job && !is_none && bare.chars().count() <= 10;
+    let is_excluded = DATA.zh_no_jobs.any_ends(bare) || DATA.zh_job_verbs.any_starts(bare);
+    let fits = is_job && !is_excluded && bare.chars().count() <= 10;
     (fits && !is_deictic(bare) && !bare.contains(['不', '想', '没', '像'])).then(|| bare.to_owned())
 }
 
@@ -59,10 +59,10 @@ pub(super) fn employer(text: &str) -> Option<String> {
     let lower = bare.to_lowercase();
     let first = bare.split_whitespace().next()?;
     let words = bare.split_whitespace().count();
-    let named = is_capitalised(bare) && words <= 5 && !begins_no_name(first);
+    let is_name = is_capitalised(bare) && words <= 5 && !begins_no_name(first);
     let has_article = ["a", "an", "the", "our"].contains(&&*first.to_lowercase());
-    let described = has_article && words <= 6 && lower.split(' ').any(|word| DATA.workplaces.contains(word));
-    ((named || described) && !is_known_place(bare) && !lower.contains("hour") && !lower.contains("while"))
+    let is_description = has_article && words <= 6 && lower.split(' ').any(|word| DATA.workplaces.contains(word));
+    ((is_name || is_description) && !is_known_place(bare) && !lower.contains("hour") && !lower.contains("while"))
         .then(|| one_line(bare))
 }
 
@@ -74,6 +74,6 @@ pub(super) fn zh_employer(text: &str) -> Option<String> {
 
 pub(super) fn zh_school(text: &str) -> Option<String> {
     let bare = without_particles(text);
-    let school = DATA.zh_schools.any_in(bare) && !DATA.zh_no_schools.contains(bare) && bare.chars().count() <= 15;
-    (school && !is_deictic(bare) && !bare.contains(['不', '没', '在'])).then(|| bare.to_owned())
+    let is_school = DATA.zh_schools.any_in(bare) && !DATA.zh_no_schools.contains(bare) && bare.chars().count() <= 15;
+    (is_school && !is_deictic(bare) && !bare.contains(['不', '没', '在'])).then(|| bare.to_owned())
 }
