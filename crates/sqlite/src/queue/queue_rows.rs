@@ -127,8 +127,8 @@ pub(crate) fn extend_lease(
     Ok(())
 }
 
-/// Removes completed items from the queue. Returns for each whether it was current: false if its record was deleted or
-/// written again since it was claimed.
+/// Removes completed items from the queue. Returns true for each item that was current, and false for each whose record
+/// was deleted or written again since the item was claimed.
 pub(crate) fn complete(connection: &Connection, done: &[Done]) -> Result<Vec<bool>, SqliteError> {
     let mut delete = connection
         .prepare_cached("DELETE FROM backlog WHERE record = ?1 AND job = ?2 AND (?3 IS NULL OR ticket = ?3)")?;

@@ -21,7 +21,7 @@ use crate::{
     vectors::vector_store,
 };
 
-/// Applies changes to records within one transaction, and counts what they remove.
+/// Applies changes to records within one transaction, and counts the removed items.
 #[derive(Debug)]
 pub(crate) struct Changes<'c> {
     connection: &'c Connection,
