@@ -75,20 +75,21 @@ impl Embedder for CachedEmbedder {
             let mut cache = self.cache.lock();
             keys.iter().map(|key| cache.get(key)).collect()
         };
-        // The indexes of distinct texts without a cached vector.
+        // The indexes of the distinct texts without a cached vector.
         let mut missing: Vec<usize> = Vec::new();
-        for n in (0..texts.len()).filter(|n| found[*n].is_none()) {
-            if !missing.iter().any(|other| keys[*other] == keys[n]) {
-                missing.push(n);
+        for index in (0..texts.len()).filter(|index| found[*index].is_none()) {
+            if !missing.iter().any(|other| keys[*other] == keys[index]) {
+                missing.push(index);
             }
         }
         if !missing.is_empty() || texts.is_empty() {
-            let new_texts: Vec<&str> = missing.iter().map(|n| texts[*n]).collect();
+            let new_texts: Vec<&str> = missing.iter().map(|index| texts[*index]).collect();
             let encodings = self.inner.embed_with_tokens(&new_texts, purpose).await?;
             let mut cache = self.cache.lock();
-            for (n, encoding) in missing.into_iter().zip(encodings) {
-                cache.put(keys[n], encoding.clone(), encoding.size_bytes() + size_of_val(&keys[n]));
-                for other in (n..keys.len()).filter(|other| keys[*other] == keys[n]) {
+            for (index, encoding) in missing.into_iter().zip(encodings) {
+                let key = keys[index];
+                cache.put(key, encoding.clone(), encoding.size_bytes() + size_of_val(&key));
+                for other in (index..keys.len()).filter(|other| keys[*other] == key) {
                     found[other] = Some(encoding.clone());
                 }
             }

@@ -11,18 +11,18 @@ use memory_engine_core::{Embedding, EmbeddingSpace, Error, MultiVector, Result, 
 /// Dropping the future of `embed` has no effect except for work that a remote service may have done.
 #[async_trait]
 pub trait Embedder: Debug + Send + Sync + 'static {
-    /// The space of all its vectors.
+    /// Returns the embedding space of all its vectors.
     fn space(&self) -> &EmbeddingSpace;
 
-    /// Maximum number of texts in one call, at least 1. Callers split larger batches.
+    /// Returns the maximum number of texts in one call, at least 1. Callers split larger batches.
     fn max_batch(&self) -> usize;
 
-    /// Weight of vector similarity relative to keywords, from 0 (no better than keyword search) to 1. Recall uses it as
-    /// the weight of the vector retriever.
+    /// Returns the weight of vector similarity relative to keywords, from 0 (no better than keyword search) to 1.
+    /// Recall uses it as the weight of the vector retriever.
     fn semantic_weight(&self) -> f64;
 
-    /// The score up to which two texts are unrelated, on the scale of this model. Hits of the vector retriever below it
-    /// are not evidence.
+    /// Returns the score up to which two texts are unrelated, on the scale of this model. The vector retriever drops
+    /// hits up to this score.
     fn score_floor(&self) -> f64;
 
     /// Returns the scale for a query. An embedder that understands some languages only returns another one for each.
@@ -67,13 +67,13 @@ pub struct Scale {
     pub score_floor: f64,
 }
 
-/// What a model makes of a text.
+/// The vectors of a text: one for the whole text, and those of its tokens.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct TextEncoding {
     /// The vector of the text.
     pub embedding: Embedding,
-    /// The vectors of its tokens, if the model offers them.
+    /// The vectors of its tokens, if the model has token vectors.
     pub tokens: Option<MultiVector>,
 }
 

@@ -8,7 +8,8 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::embedder::{Embedder, Purpose};
 
-/// A deterministic embedder. The vector of a text is the same on every machine and in every version of the same name.
+/// A deterministic embedder. The vector of a text is the same on every machine, and in every version of this crate in
+/// which the model has the same name.
 ///
 /// Each feature of the normalised text (a word, the 3- and 4-grams of its letters, 1- to 3-grams of Chinese characters)
 /// is hashed to a dimension and a sign, and its weight is added there (Weinberger et al., "Feature Hashing for Large
@@ -55,7 +56,8 @@ impl HashEmbedder {
             values[dimension] += if hash >> 63 == 0 { value } else { -value };
         }
         if values.iter().all(|v| *v == 0.0) {
-            values[0] = 1.0; // all features cancelled each other
+            // All features cancelled each other.
+            values[0] = 1.0;
         }
         Ok(Embedding::new(values)?.normalized())
     }
@@ -73,10 +75,11 @@ const MODEL: &str = if text::FOLDS_TRADITIONAL { "hash-v1" } else { "hash-v1-as-
 
 const WORD_WEIGHT: f32 = 1.0;
 const LETTER_GRAM_WEIGHT: f32 = 0.35;
-const ONE_HAN_WEIGHT: f32 = 0.3;
-const TWO_HAN_WEIGHT: f32 = 1.0;
-const THREE_HAN_WEIGHT: f32 = 0.7;
+const HAN_UNIGRAM_WEIGHT: f32 = 0.3;
+const HAN_BIGRAM_WEIGHT: f32 = 1.0;
+const HAN_TRIGRAM_WEIGHT: f32 = 0.7;
 
+/// Returns the hash and the weight of each feature of a text, repeated ones included.
 fn features(normalized: &str) -> Vec<(u64, f32)> {
     let mut features = Vec::new();
     let characters: Vec<char> = normalized.chars().collect();
@@ -84,22 +87,23 @@ fn features(normalized: &str) -> Vec<(u64, f32)> {
         characters.chunk_by(|a, b| text::is_han(*a) == text::is_han(*b) && a.is_alphanumeric() == b.is_alphanumeric());
     for run in runs.filter(|run| run[0].is_alphanumeric()) {
         if text::is_han(run[0]) {
-            grams(run, 1, 'h', ONE_HAN_WEIGHT, &mut features);
-            grams(run, 2, 'h', TWO_HAN_WEIGHT, &mut features);
-            grams(run, 3, 'h', THREE_HAN_WEIGHT, &mut features);
+            push_n_grams(run, 1, 'h', HAN_UNIGRAM_WEIGHT, &mut features);
+            push_n_grams(run, 2, 'h', HAN_BIGRAM_WEIGHT, &mut features);
+            push_n_grams(run, 3, 'h', HAN_TRIGRAM_WEIGHT, &mut features);
         } else {
-            grams(run, run.len(), 'w', WORD_WEIGHT, &mut features);
+            push_n_grams(run, run.len(), 'w', WORD_WEIGHT, &mut features);
             let bounded: Vec<char> =
                 std::iter::once('^').chain(run.iter().copied()).chain(std::iter::once('$')).collect();
-            grams(&bounded, 3, 'l', LETTER_GRAM_WEIGHT, &mut features);
-            grams(&bounded, 4, 'l', LETTER_GRAM_WEIGHT, &mut features);
+            push_n_grams(&bounded, 3, 'l', LETTER_GRAM_WEIGHT, &mut features);
+            push_n_grams(&bounded, 4, 'l', LETTER_GRAM_WEIGHT, &mut features);
         }
     }
     features
 }
 
-fn grams(run: &[char], length: usize, prefix: char, weight: f32, features: &mut Vec<(u64, f32)>) {
-    for gram in run.windows(length) {
+/// Appends the n-grams of a run of characters. `prefix` keeps features of different types apart.
+fn push_n_grams(run: &[char], n: usize, prefix: char, weight: f32, features: &mut Vec<(u64, f32)>) {
+    for gram in run.windows(n) {
         let key: String = std::iter::once(prefix).chain(gram.iter().copied()).collect();
         features.push((xxh3_64(key.as_bytes()), weight));
     }
@@ -135,8 +139,8 @@ impl Embedder for HashEmbedder {
             return Err(Error::invalid("embed", "a text is empty; remove it from the batch"));
         }
         let mut vectors = Vec::with_capacity(texts.len());
-        for (n, text) in texts.iter().enumerate() {
-            if n % YIELD_EVERY == YIELD_EVERY - 1 {
+        for (index, text) in texts.iter().enumerate() {
+            if index % TEXTS_PER_YIELD == TEXTS_PER_YIELD - 1 {
                 yield_now().await;
             }
             vectors.push(self.vector(text)?);
@@ -145,8 +149,8 @@ impl Embedder for HashEmbedder {
     }
 }
 
-/// Number of texts that are hashed before yielding to other tasks: 16 short ones take less than a millisecond.
-const YIELD_EVERY: usize = 16;
+/// Number of texts that are hashed before the task yields: 16 short ones take less than a millisecond.
+const TEXTS_PER_YIELD: usize = 16;
 
 /// Lets other tasks of the same thread run.
 async fn yield_now() {

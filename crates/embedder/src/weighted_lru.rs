@@ -1,4 +1,4 @@
-//! A least-recently-used cache with a budget.
+//! A least-recently-used cache with a budget for the total cost of its values.
 
 use std::{
     borrow::Borrow,
@@ -14,8 +14,9 @@ pub struct WeightedLru<K: Hash + Eq + Clone, V> {
     budget: usize,
     cost: usize,
     entries: HashMap<K, CacheEntry<V>, FxBuildHasher>,
-    /// The keys by the number of their last use.
+    /// The keys by the number of their last use, the least recently used first.
     by_use: BTreeMap<u64, K>,
+    /// Number of uses of all keys.
     uses: u64,
 }
 

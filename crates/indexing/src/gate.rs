@@ -192,9 +192,9 @@ impl Guarded<dyn VectorStore> {
 #[async_trait]
 #[deny(clippy::missing_trait_methods)]
 impl GenerationStore for Guarded<dyn VectorStore> {
-    fn beside(&self, space: EmbeddingSpace) -> Arc<dyn VectorStore> {
+    fn in_space(&self, space: EmbeddingSpace) -> Arc<dyn VectorStore> {
         match self.inner.generations() {
-            Some(store) => Arc::new(Self::new(store.beside(space), &self.gate)),
+            Some(store) => Arc::new(Self::new(store.in_space(space), &self.gate)),
             None => Arc::clone(&self.inner),
         }
     }

@@ -398,7 +398,7 @@ impl Builder {
         let cuts_over = self.mismatch == Mismatch::Refill || self.replaced.is_some();
         let replaced = self.replaced.as_ref().zip(stores.vectors.generations());
         let replaced = replaced.map(|(embedder, store)| EmbeddingBackend {
-            vectors: store.beside(embedder.space().clone()),
+            vectors: store.in_space(embedder.space().clone()),
             embedder: self.cached(embedder),
         });
         let current = EmbeddingBackend { embedder: self.cached(&self.embedder), vectors: Arc::clone(&stores.vectors) };

@@ -1,12 +1,12 @@
 //! Compiles filters to the SQL of Postgres, over the rows `r` of `records` and `a` of `addresses`.
 
 use memory_engine_core::{Filter, Op};
-use memory_engine_sql::filter::{self, Dialect, MetadataOperands, Operands};
+use memory_engine_sql::filter::{self, MetadataOperands, Operands, SqlDialect};
 use sqlx::{Encode, Postgres, Type, postgres::PgHasArrayType};
 
 use crate::{database::statement::Statement, records::scopes::uuids};
 
-impl Dialect for Statement {
+impl SqlDialect for Statement {
     const TRUE: &'static str = "true";
     const FALSE: &'static str = "false";
     const IS_NOT_EMPTY_LIST: &'static str = " <> '{}'";

@@ -14,7 +14,7 @@ pub const TABLE_PART: &str = "serving table";
 /// The rows of `origins` that describe the versions.
 pub const PARTS: [&str; 3] = [SERVING_PART, SECOND_PART, TABLE_PART];
 
-/// The renames, in order, that exchange the queued jobs of the two versions at the cut-over.
+/// The renames of jobs, in order, that exchange the queued items of the two versions at the cut-over.
 pub const JOB_RENAMES: [(&str, &str); 3] =
     [(SECOND_PART, "changing"), (SERVING_PART, SECOND_PART), ("changing", SERVING_PART)];
 
@@ -49,7 +49,7 @@ impl VectorTable {
         }
     }
 
-    /// Returns the table of this name; the first one for any name but that of the second.
+    /// Returns the table of this name; the first table for any other name.
     pub fn from_name(name: Option<&str>) -> Self {
         if name == Some(Self::Second.name()) { Self::Second } else { Self::First }
     }
@@ -64,12 +64,12 @@ impl VectorTable {
     }
 }
 
-/// The action that starts a second version.
+/// The first step of starting a second version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Begin {
-    /// Nothing: the vectors of this process serve.
+    /// None: the vectors of this process already serve.
     Serving,
-    /// Nothing: the second version was started before.
+    /// None: the second version was started before.
     Resume,
     /// Empty the other table, and store the space of the second version.
     Create,
@@ -78,11 +78,11 @@ pub enum Begin {
 /// The versions of the vectors in a store.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EmbeddingVersions {
-    /// The space that serves; `None` before the store was first opened.
+    /// The space of the serving version; `None` before the store was first opened.
     pub serving: Option<String>,
-    /// The space of the second version.
+    /// The space of the second version, if there is one.
     pub second: Option<String>,
-    /// The table that serves.
+    /// The table of the serving version.
     pub table: VectorTable,
 }
 
@@ -120,7 +120,7 @@ impl EmbeddingVersions {
         Err(self.refusal(metadata, operation))
     }
 
-    /// The table that searches read.
+    /// Returns the table that searches read.
     ///
     /// # Errors
     /// `SchemaMismatch` unless the vectors of this process serve.
@@ -128,8 +128,8 @@ impl EmbeddingVersions {
         if self.is_serving(metadata) { Ok(self.table) } else { Err(self.refusal(metadata, operation)) }
     }
 
-    /// Returns the table for vectors that come with new records. `None` while there are two versions, or while another
-    /// space serves: the vectors of new records are then made in the background.
+    /// Returns the table for the vectors that are written together with new records. `None` while there are two
+    /// versions, or while another space serves: then a background job computes the vectors of new records.
     pub fn table_for_new_records(&self, metadata: &IndexMetadata) -> Option<VectorTable> {
         (self.is_serving(metadata) && self.second.is_none()).then_some(self.table)
     }
@@ -151,7 +151,7 @@ impl EmbeddingVersions {
     /// Decides how a second version in the space of this process starts.
     ///
     /// # Errors
-    /// `SchemaMismatch` when there is a second version of another space.
+    /// `SchemaMismatch` if there is a second version of another space.
     pub fn begin(&self, metadata: &IndexMetadata) -> Result<Begin> {
         if self.is_serving(metadata) {
             return Ok(Begin::Serving);

@@ -1,18 +1,18 @@
-//! Translates filters to SQL conditions over the row `r` of `records` and the row of its address, which holds agent,
-//! session and branch.
+//! Translates filters to SQL conditions on the row `r` of `records` and the row of its address, which has the columns
+//! of agent, session and branch.
 //!
-//! Every condition is true or false and never NULL, so that `NOT` means what [`Filter::matches`] means by it.
+//! Every condition is true or false and never NULL, so that `NOT` gives the same result as in [`Filter::matches`].
 
 use memory_engine_core::{Error, ErrorKind, Field, Filter, FilterValue, Op, RecordId, Result, ValueType};
 
 /// A statement that is being built in the SQL of one database. Values are bound as parameters, never written into the
 /// text.
-pub trait Dialect: Sized {
-    /// The condition that always holds.
+pub trait SqlDialect: Sized {
+    /// A condition that is always true.
     const TRUE: &'static str;
-    /// The condition that never holds.
+    /// A condition that is always false.
     const FALSE: &'static str;
-    /// The comparison that holds for a list column with at least one element.
+    /// The comparison that is true for a list column with at least one element.
     const IS_NOT_EMPTY_LIST: &'static str;
     /// The columns of agent, session and branch; an empty text stands for a dimension that is not set.
     const ADDRESS_COLUMNS: [&'static str; 3];
@@ -24,13 +24,13 @@ pub trait Dialect: Sized {
     fn join(&mut self, filters: &[Filter], separator: &'static str);
 
     /// Appends the operator and the operands of a comparison whose column is already appended. With more than one
-    /// operand `op` is [`Op::Eq`], and the condition holds if one operand is equal.
+    /// operand `op` is [`Op::Eq`], and the condition is true if one operand is equal.
     fn compare(&mut self, op: Op, operands: Operands);
 
-    /// Appends the condition that a list column holds one of these texts.
+    /// Appends the condition that a list column contains one of these texts.
     fn contains_any(&mut self, column: &'static str, texts: Vec<String>);
 
-    /// Appends the condition that the metadata have a value other than null under this key.
+    /// Appends the condition that the metadata value under this key exists and is not null.
     fn metadata_exists(&mut self, key: &str);
 
     /// Appends the condition that the metadata value under `key` satisfies `op` for at least one operand. A list
@@ -88,14 +88,14 @@ fn time_in_micros(value: &FilterValue) -> Option<i64> {
     if let FilterValue::Time(time) = value { Some(time.as_micros()) } else { None }
 }
 
-/// The right side of a comparison with a value in the metadata, by JSON type. At least one list has a value.
+/// The right side of a comparison with a value in the metadata, by JSON type. At least one of the lists is not empty.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct MetadataOperands {
     /// The strings.
     pub texts: Vec<String>,
     /// The numbers.
     pub numbers: Vec<f64>,
-    /// The truth values.
+    /// The booleans.
     pub bools: Vec<bool>,
 }
 
@@ -106,7 +106,7 @@ impl MetadataOperands {
             match value {
                 FilterValue::Text(text) => operands.texts.push(text.clone()),
                 FilterValue::Number(number) => operands.numbers.push(*number),
-                FilterValue::Bool(truth) => operands.bools.push(*truth),
+                FilterValue::Bool(value) => operands.bools.push(*value),
                 FilterValue::Time(_) => {}
                 _ => {}
             }
@@ -119,16 +119,16 @@ impl MetadataOperands {
     }
 }
 
-/// The condition in place of one that this version cannot translate. It is NULL, so that `NOT` of it holds for no row
-/// either. Only a filter that was not [checked](check) contains it.
+/// Replaces a condition that this version cannot translate. It is NULL, so that neither the condition nor `NOT` of it
+/// is true for a row. Only a filter that was not [checked](check) contains such a condition.
 const UNKNOWN_CONDITION: &str = "NULL";
 
-/// The operator in place of one that this version cannot translate. Between its operands it makes the condition
-/// `a = NULL AND NULL = b`, which is NULL for all operands, as [`UNKNOWN_CONDITION`].
+/// Replaces an operator that this version cannot translate. With its operands the condition is `a = NULL AND NULL = b`,
+/// which is NULL for all operands, as [`UNKNOWN_CONDITION`] is.
 const UNKNOWN_OPERATOR: &str = " = NULL AND NULL = ";
 
-/// Refuses a filter that this version cannot translate: a later version of the core crate has added a condition, a field,
-/// an operator or a type of value.
+/// Refuses a filter that this version cannot translate: it has a condition, a field, an operator or a type of value
+/// that a later version of the core crate has added.
 ///
 /// # Errors
 /// `Unsupported`.
@@ -156,16 +156,16 @@ fn check_comparison(field: &Field, values: &[FilterValue]) -> Result<()> {
     if values.iter().all(is_known) { Ok(()) } else { Err(unsupported("type of value")) }
 }
 
-fn unsupported(what: &str) -> Error {
+fn unsupported(element: &str) -> Error {
     Error::new(
         ErrorKind::Unsupported,
         "filter",
-        format!("this version of the database backend does not support this {what}; update it"),
+        format!("this version of the database backend does not support this {element}; update it"),
     )
 }
 
-/// Appends a filter that has been validated and [checked](check).
-pub fn write<D: Dialect>(filter: &Filter, statement: &mut D) {
+/// Appends the condition of a filter that has been validated and [checked](check).
+pub fn write<D: SqlDialect>(filter: &Filter, statement: &mut D) {
     match filter {
         Filter::Compare(field, op, value) => compare(field, *op, std::slice::from_ref(value), statement),
         Filter::In(field, values) => compare(field, Op::Eq, values, statement),
@@ -194,7 +194,7 @@ pub fn reads_address(filter: &Filter) -> bool {
     }
 }
 
-/// The SQL comparison operator of an operator that has been [checked](check).
+/// Returns the SQL operator of a comparison that has been [checked](check).
 pub fn operator(op: Op) -> &'static str {
     known_operator(op).unwrap_or(UNKNOWN_OPERATOR)
 }
@@ -210,9 +210,9 @@ fn known_operator(op: Op) -> Option<&'static str> {
     }
 }
 
-/// The value of a column for a field that is not set.
+/// The stored value of a field that is not set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Missing {
+enum UnsetValue {
     /// The field is always set.
     Never,
     Null,
@@ -220,9 +220,9 @@ enum Missing {
     EmptyList,
 }
 
-impl Missing {
-    /// The comparison that holds where the field is set.
-    fn is_set<D: Dialect>(self) -> &'static str {
+impl UnsetValue {
+    /// Returns the comparison that is true if the field is set.
+    fn set_comparison<D: SqlDialect>(self) -> &'static str {
         match self {
             Self::Never | Self::Null => " IS NOT NULL",
             Self::EmptyText => " <> ''",
@@ -231,55 +231,55 @@ impl Missing {
     }
 }
 
-/// The column of a field; `None` for metadata.
-fn column<D: Dialect>(field: &Field) -> Option<(&'static str, Missing)> {
+/// Returns the column of a field and the value of that column if the field is not set; `None` for metadata.
+fn column<D: SqlDialect>(field: &Field) -> Option<(&'static str, UnsetValue)> {
     field_column(field, D::ADDRESS_COLUMNS)
 }
 
-fn field_column(field: &Field, [agent, session, branch]: [&'static str; 3]) -> Option<(&'static str, Missing)> {
+fn field_column(field: &Field, [agent, session, branch]: [&'static str; 3]) -> Option<(&'static str, UnsetValue)> {
     Some(match field {
-        Field::Id => ("r.id", Missing::Never),
-        Field::Agent => (agent, Missing::EmptyText),
-        Field::Session => (session, Missing::EmptyText),
-        Field::Branch => (branch, Missing::EmptyText),
-        Field::Kind => ("r.kind", Missing::Never),
-        Field::Role => ("r.role", Missing::Null),
-        Field::Speaker => ("r.speaker", Missing::Null),
-        Field::Scene => ("r.scene", Missing::Null),
-        Field::Topic => ("r.topic", Missing::Null),
-        Field::Emotion => ("r.emotion", Missing::Null),
-        Field::Entities => ("r.entities", Missing::EmptyList),
-        Field::Tags => ("r.tags", Missing::EmptyList),
-        Field::Confidence => ("r.confidence", Missing::Never),
-        Field::Importance => ("r.importance", Missing::Never),
-        Field::MessageId => ("r.message_id", Missing::Null),
-        // `matches` compares whole numbers as floating-point ones.
-        Field::Sequence => ("CAST(r.sequence AS DOUBLE PRECISION)", Missing::Null),
-        Field::Round => ("CAST(r.round AS DOUBLE PRECISION)", Missing::Null),
-        Field::Trust => ("r.trust", Missing::Never),
-        Field::State => ("r.state", Missing::Never),
-        Field::OccurredAt => ("r.occurred_at", Missing::Never),
-        Field::RecordedAt => ("r.recorded_at", Missing::Never),
-        Field::ValidFrom => ("r.valid_from", Missing::Null),
-        Field::ValidUntil => ("r.valid_until", Missing::Null),
+        Field::Id => ("r.id", UnsetValue::Never),
+        Field::Agent => (agent, UnsetValue::EmptyText),
+        Field::Session => (session, UnsetValue::EmptyText),
+        Field::Branch => (branch, UnsetValue::EmptyText),
+        Field::Kind => ("r.kind", UnsetValue::Never),
+        Field::Role => ("r.role", UnsetValue::Null),
+        Field::Speaker => ("r.speaker", UnsetValue::Null),
+        Field::Scene => ("r.scene", UnsetValue::Null),
+        Field::Topic => ("r.topic", UnsetValue::Null),
+        Field::Emotion => ("r.emotion", UnsetValue::Null),
+        Field::Entities => ("r.entities", UnsetValue::EmptyList),
+        Field::Tags => ("r.tags", UnsetValue::EmptyList),
+        Field::Confidence => ("r.confidence", UnsetValue::Never),
+        Field::Importance => ("r.importance", UnsetValue::Never),
+        Field::MessageId => ("r.message_id", UnsetValue::Null),
+        // `Filter::matches` compares integers as floating-point numbers.
+        Field::Sequence => ("CAST(r.sequence AS DOUBLE PRECISION)", UnsetValue::Null),
+        Field::Round => ("CAST(r.round AS DOUBLE PRECISION)", UnsetValue::Null),
+        Field::Trust => ("r.trust", UnsetValue::Never),
+        Field::State => ("r.state", UnsetValue::Never),
+        Field::OccurredAt => ("r.occurred_at", UnsetValue::Never),
+        Field::RecordedAt => ("r.recorded_at", UnsetValue::Never),
+        Field::ValidFrom => ("r.valid_from", UnsetValue::Null),
+        Field::ValidUntil => ("r.valid_until", UnsetValue::Null),
         Field::Metadata(_) => return None,
         _ => return None,
     })
 }
 
 /// Appends the condition that the field is set.
-fn exists<D: Dialect>(field: &Field, statement: &mut D) {
+fn exists<D: SqlDialect>(field: &Field, statement: &mut D) {
     match (field, column::<D>(field)) {
         (Field::Metadata(key), _) => statement.metadata_exists(key),
-        (_, Some((column, missing))) => {
-            statement.append("(").append(column).append(missing.is_set::<D>()).append(")");
+        (_, Some((column, unset))) => {
+            statement.append("(").append(column).append(unset.set_comparison::<D>()).append(")");
         }
         (_, None) => drop(statement.append(D::FALSE)),
     }
 }
 
-/// Appends the condition that the field compares to one of the values.
-fn compare<D: Dialect>(field: &Field, op: Op, values: &[FilterValue], statement: &mut D) {
+/// Appends the condition that the comparison of the field is true for one of the values.
+fn compare<D: SqlDialect>(field: &Field, op: Op, values: &[FilterValue], statement: &mut D) {
     if let Field::Metadata(key) = field {
         let operands = MetadataOperands::new(values);
         if operands.is_empty() {
@@ -289,7 +289,7 @@ fn compare<D: Dialect>(field: &Field, op: Op, values: &[FilterValue], statement:
         }
         return;
     }
-    let (Some((column, missing)), Some(operands)) = (column::<D>(field), Operands::new(field.value_type(), values))
+    let (Some((column, unset)), Some(operands)) = (column::<D>(field), Operands::new(field.value_type(), values))
     else {
         statement.append(D::FALSE);
         return;
@@ -298,8 +298,8 @@ fn compare<D: Dialect>(field: &Field, op: Op, values: &[FilterValue], statement:
     match operands {
         Operands::Texts(texts) if field.value_type() == ValueType::Texts => statement.contains_any(column, texts),
         operands @ (Operands::Texts(_) | Operands::Numbers(_) | Operands::Times(_) | Operands::Ids(_)) => {
-            if missing != Missing::Never {
-                statement.append(column).append(missing.is_set::<D>()).append(" AND ");
+            if unset != UnsetValue::Never {
+                statement.append(column).append(unset.set_comparison::<D>()).append(" AND ");
             }
             statement.append(column).compare(op, operands);
         }

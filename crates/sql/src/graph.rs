@@ -1,4 +1,4 @@
-//! The users whose graphs one query walks.
+//! Statements on the graph tables, and the namespaces whose graphs a query walks.
 
 use memory_engine_core::{Result, Scope};
 
@@ -15,7 +15,7 @@ pub const SELECT_NEWEST_MENTIONS: &str = "SELECT m.entity, m.name, m.kind, m.tot
             row_number() OVER (PARTITION BY g.entity ORDER BY r.occurred_at DESC, r.place DESC, r.id DESC) AS n
         FROM graph_entities g";
 
-/// Returns the namespace of a user of the tenant; an empty name stands for records without a user.
+/// Returns the namespace of a user of the tenant. An empty name is the namespace of the records without a user.
 ///
 /// # Errors
 /// `InvalidInput` for a name that no user can have.
@@ -24,11 +24,11 @@ pub fn owner(scope: &Scope, user: &str) -> Result<Scope> {
     if user.is_empty() { Ok(tenant) } else { tenant.with_user(user) }
 }
 
-/// Returns the part of a scope in the namespace of an owner.
+/// Restricts a scope to the namespace of an owner.
 ///
 /// # Errors
 /// `InvalidInput` for a name that no user can have.
-pub fn within(scope: &Scope, owner: &Scope) -> Result<Scope> {
+pub fn restrict_to_owner(scope: &Scope, owner: &Scope) -> Result<Scope> {
     match (scope.user_name(), owner.user_name()) {
         (None, Some(user)) => scope.clone().with_user(user),
         _ => Ok(scope.clone()),

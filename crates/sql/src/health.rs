@@ -1,11 +1,11 @@
-//! The texts and counts that the health reports of all backends share.
+//! The counts and the problem texts of the health reports of all backends.
 
 use memory_engine_core::HealthReport;
 
 use crate::embedding_versions::VectorTable;
 
-/// The counts of the health report, by name. The statements name the first table of vectors; see
-/// [`on_serving_table`].
+/// The counts of the health report: name and statement. The statements read the first vector table;
+/// [`on_serving_table`] replaces it by the serving one.
 pub const COUNTS: [(&str, &str); 6] = [
     ("records", "SELECT count(*) FROM records"),
     ("active records", "SELECT count(*) FROM records WHERE state = 'active'"),
@@ -15,22 +15,22 @@ pub const COUNTS: [(&str, &str); 6] = [
     ("namespaces", "SELECT count(*) FROM namespaces"),
 ];
 
-/// The name of the count of the vectors in the second version.
+/// Name of the count of vectors in the second embedding version.
 pub const SECOND_VECTORS: &str = "vectors of the second generation";
 
-/// Problem: active records without terms, and without a queued job for them.
+/// Problem: active records have no terms and no queued job for them.
 pub const NOT_IN_KEYWORD_INDEX: &str =
     "active records are not in the keyword index and are not queued for it; index them again";
-/// Problem: active records without a vector, and without a queued job for one.
+/// Problem: active records have no vector and no queued job for one.
 pub const WITHOUT_VECTOR: &str = "active records have no vector and are not queued for one; index them again";
-/// Problem: inactive records with terms.
+/// Problem: inactive records have terms.
 pub const INACTIVE_IN_KEYWORD_INDEX: &str = "inactive records are in the keyword index; index all records again";
-/// Problem: inactive records with a vector.
+/// Problem: inactive records have a vector.
 pub const INACTIVE_WITH_VECTOR: &str = "inactive records have a vector; index all records again";
-/// Problem: inactive records in the graph.
+/// Problem: inactive records are in the graph.
 pub const INACTIVE_IN_GRAPH: &str = "inactive records are in the graph; index all records again";
 
-/// Replaces the first vector table, which the statement names, by the serving one.
+/// Replaces the first vector table in a statement by the serving one.
 pub fn on_serving_table(sql: &str, serving: VectorTable) -> String {
     sql.replace("FROM vectors", &format!("FROM {}", serving.name()))
 }

@@ -6,12 +6,12 @@ use memory_engine_core::{EmbeddingSpace, Error, ErrorKind, Index, Result};
 
 use crate::options::{Mismatch, StoreOptions};
 
-/// The analyzer and the embedding space that this process makes its indexes with.
+/// The makers of the indexes of this process: the analyzer makes the keyword index, the embedding space the vectors.
 #[derive(Debug, Clone)]
 pub struct IndexMetadata {
     analyzer: String,
     space: String,
-    /// The space that may serve while the vectors of this process are being made.
+    /// The space that may serve while the vectors in the space of this process are being computed.
     replaced: Option<String>,
 }
 
@@ -57,44 +57,44 @@ impl IndexMetadata {
         }
     }
 
-    /// Checks that `found`, the stored maker of an index, is that of this process.
+    /// Checks that `stored`, the stored maker of an index, is the maker of this process.
     ///
     /// # Errors
     /// `SchemaMismatch`.
-    pub fn check(&self, index: Index, found: Option<&str>, operation: &'static str) -> Result<()> {
-        if found == Some(self.maker(index)) { Ok(()) } else { Err(self.mismatch(index, found, operation)) }
+    pub fn check(&self, index: Index, stored: Option<&str>, operation: &'static str) -> Result<()> {
+        if stored == Some(self.maker(index)) { Ok(()) } else { Err(self.mismatch(index, stored, operation)) }
     }
 
-    /// Returns the error for an index whose stored maker is `found`.
-    pub fn mismatch(&self, index: Index, found: Option<&str>, operation: &'static str) -> Error {
-        let found = found.unwrap_or("nothing");
+    /// Returns the error for an index whose stored maker is `stored`.
+    pub fn mismatch(&self, index: Index, stored: Option<&str>, operation: &'static str) -> Error {
+        let stored = stored.unwrap_or("nothing");
         let current = self.maker(index);
         let message = match index {
             Index::Keywords => format!(
-                "the keyword index was made with the analyzer '{found}', but '{current}' is in use; open the store with \
-                 Mismatch::Rebuild to index its records again"
+                "the keyword index was made with the analyzer '{stored}', but '{current}' is in use; open the store \
+                 with Mismatch::Rebuild to index its records again"
             ),
             Index::Embedding => format!(
-                "the vectors are in the embedding space '{found}', but '{current}' is in use; open the store with the \
-                 embedder of '{found}', or with that of '{current}' and Mismatch::Refill to make new vectors while \
+                "the vectors are in the embedding space '{stored}', but '{current}' is in use; open the store with the \
+                 embedder of '{stored}', or with that of '{current}' and Mismatch::Refill to make new vectors while \
                  others search the old ones"
             ),
         };
         Error::new(ErrorKind::SchemaMismatch, operation, message)
     }
 
-    /// Returns true if vectors of the space `found` stay and a second embedding version is started.
-    pub fn refills(&self, found: &str, mismatch: Mismatch) -> bool {
-        found != self.space && (mismatch == Mismatch::Refill || self.replaced.as_deref() == Some(found))
+    /// Returns true if a store with vectors of the space `stored` keeps them and starts a second embedding version.
+    pub fn refills(&self, stored: &str, mismatch: Mismatch) -> bool {
+        stored != self.space && (mismatch == Mismatch::Refill || self.replaced.as_deref() == Some(stored))
     }
 
-    /// Decides how opening the store handles an index whose stored maker is `found`.
-    pub fn reconcile(&self, index: Index, found: Option<&str>, mismatch: Mismatch) -> Reconciliation {
-        let Some(found) = found else { return Reconciliation::Record };
-        if found == self.maker(index) || mismatch == Mismatch::Leave {
+    /// Decides how opening the store handles an index whose stored maker is `stored`.
+    pub fn reconcile(&self, index: Index, stored: Option<&str>, mismatch: Mismatch) -> Reconciliation {
+        let Some(stored) = stored else { return Reconciliation::Record };
+        if stored == self.maker(index) || mismatch == Mismatch::Leave {
             return Reconciliation::Keep;
         }
-        if index == Index::Embedding && self.refills(found, mismatch) {
+        if index == Index::Embedding && self.refills(stored, mismatch) {
             return Reconciliation::Refill;
         }
         match mismatch {

@@ -10,7 +10,7 @@ pub mod request;
 pub mod rows;
 pub mod write;
 
-/// The statement that counts the records which belong into the indexes; further conditions can follow.
+/// The statement that counts the records that belong in the indexes. Further conditions can be appended.
 #[macro_export]
 macro_rules! count_indexed {
     () => {
@@ -18,7 +18,7 @@ macro_rules! count_indexed {
     };
 }
 
-/// The SQL condition that the row `r` of `records` belongs into the indexes, as `Record::is_indexed` has it.
+/// The SQL condition that the row `r` of `records` belongs in the indexes: the same as `Record::is_indexed`.
 #[macro_export]
 macro_rules! indexed {
     () => {

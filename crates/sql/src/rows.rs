@@ -2,7 +2,7 @@
 
 use memory_engine_core::{Cursor, Error, ErrorKind, Job, Order, Page, Record, Result, RuleId, Scope, Stats, Timestamp};
 
-/// The lease end of an item that is free to be claimed.
+/// The lease end of an item that can be claimed.
 pub const LEASE_FREE: i64 = i64::MIN;
 /// The lease end of a dead letter: it is never claimed again.
 pub const LEASE_DEAD: i64 = i64::MAX;
@@ -13,7 +13,7 @@ pub fn corrupt(what: &str) -> Error {
     Error::new(ErrorKind::Corrupt, "read", message)
 }
 
-/// The rule that made a relation, from its stored id.
+/// Returns the rule that extracted a relation, from its stored id.
 ///
 /// # Errors
 /// `Corrupt` for an id that no rule can have.
@@ -46,13 +46,13 @@ fn build_scope(tenant: &str, user: &str, agent: &str, session: &str, branch: &st
     Ok(scope)
 }
 
-/// The dimensions below the user that a scope sets: column name and value.
+/// Returns the column name and the value of each dimension below the user that a scope sets.
 pub fn dimensions_below_user(scope: &Scope) -> Vec<(&'static str, String)> {
-    let below = [("agent", scope.agent()), ("session", scope.session()), ("branch", scope.branch())];
-    below.into_iter().filter_map(|(name, value)| Some((name, value?.to_owned()))).collect()
+    let dimensions = [("agent", scope.agent()), ("session", scope.session()), ("branch", scope.branch())];
+    dimensions.into_iter().filter_map(|(name, value)| Some((name, value?.to_owned()))).collect()
 }
 
-/// Converts a number for `LIMIT` or `OFFSET`.
+/// Converts a number to the operand of `LIMIT` or `OFFSET`.
 pub fn sql_limit(number: usize) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
@@ -66,7 +66,7 @@ pub fn after_position(order: Order) -> &'static str {
     }
 }
 
-/// Returns the page of at most `limit` records. `records` has one more than that if another page follows.
+/// Returns a page of at most `limit` records. `records` has one record more if another page follows.
 pub fn page(mut records: Vec<Record>, limit: usize, total: Option<u64>) -> Page {
     let has_next = records.len() > limit;
     records.truncate(limit);

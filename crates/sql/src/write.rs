@@ -12,7 +12,7 @@ use memory_engine_core::{
 pub enum RecordChange {
     /// Stores a record.
     Write(Box<RecordWrite>),
-    /// Removes the record that the tombstone names, and keeps the tombstone.
+    /// Removes the record of the tombstone, and stores the tombstone.
     Remove(Tombstone),
 }
 
@@ -23,7 +23,7 @@ pub struct RecordWrite {
     pub record: Record,
     /// True if there was no record with this id.
     pub is_new: bool,
-    /// The index entries that take the place of the old ones; `None` leaves the old ones.
+    /// The index entries that replace the old ones; `None` keeps the old ones.
     pub index: Option<IndexEntries>,
     /// True if the text has changed, so that derived records are deleted.
     pub cascades: bool,
@@ -32,20 +32,20 @@ pub struct RecordWrite {
 /// The index entries of a record.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct IndexEntries {
-    /// The terms, if they came with the record.
+    /// The terms, if they were written together with the record.
     pub terms: Option<Terms>,
-    /// The vector, if it came with the record and the store takes it.
+    /// The vector, if it was written together with the record and the store keeps it.
     pub embedding: Option<Embedding>,
-    /// The jobs that make the missing entries.
+    /// The jobs that compute the missing entries.
     pub jobs: Vec<Job>,
 }
 
-/// The current state of the store, read for a decision.
-pub trait StoredState {
+/// Reads the stored records and tombstones of one namespace, for the decision on a write.
+pub trait NamespaceState {
     /// The error of a read.
     type Error: From<Error>;
 
-    /// Returns the revision of an active source of a record; `None` if there is no such record.
+    /// Returns the revision of a source record; `None` if no active record has this id.
     ///
     /// # Errors
     /// Those of the database.
@@ -65,12 +65,12 @@ pub trait StoredState {
     fn deleted_content(&self, record: &Record) -> Result<Option<bool>, Self::Error>;
 }
 
-/// Decides one write, given the record of the same namespace and id. Returns the change to apply, if there is one.
-/// If `keeps_vectors` is false, vectors that come with records are left out and made in the background.
+/// Decides one write, given the stored record of the same namespace and id. Returns the change to apply, if there is
+/// one. If `keeps_vectors` is false, the vector of the write is dropped, and a background job computes it.
 ///
 /// # Errors
 /// Those of [`Decision::of`] and [`Basis::check`], and those of reading the state.
-pub fn decide<S: StoredState>(
+pub fn decide<S: NamespaceState>(
     write: Write,
     old: Option<&Record>,
     state: &S,
@@ -82,7 +82,7 @@ pub fn decide<S: StoredState>(
     let id = write.record.id;
     let jobs = write.pending();
     let unchanged = |outcome, revision| Ok((WriteResult::new(id, outcome, revision, Vec::new()), None));
-    let (record, is_new, reindex, cascades) = match Decision::of(write.mode, write.record, old)? {
+    let accepted = match Decision::of(write.mode, write.record, old)? {
         Decision::Keep(revision) => return unchanged(Outcome::Unchanged, revision),
         Decision::Insert(_) if state.has_tombstone(id)? => return unchanged(Outcome::Blocked(BlockReason::Id), 0),
         Decision::Insert(record) if blocks_content(&record, state)? => {
@@ -91,26 +91,41 @@ pub fn decide<S: StoredState>(
         Decision::Replace { record, reindex: true, .. } if record.is_indexed() && blocks_content(&record, state)? => {
             return unchanged(Outcome::Blocked(BlockReason::Content), record.revision - 1);
         }
-        Decision::Insert(record) => (*record, true, true, false),
-        Decision::Replace { record, reindex, withdraw } => (*record, false, reindex, withdraw),
+        Decision::Insert(record) => AcceptedWrite { record: *record, is_new: true, reindex: true, cascades: false },
+        Decision::Replace { record, reindex, withdraw } => {
+            AcceptedWrite { record: *record, is_new: false, reindex, cascades: withdraw }
+        }
     };
-    let index = reindex.then(|| {
-        let terms = write.terms.filter(|_| record.is_indexed());
-        let embedding = write.embedding.filter(|_| keeps_vectors && record.is_indexed());
-        // The jobs whose result came with the record are not queued.
-        let is_done =
-            |job: &Job| (*job == Job::Keywords && terms.is_some()) || (*job == Job::Embedding && embedding.is_some());
-        let jobs = jobs.into_iter().filter(|job| !is_done(job)).collect();
-        IndexEntries { terms, embedding, jobs }
-    });
+    let AcceptedWrite { record, is_new, reindex, cascades } = accepted;
+    let embedding = write.embedding.filter(|_| keeps_vectors);
+    let index = reindex.then(|| index_entries(&record, write.terms, embedding, jobs));
     let outcome = if is_new { Outcome::Created } else { Outcome::Updated };
     let queued = index.as_ref().map(|index| index.jobs.clone()).unwrap_or_default();
-    let written = WriteResult::new(id, outcome, record.revision, queued);
-    Ok((written, Some(RecordWrite { record, is_new, index, cascades })))
+    let result = WriteResult::new(id, outcome, record.revision, queued);
+    Ok((result, Some(RecordWrite { record, is_new, index, cascades })))
 }
 
-/// Returns true if the content of the record was deleted and is blocked for records of its trust.
-fn blocks_content<S: StoredState>(record: &Record, state: &S) -> Result<bool, S::Error> {
+/// A write that changes the store.
+struct AcceptedWrite {
+    record: Record,
+    is_new: bool,
+    /// True if the old index entries are replaced.
+    reindex: bool,
+    cascades: bool,
+}
+
+/// Returns the index entries of a record. The jobs whose result was written together with the record are left out.
+fn index_entries(record: &Record, terms: Option<Terms>, embedding: Option<Embedding>, jobs: Vec<Job>) -> IndexEntries {
+    let terms = terms.filter(|_| record.is_indexed());
+    let embedding = embedding.filter(|_| record.is_indexed());
+    let is_done =
+        |job: &Job| (*job == Job::Keywords && terms.is_some()) || (*job == Job::Embedding && embedding.is_some());
+    let jobs = jobs.into_iter().filter(|job| !is_done(job)).collect();
+    IndexEntries { terms, embedding, jobs }
+}
+
+/// Returns true if a record with this content was deleted, and the content is blocked for the trust of this record.
+fn blocks_content<S: NamespaceState>(record: &Record, state: &S) -> Result<bool, S::Error> {
     if !Tombstone::bars_content_for(record.trust, false) {
         return Ok(false);
     }
@@ -124,8 +139,8 @@ pub fn tombstone(record: &Record, deleted_at: Timestamp, cascade_deleted: bool) 
     tombstone.with_withdrawn(cascade_deleted)
 }
 
-/// Returns the jobs to queue when derived records are removed: each remaining source is processed again. `removed` are
-/// the sources that are removed themselves.
+/// Returns the jobs to queue when derived records are removed, so that each remaining source is processed again.
+/// `removed` contains the sources that are removed themselves.
 pub fn source_jobs<'r>(
     derived: impl IntoIterator<Item = &'r Record>,
     removed: &BTreeSet<RecordId>,
@@ -141,7 +156,7 @@ pub fn source_jobs<'r>(
 
 /// Returns the report of a deletion: the deleted records in the order of the request and each once, then the records
 /// that were cascade-deleted with them.
-pub fn deleted(
+pub fn deletion_report(
     requested: &[RecordId],
     mut deleted: BTreeSet<RecordId>,
     mut cascaded: BTreeSet<RecordId>,

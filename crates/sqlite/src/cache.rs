@@ -1,4 +1,4 @@
-//! Indexes in memory and their caches on disk.
+//! Indexes in memory, and their cache files.
 //!
 //! `docs/design/index-cache.md` describes the file format, when a cache is valid, and the life of a cache.
 

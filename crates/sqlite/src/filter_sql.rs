@@ -1,12 +1,12 @@
-//! Filters in SQLite's SQL, over the rows `r` of `records` and `s` of `scopes`.
+//! Translates filters to conditions in SQLite's SQL, on the rows `r` of `records` and `s` of `scopes`.
 
 use memory_engine_core::{Filter, Op};
-use memory_engine_sql::filter::{self, Dialect, MetadataOperands, Operands};
+use memory_engine_sql::filter::{self, MetadataOperands, Operands, SqlDialect};
 use rusqlite::types::Value;
 
-use crate::{database::statement::Statement, metadata_sql::Comparison};
+use crate::{database::statement::Statement, metadata_sql::MetadataComparison};
 
-impl Dialect for Statement {
+impl SqlDialect for Statement {
     const TRUE: &'static str = "1";
     const FALSE: &'static str = "0";
     const IS_NOT_EMPTY_LIST: &'static str = " <> '[]'";
@@ -17,7 +17,7 @@ impl Dialect for Statement {
     }
 
     fn join(&mut self, filters: &[Filter], separator: &'static str) {
-        self.balanced(filters, separator, &mut |statement, filter| filter::write(filter, statement));
+        self.push_balanced(filters, separator, &mut |statement, filter| filter::write(filter, statement));
     }
 
     fn compare(&mut self, op: Op, operands: Operands) {
@@ -37,11 +37,11 @@ impl Dialect for Statement {
     }
 
     fn metadata_exists(&mut self, key: &str) {
-        self.push("coalesce(json_type(r.metadata, ").bind(path(key)).push("), 'null') <> 'null'");
+        self.push("coalesce(json_type(r.metadata, ").bind(json_path(key)).push("), 'null') <> 'null'");
     }
 
     fn compare_metadata(&mut self, key: &str, op: Op, operands: MetadataOperands) {
-        let comparison = serde_json::to_string(&Comparison::new(key, op, operands)).unwrap_or_default();
+        let comparison = serde_json::to_string(&MetadataComparison::new(key, op, operands)).unwrap_or_default();
         self.push("metadata_holds(r.metadata, ").bind(comparison).push(")");
     }
 }
@@ -54,7 +54,7 @@ fn compare_values(op: Op, values: Vec<Value>, statement: &mut Statement) {
     };
 }
 
-/// The JSON path of a top-level key. A validated key contains no quote.
-fn path(key: &str) -> Value {
+/// Returns the JSON path of a top-level key. A validated key contains no quote.
+fn json_path(key: &str) -> Value {
     Value::Text(format!("$.\"{key}\""))
 }

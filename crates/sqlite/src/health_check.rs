@@ -18,7 +18,7 @@ use crate::{
     vectors::embedding_versions,
 };
 
-/// Queries that count inconsistent rows, each with the problem and the way to fix it.
+/// Queries that count inconsistent rows, each with the text of its problem.
 const INCONSISTENCIES: [(&str, &str); 4] = [
     (
         concat!(
@@ -55,14 +55,14 @@ const QUEUE_SQL: &str = "SELECT count(*) FILTER (WHERE b.leased_until <> ?2) AS 
         count(*) FILTER (WHERE b.leased_until = ?2) AS dead
     FROM backlog b WHERE b.job = ?1";
 
-/// [`QUEUE_SQL`] for an earlier schema, which has the write time of each record and not the time of queuing.
+/// [`QUEUE_SQL`] for an earlier schema, which stores the write time of each record but not the time of queuing.
 const OLD_QUEUE_SQL: &str = "SELECT count(*) FILTER (WHERE b.leased_until <> ?2) AS waiting,
         min(r.recorded_at) FILTER (WHERE b.leased_until <> ?2) AS oldest,
         count(*) FILTER (WHERE b.leased_until = ?2) AS dead
     FROM backlog b JOIN records r ON r.record = b.record WHERE b.job = ?1";
 
-/// Maximum number of damages of the file that a report lists.
-const MAX_LISTED_PROBLEMS: usize = 5;
+/// Maximum number of messages about a damaged file in a report.
+const MAX_DAMAGE_MESSAGES: usize = 5;
 
 /// Checks a database file and counts its contents. Reads the whole file, changes nothing, and blocks the calling
 /// thread.
@@ -75,8 +75,8 @@ pub fn checkup(path: &Path) -> Result<HealthReport> {
     examine(&connection, path).map_err(|error| error.into_error("checkup"))
 }
 
-/// Returns the namespaces in a database file, in the order of tenant and user. An empty user stands for records without
-/// a user. Maintenance tools use it, for example to export the whole file. Blocks the calling thread.
+/// Returns the namespaces in a database file, ordered by tenant and user, for example to export the whole file. A
+/// namespace without a user contains the records that belong to no user. Blocks the calling thread.
 ///
 /// # Errors
 /// As [`checkup`].
@@ -102,7 +102,7 @@ fn read_namespaces(connection: &Connection, path: &Path) -> Result<Vec<Scope>, S
     Ok(namespaces)
 }
 
-/// Makes the report in one transaction, so that all counts are of one state of the file.
+/// Creates the report in one transaction, so that all counts belong to one state of the file.
 fn examine(connection: &Connection, path: &Path) -> Result<HealthReport, SqliteError> {
     let transaction = connection.unchecked_transaction()?;
     let report = report(&transaction, path)?;
@@ -116,7 +116,7 @@ fn report(connection: &Connection, path: &Path) -> Result<HealthReport, SqliteEr
     let mut statement = connection.prepare("PRAGMA quick_check(100)")?;
     let results = statement.query_map([], |row| row.get::<_, String>(0))?.collect::<rusqlite::Result<Vec<_>>>()?;
     // The messages of SQLite name tables and pages, and contain no text of records.
-    for damage in results.iter().filter(|result| *result != "ok").take(MAX_LISTED_PROBLEMS) {
+    for damage in results.iter().filter(|result| *result != "ok").take(MAX_DAMAGE_MESSAGES) {
         report.problems.push(format!("the file is damaged: {damage}; restore it from a backup"));
     }
     if schema == 0 {

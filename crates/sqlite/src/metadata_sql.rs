@@ -14,16 +14,16 @@ use serde::{
 };
 use serde_json::Value as Json;
 
-/// The right side of a comparison, as it is bound to a statement.
+/// A comparison of a metadata value, bound to a statement as JSON.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Comparison {
+pub(crate) struct MetadataComparison {
     key: String,
     op: Op,
     values: Vec<FilterValue>,
 }
 
-impl Comparison {
-    /// A comparison of the value under `key` that holds if it holds for at least one operand.
+impl MetadataComparison {
+    /// Returns the comparison of the value under `key` that is true if it is true for at least one operand.
     pub(crate) fn new(key: &str, op: Op, operands: MetadataOperands) -> Self {
         let texts = operands.texts.into_iter().map(FilterValue::Text);
         let numbers = operands.numbers.into_iter().map(FilterValue::Number);
@@ -31,38 +31,40 @@ impl Comparison {
         Self { key: key.to_owned(), op, values: texts.chain(numbers).chain(bools).collect() }
     }
 
-    fn holds(&self, metadata: &str) -> Result<bool, serde_json::Error> {
+    /// Compares the value in this metadata object.
+    fn is_satisfied_by(&self, metadata: &str) -> Result<bool, serde_json::Error> {
         // A key contains only letters, digits, '_', '-' and '.', so it is stored verbatim unless it was escaped.
         if !metadata.contains(&self.key) && !metadata.contains('\\') {
             return Ok(false);
         }
-        let mut found = Json::Null;
+        let mut json = Json::Null;
         let mut reader = serde_json::Deserializer::from_str(metadata);
-        reader.deserialize_map(TopLevel { key: &self.key, found: &mut found })?;
-        let found = if found.is_null() { FieldValue::Missing } else { FieldValue::Json(&found) };
-        Ok(self.values.iter().any(|value| found.compares(self.op, value)))
+        reader.deserialize_map(ValueReader { key: &self.key, value: &mut json })?;
+        let field = if json.is_null() { FieldValue::Missing } else { FieldValue::Json(&json) };
+        Ok(self.values.iter().any(|value| field.compares(self.op, value)))
     }
 }
 
-/// Registers the function `metadata_holds(metadata, comparison)`. on a connection. It never returns NULL.
+/// Registers the function `metadata_holds(metadata, comparison)` on a connection. It never returns NULL.
 pub(crate) fn define(connection: &Connection) -> rusqlite::Result<()> {
     let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC | FunctionFlags::SQLITE_INNOCUOUS;
     connection.create_scalar_function("metadata_holds", 2, flags, |context| {
         type BoxError = Box<dyn std::error::Error + Send + Sync>;
-        let comparison: Arc<Comparison> = context
-            .get_or_create_aux(1, |value| Ok::<_, BoxError>(serde_json::from_str::<Comparison>(value.as_str()?)?))?;
+        let comparison: Arc<MetadataComparison> = context.get_or_create_aux(1, |value| {
+            Ok::<_, BoxError>(serde_json::from_str::<MetadataComparison>(value.as_str()?)?)
+        })?;
         let metadata = context.get_raw(0).as_str().map_err(rusqlite::Error::from)?;
-        comparison.holds(metadata).map_err(|error| rusqlite::Error::UserFunctionError(error.into()))
+        comparison.is_satisfied_by(metadata).map_err(|error| rusqlite::Error::UserFunctionError(error.into()))
     })
 }
 
-/// Reads one value of an object and skips the others.
-struct TopLevel<'a> {
+/// Reads the value of one key of an object into `value`, and skips the others.
+struct ValueReader<'a> {
     key: &'a str,
-    found: &'a mut Json,
+    value: &'a mut Json,
 }
 
-impl<'de> Visitor<'de> for TopLevel<'_> {
+impl<'de> Visitor<'de> for ValueReader<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -70,9 +72,9 @@ impl<'de> Visitor<'de> for TopLevel<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        while let Some(is_match) = map.next_key_seed(IsKey(self.key))? {
+        while let Some(is_match) = map.next_key_seed(KeyMatcher(self.key))? {
             if is_match {
-                *self.found = map.next_value()?;
+                *self.value = map.next_value()?;
             } else {
                 map.next_value::<IgnoredAny>()?;
             }
@@ -81,10 +83,10 @@ impl<'de> Visitor<'de> for TopLevel<'_> {
     }
 }
 
-/// Compares a key without copying it.
-struct IsKey<'a>(&'a str);
+/// Compares a key of an object with this one, without copying it.
+struct KeyMatcher<'a>(&'a str);
 
-impl<'de> DeserializeSeed<'de> for IsKey<'_> {
+impl<'de> DeserializeSeed<'de> for KeyMatcher<'_> {
     type Value = bool;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<bool, D::Error> {
@@ -92,7 +94,7 @@ impl<'de> DeserializeSeed<'de> for IsKey<'_> {
     }
 }
 
-impl Visitor<'_> for IsKey<'_> {
+impl Visitor<'_> for KeyMatcher<'_> {
     type Value = bool;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -48,7 +48,7 @@ impl Synchronous {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SqliteOptions {
-    /// Maximum time that a write waits for another process that is writing, up to 24 days. Default: 5 seconds.
+    /// Maximum time that a write waits for the write lock of another process, up to 24 days. Default: 5 seconds.
     pub busy_timeout: Duration,
     /// Number of searches and reads that run at the same time, 1 to 256. Each has a thread and a page cache of its own.
     /// Default: the number of cores, at least 2 and at most 4.
@@ -63,8 +63,8 @@ pub struct SqliteOptions {
     /// Size of the part of the file that each connection maps into memory, in bytes; 0 for none. The operating system
     /// shares mapped pages with its file cache. An I/O error in a mapped page ends the process. Default: 0.
     pub mmap_bytes: u64,
-    /// Size to which the write-ahead log is truncated when SQLite starts to write it from the beginning again, in bytes,
-    /// up to 64 TiB. Default: none; the log keeps its largest size until the store is closed.
+    /// Size to which SQLite truncates the write-ahead log when it restarts the log, in bytes, up to 64 TiB. Default:
+    /// none; the log keeps its largest size until the store is closed.
     pub max_log_bytes: Option<u64>,
 }
 
@@ -168,24 +168,24 @@ mod tests {
 
     #[test]
     fn cache_is_shared_by_all_connections() {
-        let usual = SqliteOptions::default().with_readers(3);
-        assert_eq!(usual.cache_share_kib(), 16_000);
-        let small = usual.with_cache_bytes(10 << 20).with_readers(8);
+        let default = SqliteOptions::default().with_readers(3);
+        assert_eq!(default.cache_share_kib(), 16_000);
+        let small = default.with_cache_bytes(10 << 20).with_readers(8);
         assert_eq!(small.cache_share_kib() * (8 + 2), 10 << 10);
         assert_eq!(small.with_cache_bytes(0).cache_share_kib(), 0);
     }
 
     #[test]
     fn values_out_of_range_are_refused_by_name() {
-        let usual = SqliteOptions::default;
-        assert!(usual().validate().is_ok());
+        let default = SqliteOptions::default;
+        assert!(default().validate().is_ok());
         for (options, name) in [
-            (usual().with_readers(0), "readers"),
-            (usual().with_readers(257), "readers"),
-            (usual().with_queue_length(0), "queue_length"),
-            (usual().with_busy_timeout(Duration::from_secs(1 << 32)), "busy_timeout"),
-            (usual().with_mmap_bytes(u64::MAX), "mmap_bytes"),
-            (usual().with_max_log_bytes(u64::MAX), "max_log_bytes"),
+            (default().with_readers(0), "readers"),
+            (default().with_readers(257), "readers"),
+            (default().with_queue_length(0), "queue_length"),
+            (default().with_busy_timeout(Duration::from_secs(1 << 32)), "busy_timeout"),
+            (default().with_mmap_bytes(u64::MAX), "mmap_bytes"),
+            (default().with_max_log_bytes(u64::MAX), "max_log_bytes"),
         ] {
             let e = options.validate().unwrap_err();
             assert!(e.message().contains(name), "{e}");

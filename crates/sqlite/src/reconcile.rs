@@ -22,8 +22,8 @@ pub(crate) fn reconcile(
     now: Timestamp,
 ) -> Result<(), SqliteError> {
     for index in Index::ALL {
-        let found = index_metadata::maker(connection, index)?;
-        match metadata.reconcile(index, found.as_deref(), mismatch) {
+        let stored = index_metadata::maker(connection, index)?;
+        match metadata.reconcile(index, stored.as_deref(), mismatch) {
             Reconciliation::Keep => continue,
             Reconciliation::Record => {}
             Reconciliation::Refill => {
@@ -32,7 +32,7 @@ pub(crate) fn reconcile(
             }
             Reconciliation::Refuse => {
                 return Err(match index {
-                    Index::Keywords => metadata.mismatch(index, found.as_deref(), "open"),
+                    Index::Keywords => metadata.mismatch(index, stored.as_deref(), "open"),
                     Index::Embedding => index_metadata::versions(connection)?.refusal(metadata, "open"),
                 }
                 .into());

@@ -26,7 +26,7 @@ use crate::{
     database::connection,
     database::error::SqliteError,
     database::readers::{self, ReadJob, ReadQueue},
-    database::writer::{self, Residue, WriteJob, WriteOutcome},
+    database::writer::{self, Residue, WriteJob, WriteJobOutcome},
     database::{index_metadata, schema},
     options::SqliteOptions,
     queue::lease_owner::LeaseOwner,
@@ -34,26 +34,27 @@ use crate::{
 };
 use memory_engine_sql::{index_metadata::IndexMetadata, options::StoreOptions};
 
-/// Every store of memory-engine over one SQLite file: [`RecordStore`](memory_engine_core::RecordStore),
+/// All stores of memory-engine on one SQLite file: [`RecordStore`](memory_engine_core::RecordStore),
 /// [`KeywordStore`](memory_engine_keyword_store::KeywordStore),
 /// [`VectorStore`](memory_engine_vector_store::VectorStore), [`GraphStore`](memory_engine_graph::GraphStore) and
 /// [`SynonymStore`](memory_engine_synonyms::SynonymStore).
 ///
 /// One thread writes and a few threads read; no call blocks the runtime that awaits it. Several stores, also in several
-/// processes, can have one file open, and each sees the writes of the others. Acknowledged writes are on the disk.
+/// processes, can open the same file, and each sees the writes of the others. Acknowledged writes are on the disk.
 ///
 /// Dropping the store finishes the queued calls and closes the file, and blocks until then; [`close`](Self::close) does
 /// the same without blocking. Handles in another space (see
-/// [`GenerationStore`](memory_engine_vector_store::GenerationStore)) share the store: the last one closes it.
+/// [`GenerationStore`](memory_engine_vector_store::GenerationStore)) share the open file, and the last handle closes
+/// it.
 pub struct SqliteStore {
     space: EmbeddingSpace,
     metadata: IndexMetadata,
     caches: IndexCaches,
-    file: Arc<File>,
+    database: Arc<OpenDatabase>,
 }
 
-/// An open file with its threads.
-struct File {
+/// An open database file with its threads.
+struct OpenDatabase {
     path: PathBuf,
     clock: Arc<dyn Clock>,
     lease_owner: Arc<LeaseOwner>,
@@ -72,8 +73,8 @@ struct Queues {
 /// The threads of a file.
 struct Threads {
     handles: Vec<JoinHandle<()>>,
-    /// Closed when the writer thread, the last one, has ended. Nothing is ever sent on it.
-    ended: Option<mpsc::Receiver<()>>,
+    /// Closed when the writer thread, which is the last one, has ended. No message is ever sent on it.
+    writer_ended: Option<mpsc::Receiver<()>>,
 }
 
 impl SqliteStore {
@@ -112,13 +113,11 @@ impl SqliteStore {
         let metadata = IndexMetadata::new(&store);
         let (write, writes) = mpsc::channel(options.queue_length);
         let read = Arc::new(ReadQueue::new(options.queue_length));
-        // Nothing is sent on these two: they are closed when the last holder of the sender ends.
+        // No message is sent on these two channels. They are closed when the last thread that has the sender ends.
         let (readers_running, readers_ended) = mpsc::channel(1);
-        let (writer_running, ended) = mpsc::channel(1);
-        let mut threads = Threads { handles: Vec::new(), ended: Some(ended) };
-        let (ready, mut readiness) = mpsc::channel(1);
+        let (writer_running, writer_ended) = mpsc::channel(1);
+        let mut threads = Threads { handles: Vec::new(), writer_ended: Some(writer_ended) };
         let caches = IndexCaches::new(&path, store.space.clone());
-        let opening_span = Span::current();
         let lease_owner = Arc::new(LeaseOwner::new(&path));
         let writer = WriterStart {
             path: path.clone(),
@@ -128,25 +127,13 @@ impl SqliteStore {
             caches: caches.clone(),
             lease_owner: Arc::clone(&lease_owner),
         };
-        threads.handles.push(readers::spawn("memory-write".into(), move || {
-            let opened = opening_span.in_scope(|| writer.open());
-            // The thread outlives the span.
-            drop(opening_span);
-            match opened {
-                Ok(connection) => {
-                    readers::report_ready(ready, Ok(()));
-                    writer.run(connection, writes, readers_ended);
-                }
-                Err(error) => readers::report_ready(ready, Err(error)),
-            }
-            drop(writer_running);
-        })?);
-        first_failure(&mut readiness).await?;
-        let count = options.readers;
-        let (ready, mut readiness) = mpsc::channel(count);
+        let (ready, mut readiness) = mpsc::channel(1);
+        threads.handles.push(writer.spawn(writes, readers_ended, writer_running, ready)?);
+        wait_until_ready(&mut readiness).await?;
+        let (ready, mut readiness) = mpsc::channel(options.readers);
         threads.handles.extend(readers::start(&path, &options, &read, readers_running, ready)?);
-        first_failure(&mut readiness).await?;
-        let file = File {
+        wait_until_ready(&mut readiness).await?;
+        let database = OpenDatabase {
             path,
             clock: store.clock,
             lease_owner,
@@ -154,19 +141,19 @@ impl SqliteStore {
             queues: Mutex::new(Some(Queues { write, read })),
             threads: Mutex::new(threads),
         };
-        Ok(Self { space: store.space, metadata, caches, file: Arc::new(file) })
+        Ok(Self { space: store.space, metadata, caches, database: Arc::new(database) })
     }
 
     /// Returns a handle on the same file in another embedding space.
-    pub(crate) fn in_space(&self, space: EmbeddingSpace) -> Self {
+    pub(crate) fn with_space(&self, space: EmbeddingSpace) -> Self {
         let vectors = Arc::new(VectorIndex::new(space.clone(), None));
         let caches = IndexCaches { vectors, ..self.caches.clone() };
-        Self { metadata: self.metadata.in_space(&space), space, caches, file: Arc::clone(&self.file) }
+        Self { metadata: self.metadata.in_space(&space), space, caches, database: Arc::clone(&self.database) }
     }
 
     /// Returns the path of the database file.
     pub fn path(&self) -> &Path {
-        &self.file.path
+        &self.database.path
     }
 
     /// Finishes the queued calls and closes the file. Later calls fail with `Closed`.
@@ -174,13 +161,13 @@ impl SqliteStore {
     /// # Cancel safety
     /// If the future is dropped, the threads still finish and close the file.
     pub async fn close(&self) {
-        drop(self.file.queues.lock().take());
-        let ended = self.file.threads.lock().ended.take();
-        if let Some(mut ended) = ended {
-            // Nothing is ever sent on this channel: this returns when the writer thread drops its sender.
-            let _ = ended.recv().await;
+        drop(self.database.queues.lock().take());
+        let writer_ended = self.database.threads.lock().writer_ended.take();
+        if let Some(mut writer_ended) = writer_ended {
+            // No message is ever sent on this channel: the call returns when the writer thread drops its sender.
+            let _ = writer_ended.recv().await;
         }
-        self.file.join();
+        self.database.join();
     }
 
     pub(crate) fn embedding_space(&self) -> &EmbeddingSpace {
@@ -188,11 +175,11 @@ impl SqliteStore {
     }
 
     pub(crate) fn clock(&self) -> &Arc<dyn Clock> {
-        &self.file.clock
+        &self.database.clock
     }
 
     pub(crate) fn lease_owner(&self) -> Arc<LeaseOwner> {
-        Arc::clone(&self.file.lease_owner)
+        Arc::clone(&self.database.lease_owner)
     }
 
     pub(crate) fn index_metadata(&self) -> IndexMetadata {
@@ -203,28 +190,28 @@ impl SqliteStore {
         self.caches.clone()
     }
 
-    /// Asks the writer thread to flush index caches that lag, after pending writes. Does not block.
+    /// Queues a flush of the index caches that lag, after the pending writes. Does not block.
     pub(crate) fn request_cache_flush(&self) {
-        if !self.caches.needs_flush() || self.file.flush_pending.swap(true, Ordering::AcqRel) {
+        if !self.caches.needs_flush() || self.database.flush_pending.swap(true, Ordering::AcqRel) {
             return;
         }
-        let flush_pending = Arc::clone(&self.file.flush_pending);
-        // An empty write: the writer thread flushes caches after every batch.
+        let flush_pending = Arc::clone(&self.database.flush_pending);
+        // An empty write: the writer thread flushes caches after every group of writes.
         let job: WriteJob = Box::new(move |_| {
             flush_pending.store(false, Ordering::Release);
-            WriteOutcome { failed: false, residue: Residue::None, reply: Box::new(|_| {}) }
+            WriteJobOutcome { failed: false, residue: Residue::None, reply: Box::new(|_| {}) }
         });
         let queued = self.queues("flush caches").is_ok_and(|queues| queues.write.try_send(job).is_ok());
         if !queued {
-            self.file.flush_pending.store(false, Ordering::Release);
+            self.database.flush_pending.store(false, Ordering::Release);
         }
     }
 
     fn queues(&self, operation: &'static str) -> Result<Queues> {
-        self.file.queues.lock().clone().ok_or_else(|| closed(operation))
+        self.database.queues.lock().clone().ok_or_else(|| closed_error(operation))
     }
 
-    /// Runs `body` on a reader thread, in a transaction that sees one state of the database.
+    /// Runs `body` on a reader thread, in a transaction, so that all its reads see the same state of the database.
     pub(crate) async fn read<T: Send + 'static>(
         &self,
         operation: &'static str,
@@ -236,15 +223,15 @@ impl SqliteStore {
             let _entered = caller_span.enter();
             let run = || {
                 let transaction = connection.transaction()?;
-                let found = body(&transaction)?;
+                let value = body(&transaction)?;
                 transaction.finish()?;
-                Ok(found)
+                Ok(value)
             };
             // The caller may have dropped its future.
             let _ = sender.send(run().map_err(|failure: SqliteError| failure.into_error(operation)));
         });
         self.queues(operation)?.read.send(job).await;
-        reply.await.map_err(|_| panicked(operation))?
+        reply.await.map_err(|_| panic_error(operation))?
     }
 
     /// Runs `body` on the writer thread and waits until its changes are on the disk. If it fails, they are rolled back.
@@ -259,7 +246,7 @@ impl SqliteStore {
         let job: WriteJob = Box::new(move |connection| {
             let run = |connection| body(connection).map_err(|failure| failure.into_error(operation));
             let outcome = connection.map_err(|error| error.into_error(operation)).and_then(run);
-            WriteOutcome {
+            WriteJobOutcome {
                 failed: outcome.is_err(),
                 residue: outcome.as_ref().map_or(Residue::None, residue),
                 reply: Box::new(move |commit_error| {
@@ -272,12 +259,13 @@ impl SqliteStore {
                 }),
             }
         });
-        self.queues(operation)?.write.send(job).await.map_err(|_| closed(operation))?;
-        reply.await.map_err(|_| panicked(operation))?
+        self.queues(operation)?.write.send(job).await.map_err(|_| closed_error(operation))?;
+        reply.await.map_err(|_| panic_error(operation))?
     }
 }
 
-impl File {
+impl OpenDatabase {
+    /// Waits until the threads have ended.
     fn join(&self) {
         let handles = std::mem::take(&mut self.threads.lock().handles);
         for handle in handles {
@@ -287,7 +275,7 @@ impl File {
     }
 }
 
-impl Drop for File {
+impl Drop for OpenDatabase {
     fn drop(&mut self) {
         drop(self.queues.lock().take());
         self.join();
@@ -296,11 +284,14 @@ impl Drop for File {
 
 impl fmt::Debug for SqliteStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SqliteStore").field("path", &self.file.path).field("space", &self.space).finish_non_exhaustive()
+        f.debug_struct("SqliteStore")
+            .field("path", &self.database.path)
+            .field("space", &self.space)
+            .finish_non_exhaustive()
     }
 }
 
-/// The values with which the writer thread starts.
+/// The inputs of the writer thread.
 struct WriterStart {
     path: PathBuf,
     store: StoreOptions,
@@ -311,6 +302,30 @@ struct WriterStart {
 }
 
 impl WriterStart {
+    /// Starts the writer thread. It sends the result of opening the file to `ready`, and drops `running` when it ends.
+    fn spawn(
+        self,
+        writes: mpsc::Receiver<WriteJob>,
+        readers_ended: mpsc::Receiver<()>,
+        running: mpsc::Sender<()>,
+        ready: mpsc::Sender<Result<()>>,
+    ) -> Result<JoinHandle<()>> {
+        let opening_span = Span::current();
+        readers::spawn("memory-write".into(), move || {
+            let opened = opening_span.in_scope(|| self.open());
+            // The thread outlives the span.
+            drop(opening_span);
+            match opened {
+                Ok(connection) => {
+                    readers::report_ready(ready, Ok(()));
+                    self.run(connection, writes, readers_ended);
+                }
+                Err(error) => readers::report_ready(ready, Err(error)),
+            }
+            drop(running);
+        })
+    }
+
     /// Opens the file for writing, migrates it and reconciles its indexes.
     fn open(&self) -> Result<Connection> {
         let Self { path, store, options, metadata, .. } = self;
@@ -318,8 +333,8 @@ impl WriterStart {
         let page_size = connection::page_size(store.space.dimensions);
         let mut connection = connection::open_writer(path, options.busy_timeout, page_size)?;
         connection::configure(&connection, options, 2).map_err(|failure| failure.into_error("open"))?;
-        // Usually there is nothing to write, and opening need not wait for the write lock. The checks share one
-        // transaction, because another process may be creating the file at this moment.
+        // Usually there is nothing to write, so that opening does not wait for the write lock. The checks share one
+        // transaction, because another process may be creating the file at the same time.
         if self.is_current(&mut connection).map_err(|error| error.into_error("open"))? {
             return Ok(connection);
         }
@@ -347,20 +362,20 @@ impl WriterStart {
     }
 }
 
-/// Waits for the results of all threads that are starting. Returns the first error.
-async fn first_failure(readiness: &mut mpsc::Receiver<Result<()>>) -> Result<()> {
+/// Waits until all starting threads are ready. Returns the error of the first one that fails.
+async fn wait_until_ready(readiness: &mut mpsc::Receiver<Result<()>>) -> Result<()> {
     while let Some(result) = readiness.recv().await {
         result?;
     }
     Ok(())
 }
 
-fn closed(operation: &'static str) -> Error {
+fn closed_error(operation: &'static str) -> Error {
     Error::new(ErrorKind::Closed, operation, "the store is closed; open it again")
 }
 
 /// The error of a call whose reply channel was dropped.
-fn panicked(operation: &'static str) -> Error {
+fn panic_error(operation: &'static str) -> Error {
     Error::new(
         ErrorKind::Internal,
         operation,

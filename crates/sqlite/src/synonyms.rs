@@ -22,14 +22,16 @@ impl SynonymStore for SqliteStore {
 
     async fn put(&self, scope: &Scope, groups: &[SynonymGroup]) -> Result<()> {
         groups.iter().try_for_each(SynonymGroup::validate)?;
-        let (scope, groups) = (scope.namespace(), groups.to_vec());
+        let scope = scope.namespace();
+        let groups = groups.to_vec();
         let residue = |replaced: &bool| if *replaced { Residue::Replaced } else { Residue::None };
         self.write("put synonyms", residue, move |connection| put(connection, &scope, &groups)).await?;
         Ok(())
     }
 
     async fn remove(&self, scope: &Scope, terms: &[String]) -> Result<u64> {
-        let (scope, keys) = (scope.clone(), terms.iter().map(|term| fold(term)).collect::<Vec<_>>());
+        let scope = scope.clone();
+        let keys = terms.iter().map(|term| fold(term)).collect::<Vec<_>>();
         let residue = |removed: &u64| if *removed > 0 { Residue::Deleted } else { Residue::None };
         self.write("remove synonyms", residue, move |connection| match scopes::namespace(connection, &scope)? {
             None => Ok(0),
@@ -46,7 +48,8 @@ impl SynonymStore for SqliteStore {
     }
 
     async fn judge(&self, scope: &Scope, verdicts: &[PairVerdict]) -> Result<()> {
-        let (scope, verdicts) = (scope.namespace(), verdicts.to_vec());
+        let scope = scope.namespace();
+        let verdicts = verdicts.to_vec();
         let residue = |_: &()| Residue::Replaced;
         self.write("judge synonyms", residue, move |connection| judge(connection, &scope, &verdicts)).await
     }
@@ -142,7 +145,7 @@ fn clear(connection: &Connection, covered: &CoveredScope) -> Result<u64, SqliteE
     let mut removed = 0;
     for table in ["DELETE FROM synonym_groups WHERE ", "DELETE FROM synonym_verdicts WHERE "] {
         let mut statement = Statement::new(table);
-        covered.namespaces("namespace", &mut statement);
+        covered.push_namespace_condition("namespace", &mut statement);
         let (mut prepared, values) = statement.prepare(connection)?;
         removed += prepared.execute(values)?;
     }

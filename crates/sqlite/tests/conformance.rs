@@ -1,4 +1,4 @@
-//! The store keeps every promise of the contracts.
+//! Runs the conformance suite of the store contracts.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "this is test code: a failed expectation is a panic")]
 
 use std::sync::{Arc, LazyLock};

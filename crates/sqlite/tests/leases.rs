@@ -1,4 +1,4 @@
-//! The leases of a worker that is gone are free at once.
+//! The leases of a store end when the store is closed or its process ends.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
@@ -41,7 +41,7 @@ fn owner_files(path: &Path) -> usize {
 }
 
 #[tokio::test]
-async fn the_leases_of_a_live_store_hold_and_those_of_a_closed_one_are_free() {
+async fn closing_a_store_releases_its_leases_and_no_others() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("memory.db");
     let (first, second) = (open(&path).await, open(&path).await);
@@ -58,7 +58,7 @@ async fn the_leases_of_a_live_store_hold_and_those_of_a_closed_one_are_free() {
 }
 
 #[tokio::test]
-async fn a_retry_and_a_dead_letter_stay_when_their_owner_goes() {
+async fn retries_and_dead_letters_outlive_their_owner() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("memory.db");
     let store = open(&path).await;
@@ -78,7 +78,7 @@ async fn an_owner_whose_file_is_missing_is_dead() {
     let store = open(&path).await;
     put(&store, 1).await;
     assert_eq!(claim(&store, 9).await, 1);
-    // As in a copy of the database.
+    // As in a copy of the database, without its owner files.
     for file in fs::read_dir(directory.path()).unwrap().map(|file| file.unwrap().path()) {
         if file.to_string_lossy().contains("-owner-") {
             fs::remove_file(file).unwrap();
@@ -87,7 +87,7 @@ async fn an_owner_whose_file_is_missing_is_dead() {
     assert_eq!(claim(&open(&path).await, 9).await, 1);
 }
 
-/// Runs in a process of its own, which the other test kills.
+/// Runs in a process of its own, which `the_leases_of_a_killed_process_are_released_at_once` kills.
 #[test]
 fn claims_and_waits() {
     let Ok(path) = std::env::var(DATABASE) else { return };
@@ -99,7 +99,7 @@ fn claims_and_waits() {
 }
 
 #[tokio::test]
-async fn the_leases_of_a_killed_process_are_free_at_once() {
+async fn the_leases_of_a_killed_process_are_released_at_once() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("memory.db");
     let store = open(&path).await;

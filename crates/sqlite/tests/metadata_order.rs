@@ -1,4 +1,4 @@
-//! A record is stored in the same way, whichever order the maps of a program keep.
+//! The stored form of a record does not depend on the order of keys in the maps of a program.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "this is test code: a failed expectation is a panic")]
 
 mod fixtures;

@@ -1,4 +1,4 @@
-//! Opening files of every sort, and closing them.
+//! Opening and closing database files.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "this is test code: a failed expectation is a panic")]
 
 mod fixtures;
@@ -14,17 +14,17 @@ use memory_engine_synonyms::{SynonymGroup, SynonymStore};
 use rusqlite::Connection;
 use tempfile::TempDir;
 
-fn place() -> (TempDir, std::path::PathBuf) {
+fn new_path() -> (TempDir, std::path::PathBuf) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("memory.db");
     (directory, path)
 }
 
-async fn refusal(path: &Path, options: StoreOptions) -> Error {
+async fn open_error(path: &Path, options: StoreOptions) -> Error {
     SqliteStore::open(path, options).await.unwrap_err()
 }
 
-/// Writes two records with vectors and gives the first.
+/// Writes two records with vectors. Returns the first.
 async fn fill(store: &SqliteStore) -> Record {
     let records = ["green tea", "black coffee"].map(|text| turn(&lin(), text));
     for (record, number) in records.iter().zip(1..) {
@@ -36,8 +36,8 @@ async fn fill(store: &SqliteStore) -> Record {
 }
 
 #[tokio::test]
-async fn what_was_written_is_there_after_closing_and_after_dropping() {
-    let (directory, path) = place();
+async fn writes_survive_closing_and_dropping() {
+    let (directory, path) = new_path();
     let store = open(&path).await;
     let record = fill(&store).await;
     drop(store);
@@ -45,7 +45,7 @@ async fn what_was_written_is_there_after_closing_and_after_dropping() {
     assert_eq!(store.get(&lin(), &[record.id]).await.unwrap()[0].as_ref().unwrap().text, "green tea");
     assert_eq!((found(&store, &lin(), "tea").await, near(&store, &lin(), vector(1)).await), (1, 2));
     store.close().await;
-    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1, "no log is left beside the file");
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1, "no log is left next to the file");
     let e = store.stats(&lin()).await.unwrap_err();
     assert_eq!((e.kind(), e.message()), (ErrorKind::Closed, "the store is closed; open it again"));
     store.close().await;
@@ -53,29 +53,29 @@ async fn what_was_written_is_there_after_closing_and_after_dropping() {
 }
 
 #[tokio::test]
-async fn a_path_where_no_database_can_be_is_refused_with_the_reason() {
-    let (directory, path) = place();
-    let e = refusal(&directory.path().join("missing/memory.db"), options()).await;
+async fn an_unusable_path_is_refused_with_the_reason() {
+    let (directory, path) = new_path();
+    let e = open_error(&directory.path().join("missing/memory.db"), options()).await;
     assert_eq!(e.kind(), ErrorKind::NotFound);
     assert!(e.to_string().contains("missing does not exist; create it first"), "{e}");
-    let e = refusal(directory.path(), options()).await;
+    let e = open_error(directory.path(), options()).await;
     assert_eq!(e.kind(), ErrorKind::InvalidInput);
     assert!(e.to_string().contains("is a directory"), "{e}");
     open(&path).await.close().await;
     let mut permissions = fs::metadata(&path).unwrap().permissions();
     permissions.set_readonly(true);
     fs::set_permissions(&path, permissions).unwrap();
-    let e = refusal(&path, options()).await;
+    let e = open_error(&path, options()).await;
     assert_eq!(e.kind(), ErrorKind::Unauthorized);
     assert!(e.to_string().contains("memory.db is read-only; make it writable"), "{e}");
 }
 
 #[tokio::test]
-async fn a_file_that_is_not_ours_is_refused_and_left_as_it_is() {
-    let (_directory, path) = place();
+async fn a_foreign_file_is_refused_and_not_changed() {
+    let (_directory, path) = new_path();
     let text = "this is a letter and no database; ".repeat(100);
     fs::write(&path, &text).unwrap();
-    let e = refusal(&path, options()).await;
+    let e = open_error(&path, options()).await;
     assert_eq!(e.kind(), ErrorKind::InvalidInput);
     assert!(e.to_string().contains("memory.db: the file is not a SQLite database"), "{e}");
     assert_eq!(fs::read(&path).unwrap(), text.as_bytes());
@@ -83,25 +83,25 @@ async fn a_file_that_is_not_ours_is_refused_and_left_as_it_is() {
     fs::remove_file(&path).unwrap();
     Connection::open(&path).unwrap().execute_batch("CREATE TABLE recipes (name TEXT)").unwrap();
     let before = fs::read(&path).unwrap();
-    let e = refusal(&path, options()).await;
+    let e = open_error(&path, options()).await;
     assert_eq!(e.kind(), ErrorKind::InvalidInput);
     assert!(e.to_string().contains("another application"), "{e}");
     assert_eq!(fs::read(&path).unwrap(), before);
 }
 
 #[tokio::test]
-async fn an_empty_file_is_a_new_one() {
-    let (_directory, path) = place();
+async fn an_empty_file_is_opened_as_a_new_database() {
+    let (_directory, path) = new_path();
     fs::write(&path, b"").unwrap();
     fill(&open(&path).await).await;
 }
 
 #[tokio::test]
 async fn a_newer_schema_is_refused() {
-    let (_directory, path) = place();
+    let (_directory, path) = new_path();
     open(&path).await.close().await;
     Connection::open(&path).unwrap().pragma_update(None, "user_version", SCHEMA + 1).unwrap();
-    let e = refusal(&path, options()).await;
+    let e = open_error(&path, options()).await;
     assert_eq!(e.kind(), ErrorKind::SchemaMismatch);
     let expected = format!("newer memory-engine (schema {}, this one knows {SCHEMA}); update", SCHEMA + 1);
     assert!(e.to_string().contains(&expected), "{e}");
@@ -109,20 +109,20 @@ async fn a_newer_schema_is_refused() {
 
 #[tokio::test]
 async fn another_analyzer_or_space_is_refused_with_both_names() {
-    let (_directory, path) = place();
+    let (_directory, path) = new_path();
     fill(&open(&path).await).await;
-    let e = refusal(&path, StoreOptions::new(options().space, "words-2")).await;
+    let e = open_error(&path, StoreOptions::new(options().space, "words-2")).await;
     assert_eq!(e.kind(), ErrorKind::SchemaMismatch);
     assert!(["'words-1'", "'words-2'", "Mismatch::Rebuild"].iter().all(|part| e.message().contains(part)), "{e}");
-    let e = refusal(&path, StoreOptions::new(EmbeddingSpace::cosine("test", 3), "words-1")).await;
+    let e = open_error(&path, StoreOptions::new(EmbeddingSpace::cosine("test", 3), "words-1")).await;
     assert_eq!(e.kind(), ErrorKind::SchemaMismatch);
     assert!(["'test (16-d, cosine)'", "'test (3-d, cosine)'"].iter().all(|part| e.message().contains(part)), "{e}");
-    assert_eq!(found(&open(&path).await, &lin(), "tea").await, 1, "the file is as it was");
+    assert_eq!(found(&open(&path).await, &lin(), "tea").await, 1, "the file is unchanged");
 }
 
 #[tokio::test]
-async fn rebuilding_empties_what_does_not_fit_and_queues_it() {
-    let (_directory, path) = place();
+async fn rebuilding_clears_the_mismatched_index_and_queues_its_records() {
+    let (_directory, path) = new_path();
     fill(&open(&path).await).await;
     let waiting = async |store: &SqliteStore| {
         let mut waiting = Vec::new();
@@ -158,9 +158,9 @@ async fn rebuilding_empties_what_does_not_fit_and_queues_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn stores_that_open_a_new_file_at_once_make_it_once() {
+async fn a_new_file_is_created_once_by_concurrent_opens() {
     for _ in 0..15 {
-        let (_directory, path) = place();
+        let (_directory, path) = new_path();
         let opening: Vec<_> = (0..6)
             .map(|_| {
                 let path = path.clone();
@@ -175,8 +175,8 @@ async fn stores_that_open_a_new_file_at_once_make_it_once() {
 }
 
 #[tokio::test]
-async fn a_schema_goes_up_and_down_and_up_again() {
-    let (_directory, path) = place();
+async fn a_schema_is_migrated_down_and_up_again() {
+    let (_directory, path) = new_path();
     let store = open(&path).await;
     let record = fill(&store).await;
     RecordStore::delete(&store, &lin(), &[record.id]).await.unwrap();
@@ -184,16 +184,17 @@ async fn a_schema_goes_up_and_down_and_up_again() {
     assert_eq!(migrate_down(&path, SCHEMA + 1).unwrap_err().kind(), ErrorKind::InvalidInput);
     migrate_down(&path, 0).unwrap();
     let tables = "SELECT count(*) FROM sqlite_schema";
-    let left: i64 = Connection::open(&path).unwrap().query_row(tables, [], |row| row.get(0)).unwrap();
-    assert_eq!(left, 0);
+    let remaining: i64 = Connection::open(&path).unwrap().query_row(tables, [], |row| row.get(0)).unwrap();
+    assert_eq!(remaining, 0);
     let store = open(&path).await;
     assert_eq!(store.stats(&lin()).await.unwrap(), memory_engine_core::Stats::default());
     fill(&store).await;
     assert_eq!(migrate_down(Path::new("/nowhere/memory.db"), 0).unwrap_err().kind(), ErrorKind::NotFound);
 }
 
-/// A version before schema 9 needs an index of its own, so that going back has all terms wait to be made.
-async fn assert_terms_are_made_anew(store: &SqliteStore) {
+/// Checks that all records are queued for the keyword index, and indexes them. A downgrade below schema 9, which has
+/// another keyword index, queues all records.
+async fn assert_terms_are_indexed_again(store: &SqliteStore) {
     assert_eq!((found(store, &lin(), "tea").await, near(store, &lin(), vector(1)).await), (0, 2));
     let pending = store.claim(Job::Keywords, 9, Duration::ZERO).await.unwrap();
     let texts: Vec<&str> = pending.iter().map(|pending| &*pending.record.text).collect();
@@ -207,8 +208,8 @@ async fn assert_terms_are_made_anew(store: &SqliteStore) {
 }
 
 #[tokio::test]
-async fn going_back_to_schema_one_loses_the_synonyms_and_nothing_else() {
-    let (_directory, path) = place();
+async fn a_downgrade_to_schema_one_loses_only_the_synonyms() {
+    let (_directory, path) = new_path();
     let store = open(&path).await;
     let record = fill(&store).await;
     let group = SynonymGroup::new("tea", ["茶"]);
@@ -223,24 +224,24 @@ async fn going_back_to_schema_one_loses_the_synonyms_and_nothing_else() {
     let store = open(&path).await;
     assert_eq!(version(&path), SCHEMA);
     assert_eq!(store.get(&lin(), &[record.id]).await.unwrap()[0].as_ref().unwrap().text, "green tea");
-    assert_terms_are_made_anew(&store).await;
+    assert_terms_are_indexed_again(&store).await;
     assert_eq!(SynonymStore::list(&store, &lin()).await.unwrap(), []);
     SynonymStore::put(&store, &lin(), &[group]).await.unwrap();
 }
 
-/// People add groups with SQL; what they write has to be what the engine reads.
+/// Users can add synonym groups by SQL.
 #[tokio::test]
-async fn a_group_that_was_added_by_hand_is_listed() {
-    let (_directory, path) = place();
+async fn a_synonym_group_added_by_sql_is_listed() {
+    let (_directory, path) = new_path();
     let store = open(&path).await;
     fill(&store).await;
-    let by_hand = Connection::open(&path).unwrap();
+    let connection = Connection::open(&path).unwrap();
     let insert = |members: &str| {
         let sql = "INSERT INTO synonym_groups (namespace, term, members)
                    SELECT namespace, 'Tea', ?1 FROM namespaces WHERE user = 'lin'";
-        by_hand.execute(sql, [members])
+        connection.execute(sql, [members])
     };
-    assert!(insert("茶").is_err(), "the members are a list");
+    assert!(insert("茶").is_err(), "the members must be a JSON list");
     assert_eq!(insert(r#"["茶", "チャ"]"#).unwrap(), 1);
     assert_eq!(SynonymStore::list(&store, &lin()).await.unwrap(), [SynonymGroup::new("Tea", ["茶", "チャ"])]);
     SynonymStore::put(&store, &lin(), &[SynonymGroup::new("ＴＥＡ", ["chai"])]).await.unwrap();
@@ -248,21 +249,21 @@ async fn a_group_that_was_added_by_hand_is_listed() {
 }
 
 #[tokio::test]
-async fn a_damaged_file_is_told_from_one_that_is_no_database() {
-    let (_directory, path) = place();
+async fn a_damaged_database_is_reported_as_corrupt() {
+    let (_directory, path) = new_path();
     fill(&open(&path).await).await;
     let mut file = fs::read(&path).unwrap();
     for byte in &mut file[4096..] {
         *byte = 0x5a;
     }
     fs::write(&path, file).unwrap();
-    assert_eq!(refusal(&path, options()).await.kind(), ErrorKind::Corrupt);
+    assert_eq!(open_error(&path, options()).await.kind(), ErrorKind::Corrupt);
 }
 
-/// The file was made by version 0.1 and is read by every later one.
+/// The file was written by version 0.1. Every later version reads it.
 #[tokio::test]
 async fn a_file_of_schema_one_is_read() {
-    let (_directory, path) = place();
+    let (_directory, path) = new_path();
     fs::copy(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/schema-1.sqlite"), &path).unwrap();
     let store = open(&path).await;
     let everything = store.scan(&lin(), &memory_engine_core::ScanQuery::oldest(10)).await.unwrap().records;
@@ -279,13 +280,13 @@ async fn a_file_of_schema_one_is_read() {
     assert_eq!(store.derived(&lin(), &[expected[0].id]).await.unwrap(), [expected[1].id]);
     let groups = [SynonymGroup::new("海鲜", ["seafood"])];
     SynonymStore::put(&store, &lin(), &groups).await.unwrap();
-    assert_eq!(SynonymStore::list(&store, &lin()).await.unwrap(), groups, "it was brought to the latest schema");
+    assert_eq!(SynonymStore::list(&store, &lin()).await.unwrap(), groups, "the file was migrated to the latest schema");
 }
 
-/// The file was made by the first version that knows synonyms.
+/// The file was written by the first version with synonyms.
 #[tokio::test]
 async fn a_file_of_schema_two_is_read() {
-    let (_directory, path) = place();
+    let (_directory, path) = new_path();
     fs::copy(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/schema-2.sqlite"), &path).unwrap();
     let store = open(&path).await;
     let everything = store.scan(&lin(), &memory_engine_core::ScanQuery::oldest(10)).await.unwrap().records;
@@ -299,12 +300,12 @@ async fn a_file_of_schema_two_is_read() {
         .await
         .unwrap();
     let found = store.entities(&lin(), &["docker"]).await.unwrap();
-    assert_eq!(found.entities[0].evidence, [everything[1].id], "it was brought to the latest schema");
+    assert_eq!(found.entities[0].evidence, [everything[1].id], "the file was migrated to the latest schema");
 }
 
 #[tokio::test]
-async fn going_back_to_schema_two_loses_the_graph_and_nothing_else() {
-    let (_directory, path) = place();
+async fn a_downgrade_to_schema_two_loses_only_the_graph() {
+    let (_directory, path) = new_path();
     let store = open(&path).await;
     let record = fill(&store).await;
     let stored = RecordStore::get(&store, &lin(), &[record.id]).await.unwrap().remove(0).unwrap();
@@ -314,17 +315,17 @@ async fn going_back_to_schema_two_loses_the_graph_and_nothing_else() {
     drop(store);
     migrate_down(&path, 2).unwrap();
     let store = open(&path).await;
-    assert_terms_are_made_anew(&store).await;
+    assert_terms_are_indexed_again(&store).await;
     assert!(store.entities(&lin(), &["tea"]).await.unwrap().is_empty());
     memory_engine_graph::GraphStore::upsert(&store, &lin(), &[entry]).await.unwrap();
     assert_eq!(store.entities(&lin(), &["tea"]).await.unwrap().entities.len(), 1);
 }
 
-/// The file was made by the first version that knows what was made from what, logs changes of terms, and has a graph
-/// and the companion's views.
+/// The file was written by the first version that stores derivations, logs changes of terms, and has a graph and the
+/// views of the companion.
 #[tokio::test]
 async fn a_file_of_schema_six_is_read() {
-    let (_directory, path) = place();
+    let (_directory, path) = new_path();
     fs::copy(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/schema-6.sqlite"), &path).unwrap();
     let store = open(&path).await;
     let expected = fixtures::golden();
@@ -341,15 +342,16 @@ async fn a_file_of_schema_six_is_read() {
             .await
             .unwrap();
     assert_eq!((named.entities.len(), &named.entities[0].evidence), (1, &vec![expected[1].id]));
-    let look = Connection::open(&path).unwrap();
-    let rows = look.query_row("SELECT count(*) FROM conversations", [], |row| row.get::<_, u32>(0)).unwrap();
+    let connection = Connection::open(&path).unwrap();
+    let rows = connection.query_row("SELECT count(*) FROM conversations", [], |row| row.get::<_, u32>(0)).unwrap();
     assert_eq!(rows, 3);
 }
 
-/// Makes the file above. Never again for a schema that was released: `cargo test -- --ignored make_the_golden_file`.
+/// Writes the golden file of the current schema. Never run it again for a released schema. Command:
+/// `cargo test -- --ignored write_the_golden_file`.
 #[tokio::test]
 #[ignore = "it writes into the source tree"]
-async fn make_the_golden_file() {
+async fn write_the_golden_file() {
     let path = format!("{}/tests/golden/schema-{SCHEMA}.sqlite", env!("CARGO_MANIFEST_DIR"));
     let _ = fs::remove_file(&path);
     let store = open(Path::new(&path)).await;
@@ -362,11 +364,11 @@ async fn make_the_golden_file() {
         }
     }
     let stored = store.get(&lin(), &[fixtures::golden()[1].id]).await.unwrap().remove(0).unwrap();
-    let says = Extraction { entities: vec![Mention::new("Docker", EntityKind::Concept)], relations: Vec::new() };
-    memory_engine_graph::GraphStore::upsert(&store, &lin(), &[GraphEntry::new(stored, says)]).await.unwrap();
-    let gone = turn(&lin(), "to be forgotten");
-    RecordStore::put(&store, &lin(), vec![write(&gone)]).await.unwrap();
-    RecordStore::delete(&store, &lin(), &[gone.id]).await.unwrap();
+    let extraction = Extraction { entities: vec![Mention::new("Docker", EntityKind::Concept)], relations: Vec::new() };
+    memory_engine_graph::GraphStore::upsert(&store, &lin(), &[GraphEntry::new(stored, extraction)]).await.unwrap();
+    let deleted = turn(&lin(), "to be forgotten");
+    RecordStore::put(&store, &lin(), vec![write(&deleted)]).await.unwrap();
+    RecordStore::delete(&store, &lin(), &[deleted.id]).await.unwrap();
     SynonymStore::put(&store, &lin(), &fixtures::golden_groups()).await.unwrap();
     store.judge(&lin(), &fixtures::golden_verdicts()).await.unwrap();
     let pending = store.claim(Job::Embedding, 1, Duration::ZERO).await.unwrap().remove(0);

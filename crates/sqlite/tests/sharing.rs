@@ -1,4 +1,4 @@
-//! Several stores on one file, as several processes have them; and one store under many callers.
+//! Several stores on one file, as in several processes, and one store with concurrent callers.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "this is test code: a failed expectation is a panic")]
 
 mod fixtures;
@@ -19,7 +19,7 @@ use memory_engine_vector_store::{VectorQuery, VectorStore};
 use rusqlite::Connection;
 
 #[tokio::test]
-async fn each_sees_what_the_other_has_written_and_deleted() {
+async fn each_store_sees_the_writes_and_deletions_of_the_other() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("memory.db");
     let (one, other) = (open(&path).await, open(&path).await);
@@ -29,10 +29,10 @@ async fn each_sees_what_the_other_has_written_and_deleted() {
         store.put(&lin(), vec![write(&record)]).await.unwrap();
         embed(store, &record, vector(number)).await;
         records.push(record);
-        let so_far = records.len();
+        let expected = records.len();
         for reader in [&one, &other] {
-            assert_eq!(found(reader, &lin(), "words").await, so_far);
-            assert_eq!(near(reader, &lin(), vector(9)).await, so_far);
+            assert_eq!(found(reader, &lin(), "words").await, expected);
+            assert_eq!(near(reader, &lin(), vector(9)).await, expected);
         }
     }
     let best = |store| async move {
@@ -41,7 +41,7 @@ async fn each_sees_what_the_other_has_written_and_deleted() {
     };
     embed(&one, &records[3], vector(0)).await;
     embed(&one, &records[0], vector(7)).await;
-    assert_eq!(best(&other).await.0, records[3].id, "a vector that was replaced by the other");
+    assert_eq!(best(&other).await.0, records[3].id, "the vector that the other store has replaced");
     RecordStore::delete(&other, &lin(), &[records[0].id, records[3].id]).await.unwrap();
     for reader in [&one, &other] {
         assert_eq!((found(reader, &lin(), "words").await, near(reader, &lin(), vector(0)).await), (2, 2));
@@ -60,7 +60,7 @@ async fn each_sees_what_the_other_has_written_and_deleted() {
 }
 
 #[tokio::test]
-async fn whoever_missed_more_changes_than_are_kept_reads_everything_anew() {
+async fn a_store_that_missed_trimmed_changes_reads_its_indexes_again() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("memory.db");
     let (one, other) = (open(&path).await, open(&path).await);
@@ -71,20 +71,20 @@ async fn whoever_missed_more_changes_than_are_kept_reads_everything_anew() {
     for _ in 0..2 {
         assert_eq!(found(&other, &lin(), "words").await, 3);
     }
-    // As if many changes had been made and forgotten since.
+    // As after many later changes, most of which were trimmed from the log.
     Connection::open(&path).unwrap().execute_batch("INSERT INTO changes VALUES (50000, 0)").unwrap();
     embed(&one, &records[1], vector(1)).await;
     embed(&one, &records[2], vector(2)).await;
-    let kept: i64 =
+    let oldest: i64 =
         Connection::open(&path).unwrap().query_row("SELECT min(change) FROM changes", [], |row| row.get(0)).unwrap();
-    assert!(kept > 1, "{kept}");
+    assert!(oldest > 1, "{oldest}");
     assert_eq!((near(&other, &lin(), vector(0)).await, found(&other, &lin(), "words").await), (3, 3));
     RecordStore::delete(&one, &lin(), &[records[0].id]).await.unwrap();
     assert_eq!((near(&other, &lin(), vector(0)).await, found(&other, &lin(), "words").await), (2, 2));
 }
 
 #[tokio::test]
-async fn a_store_whose_indexes_another_process_has_rebuilt_says_so() {
+async fn a_store_whose_indexes_another_process_has_rebuilt_returns_a_mismatch() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("memory.db");
     let old = open(&path).await;
@@ -116,15 +116,15 @@ async fn writers_of_several_stores_wait_for_each_other() {
     for (store, number) in stores.iter().cycle().zip(0..9) {
         let store = Arc::clone(store);
         tasks.push(tokio::spawn(async move {
-            let mine = Scope::user(format!("user {number}")).unwrap();
+            let scope = Scope::user(format!("user {number}")).unwrap();
             for _ in 0..20 {
-                let record = turn(&mine, "some words");
-                let written = store.put(&mine, vec![write(&record)]).await.unwrap();
+                let record = turn(&scope, "some words");
+                let written = store.put(&scope, vec![write(&record)]).await.unwrap();
                 assert_eq!(written[0].outcome, Outcome::Created);
                 embed(&store, &record, vector(number)).await;
-                assert!(store.get(&mine, &[record.id]).await.unwrap()[0].is_some(), "what is written can be read");
+                assert!(store.get(&scope, &[record.id]).await.unwrap()[0].is_some(), "what is written can be read");
             }
-            assert_eq!((found(&store, &mine, "words").await, near(&store, &mine, vector(1)).await), (20, 20));
+            assert_eq!((found(&store, &scope, "words").await, near(&store, &scope, vector(1)).await), (20, 20));
         }));
     }
     for task in tasks {
@@ -135,7 +135,7 @@ async fn writers_of_several_stores_wait_for_each_other() {
 }
 
 #[tokio::test]
-async fn a_lease_of_one_process_hides_from_the_others() {
+async fn an_item_leased_by_one_store_is_not_claimed_by_another() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("memory.db");
     let (one, other) = (open(&path).await, open(&path).await);
@@ -150,38 +150,39 @@ async fn a_lease_of_one_process_hides_from_the_others() {
 }
 
 #[tokio::test]
-async fn a_write_lock_that_is_not_let_go_of_is_told() {
+async fn a_write_lock_that_is_held_too_long_is_reported() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("memory.db");
-    let impatient = SqliteOptions::default().with_busy_timeout(Duration::from_millis(100));
-    let store = SqliteStore::open_with(&path, options(), impatient).await.unwrap();
-    let holder = Connection::open(&path).unwrap();
-    holder.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let short_timeout = SqliteOptions::default().with_busy_timeout(Duration::from_millis(100));
+    let store = SqliteStore::open_with(&path, options(), short_timeout).await.unwrap();
+    let lock_holder = Connection::open(&path).unwrap();
+    lock_holder.execute_batch("BEGIN IMMEDIATE").unwrap();
     let write_one = async || store.put(&lin(), vec![write(&turn(&lin(), "a secret"))]).await;
     let e = write_one().await.unwrap_err();
     assert_eq!((e.kind(), e.is_transient()), (ErrorKind::Unavailable, true));
     assert_eq!(e.to_string(), "put: another process holds the write lock of the database; try again");
-    assert_eq!(store.stats(&lin()).await.unwrap().records, 0, "reading goes on");
-    holder.execute_batch("ROLLBACK").unwrap();
+    assert_eq!(store.stats(&lin()).await.unwrap().records, 0, "reads still work");
+    lock_holder.execute_batch("ROLLBACK").unwrap();
     write_one().await.unwrap();
 }
 
-/// Writes that wait are committed together, and one that fails takes nothing of the others along.
+/// Queued writes are committed as a group.
 #[tokio::test]
-async fn a_write_that_fails_leaves_those_committed_with_it() {
+async fn a_failed_write_does_not_roll_back_others_of_its_group() {
     let directory = tempfile::tempdir().unwrap();
     let store = Arc::new(open(&directory.path().join("memory.db")).await);
-    let taken = turn(&lin(), "the first");
-    store.put(&lin(), vec![write(&taken)]).await.unwrap();
+    let existing = turn(&lin(), "the first");
+    store.put(&lin(), vec![write(&existing)]).await.unwrap();
     let tasks: Vec<_> = (0..60)
         .map(|number| {
-            let (store, taken) = (Arc::clone(&store), taken.clone());
+            let store = Arc::clone(&store);
+            let existing = existing.clone();
             tokio::spawn(async move {
                 let mut writes = vec![write(&turn(&lin(), "words"))];
                 if number % 3 == 0 {
-                    let mut again = write(&taken);
-                    again.mode = memory_engine_core::PutMode::Create;
-                    writes.push(again);
+                    let mut duplicate = write(&existing);
+                    duplicate.mode = memory_engine_core::PutMode::Create;
+                    writes.push(duplicate);
                 }
                 store.put(&lin(), writes).await.map_err(|e| e.kind())
             })
@@ -196,7 +197,7 @@ async fn a_write_that_fails_leaves_those_committed_with_it() {
 }
 
 #[tokio::test]
-async fn a_call_that_is_dropped_is_done_whole_or_not_at_all() {
+async fn a_dropped_call_has_its_full_effect_or_none() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("memory.db");
     let store = open(&path).await;
@@ -210,7 +211,7 @@ async fn a_call_that_is_dropped_is_done_whole_or_not_at_all() {
     assert_eq!((records % 10, found(&store, &lin(), "words").await as u64), (0, records));
 }
 
-/// A timer goes on ticking on the only thread there is while the store works.
+/// A timer keeps ticking on the only thread of the runtime while the store works.
 #[tokio::test(flavor = "current_thread")]
 async fn no_call_blocks_the_runtime() {
     let directory = tempfile::tempdir().unwrap();
@@ -229,17 +230,17 @@ async fn no_call_blocks_the_runtime() {
     let text = "many different words to be kept ".repeat(20);
     let records: Vec<Record> = (0..1500).map(|_| turn(&lin(), &text)).collect();
     let writes = records.iter().map(write).collect();
-    let ticked = |since: u32| ticks.load(Ordering::Relaxed) - since;
+    let ticks_since = |since: u32| ticks.load(Ordering::Relaxed) - since;
     let before = ticks.load(Ordering::Relaxed);
     store.put(&lin(), writes).await.unwrap();
-    assert!(ticked(before) > 10, "{} ticks during a large write", ticked(before));
+    assert!(ticks_since(before) > 10, "{} ticks during a large write", ticks_since(before));
     let before = ticks.load(Ordering::Relaxed);
     for _ in 0..5 {
         assert_eq!(found(&store, &lin(), "words").await, 1000);
     }
-    assert!(ticked(before) > 5, "{} ticks during searches", ticked(before));
+    assert!(ticks_since(before) > 5, "{} ticks during searches", ticks_since(before));
     let before = ticks.load(Ordering::Relaxed);
     store.close().await;
-    assert!(ticked(before) < 5000);
+    assert!(ticks_since(before) < 5000);
     ticker.abort();
 }

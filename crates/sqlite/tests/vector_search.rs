@@ -21,14 +21,14 @@ fn at(op: Op, micros: i64) -> Filter {
     Filter::compare(Field::OccurredAt, op, Timestamp::from_micros(micros))
 }
 
-/// Two stores on one file: one writes, and the other one has read everything before.
+/// Two stores on one file: one writes, and the other one, which has loaded its indexes before, searches.
 #[tokio::test]
-async fn what_is_nearest_within_a_time_and_an_address_is_what_a_plain_look_finds_whoever_writes() {
+async fn searches_within_scopes_and_time_windows_equal_a_full_scan() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("memory.db");
     let (writer, reader) = (open(&path).await, open(&path).await);
     let users = [lin(), Scope::user("mo").unwrap(), Scope::user("mo").unwrap().with_agent("kai").unwrap()];
-    let mut plain: BTreeMap<RecordId, (Record, Embedding)> = BTreeMap::new();
+    let mut model: BTreeMap<RecordId, (Record, Embedding)> = BTreeMap::new();
     let tenant = Scope::tenant_wide(lin().tenant()).unwrap();
     for round in 0..4_u64 {
         let mut writes = Vec::new();
@@ -41,18 +41,18 @@ async fn what_is_nearest_within_a_time_and_an_address_is_what_a_plain_look_finds
                 embedding: Some(embedding.clone()),
                 ..Write::upsert(record.clone())
             });
-            plain.insert(record.id, (record, embedding));
+            model.insert(record.id, (record, embedding));
         }
         writer.put(&tenant, writes).await.unwrap();
-        // Some go, and some turn out to have occurred at another time, which changes no vector.
-        let ids: Vec<RecordId> = plain.keys().copied().collect();
+        // Some records are deleted. Others get another time, which does not change their vectors.
+        let ids: Vec<RecordId> = model.keys().copied().collect();
         for id in ids.iter().skip(round as usize).step_by(23) {
-            let scope = plain[id].0.scope.clone();
+            let scope = model[id].0.scope.clone();
             RecordStore::delete(&writer, &scope, &[*id]).await.unwrap();
-            plain.remove(id);
+            model.remove(id);
         }
         for id in ids.iter().skip(3).step_by(17) {
-            let Some((record, _)) = plain.get_mut(id) else { continue };
+            let Some((record, _)) = model.get_mut(id) else { continue };
             record.occurred_at = Timestamp::from_micros(2000 + record.occurred_at.as_micros() / 2);
             writer
                 .put(&tenant, vec![Write { terms: Some(words(&record.text)), ..Write::upsert(record.clone()) }])
@@ -68,15 +68,15 @@ async fn what_is_nearest_within_a_time_and_an_address_is_what_a_plain_look_finds
         ];
         for (scope, filter) in users.iter().chain([&tenant]).flat_map(|s| filters.iter().map(move |f| (s, f))) {
             let query = vector(1_000_000 + round);
-            let mut expected: Vec<(f64, RecordId)> = plain
+            let mut expected: Vec<(f64, RecordId)> = model
                 .values()
                 .filter(|(record, _)| scope.covers(&record.scope) && filter.as_ref().is_none_or(|f| f.matches(record)))
                 .map(|(record, embedding)| (cosine(&query, embedding), record.id))
                 .collect();
             expected.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
             expected.truncate(12);
-            let asked = VectorQuery::new(query, 12).with_filter(filter.clone());
-            let found = VectorStore::search(&reader, scope, &asked).await.unwrap();
+            let query = VectorQuery::new(query, 12).with_filter(filter.clone());
+            let found = VectorStore::search(&reader, scope, &query).await.unwrap();
             let ids: Vec<RecordId> = found.iter().map(|hit| hit.id).collect();
             assert_eq!(ids, expected.iter().map(|(_, id)| *id).collect::<Vec<_>>(), "{scope:?} {filter:?}");
         }

@@ -3,12 +3,12 @@
 use memory_engine_core::{Error, enum_names};
 use serde::Serialize;
 
-/// The role of a version of the vectors in its database.
+/// The role of a generation (an embedding version) in its database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum GenerationRole {
     /// Searches use it.
     Serving,
-    /// It is being filled, or kept for a way back.
+    /// It is being filled, or it served before the last cut-over and is kept up to date.
     Second,
 }
 
@@ -19,7 +19,7 @@ enum_names! {
     }
 }
 
-/// The generations of vectors in a database, all tenants together.
+/// The generations of vectors in a database. The numbers are totals over all tenants.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Generations {
@@ -27,12 +27,12 @@ pub struct Generations {
     pub records: u64,
     /// The generation used by searches.
     pub serving: Generation,
-    /// The other one.
+    /// The other generation, if there are two.
     pub second: Option<Generation>,
 }
 
 impl Generations {
-    /// A database with a single one.
+    /// Creates the description of a database with one generation.
     pub fn new(records: u64, serving: Generation) -> Self {
         Self { records, serving, second: None }
     }
@@ -45,7 +45,7 @@ impl Generations {
     }
 }
 
-/// One generation of vectors.
+/// One generation of vectors: all vectors of one embedding space.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Generation {
@@ -55,12 +55,12 @@ pub struct Generation {
     pub vectors: u64,
     /// Number of records queued for a vector.
     pub waiting: u64,
-    /// For how many it was given up.
+    /// Number of records whose embedding job is a dead letter.
     pub given_up: u64,
 }
 
 impl Generation {
-    /// An empty one that nothing waits for.
+    /// Creates a generation without vectors and without queued records.
     pub fn new(space: impl Into<String>) -> Self {
         Self { space: space.into(), vectors: 0, waiting: 0, given_up: 0 }
     }

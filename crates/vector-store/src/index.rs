@@ -10,13 +10,13 @@ use rustc_hash::FxHashMap;
 
 use crate::vectors::Vectors;
 
-/// Vectors in contiguous rows, in groups (one for each address). `K` names a vector, `G` a group.
+/// Vectors in contiguous rows, in groups (one for each address). `K` is the key of a vector, `G` that of a group.
 ///
 /// Under [`Metric::Cosine`] vectors are normalised to length one.
 ///
 /// A search among at most 8,000 vectors, or in groups and lists of any size, is exact. In a [lean](Self::lean) index
 /// it is exact unless a rounding error exceeds seven standard deviations. A search among all of more than 8,000
-/// vectors first compares signs only, and may miss one in a hundred of the ten nearest.
+/// vectors first compares sign bits only, and may miss one in a hundred of the ten nearest.
 ///
 /// A vector of d dimensions takes d · 5⅛ bytes; in a [lean](Self::lean) index of more than 20,000 vectors, d · 1⅛
 /// bytes.
@@ -33,12 +33,12 @@ pub struct FlatIndex<K, G> {
 
 /// The vectors that a search considers.
 #[derive(Clone, Copy)]
-pub enum Among<'a, K, G> {
+pub enum SearchSubset<'a, K, G> {
     /// All vectors.
-    Everything,
-    /// The vectors of these groups. No group may be named twice.
+    All,
+    /// The vectors of these groups. No group may be listed twice.
     Groups(&'a [G]),
-    /// These vectors, if they exist. None may be named twice.
+    /// The vectors of these keys, if they exist. No key may be listed twice.
     Keys(&'a [K]),
     /// The vectors whose key passes this check.
     Matching(&'a dyn Fn(&K) -> bool),
@@ -91,8 +91,8 @@ impl<K: Copy + Ord + Hash, G: Copy + Eq + Hash> FlatIndex<K, G> {
         self.keys.is_empty()
     }
 
-    /// Adds a vector in place of an earlier one of the same key. Returns false, and adds nothing, if its length is
-    /// wrong.
+    /// Adds a vector, in place of an earlier one of the same key. Returns false, and adds nothing, if the vector has
+    /// another number of dimensions.
     pub fn insert(&mut self, key: K, group: G, embedding: Embedding) -> bool {
         if embedding.values().len() != self.dimensions {
             return false;
@@ -105,7 +105,7 @@ impl<K: Copy + Ord + Hash, G: Copy + Eq + Hash> FlatIndex<K, G> {
         true
     }
 
-    /// Removes a vector. Returns true if it was there. The last row takes its place.
+    /// Removes a vector. Returns true if it existed. The last row takes its place.
     pub fn remove(&mut self, key: &K) -> bool {
         let Some(row) = self.rows.remove(key) else { return false };
         self.remove_row(row as usize);
@@ -168,7 +168,7 @@ impl<K: Copy + Ord + Hash, G: Copy + Eq + Hash> FlatIndex<K, G> {
         self.rows.reserve(vectors);
     }
 
-    /// Builds the sign index, after the last call of [`extend`](Self::extend).
+    /// Builds the sign bits, after the last call of [`extend`](Self::extend).
     pub fn finish_extending(&mut self) {
         self.vectors.ensure_signs();
     }
@@ -182,10 +182,10 @@ impl<K: Copy + Ord + Hash, G: Copy + Eq + Hash> FlatIndex<K, G> {
         self.rows.insert(key, row)
     }
 
-    /// Returns true if all vectors belong to these groups. No group may be named twice.
-    pub fn holds_only(&self, groups: &[G]) -> bool {
-        let in_groups = groups.iter().filter_map(|group| self.groups.get(group)).map(Vec::len).sum::<usize>();
-        groups.len() >= self.groups.len() && in_groups == self.len()
+    /// Returns true if all vectors belong to these groups. No group may be listed twice.
+    pub fn is_covered_by(&self, groups: &[G]) -> bool {
+        let vectors_in_groups: usize = groups.iter().filter_map(|group| self.groups.get(group)).map(Vec::len).sum();
+        groups.len() >= self.groups.len() && vectors_in_groups == self.len()
     }
 }
 

@@ -1,7 +1,7 @@
 //! The arithmetic of a search, and the only module with `unsafe` in it.
 //!
-//! Every function is safe to call: it uses the given [`Kernel`] only if the machine has it. All kernels return the
-//! same numbers as the plain loops, to the last bit.
+//! Every function is safe to call: it uses the given [`Kernel`] only if the processor supports it. All kernels return
+//! the same numbers as the plain loops, to the last bit.
 #![allow(unsafe_code)]
 // Which kernels exist depends on the target, so the last arm has to be open.
 #![allow(clippy::wildcard_enum_match_arm)]
@@ -15,14 +15,14 @@ mod x86;
 
 use memory_engine_core::Kernel;
 
-use self::rows::Rows;
+use self::rows::RowSelection;
 
 macro_rules! dispatched {
     ($(#[$docs:meta])* $name:ident($($argument:ident: $type:ty),*)) => {
         $(#[$docs])*
         pub(crate) fn $name(kernel: Kernel, $($argument: $type),*) {
             match kernel.or_plain() {
-                // SAFETY: `or_plain` returns only what the machine has; VNNI includes AVX2.
+                // SAFETY: `or_plain` returns only kernels that the processor supports; VNNI includes AVX2.
                 #[cfg(target_arch = "x86_64")]
                 Kernel::Avx2 | Kernel::Vnni => unsafe { x86::avx2::$name($($argument),*) },
                 // SAFETY: as above.
@@ -34,26 +34,26 @@ macro_rules! dispatched {
     };
 }
 
-/// The inner product of numbers and codes, as plain loops have it: it is asked for few.
+/// Returns the inner product of numbers and codes. It has only a plain kernel, because it is computed for few rows.
 pub(crate) fn mixed_product(query: &[f32], codes: &[i8]) -> f32 {
     plain::mixed_product(query, codes)
 }
 
 dispatched! {
     /// Appends the inner product of the query with each of the rows.
-    products(query: &[f32], values: &[f32], rows: Rows<'_>, out: &mut Vec<f32>)
+    products(query: &[f32], values: &[f32], rows: RowSelection<'_>, out: &mut Vec<f32>)
 }
 dispatched! {
     /// Appends the inner product of the query with each of the rows, both in codes of −127 to 127.
-    code_products(query: &[i8], codes: &[i8], rows: Rows<'_>, out: &mut Vec<i32>)
+    code_products(query: &[i8], codes: &[i8], rows: RowSelection<'_>, out: &mut Vec<i32>)
 }
 dispatched! {
-    /// Appends, for each row of codes, each times the scale of its row, which are greater than these: 64 a word, the
-    /// last one of a row may be a part.
-    greater(than: &[f32], codes: &[i8], scales: &[f32], out: &mut Vec<u64>)
+    /// Appends one bit for each code: 1 if the code times the scale of its row is greater than the threshold of its
+    /// dimension. A word has 64 bits; the last word of a row may be partial.
+    greater_bits(thresholds: &[f32], codes: &[i8], scales: &[f32], out: &mut Vec<u64>)
 }
 dispatched! {
-    /// Appends, for each of the first `rows` rows, the number of signs that differ from the query's, those in `heavy`
-    /// counted three times. Word w of row r is `signs[(r / LANES · words + w) · LANES + r % LANES]`.
+    /// Appends, for each of the first `rows` rows, the number of sign bits that differ from the query's. Bits that are
+    /// set in `heavy` count three times. Word w of row r is `signs[(r / LANES · words + w) · LANES + r % LANES]`.
     differences(query: &[u64], heavy: &[u64], signs: &[u64], rows: usize, out: &mut Vec<u16>)
 }

@@ -11,7 +11,7 @@ mod store;
 mod vectors;
 
 pub use embedding_versions::{Generation, GenerationRole, Generations};
-pub use index::{Among, FlatIndex};
+pub use index::{FlatIndex, SearchSubset};
 pub use max_sim::{MaxSim, TokenIdf, max_sim};
 pub use memory::MemoryVectorStore;
 pub use store::{GenerationStore, VectorEntry, VectorQuery, VectorStore};

@@ -3,9 +3,9 @@
 use memory_engine_core::{Kernel, MultiVector};
 use rustc_hash::FxHashMap;
 
-use crate::kernel::{self, rows::Rows};
+use crate::kernel::{self, rows::RowSelection};
 
-/// The inverse document frequency (idf) of tokens among some texts, as in BM25.
+/// The inverse document frequency (idf) of tokens in a set of texts, as in BM25.
 #[derive(Debug, Clone, Default)]
 pub struct TokenIdf {
     document_counts: FxHashMap<u32, u32>,
@@ -13,7 +13,7 @@ pub struct TokenIdf {
 }
 
 impl TokenIdf {
-    /// Counts the tokens of texts. Fewer texts than `min_documents` count as this many.
+    /// Counts the documents of each token. Fewer texts than `min_documents` count as that many.
     pub fn of_texts<'a>(texts: impl IntoIterator<Item = &'a MultiVector>, min_documents: usize) -> Self {
         let mut counts = Self::default();
         for text in texts {
@@ -36,8 +36,8 @@ impl TokenIdf {
     }
 }
 
-/// The similarity of a query and a text, from both sides. Of a text with several parts, the best part counts; it can be
-/// another one for each side.
+/// The similarity of a query and a text, in both directions. For a text with several parts, each direction takes its
+/// best part.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MaxSim {
     /// The mean over the tokens of the query of the greatest cosine with a token of the part, weighted by the tokens'
@@ -53,14 +53,15 @@ pub fn max_sim(query: &MultiVector, text: &MultiVector, idf: &TokenIdf) -> Optio
     if query.is_empty() || text.is_empty() || query.dimensions() != text.dimensions() {
         return None;
     }
-    let (kernel, dimensions) = (Kernel::detect(), query.dimensions());
+    let kernel = Kernel::detect();
+    let dimensions = query.dimensions();
     let scales: Vec<f32> = text.tokens().iter().map(|token| token.scale).collect();
     let mut best_of_text = vec![f32::NEG_INFINITY; scales.len()];
     let mut parts = vec![WeightedMean::default(); text.part_ends().len()];
     let mut products: Vec<i32> = Vec::with_capacity(scales.len());
     for (codes, token) in query.codes().chunks_exact(dimensions).zip(query.tokens()) {
         products.clear();
-        kernel::code_products(kernel, codes, text.codes(), Rows::First(scales.len()), &mut products);
+        kernel::code_products(kernel, codes, text.codes(), RowSelection::First(scales.len()), &mut products);
         let weight = token.weight * idf.idf(token.id);
         let mut start = 0;
         for (part, end) in parts.iter_mut().zip(text.part_ends()) {
@@ -151,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_to_compare() {
+    fn texts_without_tokens_or_of_other_dimensions_are_not_compared() {
         let query = vectors(&[[1.0, 0.0]], &[1], 8);
         assert_eq!(max_sim(&query, &vectors(&[], &[], 8), &TokenIdf::default()), None);
         let other = MultiVector::quantize(CodeBits::Eight, 1, &[1.0], &[(1, 1.0)], 8).unwrap();

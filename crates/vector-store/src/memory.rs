@@ -8,24 +8,24 @@ use memory_engine_core::{EmbeddingSpace, Filter, Hit, MultiVector, Record, Recor
 use rustc_hash::FxHashMap;
 
 use crate::{
-    index::{Among, FlatIndex},
+    index::{FlatIndex, SearchSubset},
     store::{VectorEntry, VectorQuery, VectorStore},
 };
 
-/// A [`VectorStore`] in memory: exact, and gone with the process.
+/// A [`VectorStore`] in memory, without persistence.
 #[derive(Debug)]
 pub struct MemoryVectorStore {
     space: EmbeddingSpace,
-    tables: RwLock<Tables>,
+    tables: RwLock<VectorTables>,
 }
 
 #[derive(Debug)]
-struct Tables {
+struct VectorTables {
     index: FlatIndex<(RecordId, u32), u32>,
     records: FxHashMap<(RecordId, u32), StoredEntry>,
-    /// Every address that was ever seen, by number.
+    /// All addresses of records, also of deleted ones. The number of an address is its index.
     addresses: Vec<Scope>,
-    numbers: FxHashMap<Scope, u32>,
+    address_numbers: FxHashMap<Scope, u32>,
 }
 
 /// A record with a vector.
@@ -36,29 +36,31 @@ struct StoredEntry {
 }
 
 impl MemoryVectorStore {
-    /// An empty store for a space.
+    /// Creates an empty store for a space.
     pub fn new(space: EmbeddingSpace) -> Self {
-        let tables = Tables {
+        let tables = VectorTables {
             index: FlatIndex::new(&space),
             records: FxHashMap::default(),
             addresses: Vec::new(),
-            numbers: FxHashMap::default(),
+            address_numbers: FxHashMap::default(),
         };
         Self { space, tables: RwLock::new(tables) }
     }
 }
 
-impl Tables {
-    fn number(&mut self, address: &Scope) -> u32 {
-        if let Some(number) = self.numbers.get(address) {
+impl VectorTables {
+    /// Returns the number of an address. Adds the address if it is new.
+    fn address_number(&mut self, address: &Scope) -> u32 {
+        if let Some(number) = self.address_numbers.get(address) {
             return *number;
         }
         let number = self.addresses.len() as u32;
         self.addresses.push(address.clone());
-        self.numbers.insert(address.clone(), number);
+        self.address_numbers.insert(address.clone(), number);
         number
     }
 
+    /// Returns the numbers of the addresses that a scope covers.
     fn covered(&self, scope: &Scope) -> Vec<u32> {
         let all = self.addresses.iter().zip(0_u32..);
         all.filter(|(address, _)| scope.covers(address)).map(|(_, number)| number).collect()
@@ -78,7 +80,7 @@ impl VectorStore for MemoryVectorStore {
         }
         let mut tables = self.tables.write();
         for VectorEntry { record, embedding, tokens } in entries {
-            let address = tables.number(&record.scope);
+            let address = tables.address_number(&record.scope);
             tables.index.insert((record.id, address), address, embedding.clone());
             let stored = StoredEntry { record: Arc::clone(record), tokens: tokens.clone() };
             tables.records.insert((record.id, address), stored);
@@ -89,15 +91,15 @@ impl VectorStore for MemoryVectorStore {
     async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<u64> {
         let mut tables = self.tables.write();
         let covered = tables.covered(scope);
-        let mut gone = 0;
+        let mut deleted = 0;
         for id in ids {
             for address in &covered {
                 let key = (*id, *address);
                 tables.index.remove(&key);
-                gone += u64::from(tables.records.remove(&key).is_some());
+                deleted += u64::from(tables.records.remove(&key).is_some());
             }
         }
-        Ok(gone)
+        Ok(deleted)
     }
 
     async fn search(&self, scope: &Scope, query: &VectorQuery) -> Result<Vec<Hit>> {
@@ -106,12 +108,12 @@ impl VectorStore for MemoryVectorStore {
         let tables = self.tables.read();
         let covered = tables.covered(scope);
         let found = match &query.filter {
-            None => tables.index.search(&query.embedding, Among::Groups(&covered), query.limit),
+            None => tables.index.search(&query.embedding, SearchSubset::Groups(&covered), query.limit),
             Some(filter) => {
-                let passes =
+                let is_match =
                     |key: &&(RecordId, u32)| tables.records.get(key).is_some_and(|entry| filter.matches(&entry.record));
-                let keys: Vec<(RecordId, u32)> = tables.index.keys(&covered).filter(passes).copied().collect();
-                tables.index.search(&query.embedding, Among::Keys(&keys), query.limit)
+                let keys: Vec<(RecordId, u32)> = tables.index.keys(&covered).filter(is_match).copied().collect();
+                tables.index.search(&query.embedding, SearchSubset::Keys(&keys), query.limit)
             }
         };
         Ok(found.into_iter().map(|((id, _), score)| Hit { id, score }).collect())
@@ -122,7 +124,7 @@ impl VectorStore for MemoryVectorStore {
         let covered = tables.covered(scope);
         let tokens = |id: &RecordId| {
             let entries = covered.iter().filter_map(|address| tables.records.get(&(*id, *address)));
-            // If several users of a tenant have a record of this id, the first by user counts, as everywhere.
+            // If several users of the tenant have a record of this id, the first user by name is taken.
             let entry = entries.min_by(|a, b| a.record.scope.user_name().cmp(&b.record.scope.user_name()));
             entry.and_then(|entry| entry.tokens.clone())
         };

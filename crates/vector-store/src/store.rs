@@ -1,4 +1,4 @@
-//! The contract.
+//! The contracts of vector stores.
 
 use std::{fmt::Debug, sync::Arc};
 
@@ -7,52 +7,51 @@ use memory_engine_core::{Embedding, EmbeddingSpace, Filter, Hit, MultiVector, Re
 
 use crate::embedding_versions::{GenerationRole, Generations};
 
-/// Keeps one vector for each record and finds the nearest ones. Takes vectors, never text: no store owns a model.
+/// Stores one vector for each record, and finds the nearest ones. A store takes vectors, never text; it has no model.
 ///
 /// # Cancel safety
-/// Dropping a future either leaves the call undone or lets it finish unseen; never half of it.
+/// If a future is dropped, the call has either no effect or its full effect.
 #[async_trait]
 pub trait VectorStore: Debug + Send + Sync + 'static {
-    /// The space of every vector in it.
+    /// Returns the embedding space of all its vectors.
     fn space(&self) -> &EmbeddingSpace;
 
-    /// Keeps a vector for each record, in place of an earlier one; all or none.
+    /// Stores the vector of each record, in place of an earlier one. If the call fails, none is stored.
     ///
-    /// A store that lives in the same database as the records skips an entry whose record is not there any more, or is
-    /// no longer active or has been written again since: what was deleted does not come back.
+    /// A store in the database of the records skips an entry if its record was deleted, became inactive or was written
+    /// again since, so that no vector of a deleted record is stored.
     ///
     /// # Errors
     /// `DimensionMismatch` for a vector of another space; `Unauthorized` for a record outside `scope`.
     async fn upsert(&self, scope: &Scope, entries: &[VectorEntry]) -> Result<()>;
 
-    /// Removes the vectors of these records, and counts them; those that are not there, or not within `scope`, do not
-    /// matter.
+    /// Removes the vectors of those of these records that are within `scope`. Returns their number.
     async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<u64>;
 
-    /// Returns the records within `scope` nearest to the query: best first, equal scores by id, up to `limit` of
-    /// those that pass the filter. Cosine scores are between −1 and 1.
+    /// Returns the records within `scope` that match the filter and are nearest to the query: best first, equal scores
+    /// by id, at most [`limit`](VectorQuery::limit). Cosine scores are between −1 and 1.
     ///
     /// # Errors
     /// `DimensionMismatch` for a query of another space; `InvalidInput` for a filter that fails [`Filter::validate`].
     async fn search(&self, scope: &Scope, query: &VectorQuery) -> Result<Vec<Hit>>;
 
-    /// Returns the vectors of the tokens of these records, in the same order. `None` for a record outside `scope`, for one
-    /// without a vector, and for one whose model offers none. Default: `None` for all.
+    /// Returns the token vectors of these records, in the same order. `None` for a record outside `scope`, for one
+    /// without a vector, and for one whose model has no token vectors. Default: `None` for all.
     ///
     /// # Errors
-    /// `Corrupt` if they cannot be read; the store's error.
+    /// `Corrupt` for token vectors that cannot be decoded; the error of the store.
     async fn token_vectors(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<MultiVector>>> {
         let _ = scope;
         Ok(vec![None; ids.len()])
     }
 
-    /// Loads what the first search would load, so that the first search is as fast as later ones. Default: does
-    /// nothing.
+    /// Loads the index that the first search would load, so that the first search is as fast as later ones. Default:
+    /// does nothing.
     async fn warm_up(&self) -> Result<()> {
         Ok(())
     }
 
-    /// The store as one whose embedder can be changed while it is in use; `None`, unless it says otherwise.
+    /// Returns the store as a [`GenerationStore`], if its embedder can be changed while it is in use. Default: `None`.
     fn generations(&self) -> Option<&dyn GenerationStore> {
         None
     }
@@ -60,14 +59,14 @@ pub trait VectorStore: Debug + Send + Sync + 'static {
 
 const _: fn(&dyn VectorStore) = |_| {};
 
-/// A vector and the record it stands for.
+/// The vector of a record.
 #[derive(Debug, Clone)]
 pub struct VectorEntry {
-    /// The record, for its id, its address and the fields that a filter may ask for.
+    /// The record: its id, its address, and the fields that a filter can compare.
     pub record: Arc<Record>,
     /// Its vector.
     pub embedding: Embedding,
-    /// The vectors of its tokens, if the model offers them.
+    /// The vectors of its tokens, if the model has token vectors.
     pub tokens: Option<MultiVector>,
 }
 
@@ -89,21 +88,21 @@ impl VectorEntry {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct VectorQuery {
-    /// Near to this.
+    /// The vector to which the hits are near.
     pub embedding: Embedding,
-    /// Only these.
+    /// The condition on the hits. Default: none.
     pub filter: Option<Filter>,
     /// Maximum number of hits.
     pub limit: usize,
 }
 
 impl VectorQuery {
-    /// The `limit` nearest.
+    /// Creates a search for the `limit` nearest vectors, without a filter.
     pub fn new(embedding: Embedding, limit: usize) -> Self {
         Self { embedding, filter: None, limit }
     }
 
-    /// Only those that match.
+    /// Sets the filter.
     #[must_use]
     pub fn with_filter(mut self, filter: Option<Filter>) -> Self {
         self.filter = filter;
@@ -143,45 +142,45 @@ macro_rules! forward {
 
 forward!(Arc, Box);
 
-/// A vector store that can hold vectors of a second space beside those that it is searched by.
+/// A vector store that can hold a second generation of vectors, in another space, next to the serving one.
 ///
 /// Only a backend with vectors, records and queue in one database can implement it. While there is a second
-/// generation, a record that is queued for `Embedding` is queued for `Reembedding` too, and a deleted record is
+/// generation, every record that is queued for `Embedding` is also queued for `Reembedding`, and a deleted record is
 /// removed from both generations. Each handle works in its own [`space`](VectorStore::space): it writes into the
 /// generation of that space, and searches only if that generation is serving.
 ///
 /// # Cancel safety
-/// Dropping a future either leaves the call undone or lets it finish unseen; never half of it.
+/// If a future is dropped, the call has either no effect or its full effect.
 #[async_trait]
 pub trait GenerationStore: Debug + Send + Sync + 'static {
     /// Returns a handle to the same database in another space, which may have no vectors yet.
-    fn beside(&self, space: EmbeddingSpace) -> Arc<dyn VectorStore>;
+    fn in_space(&self, space: EmbeddingSpace) -> Arc<dyn VectorStore>;
 
     /// Returns the role of the generation of this space in the database.
     ///
     /// # Errors
-    /// `SchemaMismatch` when there is none.
+    /// `SchemaMismatch` if there is none.
     async fn role(&self) -> Result<GenerationRole>;
 
-    /// Returns the generations and their fill levels.
+    /// Returns the generations, with the numbers of their vectors and queued records.
     async fn generations(&self) -> Result<Generations>;
 
-    /// Begins a second generation of this space, or goes on with one: queues every record that has no vector in it,
-    /// those that were given up among them. Gives how many wait; 0 when this space serves.
+    /// Starts a second generation in this space, or continues with it: queues every record that has no vector in it,
+    /// including dead letters. Returns the number of queued records; 0 if this space serves.
     ///
     /// # Errors
-    /// `SchemaMismatch` when there is a second generation of a third space: it has to be dropped first.
+    /// `SchemaMismatch` if there is a second generation of another space, which must be dropped first.
     async fn begin(&self) -> Result<u64>;
 
-    /// Has the generation of this space serve from now on, in one transaction, if nothing waits for it and no more than
-    /// `lacking` records were given up for it. The other one is the second from then on, and is kept up until it is
-    /// [dropped](Self::drop_second). Whether this space serves now.
+    /// Cuts over to the generation of this space in one transaction, if no record is queued for it and it has at most
+    /// `max_missing` dead letters. The other generation becomes the second one, and is kept up to date until it is
+    /// [dropped](Self::drop_second). Returns true if this space serves now.
     ///
     /// # Errors
     /// As [`role`](Self::role).
-    async fn switch(&self, lacking: u64) -> Result<bool>;
+    async fn switch(&self, max_missing: u64) -> Result<bool>;
 
-    /// Removes the generation that does not serve, full or not, and gives its space; `None` when there was none.
+    /// Removes the generation that does not serve, complete or not. Returns its space; `None` if there was none.
     async fn drop_second(&self) -> Result<Option<String>>;
 }
 

@@ -1,4 +1,4 @@
-//! Vectors in contiguous rows, and the nearest of them.
+//! Vectors in contiguous rows, and the search for the nearest ones.
 
 use std::{
     io::{self, Read, Write},
@@ -12,45 +12,46 @@ use memory_engine_core::{
 
 use crate::{
     codes::{Codes, Estimate},
-    kernel::{self, rows::Rows},
+    kernel::{self, rows::RowSelection},
     signs::Signs,
 };
 
-/// Maximum number of rows that are compared exactly, without a look at their codes first.
+/// Maximum number of rows that are compared exactly at once, without comparing their codes first.
 const EXACT_MAX_ROWS: usize = 256;
-/// Maximum number of rows that are searched without signs, whether they are all rows or a list. Such a search is exact.
+/// Maximum number of rows, of an index or of a list, that are searched without signs. Such a search is exact.
 const UNSIGNED_MAX_ROWS: usize = 8_000;
-/// Signs help with a list of at least this share of all rows. The signs of all rows are compared, and the estimates of
-/// a shorter list cost less than that.
+/// Signs help with a list of at least this share of all rows: the signs of all rows are compared, and estimating the
+/// rows of a shorter list costs less.
 const SIGNS_MIN_LIST_SHARE: f64 = 1.0 / 16.0;
-/// Maximum number of rows of which a lean index keeps the full vectors.
+/// Maximum number of rows up to which a lean index keeps the full vectors.
 const LEAN_MAX_FULL_ROWS: usize = 20_000;
 /// One in this many rows is a candidate after the comparison of signs.
 const ROWS_PER_CANDIDATE: usize = 64;
 /// Minimum number of candidates after the comparison of signs.
 const MIN_CANDIDATES: usize = 1500;
-/// A list has this many times as many candidates: the list may leave out everything near the query, and signs order
-/// rows that are far away less well.
+/// A search in a list has more candidates by this factor: the list may exclude all rows near the query, and signs order
+/// distant rows less well.
 const LIST_CANDIDATES_FACTOR: usize = 2;
-/// Minimum number of candidates for each wanted hit.
+/// Minimum number of candidates for each requested hit.
 const CANDIDATES_PER_HIT: usize = 20;
 /// Maximum number of full vectors that a search looks up in a lean index. The products of further hits come from their
-/// codes, with a typical error of 0.0004 (384 dimensions, length one). A long list is only fused with another one, and
-/// each lookup reads a page of a file.
+/// codes, with a typical error of 0.0004 (384 dimensions, length one). Each lookup reads a page of a file, and the
+/// order of later hits matters less: a long list of hits is only fused with another one.
 const MAX_LOOKUPS: usize = 20;
 
-/// Rows of numbers, in three forms: as they are, in [codes](Codes) of one byte, and, when there are
-/// [`UNSIGNED_MAX_ROWS`], as [signs](Signs). A search goes through the smaller forms first, and gives the products of
-/// the numbers as they are.
+/// Vectors in rows, in three forms: in full, as [codes](Codes) of one byte for each number, and, with more than
+/// [`UNSIGNED_MAX_ROWS`] rows, as [signs](Signs). A search selects candidates by the smaller forms, and then computes
+/// exact inner products with the full vectors.
 ///
-/// Those that are lean keep no numbers as they are when there are more than [`LEAN_MAX_FULL_ROWS`]: a search names the
-/// rows to look up.
+/// With more than [`LEAN_MAX_FULL_ROWS`] rows, a lean index drops the full vectors. A search then returns the rows that
+/// the caller must look up.
 #[derive(Debug, Clone)]
 pub(crate) struct Vectors {
     width: usize,
-    /// True if all vectors have length one, so that only directions are compared.
-    unit: bool,
+    /// True if all vectors have length one. Only then their signs can be compared.
+    unit_length: bool,
     lean: bool,
+    /// The full vectors; `None` if they were dropped.
     values: Option<Vec<f32>>,
     codes: Codes,
     signs: Option<Signs>,
@@ -67,8 +68,8 @@ pub(crate) enum Nearest {
 }
 
 impl Vectors {
-    pub(crate) fn new(width: usize, unit: bool, lean: bool) -> Self {
-        Self { width, unit, lean, values: Some(Vec::new()), codes: Codes::default(), signs: None, rows: 0 }
+    pub(crate) fn new(width: usize, unit_length: bool, lean: bool) -> Self {
+        Self { width, unit_length, lean, values: Some(Vec::new()), codes: Codes::default(), signs: None, rows: 0 }
     }
 
     pub(crate) fn push(&mut self, values: &[f32]) {
@@ -82,7 +83,7 @@ impl Vectors {
         match &mut self.signs {
             Some(signs) if !signs.is_outgrown() => signs.push(values),
             Some(_) => self.build_signs(),
-            None if self.unit && self.rows > UNSIGNED_MAX_ROWS => self.build_signs(),
+            None if self.unit_length && self.rows > UNSIGNED_MAX_ROWS => self.build_signs(),
             None => {}
         }
     }
@@ -92,8 +93,8 @@ impl Vectors {
         self.codes.save(out, rows, self.width)
     }
 
-    /// Reads rows that [`save`](Self::save) has written of vectors of this width; how many they are. None is kept as
-    /// it is from then on.
+    /// Reads rows of this width that [`save`](Self::save) has written, and appends them. Returns their number. Drops
+    /// the full vectors, because those of the new rows are not known.
     pub(crate) fn extend<R: Read>(&mut self, input: &mut SnapshotReader<R>) -> io::Result<usize> {
         let rows = self.codes.extend(input, self.width)?;
         self.values = None;
@@ -109,13 +110,13 @@ impl Vectors {
 
     /// Builds the signs if searches need them and they do not exist.
     pub(crate) fn ensure_signs(&mut self) {
-        if self.unit && self.signs.is_none() && self.rows > UNSIGNED_MAX_ROWS {
+        if self.unit_length && self.signs.is_none() && self.rows > UNSIGNED_MAX_ROWS {
             self.build_signs();
         }
     }
 
     fn build_signs(&mut self) {
-        self.signs = Some(Signs::of(&self.codes, self.rows, self.width));
+        self.signs = Some(Signs::of_codes(&self.codes, self.rows, self.width));
     }
 
     /// Removes a row; the last one takes its place.
@@ -134,77 +135,79 @@ impl Vectors {
 
     /// Returns the rows whose products with the query may be among the `limit` greatest.
     ///
-    /// At most [`UNSIGNED_MAX_ROWS`] rows, and lists of a small share of all rows, are all considered; of more rows,
-    /// those with the nearest signs.
-    pub(crate) fn nearest(&self, query: &[f32], among: Rows<'_>, limit: usize) -> Nearest {
-        let candidates = self.max_candidates(among, limit);
-        let rows = match &self.signs {
-            Some(signs) if self.signs_help(among) && candidates < among.len() => {
-                self.possible_rows(query, Rows::Of(&signs.nearest(query, among, candidates)), limit)
+    /// If there are at most [`UNSIGNED_MAX_ROWS`] rows, or `rows` is a list of a small share of all rows, every row is
+    /// considered. Otherwise only the rows with the nearest signs are.
+    pub(crate) fn nearest(&self, query: &[f32], rows: RowSelection<'_>, limit: usize) -> Nearest {
+        let max_candidates = self.max_candidates(rows, limit);
+        let possible = match &self.signs {
+            Some(signs) if self.signs_help(rows) && max_candidates < rows.len() => {
+                let candidates = signs.nearest(query, rows, max_candidates);
+                self.possible_rows(query, RowSelection::List(&candidates), limit)
             }
-            _ => self.possible_rows(query, among, limit),
+            _ => self.possible_rows(query, rows, limit),
         };
-        let Some(values) = &self.values else { return self.plan_lookups(query, rows, limit) };
-        let mut products = Vec::with_capacity(rows.len());
-        kernel::products(Kernel::detect(), query, values, Rows::Of(&rows), &mut products);
-        Nearest::Exact(rows.into_iter().zip(products).collect())
+        let Some(values) = &self.values else { return self.plan_lookups(query, possible, limit) };
+        let mut products = Vec::with_capacity(possible.len());
+        kernel::products(Kernel::detect(), query, values, RowSelection::List(&possible), &mut products);
+        Nearest::Exact(possible.into_iter().zip(products).collect())
     }
 
-    /// Returns how many rows are compared by their codes after the comparison of signs.
-    fn max_candidates(&self, among: Rows<'_>, limit: usize) -> usize {
+    /// Returns the number of rows that are compared by their codes after the comparison of signs.
+    fn max_candidates(&self, rows: RowSelection<'_>, limit: usize) -> usize {
         let candidates =
             (self.rows / ROWS_PER_CANDIDATE).max(MIN_CANDIDATES).max(limit.saturating_mul(CANDIDATES_PER_HIT));
-        match among {
-            Rows::First(_) => candidates,
-            Rows::Of(_) => candidates.saturating_mul(LIST_CANDIDATES_FACTOR),
+        match rows {
+            RowSelection::First(_) => candidates,
+            RowSelection::List(_) => candidates.saturating_mul(LIST_CANDIDATES_FACTOR),
         }
     }
 
     /// Returns true if comparing signs first costs less than comparing the codes of all these rows.
-    fn signs_help(&self, among: Rows<'_>) -> bool {
-        let count = among.len();
+    fn signs_help(&self, rows: RowSelection<'_>) -> bool {
+        let count = rows.len();
         count > UNSIGNED_MAX_ROWS && count as f64 >= self.rows as f64 * SIGNS_MIN_LIST_SHARE
     }
 
     /// Returns the rows that may be among the best, given the error bounds of their estimates.
-    fn possible_rows(&self, query: &[f32], among: Rows<'_>, limit: usize) -> Vec<u32> {
-        let count = among.len();
+    fn possible_rows(&self, query: &[f32], rows: RowSelection<'_>, limit: usize) -> Vec<u32> {
         // Exact products of few vectors in memory cost less than estimates.
-        let few = if self.values.is_some() { EXACT_MAX_ROWS.max(limit) } else { limit.min(MAX_LOOKUPS) };
-        if count <= few {
-            return (0..count).map(|place| among.at(place) as u32).collect();
+        let exact_max_rows = if self.values.is_some() { EXACT_MAX_ROWS.max(limit) } else { limit.min(MAX_LOOKUPS) };
+        let numbers = (0..rows.len()).map(|index| rows.row(index) as u32);
+        if rows.len() <= exact_max_rows {
+            return numbers.collect();
         }
-        let estimates = self.codes.estimates(query, among);
-        let first = (0..count).map(|place| among.at(place) as u32);
-        possible_best(&first.zip(estimates).collect::<Vec<_>>(), limit).collect()
+        let estimates: Vec<(u32, Estimate)> = numbers.zip(self.codes.estimates(query, rows)).collect();
+        possible_best(&estimates, limit).collect()
     }
 
-    /// Chooses the rows to look up, by better estimates.
+    /// Chooses the rows to look up, by refined estimates.
     fn plan_lookups(&self, query: &[f32], rows: Vec<u32>, limit: usize) -> Nearest {
         if rows.len() <= limit.min(MAX_LOOKUPS) {
             return Nearest::Lookup { rows, others: Vec::new() };
         }
         let length = query.iter().map(|value| f64::from(*value).powi(2)).sum::<f64>().sqrt() as f32 * (1.0 + 1e-6);
-        let closer = rows.into_iter().map(|row| (row, self.codes.closer(query, length, row)));
-        let mut closer: Vec<(u32, Estimate)> = closer.collect();
-        let first: Vec<u32> = possible_best(&closer, limit.min(MAX_LOOKUPS)).collect();
-        closer.retain(|(row, _)| limit > MAX_LOOKUPS && !first.contains(row));
-        let others = closer.into_iter().map(|(row, estimate)| (row, estimate.product)).collect();
-        Nearest::Lookup { rows: first, others }
+        let refine = |row| (row, self.codes.refined_estimate(query, length, row));
+        let mut estimates: Vec<(u32, Estimate)> = rows.into_iter().map(refine).collect();
+        let lookups: Vec<u32> = possible_best(&estimates, limit.min(MAX_LOOKUPS)).collect();
+        estimates.retain(|(row, _)| limit > MAX_LOOKUPS && !lookups.contains(row));
+        let others = estimates.into_iter().map(|(row, estimate)| (row, estimate.product)).collect();
+        Nearest::Lookup { rows: lookups, others }
     }
 }
 
 /// Returns the rows that may be among the `limit` best, given the error bounds of their estimates.
 fn possible_best(estimates: &[(u32, Estimate)], limit: usize) -> impl Iterator<Item = u32> {
-    let mut sure: Vec<f32> = estimates.iter().map(|(_, estimate)| estimate.product - estimate.slack).collect();
-    let bound = match sure.len() > limit {
-        true => *sure.select_nth_unstable_by(limit.saturating_sub(1), |a, b| b.total_cmp(a)).1,
-        false => f32::NEG_INFINITY,
+    let mut lower_bounds: Vec<f32> =
+        estimates.iter().map(|(_, estimate)| estimate.product - estimate.max_error).collect();
+    let threshold = if lower_bounds.len() > limit {
+        *lower_bounds.select_nth_unstable_by(limit.saturating_sub(1), |a, b| b.total_cmp(a)).1
+    } else {
+        f32::NEG_INFINITY
     };
     estimates.iter().filter_map(move |(row, estimate)| {
-        let most = estimate.product + estimate.slack;
+        let upper_bound = estimate.product + estimate.max_error;
         // Numbers too large for an estimate count as possible.
-        (most >= bound || (most - bound).is_nan()).then_some(*row)
+        (upper_bound >= threshold || (upper_bound - threshold).is_nan()).then_some(*row)
     })
 }
 

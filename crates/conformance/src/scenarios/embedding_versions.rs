@@ -20,7 +20,7 @@ fn other_space() -> EmbeddingSpace {
 ///
 /// The vector of each record has the [`angle`] of its number.
 async fn begin_second(world: &World) -> Arc<dyn VectorStore> {
-    let second = world.vectors.generations().unwrap().beside(other_space());
+    let second = world.vectors.generations().unwrap().in_space(other_space());
     for record in [numbered(&lin(), 1), numbered(&lin(), 2), numbered(&mo(), 3)] {
         remember(world, &record).await;
     }
@@ -104,7 +104,7 @@ pub async fn a_second_version_is_filled_and_cut_over(world: &World) {
 pub async fn a_dropped_version_makes_room_for_another(world: &World) {
     let second = begin_second(world).await;
     assert_eq!(run_jobs(world, &second, Job::Reembedding, 1.0).await, 3);
-    let third = versions(&second).beside(EmbeddingSpace::cosine("third", 4));
+    let third = versions(&second).in_space(EmbeddingSpace::cosine("third", 4));
     assert_error_kind(ErrorKind::SchemaMismatch, versions(&third).begin().await);
     assert_eq!(world.vectors.generations().unwrap().drop_second().await.unwrap(), Some(other_space().to_string()));
     assert_eq!(world.vectors.generations().unwrap().drop_second().await.unwrap(), None);

@@ -48,7 +48,7 @@ pub(crate) async fn delete(
         removed += removed_with_derived;
         deleted.extend(sources);
     }
-    Ok(write::deleted(ids, deleted, cascade_deleted, removed))
+    Ok(write::deletion_report(ids, deleted, cascade_deleted, removed))
 }
 
 /// Applies tombstones of another store: removes their records. Returns the number of new tombstones.

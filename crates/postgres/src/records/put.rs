@@ -6,7 +6,7 @@ use memory_engine_core::{ContentHash, Index, Job, Record, RecordId, Timestamp, T
 use memory_engine_sql::{
     embedding_versions::{EmbeddingVersions, PARTS},
     index_metadata::IndexMetadata,
-    write::{RecordChange, RecordWrite, StoredState, decide},
+    write::{NamespaceState, RecordChange, RecordWrite, decide},
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 use sqlx::{PgConnection, Row};
@@ -117,7 +117,7 @@ struct Namespace<'s> {
     ns: Uuid,
 }
 
-impl StoredState for Namespace<'_> {
+impl NamespaceState for Namespace<'_> {
     type Error = PostgresError;
 
     fn source_revision(&self, id: RecordId) -> Result<Option<u64>, PostgresError> {

@@ -150,7 +150,7 @@ impl VectorStore for PostgresStore {
 
 #[async_trait]
 impl GenerationStore for PostgresStore {
-    fn beside(&self, space: EmbeddingSpace) -> Arc<dyn VectorStore> {
+    fn in_space(&self, space: EmbeddingSpace) -> Arc<dyn VectorStore> {
         Arc::new(self.in_space(space))
     }
 

@@ -7,7 +7,7 @@
 
 use memory_engine_core::{Embedding, Filter, Hit, RecordId, Scope};
 use memory_engine_sql::{embedding_versions::VectorTable, filter, index_metadata::IndexMetadata};
-use memory_engine_vector_store::{Among, FlatIndex, VectorQuery};
+use memory_engine_vector_store::{FlatIndex, SearchSubset, VectorQuery};
 use pgvector::Vector;
 use sqlx::{PgConnection, Row, postgres::PgRow};
 use uuid::Uuid;
@@ -388,6 +388,6 @@ fn rescore(index: &VectorIndex, query: &VectorQuery, candidates: Candidates) -> 
         // Two users of a tenant may have the same id.
         exact.insert((id, number), (), embedding);
     }
-    let hits = exact.search(&query.embedding, Among::Everything, query.limit);
+    let hits = exact.search(&query.embedding, SearchSubset::All, query.limit);
     hits.into_iter().map(|((id, _), score)| Hit { id, score }).collect()
 }

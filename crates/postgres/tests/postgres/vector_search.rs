@@ -2,7 +2,7 @@
 
 use memory_engine_core::{Field, Filter, Job, Op, PutMode, Record, RecordStore, Scope, Timestamp, Write};
 use memory_engine_postgres::{Mismatch, PostgresStore, StoreOptions};
-use memory_engine_vector_store::{Among, FlatIndex, GenerationStore, VectorQuery, VectorStore};
+use memory_engine_vector_store::{FlatIndex, GenerationStore, SearchSubset, VectorQuery, VectorStore};
 
 use crate::fixtures::{DIMENSIONS, Database, count_vector_hits, lin, turn, vector, words};
 
@@ -63,7 +63,7 @@ pub(crate) async fn every_search_plan_finds_the_nearest_vectors(database: &Datab
                 let query = VectorQuery::new(vector(1_000_000), limit).with_filter(filter.clone());
                 let found = VectorStore::search(&store, &scope, &query).await.unwrap();
                 let found: Vec<_> = found.into_iter().map(|hit| (hit.id, hit.score)).collect();
-                let expected = reference.search(&vector(1_000_000), Among::Everything, limit);
+                let expected = reference.search(&vector(1_000_000), SearchSubset::All, limit);
                 let missed = expected.len() - found.iter().filter(|hit| expected.contains(hit)).count();
                 // The index may miss one hit; an exact search misses none.
                 let max_missed = if exact_up_to < 5000 { 1 } else { 0 };
@@ -177,12 +177,12 @@ pub(crate) async fn close_vectors_are_scored_exactly(database: &Database) {
     for scope in [lin(), tenant()] {
         for limit in [1, 5, 10, 39, 40, 50] {
             let found = VectorStore::search(&store, &scope, &VectorQuery::new(vector(1), limit)).await.unwrap();
-            let expected = reference.search(&vector(1), Among::Everything, limit);
+            let expected = reference.search(&vector(1), SearchSubset::All, limit);
             let scores = |hits: &mut dyn Iterator<Item = memory_engine_core::Score>| hits.collect::<Vec<_>>();
             let found = scores(&mut found.iter().map(|hit| hit.score));
             // With more close vectors than extra candidates, a search may miss some, but every score is exact.
             assert_eq!(found.len(), limit.min(40));
-            let all = reference.search(&vector(1), Among::Everything, 40);
+            let all = reference.search(&vector(1), SearchSubset::All, 40);
             assert!(found.iter().all(|score| all.iter().any(|(_, exact)| exact == score)), "{limit}");
             if limit >= 39 {
                 assert_eq!(found, scores(&mut expected.iter().map(|(_, score)| *score)), "{limit}");

@@ -8,8 +8,8 @@ fn metadata(name: &str) -> IndexMetadata {
 }
 
 #[test]
-fn roles_follow_the_rows_of_the_table() {
-    let (old, new, other) = (metadata("old"), metadata("new"), metadata("other"));
+fn the_rows_of_the_table_decide_the_role_of_each_space() {
+    let [old, new, other] = ["old", "new", "other"].map(metadata);
     let mut versions = EmbeddingVersions::default();
     versions.read_part(SERVING_PART, old.space().into());
     assert_eq!(versions.table_for_new_records(&old), Some(VectorTable::First));

@@ -1,10 +1,10 @@
 use super::*;
 
-/// SQL with the operands written out.
+/// A statement that shows its operands in the text.
 #[derive(Debug, Default)]
-struct Text(String);
+struct TextStatement(String);
 
-impl Dialect for Text {
+impl SqlDialect for TextStatement {
     const TRUE: &'static str = "true";
     const FALSE: &'static str = "false";
     const IS_NOT_EMPTY_LIST: &'static str = " <> '{}'";
@@ -34,9 +34,9 @@ impl Dialect for Text {
 }
 
 fn sql(filter: &Filter) -> String {
-    let mut text = Text::default();
-    write(filter, &mut text);
-    text.0
+    let mut statement = TextStatement::default();
+    write(filter, &mut statement);
+    statement.0
 }
 
 #[test]

@@ -9,7 +9,7 @@ struct State {
     deleted_content: Option<bool>,
 }
 
-impl StoredState for State {
+impl NamespaceState for State {
     type Error = Error;
 
     fn source_revision(&self, _: RecordId) -> Result<Option<u64>> {
@@ -30,11 +30,11 @@ fn record(trust: Trust) -> Record {
 }
 
 #[test]
-fn new_record_queues_the_missing_index_entries() {
+fn a_new_record_queues_the_jobs_of_its_missing_index_entries() {
     let mut write = Write::upsert(record(Trust::User));
     write.terms = Some(["seafood"].into_iter().collect());
-    let (written, change) = decide(write, None, &State::default(), true).unwrap();
-    assert_eq!((written.outcome, written.pending), (Outcome::Created, vec![Job::Embedding]));
+    let (result, change) = decide(write, None, &State::default(), true).unwrap();
+    assert_eq!((result.outcome, result.pending), (Outcome::Created, vec![Job::Embedding]));
     assert!(change.is_some_and(|change| change.is_new && change.index.is_some_and(|index| index.terms.is_some())));
 }
 
@@ -53,9 +53,10 @@ fn tombstones_block_ids_always_and_content_by_trust() {
 }
 
 #[test]
-fn deletion_report_lists_each_record_once() {
+fn a_deletion_report_lists_each_record_once() {
     let [first, second, derived] = ["a", "b", "c"].map(|name| RecordId::named(&Scope::tenant_wide("t").unwrap(), name));
-    let deleted =
-        deleted(&[second, first, second], [first, second].into(), [derived, first].into(), RemovalCounts::default());
-    assert_eq!((deleted.ids, deleted.removed.withdrawn), (vec![second, first, derived], 1));
+    let requested = [second, first, second];
+    let cascaded = [derived, first].into();
+    let report = deletion_report(&requested, [first, second].into(), cascaded, RemovalCounts::default());
+    assert_eq!((report.ids, report.removed.withdrawn), (vec![second, first, derived], 1));
 }

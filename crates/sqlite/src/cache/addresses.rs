@@ -12,7 +12,7 @@ use crate::{
     records::scopes::{self, CoveredScope},
 };
 
-/// All addresses with their numbers and names, so that searches and reads need not look them up in the database.
+/// All addresses with their numbers and names. Searches and reads do not query the database for them.
 #[derive(Debug, Default)]
 pub(crate) struct AddressCache {
     loaded: RwLock<LoadedAddresses>,
@@ -21,19 +21,20 @@ pub(crate) struct AddressCache {
 #[derive(Debug, Default)]
 struct LoadedAddresses {
     /// Ascending by their numbers.
-    addresses: Vec<Address>,
+    addresses: Vec<AddressRow>,
     tenants: FxHashMap<i64, Tenant>,
     users: FxHashMap<i64, User>,
     /// Numbers of the tenants, by name.
     tenant_numbers: FxHashMap<Arc<str>, i64>,
 }
 
+/// A row of the table `scopes`.
 #[derive(Debug)]
-struct Address {
+struct AddressRow {
     scope: i64,
     namespace: i64,
     /// Names of agent, session and branch.
-    below: [Box<str>; 3],
+    dimensions: [Box<str>; 3],
 }
 
 #[derive(Debug)]
@@ -65,16 +66,16 @@ impl AddressCache {
         if covered.is_some() { Ok(covered) } else { CoveredScope::of(connection, scope) }
     }
 
-    /// Returns the numbers of the covered addresses, as of this transaction or later.
+    /// Returns the numbers of the covered addresses, at least those that this transaction sees.
     pub(crate) fn scopes_within(
         &self,
         connection: &Connection,
         covered: &CoveredScope,
     ) -> Result<Vec<i64>, SqliteError> {
-        let last = connection
+        let last_scope = connection
             .prepare_cached("SELECT coalesce(max(scope), 0) FROM scopes")?
             .query_row([], |row| row.get::<_, i64>(0))?;
-        self.read_up_to(connection, last)?;
+        self.read_up_to(connection, last_scope)?;
         let loaded = self.loaded.read();
         let positions = match covered.namespace {
             Some(namespace) => loaded.users.get(&namespace).map(|user| &user.positions),
@@ -103,7 +104,7 @@ impl AddressCache {
         let is_covered = user.tenant == covered.tenant
             && covered.namespace.is_none_or(|namespace| namespace == address.namespace)
             && address.has_names(&required_names(covered));
-        let [agent, session, branch] = &address.below;
+        let [agent, session, branch] = &address.dimensions;
         is_covered.then(|| scopes::from_names([&tenant.name, &user.name, agent, session, branch])).transpose()
     }
 
@@ -122,19 +123,19 @@ impl Tenant {
     }
 }
 
-/// Returns the names below the user that a covered scope requires, each with its index in [`Address::below`].
+/// Returns the names of the dimensions that a covered scope sets, each with its index in [`AddressRow::dimensions`].
 fn required_names(covered: &CoveredScope) -> Vec<(usize, &str)> {
     let index = |dimension: &str| match dimension {
         "agent" => 0,
         "session" => 1,
         _ => 2,
     };
-    covered.below().iter().map(|(name, value)| (index(name), value.as_str())).collect()
+    covered.dimensions().iter().map(|(name, value)| (index(name), value.as_str())).collect()
 }
 
-impl Address {
+impl AddressRow {
     fn has_names(&self, names: &[(usize, &str)]) -> bool {
-        names.iter().all(|(index, name)| &*self.below[*index] == *name)
+        names.iter().all(|(index, name)| &*self.dimensions[*index] == *name)
     }
 }
 
@@ -163,9 +164,11 @@ impl LoadedAddresses {
         while let Some(row) = rows.next()? {
             let position = self.addresses.len() as u32;
             let name = |column: usize| row.get::<_, String>(column);
-            let (scope, namespace, tenant) = (row.get(0)?, row.get(1)?, row.get(5)?);
-            let below = [name(2)?, name(3)?, name(4)?].map(String::into_boxed_str);
-            self.addresses.push(Address { scope, namespace, below });
+            let scope = row.get(0)?;
+            let namespace = row.get(1)?;
+            let tenant = row.get(5)?;
+            let dimensions = [name(2)?, name(3)?, name(4)?].map(String::into_boxed_str);
+            self.addresses.push(AddressRow { scope, namespace, dimensions });
             let user_name: Arc<str> = name(6)?.into();
             let tenant_name: Arc<str> = name(7)?.into();
             self.tenant_numbers.entry(Arc::clone(&tenant_name)).or_insert(tenant);

@@ -10,7 +10,7 @@ pub(crate) fn append(connection: &Connection, row: i64) -> Result<(), SqliteErro
     Ok(())
 }
 
-/// Logs that everything has changed, so that every process loads its indexes again.
+/// Replaces the log by a gap, so that every process reads its indexes again.
 pub(crate) fn invalidate_all(connection: &Connection) -> Result<(), SqliteError> {
     connection.execute_batch(
         "INSERT INTO changes (change, record) SELECT coalesce(max(change), 0) + 2, 0 FROM changes;
@@ -19,7 +19,7 @@ pub(crate) fn invalidate_all(connection: &Connection) -> Result<(), SqliteError>
     Ok(())
 }
 
-/// Deletes the oldest changes if the log is too long.
+/// Deletes the oldest changes if the log exceeds its maximum length.
 pub(crate) fn trim(connection: &Connection) -> Result<(), SqliteError> {
     let CachePolicy { log_max_changes, log_trim_slack, .. } = CachePolicy::DEFAULT;
     let sql = "DELETE FROM changes WHERE change <= (SELECT max(change) FROM changes) - ?1
@@ -28,14 +28,14 @@ pub(crate) fn trim(connection: &Connection) -> Result<(), SqliteError> {
     Ok(())
 }
 
-/// The distance between an index and the database.
+/// The lag of an index behind the database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Lag {
     /// The index is up to date.
     None,
-    /// The log holds the missing changes, up to `newest`.
+    /// The log contains the missing changes, up to `newest`.
     Changes { newest: i64 },
-    /// The log does not reach back far enough: the index has to be read again, as of `newest`.
+    /// The log does not contain all missing changes: the index must be read again. `newest` is the last change.
     Unknown { newest: i64 },
 }
 
@@ -60,7 +60,7 @@ pub(crate) fn changed_rows(connection: &Connection, change: i64) -> Result<Vec<i
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// Returns those of the rows that are at most `last_row`, ascending.
+/// Returns the rows up to `last_row` of the records that have changed after `change`, ascending.
 pub(crate) fn changed_rows_up_to(connection: &Connection, change: i64, last_row: i64) -> Result<Vec<i64>, SqliteError> {
     let sql = "SELECT DISTINCT record FROM changes WHERE change > ?1 AND record <= ?2 ORDER BY record";
     let mut prepared = connection.prepare_cached(sql)?;
@@ -68,7 +68,7 @@ pub(crate) fn changed_rows_up_to(connection: &Connection, change: i64, last_row:
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// Returns the last change; 0 before the first.
+/// Returns the number of the last change; 0 if there is none.
 pub(crate) fn newest(connection: &Connection) -> Result<i64, SqliteError> {
     let sql = "SELECT coalesce(max(change), 0) FROM changes";
     Ok(connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?)

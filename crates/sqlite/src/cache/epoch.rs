@@ -1,7 +1,8 @@
-//! The epoch of a cache: the state of the database that it belongs to.
+//! The epoch and the fingerprint of a cache: they identify the state of the database that the cache belongs to.
 //!
-//! The epoch is a random number in the database that caches carry. It ends when something is deleted, so that no file
-//! with deleted content is ever read again. The fingerprint detects a database that was restored to an earlier state.
+//! The epoch is a random number that is stored in the database and in its caches. It ends when data is deleted or
+//! replaced, so that no cache with that data is ever read again. The fingerprint detects a database that was restored
+//! to an earlier state.
 
 use std::{fs, path::Path};
 
@@ -20,8 +21,8 @@ pub(crate) fn current(connection: &Connection) -> Result<Option<u64>, SqliteErro
     Ok(epoch.and_then(|epoch| u64::from_str_radix(&epoch, 16).ok()))
 }
 
-/// Returns the id of the existing record that changed last, up to a change. In a database that was restored to an
-/// earlier state and went on from there, it is another one.
+/// Returns the id of the existing record that changed last, up to a change. It differs in a database that was restored
+/// to an earlier state and then written to.
 pub(crate) fn fingerprint(connection: &Connection, change: i64) -> Result<Option<u128>, SqliteError> {
     let sql = "SELECT r.id FROM changes c CROSS JOIN records r ON r.record = c.record WHERE c.change <= ?1
         ORDER BY c.change DESC LIMIT 1";
@@ -29,8 +30,8 @@ pub(crate) fn fingerprint(connection: &Connection, change: i64) -> Result<Option
     Ok(id.map(u128::from_be_bytes))
 }
 
-/// Returns the stamp for a new cache as of a change, and starts an epoch if there is none. `None` if the database has
-/// no records.
+/// Returns the stamp of a new cache that contains the changes up to `change`. Starts an epoch if there is none. Returns
+/// `None` if the log contains no change of an existing record.
 pub(crate) fn stamp(connection: &Connection, change: i64) -> Result<Option<Stamp>, SqliteError> {
     let Some(fingerprint) = fingerprint(connection, change)? else { return Ok(None) };
     let epoch = match current(connection)? {
@@ -48,13 +49,13 @@ fn start(connection: &Connection) -> Result<u64, SqliteError> {
     Ok(random)
 }
 
-/// Ends the epoch and removes all cache files, in the transaction that deletes or replaces something they may contain.
+/// Ends the epoch and removes all cache files, in the transaction that deletes or replaces data that they may contain.
 pub(crate) fn end(connection: &Connection, database: &Path) -> rusqlite::Result<()> {
-    let ended = connection.prepare_cached("DELETE FROM origins WHERE part = ?1")?.execute([EPOCH_KEY])?;
+    let ended_epochs = connection.prepare_cached("DELETE FROM origins WHERE part = ?1")?.execute([EPOCH_KEY])?;
     let (Some(directory), Some(name)) = (database.parent(), database.file_name().and_then(|name| name.to_str())) else {
         return Ok(());
     };
-    if ended == 0 {
+    if ended_epochs == 0 {
         return Ok(());
     }
     let is_cache = |entry: &fs::DirEntry| {

@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// Suffix of a file that is being written.
-const UNFINISHED: &str = ".unfinished";
+const UNFINISHED_SUFFIX: &str = ".unfinished";
 
 /// The cache of one index: a single file, or a main file and an append file whose segments are compacted into it.
 #[derive(Debug, Clone)]
@@ -31,8 +31,8 @@ pub(crate) struct IndexCacheFile {
     database: PathBuf,
 }
 
-/// The open files, as far as they exist.
-type Files = Vec<Option<BufReader<File>>>;
+/// The files of a cache, opened; `None` for a file that does not exist.
+type OpenFiles = Vec<Option<BufReader<File>>>;
 
 impl IndexCacheFile {
     /// Returns the cache of an index with a single file.
@@ -46,17 +46,17 @@ impl IndexCacheFile {
         Self { files, database: database.to_owned() }
     }
 
-    /// Returns the manifest if the cache is valid: from its state, the change log leads to the state of this
-    /// transaction.
+    /// Returns the manifest if the cache is valid: the change log contains all later changes that this transaction
+    /// sees.
     pub(crate) fn manifest(&self, connection: &Connection) -> Result<Option<Manifest>, SqliteError> {
         Ok(self.open(connection)?.map(|(manifest, _)| manifest))
     }
 
-    fn open(&self, connection: &Connection) -> Result<Option<(Manifest, Files)>, SqliteError> {
+    fn open(&self, connection: &Connection) -> Result<Option<(Manifest, OpenFiles)>, SqliteError> {
         let Some(epoch) = epoch::current(connection)? else { return Ok(None) };
-        // The append file is opened first: a segment that is compacted at this moment is seen twice rather than not at
-        // all.
-        let mut files: Files = self.files.iter().rev().map(|path| open_reader(path).ok()).collect();
+        // The append file is opened first: a segment that is being compacted is then read from both files or from one,
+        // but never from none.
+        let mut files: OpenFiles = self.files.iter().rev().map(|path| open_reader(path).ok()).collect();
         files.reverse();
         let mut manifest = Manifest::new(epoch);
         for (index, file) in files.iter_mut().enumerate() {
@@ -71,8 +71,8 @@ impl IndexCacheFile {
         Ok(is_valid.then_some((manifest, files)))
     }
 
-    /// Reads each segment by `extend`, into what `empty` returns for this many records. Returns the result and the
-    /// last change that it contains. A damaged cache is removed, and nothing is returned.
+    /// Reads the cache. `empty` returns an index with capacity for a number of records, and `extend` adds a segment to
+    /// it. Returns the index and the last change that it contains. Removes a damaged cache, and returns `None`.
     pub(crate) fn read<T>(
         &self,
         connection: &Connection,
@@ -81,8 +81,8 @@ impl IndexCacheFile {
     ) -> Result<Option<(T, i64)>, SqliteError> {
         let Some((manifest, mut files)) = self.open(connection)? else { return Ok(None) };
         // A damaged number of records must not allocate more memory than the file has bytes.
-        let records = manifest.entries.iter().map(|entry| entry.header.records.min(entry.length)).sum::<u64>();
-        let mut index = empty(records as usize);
+        let capacity = manifest.entries.iter().map(|entry| entry.header.records.min(entry.length)).sum::<u64>();
+        let mut index = empty(capacity as usize);
         for entry in &manifest.entries {
             let read = match &mut files[entry.file] {
                 Some(file) => read_segment(file, entry, manifest.epoch, |input| extend(&mut index, input)),
@@ -96,8 +96,8 @@ impl IndexCacheFile {
         Ok(Some((index, manifest.newest_change())))
     }
 
-    /// Appends a segment. The transaction must keep others from writing and must have written nothing itself. A
-    /// segment that cannot be written is left out.
+    /// Appends a segment. The transaction must hold the write lock and must have written nothing itself. If the segment
+    /// cannot be written, the cache stays as it was.
     pub(crate) fn append(
         &self,
         connection: &Connection,
@@ -139,7 +139,7 @@ impl IndexCacheFile {
         }
         let Some(header) = header else { return Ok(()) };
         self.append_to(0, connection, manifest, header, |out| body(index, out))?;
-        // If this fails, the segments are in both files, and the manifest skips the second ones.
+        // If this fails, the segments are in both files, and the manifest skips those of the append file.
         let _ = fs::remove_file(append_file);
         Ok(())
     }
@@ -171,8 +171,8 @@ impl IndexCacheFile {
         Ok(())
     }
 
-    /// Starts a new cache as of a change, in a transaction that keeps others from writing. Returns `None` if the
-    /// database is empty or the file cannot be created.
+    /// Starts a new cache that contains the changes up to `newest`, in a transaction that holds the write lock. Returns
+    /// `None` if the database is empty or the file cannot be created.
     pub(crate) fn builder(
         &self,
         connection: &Connection,
@@ -180,7 +180,7 @@ impl IndexCacheFile {
     ) -> Result<Option<CacheBuilder<'_>>, SqliteError> {
         let Some(stamp) = epoch::stamp(connection, newest)? else { return Ok(None) };
         let mut path = OsString::from(&self.files[0]);
-        path.push(UNFINISHED);
+        path.push(UNFINISHED_SUFFIX);
         let path = PathBuf::from(path);
         let create = || {
             let file = File::create(&path)?;
@@ -192,7 +192,7 @@ impl IndexCacheFile {
         Ok(Some(CacheBuilder { cache: self, path, file: Some(file), stamp, header }))
     }
 
-    /// Gives a cache file the permissions of the database, so that no further users can read it.
+    /// Copies the permissions of the database to a cache file, so that no other users can read it.
     fn copy_permissions(&self, path: &Path) -> io::Result<()> {
         fs::set_permissions(path, fs::metadata(&self.database)?.permissions())
     }
@@ -204,7 +204,7 @@ impl IndexCacheFile {
     }
 }
 
-/// Writes a new cache. No reader sees it before it is published.
+/// Writes a new cache, which is not visible to readers before it is published.
 #[derive(Debug)]
 pub(crate) struct CacheBuilder<'c> {
     cache: &'c IndexCacheFile,
@@ -217,7 +217,7 @@ pub(crate) struct CacheBuilder<'c> {
 }
 
 impl CacheBuilder<'_> {
-    /// Writes the next segment: this many records, none with a greater row than `last_row`.
+    /// Writes the next segment. `records` is its number of records, and `last_row` their greatest row.
     pub(crate) fn push_segment(
         &mut self,
         records: usize,
@@ -236,7 +236,7 @@ impl CacheBuilder<'_> {
         self.header.base_change = self.header.newest_change;
     }
 
-    /// Puts the new cache in the place of the old one. After an error the old one stays.
+    /// Replaces the old cache by the new one. After an error the old cache stays.
     pub(crate) fn publish(self) {
         let [main, others @ ..] = &self.cache.files[..] else { return };
         let is_published = self.file.is_some() && fs::rename(&self.path, main).is_ok();

@@ -1,7 +1,7 @@
 //! Caches the rows that match recently used filters.
 //!
 //! Evaluating a filter on every record of a large database takes longer than the search. The cache keeps the matching
-//! rows of the 16 filters that were used last. The rows of a filter are updated from the change log.
+//! rows of the 16 most recently used filters, and updates them from the change log.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use crate::{
 /// Maximum number of cached filters. One takes at most one bit per record of the database.
 const MAX_CACHED_FILTERS: usize = 16;
 
-/// The rows that match the filters that were used last.
+/// The matching rows of the most recently used filters.
 #[derive(Debug, Default)]
 pub(crate) struct FilterCache {
     /// In the order of their last use, the latest at the end.
@@ -34,12 +34,12 @@ struct CachedFilter {
     filter: Filter,
     tenant: i64,
     namespace: Option<i64>,
-    below: Vec<(&'static str, String)>,
-    /// Held during evaluation, so that concurrent searches with the same filter evaluate it once.
+    dimensions: Vec<(&'static str, String)>,
+    /// Locked during evaluation, so that concurrent searches with the same filter evaluate it once.
     matches: Arc<Mutex<FilterMatches>>,
 }
 
-/// The rows that match a filter as of a change.
+/// The rows that match a filter, up to a change.
 #[derive(Debug, Default)]
 struct FilterMatches {
     rows: Arc<RowSet>,
@@ -48,8 +48,8 @@ struct FilterMatches {
 }
 
 impl FilterCache {
-    /// Returns the rows of the active covered records that match the filter. They contain at least the changes
-    /// that this transaction sees.
+    /// Returns the rows of the active covered records that match the filter, after at least the changes that this
+    /// transaction sees.
     pub(crate) fn matching_rows(
         &self,
         connection: &Connection,
@@ -92,7 +92,7 @@ impl CachedFilter {
             filter: filter.clone(),
             tenant: covered.tenant,
             namespace: covered.namespace,
-            below: covered.below().to_vec(),
+            dimensions: covered.dimensions().to_vec(),
             matches: Arc::default(),
         }
     }
@@ -100,7 +100,7 @@ impl CachedFilter {
     fn has_key(&self, covered: &CoveredScope, filter: &Filter) -> bool {
         self.tenant == covered.tenant
             && self.namespace == covered.namespace
-            && self.below == covered.below()
+            && self.dimensions == covered.dimensions()
             && self.filter == *filter
     }
 }
@@ -149,24 +149,24 @@ fn evaluate(
             statement.push(
                 ") c CROSS JOIN records r ON r.record = c.record CROSS JOIN scopes s ON s.scope = r.scope WHERE ",
             );
-            covered.covers(&mut statement);
+            covered.push_condition_for_scope(&mut statement);
         }
-        None if covered.below().is_empty() => {
+        None if covered.dimensions().is_empty() => {
             statement.push("records r INDEXED BY records_by_namespace");
             if filter::reads_address(filter) {
                 statement.push(" CROSS JOIN scopes s ON s.scope = r.scope");
             }
-            covered.namespaces("r.namespace", statement.push(" WHERE "));
+            covered.push_namespace_condition("r.namespace", statement.push(" WHERE "));
         }
         None => {
             statement.push("scopes s CROSS JOIN records r INDEXED BY records_by_scope ON r.scope = s.scope WHERE ");
-            covered.scopes(&mut statement);
+            covered.push_scope_condition(&mut statement);
         }
     }
     filter::write(filter, statement.push(" AND r.state = 'active' AND "));
     let (mut prepared, values) = statement.prepare(connection)?;
-    let mut found = prepared.query(values)?;
-    while let Some(row) = found.next()? {
+    let mut matching = prepared.query(values)?;
+    while let Some(row) = matching.next()? {
         rows.insert(row.get(0)?);
     }
     Ok(())

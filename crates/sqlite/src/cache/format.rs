@@ -1,4 +1,4 @@
-//! Layout of a cache file: segments one after the other. `docs/design/index-cache.md` describes it byte by byte.
+//! Layout of a cache file: a sequence of segments. `docs/design/index-cache.md` describes it byte by byte.
 
 use std::{
     fs::File,
@@ -21,32 +21,32 @@ pub(crate) type SegmentReader<'f> = SnapshotReader<Take<&'f mut BufReader<File>>
 /// Writes the body of a segment.
 pub(crate) type SegmentWriter = SnapshotWriter<BufWriter<File>>;
 
-/// Content of a segment, as its header describes it.
+/// Header of a segment: describes its content.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct SegmentHeader {
-    /// The segment holds what changed after this change.
+    /// The segment contains the changes after this one.
     pub(crate) base_change: i64,
-    /// The segment holds what changed up to this change.
+    /// The segment contains the changes up to this one.
     pub(crate) newest_change: i64,
     /// Number of records in the segment.
     pub(crate) records: u64,
     /// Number of records of earlier segments that are deleted or replaced.
     pub(crate) obsolete: u64,
-    /// No row of this segment or of an earlier one is greater.
+    /// The greatest row of this segment and of the earlier ones, or a greater number.
     pub(crate) last_row: i64,
 }
 
-/// State of the database that a segment belongs to.
+/// Identifies the state of the database that a segment belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stamp {
-    /// Random number that is replaced whenever something is deleted.
+    /// Random number that changes when data is deleted or replaced.
     pub(crate) epoch: u64,
     /// Id of the record that changed last.
     pub(crate) fingerprint: u128,
 }
 
-/// Writes a segment at `start`, the end of the file. Its length is written last: a segment that was interrupted has
-/// none.
+/// Writes a segment at `start`, the end of the file. The length is written last, so that the length of an incomplete
+/// segment is 0.
 pub(crate) fn write_segment(
     mut file: File,
     start: u64,

@@ -36,7 +36,7 @@ pub(crate) enum CacheId {
 }
 
 impl IndexCaches {
-    /// Returns the indexes of a database, not loaded yet.
+    /// Returns the indexes of a database. They are not loaded yet.
     pub(crate) fn new(database: &Path, space: EmbeddingSpace) -> Self {
         Self {
             addresses: Arc::default(),
@@ -46,7 +46,7 @@ impl IndexCaches {
         }
     }
 
-    /// Returns true if an index is ahead of its cache by more than the flush threshold.
+    /// Returns true if the cache of a loaded index lags by more than the flush threshold.
     pub(crate) fn needs_flush(&self) -> bool {
         self.vectors.needs_flush() || !self.keywords.tenants_to_flush().is_empty()
     }
@@ -67,7 +67,7 @@ impl IndexCaches {
         }
     }
 
-    /// Appends the changes since the last segment.
+    /// Appends the changes since the last segment to a cache.
     pub(crate) fn append(
         &self,
         connection: &Connection,
@@ -81,7 +81,7 @@ impl IndexCaches {
         }
     }
 
-    /// Writes a cache from the beginning.
+    /// Writes a new cache in place of the old one.
     pub(crate) fn rebuild(&self, connection: &Connection, cache: CacheId, newest: i64) -> Result<(), SqliteError> {
         match cache {
             CacheId::Vectors(table) => self.vectors.rebuild(connection, table, newest),

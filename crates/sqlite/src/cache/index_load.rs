@@ -1,4 +1,4 @@
-//! The span and the metrics of the load of an index into memory.
+//! The span and the metrics of loading an index into memory.
 
 use std::time::Instant;
 
@@ -12,7 +12,7 @@ use memory_engine_core::{
 
 use crate::database::error::SqliteError;
 
-/// The load of an index that is in progress.
+/// The loading of an index, while it is in progress.
 #[derive(Debug)]
 pub(super) struct IndexLoad {
     index: &'static str,
@@ -38,12 +38,12 @@ impl IndexLoad {
     }
 }
 
-/// Loads an index, `vectors` or `postings`, in a span of its own. `work` records where it has read the index from.
-pub(super) fn observed<T>(
+/// Loads an index, `vectors` or `postings`, in a span of its own. `load_index` records the source of the index.
+pub(super) fn observe_load<T>(
     index: &'static str,
-    work: impl FnOnce(&IndexLoad) -> Result<T, SqliteError>,
+    load_index: impl FnOnce(&IndexLoad) -> Result<T, SqliteError>,
 ) -> Result<T, SqliteError> {
     let span = operation_span!(DEBUG, "memory_engine.index.load", index = index, source = Empty, records = Empty);
     let load = IndexLoad { index, span: span.clone(), started: Instant::now() };
-    observe_blocking(&span, Operation::Unmeasured, SqliteError::kind, || work(&load))
+    observe_blocking(&span, Operation::Unmeasured, SqliteError::kind, || load_index(&load))
 }

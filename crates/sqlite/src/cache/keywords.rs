@@ -1,4 +1,4 @@
-//! The keyword index in memory, its cache, and searching it.
+//! The keyword index in memory, its cache and its search.
 
 mod loaded;
 
@@ -10,7 +10,7 @@ use parking_lot::RwLock;
 use rusqlite::Connection;
 use rustc_hash::FxHashMap;
 
-use self::loaded::{LoadedPostings, Owner};
+use self::loaded::{LoadedPostings, PostingsOwner};
 use crate::{
     cache::{
         addresses::AddressCache,
@@ -23,6 +23,7 @@ use crate::{
     },
     database::error::SqliteError,
     keywords::keyword_store,
+    records::scopes::CoveredScope,
 };
 
 /// The postings of the users and tenants that were searched, read at the first search and kept up to date with the
@@ -40,10 +41,10 @@ pub(crate) struct KeywordIndex {
 
 type PostingsByOwner = RwLock<FxHashMap<i64, Arc<RwLock<LoadedPostings>>>>;
 
-/// Returns the postings of an owner; empty ones that are not loaded yet for a new owner.
-fn postings_of(all: &PostingsByOwner, number: i64) -> Arc<RwLock<LoadedPostings>> {
-    let existing = all.read().get(&number).cloned();
-    existing.unwrap_or_else(|| Arc::clone(all.write().entry(number).or_default()))
+/// Returns the postings of an owner. For a new owner, they are empty and not loaded yet.
+fn postings_of(postings: &PostingsByOwner, owner: i64) -> Arc<RwLock<LoadedPostings>> {
+    let existing = postings.read().get(&owner).cloned();
+    existing.unwrap_or_else(|| Arc::clone(postings.write().entry(owner).or_default()))
 }
 
 impl KeywordIndex {
@@ -53,7 +54,7 @@ impl KeywordIndex {
         Self { database, policy, users: PostingsByOwner::default(), tenants: PostingsByOwner::default() }
     }
 
-    /// Returns the tenants whose loaded postings are ahead of their cache by more than the flush threshold, with their
+    /// Returns the tenants whose cache lags behind the loaded postings by more than the flush threshold, with their
     /// numbers of records. Postings that are being read are left out.
     pub(crate) fn tenants_to_flush(&self) -> Vec<(i64, usize)> {
         self.large_tenants(|loaded| loaded.cache_lags_by(self.policy.flush_min_changes))
@@ -66,18 +67,18 @@ impl KeywordIndex {
 
     fn large_tenants(&self, is_match: impl Fn(&LoadedPostings) -> bool) -> Vec<(i64, usize)> {
         let Some(tenants) = self.tenants.try_read() else { return Vec::new() };
-        let mut found = Vec::new();
+        let mut large = Vec::new();
         for (tenant, shared) in tenants.iter() {
             let Some(loaded) = shared.try_read() else { continue };
             let records = loaded.postings.len();
             if records > self.policy.min_records && is_match(&loaded) {
-                found.push((*tenant, records));
+                large.push((*tenant, records));
             }
         }
-        found
+        large
     }
 
-    /// Returns true if the postings of a user or a tenant have been read, however few they are.
+    /// Returns true if the postings of any user or tenant have been read.
     #[cfg(test)]
     pub(crate) fn any_read(&self) -> bool {
         let all = [&self.users, &self.tenants];
@@ -92,13 +93,13 @@ impl KeywordIndex {
         }
     }
 
-    /// The cache of a tenant's postings.
+    /// Returns the cache of a tenant's postings.
     pub(crate) fn file(&self, tenant: i64) -> IndexCacheFile {
         IndexCacheFile::with_append_file(&self.database, &format!("terms-{tenant}"))
     }
 
-    /// Appends to a tenant's cache what has changed since its last segment. The transaction must keep others from
-    /// writing and must have written nothing itself: a cache must not contain what may be rolled back.
+    /// Appends the changes since the last segment to a tenant's cache. The transaction must hold the write lock and
+    /// must have written nothing itself, because a cache must not contain changes that may be rolled back.
     pub(crate) fn append(
         &self,
         connection: &Connection,
@@ -109,20 +110,20 @@ impl KeywordIndex {
         let file = self.file(tenant);
         let base_change = manifest.newest_change();
         let obsolete = change_log::changed_rows_up_to(connection, base_change, manifest.last_row())?;
-        let mut fresh = SegmentedPostings::default();
+        let mut changed = SegmentedPostings::default();
         let mut last_row = manifest.last_row();
         keyword_store::for_each_changed_of_tenant(connection, tenant, base_change, |stored| {
             last_row = last_row.max(stored.row);
-            loaded::insert(&mut fresh, &stored)
+            loaded::insert(&mut changed, &stored)
         })?;
         let header = SegmentHeader {
             base_change,
             newest_change: newest,
-            records: fresh.len() as u64,
+            records: changed.len() as u64,
             obsolete: obsolete.len() as u64,
             last_row,
         };
-        file.append(connection, manifest, header, |out| loaded::save(&fresh, &obsolete, out))?;
+        file.append(connection, manifest, header, |out| loaded::save(&changed, &obsolete, out))?;
         if manifest.appended_records() + header.records < self.policy.compaction_min_records {
             return Ok(());
         }
@@ -142,13 +143,12 @@ impl KeywordIndex {
         )
     }
 
-    /// Writes a tenant's cache from the beginning, in a transaction that keeps others from writing. Loaded postings
-    /// are not read again.
+    /// Writes a new cache of a tenant, in a transaction that holds the write lock. Loaded postings are not read again.
     pub(crate) fn rebuild(&self, connection: &Connection, tenant: i64, newest: i64) -> Result<(), SqliteError> {
         let shared = postings_of(&self.tenants, tenant);
         let file = self.file(tenant);
         if shared.read().is_loaded() {
-            loaded::bring_up_to_date(connection, Owner::Tenant(tenant), &shared, None)?;
+            loaded::bring_up_to_date(connection, PostingsOwner::Tenant(tenant), &shared, None)?;
             let loaded = shared.read();
             let newest = loaded.newest_change.unwrap_or(newest);
             let Some(mut builder) = file.builder(connection, newest)? else { return Ok(()) };
@@ -179,12 +179,12 @@ impl KeywordIndex {
         let tenants = tenants.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<Vec<i64>>>()?;
         for tenant in tenants {
             let shared = postings_of(&self.tenants, tenant);
-            loaded::bring_up_to_date(connection, Owner::Tenant(tenant), &shared, Some(&self.file(tenant)))?;
+            loaded::bring_up_to_date(connection, PostingsOwner::Tenant(tenant), &shared, Some(&self.file(tenant)))?;
         }
         Ok(())
     }
 
-    /// Returns the records within `scope` that hold a term of the query, ranked by the statistics of that scope, in
+    /// Returns the records within `scope` that contain a term of the query, ranked by the statistics of that scope, in
     /// the transaction of `connection`.
     pub(crate) fn search(
         &self,
@@ -204,28 +204,41 @@ impl KeywordIndex {
             return Ok(Vec::new());
         }
         let is_admitted = admitted.map(|rows| move |row| rows.contains(row));
-        let is_part_of_user = !covered.below().is_empty();
-        let of_tenant = postings_of(&self.tenants, covered.tenant);
-        // `is_complete`: the scope covers every record in the postings.
-        let (shared, is_complete) = match covered.namespace {
-            Some(namespace) if !of_tenant.read().is_loaded() => {
-                let of_user = postings_of(&self.users, namespace);
-                loaded::bring_up_to_date(connection, Owner::User(namespace), &of_user, None)?;
-                (of_user, !is_part_of_user)
-            }
-            namespace => {
-                let file = self.file(covered.tenant);
-                loaded::bring_up_to_date(connection, Owner::Tenant(covered.tenant), &of_tenant, Some(&file))?;
-                (of_tenant, namespace.is_none() && !is_part_of_user)
-            }
-        };
-        let groups = if is_complete { None } else { Some(addresses.scopes_within(connection, &covered)?) };
-        let found = shared.read().postings.find(groups.as_deref(), &query.clauses, query.limit, is_admitted);
-        Ok(found.into_iter().map(|(id, score)| Hit { id, score }).collect())
+        let (shared, owner) = self.current_postings(connection, &covered)?;
+        let covers_all_postings = covered.dimensions().is_empty()
+            && match owner {
+                PostingsOwner::User(_) => true,
+                PostingsOwner::Tenant(_) => covered.namespace.is_none(),
+            };
+        let groups = if covers_all_postings { None } else { Some(addresses.scopes_within(connection, &covered)?) };
+        let hits = shared.read().postings.find(groups.as_deref(), &query.clauses, query.limit, is_admitted);
+        Ok(hits.into_iter().map(|(id, score)| Hit { id, score }).collect())
+    }
+
+    /// Returns postings that contain the covered records, and the owner of the postings. They are those of the tenant
+    /// if these are loaded or no user is given, else those of the user. They contain at least the changes that this
+    /// transaction sees.
+    fn current_postings(
+        &self,
+        connection: &Connection,
+        covered: &CoveredScope,
+    ) -> Result<(Arc<RwLock<LoadedPostings>>, PostingsOwner), SqliteError> {
+        let tenant_postings = postings_of(&self.tenants, covered.tenant);
+        if let Some(namespace) = covered.namespace
+            && !tenant_postings.read().is_loaded()
+        {
+            let user_postings = postings_of(&self.users, namespace);
+            let owner = PostingsOwner::User(namespace);
+            loaded::bring_up_to_date(connection, owner, &user_postings, None)?;
+            return Ok((user_postings, owner));
+        }
+        let owner = PostingsOwner::Tenant(covered.tenant);
+        loaded::bring_up_to_date(connection, owner, &tenant_postings, Some(&self.file(covered.tenant)))?;
+        Ok((tenant_postings, owner))
     }
 }
 
-/// Writes the postings as one segment, and empties them.
+/// Writes the postings as one segment, and clears them.
 fn push_segment(builder: &mut CacheBuilder<'_>, postings: &mut SegmentedPostings, last_row: i64) {
     let mut segment = std::mem::take(postings);
     segment.merge();

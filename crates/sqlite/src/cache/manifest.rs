@@ -4,7 +4,7 @@ use std::{fs::File, io, io::BufReader};
 
 use crate::cache::format::{self, LENGTH_BYTES, SegmentHeader};
 
-/// The segments of a cache that follow on each other.
+/// The segments of a cache, each of which continues the one before.
 #[derive(Debug)]
 pub(crate) struct Manifest {
     pub(crate) entries: Vec<ManifestEntry>,
@@ -35,7 +35,8 @@ impl Manifest {
         Self { entries: Vec::new(), epoch, fingerprint: 0 }
     }
 
-    /// Adds the segments of a file that continue the manifest. Stops at the first that does not, or is not complete.
+    /// Adds the segments of a file that continue the manifest. Stops at the first segment that does not continue it or
+    /// is not complete.
     ///
     /// # Errors
     /// Returns the error of the file, or `InvalidData` for a segment of another epoch or format. The segments before
@@ -45,7 +46,8 @@ impl Manifest {
         let mut start = 0;
         while let Some(length) = format::read_length(file, start, file_length)? {
             let (_, header, stamp) = format::open_segment(file, start, length, self.epoch)?;
-            // After a crash during compaction, the append file still holds segments that were moved: these are skipped.
+            // After a crash during compaction, the append file still contains segments that were moved. They are
+            // skipped.
             let is_new = header.newest_change > self.newest_change() || header.base_change == self.newest_change();
             if self.entries.is_empty() || is_new {
                 if header.base_change > self.newest_change() {
@@ -59,12 +61,12 @@ impl Manifest {
         Ok(())
     }
 
-    /// The last change that the cache contains; 0 without segments.
+    /// Returns the last change that the cache contains; 0 without segments.
     pub(crate) fn newest_change(&self) -> i64 {
         self.entries.last().map_or(0, |entry| entry.header.newest_change)
     }
 
-    /// The greatest row that the cache may contain.
+    /// Returns the greatest row that the cache may contain.
     pub(crate) fn last_row(&self) -> i64 {
         self.entries.last().map_or(0, |entry| entry.header.last_row)
     }
@@ -76,12 +78,12 @@ impl Manifest {
         2 * obsolete > records + slack as u64
     }
 
-    /// The segments of the append file.
+    /// Returns the segments of the append file.
     pub(crate) fn appended(&self) -> impl Iterator<Item = &ManifestEntry> {
         self.entries.iter().filter(|entry| entry.file > 0)
     }
 
-    /// Number of records in the append file.
+    /// Returns the number of records in the append file.
     pub(crate) fn appended_records(&self) -> u64 {
         self.appended().map(|entry| entry.header.records).sum()
     }

@@ -5,20 +5,19 @@
 pub(crate) struct CachePolicy {
     /// Indexes with at most this many records have no cache: reading their rows is as fast. Default: 20,000 records.
     pub(crate) min_records: usize,
-    /// A cache is flushed when it lags by at least this many changes. Default: 7,000 changes, well before the change
-    /// log, which keeps 40,000, would lose them.
+    /// A cache is flushed when it lags by at least this many changes. Default: 7,000 changes, far fewer than the 40,000
+    /// that the change log keeps.
     pub(crate) flush_min_changes: i64,
-    /// On close, a cache is flushed when it lags by at least this many changes; the next open replays fewer. Default:
-    /// 1,000 changes.
+    /// On close, a cache is flushed when it lags by at least this many changes, so that the next open replays fewer.
+    /// Default: 1,000 changes.
     pub(crate) close_max_lag: i64,
     /// A connection that has written more rows than this is a bulk import: its caches are built on close even if no
     /// reader has loaded the index. Default: 40,000 rows. A record takes at least four: 10,000 records.
     pub(crate) bulk_import_min_rows: u64,
-    /// Number of vectors in one segment of a rebuilt cache. Default: 8,000, as many as an index holds without signs,
-    /// so that the signs are built once, at the end of a load.
+    /// Number of vectors in one segment of a rebuilt cache. Default: 8,000, the maximum of an index without sign bits,
+    /// so that the sign bits are built only once, at the end of a load.
     pub(crate) vector_segment_records: usize,
-    /// Number of documents in one segment of a rebuilt keyword cache. Default: 65,536, the most that packed postings
-    /// can number.
+    /// Number of documents in one segment of a rebuilt keyword cache. Default: 65,536, the maximum of packed postings.
     pub(crate) keyword_segment_records: usize,
     /// The append file of a keyword cache is compacted when it has at least this many records. Default: 50,000, which
     /// leaves room for one more flush in a packed segment.

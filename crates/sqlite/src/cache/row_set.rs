@@ -8,7 +8,7 @@ pub(crate) struct RowSet {
 }
 
 impl RowSet {
-    /// Returns the word and the bit of a row; `None` for a number that no record has.
+    /// Returns the word and the bit of a row; `None` for a negative number.
     fn position(row: i64) -> Option<(usize, u64)> {
         let row = usize::try_from(row).ok()?;
         Some((row / 64, 1 << (row % 64)))
@@ -72,7 +72,8 @@ mod tests {
     proptest! {
         #[test]
         fn row_set_behaves_as_a_set(steps in vec((any::<bool>(), -3_i64..300), 0..200)) {
-            let (mut set, mut expected) = (RowSet::default(), BTreeSet::new());
+            let mut set = RowSet::default();
+            let mut expected = BTreeSet::new();
             for (insert, row) in steps {
                 if insert {
                     set.insert(row);

@@ -21,12 +21,12 @@ use memory_engine_sql::embedding_versions::VectorTable;
 use memory_engine_sql::options::StoreOptions;
 
 const DIMENSIONS: usize = 16;
-/// Records in the first segment.
-const FIRST: i64 = 80;
-/// Records in both segments. The last one has terms and no vector.
-const ALL: i64 = 100;
+/// Number of records in the first segment.
+const FIRST_SEGMENT_RECORDS: i64 = 80;
+/// Number of records in both segments. The last record has terms and no vector.
+const ALL_RECORDS: i64 = 100;
 const TENANT: i64 = 1;
-/// The cache files, each named by what follows the name of the database.
+/// The cache files, by the suffix that follows the name of the database.
 const FILES: [&str; 3] = ["vectors", "terms-1", "terms-1-fresh"];
 
 fn space() -> EmbeddingSpace {
@@ -41,7 +41,7 @@ fn cache_file(database: &Path, file: &str) -> PathBuf {
     database.with_file_name(format!("memory.db-{file}"))
 }
 
-/// Numbers that look random and are the same on every machine.
+/// Returns the pseudo-random vector of a seed, the same on every machine (xorshift).
 fn vector(seed: i64) -> Embedding {
     let mut state = (seed as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut next = || {
@@ -82,7 +82,7 @@ fn execute(connection: &Connection, sql: &str) {
     connection.execute(sql, []).unwrap();
 }
 
-/// Two addresses, one for two thirds of the records.
+/// Returns the address of a record. There are two addresses; the first has two thirds of the records.
 fn scope(record: i64) -> i64 {
     1 + record % 3 / 2
 }
@@ -95,13 +95,13 @@ fn put(connection: &Connection, record: i64) {
     let occurred_at = record * 37 % 100 * 1_000_000;
     connection.execute(sql, params![record, scope(record), id(record).as_bytes(), occurred_at]).unwrap();
     put_terms(connection, record, &terms(record, &format!("every{} w{record}", record % 5)));
-    if record < ALL {
+    if record < ALL_RECORDS {
         put_vector(connection, record, &vector(record));
     }
     change_log::append(connection, record).unwrap();
 }
 
-/// A database with the first records.
+/// Creates a database with the records of the first segment.
 async fn database() -> (TempDir, PathBuf, Connection) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("memory.db");
@@ -111,22 +111,22 @@ async fn database() -> (TempDir, PathBuf, Connection) {
         INSERT INTO scopes (scope, namespace, agent, session, branch) VALUES (1, 1, '', '', ''), (2, 1, 'kai', '', '');
         INSERT INTO origins VALUES ('side files', '0123456789abcdef');";
     connection.execute_batch(scopes).unwrap();
-    (1..=FIRST).for_each(|record| put(&connection, record));
+    (1..=FIRST_SEGMENT_RECORDS).for_each(|record| put(&connection, record));
     (directory, path, connection)
 }
 
-/// Adds what the second segment holds.
-fn go_on(connection: &Connection) {
+/// Makes the changes of the second segment.
+fn make_later_changes(connection: &Connection) {
     put_terms(connection, 10, &terms(10, "revised"));
     put_vector(connection, 10, &vector(1010));
     change_log::append(connection, 10).unwrap();
-    (FIRST + 1..=ALL).for_each(|record| put(connection, record));
+    (FIRST_SEGMENT_RECORDS + 1..=ALL_RECORDS).for_each(|record| put(connection, record));
 }
 
-/// A database with all records, and copies of the golden files next to it.
+/// Creates a database with all records, and copies the golden files next to it.
 async fn database_with_caches() -> (TempDir, PathBuf, Connection) {
     let (directory, path, connection) = database().await;
-    go_on(&connection);
+    make_later_changes(&connection);
     for file in FILES {
         fs::copy(golden(file), cache_file(&path, file)).unwrap();
     }
@@ -141,7 +141,7 @@ fn tenant_wide() -> Scope {
     Scope::tenant_wide(Scope::DEFAULT_TENANT).unwrap()
 }
 
-async fn holders(store: &SqliteStore, term: &str) -> Vec<RecordId> {
+async fn records_with_term(store: &SqliteStore, term: &str) -> Vec<RecordId> {
     let query = KeywordQuery::new(vec![Clause::term(term)], 1000);
     let hits = KeywordStore::search(store, &tenant_wide(), &query).await.unwrap();
     hits.into_iter().map(|hit| hit.id).collect()
@@ -153,35 +153,35 @@ async fn nearest(store: &SqliteStore, query: &Embedding) -> Vec<RecordId> {
     hits.into_iter().map(|hit| hit.id).collect()
 }
 
-/// Changes rows behind the change log's back: an index that is read from the database has these, one from a cache has
-/// not.
-fn change_unseen(connection: &Connection) {
+/// Changes rows without logging it: an index that is read from the database contains these changes, and one that is
+/// read from a cache does not.
+fn change_without_log(connection: &Connection) {
     put_terms(connection, 5, &terms(5, "unseen"));
-    put_vector(connection, ALL, &vector(ALL));
+    put_vector(connection, ALL_RECORDS, &vector(ALL_RECORDS));
 }
 
 async fn assert_read_from_caches(path: &Path) {
     let store = open(path).await;
-    assert_eq!(holders(&store, "common").await.len() as i64, ALL);
-    assert_eq!(holders(&store, "every0").await.len() as i64, ALL / 5 - 1);
-    assert_eq!(holders(&store, "w5").await, [id(5)]);
-    assert_eq!(holders(&store, "revised").await, [id(10)]);
-    assert_eq!(holders(&store, "w10").await, []);
-    assert_eq!(holders(&store, "unseen").await, []);
+    assert_eq!(records_with_term(&store, "common").await.len() as i64, ALL_RECORDS);
+    assert_eq!(records_with_term(&store, "every0").await.len() as i64, ALL_RECORDS / 5 - 1);
+    assert_eq!(records_with_term(&store, "w5").await, [id(5)]);
+    assert_eq!(records_with_term(&store, "revised").await, [id(10)]);
+    assert_eq!(records_with_term(&store, "w10").await, []);
+    assert_eq!(records_with_term(&store, "unseen").await, []);
     let found = nearest(&store, &vector(1010)).await;
-    assert_eq!((found[0], found.len() as i64), (id(10), ALL - 1));
+    assert_eq!((found[0], found.len() as i64), (id(10), ALL_RECORDS - 1));
 }
 
 async fn assert_read_from_database(path: &Path) {
     let store = open(path).await;
-    assert_eq!(holders(&store, "unseen").await, [id(5)]);
-    assert_eq!(nearest(&store, &vector(ALL)).await[0], id(ALL));
+    assert_eq!(records_with_term(&store, "unseen").await, [id(5)]);
+    assert_eq!(nearest(&store, &vector(ALL_RECORDS)).await[0], id(ALL_RECORDS));
 }
 
 #[tokio::test]
 async fn golden_caches_are_read_instead_of_the_database() {
     let (_directory, path, connection) = database_with_caches().await;
-    change_unseen(&connection);
+    change_without_log(&connection);
     assert_read_from_caches(&path).await;
     for file in FILES {
         assert_eq!(fs::read(cache_file(&path, file)).unwrap(), fs::read(golden(file)).unwrap(), "{file}");
@@ -191,9 +191,9 @@ async fn golden_caches_are_read_instead_of_the_database() {
 #[tokio::test]
 async fn damaged_or_stale_golden_caches_are_ignored() {
     let stale: [fn(&Connection); 3] = [
-        // Another epoch: something was deleted since.
+        // Another epoch: a record was deleted since.
         |connection| execute(connection, "UPDATE origins SET made_by = '1' WHERE part = 'side files'"),
-        // Another fingerprint: the database was restored to an earlier state and went on from there.
+        // Another fingerprint: the database was restored to an earlier state and then written to.
         |connection| execute(connection, "UPDATE records SET id = randomblob(16) WHERE record = 100"),
         // A gap in the change log.
         |connection| change_log::invalidate_all(connection).unwrap(),
@@ -201,13 +201,13 @@ async fn damaged_or_stale_golden_caches_are_ignored() {
     for make_stale in stale {
         let (_directory, path, connection) = database_with_caches().await;
         make_stale(&connection);
-        change_unseen(&connection);
+        change_without_log(&connection);
         let store = open(&path).await;
-        assert_eq!(holders(&store, "unseen").await, [id(5)]);
-        assert_eq!(nearest(&store, &vector(ALL)).await.len() as i64, ALL);
+        assert_eq!(records_with_term(&store, "unseen").await, [id(5)]);
+        assert_eq!(nearest(&store, &vector(ALL_RECORDS)).await.len() as i64, ALL_RECORDS);
     }
     let (_directory, path, connection) = database_with_caches().await;
-    change_unseen(&connection);
+    change_without_log(&connection);
     for file in ["vectors", "terms-1"] {
         let mut bytes = fs::read(golden(file)).unwrap();
         let middle = bytes.len() / 3;
@@ -227,7 +227,7 @@ async fn the_same_content_gives_the_golden_bytes() {
     vectors.rebuild(&connection, VectorTable::First, newest).unwrap();
     keywords.rebuild(&connection, TENANT, newest).unwrap();
 
-    go_on(&connection);
+    make_later_changes(&connection);
     let newest = change_log::newest(&connection).unwrap();
     let manifest = vectors.file().unwrap().manifest(&connection).unwrap().unwrap();
     vectors.append(&connection, VectorTable::First, &manifest, newest).unwrap();

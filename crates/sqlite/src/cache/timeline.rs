@@ -3,15 +3,17 @@
 use memory_engine_core::{Field, Filter, FilterValue, Op};
 use rustc_hash::FxHashMap;
 
-/// Number of unsorted entries, apart from outdated ones, with which the timeline is sorted again.
+/// Maximum number of unsorted entries. With more, or with more entries than twice the number of rows plus this, the
+/// timeline is sorted again.
 const MAX_UNSORTED: usize = 512;
 
 /// Rows sorted by the time at which their records occurred, so that a time window is a range of them.
 #[derive(Debug, Default)]
 pub(crate) struct Timeline {
+    /// The time of each row.
     times: FxHashMap<i64, i64>,
-    /// Times and rows. The first `sorted` are ascending. Entries of removed or moved rows stay until the next sort,
-    /// unused.
+    /// Times and rows. The first `sorted` entries are ascending. Entries of removed or moved rows are outdated: they
+    /// are ignored, and removed by the next sort.
     order: Vec<(i64, i64)>,
     sorted: usize,
 }
@@ -65,20 +67,20 @@ impl Timeline {
     }
 
     /// Returns the rows in a time window, each once.
-    pub(crate) fn rows_in(&self, window: Window) -> impl Iterator<Item = i64> {
+    pub(crate) fn rows_in(&self, window: TimelineWindow) -> impl Iterator<Item = i64> {
         let (sorted, unsorted) = self.order.split_at(self.sorted);
         let start = sorted.partition_point(|(time, _)| *time < window.first);
         let end = sorted.partition_point(|(time, _)| *time <= window.last).max(start);
         let unsorted = unsorted.iter().filter(move |(time, _)| (window.first..=window.last).contains(time));
         let mut seen = rustc_hash::FxHashSet::default();
-        // One sorted entry for each row: none is outdated.
+        // If there is one sorted entry for each row, none is outdated.
         let none_outdated = self.is_sorted() && self.order.len() == self.times.len();
         sorted[start..end]
             .iter()
             .chain(unsorted)
             .filter(move |(time, row)| none_outdated || self.times.get(row) == Some(time))
             .map(|(_, row)| *row)
-            // After a sort, every entry is unique.
+            // Sorted entries are unique.
             .filter(move |row| self.is_sorted() || seen.insert(*row))
     }
 
@@ -89,12 +91,12 @@ impl Timeline {
 
 /// A time window in microseconds, both ends included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Window {
+pub(crate) struct TimelineWindow {
     pub(crate) first: i64,
     pub(crate) last: i64,
 }
 
-impl Window {
+impl TimelineWindow {
     /// Returns the time window of a filter that has no other condition.
     #[allow(clippy::wildcard_enum_match_arm, reason = "other conditions have no window")]
     pub(crate) fn of(filter: &Filter) -> Option<Self> {

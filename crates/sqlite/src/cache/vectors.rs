@@ -1,15 +1,15 @@
-//! The vector index in memory, its cache, and searching it.
+//! The vector index in memory, its cache and its search.
 
 mod loaded;
 
 use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 
 use memory_engine_core::{EmbeddingSpace, Hit, Scope};
-use memory_engine_vector_store::{Among, VectorQuery};
+use memory_engine_vector_store::{SearchSubset, VectorQuery};
 use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use rusqlite::Connection;
 
-use self::loaded::{Key, LoadedVectors};
+use self::loaded::{LoadedVectors, VectorKey};
 use crate::{
     cache::{
         addresses::AddressCache,
@@ -20,16 +20,16 @@ use crate::{
         index_load,
         manifest::Manifest,
         policy::CachePolicy,
-        timeline::Window,
+        timeline::TimelineWindow,
     },
     database::error::SqliteError,
     vectors::vector_store,
 };
 use memory_engine_sql::embedding_versions::VectorTable;
 
-/// If at most one in this many rows passes a filter, the rows are looked up; otherwise every vector is checked in
+/// If fewer than one in this many vectors pass a filter, their rows are looked up. Otherwise all vectors are checked in
 /// order.
-const LOOKUP_MAX_SHARE: usize = 16;
+const LOOKUP_MIN_ROWS_PER_MATCH: usize = 16;
 
 /// All vectors of an embedding version, read at the first search and kept up to date with the writes of all processes.
 #[derive(Debug)]
@@ -37,9 +37,9 @@ pub(crate) struct VectorIndex {
     space: EmbeddingSpace,
     policy: CachePolicy,
     loaded: RwLock<LoadedVectors>,
-    /// The cache. `None` for a handle in another space.
+    /// The cache file; `None` for a handle in another space.
     file: Option<IndexCacheFile>,
-    /// The last change that the cache contains, as far as this process has noticed.
+    /// The last change that the cache contained when this process last read or flushed it.
     cached_change: AtomicI64,
 }
 
@@ -50,8 +50,8 @@ impl VectorIndex {
         Self { space, policy: CachePolicy::DEFAULT, loaded, file, cached_change: AtomicI64::new(0) }
     }
 
-    /// Returns true if the index is ahead of its cache by more than the flush threshold. Returns false while it is
-    /// being read.
+    /// Returns true if the cache lags behind the index by more than the flush threshold. Returns false while the index
+    /// is being read.
     pub(crate) fn needs_flush(&self) -> bool {
         let Some(loaded) = self.loaded.try_read() else { return false };
         let cached = self.cached_change.load(Relaxed);
@@ -66,7 +66,7 @@ impl VectorIndex {
         loaded.newest_change.is_some() && loaded.index.len() > self.policy.min_records
     }
 
-    /// Returns true if the index has been read, however small it is.
+    /// Returns true if the index has been read.
     #[cfg(test)]
     pub(crate) fn has_been_read(&self) -> bool {
         self.loaded.read().newest_change.is_some()
@@ -82,8 +82,8 @@ impl VectorIndex {
         self.file.as_ref()
     }
 
-    /// Appends to the cache what has changed since its last segment. The transaction must keep others from writing and
-    /// must have written nothing itself: a cache must not contain what may be rolled back.
+    /// Appends the changes since the last segment to the cache. The transaction must hold the write lock and must have
+    /// written nothing itself, because a cache must not contain changes that may be rolled back.
     pub(crate) fn append(
         &self,
         connection: &Connection,
@@ -94,21 +94,20 @@ impl VectorIndex {
         let Some(file) = &self.file else { return Ok(()) };
         let base_change = manifest.newest_change();
         let obsolete = change_log::changed_rows_up_to(connection, base_change, manifest.last_row())?;
-        let mut fresh = LoadedVectors::empty(&self.space, table);
-        vector_store::for_each_changed(connection, table, base_change, |vector| fresh.insert(vector))?;
-        let records = fresh.index.len();
+        let mut changed = LoadedVectors::empty(&self.space, table);
+        vector_store::for_each_changed(connection, table, base_change, |vector| changed.insert(vector))?;
+        let records = changed.index.len();
         let header = SegmentHeader {
             base_change,
             newest_change: newest,
             records: records as u64,
             obsolete: obsolete.len() as u64,
-            last_row: manifest.last_row().max(fresh.timeline.last_row()),
+            last_row: manifest.last_row().max(changed.timeline.last_row()),
         };
-        file.append(connection, manifest, header, |out| fresh.save(&self.space, &obsolete, 0..records, out))
+        file.append(connection, manifest, header, |out| changed.save(&self.space, &obsolete, 0..records, out))
     }
 
-    /// Writes the cache from the beginning, in a transaction that keeps others from writing. A loaded index is not
-    /// read again.
+    /// Writes a new cache, in a transaction that holds the write lock. A loaded index is not read again.
     pub(crate) fn rebuild(&self, connection: &Connection, table: VectorTable, newest: i64) -> Result<(), SqliteError> {
         let Some(file) = &self.file else { return Ok(()) };
         let segment_records = self.policy.vector_segment_records;
@@ -161,7 +160,7 @@ impl VectorIndex {
             return Ok(Vec::new());
         }
         let groups = addresses.scopes_within(connection, &covered)?;
-        let window = query.filter.as_ref().and_then(Window::of);
+        let window = query.filter.as_ref().and_then(TimelineWindow::of);
         let rows = match &query.filter {
             Some(filter) if window.is_none() => Some(filters.matching_rows(connection, &covered, filter)?),
             _ => None,
@@ -170,25 +169,25 @@ impl VectorIndex {
             return Ok(Vec::new());
         }
         let loaded = self.current(connection, table)?;
-        let keys: Vec<Key>;
-        let is_admitted = |key: &Key| rows.as_ref().is_some_and(|rows| rows.contains(key.row));
-        let among = match (&rows, window) {
-            (Some(rows), _) if rows.len() < loaded.index.len() / LOOKUP_MAX_SHARE => {
-                keys = rows.iter().map(Key::of_row).collect();
-                Among::Keys(&keys)
+        let keys: Vec<VectorKey>;
+        let is_admitted = |key: &VectorKey| rows.as_ref().is_some_and(|rows| rows.contains(key.row));
+        let subset = match (&rows, window) {
+            (Some(rows), _) if rows.len() < loaded.index.len() / LOOKUP_MIN_ROWS_PER_MATCH => {
+                keys = rows.iter().map(VectorKey::of_row).collect();
+                SearchSubset::Keys(&keys)
             }
-            (Some(_), _) => Among::Matching(&is_admitted),
+            (Some(_), _) => SearchSubset::Matching(&is_admitted),
             (None, Some(window)) => {
                 keys = loaded.keys_in(window, &groups);
-                Among::Keys(&keys)
+                SearchSubset::Keys(&keys)
             }
-            (None, None) => Among::Groups(&groups),
+            (None, None) => SearchSubset::Groups(&groups),
         };
         // The index allocates memory for `limit` hits.
         let limit = query.limit.min(loaded.index.len());
         let mut lookup = vector_store::VectorLookup::new(connection, table)?;
-        let found = loaded.index.search_with(&query.embedding, among, limit, |key| lookup.vector(key.row))?;
-        Ok(found.into_iter().map(|(Key { id, .. }, score)| Hit { id, score }).collect())
+        let hits = loaded.index.search_with(&query.embedding, subset, limit, |key| lookup.vector(key.row))?;
+        Ok(hits.into_iter().map(|(VectorKey { id, .. }, score)| Hit { id, score }).collect())
     }
 
     /// Loads the vectors that are not loaded yet.
@@ -196,7 +195,8 @@ impl VectorIndex {
         self.current(connection, table).map(drop)
     }
 
-    /// Returns the vectors as of this transaction or later; another search may have read more.
+    /// Returns the vectors, with at least the changes that this transaction sees. Another search may have read later
+    /// ones.
     fn current(
         &self,
         connection: &Connection,
@@ -221,7 +221,7 @@ impl VectorIndex {
             Lag::Unknown { newest } => {
                 *loaded = self.read_all(connection, table, newest)?;
                 drop(loaded);
-                // The cache lacks the changes since its last segment.
+                // The cache does not contain the changes since its last segment.
                 return self.current(connection, table);
             }
         }
@@ -231,7 +231,7 @@ impl VectorIndex {
 
     /// Reads all vectors, from the cache if it is valid.
     fn read_all(&self, connection: &Connection, table: VectorTable, newest: i64) -> Result<LoadedVectors, SqliteError> {
-        index_load::observed("vectors", |load| {
+        index_load::observe_load("vectors", |load| {
             if let Some(cached) = self.read_cache(connection, table)? {
                 load.record_file_load(cached.index.len());
                 return Ok(cached);

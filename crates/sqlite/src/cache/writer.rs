@@ -31,7 +31,7 @@ pub(crate) struct CacheWriter {
     policy: CachePolicy,
     /// `Connection::total_changes` at the last flush.
     rows_at_last_flush: u64,
-    /// The newest change at the first flush. Rebuilds are spaced from here.
+    /// The newest change at the first flush. Counts as the last rebuild of a cache that was not rebuilt yet.
     first_flush: Option<i64>,
     /// The newest change when each cache was last rebuilt.
     rebuilt_at: FxHashMap<CacheId, i64>,
@@ -41,7 +41,7 @@ pub(crate) struct CacheWriter {
 /// The reason for a flush.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum FlushReason {
-    /// Enough has been written since the last flush, or a reader has asked for it.
+    /// Enough has been written since the last flush, or a reader has requested it.
     Due,
     /// The database is being closed.
     Closing,
@@ -51,7 +51,7 @@ enum FlushReason {
 #[derive(Debug)]
 struct FlushCandidate {
     cache: CacheId,
-    /// True if the index is loaded, so that writing its cache reads nothing from the database.
+    /// True if the index is loaded, so that writing its cache does not read it from the database.
     is_in_memory: bool,
     /// Number of records; `None` if it has to be counted.
     records: Option<u64>,
@@ -60,7 +60,7 @@ struct FlushCandidate {
 /// The action of a flush for one cache.
 #[derive(Debug)]
 enum FlushPlan {
-    /// The cache is recent enough, or is not needed. Holds the last change it contains, if it exists.
+    /// The cache is recent enough, or is not needed. `cached` is the last change it contains, if it exists.
     Skip { cached: Option<i64> },
     /// Append one segment.
     Append(Manifest),
@@ -82,8 +82,8 @@ impl CacheWriter {
         }
     }
 
-    /// Flushes the caches if enough has been written since the last flush, or if a reader has read far ahead of a
-    /// cache.
+    /// Flushes the caches if enough has been written since the last flush, or if a cache lags far behind a loaded
+    /// index.
     ///
     /// # Errors
     /// Returns the error of the database. The caches stay valid.
@@ -180,7 +180,7 @@ impl CacheWriter {
         let min_records = self.policy.min_records;
         match self.caches.manifest(connection, candidate.cache)? {
             Some(manifest) => {
-                if newest - manifest.newest_change() < self.max_lag(reason) {
+                if newest - manifest.newest_change() < self.min_flush_lag(reason) {
                     return Ok(FlushPlan::Skip { cached: Some(manifest.newest_change()) });
                 }
                 if !manifest.needs_compaction(min_records) || changes_since_rebuild < min_records as i64 {
@@ -206,8 +206,8 @@ impl CacheWriter {
         Ok(FlushPlan::Rebuild)
     }
 
-    /// Number of changes by which a cache may lag without being flushed.
-    fn max_lag(&self, reason: FlushReason) -> i64 {
+    /// Returns the minimum lag of a cache that is flushed, in changes.
+    fn min_flush_lag(&self, reason: FlushReason) -> i64 {
         match reason {
             FlushReason::Due => self.policy.flush_min_changes,
             FlushReason::Closing => self.policy.close_max_lag,
@@ -215,7 +215,7 @@ impl CacheWriter {
     }
 }
 
-/// Counts the vectors in a table. Above `limit` it returns an upper bound, which takes no scan.
+/// Counts the vectors in a table. If there are more than `limit`, returns an upper bound instead, which needs no scan.
 fn count_vectors(connection: &Connection, table: VectorTable, limit: usize) -> Result<u64, SqliteError> {
     let sql = format!(
         "SELECT (SELECT coalesce(max(record), 0) FROM {0}), (SELECT count(*) FROM (SELECT 1 FROM {0} LIMIT {1}))",

@@ -12,13 +12,13 @@ use crate::{
     options::SqliteOptions,
 };
 
-/// Default time for which a connection waits for another one that is writing.
+/// Default time that a connection waits for another one that is writing.
 pub(crate) const DEFAULT_BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Time for which a checkpoint waits for readers.
+/// Time that a checkpoint waits for readers.
 const CHECKPOINT_TIMEOUT: Duration = Duration::from_millis(250);
 
-/// Refuses a path at which no database can be, with a clearer message than that of SQLite.
+/// Refuses a path where no database can be opened, with a clearer message than that of SQLite.
 pub(crate) fn check_path(path: &Path) -> Result<()> {
     let name = path.display();
     if path.is_dir() {
@@ -85,14 +85,14 @@ fn bytes_per_vector(dimensions: usize, page: usize) -> usize {
 /// Opens the connection for writing. `page_size` is that of a new file, in bytes.
 pub(crate) fn open_writer(path: &Path, busy_timeout: Duration, page_size: usize) -> Result<Connection> {
     open(path, busy_timeout, |connection| {
-        // Before the first change, so that the file of another application stays as it is. In a transaction, because
-        // another process may be creating this file.
+        // The schema is read before the first change, so that the file of another application stays unchanged. It is
+        // read in a transaction, because another process may be creating this file.
         let transaction = connection.unchecked_transaction()?;
         schema::read_schema(&transaction, path)?;
         transaction.finish()?;
         // This has no effect on an existing file.
         connection.pragma_update(None, "page_size", page_size as i64)?;
-        enter_wal(connection, busy_timeout)?;
+        enable_wal(connection, busy_timeout)?;
         // `secure_delete` overwrites deleted content with zeros.
         connection.execute_batch(
             "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA secure_delete = ON;
@@ -106,7 +106,7 @@ pub(crate) fn open_writer(path: &Path, busy_timeout: Duration, page_size: usize)
 pub(crate) fn configure(connection: &Connection, options: &SqliteOptions, shares: i64) -> Result<(), SqliteError> {
     connection.pragma_update(None, "cache_size", -options.cache_share_kib() * shares)?;
     connection.pragma_update(None, "synchronous", options.synchronous.pragma())?;
-    // These two pragmas return the value that is in force.
+    // These two pragmas return the new value.
     let set = |name: &str, bytes: u64| {
         let value = i64::try_from(bytes).unwrap_or(i64::MAX);
         connection.pragma_update_and_check(None, name, value, |_| Ok(()))
@@ -151,7 +151,7 @@ fn open(
     set_up: impl FnOnce(&Connection) -> Result<(), SqliteError>,
 ) -> Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let open = || {
+    let try_open = || {
         let connection = Connection::open_with_flags(path, flags)?;
         connection.set_prepared_statement_cache_capacity(96);
         connection.busy_timeout(busy_timeout)?;
@@ -159,7 +159,7 @@ fn open(
         set_up(&connection)?;
         Ok(connection)
     };
-    open().map_err(|failure| match failure {
+    try_open().map_err(|failure| match failure {
         SqliteError::Engine(error) => error,
         SqliteError::Sqlite(error) => {
             let (kind, message) = kind_and_message(&error);
@@ -168,9 +168,9 @@ fn open(
     })
 }
 
-/// Turns the write-ahead log on. Retries while another process does the same: SQLite reports that as busy at once,
-/// without waiting for the busy timeout.
-fn enter_wal(connection: &Connection, busy_timeout: Duration) -> rusqlite::Result<()> {
+/// Switches the database to write-ahead logging. Retries while another process does the same: SQLite then reports
+/// "busy" at once, without waiting for the busy timeout.
+fn enable_wal(connection: &Connection, busy_timeout: Duration) -> rusqlite::Result<()> {
     const PAUSE: Duration = Duration::from_millis(20);
     let mut waited = Duration::ZERO;
     loop {
@@ -185,8 +185,8 @@ fn enter_wal(connection: &Connection, busy_timeout: Duration) -> rusqlite::Resul
     }
 }
 
-/// Moves the write-ahead log into the database and truncates it, so that no deleted data is left in it. Returns false
-/// if that was impossible because a reader still uses an earlier state.
+/// Copies the write-ahead log into the database and truncates it, so that it contains no deleted data. Returns false if
+/// a reader of an earlier state prevents that.
 pub(crate) fn clear_log(connection: &Connection, busy_timeout: Duration) -> bool {
     let checkpoint = || {
         connection.busy_timeout(CHECKPOINT_TIMEOUT.min(busy_timeout))?;

@@ -14,7 +14,7 @@ use crate::database::{
 };
 
 /// Migrates a database file to the schema of this version, as opening it does. Creates the file if it does not exist.
-/// Returns the schema that it had. Blocks the calling thread.
+/// Returns its previous schema. Blocks the calling thread.
 ///
 /// # Errors
 /// Those of [`SqliteStore::open`](crate::SqliteStore::open), except the mismatches of indexes, which stay as they are.
@@ -22,14 +22,14 @@ pub fn migrate_up(path: &Path) -> Result<u32> {
     connection::check_path(path)?;
     let mut connection =
         connection::open_writer(path, connection::DEFAULT_BUSY_TIMEOUT, connection::DEFAULT_PAGE_BYTES)?;
-    let mut found = SCHEMA;
+    let mut previous = SCHEMA;
     in_transaction(&mut connection, |transaction| {
-        found = read_schema(transaction, path)?;
+        previous = read_schema(transaction, path)?;
         migrate_to_latest(transaction, path)
     })
     .map_err(|failure| failure.into_error("migrate"))?;
     connection::close(connection);
-    Ok(found)
+    Ok(previous)
 }
 
 /// Returns the schema of a database file, 0 for an empty one. Blocks the calling thread.
@@ -52,19 +52,19 @@ pub fn migrate_down(path: &Path, schema: u32) -> Result<()> {
     connection::check_exists(path)?;
     let mut connection =
         connection::open_writer(path, connection::DEFAULT_BUSY_TIMEOUT, connection::DEFAULT_PAGE_BYTES)?;
-    let down = |transaction: &Transaction<'_>| {
-        let found = read_schema(transaction, path)?;
-        if schema > found {
+    let revert = |transaction: &Transaction<'_>| {
+        let current = read_schema(transaction, path)?;
+        if schema > current {
             let path = path.display();
-            let message = format!("{path} has schema {found}, which is before {schema}; choose at most {found}");
+            let message = format!("{path} has schema {current}, which is before {schema}; choose at most {current}");
             return Err(Error::invalid("migrate", message).into());
         }
-        for step in (schema..found).rev() {
+        for step in (schema..current).rev() {
             run_migration(transaction, MIGRATIONS_BY_NAME[step as usize], "down", MIGRATIONS[step as usize].1)?;
         }
         set_schema(transaction, schema)
     };
-    in_transaction(&mut connection, down).map_err(|failure| failure.into_error("migrate"))?;
+    in_transaction(&mut connection, revert).map_err(|failure| failure.into_error("migrate"))?;
     connection::close(connection);
     Ok(())
 }

@@ -25,8 +25,8 @@ pub(crate) struct ReadQueue {
     shared: Arc<SharedQueue>,
 }
 
-/// The queue and its idle threads. The thread that became idle last gets the next job: its page cache is the most
-/// recent.
+/// The queue and its idle threads. The thread that became idle last gets the next job, because its page cache is the
+/// most recent.
 struct SharedQueue {
     queue: Mutex<Queue>,
     /// One permit for each free place in the queue.
@@ -121,7 +121,7 @@ pub(crate) fn start(
                 match opened {
                     Ok(connection) => {
                         report_ready(ready, Ok(()));
-                        work(connection, &queue);
+                        run_jobs(connection, &queue);
                     }
                     Err(error) => report_ready(ready, Err(error)),
                 }
@@ -143,13 +143,13 @@ pub(crate) fn spawn(name: String, body: impl FnOnce() + Send + 'static) -> Resul
     })
 }
 
-/// Reports the result to the caller that opens the store. The caller may have gone away.
+/// Reports the result to the caller that opens the store. The caller may have dropped its future.
 pub(crate) fn report_ready(ready: mpsc::Sender<Result<()>>, result: Result<()>) {
     let _ = ready.try_send(result);
 }
 
 /// Runs the jobs of the queue until it is closed and empty.
-fn work(mut connection: Connection, queue: &SharedQueue) {
+fn run_jobs(mut connection: Connection, queue: &SharedQueue) {
     let wake = Arc::default();
     while let Some(job) = queue.next(&wake) {
         // A panic must not end the thread. The caller of the job gets an error because its reply channel is dropped.

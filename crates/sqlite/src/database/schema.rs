@@ -93,11 +93,11 @@ pub const MIGRATIONS_BY_NAME: [&str; MIGRATIONS.len()] = [
 /// Migrates the database to the schema of this version. If several processes open a new file at once, one migrates it,
 /// and the others find it migrated.
 pub(crate) fn migrate_to_latest(transaction: &Transaction<'_>, path: &Path) -> Result<(), SqliteError> {
-    let found = read_schema(transaction, path)?;
-    if found == SCHEMA {
+    let current = read_schema(transaction, path)?;
+    if current == SCHEMA {
         return Ok(());
     }
-    for ((up, _), name) in MIGRATIONS.iter().zip(MIGRATIONS_BY_NAME).skip(found as usize) {
+    for ((up, _), name) in MIGRATIONS.iter().zip(MIGRATIONS_BY_NAME).skip(current as usize) {
         run_migration(transaction, name, "up", up)?;
     }
     set_schema(transaction, SCHEMA)

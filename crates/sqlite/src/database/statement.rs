@@ -39,16 +39,21 @@ impl Statement {
         self
     }
 
-    /// Appends each item by `write`, with `separator` between them, as a balanced tree of parentheses. SQLite limits the
-    /// depth of an expression to 1,000, and a plain chain of `AND`s is as deep as it is long.
-    pub(crate) fn balanced<T>(&mut self, items: &[T], separator: &'static str, write: &mut impl FnMut(&mut Self, &T)) {
+    /// Appends the items by `write`, with `separator` between them, as a balanced tree of parentheses. SQLite limits
+    /// the depth of an expression to 1,000, and a chain of `AND`s is as deep as it is long.
+    pub(crate) fn push_balanced<T>(
+        &mut self,
+        items: &[T],
+        separator: &'static str,
+        write: &mut impl FnMut(&mut Self, &T),
+    ) {
         match items {
             [] => {}
             [item] => write(self, item),
             items => {
                 let (left, right) = items.split_at(items.len() / 2);
-                self.push("(").balanced(left, separator, write);
-                self.push(separator).balanced(right, separator, write);
+                self.push("(").push_balanced(left, separator, write);
+                self.push(separator).push_balanced(right, separator, write);
                 self.push(")");
             }
         }

@@ -18,23 +18,24 @@ const GROUP_COMMIT_MAX_WRITES: usize = 64;
 /// Maximum number of attempts to truncate the log while there are no writes.
 const MAX_CHECKPOINT_ATTEMPTS: usize = 40;
 
-/// A write job. Without a transaction, it reports the error to its caller.
-pub(crate) type WriteJob = Box<dyn FnOnce(Result<&Connection, CommitError>) -> WriteOutcome + Send>;
+/// A write job. It gets the connection within a transaction, or the error of starting one, which it reports to its
+/// caller.
+pub(crate) type WriteJob = Box<dyn FnOnce(Result<&Connection, CommitError>) -> WriteJobOutcome + Send>;
 
 /// The result of one write within the transaction, and the reply to its caller, which is sent after the commit.
-pub(crate) struct WriteOutcome {
+pub(crate) struct WriteJobOutcome {
     /// True if the write failed and must be rolled back.
     pub(crate) failed: bool,
     /// The deleted data that the write leaves in the log.
     pub(crate) residue: Residue,
-    /// Sends the reply to the caller. Its argument is the error of the commit, if that failed.
+    /// Sends the reply to the caller. Its argument is the error of the commit, if the commit failed.
     pub(crate) reply: Box<dyn FnOnce(Option<CommitError>) + Send>,
 }
 
 /// The deleted data that a write leaves in the write-ahead log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Residue {
-    /// None: the write only added data.
+    /// No residue: the write only added data.
     None,
     /// Replaced data. The log is cleared when no write is queued.
     Replaced,
@@ -100,7 +101,7 @@ pub(crate) fn run(
             }
         }
     }
-    // Nothing is ever sent on this channel: this returns when the last reader thread drops its sender.
+    // No message is ever sent on this channel: the call returns when the last reader thread drops its sender.
     let _ = readers_ended.blocking_recv();
     on_close(&connection);
     let _ = cache_writer.flush_on_close(&mut connection);
@@ -131,7 +132,7 @@ fn commit(
     connection: &mut Connection,
     path: &Path,
     group: &mut impl ExactSizeIterator<Item = WriteJob>,
-    outcomes: &mut Vec<WriteOutcome>,
+    outcomes: &mut Vec<WriteJobOutcome>,
 ) -> Result<(), CommitError> {
     let is_single = group.len() == 1;
     let mut transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -158,16 +159,16 @@ fn commit(
     Ok(transaction.commit()?)
 }
 
-/// Ends the epoch of the index caches if data was deleted or replaced, because it must not stay in a cache file.
-fn end_cache_epoch(connection: &Connection, path: &Path, outcomes: &[WriteOutcome]) -> rusqlite::Result<()> {
+/// Ends the epoch of the index caches if data was deleted or replaced, because no cache file may still contain it.
+fn end_cache_epoch(connection: &Connection, path: &Path, outcomes: &[WriteJobOutcome]) -> rusqlite::Result<()> {
     if outcomes.iter().any(|outcome| outcome.residue != Residue::None) {
         epoch::end(connection, path)?;
     }
     Ok(())
 }
 
-/// Runs one job. A panic must not end the thread, which serves all callers: it returns `None`, and the caller of the job
-/// gets an error because its reply channel is dropped.
-fn run_job(job: WriteJob, connection: &Connection) -> Option<WriteOutcome> {
+/// Runs one job. Returns `None` if it panics, because a panic must not end the thread. The caller of the job then gets
+/// an error, because its reply channel is dropped.
+fn run_job(job: WriteJob, connection: &Connection) -> Option<WriteJobOutcome> {
     catch_unwind(AssertUnwindSafe(|| job(Ok(connection)))).ok()
 }

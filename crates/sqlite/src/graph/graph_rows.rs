@@ -12,7 +12,7 @@ use crate::{
     },
 };
 
-/// Removes the graph rows of a record. Returns their numbers.
+/// Removes the graph rows of a record. Returns the number of removed rows of each type.
 pub(crate) fn remove(connection: &Connection, row: i64) -> Result<RemovalCounts, SqliteError> {
     let delete = |sql: &str| Ok::<u64, SqliteError>(connection.prepare_cached(sql)?.execute([row])? as u64);
     let mut removed = RemovalCounts::default();
@@ -40,13 +40,15 @@ pub(crate) fn upsert(connection: &Connection, entries: &[GraphEntry]) -> Result<
 fn insert(connection: &Connection, row: i64, address: RecordAddress, rows: &GraphRows) -> Result<(), SqliteError> {
     for mention in &rows.mentions {
         let sql = "INSERT INTO graph_entities (record, entity, scope, name, kind) VALUES (?1, ?2, ?3, ?4, ?5)";
-        let (entity, kind) = (mention.entity.as_bytes(), mention.kind.as_str());
+        let entity = mention.entity.as_bytes();
+        let kind = mention.kind.as_str();
         connection.prepare_cached(sql)?.execute(params![row, entity, address.scope, mention.name, kind])?;
     }
     for alias in &rows.aliases {
         let sql = "INSERT INTO graph_aliases (record, entity, alias, scope, name) VALUES (?1, ?2, ?3, ?4, ?5)";
-        let (entity, other) = (alias.entity.as_bytes(), alias.alias.as_bytes());
-        connection.prepare_cached(sql)?.execute(params![row, entity, other, address.scope, alias.name])?;
+        let entity = alias.entity.as_bytes();
+        let alias_entity = alias.alias.as_bytes();
+        connection.prepare_cached(sql)?.execute(params![row, entity, alias_entity, address.scope, alias.name])?;
     }
     for edge in &rows.edges {
         let sql = "INSERT INTO graph_edges (record, source, relation, target, scope, valid_from, valid_until, rule)
@@ -65,7 +67,8 @@ fn insert(connection: &Connection, row: i64, address: RecordAddress, rows: &Grap
     Ok(())
 }
 
-/// Removes the graph rows of those of these records that the scope covers. Returns their numbers.
+/// Removes the graph rows of those of these records that the scope covers. Returns the number of removed rows of each
+/// type.
 pub(crate) fn delete(
     connection: &Connection,
     covered: &CoveredScope,
@@ -89,7 +92,7 @@ pub(crate) fn clear(connection: &Connection, covered: &CoveredScope) -> Result<b
         "DELETE FROM graph_entities WHERE scope IN (SELECT s.scope FROM scopes s WHERE ",
     ] {
         let mut statement = Statement::new(table);
-        covered.scopes(&mut statement);
+        covered.push_scope_condition(&mut statement);
         statement.push(")");
         let (mut prepared, values) = statement.prepare(connection)?;
         removed += prepared.execute(values)?;
@@ -99,10 +102,10 @@ pub(crate) fn clear(connection: &Connection, covered: &CoveredScope) -> Result<b
 
 /// Counts the distinct entities, edges and records of the graph in the covered scope.
 pub(crate) fn stats(connection: &Connection, covered: &CoveredScope) -> Result<GraphStats, SqliteError> {
-    let count = |sql: &'static str, end: &'static str| -> Result<u64, SqliteError> {
+    let count = |sql: &'static str, suffix: &'static str| -> Result<u64, SqliteError> {
         let mut statement = Statement::new(sql);
-        covered.scopes(&mut statement);
-        statement.push(end);
+        covered.push_scope_condition(&mut statement);
+        statement.push(suffix);
         let (mut prepared, values) = statement.prepare(connection)?;
         Ok(prepared.query_row(values, |row| row.get(0))?)
     };

@@ -23,7 +23,8 @@ impl GraphStore for SqliteStore {
     }
 
     async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<RemovalCounts> {
-        let (scope, ids) = (scope.clone(), ids.to_vec());
+        let scope = scope.clone();
+        let ids = ids.to_vec();
         let residue = |removed: &RemovalCounts| {
             if *removed == RemovalCounts::default() { Residue::None } else { Residue::Deleted }
         };
@@ -37,7 +38,8 @@ impl GraphStore for SqliteStore {
     async fn expand(&self, scope: &Scope, query: &GraphQuery) -> Result<Subgraph> {
         query.validate()?;
         check_filter(query.filter.as_ref())?;
-        let (scope, query) = (scope.clone(), query.clone());
+        let scope = scope.clone();
+        let query = query.clone();
         self.read("graph expand", move |connection| graph_walk::expand(connection, &scope, &query)).await
     }
 
@@ -52,7 +54,7 @@ impl GraphStore for SqliteStore {
 
     async fn clear(&self, scope: &Scope) -> Result<()> {
         let scope = scope.clone();
-        let residue = |any: &bool| if *any { Residue::Deleted } else { Residue::None };
+        let residue = |removed_any: &bool| if *removed_any { Residue::Deleted } else { Residue::None };
         let clear = self.write("graph clear", residue, move |connection| match CoveredScope::of(connection, &scope)? {
             None => Ok(false),
             Some(covered) => graph_rows::clear(connection, &covered),

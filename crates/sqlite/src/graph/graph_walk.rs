@@ -1,4 +1,4 @@
-//! Graph expansion: reads the rows that a walk asks for.
+//! Graph expansion: reads the rows that a walk requests.
 
 use std::collections::BTreeSet;
 
@@ -19,14 +19,14 @@ use crate::{
 pub(crate) fn expand(connection: &Connection, scope: &Scope, query: &GraphQuery) -> Result<Subgraph, SqliteError> {
     let mut parts = Vec::new();
     for owner in owners(connection, scope)? {
-        let visible = graph::within(scope, &owner)?;
+        let visible = graph::restrict_to_owner(scope, &owner)?;
         let Some(covered) = CoveredScope::of(connection, &visible)? else { continue };
         parts.push(VisibleGraph { connection, covered: &covered, query }.walk(&owner)?);
     }
     Ok(Subgraph::merged(parts, query.entities, query.edges))
 }
 
-/// Returns the namespaces of the users that `scope` covers, by user.
+/// Returns the namespaces of the users that `scope` covers, ordered by user.
 fn owners(connection: &Connection, scope: &Scope) -> Result<Vec<Scope>, SqliteError> {
     if scope.user_name().is_some() {
         return Ok(vec![scope.namespace()]);
@@ -37,7 +37,7 @@ fn owners(connection: &Connection, scope: &Scope) -> Result<Vec<Scope>, SqliteEr
     users.map(|user| Ok(graph::owner(scope, &user?)?)).collect()
 }
 
-/// The part of the graph that a reader may see.
+/// The part of the graph that the scope and the filter of a query select.
 struct VisibleGraph<'q> {
     connection: &'q Connection,
     covered: &'q CoveredScope,
@@ -46,8 +46,8 @@ struct VisibleGraph<'q> {
 
 impl VisibleGraph<'_> {
     fn walk(&self, owner: &Scope) -> Result<Subgraph, SqliteError> {
-        let starts_at_most_mentioned = matches!(self.query.from, Seeds::MostMentioned);
-        let most_mentioned = if starts_at_most_mentioned { self.most_mentioned(owner)? } else { Vec::new() };
+        let most_mentioned =
+            if matches!(self.query.from, Seeds::MostMentioned) { self.most_mentioned(owner)? } else { Vec::new() };
         let mut walk = Walk::new(owner, self.query, || most_mentioned);
         while let Some(ask) = walk.next() {
             match ask {
@@ -62,12 +62,12 @@ impl VisibleGraph<'_> {
         Ok(walk.finish())
     }
 
-    /// Appends the joins and conditions by which a row `g` is visible.
+    /// Appends the joins and conditions that restrict a statement to the visible rows `g`.
     fn push_visible(&self, owner: &Scope, statement: &mut Statement) {
         statement.push(" CROSS JOIN records r ON r.record = g.record CROSS JOIN scopes s ON s.scope = g.scope WHERE ");
-        self.covered.scopes(statement);
+        self.covered.push_scope_condition(statement);
         if owner.user_name().is_none() {
-            // An owner without a user stands for the records that belong to no user, not for those of every user.
+            // An owner without a user selects the records that belong to no user, not those of all users.
             statement.push(" AND s.namespace = (SELECT namespace FROM namespaces WHERE user = '' AND tenant = ");
             statement.bind(self.covered.tenant).push(")");
         }
@@ -81,11 +81,11 @@ impl VisibleGraph<'_> {
         self.push_visible(owner, &mut statement);
         statement.push(" GROUP BY g.entity ORDER BY count(*) DESC, g.entity LIMIT ");
         statement.bind(sql_limit(self.query.entities));
-        rows(self.connection, statement, |row| Ok(EntityId::from_bytes(row.get("entity")?)))
+        read_rows(self.connection, statement, |row| Ok(EntityId::from_bytes(row.get("entity")?)))
     }
 
     fn aliases(&self, owner: &Scope, entities: &BTreeSet<EntityId>) -> Result<Vec<AliasRow>, SqliteError> {
-        let mut found = Vec::new();
+        let mut aliases = Vec::new();
         for column in ["g.entity", "g.alias"] {
             let mut statement = Statement::new("SELECT DISTINCT g.entity, g.alias, g.name FROM graph_aliases g");
             self.push_visible(owner, &mut statement);
@@ -93,13 +93,13 @@ impl VisibleGraph<'_> {
             let read = |row: &Row<'_>| {
                 Ok(AliasRow { entity: id(row, "entity")?, alias: id(row, "alias")?, name: row.get("name")? })
             };
-            found.extend(rows(self.connection, statement, read)?);
+            aliases.extend(read_rows(self.connection, statement, read)?);
         }
-        Ok(found)
+        Ok(aliases)
     }
 
     fn edges(&self, owner: &Scope, entities: &BTreeSet<EntityId>) -> Result<Vec<EdgeRow>, SqliteError> {
-        let mut found = Vec::new();
+        let mut edges = Vec::new();
         // An edge between two of the entities is read twice. The walk ignores duplicates.
         for column in ["g.source", "g.target"] {
             let mut statement = Statement::new(graph::SELECT_EDGES);
@@ -127,9 +127,9 @@ impl VisibleGraph<'_> {
                     time(row, "record_valid_until")?,
                 ))
             };
-            found.extend(rows(self.connection, statement, read)?);
+            edges.extend(read_rows(self.connection, statement, read)?);
         }
-        Ok(found)
+        Ok(edges)
     }
 
     fn mentions(
@@ -142,7 +142,7 @@ impl VisibleGraph<'_> {
         self.push_visible(owner, &mut statement);
         push_any_of("g.entity", entities, &mut statement);
         statement.push(") m WHERE m.n <= ").bind(sql_limit(max_per_entity));
-        rows(self.connection, statement, |row| {
+        read_rows(self.connection, statement, |row| {
             let kind: String = row.get("kind")?;
             Ok(MentionRow {
                 entity: id(row, "entity")?,
@@ -161,18 +161,18 @@ fn push_any_of(column: &'static str, entities: &BTreeSet<EntityId>, statement: &
     statement.bind_all(entities.iter().map(|id| Value::Blob(id.as_bytes().to_vec()))).push(")");
 }
 
-fn rows<T>(
+fn read_rows<T>(
     connection: &Connection,
     statement: Statement,
     read: impl Fn(&Row<'_>) -> Result<T, SqliteError>,
 ) -> Result<Vec<T>, SqliteError> {
-    let (mut prepared, values) = statement.prepare(connection)?;
-    let mut rows = prepared.query(values)?;
-    let mut found = Vec::new();
+    let (mut prepared, parameters) = statement.prepare(connection)?;
+    let mut rows = prepared.query(parameters)?;
+    let mut values = Vec::new();
     while let Some(row) = rows.next()? {
-        found.push(read(row)?);
+        values.push(read(row)?);
     }
-    Ok(found)
+    Ok(values)
 }
 
 fn id(row: &Row<'_>, column: &str) -> Result<EntityId, SqliteError> {

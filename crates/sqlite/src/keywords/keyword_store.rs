@@ -77,23 +77,24 @@ pub(crate) fn terms(
     let sql = "SELECT r.scope, d.terms, d.counts FROM records r CROSS JOIN keyword_documents d ON d.record = r.record
         WHERE r.id = ?1";
     let mut prepared = connection.prepare_cached(sql)?;
-    let mut terms_of = |id: &RecordId| {
+    let mut find = |id: &RecordId| {
         let mut rows = prepared.query([id.as_bytes()])?;
-        let mut first: Option<(Option<String>, PackedTerms)> = None;
+        // The user and the terms of the record.
+        let mut found: Option<(Option<String>, PackedTerms)> = None;
         while let Some(row) = rows.next()? {
             let Some(address) = addresses.scope(connection, &covered, row.get(0)?)? else { continue };
-            // If several users of a tenant have a record of this id, the first by user counts, as everywhere.
-            if first.as_ref().is_none_or(|(user, _)| address.user_name() < user.as_deref()) {
+            // If several users of the tenant have a record of this id, the first user by name is taken.
+            if found.as_ref().is_none_or(|(user, _)| address.user_name() < user.as_deref()) {
                 let terms = PackedTerms::new(row.get(1)?, row.get(2)?)?;
-                first = Some((address.user_name().map(str::to_owned), terms));
+                found = Some((address.user_name().map(str::to_owned), terms));
             }
         }
-        Ok(first.map(|(_, terms)| terms))
+        Ok(found.map(|(_, terms)| terms))
     };
-    ids.iter().map(&mut terms_of).collect()
+    ids.iter().map(&mut find).collect()
 }
 
-/// The terms of a record, as they are stored.
+/// The stored terms of a record.
 pub(crate) struct StoredTerms<'r> {
     pub(crate) row: i64,
     pub(crate) id: RecordId,

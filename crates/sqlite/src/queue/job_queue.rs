@@ -11,7 +11,8 @@ use crate::{database::writer::Residue, queue::queue_rows, records::scopes::Cover
 #[async_trait]
 impl JobQueue for SqliteStore {
     async fn claim(&self, job: Job, limit: usize, lease: Duration) -> Result<Vec<Pending>> {
-        let (now, owner) = (self.clock().now(), self.lease_owner());
+        let now = self.clock().now();
+        let owner = self.lease_owner();
         let claim = move |connection: &Connection| queue_rows::claim(connection, job, limit, lease, now, &owner);
         if lease.is_zero() {
             return self.read("claim", claim).await;
@@ -21,7 +22,8 @@ impl JobQueue for SqliteStore {
 
     async fn extend_lease(&self, pending: &[Pending], lease: Duration) -> Result<()> {
         let claimed: Vec<_> = pending.iter().map(|item| (item.job, item.ticket)).collect();
-        let (until, residue) = (self.clock().now().after(lease), |_: &()| Residue::None);
+        let until = self.clock().now().after(lease);
+        let residue = |_: &()| Residue::None;
         self.write("extend lease", residue, move |connection| queue_rows::extend_lease(connection, &claimed, until))
             .await
     }
@@ -48,7 +50,9 @@ impl JobQueue for SqliteStore {
     }
 
     async fn enqueue(&self, scope: &Scope, ids: &[RecordId], job: Job) -> Result<u64> {
-        let (scope, ids, now) = (scope.clone(), ids.to_vec(), self.clock().now());
+        let scope = scope.clone();
+        let ids = ids.to_vec();
+        let now = self.clock().now();
         let residue = |_: &u64| Residue::None;
         self.write("enqueue", residue, move |connection| match CoveredScope::of(connection, &scope)? {
             None => Ok(0),
@@ -58,7 +62,8 @@ impl JobQueue for SqliteStore {
     }
 
     async fn requeue(&self, scope: &Scope, job: Job) -> Result<u64> {
-        let (scope, now) = (scope.clone(), self.clock().now());
+        let scope = scope.clone();
+        let now = self.clock().now();
         let residue = |_: &u64| Residue::None;
         self.write("requeue", residue, move |connection| match CoveredScope::of(connection, &scope)? {
             None => Ok(0),

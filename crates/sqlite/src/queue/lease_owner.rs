@@ -1,8 +1,9 @@
-//! The owner of leases: a store that claims items. Its leases end when it does, even if its process is killed.
+//! The owner of leases: a store that claims items. Its leases end when the store is closed, or when its process ends,
+//! even if the process is killed.
 //!
 //! An owner holds a lock on a file next to the database. The operating system releases the lock when the process ends.
-//! Before each claim a store checks the other owners: one whose file is missing or can be locked is dead, and the items
-//! that it had claimed are released.
+//! Before each claim, a store checks the other owners. An owner whose file is missing or can be locked is dead, and its
+//! claimed items are released.
 
 use std::{
     fs::{File, OpenOptions},
@@ -48,8 +49,8 @@ impl LeaseOwner {
 
     /// Releases the items that dead owners had claimed.
     pub(crate) fn release_dead(&self, connection: &Connection) -> rusqlite::Result<()> {
-        let mut others = connection.prepare_cached("SELECT owner FROM lease_owners WHERE owner <> ?1")?;
-        let others = others.query_map([self.id], |row| row.get(0))?.collect::<rusqlite::Result<Vec<i64>>>()?;
+        let mut statement = connection.prepare_cached("SELECT owner FROM lease_owners WHERE owner <> ?1")?;
+        let others = statement.query_map([self.id], |row| row.get(0))?.collect::<rusqlite::Result<Vec<i64>>>()?;
         for owner in others {
             let file = self.lock_path(owner);
             if is_dead(&file) {

@@ -57,7 +57,7 @@ pub(crate) fn requeue(
         indexed!()
     ));
     if let Some(covered) = covered {
-        covered.scopes(statement.push(" AND "));
+        covered.push_scope_condition(statement.push(" AND "));
     }
     if let Some(ids) = ids {
         let ids = ids.iter().map(|id| Value::Blob(id.as_bytes().to_vec()));
@@ -68,8 +68,8 @@ pub(crate) fn requeue(
     Ok(prepared.execute(values)? as u64)
 }
 
-/// Claims the items of a job that have waited longest and are free, and leases them to `owner`. A lease of zero claims
-/// nothing: it only reads the items.
+/// Claims the items of a job that have waited longest and have no lease, and leases them to `owner`. With a lease of
+/// zero the items are only read, not claimed.
 pub(crate) fn claim(
     connection: &Connection,
     job: Job,
@@ -127,8 +127,8 @@ pub(crate) fn extend_lease(
     Ok(())
 }
 
-/// Removes completed items from the queue. Returns for each whether it was current: false if its record was deleted or
-/// written again since it was claimed.
+/// Removes completed items from the queue. Returns true for each item that was current, and false for each whose record
+/// was deleted or written again since the item was claimed.
 pub(crate) fn complete(connection: &Connection, done: &[Done]) -> Result<Vec<bool>, SqliteError> {
     let mut delete = connection
         .prepare_cached("DELETE FROM backlog WHERE record = ?1 AND job = ?2 AND (?3 IS NULL OR ticket = ?3)")?;
@@ -170,12 +170,12 @@ fn current_version(
     Ok(current.filter(|current| current.revision == revision))
 }
 
-/// Returns the stored number of a ticket. No stored ticket has the number that stands for one that is too large.
+/// Returns the stored number of a ticket. A ticket that is too large gets a number that no stored ticket has.
 fn ticket_number(ticket: Ticket) -> u64 {
     u64::try_from(ticket.0).unwrap_or(u64::MAX)
 }
 
-/// Returns the last failures of the items in the covered scope, the longest waiting first.
+/// Returns the last failure of each failed item in the covered scope, in the order of queuing.
 pub(crate) fn failures(
     connection: &Connection,
     covered: &CoveredScope,
@@ -188,7 +188,7 @@ pub(crate) fn failures(
          CROSS JOIN namespaces n ON n.namespace = r.namespace CROSS JOIN tenants t ON t.tenant = n.tenant
          WHERE b.reason IS NOT NULL AND ",
     );
-    covered.scopes(&mut statement);
+    covered.push_scope_condition(&mut statement);
     statement.push(" ORDER BY b.ticket LIMIT ").bind(sql_limit(limit));
     let (mut prepared, values) = statement.prepare(connection)?;
     let mut rows = prepared.query(values)?;
@@ -212,7 +212,7 @@ pub(crate) fn count(connection: &Connection, covered: &CoveredScope, stats: &mut
         " AS is_dead, count(*) AS records, min(b.queued_at) AS oldest
          FROM backlog b CROSS JOIN records r ON r.record = b.record CROSS JOIN scopes s ON s.scope = r.scope WHERE ",
     );
-    covered.scopes(&mut statement);
+    covered.push_scope_condition(&mut statement);
     statement.push(" GROUP BY 1, 2");
     let (mut prepared, values) = statement.prepare(connection)?;
     let mut rows = prepared.query(values)?;

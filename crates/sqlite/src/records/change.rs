@@ -21,23 +21,23 @@ use crate::{
     vectors::vector_store,
 };
 
-/// Applies changes to records within one transaction, and counts what they remove.
+/// Applies changes to records within one transaction, and counts the removed items.
 #[derive(Debug)]
 pub(crate) struct Changes<'c> {
     connection: &'c Connection,
-    /// The table for vectors that come with records; `None` if they are made in the background.
+    /// The table for vectors that are written together with records; `None` if background jobs compute them.
     table: Option<VectorTable>,
     now: Timestamp,
-    /// Numbers of items removed by the changes.
+    /// Number of removed items of each type.
     pub(crate) removed: RemovalCounts,
     /// True if a write replaced content, so that caches with the old content must be deleted.
-    pub(crate) overwrote: bool,
+    pub(crate) replaced_content: bool,
 }
 
 impl<'c> Changes<'c> {
     /// Returns the changes of one transaction. `now` is the time at which jobs are queued.
     pub(crate) fn new(connection: &'c Connection, table: Option<VectorTable>, now: Timestamp) -> Self {
-        Self { connection, table, now, removed: RemovalCounts::default(), overwrote: false }
+        Self { connection, table, now, removed: RemovalCounts::default(), replaced_content: false }
     }
 
     /// Applies a change to the record at `address`; `old` is the record that is stored in that namespace under its id.
@@ -74,7 +74,7 @@ impl<'c> Changes<'c> {
             return write.index.iter().try_for_each(|entries| self.index(row, address, record, entries));
         };
         row::replace(connection, address, record)?;
-        self.overwrote |= !has_same_content(record, &old.record);
+        self.replaced_content |= !has_same_content(record, &old.record);
         if old.record.derived_from != record.derived_from {
             derivations::remove(connection, address.namespace, old.row, &old.record)?;
             derivations::insert(connection, address.namespace, old.row, record)?;
@@ -89,7 +89,7 @@ impl<'c> Changes<'c> {
         Ok(())
     }
 
-    /// Stores the index entries of a record, and queues the jobs that make the missing ones.
+    /// Stores the index entries of a record, and queues the jobs that compute the missing ones.
     fn index(
         &self,
         row: i64,
@@ -144,7 +144,7 @@ fn has_same_content(new: &Record, old: &Record) -> bool {
     expected.same_content(new)
 }
 
-/// Removes all index entries of a record, and its queued jobs. Returns their numbers.
+/// Removes all index entries of a record, and its queued jobs. Returns the number of removed items of each type.
 fn remove_index_entries(connection: &Connection, row: i64) -> Result<RemovalCounts, SqliteError> {
     let mut removed = graph_rows::remove(connection, row)?;
     removed.keywords = u64::from(keyword_store::remove(connection, row)?);

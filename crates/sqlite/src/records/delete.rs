@@ -27,7 +27,7 @@ pub(crate) fn delete(
     let mut changes = Changes::new(connection, None, deleted_at);
     let mut deleted = BTreeSet::new();
     let mut by_namespace: BTreeMap<i64, BTreeSet<RecordId>> = BTreeMap::new();
-    // All named records first, then the derived ones: a named record may be derived from another.
+    // The requested records first, then the derived ones: a requested record may be derived from another one.
     for id in ids {
         for stored in row::find_all(connection, covered, *id)? {
             changes.apply_tombstone(write::tombstone(&stored.record, deleted_at, false))?;
@@ -42,7 +42,7 @@ pub(crate) fn delete(
         cascaded.extend(derived);
     }
     change_log::trim(connection)?;
-    Ok(write::deleted(ids, deleted, cascaded, changes.removed))
+    Ok(write::deletion_report(ids, deleted, cascaded, changes.removed))
 }
 
 /// Imports tombstones of another store: removes their records and all records derived from those. Returns the number of
@@ -52,7 +52,7 @@ pub(crate) fn import_tombstones(
     tombstones: &[Tombstone],
     now: Timestamp,
 ) -> Result<u64, SqliteError> {
-    let mut new = 0;
+    let mut new_tombstones = 0;
     for tombstone in tombstones {
         let address = scopes::get_or_create(connection, &tombstone.scope)?;
         let old = row::find(connection, address.namespace, tombstone.id)?;
@@ -66,8 +66,8 @@ pub(crate) fn import_tombstones(
         cascade::remove_derived_records(connection, address.namespace, &source, &kept, now, &mut changes)?;
         let cascaded = changes.removed.tombstones;
         changes.apply_tombstone(tombstone.clone())?;
-        new += changes.removed.tombstones - cascaded;
+        new_tombstones += changes.removed.tombstones - cascaded;
     }
     change_log::trim(connection)?;
-    Ok(new)
+    Ok(new_tombstones)
 }

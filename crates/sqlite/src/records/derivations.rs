@@ -36,14 +36,14 @@ pub(crate) fn derived_records(
     id: RecordId,
 ) -> Result<Vec<StoredRecord>, SqliteError> {
     let sql = concat!(
-        "WITH RECURSIVE made (record, id) AS (
+        "WITH RECURSIVE derived (record, id) AS (
             SELECT m.record, m.id FROM derivations d JOIN records m ON m.record = d.record
             WHERE d.namespace = ?1 AND d.source = ?2
             UNION
-            SELECT m.record, m.id FROM made x JOIN derivations d ON d.namespace = ?1 AND d.source = x.id
+            SELECT m.record, m.id FROM derived x JOIN derivations d ON d.namespace = ?1 AND d.source = x.id
             JOIN records m ON m.record = d.record
          ) ",
-        selected!("made x CROSS JOIN "),
+        selected!("derived x CROSS JOIN "),
         "WHERE r.record = x.record AND r.id <> ?2 ORDER BY r.id"
     );
     let mut prepared = connection.prepare_cached(sql)?;
@@ -58,17 +58,17 @@ pub(crate) fn derived_records(
 /// Returns the ids of the records within `scope` that are derived from these, ascending and each once.
 pub(crate) fn derived(connection: &Connection, scope: &Scope, ids: &[RecordId]) -> Result<Vec<RecordId>, SqliteError> {
     let Some(covered) = CoveredScope::of(connection, scope)? else { return Ok(Vec::new()) };
-    let mut found = Vec::new();
+    let mut derived_ids = Vec::new();
     for id in ids {
         for source in row::find_all(connection, &covered, *id)? {
             for derived in derived_records(connection, source.address.namespace, *id)? {
                 if scope.covers(&derived.record.scope) {
-                    found.push(derived.record.id);
+                    derived_ids.push(derived.record.id);
                 }
             }
         }
     }
-    found.sort();
-    found.dedup();
-    Ok(found)
+    derived_ids.sort();
+    derived_ids.dedup();
+    Ok(derived_ids)
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use memory_engine_core::{Record, RecordId, Scope, Timestamp, Write, WriteResult};
 use memory_engine_sql::{
     embedding_versions::VectorTable,
-    write::{RecordChange, StoredState, decide},
+    write::{NamespaceState, RecordChange, decide},
 };
 use rusqlite::{Connection, OptionalExtension, params};
 use rustc_hash::FxHashMap;
@@ -21,8 +21,8 @@ use crate::{
     },
 };
 
-/// Writes records with their index entries. Vectors that come with records go to `table`; with `None` they are left out
-/// and made in the background. Also returns true if content of a record was replaced.
+/// Writes records with their index entries. The vectors of the writes are stored in `table`; with `None` they are
+/// dropped, and background jobs compute them. Also returns true if content of a record was replaced.
 ///
 /// # Errors
 /// After an error the caller must roll the transaction back.
@@ -34,7 +34,7 @@ pub(crate) fn put(
 ) -> Result<(Vec<WriteResult>, bool), SqliteError> {
     let mut addresses: FxHashMap<Scope, RecordAddress> = FxHashMap::default();
     let batch: BTreeSet<RecordId> = writes.iter().map(|write| write.record.id).collect();
-    // The results whose text has changed, and their namespaces.
+    // The indexes of the results whose text has changed, and their namespaces.
     let mut cascading = Vec::new();
     let mut results = Vec::with_capacity(writes.len());
     let mut changes = Changes::new(connection, table, now);
@@ -58,13 +58,13 @@ pub(crate) fn put(
         }
         results.push(result);
     }
-    for (i, namespace) in cascading {
-        let source = BTreeSet::from([results[i].id]);
-        results[i].withdrawn =
+    for (index, namespace) in cascading {
+        let source = BTreeSet::from([results[index].id]);
+        results[index].withdrawn =
             cascade::remove_derived_records(connection, namespace, &source, &batch, now, &mut changes)?;
     }
     change_log::trim(connection)?;
-    Ok((results, changes.overwrote))
+    Ok((results, changes.replaced_content))
 }
 
 /// The records and tombstones of one user, read for the decision on a write.
@@ -73,7 +73,7 @@ struct Namespace<'c> {
     namespace: i64,
 }
 
-impl StoredState for Namespace<'_> {
+impl NamespaceState for Namespace<'_> {
     type Error = SqliteError;
 
     fn source_revision(&self, id: RecordId) -> Result<Option<u64>, SqliteError> {

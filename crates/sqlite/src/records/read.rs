@@ -106,8 +106,8 @@ pub(crate) fn stats(connection: &Connection, scope: &Scope) -> Result<Stats, Sql
     queue_rows::count(connection, &covered, &mut stats)?;
     let mut statement =
         Statement::new("SELECT count(*) FROM tombstones b CROSS JOIN scopes s ON s.scope = b.scope WHERE ");
-    covered.namespaces("b.namespace", &mut statement);
-    covered.scopes(statement.push(" AND "));
+    covered.push_namespace_condition("b.namespace", &mut statement);
+    covered.push_scope_condition(statement.push(" AND "));
     let (mut prepared, values) = statement.prepare(connection)?;
     stats.tombstones = prepared.query_row(values, |row| row.get(0))?;
     Ok(stats)
@@ -119,7 +119,7 @@ fn count_records(connection: &Connection, covered: &CoveredScope, stats: &mut St
              max(r.occurred_at) AS newest
          FROM scopes s CROSS JOIN records r INDEXED BY records_by_scope ON r.scope = s.scope WHERE ",
     );
-    covered.scopes(&mut statement);
+    covered.push_scope_condition(&mut statement);
     statement.push(" GROUP BY r.scope, r.kind, r.state ORDER BY r.scope");
     let (mut prepared, values) = statement.prepare(connection)?;
     let mut groups = prepared.query(values)?;

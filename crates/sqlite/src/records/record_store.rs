@@ -23,7 +23,8 @@ use crate::{
 impl RecordStore for SqliteStore {
     async fn put(&self, scope: &Scope, writes: Vec<Write>) -> Result<Vec<WriteResult>> {
         request::check_writes(scope, self.embedding_space(), &writes)?;
-        let (metadata, now) = (self.index_metadata(), self.clock().now());
+        let metadata = self.index_metadata();
+        let now = self.clock().now();
         let residue = |(_, replaced): &(_, bool)| if *replaced { Residue::Replaced } else { Residue::None };
         let put = self.write("put", residue, move |connection| {
             if writes.iter().any(|write| write.terms.is_some()) {
@@ -34,16 +35,20 @@ impl RecordStore for SqliteStore {
                 if has_vectors { index_metadata::versions(connection)?.table_for_new_records(&metadata) } else { None };
             put::put(connection, writes, table, now)
         });
-        put.await.map(|(written, _)| written)
+        put.await.map(|(results, _)| results)
     }
 
     async fn get(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<Record>>> {
-        let (scope, ids, addresses) = (scope.clone(), ids.to_vec(), self.caches().addresses);
+        let scope = scope.clone();
+        let ids = ids.to_vec();
+        let addresses = self.caches().addresses;
         self.read("get", move |connection| read::get(connection, &addresses, &scope, &ids)).await
     }
 
     async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<DeletionReport> {
-        let (scope, ids, deleted_at) = (scope.clone(), ids.to_vec(), self.clock().now());
+        let scope = scope.clone();
+        let ids = ids.to_vec();
+        let deleted_at = self.clock().now();
         let residue = |report: &DeletionReport| if report.ids.is_empty() { Residue::None } else { Residue::Deleted };
         self.write("delete", residue, move |connection| match CoveredScope::of(connection, &scope)? {
             None => Ok(DeletionReport::default()),
@@ -54,17 +59,21 @@ impl RecordStore for SqliteStore {
 
     async fn scan(&self, scope: &Scope, query: &ScanQuery) -> Result<Page> {
         request::check_filter(query.filter.as_ref())?;
-        let (scope, query) = (scope.clone(), query.clone());
+        let scope = scope.clone();
+        let query = query.clone();
         self.read("scan", move |connection| scan::scan(connection, &scope, &query)).await
     }
 
     async fn derived(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<RecordId>> {
-        let (scope, ids) = (scope.clone(), ids.to_vec());
+        let scope = scope.clone();
+        let ids = ids.to_vec();
         self.read("derived", move |connection| derivations::derived(connection, &scope, &ids)).await
     }
 
     async fn adjacent(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Adjacent>> {
-        let (scope, ids, addresses) = (scope.clone(), ids.to_vec(), self.caches().addresses);
+        let scope = scope.clone();
+        let ids = ids.to_vec();
+        let addresses = self.caches().addresses;
         self.read("adjacent", move |connection| read::adjacent(connection, &addresses, &scope, &ids)).await
     }
 
@@ -102,7 +111,8 @@ impl RecordStore for SqliteStore {
 impl KeywordStore for SqliteStore {
     async fn upsert(&self, scope: &Scope, entries: &[KeywordEntry]) -> Result<()> {
         request::check_keyword_entries(scope, entries)?;
-        let (entries, metadata) = (entries.to_vec(), self.index_metadata());
+        let entries = entries.to_vec();
+        let metadata = self.index_metadata();
         let residue = |_: &()| Residue::None;
         self.write("keyword upsert", residue, move |connection| {
             index_metadata::check(connection, &metadata, Index::Keywords, "keyword upsert")?;
@@ -112,7 +122,8 @@ impl KeywordStore for SqliteStore {
     }
 
     async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<u64> {
-        let (scope, ids) = (scope.clone(), ids.to_vec());
+        let scope = scope.clone();
+        let ids = ids.to_vec();
         let residue = |removed: &u64| if *removed > 0 { Residue::Deleted } else { Residue::None };
         self.write("keyword delete", residue, move |connection| match CoveredScope::of(connection, &scope)? {
             None => Ok(0),
@@ -123,23 +134,29 @@ impl KeywordStore for SqliteStore {
 
     async fn search(&self, scope: &Scope, query: &KeywordQuery) -> Result<Vec<Hit>> {
         request::check_filter(query.filter.as_ref())?;
-        let (scope, query, metadata, caches) = (scope.clone(), query.clone(), self.index_metadata(), self.caches());
+        let scope = scope.clone();
+        let query = query.clone();
+        let metadata = self.index_metadata();
+        let caches = self.caches();
         let search = self.read("keyword search", move |connection| {
             index_metadata::check(connection, &metadata, Index::Keywords, "keyword search")?;
             caches.keywords.search(connection, &caches.addresses, &caches.filters, &scope, &query)
         });
-        let found = search.await;
+        let hits = search.await;
         self.request_cache_flush();
-        found
+        hits
     }
 
     async fn terms(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<PackedTerms>>> {
-        let (scope, ids, addresses) = (scope.clone(), ids.to_vec(), self.caches().addresses);
+        let scope = scope.clone();
+        let ids = ids.to_vec();
+        let addresses = self.caches().addresses;
         self.read("keyword terms", move |connection| keyword_store::terms(connection, &addresses, &scope, &ids)).await
     }
 
     async fn warm_up(&self) -> Result<()> {
-        let (metadata, caches) = (self.index_metadata(), self.caches());
+        let metadata = self.index_metadata();
+        let caches = self.caches();
         let load = self.read("warm up", move |connection| {
             index_metadata::check(connection, &metadata, Index::Keywords, "warm up")?;
             caches.keywords.load_tenants(connection)
@@ -158,7 +175,8 @@ impl VectorStore for SqliteStore {
 
     async fn upsert(&self, scope: &Scope, entries: &[VectorEntry]) -> Result<()> {
         request::check_vector_entries(scope, self.embedding_space(), entries)?;
-        let (entries, metadata) = (entries.to_vec(), self.index_metadata());
+        let entries = entries.to_vec();
+        let metadata = self.index_metadata();
         let residue = |_: &()| Residue::None;
         self.write("vector upsert", residue, move |connection| {
             let (_, table) = index_metadata::versions(connection)?.role(&metadata, "vector upsert")?;
@@ -168,7 +186,8 @@ impl VectorStore for SqliteStore {
     }
 
     async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<u64> {
-        let (scope, ids) = (scope.clone(), ids.to_vec());
+        let scope = scope.clone();
+        let ids = ids.to_vec();
         let residue = |removed: &u64| if *removed > 0 { Residue::Deleted } else { Residue::None };
         self.write("vector delete", residue, move |connection| match CoveredScope::of(connection, &scope)? {
             None => Ok(0),
@@ -179,18 +198,24 @@ impl VectorStore for SqliteStore {
 
     async fn search(&self, scope: &Scope, query: &VectorQuery) -> Result<Vec<Hit>> {
         request::check_vector_query(self.embedding_space(), query)?;
-        let (scope, query, metadata, caches) = (scope.clone(), query.clone(), self.index_metadata(), self.caches());
+        let scope = scope.clone();
+        let query = query.clone();
+        let metadata = self.index_metadata();
+        let caches = self.caches();
         let search = self.read("vector search", move |connection| {
             let table = index_metadata::versions(connection)?.serving_table(&metadata, "vector search")?;
             caches.vectors.search(connection, table, &caches.addresses, &caches.filters, &scope, &query)
         });
-        let found = search.await;
+        let hits = search.await;
         self.request_cache_flush();
-        found
+        hits
     }
 
     async fn token_vectors(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<MultiVector>>> {
-        let (scope, ids, metadata, caches) = (scope.clone(), ids.to_vec(), self.index_metadata(), self.caches());
+        let scope = scope.clone();
+        let ids = ids.to_vec();
+        let metadata = self.index_metadata();
+        let caches = self.caches();
         self.read("token vectors", move |connection| {
             let table = index_metadata::versions(connection)?.serving_table(&metadata, "token vectors")?;
             vector_store::token_vectors(connection, table, &caches.addresses, &scope, &ids)
@@ -199,7 +224,8 @@ impl VectorStore for SqliteStore {
     }
 
     async fn warm_up(&self) -> Result<()> {
-        let (metadata, caches) = (self.index_metadata(), self.caches());
+        let metadata = self.index_metadata();
+        let caches = self.caches();
         let load = self.read("warm up", move |connection| {
             let table = index_metadata::versions(connection)?.serving_table(&metadata, "warm up")?;
             caches.vectors.load(connection, table)
@@ -216,8 +242,8 @@ impl VectorStore for SqliteStore {
 
 #[async_trait]
 impl GenerationStore for SqliteStore {
-    fn beside(&self, space: EmbeddingSpace) -> Arc<dyn VectorStore> {
-        Arc::new(self.in_space(space))
+    fn in_space(&self, space: EmbeddingSpace) -> Arc<dyn VectorStore> {
+        Arc::new(self.with_space(space))
     }
 
     async fn role(&self) -> Result<GenerationRole> {
@@ -233,7 +259,8 @@ impl GenerationStore for SqliteStore {
     }
 
     async fn begin(&self) -> Result<u64> {
-        let (metadata, now) = (self.index_metadata(), self.clock().now());
+        let metadata = self.index_metadata();
+        let now = self.clock().now();
         self.write(
             "reindex",
             |_| Residue::None,
@@ -242,12 +269,13 @@ impl GenerationStore for SqliteStore {
         .await
     }
 
-    async fn switch(&self, missing_allowed: u64) -> Result<bool> {
-        let (metadata, now) = (self.index_metadata(), self.clock().now());
+    async fn switch(&self, max_missing: u64) -> Result<bool> {
+        let metadata = self.index_metadata();
+        let now = self.clock().now();
         self.write(
             "reindex",
             |_| Residue::None,
-            move |connection| embedding_versions::switch(connection, &metadata, missing_allowed, now),
+            move |connection| embedding_versions::switch(connection, &metadata, max_missing, now),
         )
         .await
     }

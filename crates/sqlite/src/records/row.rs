@@ -137,7 +137,7 @@ fn json<T: DeserializeOwned + Default>(text: &str) -> Result<T, SqliteError> {
     }
 }
 
-/// Returns the covered records of this id, by user. Two users may have a record of the same id.
+/// Returns the covered records of this id, ordered by user. Two users may have a record of the same id.
 pub(crate) fn find_all(
     connection: &Connection,
     covered: &CoveredScope,
@@ -145,15 +145,15 @@ pub(crate) fn find_all(
 ) -> Result<Vec<StoredRecord>, SqliteError> {
     let mut statement = Statement::new(concat!(selected!(""), "WHERE r.id = "));
     statement.bind(id.as_bytes().to_vec()).push(" AND ");
-    covered.covers(&mut statement);
+    covered.push_condition_for_scope(&mut statement);
     statement.push(" ORDER BY n.user");
     let (mut prepared, values) = statement.prepare(connection)?;
     let mut rows = prepared.query(values)?;
-    let mut found = Vec::new();
+    let mut records = Vec::new();
     while let Some(row) = rows.next()? {
-        found.push(read(row)?);
+        records.push(read(row)?);
     }
-    Ok(found)
+    Ok(records)
 }
 
 /// Returns the record of this id in a namespace.
@@ -170,12 +170,12 @@ pub(crate) struct CurrentVersion {
     pub(crate) row: i64,
     pub(crate) scope: i64,
     pub(crate) revision: u64,
-    /// True if the record belongs into the indexes.
+    /// True if the record belongs in the indexes.
     pub(crate) indexed: bool,
 }
 
 impl CurrentVersion {
-    /// Returns true if this is the version `record` at `address`, and belongs into the indexes.
+    /// Returns true if this is the version `record` at `address`, and belongs in the indexes.
     pub(crate) fn matches(&self, record: &Record, address: RecordAddress) -> bool {
         self.indexed && self.scope == address.scope && self.revision == record.revision
     }

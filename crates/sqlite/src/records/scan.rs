@@ -52,7 +52,7 @@ fn order(order: Order) -> &'static str {
     }
 }
 
-/// Returns the tie-breaker for records with equal positions, which only different users can have.
+/// Returns the tie-breaker for records with equal positions. Only records of different users can have equal positions.
 fn tie_breaker(covered: &CoveredScope, order: Order) -> &'static str {
     match (covered.namespace, order) {
         (Some(_), _) => "",
@@ -68,23 +68,21 @@ fn push_matching_rows(
     query: &ScanQuery,
     statement: &mut Statement,
 ) -> Result<(), SqliteError> {
-    let one_scope = if covered.is_narrow() { only_scope(connection, covered)? } else { None };
-    let index = match (covered.is_narrow(), one_scope) {
-        // The index of a single scope or user has the requested order, so that no sorting is needed.
-        (_, Some(_)) | (true, None) => "records_by_scope",
-        (false, None) => "records_by_namespace",
-    };
+    let is_narrow = covered.is_narrow();
+    let only_scope = if is_narrow { only_scope(connection, covered)? } else { None };
+    // The index of a single scope or user has the requested order, so that no sorting is needed.
+    let index = if is_narrow { "records_by_scope" } else { "records_by_namespace" };
     statement.push(" FROM records r INDEXED BY ").push(index);
     statement.push(" CROSS JOIN scopes s ON s.scope = r.scope WHERE ");
-    match (covered.is_narrow(), one_scope) {
-        (_, Some(scope)) => drop(statement.push("r.scope = ").bind(scope)),
-        (true, None) => {
-            covered.scopes(statement.push("r.scope IN (SELECT s.scope FROM scopes s WHERE "));
+    match only_scope {
+        Some(scope) => drop(statement.push("r.scope = ").bind(scope)),
+        None if is_narrow => {
+            covered.push_scope_condition(statement.push("r.scope IN (SELECT s.scope FROM scopes s WHERE "));
             statement.push(")");
         }
-        (false, None) => covered.namespaces("r.namespace", statement),
+        None => covered.push_namespace_condition("r.namespace", statement),
     }
-    covered.scopes(statement.push(" AND "));
+    covered.push_scope_condition(statement.push(" AND "));
     if let Some(filter) = &query.filter {
         filter::write(filter, statement.push(" AND "));
     }
@@ -115,7 +113,7 @@ fn push_page_rows(
 /// Returns the covered scope's only address; `None` if it has none or several.
 fn only_scope(connection: &Connection, covered: &CoveredScope) -> Result<Option<i64>, SqliteError> {
     let mut statement = Statement::new("SELECT max(s.scope) FROM scopes s WHERE ");
-    covered.scopes(&mut statement);
+    covered.push_scope_condition(&mut statement);
     statement.push(" HAVING count(*) = 1");
     let (mut prepared, values) = statement.prepare(connection)?;
     Ok(prepared.query_row(values, |row| row.get(0)).optional()?)

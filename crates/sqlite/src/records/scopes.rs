@@ -21,7 +21,7 @@ pub(crate) struct CoveredScope {
     /// The user, if the scope sets one.
     pub(crate) namespace: Option<i64>,
     /// The dimensions below the user that the scope sets: column name and value.
-    below: Vec<(&'static str, String)>,
+    dimensions: Vec<(&'static str, String)>,
 }
 
 /// Reads the scope of a row that begins with `t.name, n.user, s.agent, s.session, s.branch`.
@@ -89,7 +89,7 @@ fn get_or_insert(
     }
 }
 
-/// Returns the namespace of a scope: the number of its tenant and user. `None` if it is not stored.
+/// Returns the number of the namespace of a scope, which its tenant and user identify. `None` if it is not stored.
 pub(crate) fn namespace(connection: &Connection, scope: &Scope) -> rusqlite::Result<Option<i64>> {
     connection
         .prepare_cached(
@@ -120,21 +120,21 @@ impl CoveredScope {
 
     /// Returns the covered scope of these numbers of a tenant and a user.
     pub(crate) fn new(tenant: i64, namespace: Option<i64>, scope: &Scope) -> Self {
-        Self { tenant, namespace, below: rows::dimensions_below_user(scope) }
+        Self { tenant, namespace, dimensions: rows::dimensions_below_user(scope) }
     }
 
-    /// The dimensions below the user that the scope sets.
-    pub(crate) fn below(&self) -> &[(&'static str, String)] {
-        &self.below
+    /// Returns the dimensions below the user that the scope sets: column name and value.
+    pub(crate) fn dimensions(&self) -> &[(&'static str, String)] {
+        &self.dimensions
     }
 
-    /// Returns true if it covers at most one conversation of one user.
+    /// Returns true if the scope sets a session or a branch of a user, so that it covers few records.
     pub(crate) fn is_narrow(&self) -> bool {
-        self.namespace.is_some() && self.below.iter().any(|(name, _)| *name != "agent")
+        self.namespace.is_some() && self.dimensions.iter().any(|(name, _)| *name != "agent")
     }
 
     /// Appends the condition that `column`, the number of a namespace, is covered.
-    pub(crate) fn namespaces(&self, column: &'static str, statement: &mut Statement) {
+    pub(crate) fn push_namespace_condition(&self, column: &'static str, statement: &mut Statement) {
         statement.push(column);
         match self.namespace {
             Some(namespace) => statement.push(" = ").bind(namespace),
@@ -142,14 +142,15 @@ impl CoveredScope {
         };
     }
 
-    /// Appends the condition that the row `s` of `scopes` is covered. Every statement that reads records must have it.
-    pub(crate) fn scopes(&self, statement: &mut Statement) {
-        self.namespaces("s.namespace", statement);
-        self.dimensions(statement);
+    /// Appends the condition that the row `s` of `scopes` is covered. Every statement that reads records must contain
+    /// it.
+    pub(crate) fn push_scope_condition(&self, statement: &mut Statement) {
+        self.push_namespace_condition("s.namespace", statement);
+        self.push_dimension_conditions(statement);
     }
 
-    fn dimensions(&self, statement: &mut Statement) {
-        for (dimension, name) in &self.below {
+    fn push_dimension_conditions(&self, statement: &mut Statement) {
+        for (dimension, name) in &self.dimensions {
             statement.push(match *dimension {
                 "agent" => " AND s.agent = ",
                 "session" => " AND s.session = ",
@@ -159,13 +160,13 @@ impl CoveredScope {
         }
     }
 
-    /// Appends the condition of [`scopes`](Self::scopes) for a statement that finds the row `s` by its number: it checks
-    /// the namespace of that row, and does not list the namespaces of the tenant.
-    pub(crate) fn covers(&self, statement: &mut Statement) {
+    /// Appends the same condition as [`push_scope_condition`](Self::push_scope_condition), for a statement that finds
+    /// the row `s` by its number: it checks the namespace of that row instead of listing the namespaces of the tenant.
+    pub(crate) fn push_condition_for_scope(&self, statement: &mut Statement) {
         if self.namespace.is_some() {
-            return self.scopes(statement);
+            return self.push_scope_condition(statement);
         }
         statement.push("(SELECT u.tenant FROM namespaces u WHERE u.namespace = s.namespace) = ").bind(self.tenant);
-        self.dimensions(statement);
+        self.push_dimension_conditions(statement);
     }
 }

@@ -21,8 +21,8 @@ pub(crate) fn tombstones(
          FROM tombstones b CROSS JOIN scopes s ON s.scope = b.scope CROSS JOIN namespaces n ON n.namespace = b.namespace
          CROSS JOIN tenants t ON t.tenant = n.tenant WHERE ",
     );
-    covered.namespaces("b.namespace", &mut statement);
-    covered.scopes(statement.push(" AND "));
+    covered.push_namespace_condition("b.namespace", &mut statement);
+    covered.push_scope_condition(statement.push(" AND "));
     if let Some(after) = after {
         statement.push(" AND b.id > ").bind(after.as_bytes().to_vec());
     }
@@ -30,13 +30,13 @@ pub(crate) fn tombstones(
     statement.push(" LIMIT ").bind(sql_limit(limit));
     let (mut prepared, values) = statement.prepare(connection)?;
     let mut rows = prepared.query(values)?;
-    let mut found = Vec::new();
+    let mut tombstones = Vec::new();
     while let Some(row) = rows.next()? {
         let id = RecordId::from_bytes(row.get("id")?);
         let content_hash = ContentHash::from_bytes(row.get("content_hash")?);
         let deleted_at = Timestamp::from_micros(row.get("deleted_at")?);
         let tombstone = Tombstone::new(id, scopes::read(row)?, content_hash, deleted_at);
-        found.push(tombstone.with_withdrawn(row.get("withdrawn")?));
+        tombstones.push(tombstone.with_withdrawn(row.get("withdrawn")?));
     }
-    Ok(found)
+    Ok(tombstones)
 }

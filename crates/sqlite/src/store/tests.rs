@@ -9,25 +9,25 @@ use memory_engine_vector_store::{VectorQuery, VectorStore};
 use super::*;
 use crate::options::Synchronous;
 
-/// A bug in one call takes down neither the threads nor what is committed together with it.
+/// The threads keep running, and writes in the same group commit are not affected.
 #[tokio::test]
-async fn a_call_that_panics_is_undone_and_the_store_goes_on() {
+async fn a_call_that_panics_is_rolled_back_alone() {
     let directory = tempfile::tempdir().unwrap();
     let store = StoreOptions::new(EmbeddingSpace::cosine("test", 2), "test");
     let options = SqliteOptions::default().with_readers(1);
     let store = SqliteStore::open_with(directory.path().join("memory.db"), store, options).await.unwrap();
-    let note = |name: &'static str| {
+    let insert = |name: &'static str| {
         move |connection: &Connection| Ok(connection.execute("INSERT INTO tenants (name) VALUES (?1)", [name])?)
     };
     let broken = move |connection: &Connection| -> Result<usize, SqliteError> {
-        note("broken")(connection)?;
+        insert("broken")(connection)?;
         panic!("a bug")
     };
     let residue = |_: &usize| Residue::None;
     let writes = tokio::join!(
-        store.write("a", residue, note("a")),
+        store.write("a", residue, insert("a")),
         store.write("b", residue, broken),
-        store.write("c", residue, note("c"))
+        store.write("c", residue, insert("c"))
     );
     assert!(writes.0.is_ok() && writes.2.is_ok());
     assert_eq!(writes.1.unwrap_err().kind(), ErrorKind::Internal);
@@ -44,7 +44,7 @@ async fn a_call_that_panics_is_undone_and_the_store_goes_on() {
 }
 
 #[tokio::test]
-async fn a_reading_connection_cannot_write() {
+async fn a_reader_connection_cannot_write() {
     let directory = tempfile::tempdir().unwrap();
     let options = StoreOptions::new(EmbeddingSpace::cosine("test", 2), "test");
     let store = SqliteStore::open(directory.path().join("memory.db"), options).await.unwrap();
@@ -65,7 +65,7 @@ async fn every_connection_has_the_settings_of_the_options() {
         .with_max_log_bytes(1 << 16);
     let refused = SqliteStore::open_with(&path, store.clone(), options.clone().with_readers(0)).await.unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::InvalidInput);
-    assert!(!path.exists(), "options are checked before the file is made");
+    assert!(!path.exists(), "options are checked before the file is created");
     let store = SqliteStore::open_with(&path, store, options).await.unwrap();
     let settings = |connection: &Connection| {
         let pragma = |name| connection.query_row(&format!("PRAGMA {name}"), [], |row| row.get::<_, i64>(0));
@@ -75,8 +75,8 @@ async fn every_connection_has_the_settings_of_the_options() {
     assert_eq!(store.write("write", |_| Residue::None, settings).await.unwrap(), [-4096, 1, 1 << 20, 1 << 16]);
 }
 
-/// A store of one reader, with one record that has a vector and terms.
-async fn with_one_record(path: &Path) -> SqliteStore {
+/// Opens a store with one reader, and writes a record with a vector and terms.
+async fn open_with_record(path: &Path) -> SqliteStore {
     let store = StoreOptions::new(EmbeddingSpace::cosine("test", 2), "test");
     let store = SqliteStore::open_with(path, store, SqliteOptions::default().with_readers(1)).await.unwrap();
     let lin = Scope::user("lin").unwrap();
@@ -88,25 +88,25 @@ async fn with_one_record(path: &Path) -> SqliteStore {
     store
 }
 
-/// A recall that reaches its deadline drops its searches. The next one still finds the indexes loaded.
+/// A recall that reaches its deadline drops its searches. The indexes are loaded for the next recall.
 #[tokio::test]
-async fn a_search_that_was_dropped_loads_the_index_nevertheless() {
+async fn a_dropped_search_still_loads_the_index() {
     let directory = tempfile::tempdir().unwrap();
-    let store = with_one_record(&directory.path().join("memory.db")).await;
+    let store = open_with_record(&directory.path().join("memory.db")).await;
     let lin = Scope::user("lin").unwrap();
     let (release, released) = channel::<()>();
     let busy = store.read("wait", move |_| Ok(released.recv().is_ok()));
     tokio::pin!(busy);
-    let not_yet = Duration::from_millis(20);
-    assert!(tokio::time::timeout(not_yet, &mut busy).await.is_err(), "the only reader waits");
+    let deadline = Duration::from_millis(20);
+    assert!(tokio::time::timeout(deadline, &mut busy).await.is_err(), "the only reader is blocked");
     let query = VectorQuery::new(Embedding::new(vec![1.0, 0.0]).unwrap(), 9);
-    assert!(tokio::time::timeout(not_yet, VectorStore::search(&store, &lin, &query)).await.is_err());
+    assert!(tokio::time::timeout(deadline, VectorStore::search(&store, &lin, &query)).await.is_err());
     let query = KeywordQuery::new(vec![Clause::term("walnut")], 9);
-    assert!(tokio::time::timeout(not_yet, KeywordStore::search(&store, &lin, &query)).await.is_err());
+    assert!(tokio::time::timeout(deadline, KeywordStore::search(&store, &lin, &query)).await.is_err());
     assert!(!store.caches.vectors.has_been_read() && !store.caches.keywords.any_read());
     release.send(()).unwrap();
     assert!(busy.await.unwrap());
-    // The reader answers in order: what was queued before has been done by then.
+    // The reader runs jobs in order: the queued searches are finished before this one.
     store.read("wait", |_| Ok(())).await.unwrap();
     assert!(store.caches.vectors.has_been_read() && store.caches.keywords.any_read());
 }
@@ -114,7 +114,7 @@ async fn a_search_that_was_dropped_loads_the_index_nevertheless() {
 #[tokio::test]
 async fn warming_up_loads_vectors_and_postings() {
     let directory = tempfile::tempdir().unwrap();
-    let store = with_one_record(&directory.path().join("memory.db")).await;
+    let store = open_with_record(&directory.path().join("memory.db")).await;
     VectorStore::warm_up(&store).await.unwrap();
     assert!(store.caches.vectors.has_been_read() && !store.caches.keywords.any_read());
     KeywordStore::warm_up(&store).await.unwrap();

@@ -35,14 +35,16 @@ pub(crate) fn begin(connection: &Connection, metadata: &IndexMetadata, now: Time
     Ok(queued)
 }
 
-/// Queues every record that has no vector in a table. A record that is already queued stays as it is; a dead letter
-/// becomes claimable again.
+/// Queues every record that has no vector in a table. The queue item of a record that is already queued stays
+/// unchanged; a dead letter can be claimed again.
 fn queue_missing(connection: &Connection, table: VectorTable, now: Timestamp) -> Result<(), SqliteError> {
     let sql = format!(
         "INSERT INTO backlog (job, record, leased_until, queued_at)
-         SELECT ?1, r.record, ?2, ?4 FROM records r WHERE {} AND NOT EXISTS (SELECT 1 FROM {} v WHERE v.record = r.record)
+         SELECT ?1, r.record, ?2, ?4 FROM records r
+         WHERE {} AND NOT EXISTS (SELECT 1 FROM {} v WHERE v.record = r.record)
          ORDER BY r.namespace, r.record
-         ON CONFLICT (record, job) DO UPDATE SET leased_until = ?2, attempts = 0, reason = NULL WHERE leased_until = ?3",
+         ON CONFLICT (record, job) DO UPDATE SET leased_until = ?2, attempts = 0, reason = NULL
+         WHERE leased_until = ?3",
         indexed!(),
         table.name()
     );
@@ -50,18 +52,18 @@ fn queue_missing(connection: &Connection, table: VectorTable, now: Timestamp) ->
     Ok(())
 }
 
-/// Cuts over to the second version, if it is in the space of this process and complete but for at most
-/// `missing_allowed` dead letters. Returns true if the version of this process serves now.
+/// Cuts over to the second version, if it is in the space of this process and complete except for at most `max_missing`
+/// dead letters. Returns true if the version of this process serves now.
 pub(crate) fn switch(
     connection: &Connection,
     metadata: &IndexMetadata,
-    missing_allowed: u64,
+    max_missing: u64,
     now: Timestamp,
 ) -> Result<bool, SqliteError> {
     let versions = index_metadata::versions(connection)?;
     let (GenerationRole::Second, table) = versions.role(metadata, "reindex")? else { return Ok(true) };
     let queued = count_queued(connection, SECOND_PART)?;
-    if queued.waiting > 0 || queued.dead > missing_allowed {
+    if queued.waiting > 0 || queued.dead > max_missing {
         return Ok(false);
     }
     let unqueued: u64 = connection.query_row(
@@ -129,7 +131,7 @@ pub(crate) fn count_vectors(connection: &Connection, table: VectorTable) -> rusq
 
 /// Number of records in the queue of one job.
 struct QueuedRecords {
-    /// Records to be claimed, or claimed and not completed.
+    /// Records that are not claimed yet, or claimed and not completed.
     waiting: u64,
     /// Dead letters.
     dead: u64,

@@ -55,7 +55,7 @@ fn insert_tokens(
     Ok(())
 }
 
-/// Returns the token vectors of records within a scope, in the order of `ids`.
+/// Returns the token vectors of these records, aligned with `ids`; `None` for one that has none or is outside `scope`.
 pub(crate) fn token_vectors(
     connection: &Connection,
     table: VectorTable,
@@ -69,26 +69,27 @@ pub(crate) fn token_vectors(
         table.token_table()
     );
     let mut prepared = connection.prepare_cached(&sql)?;
-    let mut tokens_of = |id: &RecordId| {
+    let mut find = |id: &RecordId| {
         let mut rows = prepared.query([id.as_bytes()])?;
-        let mut first: Option<(Option<String>, Option<MultiVector>)> = None;
+        // The user and the token vectors of the record.
+        let mut found: Option<(Option<String>, Option<MultiVector>)> = None;
         while let Some(row) = rows.next()? {
             let Some(address) = addresses.scope(connection, &covered, row.get(0)?)? else { continue };
-            // If several users of a tenant have a record of this id, the first by user counts, as everywhere.
-            if first.as_ref().is_none_or(|(user, _)| address.user_name() < user.as_deref()) {
+            // If several users of the tenant have a record of this id, the first user by name is taken.
+            if found.as_ref().is_none_or(|(user, _)| address.user_name() < user.as_deref()) {
                 let bytes = row.get_ref(1)?.as_blob_or_null().map_err(rusqlite::Error::from)?;
                 let tokens = bytes.map(MultiVector::from_bytes).transpose();
                 let tokens = tokens.map_err(|_| SqliteError::corrupt("the token vectors of a record"))?;
-                first = Some((address.user_name().map(str::to_owned), tokens));
+                found = Some((address.user_name().map(str::to_owned), tokens));
             }
         }
-        Ok(first.and_then(|(_, tokens)| tokens))
+        Ok(found.and_then(|(_, tokens)| tokens))
     };
-    ids.iter().map(&mut tokens_of).collect()
+    ids.iter().map(&mut find).collect()
 }
 
-/// Removes the vectors of a record from both embedding versions, with its token vectors. Returns true if there was one; then the caller logs
-/// the change.
+/// Removes the vectors of a record, and with them its token vectors, from both embedding versions. Returns true if it
+/// had a vector; then the caller logs the change.
 pub(crate) fn remove(connection: &Connection, row: i64) -> Result<bool, SqliteError> {
     let mut removed = 0;
     for table in VectorTable::ALL {
@@ -119,7 +120,7 @@ pub(crate) fn clear(connection: &Connection, table: VectorTable) -> Result<(), S
     change_log::invalidate_all(connection)
 }
 
-/// A vector as it is stored, with the row of its record.
+/// A stored vector, with the row of its record.
 pub(crate) struct StoredVector {
     pub(crate) row: i64,
     pub(crate) id: RecordId,
@@ -159,7 +160,7 @@ pub(crate) fn for_each_changed(
     for_each_row(connection, &sql, Some(change), visit)
 }
 
-/// Looks up single vectors.
+/// Looks up the vectors of single rows.
 pub(crate) struct VectorLookup<'c> {
     prepared: CachedStatement<'c>,
 }
@@ -170,6 +171,7 @@ impl<'c> VectorLookup<'c> {
         Ok(Self { prepared: connection.prepare_cached(&sql)? })
     }
 
+    /// Returns the vector of a row, if there is one.
     pub(crate) fn vector(&mut self, row: i64) -> Result<Option<Embedding>, SqliteError> {
         let mut rows = self.prepared.query([row])?;
         rows.next()?.map(|row| decode(row.get_ref(0)?)).transpose()

@@ -4,30 +4,30 @@ use std::{cmp::Ordering, convert::Infallible, hash::Hash};
 
 use memory_engine_core::{Embedding, Kernel, Score};
 
-use super::{Among, FlatIndex};
+use super::{FlatIndex, SearchSubset};
 use crate::{
-    kernel::{self, rows::Rows},
+    kernel::{self, rows::RowSelection},
     vectors::Nearest,
 };
 
 impl<K: Copy + Ord + Hash, G: Copy + Eq + Hash> FlatIndex<K, G> {
-    /// Returns the `limit` vectors nearest to the query: best first, equal ones by key. A query of the wrong length
-    /// finds nothing. Search a [lean](Self::lean) index by [`search_with`](Self::search_with).
-    pub fn search(&self, query: &Embedding, among: Among<'_, K, G>, limit: usize) -> Vec<(K, Score)> {
-        let nothing = |_: &K| Ok::<_, Infallible>(None);
-        self.search_with(query, among, limit, nothing).unwrap_or_else(|never| match never {})
+    /// Returns the `limit` vectors nearest to the query: best first, equal scores by key. A query with another number
+    /// of dimensions finds nothing. Search a [lean](Self::lean) index by [`search_with`](Self::search_with).
+    pub fn search(&self, query: &Embedding, subset: SearchSubset<'_, K, G>, limit: usize) -> Vec<(K, Score)> {
+        let no_lookup = |_: &K| Ok::<_, Infallible>(None);
+        self.search_with(query, subset, limit, no_lookup).unwrap_or_else(|never| match never {})
     }
 
-    /// Like [`search`](Self::search), with a function that looks up full vectors that the index does not keep: about
-    /// the best twenty. The scores of the others come from their codes. A vector that the function does not find is
-    /// left out.
+    /// Searches as [`search`](Self::search) does. `look_up` returns the full vectors that the index does not keep, for
+    /// about the best twenty hits. The scores of the others come from their codes. A vector that `look_up` does not
+    /// find is left out.
     ///
     /// # Errors
     /// Returns the first error of `look_up`.
     pub fn search_with<E>(
         &self,
         query: &Embedding,
-        among: Among<'_, K, G>,
+        subset: SearchSubset<'_, K, G>,
         limit: usize,
         look_up: impl FnMut(&K) -> Result<Option<Embedding>, E>,
     ) -> Result<Vec<(K, Score)>, E> {
@@ -35,21 +35,21 @@ impl<K: Copy + Ord + Hash, G: Copy + Eq + Hash> FlatIndex<K, G> {
             return Ok(Vec::new());
         }
         let list: Vec<u32>;
-        let rows = match among {
-            Among::Everything => Rows::First(self.len()),
-            Among::Groups(groups) if self.holds_only(groups) => Rows::First(self.len()),
-            Among::Groups(groups) => {
+        let rows = match subset {
+            SearchSubset::All => RowSelection::First(self.len()),
+            SearchSubset::Groups(groups) if self.is_covered_by(groups) => RowSelection::First(self.len()),
+            SearchSubset::Groups(groups) => {
                 list = self.members(groups).copied().collect();
-                Rows::Of(&list)
+                RowSelection::List(&list)
             }
-            Among::Keys(keys) => {
+            SearchSubset::Keys(keys) => {
                 list = keys.iter().filter_map(|key| self.rows.get(key).copied()).collect();
-                Rows::Of(&list)
+                RowSelection::List(&list)
             }
-            Among::Matching(is_match) => {
+            SearchSubset::Matching(is_match) => {
                 let rows = (0_u32..).zip(&self.keys).filter(|(_, key)| is_match(key));
                 list = rows.map(|(row, _)| row).collect();
-                Rows::Of(&list)
+                RowSelection::List(&list)
             }
         };
         let query = self.normalized(query.clone());
@@ -69,7 +69,7 @@ impl<K: Copy + Ord + Hash, G: Copy + Eq + Hash> FlatIndex<K, G> {
         Ok(hits.into_iter().map(|hit| (hit.key, hit.score)).collect())
     }
 
-    /// Adds the inner products of the query with looked-up vectors to those that are known.
+    /// Looks up the full vectors of `rows`, and appends their inner products with the query to `products`.
     fn exact_products<E>(
         &self,
         query: &Embedding,
@@ -86,14 +86,20 @@ impl<K: Copy + Ord + Hash, G: Copy + Eq + Hash> FlatIndex<K, G> {
                 continue;
             }
             product.clear();
-            kernel::products(Kernel::detect(), query.values(), embedding.values(), Rows::First(1), &mut product);
+            kernel::products(
+                Kernel::detect(),
+                query.values(),
+                embedding.values(),
+                RowSelection::First(1),
+                &mut product,
+            );
             products.extend(product.first().map(|product| (*row, *product)));
         }
         Ok(products)
     }
 }
 
-/// A hit, ordered so that the better one is smaller.
+/// A hit. The better of two hits compares as less; equal scores compare by key.
 #[derive(PartialEq, Eq)]
 struct RankedHit<K> {
     score: Score,

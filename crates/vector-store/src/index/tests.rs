@@ -10,7 +10,7 @@ fn space() -> EmbeddingSpace {
 }
 
 proptest! {
-    /// Any mixture of inserts and removals leaves what a plain map holds.
+    /// After any sequence of inserts and removals, the index has the same content as a plain map.
     #[test]
     fn agrees_with_a_plain_map(steps in proptest::collection::vec((0_u8..12, 0_u8..3, any::<bool>()), 0..80)) {
         let mut index = FlatIndex::new(&space());
@@ -26,22 +26,23 @@ proptest! {
         }
         prop_assert_eq!(index.len(), plain.len());
         let query = Embedding::new(vec![1.0, 0.0]).unwrap();
-        let everything = index.search(&query, Among::Everything, 50);
-        prop_assert_eq!(&everything, &index.search(&query, Among::Groups(&[0, 1, 2]), 50));
-        prop_assert_eq!(everything.len(), plain.len());
-        for wanted in 0..3_u8 {
+        let all = index.search(&query, SearchSubset::All, 50);
+        prop_assert_eq!(&all, &index.search(&query, SearchSubset::Groups(&[0, 1, 2]), 50));
+        prop_assert_eq!(all.len(), plain.len());
+        for group in 0..3_u8 {
             let found = {
-                let even: Vec<u8> = index.keys(&[wanted]).copied().filter(|key| key % 2 == 0).collect();
-                let found = index.search(&query, Among::Keys(&even), 5);
-                prop_assert_eq!(&found, &index.search(&query, Among::Matching(&|key| even.contains(key)), 5));
+                let even: Vec<u8> = index.keys(&[group]).copied().filter(|key| key % 2 == 0).collect();
+                let found = index.search(&query, SearchSubset::Keys(&even), 5);
+                prop_assert_eq!(&found, &index.search(&query, SearchSubset::Matching(&|key| even.contains(key)), 5));
                 found
             };
-            let mut expected: Vec<u8> = plain.iter().filter(|(k, (g, _))| *g == wanted && *k % 2 == 0).map(|(k, _)| *k).collect();
+            let expected = plain.iter().filter(|(key, (owner, _))| *owner == group && *key % 2 == 0);
+            let mut expected: Vec<u8> = expected.map(|(key, _)| *key).collect();
             expected.sort_by(|a, b| plain[b].1.cos().total_cmp(&plain[a].1.cos()));
             expected.truncate(5);
             prop_assert_eq!(found.iter().map(|(k, _)| *k).collect::<Vec<_>>(), expected);
-            let whole = index.search(&query, Among::Groups(&[wanted]), 50);
-            prop_assert_eq!(whole.len(), plain.values().filter(|(g, _)| *g == wanted).count());
+            let members = index.search(&query, SearchSubset::Groups(&[group]), 50);
+            prop_assert_eq!(members.len(), plain.values().filter(|(owner, _)| *owner == group).count());
         }
     }
 }
@@ -50,7 +51,7 @@ proptest! {
     /// An index that is saved in parts and loaded finds the same as before, in any order of keys, by codes and by
     /// full vectors.
     #[test]
-    fn what_was_written_in_parts_and_read_is_the_same(
+    fn segments_saved_in_parts_load_to_the_same_index(
         steps in proptest::collection::vec((0_u8..30, 0_u8..3, -1.0_f32..1.0), 1..80), part in 1_usize..20,
     ) {
         let mut written = FlatIndex::lean(&space());
@@ -66,11 +67,12 @@ proptest! {
             }
             for from in (0..fresh.len()).step_by(7) {
                 let mut out = SnapshotWriter::new(Vec::new()).unwrap();
-                fresh.save(&mut out, from..from + 7, |key, group| ([u64::from(*key), 0], [i64::from(group), 0])).unwrap();
+                let encode = |key: &u8, group: u8| ([u64::from(*key), 0], [i64::from(group), 0]);
+                fresh.save(&mut out, from..from + 7, encode).unwrap();
                 let bytes = out.finish().unwrap();
                 let mut input = SnapshotReader::new(&bytes[..], bytes.len() as u64).unwrap();
-                let name = |[key, _]: [u64; 2], [group, _]: [i64; 2]| (key as u8, group as u8);
-                let keys = read.extend(&mut input, name).unwrap();
+                let decode = |[key, _]: [u64; 2], [group, _]: [i64; 2]| (key as u8, group as u8);
+                let keys = read.extend(&mut input, decode).unwrap();
                 input.finish().unwrap();
                 prop_assert_eq!(keys, fresh.keys[from..(from + 7).min(fresh.len())].to_vec());
             }
@@ -79,14 +81,14 @@ proptest! {
         prop_assert_eq!(read.len(), written.len());
         for groups in [&[0_u8, 1, 2][..], &[1], &[0, 2]] {
             let look_up = |key: &u8| Ok::<_, Infallible>(vectors.get(key).cloned());
-            let found = read.search_with(&embedding(0.2), Among::Groups(groups), 20, look_up).unwrap();
-            prop_assert_eq!(found, written.search(&embedding(0.2), Among::Groups(groups), 20));
+            let found = read.search_with(&embedding(0.2), SearchSubset::Groups(groups), 20, look_up).unwrap();
+            prop_assert_eq!(found, written.search(&embedding(0.2), SearchSubset::Groups(groups), 20));
         }
     }
 }
 
 #[test]
-fn a_vector_of_another_length_is_left_out() {
+fn a_vector_of_another_length_is_rejected() {
     let mut index = FlatIndex::new(&space());
     assert!(!index.insert(1, 0, Embedding::new(vec![1.0; 3]).unwrap()));
     assert!(index.is_empty());

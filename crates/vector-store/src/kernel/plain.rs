@@ -1,17 +1,18 @@
-//! The plain loops, written so that the compiler makes vector instructions of them.
+//! The plain loops, written so that the compiler vectorises them.
 
-use super::rows::{LANES, Rows};
+use super::rows::{LANES, RowSelection};
 
-const SUMS: usize = 16;
+/// Number of partial sums of an inner product.
+const PARTIAL_SUMS: usize = 16;
 
-/// The inner product of two vectors of one length; of the shorter length, if they differ.
+/// Returns the inner product of two vectors of equal length.
 ///
-/// Sums go side by side and are added up in the end: so the result is the same to the last bit, however wide the
-/// registers.
+/// The order of the additions does not depend on the width of the registers, so the result is the same to the last bit
+/// on every machine.
 #[inline(always)]
 fn product(a: &[f32], b: &[f32]) -> f32 {
-    let mut sums = [0.0_f32; SUMS];
-    let (a_chunks, b_chunks) = (a.chunks_exact(SUMS), b.chunks_exact(SUMS));
+    let mut sums = [0.0_f32; PARTIAL_SUMS];
+    let (a_chunks, b_chunks) = (a.chunks_exact(PARTIAL_SUMS), b.chunks_exact(PARTIAL_SUMS));
     let rest: f32 = a_chunks.remainder().iter().zip(b_chunks.remainder()).map(|(x, y)| x * y).sum();
     for (x, y) in a_chunks.zip(b_chunks) {
         for ((sum, x), y) in sums.iter_mut().zip(x).zip(y) {
@@ -22,18 +23,18 @@ fn product(a: &[f32], b: &[f32]) -> f32 {
 }
 
 #[inline(always)]
-pub(super) fn products(query: &[f32], values: &[f32], rows: Rows<'_>, out: &mut Vec<f32>) {
+pub(super) fn products(query: &[f32], values: &[f32], rows: RowSelection<'_>, out: &mut Vec<f32>) {
     let width = query.len();
-    out.extend((0..rows.len()).map(|place| {
-        let row = rows.at(place);
+    out.extend((0..rows.len()).map(|index| {
+        let row = rows.row(index);
         product(query, &values[row * width..(row + 1) * width])
     }));
 }
 
 /// The inner product of numbers and codes.
 pub(super) fn mixed_product(query: &[f32], codes: &[i8]) -> f32 {
-    let mut sums = [0.0_f32; SUMS];
-    let (a_chunks, b_chunks) = (query.chunks_exact(SUMS), codes.chunks_exact(SUMS));
+    let mut sums = [0.0_f32; PARTIAL_SUMS];
+    let (a_chunks, b_chunks) = (query.chunks_exact(PARTIAL_SUMS), codes.chunks_exact(PARTIAL_SUMS));
     let rest: f32 = a_chunks.remainder().iter().zip(b_chunks.remainder()).map(|(x, y)| x * f32::from(*y)).sum();
     for (x, y) in a_chunks.zip(b_chunks) {
         for ((sum, x), y) in sums.iter_mut().zip(x).zip(y) {
@@ -49,27 +50,28 @@ pub(super) fn code_product(a: &[i8], b: &[i8]) -> i32 {
 }
 
 #[inline(always)]
-pub(super) fn code_products(query: &[i8], codes: &[i8], rows: Rows<'_>, out: &mut Vec<i32>) {
+pub(super) fn code_products(query: &[i8], codes: &[i8], rows: RowSelection<'_>, out: &mut Vec<i32>) {
     let width = query.len();
-    out.extend((0..rows.len()).map(|place| {
-        let row = rows.at(place);
+    out.extend((0..rows.len()).map(|index| {
+        let row = rows.row(index);
         code_product(query, &codes[row * width..(row + 1) * width])
     }));
 }
 
 #[inline(always)]
-pub(super) fn greater(than: &[f32], codes: &[i8], scales: &[f32], out: &mut Vec<u64>) {
-    for (codes, scale) in codes.chunks_exact(than.len().max(1)).zip(scales) {
-        for (codes, than) in codes.chunks(64).zip(than.chunks(64)) {
-            // Bytes first, which are compared many at once; eight of them make eight bits.
+pub(super) fn greater_bits(thresholds: &[f32], codes: &[i8], scales: &[f32], out: &mut Vec<u64>) {
+    for (codes, scale) in codes.chunks_exact(thresholds.len().max(1)).zip(scales) {
+        for (codes, thresholds) in codes.chunks(64).zip(thresholds.chunks(64)) {
+            // One byte for each comparison first, which the compiler vectorises. Then a multiplication packs eight
+            // bytes of 0 or 1 into eight bits.
             let mut is_greater = [0_u8; 64];
-            for ((is_greater, code), than) in is_greater.iter_mut().zip(codes).zip(than) {
-                *is_greater = u8::from(f32::from(*code) * scale > *than);
+            for ((is_greater, code), threshold) in is_greater.iter_mut().zip(codes).zip(thresholds) {
+                *is_greater = u8::from(f32::from(*code) * scale > *threshold);
             }
-            let eight = |(place, bytes): (usize, &[u8; 8])| {
-                (u64::from_le_bytes(*bytes).wrapping_mul(0x0102_0408_1020_4080) >> 56) << (8 * place)
+            let pack_byte = |(index, bytes): (usize, &[u8; 8])| {
+                (u64::from_le_bytes(*bytes).wrapping_mul(0x0102_0408_1020_4080) >> 56) << (8 * index)
             };
-            out.push(is_greater.as_chunks().0.iter().enumerate().map(eight).fold(0, |word, bits| word | bits));
+            out.push(is_greater.as_chunks().0.iter().enumerate().map(pack_byte).fold(0, |word, bits| word | bits));
         }
     }
 }
@@ -81,8 +83,8 @@ pub(super) fn differences(query: &[u64], heavy: &[u64], signs: &[u64], rows: usi
         let mut sums = [0_u64; LANES];
         for ((word, query), heavy) in block.chunks_exact(LANES).zip(query).zip(heavy) {
             for (sum, word) in sums.iter_mut().zip(word) {
-                let differs = word ^ query;
-                *sum += u64::from(differs.count_ones()) + 2 * u64::from((differs & heavy).count_ones());
+                let differing = word ^ query;
+                *sum += u64::from(differing.count_ones()) + 2 * u64::from((differing & heavy).count_ones());
             }
         }
         out.extend(sums.map(|sum| sum.min(u64::from(u16::MAX)) as u16));

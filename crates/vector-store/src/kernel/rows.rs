@@ -1,31 +1,31 @@
-//! Rows of matrices, as the kernels take them.
+//! The rows of a matrix that a kernel reads.
 
-/// Number of rows of signs that lie side by side: the 64-bit words of the widest register.
+/// Number of rows whose sign words are interleaved: the 64-bit words of the widest register.
 pub(crate) const LANES: usize = 8;
 
-/// Rows of a matrix: all of them, or those of a list.
+/// Rows of a matrix: the first ones, or those of a list.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Rows<'r> {
-    /// The first rows, this many.
+pub(crate) enum RowSelection<'r> {
+    /// This many rows, from the first on.
     First(usize),
     /// The rows of this list.
-    Of(&'r [u32]),
+    List(&'r [u32]),
 }
 
-impl Rows<'_> {
+impl RowSelection<'_> {
     /// Number of rows.
     pub(crate) fn len(self) -> usize {
         match self {
             Self::First(count) => count,
-            Self::Of(rows) => rows.len(),
+            Self::List(rows) => rows.len(),
         }
     }
 
-    /// Returns the row at a place of the list.
-    pub(crate) fn at(self, place: usize) -> usize {
+    /// Returns the row at an index of the selection.
+    pub(crate) fn row(self, index: usize) -> usize {
         match self {
-            Self::First(_) => place,
-            Self::Of(rows) => rows[place] as usize,
+            Self::First(_) => index,
+            Self::List(rows) => rows[index] as usize,
         }
     }
 }

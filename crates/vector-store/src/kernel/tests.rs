@@ -8,12 +8,12 @@ fn kernels() -> impl Iterator<Item = Kernel> {
     Kernel::ALL.into_iter().filter(|kernel| kernel.is_available())
 }
 
-/// Rows of numbers, a query as wide as they are, and a list of some of the rows.
+/// Generates a query, rows of the same width, and a list of some of the rows.
 fn matrix<T: std::fmt::Debug + Clone>(
-    one: impl Strategy<Value = T> + Clone,
+    element: impl Strategy<Value = T> + Clone,
 ) -> impl Strategy<Value = (Vec<T>, Vec<T>, Vec<u32>)> {
     (1..200_usize, 1..12_usize).prop_flat_map(move |(width, rows)| {
-        let numbers = |count| proptest::collection::vec(one.clone(), count);
+        let numbers = |count| proptest::collection::vec(element.clone(), count);
         (numbers(width), numbers(width * rows), proptest::collection::vec(0..rows as u32, 0..20))
     })
 }
@@ -22,11 +22,11 @@ proptest! {
     #[test]
     fn products_are_those_of_the_plain_loop((query, values, list) in matrix(-1.0_f32..1.0)) {
         let width = query.len();
-        for rows in [Rows::First(values.len() / width), Rows::Of(&list)] {
+        for rows in [RowSelection::First(values.len() / width), RowSelection::List(&list)] {
             let mut plain = Vec::new();
             products(Kernel::Plain, &query, &values, rows, &mut plain);
-            for (place, product) in plain.iter().enumerate() {
-                let row = &values[rows.at(place) * width..][..width];
+            for (index, product) in plain.iter().enumerate() {
+                let row = &values[rows.row(index) * width..][..width];
                 let sum: f64 = query.iter().zip(row).map(|(x, y)| f64::from(*x) * f64::from(*y)).sum();
                 prop_assert!((f64::from(*product) - sum).abs() < 1e-4);
             }
@@ -41,13 +41,13 @@ proptest! {
     #[test]
     fn code_products_are_those_of_the_plain_loop((query, codes, list) in matrix(-127_i8..=127)) {
         let width = query.len();
-        for rows in [Rows::First(codes.len() / width), Rows::Of(&list)] {
+        for rows in [RowSelection::First(codes.len() / width), RowSelection::List(&list)] {
             for kernel in kernels() {
                 let mut found = Vec::new();
                 code_products(kernel, &query, &codes, rows, &mut found);
                 prop_assert_eq!(found.len(), rows.len());
-                for (place, product) in found.into_iter().enumerate() {
-                    let row = &codes[rows.at(place) * width..][..width];
+                for (index, product) in found.into_iter().enumerate() {
+                    let row = &codes[rows.row(index) * width..][..width];
                     let sum: i32 = query.iter().zip(row).map(|(x, y)| i32::from(*x) * i32::from(*y)).sum();
                     prop_assert_eq!(product, sum, "{:?}", kernel);
                 }
@@ -68,8 +68,8 @@ proptest! {
             prop_assert_eq!(found.len(), rows);
             for (row, count) in found.into_iter().enumerate() {
                 let word = |w: usize| signs[(row / LANES * query.len() + w) * LANES + row % LANES] ^ query[w];
-                let one = |w: usize| word(w).count_ones() + 2 * (word(w) & heavy[w]).count_ones();
-                prop_assert_eq!(u32::from(count), (0..query.len()).map(one).sum::<u32>(), "{:?}", kernel);
+                let difference = |w: usize| word(w).count_ones() + 2 * (word(w) & heavy[w]).count_ones();
+                prop_assert_eq!(u32::from(count), (0..query.len()).map(difference).sum::<u32>(), "{:?}", kernel);
             }
         }
     }

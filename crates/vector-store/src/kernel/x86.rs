@@ -1,20 +1,20 @@
-//! The loops again, compiled for what the machine has, and integer products by its own instructions.
+//! The plain loops compiled for AVX2 and AVX-512, and integer inner products by their instructions.
 
 use std::arch::x86_64::*;
 
-use super::{plain, rows::Rows};
+use super::{plain, rows::RowSelection};
 
-/// Defines the functions whose plain loops the compiler makes the best of.
+/// Defines the functions whose plain loops the compiler vectorises well for these processor features.
 macro_rules! compiled_for {
     ($features:literal) => {
         #[target_feature(enable = $features)]
-        pub(in super::super) fn products(query: &[f32], values: &[f32], rows: Rows<'_>, out: &mut Vec<f32>) {
+        pub(in super::super) fn products(query: &[f32], values: &[f32], rows: RowSelection<'_>, out: &mut Vec<f32>) {
             plain::products(query, values, rows, out);
         }
 
         #[target_feature(enable = $features)]
-        pub(in super::super) fn greater(than: &[f32], codes: &[i8], scales: &[f32], out: &mut Vec<u64>) {
-            plain::greater(than, codes, scales, out);
+        pub(in super::super) fn greater_bits(thresholds: &[f32], codes: &[i8], scales: &[f32], out: &mut Vec<u64>) {
+            plain::greater_bits(thresholds, codes, scales, out);
         }
 
         #[target_feature(enable = $features)]
@@ -36,10 +36,10 @@ pub(super) mod avx2 {
     compiled_for!("avx2,popcnt");
 
     #[target_feature(enable = "avx2,popcnt")]
-    pub(in super::super) fn code_products(query: &[i8], codes: &[i8], rows: Rows<'_>, out: &mut Vec<i32>) {
+    pub(in super::super) fn code_products(query: &[i8], codes: &[i8], rows: RowSelection<'_>, out: &mut Vec<i32>) {
         let width = query.len();
-        out.extend((0..rows.len()).map(|place| {
-            let row = rows.at(place);
+        out.extend((0..rows.len()).map(|index| {
+            let row = rows.row(index);
             code_product(query, &codes[row * width..(row + 1) * width])
         }));
     }
@@ -69,28 +69,28 @@ pub(super) mod avx512 {
     compiled_for!("avx2,popcnt,avx512f,avx512bw,avx512vl,avx512vnni,avx512vpopcntdq");
 
     #[target_feature(enable = "avx2,popcnt,avx512f,avx512bw,avx512vl,avx512vnni")]
-    pub(in super::super) fn code_products(query: &[i8], codes: &[i8], rows: Rows<'_>, out: &mut Vec<i32>) {
+    pub(in super::super) fn code_products(query: &[i8], codes: &[i8], rows: RowSelection<'_>, out: &mut Vec<i32>) {
         let width = query.len();
-        // VNNI multiplies an unsigned byte by a signed one. With 128 added to a row's codes they are unsigned, and
-        // what that adds to the sum is the same for every row.
-        let whole = width - width % 64;
-        let added = 128 * query[..whole].iter().map(|code| i32::from(*code)).sum::<i32>();
-        out.extend((0..rows.len()).map(|place| {
-            let row = rows.at(place);
+        // VNNI multiplies an unsigned byte by a signed one. Adding 128 makes the codes of a row unsigned. It adds the
+        // same offset to the sum of every row, which is subtracted again.
+        let chunked = width - width % 64;
+        let offset = 128 * query[..chunked].iter().map(|code| i32::from(*code)).sum::<i32>();
+        out.extend((0..rows.len()).map(|index| {
+            let row = rows.row(index);
             let codes = &codes[row * width..(row + 1) * width];
-            shifted_product(query, codes) - added + plain::code_product(&query[whole..], &codes[whole..])
+            shifted_product(query, codes) - offset + plain::code_product(&query[chunked..], &codes[chunked..])
         }));
     }
 
-    /// The inner product of the whole chunks of 64, 128 added to each code of `b`.
+    /// Returns the inner product of the complete chunks of 64 codes, with 128 added to each code of `b`.
     #[target_feature(enable = "avx2,popcnt,avx512f,avx512bw,avx512vl,avx512vnni")]
     fn shifted_product(a: &[i8], b: &[i8]) -> i32 {
         let mut sums = _mm512_setzero_si512();
-        let top = _mm512_set1_epi8(i8::MIN);
+        let sign_bit = _mm512_set1_epi8(i8::MIN);
         for (x, y) in a.chunks_exact(64).zip(b.chunks_exact(64)) {
             // SAFETY: each chunk has 64 bytes, and the load needs no alignment.
             let (x, y) = unsafe { (_mm512_loadu_si512(x.as_ptr().cast()), _mm512_loadu_si512(y.as_ptr().cast())) };
-            sums = _mm512_dpbusd_epi32(sums, _mm512_xor_si512(y, top), x);
+            sums = _mm512_dpbusd_epi32(sums, _mm512_xor_si512(y, sign_bit), x);
         }
         _mm512_reduce_add_epi32(sums)
     }

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// A vector of length one that a number stands for, the same on every machine.
+/// Returns the pseudo-random vector of length one of a seed, the same on every machine (SplitMix64).
 fn vector(seed: u64, width: usize) -> Vec<f32> {
     let mut state = seed;
     let mut next = || {
@@ -19,76 +19,79 @@ fn vector(seed: u64, width: usize) -> Vec<f32> {
     values.into_iter().map(|v| v / norm).collect()
 }
 
-/// The best of what was found, in the order of a full scan.
-fn best(mut found: Vec<(u32, f32)>, limit: usize) -> Vec<(u32, f32)> {
-    found.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-    found.truncate(limit);
-    found
+/// Returns the best `limit` rows, best first, equal products by row.
+fn best(mut rows: Vec<(u32, f32)>, limit: usize) -> Vec<(u32, f32)> {
+    rows.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    rows.truncate(limit);
+    rows
 }
 
-fn known(nearest: Nearest) -> Vec<(u32, f32)> {
+fn exact_rows(nearest: Nearest) -> Vec<(u32, f32)> {
     match nearest {
-        Nearest::Exact(known) => known,
-        Nearest::Lookup { rows, .. } => panic!("{rows:?} are to be looked up"),
+        Nearest::Exact(rows) => rows,
+        Nearest::Lookup { rows, .. } => panic!("{rows:?} must be looked up"),
     }
 }
 
-fn scanned(vectors: &Vectors, query: &[f32], among: Rows<'_>, limit: usize) -> Vec<(u32, f32)> {
+fn full_scan(vectors: &Vectors, query: &[f32], rows: RowSelection<'_>, limit: usize) -> Vec<(u32, f32)> {
     let mut products = Vec::new();
-    kernel::products(Kernel::Plain, query, vectors.values.as_ref().unwrap(), among, &mut products);
-    best((0..products.len()).map(|place| (among.at(place) as u32, products[place])).collect(), limit)
+    kernel::products(Kernel::Plain, query, vectors.values.as_ref().unwrap(), rows, &mut products);
+    best((0..products.len()).map(|index| (rows.row(index) as u32, products[index])).collect(), limit)
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Below the size from which signs are asked, the answer is that of a full scan, to the last bit: also among
-    /// vectors that are much alike, and in lists.
+    /// Without signs, a search equals a full scan to the last bit, also with very similar vectors and in lists.
     #[test]
-    fn of_what_is_not_many_the_best_are_found_exactly(
-        rows in 1..1500_usize, width in 1..70_usize, limit in 1..60_usize, alike in 0.0_f32..2.0, step in 1..4_usize,
+    fn a_search_without_signs_equals_a_full_scan(
+        rows in 1..1500_usize, width in 1..70_usize, limit in 1..60_usize, common_weight in 0.0_f32..2.0,
+        step in 1..4_usize,
     ) {
         let mut vectors = Vectors::new(width, true, false);
         let common = vector(7, width);
         for n in 0..rows {
             let own = vector(100 + n as u64 / 2, width);
-            let mixed: Vec<f32> = own.iter().zip(&common).map(|(x, y)| x + alike * y).collect();
+            let mixed: Vec<f32> = own.iter().zip(&common).map(|(x, y)| x + common_weight * y).collect();
             vectors.push(&mixed);
         }
         let query = vector(3, width);
         let list: Vec<u32> = (0..rows as u32).step_by(step).collect();
-        for among in [Rows::First(rows), Rows::Of(&list)] {
-            let found = best(known(vectors.nearest(&query, among, limit)), limit);
-            prop_assert_eq!(found, scanned(&vectors, &query, among, limit));
+        for rows in [RowSelection::First(rows), RowSelection::List(&list)] {
+            let found = best(exact_rows(vectors.nearest(&query, rows, limit)), limit);
+            prop_assert_eq!(found, full_scan(&vectors, &query, rows, limit));
         }
     }
 }
 
-/// In groups of vectors, as a model makes them, signs miss less than one in a hundred of the ten nearest.
+/// The vectors form groups, as those of a model do.
 #[test]
 fn signs_miss_less_than_one_in_a_hundred_of_the_nearest() {
-    let (width, rows, groups) = (64, LEAN_MAX_FULL_ROWS + 2000, 300);
+    let width = 64;
+    let rows = LEAN_MAX_FULL_ROWS + 2000;
+    let groups = 300;
     let mut vectors = Vectors::new(width, true, false);
     let common = vector(1, width);
-    let at = |n: usize| -> Vec<f32> {
-        let (group, own) = (vector(10 + (n % groups) as u64, width), vector(10_000 + n as u64, width));
+    let grouped_vector = |n: usize| -> Vec<f32> {
+        let group = vector(10 + (n % groups) as u64, width);
+        let own = vector(10_000 + n as u64, width);
         let mixed: Vec<f32> = (0..width).map(|i| 0.5 * common[i] + 0.6 * group[i] + 0.6 * own[i]).collect();
         let norm = mixed.iter().map(|v| v * v).sum::<f32>().sqrt();
         mixed.into_iter().map(|v| v / norm).collect()
     };
     let mut lean = Vectors::new(width, true, true);
     for n in 0..rows {
-        vectors.push(&at(n));
-        lean.push(&at(n));
+        vectors.push(&grouped_vector(n));
+        lean.push(&grouped_vector(n));
     }
-    // Some go, and others take their places.
+    // A removal moves the last row to the place of the removed one.
     for row in (0..rows - 1000).step_by(977) {
         vectors.swap_remove(row);
         lean.swap_remove(row);
     }
     assert!(lean.values.is_none());
-    // A list without a third of the groups, so that it lacks all rows near a third of the queries; and a list that is
-    // short enough for a full scan.
+    // The long list excludes a third of the groups, and with them all rows near a third of the queries. The short one
+    // is searched in full.
     let long_list: Vec<u32> = (0..vectors.rows as u32).filter(|row| row % 3 != 1).collect();
     let short_list: Vec<u32> = (0..UNSIGNED_MAX_ROWS as u32).map(|n| 2 * n).collect();
     let mut found_count = 0;
@@ -97,39 +100,45 @@ fn signs_miss_less_than_one_in_a_hundred_of_the_nearest() {
     let mut exact_in_list = 0;
     for n in 0..40 {
         let noise = vector(77_000_000 + n as u64, width);
-        let query: Vec<f32> = at(n * 571).iter().zip(&noise).map(|(x, y)| x + 0.7 * y).collect();
-        let found = best(known(vectors.nearest(&query, Rows::First(vectors.rows), 10)), 10);
-        let exact = scanned(&vectors, &query, Rows::First(vectors.rows), 10);
+        let query: Vec<f32> = grouped_vector(n * 571).iter().zip(&noise).map(|(x, y)| x + 0.7 * y).collect();
+        let found = best(exact_rows(vectors.nearest(&query, RowSelection::First(vectors.rows), 10)), 10);
+        let exact = full_scan(&vectors, &query, RowSelection::First(vectors.rows), 10);
         assert_eq!(found[0], exact[0]);
-        // The lean ones name all that were found, and not many more.
-        let Nearest::Lookup { rows: named, others } = lean.nearest(&query, Rows::First(vectors.rows), 10) else {
-            panic!("nothing is kept")
+        // The lean index looks up all rows that were found, and few others.
+        let Nearest::Lookup { rows: lookups, others } = lean.nearest(&query, RowSelection::First(vectors.rows), 10)
+        else {
+            panic!("a lean index has no full vectors")
         };
-        assert!(found.iter().all(|(row, _)| named.contains(row)) && named.len() < 100, "{}", named.len());
+        assert!(found.iter().all(|(row, _)| lookups.contains(row)) && lookups.len() < 100, "{}", lookups.len());
         assert!(others.is_empty());
-        // Of a long list the first are named, and the others come with products that are off by little.
-        let long = best(known(vectors.nearest(&query, Rows::First(vectors.rows), 60)), 60);
-        let Nearest::Lookup { rows: named, others } = lean.nearest(&query, Rows::First(vectors.rows), 60) else {
-            panic!("nothing is kept")
+        // With many hits, the best are looked up, and the others have products with a small error.
+        let long = best(exact_rows(vectors.nearest(&query, RowSelection::First(vectors.rows), 60)), 60);
+        let Nearest::Lookup { rows: lookups, others } = lean.nearest(&query, RowSelection::First(vectors.rows), 60)
+        else {
+            panic!("a lean index has no full vectors")
         };
-        assert!(long[..MAX_LOOKUPS].iter().all(|(row, _)| named.contains(row)) && named.len() < 100, "{}", named.len());
+        assert!(
+            long[..MAX_LOOKUPS].iter().all(|(row, _)| lookups.contains(row)) && lookups.len() < 100,
+            "{}",
+            lookups.len()
+        );
         for (row, product) in &long[MAX_LOOKUPS..] {
-            let about = others.iter().find(|(other, _)| other == row).map(|(_, about)| *about);
+            let estimate = others.iter().find(|(other, _)| other == row).map(|(_, estimate)| *estimate);
             assert!(
-                named.contains(row) || about.is_some_and(|about| (about - product).abs() < 0.004),
-                "{product} {about:?}"
+                lookups.contains(row) || estimate.is_some_and(|estimate| (estimate - product).abs() < 0.004),
+                "{product} {estimate:?}"
             );
         }
-        found_count += exact.iter().filter(|one| found.contains(one)).count();
+        found_count += exact.iter().filter(|row| found.contains(row)).count();
         exact_count += exact.len();
 
-        let found = best(known(vectors.nearest(&query, Rows::Of(&long_list), 10)), 10);
-        let exact = scanned(&vectors, &query, Rows::Of(&long_list), 10);
+        let found = best(exact_rows(vectors.nearest(&query, RowSelection::List(&long_list), 10)), 10);
+        let exact = full_scan(&vectors, &query, RowSelection::List(&long_list), 10);
         assert_eq!(found[0], exact[0]);
-        found_in_list += exact.iter().filter(|one| found.contains(one)).count();
+        found_in_list += exact.iter().filter(|row| found.contains(row)).count();
         exact_in_list += exact.len();
-        let found = best(known(vectors.nearest(&query, Rows::Of(&short_list), 10)), 10);
-        assert_eq!(found, scanned(&vectors, &query, Rows::Of(&short_list), 10));
+        let found = best(exact_rows(vectors.nearest(&query, RowSelection::List(&short_list), 10)), 10);
+        assert_eq!(found, full_scan(&vectors, &query, RowSelection::List(&short_list), 10));
     }
     assert!(found_count * 100 >= exact_count * 99, "{found_count} of {exact_count}");
     assert!(found_in_list * 100 >= exact_in_list * 99, "{found_in_list} of {exact_in_list} in the long list");

@@ -18,7 +18,7 @@ fn database() -> (TempDir, PathBuf, Connection) {
     (directory, path, connection)
 }
 
-/// Writes records with these numbers, each of which is a change.
+/// Writes records with these numbers, and logs a change for each.
 fn write(connection: &Connection, numbers: std::ops::RangeInclusive<i64>) {
     for number in numbers {
         let sql =
@@ -59,7 +59,7 @@ fn a_compacted_segment_is_never_missing_and_never_counted_twice() {
     write(&connection, 1..=3);
     let mut builder = file.builder(&connection, 3).unwrap().unwrap();
     builder.push_segment(2, 2, |out| out.deltas([1, 2]));
-    assert!(read(&file, &connection).is_none(), "it is not published");
+    assert!(read(&file, &connection).is_none(), "the new cache is not published yet");
     builder.push_segment(1, 3, |out| out.deltas([3]));
     builder.publish();
     assert_eq!(read(&file, &connection), Some((vec![1, 2, 3], 3)));
@@ -73,7 +73,7 @@ fn a_compacted_segment_is_never_missing_and_never_counted_twice() {
     file.compact(&connection, &manifest, Vec::new(), take, |all, out| out.deltas(all)).unwrap();
     assert!(!file.files[1].exists());
     assert_eq!(read(&file, &connection), Some((vec![1, 2, 3, 4, 5], 5)));
-    // A crash before the moved segments are removed.
+    // As after a crash before the compacted segments are removed from the append file.
     fs::write(&file.files[1], fresh).unwrap();
     assert_eq!(read(&file, &connection), Some((vec![1, 2, 3, 4, 5], 5)));
     append(&file, &connection, 6);
@@ -92,20 +92,20 @@ fn an_incomplete_segment_is_ignored_and_overwritten() {
     let mut builder = file.builder(&connection, 1).unwrap().unwrap();
     builder.push_segment(1, 1, |out| out.deltas([1]));
     builder.publish();
-    let whole = fs::read(&file.files[0]).unwrap();
+    let first_segment = fs::read(&file.files[0]).unwrap();
     append(&file, &connection, 2);
-    let longer = fs::read(&file.files[0]).unwrap();
-    for length in [whole.len() + 1, whole.len() + 8, longer.len() - 1] {
-        fs::write(&file.files[0], &longer[..length]).unwrap();
+    let both_segments = fs::read(&file.files[0]).unwrap();
+    for length in [first_segment.len() + 1, first_segment.len() + 8, both_segments.len() - 1] {
+        fs::write(&file.files[0], &both_segments[..length]).unwrap();
         assert_eq!(read(&file, &connection), Some((vec![1], 1)));
     }
-    // A write that fails half-way leaves the segments before it.
+    // A failed write leaves the earlier segments unchanged.
     write(&connection, 3..=3);
     let manifest = file.manifest(&connection).unwrap().unwrap();
     let header = SegmentHeader { base_change: 1, newest_change: 3, records: 2, obsolete: 0, last_row: 3 };
     let fails = |out: &mut SegmentWriter| out.deltas(0..9).and(Err(io::ErrorKind::StorageFull.into()));
     file.append(&connection, &manifest, header, fails).unwrap();
-    assert_eq!(fs::read(&file.files[0]).unwrap(), whole);
+    assert_eq!(fs::read(&file.files[0]).unwrap(), first_segment);
     file.append(&connection, &manifest, header, |out| out.deltas([2, 3])).unwrap();
     assert_eq!(read(&file, &connection), Some((vec![1, 2, 3], 3)));
     // Another fingerprint or another epoch: the cache is ignored.
@@ -113,6 +113,6 @@ fn an_incomplete_segment_is_ignored_and_overwritten() {
     assert_eq!(read(&file, &connection), None);
     epoch::end(&connection, &path).unwrap();
     assert!(!file.files[0].exists());
-    fs::write(&file.files[0], whole).unwrap();
+    fs::write(&file.files[0], first_segment).unwrap();
     assert_eq!(read(&file, &connection), None);
 }

@@ -18,9 +18,9 @@ use crate::{
     keywords::keyword_store::{self, StoredTerms},
 };
 
-/// The owner of the postings in an index.
+/// The owner of postings.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Owner {
+pub(super) enum PostingsOwner {
     /// A user, by the number of the namespace.
     User(i64),
     /// A tenant, with all of its users.
@@ -33,7 +33,7 @@ pub(super) struct LoadedPostings {
     pub(super) postings: SegmentedPostings,
     /// The last change that the postings contain; `None` before they were read.
     pub(super) newest_change: Option<i64>,
-    /// The last change that the cache contains, as far as this process has noticed.
+    /// The last change that the cache contained when this process last read or flushed it.
     pub(super) cached_change: i64,
 }
 
@@ -49,7 +49,7 @@ impl LoadedPostings {
     }
 }
 
-impl Owner {
+impl PostingsOwner {
     fn read_all(self, connection: &Connection, postings: &mut SegmentedPostings) -> Result<(), SqliteError> {
         let insert = |stored: StoredTerms<'_>| insert(postings, &stored);
         match self {
@@ -79,7 +79,7 @@ pub(super) fn insert(postings: &mut SegmentedPostings, stored: &StoredTerms<'_>)
     Ok(())
 }
 
-/// Writes the body of a segment: the rows that are obsolete in earlier segments, and the postings.
+/// Writes the body of a segment: the rows that it makes obsolete in earlier segments, and the postings.
 pub(super) fn save(postings: &SegmentedPostings, obsolete: &[i64], out: &mut SegmentWriter) -> io::Result<()> {
     out.deltas(obsolete.iter().copied())?;
     postings.save(out)
@@ -95,11 +95,11 @@ pub(super) fn extend(postings: &mut SegmentedPostings, input: &mut SegmentReader
     Ok(obsolete)
 }
 
-/// Loads the postings, or updates them to the state that this transaction sees or a later one. Reads the cache if there
-/// is one.
+/// Loads or updates the postings, so that they contain at least the changes that this transaction sees. Reads the cache
+/// if there is one.
 pub(super) fn bring_up_to_date(
     connection: &Connection,
-    owner: Owner,
+    owner: PostingsOwner,
     shared: &RwLock<LoadedPostings>,
     cache: Option<&IndexCacheFile>,
 ) -> Result<(), SqliteError> {
@@ -131,12 +131,12 @@ pub(super) fn bring_up_to_date(
 /// Reads all postings, from the cache if there is a valid one.
 fn load(
     connection: &Connection,
-    owner: Owner,
+    owner: PostingsOwner,
     loaded: &mut LoadedPostings,
     cache: Option<&IndexCacheFile>,
     newest: i64,
 ) -> Result<(), SqliteError> {
-    index_load::observed("postings", |load| {
+    index_load::observe_load("postings", |load| {
         let cached = match cache {
             Some(cache) => cache.read(
                 connection,

@@ -6,9 +6,9 @@ use proptest::prelude::*;
 use super::*;
 
 proptest! {
-    /// After any mixture of additions, moves, removals and sorts, a window has the rows that lie in it, each once.
+    /// After any sequence of additions, moves, removals and sorts.
     #[test]
-    fn window_contains_exactly_its_rows(
+    fn a_window_returns_exactly_its_rows_and_each_once(
         steps in proptest::collection::vec((0..9_i64, proptest::option::of(0..20_i64), any::<bool>()), 0..60),
         first in 0..20_i64, length in -1..20_i64,
     ) {
@@ -30,7 +30,7 @@ proptest! {
             }
             timeline.sort_if_due();
         }
-        let window = Window { first, last: first + length };
+        let window = TimelineWindow { first, last: first + length };
         let mut found: Vec<i64> = timeline.rows_in(window).collect();
         found.sort_unstable();
         let contains = |time: i64| window.first <= time && time <= window.last;
@@ -41,7 +41,7 @@ proptest! {
 #[test]
 fn only_time_conditions_make_a_window() {
     let at = |op, micros| Filter::compare(Field::OccurredAt, op, Timestamp::from_micros(micros));
-    let window = |filter: &Filter| Window::of(filter).map(|window| (window.first, window.last));
+    let window = |filter: &Filter| TimelineWindow::of(filter).map(|window| (window.first, window.last));
     assert_eq!(window(&at(Op::Ge, 3).and(at(Op::Lt, 9)).and(at(Op::Le, 7))), Some((3, 7)));
     assert_eq!(window(&at(Op::Gt, 3).and(at(Op::Eq, 5))), Some((5, 5)));
     assert_eq!(window(&at(Op::Gt, 3).and(Filter::eq(Field::Kind, "turn"))), None);

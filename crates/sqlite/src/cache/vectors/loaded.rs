@@ -14,7 +14,7 @@ use rustc_hash::FxHashSet;
 use crate::{
     cache::{
         format::{SegmentReader, SegmentWriter},
-        timeline::{Timeline, Window},
+        timeline::{Timeline, TimelineWindow},
     },
     vectors::vector_store::StoredVector,
 };
@@ -23,49 +23,50 @@ use memory_engine_sql::embedding_versions::VectorTable;
 /// Vectors, and the last change of the database that they contain.
 #[derive(Debug)]
 pub(super) struct LoadedVectors {
-    pub(super) index: FlatIndex<Key, i64>,
+    pub(super) index: FlatIndex<VectorKey, i64>,
     pub(super) timeline: Timeline,
-    /// The table that they were read from.
+    /// The table from which the vectors were read.
     pub(super) table: VectorTable,
-    /// The last change that they contain; `None` before they were read.
+    /// The last change that the vectors contain; `None` before they were read.
     pub(super) newest_change: Option<i64>,
 }
 
-/// Names a vector: the row identifies it, the id orders equal scores. Two users may have the same id.
+/// The key of a vector. The row identifies it; the id orders hits with equal scores. Two users may have a record with
+/// the same id.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Key {
+pub(super) struct VectorKey {
     pub(super) id: RecordId,
     pub(super) row: i64,
 }
 
-impl Key {
-    /// Returns the key by which the vector of a row is looked up. The id does not matter.
+impl VectorKey {
+    /// Returns a key that equals the key of this row. Its id is not used.
     pub(super) fn of_row(row: i64) -> Self {
         Self { id: RecordId::from_bytes([0; 16]), row }
     }
 }
 
-impl PartialEq for Key {
+impl PartialEq for VectorKey {
     fn eq(&self, other: &Self) -> bool {
         self.row == other.row
     }
 }
 
-impl Eq for Key {}
+impl Eq for VectorKey {}
 
-impl Hash for Key {
+impl Hash for VectorKey {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.row.hash(state);
     }
 }
 
-impl Ord for Key {
+impl Ord for VectorKey {
     fn cmp(&self, other: &Self) -> Ordering {
         if self == other { Ordering::Equal } else { (self.id, self.row).cmp(&(other.id, other.row)) }
     }
 }
 
-impl PartialOrd for Key {
+impl PartialOrd for VectorKey {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
@@ -93,31 +94,31 @@ impl LoadedVectors {
 
     /// Removes the vector of a row, if there is one.
     pub(super) fn remove(&mut self, row: i64) {
-        if self.index.remove(&Key::of_row(row)) {
+        if self.index.remove(&VectorKey::of_row(row)) {
             self.timeline.remove(row);
         }
     }
 
     /// Adds a vector, in place of an earlier one of the same row.
     pub(super) fn insert(&mut self, vector: StoredVector) {
-        let key = Key { id: vector.id, row: vector.row };
+        let key = VectorKey { id: vector.id, row: vector.row };
         if self.index.insert(key, vector.scope, vector.embedding) {
             self.timeline.insert(vector.row, vector.occurred_at);
         }
     }
 
     /// Returns the vectors of records that occurred within a time window, at one of these addresses.
-    pub(super) fn keys_in(&self, window: Window, groups: &[i64]) -> Vec<Key> {
-        let all = self.timeline.rows_in(window).map(Key::of_row);
-        if self.index.holds_only(groups) {
-            return all.collect();
+    pub(super) fn keys_in(&self, window: TimelineWindow, groups: &[i64]) -> Vec<VectorKey> {
+        let keys = self.timeline.rows_in(window).map(VectorKey::of_row);
+        if self.index.is_covered_by(groups) {
+            return keys.collect();
         }
         let groups: FxHashSet<i64> = groups.iter().copied().collect();
-        let is_in_groups = |key: &Key| self.index.group(key).is_some_and(|group| groups.contains(&group));
-        all.filter(is_in_groups).collect()
+        let is_in_groups = |key: &VectorKey| self.index.group(key).is_some_and(|group| groups.contains(&group));
+        keys.filter(is_in_groups).collect()
     }
 
-    /// Writes these rows as the body of a segment, with the rows that are obsolete in earlier segments.
+    /// Writes these rows as the body of a segment, with the rows that the segment makes obsolete in earlier ones.
     pub(super) fn save(
         &self,
         space: &EmbeddingSpace,
@@ -128,8 +129,8 @@ impl LoadedVectors {
         out.array(space.to_string().as_bytes())?;
         out.array(self.table.name().as_bytes())?;
         out.deltas(obsolete.iter().copied())?;
-        let numbers = |key: &Key, scope: i64| (key.id.as_u64_pair().into(), [key.row, scope]);
-        let keys = self.index.save(out, rows, numbers)?;
+        let encode = |key: &VectorKey, scope: i64| (key.id.as_u64_pair().into(), [key.row, scope]);
+        let keys = self.index.save(out, rows, encode)?;
         // Ascending by time, the order in which the timeline is sorted.
         let mut times: Vec<(i64, i64)> = keys.iter().map(|key| (self.timeline.time(key.row), key.row)).collect();
         times.sort_unstable();
@@ -148,10 +149,10 @@ impl LoadedVectors {
             return Err(io::ErrorKind::InvalidData.into());
         }
         input.deltas()?.into_iter().for_each(|row| self.remove(row));
-        let name = |[high, low]: [u64; 2], [row, scope]: [i64; 2]| {
-            (Key { id: RecordId::from_u64_pair(high, low), row }, scope)
+        let decode = |[high, low]: [u64; 2], [row, scope]: [i64; 2]| {
+            (VectorKey { id: RecordId::from_u64_pair(high, low), row }, scope)
         };
-        let keys = self.index.extend(input, name)?;
+        let keys = self.index.extend(input, decode)?;
         let times = input.deltas()?;
         let rows = input.deltas()?;
         if [times.len(), rows.len()] != [keys.len(); 2] {
