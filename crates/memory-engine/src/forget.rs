@@ -168,7 +168,7 @@ impl MemoryEngine {
 
     async fn add_affected(&self, scope: &Scope, ids: &[RecordId], affected: &mut Affected) -> Result<()> {
         affected.facts.extend(self.enrichment().turns().people_with_facts(scope, ids).await?);
-        affected.profiles.extend(self.enrichment().turns().profiles_among(scope, ids).await?);
+        affected.profiles.extend(self.enrichment().turns().people_with_profiles(scope, ids).await?);
         Ok(())
     }
 

@@ -200,7 +200,7 @@ impl MemoryEngine {
             entry.metadata.insert("records".into(), json!(taken));
             writes.push(Write::new(entry, PutMode::Create));
         }
-        let profiles = self.enrichment().turns().profiles_among(&user, &all).await?;
+        let profiles = self.enrichment().turns().people_with_profiles(&user, &all).await?;
         self.write(&user, writes).await?;
         self.enrichment().turns().renew_profiles(&profiles).await?;
         let now: Vec<RecordId> = taken.iter().map(|taken| taken.id).collect();
