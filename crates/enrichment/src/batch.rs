@@ -40,7 +40,7 @@ impl Worker {
     }
 
     async fn run_one_by_one(&self, handler: &dyn JobHandler, pending: &[Pending], error: Error) -> Result<u64> {
-        // A batch of one item whose record has not changed would fail in the same way. Its error is used again.
+        // A batch of one item would fail in the same way, unless its record has changed. Its error is reused.
         let mut batch_error = Some(error).filter(|_| pending.len() == 1);
         let mut done = 0;
         let mut failures = Vec::new();

@@ -39,7 +39,7 @@ impl Worker {
         loop {
             let outcome = self.run_all(|| true, |done| progress(Progress { done: done.min(total), total })).await;
             let remaining = self.queued(scope, &jobs).await?;
-            // An error that concerns other scopes only is not reported here.
+            // If nothing remains in this scope, the error belongs to another one.
             if remaining > 0 {
                 outcome?;
             }
@@ -67,11 +67,11 @@ impl Worker {
                 return embedding.cut_over(max_missing).await;
             }
             let generations = store.generations().await?;
-            let filled = generations.second.map_or(0, |second| second.vectors);
+            let embedded = generations.second.map_or(0, |second| second.vectors);
             let total = generations.records;
-            progress(Progress { done: filled.min(total), total });
+            progress(Progress { done: embedded.min(total), total });
             let outcome =
-                self.run_all(|| true, |done| progress(Progress { done: (filled + done).min(total), total })).await;
+                self.run_all(|| true, |done| progress(Progress { done: (embedded + done).min(total), total })).await;
             if embedding.cut_over(max_missing).await? {
                 progress(Progress { done: total, total });
                 return Ok(true);

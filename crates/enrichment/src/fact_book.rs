@@ -33,7 +33,7 @@ impl FactBook {
         &self.locale
     }
 
-    /// Returns the facts that hold within `scope`, oldest first.
+    /// Returns the current facts within `scope`, oldest first.
     ///
     /// # Errors
     /// The store's error.
@@ -43,7 +43,7 @@ impl FactBook {
         Ok(facts)
     }
 
-    /// Returns the facts within `scope` that hold or once held, oldest first, without those that were merged into
+    /// Returns the facts within `scope` that are or were true, oldest first, without those that were merged into
     /// another one, revoked or deleted.
     ///
     /// # Errors
@@ -72,11 +72,11 @@ impl FactBook {
     ///
     /// # Errors
     /// The store's error.
-    pub async fn people_among(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Scope>> {
+    pub async fn people_with_facts(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Scope>> {
         let user = scope.namespace();
-        let mut all = self.store.records().derived(&user, ids).await?;
-        all.extend(ids);
-        let records = self.store.get_all(&user, &all).await?.into_iter().flatten();
+        let mut ids_with_derived = self.store.records().derived(&user, ids).await?;
+        ids_with_derived.extend(ids);
+        let records = self.store.get_all(&user, &ids_with_derived).await?.into_iter().flatten();
         let mut people: Vec<Scope> = records
             .filter(|record| ExtractedFact::from_record(record).is_some())
             .map(|record| person(&record.scope))
@@ -103,7 +103,7 @@ impl FactBook {
         }
         for (address, mut turns) in conversations {
             let ids: Vec<RecordId> = turns.iter().map(|turn| turn.id).collect();
-            // A yes needs the question before it.
+            // The meaning of "yes" depends on the question before it.
             turns.extend(self.turns_before(address, &ids).await?);
             turns.sort_by_key(Record::position);
             let extracted = extractor.extract(&turns, &self.locale).await?;
@@ -119,7 +119,8 @@ impl FactBook {
         self.store.scan_all(scope, Filter::eq(Field::Kind, Kind::FACT.as_str()), Order::OldestFirst).await
     }
 
-    /// Returns the turns right before these that are not among them. A batch may contain any turns of a conversation.
+    /// Returns the turns directly before these, except for those in `ids`. A batch may contain any turns of a
+    /// conversation.
     async fn turns_before(&self, address: &Scope, ids: &[RecordId]) -> Result<Vec<Record>> {
         let adjacent = self.store.records().adjacent(address, ids).await?;
         let before = adjacent.into_iter().filter_map(|adjacent| adjacent.previous).map(|previous| previous.id);

@@ -9,7 +9,7 @@ use memory_engine_core::Job;
 use memory_engine_core::sync::Mutex;
 use serde::{Serialize, Serializer};
 
-/// Number of latest items per job whose latency is kept.
+/// Maximum number of latencies that are stored per job: those of the latest items.
 const SAMPLES_PER_JOB: usize = 1000;
 
 /// Latency statistics of a job: the time from the write that queued it until it was done.
@@ -56,9 +56,9 @@ impl LatencyLog {
     /// Adds the latencies of items of a job.
     pub(crate) fn add(&self, job: Job, times: impl IntoIterator<Item = Duration>) {
         let mut jobs = self.0.lock();
-        let kept = jobs.entry(job).or_default();
-        kept.extend(times);
-        kept.drain(..kept.len().saturating_sub(SAMPLES_PER_JOB));
+        let samples = jobs.entry(job).or_default();
+        samples.extend(times);
+        samples.drain(..samples.len().saturating_sub(SAMPLES_PER_JOB));
     }
 
     /// Returns the statistics of each job.
@@ -73,18 +73,18 @@ impl LatencyLog {
 mod tests {
     use super::*;
 
-    fn of_seconds(times: impl IntoIterator<Item = u64>) -> Vec<Duration> {
+    fn seconds_to_durations(times: impl IntoIterator<Item = u64>) -> Vec<Duration> {
         times.into_iter().map(Duration::from_secs).collect()
     }
 
     #[test]
     fn percentiles_are_measured_times() {
-        let stats = LatencyStats::of(of_seconds((1..=100).rev()));
+        let stats = LatencyStats::of(seconds_to_durations((1..=100).rev()));
         assert_eq!(
             (stats.items, stats.p50.as_secs(), stats.p95.as_secs(), stats.longest.as_secs()),
             (100, 50, 95, 100)
         );
-        let one = LatencyStats::of(of_seconds([7]));
+        let one = LatencyStats::of(seconds_to_durations([7]));
         assert_eq!((one.p50.as_secs(), one.p95.as_secs(), one.longest.as_secs()), (7, 7, 7));
         assert_eq!(LatencyStats::of([]), LatencyStats::default());
     }
@@ -92,8 +92,8 @@ mod tests {
     #[test]
     fn statistics_cover_the_latest_items() {
         let log = LatencyLog::default();
-        log.add(Job::Embedding, of_seconds((0..700).map(|_| 60)));
-        log.add(Job::Embedding, of_seconds((0..999).map(|_| 1)));
+        log.add(Job::Embedding, seconds_to_durations((0..700).map(|_| 60)));
+        log.add(Job::Embedding, seconds_to_durations((0..999).map(|_| 1)));
         let stats = LatencyStats::of(log.0.lock()[&Job::Embedding].iter().copied());
         assert_eq!((stats.items, stats.p95.as_secs(), stats.longest.as_secs()), (1000, 1, 60));
     }

@@ -5,7 +5,7 @@ mod batch;
 #[cfg(feature = "enrichment")]
 mod correct;
 #[cfg(not(feature = "enrichment"))]
-#[path = "no_correct.rs"]
+#[path = "correct_unsupported.rs"]
 mod correct;
 mod drain;
 #[cfg(feature = "enrichment")]
@@ -24,7 +24,7 @@ mod retry;
 #[cfg(feature = "enrichment")]
 mod turn_jobs;
 #[cfg(not(feature = "enrichment"))]
-#[path = "no_turn_jobs.rs"]
+#[path = "turn_jobs_unsupported.rs"]
 mod turn_jobs;
 mod worker;
 

@@ -106,8 +106,8 @@ impl EnrichmentOptions {
     }
 
     /// Writes one record of the kind [`Kind::PROFILE`](memory_engine_core::Kind::PROFILE) for each user (and agent), in
-    /// a few lines, from the facts that hold and the latest 60 messages. It is written again after this many messages
-    /// (at least 1), at the next message if one of its sources no longer holds, and at once if one is deleted. The
+    /// a few lines, from the current facts and the latest 60 messages. It is written again after this many messages (at
+    /// least 1), at the next message if one of its sources is no longer active, and at once if one is deleted. The
     /// model of [`model`](Self::model) writes it, or the writer of [`with_profile_writer`](Self::with_profile_writer),
     /// or the rules. A companion keeps profiles of its own and needs none of these.
     pub fn with_profile(mut self, messages: usize) -> Self {

@@ -76,7 +76,7 @@ impl TurnJobs {
     /// # Errors
     /// The store's error.
     pub async fn people_with_facts(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Scope>> {
-        self.facts.people_among(scope, ids).await
+        self.facts.people_with_facts(scope, ids).await
     }
 
     /// Reconciles the facts of a person after some of them were deleted or retracted.
@@ -108,9 +108,9 @@ impl TurnJobs {
     ///
     /// # Errors
     /// The store's error.
-    pub async fn profiles_among(&self, scope: &Scope, ids: &[RecordId]) -> Result<BTreeSet<Scope>> {
+    pub async fn people_with_profiles(&self, scope: &Scope, ids: &[RecordId]) -> Result<BTreeSet<Scope>> {
         match &self.profiles {
-            Some(profiles) => profiles.people_among(scope, ids).await,
+            Some(profiles) => profiles.people_with_profiles(scope, ids).await,
             None => Ok(BTreeSet::new()),
         }
     }
@@ -121,7 +121,7 @@ impl TurnJobs {
     /// The store's error.
     pub async fn renew_profiles(&self, people: &BTreeSet<Scope>) -> Result<()> {
         if let Some(profiles) = &self.profiles {
-            profiles.renew(people).await?;
+            profiles.requeue(people).await?;
         }
         self.store.wake();
         Ok(())

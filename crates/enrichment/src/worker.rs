@@ -27,12 +27,12 @@ pub(crate) const LEASE_DURATION: Duration = Duration::from_secs(30);
 #[derive(Debug)]
 pub struct Worker {
     pub(crate) store: Arc<IndexedStore>,
-    /// In the order in which their jobs are done.
+    /// The handlers, in the order of execution.
     pub(crate) handlers: Vec<Arc<dyn JobHandler>>,
     pub(crate) latencies: LatencyLog,
-    /// Held while a batch is done.
+    /// Locked while a batch runs.
     pub(crate) running: Mutex<()>,
-    /// The batch that is being done. If nothing is running, the future of the batch was dropped before its end.
+    /// The current batch. If it is set while `running` is unlocked, the future of the batch was dropped before its end.
     claimed: memory_engine_core::sync::Mutex<Option<Arc<Vec<Pending>>>>,
     /// The background task, if the engine has one.
     pub(crate) task: memory_engine_core::sync::Mutex<Option<JoinHandle<()>>>,
@@ -108,7 +108,7 @@ impl Worker {
                     done += count;
                     progress(done);
                     if handler.job() == Job::Reembedding {
-                        // There may be very many of these. Items that were queued meanwhile are done in between.
+                        // There may be many of these items. Items of other jobs that were queued meanwhile come first.
                         remaining.clone_from(&handlers);
                     }
                 }

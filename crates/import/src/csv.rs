@@ -1,43 +1,45 @@
-//! Comma-separated values, as Postgres and spreadsheets write them (RFC 4180).
+//! Reads comma-separated values in the dialect of Postgres and spreadsheets (RFC 4180).
 
 use std::io::{self, BufRead};
 
 use crate::error::{MAX_LINE_BYTES, RowError};
 
-/// A row of cells, with the line on which it begins.
+/// A row of a CSV file.
 #[derive(Debug)]
-pub(crate) struct Cells {
-    /// The first line of it, from 1.
+pub(crate) struct CsvRow {
+    /// Number of the first line, from 1.
     pub(crate) line: u64,
-    /// Its cells. An empty cell without quotes is `None`: that is how Postgres writes NULL.
+    /// The cells. An empty cell without quotes is `None`, since Postgres writes NULL in this way.
     pub(crate) cells: Result<Vec<Option<String>>, RowError>,
     /// Size in bytes.
     pub(crate) bytes: u64,
 }
 
-/// Gives the rows of a file; blank lines are passed over.
+/// Reads the rows of a file. Skips blank lines.
 #[derive(Debug)]
-pub(crate) struct Reader<R> {
+pub(crate) struct CsvReader<R> {
     input: R,
     line: u64,
 }
 
-impl<R: BufRead> Reader<R> {
+impl<R: BufRead> CsvReader<R> {
     pub(crate) fn new(input: R) -> Self {
         Self { input, line: 0 }
     }
 
-    fn read(&mut self) -> io::Result<Option<Cells>> {
-        let (mut row, mut quotes) = (Vec::new(), 0_usize);
-        let mut begins = self.line + 1;
-        // A row ends with a line at whose end no quote is open.
+    fn read(&mut self) -> io::Result<Option<CsvRow>> {
+        let mut row = Vec::new();
+        let mut quotes = 0_usize;
+        let mut first_line = self.line + 1;
+        // A quoted cell may contain line breaks: the row ends with the first line at which the number of quotes is
+        // even.
         loop {
-            let from = row.len();
+            let line_start = row.len();
             if self.input.read_until(b'\n', &mut row)? == 0 {
                 break;
             }
             self.line += 1;
-            quotes += row[from..].iter().filter(|byte| **byte == b'"').count();
+            quotes += row[line_start..].iter().filter(|byte| **byte == b'"').count();
             if row.len() > MAX_LINE_BYTES {
                 break;
             }
@@ -46,26 +48,27 @@ impl<R: BufRead> Reader<R> {
                     break;
                 }
                 row.clear();
-                begins = self.line + 1;
+                first_line = self.line + 1;
             }
         }
         if row.is_empty() {
             return Ok(None);
         }
         let bytes = row.len() as u64;
-        Ok(Some(Cells { line: begins, cells: split(&row, quotes), bytes }))
+        Ok(Some(CsvRow { line: first_line, cells: split_cells(&row, quotes), bytes }))
     }
 }
 
-impl<R: BufRead> Iterator for Reader<R> {
-    type Item = io::Result<Cells>;
+impl<R: BufRead> Iterator for CsvReader<R> {
+    type Item = io::Result<CsvRow>;
 
     fn next(&mut self) -> Option<Self::Item> {
         self.read().transpose()
     }
 }
 
-fn split(row: &[u8], quotes: usize) -> Result<Vec<Option<String>>, RowError> {
+/// Splits a row with this number of quotes into cells.
+fn split_cells(row: &[u8], quotes: usize) -> Result<Vec<Option<String>>, RowError> {
     if row.len() > MAX_LINE_BYTES {
         return Err(RowError::LongRow);
     }
@@ -78,39 +81,42 @@ fn split(row: &[u8], quotes: usize) -> Result<Vec<Option<String>>, RowError> {
     let mut rest = text.strip_suffix('\r').unwrap_or(text);
     let mut cells = Vec::new();
     loop {
-        let (cell, behind) = match rest.strip_prefix('"') {
+        let (cell, after_cell) = match rest.strip_prefix('"') {
             Some(quoted) => {
-                let (cell, behind) = unquote(quoted)?;
-                (Some(cell), behind)
+                let (cell, after_cell) = unquote(quoted)?;
+                (Some(cell), after_cell)
             }
             None => {
                 let end = rest.find(',').unwrap_or(rest.len());
-                let (cell, behind) = rest.split_at(end);
+                let (cell, after_cell) = rest.split_at(end);
                 if cell.contains('"') {
                     return Err(RowError::QuoteInCell { cell: cells.len() + 1 });
                 }
-                (Some(cell.to_owned()).filter(|cell| !cell.is_empty() && cell != "\\N"), behind)
+                (Some(cell.to_owned()).filter(|cell| !cell.is_empty() && cell != "\\N"), after_cell)
             }
         };
         cells.push(cell);
-        match behind.strip_prefix(',') {
-            Some(behind) => rest = behind,
-            None if behind.is_empty() => return Ok(cells),
+        match after_cell.strip_prefix(',') {
+            Some(next_cell) => rest = next_cell,
+            None if after_cell.is_empty() => return Ok(cells),
             None => return Err(RowError::TextAfterQuote { cell: cells.len() }),
         }
     }
 }
 
-/// The cell that a quote has opened, and what stands after the quote that closes it. Two quotes are one within it.
+/// Returns the cell after an opening quote, and the text after its closing quote. Two quotes within a cell stand for
+/// one.
 fn unquote(text: &str) -> Result<(String, &str), RowError> {
-    let (mut cell, mut rest) = (String::new(), text);
+    let mut cell = String::new();
+    let mut rest = text;
     loop {
-        let Some((before, behind)) = rest.split_once('"') else {
+        let Some((before_quote, after_quote)) = rest.split_once('"') else {
             return Err(RowError::OpenCell);
         };
-        cell.push_str(before);
-        let Some(behind) = behind.strip_prefix('"').inspect(|_| cell.push('"')) else { return Ok((cell, behind)) };
-        rest = behind;
+        cell.push_str(before_quote);
+        let Some(after_second_quote) = after_quote.strip_prefix('"') else { return Ok((cell, after_quote)) };
+        cell.push('"');
+        rest = after_second_quote;
     }
 }
 
@@ -118,8 +124,8 @@ fn unquote(text: &str) -> Result<(String, &str), RowError> {
 mod tests {
     use super::*;
 
-    fn read(text: &[u8]) -> Vec<Cells> {
-        Reader::new(text).collect::<io::Result<_>>().unwrap()
+    fn read(text: &[u8]) -> Vec<CsvRow> {
+        CsvReader::new(text).collect::<io::Result<_>>().unwrap()
     }
 
     fn cells(text: &str) -> Vec<(u64, Vec<Option<String>>)> {
@@ -131,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn quotes_line_breaks_and_null_are_read_as_postgres_writes_them() {
+    fn quotes_line_breaks_and_null_of_postgres_are_read() {
         let rows = cells("\u{feff}id,text\r\n1,\"他说：\"\"好\"\",\n然后走了\"\r\n\n2,\n3,\"\"\n4,\\N");
         let expected = [
             (1, some(&["id", "text"])),
@@ -144,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_row_says_why_and_the_next_is_read() {
+    fn rows_after_an_invalid_row_are_read() {
         let rows = read(b"a\"b\"c,1\nx,\"y\"z\n\xff\xfe\nfine,2\n\"open,3\n");
         let error = |row: usize| rows[row].cells.as_ref().unwrap_err().to_string();
         assert!(error(0).contains("cell 1 has a quote inside"));
@@ -156,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_add_up_to_the_file() {
+    fn the_sizes_of_rows_add_up_to_the_file() {
         let text = "id,text\n1,\"a\nb\"\n2,c\n";
         assert_eq!(read(text.as_bytes()).iter().map(|row| row.bytes).sum::<u64>(), text.len() as u64);
     }

@@ -11,7 +11,7 @@ pub use chroma::ChromaError;
 /// Maximum length of a line or of a row of a table, in bytes.
 pub(crate) const MAX_LINE_BYTES: usize = 4 << 20;
 
-/// A source that cannot be read, or cannot be read further.
+/// An error that ends the import of a source.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ImportError {
@@ -23,7 +23,7 @@ pub enum ImportError {
         /// The error of the file system.
         source: io::Error,
     },
-    /// Reading failed in the middle.
+    /// Reading failed after the file was opened.
     #[error("the file cannot be read on")]
     Read(#[from] io::Error),
     /// An error in one file of several.
@@ -51,7 +51,7 @@ pub enum ImportError {
     /// A JSON document does not have the expected form.
     #[error(transparent)]
     Json(#[from] serde_json::Error),
-    /// A table without a line of column names.
+    /// A table without column names.
     #[error("the file is empty; its first line has to name the columns")]
     NoHeader,
     /// The line of column names cannot be read.
@@ -86,9 +86,9 @@ pub enum ImportError {
     /// There is no collection of this name.
     #[error("there is no collection '{name}'; there are: {known}")]
     UnknownCollection {
-        /// The name that was asked for.
+        /// The requested name.
         name: String,
-        /// The names that exist, separated by commas.
+        /// The existing names, separated by commas.
         known: String,
     },
     /// The database of Chroma cannot be read.
@@ -104,7 +104,7 @@ pub enum RowError {
     /// The line is too long.
     #[error("it has {bytes} bytes; a line may have {} MiB, split the text", MAX_LINE_BYTES >> 20)]
     LongLine {
-        /// Its length.
+        /// Length of the line.
         bytes: usize,
     },
     /// The row of a table is too long.
@@ -134,12 +134,12 @@ pub enum RowError {
         /// The cell, from 1.
         cell: usize,
     },
-    /// Another number of cells than columns.
+    /// The number of cells differs from the number of columns.
     #[error("it has {cells} cells, the first line {columns}")]
     CellCount {
-        /// The cells of this row.
+        /// Number of cells of the row.
         cells: usize,
-        /// The columns of the table.
+        /// Number of columns of the table.
         columns: usize,
     },
     /// The line is not JSON.
@@ -148,10 +148,10 @@ pub enum RowError {
         /// The column, from 1.
         column: usize,
     },
-    /// The line is JSON, but no object.
+    /// The line is JSON, but not an object.
     #[error("it is no JSON object; write {{\"text\": \"…\"}}")]
     NotAnObject,
-    /// The row holds no text to remember.
+    /// The row has no text.
     #[error("{0}")]
     NoText(&'static str),
     /// A key has a value of another type.

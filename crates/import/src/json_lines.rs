@@ -15,7 +15,7 @@ pub fn rows(input: impl BufRead) -> impl Iterator<Item = Result<Row, ImportError
     objects(input, |keys, seed, _| Ok(vec![ImportedTurn { keys, seed, vector: None }]))
 }
 
-/// Reads lines that are JSON objects; `read` converts an object, its text and its line number to turns.
+/// Reads lines that are JSON objects. `read` converts an object, its text and its line number to turns.
 pub(crate) fn objects(
     input: impl BufRead,
     mut read: impl FnMut(Map<String, Value>, String, u64) -> Result<Vec<ImportedTurn>, RowError>,
@@ -31,7 +31,7 @@ pub(crate) fn objects(
 /// Parses the JSON object of a line.
 ///
 /// # Errors
-/// For a line that is not JSON, or no object.
+/// If the line is not JSON, or not an object.
 pub fn object(text: &str) -> Result<Map<String, Value>, RowError> {
     let value: Value = serde_json::from_str(text).map_err(|e| RowError::NotJson { column: e.column() })?;
     if let Value::Object(keys) = value { Ok(keys) } else { Err(RowError::NotAnObject) }

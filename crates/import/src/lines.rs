@@ -1,4 +1,4 @@
-//! Lines of a file: bounded in length, numbered, and each valid or invalid by itself.
+//! Reads the lines of a file, with numbers and a maximum length. An invalid line does not affect the next ones.
 
 use std::io::{self, BufRead};
 
@@ -7,11 +7,11 @@ use crate::error::{MAX_LINE_BYTES, RowError};
 /// A line of a file.
 #[derive(Debug)]
 pub struct Line {
-    /// Its number, from 1.
+    /// Number, from 1.
     pub number: u64,
-    /// Its text without white space at both ends, or the reason why it is unusable.
+    /// Text without white space at both ends, or the reason why the line is invalid.
     pub text: Result<String, RowError>,
-    /// Its length in the file, in bytes.
+    /// Length in the file, in bytes.
     pub bytes: u64,
 }
 
@@ -31,15 +31,15 @@ impl<R: BufRead> Lines<R> {
     fn read(&mut self) -> io::Result<Option<Line>> {
         loop {
             let mut line = Vec::new();
-            let read = read_limited(&mut self.input, &mut line)?;
-            if read == 0 {
+            let length = read_line_limited(&mut self.input, &mut line)?;
+            if length == 0 {
                 return Ok(None);
             }
             self.number += 1;
             let number = self.number;
-            let bytes = read as u64;
-            if read > MAX_LINE_BYTES {
-                let text = Err(RowError::LongLine { bytes: read });
+            let bytes = length as u64;
+            if length > MAX_LINE_BYTES {
+                let text = Err(RowError::LongLine { bytes: length });
                 return Ok(Some(Line { number, text, bytes }));
             }
             // Some programs begin a file with a byte order mark.
@@ -56,9 +56,10 @@ impl<R: BufRead> Lines<R> {
     }
 }
 
-/// Reads to the end of the line, keeping no more of it than is allowed; gives how many bytes it has.
-fn read_limited(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<usize> {
-    let mut read = 0;
+/// Reads a line with its line break. Appends at most `MAX_LINE_BYTES + 1` bytes to `line`, and returns the length of
+/// the whole line; 0 at the end of the file.
+fn read_line_limited(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<usize> {
+    let mut length = 0;
     loop {
         let buffer = match input.fill_buf() {
             Ok(buffer) => buffer,
@@ -66,16 +67,16 @@ fn read_limited(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<usiz
             Err(e) => return Err(e),
         };
         if buffer.is_empty() {
-            return Ok(read);
+            return Ok(length);
         }
-        let end = buffer.iter().position(|b| *b == b'\n');
-        let taken = end.map_or(buffer.len(), |n| n + 1);
-        let room = (MAX_LINE_BYTES + 1).saturating_sub(line.len());
-        line.extend_from_slice(&buffer[..taken.min(room)]);
-        input.consume(taken);
-        read += taken;
-        if end.is_some() {
-            return Ok(read);
+        let line_break = buffer.iter().position(|byte| *byte == b'\n');
+        let consumed = line_break.map_or(buffer.len(), |index| index + 1);
+        let capacity = (MAX_LINE_BYTES + 1).saturating_sub(line.len());
+        line.extend_from_slice(&buffer[..consumed.min(capacity)]);
+        input.consume(consumed);
+        length += consumed;
+        if line_break.is_some() {
+            return Ok(length);
         }
     }
 }
@@ -97,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn blank_lines_are_counted_and_passed_over() {
+    fn blank_lines_are_counted_and_skipped() {
         let lines = read(b"\xef\xbb\xbf{}\r\n\n  \n[]");
         assert_eq!(
             lines.iter().map(|l| (l.number, l.text.as_deref().unwrap())).collect::<Vec<_>>(),
@@ -106,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_line_does_not_hide_the_next() {
+    fn lines_after_an_invalid_line_are_read() {
         let mut file = vec![b'x'; MAX_LINE_BYTES + 10];
         file.extend_from_slice(b"\n\xff\xfe\n{}\n");
         let lines = read(&file);

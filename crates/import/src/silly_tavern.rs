@@ -1,7 +1,7 @@
-//! Chats of SillyTavern: a JSON Lines file each, with a header and then one message on each line.
+//! Reads chats of SillyTavern: JSON Lines files with a header, and then one message on each line.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs::{self, File},
     io::BufReader,
     path::{Path, PathBuf},
@@ -14,11 +14,11 @@ use crate::{
     error::{ImportError, RowError},
     json_lines::object,
     lines::Lines,
-    row::{ImportRows, ImportedTurn, Row, is_nothing, time},
+    row::{ImportRows, ImportedTurn, Row, convert_time, is_blank},
 };
 
-/// Types of messages that SillyTavern writes itself. A message that is only hidden from the model has none of them.
-const NOTICES: [&str; 11] = [
+/// Types of messages that SillyTavern itself writes. A message of a participant that is hidden from the model has none.
+const NOTICE_TYPES: [&str; 11] = [
     "help",
     "welcome",
     "empty",
@@ -31,17 +31,17 @@ const NOTICES: [&str; 11] = [
     "welcome_prompt",
     "assistant_note",
 ];
-/// The name that newer versions write into the header in place of a real one.
-const UNUSED: &str = "unused";
+/// The placeholder that newer versions write into the header instead of a name.
+const UNUSED_NAME: &str = "unused";
 
-/// Reads a chat, or all chats of a directory. Returns their size in bytes as well.
+/// Reads a chat, or all chats of a directory. Returns the rows, and the size of the files in bytes.
 ///
-/// A dimension that `default` sets is not taken from the chats.
+/// Dimensions that `default` sets are not read from the chats.
 ///
 /// # Errors
-/// For a path that cannot be read, a directory without chats, and one file that is no chat.
+/// If the path cannot be read, the directory has no chats, or a single file is not a chat.
 pub fn rows(path: &Path, default: &Scope) -> Result<(ImportRows, u64), ImportError> {
-    let files = if path.is_dir() { chats_in(path)? } else { vec![path.to_owned()] };
+    let files = if path.is_dir() { chat_files(path)? } else { vec![path.to_owned()] };
     if files.is_empty() {
         return Err(ImportError::NoChats(path.to_owned()));
     }
@@ -49,88 +49,109 @@ pub fn rows(path: &Path, default: &Scope) -> Result<(ImportRows, u64), ImportErr
     for file in &files {
         size += fs::metadata(file).map_err(|source| ImportError::Open { path: file.clone(), source })?.len();
     }
-    let (default, many) = (default.clone(), files.len() > 1);
-    let rows = files.into_iter().flat_map(move |file| match read(&file, &default, many) {
+    let default = default.clone();
+    let has_many_files = files.len() > 1;
+    let rows = files.into_iter().flat_map(move |file| match read_chat(&file, &default, has_many_files) {
         Ok(rows) => rows.into_iter().map(Ok).collect(),
-        // Of many files one that is no chat keeps no other out.
-        Err(e) if many => {
-            vec![Ok(Row { place: name_of(&file), number: 0, bytes: 0, turns: Err(RowError::File(Box::new(e))) })]
+        // One invalid file of several does not end the import.
+        Err(e) if has_many_files => {
+            vec![Ok(Row { place: file_name(&file), number: 0, bytes: 0, turns: Err(RowError::File(Box::new(e))) })]
         }
         Err(e) => vec![Err(ImportError::In { path: file, source: Box::new(e) })],
     });
     Ok((Box::new(rows), size))
 }
 
-fn chats_in(folder: &Path) -> Result<Vec<PathBuf>, ImportError> {
-    let failed = |source| ImportError::Open { path: folder.to_owned(), source };
-    let entries = fs::read_dir(folder).map_err(failed)?;
+/// Returns the chat files of a directory, sorted by name.
+fn chat_files(directory: &Path) -> Result<Vec<PathBuf>, ImportError> {
+    let failed = |source| ImportError::Open { path: directory.to_owned(), source };
+    let entries = fs::read_dir(directory).map_err(failed)?;
     let mut files = entries.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>, _>>().map_err(failed)?;
-    files.retain(|path| path.extension().is_some_and(|end| end == "jsonl"));
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "jsonl"));
     files.sort();
     Ok(files)
 }
 
-/// A chat: who takes part, and where it is.
+/// The participants and the session of a chat, as far as the default scope does not set them.
 #[derive(Debug, Default)]
 struct Chat {
     user: Option<String>,
     agent: Option<String>,
     session: Option<String>,
-    /// Number of messages with the same name and time.
-    seen: BTreeMap<String, u64>,
+    /// Number of messages with the same role, name and time so far.
+    message_counts: BTreeMap<String, u64>,
 }
 
-fn read(file: &Path, default: &Scope, many: bool) -> Result<Vec<Row>, ImportError> {
-    let input = File::open(file).map_err(|source| ImportError::Open { path: file.to_owned(), source })?;
-    let input = BufReader::new(input);
-    let mut messages = Vec::new();
-    for line in Lines::new(input) {
-        let line = line?;
-        let message = line.text.and_then(|text| object(&text));
-        messages.push((line.number, line.bytes, message));
-    }
-    let header = match messages.first() {
-        Some((_, _, Ok(first))) if is_header(first) => Some(first.clone()),
-        Some((_, _, Ok(first))) if first.contains_key("mes") => None,
+/// A line of a chat file.
+struct MessageLine {
+    number: u64,
+    bytes: u64,
+    keys: Result<Map<String, Value>, RowError>,
+}
+
+fn read_chat(file: &Path, default: &Scope, has_many_files: bool) -> Result<Vec<Row>, ImportError> {
+    let mut messages = read_lines(file)?;
+    let header = match messages.first().map(|line| &line.keys) {
+        Some(Ok(first)) if is_header(first) => Some(first.clone()),
+        Some(Ok(first)) if first.contains_key("mes") => None,
         _ => return Err(ImportError::NoChat),
     };
-    messages.drain(..usize::from(header.is_some()));
-    let named = |key: &str| {
+    if header.is_some() {
+        messages.remove(0);
+    }
+    let name_in_header = |key: &str| {
         let name = header.as_ref()?.get(key)?.as_str()?;
-        Some(name.to_owned()).filter(|name| name != UNUSED && !name.is_empty())
+        Some(name.to_owned()).filter(|name| name != UNUSED_NAME && !name.is_empty())
     };
     let mut chat = Chat::default();
-    let names = |of_user: bool| {
-        let of = messages.iter().filter_map(|(_, _, message)| message.as_ref().ok());
-        let of = of.filter(|keys| is(keys, "is_user") == of_user && !is(keys, "is_system") && sort(keys).is_none());
-        let mut names: Vec<String> = of.filter_map(|keys| keys.get("name")?.as_str().map(str::to_owned)).collect();
-        names.sort();
-        names.dedup();
-        names
-    };
-    // Of several characters in one chat none is the one whose memory it is.
-    let one = |names: Vec<String>| <[String; 1]>::try_from(names).ok().map(|[name]| name);
-    chat.user = default.user_name().is_none().then(|| named("user_name").or_else(|| one(names(true)))).flatten();
-    chat.agent = default.agent().is_none().then(|| one(names(false)).or_else(|| named("character_name"))).flatten();
-    chat.session = default
-        .session()
-        .is_none()
-        .then(|| file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default());
-    let row = |(number, bytes, message): (u64, u64, Result<Map<String, Value>, RowError>)| {
-        let place = if many { format!("{}: line {number}", name_of(file)) } else { format!("line {number}") };
-        Row { place, number, bytes, turns: message.and_then(|keys| chat.turn(keys, number)) }
-    };
-    Ok(messages.into_iter().map(row).collect())
+    if default.user_name().is_none() {
+        chat.user = name_in_header("user_name").or_else(|| only_speaker(&messages, true));
+    }
+    if default.agent().is_none() {
+        chat.agent = only_speaker(&messages, false).or_else(|| name_in_header("character_name"));
+    }
+    if default.session().is_none() {
+        chat.session = Some(file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default());
+    }
+    let mut rows = Vec::with_capacity(messages.len());
+    for MessageLine { number, bytes, keys } in messages {
+        let place =
+            if has_many_files { format!("{}: line {number}", file_name(file)) } else { format!("line {number}") };
+        rows.push(Row { place, number, bytes, turns: keys.and_then(|keys| chat.read_turn(keys, number)) });
+    }
+    Ok(rows)
+}
+
+fn read_lines(file: &Path) -> Result<Vec<MessageLine>, ImportError> {
+    let input = File::open(file).map_err(|source| ImportError::Open { path: file.to_owned(), source })?;
+    let mut lines = Vec::new();
+    for line in Lines::new(BufReader::new(input)) {
+        let line = line?;
+        let keys = line.text.and_then(|text| object(&text));
+        lines.push(MessageLine { number: line.number, bytes: line.bytes, keys });
+    }
+    Ok(lines)
+}
+
+/// Returns the name of the user, or of the character, if all of their messages have the same name. A chat with several
+/// characters belongs to none of them.
+fn only_speaker(messages: &[MessageLine], is_user: bool) -> Option<String> {
+    let valid = messages.iter().filter_map(|line| line.keys.as_ref().ok());
+    let spoken = valid
+        .filter(|keys| flag(keys, "is_user") == is_user && !flag(keys, "is_system") && message_type(keys).is_none());
+    let names: BTreeSet<&str> = spoken.filter_map(|keys| keys.get("name")?.as_str()).collect();
+    let mut names = names.into_iter();
+    names.next().filter(|_| names.next().is_none()).map(str::to_owned)
 }
 
 impl Chat {
-    fn turn(&mut self, keys: Map<String, Value>, number: u64) -> Result<Vec<ImportedTurn>, RowError> {
-        let without = RowError::NoText("it has no \"mes\"; every message needs one");
-        let text = keys.get("mes").ok_or(without)?;
+    /// Returns the turn of a message, or none for an empty message and a notice of SillyTavern.
+    fn read_turn(&mut self, keys: Map<String, Value>, number: u64) -> Result<Vec<ImportedTurn>, RowError> {
+        let text = keys.get("mes").ok_or(RowError::NoText("it has no \"mes\"; every message needs one"))?;
         if !text.is_string() {
             return Err(RowError::WrongType { key: "mes", expected: "text" });
         }
-        if is_nothing(text) || is_notice(&keys) {
+        if is_blank(text) || is_notice(&keys) {
             return Ok(Vec::new());
         }
         let mut turn = ImportedTurn::default();
@@ -138,10 +159,10 @@ impl Chat {
         for (key, value) in [("user", &self.user), ("agent", &self.agent), ("session", &self.session)] {
             turn.set(key, value.clone());
         }
-        let narrated = sort(&keys) == Some("narrator");
-        let role = if narrated {
+        let is_narration = message_type(&keys) == Some("narrator");
+        let role = if is_narration {
             "system"
-        } else if is(&keys, "is_user") {
+        } else if flag(&keys, "is_user") {
             "user"
         } else {
             "assistant"
@@ -149,57 +170,72 @@ impl Chat {
         turn.set("role", role);
         let name = keys.get("name").and_then(Value::as_str).unwrap_or(role);
         turn.set("speaker", name);
-        let date = keys.get("send_date").filter(|date| !is_nothing(date));
+        let date = keys.get("send_date").filter(|date| !is_blank(date));
         if let Some(date) = date {
-            turn.set("time", time(date));
+            turn.set("time", convert_time(date));
         }
-        // Another swipe has another time. The time of the first is kept, and with it the id of the message.
-        let swipes = keys.get("swipe_info").and_then(Value::as_array);
-        let first =
-            swipes.and_then(|swipes| swipes.first()?.get("send_date")).filter(|date| !is_nothing(date)).or(date);
-        let first = first.map_or_else(
-            || format!("line {number}"),
-            |date| date.as_str().map_or_else(|| date.to_string(), str::to_owned),
-        );
-        let id = format!("{role}/{name}/{first}");
-        let seen = self.seen.entry(id.clone()).or_insert(0);
-        *seen += 1;
-        turn.set("id", if *seen == 1 { id } else { format!("{id}/{seen}") });
+        turn.set("id", self.message_id(role, name, first_swipe_date(&keys).or(date), number));
         turn.set("sequence", number);
-        let mut metadata = Map::new();
-        if let Some(count) = keys.get("swipes").and_then(Value::as_array).map(Vec::len).filter(|count| *count > 1) {
-            metadata.insert("swipes".into(), json!(count));
-        }
-        if let Some(model) = keys.get("extra").and_then(|extra| extra.get("model")).filter(|model| !is_nothing(model)) {
-            metadata.insert("model".into(), model.clone());
-        }
-        if is(&keys, "is_system") && !narrated {
-            metadata.insert("hidden".into(), json!(true));
-        }
-        turn.set("metadata", metadata);
+        turn.set("metadata", message_metadata(&keys, is_narration));
         Ok(vec![turn])
+    }
+
+    /// Returns the id of a message: its role, name and time, and a number if another message has the same ones.
+    fn message_id(&mut self, role: &str, name: &str, date: Option<&Value>, number: u64) -> String {
+        let date = match date {
+            Some(Value::String(date)) => date.clone(),
+            Some(date) => date.to_string(),
+            None => format!("line {number}"),
+        };
+        let id = format!("{role}/{name}/{date}");
+        let count = self.message_counts.entry(id.clone()).or_insert(0);
+        *count += 1;
+        if *count == 1 { id } else { format!("{id}/{count}") }
     }
 }
 
-fn name_of(file: &Path) -> String {
+/// Returns the date of the first swipe. Another swipe of a message has another date, but the id of the message must not
+/// change.
+fn first_swipe_date(keys: &Map<String, Value>) -> Option<&Value> {
+    let first = keys.get("swipe_info")?.as_array()?.first()?;
+    first.get("send_date").filter(|date| !is_blank(date))
+}
+
+/// Returns the metadata of a message: number of swipes, model, and whether it is hidden from the model.
+fn message_metadata(keys: &Map<String, Value>, is_narration: bool) -> Map<String, Value> {
+    let mut metadata = Map::new();
+    if let Some(count) = keys.get("swipes").and_then(Value::as_array).map(Vec::len).filter(|count| *count > 1) {
+        metadata.insert("swipes".into(), json!(count));
+    }
+    if let Some(model) = keys.get("extra").and_then(|extra| extra.get("model")).filter(|model| !is_blank(model)) {
+        metadata.insert("model".into(), model.clone());
+    }
+    if flag(keys, "is_system") && !is_narration {
+        metadata.insert("hidden".into(), json!(true));
+    }
+    metadata
+}
+
+fn file_name(file: &Path) -> String {
     file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
 fn is_header(keys: &Map<String, Value>) -> bool {
-    let known = ["user_name", "character_name", "chat_metadata"];
-    !keys.contains_key("mes") && known.iter().any(|key| keys.contains_key(*key))
+    let header_keys = ["user_name", "character_name", "chat_metadata"];
+    !keys.contains_key("mes") && header_keys.iter().any(|key| keys.contains_key(*key))
 }
 
-fn is(keys: &Map<String, Value>, key: &str) -> bool {
+/// Returns the value of a boolean key; false if it is not set.
+fn flag(keys: &Map<String, Value>, key: &str) -> bool {
     keys.get(key).and_then(Value::as_bool).unwrap_or(false)
 }
 
-/// Returns the kind of a message that is not from a participant.
-fn sort(keys: &Map<String, Value>) -> Option<&str> {
+/// Returns the type of a message that is not from a participant.
+fn message_type(keys: &Map<String, Value>) -> Option<&str> {
     keys.get("extra")?.get("type")?.as_str()
 }
 
-/// Returns true if SillyTavern has written the message itself.
+/// Returns true if SillyTavern itself has written the message.
 fn is_notice(keys: &Map<String, Value>) -> bool {
-    sort(keys).is_some_and(|sort| NOTICES.contains(&sort))
+    message_type(keys).is_some_and(|message_type| NOTICE_TYPES.contains(&message_type))
 }

@@ -1,21 +1,25 @@
-//! The tables `conversations` and `summaries` of a chat gateway: a dump's rows as CSV or as JSON Lines.
+//! Reads dumps of the tables `conversations` and `summaries` of a chat gateway, as CSV or as JSON Lines.
 
 use std::io::BufRead;
 
+use memory_engine_core::RecordId;
 use serde_json::{Map, Value, json};
 
 use crate::{
-    csv,
+    csv::CsvReader,
     error::{ImportError, RowError},
     json_lines::objects,
-    row::{ImportRows, ImportedTurn, Row, is_nothing, take, time, whole},
+    row::{ImportRows, ImportedTurn, Row, convert_time, is_blank, parse_integer, take_first},
 };
 
-const USER: &[&str] = &["user_msg", "user_message", "user_content"];
-const ASSISTANT: &[&str] = &["assistant_msg", "assistant_message", "assistant_content", "ai_msg"];
-const SUMMARY: &[&str] = &["summary", "summary_text", "content", "text"];
-/// Columns of one meaning under the names that tables have for them, and ours.
-const COLUMNS: &[(&str, &[&str])] = &[
+/// Names of the column with the message of the user.
+const USER_COLUMNS: &[&str] = &["user_msg", "user_message", "user_content"];
+/// Names of the column with the answer of the assistant.
+const ASSISTANT_COLUMNS: &[&str] = &["assistant_msg", "assistant_message", "assistant_content", "ai_msg"];
+/// Names of the column with the text of a row with one message, or of a summary.
+const TEXT_COLUMNS: &[&str] = &["summary", "summary_text", "content", "text"];
+/// Each key of a turn with the columns that tables use for it.
+const COLUMN_ALIASES: &[(&str, &[&str])] = &[
     ("user", &["user_id", "username", "user"]),
     ("agent", &["agent_id", "agent", "character"]),
     ("session", &["session_id", "conversation_id", "chat_id", "session"]),
@@ -25,84 +29,61 @@ const COLUMNS: &[(&str, &[&str])] = &[
     ("speaker", &["speaker"]),
     ("time", &["created_at", "timestamp", "time"]),
 ];
-/// Columns that say nothing outside their database.
-const LEFT_OUT: [&str; 2] = ["ns", "tenant"];
+/// Columns that have no meaning outside of their database.
+const IGNORED_COLUMNS: [&str; 2] = ["ns", "tenant"];
 
 /// Reads the rows of a table as CSV, or as JSON Lines if the file begins with a brace.
 ///
 /// # Errors
-/// For a file that cannot be read, has no header, or has the columns of another table.
+/// If the file cannot be read, has no header, or has the columns of another table.
 pub fn rows(mut input: impl BufRead + 'static) -> Result<ImportRows, ImportError> {
-    let begin = input.fill_buf()?;
-    let begin = begin.strip_prefix(b"\xef\xbb\xbf").unwrap_or(begin);
-    if begin.trim_ascii_start().starts_with(b"{") {
-        return Ok(Box::new(objects(input, turns)));
+    let start = input.fill_buf()?;
+    let start = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start);
+    if start.trim_ascii_start().starts_with(b"{") {
+        return Ok(Box::new(objects(input, read_turns)));
     }
-    let mut rows = csv::Reader::new(input);
+    let mut rows = CsvReader::new(input);
     let header = rows.next().transpose()?.ok_or(ImportError::NoHeader)?;
     let line = header.line;
     let header = header.cells.map_err(|problem| ImportError::Header { line, problem })?;
     let header: Vec<String> = header.into_iter().map(|name| name.unwrap_or_default().trim().to_lowercase()).collect();
-    let named = |name: &&str| header.iter().any(|column| column == name);
-    if !USER.iter().chain(ASSISTANT).chain(SUMMARY).any(named) {
+    let is_in_header = |name: &&str| header.iter().any(|column| column == name);
+    if !USER_COLUMNS.iter().chain(ASSISTANT_COLUMNS).chain(TEXT_COLUMNS).any(is_in_header) {
         return Err(ImportError::UnknownColumns(header.join(", ")));
     }
     Ok(Box::new(rows.map(move |row| {
         let row = row?;
-        let (number, bytes) = (row.line, row.bytes);
+        let number = row.line;
         let turns = row.cells.and_then(|cells| {
             if cells.len() != header.len() {
                 return Err(RowError::CellCount { cells: cells.len(), columns: header.len() });
             }
             let seed = json!(cells).to_string();
             let cells = cells.into_iter().map(|cell| cell.map_or(Value::Null, Value::String));
-            turns(header.iter().cloned().zip(cells).collect(), seed, number)
+            read_turns(header.iter().cloned().zip(cells).collect(), seed, number)
         });
-        Ok(Row { place: format!("line {number}"), number, bytes, turns })
+        Ok(Row { place: format!("line {number}"), number, bytes: row.bytes, turns })
     })))
 }
 
-/// The turns of a row: two where one row has both sides, one with a role, or a summary.
-fn turns(mut columns: Map<String, Value>, seed: String, number: u64) -> Result<Vec<ImportedTurn>, RowError> {
-    columns.retain(|name, value| !is_nothing(value) && !LEFT_OUT.contains(&name.as_str()));
-    let (said, answered) = (take(&mut columns, USER), take(&mut columns, ASSISTANT));
-    let role = columns.remove("role");
-    let (table, sides) = match (said, answered, role) {
-        (None, None, None) => ("summaries", vec![(Value::Null, take(&mut columns, SUMMARY))]),
-        (None, None, Some(role)) => ("conversations", vec![(role, take(&mut columns, SUMMARY))]),
-        (said, answered, _) => ("conversations", vec![(json!("user"), said), (json!("assistant"), answered)]),
-    };
-    let sides: Vec<(Value, Value)> = sides.into_iter().filter_map(|(role, text)| Some((role, text?))).collect();
-    if sides.is_empty() {
+/// Returns the turns of a row: user message and answer, one message with a role, or a summary.
+fn read_turns(mut columns: Map<String, Value>, seed: String, number: u64) -> Result<Vec<ImportedTurn>, RowError> {
+    columns.retain(|name, value| !is_blank(value) && !IGNORED_COLUMNS.contains(&name.as_str()));
+    let (table, messages) = take_messages(&mut columns);
+    if messages.is_empty() {
         let needed = "it has no text; a row needs \"user_msg\", \"assistant_msg\", \"content\" or \"summary\"";
         return Err(RowError::NoText(needed));
     }
     let id = columns.remove("id");
-    let vector = columns.remove("embedding").map(|vector| floats(&vector)).transpose()?;
-    let mut common = ImportedTurn::default();
-    for (key, names) in COLUMNS {
-        if let Some(value) = take(&mut columns, names) {
-            common.set(key, if *key == "time" { time(&value) } else { value });
-        }
-    }
-    if let Some(round) = take(&mut columns, &["round_number", "round_num", "round", "turn"]) {
-        common.set("round", whole(&round).map_or(round, Value::from));
-    }
-    if let Some(entities) = take(&mut columns, &["entities"]) {
-        common.set("entities", list(&entities));
-    }
-    if let Some(sequence) = take(&mut columns, &["sequence"]).as_ref().and_then(whole) {
-        common.set("sequence", sequence);
-    }
-    if table == "summaries" {
-        common.set("kind", "summary");
-    }
-    common.set("metadata", columns);
-    let both = sides.len() > 1;
-    let turn = |(n, (role, text)): (usize, (Value, Value))| {
-        let mut turn = ImportedTurn { keys: common.keys.clone(), seed: format!("{seed}/{n}"), vector: None };
-        // A vector of a row with two sides is that of neither.
-        turn.vector = vector.clone().filter(|_| !both);
+    let id = id.map(|id| id.as_str().map_or_else(|| id.to_string(), str::to_owned));
+    let vector = columns.remove("embedding").map(|vector| parse_vector(&vector)).transpose()?;
+    let common_keys = take_common_keys(columns, table).keys;
+    let is_exchange = messages.len() > 1;
+    let mut turns = Vec::with_capacity(messages.len());
+    for (index, (role, text)) in messages.into_iter().enumerate() {
+        let mut turn = ImportedTurn { keys: common_keys.clone(), seed: format!("{seed}/{index}"), vector: None };
+        // The vector of a row with two messages is that of neither.
+        turn.vector = vector.clone().filter(|_| !is_exchange);
         match role.as_str() {
             Some("user" | "assistant" | "system" | "tool") | None => turn.set("role", role),
             Some(_) => {
@@ -112,31 +93,68 @@ fn turns(mut columns: Map<String, Value>, seed: String, number: u64) -> Result<V
         }
         turn.set("text", text);
         if let Some(id) = &id {
-            let id = id.as_str().map_or_else(|| id.to_string(), str::to_owned);
-            turn.set("id", name_of(table, &id, both.then_some(n)));
-            turn.set("message_id", id);
+            turn.set("id", turn_id(table, id, is_exchange.then_some(index)));
+            turn.set("message_id", id.as_str());
         }
-        if both {
-            turn.set_if_missing("sequence", 2 * number + n as u64);
+        if is_exchange {
+            turn.set_if_missing("sequence", 2 * number + index as u64);
         }
-        turn
-    };
-    Ok(sides.into_iter().enumerate().map(turn).collect())
+        turns.push(turn);
+    }
+    Ok(turns)
 }
 
-/// The name of a row: a UUID as it is, where it stands for one record, and a number with its table, since both count
-/// from 1.
-fn name_of(table: &str, id: &str, side: Option<usize>) -> String {
-    match side {
-        None if id.parse::<memory_engine_core::RecordId>().is_ok() => id.to_owned(),
-        None => format!("{table}/{id}"),
-        Some(0) => format!("{table}/{id}/user"),
-        Some(_) => format!("{table}/{id}/assistant"),
+/// Removes the texts of a row. Returns them with their roles, and the table that the row belongs to.
+fn take_messages(columns: &mut Map<String, Value>) -> (&'static str, Vec<(Value, Value)>) {
+    let question = take_first(columns, USER_COLUMNS);
+    let answer = take_first(columns, ASSISTANT_COLUMNS);
+    let role = columns.remove("role");
+    let (table, messages) = match (question, answer, role) {
+        (None, None, None) => ("summaries", vec![(Value::Null, take_first(columns, TEXT_COLUMNS))]),
+        (None, None, Some(role)) => ("conversations", vec![(role, take_first(columns, TEXT_COLUMNS))]),
+        (question, answer, _) => ("conversations", vec![(json!("user"), question), (json!("assistant"), answer)]),
+    };
+    (table, messages.into_iter().filter_map(|(role, text)| Some((role, text?))).collect())
+}
+
+/// Returns the keys that all turns of a row have. Columns without a key of their own become metadata.
+fn take_common_keys(mut columns: Map<String, Value>, table: &str) -> ImportedTurn {
+    let mut common = ImportedTurn::default();
+    for (key, aliases) in COLUMN_ALIASES {
+        if let Some(value) = take_first(&mut columns, aliases) {
+            common.set(key, if *key == "time" { convert_time(&value) } else { value });
+        }
+    }
+    if let Some(round) = take_first(&mut columns, &["round_number", "round_num", "round", "turn"]) {
+        common.set("round", parse_integer(&round).map_or(round, Value::from));
+    }
+    if let Some(entities) = take_first(&mut columns, &["entities"]) {
+        common.set("entities", parse_list(&entities));
+    }
+    if let Some(sequence) = take_first(&mut columns, &["sequence"]).as_ref().and_then(parse_integer) {
+        common.set("sequence", sequence);
+    }
+    if table == "summaries" {
+        common.set("kind", "summary");
+    }
+    common.set("metadata", columns);
+    common
+}
+
+/// Returns the id of a turn. A UUID is the id of the record, unless the row has two messages. Numbers are prefixed with
+/// the table, since both tables count from 1.
+fn turn_id(table: &str, row_id: &str, message_index: Option<usize>) -> String {
+    match message_index {
+        None if row_id.parse::<RecordId>().is_ok() => row_id.to_owned(),
+        None => format!("{table}/{row_id}"),
+        Some(0) => format!("{table}/{row_id}/user"),
+        Some(_) => format!("{table}/{row_id}/assistant"),
     }
 }
 
-/// A list as JSON has it, or as Postgres writes arrays: `{Anna,"new york"}`.
-fn list(value: &Value) -> Value {
+/// Parses a list in JSON, or in the array syntax of Postgres: `{Anna,"new york"}`. Any other text is a list of one
+/// item.
+fn parse_list(value: &Value) -> Value {
     let Some(text) = value.as_str() else { return value.clone() };
     if let Ok(Value::Array(list)) = serde_json::from_str(text) {
         return Value::Array(list);
@@ -144,16 +162,19 @@ fn list(value: &Value) -> Value {
     let Some(inner) = text.trim().strip_prefix('{').and_then(|text| text.strip_suffix('}')) else {
         return json!([text]);
     };
-    let (mut items, mut item, mut quoted, mut escaped) = (Vec::new(), String::new(), false, false);
+    let mut items = Vec::new();
+    let mut item = String::new();
+    let mut is_quoted = false;
+    let mut is_escaped = false;
     for c in inner.chars() {
         match c {
-            c if escaped => {
+            c if is_escaped => {
                 item.push(c);
-                escaped = false;
+                is_escaped = false;
             }
-            '\\' => escaped = true,
-            '"' => quoted = !quoted,
-            ',' if !quoted => items.push(std::mem::take(&mut item)),
+            '\\' => is_escaped = true,
+            '"' => is_quoted = !is_quoted,
+            ',' if !is_quoted => items.push(std::mem::take(&mut item)),
             c => item.push(c),
         }
     }
@@ -162,13 +183,13 @@ fn list(value: &Value) -> Value {
     json!(items)
 }
 
-/// A vector: a JSON list, or the text that pgvector writes.
-fn floats(value: &Value) -> Result<Vec<f32>, RowError> {
-    let read = match value.as_str() {
+/// Parses a vector: a JSON list, or the text format of pgvector.
+fn parse_vector(value: &Value) -> Result<Vec<f32>, RowError> {
+    let parsed = match value.as_str() {
         Some(text) => serde_json::from_str(text),
         None => serde_json::from_value(value.clone()),
     };
-    read.map_err(|_| RowError::WrongType { key: "embedding", expected: "vector; write [0.1,0.2]" })
+    parsed.map_err(|_| RowError::WrongType { key: "embedding", expected: "vector; write [0.1,0.2]" })
 }
 
 #[cfg(test)]
@@ -180,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_with_both_sides_is_two_turns_in_their_order() {
+    fn a_row_with_two_messages_is_two_turns_in_order() {
         let rows = read(
             "id,session_id,round_number,user_msg,assistant_msg,scene_type,entities,embedding,created_at,model\n\
              7,s1,3,今天好累啊,抱抱你,daily,\"{Krueger,\"\"new \\\"\"york\"\"}\",\"[0.5,-1]\",2026-02-18 09:00:00+00,gemini\n",
@@ -193,13 +214,14 @@ mod tests {
                    "id": format!("conversations/7/{role}"), "message_id": "7", "sequence": sequence})
         };
         assert_eq!(keys, [expected("user", "今天好累啊", 4), expected("assistant", "抱抱你", 5)]);
-        assert!(turns.iter().all(|turn| turn.vector.is_none()), "the vector of both is that of neither");
+        assert!(turns.iter().all(|turn| turn.vector.is_none()), "the vector of a row belongs to neither message");
     }
 
     #[test]
-    fn rows_of_json_and_of_other_columns_are_understood() {
+    fn json_rows_and_column_aliases_are_read() {
         let rows = read(
-            "{\"id\":\"0192aaaa-0000-7000-8000-000000000001\",\"role\":\"aicy\",\"content\":\"（眨眼）\",\"user_id\":\"lin\"}\n\
+            "{\"id\":\"0192aaaa-0000-7000-8000-000000000001\",\"role\":\"aicy\",\
+             \"content\":\"（眨眼）\",\"user_id\":\"lin\"}\n\
              {\"id\":1,\"summary\":\"聊了面试\",\"embedding\":[1,2],\"created_at\":1771344000}\n{\"id\":2}\n",
         );
         let first = &rows[0].as_ref().unwrap()[0].keys;
@@ -217,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_another_table_is_refused_with_the_columns_it_would_need() {
+    fn the_error_for_another_table_names_the_expected_columns() {
         let error = rows(&b"id,term,synonyms\n1,a,b\n"[..]).err().unwrap().to_string();
         assert!(error.contains("id, term, synonyms") && error.contains("user_msg"), "{error}");
         let rows = read("content\na,b\n");

@@ -14,16 +14,16 @@ use memory_engine_keyword_store::{Analyzer, Clause};
 
 use crate::{blocking::run_blocking, date_terms, indexed_text::indexed_text};
 
-/// Texts of at most this many bytes are analyzed in place once the dictionary is loaded: handing them to another thread
+/// Maximum length of a text that is analyzed on the calling thread once the dictionary is loaded. A switch of threads
 /// would take longer.
 const INLINE_MAX_BYTES: usize = 1 << 10;
-/// A text with words of both languages, so that analyzing it loads every dictionary.
-const SAMPLE: &str = "我们昨天去爬山了 we went hiking";
-/// Minimum number of records that are worth a thread of their own.
+/// A text with words of both languages, whose analysis loads every dictionary.
+const DICTIONARY_SAMPLE: &str = "我们昨天去爬山了 we went hiking";
+/// Minimum number of records per thread.
 const THREAD_MIN_RECORDS: usize = 64;
 
-/// An analyzer that is called off the async runtime where it may take long: for many texts, for a long text, and for
-/// the first text, which loads the dictionary.
+/// An analyzer that runs on blocking threads if it may take long: for many texts, for a long text, and for the first
+/// text, which loads the dictionary.
 #[derive(Debug)]
 pub struct Analysis {
     analyzer: Arc<dyn Analyzer>,
@@ -31,12 +31,12 @@ pub struct Analysis {
 }
 
 impl Analysis {
-    /// Analyzes with `analyzer`.
+    /// Uses this analyzer.
     pub fn new(analyzer: Arc<dyn Analyzer>) -> Self {
         Self { analyzer, dictionary_loaded: AtomicBool::new(false) }
     }
 
-    /// Returns the index terms of each item's record, dates included. Many records are split among the cores.
+    /// Returns the index terms of each item's record, dates included. Many records are divided between the cores.
     ///
     /// # Errors
     /// `Internal` if a thread stops without a result.
@@ -58,21 +58,21 @@ impl Analysis {
             return Ok(vec![analyze(item)]);
         }
         let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
-        let share = items.len().div_ceil(cores).max(THREAD_MIN_RECORDS);
-        let analyze_share = |start: usize| {
+        let chunk_records = items.len().div_ceil(cores).max(THREAD_MIN_RECORDS);
+        let analyze_chunk = |start: usize| {
             let items = Arc::clone(&items);
             let analyze = analyze.clone();
             run_blocking("analyze", move || {
-                let end = items.len().min(start + share);
+                let end = items.len().min(start + chunk_records);
                 let terms: Vec<Terms> = items[start..end].iter().map(analyze).collect();
-                // The caller takes the items out of the `Arc` once the terms are there.
+                // The caller unwraps the `Arc` after the terms are computed.
                 drop(items);
                 terms
             })
         };
-        let shares = try_join_all((0..items.len()).step_by(share).map(analyze_share)).await?;
+        let chunks = try_join_all((0..items.len()).step_by(chunk_records).map(analyze_chunk)).await?;
         self.dictionary_loaded.store(true, Ordering::Relaxed);
-        Ok(shares.into_iter().flatten().collect())
+        Ok(chunks.into_iter().flatten().collect())
     }
 
     /// Returns the terms of plain texts, without dates.
@@ -89,7 +89,7 @@ impl Analysis {
     /// # Errors
     /// `Internal` if the thread stops without a result.
     pub async fn load_dictionary(&self) -> Result<()> {
-        self.query_clauses(SAMPLE.to_owned()).await.map(drop)
+        self.query_clauses(DICTIONARY_SAMPLE.to_owned()).await.map(drop)
     }
 
     /// Returns the clauses of a query, without dates.

@@ -1,4 +1,4 @@
-//! The async runtime, and work that would block it.
+//! Access to the async runtime, and to threads that may block.
 
 use memory_engine_core::{Error, ErrorKind, Result};
 use tokio::runtime::Handle;

@@ -1,9 +1,9 @@
 //! Dates as index terms.
 //!
-//! A record is found by its own day, month and year, and by the dates that its text names, resolved against the time
-//! of the record: "yesterday" has a date only when it is said. Days of records are in UTC; days of a query are in the
-//! query's time zone. Around midnight the two differ by a day, which is good enough for terms that only add to a
-//! score.
+//! A record is found by its own day, month and year, and by the dates that its text names. Relative dates such as
+//! "yesterday" are resolved against the time of the record. Days of records are in UTC; days of a query are in the
+//! query's time zone. Around midnight the two may differ by a day, which is acceptable because these terms only add to
+//! a score.
 
 use std::collections::BTreeSet;
 
@@ -12,13 +12,13 @@ use memory_engine_core::{Record, Terms, Timestamp};
 use memory_engine_keyword_store::{Analyzer, Clause, WeightedTerm};
 use memory_engine_temporal::{Exactness, TimeWindow, windows};
 
-/// Windows of at most this many days become day terms.
+/// Maximum number of days of a window that becomes day terms.
 const MAX_DAYS: usize = 31;
-/// Windows of at most this many months become month terms.
+/// Maximum number of months of a window that becomes month terms.
 const MAX_MONTHS: usize = 24;
 
-/// Returns the fingerprint of a keyword index: the analyzer's terms, and dates. A store for `Builder::stores` is opened
-/// with it, so that an index of another analyzer is refused.
+/// Returns the fingerprint of a keyword index with the terms of an analyzer and date terms. Open a store for
+/// `Builder::stores` with it, so that an index of another analyzer is refused.
 ///
 /// ```
 /// use memory_engine_indexing::index_fingerprint;
@@ -34,26 +34,26 @@ pub fn index_fingerprint(analyzer: &dyn Analyzer) -> String {
 pub(crate) fn add_date_terms(terms: &mut Terms, record: &Record) {
     let zone = TimeZone::UTC;
     let day = date(record.occurred_at, &zone);
-    let mut all = BTreeSet::from([day_term(day), month_term(day), year_term(day)]);
+    let mut date_terms = BTreeSet::from([day_term(day), month_term(day), year_term(day)]);
     for window in exact_windows(&record.text, record.occurred_at, &zone) {
         for term in window_terms(&window, &zone) {
             // A query for the month or the year finds the days in it, too.
             for prefix in ["@2023-05".len(), "@2023".len()] {
-                all.extend(term.get(..prefix).map(str::to_owned));
+                date_terms.extend(term.get(..prefix).map(str::to_owned));
             }
-            all.insert(term);
+            date_terms.insert(term);
         }
     }
-    terms.extend(all);
+    terms.extend(date_terms);
 }
 
-/// Returns one clause for each window of time that a query names.
-pub fn date_clauses(query: &str, asked_at: Timestamp, zone: &TimeZone, weight: f64) -> Vec<Clause> {
+/// Returns one clause for each time window that a query names. Relative dates are resolved against `query_time`.
+pub fn date_clauses(query: &str, query_time: Timestamp, zone: &TimeZone, weight: f64) -> Vec<Clause> {
     let clause = |window: TimeWindow| {
         let terms = window_terms(&window, zone).into_iter().map(|term| WeightedTerm { term, weight: 1.0 }).collect();
         Clause { terms, weight }
     };
-    exact_windows(query, asked_at, zone).map(clause).filter(|clause| !clause.terms.is_empty()).collect()
+    exact_windows(query, query_time, zone).map(clause).filter(|clause| !clause.terms.is_empty()).collect()
 }
 
 /// Returns true if an index term is a date, not a word.
@@ -61,12 +61,12 @@ pub fn is_date_term(term: &str) -> bool {
     term.starts_with('@')
 }
 
-/// The windows of time that a text names exactly enough.
-fn exact_windows(text: &str, said_at: Timestamp, zone: &TimeZone) -> impl Iterator<Item = TimeWindow> {
-    windows(text, said_at, zone).into_iter().filter(|window| window.exactness != Exactness::Rough)
+/// Returns the time windows that a text names, except for rough ones.
+fn exact_windows(text: &str, reference_time: Timestamp, zone: &TimeZone) -> impl Iterator<Item = TimeWindow> {
+    windows(text, reference_time, zone).into_iter().filter(|window| window.exactness != Exactness::Rough)
 }
 
-/// The terms of a window: its days, or its months, or its years, whichever are fewest.
+/// Returns the terms of a window: days for a short one, months for a longer one, years for the longest.
 fn window_terms(window: &TimeWindow, zone: &TimeZone) -> Vec<String> {
     let end = Timestamp::from_micros(window.until.as_micros().saturating_sub(1));
     let first = date(window.from, zone);
@@ -92,7 +92,7 @@ fn date(moment: Timestamp, zone: &TimeZone) -> Date {
     moment.in_zone(zone).date()
 }
 
-// No analyzer makes a term that begins with this sign.
+// No analyzer returns a term that begins with `@`.
 fn day_term(date: Date) -> String {
     format!("@{date}")
 }
@@ -115,30 +115,30 @@ mod tests {
         Timestamp::parse_in(text, &TimeZone::UTC).unwrap()
     }
 
-    fn of(question: &str) -> Vec<Vec<String>> {
-        of_zone(question, TimeZone::UTC)
+    fn query_terms(query: &str) -> Vec<Vec<String>> {
+        query_terms_in(query, TimeZone::UTC)
     }
 
-    fn of_zone(question: &str, zone: TimeZone) -> Vec<Vec<String>> {
-        let clauses = date_clauses(question, at("2023-05-09T12:00:00"), &zone, 1.0);
+    fn query_terms_in(query: &str, zone: TimeZone) -> Vec<Vec<String>> {
+        let clauses = date_clauses(query, at("2023-05-09T12:00:00"), &zone, 1.0);
         clauses.into_iter().map(|c| c.terms.into_iter().map(|t| t.term).collect()).collect()
     }
 
     #[test]
-    fn a_question_looks_for_days_or_months_or_years() {
-        assert_eq!(of("Where was I yesterday?"), [["@2023-05-08"]]);
-        assert_eq!(of("What happened in May 2023?"), [["@2023-05"]]);
-        assert_eq!(of("去年发生了什么"), [["@2022"]]);
-        assert_eq!(of("what did we do last week?")[0].len(), 7);
-        assert_eq!(of("我们去年夏天去了哪里"), [["@2022-06", "@2022-07", "@2022-08"]]);
-        assert!(of("what do I like?").is_empty());
+    fn a_query_has_day_month_or_year_terms() {
+        assert_eq!(query_terms("Where was I yesterday?"), [["@2023-05-08"]]);
+        assert_eq!(query_terms("What happened in May 2023?"), [["@2023-05"]]);
+        assert_eq!(query_terms("去年发生了什么"), [["@2022"]]);
+        assert_eq!(query_terms("what did we do last week?")[0].len(), 7);
+        assert_eq!(query_terms("我们去年夏天去了哪里"), [["@2022-06", "@2022-07", "@2022-08"]]);
+        assert!(query_terms("what do I like?").is_empty());
         let east = || TimeZone::fixed(jiff::tz::offset(8));
-        assert_eq!(of_zone("What happened in May 2023?", east()), [["@2023-05"]]);
-        assert_eq!(of_zone("去年发生了什么", east()), [["@2022"]]);
+        assert_eq!(query_terms_in("What happened in May 2023?", east()), [["@2023-05"]]);
+        assert_eq!(query_terms_in("去年发生了什么", east()), [["@2022"]]);
     }
 
     #[test]
-    fn a_record_has_its_own_day_and_those_that_it_names() {
+    fn a_record_has_terms_of_its_day_and_of_dates_in_its_text() {
         let scope = Scope::user("lin").unwrap();
         let mut record = Record::new(
             scope,

@@ -1,4 +1,4 @@
-//! Embedders with their vectors, and the cut-over from one embedder to another.
+//! Embedding backends, and the cut-over from one embedder to another.
 
 use std::sync::{
     Arc,
@@ -11,11 +11,11 @@ use memory_engine_vector_store::{GenerationRole, VectorStore};
 
 use crate::{
     blocking::{current_runtime, run_blocking},
-    gate::{Gate, Guarded},
+    gate::{Gate, GatedStore},
 };
 
-/// Texts of more bytes than this are embedded off the async runtime: an embedder that computes in the process may take
-/// long over them.
+/// Maximum total length of texts that are embedded on the async runtime. With longer texts, an embedder that computes
+/// in the process would block the runtime.
 const INLINE_MAX_BYTES: usize = 16 << 10;
 
 /// An embedder, and the store of its vectors.
@@ -28,7 +28,7 @@ pub struct EmbeddingBackend {
 }
 
 impl EmbeddingBackend {
-    /// The role of its vectors in the store. A store without generations has serving vectors only.
+    /// Returns the role of its vectors in the store. A store without generations has serving vectors only.
     async fn role(&self) -> Result<GenerationRole> {
         match self.vectors.generations() {
             Some(store) => store.role().await,
@@ -64,19 +64,20 @@ impl EmbeddingBackend {
     }
 }
 
-/// The backend of the engine's embedder, and that of the embedder that it replaces, if any.
+/// The backend of the engine's embedder, and that of the replaced embedder, if there is one.
 #[derive(Debug)]
 pub struct EmbeddingBackends {
     current: EmbeddingBackend,
     replaced: Option<EmbeddingBackend>,
-    /// True if the replaced backend served when it was last asked.
+    /// True if the replaced backend serves, as of the last check.
     replaced_serves: AtomicBool,
-    /// True while the store is to cut over to the current backend as soon as that is complete.
-    cutting_over: AtomicBool,
+    /// True while a cut-over to the current backend is pending.
+    is_cut_over_pending: AtomicBool,
 }
 
 impl EmbeddingBackends {
-    /// Asks the store which backend serves. The store cuts over to `current` only if `cut_over` is set.
+    /// Reads from the store which backend serves. With `cut_over`, the store cuts over to `current` once its vectors
+    /// are complete.
     ///
     /// # Errors
     /// The store's error.
@@ -88,18 +89,19 @@ impl EmbeddingBackends {
             Err(e) => return Err(e),
         };
         let replaced_serves = AtomicBool::new(is_second && replaced.is_some());
-        Ok(Self { current, replaced, replaced_serves, cutting_over: AtomicBool::new(is_second && cut_over) })
+        let is_cut_over_pending = AtomicBool::new(is_second && cut_over);
+        Ok(Self { current, replaced, replaced_serves, is_cut_over_pending })
     }
 
     /// Puts the stores of the vectors behind the gate.
-    pub(crate) fn guarded(mut self, gate: &Arc<Gate>) -> Self {
+    pub(crate) fn behind_gate(mut self, gate: &Arc<Gate>) -> Self {
         for backend in std::iter::once(&mut self.current).chain(&mut self.replaced) {
-            backend.vectors = Arc::new(Guarded::new(Arc::clone(&backend.vectors), gate));
+            backend.vectors = Arc::new(GatedStore::new(Arc::clone(&backend.vectors), gate));
         }
         self
     }
 
-    /// The backend of the engine's own embedder, whether or not it serves.
+    /// Returns the backend of the engine's own embedder, which may not serve yet.
     pub fn current(&self) -> &EmbeddingBackend {
         &self.current
     }
@@ -109,7 +111,7 @@ impl EmbeddingBackends {
         self.replaced.is_none()
     }
 
-    /// The backend whose vectors are searched.
+    /// Returns the backend whose vectors are searched.
     pub fn serving(&self) -> &EmbeddingBackend {
         match &self.replaced {
             Some(replaced) if self.replaced_serves.load(Ordering::Acquire) => replaced,
@@ -117,37 +119,40 @@ impl EmbeddingBackends {
         }
     }
 
-    /// Makes the other backend serve after the store refused this one. Returns false if there is no other.
+    /// Switches searches to the other backend, after the store refused this one. Returns false if there is no other.
     pub fn fail_over(&self, refused: &EmbeddingBackend) -> bool {
         self.replaced_serves.store(Arc::ptr_eq(&refused.vectors, &self.current.vectors), Ordering::Release);
         self.replaced.is_some()
     }
 
-    /// Returns the backend that makes the vectors that wait for `job`; `None` if another process has to make them.
+    /// Returns the backend that computes the vectors of `job`; `None` if another process has to compute them.
     ///
     /// # Errors
     /// `SchemaMismatch` if the store has no vectors of any backend; the store's error.
     pub async fn for_job(&self, job: Job) -> Result<Option<&EmbeddingBackend>> {
-        let mut is_known = false;
+        let mut has_other_role = false;
         let mut mismatch = None;
         for backend in std::iter::once(&self.current).chain(&self.replaced) {
             match backend.role().await {
                 Ok(GenerationRole::Serving) if job == Job::Embedding => return Ok(Some(backend)),
                 Ok(GenerationRole::Second) if job == Job::Reembedding => return Ok(Some(backend)),
-                Ok(_) => is_known = true,
+                Ok(_) => has_other_role = true,
                 Err(e) if e.kind() == ErrorKind::SchemaMismatch => mismatch = mismatch.or(Some(e)),
                 Err(e) => return Err(e),
             }
         }
-        mismatch.filter(|_| !is_known).map_or(Ok(None), Err)
+        match mismatch {
+            Some(error) if !has_other_role => Err(error),
+            Some(_) | None => Ok(None),
+        }
     }
 
-    /// Cuts over to the current backend if that was asked for and no vector is missing there.
+    /// Cuts over to the current backend if this is pending and none of its vectors is missing.
     ///
     /// # Errors
     /// The store's error.
     pub async fn cut_over_when_complete(&self) -> Result<()> {
-        if !self.cutting_over.load(Ordering::Acquire) {
+        if !self.is_cut_over_pending.load(Ordering::Acquire) {
             return Ok(());
         }
         match self.cut_over(0).await {
@@ -155,9 +160,9 @@ impl EmbeddingBackends {
                 tracing::info!(space = %self.current.embedder.space(), "the store has cut over to other vectors");
             }
             Ok(false) => {}
-            // The generation that was being filled has been dropped.
+            // The second version of the vectors was dropped.
             Err(e) if e.kind() == ErrorKind::SchemaMismatch => {
-                self.cutting_over.store(false, Ordering::Release);
+                self.is_cut_over_pending.store(false, Ordering::Release);
                 let kind = e.kind().as_str();
                 tracing::warn!(part = "embedding", "error.type" = kind, "the store is not cut over");
             }
@@ -166,7 +171,7 @@ impl EmbeddingBackends {
         Ok(())
     }
 
-    /// Cuts over to the current backend if at most `max_missing` vectors are missing there. Returns whether it serves.
+    /// Cuts over to the current backend if at most `max_missing` of its vectors are missing. Returns true if it serves.
     ///
     /// # Errors
     /// The store's error.
@@ -176,7 +181,7 @@ impl EmbeddingBackends {
             None => true,
         };
         if serves {
-            self.cutting_over.store(false, Ordering::Release);
+            self.is_cut_over_pending.store(false, Ordering::Release);
             self.replaced_serves.store(false, Ordering::Release);
         }
         Ok(serves)

@@ -1,4 +1,4 @@
-//! Guards the stores of an engine: no call reaches them after the engine was closed, or outside of a tokio runtime.
+//! Blocks calls of an engine's stores after the engine was closed, and outside of a tokio runtime.
 
 use std::{
     fmt,
@@ -21,14 +21,14 @@ use memory_engine_vector_store::{GenerationRole, GenerationStore, Generations, V
 
 use crate::blocking::current_runtime;
 
-/// Says whether the stores of an engine may be called.
+/// Checks whether the stores of an engine may be called.
 #[derive(Debug, Default)]
 pub(crate) struct Gate {
     closed: AtomicBool,
 }
 
 impl Gate {
-    /// Refuses every later call.
+    /// Blocks all later calls.
     pub(crate) fn close(&self) {
         self.closed.store(true, Ordering::Release);
     }
@@ -37,6 +37,8 @@ impl Gate {
         self.closed.load(Ordering::Acquire)
     }
 
+    /// Checks that the stores may be called now.
+    ///
     /// # Errors
     /// `Closed` after [`close`](Self::close); `Unsupported` outside of a tokio runtime.
     pub(crate) fn check(&self, operation: &'static str) -> Result<()> {
@@ -47,13 +49,13 @@ impl Gate {
     }
 }
 
-/// A store behind a gate.
-pub(crate) struct Guarded<S: ?Sized> {
+/// A store that can be called only while its gate is open.
+pub(crate) struct GatedStore<S: ?Sized> {
     inner: Arc<S>,
     gate: Arc<Gate>,
 }
 
-impl<S: ?Sized> Guarded<S> {
+impl<S: ?Sized> GatedStore<S> {
     pub(crate) fn new(inner: Arc<S>, gate: &Arc<Gate>) -> Self {
         Self { inner, gate: Arc::clone(gate) }
     }
@@ -65,7 +67,7 @@ impl<S: ?Sized> Guarded<S> {
     }
 }
 
-impl<S: fmt::Debug + ?Sized> fmt::Debug for Guarded<S> {
+impl<S: fmt::Debug + ?Sized> fmt::Debug for GatedStore<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.inner.fmt(f)
     }
@@ -73,7 +75,7 @@ impl<S: fmt::Debug + ?Sized> fmt::Debug for Guarded<S> {
 
 #[async_trait]
 #[deny(clippy::missing_trait_methods)]
-impl RecordStore for Guarded<dyn RecordStore> {
+impl RecordStore for GatedStore<dyn RecordStore> {
     async fn put(&self, scope: &Scope, writes: Vec<Write>) -> Result<Vec<WriteResult>> {
         self.open("put")?.put(scope, writes).await
     }
@@ -108,7 +110,7 @@ impl RecordStore for Guarded<dyn RecordStore> {
 
 #[async_trait]
 #[deny(clippy::missing_trait_methods)]
-impl JobQueue for Guarded<dyn JobQueue> {
+impl JobQueue for GatedStore<dyn JobQueue> {
     async fn claim(&self, job: Job, limit: usize, lease: Duration) -> Result<Vec<Pending>> {
         self.open("claim")?.claim(job, limit, lease).await
     }
@@ -137,7 +139,7 @@ impl JobQueue for Guarded<dyn JobQueue> {
 
 #[async_trait]
 #[deny(clippy::missing_trait_methods)]
-impl KeywordStore for Guarded<dyn KeywordStore> {
+impl KeywordStore for GatedStore<dyn KeywordStore> {
     async fn upsert(&self, scope: &Scope, entries: &[KeywordEntry]) -> Result<()> {
         self.open("keyword upsert")?.upsert(scope, entries).await
     }
@@ -157,7 +159,7 @@ impl KeywordStore for Guarded<dyn KeywordStore> {
 
 #[async_trait]
 #[deny(clippy::missing_trait_methods)]
-impl VectorStore for Guarded<dyn VectorStore> {
+impl VectorStore for GatedStore<dyn VectorStore> {
     fn space(&self) -> &EmbeddingSpace {
         self.inner.space()
     }
@@ -181,7 +183,7 @@ impl VectorStore for Guarded<dyn VectorStore> {
     }
 }
 
-impl Guarded<dyn VectorStore> {
+impl GatedStore<dyn VectorStore> {
     /// Returns the store with its generations if it may be called now.
     fn generation_store(&self) -> Result<&dyn GenerationStore> {
         let unsupported = || Error::new(ErrorKind::Unsupported, "generations", "the store has one generation only");
@@ -191,7 +193,7 @@ impl Guarded<dyn VectorStore> {
 
 #[async_trait]
 #[deny(clippy::missing_trait_methods)]
-impl GenerationStore for Guarded<dyn VectorStore> {
+impl GenerationStore for GatedStore<dyn VectorStore> {
     fn in_space(&self, space: EmbeddingSpace) -> Arc<dyn VectorStore> {
         match self.inner.generations() {
             Some(store) => Arc::new(Self::new(store.in_space(space), &self.gate)),
@@ -207,8 +209,8 @@ impl GenerationStore for Guarded<dyn VectorStore> {
     async fn begin(&self) -> Result<u64> {
         self.generation_store()?.begin().await
     }
-    async fn switch(&self, lacking: u64) -> Result<bool> {
-        self.generation_store()?.switch(lacking).await
+    async fn switch(&self, max_missing: u64) -> Result<bool> {
+        self.generation_store()?.switch(max_missing).await
     }
     async fn drop_second(&self) -> Result<Option<String>> {
         self.generation_store()?.drop_second().await
@@ -217,7 +219,7 @@ impl GenerationStore for Guarded<dyn VectorStore> {
 
 #[async_trait]
 #[deny(clippy::missing_trait_methods)]
-impl GraphStore for Guarded<dyn GraphStore> {
+impl GraphStore for GatedStore<dyn GraphStore> {
     async fn upsert(&self, scope: &Scope, entries: &[GraphEntry]) -> Result<()> {
         self.open("graph upsert")?.upsert(scope, entries).await
     }

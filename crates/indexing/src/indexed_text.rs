@@ -1,4 +1,4 @@
-//! The text of a record that is indexed and reranked.
+//! The text of a record for indexing and reranking.
 
 use memory_engine_core::Record;
 

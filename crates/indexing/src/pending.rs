@@ -1,4 +1,4 @@
-//! Indexing of records that a job has claimed.
+//! Indexes records that a job has claimed.
 
 use std::{collections::BTreeMap, sync::Arc};
 

@@ -1,4 +1,4 @@
-//! Records, and access to the indexes derived from them.
+//! The stores of an engine: records, and the indexes derived from them.
 
 use std::{
     fmt,
@@ -16,29 +16,29 @@ use tokio::sync::{Mutex, Notify};
 use crate::{
     analysis::Analysis,
     embedding::EmbeddingBackends,
-    gate::{Gate, Guarded},
+    gate::{Gate, GatedStore},
 };
 
 const SCAN_PAGE_ROWS: usize = 500;
 
-/// The stores that an [`IndexedStore`] is made of. One object may be all of them.
+/// The stores of an [`IndexedStore`]. One object may implement several of them.
 #[derive(Debug, Clone)]
 pub struct StoreSet {
-    /// Records.
+    /// The record store.
     pub records: Arc<dyn RecordStore>,
     /// The job queue of the record store.
     pub jobs: Arc<dyn JobQueue>,
-    /// Terms.
+    /// The keyword store.
     pub keywords: Arc<dyn KeywordStore>,
-    /// Vectors of the embedder that the store is opened with.
+    /// The vector store of the engine's embedder.
     pub vectors: Arc<dyn VectorStore>,
-    /// Entities and relations.
+    /// The graph store.
     pub graph: Arc<dyn GraphStore>,
 }
 
 impl StoreSet {
-    /// Returns true if terms or vectors are stored apart from the records, so that no transaction of the record store
-    /// covers them.
+    /// Returns true if the keyword or vector store is separate from the record store, so that a transaction of the
+    /// record store does not cover it.
     fn has_separate_indexes(&self) -> bool {
         let records = Arc::as_ptr(&self.records);
         !std::ptr::addr_eq(records, Arc::as_ptr(&self.keywords))
@@ -46,19 +46,19 @@ impl StoreSet {
     }
 
     /// Puts each store behind the gate.
-    fn guarded(self, gate: &Arc<Gate>) -> Self {
+    fn behind_gate(self, gate: &Arc<Gate>) -> Self {
         Self {
-            records: Arc::new(Guarded::new(self.records, gate)),
-            jobs: Arc::new(Guarded::new(self.jobs, gate)),
-            keywords: Arc::new(Guarded::new(self.keywords, gate)),
-            vectors: Arc::new(Guarded::new(self.vectors, gate)),
-            graph: Arc::new(Guarded::new(self.graph, gate)),
+            records: Arc::new(GatedStore::new(self.records, gate)),
+            jobs: Arc::new(GatedStore::new(self.jobs, gate)),
+            keywords: Arc::new(GatedStore::new(self.keywords, gate)),
+            vectors: Arc::new(GatedStore::new(self.vectors, gate)),
+            graph: Arc::new(GatedStore::new(self.graph, gate)),
         }
     }
 }
 
-/// Records together with the indexes derived from them. What is written here reaches every index, at once or by a
-/// queued job; what is removed leaves every index.
+/// Records together with the indexes derived from them. A write updates every index, at once or by a queued job. A
+/// deletion removes the entries of every index.
 pub struct IndexedStore {
     stores: StoreSet,
     has_separate_indexes: bool,
@@ -69,7 +69,7 @@ pub struct IndexedStore {
     clock: Arc<dyn Clock>,
     /// Wakes the worker when jobs were queued.
     signal: Arc<Notify>,
-    /// Called before the signal is given.
+    /// Called before each signal.
     before_wake: OnceLock<Box<dyn Fn() + Send + Sync>>,
 }
 
@@ -90,8 +90,8 @@ impl IndexedStore {
         let gate = Arc::new(Gate::default());
         Self {
             has_separate_indexes: stores.has_separate_indexes(),
-            stores: stores.guarded(&gate),
-            embedding: embedding.guarded(&gate),
+            stores: stores.behind_gate(&gate),
+            embedding: embedding.behind_gate(&gate),
             gate,
             closing: Mutex::new(()),
             analysis: Analysis::new(analyzer),
@@ -101,7 +101,7 @@ impl IndexedStore {
         }
     }
 
-    /// Refuses every later call and closes the record store. A call that is under way ends, or fails with `Closed`.
+    /// Blocks all later calls and closes the record store. A running call completes, or fails with `Closed`.
     pub async fn close(&self) {
         self.gate.close();
         let _one_at_a_time = self.closing.lock().await;
@@ -121,42 +121,42 @@ impl IndexedStore {
         self.gate.check(operation)
     }
 
-    /// Records.
+    /// Returns the record store.
     pub fn records(&self) -> &Arc<dyn RecordStore> {
         &self.stores.records
     }
 
-    /// Terms.
+    /// Returns the keyword store.
     pub fn keywords(&self) -> &Arc<dyn KeywordStore> {
         &self.stores.keywords
     }
 
-    /// The vectors that are searched.
+    /// Returns the vector store that is searched.
     pub fn vectors(&self) -> &Arc<dyn VectorStore> {
         &self.embedding.serving().vectors
     }
 
-    /// Entities and relations.
+    /// Returns the graph store.
     pub fn graph(&self) -> &Arc<dyn GraphStore> {
         &self.stores.graph
     }
 
-    /// The embedders, each with its vectors.
+    /// Returns the embedding backends.
     pub fn embedding(&self) -> &EmbeddingBackends {
         &self.embedding
     }
 
-    /// The analyzer of records and queries.
+    /// Returns the analyzer of records and queries.
     pub fn analysis(&self) -> &Analysis {
         &self.analysis
     }
 
-    /// The clock of every timestamp.
+    /// Returns the clock of all timestamps.
     pub fn clock(&self) -> &Arc<dyn Clock> {
         &self.clock
     }
 
-    /// The job queue.
+    /// Returns the job queue.
     pub fn queue(&self) -> &Arc<dyn JobQueue> {
         &self.stores.jobs
     }
@@ -174,7 +174,7 @@ impl IndexedStore {
         let _ = self.before_wake.set(Box::new(function));
     }
 
-    /// The signal of [`wake`](Self::wake). It does not keep the store open.
+    /// Returns the signal of [`wake`](Self::wake). Holding it does not keep the store alive.
     pub fn signal(&self) -> &Arc<Notify> {
         &self.signal
     }
@@ -199,7 +199,7 @@ impl IndexedStore {
         self.stores.records.get(scope, ids).await
     }
 
-    /// Returns the records that were made from these, as far as they are stored, wherever in `scope` they are.
+    /// Returns the stored records within `scope` that were derived from these.
     ///
     /// # Errors
     /// The store's error.
@@ -208,7 +208,7 @@ impl IndexedStore {
         Ok(self.get_all(scope, &derived).await?.into_iter().flatten().collect())
     }
 
-    /// Returns a page of records in order of time.
+    /// Returns a page of records in the order of their positions.
     ///
     /// # Errors
     /// The store's error.

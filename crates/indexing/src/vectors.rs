@@ -1,19 +1,20 @@
-//! Vectors that come with a record, or that were made elsewhere.
+//! Stores vectors that the caller provides, with a record or for stored records.
 
 use std::sync::Arc;
 
 use memory_engine_core::{Embedding, ErrorKind, Job, Record, RecordId, Result, Scope, WriteResult};
 use memory_engine_vector_store::VectorEntry;
 
-use crate::{store::IndexedStore, write::receipt};
+use crate::{store::IndexedStore, write::completion};
 
 impl IndexedStore {
-    /// Stores vectors that were made elsewhere, instead of embedding the records. The caller guarantees that the
-    /// engine's own model made them from the records' texts; nothing here can check it. Returns the number of vectors
-    /// stored. Records outside `scope` are skipped; all of them while another embedder's vectors serve.
+    /// Stores vectors of the caller instead of embedding the records. The caller guarantees that the engine's own model
+    /// computed them from the texts of the records; this is not checked. Returns the number of stored vectors. Skips
+    /// records outside of `scope`, and all records while the vectors of another embedder serve.
     ///
     /// # Errors
-    /// `DimensionMismatch` for a vector of another size, `InvalidInput` for one without a direction; the store's error.
+    /// `DimensionMismatch` for a vector with other dimensions, `InvalidInput` for one without a direction; the store's
+    /// error.
     pub async fn adopt_vectors(&self, scope: &Scope, vectors: Vec<(RecordId, Vec<f32>)>) -> Result<u64> {
         let ids: Vec<RecordId> = vectors.iter().map(|(id, _)| *id).collect();
         let mut entries = Vec::new();
@@ -21,7 +22,7 @@ impl IndexedStore {
         for (record, (_, vector)) in self.get_all(scope, &ids).await?.into_iter().zip(vectors) {
             let Some(record) = record else { continue };
             let embedding = Embedding::new(vector)?;
-            done.push(receipt(&record, Job::Embedding, record.revision));
+            done.push(completion(&record, Job::Embedding, record.revision));
             entries.push(VectorEntry::new(Arc::new(record), embedding));
         }
         if entries.is_empty() || !self.makes_serving_vectors().await? {
@@ -32,7 +33,7 @@ impl IndexedStore {
         Ok(done.len() as u64)
     }
 
-    /// Stores the vectors that came with written records.
+    /// Stores the vectors of written records.
     pub(crate) async fn index_embeddings(
         &self,
         scope: &Scope,
@@ -40,15 +41,15 @@ impl IndexedStore {
         embeddings: Vec<Option<Embedding>>,
         written: &[WriteResult],
     ) -> Result<()> {
-        let pending = records.into_iter().zip(embeddings).zip(written);
-        let (entries, done): (Vec<_>, Vec<_>) = pending
+        let writes = records.into_iter().zip(embeddings).zip(written);
+        let (entries, done): (Vec<_>, Vec<_>) = writes
             .filter(|(_, written)| written.pending.contains(&Job::Embedding))
             .filter_map(|((record, embedding), written)| {
                 let embedding = embedding?;
                 let mut record = Record::clone(&record);
                 // A store that keeps records with its vectors refuses an older revision.
                 record.revision = written.revision;
-                let done = receipt(&record, Job::Embedding, record.revision);
+                let done = completion(&record, Job::Embedding, record.revision);
                 Some((VectorEntry::new(Arc::new(record), embedding), done))
             })
             .unzip();
@@ -57,7 +58,7 @@ impl IndexedStore {
         }
         match self.vectors().upsert(scope, &entries).await {
             Ok(()) => self.finish(&done).await,
-            // The store has just cut over: these records wait for the embedder that serves now.
+            // The store has just cut over. The queued jobs embed these records with the serving embedder.
             Err(e) if e.kind() == ErrorKind::SchemaMismatch => Ok(()),
             Err(e) => Err(e),
         }

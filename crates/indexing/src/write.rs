@@ -1,4 +1,4 @@
-//! The write path: records with their terms in one transaction, and separate indexes brought up to date after it.
+//! The write path: writes records with their terms in one transaction, and then updates separate indexes.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -10,8 +10,20 @@ use memory_engine_keyword_store::KeywordEntry;
 
 use crate::store::IndexedStore;
 
-/// Maximum time by which a record may be later than the clock. Clocks and time zones differ by less than a day.
+/// Maximum time of a record after the current time. Clocks and time zones differ by less than a day.
 const MAX_FUTURE: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// The record of a write, for the removal of index entries.
+struct WriteTarget {
+    user: Scope,
+    is_indexed: bool,
+}
+
+impl WriteTarget {
+    fn of(record: &Record) -> Self {
+        Self { user: record.scope.namespace(), is_indexed: record.is_indexed() }
+    }
+}
 
 impl IndexedStore {
     /// Returns an error for a record that [`write`](Self::write) would refuse.
@@ -27,8 +39,8 @@ impl IndexedStore {
         Err(Error::invalid("record", message))
     }
 
-    /// Writes records with their terms in one transaction, updates the indexes that are stored apart, and wakes the
-    /// worker if jobs were queued.
+    /// Writes records with their terms in one transaction, updates separate indexes, and wakes the worker if jobs were
+    /// queued.
     ///
     /// # Errors
     /// As [`check`](Self::check) and [`RecordStore::put`](memory_engine_core::RecordStore::put).
@@ -40,10 +52,8 @@ impl IndexedStore {
         for (write, terms) in writes.iter_mut().zip(terms) {
             write.terms = Some(terms);
         }
-        let targets: Vec<(Scope, bool)> =
-            writes.iter().map(|write| (write.record.scope.namespace(), write.record.is_indexed())).collect();
-        // Keyword and vector stores apart from the record store are updated after its transaction, from the same
-        // writes.
+        let targets: Vec<WriteTarget> = writes.iter().map(|write| WriteTarget::of(&write.record)).collect();
+        // Separate keyword and vector stores are updated from the same writes after the transaction.
         let separate_writes = self.has_separate_indexes().then(|| writes.clone());
         let written = self.records().put(scope, writes).await?;
         self.unindex_removed(targets, &written).await?;
@@ -57,8 +67,8 @@ impl IndexedStore {
         Ok(written)
     }
 
-    /// Removes finished jobs from the queue. A record that was deleted or retracted while its job ran leaves the
-    /// indexes again.
+    /// Removes finished jobs from the queue. If a record was deleted or retracted while its job ran, removes its index
+    /// entries again.
     ///
     /// # Errors
     /// The stores' errors.
@@ -78,26 +88,29 @@ impl IndexedStore {
     /// The stores' errors.
     pub async fn unindex(&self, scope: &Scope, ids: &[RecordId]) -> Result<RemovalCounts> {
         let records = self.get_all(scope, ids).await?;
-        let is_gone = |record: &Option<Record>| !record.as_ref().is_some_and(Record::is_indexed);
-        let gone = ids.iter().zip(&records).filter(|(_, record)| is_gone(record));
-        let gone: Vec<RecordId> = gone.map(|(id, _)| *id).collect();
-        let keywords = self.keywords().delete(scope, &gone).await?;
-        let vectors = self.vectors().delete(scope, &gone).await?;
-        let mut removed = self.graph().delete(scope, &gone).await?;
+        let is_unindexed = |record: &Option<Record>| !record.as_ref().is_some_and(Record::is_indexed);
+        let unindexed = ids.iter().zip(&records).filter(|(_, record)| is_unindexed(record));
+        let unindexed: Vec<RecordId> = unindexed.map(|(id, _)| *id).collect();
+        let keywords = self.keywords().delete(scope, &unindexed).await?;
+        let vectors = self.vectors().delete(scope, &unindexed).await?;
+        let mut removed = self.graph().delete(scope, &unindexed).await?;
         removed.keywords += keywords;
         removed.vectors += vectors;
         Ok(removed)
     }
 
-    /// Removes index entries of records that a write has removed or excluded from the index. `targets` holds for each
-    /// write its user, and true if its record is to be indexed.
-    async fn unindex_removed(&self, targets: Vec<(Scope, bool)>, written: &[WriteResult]) -> Result<()> {
+    /// Removes the index entries of records that the writes have deleted or made inactive. `targets` and `written` have
+    /// the order of the writes.
+    async fn unindex_removed(&self, targets: Vec<WriteTarget>, written: &[WriteResult]) -> Result<()> {
         let mut removed: BTreeMap<Scope, Vec<RecordId>> = BTreeMap::new();
-        for ((user, indexed), written) in targets.into_iter().zip(written) {
-            let own = (written.outcome == Outcome::Updated && !indexed).then_some(written.id);
-            let mut ids = own.into_iter().chain(written.withdrawn.iter().copied()).peekable();
-            if ids.peek().is_some() {
-                removed.entry(user).or_default().extend(ids);
+        for (target, written) in targets.into_iter().zip(written) {
+            let mut ids = Vec::new();
+            if written.outcome == Outcome::Updated && !target.is_indexed {
+                ids.push(written.id);
+            }
+            ids.extend(&written.withdrawn);
+            if !ids.is_empty() {
+                removed.entry(target.user).or_default().extend(ids);
             }
         }
         for (user, ids) in &removed {
@@ -106,7 +119,7 @@ impl IndexedStore {
         Ok(())
     }
 
-    /// Updates the keyword and the vector store where the record store's transaction does not cover them.
+    /// Updates separate keyword and vector stores.
     async fn index_separately(&self, scope: &Scope, writes: Vec<Write>, written: &[WriteResult]) -> Result<()> {
         let mut records = Vec::with_capacity(writes.len());
         let mut entries = Vec::with_capacity(writes.len());
@@ -122,10 +135,10 @@ impl IndexedStore {
     }
 
     async fn index_keywords(&self, scope: &Scope, entries: Vec<KeywordEntry>, written: &[WriteResult]) -> Result<()> {
-        let pending = entries.into_iter().zip(written).filter(|(_, written)| written.pending.contains(&Job::Keywords));
-        let (entries, done): (Vec<_>, Vec<_>) = pending
+        let queued = entries.into_iter().zip(written).filter(|(_, written)| written.pending.contains(&Job::Keywords));
+        let (entries, done): (Vec<_>, Vec<_>) = queued
             .map(|(entry, written)| {
-                let done = receipt(&entry.record, Job::Keywords, written.revision);
+                let done = completion(&entry.record, Job::Keywords, written.revision);
                 (entry, done)
             })
             .unzip();
@@ -137,7 +150,7 @@ impl IndexedStore {
     }
 }
 
-/// The completion of a job that the write path did itself: it has no ticket, since no worker claimed it.
-pub(crate) fn receipt(record: &Record, job: Job, revision: u64) -> Done {
+/// Returns the completion of a job that the write path has done. It has no ticket, since no worker claimed the job.
+pub(crate) fn completion(record: &Record, job: Job, revision: u64) -> Done {
     Done { id: record.id, scope: record.scope.clone(), job, revision, ticket: None }
 }

@@ -5,7 +5,9 @@ use std::{hint::black_box, time::Duration};
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use memory_engine_core::{RecordId, Terms};
-use memory_engine_keyword_store::{Analyzer, Bm25, Candidate, QueryTerms, SegmentedPostings, TextAnalyzer, packed};
+use memory_engine_keyword_store::{
+    Analyzer, Bm25, Bm25Candidate, DistinctTerms, SegmentedPostings, TextAnalyzer, packed,
+};
 
 const DOCUMENTS: u32 = 20_000;
 
@@ -87,13 +89,13 @@ fn small_users(criterion: &mut Criterion) {
 fn bm25(criterion: &mut Criterion) {
     let documents: Vec<_> = documents().iter().take(2000).map(|terms| (packed::pack(terms), terms.length())).collect();
     let clauses = TextAnalyzer.query("word0 word1 word2 word120 word399");
-    let query_terms = QueryTerms::of(&clauses);
+    let query_terms = DistinctTerms::of(&clauses);
     let mut query_counts = vec![0; query_terms.terms().len()];
-    let mut candidates = || -> Vec<Candidate<u32>> {
+    let mut candidates = || -> Vec<Bm25Candidate<u32>> {
         let candidate = |(n, ((terms, counts), length)): (u32, &((String, Vec<u8>), u32))| {
             let matches = packed::count(terms.as_bytes(), counts, query_terms.terms(), &mut query_counts).unwrap();
             let frequencies = query_terms.frequencies(&query_counts);
-            matches.then_some(Candidate { key: n, frequencies, length: *length, admitted: true })
+            matches.then_some(Bm25Candidate { key: n, frequencies, length: *length, admitted: true })
         };
         (0..).zip(&documents).filter_map(candidate).collect()
     };

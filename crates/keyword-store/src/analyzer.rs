@@ -20,7 +20,7 @@ use memory_engine_core::{Terms, text};
 use rustc_hash::FxHashMap;
 
 use crate::store::Clause;
-pub use words::{Word, words};
+pub use words::{WordSpan, words};
 
 use self::{run::run_length, syllabic::is_syllabic};
 

@@ -40,7 +40,7 @@ impl Default for Bm25 {
 
 /// A record within the searched scope that contains at least one clause.
 #[derive(Debug, Clone)]
-pub struct Candidate<K> {
+pub struct Bm25Candidate<K> {
     /// The key of the record.
     pub key: K,
     /// For each clause, the number of occurrences of its terms, multiplied by the weights of the terms.
@@ -60,7 +60,7 @@ impl Bm25 {
         &self,
         documents: u64,
         clauses: &[Clause],
-        candidates: &[Candidate<K>],
+        candidates: &[Bm25Candidate<K>],
         limit: usize,
     ) -> Vec<(K, Score)> {
         let mut document_frequencies = vec![0_u64; clauses.len()];

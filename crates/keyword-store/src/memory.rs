@@ -8,7 +8,7 @@ use memory_engine_core::{Filter, Hit, Record, RecordId, Result, Scope, Terms};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{
-    bm25::{Bm25, Candidate},
+    bm25::{Bm25, Bm25Candidate},
     packed::PackedTerms,
     store::{KeywordEntry, KeywordQuery, KeywordStore},
 };
@@ -71,7 +71,7 @@ impl InvertedIndex {
         self.documents.keys().filter(|(owner, _)| scope.covers(owner)).count() as u64
     }
 
-    fn candidates(&self, scope: &Scope, query: &KeywordQuery) -> Vec<Candidate<RecordId>> {
+    fn candidates(&self, scope: &Scope, query: &KeywordQuery) -> Vec<Bm25Candidate<RecordId>> {
         let mut frequencies: BTreeMap<&DocumentKey, Vec<f64>> = BTreeMap::new();
         for (index, clause) in query.clauses.iter().enumerate() {
             for weighted in &clause.terms {
@@ -85,7 +85,7 @@ impl InvertedIndex {
         let candidate = |(key, frequencies): (&DocumentKey, Vec<f64>)| {
             let document = self.documents.get(key)?;
             let admitted = query.filter.as_ref().is_none_or(|filter| filter.matches(&document.record));
-            Some(Candidate { key: key.1, frequencies, length: document.terms.length(), admitted })
+            Some(Bm25Candidate { key: key.1, frequencies, length: document.terms.length(), admitted })
         };
         frequencies.into_iter().filter_map(candidate).collect()
     }

@@ -30,7 +30,7 @@ use memory_engine_core::Kernel;
 use tensors::Tensors;
 
 use crate::{
-    encoder::{Encoder, Shape},
+    encoder::{Encoder, EncoderShape},
     error::ModelError,
     kernel::rows::BLOCK,
     source::CheckedReader,
@@ -75,8 +75,8 @@ pub(crate) fn open(file: impl Read + Seek, kernel: Kernel, integer: bool) -> Res
     Ok((encoder, Tokenizer::Unigram(unigram)))
 }
 
-fn read_shape<R: Read + Seek>(source: &mut CheckedReader<R>) -> Result<Shape, ModelError> {
-    let shape = Shape {
+fn read_shape<R: Read + Seek>(source: &mut CheckedReader<R>) -> Result<EncoderShape, ModelError> {
+    let shape = EncoderShape {
         hidden: source.count("hidden size")?,
         layers: source.count("number of layers")?,
         heads: source.count("number of heads")?,

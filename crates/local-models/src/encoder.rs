@@ -18,9 +18,9 @@ use crate::{
     weights::{Linear, StoredTensor},
 };
 
-/// The shape of an encoder, checked by [`Shape::check`].
+/// The shape of an encoder, checked by [`EncoderShape::check`].
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Shape {
+pub(crate) struct EncoderShape {
     pub(crate) hidden: usize,
     pub(crate) layers: usize,
     pub(crate) heads: usize,
@@ -34,7 +34,7 @@ pub(crate) struct Shape {
     pub(crate) epsilon: f32,
 }
 
-impl Shape {
+impl EncoderShape {
     /// Rejects sizes that no real model has, so that products cannot overflow and a damaged file cannot cause a large
     /// allocation.
     pub(crate) fn check(&self) -> Result<(), ModelError> {
@@ -114,7 +114,12 @@ struct EncoderLayer {
 }
 
 impl EncoderLayer {
-    fn open(source: &mut dyn TensorSource, index: usize, shape: &Shape, integer: bool) -> Result<Self, ModelError> {
+    fn open(
+        source: &mut dyn TensorSource,
+        index: usize,
+        shape: &EncoderShape,
+        integer: bool,
+    ) -> Result<Self, ModelError> {
         let (hidden, wide) = (shape.hidden, shape.feed_forward);
         let mut stacked = Vec::new();
         let mut bias = Vec::new();
@@ -152,7 +157,7 @@ pub(crate) struct Scratch {
 /// A loaded encoder. It is immutable, so threads can share it.
 #[derive(Debug)]
 pub(crate) struct Encoder {
-    shape: Shape,
+    shape: EncoderShape,
     kernel: Kernel,
     words: StoredTensor,
     positions: Vec<f32>,
@@ -165,7 +170,7 @@ impl Encoder {
     /// Checks the shape and reads all tensors. `integer` selects integer products.
     pub(crate) fn open(
         source: &mut dyn TensorSource,
-        shape: Shape,
+        shape: EncoderShape,
         kernel: Kernel,
         integer: bool,
     ) -> Result<Self, ModelError> {

@@ -2,8 +2,8 @@
 //!
 //! The recommended model is multilingual-e5-small (Wang et al. 2024) in a 72 MB file of 4-bit weights: 384 dimensions,
 //! about a hundred languages, good at Chinese and English. The crate contains the tokenizer, the forward pass, pooling,
-//! and the projection of token vectors that are stored for late interaction. With the feature `hf`, Hugging Face directories of BERT and XLM-R
-//! encoders (e5, MiniLM, bge) can be opened as well.
+//! and the projection of token vectors that are stored for late interaction. With the feature `hf`, Hugging Face
+//! directories of BERT and XLM-R encoders (e5, MiniLM, bge) can be opened as well.
 //!
 //! ```no_run
 //! use memory_engine_local_models::Model;

@@ -97,7 +97,7 @@ impl Model {
         Ok(Self { id, parts, own_prefixes: ["", ""], prefixes })
     }
 
-    /// Returns the texts before queries and documents, as far as the model's name determines them.
+    /// Returns the prefixes of queries and documents that the model's name determines; empty ones if it does not.
     pub(crate) fn own_prefixes(&self) -> Prefixes {
         self.own_prefixes
     }
@@ -107,17 +107,17 @@ impl Model {
         self.own_prefixes == E5_PREFIXES
     }
 
-    /// The name of the model: that of its file or directory.
+    /// Returns the name of the model: that of its file or directory.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// Length of the vectors.
+    /// Returns the length of the vectors.
     pub fn dimensions(&self) -> usize {
         self.parts.encoder.hidden()
     }
 
-    /// Maximum length of a window in tokens, including special tokens. Longer texts are split into windows.
+    /// Returns the maximum length of a window in tokens, including special tokens. Longer texts are split into windows.
     pub fn max_tokens(&self) -> usize {
         let encoder_limit = self.parts.encoder.max_tokens();
         self.parts.max_tokens.unwrap_or(encoder_limit).min(encoder_limit)
@@ -177,8 +177,8 @@ impl Model {
             .collect()
     }
 
-    /// Returns the vectors of texts that have their prefixes already, with the token vectors that are stored and compared
-    /// if the model has a projection for them. See [`Self::embed`] for `threads`.
+    /// Returns the vectors of texts that have their prefixes already. If the model has a projection of token vectors,
+    /// also returns the token vectors for late interaction. See [`Self::embed`] for `threads`.
     pub(crate) fn encode_for_recall(
         &self,
         texts: &[String],

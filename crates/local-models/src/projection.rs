@@ -13,8 +13,8 @@ const OUTPUT_DIMENSIONS: usize = 128;
 
 /// The matrix, row by row, in steps of 1 / 32767, little-endian.
 ///
-/// Its columns are orthonormal: the first 128 eigenvectors of the second moments (about zero) of 16 000 token vectors of
-/// chat messages in Chinese and English, rotated by the Hadamard matrix of order 128. The rotation changes no inner
+/// Its columns are orthonormal: the first 128 eigenvectors of the second moments (about zero) of 16 000 token vectors
+/// of chat messages in Chinese and English, rotated by the Hadamard matrix of order 128. The rotation changes no inner
 /// product. It spreads the direction that all tokens share over all dimensions, so that four bits suffice for each.
 static E5_SMALL: LazyLock<TokenProjection> = LazyLock::new(|| {
     let bytes = include_bytes!("../data/e5-small-token-projection.i16");
@@ -33,7 +33,7 @@ impl TokenProjection {
     /// Returns the projection of a model; `None` for a model without one.
     pub(crate) fn of_model(id: &str, dimensions: usize) -> Option<&'static Self> {
         let id = id.to_ascii_lowercase();
-        // The name may begin with the organisation. A name that goes on is that of a fine-tuned model.
+        // The name may begin with the organisation. A name with a suffix is that of a fine-tuned model.
         let is_e5_small = id == "e5-small-q4" || id.ends_with("multilingual-e5-small");
         (is_e5_small && dimensions == INPUT_DIMENSIONS).then(|| &*E5_SMALL)
     }

@@ -1,4 +1,4 @@
-//! Vectors, and the space they live in.
+//! Embedding vectors, and the spaces that they belong to.
 
 use std::fmt;
 
@@ -27,7 +27,7 @@ crate::enum_names! {
 /// The model of a vector, and its number of dimensions. Vectors of different spaces are never compared.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct EmbeddingSpace {
-    /// The model with everything that changes its vectors: version, quantisation.
+    /// Name of the model, with everything that changes its vectors, such as version and quantisation.
     pub model: String,
     /// Number of dimensions of a vector.
     pub dimensions: usize,
@@ -36,15 +36,15 @@ pub struct EmbeddingSpace {
 }
 
 impl EmbeddingSpace {
-    /// A space measured by cosine.
+    /// Creates a space with the metric [`Metric::Cosine`].
     pub fn cosine(model: impl Into<String>, dimensions: usize) -> Self {
         Self { model: model.into(), dimensions, metric: Metric::Cosine }
     }
 
-    /// Refuses a vector that cannot belong to this space.
+    /// Checks that a vector has the dimensions of this space.
     ///
     /// # Errors
-    /// `DimensionMismatch` when the length differs.
+    /// `DimensionMismatch` for any other number of dimensions.
     pub fn check(&self, operation: &'static str, embedding: &Embedding) -> Result<()> {
         let found = embedding.values().len();
         if found == self.dimensions {
@@ -61,18 +61,18 @@ impl fmt::Display for EmbeddingSpace {
     }
 }
 
-/// A vector that means something: not empty, all numbers finite, not all of them zero.
+/// A vector with a direction: it is not empty, all values are finite, and not all are zero.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Embedding(Vec<f32>);
 
 impl Embedding {
-    /// Takes the numbers as they are.
+    /// Creates a vector from these values, without normalising them.
     ///
     /// # Errors
-    /// `InvalidInput` when there are none, one is not finite, or all are zero: such a vector is near to nothing, and a
-    /// store that kept it would hide its record without a word.
+    /// `InvalidInput` if there are no values, one is not finite, or all are zero. Such a vector has no cosine, so
+    /// vector search could never find its record.
     pub fn new(values: Vec<f32>) -> Result<Self> {
-        let wrong = if values.is_empty() {
+        let problem = if values.is_empty() {
             "has no numbers"
         } else if values.iter().any(|v| !v.is_finite()) {
             "holds a number that is not finite"
@@ -81,15 +81,15 @@ impl Embedding {
         } else {
             return Ok(Self(values));
         };
-        Err(Error::invalid("embedding", format!("the vector {wrong}")))
+        Err(Error::invalid("embedding", format!("the vector {problem}")))
     }
 
-    /// The numbers.
+    /// Returns the values.
     pub fn values(&self) -> &[f32] {
         &self.0
     }
 
-    /// Returns the vector with the same direction and length one.
+    /// Scales the vector to length 1.
     #[must_use]
     pub fn normalized(mut self) -> Self {
         let norm = self.0.iter().map(|v| f64::from(*v) * f64::from(*v)).sum::<f64>().sqrt();
@@ -107,17 +107,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_vector_that_means_nothing_is_refused() {
+    fn a_vector_without_a_direction_is_invalid() {
         for bad in [vec![], vec![0.0, 0.0], vec![1.0, f32::NAN]] {
             assert_eq!(Embedding::new(bad).unwrap_err().kind(), ErrorKind::InvalidInput);
         }
     }
 
     #[test]
-    fn normalizing_survives_very_large_and_very_small_numbers() {
+    fn very_large_and_very_small_vectors_are_normalised() {
         for scale in [1e-30_f32, 1.0, 1e30] {
-            let e = Embedding::new(vec![3.0 * scale, 4.0 * scale]).unwrap().normalized();
-            assert!((e.values()[0] - 0.6).abs() < 1e-6 && (e.values()[1] - 0.8).abs() < 1e-6);
+            let normalised = Embedding::new(vec![3.0 * scale, 4.0 * scale]).unwrap().normalized();
+            assert!((normalised.values()[0] - 0.6).abs() < 1e-6 && (normalised.values()[1] - 0.8).abs() < 1e-6);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The one error of the engine.
+//! The error type of all crates of the engine.
 
 use std::{error, fmt, time::Duration};
 
@@ -7,37 +7,37 @@ use serde::{Deserialize, Serialize};
 /// The result of every fallible call of the engine.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// The kind of an error, for code to decide on. As text and in JSON it is a name such as `invalid_input`.
+/// The kind of an error, for callers that handle errors by kind. Its name, such as `invalid_input`, is the same in text
+/// and in JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The caller gave something that can never work; the message says what would be right.
+    /// An argument is invalid. The message states what is valid.
     InvalidInput,
-    /// The named item does not exist, or not in this scope, which looks the same.
+    /// The item does not exist within the scope of the call. It may exist outside of it.
     NotFound,
-    /// It is there already, or it has changed since the caller read it.
+    /// The item exists already, or has changed since the caller read it.
     Conflict,
-    /// A vector has another number of dimensions, or comes from another model, than the store holds.
+    /// A vector has other dimensions than the vectors of the store, or comes from another model.
     DimensionMismatch,
-    /// The stored data were made by another schema, analyzer or embedder than the one in use.
+    /// The stored data were written with another schema, analyzer or embedder.
     SchemaMismatch,
-    /// This backend cannot do that.
+    /// This backend or build does not support the operation.
     Unsupported,
-    /// The caller's scope does not reach there, or a key was refused.
+    /// The record is outside of the caller's scope, or a service refused the credentials.
     Unauthorized,
-    /// A service asked us to slow down.
+    /// A service limits the rate of requests.
     RateLimited,
-    /// It took longer than it was allowed to.
+    /// The operation exceeded its time limit.
     Timeout,
-    /// A file or service cannot be reached now, and may be reachable later.
+    /// A file or service is temporarily unreachable.
     Unavailable,
-    /// The engine or the store was closed, so that the call did nothing. Open another one; a retry fails in the same
-    /// way.
+    /// The engine or the store is closed, and the call had no effect. A retry fails in the same way; open it again.
     Closed,
-    /// Stored data are damaged.
+    /// Stored data are corrupt.
     Corrupt,
-    /// A bug of the engine.
+    /// A bug in the engine.
     Internal,
 }
 
@@ -59,10 +59,10 @@ crate::enum_names! {
     }
 }
 
-/// An error with its kind, the operation it happened in and a message for people.
+/// An error: its kind, the operation that failed, and a message.
 ///
-/// `Display` prints operation and message; it never repeats [`source`](error::Error::source), and no part of the
-/// engine puts a secret or the text of a memory into a message.
+/// `Display` prints the operation and the message, without the [`source`](error::Error::source). Messages never contain
+/// secrets or the text of memories.
 #[derive(Debug)]
 pub struct Error {
     kind: ErrorKind,
@@ -73,13 +73,13 @@ pub struct Error {
 }
 
 impl Error {
-    /// Makes an error. `operation` names the call, as in `"import"`; `message` says what was wrong and what would be
-    /// right.
+    /// Creates an error. `operation` is the name of the call, such as `"import"`. `message` states the problem and the
+    /// remedy.
     pub fn new(kind: ErrorKind, operation: &'static str, message: impl Into<String>) -> Self {
         Self { kind, operation, message: message.into(), retry_after: None, source: None }
     }
 
-    /// Shorthand for [`ErrorKind::InvalidInput`].
+    /// Creates an error of the kind [`ErrorKind::InvalidInput`].
     pub fn invalid(operation: &'static str, message: impl Into<String>) -> Self {
         Self::new(ErrorKind::InvalidInput, operation, message)
     }
@@ -91,24 +91,24 @@ impl Error {
         self
     }
 
-    /// Adds how long a service asked us to wait.
+    /// Adds the time after which a service asks for a retry.
     #[must_use]
     pub fn with_retry_after(mut self, wait: Duration) -> Self {
         self.retry_after = Some(wait);
         self
     }
 
-    /// The kind, for code to decide on.
+    /// Returns the kind.
     pub fn kind(&self) -> ErrorKind {
         self.kind
     }
 
-    /// The call in which it happened.
+    /// Returns the name of the call that failed.
     pub fn operation(&self) -> &'static str {
         self.operation
     }
 
-    /// Returns the message: what was wrong and what would be right.
+    /// Returns the message: the problem and the remedy.
     pub fn message(&self) -> &str {
         &self.message
     }
@@ -118,7 +118,7 @@ impl Error {
         self.retry_after
     }
 
-    /// Returns true if the same call may succeed later without any change, so that a retry makes sense.
+    /// Returns true if the same call may succeed later, so that a retry is useful.
     pub fn is_transient(&self) -> bool {
         matches!(self.kind, ErrorKind::RateLimited | ErrorKind::Timeout | ErrorKind::Unavailable)
     }
@@ -141,14 +141,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn display_names_the_operation_and_leaves_the_source_out() {
+    fn display_has_the_operation_and_not_the_source() {
         let e = Error::new(ErrorKind::Unavailable, "open", "the file is locked").with_source("secret");
         assert_eq!(e.to_string(), "open: the file is locked");
         assert!(error::Error::source(&e).is_some());
     }
 
     #[test]
-    fn only_what_may_pass_by_itself_is_transient() {
+    fn timeouts_rate_limits_and_outages_are_transient() {
         let transient = |k| Error::new(k, "x", "y").is_transient();
         assert!(
             transient(ErrorKind::Timeout) && transient(ErrorKind::RateLimited) && transient(ErrorKind::Unavailable)

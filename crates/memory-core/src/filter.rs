@@ -1,4 +1,4 @@
-//! Conditions over the fields of a record.
+//! Filters: conditions over the fields of a record.
 
 mod build;
 mod field;
@@ -18,9 +18,9 @@ use crate::{
 /// A condition over the fields of a record. [`Filter::matches`] defines its meaning.
 ///
 /// Every backend compiles it to its own language and is tested against `matches`. A comparison with a missing field is
-/// false, and so `Not` of it is true. A list field (tags, entities) compares equal when any element does.
+/// false, so its negation is true. A list field (tags, entities) compares equal if any element does.
 ///
-/// In JSON a filter is an object. `op` is `eq`, `lt`, `le`, `gt` or `ge`, and `eq` if it is left out:
+/// In JSON a filter is an object. `op` is `eq` (the default), `lt`, `le`, `gt` or `ge`:
 ///
 /// ```
 /// use memory_engine_core::{Field, Filter, Kind};
@@ -38,54 +38,55 @@ use crate::{
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 ///
-/// A later version may add conditions. A backend fails with `Unsupported` for one that it does not compile; in its
-/// match, `clippy::wildcard_enum_match_arm` reports every condition that is known and left to the wildcard.
+/// A later version may add conditions. A backend fails with `Unsupported` for one that it cannot compile. In the
+/// `match` of a backend, `clippy::wildcard_enum_match_arm` reports the known conditions that the wildcard arm covers.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Filter {
     /// Compares the field with a value.
     Compare(Field, Op, FilterValue),
-    /// The field equals one of the values; never, when there are none.
+    /// The field equals one of the values. False if there are none.
     In(Field, Vec<FilterValue>),
-    /// The field is there.
+    /// The field has a value.
     Exists(Field),
-    /// All hold; true when there are none.
+    /// All conditions are true. True if there are none.
     And(Vec<Filter>),
-    /// At least one holds; false when there are none.
+    /// At least one condition is true. False if there are none.
     Or(Vec<Filter>),
-    /// It does not hold.
+    /// The condition is false.
     Not(Box<Filter>),
 }
 
 impl Filter {
-    /// Maximum depth of a filter.
+    /// Maximum nesting depth of a filter.
     pub const MAX_DEPTH: usize = 32;
     /// Maximum number of comparisons and values in a filter.
     pub const MAX_LEAVES: usize = 1000;
 
-    /// Returns true if the record fulfils the condition. Every backend agrees with this function.
+    /// Returns true if the record meets the condition. This function is the reference for every backend.
     pub fn matches(&self, record: &Record) -> bool {
         match self {
             Self::Compare(field, op, value) => field.of(record).compares(*op, value),
             Self::In(field, values) => values.iter().any(|value| field.of(record).compares(Op::Eq, value)),
             Self::Exists(field) => !matches!(field.of(record), FieldValue::Missing),
-            Self::And(all) => all.iter().all(|f| f.matches(record)),
-            Self::Or(any) => any.iter().any(|f| f.matches(record)),
-            Self::Not(one) => !one.matches(record),
+            Self::And(filters) => filters.iter().all(|filter| filter.matches(record)),
+            Self::Or(filters) => filters.iter().any(|filter| filter.matches(record)),
+            Self::Not(filter) => !filter.matches(record),
         }
     }
 
-    /// Refuses a filter that makes no sense: a field compared with a value of another type, a list or an id ordered,
-    /// a metadata key that is no plain name, or a tree that is too deep or too large.
+    /// Checks the filter.
     ///
     /// # Errors
-    /// `InvalidInput`, naming the field and what it takes.
+    /// `InvalidInput` if a field is compared with a value of another type, a list or an id is compared by order, a
+    /// metadata key has characters that are not allowed, or the filter exceeds [`MAX_DEPTH`](Self::MAX_DEPTH) or
+    /// [`MAX_LEAVES`](Self::MAX_LEAVES). The message names the field and the values that it accepts.
     pub fn validate(&self) -> Result<()> {
         let mut leaves = 0;
-        self.validate_below(1, &mut leaves)
+        self.validate_at_depth(1, &mut leaves)
     }
 
-    fn validate_below(&self, depth: usize, leaves: &mut usize) -> Result<()> {
+    fn validate_at_depth(&self, depth: usize, leaves: &mut usize) -> Result<()> {
         if depth > Self::MAX_DEPTH {
             return Err(Error::invalid("filter", format!("it is nested more than {} deep", Self::MAX_DEPTH)));
         }
@@ -97,11 +98,13 @@ impl Filter {
             return Err(Error::invalid("filter", format!("it holds more than {} conditions", Self::MAX_LEAVES)));
         }
         match self {
-            Self::Compare(field, op, value) => field.accepts(*op, value),
-            Self::In(field, values) => values.iter().try_for_each(|value| field.accepts(Op::Eq, value)),
+            Self::Compare(field, op, value) => field.check_comparison(*op, value),
+            Self::In(field, values) => values.iter().try_for_each(|value| field.check_comparison(Op::Eq, value)),
             Self::Exists(field) => field.validate(),
-            Self::And(all) | Self::Or(all) => all.iter().try_for_each(|f| f.validate_below(depth + 1, leaves)),
-            Self::Not(one) => one.validate_below(depth + 1, leaves),
+            Self::And(filters) | Self::Or(filters) => {
+                filters.iter().try_for_each(|filter| filter.validate_at_depth(depth + 1, leaves))
+            }
+            Self::Not(filter) => filter.validate_at_depth(depth + 1, leaves),
         }
     }
 }

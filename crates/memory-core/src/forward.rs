@@ -1,4 +1,4 @@
-//! Implements each trait `T` for `Arc<T>` and `Box<T>` too.
+//! Implements the contracts for `Arc` and `Box` of an implementation.
 
 use std::{sync::Arc, time::Duration};
 

@@ -1,4 +1,4 @@
-//! The id of a record.
+//! Record ids.
 
 use std::{fmt, str::FromStr};
 
@@ -10,32 +10,32 @@ use crate::{
     scope::Scope,
 };
 
-/// The name of a record: a UUID, unique within a tenant's user.
+/// The id of a record: a UUID, unique within a user of a tenant.
 ///
-/// A new record gets version 7 (sortable by the time it was made). A record that has a name of its own elsewhere, such
-/// as a message id in a chat log, gets version 8, computed from that name, so that the same message imported twice is
-/// the same record.
+/// New ids have version 7 and are ordered by the time of their creation. For a record with a name in its source, such
+/// as the message id of a chat log, [`named`](Self::named) computes an id of version 8. A message that is imported
+/// twice thus becomes one record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct RecordId(Uuid);
 
 impl RecordId {
-    /// A new id, later than every id made before it by this process.
+    /// Creates an id that is greater than all earlier ones of this process.
     pub fn new() -> Self {
         Self(Uuid::now_v7())
     }
 
-    /// The id that belongs to `name` at the address `scope`: the same arguments give the same id, everywhere. Message
-    /// ids are often unique within their conversation only, so that the whole address counts.
+    /// Returns the id for a name at the address `scope`: a hash of both, which is the same in every process. The whole
+    /// address counts, because message ids are often unique within their conversation only.
     ///
-    /// A `name` that is a UUID already is that id.
+    /// If `name` is a UUID, it is the id.
     pub fn named(scope: &Scope, name: &str) -> Self {
         if let Ok(id) = name.parse() {
             return id;
         }
         let mut hasher = blake3::Hasher::new_derive_key("memory-engine 2026 record id from name");
-        let below = scope.dimensions().map(|(_, value)| value.unwrap_or(""));
-        for part in [scope.tenant()].into_iter().chain(below).chain([name]) {
+        let dimensions = scope.dimensions().map(|(_, value)| value.unwrap_or(""));
+        for part in [scope.tenant()].into_iter().chain(dimensions).chain([name]) {
             hasher.update(&(part.len() as u64).to_le_bytes());
             hasher.update(part.as_bytes());
         }
@@ -44,22 +44,22 @@ impl RecordId {
         Self(uuid::Builder::from_custom_bytes(bytes).into_uuid())
     }
 
-    /// The sixteen bytes of the id.
+    /// Returns the 16 bytes of the id.
     pub const fn as_bytes(&self) -> &[u8; 16] {
         self.0.as_bytes()
     }
 
-    /// The id as two numbers, which are ordered as ids are: for arrays of numbers.
+    /// Returns the id as two numbers in big-endian order, so that pairs have the order of the ids.
     pub const fn as_u64_pair(&self) -> (u64, u64) {
         self.0.as_u64_pair()
     }
 
-    /// The id of these two numbers.
+    /// Returns the id of a pair of [`as_u64_pair`](Self::as_u64_pair).
     pub const fn from_u64_pair(high: u64, low: u64) -> Self {
         Self(Uuid::from_u64_pair(high, low))
     }
 
-    /// The id with these sixteen bytes.
+    /// Returns the id with these 16 bytes.
     pub const fn from_bytes(bytes: [u8; 16]) -> Self {
         Self(Uuid::from_bytes(bytes))
     }
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_gives_the_same_id_at_one_address_and_another_at_another() {
+    fn a_named_id_depends_on_name_and_address() {
         let (lin, mo) = (Scope::user("lin").unwrap(), Scope::user("mo").unwrap());
         assert_eq!(RecordId::named(&lin, "D1:3"), RecordId::named(&lin.clone(), "D1:3"));
         assert_ne!(RecordId::named(&lin, "D1:3"), RecordId::named(&lin.clone().with_session("s").unwrap(), "D1:3"));

@@ -25,7 +25,7 @@ impl Kernel {
         Self::ALL.into_iter().find(|kernel| kernel.is_available()).unwrap_or(Self::Plain)
     }
 
-    /// Returns true if this machine has the instructions. The standard library keeps the answer.
+    /// Returns true if this machine has the instructions. The standard library caches the result.
     pub fn is_available(self) -> bool {
         match self {
             Self::Plain => true,
@@ -54,8 +54,8 @@ impl Kernel {
         }
     }
 
-    /// Returns the kernel itself if this machine has it, or else the plain one. Kernel dispatch is safe for any value
-    /// with it.
+    /// Returns the kernel if this machine has it, and [`Plain`](Self::Plain) otherwise. With it, kernel dispatch is
+    /// safe for any value.
     #[must_use]
     pub fn or_plain(self) -> Self {
         if self.is_available() { self } else { Self::Plain }

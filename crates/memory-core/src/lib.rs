@@ -1,10 +1,11 @@
 #![doc = include_str!("../README.md")]
 
-mod checkup;
 mod embedding;
+mod enum_names;
 mod error;
 mod filter;
 mod forward;
+mod health;
 mod id;
 mod kernel;
 mod language;
@@ -12,7 +13,6 @@ mod locale;
 mod memory;
 mod meters;
 mod multi_vector;
-mod names;
 pub mod observe;
 pub mod phrases;
 mod record;
@@ -29,10 +29,10 @@ pub mod text;
 mod time;
 pub mod varint;
 
-pub use checkup::{HealthReport, QueueHealth};
 pub use embedding::{Embedding, EmbeddingSpace, Metric};
 pub use error::{Error, ErrorKind, Result};
 pub use filter::{Field, FieldValue, Filter, FilterValue, Op, ValueType};
+pub use health::{HealthReport, QueueHealth};
 pub use id::RecordId;
 pub use kernel::Kernel;
 pub use language::Language;

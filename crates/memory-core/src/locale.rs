@@ -8,9 +8,9 @@ use crate::language::Language;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Locale {
-    /// The zone of days ("tomorrow", "last Monday") and of dates that are written. Default: UTC.
+    /// Time zone in which days ("tomorrow", "last Monday") are resolved and dates are written. Default: UTC.
     pub zone: TimeZone,
-    /// The language of prompts, summaries and headings. Default: `None`, the language of the text at hand.
+    /// Language of prompts, summaries and headings. Default: `None`, for the language of the respective text.
     pub language: Option<Language>,
 }
 
@@ -28,7 +28,7 @@ impl Locale {
         self
     }
 
-    /// Sets the language. `None` is the language of the text at hand.
+    /// Sets the language. `None` stands for the language of the respective text.
     #[must_use]
     pub fn with_language(mut self, language: impl Into<Option<Language>>) -> Self {
         self.language = language.into();

@@ -1,5 +1,7 @@
-//! The record store that keeps everything in memory: complete, for tests and for programs that need no file.
+//! A record store in memory, for tests and for programs that need no persistence.
 
+mod job_table;
+mod record_key;
 mod tables;
 
 use std::{
@@ -10,7 +12,6 @@ use std::{
 
 use async_trait::async_trait;
 
-use crate::sync::Mutex;
 use crate::{
     error::Result,
     filter::Filter,
@@ -21,26 +22,28 @@ use crate::{
         Adjacent, Cursor, DeletionReport, Done, Failure, Job, JobQueue, Order, Page, Pending, RecordStore,
         RemovalCounts, ScanQuery, Stats, Tombstone, Write, WriteResult,
     },
+    sync::Mutex,
     time::{Clock, SystemClock},
 };
-use tables::Tables;
+use record_key::{RecordKey, key};
+use tables::{PlannedWrite, RecordTables};
 
-/// A [`RecordStore`] in memory: what it holds is gone with it.
+/// A [`RecordStore`] in memory. Its records are lost when it is dropped.
 ///
-/// It keeps no index, so every new record is queued for indexing.
+/// It has no index, so every new record is queued for indexing.
 #[derive(Debug)]
 pub struct MemoryRecordStore {
-    tables: Mutex<Tables>,
+    tables: Mutex<RecordTables>,
     clock: Arc<dyn Clock>,
 }
 
 impl MemoryRecordStore {
-    /// An empty store on the machine's clock.
+    /// Creates an empty store with the clock of the machine.
     pub fn new() -> Self {
         Self::with_clock(Arc::new(SystemClock))
     }
 
-    /// An empty store on another clock.
+    /// Creates an empty store with this clock.
     pub fn with_clock(clock: impl Clock) -> Self {
         Self { tables: Mutex::default(), clock: Arc::new(clock) }
     }
@@ -57,25 +60,26 @@ impl RecordStore for MemoryRecordStore {
     async fn put(&self, scope: &Scope, writes: Vec<Write>) -> Result<Vec<WriteResult>> {
         writes.iter().try_for_each(|write| scope.authorize("put", &write.record.scope))?;
         let mut tables = self.tables.lock();
-        // All are decided before the first is carried out: all or none.
-        let mut decided = BTreeMap::new();
-        let mut steps = Vec::with_capacity(writes.len());
+        // All writes are checked before the first is applied: all or none.
+        let mut planned_records = BTreeMap::new();
+        let mut planned_writes = Vec::with_capacity(writes.len());
         for write in writes {
-            steps.push(tables.decide(write, &mut decided)?);
+            planned_writes.push(tables.plan(write, &mut planned_records)?);
         }
-        let batch: BTreeSet<RecordId> = steps.iter().map(tables::Step::id).collect();
-        let mut changed = Vec::new();
+        let batch: BTreeSet<RecordId> = planned_writes.iter().map(PlannedWrite::id).collect();
         let now = self.clock.now();
-        let carry_out = |step: tables::Step| {
-            changed.push(step.changed());
-            tables.carry_out(step, now)
-        };
-        let mut written: Vec<WriteResult> = steps.into_iter().map(carry_out).collect();
-        for (written, key) in written.iter_mut().zip(changed) {
-            let Some((namespace, id)) = key else { continue };
-            written.withdrawn = tables.withdraw(&namespace, &[id].into(), &batch, now, &mut RemovalCounts::default());
+        let mut results = Vec::with_capacity(planned_writes.len());
+        let mut changed_sources = Vec::with_capacity(planned_writes.len());
+        for write in planned_writes {
+            changed_sources.push(write.changed_source());
+            results.push(tables.apply(write, now));
         }
-        Ok(written)
+        for (result, source) in results.iter_mut().zip(changed_sources) {
+            let Some((namespace, id)) = source else { continue };
+            let mut removed = RemovalCounts::default();
+            result.withdrawn = tables.delete_derived(&namespace, &[id].into(), &batch, now, &mut removed);
+        }
+        Ok(results)
     }
 
     async fn get(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<Record>>> {
@@ -86,63 +90,67 @@ impl RecordStore for MemoryRecordStore {
     async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<DeletionReport> {
         let mut tables = self.tables.lock();
         let deleted_at = self.clock.now();
-        let (mut named, mut seen, mut removed) = (Vec::new(), BTreeSet::new(), RemovalCounts::default());
-        let mut of: BTreeMap<Scope, BTreeSet<RecordId>> = BTreeMap::new();
-        // First all that are named, and then what was made from any of them: one may have been made from another.
+        let mut removed = RemovalCounts::default();
+        let mut deleted_ids = Vec::new();
+        let mut requested = BTreeSet::new();
+        let mut sources_by_namespace: BTreeMap<Scope, BTreeSet<RecordId>> = BTreeMap::new();
+        // All requested records are deleted before the derived ones, since a requested one may be derived from another.
         for id in ids {
-            for record in tables.all(scope, *id) {
-                tables.remove(&record, deleted_at, &mut removed);
-                of.entry(record.scope.namespace()).or_default().insert(*id);
-                if seen.insert(*id) {
-                    named.push(*id);
+            for record in tables.find_all(scope, *id) {
+                tables.delete(&record, deleted_at, &mut removed);
+                sources_by_namespace.entry(record.scope.namespace()).or_default().insert(*id);
+                if requested.insert(*id) {
+                    deleted_ids.push(*id);
                 }
             }
         }
-        let mut made = BTreeSet::new();
-        for (namespace, ids) in of {
-            made.extend(tables.withdraw(&namespace, &ids, &BTreeSet::new(), deleted_at, &mut removed));
+        let mut derived = BTreeSet::new();
+        for (namespace, sources) in sources_by_namespace {
+            derived.extend(tables.delete_derived(&namespace, &sources, &BTreeSet::new(), deleted_at, &mut removed));
         }
-        made.retain(|id| !seen.contains(id));
-        removed.withdrawn = made.len() as u64;
-        let mut ids = named;
-        ids.extend(made);
-        Ok(DeletionReport { ids, removed })
+        derived.retain(|id| !requested.contains(id));
+        removed.withdrawn = derived.len() as u64;
+        deleted_ids.extend(derived);
+        Ok(DeletionReport { ids: deleted_ids, removed })
     }
 
     async fn scan(&self, scope: &Scope, query: &ScanQuery) -> Result<Page> {
         query.filter.as_ref().map_or(Ok(()), Filter::validate)?;
         let tables = self.tables.lock();
-        let beyond = |r: &Record| match (query.after, query.order) {
+        let is_after_cursor = |record: &Record| match (query.after, query.order) {
             (None, _) => true,
-            (Some(after), Order::OldestFirst) => Cursor::at(r) > after,
-            (Some(after), Order::NewestFirst) => Cursor::at(r) < after,
+            (Some(after), Order::OldestFirst) => Cursor::at(record) > after,
+            (Some(after), Order::NewestFirst) => Cursor::at(record) < after,
         };
-        let wanted = |r: &&Record| query.filter.as_ref().is_none_or(|f| f.matches(r));
-        let mut found: Vec<&Record> = tables.within(scope).filter(wanted).collect();
-        let total = query.counted.then_some(found.len() as u64);
-        found.retain(|r| beyond(r));
-        found.sort_by_key(|r| r.position());
+        let matches = |record: &&Record| query.filter.as_ref().is_none_or(|filter| filter.matches(record));
+        let mut matching: Vec<&Record> = tables.within(scope).filter(matches).collect();
+        let total = query.counted.then_some(matching.len() as u64);
+        matching.retain(|record| is_after_cursor(record));
+        matching.sort_by_key(|record| record.position());
         if query.order == Order::NewestFirst {
-            found.reverse();
+            matching.reverse();
         }
-        let found = found.get(query.skip..).unwrap_or_default();
-        let more = found.len() > query.limit;
-        let records: Vec<Record> = found.iter().take(query.limit).map(|r| (*r).clone()).collect();
-        let next = records.last().filter(|_| more).map(Cursor::at);
+        let remaining = matching.get(query.skip..).unwrap_or_default();
+        let has_next_page = remaining.len() > query.limit;
+        let records: Vec<Record> = remaining.iter().take(query.limit).map(|record| (*record).clone()).collect();
+        let next = records.last().filter(|_| has_next_page).map(Cursor::at);
         Ok(Page { records, next, total })
     }
 
     async fn derived(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<RecordId>> {
         let tables = self.tables.lock();
-        let sources = ids.iter().flat_map(|id| tables.all(scope, *id)).map(|record| tables::key(&record));
-        let made: BTreeSet<tables::Key> = sources.flat_map(|key| tables.derived(&key)).collect();
-        let within = |key: &tables::Key| tables.record(key).is_some_and(|record| scope.covers(&record.scope));
-        Ok(made.into_iter().filter(within).map(|(_, id)| id).collect::<BTreeSet<_>>().into_iter().collect())
+        let sources = ids.iter().flat_map(|id| tables.find_all(scope, *id)).map(|record| key(&record));
+        let derived: BTreeSet<RecordKey> = sources.flat_map(|key| tables.derived(&key)).collect();
+        let is_in_scope = |key: &RecordKey| tables.record(key).is_some_and(|record| scope.covers(&record.scope));
+        let ids: BTreeSet<RecordId> = derived.into_iter().filter(is_in_scope).map(|(_, id)| id).collect();
+        Ok(ids.into_iter().collect())
     }
 
     async fn adjacent(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Adjacent>> {
         let tables = self.tables.lock();
-        Ok(ids.iter().map(|id| tables.find(scope, *id).map_or_else(Adjacent::default, |r| tables.beside(r))).collect())
+        let adjacent =
+            |id: &RecordId| tables.find(scope, *id).map(|record| tables.adjacent(record)).unwrap_or_default();
+        Ok(ids.iter().map(adjacent).collect())
     }
 
     async fn stats(&self, scope: &Scope) -> Result<Stats> {
@@ -154,17 +162,17 @@ impl RecordStore for MemoryRecordStore {
             *stats.kinds.entry(record.kind.as_str().to_owned()).or_default() += 1;
             *stats.states.entry(record.state.as_str().to_owned()).or_default() += 1;
             addresses.insert(&record.scope);
-            let at = record.occurred_at;
-            stats.oldest = Some(stats.oldest.map_or(at, |t| t.min(at)));
-            stats.newest = Some(stats.newest.map_or(at, |t| t.max(at)));
-            for (job, since) in tables.waits_for(record) {
-                let Some(since) = since else {
+            let time = record.occurred_at;
+            stats.oldest = Some(stats.oldest.map_or(time, |oldest| oldest.min(time)));
+            stats.newest = Some(stats.newest.map_or(time, |newest| newest.max(time)));
+            for (job, queued_at) in tables.jobs_of(record) {
+                let Some(queued_at) = queued_at else {
                     *stats.given_up.entry(job).or_default() += 1;
                     continue;
                 };
                 *stats.backlog.entry(job).or_default() += 1;
-                let first = stats.waiting_since.entry(job).or_insert(since);
-                *first = since.min(*first);
+                let oldest = stats.waiting_since.entry(job).or_insert(queued_at);
+                *oldest = queued_at.min(*oldest);
             }
         }
         stats.addresses = addresses.len() as u64;
@@ -174,18 +182,18 @@ impl RecordStore for MemoryRecordStore {
 
     async fn tombstones(&self, scope: &Scope, after: Option<RecordId>, limit: usize) -> Result<Vec<Tombstone>> {
         let tables = self.tables.lock();
-        let wanted = |t: &&Tombstone| after.is_none_or(|after| t.id > after);
-        let mut found: Vec<Tombstone> = tables.tombstones_within(scope).filter(wanted).cloned().collect();
-        found.sort_by_key(|t| t.id);
-        found.truncate(limit);
-        Ok(found)
+        let is_after = |tombstone: &&Tombstone| after.is_none_or(|after| tombstone.id > after);
+        let mut page: Vec<Tombstone> = tables.tombstones_within(scope).filter(is_after).cloned().collect();
+        page.sort_by_key(|tombstone| tombstone.id);
+        page.truncate(limit);
+        Ok(page)
     }
 
     async fn import_tombstones(&self, scope: &Scope, tombstones: &[Tombstone]) -> Result<u64> {
-        tombstones.iter().try_for_each(|t| scope.authorize("import_tombstones", &t.scope))?;
+        tombstones.iter().try_for_each(|tombstone| scope.authorize("import_tombstones", &tombstone.scope))?;
         let mut tables = self.tables.lock();
         let now = self.clock.now();
-        Ok(tombstones.iter().map(|t| u64::from(tables.import_tombstones(t, now))).sum())
+        Ok(tombstones.iter().map(|tombstone| u64::from(tables.import_tombstone(tombstone, now))).sum())
     }
 }
 
@@ -198,7 +206,7 @@ impl JobQueue for MemoryRecordStore {
     async fn extend_lease(&self, pending: &[Pending], lease: Duration) -> Result<()> {
         let mut tables = self.tables.lock();
         let until = self.clock.now().after(lease);
-        pending.iter().for_each(|one| tables.extend_lease(one, until));
+        pending.iter().for_each(|claimed| tables.extend_lease(claimed, until));
         Ok(())
     }
 
@@ -221,8 +229,8 @@ impl JobQueue for MemoryRecordStore {
     async fn enqueue(&self, scope: &Scope, ids: &[RecordId], job: Job) -> Result<u64> {
         let mut tables = self.tables.lock();
         let ids: BTreeSet<RecordId> = ids.iter().copied().collect();
-        let found = ids.iter().flat_map(|id| tables.all(scope, *id)).filter(Record::is_indexed);
-        let keys: Vec<_> = found.map(|record| tables::key(&record)).collect();
+        let indexed = ids.iter().flat_map(|id| tables.find_all(scope, *id)).filter(Record::is_indexed);
+        let keys: Vec<_> = indexed.map(|record| key(&record)).collect();
         let now = self.clock.now();
         for key in &keys {
             tables.enqueue(job, key, now);
@@ -232,7 +240,7 @@ impl JobQueue for MemoryRecordStore {
 
     async fn requeue(&self, scope: &Scope, job: Job) -> Result<u64> {
         let mut tables = self.tables.lock();
-        let keys: Vec<_> = tables.within(scope).filter(|r| r.is_indexed()).map(tables::key).collect();
+        let keys: Vec<_> = tables.within(scope).filter(|record| record.is_indexed()).map(key).collect();
         let now = self.clock.now();
         for key in &keys {
             tables.enqueue(job, key, now);

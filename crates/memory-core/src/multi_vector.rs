@@ -1,11 +1,11 @@
-//! The vectors of the tokens of a text.
+//! Token vectors of a text, for late interaction.
 
 use crate::{
     error::{Error, ErrorKind, Result},
     varint,
 };
 
-/// The code of a 4-bit value is stored with this added, so that it is not negative.
+/// Offset that is added to 4-bit codes in the stored form, so that they are not negative.
 const NIBBLE_OFFSET: i8 = 8;
 
 /// The number of bits of each code of a [`MultiVector`].
@@ -29,25 +29,25 @@ impl CodeBits {
 /// One token of a [`MultiVector`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Token {
-    /// The number of the token in the model's vocabulary.
+    /// Id of the token in the model's vocabulary.
     pub id: u32,
-    /// Weight of the token in means over tokens, 0 to 1: less for frequent tokens.
+    /// Weight of the token in means over tokens, 0 to 1. Frequent tokens have lower weights.
     pub weight: f32,
-    /// The value of one step of the token's codes.
+    /// Scale of the token's codes: the difference between the values of neighbouring codes.
     pub scale: f32,
 }
 
 /// The vectors of the tokens of a text, quantised, for late interaction (ColBERT, Khattab and Zaharia 2020).
 ///
-/// Value i of token t is about `codes[t · dimensions + i] · tokens[t].scale`. Every vector has length 1. A long text has
-/// several parts, which are compared with a query one by one.
+/// Value i of token t is about `codes[t · dimensions + i] · tokens[t].scale`. Every vector has length 1. A long text
+/// has several parts, which are compared with a query one by one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MultiVector {
     bits: CodeBits,
     dimensions: usize,
     tokens: Vec<Token>,
     codes: Vec<i8>,
-    /// The number of tokens up to the end of each part.
+    /// Index of the token after each part.
     part_ends: Vec<usize>,
 }
 
@@ -78,8 +78,8 @@ impl MultiVector {
         let mut codes = Vec::with_capacity(values.len());
         let mut stored_tokens = Vec::with_capacity(tokens.len());
         for (row, (id, weight)) in values.chunks_exact(dimensions).zip(tokens) {
-            let greatest = round_scale(row.iter().fold(0.0, |greatest: f32, value| greatest.max(value.abs())));
-            let scale = greatest / bits.max_code();
+            let max_value = round_max_value(row.iter().fold(0.0, |max: f32, value| max.max(value.abs())));
+            let scale = max_value / bits.max_code();
             let code = |value: &f32| if scale > 0.0 { (value / scale).round() } else { 0.0 };
             codes.extend(row.iter().map(|value| code(value).clamp(-bits.max_code(), bits.max_code()) as i8));
             stored_tokens.push(Token { id: *id, weight: round_weight(*weight), scale });
@@ -89,22 +89,22 @@ impl MultiVector {
         Ok(Self { bits, dimensions, tokens: stored_tokens, codes, part_ends })
     }
 
-    /// Number of values of each vector.
+    /// Returns the number of values of each vector.
     pub fn dimensions(&self) -> usize {
         self.dimensions
     }
 
-    /// The tokens, in the order of the text.
+    /// Returns the tokens, in the order of the text.
     pub fn tokens(&self) -> &[Token] {
         &self.tokens
     }
 
-    /// The codes of all tokens.
+    /// Returns the codes of all tokens.
     pub fn codes(&self) -> &[i8] {
         &self.codes
     }
 
-    /// The number of tokens up to the end of each part of the text.
+    /// Returns the index of the token after each part of the text.
     pub fn part_ends(&self) -> &[usize] {
         &self.part_ends
     }
@@ -114,8 +114,8 @@ impl MultiVector {
         self.tokens.is_empty()
     }
 
-    /// Returns the mean of the vectors, weighted by the tokens' weights and scaled to length 1 (Arora, Liang and Ma 2017):
-    /// a vector of the whole text. All zeros if no token has a weight.
+    /// Returns a vector of the whole text: the mean of the vectors, weighted by the tokens' weights (Arora, Liang and
+    /// Ma 2017) and scaled to length 1. All values are 0 if no token has a weight.
     pub fn weighted_mean(&self) -> Vec<f32> {
         let mut mean = vec![0.0; self.dimensions];
         for (codes, token) in self.codes.chunks_exact(self.dimensions).zip(&self.tokens) {
@@ -145,13 +145,13 @@ impl MultiVector {
         for token in &self.tokens {
             varint::push(&mut bytes, u64::from(token.id));
             bytes.push((token.weight * f32::from(u8::MAX)).round() as u8);
-            let greatest = token.scale * self.bits.max_code();
-            bytes.extend_from_slice(&((greatest * f32::from(u16::MAX)).round() as u16).to_le_bytes());
+            let max_value = token.scale * self.bits.max_code();
+            bytes.extend_from_slice(&((max_value * f32::from(u16::MAX)).round() as u16).to_le_bytes());
         }
         match self.bits {
             CodeBits::Eight => bytes.extend(self.codes.iter().map(|code| code.to_le_bytes()[0])),
             CodeBits::Four => bytes.extend(self.codes.chunks(2).map(|pair| {
-                let nibble = |at: usize| pair.get(at).map_or(0, |code| (code + NIBBLE_OFFSET) as u8);
+                let nibble = |index: usize| pair.get(index).map_or(0, |code| (code + NIBBLE_OFFSET) as u8);
                 nibble(0) | nibble(1) << 4
             })),
         }
@@ -190,9 +190,9 @@ impl MultiVector {
             let id = u32::try_from(varint::pull(&mut rest)?).ok()?;
             let ([weight, low, high], after) = rest.split_first_chunk::<3>()?;
             rest = after;
-            let greatest = f32::from(u16::from_le_bytes([*low, *high])) / f32::from(u16::MAX);
+            let max_value = f32::from(u16::from_le_bytes([*low, *high])) / f32::from(u16::MAX);
             let weight = f32::from(*weight) / f32::from(u8::MAX);
-            tokens.push(Token { id, weight, scale: greatest / bits.max_code() });
+            tokens.push(Token { id, weight, scale: max_value / bits.max_code() });
         }
         let values = count.checked_mul(dimensions)?;
         let codes: Vec<i8> = match bits {
@@ -207,12 +207,12 @@ impl MultiVector {
     }
 }
 
-/// Rounds the greatest value of a vector to what two bytes hold, so that the stored form is exact.
-fn round_scale(greatest: f32) -> f32 {
-    (greatest.min(1.0) * f32::from(u16::MAX)).round() / f32::from(u16::MAX)
+/// Rounds the maximum value of a vector to 16 bits, as in the stored form.
+fn round_max_value(max_value: f32) -> f32 {
+    (max_value.min(1.0) * f32::from(u16::MAX)).round() / f32::from(u16::MAX)
 }
 
-/// Rounds a weight to what a byte holds. NaN becomes 0.
+/// Rounds a weight to 8 bits, as in the stored form. NaN becomes 0.
 fn round_weight(weight: f32) -> f32 {
     let weight = if weight.is_nan() { 0.0 } else { weight };
     (weight.clamp(0.0, 1.0) * f32::from(u8::MAX)).round() / f32::from(u8::MAX)
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn other_bytes_are_refused() {
+    fn other_bytes_are_corrupt() {
         let bytes = example(CodeBits::Four).to_bytes();
         assert_eq!(MultiVector::from_bytes(&[]).unwrap_err().kind(), ErrorKind::Corrupt);
         assert!(MultiVector::from_bytes(&bytes[..bytes.len() - 1]).is_err());

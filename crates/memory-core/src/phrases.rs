@@ -1,13 +1,13 @@
-//! Lists of words and phrases that a text may hold.
+//! Lists of words and phrases that are matched against texts.
 
 use crate::text::{self, is_han};
 
-/// A list of words and phrases to look for in text, the way people mean such lists.
+/// A list of words and phrases that is matched against texts, at word boundaries.
 ///
-/// Width, case and script are folded ([`text::normalize`]). A phrase that begins or ends with a letter or digit of a
-/// script that parts its words by blanks has to stand by itself there: `test` is not in "latest", `RP` not in "sharp",
-/// but `MCP` is in "测试MCP工具". Chinese, Japanese and Korean phrases are found anywhere. Blanks in a phrase stand for any
-/// white space.
+/// Texts and phrases are normalised ([`text::normalize`]). If a phrase begins or ends with a letter or digit of a
+/// script with spaces between words, it matches only at a word boundary: `test` is not found in "latest", and `RP` not
+/// in "sharp", but `MCP` is found in "测试MCP工具". Chinese, Japanese and Korean phrases are found anywhere. A space in a
+/// phrase matches any white space.
 ///
 /// ```
 /// use memory_engine_core::Phrases;
@@ -19,12 +19,12 @@ use crate::text::{self, is_han};
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Phrases {
-    /// Each as it was given, and folded; never empty.
+    /// The phrases, each as given and in folded form. The folded form is not empty.
     list: Vec<(String, String)>,
 }
 
 impl Phrases {
-    /// A list of these; what is empty or blank is left out.
+    /// Creates a list. Empty and blank phrases are dropped.
     pub fn new<P: Into<String>>(phrases: impl IntoIterator<Item = P>) -> Self {
         let fold = |phrase: P| {
             let phrase = phrase.into();
@@ -34,14 +34,14 @@ impl Phrases {
         Self { list: phrases.into_iter().map(fold).filter(|(_, folded)| !folded.is_empty()).collect() }
     }
 
-    /// The first phrase of the list that the text holds, as it was given.
+    /// Returns the first phrase of the list that the text contains, as it was given.
     pub fn find(&self, text: &str) -> Option<&str> {
         self.find_folded(&fold(text))
     }
 
-    /// As [`find`](Self::find), for a text that [`fold`] was applied to, so that several lists can be searched in it.
+    /// As [`find`](Self::find), for a text in folded form ([`fold`]), so that it is folded once for several lists.
     pub fn find_folded(&self, folded: &str) -> Option<&str> {
-        self.list.iter().find(|(_, phrase)| holds(folded, phrase)).map(|(given, _)| given.as_str())
+        self.list.iter().find(|(_, phrase)| contains_phrase(folded, phrase)).map(|(given, _)| given.as_str())
     }
 
     /// Returns true if there are no phrases.
@@ -50,7 +50,8 @@ impl Phrases {
     }
 }
 
-/// Folds a text for [`Phrases::find_folded`]: normalised, with one blank for every run of white space and none around.
+/// Folds a text for [`Phrases::find_folded`]: normalises it, replaces each run of white space by one space, and removes
+/// white space at both ends.
 pub fn fold(text: &str) -> String {
     let normalized = text::normalize(text);
     let mut folded = String::with_capacity(normalized.len());
@@ -63,7 +64,7 @@ pub fn fold(text: &str) -> String {
     folded
 }
 
-fn holds(text: &str, phrase: &str) -> bool {
+fn contains_phrase(text: &str, phrase: &str) -> bool {
     text.match_indices(phrase).any(|(start, found)| stands_alone(text, start, start + found.len()))
 }
 
@@ -73,14 +74,20 @@ pub fn stands_alone(text: &str, start: usize, end: usize) -> bool {
     let (Some(before), Some(part), Some(after)) = (text.get(..start), text.get(start..end), text.get(end..)) else {
         return false;
     };
-    let grown = |left: Option<char>, right: Option<char>| left.is_some_and(is_spaced) && right.is_some_and(is_spaced);
-    !grown(before.chars().next_back(), part.chars().next()) && !grown(part.chars().next_back(), after.chars().next())
+    !is_within_word(before.chars().next_back(), part.chars().next())
+        && !is_within_word(part.chars().next_back(), after.chars().next())
 }
 
-/// A letter or digit of a script that parts its words by blanks; `_` joins words as programs write them.
-fn is_spaced(c: char) -> bool {
-    let syllabic = matches!(u32::from(c), 0x0e00..=0x0eff | 0x3041..=0x31ff | 0xac00..=0xd7af);
-    c == '_' || (c.is_alphanumeric() && !is_han(c) && !syllabic)
+/// Returns true if two neighbouring characters belong to one word.
+fn is_within_word(left: Option<char>, right: Option<char>) -> bool {
+    left.is_some_and(is_spaced_script) && right.is_some_and(is_spaced_script)
+}
+
+/// Returns true for letters and digits of scripts with spaces between words, and for `_`, which joins words in
+/// identifiers.
+fn is_spaced_script(c: char) -> bool {
+    let is_unspaced = matches!(u32::from(c), 0x0e00..=0x0eff | 0x3041..=0x31ff | 0xac00..=0xd7af);
+    c == '_' || (c.is_alphanumeric() && !is_han(c) && !is_unspaced)
 }
 
 #[cfg(test)]
@@ -90,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_latin_phrase_stands_by_itself_and_a_chinese_one_anywhere() {
+    fn latin_phrases_match_whole_words_and_chinese_ones_anywhere() {
         let phrases = Phrases::new(["RP", "来玩", "role  play"]);
         for (text, found) in [
             ("let's rp!", Some("RP")),
@@ -105,12 +112,12 @@ mod tests {
     }
 
     #[test]
-    fn a_later_place_counts_where_the_first_is_inside_a_word() {
+    fn a_match_inside_a_word_does_not_hide_a_later_one() {
         assert!(Phrases::new(["test"]).find("the latest test").is_some());
     }
 
     #[test]
-    fn blank_phrases_are_found_nowhere() {
+    fn blank_phrases_are_never_found() {
         let phrases = Phrases::new(["", "  "]);
         assert!(phrases.is_empty());
         assert_eq!(phrases.find("anything"), None);
@@ -118,7 +125,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_phrase_is_found_between_blanks(phrase in "[a-zA-Z0-9ａ-ｚ]{1,5}( [a-z]{1,3})?", before in "\\PC{0,12}", after in "\\PC{0,12}") {
+        fn a_phrase_is_found_between_spaces(
+            phrase in "[a-zA-Z0-9ａ-ｚ]{1,5}( [a-z]{1,3})?",
+            before in "\\PC{0,12}",
+            after in "\\PC{0,12}",
+        ) {
             let text = format!("{before} {phrase} {after}");
             let phrases = Phrases::new([phrase]);
             prop_assert!(phrases.find(&text).is_some());

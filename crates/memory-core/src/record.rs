@@ -1,4 +1,4 @@
-//! One remembered thing.
+//! Records: the stored memories.
 
 use std::fmt;
 
@@ -13,69 +13,69 @@ use crate::{
     time::{Clock, Timestamp},
 };
 
-/// One remembered thing: a turn of a conversation, a summary, a fact.
+/// A stored memory, such as a turn of a conversation, a summary or a fact.
 ///
-/// Records are the truth; vectors, terms and graph are derived from them and can be rebuilt.
+/// Records are the source of truth. Vectors, terms and graph are derived from them and can be rebuilt.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Record {
-    /// Its name, unique within the user.
+    /// Id, unique within the user.
     pub id: RecordId,
-    /// Its address: whom it belongs to.
+    /// Address: the owner, and the agent, session and branch.
     pub scope: Scope,
-    /// The kind.
+    /// Kind, such as a turn or a summary.
     pub kind: Kind,
-    /// The role of the speaker, as in chat APIs: `user`, `assistant` …
+    /// Role of the speaker, as in chat APIs: `user`, `assistant` …
     pub role: Option<Role>,
-    /// The name of the speaker.
+    /// Name of the speaker.
     pub speaker: Option<String>,
-    /// The text.
+    /// Text.
     pub text: String,
-    /// The scene it was said in, such as `daily` or `plot`.
+    /// Scene of the conversation, such as `daily` or `plot`.
     pub scene: Option<String>,
-    /// The topic.
+    /// Topic.
     pub topic: Option<String>,
-    /// The people, places and things it names.
+    /// People, places and things that the text names.
     pub entities: Vec<String>,
-    /// The feeling it shows.
+    /// Emotion that the text expresses.
     pub emotion: Option<String>,
-    /// Free labels; asset codes live here.
+    /// Labels of the caller, such as asset codes.
     pub tags: Vec<String>,
     /// Confidence that the text is true, 0 to 1.
     pub confidence: f64,
     /// Importance, 0 to 1.
     pub importance: f64,
-    /// The place in the source that the record is from.
+    /// Position in the source of the record.
     pub source: Source,
-    /// The records it was made from.
+    /// Records that it was derived from.
     pub derived_from: Vec<RecordId>,
-    /// The trust class of the author.
+    /// Trust class of the author.
     pub trust: Trust,
-    /// The time of the event.
+    /// Time of the event.
     pub occurred_at: Timestamp,
-    /// The time at which the engine first stored the record.
+    /// Time at which the record was first stored.
     pub recorded_at: Timestamp,
-    /// From when on it holds, if that is known.
+    /// Start of the validity, if known.
     pub valid_from: Option<Timestamp>,
-    /// Until when it held, if it no longer does.
+    /// End of the validity, if it has ended.
     pub valid_until: Option<Timestamp>,
-    /// The state; only active records take part in recall.
+    /// State. Recall returns active records only.
     pub state: State,
     /// Further fields of the caller.
     pub metadata: Map<String, Value>,
-    /// Number of times it was written. The store counts; 0 means never.
+    /// Number of times that the store has written it; 0 before the first write.
     pub revision: u64,
 }
 
 impl Record {
-    /// The longest text, in bytes.
+    /// Maximum length of the text, in bytes.
     pub const MAX_TEXT_BYTES: usize = 1 << 20;
-    /// The longest name, label or tag, in bytes.
+    /// Maximum length of a name, label or tag, in bytes.
     pub const MAX_LABEL_BYTES: usize = 4096;
-    /// The longest metadata, in bytes of JSON.
+    /// Maximum size of the metadata, in bytes of JSON.
     pub const MAX_METADATA_BYTES: usize = 1 << 18;
 
-    /// A new active record of that moment; every other field can be set afterwards.
+    /// Creates an active record with the current time. All other fields have defaults and can be set afterwards.
     pub fn new(scope: Scope, kind: Kind, text: impl Into<String>, clock: &dyn Clock) -> Self {
         Self::with_id(RecordId::new(), scope, kind, text.into(), clock.now())
     }
@@ -109,18 +109,18 @@ impl Record {
         }
     }
 
-    /// The hash of what it says, over normalised text: equal for texts that read the same.
+    /// Returns the hash of the normalised text.
     pub fn content_hash(&self) -> ContentHash {
         ContentHash::of(&self.text)
     }
 
-    /// Its place in the order of things: by time, then by sequence number, then by id.
+    /// Returns the sort key of records: time, sequence number, id.
     pub fn position(&self) -> (Timestamp, i64, RecordId) {
         (self.occurred_at, self.source.sequence.unwrap_or(0), self.id)
     }
 
-    /// Returns true if the record is in the keyword and vector indexes, and so takes part in recall: it is active and
-    /// not an entry of a [ledger](Kind::is_ledger).
+    /// Returns true if the record is in the keyword and vector indexes: it is active and not an entry of a
+    /// [ledger](Kind::is_ledger).
     pub fn is_indexed(&self) -> bool {
         self.state == State::Active && !self.kind.is_ledger()
     }
@@ -134,35 +134,37 @@ impl Record {
 
     /// Returns true if `other` is equal in every field that a caller sets: all except `recorded_at` and `revision`.
     pub fn same_content(&self, other: &Self) -> bool {
-        let mut twin = other.clone();
-        (twin.recorded_at, twin.revision) = (self.recorded_at, self.revision);
-        *self == twin
+        let mut comparable = other.clone();
+        comparable.recorded_at = self.recorded_at;
+        comparable.revision = self.revision;
+        *self == comparable
     }
 
-    /// Refuses a record that no store could keep.
+    /// Checks that stores can store the record.
     ///
     /// # Errors
-    /// `InvalidInput` when the text is empty or too long, a field holds a NUL character, confidence or importance is
-    /// not between 0 and 1, validity ends before it begins, or the metadata are too large.
+    /// `InvalidInput` if the text is empty or too long, a field contains a NUL character, confidence or importance is
+    /// not between 0 and 1, the validity ends before it begins, or labels or metadata are too long.
     pub fn validate(&self) -> Result<()> {
-        let wrong = |message: String| Err(Error::invalid("record", message));
+        let invalid = |message: String| Err(Error::invalid("record", message));
         if self.text.trim().is_empty() {
-            return wrong("the text is empty; a record needs something that was said".into());
+            return invalid("the text is empty; a record needs something that was said".into());
         }
         if self.text.len() > Self::MAX_TEXT_BYTES {
-            let (found, most) = (self.text.len(), Self::MAX_TEXT_BYTES);
-            return wrong(format!("the text has {found} bytes, {most} are allowed; split it into several records"));
+            let length = self.text.len();
+            let max = Self::MAX_TEXT_BYTES;
+            return invalid(format!("the text has {length} bytes, {max} are allowed; split it into several records"));
         }
         for (field, share) in [("confidence", self.confidence), ("importance", self.importance)] {
             if !(0.0..=1.0).contains(&share) {
-                return wrong(format!("{field} is {share}; it lies between 0 and 1"));
+                return invalid(format!("{field} is {share}; it lies between 0 and 1"));
             }
         }
         if matches!((self.valid_from, self.valid_until), (Some(from), Some(until)) if until < from) {
-            return wrong("valid_until lies before valid_from".into());
+            return invalid("valid_until lies before valid_from".into());
         }
         if let Some(field) = self.field_with_nul() {
-            return wrong(format!(
+            return invalid(format!(
                 "{field} holds a NUL character (U+0000), which no database text can keep; remove it"
             ));
         }
@@ -171,18 +173,21 @@ impl Record {
         let labels = labels.into_iter().filter_map(|label| label.as_deref()).chain(role).chain([self.kind.as_str()]);
         let lists = self.tags.iter().chain(&self.entities).map(String::as_str);
         if labels.chain(lists).any(|label| label.len() > Self::MAX_LABEL_BYTES) {
-            let most = Self::MAX_LABEL_BYTES;
-            return wrong(format!("a name, label or tag has more than {most} bytes; long text belongs into the text"));
+            let max = Self::MAX_LABEL_BYTES;
+            return invalid(format!("a name, label or tag has more than {max} bytes; long text belongs into the text"));
         }
         let size = serde_json::to_string(&self.metadata).map_or(usize::MAX, |json| json.len());
         if size > Self::MAX_METADATA_BYTES {
-            return wrong(format!("the metadata have {size} bytes of JSON, {} are allowed", Self::MAX_METADATA_BYTES));
+            return invalid(format!(
+                "the metadata have {size} bytes of JSON, {} are allowed",
+                Self::MAX_METADATA_BYTES
+            ));
         }
         Ok(())
     }
 
-    /// Returns true for a message of a conversation that a person or the model wrote. Instructions, answers of tools
-    /// and derived records are none.
+    /// Returns true for a message of a conversation that a person or the model wrote, and false for instructions,
+    /// results of tools and derived records.
     pub fn is_said(&self) -> bool {
         let role = self.role.as_ref().map(Role::as_str);
         self.kind == Kind::TURN
@@ -191,22 +196,22 @@ impl Record {
     }
 
     fn field_with_nul(&self) -> Option<&'static str> {
-        let one = |text: &Option<String>| text.as_deref().is_some_and(|t| t.contains('\0'));
-        let any = |texts: &[String]| texts.iter().any(|t| t.contains('\0'));
+        let text_has_nul = |text: &Option<String>| text.as_deref().is_some_and(|text| text.contains('\0'));
+        let list_has_nul = |texts: &[String]| texts.iter().any(|text| text.contains('\0'));
         let fields = [
             ("text", self.text.contains('\0')),
             ("kind", self.kind.as_str().contains('\0')),
-            ("role", self.role.as_ref().is_some_and(|r| r.as_str().contains('\0'))),
-            ("speaker", one(&self.speaker)),
-            ("scene", one(&self.scene)),
-            ("topic", one(&self.topic)),
-            ("emotion", one(&self.emotion)),
-            ("the message id", one(&self.source.message_id)),
-            ("entities", any(&self.entities)),
-            ("tags", any(&self.tags)),
+            ("role", self.role.as_ref().is_some_and(|role| role.as_str().contains('\0'))),
+            ("speaker", text_has_nul(&self.speaker)),
+            ("scene", text_has_nul(&self.scene)),
+            ("topic", text_has_nul(&self.topic)),
+            ("emotion", text_has_nul(&self.emotion)),
+            ("the message id", text_has_nul(&self.source.message_id)),
+            ("entities", list_has_nul(&self.entities)),
+            ("tags", list_has_nul(&self.tags)),
             ("metadata", self.metadata.iter().any(|(key, value)| key.contains('\0') || json_has_nul(value))),
         ];
-        fields.into_iter().find_map(|(name, found)| found.then_some(name))
+        fields.into_iter().find_map(|(name, has_nul)| has_nul.then_some(name))
     }
 }
 
@@ -219,14 +224,14 @@ fn json_has_nul(value: &Value) -> bool {
     }
 }
 
-/// The place of a record in its source.
+/// The position of a record in its source.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Source {
-    /// The message's id where it came from.
+    /// Id of the message in the source.
     pub message_id: Option<String>,
-    /// The message's number within its conversation; it orders messages of the same time.
+    /// Number of the message within its conversation. It orders messages of the same time.
     pub sequence: Option<i64>,
-    /// The round of the conversation, counted from 1.
+    /// Round of the conversation, from 1.
     pub round: Option<u32>,
 }
 
@@ -240,12 +245,12 @@ macro_rules! label {
         impl $name {
             $($(#[$item])* pub const $constant: Self = Self(std::borrow::Cow::Borrowed($value));)*
 
-            /// A name of the caller's own.
+            /// Creates a name of the caller's own.
             pub fn new(name: impl Into<String>) -> Self {
                 Self(std::borrow::Cow::Owned(name.into()))
             }
 
-            /// The name.
+            /// Returns the name.
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -262,7 +267,7 @@ macro_rules! label {
 label! {
     /// The kind of a record. Callers can add their own names.
     Kind {
-        /// Something said in a conversation.
+        /// A message of a conversation.
         TURN = "turn";
         /// A part of a long turn, stored in addition to the turn.
         CHUNK = "chunk";
@@ -272,9 +277,9 @@ label! {
         FACT = "fact";
         /// A description of a person, in one text.
         PROFILE = "profile";
-        /// A moment to be kept word for word.
+        /// An important moment, stored verbatim.
         KEY_MOMENT = "key_moment";
-        /// Something that happened in the world.
+        /// An event in the world.
         EVENT = "event";
         /// A note written by a person.
         NOTE = "note";
@@ -283,17 +288,18 @@ label! {
 
 impl Kind {
     /// The prefix of the kinds of ledgers.
-    const LEDGER: &'static str = "ledger/";
+    const LEDGER_PREFIX: &'static str = "ledger/";
 
-    /// An application's own books: kept, exported and deleted like any record, written in one transaction with others,
-    /// and never indexed nor recalled. Its name is `ledger/` and the book's.
-    pub fn ledger(book: &str) -> Self {
-        Self::new(format!("{}{book}", Self::LEDGER))
+    /// Returns the kind of the entries of a ledger: `ledger/` and its name. A ledger contains data of an application.
+    /// Its entries are stored, exported and deleted like other records, and can be written in one transaction with
+    /// them, but are never indexed or recalled.
+    pub fn ledger(name: &str) -> Self {
+        Self::new(format!("{}{name}", Self::LEDGER_PREFIX))
     }
 
     /// Returns true if records of this kind are entries of a ledger.
     pub fn is_ledger(&self) -> bool {
-        self.as_str().starts_with(Self::LEDGER)
+        self.as_str().starts_with(Self::LEDGER_PREFIX)
     }
 }
 
@@ -306,7 +312,7 @@ label! {
         ASSISTANT = "assistant";
         /// Instructions.
         SYSTEM = "system";
-        /// A tool's answer.
+        /// The result of a tool.
         TOOL = "tool";
     }
 }
@@ -321,10 +327,10 @@ macro_rules! closed {
         }
 
         impl $name {
-            /// All of them.
+            /// All values, in the order of their declaration.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
-            /// The name, as stored.
+            /// Returns the name, as stored.
             pub const fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$variant => $value,)*
@@ -360,34 +366,34 @@ closed! {
         Assistant = "assistant",
         /// A tool.
         Tool = "tool",
-        /// It was brought in from a file or another system.
+        /// An import from a file or another system.
         Import = "import",
-        /// The engine made it from other records.
+        /// The engine, which derived the record from others.
         Derived = "derived",
     }
 }
 
 closed! {
-    /// The state of a record. Only active records are in the keyword and vector indexes and take part in recall,
-    /// except for entries of a [ledger](Kind::is_ledger).
+    /// The state of a record. Only active records are in the keyword and vector indexes; entries of a
+    /// [ledger](Kind::is_ledger) never are.
     State, "state" {
-        /// It does.
+        /// Current.
         Active = "active",
-        /// Something newer has taken its place.
+        /// Replaced by a newer record.
         Superseded = "superseded",
-        /// It was wrong.
+        /// Retracted, because it was wrong.
         Revoked = "revoked",
-        /// It was deleted and can still be brought back.
+        /// Deleted, but still restorable.
         Deleted = "deleted",
     }
 }
 
-/// The hash of a text that reads the same as another: BLAKE3 over [`text::normalize`]d text, white space folded.
+/// The hash of a text: BLAKE3 of the normalised text ([`text::normalize`]), with one space for each run of white space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ContentHash([u8; 32]);
 
 impl ContentHash {
-    /// The hash of a text.
+    /// Returns the hash of a text.
     pub fn of(text: &str) -> Self {
         let mut hasher = blake3::Hasher::new();
         for (i, word) in text::normalize(text).split_whitespace().enumerate() {
@@ -399,12 +405,12 @@ impl ContentHash {
         Self(*hasher.finalize().as_bytes())
     }
 
-    /// The bytes.
+    /// Returns the bytes.
     pub const fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
 
-    /// The hash with these bytes.
+    /// Returns the hash with these bytes.
     pub const fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
@@ -436,28 +442,28 @@ mod tests {
     }
 
     #[test]
-    fn texts_that_read_the_same_have_one_hash() {
+    fn equal_normalised_texts_have_equal_hashes() {
         assert_eq!(record("我  对海鲜过敏").content_hash(), record(" 我 对海鲜过敏").content_hash());
         let (traditional, simplified) = (record("過敏").content_hash(), record("过敏").content_hash());
         assert_eq!(traditional == simplified, text::FOLDS_TRADITIONAL);
         assert_ne!(record("我对海鲜过敏").content_hash(), record("我对花生过敏").content_hash());
-        // The hash of a text outlives versions and builds: tombstones are kept by it.
-        let golden = "85a5bbcf7fc8e40eab3c4f44020588f860d41cf0a31e3ec06c6b836506d24cc9";
-        assert_eq!(record("I live  in Porto.").content_hash().to_string(), golden);
+        // Hashes are stored with tombstones, so they must not change between versions.
+        let stable_hash = "85a5bbcf7fc8e40eab3c4f44020588f860d41cf0a31e3ec06c6b836506d24cc9";
+        assert_eq!(record("I live  in Porto.").content_hash().to_string(), stable_hash);
         let hash = record("x").content_hash();
         assert_eq!(hash.to_string().parse::<ContentHash>().unwrap(), hash);
     }
 
     #[test]
-    fn what_no_store_can_keep_is_refused_by_name() {
+    fn the_error_of_an_invalid_record_names_the_field() {
         let mut cases = vec![(record("  "), "empty"), (record("a\0b"), "NUL")];
         cases.push((record(&"x".repeat(Record::MAX_TEXT_BYTES + 1)), "split"));
-        let mut sure = record("x");
-        sure.confidence = 1.5;
-        cases.push((sure, "confidence"));
-        let mut tagged = record("x");
-        tagged.metadata.insert("k".into(), serde_json::json!({"a": ["b\0"]}));
-        cases.push((tagged, "metadata"));
+        let mut out_of_range = record("x");
+        out_of_range.confidence = 1.5;
+        cases.push((out_of_range, "confidence"));
+        let mut with_nul = record("x");
+        with_nul.metadata.insert("k".into(), serde_json::json!({"a": ["b\0"]}));
+        cases.push((with_nul, "metadata"));
         for (record, word) in cases {
             let e = record.validate().unwrap_err();
             assert!(e.to_string().contains(word), "{e}");
@@ -466,10 +472,11 @@ mod tests {
 
     #[test]
     fn a_speaker_that_only_repeats_the_role_is_not_named() {
-        let mut r = record("x");
-        (r.role, r.speaker) = (Some(Role::USER), Some("User".into()));
-        assert_eq!(r.named_speaker(), None);
-        r.speaker = Some("Lin".into());
-        assert_eq!(r.named_speaker(), Some("Lin"));
+        let mut record = record("x");
+        record.role = Some(Role::USER);
+        record.speaker = Some("User".into());
+        assert_eq!(record.named_speaker(), None);
+        record.speaker = Some("Lin".into());
+        assert_eq!(record.named_speaker(), Some("Lin"));
     }
 }

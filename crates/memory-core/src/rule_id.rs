@@ -22,7 +22,7 @@ use crate::error::{Error, Result};
 pub struct RuleId(Cow<'static, str>);
 
 impl RuleId {
-    /// The id of what a language model extracted: `model`.
+    /// The id for extractions by a language model: `model`.
     pub const MODEL: Self = Self(Cow::Borrowed("model"));
 
     /// Creates a rule id at compile time: a constant with an id that [`RuleId::new`] refuses does not compile.
@@ -32,11 +32,11 @@ impl RuleId {
     pub const fn from_static(id: &'static str) -> Self {
         let bytes = id.as_bytes();
         assert!(!bytes.is_empty(), "a rule id is not empty");
-        let mut at = 0;
-        while at < bytes.len() {
-            let allowed = matches!(bytes[at], b'a'..=b'z' | b'0'..=b'9' | b'.' | b'_' | b'-');
-            assert!(allowed, "a rule id has only a-z, 0-9, '.', '_', '-'");
-            at += 1;
+        let mut index = 0;
+        while index < bytes.len() {
+            let is_allowed = matches!(bytes[index], b'a'..=b'z' | b'0'..=b'9' | b'.' | b'_' | b'-');
+            assert!(is_allowed, "a rule id has only a-z, 0-9, '.', '_', '-'");
+            index += 1;
         }
         Self(Cow::Borrowed(id))
     }
@@ -47,8 +47,8 @@ impl RuleId {
     /// `InvalidInput` when the id is empty or contains a character outside `[a-z0-9._-]`.
     pub fn new(id: impl Into<Cow<'static, str>>) -> Result<Self> {
         let id = id.into();
-        let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '.' | '_' | '-');
-        if id.is_empty() || !id.chars().all(allowed) {
+        let is_allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '.' | '_' | '-');
+        if id.is_empty() || !id.chars().all(is_allowed) {
             return Err(Error::invalid(
                 "rule id",
                 format!("{id:?} is not a rule id; use only a-z, 0-9, '.', '_', '-'"),

@@ -1,4 +1,4 @@
-//! The scope of memories: tenant, user, agent, session and branch.
+//! Scopes: tenant, user, agent, session and branch.
 
 use std::fmt;
 
@@ -6,12 +6,12 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// The owner of a memory, and the range of memories that a caller can see.
+/// The address of a record, or the range of records that a caller can read and write.
 ///
-/// A scope is authority, never a filter: every call of a store or of the engine takes one first, and no answer holds
-/// anything outside it. A *record's* scope is its address. A *reading* scope covers every address that agrees with it
-/// in the dimensions that the reading scope sets; a dimension that it leaves unset covers all values below it. The
-/// tenant is never unset, so nothing can be read without saying whose it is:
+/// A scope is an authorisation and not a filter. It is the first argument of every call of a store or of the engine,
+/// and no result contains anything outside of it. The scope of a *record* is its address. The scope of a *call* covers
+/// every address with the same values in the dimensions that it sets. A dimension that it does not set covers all
+/// values. The tenant is always set, so no call can read several tenants:
 ///
 /// ```compile_fail
 /// let everything = memory_engine_core::Scope::default();
@@ -40,20 +40,20 @@ pub struct Scope {
 impl Scope {
     /// The tenant of programs that have only one.
     pub const DEFAULT_TENANT: &'static str = "default";
-    /// The longest name of a dimension, in bytes.
+    /// Maximum length of a name, in bytes.
     pub const MAX_NAME_BYTES: usize = 256;
 
-    /// Everything of one tenant.
+    /// Returns the scope of a tenant with all its users.
     ///
     /// # Errors
-    /// `InvalidInput` when the name is empty, longer than [`Scope::MAX_NAME_BYTES`], holds a control character, or
-    /// begins or ends with white space. So do all the `with_…` methods.
+    /// `InvalidInput` if the name is empty, is longer than [`Scope::MAX_NAME_BYTES`], contains a control character, or
+    /// begins or ends with white space.
     pub fn tenant_wide(tenant: impl Into<String>) -> Result<Self> {
-        let tenant = name("tenant", tenant.into())?;
+        let tenant = valid_name("tenant", tenant.into())?;
         Ok(Self { tenant, user: None, agent: None, session: None, branch: None })
     }
 
-    /// Everything of one user of the default tenant.
+    /// Returns the scope of a user of the default tenant.
     ///
     /// # Errors
     /// As [`Scope::tenant_wide`].
@@ -61,86 +61,86 @@ impl Scope {
         Self::tenant_wide(Self::DEFAULT_TENANT)?.with_user(user)
     }
 
-    /// Narrows to a user (mem0: `user_id`).
+    /// Sets the user (mem0: `user_id`).
     ///
     /// # Errors
     /// As [`Scope::tenant_wide`].
     pub fn with_user(mut self, user: impl Into<String>) -> Result<Self> {
-        self.user = Some(name("user", user.into())?);
+        self.user = Some(valid_name("user", user.into())?);
         Ok(self)
     }
 
-    /// Narrows to an agent, a persona or an application of the user (mem0: `agent_id`).
+    /// Sets the agent: a persona or an application of the user (mem0: `agent_id`).
     ///
     /// # Errors
     /// As [`Scope::tenant_wide`].
     pub fn with_agent(mut self, agent: impl Into<String>) -> Result<Self> {
-        self.agent = Some(name("agent", agent.into())?);
+        self.agent = Some(valid_name("agent", agent.into())?);
         Ok(self)
     }
 
-    /// Narrows to one conversation (mem0: `run_id`).
+    /// Sets the session: one conversation (mem0: `run_id`).
     ///
     /// # Errors
     /// As [`Scope::tenant_wide`].
     pub fn with_session(mut self, session: impl Into<String>) -> Result<Self> {
-        self.session = Some(name("session", session.into())?);
+        self.session = Some(valid_name("session", session.into())?);
         Ok(self)
     }
 
-    /// Narrows to one branch of a conversation that forks.
+    /// Sets the branch of a forked conversation.
     ///
     /// # Errors
     /// As [`Scope::tenant_wide`].
     pub fn with_branch(mut self, branch: impl Into<String>) -> Result<Self> {
-        self.branch = Some(name("branch", branch.into())?);
+        self.branch = Some(valid_name("branch", branch.into())?);
         Ok(self)
     }
 
-    /// The tenant.
+    /// Returns the tenant.
     pub fn tenant(&self) -> &str {
         &self.tenant
     }
 
-    /// The user, if set.
+    /// Returns the user, if set.
     pub fn user_name(&self) -> Option<&str> {
         self.user.as_deref()
     }
 
-    /// The agent, if set.
+    /// Returns the agent, if set.
     pub fn agent(&self) -> Option<&str> {
         self.agent.as_deref()
     }
 
-    /// The session, if set.
+    /// Returns the session, if set.
     pub fn session(&self) -> Option<&str> {
         self.session.as_deref()
     }
 
-    /// The branch, if set.
+    /// Returns the branch, if set.
     pub fn branch(&self) -> Option<&str> {
         self.branch.as_deref()
     }
 
-    /// The dimensions below the tenant, from the widest to the narrowest, each with its name.
+    /// Returns the dimensions below the tenant with their names, widest first.
     pub fn dimensions(&self) -> [(&'static str, Option<&str>); 4] {
         [("user", self.user_name()), ("agent", self.agent()), ("session", self.session()), ("branch", self.branch())]
     }
 
-    /// Returns true if a reader with this scope may see a record at `address`.
+    /// Returns true if a caller with this scope may access a record at `address`.
     pub fn covers(&self, address: &Scope) -> bool {
-        let within = |mine: &Option<String>, theirs: &Option<String>| mine.is_none() || mine == theirs;
+        let covers_name = |own: &Option<String>, other: &Option<String>| own.is_none() || own == other;
         self.tenant == address.tenant
-            && within(&self.user, &address.user)
-            && within(&self.agent, &address.agent)
-            && within(&self.session, &address.session)
-            && within(&self.branch, &address.branch)
+            && covers_name(&self.user, &address.user)
+            && covers_name(&self.agent, &address.agent)
+            && covers_name(&self.session, &address.session)
+            && covers_name(&self.branch, &address.branch)
     }
 
-    /// Refuses an address that this scope does not cover.
+    /// Checks that this scope covers an address.
     ///
     /// # Errors
-    /// `Unauthorized` when it does not.
+    /// `Unauthorized` if it does not.
     pub fn authorize(&self, operation: &'static str, address: &Scope) -> Result<()> {
         if self.covers(address) {
             return Ok(());
@@ -152,17 +152,18 @@ impl Scope {
         ))
     }
 
-    /// The smallest part of the world that never shares anything with another: tenant and user.
+    /// Returns the scope of the tenant and the user alone.
     ///
-    /// Ids and tombstones are unique within it, and a database that is spread over many servers is cut along it.
+    /// Ids and tombstones are unique within a namespace. Namespaces share no data, so they are the unit of sharding.
     #[must_use]
     pub fn namespace(&self) -> Scope {
         Self { tenant: self.tenant.clone(), user: self.user.clone(), agent: None, session: None, branch: None }
     }
 }
 
-fn name(dimension: &'static str, value: String) -> Result<String> {
-    let wrong = if value.is_empty() {
+/// Checks the name of a dimension.
+fn valid_name(dimension: &'static str, value: String) -> Result<String> {
+    let problem = if value.is_empty() {
         "is empty; leave it unset to mean all"
     } else if value.len() > Scope::MAX_NAME_BYTES {
         "is longer than 256 bytes"
@@ -173,7 +174,7 @@ fn name(dimension: &'static str, value: String) -> Result<String> {
     } else {
         return Ok(value);
     };
-    Err(Error::invalid("scope", format!("the {dimension} name {wrong}")))
+    Err(Error::invalid("scope", format!("the {dimension} name {problem}")))
 }
 
 impl fmt::Display for Scope {
@@ -192,25 +193,26 @@ impl<'de> Deserialize<'de> for Scope {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
         #[derive(Deserialize)]
         #[serde(deny_unknown_fields)]
-        struct Raw {
+        struct UncheckedScope {
             tenant: String,
             user: Option<String>,
             agent: Option<String>,
             session: Option<String>,
             branch: Option<String>,
         }
-        let raw = Raw::deserialize(deserializer)?;
-        let checked = |dimension, value: Option<String>| value.map(|v| name(dimension, v)).transpose();
-        let build = || -> Result<Self> {
+        let unchecked = UncheckedScope::deserialize(deserializer)?;
+        let optional_name =
+            |dimension, value: Option<String>| value.map(|value| valid_name(dimension, value)).transpose();
+        let check = || -> Result<Self> {
             Ok(Self {
-                tenant: name("tenant", raw.tenant)?,
-                user: checked("user", raw.user)?,
-                agent: checked("agent", raw.agent)?,
-                session: checked("session", raw.session)?,
-                branch: checked("branch", raw.branch)?,
+                tenant: valid_name("tenant", unchecked.tenant)?,
+                user: optional_name("user", unchecked.user)?,
+                agent: optional_name("agent", unchecked.agent)?,
+                session: optional_name("session", unchecked.session)?,
+                branch: optional_name("branch", unchecked.branch)?,
             })
         };
-        build().map_err(serde::de::Error::custom)
+        check().map_err(serde::de::Error::custom)
     }
 }
 
@@ -219,25 +221,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_unset_dimension_covers_all_values_and_a_set_one_only_its_own() {
+    fn an_unset_dimension_covers_all_values_and_a_set_one_only_its_value() {
         let user = Scope::user("lin").unwrap();
         let session = user.clone().with_session("s").unwrap();
         assert!(user.covers(&session) && session.covers(&session));
-        assert!(!session.covers(&user), "an address without a session lies in no session");
+        assert!(!session.covers(&user), "an address without a session is in no session");
         assert!(!Scope::user("mo").unwrap().covers(&session));
         assert!(!Scope::tenant_wide("other").unwrap().covers(&session));
     }
 
     #[test]
-    fn odd_names_are_refused_with_the_dimension_named() {
-        for bad in ["", " lin", "a\0b", &"x".repeat(257)] {
-            let e = Scope::user(bad).unwrap_err();
+    fn the_error_of_an_invalid_name_has_the_dimension() {
+        for invalid in ["", " lin", "a\0b", &"x".repeat(257)] {
+            let e = Scope::user(invalid).unwrap_err();
             assert!(e.to_string().contains("the user name"), "{e}");
         }
     }
 
     #[test]
-    fn an_address_outside_is_refused() {
+    fn an_address_outside_of_the_scope_is_unauthorized() {
         let lin = Scope::user("lin").unwrap();
         let e = lin.authorize("put", &Scope::user("mo").unwrap()).unwrap_err();
         assert_eq!(e.kind(), ErrorKind::Unauthorized);

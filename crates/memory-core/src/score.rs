@@ -14,12 +14,12 @@ use crate::id::RecordId;
 pub struct Score(f64);
 
 impl Score {
-    /// The score with this value; a value that is not finite becomes the lowest there is.
+    /// Creates a score. A value that is not finite becomes the lowest score, `f64::MIN`.
     pub fn new(value: f64) -> Self {
         Self(if value.is_finite() { value } else { f64::MIN })
     }
 
-    /// The number behind it.
+    /// Returns the value.
     pub const fn value(self) -> f64 {
         self.0
     }
@@ -35,7 +35,7 @@ impl PartialOrd for Score {
 
 impl Ord for Score {
     fn cmp(&self, other: &Self) -> Ordering {
-        // `+ 0.0` folds negative zero, so that equal scores are equal to the order too.
+        // `+ 0.0` turns negative zero into zero, which `total_cmp` would order below it.
         (self.0 + 0.0).total_cmp(&(other.0 + 0.0))
     }
 }
@@ -56,7 +56,7 @@ pub struct Hit {
 }
 
 impl Hit {
-    /// The order in which hits are given: best first, and equal ones by id, so that it is the same everywhere.
+    /// Compares hits for sorting: highest score first, equal scores by id. All backends return hits in this order.
     pub fn best_first(a: &Self, b: &Self) -> Ordering {
         b.score.cmp(&a.score).then(a.id.cmp(&b.id))
     }

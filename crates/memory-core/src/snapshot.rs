@@ -1,7 +1,7 @@
-//! Arrays of numbers in a cache file, written as they lie in memory.
+//! Arrays of numbers in a cache file, in their memory representation.
 //!
-//! Numbers are little-endian. A checksum of everything before it (XXH3, 64 bits) ends a snapshot, so that a damaged or
-//! partly written one is detected.
+//! Numbers are little-endian. A snapshot ends with a checksum (XXH3, 64 bits) of everything before it, so that damaged
+//! and incomplete snapshots are detected.
 
 use std::io::{self, Error, ErrorKind, Read, Write};
 
@@ -24,7 +24,7 @@ pub struct SnapshotReader<R> {
     remaining: u64,
 }
 
-/// Snapshots are supported on little-endian machines only: arrays are written as they lie in memory.
+/// Checks that the machine is little-endian, since arrays are written in their memory representation.
 fn check_byte_order() -> io::Result<()> {
     if cfg!(target_endian = "little") { Ok(()) } else { Err(Error::from(ErrorKind::Unsupported)) }
 }
@@ -53,11 +53,12 @@ impl<W: Write> SnapshotWriter<W> {
     /// # Errors
     /// Returns the error of the output.
     pub fn deltas(&mut self, numbers: impl IntoIterator<Item = i64>) -> io::Result<()> {
-        let (mut bytes, mut last) = (Vec::new(), 0_i64);
+        let mut bytes = Vec::new();
+        let mut previous = 0_i64;
         for number in numbers {
-            let delta = number.wrapping_sub(last);
+            let delta = number.wrapping_sub(previous);
             varint::push(&mut bytes, (delta << 1 ^ delta >> 63) as u64);
-            last = number;
+            previous = number;
         }
         self.array(&bytes)
     }
@@ -119,18 +120,19 @@ impl<R: Read> SnapshotReader<R> {
         self.bytes(bytemuck::cast_slice_mut(&mut numbers[before..]))
     }
 
-    /// Reads what [`SnapshotWriter::deltas`] wrote.
+    /// Reads numbers that [`SnapshotWriter::deltas`] wrote.
     ///
     /// # Errors
     /// Returns `InvalidData` for damaged content, or the error of the input.
     pub fn deltas(&mut self) -> io::Result<Vec<i64>> {
         let bytes: Vec<u8> = self.array()?;
-        let (mut rest, mut last) = (&bytes[..], 0_i64);
+        let mut rest = &bytes[..];
+        let mut previous = 0_i64;
         let mut numbers = Vec::with_capacity(bytes.len());
         while !rest.is_empty() {
             let delta = varint::pull(&mut rest).ok_or(ErrorKind::InvalidData)?;
-            last = last.wrapping_add((delta >> 1) as i64 ^ -((delta & 1) as i64));
-            numbers.push(last);
+            previous = previous.wrapping_add((delta >> 1) as i64 ^ -((delta & 1) as i64));
+            numbers.push(previous);
         }
         Ok(numbers)
     }
@@ -152,7 +154,7 @@ impl<R: Read> SnapshotReader<R> {
         Ok(())
     }
 
-    /// Checks the checksum. Use what was read before only if this succeeds.
+    /// Verifies the checksum. The data read before is valid only if this succeeds.
     ///
     /// # Errors
     /// Returns `InvalidData` if the checksum is wrong or more data follows.

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 /// Serializes an object with its keys in order, at every level.
 ///
 /// The order of a [`Map`] depends on the feature `preserve_order` of `serde_json`, which any crate of a program may
-/// switch on. Stores write metadata by this type, so that a record is stored in the same way in every program.
+/// enable. Stores serialize metadata with this type, so that every program writes the same bytes for a record.
 #[derive(Debug, Clone, Copy)]
 pub struct SortedJson<'a>(pub &'a Map<String, Value>);
 

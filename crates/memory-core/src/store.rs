@@ -1,10 +1,10 @@
-//! The contract of the store that holds the truth.
+//! The contract of record stores, and the types of its calls.
 
 mod cursor;
 mod job;
 mod put;
 mod queue;
-mod removed;
+mod removal;
 
 use std::{collections::BTreeMap, fmt::Debug};
 
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 pub use job::{Done, Failure, Index, Job, Pending, Ticket};
 pub use put::{Basis, BlockReason, Decision, Outcome, PutMode, Write, WriteResult};
 pub use queue::JobQueue;
-pub use removed::{DeletionReport, RemovalCounts};
+pub use removal::{DeletionReport, RemovalCounts};
 
 use crate::{
     error::{Error, Result},
@@ -31,35 +31,37 @@ use crate::{
 /// in one database writes the derived parts in the same transaction. Any other backend queues a job for each missing
 /// part in its [`JobQueue`], in the transaction that writes the record.
 ///
-/// Scope is the first argument of every call and part of every query: a record outside it does not exist for the
+/// The scope is the first argument of every call and part of every query: a record outside of it does not exist for the
 /// caller.
 ///
-/// Nothing outlives what it was made from: when a record is deleted or its text changes, every record that names it in
-/// `derived_from`, directly or through others, is removed in the same transaction, wherever in the user's memory it
-/// lives. Its tombstone is a [withdrawn](Tombstone::withdrawn) one, and what else it was made from is queued for the
-/// [job that makes such records](Job::making).
+/// If a record is deleted or its text changes, every record that names it in `derived_from`, directly or through
+/// others, is deleted in the same transaction, at any address of the user (cascade deletion). The tombstones of these
+/// records are marked as [withdrawn](Tombstone::withdrawn), and their other sources are queued for the [job that
+/// derives such records](Job::making).
 ///
 /// # Cancel safety
-/// Dropping a future either leaves the call undone or lets it finish unseen; never half of it.
+/// If a future is dropped, the call either has no effect or completes. It is never applied in part.
 #[async_trait]
 pub trait RecordStore: Debug + Send + Sync + 'static {
-    /// Writes records, all or none, and gives for each what became of it, in their order.
+    /// Writes records, all or none. Returns the result of each write, in their order.
     ///
-    /// A record's address must lie within `scope`. Where two writes of one batch name the same record, the later sees
-    /// what the earlier did. A record that was deleted before is not written again but [`Outcome::Blocked`]: see
-    /// [`Tombstone`]. Every record that was created, or whose text, [named speaker](Record::named_speaker) or activity
-    /// changed, is queued for the jobs in [`WriteResult::pending`]; one that is not to be
-    /// [indexed](Record::is_indexed) leaves the derived indexes and the queue. What was made from a text that is
-    /// replaced goes, unless the same batch writes it: see [`WriteResult::withdrawn`].
+    /// The address of each record must be within `scope`. If a batch writes a record twice, the second write sees the
+    /// effect of the first. A deleted record is not written again: its write is [`Outcome::Blocked`], see
+    /// [`Tombstone`].
+    ///
+    /// A new record is queued for the jobs in [`WriteResult::pending`], and so is one with a changed text, [named
+    /// speaker](Record::named_speaker) or [indexed](Record::is_indexed) state. A record that is no longer indexed is
+    /// removed from the derived indexes and the queue. If the text of a record is replaced, the records that were
+    /// derived from the old text are deleted, unless the same batch writes them: see [`WriteResult::withdrawn`].
     ///
     /// # Errors
-    /// `InvalidInput` for a record that fails [`Record::validate`]; `Unauthorized` for an address outside `scope`;
-    /// `Conflict` when [`PutMode`] says so, the address of a stored record would change, or what a write is [based
-    /// on](Write::based_on) is no longer as it was; `NotFound` for an update of what is not there. Nothing is written
-    /// then.
+    /// `InvalidInput` for a record that fails [`Record::validate`]; `Unauthorized` for an address outside of `scope`;
+    /// `Conflict` if the [`PutMode`] requires it, the address of a stored record would change, or a
+    /// [precondition](Write::based_on) of a write fails; `NotFound` for an update of a missing record. Nothing is
+    /// written then.
     async fn put(&self, scope: &Scope, writes: Vec<Write>) -> Result<Vec<WriteResult>>;
 
-    /// The records with these ids, in their order; `None` where there is none within `scope`.
+    /// Returns the records with these ids, in the same order; `None` for an id without a record within `scope`.
     async fn get(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<Record>>>;
 
     /// Deletes the records with these ids and the records derived from them, in one transaction, from every index of
@@ -68,10 +70,10 @@ pub trait RecordStore: Debug + Send + Sync + 'static {
     /// deleted.
     async fn delete(&self, scope: &Scope, ids: &[RecordId]) -> Result<DeletionReport>;
 
-    /// A page of records by their [`position`](Record::position).
+    /// Returns a page of records, ordered by [`position`](Record::position).
     ///
-    /// A position is unique within a user. Where `scope` covers several users who have a record of one id at one time,
-    /// a page may end between the two, and the next one begin after both: to read without a gap, scan user by user.
+    /// A position is unique within a user. If `scope` covers two users with records of the same position, a page may
+    /// end between these records, and the next page begins after both. To read every record, scan user by user.
     ///
     /// # Errors
     /// `InvalidInput` for a filter that fails [`Filter::validate`].
@@ -81,39 +83,40 @@ pub trait RecordStore: Debug + Send + Sync + 'static {
     /// Sorted by id.
     async fn derived(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<RecordId>>;
 
-    /// For each id, the active records of the same kind right before and after it at the very same address, by
-    /// position.
+    /// Returns for each id the active records of the same kind directly before and after it, by position, at exactly
+    /// the same address.
     async fn adjacent(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Adjacent>>;
 
-    /// Counts what is within `scope`.
+    /// Returns the statistics of a scope.
     async fn stats(&self, scope: &Scope) -> Result<Stats>;
 
-    /// A page of tombstones by id, those after `after`.
+    /// Returns the first `limit` tombstones with an id greater than `after`, ordered by id.
     async fn tombstones(&self, scope: &Scope, after: Option<RecordId>, limit: usize) -> Result<Vec<Tombstone>>;
 
-    /// Takes in tombstones of another store: removes what they name, bars it from now on, and counts the new ones.
+    /// Applies tombstones of another store: deletes their records and blocks them from now on. Returns the number of
+    /// new tombstones.
     ///
-    /// A tombstone whose id belongs to a record at another address is left out: it speaks of another record. Of two
-    /// tombstones of one id the later one is kept, and the content of both stays barred. What was made from the
-    /// records that go, goes with them and is not counted.
+    /// A tombstone is skipped if a record at another address has its id. Of two tombstones with the same id, the later
+    /// one is stored, and the contents of both stay blocked. Records that were derived from the deleted ones are
+    /// deleted, too, and not counted.
     ///
     /// # Errors
-    /// `Unauthorized` when one lies outside `scope`; nothing is taken then.
+    /// `Unauthorized` for a tombstone outside of `scope`. None is applied then.
     async fn import_tombstones(&self, scope: &Scope, tombstones: &[Tombstone]) -> Result<u64>;
 
-    /// Finishes the calls that are running and releases connections, threads and files. Calls that come later fail with
-    /// `Closed`. Closing a store twice is no error. Default: does nothing; the store is closed when it is dropped.
+    /// Waits for running calls, and releases connections, threads and files. Later calls fail with `Closed`. A second
+    /// call has no effect. The default implementation does nothing; such a store is closed when it is dropped.
     async fn close(&self) {}
 }
 
 const _: fn(&dyn RecordStore) = |_| {};
 
-/// The trace of a deleted record. It prevents that the record is stored again, and holds nothing of its text.
+/// Marks a record as deleted and prevents that it is stored again. Does not contain its text.
 ///
-/// It blocks the id for ever. Within the same user it also blocks the content of imports and derived records, which
-/// would bring back what was deleted. A person, a model or a tool may say the same again ([`Trust::User`],
-/// [`Trust::Assistant`], [`Trust::Tool`]). A record that was only [withdrawn](Self::withdrawn) may be derived again
-/// from other records.
+/// A tombstone blocks the id permanently. Within the same user it also blocks imported and derived records with the
+/// same content, which would restore the deleted data. New statements of a person, a model or a tool are not blocked
+/// ([`Trust::User`], [`Trust::Assistant`], [`Trust::Tool`]). The content of a [withdrawn](Self::withdrawn) record may
+/// be derived again from other records.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Tombstone {
@@ -121,30 +124,31 @@ pub struct Tombstone {
     pub id: RecordId,
     /// The record's address.
     pub scope: Scope,
-    /// The hash of its text.
+    /// The hash of the record's text.
     #[serde(with = "hash_as_text")]
     pub content_hash: ContentHash,
     /// The time of the deletion.
     pub deleted_at: Timestamp,
-    /// True if a record that it was derived from was deleted or changed; false if it was deleted itself.
+    /// True for a cascade deletion: a source of the record was deleted or changed. False if the record itself was
+    /// deleted.
     #[serde(default)]
     pub withdrawn: bool,
 }
 
 impl Tombstone {
-    /// Creates the tombstone of a record that was deleted itself.
+    /// Creates the tombstone of a deleted record, not withdrawn.
     pub fn new(id: RecordId, scope: Scope, content_hash: ContentHash, deleted_at: Timestamp) -> Self {
         Self { id, scope, content_hash, deleted_at, withdrawn: false }
     }
 
-    /// Says whether the record was removed only because one that it was derived from was deleted or changed.
+    /// Sets [`withdrawn`](Self::withdrawn).
     #[must_use]
     pub fn with_withdrawn(mut self, withdrawn: bool) -> Self {
         self.withdrawn = withdrawn;
         self
     }
 
-    /// Returns true if the tombstone blocks records of this trust with the same content.
+    /// Returns true if a tombstone blocks records of this trust with the same content.
     pub fn bars_content_for(trust: Trust, withdrawn: bool) -> bool {
         match trust {
             Trust::Import => true,
@@ -181,19 +185,19 @@ mod hash_as_text {
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct ScanQuery {
-    /// Restricts the records. Default: all.
+    /// Filter that the records must match. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub filter: Option<Filter>,
-    /// The end of time that comes first. Default: the oldest.
+    /// Order of the records. Default: oldest first.
     pub order: Order,
-    /// The end of the page before. Default: none, the first page.
+    /// Position after which the page begins. Default: none, for the first page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<Cursor>,
-    /// Number of records that are skipped before the page begins. Default: 0.
+    /// Number of records to skip before the page. Default: 0.
     pub skip: usize,
-    /// Maximum number of records in the page; 0 gives an empty page. Default: 100.
+    /// Maximum number of records of the page; 0 for an empty page. Default: 100.
     pub limit: usize,
-    /// True if the page says how many records there are in all. Default: false.
+    /// True if [`Page::total`] is computed. Default: false.
     pub counted: bool,
 }
 
@@ -221,22 +225,22 @@ impl ScanQuery {
         self
     }
 
-    /// Begins after this place, in the query's order.
+    /// Begins the page after this position, in the order of the query.
     #[must_use]
     pub fn with_after(mut self, after: Option<Cursor>) -> Self {
         self.after = after;
         self
     }
 
-    /// Skips records before the page begins, for numbered pages. The store reads the skipped records; to go from page
-    /// to page, [`with_after`](Self::with_after) is faster.
+    /// Skips records before the page, for numbered pages. The store reads the skipped records;
+    /// [`with_after`](Self::with_after) is faster for consecutive pages.
     #[must_use]
     pub fn with_skip(mut self, skip: usize) -> Self {
         self.skip = skip;
         self
     }
 
-    /// Also counts the records that match.
+    /// Also computes the total number of matching records.
     #[must_use]
     pub fn counted(mut self) -> Self {
         self.counted = true;
@@ -244,14 +248,14 @@ impl ScanQuery {
     }
 }
 
-/// The end of time that comes first.
+/// The order of records in time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Order {
-    /// The oldest record first.
+    /// Oldest record first.
     #[default]
     OldestFirst,
-    /// The newest record first.
+    /// Newest record first.
     NewestFirst,
 }
 
@@ -262,9 +266,9 @@ crate::enum_names! {
     }
 }
 
-/// A place in the order of records.
+/// A position in the order of records.
 ///
-/// As text and in JSON it is an opaque token of letters, digits, `-` and `_`, for the address of a web page.
+/// As text and in JSON it is an opaque token of letters, digits, `-` and `_`, which is safe in URLs.
 ///
 /// ```
 /// use memory_engine_core::{Cursor, RecordId, Timestamp};
@@ -277,14 +281,14 @@ crate::enum_names! {
 pub struct Cursor {
     /// The time of the record at this position.
     pub occurred_at: Timestamp,
-    /// Its sequence number.
+    /// The sequence number of the record.
     pub sequence: i64,
-    /// Its id.
+    /// The id of the record.
     pub id: RecordId,
 }
 
 impl Cursor {
-    /// The place of a record.
+    /// Returns the position of a record.
     pub fn at(record: &Record) -> Self {
         let (occurred_at, sequence, id) = record.position();
         Self { occurred_at, sequence, id }
@@ -297,7 +301,7 @@ impl Cursor {
 pub struct Page {
     /// The records.
     pub records: Vec<Record>,
-    /// The place after which the next page begins; `None` if this is the last page.
+    /// The position after which the next page begins; `None` for the last page.
     pub next: Option<Cursor>,
     /// Number of records that match the filter, on all pages; `None` unless the query [counts](ScanQuery::counted).
     pub total: Option<u64>,
@@ -317,33 +321,33 @@ impl Page {
     }
 }
 
-/// The records next to one.
+/// The records before and after a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Adjacent {
-    /// The one before it.
+    /// The record before it.
     pub previous: Option<Neighbor>,
-    /// The one after it.
+    /// The record after it.
     pub next: Option<Neighbor>,
 }
 
-/// A record next to another one.
+/// A record directly before or after another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Neighbor {
     /// The id of the record.
     pub id: RecordId,
-    /// True if its role or its speaker differs: one of the two then answers the other.
+    /// True if its role or speaker differs from that of the other record, as for an answer.
     pub another_voice: bool,
 }
 
 impl Neighbor {
-    /// `neighbor` as seen from `record`.
+    /// Returns a neighbor of `record`.
     pub fn of(record: &Record, neighbor: &Record) -> Self {
         let another_voice = record.role != neighbor.role || record.speaker != neighbor.speaker;
         Self { id: neighbor.id, another_voice }
     }
 }
 
-/// Counts of a scope.
+/// Statistics of a scope.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
@@ -360,7 +364,7 @@ pub struct Stats {
     pub tombstones: u64,
     /// Number of records that wait for each job.
     pub backlog: BTreeMap<Job, u64>,
-    /// The time since which the first of the records that wait for each job has waited.
+    /// The time at which the oldest waiting record was queued, for each job.
     pub waiting_since: BTreeMap<Job, Timestamp>,
     /// Number of dead letters of each job: records for which it has failed too often.
     pub given_up: BTreeMap<Job, u64>,

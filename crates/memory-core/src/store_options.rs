@@ -19,14 +19,13 @@ pub enum Mismatch {
     /// Fail with `SchemaMismatch`, and leave the store as it is.
     #[default]
     Refuse,
-    /// Open the store and leave its indexes as they are. Records can be read. A call that needs an index that does not
-    /// fit fails with `SchemaMismatch`.
+    /// Open the store and leave its indexes as they are. Records can be read. A call that needs a mismatched index
+    /// fails with `SchemaMismatch`.
     Leave,
-    /// Begin a second version of the vectors next to the one that does not fit, or continue to fill it. Searches use
-    /// the old version until `GenerationStore::switch`. A keyword index that does not fit is treated as by
-    /// [`Rebuild`](Self::Rebuild).
+    /// Begin a second version of the vectors next to the mismatched one, or continue to fill it. Searches use the old
+    /// version until `GenerationStore::switch`. A mismatched keyword index is treated as by [`Rebuild`](Self::Rebuild).
     Refill,
-    /// Empty the indexes that do not fit and queue every active record for them, in one transaction.
+    /// Empty the mismatched indexes and queue every active record for them, in one transaction.
     Rebuild,
 }
 
@@ -39,14 +38,14 @@ crate::enum_names! {
     }
 }
 
-/// The embedding space, analyzer and clock of a database, and what to do if its indexes were made with others. A
-/// builder of the facade fills them in.
+/// The embedding space, analyzer and clock of a database, and the action if its indexes were made with others. The
+/// builder of the facade sets all of them.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct StoreOptions {
-    /// The embedding space of the vectors.
+    /// The embedding space of the vectors. Required.
     pub space: EmbeddingSpace,
-    /// The fingerprint of the analyzer that makes the terms: `Analyzer::fingerprint`.
+    /// The fingerprint of the analyzer of the keyword index: `Analyzer::fingerprint`. Required.
     pub analyzer: String,
     /// The clock of deletions and leases. Default: the machine's clock.
     pub clock: Arc<dyn Clock>,
@@ -58,10 +57,15 @@ pub struct StoreOptions {
 }
 
 impl StoreOptions {
-    /// The default options for vectors of this space and terms of the analyzer with this fingerprint.
+    /// Creates default options for an embedding space and the fingerprint of an analyzer.
     pub fn new(space: EmbeddingSpace, analyzer: impl Into<String>) -> Self {
-        let (clock, mismatch) = (Arc::new(SystemClock), Mismatch::default());
-        Self { space, analyzer: analyzer.into(), clock, mismatch, replaced: None }
+        Self {
+            space,
+            analyzer: analyzer.into(),
+            clock: Arc::new(SystemClock),
+            mismatch: Mismatch::default(),
+            replaced: None,
+        }
     }
 
     /// Sets [`clock`](Self::clock).

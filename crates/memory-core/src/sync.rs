@@ -1,4 +1,4 @@
-//! Locks of the standard library without poisoning: after a panic in one thread, the others go on.
+//! Locks of the standard library without poisoning: after a panic in one thread, the other threads continue.
 
 use std::sync::{Mutex as StdMutex, MutexGuard, PoisonError, RwLock as StdRwLock, RwLockReadGuard, RwLockWriteGuard};
 
@@ -7,12 +7,12 @@ use std::sync::{Mutex as StdMutex, MutexGuard, PoisonError, RwLock as StdRwLock,
 pub struct Mutex<T>(StdMutex<T>);
 
 impl<T> Mutex<T> {
-    /// Locks a value.
+    /// Creates an unlocked lock.
     pub const fn new(value: T) -> Self {
         Self(StdMutex::new(value))
     }
 
-    /// Waits for the lock.
+    /// Waits for exclusive access.
     pub fn lock(&self) -> MutexGuard<'_, T> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -23,17 +23,17 @@ impl<T> Mutex<T> {
 pub struct RwLock<T>(StdRwLock<T>);
 
 impl<T> RwLock<T> {
-    /// Locks a value.
+    /// Creates an unlocked lock.
     pub const fn new(value: T) -> Self {
         Self(StdRwLock::new(value))
     }
 
-    /// Waits for the lock, to read.
+    /// Waits for shared access.
     pub fn read(&self) -> RwLockReadGuard<'_, T> {
         self.0.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for the lock, to write.
+    /// Waits for exclusive access.
     pub fn write(&self) -> RwLockWriteGuard<'_, T> {
         self.0.write().unwrap_or_else(PoisonError::into_inner)
     }
@@ -49,7 +49,7 @@ mod tests {
         let panicked = std::thread::scope(|scope| {
             let holder = scope.spawn(|| {
                 let (_mutex, _lock) = (mutex.lock(), lock.write());
-                std::panic::resume_unwind(Box::new("while both are held"));
+                std::panic::resume_unwind(Box::new("a panic with both locks acquired"));
             });
             holder.join().is_err()
         });

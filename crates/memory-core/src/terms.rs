@@ -1,16 +1,16 @@
-//! The words of a text, as an index sees them.
+//! The analyzed terms of a text.
 
 use std::collections::BTreeMap;
 
-/// The analyzed terms of one text with how often each occurs.
+/// The analyzed terms of one text, with the number of occurrences of each.
 ///
-/// Made by an analyzer (see the keyword-store crate) and never by splitting raw text elsewhere, so that every backend
-/// indexes identical terms. A term is not empty and holds no white space.
+/// An analyzer of the crate `keyword-store` creates them, so that every backend indexes identical terms. A term is not
+/// empty and contains no white space.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Terms(BTreeMap<String, u32>);
 
 impl Terms {
-    /// The terms in their order of spelling, with their counts.
+    /// Returns the terms with their counts, sorted by term.
     pub fn iter(&self) -> impl Iterator<Item = (&str, u32)> {
         self.0.iter().map(|(term, count)| (term.as_str(), *count))
     }
@@ -32,7 +32,7 @@ impl Terms {
 }
 
 impl<T: Into<String>> Extend<T> for Terms {
-    /// Counts the terms, too; those that are empty or hold white space are left out.
+    /// Adds terms. Drops those that are empty or contain white space.
     fn extend<I: IntoIterator<Item = T>>(&mut self, terms: I) {
         for term in terms {
             let term: String = term.into();
@@ -44,10 +44,10 @@ impl<T: Into<String>> Extend<T> for Terms {
 }
 
 impl<T: Into<String>> FromIterator<T> for Terms {
-    /// Counts the terms; those that are empty or hold white space are left out.
+    /// Counts terms. Drops those that are empty or contain white space.
     fn from_iter<I: IntoIterator<Item = T>>(terms: I) -> Self {
-        let mut all = Self::default();
-        all.extend(terms);
-        all
+        let mut counted = Self::default();
+        counted.extend(terms);
+        counted
     }
 }

@@ -1,25 +1,25 @@
-//! The one way in which text is folded before it is hashed, compared or indexed.
+//! Normalisation of text before it is hashed, compared or indexed.
 
 mod script;
 #[cfg(feature = "chinese")]
-mod simplified;
+mod simplification;
 #[cfg(not(feature = "chinese"))]
-#[path = "text/as_written.rs"]
-mod simplified;
+#[path = "text/no_simplification.rs"]
+mod simplification;
 
 use unicode_normalization::UnicodeNormalization;
 
 pub use script::is_han;
 
-/// The version of [`normalize`]. Hashes and indexes of normalized text belong to this version. It differs between
-/// builds with and without the feature `chinese`.
-pub const NORMALIZER: &str = simplified::NORMALIZER;
+/// The version of [`normalize`]. Hashes and indexes are valid for one version only. Builds with and without the feature
+/// `chinese` have different versions.
+pub const NORMALIZER: &str = simplification::NORMALIZER;
 
-/// True if [`normalize`] turns traditional Chinese characters into simplified ones: with the feature `chinese`.
+/// True if [`normalize`] converts traditional Chinese characters to simplified ones, as with the feature `chinese`.
 pub const FOLDS_TRADITIONAL: bool = cfg!(feature = "chinese");
 
-/// Folds text so that texts that read the same are equal: NFKC (which makes full-width letters and digits half-width)
-/// and lower case. With the feature `chinese`, traditional Chinese characters become simplified ones, too.
+/// Normalises text: NFKC, which also makes full-width letters and digits half-width, and lower case. With the feature
+/// `chinese`, traditional Chinese characters are converted to simplified ones.
 ///
 /// ```
 /// use memory_engine_core::text::normalize;
@@ -33,7 +33,7 @@ pub fn normalize(text: &str) -> String {
         return text.to_ascii_lowercase();
     }
     let folded: String = text.nfkc().flat_map(char::to_lowercase).nfkc().collect();
-    simplified::simplify(folded)
+    simplification::simplify(folded)
 }
 
 #[cfg(test)]
@@ -48,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn normalizing_twice_changes_nothing_more() {
+    fn normalization_is_idempotent() {
         for text in ["飛往臺北", "ｶﾞｷﾞ", "ÀÉ", "ﷺ", "Ａ后後"] {
             assert_eq!(normalize(&normalize(text)), normalize(text));
         }

@@ -1,4 +1,4 @@
-//! Points in time, and the clock they come from.
+//! Points in time, and clocks.
 
 use std::{
     fmt,
@@ -14,31 +14,31 @@ use crate::sync::Mutex;
 
 /// A point in time: microseconds since 1970-01-01T00:00:00 UTC.
 ///
-/// Text form is RFC 3339 (`2026-03-02T20:15:00Z`). Time zones for display are parameters of the code that displays.
+/// The text form is RFC 3339 in UTC (`2026-03-02T20:15:00Z`).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Timestamp(i64);
 
 impl Timestamp {
-    /// The point that many microseconds after 1970 (before it, when negative).
+    /// Creates a point in time from microseconds since the Unix epoch. Negative numbers are earlier.
     pub const fn from_micros(micros: i64) -> Self {
         Self(micros)
     }
 
-    /// Microseconds since 1970.
+    /// Returns the microseconds since the Unix epoch.
     pub const fn as_micros(self) -> i64 {
         self.0
     }
 
-    /// This point and `d` later, at the end of time at the latest.
+    /// Adds a duration. The result is at most the maximum timestamp.
     #[must_use]
-    pub fn after(self, d: Duration) -> Self {
-        Self(self.0.saturating_add(i64::try_from(d.as_micros()).unwrap_or(i64::MAX)))
+    pub fn after(self, duration: Duration) -> Self {
+        Self(self.0.saturating_add(i64::try_from(duration.as_micros()).unwrap_or(i64::MAX)))
     }
 
-    /// This point and `d` earlier, at the beginning of time at the earliest.
+    /// Subtracts a duration. The result is at least the minimum timestamp.
     #[must_use]
-    pub fn before(self, d: Duration) -> Self {
-        Self(self.0.saturating_sub(i64::try_from(d.as_micros()).unwrap_or(i64::MAX)))
+    pub fn before(self, duration: Duration) -> Self {
+        Self(self.0.saturating_sub(i64::try_from(duration.as_micros()).unwrap_or(i64::MAX)))
     }
 
     /// Returns the time from `earlier` to this point, or zero if `earlier` is later.
@@ -46,21 +46,20 @@ impl Timestamp {
         Duration::from_micros(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or_default())
     }
 
-    /// Reads RFC 3339, or a date with or without a clock time that names no zone and is then taken to be in `zone`.
-    ///
-    /// `2024-03-15` is that day's first instant.
+    /// Parses RFC 3339, or a date with or without a time of day. Without an offset, the time is in `zone`. A date alone
+    /// is the first instant of that day.
     ///
     /// # Errors
-    /// `InvalidInput` when it is none of these, or lies outside the years −9999 to 9999.
+    /// `InvalidInput` for any other text, and for years outside of −9999 to 9999.
     pub fn parse_in(text: &str, zone: &TimeZone) -> Result<Self> {
         let text = text.trim();
-        if let Ok(t) = text.parse::<jiff::Timestamp>() {
-            return Ok(Self(t.as_microsecond()));
+        if let Ok(time) = text.parse::<jiff::Timestamp>() {
+            return Ok(Self(time.as_microsecond()));
         }
         let civil = text
             .parse::<civil::DateTime>()
             .or_else(|_| text.parse::<civil::Date>().map(|d| d.to_datetime(civil::Time::midnight())));
-        let wrong = || {
+        let invalid = || {
             Error::invalid(
                 "time",
                 format!(
@@ -69,11 +68,11 @@ impl Timestamp {
                 ),
             )
         };
-        let zoned = civil.map_err(|_| wrong())?.to_zoned(zone.clone()).map_err(|_| wrong())?;
+        let zoned = civil.map_err(|_| invalid())?.to_zoned(zone.clone()).map_err(|_| invalid())?;
         Ok(Self(zoned.timestamp().as_microsecond()))
     }
 
-    /// This point as a date and time of day in `zone`, for display.
+    /// Returns the date and time of day in a time zone.
     pub fn in_zone(self, zone: &TimeZone) -> civil::DateTime {
         zone.to_datetime(self.to_jiff())
     }
@@ -114,14 +113,14 @@ impl From<jiff::Zoned> for Timestamp {
     }
 }
 
-/// The nearest time between the years −9999 and 9999.
+/// Clamps the time to the years −9999 to 9999.
 impl From<Timestamp> for jiff::Timestamp {
     fn from(time: Timestamp) -> Self {
         time.to_jiff()
     }
 }
 
-/// Rounds down to microseconds. A time beyond the range becomes its end.
+/// Rounds down to microseconds. Clamps a time that is out of range.
 impl From<SystemTime> for Timestamp {
     fn from(time: SystemTime) -> Self {
         match time.duration_since(SystemTime::UNIX_EPOCH) {
@@ -134,7 +133,7 @@ impl From<SystemTime> for Timestamp {
     }
 }
 
-/// A time that the system cannot express becomes 1970.
+/// A time that the system cannot represent becomes the Unix epoch.
 impl From<Timestamp> for SystemTime {
     fn from(time: Timestamp) -> Self {
         let distance = Duration::from_micros(time.0.unsigned_abs());
@@ -167,13 +166,13 @@ impl<'de> Deserialize<'de> for Timestamp {
 
 /// The source of the current time.
 pub trait Clock: fmt::Debug + Send + Sync + 'static {
-    /// The time now.
+    /// Returns the current time.
     fn now(&self) -> Timestamp;
 }
 
 const _: fn(&dyn Clock) = |_| {};
 
-/// The machine's clock.
+/// The clock of the machine.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemClock;
 
@@ -183,12 +182,12 @@ impl Clock for SystemClock {
     }
 }
 
-/// A clock that stands still until it is set: for tests and for replays.
+/// A clock that only [`advance`](Self::advance) changes, for tests and replays.
 #[derive(Debug, Default)]
 pub struct ManualClock(Mutex<Timestamp>);
 
 impl ManualClock {
-    /// A clock that shows `now`.
+    /// Creates a clock with this time.
     pub fn new(now: Timestamp) -> Self {
         Self(Mutex::new(now))
     }
@@ -211,7 +210,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_naive_time_is_read_in_the_given_zone() {
+    fn a_time_without_an_offset_is_in_the_given_zone() {
         let shanghai = TimeZone::fixed(jiff::tz::offset(8));
         let t = Timestamp::parse_in("2026-03-02T20:15:00", &shanghai).unwrap();
         assert_eq!(t.to_string(), "2026-03-02T12:15:00Z");
@@ -221,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_time_is_refused_with_an_example() {
+    fn the_error_of_an_invalid_time_has_an_example() {
         for bad in ["", "tomorrow", "2026-13-40", "99999-01-01"] {
             let e = bad.parse::<Timestamp>().unwrap_err();
             assert!(e.to_string().contains("2026-03-02"), "{e}");
@@ -229,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn text_form_keeps_microseconds() {
+    fn the_text_form_keeps_microseconds() {
         let t = Timestamp::from_micros(1_772_000_000_123_456);
         assert_eq!(t.to_string().parse::<Timestamp>().unwrap(), t);
     }

@@ -1,6 +1,6 @@
 //! Unsigned integers of variable length (LEB128): seven bits in each byte, the lowest first.
 
-/// Appends a number in as few bytes as it needs: one to ten.
+/// Appends a number in the fewest possible bytes: 1 to 10.
 #[inline]
 pub fn push(bytes: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
@@ -10,7 +10,7 @@ pub fn push(bytes: &mut Vec<u8>, mut number: u64) {
     bytes.push(number as u8);
 }
 
-/// Takes a number off the front of `bytes`. Returns `None` if there is none.
+/// Removes a number from the front of `bytes`. Returns `None` if there is no complete number.
 ///
 /// ```
 /// use memory_engine_core::varint;

@@ -1,6 +1,6 @@
-//! JSON of typed filters, times, queries and pages, as callers write and send it.
+//! The JSON form of filters, times, queries and pages.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, reason = "this is test code: a failed expectation is a panic")]
 
 use std::{
     str::FromStr,
@@ -29,7 +29,7 @@ fn record() -> Record {
 }
 
 #[test]
-fn a_filter_takes_what_a_reader_would_write() {
+fn filter_constructors_accept_values_of_many_types() {
     let record = record();
     let in_2100: jiff::Timestamp = "2100-01-01T00:00:00Z".parse().unwrap();
     let matching = [
@@ -61,31 +61,31 @@ fn a_filter_takes_what_a_reader_would_write() {
 }
 
 #[test]
-fn a_number_that_would_lose_digits_and_a_name_that_no_record_has_are_refused() {
+fn inexact_numbers_and_unknown_names_are_invalid() {
     for exact in [1_i64 << 53, -(1 << 53), i64::MIN, 0] {
         Filter::eq(Field::Sequence, exact).validate().unwrap();
     }
     for inexact in [(1_i64 << 53) + 1, i64::MAX] {
-        let refused = Filter::eq(Field::Sequence, inexact).validate().unwrap_err();
-        assert!(refused.to_string().contains("2^53"), "{refused}");
+        let error = Filter::eq(Field::Sequence, inexact).validate().unwrap_err();
+        assert!(error.to_string().contains("2^53"), "{error}");
     }
     assert!(Filter::eq(Field::Sequence, u64::MAX).validate().is_err());
-    let refused = Filter::eq(Field::State, "activ").validate().unwrap_err();
-    assert!(refused.to_string().contains("active, "), "{refused}");
+    let error = Filter::eq(Field::State, "activ").validate().unwrap_err();
+    assert!(error.to_string().contains("active, "), "{error}");
     assert!(Filter::eq(Field::Trust, "owner").validate().is_err());
     assert!(Filter::any_of(Field::State, ["active", "gone"]).validate().is_err());
 }
 
 #[test]
-fn a_filter_is_written_by_hand_and_refused_with_a_hint() {
+fn the_error_of_an_invalid_filter_has_a_hint() {
     let read = |json: &str| serde_json::from_str::<Filter>(json);
-    let when: Timestamp = "2024-05-01".parse().unwrap();
+    let date: Timestamp = "2024-05-01".parse().unwrap();
     assert_eq!(
         read(r#"{"field": "occurred_at", "op": "ge", "value": "2024-05-01"}"#).unwrap(),
-        Filter::compare(Field::OccurredAt, Op::Ge, when)
+        Filter::compare(Field::OccurredAt, Op::Ge, date)
     );
     assert_eq!(read(r#"{"field": "tags", "exists": false}"#).unwrap(), !Filter::Exists(Field::Tags));
-    for (wrong, hint) in [
+    for (invalid, hint) in [
         (r#"{"field": "kind"}"#, "\"exists\": true"),
         (r#"{"field": "kind", "value": "note", "exists": true}"#, "a filter is"),
         (r#"{"fields": "kind"}"#, "unknown field `fields`"),
@@ -94,8 +94,8 @@ fn a_filter_is_written_by_hand_and_refused_with_a_hint() {
         (r#"{"field": "kind", "op": "like", "value": "n"}"#, "unknown variant `like`"),
         (r#""note""#, "a filter: an object"),
     ] {
-        let refused = read(wrong).unwrap_err().to_string();
-        assert!(refused.contains(hint), "{wrong}: {refused}");
+        let error = read(invalid).unwrap_err().to_string();
+        assert!(error.contains(hint), "{invalid}: {error}");
     }
 }
 
@@ -113,13 +113,13 @@ fn queries_pages_and_outcomes_round_trip() {
     let defaults: ScanQuery = serde_json::from_str("{}").unwrap();
     assert_eq!((defaults.limit, defaults.order, defaults.counted), (100, Order::OldestFirst, false));
     assert!(serde_json::from_str::<ScanQuery>(r#"{"limits": 3}"#).is_err());
-    for wrong in ["", "1_2", "x_0_018f0000-0000-7000-8000-000000000000", "1_2_3_4"] {
-        assert_eq!(wrong.parse::<Cursor>().unwrap_err().kind(), ErrorKind::InvalidInput);
+    for invalid in ["", "1_2", "x_0_018f0000-0000-7000-8000-000000000000", "1_2_3_4"] {
+        assert_eq!(invalid.parse::<Cursor>().unwrap_err().kind(), ErrorKind::InvalidInput);
     }
 }
 
 #[test]
-fn times_are_read_from_and_given_to_other_types() {
+fn timestamps_convert_to_and_from_other_types() {
     let time: Timestamp = "1969-12-31T23:59:59.999999Z".parse().unwrap();
     assert_eq!(time.as_micros(), -1);
     assert_eq!(Timestamp::from(SystemTime::from(time)), time);
@@ -131,7 +131,7 @@ fn times_are_read_from_and_given_to_other_types() {
 }
 
 #[test]
-fn names_are_plain() {
+fn names_are_in_snake_case() {
     assert_eq!(ErrorKind::InvalidInput.to_string(), "invalid_input");
     assert_eq!(Order::NewestFirst.to_string(), "newest_first");
     assert_eq!(PutMode::Update { revision: 1 }.to_string(), "update");
@@ -139,7 +139,7 @@ fn names_are_plain() {
     assert_eq!("ge".parse::<Op>().unwrap(), Op::Ge);
 }
 
-fn names_are_read_back<T>(values: &[T])
+fn assert_names_round_trip<T>(values: &[T])
 where
     T: std::fmt::Display + FromStr<Err = Error> + Serialize + PartialEq + std::fmt::Debug,
 {
@@ -147,34 +147,34 @@ where
         assert_eq!(value.to_string().parse::<T>().unwrap(), *value);
         assert_eq!(serde_json::to_value(value).unwrap(), value.to_string());
     }
-    let refused = "no such name".parse::<T>().unwrap_err();
-    assert_eq!(refused.kind(), ErrorKind::InvalidInput);
-    assert!(refused.message().contains(&values[0].to_string()), "{refused}");
+    let error = "no such name".parse::<T>().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    assert!(error.message().contains(&values[0].to_string()), "{error}");
 }
 
 #[test]
-fn the_name_of_a_value_is_read_back_and_is_its_json() {
-    names_are_read_back(&ErrorKind::ALL);
-    names_are_read_back(&Job::ALL);
-    names_are_read_back(&Op::ALL);
-    names_are_read_back(&Order::ALL);
-    names_are_read_back(&Metric::ALL);
-    names_are_read_back(&Mismatch::ALL);
-    names_are_read_back(&BlockReason::ALL);
-    names_are_read_back(State::ALL);
-    names_are_read_back(Trust::ALL);
+fn names_round_trip_and_equal_the_json() {
+    assert_names_round_trip(&ErrorKind::ALL);
+    assert_names_round_trip(&Job::ALL);
+    assert_names_round_trip(&Op::ALL);
+    assert_names_round_trip(&Order::ALL);
+    assert_names_round_trip(&Metric::ALL);
+    assert_names_round_trip(&Mismatch::ALL);
+    assert_names_round_trip(&BlockReason::ALL);
+    assert_names_round_trip(State::ALL);
+    assert_names_round_trip(Trust::ALL);
 }
 
 #[test]
-fn numbers_in_a_filter_are_exact_or_refused() {
+fn inexact_numbers_in_a_filter_are_invalid() {
     let json = |value: FilterValue| serde_json::to_string(&value).unwrap();
     assert_eq!((json(3_u64.into()), json(2.5.into()), json((-7_i8).into())), ("3".into(), "2.5".into(), "-7".into()));
     assert_eq!(json((1_i64 << 53).into()), "9007199254740992");
     let read = |text: &str| serde_json::from_str::<FilterValue>(text);
     assert_eq!(read("9007199254740992").unwrap(), FilterValue::from(1_i64 << 53));
     for inexact in ["9007199254740993", "-9007199254740993", "18446744073709551615"] {
-        let refused = read(inexact).unwrap_err().to_string();
-        assert!(refused.contains("2^53"), "{refused}");
+        let error = read(inexact).unwrap_err().to_string();
+        assert!(error.contains("2^53"), "{error}");
     }
     assert!(read("null").is_err() && read("[1]").is_err());
     assert!(serde_json::from_str::<Filter>(r#"{"field": "metadata.n", "value": 9007199254740993}"#).is_err());

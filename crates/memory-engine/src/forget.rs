@@ -169,7 +169,7 @@ impl MemoryEngine {
     /// Adds the people whose facts or profiles are derived from these records.
     async fn add_affected(&self, scope: &Scope, ids: &[RecordId], affected: &mut Affected) -> Result<()> {
         affected.facts.extend(self.enrichment().turns().people_with_facts(scope, ids).await?);
-        affected.profiles.extend(self.enrichment().turns().profiles_among(scope, ids).await?);
+        affected.profiles.extend(self.enrichment().turns().people_with_profiles(scope, ids).await?);
         Ok(())
     }
 

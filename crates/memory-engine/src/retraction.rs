@@ -194,7 +194,7 @@ impl MemoryEngine {
         for records in retracted.chunks(ENTRY_MAX_RECORDS) {
             writes.push(Write::new(self.ledger_entry(scope, retraction, records), PutMode::Create));
         }
-        let profiles = self.enrichment().turns().profiles_among(&user, &all_ids).await?;
+        let profiles = self.enrichment().turns().people_with_profiles(&user, &all_ids).await?;
         self.write(&user, writes).await?;
         self.enrichment().turns().renew_profiles(&profiles).await?;
         let retracted_ids: Vec<RecordId> = retracted.iter().map(|record| record.id).collect();

@@ -14,7 +14,7 @@ pub use memory_engine_graph::{
 pub use memory_engine_indexing::index_fingerprint;
 pub use memory_engine_keyword_store::{
     Analyzer, Clause, KeywordEntry, KeywordQuery, KeywordStore, MemoryKeywordStore, PackedTerms, TextAnalyzer,
-    WeightedTerm, Word,
+    WeightedTerm, WordSpan,
 };
 pub use memory_engine_synonyms::{
     MemorySynonymStore, PairVerdict, SynonymGroup, SynonymStore, SynonymStoreExt, WordPair,

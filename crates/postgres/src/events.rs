@@ -8,7 +8,7 @@ use sqlx::{Row, postgres::PgRow};
 use uuid::Uuid;
 
 use crate::{
-    database::error::PostgresError, database::statement::Statement, database::transaction::with_reader,
+    database::error::PostgresError, database::statement::StatementBuilder, database::transaction::with_reader,
     store::PostgresStore,
 };
 
@@ -80,7 +80,7 @@ impl PostgresStore {
         query: &EventQuery,
     ) -> Result<Vec<MemoryEvent>> {
         check_whole_user(scope)?;
-        let push_call = |statement: &mut Statement| {
+        let push_call = |statement: &mut StatementBuilder| {
             statement.push("f.similarity AS score FROM search_memory_events(").bind(Vector::from(embedding.to_vec()));
             statement.push(", ").bind(match_threshold).push(", ").bind(sql_match_count(query));
             statement.push(", ").bind(sql_assets(query)).push(", ").bind(query.min_confidence);
@@ -105,7 +105,7 @@ impl PostgresStore {
         query: &EventQuery,
     ) -> Result<Vec<MemoryEvent>> {
         check_whole_user(scope)?;
-        let push_call = |statement: &mut Statement| {
+        let push_call = |statement: &mut StatementBuilder| {
             statement.push("f.match_score AS score FROM search_memory_events_keywords(").bind(keywords.to_vec());
             statement.push(", ").bind(sql_window_hours(query)).push(", ").bind(sql_match_count(query));
             statement.push(", ").bind(query.min_confidence).push(", ").bind(sql_assets(query));
@@ -114,9 +114,13 @@ impl PostgresStore {
         self.events("event search", push_call).await
     }
 
-    async fn events(&self, operation: &'static str, push_call: impl Fn(&mut Statement)) -> Result<Vec<MemoryEvent>> {
+    async fn events(
+        &self,
+        operation: &'static str,
+        push_call: impl Fn(&mut StatementBuilder),
+    ) -> Result<Vec<MemoryEvent>> {
         let rows = with_reader!(self, operation, |connection| {
-            let mut statement = Statement::new(
+            let mut statement = StatementBuilder::new(
                 "SELECT f.record_id, (extract(epoch FROM f.created_at) * 1000000)::bigint AS occurred_at,
                         f.content_text, f.translated_text, ",
             );
@@ -138,7 +142,7 @@ fn read_event(row: &PgRow) -> std::result::Result<MemoryEvent, PostgresError> {
     })
 }
 
-fn push_owner(scope: &Scope, statement: &mut Statement) {
+fn push_owner(scope: &Scope, statement: &mut StatementBuilder) {
     statement.push(", ").bind(scope.user_name().map(str::to_owned));
     statement.push(", ").bind(scope.tenant().to_owned()).push(") f");
 }

@@ -4,9 +4,9 @@ use memory_engine_core::{Filter, Op};
 use memory_engine_sql::filter::{self, MetadataOperands, Operands, SqlDialect};
 use sqlx::{Encode, Postgres, Type, postgres::PgHasArrayType};
 
-use crate::{database::statement::Statement, records::scopes::uuids};
+use crate::{database::statement::StatementBuilder, records::scopes::uuids};
 
-impl SqlDialect for Statement {
+impl SqlDialect for StatementBuilder {
     const TRUE: &'static str = "true";
     const FALSE: &'static str = "false";
     const IS_NOT_EMPTY_LIST: &'static str = " <> '{}'";
@@ -63,7 +63,7 @@ impl SqlDialect for Statement {
 }
 
 /// Appends one value, or `ANY` of several.
-fn bind_any<T>(mut values: Vec<T>, statement: &mut Statement)
+fn bind_any<T>(mut values: Vec<T>, statement: &mut StatementBuilder)
 where
     T: for<'q> Encode<'q, Postgres> + Type<Postgres> + PgHasArrayType + 'static,
 {

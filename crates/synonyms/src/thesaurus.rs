@@ -4,7 +4,7 @@ use memory_engine_core::{
     phrases::{fold, stands_alone},
     text::is_han,
 };
-use memory_engine_keyword_store::{Analyzer, Word, words};
+use memory_engine_keyword_store::{Analyzer, WordSpan, words};
 use rustc_hash::FxHashMap;
 
 use crate::group::SynonymGroup;
@@ -158,7 +158,7 @@ impl Thesaurus {
     }
 
     /// Finds the words of groups in a folded query, from left to right and without overlaps.
-    pub(crate) fn find(&self, folded: &str, words: &[Word<'_>]) -> Vec<Match> {
+    pub(crate) fn find(&self, folded: &str, words: &[WordSpan<'_>]) -> Vec<Match> {
         let mut found = Vec::new();
         let mut end = 0;
         for (start, first) in folded.char_indices() {

@@ -45,7 +45,7 @@ async fn check_filter(world: &World, scope: &Scope, records: &[Record], filter: 
 }
 
 pub async fn random_filters_agree_with_matches(world: &World) {
-    let cases = (records(12), filters(24)).prop_map(|(records, filters)| Case { records, filters });
+    let cases = (records(12), filters(24)).prop_map(|(records, filters)| FilterCase { records, filters });
     for_all(cases, async |tenant, case| {
         let scope = Scope::tenant_wide(tenant)?;
         let mut records = Vec::new();
@@ -64,7 +64,7 @@ pub async fn random_filters_agree_with_matches(world: &World) {
 }
 
 #[derive(Debug)]
-struct Case {
+struct FilterCase {
     records: Vec<(crate::arbitrary::RandomAddress, Record)>,
     filters: Vec<Filter>,
 }

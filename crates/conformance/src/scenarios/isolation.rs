@@ -25,18 +25,18 @@ enum ScopeStep {
 type TenantAddress = (bool, RandomAddress);
 
 #[derive(Debug)]
-struct Case {
+struct IsolationCase {
     steps: Vec<ScopeStep>,
     readers: Vec<TenantAddress>,
 }
 
-fn cases() -> impl Strategy<Value = Case> {
+fn cases() -> impl Strategy<Value = IsolationCase> {
     let address = || (any::<bool>(), addresses());
     let write = (address(), 1..8_u8, proptest::bool::weighted(0.85))
         .prop_map(|(address, number, active)| ScopeStep::Write { address, number, active });
     let delete = (address(), vec(1..8_u8, 1..4)).prop_map(|(reader, numbers)| ScopeStep::Delete { reader, numbers });
     let steps = vec(prop_oneof![6 => write, 1 => delete], 1..30);
-    (steps, vec(address(), 1..8)).prop_map(|(steps, readers)| Case { steps, readers })
+    (steps, vec(address(), 1..8)).prop_map(|(steps, readers)| IsolationCase { steps, readers })
 }
 
 fn scope(tenant: &str, (is_second, address): &TenantAddress) -> Scope {

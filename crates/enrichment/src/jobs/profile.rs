@@ -69,14 +69,14 @@ impl JobHandler for ProfileJob {
 }
 
 impl ProfileJob {
-    /// Writes the profile of a person if there are enough new messages, or if one of its sources no longer holds.
+    /// Writes the profile of a person if there are enough new messages, or if one of its sources is no longer active.
     async fn update(&self, person: &Scope) -> Result<()> {
         let mut turns = self.latest_turns(person, MAX_MESSAGES.max(self.every)).await?;
         let stored = self.stored_profiles(person, &turns).await?;
         let covered: BTreeSet<RecordId> =
             stored.iter().flat_map(|profile| profile.derived_from.iter().copied()).collect();
         let new = turns.iter().filter(|turn| !covered.contains(&turn.id)).count();
-        let is_due = new >= self.every || !self.all_hold(person, &covered).await?;
+        let is_due = new >= self.every || !self.are_all_active(person, &covered).await?;
         if !is_due || turns.is_empty() {
             return Ok(());
         }
@@ -162,19 +162,19 @@ impl ProfileJob {
     }
 
     /// Returns true if all of these records exist and are active.
-    async fn all_hold(&self, person: &Scope, ids: &BTreeSet<RecordId>) -> Result<bool> {
+    async fn are_all_active(&self, person: &Scope, ids: &BTreeSet<RecordId>) -> Result<bool> {
         let sources = self.store.get_all(person, &ids.iter().copied().collect::<Vec<_>>()).await?;
         Ok(sources.iter().flatten().filter(|source| source.state == State::Active).count() == ids.len())
     }
 
     /// Returns the scopes of the people with a profile derived from one of these records.
-    pub(crate) async fn people_among(&self, scope: &Scope, ids: &[RecordId]) -> Result<BTreeSet<Scope>> {
+    pub(crate) async fn people_with_profiles(&self, scope: &Scope, ids: &[RecordId]) -> Result<BTreeSet<Scope>> {
         let derived = self.store.get_derived(&scope.namespace(), ids).await?;
         Ok(derived.into_iter().filter(is_written_here).map(|profile| profile.scope).collect())
     }
 
     /// Queues the profiles of these people to be written again from the remaining records.
-    pub(crate) async fn renew(&self, people: &BTreeSet<Scope>) -> Result<()> {
+    pub(crate) async fn requeue(&self, people: &BTreeSet<Scope>) -> Result<()> {
         for person in people {
             let latest: Vec<RecordId> = self.latest_turns(person, 1).await?.iter().map(|turn| turn.id).collect();
             self.store.queue().enqueue(person, &latest, Job::Profile).await?;
@@ -222,14 +222,14 @@ fn known_label(language: Language) -> &'static str {
 fn profile_of_facts(facts: &[Record], language: Language) -> Profile {
     let own = facts.iter().rev().filter_map(|record| ExtractedFact::from_record(record).map(|fact| (fact, record)));
     let own: Vec<(ExtractedFact, &Record)> = own.filter(|(fact, _)| fact.subject == ExtractedFact::USER).collect();
-    let named = ["nickname", "name"].iter().find_map(|slot| own.iter().find(|(fact, _)| fact.slot == *slot));
+    let name_fact = ["nickname", "name"].iter().find_map(|slot| own.iter().find(|(fact, _)| fact.slot == *slot));
     let is_name = |fact: &ExtractedFact| matches!(fact.slot.as_str(), "nickname" | "name");
     let line = |is_included: &dyn Fn(&ExtractedFact) -> bool| {
         let included = own.iter().filter(|(fact, _)| is_included(fact) && !is_name(fact));
         join_up_to_limit(included.map(|(_, record)| record.text.as_str()))
     };
     let mut profile = Profile::default();
-    profile.nickname = named.map(|(fact, _)| fact.value.clone()).unwrap_or_default();
+    profile.nickname = name_fact.map(|(fact, _)| fact.value.clone()).unwrap_or_default();
     profile.preferences = line(&|fact| fact.kind == FactKind::Preference);
     let rest = line(&|fact| fact.kind != FactKind::Preference);
     if !rest.is_empty() {

@@ -6,14 +6,14 @@ use super::{han, run::run_length, stop_words, syllabic::is_syllabic, word};
 
 /// A word in its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Word<'t> {
+pub struct WordSpan<'t> {
     /// Offset of its first byte in the text.
     pub start: usize,
     /// The word, as the text spells it.
     pub text: &'t str,
 }
 
-impl Word<'_> {
+impl WordSpan<'_> {
     /// Returns the offset of the byte after the word.
     pub fn end(&self) -> usize {
         self.start + self.text.len()
@@ -30,7 +30,7 @@ impl Word<'_> {
 /// let words: Vec<&str> = memory_engine_keyword_store::words("Krueger的纹身").iter().map(|word| word.text).collect();
 /// assert_eq!(words, ["Krueger", "纹身"]);
 /// ```
-pub fn words(text: &str) -> Vec<Word<'_>> {
+pub fn words(text: &str) -> Vec<WordSpan<'_>> {
     let characters: Vec<char> = text.chars().collect();
     // The byte offset of each character, and the length of the text.
     let mut offsets: Vec<usize> = text.char_indices().map(|(offset, _)| offset).collect();
@@ -42,7 +42,7 @@ pub fn words(text: &str) -> Vec<Word<'_>> {
         let mut push_word = |start: usize, end: usize| {
             let start = offsets[position + start];
             let end = offsets[position + end];
-            words.push(Word { start, text: &text[start..end] });
+            words.push(WordSpan { start, text: &text[start..end] });
         };
         let first = remaining[0];
         position += if text::is_han(first) {

@@ -1,7 +1,7 @@
 use super::*;
 
-fn candidate(key: u32, frequency: f64, length: u32) -> Candidate<u32> {
-    Candidate { key, frequencies: vec![frequency], length, admitted: true }
+fn candidate(key: u32, frequency: f64, length: u32) -> Bm25Candidate<u32> {
+    Bm25Candidate { key, frequencies: vec![frequency], length, admitted: true }
 }
 
 #[test]
@@ -14,7 +14,7 @@ fn scores_equal_the_formula_computed_by_hand() {
     let both = Bm25::default().rank(
         4,
         &[Clause::term("x"), Clause::term("y")],
-        &candidates.map(|c| Candidate { frequencies: vec![c.frequencies[0], 0.0], ..c }),
+        &candidates.map(|c| Bm25Candidate { frequencies: vec![c.frequencies[0], 0.0], ..c }),
         9,
     );
     let share = 2.0_f64.ln() / (2.0_f64.ln() + 10.0_f64.ln());
@@ -30,7 +30,7 @@ fn scores_equal_the_formula_computed_by_hand() {
 fn a_filtered_candidate_counts_but_is_not_returned() {
     let mut hidden = candidate(1, 1.0, 3);
     hidden.admitted = false;
-    let two_clauses = |c: Candidate<u32>| Candidate { frequencies: vec![c.frequencies[0], 0.0], ..c };
+    let two_clauses = |c: Bm25Candidate<u32>| Bm25Candidate { frequencies: vec![c.frequencies[0], 0.0], ..c };
     let clauses = [Clause::term("x"), Clause::term("y")];
     let with_hidden = Bm25::default().rank(3, &clauses, &[two_clauses(hidden), two_clauses(candidate(2, 1.0, 3))], 9);
     let without_hidden = Bm25::default().rank(3, &clauses, &[two_clauses(candidate(2, 1.0, 3))], 9);

@@ -6,7 +6,7 @@ use memory_engine_core::Terms;
 use proptest::{collection::vec, prelude::*};
 
 use super::*;
-use crate::{bm25::Candidate, query_terms::QueryTerms, store::WeightedTerm};
+use crate::{bm25::Bm25Candidate, distinct_terms::DistinctTerms, store::WeightedTerm};
 
 type Admit = fn(i64) -> bool;
 
@@ -35,7 +35,7 @@ impl Reference {
         limit: usize,
         admit: impl Fn(i64) -> bool,
     ) -> Vec<(RecordId, Score)> {
-        let query_terms = QueryTerms::of(clauses);
+        let query_terms = DistinctTerms::of(clauses);
         let mut searched = 0;
         let mut candidates = Vec::new();
         for (number, (group, terms)) in &self.documents {
@@ -45,7 +45,7 @@ impl Reference {
             searched += 1;
             let counts: Vec<u32> = query_terms.terms().iter().map(|term| terms.count(term)).collect();
             if counts.iter().any(|count| *count > 0) {
-                candidates.push(Candidate {
+                candidates.push(Bm25Candidate {
                     key: (id(*number), *number),
                     frequencies: query_terms.frequencies(&counts),
                     length: terms.length(),

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::json::{read_json, require_json};
-use crate::{encoder::Shape, error::ModelError, pooling::Pooling};
+use crate::{encoder::EncoderShape, error::ModelError, pooling::Pooling};
 
 const CONFIG: &str = "config.json";
 
@@ -21,12 +21,12 @@ pub(crate) struct PoolingConfig {
 }
 
 /// Reads the encoder's shape. Rejects model types and options that the forward pass does not implement.
-pub(super) fn read_shape(directory: &Path) -> Result<Shape, ModelError> {
+pub(super) fn read_shape(directory: &Path) -> Result<EncoderShape, ModelError> {
     let json = require_json(directory, CONFIG, MAX_CONFIG_BYTES)?;
     shape_of(&json).map_err(|error| error.in_context(CONFIG))
 }
 
-fn shape_of(json: &Value) -> Result<Shape, ModelError> {
+fn shape_of(json: &Value) -> Result<EncoderShape, ModelError> {
     let number = |name: &str| {
         json[name]
             .as_u64()
@@ -60,7 +60,7 @@ fn shape_of(json: &Value) -> Result<Shape, ModelError> {
     };
     require("hidden_act", "gelu")?;
     require("position_embedding_type", "absolute")?;
-    let shape = Shape {
+    let shape = EncoderShape {
         hidden: number("hidden_size")?,
         layers: number("num_hidden_layers")?,
         heads: number("num_attention_heads")?,

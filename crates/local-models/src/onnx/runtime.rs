@@ -24,7 +24,7 @@ pub(super) struct Runtime {
     inputs: Vec<&'static str>,
 }
 
-/// OnnxOutput values with their shape.
+/// The output of a model: the values with their shape.
 #[derive(Debug)]
 pub(super) struct OnnxOutput {
     pub(super) shape: Vec<usize>,

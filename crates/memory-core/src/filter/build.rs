@@ -1,4 +1,4 @@
-//! Short ways to write a filter.
+//! Constructors and operators for filters.
 
 use std::ops::{BitAnd, BitOr, Not};
 
@@ -8,19 +8,19 @@ use super::{Field, Filter, FilterValue, Op};
 use crate::time::Timestamp;
 
 impl Field {
-    /// A top-level key of the metadata.
+    /// Returns the field of a top-level metadata key.
     pub fn meta(key: impl Into<String>) -> Self {
         Self::Metadata(key.into())
     }
 }
 
 impl Filter {
-    /// Compares the field by an operator.
+    /// Compares the field with a value.
     pub fn compare(field: Field, op: Op, value: impl Into<FilterValue>) -> Self {
         Self::Compare(field, op, value.into())
     }
 
-    /// The field equals the value.
+    /// True if the field equals the value.
     ///
     /// ```
     /// use memory_engine_core::{Field, Filter, Kind, Role};
@@ -34,33 +34,33 @@ impl Filter {
         Self::compare(field, Op::Eq, value)
     }
 
-    /// The field differs from the value, or is missing.
+    /// True if the field differs from the value, or has none.
     #[must_use]
     pub fn ne(field: Field, value: impl Into<FilterValue>) -> Self {
         !Self::eq(field, value)
     }
 
-    /// The field equals one of the values; never, if there are none.
+    /// True if the field equals one of the values. False if there are none.
     pub fn any_of<V: Into<FilterValue>>(field: Field, values: impl IntoIterator<Item = V>) -> Self {
         Self::In(field, values.into_iter().map(Into::into).collect())
     }
 
-    /// The metadata has this value under this key.
+    /// True if the metadata key has this value.
     pub fn meta(key: impl Into<String>, value: impl Into<FilterValue>) -> Self {
         Self::eq(Field::meta(key), value)
     }
 
-    /// The record occurred at this time or later.
+    /// True if the record occurred at this time or later.
     pub fn since(time: impl Into<Timestamp>) -> Self {
         Self::compare(Field::OccurredAt, Op::Ge, time.into())
     }
 
-    /// The record occurred before this time.
+    /// True if the record occurred before this time.
     pub fn until(time: impl Into<Timestamp>) -> Self {
         Self::compare(Field::OccurredAt, Op::Lt, time.into())
     }
 
-    /// The record occurred on this day of this time zone.
+    /// True if the record occurred on this day of this time zone.
     ///
     /// ```
     /// use jiff::{civil::date, tz::TimeZone};
@@ -75,30 +75,30 @@ impl Filter {
         Self::since(midnight(day)) & Self::until(midnight(next))
     }
 
-    /// Both hold. An `And` gets one more part.
+    /// True if both are true. Appends `other` to an `And`.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         match self {
-            Self::And(mut all) => {
-                all.push(other);
-                Self::And(all)
+            Self::And(mut filters) => {
+                filters.push(other);
+                Self::And(filters)
             }
-            one @ (Self::Compare(..) | Self::In(..) | Self::Exists(_) | Self::Or(_) | Self::Not(_)) => {
-                Self::And(vec![one, other])
+            filter @ (Self::Compare(..) | Self::In(..) | Self::Exists(_) | Self::Or(_) | Self::Not(_)) => {
+                Self::And(vec![filter, other])
             }
         }
     }
 
-    /// At least one holds. An `Or` gets one more part.
+    /// True if at least one is true. Appends `other` to an `Or`.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         match self {
-            Self::Or(mut any) => {
-                any.push(other);
-                Self::Or(any)
+            Self::Or(mut filters) => {
+                filters.push(other);
+                Self::Or(filters)
             }
-            one @ (Self::Compare(..) | Self::In(..) | Self::Exists(_) | Self::And(_) | Self::Not(_)) => {
-                Self::Or(vec![one, other])
+            filter @ (Self::Compare(..) | Self::In(..) | Self::Exists(_) | Self::And(_) | Self::Not(_)) => {
+                Self::Or(vec![filter, other])
             }
         }
     }

@@ -20,13 +20,13 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Field {
-    /// The record's id; can only be equal to something.
+    /// The record's id. It is compared by equality only.
     Id,
-    /// The agent of its address.
+    /// The agent of the record's address.
     Agent,
-    /// The session of its address.
+    /// The session of the record's address.
     Session,
-    /// The branch of its address.
+    /// The branch of the record's address.
     Branch,
     /// [`Record::kind`].
     Kind,
@@ -103,7 +103,7 @@ crate::enum_names! {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum FieldValue<'a> {
-    /// It has none: unset, an empty list, or JSON's null.
+    /// No value: the field is unset, an empty list, or null in JSON.
     Missing,
     /// A text.
     Text(&'a str),
@@ -119,7 +119,8 @@ pub enum FieldValue<'a> {
     Json(&'a Json),
 }
 
-const PLAIN: [(Field, &str, ValueType); 23] = [
+/// All fields other than metadata keys, with their names and types.
+const PLAIN_FIELDS: [(Field, &str, ValueType); 23] = [
     (Field::Id, "id", ValueType::Id),
     (Field::Agent, "agent", ValueType::Text),
     (Field::Session, "session", ValueType::Text),
@@ -146,12 +147,12 @@ const PLAIN: [(Field, &str, ValueType); 23] = [
 ];
 
 impl Field {
-    /// The fields that every record has, without the metadata keys.
+    /// Returns all fields other than metadata keys.
     pub fn plain() -> impl Iterator<Item = Field> {
-        PLAIN.iter().map(|(field, ..)| field.clone())
+        PLAIN_FIELDS.iter().map(|(field, ..)| field.clone())
     }
 
-    /// The name; `metadata.KEY` for a metadata key.
+    /// Returns the name; `metadata.KEY` for a metadata key.
     pub fn name(&self) -> String {
         if let Self::Metadata(key) = self {
             return format!("metadata.{key}");
@@ -159,16 +160,16 @@ impl Field {
         self.entry().map(|(_, name, _)| (*name).to_owned()).unwrap_or_default()
     }
 
-    /// The type of its values.
+    /// Returns the type of the field's values.
     pub fn value_type(&self) -> ValueType {
         self.entry().map_or(ValueType::Json, |(.., value_type)| *value_type)
     }
 
     fn entry(&self) -> Option<&'static (Field, &'static str, ValueType)> {
-        PLAIN.iter().find(|(field, ..)| field == self)
+        PLAIN_FIELDS.iter().find(|(field, ..)| field == self)
     }
 
-    /// The field's value in a record.
+    /// Returns the field's value in a record.
     pub fn of<'a>(&self, record: &'a Record) -> FieldValue<'a> {
         let text = |value: Option<&'a str>| value.map_or(FieldValue::Missing, FieldValue::Text);
         let time = |value: Option<Timestamp>| value.map_or(FieldValue::Missing, FieldValue::Time);
@@ -205,14 +206,14 @@ impl Field {
         }
     }
 
-    /// Refuses a metadata key that is no plain name.
+    /// Checks the characters and the length of a metadata key.
     ///
     /// # Errors
-    /// `InvalidInput` when it is.
+    /// `InvalidInput` if it has other characters than letters, digits, `_`, `-` and `.`, or not 1 to 128 bytes.
     pub fn validate(&self) -> Result<()> {
         let Self::Metadata(key) = self else { return Ok(()) };
-        let plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
-        if !key.is_empty() && key.len() <= 128 && key.chars().all(plain) {
+        let is_allowed = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
+        if !key.is_empty() && key.len() <= 128 && key.chars().all(is_allowed) {
             return Ok(());
         }
         Err(Error::invalid(
@@ -221,21 +222,21 @@ impl Field {
         ))
     }
 
-    /// Refuses a comparison that could never mean anything.
+    /// Checks that the type of the field supports this comparison.
     ///
     /// # Errors
-    /// `InvalidInput`, naming the field and what it takes.
-    pub(super) fn accepts(&self, op: Op, value: &FilterValue) -> Result<()> {
+    /// `InvalidInput`. The message names the field and the values that it accepts.
+    pub(super) fn check_comparison(&self, op: Op, value: &FilterValue) -> Result<()> {
         self.validate()?;
-        let ordered = op != Op::Eq;
-        let fits = match (self.value_type(), value) {
+        let is_ordering = op != Op::Eq;
+        let is_supported = match (self.value_type(), value) {
             (ValueType::Text, FilterValue::Text(_)) | (ValueType::Time, FilterValue::Time(_)) => true,
             (ValueType::Number, FilterValue::Number(n)) => n.is_finite(),
-            (ValueType::Texts, FilterValue::Text(_)) => !ordered,
-            (ValueType::Id, FilterValue::Text(id)) => !ordered && id.parse::<RecordId>().is_ok(),
+            (ValueType::Texts, FilterValue::Text(_)) => !is_ordering,
+            (ValueType::Id, FilterValue::Text(id)) => !is_ordering && id.parse::<RecordId>().is_ok(),
             (ValueType::Json, FilterValue::Text(_)) => true,
             (ValueType::Json, FilterValue::Number(n)) => n.is_finite(),
-            (ValueType::Json, FilterValue::Bool(_)) => !ordered,
+            (ValueType::Json, FilterValue::Bool(_)) => !is_ordering,
             (
                 ValueType::Text
                 | ValueType::Time
@@ -246,10 +247,10 @@ impl Field {
                 _,
             ) => false,
         };
-        if fits {
-            return self.accepts_name(value);
+        if is_supported {
+            return self.check_name(value);
         }
-        let takes = match self.value_type() {
+        let accepted = match self.value_type() {
             ValueType::Text => "a text",
             ValueType::Texts => "a text to be equal to (it is a list and has no order)",
             ValueType::Number => "a finite number, an integer of at most 2^53",
@@ -257,13 +258,13 @@ impl Field {
             ValueType::Id => "an id to be equal to",
             ValueType::Json => "a text or a finite number, or true or false to be equal to",
         };
-        Err(Error::invalid("filter", format!("'{}' is compared with {takes}", self.name())))
+        Err(Error::invalid("filter", format!("'{}' is compared with {accepted}", self.name())))
     }
 }
 
 impl Field {
-    /// Refuses a name that no record can have: states and trust levels are closed sets.
-    fn accepts_name(&self, value: &FilterValue) -> Result<()> {
+    /// Rejects unknown names of states and trust levels, which are closed sets.
+    fn check_name(&self, value: &FilterValue) -> Result<()> {
         match (self, value) {
             (Self::State, FilterValue::Text(name)) => name.parse::<State>().map(drop),
             (Self::Trust, FilterValue::Text(name)) => name.parse::<Trust>().map(drop),
@@ -278,12 +279,14 @@ impl std::str::FromStr for Field {
     fn from_str(text: &str) -> Result<Self> {
         let field = match text.strip_prefix("metadata.") {
             Some(key) => Self::Metadata(key.into()),
-            None => {
-                PLAIN.iter().find(|(_, name, _)| *name == text).map(|(field, ..)| field.clone()).ok_or_else(|| {
-                    let names = PLAIN.iter().map(|(_, name, _)| *name).collect::<Vec<_>>().join(", ");
+            None => PLAIN_FIELDS
+                .iter()
+                .find(|(_, name, _)| *name == text)
+                .map(|(field, ..)| field.clone())
+                .ok_or_else(|| {
+                    let names = PLAIN_FIELDS.iter().map(|(_, name, _)| *name).collect::<Vec<_>>().join(", ");
                     Error::invalid("filter", format!("there is no such field; it is one of {names}, or metadata.KEY"))
-                })?
-            }
+                })?,
         };
         field.validate().map(|()| field)
     }
@@ -296,7 +299,7 @@ impl fmt::Display for Field {
 }
 
 impl FieldValue<'_> {
-    /// Returns true if the value compares to another one as `op` says. A list compares if one of its elements does.
+    /// Returns true if the comparison is true. For a list, it must be true for one of the elements.
     pub fn compares(&self, op: Op, value: &FilterValue) -> bool {
         match (self, value) {
             (Self::Text(left), FilterValue::Text(right)) => op.holds(left.as_bytes(), right.as_bytes()),

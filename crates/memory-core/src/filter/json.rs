@@ -5,7 +5,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use super::{Field, Filter, FilterValue, Op, ValueType};
 use crate::{error::Error, time::Timestamp};
 
-/// A filter as an object: exactly one of `and`, `or`, `not`, `in`, `exists` and `value` is there.
+/// A filter as an object. Exactly one of `and`, `or`, `not`, `in`, `exists` and `value` is set.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a filter: an object with 'field', or with 'and', 'or' or 'not'")]
 struct FilterObject {
@@ -29,23 +29,24 @@ struct FilterObject {
 
 impl From<&Filter> for FilterObject {
     fn from(filter: &Filter) -> Self {
-        let of = |field: &Field| Self { field: Some(field.name()), ..Self::default() };
+        let with_field = |field: &Field| Self { field: Some(field.name()), ..Self::default() };
         match filter {
             Filter::Compare(field, op, value) => {
                 let op = Some(*op).filter(|op| *op != Op::Eq);
-                Self { op, value: Some(value.clone()), ..of(field) }
+                Self { op, value: Some(value.clone()), ..with_field(field) }
             }
-            Filter::In(field, values) => Self { r#in: Some(values.clone()), ..of(field) },
-            Filter::Exists(field) => Self { exists: Some(true), ..of(field) },
-            Filter::And(all) => Self { and: Some(all.clone()), ..Self::default() },
-            Filter::Or(any) => Self { or: Some(any.clone()), ..Self::default() },
-            Filter::Not(one) => Self { not: Some(one.clone()), ..Self::default() },
+            Filter::In(field, values) => Self { r#in: Some(values.clone()), ..with_field(field) },
+            Filter::Exists(field) => Self { exists: Some(true), ..with_field(field) },
+            Filter::And(filters) => Self { and: Some(filters.clone()), ..Self::default() },
+            Filter::Or(filters) => Self { or: Some(filters.clone()), ..Self::default() },
+            Filter::Not(filter) => Self { not: Some(filter.clone()), ..Self::default() },
         }
     }
 }
 
-const FORMS: &str = "a filter is {\"field\", \"op\", \"value\"}, {\"field\", \"in\": [...]}, {\"field\", \"exists\": true}, \
-                     {\"and\": [...]}, {\"or\": [...]} or {\"not\": {...}}";
+/// The message for an object that is no filter.
+const EXPECTED_FORMS: &str = "a filter is {\"field\", \"op\", \"value\"}, {\"field\", \"in\": [...]}, \
+                              {\"field\", \"exists\": true}, {\"and\": [...]}, {\"or\": [...]} or {\"not\": {...}}";
 
 impl TryFrom<FilterObject> for Filter {
     type Error = Error;
@@ -55,25 +56,26 @@ impl TryFrom<FilterObject> for Filter {
         let field = field.map(|name| name.parse::<Field>()).transpose()?;
         match (field, op, value, r#in, exists, and, or, not) {
             (Some(field), op, Some(value), None, None, None, None, None) => {
-                let value = typed(&field, value)?;
+                let value = with_field_type(&field, value)?;
                 Ok(Self::Compare(field, op.unwrap_or(Op::Eq), value))
             }
             (Some(field), None, None, Some(values), None, None, None, None) => {
-                let values = values.into_iter().map(|value| typed(&field, value)).collect::<Result<_, Error>>()?;
+                let values =
+                    values.into_iter().map(|value| with_field_type(&field, value)).collect::<Result<_, Error>>()?;
                 Ok(Self::In(field, values))
             }
             (Some(field), None, None, None, Some(true), None, None, None) => Ok(Self::Exists(field)),
             (Some(field), None, None, None, Some(false), None, None, None) => Ok(!Self::Exists(field)),
-            (None, None, None, None, None, Some(all), None, None) => Ok(Self::And(all)),
-            (None, None, None, None, None, None, Some(any), None) => Ok(Self::Or(any)),
-            (None, None, None, None, None, None, None, Some(one)) => Ok(Self::Not(one)),
-            _ => Err(Error::invalid("filter", FORMS)),
+            (None, None, None, None, None, Some(filters), None, None) => Ok(Self::And(filters)),
+            (None, None, None, None, None, None, Some(filters), None) => Ok(Self::Or(filters)),
+            (None, None, None, None, None, None, None, Some(filter)) => Ok(Self::Not(filter)),
+            _ => Err(Error::invalid("filter", EXPECTED_FORMS)),
         }
     }
 }
 
-/// Reads a text as a time if the field holds times.
-fn typed(field: &Field, value: FilterValue) -> Result<FilterValue, Error> {
+/// Converts a text to a time if the field has times.
+fn with_field_type(field: &Field, value: FilterValue) -> Result<FilterValue, Error> {
     match value {
         FilterValue::Text(text) if field.value_type() == ValueType::Time => Ok(text.parse::<Timestamp>()?.into()),
         value @ (FilterValue::Text(_) | FilterValue::Number(_) | FilterValue::Bool(_) | FilterValue::Time(_)) => {

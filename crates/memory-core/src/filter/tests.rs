@@ -25,7 +25,7 @@ fn a_comparison_with_a_missing_field_is_false_and_its_negation_true() {
 }
 
 #[test]
-fn a_list_is_equal_when_any_element_is() {
+fn a_list_compares_equal_if_any_element_does() {
     assert!(Filter::eq(Field::Tags, "eth").matches(&record()));
     assert!(!Filter::eq(Field::Tags, "doge").matches(&record()));
     assert!(Filter::compare(metadata("sizes"), Op::Gt, 2.0).matches(&record()));
@@ -40,8 +40,8 @@ fn empty_and_is_true_and_empty_or_and_in_are_false() {
 }
 
 #[test]
-fn senseless_filters_are_refused_with_the_field_named() {
-    let senseless = [
+fn the_error_of_an_invalid_filter_names_the_field() {
+    let invalid = [
         (Filter::eq(Field::Kind, 3.0), "kind"),
         (Filter::compare(Field::Tags, Op::Lt, "x"), "tags"),
         (Filter::eq(Field::OccurredAt, "monday"), "occurred_at"),
@@ -49,14 +49,14 @@ fn senseless_filters_are_refused_with_the_field_named() {
         (Filter::eq(metadata("a\"b"), "x"), "metadata key"),
         (Filter::compare(Field::Confidence, Op::Lt, f64::NAN), "confidence"),
     ];
-    for (filter, word) in senseless {
+    for (filter, word) in invalid {
         let e = filter.validate().unwrap_err();
         assert!(e.to_string().contains(word), "{e}");
     }
 }
 
 #[test]
-fn a_tree_that_is_too_deep_or_too_wide_is_refused() {
+fn too_deep_and_too_wide_filters_are_invalid() {
     let mut deep = Filter::And(vec![]);
     for _ in 0..Filter::MAX_DEPTH {
         deep = Filter::Not(Box::new(deep));
@@ -67,7 +67,7 @@ fn a_tree_that_is_too_deep_or_too_wide_is_refused() {
 }
 
 #[test]
-fn names_and_fields_go_both_ways() {
+fn field_names_are_parsed() {
     for field in Field::plain().chain([metadata("mood")]) {
         assert_eq!(field.name().parse::<Field>().unwrap(), field);
     }

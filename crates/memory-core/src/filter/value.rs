@@ -14,17 +14,17 @@ use crate::{
     time::Timestamp,
 };
 
-/// The largest number up to which `f64` holds every integer: 2^53.
+/// Maximum integer up to which `f64` represents every integer: 2^53.
 const MAX_EXACT_INTEGER: f64 = 9_007_199_254_740_992.0;
 
-/// A relation between a field and a value.
+/// A comparison operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Op {
     /// Equal.
     Eq,
-    /// Less: earlier, smaller, or before it byte by byte.
+    /// Less: smaller, earlier, or before the value in byte order.
     Lt,
     /// Less or equal.
     Le,
@@ -58,16 +58,15 @@ impl Op {
 
 /// A value that a field is compared with.
 ///
-/// Roles, kinds, states, trust levels, ids, numbers and times convert into it. A number is stored as `f64`; an integer
-/// that `f64` cannot hold exactly (beyond 2^53) makes a filter that [`Filter::validate`](crate::Filter::validate)
-/// refuses.
+/// Roles, kinds, states, trust levels, ids, numbers and times convert into it. A number is stored as `f64`. A filter
+/// with an integer that `f64` cannot represent (beyond 2^53) fails [`Filter::validate`](crate::Filter::validate).
 ///
-/// In JSON it is a text, a number, `true` or `false`. An integer that `f64` cannot hold exactly is refused when it is
-/// read. A time is a text in RFC 3339, which a [`Filter`](crate::Filter) reads as a time if its field holds one.
+/// In JSON it is a text, a number, `true` or `false`. Deserialization rejects an integer that `f64` cannot represent. A
+/// time is a text in RFC 3339, which a [`Filter`](crate::Filter) converts if its field has times.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum FilterValue {
-    /// True or false; only for metadata, and only to be equal to.
+    /// True or false, for equality with metadata.
     Bool(bool),
     /// A number.
     Number(f64),
@@ -117,7 +116,7 @@ value_from! {
     usize => |v| exact(v as i128);
 }
 
-/// Returns the number if `f64` holds it exactly, and otherwise NaN, which every filter refuses.
+/// Returns the number, or NaN if `f64` cannot represent it. Validation rejects NaN.
 fn exact(integer: i128) -> FilterValue {
     FilterValue::Number(to_exact_f64(integer).unwrap_or(f64::NAN))
 }
@@ -127,7 +126,7 @@ fn to_exact_f64(integer: i128) -> Option<f64> {
     (number as i128 == integer).then_some(number)
 }
 
-/// Whole numbers are written without a fraction, as a person would write them.
+/// Writes whole numbers without a fraction.
 impl Serialize for FilterValue {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
         match self {

@@ -2,109 +2,96 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    ops::Bound,
     time::Duration,
 };
 
+use super::{
+    job_table::JobTable,
+    record_key::{RecordKey, key},
+};
 use crate::{
     error::Result,
     id::RecordId,
     record::{ContentHash, Kind, Record, State},
     scope::Scope,
     store::{
-        Adjacent, Basis, BlockReason, Decision, Done, Failure, Job, Neighbor, Outcome, Pending, RemovalCounts, Ticket,
+        Adjacent, Basis, BlockReason, Decision, Done, Failure, Job, Neighbor, Outcome, Pending, RemovalCounts,
         Tombstone, Write, WriteResult,
     },
     time::Timestamp,
 };
 
-/// Identifies a record by namespace and id.
-pub(super) type Key = (Scope, RecordId);
-
-/// A record's place in the order of things.
+/// The sort key of records: [`Record::position`].
 type Position = (Timestamp, i64, RecordId);
-
-/// The key of a record.
-pub(super) fn key(record: &Record) -> Key {
-    (record.scope.namespace(), record.id)
-}
 
 const MIN_ID: RecordId = RecordId::from_bytes([0; 16]);
 const MAX_ID: RecordId = RecordId::from_bytes([255; 16]);
 
 #[derive(Debug, Default)]
-pub(super) struct Tables {
-    records: BTreeMap<Key, Record>,
-    /// The active records of each address and kind in their order.
-    order: BTreeMap<(Scope, Kind), BTreeSet<Position>>,
-    /// The records directly derived from each record.
-    made_from: BTreeSet<(Key, RecordId)>,
-    tombstones: BTreeMap<Key, Tombstone>,
-    /// Hashes of deleted contents; true if the record was only deleted in a cascade.
-    buried: BTreeMap<(Scope, ContentHash), bool>,
-    queue: BTreeMap<(Job, u64), Item>,
-    tickets: BTreeMap<(Job, Key), u64>,
-    next_ticket: u64,
+pub(super) struct RecordTables {
+    records: BTreeMap<RecordKey, Record>,
+    /// Positions of the active records of each address and kind.
+    positions: BTreeMap<(Scope, Kind), BTreeSet<Position>>,
+    /// Pairs of a source and the id of a record that is directly derived from it.
+    derivations: BTreeSet<(RecordKey, RecordId)>,
+    tombstones: BTreeMap<RecordKey, Tombstone>,
+    /// Hashes of deleted contents. The value is true if all records with the content were only cascade-deleted.
+    deleted_contents: BTreeMap<(Scope, ContentHash), bool>,
+    jobs: JobTable,
 }
 
-/// A place in the queue.
-#[derive(Debug)]
-struct Item {
-    key: Key,
-    /// Until when it is hidden.
-    hidden_until: Timestamp,
-    attempts: u32,
-    reason: Option<String>,
-    queued_at: Timestamp,
-}
-
-const FREE: Timestamp = Timestamp::from_micros(i64::MIN);
-const GIVEN_UP: Timestamp = Timestamp::from_micros(i64::MAX);
-
-/// A write that has been decided and cannot fail any more.
-pub(super) struct Step {
+/// A write that was checked, so that it can no longer fail.
+pub(super) struct PlannedWrite {
     id: RecordId,
     outcome: Outcome,
     revision: u64,
-    store: Option<Store>,
+    /// `None` if nothing is stored.
+    change: Option<PlannedChange>,
 }
 
-struct Store {
+/// The record that a write stores.
+struct PlannedChange {
     record: Record,
     reindex: bool,
-    withdraw: bool,
+    /// True if the records that are derived from the old text are deleted.
+    deletes_derived: bool,
     jobs: Vec<Job>,
 }
 
-impl Step {
+impl PlannedWrite {
     pub(super) fn id(&self) -> RecordId {
         self.id
     }
 
-    /// The record that will say something else than before.
-    pub(super) fn changed(&self) -> Option<Key> {
-        self.store.as_ref().filter(|store| store.withdraw).map(|store| key(&store.record))
+    /// Returns the key of the record if the write changes its text, so that derived records must be deleted.
+    pub(super) fn changed_source(&self) -> Option<RecordKey> {
+        self.change.as_ref().filter(|change| change.deletes_derived).map(|change| key(&change.record))
     }
 }
 
-impl Tables {
+impl RecordTables {
+    /// Returns the records within a scope.
     pub(super) fn within<'a>(&'a self, scope: &'a Scope) -> impl Iterator<Item = &'a Record> {
-        let namespace = scope.user_name().map(|_| scope.namespace());
-        let (some, all) = match namespace {
-            Some(space) => (Some(self.records.range((space.clone(), MIN_ID)..=(space, MAX_ID))), None),
-            None => (None, Some(self.records.iter())),
+        let rows = match scope.user_name() {
+            Some(_) => {
+                let namespace = scope.namespace();
+                self.records.range((namespace.clone(), MIN_ID)..=(namespace, MAX_ID))
+            }
+            None => self.records.range::<RecordKey, _>(..),
         };
-        let rows = some.into_iter().flatten().chain(all.into_iter().flatten());
         rows.map(|(_, record)| record).filter(move |record| scope.covers(&record.scope))
     }
 
-    /// Every record of this id within the scope: one, but for a scope that covers several users.
-    pub(super) fn all(&self, scope: &Scope, id: RecordId) -> Vec<Record> {
+    /// Returns all records with this id within a scope: at most one per user.
+    pub(super) fn find_all(&self, scope: &Scope, id: RecordId) -> Vec<Record> {
         match scope.user_name() {
             Some(_) => self.find(scope, id).cloned().into_iter().collect(),
             None => self.within(scope).filter(|record| record.id == id).cloned().collect(),
         }
     }
 
+    /// Returns the record with this id within a scope: that of the first user, if the scope covers several.
     pub(super) fn find<'a>(&'a self, scope: &Scope, id: RecordId) -> Option<&'a Record> {
         if scope.user_name().is_some() {
             return self.records.get(&(scope.namespace(), id)).filter(|record| scope.covers(&record.scope));
@@ -112,274 +99,252 @@ impl Tables {
         self.records.values().find(|record| record.id == id && scope.covers(&record.scope))
     }
 
-    pub(super) fn record(&self, key: &Key) -> Option<&Record> {
+    pub(super) fn record(&self, key: &RecordKey) -> Option<&Record> {
         self.records.get(key)
     }
 
     /// Returns the records derived from a record, directly or through others.
-    pub(super) fn derived(&self, key: &Key) -> BTreeSet<Key> {
-        let (mut found, mut open) = (BTreeSet::new(), vec![key.clone()]);
-        while let Some(source) = open.pop() {
-            for (_, id) in self.made_from.range((source.clone(), MIN_ID)..=(source, MAX_ID)) {
-                let made = (key.0.clone(), *id);
-                if made != *key && found.insert(made.clone()) {
-                    open.push(made);
+    pub(super) fn derived(&self, key: &RecordKey) -> BTreeSet<RecordKey> {
+        let mut found = BTreeSet::new();
+        let mut unvisited = vec![key.clone()];
+        while let Some(source) = unvisited.pop() {
+            for (_, id) in self.derivations.range((source.clone(), MIN_ID)..=(source, MAX_ID)) {
+                let derived = (key.0.clone(), *id);
+                if derived != *key && found.insert(derived.clone()) {
+                    unvisited.push(derived);
                 }
             }
         }
         found
     }
 
-    pub(super) fn beside(&self, record: &Record) -> Adjacent {
-        let place = record.position();
-        let row = (record.scope.clone(), record.kind.clone());
-        let Some(order) = self.order.get(&row) else { return Adjacent::default() };
-        let after = (std::ops::Bound::Excluded(place), std::ops::Bound::Unbounded);
+    /// Returns the active records directly before and after a record.
+    pub(super) fn adjacent(&self, record: &Record) -> Adjacent {
+        let address_and_kind = (record.scope.clone(), record.kind.clone());
+        let Some(positions) = self.positions.get(&address_and_kind) else { return Adjacent::default() };
+        let position = record.position();
+        let after = (Bound::Excluded(position), Bound::Unbounded);
         let namespace = record.scope.namespace();
-        let neighbor = |(.., id): &(Timestamp, i64, RecordId)| {
-            self.records.get(&(namespace.clone(), *id)).map(|other| Neighbor::of(record, other))
-        };
+        let neighbor =
+            |(.., id): &Position| self.records.get(&(namespace.clone(), *id)).map(|other| Neighbor::of(record, other));
         Adjacent {
-            previous: order.range(..place).next_back().and_then(neighbor),
-            next: order.range(after).next().and_then(neighbor),
+            previous: positions.range(..position).next_back().and_then(neighbor),
+            next: positions.range(after).next().and_then(neighbor),
         }
     }
 
     pub(super) fn tombstones_within<'a>(&'a self, scope: &'a Scope) -> impl Iterator<Item = &'a Tombstone> {
-        self.tombstones.values().filter(move |t| scope.covers(&t.scope))
+        self.tombstones.values().filter(move |tombstone| scope.covers(&tombstone.scope))
     }
 
-    fn barred(&self, record: &Record) -> Option<BlockReason> {
+    fn block_reason(&self, record: &Record) -> Option<BlockReason> {
         if self.tombstones.contains_key(&key(record)) {
             return Some(BlockReason::Id);
         }
-        self.bars_content(record).then_some(BlockReason::Content)
+        self.is_content_blocked(record).then_some(BlockReason::Content)
     }
 
-    fn bars_content(&self, record: &Record) -> bool {
-        let buried = self.buried.get(&(record.scope.namespace(), record.content_hash()));
-        buried.is_some_and(|withdrawn| Tombstone::bars_content_for(record.trust, *withdrawn))
+    fn is_content_blocked(&self, record: &Record) -> bool {
+        let only_cascaded = self.deleted_contents.get(&(record.scope.namespace(), record.content_hash()));
+        only_cascaded.is_some_and(|only_cascaded| Tombstone::bars_content_for(record.trust, *only_cascaded))
     }
 
-    /// Decides a write; `decided` holds what earlier writes of the batch will have stored.
-    pub(super) fn decide(&self, write: Write, decided: &mut BTreeMap<Key, Record>) -> Result<Step> {
-        let (id, key, jobs) = (write.record.id, key(&write.record), write.pending());
-        let stored = |key: &Key| decided.get(key).or_else(|| self.records.get(key));
-        for basis in &write.based_on {
-            let source = stored(&(key.0.clone(), basis.id)).filter(|source| source.is_indexed());
-            Basis::check(*basis, source.map(|source| source.revision))?;
+    /// Checks a write. `planned` holds the records that earlier writes of the batch will store; adds the one of this
+    /// write.
+    pub(super) fn plan(&self, write: Write, planned: &mut BTreeMap<RecordKey, Record>) -> Result<PlannedWrite> {
+        let id = write.record.id;
+        let key = key(&write.record);
+        let jobs = write.pending();
+        let current = |key: &RecordKey| planned.get(key).or_else(|| self.records.get(key));
+        for precondition in &write.based_on {
+            let source = current(&(key.0.clone(), precondition.id)).filter(|source| source.is_indexed());
+            Basis::check(*precondition, source.map(|source| source.revision))?;
         }
-        let old = stored(&key);
-        let step = match Decision::of(write.mode, write.record, old)? {
-            Decision::Keep(revision) => Step { id, outcome: Outcome::Unchanged, revision, store: None },
-            Decision::Insert(record) => match self.barred(&record) {
-                Some(barred) => Step { id, outcome: Outcome::Blocked(barred), revision: 0, store: None },
+        let unchanged = |outcome, revision| PlannedWrite { id, outcome, revision, change: None };
+        let write = match Decision::of(write.mode, write.record, current(&key))? {
+            Decision::Keep(revision) => unchanged(Outcome::Unchanged, revision),
+            Decision::Insert(record) => match self.block_reason(&record) {
+                Some(reason) => unchanged(Outcome::Blocked(reason), 0),
                 None => {
-                    let store = Store { record: *record, reindex: true, withdraw: false, jobs };
-                    Step { id, outcome: Outcome::Created, revision: 1, store: Some(store) }
+                    let change = PlannedChange { record: *record, reindex: true, deletes_derived: false, jobs };
+                    PlannedWrite { id, outcome: Outcome::Created, revision: 1, change: Some(change) }
                 }
             },
-            Decision::Replace { record, reindex: true, .. } if record.is_indexed() && self.bars_content(&record) => {
-                let outcome = Outcome::Blocked(BlockReason::Content);
-                Step { id, outcome, revision: record.revision - 1, store: None }
+            Decision::Replace { record, reindex: true, .. }
+                if record.is_indexed() && self.is_content_blocked(&record) =>
+            {
+                unchanged(Outcome::Blocked(BlockReason::Content), record.revision - 1)
             }
             Decision::Replace { record, reindex, withdraw } => {
                 let revision = record.revision;
-                let store = Store { record: *record, reindex, withdraw, jobs };
-                Step { id, outcome: Outcome::Updated, revision, store: Some(store) }
+                let change = PlannedChange { record: *record, reindex, deletes_derived: withdraw, jobs };
+                PlannedWrite { id, outcome: Outcome::Updated, revision, change: Some(change) }
             }
         };
-        if let Some(Store { record, .. }) = &step.store {
-            decided.insert(key, record.clone());
+        if let Some(change) = &write.change {
+            planned.insert(key, change.record.clone());
         }
-        Ok(step)
+        Ok(write)
     }
 
-    pub(super) fn carry_out(&mut self, step: Step, now: Timestamp) -> WriteResult {
-        let mut written = WriteResult::new(step.id, step.outcome, step.revision, Vec::new());
-        let Some(Store { record, reindex, jobs, .. }) = step.store else { return written };
+    /// Stores the record of a planned write, and queues its jobs.
+    pub(super) fn apply(&mut self, write: PlannedWrite, now: Timestamp) -> WriteResult {
+        let mut result = WriteResult::new(write.id, write.outcome, write.revision, Vec::new());
+        let Some(PlannedChange { record, reindex, jobs, .. }) = write.change else { return result };
         let key = key(&record);
-        self.unlink(&key);
-        self.link(&key, &record);
+        self.remove_references(&key);
+        self.add_references(&key, &record);
         if reindex {
-            self.unqueue(&key);
-            jobs.iter().for_each(|job| self.enqueue(*job, &key, now));
-            written.pending = jobs;
+            self.jobs.remove(&key);
+            jobs.iter().for_each(|job| self.jobs.enqueue(*job, &key, now));
+            result.pending = jobs;
         }
         self.records.insert(key, record);
-        written
+        result
     }
 
-    fn link(&mut self, key: &Key, record: &Record) {
+    /// Adds a record to the positions and derivations.
+    fn add_references(&mut self, key: &RecordKey, record: &Record) {
         if record.state == State::Active {
-            let row = (record.scope.clone(), record.kind.clone());
-            self.order.entry(row).or_default().insert(record.position());
+            let address_and_kind = (record.scope.clone(), record.kind.clone());
+            self.positions.entry(address_and_kind).or_default().insert(record.position());
         }
         for source in &record.derived_from {
-            self.made_from.insert(((key.0.clone(), *source), key.1));
+            self.derivations.insert(((key.0.clone(), *source), key.1));
         }
     }
 
-    fn unlink(&mut self, key: &Key) {
+    /// Removes the stored record from the positions and derivations.
+    fn remove_references(&mut self, key: &RecordKey) {
         let Some(old) = self.records.get(key) else { return };
-        let row = (old.scope.clone(), old.kind.clone());
-        if let Some(order) = self.order.get_mut(&row) {
-            order.remove(&old.position());
-            if order.is_empty() {
-                self.order.remove(&row);
+        let address_and_kind = (old.scope.clone(), old.kind.clone());
+        if let Some(positions) = self.positions.get_mut(&address_and_kind) {
+            positions.remove(&old.position());
+            if positions.is_empty() {
+                self.positions.remove(&address_and_kind);
             }
         }
         for source in &old.derived_from {
-            self.made_from.remove(&((key.0.clone(), *source), key.1));
+            self.derivations.remove(&((key.0.clone(), *source), key.1));
         }
     }
 
-    /// Removes a record and leaves a tombstone.
-    pub(super) fn remove(&mut self, record: &Record, deleted_at: Timestamp, removed: &mut RemovalCounts) {
-        let (id, scope, content_hash) = (record.id, record.scope.clone(), record.content_hash());
-        self.entomb(&Tombstone { id, scope, content_hash, deleted_at, withdrawn: false }, removed);
+    /// Deletes a record and stores a tombstone.
+    pub(super) fn delete(&mut self, record: &Record, deleted_at: Timestamp, removed: &mut RemovalCounts) {
+        let tombstone = Tombstone::new(record.id, record.scope.clone(), record.content_hash(), deleted_at);
+        self.apply_tombstone(&tombstone, removed);
     }
 
-    /// Removes what was made from records, but for `kept`, and queues what else it was made from to be looked at again.
-    pub(super) fn withdraw(
+    /// Deletes the records derived from these sources, except `kept`, and queues their other sources for the jobs that
+    /// derive such records. Returns the ids of the deleted records.
+    pub(super) fn delete_derived(
         &mut self,
         namespace: &Scope,
-        ids: &BTreeSet<RecordId>,
+        sources: &BTreeSet<RecordId>,
         kept: &BTreeSet<RecordId>,
         now: Timestamp,
         removed: &mut RemovalCounts,
     ) -> Vec<RecordId> {
-        let made: BTreeSet<Key> = ids.iter().flat_map(|id| self.derived(&(namespace.clone(), *id))).collect();
-        let made = made.into_iter().filter(|(_, id)| !kept.contains(id) && !ids.contains(id));
-        let made: Vec<Record> = made.filter_map(|key| self.records.get(&key)).cloned().collect();
-        for record in &made {
-            let content_hash = record.content_hash();
-            let (id, scope) = (record.id, record.scope.clone());
-            self.entomb(&Tombstone { id, scope, content_hash, deleted_at: now, withdrawn: true }, removed);
+        let derived: BTreeSet<RecordKey> =
+            sources.iter().flat_map(|id| self.derived(&(namespace.clone(), *id))).collect();
+        let deleted = derived.into_iter().filter(|(_, id)| !kept.contains(id) && !sources.contains(id));
+        let deleted: Vec<Record> = deleted.filter_map(|key| self.records.get(&key)).cloned().collect();
+        for record in &deleted {
+            let tombstone = Tombstone::new(record.id, record.scope.clone(), record.content_hash(), now);
+            self.apply_tombstone(&tombstone.with_withdrawn(true), removed);
         }
-        for record in &made {
+        for record in &deleted {
             let Some(job) = Job::making(&record.kind) else { continue };
-            for source in record.derived_from.iter().filter(|source| !ids.contains(source)) {
+            for source in record.derived_from.iter().filter(|source| !sources.contains(source)) {
                 let source = (namespace.clone(), *source);
                 if self.records.get(&source).is_some_and(Record::is_indexed) {
-                    self.enqueue(job, &source, now);
+                    self.jobs.enqueue(job, &source, now);
                 }
             }
         }
-        made.into_iter().map(|record| record.id).collect()
+        deleted.into_iter().map(|record| record.id).collect()
     }
 
-    /// Takes in a tombstone of another store, unless its id belongs to a record at another address; whether it is new.
-    pub(super) fn import_tombstones(&mut self, tombstone: &Tombstone, now: Timestamp) -> bool {
+    /// Applies a tombstone of another store, unless a record at another address has its id. Returns true if the
+    /// tombstone is new.
+    pub(super) fn import_tombstone(&mut self, tombstone: &Tombstone, now: Timestamp) -> bool {
         let key = (tombstone.scope.namespace(), tombstone.id);
         if self.records.get(&key).is_some_and(|record| record.scope != tombstone.scope) {
             return false;
         }
         let mut removed = RemovalCounts::default();
-        self.withdraw(&key.0, &[key.1].into(), &BTreeSet::new(), now, &mut removed);
-        self.entomb(tombstone, &mut removed)
+        self.delete_derived(&key.0, &[key.1].into(), &BTreeSet::new(), now, &mut removed);
+        self.apply_tombstone(tombstone, &mut removed)
     }
 
-    /// Removes what the tombstone names and keeps the tombstone; whether it is new.
-    fn entomb(&mut self, tombstone: &Tombstone, removed: &mut RemovalCounts) -> bool {
+    /// Deletes the record of a tombstone and stores the tombstone. Returns true if it is new.
+    fn apply_tombstone(&mut self, tombstone: &Tombstone, removed: &mut RemovalCounts) -> bool {
         let key = (tombstone.scope.namespace(), tombstone.id);
-        self.unlink(&key);
-        removed.queued += self.unqueue(&key);
+        self.remove_references(&key);
+        removed.queued += self.jobs.remove(&key);
         if let Some(record) = self.records.remove(&key) {
             removed.count(record.kind.as_str());
         }
-        let only_withdrawn = self.buried.entry((key.0.clone(), tombstone.content_hash)).or_insert(true);
-        *only_withdrawn &= tombstone.withdrawn;
-        let new = self.tombstones.insert(key, tombstone.clone()).is_none();
-        removed.tombstones += u64::from(new);
-        new
+        let only_cascaded = self.deleted_contents.entry((key.0.clone(), tombstone.content_hash)).or_insert(true);
+        *only_cascaded &= tombstone.withdrawn;
+        let is_new = self.tombstones.insert(key, tombstone.clone()).is_none();
+        removed.tombstones += u64::from(is_new);
+        is_new
     }
 
-    /// The jobs that a record waits for, and since when; `None` for one that was given up.
-    pub(super) fn waits_for(&self, record: &Record) -> impl Iterator<Item = (Job, Option<Timestamp>)> {
-        let key = key(record);
-        Job::ALL.into_iter().filter_map(move |job| {
-            let ticket = self.tickets.get(&(job, key.clone()))?;
-            let item = self.queue.get(&(job, *ticket))?;
-            Some((job, Some(item.queued_at).filter(|_| item.hidden_until != GIVEN_UP)))
-        })
+    pub(super) fn enqueue(&mut self, job: Job, key: &RecordKey, now: Timestamp) {
+        self.jobs.enqueue(job, key, now);
     }
 
-    pub(super) fn enqueue(&mut self, job: Job, key: &Key, now: Timestamp) {
-        self.next_ticket += 1;
-        if let Some(old) = self.tickets.insert((job, key.clone()), self.next_ticket) {
-            self.queue.remove(&(job, old));
-        }
-        let item = Item { key: key.clone(), hidden_until: FREE, attempts: 0, reason: None, queued_at: now };
-        self.queue.insert((job, self.next_ticket), item);
-    }
-
-    /// Takes every job of a record off the queue, and counts them.
-    fn unqueue(&mut self, key: &Key) -> u64 {
-        let mut taken = 0;
-        for job in Job::ALL {
-            if let Some(ticket) = self.tickets.remove(&(job, key.clone())) {
-                taken += u64::from(self.queue.remove(&(job, ticket)).is_some());
-            }
-        }
-        taken
+    /// Returns the queued jobs of a record with the time at which each was queued; `None` for a dead letter.
+    pub(super) fn jobs_of(&self, record: &Record) -> impl Iterator<Item = (Job, Option<Timestamp>)> {
+        let items = self.jobs.items_of(key(record));
+        items.map(|(job, item)| (job, Some(item.queued_at).filter(|_| !item.is_dead_letter())))
     }
 
     pub(super) fn claim(&mut self, job: Job, limit: usize, lease: Duration, now: Timestamp) -> Vec<Pending> {
-        let free = self.queue.range_mut((job, 0)..=(job, u64::MAX)).filter(|(_, item)| item.hidden_until <= now);
         let mut pending = Vec::new();
-        for ((_, ticket), item) in free.take(limit) {
-            if !lease.is_zero() {
-                item.hidden_until = now.after(lease);
+        for (ticket, item) in self.jobs.claim(job, limit, lease, now) {
+            if let Some(record) = self.records.get(&item.key).cloned() {
+                pending.push(Pending { ticket, record, job, attempts: item.attempts, queued_at: item.queued_at });
             }
-            let (attempts, queued_at) = (item.attempts, item.queued_at);
-            let ticket = Ticket(u128::from(*ticket));
-            let record = self.records.get(&item.key).cloned();
-            pending.extend(record.map(|record| Pending { ticket, record, job, attempts, queued_at }));
         }
         pending
     }
 
-    /// Hides what was claimed until then, if it is still the same place in the queue and was not given up.
     pub(super) fn extend_lease(&mut self, claimed: &Pending, until: Timestamp) {
-        let ticket = u64::try_from(claimed.ticket.0).unwrap_or(u64::MAX);
-        let item = self.queue.get_mut(&(claimed.job, ticket)).filter(|item| item.hidden_until != GIVEN_UP);
-        if let Some(item) = item {
-            item.hidden_until = until;
-        }
+        self.jobs.extend_lease(claimed.job, claimed.ticket, until);
     }
 
+    /// Stores a failure, unless the record has changed.
     pub(super) fn fail(&mut self, failure: &Failure) {
         let key = (failure.scope.namespace(), failure.id);
-        let current = self.records.get(&key).is_some_and(|r| r.revision == failure.revision);
-        let Some(ticket) = self.tickets.get(&(failure.job, key)).filter(|_| current) else { return };
-        if let Some(item) = self.queue.get_mut(&(failure.job, *ticket)) {
-            item.hidden_until = failure.retry_at.unwrap_or(GIVEN_UP);
-            (item.attempts, item.reason) = (failure.attempts, Some(failure.reason.clone()));
+        if self.is_current(&key, failure.revision) {
+            self.jobs.fail(key, failure);
         }
     }
 
     /// Returns the failed jobs, longest waiting first.
     pub(super) fn failures(&self) -> impl Iterator<Item = Failure> {
-        let mut items: Vec<_> = self.queue.iter().map(|((job, ticket), item)| (*ticket, *job, item)).collect();
-        items.sort_by_key(|(ticket, job, _)| (*ticket, *job));
-        items.into_iter().filter_map(|(_, job, item)| {
-            let (record, reason) = (self.records.get(&item.key)?, item.reason.clone()?);
-            let retry_at = Some(item.hidden_until).filter(|until| *until != GIVEN_UP);
-            let (id, scope, revision) = (record.id, record.scope.clone(), record.revision);
-            Some(Failure { id, scope, job, revision, attempts: item.attempts, reason, retry_at })
+        self.jobs.oldest_first().filter_map(|(job, item)| {
+            let reason = item.reason.clone()?;
+            let record = self.records.get(&item.key)?;
+            let failure = Failure::new(record.id, record.scope.clone(), job, record.revision, reason);
+            Some(failure.with_attempts(item.attempts).with_retry_at(item.retry_at()))
         })
     }
 
+    /// Removes a completed job from the queue, if the record has not changed. Returns true if it has not.
     pub(super) fn complete(&mut self, done: &Done) -> bool {
         let key = (done.scope.namespace(), done.id);
-        let current = self.records.get(&key).is_some_and(|r| r.revision == done.revision);
-        let place = (done.job, key);
-        let own = |ticket: &&u64| done.ticket.is_none_or(|own| own == Ticket(u128::from(**ticket)));
-        if current && let Some(ticket) = self.tickets.get(&place).filter(own).copied() {
-            self.tickets.remove(&place);
-            self.queue.remove(&(done.job, ticket));
+        let is_current = self.is_current(&key, done.revision);
+        if is_current {
+            self.jobs.complete(done.job, key, done.ticket);
         }
-        current
+        is_current
+    }
+
+    fn is_current(&self, key: &RecordKey, revision: u64) -> bool {
+        self.records.get(key).is_some_and(|record| record.revision == revision)
     }
 }

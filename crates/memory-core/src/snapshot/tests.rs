@@ -4,13 +4,13 @@ use super::*;
 
 type Arrays = (Vec<f32>, u64, Vec<u16>, Vec<[u64; 2]>, Vec<i64>);
 
-fn write((floats, number, shorts, pairs, alike): &Arrays) -> Vec<u8> {
+fn write((floats, number, shorts, pairs, similar): &Arrays) -> Vec<u8> {
     let mut writer = SnapshotWriter::new(Vec::new()).unwrap();
     writer.array(floats).unwrap();
     writer.number(*number).unwrap();
     writer.array(shorts).unwrap();
     writer.array(pairs).unwrap();
-    writer.deltas(alike.iter().copied()).unwrap();
+    writer.deltas(similar.iter().copied()).unwrap();
     writer.finish().unwrap()
 }
 
@@ -23,14 +23,14 @@ fn read(bytes: &[u8]) -> io::Result<Arrays> {
 
 proptest! {
     #[test]
-    fn a_snapshot_is_read_back_and_a_damaged_one_is_refused(
+    fn snapshots_round_trip_and_damage_is_detected(
         floats in proptest::collection::vec(-1.0_f32..1.0, 0..40), number: u64,
         shorts in proptest::collection::vec(any::<u16>(), 0..40),
         pairs in proptest::collection::vec(any::<[u64; 2]>(), 0..9),
-        alike in proptest::collection::vec(prop_oneof![-99..99_i64, any::<i64>()], 0..20),
+        similar in proptest::collection::vec(prop_oneof![-99..99_i64, any::<i64>()], 0..20),
         place: prop::sample::Index, bit in 0..8_u32,
     ) {
-        let arrays = (floats, number, shorts, pairs, alike);
+        let arrays = (floats, number, shorts, pairs, similar);
         let bytes = write(&arrays);
         prop_assert_eq!(read(&bytes).unwrap(), arrays);
         prop_assert!(read(&bytes[..place.index(bytes.len())]).is_err());

@@ -11,8 +11,8 @@ use crate::{
     time::Timestamp,
 };
 
-/// `TIME_SEQUENCE_ID`: the time in microseconds and the sequence number in hexadecimal, as unsigned numbers, and the
-/// id.
+/// Writes `TIME_SEQUENCE_ID`: the time in microseconds and the sequence number, both as unsigned hexadecimal numbers,
+/// and the id.
 impl fmt::Display for Cursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:x}_{:x}_{}", self.occurred_at.as_micros(), self.sequence, self.id)
@@ -23,11 +23,11 @@ impl FromStr for Cursor {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        read(text).ok_or_else(|| Error::invalid("cursor", "this is no cursor; use the one that a page gave"))
+        parse(text).ok_or_else(|| Error::invalid("cursor", "this is no cursor; use the one that a page gave"))
     }
 }
 
-fn read(text: &str) -> Option<Cursor> {
+fn parse(text: &str) -> Option<Cursor> {
     let number = |text: &str| u64::from_str_radix(text, 16).ok().map(u64::cast_signed);
     let (time, rest) = text.split_once('_')?;
     let (sequence, id) = rest.split_once('_')?;

@@ -1,4 +1,4 @@
-//! The jobs that run in the background for a record.
+//! Background jobs of records.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,29 +10,29 @@ use crate::{
     time::Timestamp,
 };
 
-/// A job that runs in the background for a record. [`Job::ALL`] is the order in which jobs are best done.
+/// A background job of a record. [`Job::ALL`] has the recommended order of execution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Job {
-    /// Writes its terms to the keyword store.
+    /// Writes the record's terms to the keyword store.
     Keywords,
-    /// Writes its vector to the vector store.
+    /// Writes the record's vector to the vector store.
     Embedding,
-    /// Writes its vector to the secondary version of the vectors. A store that has one queues this job next to every
-    /// [`Embedding`](Self::Embedding) by itself.
+    /// Writes the record's vector to the second version of the vectors. A store with a second version queues this job
+    /// together with every [`Embedding`](Self::Embedding) job.
     Reembedding,
     /// Splits a long text into chunks.
     Chunks,
-    /// Finds its topic, entities and emotion.
+    /// Extracts topic, entities and emotion.
     Metadata,
     /// Extracts facts.
     Facts,
     /// Extracts entities and relations.
     Graph,
-    /// Adds it to a summary.
+    /// Adds the record to a summary.
     Summary,
-    /// Adds it to the profile of its speaker.
+    /// Updates the profile of the user with the record.
     Profile,
 }
 
@@ -54,12 +54,12 @@ impl Job {
     /// The jobs that are queued for every record.
     pub const INDEXING: [Self; 2] = [Self::Keywords, Self::Embedding];
 
-    /// Returns the job of that name, if there is one.
+    /// Returns the job with this name.
     pub fn named(name: &str) -> Option<Self> {
         name.parse().ok()
     }
 
-    /// Returns the job that derives records of this kind from others, if one does.
+    /// Returns the job that derives records of this kind from others; `None` if no job is queued for that.
     pub fn making(kind: &Kind) -> Option<Self> {
         match kind.as_str() {
             "summary" => Some(Self::Summary),
@@ -69,12 +69,12 @@ impl Job {
     }
 }
 
-/// An index that is derived from the records. Each remembers what it was made with.
+/// An index that is derived from the records. A store records the analyzer or embedding space that built it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Index {
-    /// The terms.
+    /// The terms of records.
     Keywords,
-    /// The vectors.
+    /// The vectors of records.
     Embedding,
 }
 
@@ -86,7 +86,7 @@ crate::enum_names! {
 }
 
 impl Index {
-    /// The job that fills it.
+    /// Returns the job that fills the index.
     pub const fn job(self) -> Job {
         match self {
             Self::Keywords => Job::Keywords,
@@ -95,31 +95,36 @@ impl Index {
     }
 }
 
-/// A place in the job queue. A record that is queued again gets another ticket, so that a late completion of the job
-/// before does not remove it.
+/// Identifies an entry of the job queue. A record that is queued again gets another ticket, so that a late completion
+/// of the earlier entry does not remove the new one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ticket(pub u128);
 
 /// A record that waits for a job.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pending {
-    /// Its place in the queue.
+    /// The ticket of the queue entry.
     pub ticket: Ticket,
-    /// The record as it is now.
+    /// The current record.
     pub record: Record,
     /// The job.
     pub job: Job,
-    /// Number of times that the job has failed for it.
+    /// Number of failed attempts.
     pub attempts: u32,
-    /// The time since which it has waited.
+    /// The time at which the job was queued.
     pub queued_at: Timestamp,
 }
 
 impl Pending {
     /// Returns the receipt that completes the job.
     pub fn done(&self) -> Done {
-        let (id, scope, revision) = (self.record.id, self.record.scope.clone(), self.record.revision);
-        Done { id, scope, job: self.job, revision, ticket: Some(self.ticket) }
+        Done {
+            id: self.record.id,
+            scope: self.record.scope.clone(),
+            job: self.job,
+            revision: self.record.revision,
+            ticket: Some(self.ticket),
+        }
     }
 
     /// Returns the failure of the job after this error. `retry_at` is the time of the next attempt, `None` for never.
@@ -135,7 +140,7 @@ impl Pending {
 pub struct Done {
     /// The id of the record.
     pub id: RecordId,
-    /// Its address.
+    /// The address of the record.
     pub scope: Scope,
     /// The job.
     pub job: Job,
@@ -152,7 +157,7 @@ pub struct Done {
 pub struct Failure {
     /// The id of the record.
     pub id: RecordId,
-    /// Its address.
+    /// The address of the record.
     pub scope: Scope,
     /// The job.
     pub job: Job,

@@ -1,4 +1,4 @@
-//! Writing a record: what may happen, decided in one place for every backend.
+//! Writes of records, and the decision on a write, which all backends share.
 
 use std::fmt;
 
@@ -14,68 +14,69 @@ use crate::{
 
 use super::job::Job;
 
-/// A record to be written.
+/// A write of one record.
 #[derive(Debug, Clone)]
 pub struct Write {
-    /// The record; its `revision` is ignored.
+    /// The record. Its `revision` is ignored.
     pub record: Record,
     /// The action if a record with the same id is stored.
     pub mode: PutMode,
-    /// Its analyzed terms, for a backend that indexes them in the same transaction.
+    /// Analyzed terms of the record, for a backend that indexes them in the same transaction.
     pub terms: Option<Terms>,
-    /// Its vector, where the caller has one already, for a backend that keeps vectors in the same transaction.
+    /// Vector of the record, if the caller has one, for a backend that stores vectors in the same transaction.
     pub embedding: Option<Embedding>,
     /// Background jobs in addition to [indexing](Job::INDEXING).
     pub jobs: Vec<Job>,
-    /// The records that it was derived from, as they were read. If one of them was written again since or is not
-    /// active any more, the whole batch fails with `Conflict`, so that nothing is derived from a deleted record.
+    /// Preconditions: the records that it was derived from, as they were read. If one of them was written again or is
+    /// no longer active, the whole batch fails with `Conflict`, so that no record is derived from a deleted one.
     pub based_on: Vec<Basis>,
 }
 
 impl Write {
-    /// Writes the record whether or not it exists, without terms, with indexing as the only job.
+    /// Creates a write that inserts or replaces the record. Its only jobs are those of indexing.
     pub fn upsert(record: Record) -> Self {
         Self::new(record, PutMode::Upsert)
     }
 
-    /// Writes the record, without terms, to be indexed only.
+    /// Creates a write without terms and vector. Its only jobs are those of indexing.
     pub fn new(record: Record, mode: PutMode) -> Self {
         Self { record, mode, terms: None, embedding: None, jobs: Vec::new(), based_on: Vec::new() }
     }
 
-    /// The jobs that it is queued for when it is new or says something else now; none when it is not to be indexed. A
-    /// backend that takes the terms or the vector in with the record leaves out the job for them.
+    /// Returns the jobs to queue for a new or changed record, or none if the record is not indexed. A backend that
+    /// stores the terms or the vector together with the record leaves out their job.
     pub fn pending(&self) -> Vec<Job> {
         if !self.record.is_indexed() {
             return Vec::new();
         }
-        let asked = self.jobs.iter().copied().filter(|job| !Job::INDEXING.contains(job) && *job != Job::Reembedding);
-        let mut jobs: Vec<Job> = Job::INDEXING.into_iter().chain(asked).collect();
+        let requested =
+            self.jobs.iter().copied().filter(|job| !Job::INDEXING.contains(job) && *job != Job::Reembedding);
+        let mut jobs: Vec<Job> = Job::INDEXING.into_iter().chain(requested).collect();
         jobs.sort();
         jobs.dedup();
         jobs
     }
 }
 
-/// A record as it was read before another one was derived from it.
+/// A precondition of a derived record: a source, at the revision that was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Basis {
-    /// The id of the record. It belongs to the same user.
+    /// The id of the source. It belongs to the same user.
     pub id: RecordId,
-    /// Its revision.
+    /// The revision of the source that was read.
     pub revision: u64,
 }
 
 impl Basis {
-    /// This record, as it is.
+    /// Returns the precondition that a record is unchanged.
     pub fn of(record: &Record) -> Self {
         Self { id: record.id, revision: record.revision }
     }
 
-    /// Refuses what is made from a record that is not active any more (`None`) or at another revision.
+    /// Checks the precondition against the stored revision; `None` for a record that is missing or not active.
     ///
     /// # Errors
-    /// `Conflict`.
+    /// `Conflict` for `None` and for another revision.
     pub fn check(self, revision: Option<u64>) -> Result<()> {
         if revision == Some(self.revision) {
             return Ok(());
@@ -91,13 +92,14 @@ impl Basis {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum PutMode {
-    /// Replaces it; the time at which it was first recorded stays.
+    /// Replaces it. Keeps the time at which it was first stored.
     Upsert,
-    /// Leaves it as it is.
+    /// Keeps it unchanged.
     IfAbsent,
     /// Fails with `Conflict`.
     Create,
-    /// Replaces it if it is still at this revision. Fails with `Conflict` if not, and with `NotFound` if it is gone.
+    /// Replaces it if it has this revision. Fails with `Conflict` for another revision, and with `NotFound` if there is
+    /// no record.
     Update {
         /// The revision that the caller has read.
         revision: u64,
@@ -108,20 +110,20 @@ pub enum PutMode {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct WriteResult {
-    /// The record.
+    /// The id of the record.
     pub id: RecordId,
     /// The outcome.
     pub outcome: Outcome,
     /// The revision of the stored record; 0 if there is none.
     pub revision: u64,
-    /// The jobs that this write has queued for it.
+    /// The jobs that this write has queued for the record.
     pub pending: Vec<Job>,
-    /// The records that were derived from the replaced text, and were removed with it.
+    /// The records that were derived from the replaced text, and were cascade-deleted.
     pub withdrawn: Vec<RecordId>,
 }
 
 impl WriteResult {
-    /// Creates the outcome of a write that removed no derived records.
+    /// Creates the result of a write that deleted no derived records.
     pub fn new(id: RecordId, outcome: Outcome, revision: u64, pending: Vec<Job>) -> Self {
         Self { id, outcome, revision, pending, withdrawn: Vec::new() }
     }
@@ -136,7 +138,7 @@ pub enum Outcome {
     Created,
     /// The stored record was replaced.
     Updated,
-    /// The stored record has the same content already.
+    /// The stored record is kept. It has the same content, or the mode is [`PutMode::IfAbsent`].
     Unchanged,
     /// The record was deleted before, and is not stored again.
     Blocked(BlockReason),
@@ -149,12 +151,12 @@ pub enum Outcome {
 pub enum BlockReason {
     /// A record of this id was deleted.
     Id,
-    /// A record with the same content was deleted, and this one is not a new statement.
+    /// A record with the same content was deleted, and this one is imported or derived.
     Content,
 }
 
 impl PutMode {
-    /// The name.
+    /// Returns the name.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Upsert => "upsert",
@@ -172,7 +174,7 @@ impl fmt::Display for PutMode {
 }
 
 impl Outcome {
-    /// The name.
+    /// Returns the name.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Created => "created",
@@ -196,29 +198,29 @@ crate::enum_names! {
     }
 }
 
-/// The action of a backend for one write. [`Decision::of`] makes it, so that all backends decide alike.
+/// The action of a backend for one write. [`Decision::of`] is the same for all backends.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Decision {
-    /// Nothing: the stored record stays, at this revision.
+    /// Keep the stored record, which has this revision.
     Keep(u64),
-    /// Store the record, unless a tombstone bars it.
+    /// Insert the record, unless a tombstone blocks it.
     Insert(Box<Record>),
-    /// Store the record in the old one's place.
+    /// Replace the stored record.
     Replace {
         /// The record, with its new revision.
         record: Box<Record>,
         /// True if its index entries must be rebuilt.
         reindex: bool,
-        /// True if its content has changed, so that records derived from it must be deleted.
+        /// True if the text has changed, so that records derived from the old text must be deleted.
         withdraw: bool,
     },
 }
 
 impl Decision {
-    /// Decides a write, given the record of the same namespace and id that is stored now.
+    /// Decides on a write. `old` is the stored record with the same namespace and id.
     ///
     /// # Errors
-    /// Those of [`RecordStore::put`](crate::RecordStore::put), but for the scope's.
+    /// Those of [`RecordStore::put`](crate::RecordStore::put), except for `Unauthorized`.
     pub fn of(mode: PutMode, mut new: Record, old: Option<&Record>) -> Result<Self> {
         new.validate()?;
         let id = new.id;
@@ -234,8 +236,8 @@ impl Decision {
             PutMode::IfAbsent => return Ok(Self::Keep(old.revision)),
             PutMode::Create => return conflict(format!("there is a record {id} already")),
             PutMode::Update { revision } if revision != old.revision => {
-                let now = old.revision;
-                return conflict(format!("record {id} is at revision {now}, not {revision}; read it again"));
+                let current = old.revision;
+                return conflict(format!("record {id} is at revision {current}, not {revision}; read it again"));
             }
             PutMode::Update { .. } | PutMode::Upsert => {}
         }
@@ -245,10 +247,11 @@ impl Decision {
         if old.same_content(&new) {
             return Ok(Self::Keep(old.revision));
         }
-        let indexed = |r: &Record| (r.text.clone(), r.named_speaker().map(str::to_owned), r.is_indexed());
-        let reindex = indexed(old) != indexed(&new);
+        let reindex =
+            old.text != new.text || old.named_speaker() != new.named_speaker() || old.is_indexed() != new.is_indexed();
         let withdraw = old.content_hash() != new.content_hash();
-        (new.revision, new.recorded_at) = (old.revision + 1, old.recorded_at);
+        new.revision = old.revision + 1;
+        new.recorded_at = old.recorded_at;
         Ok(Self::Replace { record: Box::new(new), reindex, withdraw })
     }
 }

@@ -16,7 +16,7 @@ use crate::{error::Result, id::RecordId, scope::Scope};
 /// `claim`, `extend_lease`, `complete` and `fail` take no scope: the engine's worker calls them for all tenants.
 ///
 /// # Cancel safety
-/// Dropping a future either leaves the call undone or lets it finish unseen; never half of it.
+/// If a future is dropped, the call either has no effect or completes. It is never applied in part.
 #[async_trait]
 pub trait JobQueue: Debug + Send + Sync + 'static {
     /// Leases the records that have waited longest for `job`, at most `limit`, and returns each as it is now.
@@ -29,7 +29,7 @@ pub trait JobQueue: Debug + Send + Sync + 'static {
     /// completed since they were claimed.
     async fn extend_lease(&self, pending: &[Pending], lease: Duration) -> Result<()>;
 
-    /// Ends the lease of claimed items: they are free for every worker at once. Skips the same items as
+    /// Ends the lease of claimed items, so that every worker can claim them at once. Skips the same items as
     /// [`extend_lease`](Self::extend_lease).
     ///
     /// A backend should also release the leases of a worker whose process has ended. Other workers wait for the end of
@@ -38,11 +38,11 @@ pub trait JobQueue: Debug + Send + Sync + 'static {
         self.extend_lease(pending, Duration::ZERO).await
     }
 
-    /// Removes completed items from the queue. Returns for each, in order, whether its record is still as it was
-    /// claimed.
+    /// Removes completed items from the queue. Returns for each, in order, true if its record has not changed since the
+    /// claim.
     ///
-    /// `false` means that the record was deleted or written again since: the caller removes what it has indexed
-    /// elsewhere, or claims the record again. An item that was queued again while it was processed stays queued.
+    /// `false` means that the record was deleted or written again. The caller then removes its index entries in other
+    /// stores, or claims the record again. An item that was queued again while it was processed stays queued.
     async fn complete(&self, done: &[Done]) -> Result<Vec<bool>>;
 
     /// Stores the failure of each item and hides the item until its [`retry_at`](Failure::retry_at). Skips stale items.

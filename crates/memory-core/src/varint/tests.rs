@@ -4,7 +4,7 @@ use super::*;
 
 proptest! {
     #[test]
-    fn numbers_of_any_size_come_back(
+    fn numbers_of_any_size_round_trip(
         numbers in proptest::collection::vec(prop_oneof![0..300_u64, any::<u64>()], 0..20),
     ) {
         let mut bytes = Vec::new();
@@ -16,7 +16,7 @@ proptest! {
 }
 
 #[test]
-fn a_number_that_does_not_end_is_none() {
+fn an_incomplete_number_is_none() {
     assert_eq!(pull(&mut &[0x80][..]), None);
     assert_eq!(pull(&mut &[0xff; 11][..]), None);
 }

@@ -8,23 +8,23 @@ use crate::database::error::PostgresError;
 
 /// Builder of an SQL statement. Its text consists of constants and numbers; every other value is bound, so that no
 /// input becomes SQL.
-pub(crate) struct Statement {
+pub(crate) struct StatementBuilder {
     builder: QueryBuilder<Postgres>,
 }
 
-impl Default for Statement {
+impl Default for StatementBuilder {
     fn default() -> Self {
         Self::new("")
     }
 }
 
-impl fmt::Debug for Statement {
+impl fmt::Debug for StatementBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Statement")
+        f.write_str("StatementBuilder")
     }
 }
 
-impl Statement {
+impl StatementBuilder {
     /// Creates a statement with this beginning.
     pub(crate) fn new(sql: &'static str) -> Self {
         Self { builder: QueryBuilder::new(sql) }
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn a_template_is_filled_in_order() {
-        let mut statement = Statement::default();
+        let mut statement = StatementBuilder::default();
         statement.push_template("SELECT {column} FROM t WHERE {condition}", |name, statement| {
             statement.push(if name == "column" { "a" } else { "b = " });
             if name == "condition" {

@@ -79,8 +79,8 @@ impl<'c> ReadServers<'c> {
         self.replica.unwrap_or(self.primary)
     }
 
-    /// Returns true if the read should be repeated after this failure: on the primary after the replica, or once more
-    /// on the primary if an idle connection was lost.
+    /// Returns true if the read should be repeated after this failure: on the primary after a failure of the replica,
+    /// or on the primary again if an idle connection was lost.
     pub(crate) fn prepare_retry(&mut self, failure: &PostgresError) -> bool {
         if self.replica.take().is_some() {
             return failure.is_connection_loss();

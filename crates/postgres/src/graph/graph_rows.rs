@@ -8,7 +8,7 @@ use sqlx::{PgConnection, Row};
 use uuid::Uuid;
 
 use crate::{
-    database::{error::PostgresError, statement::Statement},
+    database::{error::PostgresError, statement::StatementBuilder},
     graph::graph_walk::entity_key,
     records::{
         namespaces, row,
@@ -150,7 +150,7 @@ pub(crate) async fn clear(connection: &mut PgConnection, covered: &CoveredScope)
         "DELETE FROM graph_aliases g WHERE ",
         "DELETE FROM graph_entities g WHERE ",
     ] {
-        let mut statement = Statement::new(delete);
+        let mut statement = StatementBuilder::new(delete);
         covered.push_row_condition("g", &mut statement);
         statement.fetch_all(connection).await?;
     }
@@ -159,14 +159,15 @@ pub(crate) async fn clear(connection: &mut PgConnection, covered: &CoveredScope)
 
 /// Returns the statistics of the graph in a scope.
 pub(crate) async fn stats(connection: &mut PgConnection, covered: &CoveredScope) -> Result<GraphStats, PostgresError> {
-    let mut statement = Statement::new(
+    let mut statement = StatementBuilder::new(
         "SELECT count(DISTINCT g.entity) AS entities, count(DISTINCT (g.ns, g.id)) AS records
          FROM graph_entities g WHERE ",
     );
     covered.push_row_condition("g", &mut statement);
     let mentions = statement.fetch_one(connection).await?;
-    let mut statement =
-        Statement::new("SELECT count(DISTINCT (g.source, g.relation, g.target)) AS edges FROM graph_edges g WHERE ");
+    let mut statement = StatementBuilder::new(
+        "SELECT count(DISTINCT (g.source, g.relation, g.target)) AS edges FROM graph_edges g WHERE ",
+    );
     covered.push_row_condition("g", &mut statement);
     let edges = statement.fetch_one(connection).await?;
     let count = |row: &sqlx::postgres::PgRow, column: &str| {

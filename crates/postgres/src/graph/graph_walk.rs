@@ -12,7 +12,7 @@ use sqlx::{PgConnection, Row, postgres::PgRow};
 use uuid::Uuid;
 
 use crate::{
-    database::{error::PostgresError, statement::Statement},
+    database::{error::PostgresError, statement::StatementBuilder},
     records::scopes::{self, CoveredScope, record_id},
 };
 
@@ -65,7 +65,7 @@ impl VisibleGraph<'_> {
     }
 
     /// Appends the joins and the conditions under which row `g` is visible to the query.
-    fn push_visibility(&self, statement: &mut Statement) {
+    fn push_visibility(&self, statement: &mut StatementBuilder) {
         statement.push(" JOIN records r ON r.ns = g.ns AND r.id = g.id");
         if self.query.filter.is_some() {
             statement.push(" JOIN addresses a ON a.ns = g.ns AND a.address = g.address");
@@ -77,7 +77,7 @@ impl VisibleGraph<'_> {
     }
 
     async fn most_mentioned(&self, connection: &mut PgConnection) -> Result<Vec<EntityId>, PostgresError> {
-        let mut statement = Statement::new("SELECT g.entity FROM graph_entities g");
+        let mut statement = StatementBuilder::new("SELECT g.entity FROM graph_entities g");
         self.push_visibility(&mut statement);
         statement.push(" GROUP BY g.entity ORDER BY count(*) DESC, g.entity LIMIT ");
         statement.bind(sql_limit(self.query.entities));
@@ -89,7 +89,7 @@ impl VisibleGraph<'_> {
         connection: &mut PgConnection,
         entities: &BTreeSet<EntityId>,
     ) -> Result<Vec<AliasRow>, PostgresError> {
-        let mut statement = Statement::new("SELECT DISTINCT g.entity, g.alias, g.name FROM graph_aliases g");
+        let mut statement = StatementBuilder::new("SELECT DISTINCT g.entity, g.alias, g.name FROM graph_aliases g");
         self.push_visibility(&mut statement);
         push_any_of([" AND (g.entity = ANY (", ") OR g.alias = ANY ("], entities, &mut statement);
         let read = |row: &PgRow| {
@@ -103,7 +103,7 @@ impl VisibleGraph<'_> {
         connection: &mut PgConnection,
         entities: &BTreeSet<EntityId>,
     ) -> Result<Vec<EdgeRow>, PostgresError> {
-        let mut statement = Statement::new(graph::SELECT_EDGES);
+        let mut statement = StatementBuilder::new(graph::SELECT_EDGES);
         self.push_visibility(&mut statement);
         push_any_of([" AND (g.source = ANY (", ") OR g.target = ANY ("], entities, &mut statement);
         statement.push(" ORDER BY r.occurred_at DESC, r.place DESC, r.id DESC, g.source, g.relation, g.target LIMIT ");
@@ -132,7 +132,7 @@ impl VisibleGraph<'_> {
         entities: &BTreeSet<EntityId>,
         limit_per_entity: usize,
     ) -> Result<Vec<MentionRow>, PostgresError> {
-        let mut statement = Statement::new(graph::SELECT_NEWEST_MENTIONS);
+        let mut statement = StatementBuilder::new(graph::SELECT_NEWEST_MENTIONS);
         self.push_visibility(&mut statement);
         statement.push(" AND g.entity = ANY (").bind(keys(entities)).push(")) m WHERE m.n <= ");
         statement.bind(sql_limit(limit_per_entity));
@@ -155,7 +155,7 @@ fn keys(entities: &BTreeSet<EntityId>) -> Vec<Uuid> {
 }
 
 /// Appends the condition that one of two columns is one of these entities.
-fn push_any_of(columns: [&'static str; 2], entities: &BTreeSet<EntityId>, statement: &mut Statement) {
+fn push_any_of(columns: [&'static str; 2], entities: &BTreeSet<EntityId>, statement: &mut StatementBuilder) {
     for column in columns {
         statement.push(column).bind(keys(entities));
     }

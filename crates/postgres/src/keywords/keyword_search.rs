@@ -1,13 +1,13 @@
 //! Keyword search: the server selects candidates by their lexemes, and [`Bm25`] ranks them by their stored term counts.
 
 use memory_engine_core::{Hit, Index, RecordId, Scope};
-use memory_engine_keyword_store::{Bm25, Candidate, KeywordQuery, QueryTerms, packed};
+use memory_engine_keyword_store::{Bm25, Bm25Candidate, DistinctTerms, KeywordQuery, packed};
 use memory_engine_sql::{filter, index_metadata::IndexMetadata};
 use sqlx::{PgConnection, Row, postgres::PgRow};
 use uuid::Uuid;
 
 use crate::{
-    database::{error::PostgresError, statement::Statement},
+    database::{error::PostgresError, statement::StatementBuilder},
     keywords::lexeme::LexemeOwner,
     records::scopes::{self, CoveredScope, Tenants},
 };
@@ -28,7 +28,7 @@ pub(crate) async fn search(
     scope: &Scope,
     query: &KeywordQuery,
 ) -> Result<Vec<Hit>, PostgresError> {
-    let query_terms = QueryTerms::of(&query.clauses);
+    let query_terms = DistinctTerms::of(&query.clauses);
     let mut matches = find_matches(connection, &tenants.assumed_cover(scope), scope, query, &query_terms).await?;
     if !matches.is_scope_correct {
         tenants.set_several();
@@ -45,9 +45,9 @@ async fn find_matches(
     covered: &CoveredScope,
     scope: &Scope,
     query: &KeywordQuery,
-    query_terms: &QueryTerms<'_>,
+    query_terms: &DistinctTerms<'_>,
 ) -> Result<KeywordMatches, PostgresError> {
-    let mut statement = Statement::default();
+    let mut statement = StatementBuilder::default();
     push_statistics(covered, &mut statement);
     if !query_terms.terms().is_empty() && query.limit > 0 {
         push_candidates(covered, scope, query, query_terms, statement.push(" UNION ALL "));
@@ -56,15 +56,15 @@ async fn find_matches(
 }
 
 /// Appends the statement of a search, for its query plan.
-pub(crate) fn push_search(scope: &Scope, query: &KeywordQuery, statement: &mut Statement) {
+pub(crate) fn push_search(scope: &Scope, query: &KeywordQuery, statement: &mut StatementBuilder) {
     let covered = CoveredScope::of(scope);
     push_statistics(&covered, statement);
-    push_candidates(&covered, scope, query, &QueryTerms::of(&query.clauses), statement.push(" UNION ALL "));
+    push_candidates(&covered, scope, query, &DistinctTerms::of(&query.clauses), statement.push(" UNION ALL "));
 }
 
 /// Appends the selection of one row: the number of documents in scope, the analyzer of the index, and whether the
 /// covered scope is correct.
-fn push_statistics(covered: &CoveredScope, statement: &mut Statement) {
+fn push_statistics(covered: &CoveredScope, statement: &mut StatementBuilder) {
     statement.push(SELECT_STATISTICS);
     covered.push_correctness_check(statement);
     statement.push(" AS is_scope_correct");
@@ -76,8 +76,8 @@ fn push_candidates(
     covered: &CoveredScope,
     scope: &Scope,
     query: &KeywordQuery,
-    query_terms: &QueryTerms<'_>,
-    statement: &mut Statement,
+    query_terms: &DistinctTerms<'_>,
+    statement: &mut StatementBuilder,
 ) {
     statement.push("SELECT d.id, d.length, d.terms, d.counts, ");
     match &query.filter {
@@ -106,11 +106,11 @@ struct KeywordMatches {
     made_by: Option<String>,
     is_scope_correct: bool,
     /// All records with a query term. Lexemes only propose records; the stored counts decide.
-    candidates: Vec<Candidate<RecordId>>,
+    candidates: Vec<Bm25Candidate<RecordId>>,
 }
 
 /// Reads the statistics, which are in the row without an id, and the candidates.
-fn read(rows: Vec<PgRow>, query_terms: &QueryTerms<'_>) -> Result<KeywordMatches, PostgresError> {
+fn read(rows: Vec<PgRow>, query_terms: &DistinctTerms<'_>) -> Result<KeywordMatches, PostgresError> {
     let mut counts = vec![0; query_terms.terms().len()];
     let mut matches = KeywordMatches::default();
     for row in rows {
@@ -121,7 +121,7 @@ fn read(rows: Vec<PgRow>, query_terms: &QueryTerms<'_>) -> Result<KeywordMatches
             continue;
         };
         if packed::count(row.try_get("terms")?, row.try_get("counts")?, query_terms.terms(), &mut counts)? {
-            matches.candidates.push(Candidate {
+            matches.candidates.push(Bm25Candidate {
                 key: scopes::record_id(id),
                 frequencies: query_terms.frequencies(&counts),
                 length: u32::try_from(row.try_get::<i64, _>("length")?).unwrap_or(u32::MAX),

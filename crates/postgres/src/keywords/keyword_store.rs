@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use crate::{
     database::error::PostgresError,
-    database::statement::Statement,
+    database::statement::StatementBuilder,
     keywords::lexeme::LexemeOwner,
     records::namespaces,
     records::row,
@@ -146,7 +146,7 @@ pub(crate) async fn terms(
     scope: &Scope,
     ids: &[RecordId],
 ) -> Result<Vec<Option<PackedTerms>>, PostgresError> {
-    let mut statement = Statement::new(
+    let mut statement = StatementBuilder::new(
         "SELECT d.id, d.terms, d.counts FROM keyword_documents d JOIN namespaces n ON n.ns = d.ns WHERE d.id = ANY (",
     );
     statement.bind(uuids(ids)).push(") AND ");

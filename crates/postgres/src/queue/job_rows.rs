@@ -16,7 +16,7 @@ use uuid::Uuid;
 
 use crate::{
     database::error::PostgresError,
-    database::statement::Statement,
+    database::statement::StatementBuilder,
     queue::lease_owner,
     records::namespaces,
     records::row::{self, select_records},
@@ -62,7 +62,7 @@ pub(crate) async fn requeue(
     let mut queued = 0;
     for ns in namespaces {
         let mut statement =
-            Statement::new("INSERT INTO backlog (ns, job, id, ticket, leased_until, queued_at) SELECT r.ns, ");
+            StatementBuilder::new("INSERT INTO backlog (ns, job, id, ticket, leased_until, queued_at) SELECT r.ns, ");
         statement.bind(job.as_str()).push(", r.id, ").bind(Uuid::now_v7()).push(", ").bind(LEASE_FREE);
         statement.push(", ").bind(now.as_micros());
         statement.push(concat!(" FROM records r WHERE ", indexed!(), " AND "));
@@ -262,7 +262,7 @@ pub(crate) async fn failures(
     covered: &CoveredScope,
     limit: usize,
 ) -> Result<Vec<Failure>, PostgresError> {
-    let mut statement = Statement::new(
+    let mut statement = StatementBuilder::new(
         "SELECT n.tenant, n.username, a.agent, a.session, a.branch, r.id, r.revision, b.job, b.attempts, b.reason,
                 b.leased_until
          FROM backlog b JOIN records r ON r.ns = b.ns AND r.id = b.id JOIN namespaces n ON n.ns = r.ns
@@ -289,7 +289,7 @@ pub(crate) async fn count_queued(
     covered: &CoveredScope,
     stats: &mut Stats,
 ) -> Result<(), PostgresError> {
-    let mut statement = Statement::new("SELECT b.job, b.leased_until = ");
+    let mut statement = StatementBuilder::new("SELECT b.job, b.leased_until = ");
     statement.bind(LEASE_DEAD).push(
         " AS is_dead, count(*) AS records, min(b.queued_at) AS oldest
          FROM backlog b JOIN records r ON r.ns = b.ns AND r.id = b.id WHERE ",

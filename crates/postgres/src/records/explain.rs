@@ -6,7 +6,7 @@ use memory_engine_vector_store::VectorQuery;
 use sqlx::Row;
 
 use crate::{
-    database::error::PostgresError, database::statement::Statement, database::transaction::with_reader,
+    database::error::PostgresError, database::statement::StatementBuilder, database::transaction::with_reader,
     keywords::keyword_search, records::scan, store::PostgresStore, vectors::vector_search,
 };
 
@@ -33,7 +33,7 @@ impl PostgresStore {
     /// The call only reads.
     pub async fn explain(&self, scope: &Scope, lookup: Lookup<'_>) -> Result<String> {
         with_reader!(self, "explain", |connection| {
-            let mut statement = Statement::new("EXPLAIN (COSTS OFF) ");
+            let mut statement = StatementBuilder::new("EXPLAIN (COSTS OFF) ");
             match lookup {
                 Lookup::Scan(query) => scan::push_scan(scope, query, &mut statement),
                 Lookup::Keywords(query) => keyword_search::push_search(scope, query, &mut statement),

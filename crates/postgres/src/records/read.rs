@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use crate::{
     database::error::PostgresError,
-    database::statement::Statement,
+    database::statement::StatementBuilder,
     queue::job_rows,
     records::row,
     records::scopes::{CoveredScope, record_id, uuids},
@@ -55,7 +55,7 @@ pub(crate) async fn adjacent(
     scope: &Scope,
     ids: &[RecordId],
 ) -> Result<Vec<Adjacent>, PostgresError> {
-    let mut statement = Statement::new(concat!(
+    let mut statement = StatementBuilder::new(concat!(
         "SELECT r.id, before.id AS before_id, before.another_voice AS before_voice, next.id AS next_id,
                 next.another_voice AS next_voice FROM records r
          JOIN namespaces n ON n.ns = r.ns",
@@ -84,7 +84,7 @@ pub(crate) async fn adjacent(
 pub(crate) async fn stats(connection: &mut PgConnection, scope: &Scope) -> Result<Stats, PostgresError> {
     let mut stats = Stats::default();
     let covered = CoveredScope::of(scope);
-    let mut statement = Statement::new(
+    let mut statement = StatementBuilder::new(
         "SELECT r.ns, r.address, r.kind, r.state, count(*) AS records, min(r.occurred_at) AS oldest,
                 max(r.occurred_at) AS newest FROM records r WHERE ",
     );
@@ -104,7 +104,7 @@ pub(crate) async fn stats(connection: &mut PgConnection, scope: &Scope) -> Resul
         previous_address = Some(address);
     }
     job_rows::count_queued(connection, &covered, &mut stats).await?;
-    let mut statement = Statement::new("SELECT count(*) AS tombstones FROM tombstones b WHERE ");
+    let mut statement = StatementBuilder::new("SELECT count(*) AS tombstones FROM tombstones b WHERE ");
     covered.push_row_condition("b", &mut statement);
     let tombstones: i64 = statement.fetch_one(connection).await?.try_get("tombstones")?;
     stats.tombstones = u64::try_from(tombstones).unwrap_or_default();

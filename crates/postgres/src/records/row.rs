@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use crate::{
     database::error::PostgresError,
-    database::statement::Statement,
+    database::statement::StatementBuilder,
     records::scopes::{self, CoveredScope, record_id, uuid, uuids},
 };
 
@@ -84,7 +84,7 @@ pub(crate) async fn find(
     covered: &CoveredScope,
     ids: &[RecordId],
 ) -> Result<Vec<StoredRecord>, PostgresError> {
-    let mut statement = Statement::new(concat!(select_records!("records r"), "WHERE r.id = ANY ("));
+    let mut statement = StatementBuilder::new(concat!(select_records!("records r"), "WHERE r.id = ANY ("));
     statement.bind(uuids(ids)).push(") AND ");
     covered.push_joined_record_condition(&mut statement);
     statement.push(" ORDER BY n.username");
@@ -108,7 +108,7 @@ pub(crate) async fn ids_by_namespace(
     covered: &CoveredScope,
     ids: &[RecordId],
 ) -> Result<BTreeMap<Uuid, Vec<Uuid>>, PostgresError> {
-    let mut statement = Statement::new("SELECT r.ns, r.id FROM records r WHERE r.id = ANY (");
+    let mut statement = StatementBuilder::new("SELECT r.ns, r.id FROM records r WHERE r.id = ANY (");
     statement.bind(uuids(ids)).push(") AND ");
     covered.push_row_condition("r", &mut statement);
     let mut ids_by_namespace: BTreeMap<Uuid, Vec<Uuid>> = BTreeMap::new();

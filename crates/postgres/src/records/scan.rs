@@ -9,7 +9,7 @@ use sqlx::{PgConnection, Row};
 
 use crate::{
     database::error::PostgresError,
-    database::statement::Statement,
+    database::statement::StatementBuilder,
     records::row::{self, select_records},
     records::scopes::{CoveredScope, uuid},
 };
@@ -24,7 +24,7 @@ pub(crate) async fn scan(
     if query.limit == 0 {
         return Ok(Page::default().with_total(total));
     }
-    let mut statement = Statement::default();
+    let mut statement = StatementBuilder::default();
     push_scan(scope, query, &mut statement);
     let rows = statement.fetch_all(connection).await?;
     let records = rows.iter().map(|row| Ok(row::read(row)?.record)).collect::<Result<Vec<Record>, PostgresError>>();
@@ -34,7 +34,7 @@ pub(crate) async fn scan(
 /// Returns the total number of matching records, independent of the page.
 async fn count(connection: &mut PgConnection, scope: &Scope, query: &ScanQuery) -> Result<u64, PostgresError> {
     // Filters can also test the address.
-    let mut statement = Statement::new(
+    let mut statement = StatementBuilder::new(
         "SELECT count(*) AS records FROM records r JOIN addresses a ON a.ns = r.ns AND a.address = r.address WHERE ",
     );
     push_conditions(scope, query, &mut statement);
@@ -43,7 +43,7 @@ async fn count(connection: &mut PgConnection, scope: &Scope, query: &ScanQuery) 
 }
 
 /// Appends the condition that a record is within `scope` and passes the filter.
-fn push_conditions(scope: &Scope, query: &ScanQuery, statement: &mut Statement) {
+fn push_conditions(scope: &Scope, query: &ScanQuery, statement: &mut StatementBuilder) {
     CoveredScope::of(scope).push_row_condition("r", statement);
     if let Some(filter) = &query.filter {
         filter::write(filter, statement.push(" AND "));
@@ -51,7 +51,7 @@ fn push_conditions(scope: &Scope, query: &ScanQuery, statement: &mut Statement) 
 }
 
 /// Appends the statement that reads a page.
-pub(crate) fn push_scan(scope: &Scope, query: &ScanQuery, statement: &mut Statement) {
+pub(crate) fn push_scan(scope: &Scope, query: &ScanQuery, statement: &mut StatementBuilder) {
     let covered = CoveredScope::of(scope);
     push_conditions(scope, query, statement.push(concat!(select_records!("records r"), "WHERE ")));
     if let Some(after) = query.after {

@@ -13,7 +13,7 @@ use memory_engine_sql::rows;
 use sqlx::{PgConnection, Row, postgres::PgRow};
 use uuid::Uuid;
 
-use crate::{database::error::PostgresError, database::statement::Statement};
+use crate::{database::error::PostgresError, database::statement::StatementBuilder};
 
 /// Returns the namespace of a scope: a hash of its tenant and user, which is the same in every process.
 pub(crate) fn namespace(scope: &Scope) -> Uuid {
@@ -101,7 +101,7 @@ enum OwnerFilter {
     OnlyTenant(String),
 }
 
-/// The knowledge of this process about the tenants in the database.
+/// Records whether the database was found to have several tenants.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Tenants {
     has_several: Arc<AtomicBool>,
@@ -122,7 +122,7 @@ impl Tenants {
         }
     }
 
-    /// Stores that the database has more than one tenant.
+    /// Records that the database has more than one tenant.
     pub(crate) fn set_several(&self) {
         self.has_several.store(true, Ordering::Relaxed);
     }
@@ -161,7 +161,7 @@ impl CoveredScope {
 
     /// Appends the condition that `row`, which has the columns `ns` and `address`, is covered. This condition enforces
     /// the scope in every statement.
-    pub(crate) fn push_row_condition(&self, row: &'static str, statement: &mut Statement) {
+    pub(crate) fn push_row_condition(&self, row: &'static str, statement: &mut StatementBuilder) {
         self.push_namespace_condition(row, statement);
         if self.dimensions.is_empty() {
             return;
@@ -183,13 +183,13 @@ impl CoveredScope {
     }
 
     /// Appends the condition that `row` of `addresses` is covered.
-    pub(crate) fn push_address_condition(&self, row: &'static str, statement: &mut Statement) {
+    pub(crate) fn push_address_condition(&self, row: &'static str, statement: &mut StatementBuilder) {
         self.push_namespace_condition(row, statement);
         self.push_dimension_conditions(row, statement);
     }
 
     /// Appends the condition that the record `r`, joined with its namespace `n` and its address `a`, is covered.
-    pub(crate) fn push_joined_record_condition(&self, statement: &mut Statement) {
+    pub(crate) fn push_joined_record_condition(&self, statement: &mut StatementBuilder) {
         match &self.owner {
             OwnerFilter::User(ns) => statement.push("r.ns = ").bind(*ns),
             OwnerFilter::Tenant(tenant) | OwnerFilter::OnlyTenant(tenant) => {
@@ -200,7 +200,7 @@ impl CoveredScope {
     }
 
     /// Appends the condition that `row` of `addresses` has the agent, session and branch that the scope names.
-    fn push_dimension_conditions(&self, row: &'static str, statement: &mut Statement) {
+    fn push_dimension_conditions(&self, row: &'static str, statement: &mut StatementBuilder) {
         for (dimension, name) in &self.dimensions {
             statement.push(" AND ").push(row).push(match *dimension {
                 "agent" => ".agent = ",
@@ -213,7 +213,7 @@ impl CoveredScope {
 
     /// Appends the condition that the covered scope is correct, as one boolean value. It is false if there is more than
     /// one tenant although only one was assumed; the rows of the statement must then be discarded.
-    pub(crate) fn push_correctness_check(&self, statement: &mut Statement) {
+    pub(crate) fn push_correctness_check(&self, statement: &mut StatementBuilder) {
         match &self.owner {
             OwnerFilter::User(_) | OwnerFilter::Tenant(_) => drop(statement.push("true")),
             OwnerFilter::OnlyTenant(tenant) => {
@@ -225,7 +225,7 @@ impl CoveredScope {
     }
 
     /// Appends the condition that `row` belongs to a covered namespace.
-    pub(crate) fn push_namespace_condition(&self, row: &'static str, statement: &mut Statement) {
+    pub(crate) fn push_namespace_condition(&self, row: &'static str, statement: &mut StatementBuilder) {
         match &self.owner {
             OwnerFilter::OnlyTenant(_) => statement.push("true"),
             OwnerFilter::User(ns) => statement.push(row).push(".ns = ").bind(*ns),

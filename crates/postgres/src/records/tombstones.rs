@@ -5,7 +5,7 @@ use memory_engine_sql::rows::sql_limit;
 use sqlx::{PgConnection, Row, postgres::PgRow};
 
 use crate::{
-    database::{error::PostgresError, statement::Statement},
+    database::{error::PostgresError, statement::StatementBuilder},
     records::scopes::{self, CoveredScope, uuid},
 };
 
@@ -22,7 +22,7 @@ pub(crate) async fn tombstones(
     after: Option<RecordId>,
     limit: usize,
 ) -> Result<Vec<Tombstone>, PostgresError> {
-    let mut statement = Statement::new(
+    let mut statement = StatementBuilder::new(
         "SELECT n.tenant, n.username, a.agent, a.session, a.branch, b.id, b.content_hash, b.deleted_at, b.withdrawn
          FROM tombstones b JOIN namespaces n ON n.ns = b.ns
          JOIN addresses a ON a.ns = b.ns AND a.address = b.address WHERE ",

@@ -14,8 +14,8 @@ use sqlx::{AssertSqlSafe, PgConnection};
 use uuid::Uuid;
 
 use crate::{
-    database::error::PostgresError, database::index_metadata, database::statement::Statement, options::PostgresOptions,
-    records::scopes, records::scopes::Tenants, vectors::vector_store,
+    database::error::PostgresError, database::index_metadata, database::statement::StatementBuilder,
+    options::PostgresOptions, records::scopes, records::scopes::Tenants, vectors::vector_store,
 };
 use memory_engine_sql::embedding_versions::VectorTable;
 
@@ -160,12 +160,12 @@ impl VectorIndex {
     }
 
     /// Appends the distance between the vector of row `v` and `target`, in full precision.
-    pub(crate) fn push_distance(&self, target: Vector, statement: &mut Statement) {
+    pub(crate) fn push_distance(&self, target: Vector, statement: &mut StatementBuilder) {
         statement.push(if self.is_cosine() { "(v.embedding <=> " } else { "(v.embedding <#> " }).bind(target).push(")");
     }
 
     /// Appends the same distance as the expression that is indexed.
-    pub(crate) fn push_indexed_distance(&self, target: Vector, statement: &mut Statement) {
+    pub(crate) fn push_indexed_distance(&self, target: Vector, statement: &mut StatementBuilder) {
         let (column_cast, target_cast) = match self.column_type {
             IndexedType::Half => ("(v.embedding::halfvec(", "::halfvec("),
             IndexedType::Single | IndexedType::None => ("(v.embedding::vector(", "::vector("),

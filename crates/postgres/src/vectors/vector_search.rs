@@ -13,7 +13,7 @@ use sqlx::{PgConnection, Row, postgres::PgRow};
 use uuid::Uuid;
 
 use crate::{
-    database::{error::PostgresError, index_metadata, statement::Statement},
+    database::{error::PostgresError, index_metadata, statement::StatementBuilder},
     records::scopes::{self, CoveredScope},
     vectors::{vector_index::VectorIndex, vector_store},
 };
@@ -148,7 +148,7 @@ pub(crate) async fn push_search(
     index: &VectorIndex,
     scope: &Scope,
     query: &VectorQuery,
-    statement: &mut Statement,
+    statement: &mut StatementBuilder,
 ) -> Result<(), PostgresError> {
     let covered = &CoveredScope::of(scope);
     let search = VectorSearch { metadata, index, covered, assumed: covered.clone(), query, is_large: false };
@@ -193,7 +193,7 @@ impl VectorSearch<'_> {
     }
 
     /// Appends the statement that counts, and searches if the plan is right.
-    fn push_first(&self, plan: SearchPlan, table: VectorTable, statement: &mut Statement) {
+    fn push_first(&self, plan: SearchPlan, table: VectorTable, statement: &mut StatementBuilder) {
         let is_filtered = plan == SearchPlan::ExactFiltered;
         statement.push_template(COUNT_AND_SEARCH, |part, statement| match part {
             "is_scope_correct" => self.assumed.push_correctness_check(statement),
@@ -215,7 +215,7 @@ impl VectorSearch<'_> {
     }
 
     /// Appends the records that pass the filter as the table `m`, at most one more than an exact search compares.
-    fn push_passing_records(&self, is_filtered: bool, statement: &mut Statement) {
+    fn push_passing_records(&self, is_filtered: bool, statement: &mut StatementBuilder) {
         if let (true, Some(filter)) = (is_filtered, &self.query.filter) {
             statement.push(", m AS MATERIALIZED (SELECT r.ns, r.id FROM records r");
             push_address_join(filter, "r", statement);
@@ -228,7 +228,7 @@ impl VectorSearch<'_> {
         }
     }
 
-    fn push_first_selection(&self, plan: SearchPlan, table: VectorTable, statement: &mut Statement) {
+    fn push_first_selection(&self, plan: SearchPlan, table: VectorTable, statement: &mut StatementBuilder) {
         if plan != SearchPlan::ExactFiltered {
             return self.push_selection(plan, &self.assumed, table, statement);
         }
@@ -246,7 +246,7 @@ impl VectorSearch<'_> {
     /// Appends conditions under which the statement returns hits: the assumed scope is correct, the assumed table
     /// serves vectors of this space (the server would reject vectors of another length), and the plan is right for the
     /// counts.
-    fn push_guard(&self, plan: SearchPlan, table: VectorTable, statement: &mut Statement) {
+    fn push_guard(&self, plan: SearchPlan, table: VectorTable, statement: &mut StatementBuilder) {
         statement
             .push(" AND (SELECT c.is_scope_correct FROM c) AND (SELECT c.made_by FROM c) = ")
             .bind(self.metadata.space().to_owned());
@@ -264,7 +264,7 @@ impl VectorSearch<'_> {
     }
 
     /// Appends the statement of a plan, without counts.
-    fn push_plan(&self, plan: SearchPlan, table: VectorTable, statement: &mut Statement) {
+    fn push_plan(&self, plan: SearchPlan, table: VectorTable, statement: &mut StatementBuilder) {
         self.push_vector(plan, statement.push("SELECT f.id, "));
         statement.push(" AS embedding");
         self.push_selection(plan, self.covered, table, statement.push(" FROM ("));
@@ -273,7 +273,7 @@ impl VectorSearch<'_> {
     }
 
     /// Appends the vector of row `f`, or NULL if the row cannot be a hit: vectors are most of the transferred data.
-    fn push_vector(&self, plan: SearchPlan, statement: &mut Statement) {
+    fn push_vector(&self, plan: SearchPlan, statement: &mut StatementBuilder) {
         if !self.index.has_exact_cosines(plan == SearchPlan::Index) || self.query.limit == 0 {
             statement.push("f.embedding");
             return;
@@ -282,7 +282,13 @@ impl VectorSearch<'_> {
         statement.push_number(self.query.limit.min(i32::MAX as usize)).push(") OVER w, 'NaN') THEN f.embedding END");
     }
 
-    fn push_selection(&self, plan: SearchPlan, covered: &CoveredScope, table: VectorTable, statement: &mut Statement) {
+    fn push_selection(
+        &self,
+        plan: SearchPlan,
+        covered: &CoveredScope,
+        table: VectorTable,
+        statement: &mut StatementBuilder,
+    ) {
         self.push_distance(plan, statement.push("SELECT v.id, v.embedding, "));
         statement.push(" FROM ").push(table.name()).push(" v");
         if let Some(filter) = &self.query.filter {
@@ -295,7 +301,7 @@ impl VectorSearch<'_> {
         }
     }
 
-    fn push_distance(&self, plan: SearchPlan, statement: &mut Statement) {
+    fn push_distance(&self, plan: SearchPlan, statement: &mut StatementBuilder) {
         let target = vector_store::stored_vector(&self.query.embedding);
         if plan == SearchPlan::Index {
             self.index.push_indexed_distance(target, statement);
@@ -307,7 +313,7 @@ impl VectorSearch<'_> {
         statement.push(" AS distance");
     }
 
-    fn push_order_and_limit(&self, plan: SearchPlan, statement: &mut Statement) {
+    fn push_order_and_limit(&self, plan: SearchPlan, statement: &mut StatementBuilder) {
         statement.push(if plan == SearchPlan::Index { " ORDER BY distance" } else { " ORDER BY distance, v.id" });
         // The limit is not bound, since the planner needs its value.
         statement.push(" LIMIT ").push_number(self.query.limit.saturating_add(EXTRA_CANDIDATES).min(i64::MAX as usize));
@@ -319,7 +325,7 @@ impl VectorSearch<'_> {
         table: VectorTable,
         connection: &mut PgConnection,
     ) -> Result<(ScopeCounts, Candidates), PostgresError> {
-        let mut statement = Statement::default();
+        let mut statement = StatementBuilder::default();
         self.push_first(plan, table, &mut statement);
         read_counts_and_candidates(statement.fetch_all(connection).await?)
     }
@@ -330,7 +336,7 @@ impl VectorSearch<'_> {
         table: VectorTable,
         connection: &mut PgConnection,
     ) -> Result<Candidates, PostgresError> {
-        let mut statement = Statement::default();
+        let mut statement = StatementBuilder::default();
         self.push_plan(plan, table, &mut statement);
         let rows = statement.fetch_all(connection).await?;
         rows.iter().filter_map(|row| read_candidate(row).transpose()).collect()
@@ -338,7 +344,7 @@ impl VectorSearch<'_> {
 }
 
 /// Joins the address of `row`, if the filter tests a part of it.
-fn push_address_join(filter: &Filter, row: &'static str, statement: &mut Statement) {
+fn push_address_join(filter: &Filter, row: &'static str, statement: &mut StatementBuilder) {
     if filter::reads_address(filter) {
         statement
             .push(" JOIN addresses a ON a.ns = ")

@@ -10,7 +10,7 @@ use sqlx::{AssertSqlSafe, PgConnection, Row};
 use uuid::Uuid;
 
 use crate::{
-    database::{error::PostgresError, index_metadata, statement::Statement},
+    database::{error::PostgresError, index_metadata, statement::StatementBuilder},
     records::namespaces,
     records::row,
     records::scopes::{self, CoveredScope, record_id, uuid, uuids},
@@ -79,7 +79,8 @@ macro_rules! insert_vectors {
                 INSERT INTO ",
             $table,
             " (ns, id, address, embedding, tokens)
-                SELECT x.* FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::vector[], $5::bytea[]) x RETURNING ns, address
+                SELECT x.* FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::vector[], $5::bytea[]) x
+                RETURNING ns, address
              ), sums AS (
                 SELECT ns, address, count(*) AS vectors FROM new GROUP BY ns, address
              )
@@ -153,7 +154,7 @@ pub(crate) async fn token_vectors(
     ids: &[RecordId],
 ) -> Result<Vec<Option<MultiVector>>, PostgresError> {
     let table = index_metadata::read_versions(connection).await?.serving_table(metadata, "token vectors")?;
-    let mut statement = Statement::new(match table {
+    let mut statement = StatementBuilder::new(match table {
         VectorTable::First => "SELECT v.id, v.tokens FROM vectors v",
         VectorTable::Second => "SELECT v.id, v.tokens FROM second_vectors v",
     });

@@ -26,19 +26,19 @@ enum GraphStep {
 }
 
 #[derive(Debug)]
-struct Case {
+struct WalkCase {
     steps: Vec<GraphStep>,
     walks: Vec<(RandomAddress, Vec<u8>, u32)>,
 }
 
-fn cases() -> impl Strategy<Value = Case> {
+fn cases() -> impl Strategy<Value = WalkCase> {
     let entity = || 0..7_u8;
     let fact = (entity(), select(&["knows", "leads"][..]), entity());
     let put = (addresses(), 1..9_u8, vec(fact, 0..4), vec((entity(), 7..9_u8), 0..2))
         .prop_map(|(address, number, facts, aliases)| GraphStep::Put { address, number, facts, aliases });
     let delete = (addresses(), 1..9_u8).prop_map(|(reader, number)| GraphStep::Delete { reader, number });
     let walks = vec((addresses(), vec(0..9_u8, 1..3), 0..3_u32), 1..6);
-    (vec(prop_oneof![5 => put, 1 => delete], 1..14), walks).prop_map(|(steps, walks)| Case { steps, walks })
+    (vec(prop_oneof![5 => put, 1 => delete], 1..14), walks).prop_map(|(steps, walks)| WalkCase { steps, walks })
 }
 
 fn name(number: u8) -> String {

@@ -1,4 +1,4 @@
-//! The counts of a deletion.
+//! The result of a deletion.
 
 use std::{collections::BTreeMap, ops::AddAssign};
 
@@ -9,8 +9,8 @@ use crate::id::RecordId;
 /// The result of a deletion: the deleted records, and the numbers of items removed with them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct DeletionReport {
-    /// The ids that were there, in the order in which they were asked for, and after them those of what had been made
-    /// from them, by id.
+    /// The ids of the deleted records: first the requested ones, in the order of the request, then those derived from
+    /// them, ordered by id.
     pub ids: Vec<RecordId>,
     /// The numbers of removed items.
     pub removed: RemovalCounts,
@@ -24,7 +24,7 @@ pub struct RemovalCounts {
     pub records: BTreeMap<String, u64>,
     /// Number of these records that were deleted in a cascade, because they were derived from deleted ones.
     pub withdrawn: u64,
-    /// The terms of how many records.
+    /// Number of records with terms in the keyword index.
     pub keywords: u64,
     /// Number of vectors.
     pub vectors: u64,
@@ -46,7 +46,7 @@ impl RemovalCounts {
         self.records.values().sum()
     }
 
-    /// Notes that a record of this kind was removed.
+    /// Counts a removed record of this kind.
     pub fn count(&mut self, kind: &str) {
         *self.records.entry(kind.to_owned()).or_default() += 1;
     }
@@ -73,14 +73,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_removed_in_two_steps_is_added_up_kind_by_kind() {
-        let mut all = RemovalCounts { vectors: 2, queued: 1, ..RemovalCounts::default() };
-        all.count("turn");
-        let mut more = RemovalCounts { vectors: 1, withdrawn: 1, tombstones: 2, ..RemovalCounts::default() };
-        more.count("turn");
-        more.count("fact");
-        all += more;
-        assert_eq!(all.records, [("fact".to_owned(), 1), ("turn".to_owned(), 2)].into());
-        assert_eq!((all.total(), all.withdrawn, all.vectors, all.queued, all.tombstones), (3, 1, 3, 1, 2));
+    fn counts_are_added_per_kind() {
+        let mut total = RemovalCounts { vectors: 2, queued: 1, ..RemovalCounts::default() };
+        total.count("turn");
+        let mut added = RemovalCounts { vectors: 1, withdrawn: 1, tombstones: 2, ..RemovalCounts::default() };
+        added.count("turn");
+        added.count("fact");
+        total += added;
+        assert_eq!(total.records, [("fact".to_owned(), 1), ("turn".to_owned(), 2)].into());
+        let counts = (total.total(), total.withdrawn, total.vectors, total.queued, total.tombstones);
+        assert_eq!(counts, (3, 1, 3, 1, 2));
     }
 }

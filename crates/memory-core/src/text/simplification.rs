@@ -1,4 +1,4 @@
-//! Traditional characters become simplified ones.
+//! Converts traditional characters to simplified ones.
 
 use std::sync::LazyLock;
 
@@ -15,15 +15,15 @@ static TO_SIMPLIFIED: LazyLock<OpenCC> = LazyLock::new(|| match OpenCC::from_con
     Err(error) => panic!("the dictionaries of simplified characters cannot be loaded: {error}"),
 });
 
-/// The characters that the conversion changes when they stand alone, one bit for each from [`HAN_FIRST`] on. Text
-/// without any of them is simplified already, as nearly all text is, and skips the dictionaries.
+/// A bit for each character from [`HAN_FIRST`] to [`HAN_LAST`]: 1 if the conversion of this single character changes
+/// it. Text without such characters, as is usual, skips the dictionaries.
 static TRADITIONAL: LazyLock<Vec<u64>> = LazyLock::new(|| {
     let mut bits = vec![0_u64; (HAN_LAST - HAN_FIRST) as usize / 64 + 1];
     for code in HAN_FIRST..=HAN_LAST {
-        let alone = char::from_u32(code).map(String::from).unwrap_or_default();
-        if TO_SIMPLIFIED.convert(&alone) != alone {
-            let place = (code - HAN_FIRST) as usize;
-            bits[place / 64] |= 1 << (place % 64);
+        let character = char::from_u32(code).map(String::from).unwrap_or_default();
+        if TO_SIMPLIFIED.convert(&character) != character {
+            let index = (code - HAN_FIRST) as usize;
+            bits[index / 64] |= 1 << (index % 64);
         }
     }
     bits
@@ -34,7 +34,7 @@ const HAN_LAST: u32 = 0x9fff;
 fn may_be_traditional(c: char) -> bool {
     let code = u32::from(c);
     match code.checked_sub(HAN_FIRST) {
-        Some(place) if code <= HAN_LAST => TRADITIONAL[place as usize / 64] >> (place % 64) & 1 == 1,
+        Some(index) if code <= HAN_LAST => TRADITIONAL[index as usize / 64] >> (index % 64) & 1 == 1,
         _ => is_han(c) && code > HAN_LAST,
     }
 }
@@ -50,7 +50,7 @@ mod tests {
     use crate::text::normalize;
 
     #[test]
-    fn traditional_characters_are_folded() {
+    fn traditional_characters_are_converted() {
         assert_eq!(normalize("臺灣的後天"), "台湾的后天");
     }
 

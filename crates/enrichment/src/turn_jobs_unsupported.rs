@@ -53,7 +53,7 @@ impl TurnJobs {
     ///
     /// # Errors
     /// None.
-    pub async fn profiles_among(&self, _scope: &Scope, _ids: &[RecordId]) -> Result<BTreeSet<Scope>> {
+    pub async fn people_with_profiles(&self, _scope: &Scope, _ids: &[RecordId]) -> Result<BTreeSet<Scope>> {
         Ok(BTreeSet::new())
     }
 

@@ -12,30 +12,30 @@ use crate::{store::Job, time::Timestamp};
 pub struct HealthReport {
     /// The database system with its version.
     pub backend: String,
-    /// The schema that the database has; 0 when nothing of ours is in it.
+    /// Schema version of the database; 0 for an empty one.
     pub schema: u32,
-    /// The schema that this version reads and writes.
+    /// Schema version that this version of the crate reads and writes.
     pub known_schema: u32,
-    /// Over how many partitions each table is spread; 0 for plain tables.
+    /// Number of partitions of each table; 0 for plain tables.
     pub partitions: u32,
-    /// The extensions that are in use, with their versions.
+    /// Installed database extensions, with their versions.
     pub extensions: BTreeMap<String, String>,
-    /// The analyzer that made the terms; `None` when none ever did.
+    /// The analyzer of the keyword index; `None` if nothing was ever indexed.
     pub analyzer: Option<String>,
-    /// The space of the vectors; `None` when there never were any.
+    /// The embedding space of the vectors; `None` if none was ever stored.
     pub space: Option<String>,
-    /// The space of the generation of vectors that does not serve, where there is one.
+    /// The embedding space of the vectors that do not serve searches, if there is a second version.
     pub second_space: Option<String>,
-    /// Numbers of stored items, by their names.
+    /// Number of stored items of each kind, by the name of the kind.
     pub counts: BTreeMap<String, u64>,
     /// The queue of each job.
     pub waiting: BTreeMap<Job, QueueHealth>,
-    /// Problems, each with what would fix it.
+    /// Problems, each with the way to fix it.
     pub problems: Vec<String>,
 }
 
 impl HealthReport {
-    /// A look at such a database, of which nothing is known yet.
+    /// Creates a report without counts and problems. `known_schema` is the schema version of this crate.
     pub fn new(backend: impl Into<String>, schema: u32, known_schema: u32) -> Self {
         Self { backend: backend.into(), schema, known_schema, ..Self::default() }
     }
@@ -54,19 +54,19 @@ impl HealthReport {
 pub struct QueueHealth {
     /// Number of records in the queue.
     pub records: u64,
-    /// Since when the first of them has been waiting.
+    /// The time at which the oldest of them was queued.
     pub oldest: Option<Timestamp>,
-    /// Number of records for which the job was given up. They are not in the queue any more.
+    /// Number of dead letters: records for which the job has failed too often. They are not counted in `records`.
     pub given_up: u64,
 }
 
 impl QueueHealth {
-    /// Creates a queue of this many records, the oldest of which was queued at this time.
+    /// Creates the health of a queue without dead letters.
     pub fn new(records: u64, oldest: Option<Timestamp>) -> Self {
         Self { records, oldest, given_up: 0 }
     }
 
-    /// Sets the number of records for which the job was given up.
+    /// Sets the number of dead letters.
     #[must_use]
     pub fn with_given_up(mut self, given_up: u64) -> Self {
         self.given_up = given_up;
@@ -79,10 +79,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_there_is_blamed() {
-        let mut checkup = HealthReport::new("SQLite 3", 2, 2);
-        checkup.blame(0, "records without a home");
-        checkup.blame(2, "records without a vector");
-        assert_eq!(checkup.problems, ["2 records without a vector"]);
+    fn only_counts_above_zero_are_problems() {
+        let mut report = HealthReport::new("SQLite 3", 2, 2);
+        report.blame(0, "records without a home");
+        report.blame(2, "records without a vector");
+        assert_eq!(report.problems, ["2 records without a vector"]);
     }
 }

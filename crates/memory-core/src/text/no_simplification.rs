@@ -1,4 +1,4 @@
-//! A build without the feature `chinese`: traditional characters stay as they are written.
+//! A build without the feature `chinese`: traditional characters are not converted.
 
 /// See [`NORMALIZER`](super::NORMALIZER).
 pub(super) const NORMALIZER: &str = "nfkc-lower-1";

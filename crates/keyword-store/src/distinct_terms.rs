@@ -6,14 +6,14 @@ use crate::store::Clause;
 
 /// The distinct terms of a query, and the terms of each clause with their weights.
 #[derive(Debug)]
-pub struct QueryTerms<'q> {
+pub struct DistinctTerms<'q> {
     /// Each term once, sorted.
     terms: Vec<&'q str>,
     /// For each clause, the indexes of its terms in `terms`, with their weights.
     clauses: Vec<Vec<(usize, f64)>>,
 }
 
-impl<'q> QueryTerms<'q> {
+impl<'q> DistinctTerms<'q> {
     /// Returns the terms of these clauses.
     pub fn of(clauses: &'q [Clause]) -> Self {
         let all = clauses.iter().flat_map(|clause| &clause.terms);
@@ -32,8 +32,8 @@ impl<'q> QueryTerms<'q> {
         &self.terms
     }
 
-    /// Returns the [`Candidate::frequencies`](crate::Candidate::frequencies) of a document. `counts` holds the count of
-    /// each of [`terms`](Self::terms) in the document.
+    /// Returns the [`Bm25Candidate::frequencies`](crate::Bm25Candidate::frequencies) of a document. `counts` holds the
+    /// count of each of [`terms`](Self::terms) in the document.
     pub fn frequencies(&self, counts: &[u32]) -> Vec<f64> {
         let weighted_frequency = |clause: &Vec<(usize, f64)>| {
             let matching = clause.iter().filter(|(term, _)| counts[*term] > 0);

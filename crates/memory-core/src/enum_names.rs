@@ -1,9 +1,9 @@
 //! The names of an enum's values.
 
-/// Gives an enum without data its list of values and their names: `ALL`, `as_str`, `Display` and `FromStr`.
+/// Implements `ALL`, `as_str`, `Display` and `FromStr` for an enum without data, from the names of its values.
 ///
-/// `$what` says in the error of `FromStr` what the enum is. A list that leaves out a value does not compile. The type
-/// `Error` of this crate must be in scope.
+/// `$what` is the noun for the enum in the error of `FromStr`. A list without one of the values does not compile. The
+/// type `Error` of this crate must be in scope.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! enum_names {
@@ -12,7 +12,7 @@ macro_rules! enum_names {
             /// All values, in the order of their declaration.
             pub const ALL: [Self; [$($name),+].len()] = [$(Self::$variant),+];
 
-            /// The name. It is the same in JSON and in the stores.
+            /// Returns the name, as in JSON and in the stores.
             pub const fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$variant => $name,)+
