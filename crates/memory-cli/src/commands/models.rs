@@ -23,11 +23,11 @@ pub(crate) struct ModelsCommand {
 
 #[derive(Debug, Subcommand)]
 enum ModelsAction {
-    /// List the folders of models and the model that would be used
+    /// List the local models with their folders
     List(EmbedderArgs),
     /// Download models from a hub (HF_ENDPOINT, or huggingface.co); resumable, with checksums
     Fetch(Fetch),
-    /// Open the model, embed a sentence, and print the times
+    /// Open the model, embed a sentence, and print the times of both
     Check(EmbedderArgs),
 }
 
@@ -43,13 +43,13 @@ impl ModelsCommand {
 }
 
 fn list(choice: &EmbedderArgs) -> Result<()> {
-    let mut table = output::table(["model", "dimensions", "languages", "where"]);
+    let mut table = output::table(["model", "dimensions", "languages", "location"]);
     let location = choice.find().map_or_else(
         || format!("not in {}; `memory models fetch` or `scripts/get-models DIR` downloads it", choice.folder_names()),
         |path| path.display().to_string(),
     );
     table.add_row(["local:e5-small", "384", "about 100", &location]);
-    table.add_row(["hash", "384", "any, by spelling", "built in"]);
+    table.add_row(["hash", "384", "any, by spelling only", "built in"]);
     print_line!("{table}");
     Ok(())
 }

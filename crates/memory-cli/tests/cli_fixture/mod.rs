@@ -11,19 +11,19 @@ use std::{
 use serde_json::Value;
 
 /// A temporary folder, with the database of its commands.
-pub(crate) struct Desk {
+pub(crate) struct CliFixture {
     pub(crate) folder: tempfile::TempDir,
 }
 
 /// The output and exit code of a command.
 #[derive(Debug)]
-pub(crate) struct Ran {
+pub(crate) struct CommandOutput {
     pub(crate) stdout: String,
     pub(crate) stderr: String,
     pub(crate) success: bool,
 }
 
-impl Ran {
+impl CommandOutput {
     pub(crate) fn of(output: Output) -> Self {
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
         Self { success: output.status.success(), stdout: text(output.stdout), stderr: text(output.stderr) }
@@ -50,7 +50,7 @@ impl Ran {
     }
 }
 
-impl Desk {
+impl CliFixture {
     pub(crate) fn new() -> Self {
         Self { folder: tempfile::tempdir().unwrap() }
     }
@@ -65,12 +65,12 @@ impl Desk {
         path
     }
 
-    pub(crate) fn run(&self, arguments: &[&str]) -> Ran {
-        Ran::of(self.command(arguments).output().unwrap())
+    pub(crate) fn run(&self, arguments: &[&str]) -> CommandOutput {
+        CommandOutput::of(self.command(arguments).output().unwrap())
     }
 
-    pub(crate) fn run_with(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Ran {
-        Ran::of(self.command(arguments).envs(variables.iter().copied()).output().unwrap())
+    pub(crate) fn run_with(&self, variables: &[(&str, &str)], arguments: &[&str]) -> CommandOutput {
+        CommandOutput::of(self.command(arguments).envs(variables.iter().copied()).output().unwrap())
     }
 
     /// Returns the command in this folder, with an empty environment.

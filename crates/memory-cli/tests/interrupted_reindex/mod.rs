@@ -16,7 +16,7 @@ use wiremock::{
     matchers::{method, path},
 };
 
-use crate::desk::{Desk, Ran};
+use crate::cli_fixture::{CliFixture, CommandOutput};
 
 const TURNS: usize = 600;
 const DIMENSIONS: usize = 32;
@@ -57,11 +57,11 @@ fn text(number: usize) -> String {
 /// Changes the embedder of a store and is killed in the middle. The store uses the old vectors until the same command
 /// has finished, which embeds only the missing ones.
 pub(crate) async fn ends_complete(variables: &[(&str, &str)]) {
-    let desk = Desk::new();
+    let desk = CliFixture::new();
     let embedded = Arc::new(AtomicUsize::new(0));
     let server = service(Arc::clone(&embedded)).await;
     desk.write(".env", format!("OPENAI_API_KEY=sk-of-a-test\nOPENAI_BASE_URL='{}/v1'\n", server.uri()));
-    let run = |arguments: &[&str]| -> Ran { desk.run_with(variables, arguments) };
+    let run = |arguments: &[&str]| -> CommandOutput { desk.run_with(variables, arguments) };
     let lines = (0..TURNS).map(|number| {
         let (id, text) = (number.to_string(), text(number));
         json!({ "id": id, "user": "lin", "session": "a", "role": "user", "time": "2026-03-01T20:00:00", "text": text })
@@ -70,7 +70,7 @@ pub(crate) async fn ends_complete(variables: &[(&str, &str)]) {
     let file = desk.write("turns.jsonl", lines.collect::<Vec<_>>().join("\n"));
     run(&["import", file.to_str().unwrap()]).ok();
     let new = ["--embedder", "openai:toy"];
-    let finds = |ran: Ran, wanted: usize| {
+    let finds = |ran: CommandOutput, wanted: usize| {
         let found = ran.json();
         assert_eq!(found["degraded"], json!([]), "{found}");
         assert_eq!(found["hits"][0]["record"]["text"], text(wanted));
@@ -95,12 +95,12 @@ pub(crate) async fn ends_complete(variables: &[(&str, &str)]) {
     child.wait().unwrap();
     serves_old();
     finds(run(&["search", &text(7), "--user", "lin", "--json"]), 7);
-    let generations = |ran: Ran| ran.json()["generations"].clone();
+    let generations = |ran: CommandOutput| ran.json()["generations"].clone();
     let now = generations(run(&["stats", "--json"]));
     let filled = now["second"]["vectors"].as_u64().unwrap();
     assert!(filled >= done && filled < TURNS as u64, "{done} were told, {now}");
     assert!(run(&["stats"]).ok().contains(&format!("and {filled} have vectors of toy")));
-    assert!(run(&["doctor"]).ok().contains("second generation"), "nothing is wrong with it");
+    assert!(run(&["doctor"]).ok().contains("second generation"), "no problems found with it");
     // What is written now gets the old vector at once, and the new one later; what is deleted is gone from both.
     run(&["add", "the ferry was late", "--user", "lin"]).ok();
     run(&["forget", "14", "--user", "lin", "--session", "a", "--yes"]).ok();

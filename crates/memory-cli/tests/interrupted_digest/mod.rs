@@ -9,7 +9,7 @@ use std::{
 
 use serde_json::Value;
 
-use crate::desk::{Desk, Ran};
+use crate::cli_fixture::{CliFixture, CommandOutput};
 
 const USERS: usize = 6;
 const SESSIONS: usize = 4;
@@ -69,7 +69,7 @@ fn stored_lines(exported: &str) -> BTreeMap<String, usize> {
 }
 
 /// Digests until `jobs` are done, and kills. Gives how many were.
-fn digest_and_kill(desk: &Desk, variables: &[(&str, &str)], jobs: u64) -> u64 {
+fn digest_and_kill(desk: &CliFixture, variables: &[(&str, &str)], jobs: u64) -> u64 {
     let mut command = desk.command(&["digest", "--digest", "rules", "--json"]);
     let mut child = command.envs(variables.iter().copied()).stdout(Stdio::piped()).spawn().unwrap();
     let mut done = 0;
@@ -88,10 +88,10 @@ fn digest_and_kill(desk: &Desk, variables: &[(&str, &str)], jobs: u64) -> u64 {
 /// Kills a digest of a store in the middle several times and then finishes it: it holds what a file that was digested
 /// in one go holds.
 pub(crate) fn ends_complete(variables: &[(&str, &str)]) {
-    let desk = Desk::new();
+    let desk = CliFixture::new();
     let turns = desk.write("turns.jsonl", conversations());
     let turns = turns.to_str().unwrap();
-    let run = |arguments: &[&str]| -> Ran { desk.run_with(variables, arguments) };
+    let run = |arguments: &[&str]| -> CommandOutput { desk.run_with(variables, arguments) };
 
     desk.run(&["import", turns, "--db", "whole.db"]).ok();
     desk.run(&["digest", "--digest", "rules", "--db", "whole.db"]).ok();
