@@ -23,23 +23,23 @@ use crate::endpoint::Endpoint;
 
 /// Sends requests. Clones share connections and the retry budget.
 #[derive(Debug, Clone)]
-pub struct HttpClient(Arc<Inner>);
+pub struct HttpClient(Arc<ClientState>);
 
 #[derive(Debug)]
-struct Inner {
+struct ClientState {
     http: reqwest::Client,
     options: HttpOptions,
     budget: RetryBudget,
 }
 
-/// Decides whether a request may be sent again if its outcome is unknown.
+/// Decides after which errors a request is sent again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Repeat {
-    /// The request changes nothing, so it may be sent again after any transient error.
-    Safe,
-    /// The request may change something, so it is sent again only if the service did not process it.
+pub(crate) enum RetryPolicy {
+    /// After any transient error, because the request changes nothing.
+    AnyTransient,
+    /// Only if the service did not process the request, because it may change something.
     #[cfg(any(feature = "mem0", feature = "postgrest"))]
-    WhenRefused,
+    NotProcessed,
 }
 
 /// A request that can be sent repeatedly. It has no `Debug`, since its body may contain user text.
@@ -49,14 +49,14 @@ pub(crate) struct Call {
     url: Url,
     headers: HeaderMap,
     body: Option<Vec<u8>>,
-    repeat: Repeat,
+    retry_policy: RetryPolicy,
 }
 
 impl Call {
     pub(crate) fn new(operation: &'static str, method: Method, endpoint: &Endpoint, path: &[&str]) -> Self {
         let url = endpoint.url_of(path);
         let headers = endpoint.headers().clone();
-        Self { operation, method, url, headers, body: None, repeat: Repeat::Safe }
+        Self { operation, method, url, headers, body: None, retry_policy: RetryPolicy::AnyTransient }
     }
 
     pub(crate) fn with_json(mut self, body: &impl Serialize) -> Result<Self> {
@@ -80,15 +80,15 @@ impl Call {
     }
 
     #[cfg(any(feature = "mem0", feature = "postgrest"))]
-    pub(crate) fn with_repeat(mut self, repeat: Repeat) -> Self {
-        self.repeat = repeat;
+    pub(crate) fn with_retry_policy(mut self, policy: RetryPolicy) -> Self {
+        self.retry_policy = policy;
         self
     }
 }
 
 /// The part of a response to wait for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Expect {
+enum ResponsePart {
     Whole,
     Head,
 }
@@ -107,7 +107,7 @@ impl HttpClient {
     /// `Unavailable` if TLS cannot be set up, for example because the system has no root certificates.
     pub fn new(options: HttpOptions) -> Result<Self> {
         let http = build(&options)?;
-        Ok(Self(Arc::new(Inner { http, options, budget: RetryBudget::default() })))
+        Ok(Self(Arc::new(ClientState { http, options, budget: RetryBudget::default() })))
     }
 
     /// Sends the request and parses the response as JSON.
@@ -119,7 +119,7 @@ impl HttpClient {
 
     /// Sends the request and returns the whole body of the response.
     pub(crate) async fn bytes(&self, call: &Call) -> Result<Vec<u8>> {
-        match self.run(call, Expect::Whole).await? {
+        match self.run(call, ResponsePart::Whole).await? {
             ServiceResponse::Whole(body) => Ok(body),
             ServiceResponse::Head(_) => {
                 Err(Error::new(ErrorKind::Internal, call.operation, "the body of the response was not read"))
@@ -129,7 +129,7 @@ impl HttpClient {
 
     /// Sends the request and returns the response once its head is received. The caller reads the body.
     pub(crate) async fn open(&self, call: &Call) -> Result<reqwest::Response> {
-        match self.run(call, Expect::Head).await? {
+        match self.run(call, ResponsePart::Head).await? {
             ServiceResponse::Head(response) => Ok(response),
             ServiceResponse::Whole(_) => {
                 Err(Error::new(ErrorKind::Internal, call.operation, "the body of the response was read already"))
@@ -141,16 +141,16 @@ impl HttpClient {
         self.0.options.max_response_bytes
     }
 
-    async fn run(&self, call: &Call, expect: Expect) -> Result<ServiceResponse> {
+    async fn run(&self, call: &Call, part: ResponsePart) -> Result<ServiceResponse> {
         let span = span::request_span(call.operation, &call.method, &call.url);
-        observe(&span, Operation::Model(call.operation), self.run_with_retries(call, expect, &span)).await
+        observe(&span, Operation::Model(call.operation), self.run_with_retries(call, part, &span)).await
     }
 
-    async fn run_with_retries(&self, call: &Call, expect: Expect, span: &Span) -> Result<ServiceResponse> {
+    async fn run_with_retries(&self, call: &Call, part: ResponsePart, span: &Span) -> Result<ServiceResponse> {
         let mut delays = self.0.options.retry_delays();
         let mut retries = 0_u32;
         loop {
-            let error = match self.attempt(call, expect, span).await {
+            let error = match self.attempt(call, part, span).await {
                 Ok(response) => {
                     self.0.budget.earn();
                     return Ok(response);
@@ -160,7 +160,7 @@ impl HttpClient {
             let may_retry = match error.retry() {
                 Retry::No => false,
                 Retry::Refused => true,
-                Retry::Unknown => call.repeat == Repeat::Safe,
+                Retry::Unknown => call.retry_policy == RetryPolicy::AnyTransient,
             };
             let delay = delays.next().map(|delay| error.retry_after().map_or(delay, |requested| requested.max(delay)));
             match delay.filter(|delay| may_retry && *delay <= self.0.options.max_wait) {
@@ -175,12 +175,12 @@ impl HttpClient {
         }
     }
 
-    async fn attempt(&self, call: &Call, expect: Expect, span: &Span) -> Result<ServiceResponse, HttpError> {
+    async fn attempt(&self, call: &Call, part: ResponsePart, span: &Span) -> Result<ServiceResponse, HttpError> {
         let mut request = self.0.http.request(call.method.clone(), call.url.clone()).headers(call.headers.clone());
         if let Some(body) = &call.body {
             request = request.header("content-type", "application/json").body(body.clone());
         }
-        if expect == Expect::Whole {
+        if part == ResponsePart::Whole {
             request = request.timeout(self.0.options.timeout);
         }
         let response = request.send().await.map_err(|e| HttpError::no_response(&call.url, e))?;
@@ -189,9 +189,9 @@ impl HttpClient {
         if !status.is_success() {
             return Err(HttpError::refused(&call.url, response).await);
         }
-        match expect {
-            Expect::Head => Ok(ServiceResponse::Head(response)),
-            Expect::Whole => self.read(call, response).await.map(ServiceResponse::Whole),
+        match part {
+            ResponsePart::Head => Ok(ServiceResponse::Head(response)),
+            ResponsePart::Whole => self.read(call, response).await.map(ServiceResponse::Whole),
         }
     }
 

@@ -8,5 +8,5 @@ mod file;
 mod model;
 
 pub use address::Hub;
-pub use file::{Checked, Fetched, Step};
+pub use file::{DownloadProgress, FetchedFile, Verification};
 pub use model::{HubFile, HubModel};

@@ -23,11 +23,11 @@ pub use client::{HttpClient, HttpOptions};
 pub use embedder::{EmbeddingOptions, Encoding, HttpEmbedder};
 pub use endpoint::Endpoint;
 #[cfg(feature = "hub")]
-pub use hub::{Checked, Fetched, Hub, HubFile, HubModel, Step};
+pub use hub::{DownloadProgress, FetchedFile, Hub, HubFile, HubModel, Verification};
 #[cfg(feature = "mem0")]
 pub use mem0::{Mem0Client, Mem0Event, Mem0Memory, Mem0Owner, Mem0Search};
 #[cfg(feature = "postgrest")]
-pub use postgrest::{Comparison, PostgrestClient, Select};
+pub use postgrest::{FilterOperator, PostgrestClient, Select};
 pub use preset::Preset;
 #[cfg(feature = "relay")]
 pub use relay::{Relay, RelayOptions, RelayReply, RelayRequest};

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::{
-    client::{Call, HttpClient, Repeat},
+    client::{Call, HttpClient, RetryPolicy},
     endpoint::Endpoint,
     secret::Secret,
 };
@@ -190,7 +190,7 @@ impl Mem0Client {
         body.insert("infer".into(), infer.into());
         let call = Call::new(OPERATION, Method::POST, &self.endpoint, &["memories"])
             .with_json(&body)?
-            .with_repeat(Repeat::WhenRefused);
+            .with_retry_policy(RetryPolicy::NotProcessed);
         let response: Mem0Results<Mem0Event> = self.client.json(call).await?;
         Ok(response.results)
     }

@@ -6,7 +6,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
 use crate::{
-    client::{Call, HttpClient, Repeat},
+    client::{Call, HttpClient, RetryPolicy},
     endpoint::Endpoint,
     secret::Secret,
 };
@@ -76,7 +76,7 @@ impl PostgrestClient {
             .with_header("content-profile", self.schema.clone())
             .with_header("accept-profile", self.schema.clone())
             .with_json(arguments)?
-            .with_repeat(Repeat::WhenRefused);
+            .with_retry_policy(RetryPolicy::NotProcessed);
         self.client.json(call).await
     }
 
@@ -113,7 +113,7 @@ fn name(name: &str) -> Result<&str> {
 /// The comparison of a column with a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Comparison {
+pub enum FilterOperator {
     /// Equal.
     Eq,
     /// Not equal.
@@ -137,7 +137,7 @@ pub enum Comparison {
 #[must_use]
 pub struct Select {
     columns: Vec<String>,
-    conditions: Vec<(String, Comparison, Value)>,
+    conditions: Vec<(String, FilterOperator, Value)>,
     order: Vec<(String, bool)>,
     limit: Option<u64>,
     offset: Option<u64>,
@@ -150,7 +150,7 @@ impl Select {
     }
 
     /// Adds a condition. A list is a JSON array.
-    pub fn filter(mut self, column: impl Into<String>, comparison: Comparison, value: impl Into<Value>) -> Self {
+    pub fn filter(mut self, column: impl Into<String>, comparison: FilterOperator, value: impl Into<Value>) -> Self {
         self.conditions.push((column.into(), comparison, value.into()));
         self
     }
@@ -201,19 +201,19 @@ impl Select {
     }
 }
 
-fn condition(comparison: Comparison, value: &Value) -> String {
+fn condition(comparison: FilterOperator, value: &Value) -> String {
     let operator = match comparison {
-        Comparison::Eq => "eq",
-        Comparison::Neq => "neq",
-        Comparison::Gt => "gt",
-        Comparison::Gte => "gte",
-        Comparison::Lt => "lt",
-        Comparison::Lte => "lte",
-        Comparison::In => {
+        FilterOperator::Eq => "eq",
+        FilterOperator::Neq => "neq",
+        FilterOperator::Gt => "gt",
+        FilterOperator::Gte => "gte",
+        FilterOperator::Lt => "lt",
+        FilterOperator::Lte => "lte",
+        FilterOperator::In => {
             let items = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
             return format!("in.({})", items.iter().map(quoted).collect::<Vec<_>>().join(","));
         }
-        Comparison::Is => "is",
+        FilterOperator::Is => "is",
     };
     format!("{operator}.{}", plain(value))
 }
@@ -236,10 +236,10 @@ mod tests {
     #[test]
     fn a_selection_becomes_a_postgrest_query() {
         let select = Select::columns(["id", "content"])
-            .filter("session_id", Comparison::Eq, "a.b,c")
-            .filter("round", Comparison::Gte, 3)
-            .filter("scene", Comparison::In, json!(["story", "a\",(b)"]))
-            .filter("deleted_at", Comparison::Is, Value::Null)
+            .filter("session_id", FilterOperator::Eq, "a.b,c")
+            .filter("round", FilterOperator::Gte, 3)
+            .filter("scene", FilterOperator::In, json!(["story", "a\",(b)"]))
+            .filter("deleted_at", FilterOperator::Is, Value::Null)
             .descending("created_at")
             .ascending("id")
             .limit(10);
@@ -261,7 +261,7 @@ mod tests {
     fn names_with_syntax_are_rejected() {
         for bad in ["", "a,b", "a->b", "x;drop", "名"] {
             assert!(Select::columns([bad]).query().is_err() && name(bad).is_err(), "{bad}");
-            assert!(Select::default().filter(bad, Comparison::Eq, 1).query().is_err());
+            assert!(Select::default().filter(bad, FilterOperator::Eq, 1).query().is_err());
         }
     }
 

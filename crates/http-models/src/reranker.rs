@@ -31,14 +31,14 @@ impl HttpReranker {
     /// # Errors
     /// `InvalidInput` if the name of the model is empty (except for TEI), or `max_batch` is 0.
     pub fn new(client: HttpClient, endpoint: Endpoint, options: RerankOptions) -> Result<Self> {
-        if (options.model.is_empty() && options.dialect != RerankApi::Tei) || options.max_batch == 0 {
+        if (options.model.is_empty() && options.api != RerankApi::Tei) || options.max_batch == 0 {
             return Err(Error::invalid(OPERATION, "the name of the model is empty or max_batch is 0; set both"));
         }
         Ok(Self { client, endpoint, options })
     }
 
     async fn score(&self, query: &str, candidates: &[&str]) -> Result<Vec<f64>> {
-        let body = self.options.dialect.request(&self.options, query, candidates);
+        let body = self.options.api.request(&self.options, query, candidates);
         let call = Call::new(OPERATION, Method::POST, &self.endpoint, &["rerank"]).with_json(&body)?;
         let response: wire::RerankResponse = self.client.json(call).await?;
         let rows = response.rows();

@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn k16_a_secret_shows_nothing_of_itself() {
+    fn k16_debug_output_does_not_show_a_secret() {
         let secret = Secret::new(" sk-12345\n");
         assert_eq!(
             (secret.reveal(), format!("{secret:?} {:#?}", Some(&secret)).contains("12345")),

@@ -89,7 +89,7 @@ async fn a_rejected_key_is_not_retried() {
 }
 
 #[tokio::test]
-async fn k16_no_error_shows_the_key_or_a_text_even_when_the_service_does() {
+async fn k16_errors_contain_neither_the_key_nor_text() {
     let message = format!("Incorrect API key provided: {KEY} for {TEXT}");
     for status in [302, 400, 401, 404, 413, 422, 429, 500] {
         let body = json!({"error": {"message": message, "code": message, "type": "invalid_request_error"}});

@@ -70,7 +70,7 @@ async fn queries_and_documents_get_their_prefixes_and_fields() {
 }
 
 #[tokio::test]
-async fn r12_a_batch_that_is_refused_goes_in_halves() {
+async fn r12_a_rejected_batch_is_split_in_halves() {
     for status in [400, 413, 422] {
         let server = server_with(move |body| {
             if body["input"].as_array().unwrap().len() > 2 { ResponseTemplate::new(status) } else { lengths(body) }
@@ -152,7 +152,7 @@ async fn invalid_batches_are_not_sent() {
 }
 
 #[tokio::test]
-async fn k3_the_preset_of_the_documents_is_bge_with_1024_dimensions() {
+async fn k3_siliconflow_embeds_with_bge_in_1024_dimensions() {
     let options = Preset::SiliconFlow.embedding().unwrap();
     assert_eq!((options.model.as_str(), options.dimensions), ("BAAI/bge-large-zh-v1.5", Some(1024)));
     assert_eq!(Preset::SiliconFlow.rerank().unwrap().model, "BAAI/bge-reranker-v2-m3");

@@ -11,7 +11,7 @@ use std::{
 };
 
 use memory_engine_core::{Error, ErrorKind};
-use memory_engine_http_models::{Checked, Fetched, Hub, HubModel, Secret};
+use memory_engine_http_models::{FetchedFile, Hub, HubModel, Secret, Verification};
 use sha2::{Digest, Sha256};
 use support::{KEY, options, shown};
 use tempfile::TempDir;
@@ -63,7 +63,7 @@ async fn server_with(respond: impl Fn(&Request) -> ResponseTemplate + Send + Syn
     server
 }
 
-async fn fetch(base: &str, model: &HubModel, models: &Path) -> Result<Vec<Fetched>, Error> {
+async fn fetch(base: &str, model: &HubModel, models: &Path) -> Result<Vec<FetchedFile>, Error> {
     let hub = Hub::new(base, Some(&Secret::new(KEY)), options()).unwrap();
     hub.fetch(model, models, &|_| {}).await.map(|(folder, files)| {
         assert_eq!(folder, models.join("tiny"));
@@ -93,22 +93,22 @@ async fn a_model_is_downloaded_verified_and_recorded() {
     let models = TempDir::new().unwrap();
     let steps = Mutex::new(Vec::new());
     let hub = Hub::new(&server.uri(), None, options()).unwrap();
-    let note = |step: memory_engine_http_models::Step<'_>| {
-        steps.lock().unwrap().push((step.name.to_owned(), step.bytes, step.total))
+    let record = |progress: memory_engine_http_models::DownloadProgress<'_>| {
+        steps.lock().unwrap().push((progress.name.to_owned(), progress.bytes, progress.total))
     };
-    let (folder, files) = hub.fetch(&tiny(), models.path(), &note).await.unwrap();
-    let checked: Vec<_> = files.iter().map(|file| (file.name.as_str(), file.checked, file.downloaded)).collect();
+    let (folder, files) = hub.fetch(&tiny(), models.path(), &record).await.unwrap();
+    let verified: Vec<_> = files.iter().map(|file| (file.name.as_str(), file.verification, file.downloaded)).collect();
     let expected = [
-        ("config.json", Checked::Size, true),
-        ("tokenizer.json", Checked::Hub, true),
-        ("model.safetensors", Checked::Hub, true),
+        ("config.json", Verification::Size, true),
+        ("tokenizer.json", Verification::Hub, true),
+        ("model.safetensors", Verification::Hub, true),
     ];
-    assert_eq!(checked, expected);
+    assert_eq!(verified, expected);
     assert_eq!(weights(&models), WEIGHTS);
     let size = WEIGHTS.len() as u64;
     assert_eq!(steps.lock().unwrap().last(), Some(&("model.safetensors".to_owned(), size, Some(size))));
-    let notes = fs::read_to_string(folder.join("SHA256SUMS")).unwrap();
-    assert!(notes.contains(&format!("{}  model.safetensors\n", sha(WEIGHTS))), "{notes}");
+    let recorded = fs::read_to_string(folder.join("SHA256SUMS")).unwrap();
+    assert!(recorded.contains(&format!("{}  model.safetensors\n", sha(WEIGHTS))), "{recorded}");
     assert!(!folder.join("model.safetensors.part").exists());
     assert!(!folder.join("1_Pooling").exists(), "a missing optional file creates no folder");
 }
@@ -119,7 +119,7 @@ async fn verified_files_need_no_network() {
     let models = TempDir::new().unwrap();
     fetch(&server.uri(), &tiny(), models.path()).await.unwrap();
     let files = fetch("http://127.0.0.1:1", &tiny(), models.path()).await.unwrap();
-    assert!(files.iter().all(|file| !file.downloaded && file.checked == Checked::Noted), "{files:?}");
+    assert!(files.iter().all(|file| !file.downloaded && file.verification == Verification::Recorded), "{files:?}");
 }
 
 #[tokio::test]
@@ -127,7 +127,7 @@ async fn an_existing_file_is_verified_by_the_hub() {
     let server = server_with(respond).await;
     let models = models_with("model.safetensors", WEIGHTS);
     let files = fetch(&server.uri(), &tiny(), models.path()).await.unwrap();
-    assert_eq!((files[2].checked, files[2].downloaded), (Checked::Hub, false));
+    assert_eq!((files[2].verification, files[2].downloaded), (Verification::Hub, false));
 }
 
 #[tokio::test]
@@ -157,7 +157,7 @@ async fn a_complete_partial_file_is_only_verified() {
     let server = server_with(respond).await;
     let models = models_with("model.safetensors.part", WEIGHTS);
     let files = fetch(&server.uri(), &tiny(), models.path()).await.unwrap();
-    assert_eq!((files[2].checked, weights(&models)), (Checked::Hub, WEIGHTS.to_vec()));
+    assert_eq!((files[2].verification, weights(&models)), (Verification::Hub, WEIGHTS.to_vec()));
 }
 
 #[tokio::test]
@@ -206,7 +206,7 @@ async fn a_cut_connection_is_resumed() {
     let mut model = tiny();
     model.files.retain(|file| file.name == "model.safetensors");
     let files = fetch(&base, &model, models.path()).await.unwrap();
-    assert_eq!((weights(&models), files[0].checked), (WEIGHTS.to_vec(), Checked::Hub));
+    assert_eq!((weights(&models), files[0].verification), (WEIGHTS.to_vec(), Verification::Hub));
     let offsets = offsets.lock().unwrap();
     assert!(
         offsets.len() == WEIGHTS.len().div_ceil(7) && offsets[1] == Some(7) && offsets[2] == Some(14),
@@ -225,7 +225,7 @@ async fn a_file_with_a_wrong_checksum_is_removed() {
     let remaining: Vec<_> = fs::read_dir(models.path().join("tiny")).unwrap().map(|e| e.unwrap().file_name()).collect();
     assert!(!remaining.iter().any(|name| name.to_string_lossy().starts_with("model.safetensors")), "{remaining:?}");
     let correct = tiny().with_sum("model.safetensors", &sha(WEIGHTS)).unwrap();
-    assert_eq!(fetch(&server.uri(), &correct, models.path()).await.unwrap()[2].checked, Checked::Pinned);
+    assert_eq!(fetch(&server.uri(), &correct, models.path()).await.unwrap()[2].verification, Verification::Pinned);
 }
 
 #[tokio::test]
@@ -270,7 +270,7 @@ async fn the_token_is_not_sent_to_redirect_targets() {
     let models = TempDir::new().unwrap();
     let mut model = tiny();
     model.files.retain(|file| file.name == "model.safetensors");
-    assert_eq!(fetch(&hub.uri(), &model, models.path()).await.unwrap()[0].checked, Checked::Hub);
+    assert_eq!(fetch(&hub.uri(), &model, models.path()).await.unwrap()[0].verification, Verification::Hub);
     let request = &hub.received_requests().await.unwrap()[0];
     assert_eq!(request.headers["authorization"], format!("Bearer {KEY}"));
     assert!(!storage.received_requests().await.unwrap()[0].headers.contains_key("authorization"));

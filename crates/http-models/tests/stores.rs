@@ -5,7 +5,7 @@
 mod support;
 
 use memory_engine_core::ErrorKind;
-use memory_engine_http_models::{Comparison, Mem0Client, Mem0Owner, Mem0Search, PostgrestClient, Secret, Select};
+use memory_engine_http_models::{FilterOperator, Mem0Client, Mem0Owner, Mem0Search, PostgrestClient, Secret, Select};
 use memory_engine_llm::Message;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -59,7 +59,7 @@ async fn e6_a_function_is_called_by_its_name_with_named_arguments() {
 async fn jwt_keys_are_sent_in_both_headers() {
     let server = server_with(ok(json!([]))).await;
     let database = database(&server, "eyJhbGciOi.eyJyb2xlIjo.c2ln").with_schema("memory").unwrap();
-    let select = Select::columns(["id", "content"]).filter("session_id", Comparison::Eq, "a&b").limit(2);
+    let select = Select::columns(["id", "content"]).filter("session_id", FilterOperator::Eq, "a&b").limit(2);
     assert_eq!(database.select::<Row>("memories", &select).await.unwrap(), []);
     let request = &server.received_requests().await.unwrap()[0];
     assert_eq!(request.url.path(), "/rest/v1/memories");

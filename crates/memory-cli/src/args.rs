@@ -9,22 +9,21 @@ use memory_engine_server::local_zone;
 use crate::{
     database::{self, DatabaseArg},
     embedder::EmbedderArgs,
+    engine_options::EngineOptions,
     reranker::RerankerChoice,
-    work::Work,
 };
 
 /// The database and the models that a command uses.
 #[derive(Debug, Args)]
 pub(crate) struct StoreArgs {
-    /// The database: a SQLite file, postgres://USER:PASSWORD@HOST:PORT/DATABASE, or the word `postgres` for the
-    /// address in DATABASE_URL (from the environment or from .env)
+    /// Database: a SQLite file, postgres://USER:PASSWORD@HOST:PORT/DATABASE, or `postgres` for the address in the
+    /// variable DATABASE_URL (from the environment or .env)
     #[arg(long, env = "MEMORY_DB", hide_env_values = true, default_value = "memory.db", value_name = "FILE|URL")]
     pub(crate) db: DatabaseArg,
     #[command(flatten)]
     pub(crate) embedder: EmbedderArgs,
-    /// Reranker of the best candidates: none, or a service
-    /// (siliconflow, jina, cohere, voyage, tei, vllm), optionally with :MODEL; its key is read from JINA_API_KEY and
-    /// the like
+    /// Reranker of the best candidates: none, or a service (siliconflow, jina, cohere, voyage, tei, vllm), optionally
+    /// with :MODEL; its key is read from the environment or .env, for example from JINA_API_KEY
     #[arg(long, env = "MEMORY_RERANKER", default_value = "none", value_name = "NAME")]
     pub(crate) reranker: RerankerChoice,
 }
@@ -35,15 +34,15 @@ impl StoreArgs {
         self.db.database()
     }
 
-    /// Uses no reranker.
+    /// Creates arguments without a reranker.
     pub(crate) fn new(db: DatabaseArg, embedder: EmbedderArgs) -> Self {
         Self { db, embedder, reranker: RerankerChoice::None }
     }
 
     async fn builder(&self, database: &Database) -> Result<Builder> {
         let builder = MemoryEngine::builder().database(database.clone());
-        let builder = self.embedder.equip(builder).await?;
-        self.reranker.equip(builder)
+        let builder = self.embedder.configure(builder).await?;
+        self.reranker.configure(builder)
     }
 
     /// Opens the database; creates it if it does not exist.
@@ -54,37 +53,42 @@ impl StoreArgs {
     /// No background jobs run: a command that ends would leave half a batch claimed. Commands that write wait until
     /// everything is indexed.
     pub(crate) async fn create(&self) -> Result<MemoryEngine> {
-        self.create_with(Work::default()).await
+        self.create_with(EngineOptions::default()).await
     }
 
     /// As [`create`](Self::create), with enrichment of turns.
-    pub(crate) async fn create_with(&self, work: Work) -> Result<MemoryEngine> {
-        self.build(work, false).await
+    pub(crate) async fn create_with(&self, options: EngineOptions) -> Result<MemoryEngine> {
+        self.build(options, false).await
     }
 
     /// As [`create`](Self::create), for a long-running process: background jobs run.
-    pub(crate) async fn serve(&self, work: Work) -> Result<MemoryEngine> {
-        self.build(work, true).await
+    pub(crate) async fn serve(&self, options: EngineOptions) -> Result<MemoryEngine> {
+        self.build(options, true).await
     }
 
-    async fn build(&self, work: Work, background: bool) -> Result<MemoryEngine> {
+    async fn build(&self, options: EngineOptions, background: bool) -> Result<MemoryEngine> {
         let database = self.database()?;
         let context = || database.to_string();
-        match work.clone().equip(self.builder(&database).await?, &database).background(background).build().await {
-            Err(e) if e.kind() == ErrorKind::SchemaMismatch && self.embedder.may_choose() => {
-                let opened = Self::open_with_built_in_embedder(work, &database, background).await;
+        let builder = options.clone().configure(self.builder(&database).await?, &database);
+        match builder.background(background).build().await {
+            Err(e) if e.kind() == ErrorKind::SchemaMismatch && self.embedder.is_auto() => {
+                let engine = Self::open_with_built_in_embedder(options, &database, background).await;
                 // If this fails too, the first error is reported.
-                opened.ok_or(e).with_context(context)
+                engine.ok_or(e).with_context(context)
             }
-            built => built.with_context(context),
+            result => result.with_context(context),
         }
     }
 
     /// Opens a store with the built-in embedder that it was made with; `None` if there is none.
-    async fn open_with_built_in_embedder(work: Work, database: &Database, background: bool) -> Option<MemoryEngine> {
+    async fn open_with_built_in_embedder(
+        options: EngineOptions,
+        database: &Database,
+        background: bool,
+    ) -> Option<MemoryEngine> {
         for embedder in EmbedderArgs::built_in() {
             let builder = MemoryEngine::builder().database(database.clone());
-            let builder = work.clone().equip(embedder.equip(builder).await.ok()?, database);
+            let builder = options.clone().configure(embedder.configure(builder).await.ok()?, database);
             if let Ok(engine) = builder.background(background).build().await {
                 return Some(engine);
             }
@@ -94,27 +98,27 @@ impl StoreArgs {
 
     /// Opens an existing database.
     pub(crate) async fn open(&self) -> Result<MemoryEngine> {
-        self.open_with(Work::default()).await
+        self.open_with(EngineOptions::default()).await
     }
 
     /// As [`open`](Self::open), with enrichment of turns.
-    pub(crate) async fn open_with(&self, work: Work) -> Result<MemoryEngine> {
-        database::must_exist(&self.database()?).await?;
-        self.create_with(work).await
+    pub(crate) async fn open_with(&self, options: EngineOptions) -> Result<MemoryEngine> {
+        database::require_database(&self.database()?).await?;
+        self.create_with(options).await
     }
 
     /// Opens an existing database for commands that need no index: with any analyzer and embedding space, and without
     /// a model.
     pub(crate) async fn open_without_indexes(&self) -> Result<MemoryEngine> {
         let database = self.database()?;
-        database::must_exist(&database).await?;
+        database::require_database(&database).await?;
         open_database_without_indexes(&database).await
     }
 
     /// As [`open_without_indexes`](Self::open_without_indexes); creates a missing database.
     pub(crate) async fn create_without_indexes(&self) -> Result<MemoryEngine> {
         let database = self.database()?;
-        match database::must_exist(&database).await {
+        match database::require_database(&database).await {
             Ok(()) => open_database_without_indexes(&database).await,
             Err(_) => self.create().await,
         }
@@ -124,7 +128,7 @@ impl StoreArgs {
     /// rebuilt, and vectors of this embedder are added next to the old ones.
     pub(crate) async fn open_to_reindex(&self) -> Result<MemoryEngine> {
         let database = self.database()?;
-        database::must_exist(&database).await?;
+        database::require_database(&database).await?;
         let builder = self.builder(&database).await?.on_mismatch(Mismatch::Refill).background(false);
         builder.build().await.with_context(|| database.to_string())
     }
@@ -139,19 +143,19 @@ pub(crate) async fn open_database_without_indexes(database: &Database) -> Result
 /// The scope of a command.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ScopeArgs {
-    /// The tenant
+    /// Name of the tenant
     #[arg(long, default_value = Scope::DEFAULT_TENANT, value_name = "NAME")]
     pub(crate) tenant: String,
-    /// The user
+    /// Name of the user
     #[arg(long, short, value_name = "NAME")]
     pub(crate) user: Option<String>,
-    /// The agent
+    /// Name of the agent
     #[arg(long, value_name = "NAME")]
     pub(crate) agent: Option<String>,
-    /// The session
+    /// Name of the session
     #[arg(long, value_name = "NAME")]
     pub(crate) session: Option<String>,
-    /// The branch of the session
+    /// Name of the branch of the session
     #[arg(long, value_name = "NAME")]
     pub(crate) branch: Option<String>,
 }
@@ -195,7 +199,8 @@ impl ScopeArgs {
 /// The time zone of a command.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ZoneArgs {
-    /// Time zone of dates, and of times without a zone: Asia/Shanghai, +08:00 or UTC; default: the zone of this machine
+    /// Time zone of dates and of times without a zone, such as Asia/Shanghai, +08:00 or UTC; default: that of this
+    /// machine
     #[arg(long, value_name = "ZONE", allow_hyphen_values = true, value_parser = zone)]
     timezone: Option<TimeZone>,
 }

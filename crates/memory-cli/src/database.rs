@@ -40,7 +40,7 @@ impl DatabaseArg {
                 let url = url.with_context(|| format!("{VARIABLE} is not set, and `--db {VARIABLE_WORD}` needs it"))?;
                 if !Database::is_address(&url) {
                     bail!(
-                        "{VARIABLE} does not hold the address of a Postgres database; write \
+                        "{VARIABLE} is not the address of a Postgres database; write \
                          postgres://USER@HOST/DATABASE"
                     );
                 }
@@ -54,13 +54,13 @@ impl DatabaseArg {
 ///
 /// # Errors
 /// If there is none; the message names the commands that create one. If the server does not answer.
-pub(crate) async fn must_exist(database: &Database) -> Result<()> {
+pub(crate) async fn require_database(database: &Database) -> Result<()> {
     let Some(path) = database.path() else {
         let migrations = admin::migrations(database).await.with_context(|| database.to_string())?;
         if migrations.schema == 0 {
             bail!(
-                "there is no memory in {database} yet; `memory import FILE` or `memory migrate up` with this --db \
-                 creates one"
+                "{database} has no memory yet; create one with `memory import FILE` or `memory migrate up` and this \
+                 --db"
             );
         }
         return Ok(());
@@ -70,13 +70,13 @@ pub(crate) async fn must_exist(database: &Database) -> Result<()> {
     }
     let hint = match Settings::load()?.get(VARIABLE) {
         Some(url) if Database::is_address(&url) => {
-            format!("; --db {VARIABLE_WORD} takes the database that {VARIABLE} names")
+            format!("; --db {VARIABLE_WORD} uses the database in {VARIABLE}")
         }
         _ => String::new(),
     };
     bail!(
-        "there is no {database}; `memory import FILE --db {database}` or \
-         `memory add TEXT --user NAME --db {database}` creates it{hint}"
+        "{database} does not exist; create it with `memory import FILE --db {database}` or \
+         `memory add TEXT --user NAME --db {database}`{hint}"
     );
 }
 

@@ -1,32 +1,34 @@
-//! Jobs that were given up: the reasons, and the command that retries them.
+//! Jobs that failed for good (dead letters): the reasons, and the command that retries them.
 
 use std::collections::BTreeMap;
 
 use anyhow::Result;
 use memory_engine::{Job, MemoryEngine, Scope};
 
+use crate::output;
+
 /// Maximum number of failures that are read for their reasons.
 const MAX_FAILURES: usize = 1000;
 
-/// Returns the last reason of each job that was given up within a scope.
+/// Returns the last reason of each job that failed for good within a scope.
 pub(crate) async fn reasons(engine: &MemoryEngine, scope: &Scope) -> Result<BTreeMap<Job, String>> {
     let failures = engine.admin().failures(scope, MAX_FAILURES).await?;
-    let given_up = failures.into_iter().filter(|failure| failure.retry_at.is_none());
-    Ok(given_up.map(|failure| (failure.job, failure.reason)).collect())
+    let dead_letters = failures.into_iter().filter(|failure| failure.retry_at.is_none());
+    Ok(dead_letters.map(|failure| (failure.job, failure.reason)).collect())
 }
 
-/// Describes in one line the records given up for a job, with the reason and the command that retries them.
+/// Describes in one line the records for which a job failed for good, with the reason and the command that retries it.
 pub(crate) fn describe(job: Job, count: u64, reason: Option<&String>) -> String {
     let reason = reason.map(|reason| format!("; the last reason: {reason}")).unwrap_or_default();
-    let records = if count == 1 { "record was" } else { "records were" };
-    format!("{count} {records} given up for {job}{reason}; {}", retry_hint(job))
+    let records = output::counted(count, "record", "records");
+    format!("the job '{job}' failed for {records}{reason}; {}", retry_hint(job))
 }
 
 fn retry_hint(job: Job) -> &'static str {
     match job {
         Job::Keywords | Job::Embedding => "`memory reindex` retries it",
         Job::Reembedding => {
-            "`memory reindex` with the new embedder retries it, and `--lacking N` switches over without it"
+            "`memory reindex` with the new embedder retries it, and `--max-missing N` switches over without it"
         }
         Job::Chunks | Job::Metadata | Job::Facts | Job::Summary | Job::Profile => {
             "`memory digest --digest rules` (or with a service) retries it"
@@ -36,7 +38,7 @@ fn retry_hint(job: Job) -> &'static str {
     }
 }
 
-/// Prints the jobs given up within a scope on standard error and returns the number of records.
+/// Prints the jobs that failed for good within a scope on standard error, and returns the number of records.
 pub(crate) async fn report(engine: &MemoryEngine, scope: &Scope) -> Result<u64> {
     let given_up = engine.stats(scope).await?.given_up;
     let reasons = if given_up.is_empty() { BTreeMap::new() } else { reasons(engine, scope).await? };

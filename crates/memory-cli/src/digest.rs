@@ -11,10 +11,10 @@ use crate::{method::ExtractionMethod, remote};
 pub(crate) struct DigestArgs {
     /// Extraction of topics, facts and summaries from turns: none, rules, or the chat model of a service
     /// (siliconflow, openai, deepseek, ollama, openrouter, vllm), optionally with :MODEL; its key is read from the
-    /// environment or .env, as OPENAI_API_KEY. If the model fails, the rules are used
+    /// environment or .env, for example from OPENAI_API_KEY. If the model fails, the rules are used
     #[arg(long = "digest", env = "MEMORY_DIGEST", default_value = "none", value_name = "NAME")]
     pub(crate) digest: ExtractionMethod,
-    /// Also keep a profile of each user, refreshed after this many messages
+    /// Number of messages after which the profile of a user is refreshed; default: no profiles
     #[arg(long, env = "MEMORY_PROFILE_EVERY", value_name = "MESSAGES")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) profile_every: Option<u32>,

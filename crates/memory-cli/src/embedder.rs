@@ -27,9 +27,16 @@ const WEIGHTS: &str = "model.safetensors";
 /// The choice of the embedder.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct EmbedderArgs {
+<<<<<<< HEAD
     /// Embedder: auto, words, hash, local:e5-small, local:PATH of a model, or a service (siliconflow, openai, ollama,
     /// openrouter, vllm), optionally with :MODEL or :MODEL@DIMENSIONS; its key is read from the environment or .env,
     /// as OPENAI_API_KEY, and its address may be set in OPENAI_BASE_URL
+=======
+    /// Embedder: auto (the local model if it is installed, otherwise hash), hash, local:e5-small, local:PATH of a
+    /// model, or a service (siliconflow, openai, ollama, openrouter, vllm), optionally with :MODEL or
+    /// :MODEL@DIMENSIONS; its key and its base URL are read from the environment or .env, for example from
+    /// OPENAI_API_KEY and OPENAI_BASE_URL
+>>>>>>> 14389db1d36cc33da9461738a73bf08f9b0e7c77
     #[arg(long, env = "MEMORY_EMBEDDER", default_value = "auto", value_name = "NAME")]
     pub(crate) embedder: EmbedderChoice,
     /// Folder of local models, each in its own subfolder
@@ -86,13 +93,13 @@ impl EmbedderArgs {
         [EmbedderChoice::Words, EmbedderChoice::Hash].map(|embedder| Self { embedder, models_dir: None })
     }
 
-    /// Returns true if no embedder was named.
-    pub(crate) fn may_choose(&self) -> bool {
+    /// Returns true if the embedder is chosen automatically.
+    pub(crate) fn is_auto(&self) -> bool {
         self.embedder == EmbedderChoice::Auto
     }
 
-    /// Makes the engine use the embedder.
-    pub(crate) async fn equip(&self, builder: Builder) -> Result<Builder> {
+    /// Sets the embedder of the engine.
+    pub(crate) async fn configure(&self, builder: Builder) -> Result<Builder> {
         let path = match &self.embedder {
             EmbedderChoice::Remote(service) => return Ok(builder.embedder(remote::embedder(service).await?)),
             EmbedderChoice::Words => return Ok(builder.embedder(WordEmbedder::new())),
@@ -115,8 +122,13 @@ impl EmbedderArgs {
             let folder = self.folders().into_iter().next().unwrap_or_else(|| "models".into());
             let folder = folder.display();
             eprintln!(
+<<<<<<< HEAD
                 "no local model: recall compares words. `memory models fetch` or `scripts/get-models {folder}` \
                  downloads one."
+=======
+                "no local model: search compares words and spelling, not meaning. `memory models fetch` or \
+                 `scripts/get-models {folder}` downloads a model."
+>>>>>>> 14389db1d36cc33da9461738a73bf08f9b0e7c77
             );
         }
     }
@@ -160,7 +172,7 @@ impl EmbedderArgs {
         cache.into_iter().map(|cache| cache.join("memory-engine/models")).collect()
     }
 
-    /// Returns those folders as text.
+    /// Returns the folders, separated by commas.
     pub(crate) fn folder_names(&self) -> String {
         self.folders().iter().map(|f| f.display().to_string()).collect::<Vec<_>>().join(", ")
     }

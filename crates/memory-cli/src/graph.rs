@@ -11,10 +11,10 @@ use crate::{method::ExtractionMethod, remote};
 /// Extraction of entities and relations.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct GraphArgs {
-    /// Extraction of entities and relations from turns, which recalls then use: none, rules, or the chat model of a
+    /// Extraction of entities and relations from turns, which searches then use: none, rules, or the chat model of a
     /// service (siliconflow, openai, deepseek, ollama, openrouter, vllm), optionally with :MODEL; its key is read
-    /// from the environment or .env, as OPENAI_API_KEY. Turns that a model cannot read stay queued, and are found by
-    /// their words meanwhile
+    /// from the environment or .env, for example from OPENAI_API_KEY. If the model fails, turns stay queued, and are
+    /// found by keywords and vectors meanwhile
     #[arg(long = "graph", env = "MEMORY_GRAPH", default_value = "none", value_name = "NAME")]
     pub(crate) graph: ExtractionMethod,
 }

@@ -27,7 +27,7 @@ pub(crate) struct LineDefaults<'a> {
 
 /// A parsed line, and where it comes from.
 #[derive(Debug)]
-pub(crate) struct Parsed {
+pub(crate) struct ParsedLine {
     pub(crate) line: ImportLine,
     /// True if the file sets an id.
     pub(crate) has_id: bool,
@@ -36,10 +36,10 @@ pub(crate) struct Parsed {
 }
 
 /// Parses the JSON object of a line. It must have a `text` or be a tombstone. Unknown keys are kept in the metadata.
-pub(crate) fn read(mut keys: Map<String, Value>, defaults: &LineDefaults<'_>) -> Result<Parsed> {
+pub(crate) fn read(mut keys: Map<String, Value>, defaults: &LineDefaults<'_>) -> Result<ParsedLine> {
     if let Some(tombstone) = keys.remove("tombstone") {
         let line = ImportLine::Tombstone(parse_tombstone(tombstone, defaults.scope)?);
-        return Ok(Parsed { line, has_id: true, is_exported: true });
+        return Ok(ParsedLine { line, has_id: true, is_exported: true });
     }
     let mut keys = Keys(keys);
     let Some(text) = keys.text("text")? else { bail!("it has no \"text\"; every turn needs one") };
@@ -79,7 +79,11 @@ pub(crate) fn read(mut keys: Map<String, Value>, defaults: &LineDefaults<'_>) ->
     }
     record.metadata = keys.metadata()?;
     record.validate()?;
-    Ok(Parsed { line: ImportLine::Record(Box::new(record)), has_id: id.is_some(), is_exported: recorded_at.is_some() })
+    Ok(ParsedLine {
+        line: ImportLine::Record(Box::new(record)),
+        has_id: id.is_some(),
+        is_exported: recorded_at.is_some(),
+    })
 }
 
 fn address(keys: &mut Keys, default: &Scope) -> Result<Scope> {
@@ -91,7 +95,7 @@ fn address(keys: &mut Keys, default: &Scope) -> Result<Scope> {
     let pick = |value: Option<String>, default: Option<&str>| value.or_else(|| default.map(str::to_owned));
     match pick(user, default.user_name()) {
         Some(user) => scope = scope.with_user(user)?,
-        None => bail!("it has no user; add \"user\" to the line or --user to the command"),
+        None => bail!("it has no user; add \"user\" to the line, or --user NAME to the command"),
     }
     if let Some(agent) = pick(keys.text("agent")?, default.agent()) {
         scope = scope.with_agent(agent)?;
@@ -184,10 +188,10 @@ impl Keys {
 pub(crate) fn write(record: &Record) -> Value {
     let mut line = Map::new();
     let mut put = |key: &str, value: Value| {
-        let empty = value.is_null()
+        let is_empty = value.is_null()
             || value.as_array().is_some_and(Vec::is_empty)
             || value.as_object().is_some_and(Map::is_empty);
-        if !empty {
+        if !is_empty {
             line.insert(key.to_owned(), value);
         }
     };

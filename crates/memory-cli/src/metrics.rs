@@ -50,8 +50,8 @@ impl RetrievalMetrics {
                 gain += discount(rank);
             }
         }
-        let found_until = |k: usize| ranks.iter().flatten().filter(|rank| **rank <= k).count();
-        let each = |score: &dyn Fn(usize) -> f64| ks.iter().map(|k| (*k, score(found_until(*k)))).collect();
+        let groups_found_at = |k: usize| ranks.iter().flatten().filter(|rank| **rank <= k).count();
+        let each = |score: &dyn Fn(usize) -> f64| ks.iter().map(|k| (*k, score(groups_found_at(*k)))).collect();
         let ideal: f64 = (1..=gold.len().min(NDCG_RANKS)).map(discount).sum();
         Self {
             questions: 1,
@@ -63,7 +63,7 @@ impl RetrievalMetrics {
         }
     }
 
-    /// The mean over questions.
+    /// Returns the mean over questions.
     pub(crate) fn mean<'a>(all: impl IntoIterator<Item = &'a Self>) -> Self {
         let mut sum = Self::default();
         for one in all {

@@ -36,7 +36,10 @@ const ABLATIONS: [Mode; 9] = [
     mode("half the dates", Retrievers::All, |o| o.date_weight = 0.5),
     mode("- neighbours", Retrievers::All, |o| o.neighbor_share = 0.0),
     mode("- diversity", Retrievers::All, |o| o.diversity = 0.0),
-    mode("- vectors", Retrievers::All, |o| (o.vector_weight, o.min_vector_weight) = (0.0, 0.0)),
+    mode("- vectors", Retrievers::All, |o| {
+        o.vector_weight = 0.0;
+        o.min_vector_weight = 0.0;
+    }),
     mode("half the vectors", Retrievers::All, |o| o.vector_weight /= 2.0),
     mode("more vectors", Retrievers::All, |o| o.vector_weight *= 1.5),
     mode("ranks, not scores", Retrievers::All, |o| o.fusion = Method::Ranks { k: 60.0 }),

@@ -57,8 +57,8 @@ pub(crate) async fn run_jobs(
     result
 }
 
-/// Waits until the store has switched to another embedder, with a progress bar. At most `max_missing` records may
-/// lack a vector.
+/// Waits until the store has switched to another embedder, with a progress bar. At most `max_missing` records may have
+/// no vector.
 pub(crate) async fn cut_over(
     engine: &MemoryEngine,
     max_missing: u64,
@@ -102,12 +102,12 @@ pub(crate) async fn finish_indexing(engine: &MemoryEngine, scope: &Scope) -> mem
         let last = failures.iter().find(|failure| failure.job == job);
         last.map_or_else(|| e.to_string(), |failure| failure.reason.clone())
     };
-    let wait = |count: u64| counted(count, "record waits", "records wait");
+    let waiting = |count: u64| counted(count, "record waits", "records wait");
     if without_vector > 0 {
         eprintln!(
             "{} for their vectors: {}. They are stored and found by keywords; \
              `memory reindex --waiting` computes the vectors.",
-            wait(without_vector),
+            waiting(without_vector),
             reason(Job::Embedding)
         );
     }
@@ -115,7 +115,7 @@ pub(crate) async fn finish_indexing(engine: &MemoryEngine, scope: &Scope) -> mem
         eprintln!(
             "{} for their entities: {}. They are stored and found by keywords and vectors; \
              `memory digest --waiting` with the same --graph extracts them.",
-            wait(without_entities),
+            waiting(without_entities),
             reason(Job::Graph)
         );
     }
@@ -137,10 +137,10 @@ pub(crate) fn counted(count: u64, singular: &str, plural: &str) -> String {
 
 /// Returns the hits as a table, with their relevance and times in `zone`.
 pub(crate) fn recall_table(recall: &Recall, zone: &TimeZone) -> String {
-    let mut table = table(["#", "relevant", "score", "found by", "when", "who", "text"]);
+    let mut table = table(["#", "relevant", "score", "found by", "time", "speaker", "text"]);
     for (hit, n) in recall.hits.iter().zip(1..) {
         let record = &hit.record;
-        let who = record.speaker.as_deref().or(record.role.as_ref().map(|r| r.as_str())).unwrap_or("");
+        let speaker = record.speaker.as_deref().or(record.role.as_ref().map(|r| r.as_str())).unwrap_or("");
         let scene = record.scene.as_deref().map(|scene| format!("[{}] ", shorten(scene, 40))).unwrap_or_default();
         table.add_row([
             n.to_string(),
@@ -148,7 +148,7 @@ pub(crate) fn recall_table(recall: &Recall, zone: &TimeZone) -> String {
             hit.score.to_string(),
             found_by(hit),
             record.occurred_at.in_zone(zone).strftime("%Y-%m-%d %H:%M").to_string(),
-            shorten(who, 40),
+            shorten(speaker, 40),
             format!("{scene}{}", shorten(&record.text, 160)),
         ]);
     }
@@ -161,8 +161,8 @@ pub(crate) fn recall_table(recall: &Recall, zone: &TimeZone) -> String {
 
 fn found_by(hit: &RecallHit) -> String {
     // The neighbour is shown only for hits that no keyword found.
-    let by_words = hit.found_by.iter().any(|f| f.retriever == Retriever::Keyword);
-    let shown = hit.found_by.iter().filter(|f| !by_words || f.retriever != Retriever::Neighbor);
+    let found_by_keywords = hit.found_by.iter().any(|f| f.retriever == Retriever::Keyword);
+    let shown = hit.found_by.iter().filter(|f| !found_by_keywords || f.retriever != Retriever::Neighbor);
     shown.map(|f| format!("{} #{}", f.retriever.as_str(), f.rank)).collect::<Vec<_>>().join(", ")
 }
 

@@ -28,8 +28,12 @@ impl<S> Remote<S> {
     pub(crate) fn read(text: &str, parse_service: impl Fn(&str) -> Option<S>) -> Option<Self> {
         let (service, model) = text.split_once(':').map_or((text, None), |(service, model)| (service, Some(model)));
         let service = parse_service(service)?;
-        let sized = model.and_then(|model| model.rsplit_once('@')).and_then(|(m, n)| Some((m, n.parse().ok()?)));
-        let (model, dimensions) = sized.map_or((model, None), |(model, dimensions)| (Some(model), Some(dimensions)));
+        let with_dimensions =
+            model.and_then(|model| model.rsplit_once('@')).and_then(|(m, n)| Some((m, n.parse().ok()?)));
+        let (model, dimensions) = match with_dimensions {
+            Some((model, dimensions)) => (Some(model), Some(dimensions)),
+            None => (model, None),
+        };
         let model = model.filter(|model| !model.is_empty()).map(str::to_owned);
         Some(Self { service, model, dimensions })
     }
@@ -77,6 +81,7 @@ struct RerankService {
     model: Option<&'static str>,
 }
 
+/// Returns the service with this API, or `None` if it has a preset.
 fn service(api: RerankApi) -> Option<RerankService> {
     let (base, variables, model) = match api {
         RerankApi::Jina => {

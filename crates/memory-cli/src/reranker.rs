@@ -31,8 +31,8 @@ impl FromStr for RerankerChoice {
 }
 
 impl RerankerChoice {
-    /// Makes the engine use the reranker.
-    pub(crate) fn equip(&self, builder: Builder) -> Result<Builder> {
+    /// Sets the reranker of the engine.
+    pub(crate) fn configure(&self, builder: Builder) -> Result<Builder> {
         Ok(match self {
             Self::None => builder,
             Self::Remote(service) => builder.reranker(remote::reranker(service)?),

@@ -11,11 +11,11 @@ use crate::{
     args::StoreArgs,
     digest::DigestArgs,
     embedder::EmbedderArgs,
+    engine_options::{EngineOptions, EnrichmentArgs},
     graph::GraphArgs,
     method::ExtractionMethod,
     remote,
     settings::Settings,
-    work::{Work, WorkArgs},
 };
 
 /// The configuration file that is read if it exists and no other is named.
@@ -47,8 +47,9 @@ pub(crate) struct ConfigArgs {
     /// Extraction of entities and relations, as in other commands [default: none]
     #[arg(long, value_name = "NAME")]
     graph: Option<String>,
-    /// A service behind the chat gateway: siliconflow, openai, deepseek, ollama, openrouter or vllm, with its key in
-    /// OPENAI_API_KEY and the like; other services are set in the configuration file. Can be repeated
+    /// Service behind the chat gateway: siliconflow, openai, deepseek, ollama, openrouter or vllm; its key is read from
+    /// the environment or .env, for example from OPENAI_API_KEY. The configuration file can set other services. Can be
+    /// repeated
     #[arg(long, value_name = "NAME")]
     upstream: Vec<Preset>,
 }
@@ -119,15 +120,15 @@ pub(crate) async fn open(config: &Config) -> Result<MemoryEngine> {
     };
     let reranker = config.reranker.parse().map_err(named("reranker"))?;
     let Ok(db) = config.db.parse();
-    let work = Work {
+    let options = EngineOptions {
         page_cache: Some(config.page_cache_bytes),
         rewrite: rewrite(&config.rewrite)?,
         recall: Some(config.recall),
         scene_policy: Some(config.scene_policy.clone()),
-        ..WorkArgs { digest, graph }.work()?
+        ..EnrichmentArgs { digest, graph }.engine_options()?
     };
-    let work = work.with_locale(config.time_zone()?, config.language);
-    StoreArgs { db, embedder, reranker }.serve(work).await
+    let options = options.with_locale(config.time_zone()?, config.language);
+    StoreArgs { db, embedder, reranker }.serve(options).await
 }
 
 /// Returns the rewrite of vague queries by the chat model of a service.
@@ -135,7 +136,7 @@ fn rewrite(setting: &str) -> Result<Option<Rewrite>> {
     match setting.parse().map_err(|e: String| anyhow!("rewrite: {e}"))? {
         ExtractionMethod::None => Ok(None),
         ExtractionMethod::Rules => {
-            bail!("rewrite: only a service can rewrite a question; write none, or for example openai")
+            bail!("rewrite: only a service can rewrite a query; write none or the name of a service, such as openai")
         }
         ExtractionMethod::Remote(service) => Ok(Some(Rewrite::by(remote::chat(&service, "rewrite")?))),
     }

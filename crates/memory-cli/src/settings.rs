@@ -45,9 +45,9 @@ impl Settings {
 
     /// Returns a variable that is set and not empty.
     pub(crate) fn get(&self, name: &str) -> Option<String> {
-        let set = |value: &String| !value.trim().is_empty();
+        let is_set = |value: &String| !value.trim().is_empty();
         let in_file = || self.0.0.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.clone());
-        env::var(name).ok().filter(set).or_else(in_file).filter(set)
+        env::var(name).ok().filter(is_set).or_else(in_file).filter(is_set)
     }
 }
 

@@ -1,29 +1,29 @@
-//! A whole store, copied.
+//! `memory copy`.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
-mod desk;
-mod shop;
+mod cli_fixture;
+mod sample_store;
 
 use std::{
     io::{BufRead, BufReader},
     process::Stdio,
 };
 
-use desk::{Desk, TURNS};
+use cli_fixture::{CliFixture, TURNS};
 use memory_engine::{Database, PutMode, Scope};
-use shop::{everything, fill, open, record};
+use sample_store::{everything, fill, open, record};
 
 #[tokio::test]
 async fn copy_is_complete_and_repeatable() {
-    let desk = Desk::new();
-    let source = Database::file(desk.path("a.db"));
+    let cli = CliFixture::new();
+    let source = Database::file(cli.path("a.db"));
     fill(&source).await;
-    let copy = |more: &[&str]| desk.run(&[&["copy", "--from", "a.db", "--to", "b.db"], more].concat());
+    let copy = |more: &[&str]| cli.run(&[&["copy", "--from", "a.db", "--to", "b.db"], more].concat());
     let shown = copy(&[]).ok();
     assert!(shown.contains("9 records and 2 tombstones copied from a.db to b.db"), "{shown}");
     assert!(shown.contains("2 groups of synonyms copied"), "{shown}");
-    let target = Database::file(desk.path("b.db"));
+    let target = Database::file(cli.path("b.db"));
     assert_eq!(everything(&source).await, everything(&target).await);
 
     let again = copy(&["--json"]).ok();
@@ -35,57 +35,58 @@ async fn copy_is_complete_and_repeatable() {
     }
     assert_eq!((again["synonyms"].as_u64(), again["verdicts"].as_u64()), (Some(0), Some(0)));
     assert_eq!(everything(&source).await, everything(&target).await);
-    assert!(desk.run(&["doctor", "--db", "b.db"]).ok().contains("nothing is wrong"));
-    let found = desk.run(&["search", "brass key", "--user", "lin", "--db", "b.db"]).ok();
+    assert!(cli.run(&["doctor", "--db", "b.db"]).ok().contains("no problems found"));
+    let found = cli.run(&["search", "brass key", "--user", "lin", "--db", "b.db"]).ok();
     assert!(found.contains("the brass key"), "{found}");
 }
 
 #[tokio::test]
 async fn differing_records_are_replaced_only_with_update() {
-    let desk = Desk::new();
-    let (source, target) = (Database::file(desk.path("a.db")), Database::file(desk.path("b.db")));
+    let cli = CliFixture::new();
+    let (source, target) = (Database::file(cli.path("a.db")), Database::file(cli.path("b.db")));
     fill(&source).await;
-    desk.run(&["copy", "--from", "a.db", "--to", "b.db"]).ok();
+    cli.run(&["copy", "--from", "a.db", "--to", "b.db"]).ok();
     let mut changed = record("lin", 0);
     changed.text = "said otherwise".into();
     let engine = open(&target).await;
     engine.store(&Scope::user("lin").unwrap(), vec![changed], PutMode::Upsert).await.unwrap();
     drop(engine);
-    let shown = desk.run(&["copy", "--from", "a.db", "--to", "b.db"]).ok();
+    let shown = cli.run(&["copy", "--from", "a.db", "--to", "b.db"]).ok();
     assert!(shown.contains("1 of these differs in the target"), "{shown}");
     assert_ne!(everything(&source).await, everything(&target).await);
-    let shown = desk.run(&["copy", "--from", "a.db", "--to", "b.db", "--update"]).ok();
+    let shown = cli.run(&["copy", "--from", "a.db", "--to", "b.db", "--update"]).ok();
     assert!(shown.contains("1 record replaced"), "{shown}");
     assert_eq!(everything(&source).await, everything(&target).await);
 }
 
 #[tokio::test]
 async fn one_user_can_be_copied() {
-    let desk = Desk::new();
-    fill(&Database::file(desk.path("a.db"))).await;
-    desk.run(&["copy", "--from", "a.db", "--to", "b.db", "--tenant", "default", "--user", "mo"]).ok();
-    let all = everything(&Database::file(desk.path("b.db"))).await;
+    let cli = CliFixture::new();
+    fill(&Database::file(cli.path("a.db"))).await;
+    cli.run(&["copy", "--from", "a.db", "--to", "b.db", "--tenant", "default", "--user", "mo"]).ok();
+    let all = everything(&Database::file(cli.path("b.db"))).await;
     assert!(all.contains("\"user\":\"mo\"") && !all.contains("\"user\":\"lin\""), "{all}");
-    desk.run(&["copy", "--from", "a.db", "--to", "c.db", "--user", "nobody"]).refused(&["no user of that name"]);
+    cli.run(&["copy", "--from", "a.db", "--to", "c.db", "--user", "nobody"])
+        .assert_fails(&["no tenant or user of this name"]);
 }
 
 #[test]
 fn copy_errors_are_clear() {
-    let desk = Desk::new();
-    desk.run(&["copy", "--from", "absent.db", "--to", "b.db"]).refused(&["there is no absent.db"]);
-    desk.run(&["copy", "--to", "b.db"]).refused(&["--from"]);
-    desk.import(&desk.write("turns.jsonl", TURNS));
-    desk.run(&["copy", "--from", "memory.db", "--to", "./memory.db"]).refused(&["onto itself"]);
-    assert!(!desk.path("b.db").exists());
+    let cli = CliFixture::new();
+    cli.run(&["copy", "--from", "absent.db", "--to", "b.db"]).assert_fails(&["absent.db does not exist"]);
+    cli.run(&["copy", "--to", "b.db"]).assert_fails(&["--from"]);
+    cli.import(&cli.write("turns.jsonl", TURNS));
+    cli.run(&["copy", "--from", "memory.db", "--to", "./memory.db"]).assert_fails(&["onto itself"]);
+    assert!(!cli.path("b.db").exists());
 }
 
 #[test]
 fn killed_copy_can_be_resumed() {
-    let desk = Desk::new();
+    let cli = CliFixture::new();
     let lines: String = (0..6000).map(|n| format!("{{\"user\":\"lin\",\"text\":\"turn number {n}\"}}\n")).collect();
-    desk.import(&desk.write("turns.jsonl", lines));
+    cli.import(&cli.write("turns.jsonl", lines));
     let arguments = ["copy", "--from", "memory.db", "--to", "b.db", "--json"];
-    let mut child = desk.command(&arguments).stdout(Stdio::piped()).spawn().unwrap();
+    let mut child = cli.command(&arguments).stdout(Stdio::piped()).spawn().unwrap();
     let mut committed = 0;
     for line in BufReader::new(child.stdout.take().unwrap()).lines() {
         let line: serde_json::Value = serde_json::from_str(&line.unwrap()).unwrap();
@@ -97,10 +98,10 @@ fn killed_copy_can_be_resumed() {
     child.kill().unwrap(); // SIGKILL: no destructor, no flush
     child.wait().unwrap();
     assert!((1500..6000).contains(&committed));
-    let report = desk.run(&arguments).ok();
+    let report = cli.run(&arguments).ok();
     let report: serde_json::Value = serde_json::from_str(report.lines().last().unwrap()).unwrap();
-    assert!(report["unchanged"].as_u64().unwrap() >= committed, "what was committed is there: {report}");
+    assert!(report["unchanged"].as_u64().unwrap() >= committed, "committed records are kept: {report}");
     assert_eq!(report["added"].as_u64().unwrap() + report["unchanged"].as_u64().unwrap(), 6000, "{report}");
-    let stats = desk.run(&["stats", "--db", "b.db", "--json"]).json();
+    let stats = cli.run(&["stats", "--db", "b.db", "--json"]).json();
     assert_eq!((stats["records"].as_u64(), stats["backlog"].clone()), (Some(6000), serde_json::json!({})));
 }

@@ -69,7 +69,7 @@ fn k15_killed_import_can_be_completed() {
         let target = TURNS as u64 * kill / (KILLS + 2);
         let acknowledged = import_and_kill(folder.path(), target, Duration::from_millis(7 * kill));
         let stored = records(folder.path());
-        assert!(stored >= acknowledged, "kill {kill}: {acknowledged} were acknowledged, {stored} are there");
+        assert!(stored >= acknowledged, "kill {kill}: {acknowledged} were acknowledged, {stored} are stored");
         assert!(stored <= TURNS as u64);
     }
 
@@ -77,7 +77,7 @@ fn k15_killed_import_can_be_completed() {
     let report: Value =
         serde_json::from_slice(output.stdout.split(|b| *b == b'\n').rfind(|l| !l.is_empty()).unwrap()).unwrap();
     assert_eq!(report["added"].as_u64().unwrap() + report["unchanged"].as_u64().unwrap(), TURNS as u64);
-    assert_eq!(records(folder.path()), TURNS as u64, "nothing is lost, and nothing is there twice");
+    assert_eq!(records(folder.path()), TURNS as u64, "no record is lost or stored twice");
 
     let stats = memory(folder.path()).args(["stats", "--json"]).output().unwrap();
     let stats: Value = serde_json::from_slice(&stats.stdout).unwrap();

@@ -3,10 +3,10 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
-mod desk;
-mod digesting;
+mod cli_fixture;
+mod interrupted_digest;
 
 #[test]
 fn killed_digest_can_be_completed() {
-    digesting::ends_complete(&[]);
+    interrupted_digest::can_be_completed(&[]);
 }

@@ -3,14 +3,14 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
-mod desk;
+mod cli_fixture;
 
-use desk::Desk;
+use cli_fixture::CliFixture;
 use serde_json::{Value, json};
 use wiremock::{Mock, MockServer, ResponseTemplate, matchers::method};
 
 /// Imports a story in two languages.
-fn import_story(desk: &Desk, arguments: &[&str]) -> desk::Ran {
+fn import_story(cli: &CliFixture, arguments: &[&str]) -> cli_fixture::CommandOutput {
     let texts = [
         "Captain Holt sailed the Sea Hawk into the fog.",
         "It was known that Captain Holt had once loved Anna Reed.",
@@ -22,8 +22,8 @@ fn import_story(desk: &Desk, arguments: &[&str]) -> desk::Ran {
         json!({"user": "lin", "session": "s", "id": format!("m{n}"), "sequence": n, "time": time, "text": text})
     };
     let lines: Vec<String> = (1..).zip(texts).map(|one| line(one).to_string()).collect();
-    desk.write("story.jsonl", lines.join("\n"));
-    desk.run(&[&["import", "story.jsonl"], arguments].concat())
+    cli.write("story.jsonl", lines.join("\n"));
+    cli.run(&[&["import", "story.jsonl"], arguments].concat())
 }
 
 fn names(found: &Value) -> Vec<&str> {
@@ -32,36 +32,36 @@ fn names(found: &Value) -> Vec<&str> {
 
 #[test]
 fn graph_shows_entities_and_relations_with_citations() {
-    let desk = Desk::new();
-    import_story(&desk, &["--graph", "rules"]).ok();
-    let found = desk.run(&["graph", "Anna Reed", "--user", "lin", "--json"]).json();
+    let cli = CliFixture::new();
+    import_story(&cli, &["--graph", "rules"]).ok();
+    let found = cli.run(&["graph", "Anna Reed", "--user", "lin", "--json"]).json();
     assert_eq!(names(&found), ["Anna Reed", "Captain Holt"]);
     let relation = &found["relations"][0];
     assert_eq!((&relation["source"], &relation["target"]), (&json!("Anna Reed"), &json!("Captain Holt")));
     assert_eq!((&relation["citation"]["message_id"], &relation["citation"]["sequence"]), (&json!("m2"), &json!(2)));
     assert_eq!(relation["rules"], json!(["sentence.co-occurs"]));
-    let shown = desk.run(&["graph", "林晓月去哪儿了？", "--user", "lin", "--timezone", "UTC"]).ok();
+    let shown = cli.run(&["graph", "林晓月去哪儿了？", "--user", "lin", "--timezone", "UTC"]).ok();
     for word in ["林晓月", "落霞山", "place", "m4 #4", "沈砚", "m3 #3", "2026-03-01"] {
         assert!(shown.contains(word), "{word} is missing:\n{shown}");
     }
     assert!(!shown.contains("Holt"), "{shown}");
-    let all = desk.run(&["graph", "--key-entities", "--user", "lin", "--json"]).json();
+    let all = cli.run(&["graph", "--key-entities", "--user", "lin", "--json"]).json();
     assert!(names(&all).contains(&"Captain Holt") && names(&all).contains(&"林晓月"), "{all}");
-    let two = desk.run(&["graph", "--key-entities", "--user", "lin", "--json", "-n", "2"]).json();
+    let two = cli.run(&["graph", "--key-entities", "--user", "lin", "--json", "-n", "2"]).json();
     assert_eq!((names(&two).len(), two["relations"].as_array().unwrap().len() <= 2), (2, true));
     assert_eq!(
-        names(&desk.run(&["graph", "Anna Reed", "--user", "lin", "--json", "--hops", "0"]).json()),
+        names(&cli.run(&["graph", "Anna Reed", "--user", "lin", "--json", "--hops", "0"]).json()),
         ["Anna Reed"]
     );
 }
 
 #[test]
 fn search_uses_the_graph_on_request() {
-    let desk = Desk::new();
-    import_story(&desk, &["--graph", "rules"]).ok();
+    let cli = CliFixture::new();
+    import_story(&cli, &["--graph", "rules"]).ok();
     let uses_graph = |arguments: &[&str], variables: &[(&str, &str)]| {
         let question = ["search", "who is Anna Reed", "--user", "lin", "--json"];
-        let found = desk.run_with(variables, &[&question, arguments].concat()).json();
+        let found = cli.run_with(variables, &[&question, arguments].concat()).json();
         assert_eq!(found["degraded"], json!([]));
         let hits = found["hits"].as_array().unwrap().clone();
         hits.iter().flat_map(|hit| hit["found_by"].as_array().unwrap()).any(|found| found["retriever"] == "graph")
@@ -79,55 +79,55 @@ fn search_uses_the_graph_on_request() {
 
 #[test]
 fn graph_follows_later_digest_and_deletion() {
-    let desk = Desk::new();
-    import_story(&desk, &[]).ok();
-    let shown = desk.run(&["graph", "--key-entities", "--user", "lin"]).ok();
+    let cli = CliFixture::new();
+    import_story(&cli, &[]).ok();
+    let shown = cli.run(&["graph", "--key-entities", "--user", "lin"]).ok();
     assert!(shown.contains("no graph") && shown.contains("memory digest --graph rules"), "{shown}");
-    desk.run(&["digest", "--user", "lin"]).refused(&["--digest rules", "--graph rules"]);
-    let made = desk.run(&["digest", "--user", "lin", "--graph", "rules"]).ok();
-    assert!(made.contains("4 turns digested") && made.contains("are stated by 4 records"), "{made}");
-    let again = desk.run(&["digest", "--user", "lin", "--graph", "rules", "--json"]).ok();
+    cli.run(&["digest", "--user", "lin"]).assert_fails(&["--digest rules", "--graph rules"]);
+    let made = cli.run(&["digest", "--user", "lin", "--graph", "rules"]).ok();
+    assert!(made.contains("4 turns digested") && made.contains("extracted from 4 records"), "{made}");
+    let again = cli.run(&["digest", "--user", "lin", "--graph", "rules", "--json"]).ok();
     let report: Value = serde_json::from_str(again.lines().last().unwrap()).unwrap();
     assert_eq!((&report["turns"], &report["graph"]["records"]), (&json!(4), &json!(4)), "{report}");
-    desk.run(&["forget", "m2", "--user", "lin", "--yes"]).ok();
-    let shown = desk.run(&["graph", "Anna Reed", "--user", "lin"]).ok();
+    cli.run(&["forget", "m2", "--user", "lin", "--yes"]).ok();
+    let shown = cli.run(&["graph", "Anna Reed", "--user", "lin"]).ok();
     assert!(shown.contains("no entity of this name") && shown.contains("--key-entities"), "{shown}");
-    assert!(desk.run(&["graph", "Holt", "--user", "mo"]).ok().contains("no graph"), "another user sees nothing");
+    assert!(cli.run(&["graph", "Holt", "--user", "mo"]).ok().contains("no graph"), "another user sees nothing");
 }
 
 #[test]
 fn invalid_graph_arguments_are_refused() {
-    let desk = Desk::new();
-    import_story(&desk, &["--graph", "rules"]).ok();
-    desk.run(&["graph", "--user", "lin"]).refused(&["--key-entities"]);
-    desk.run(&["graph", "Holt"]).refused(&["--user NAME"]);
-    desk.run(&["graph", "", "--user", "lin"]).refused(&["no entity given", "--key-entities"]);
-    desk.run(&["graph", "Holt", "--user", "lin", "--hops", "9"]).refused(&["9 hops", "3"]);
-    desk.run(&["add", "x", "--user", "lin", "--graph", "model"]).refused(&["none, rules", "deepseek"]);
-    desk.run(&["add", "x", "--user", "lin", "--graph", "openai@3"]).refused(&["none, rules"]);
-    desk.run(&["add", "x", "--user", "lin", "--graph", "vllm"]).refused(&["--graph vllm:MODEL"]);
-    desk.run(&["add", "x", "--user", "lin", "--graph", "openai:m"]).refused(&["OPENAI_API_KEY"]);
+    let cli = CliFixture::new();
+    import_story(&cli, &["--graph", "rules"]).ok();
+    cli.run(&["graph", "--user", "lin"]).assert_fails(&["--key-entities"]);
+    cli.run(&["graph", "Holt"]).assert_fails(&["--user NAME"]);
+    cli.run(&["graph", "", "--user", "lin"]).assert_fails(&["no entity given", "--key-entities"]);
+    cli.run(&["graph", "Holt", "--user", "lin", "--hops", "9"]).assert_fails(&["9 hops", "3"]);
+    cli.run(&["add", "x", "--user", "lin", "--graph", "model"]).assert_fails(&["none, rules", "deepseek"]);
+    cli.run(&["add", "x", "--user", "lin", "--graph", "openai@3"]).assert_fails(&["none, rules"]);
+    cli.run(&["add", "x", "--user", "lin", "--graph", "vllm"]).assert_fails(&["--graph vllm:MODEL"]);
+    cli.run(&["add", "x", "--user", "lin", "--graph", "openai:m"]).assert_fails(&["OPENAI_API_KEY"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn unavailable_graph_model_leaves_turns_queued() {
-    let (desk, server) = (Desk::new(), MockServer::start().await);
+    let (cli, server) = (CliFixture::new(), MockServer::start().await);
     Mock::given(method("POST")).respond_with(ResponseTemplate::new(401)).mount(&server).await;
-    desk.write(".env", format!("OPENAI_API_KEY=sk-hunter2-0123456789\nOPENAI_BASE_URL={}/v1\n", server.uri()));
-    let imported = import_story(&desk, &["--graph", "openai:toy"]);
+    cli.write(".env", format!("OPENAI_API_KEY=sk-hunter2-0123456789\nOPENAI_BASE_URL={}/v1\n", server.uri()));
+    let imported = import_story(&cli, &["--graph", "openai:toy"]);
     assert!(imported.success && imported.stderr.contains("4 records wait for their entities"), "{imported:?}");
     assert!(imported.stderr.contains("401") && !imported.stderr.contains("hunter2"), "{imported:?}");
-    let found = desk.run(&["search", "Anna Reed", "--user", "lin", "--graph", "openai:toy", "--json"]).json();
+    let found = cli.run(&["search", "Anna Reed", "--user", "lin", "--graph", "openai:toy", "--json"]).json();
     assert!(found["hits"][0]["record"]["text"].as_str().unwrap().contains("Anna Reed"));
-    assert_eq!(desk.stats()["backlog"]["graph"], 4);
+    assert_eq!(cli.stats()["backlog"]["graph"], 4);
 
     server.reset().await;
     let reply = r#"{"entities": [{"name": "Anna Reed", "kind": "person", "aliases": ["安娜"]}], "relations": []}"#;
     let choice = json!({"index": 0, "message": {"role": "assistant", "content": reply}, "finish_reason": "stop"});
     let answer = ResponseTemplate::new(200).set_body_json(json!({"id": "x", "choices": [choice]}));
     Mock::given(method("POST")).respond_with(answer).mount(&server).await;
-    desk.run(&["digest", "--user", "lin", "--graph", "openai:toy"]).ok();
-    let shown = desk.run(&["graph", "安娜", "--user", "lin"]).ok();
+    cli.run(&["digest", "--user", "lin", "--graph", "openai:toy"]).ok();
+    let shown = cli.run(&["graph", "安娜", "--user", "lin"]).ok();
     assert!(shown.contains("Anna Reed") && shown.contains("安娜"), "{shown}");
-    assert_eq!(desk.stats()["backlog"].get("graph"), None);
+    assert_eq!(cli.stats()["backlog"].get("graph"), None);
 }

@@ -1,11 +1,11 @@
 //! Imports of the data of other programs (K15): Chroma, the gateway's tables, SillyTavern, mem0.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
-mod desk;
+mod cli_fixture;
 
 use std::{fs, path::PathBuf};
 
-use desk::Desk;
+use cli_fixture::CliFixture;
 use serde_json::Value;
 
 fn fixture(name: &str) -> String {
@@ -13,36 +13,36 @@ fn fixture(name: &str) -> String {
 }
 
 /// Imports a fixture. Returns the report and the errors on standard error.
-fn import(desk: &Desk, format: &str, name: &str, more: &[&str]) -> (Value, String) {
-    let ran = desk.run(&[&["import", &fixture(name), "--format", format, "--json"], more].concat());
-    let report = ran.stdout.lines().last().unwrap_or_else(|| panic!("{ran:?}"));
-    (serde_json::from_str(report).unwrap_or_else(|_| panic!("{ran:?}")), ran.stderr)
+fn import(cli: &CliFixture, format: &str, name: &str, more: &[&str]) -> (Value, String) {
+    let result = cli.run(&[&["import", &fixture(name), "--format", format, "--json"], more].concat());
+    let report = result.stdout.lines().last().unwrap_or_else(|| panic!("{result:?}"));
+    (serde_json::from_str(report).unwrap_or_else(|_| panic!("{result:?}")), result.stderr)
 }
 
-fn exported(desk: &Desk) -> Vec<Value> {
-    desk.run(&["export"]).ok().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+fn exported(cli: &CliFixture) -> Vec<Value> {
+    cli.run(&["export"]).ok().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 fn counts(report: &Value) -> [u64; 4] {
     ["added", "unchanged", "passed_over", "bad_lines"].map(|key| report[key].as_u64().unwrap())
 }
 
-/// The first hit of a question of Lin's.
-fn first(desk: &Desk, question: &str) -> Value {
-    desk.run(&["search", question, "--user", "lin", "--json"]).json()["hits"][0]["record"].clone()
+/// Returns the first hit of a query of Lin.
+fn first(cli: &CliFixture, question: &str) -> Value {
+    cli.run(&["search", question, "--user", "lin", "--json"]).json()["hits"][0]["record"].clone()
 }
 
 #[test]
 fn k15_chroma_directories_are_imported() {
     for version in ["chroma/0.5", "chroma/1.5"] {
-        let desk = Desk::new();
-        let (report, errors) = import(&desk, "chroma", version, &[]);
+        let cli = CliFixture::new();
+        let (report, errors) = import(&cli, "chroma", version, &[]);
         assert_eq!(counts(&report), [6, 0, 0, 1], "{version}: {errors}");
         assert!(errors.contains("collection summaries, item bare: it has no document"), "{errors}");
-        assert_eq!(counts(&import(&desk, "chroma", version, &[]).0), [0, 6, 0, 1], "again");
+        assert_eq!(counts(&import(&cli, "chroma", version, &[]).0), [0, 6, 0, 1], "again");
 
-        let allergy = first(&desk, "海鲜过敏");
-        assert_eq!(allergy["text"], "我对海鲜过敏，虾也不行", "{version}: as it was last");
+        let allergy = first(&cli, "海鲜过敏");
+        assert_eq!(allergy["text"], "我对海鲜过敏，虾也不行", "{version}: the latest text");
         assert_eq!(allergy["scope"]["session"], "monday");
         assert_eq!(
             (&allergy["scene"], &allergy["kind"], &allergy["role"]),
@@ -50,50 +50,51 @@ fn k15_chroma_directories_are_imported() {
         );
         assert_eq!(allergy["occurred_at"], "2026-02-16T12:00:00Z");
         assert_eq!(allergy["metadata"]["collection"], "conversations");
-        assert_eq!(first(&desk, "hike in the mountains")["kind"], "summary");
-        let of_mem0 = desk.run(&["search", "tea", "--user", "mo", "--json"]).json();
-        let of_mem0 = &of_mem0["hits"][0]["record"];
+        assert_eq!(first(&cli, "hike in the mountains")["kind"], "summary");
+        let mem0_hits = cli.run(&["search", "tea", "--user", "mo", "--json"]).json();
+        let mem0_record = &mem0_hits["hits"][0]["record"];
         assert_eq!(
-            (&of_mem0["text"], &of_mem0["id"]),
+            (&mem0_record["text"], &mem0_record["id"]),
             (&"Likes green tea".into(), &"0192aaaa-0000-7000-8000-000000000001".into())
         );
-        let all = exported(&desk);
+        let all = exported(&cli);
         assert!(
             all.iter().all(|line| !line["text"].as_str().unwrap().contains("删除")),
-            "{version}: what was deleted there"
+            "{version}: deleted items are not imported"
         );
     }
 }
 
 #[test]
 fn k15_chroma_collection_and_foreign_vectors() {
-    let desk = Desk::new();
+    let cli = CliFixture::new();
     let chroma = fixture("chroma/1.5");
     let base = ["import", chroma.as_str(), "--format", "chroma"];
-    let run = |more: &[&str]| desk.run(&[&base[..], more].concat());
-    run(&["--collection", "nothing"]).refused(&["no collection 'nothing'", "conversations, summaries"]);
-    run(&["--keep-vectors", "--embedder", "hash"]).refused(&["item t1", "4 dimensions", "--embedder"]);
-    assert_eq!(desk.stats()["records"], 0, "nothing was taken by halves");
+    let run = |more: &[&str]| cli.run(&[&base[..], more].concat());
+    run(&["--collection", "nothing"]).assert_fails(&["no collection 'nothing'", "conversations, summaries"]);
+    run(&["--keep-vectors", "--embedder", "hash"]).assert_fails(&["item t1", "4 dimensions", "--embedder"]);
+    assert_eq!(cli.stats()["records"], 0, "nothing is imported partially");
     assert!(run(&["--collection", "conversations"]).ok().contains("3 turns added"));
-    desk.run(&["import", &fixture("chroma"), "--format", "chroma"]).refused(&["no chroma.sqlite3", "PersistentClient"]);
-    desk.run(&["import", &fixture("mem0/server.json"), "--collection", "x"]).refused(&["--format chroma"]);
-    desk.run(&["import", &chroma]).refused(&["is a directory", "--format"]);
+    cli.run(&["import", &fixture("chroma"), "--format", "chroma"])
+        .assert_fails(&["no chroma.sqlite3", "PersistentClient"]);
+    cli.run(&["import", &fixture("mem0/server.json"), "--collection", "x"]).assert_fails(&["--format chroma"]);
+    cli.run(&["import", &chroma]).assert_fails(&["is a directory", "--format"]);
 }
 
 #[test]
 fn k15_table_rows_become_turns_and_summaries() {
-    let desk = Desk::new();
-    let (report, errors) = import(&desk, "csv", "tables/conversations.csv", &["--user", "lin"]);
+    let cli = CliFixture::new();
+    let (report, errors) = import(&cli, "csv", "tables/conversations.csv", &["--user", "lin"]);
     assert_eq!(counts(&report), [5, 0, 0, 2], "{errors}");
     assert!(
         errors.contains("line 6: it has no text") && errors.contains("line 7: it has 14 cells, the first line 12"),
         "{errors}"
     );
-    let (report, errors) = import(&desk, "csv", "tables/summaries.jsonl", &["--user", "lin"]);
+    let (report, errors) = import(&cli, "csv", "tables/summaries.jsonl", &["--user", "lin"]);
     assert_eq!((counts(&report), errors.as_str()), ([2, 0, 0, 0], ""));
-    assert_eq!(counts(&import(&desk, "csv", "tables/conversations.csv", &["--user", "lin"]).0), [0, 5, 0, 2]);
+    assert_eq!(counts(&import(&cli, "csv", "tables/conversations.csv", &["--user", "lin"]).0), [0, 5, 0, 2]);
 
-    let all = exported(&desk);
+    let all = exported(&cli);
     let texts: Vec<&str> = all.iter().map(|line| line["text"].as_str().unwrap()).collect();
     let expected = [
         "今天好累啊",
@@ -109,19 +110,19 @@ fn k15_table_rows_become_turns_and_summaries() {
     assert_eq!(all[2]["entities"], serde_json::json!(["Krueger", "new york"]));
     assert_eq!(all[2]["time"], "2026-02-18T13:05:00Z");
     assert_eq!((&all[5]["kind"], &all[5]["metadata"]["end_round"]), (&"summary".into(), &5.into()));
-    desk.run(&["import", &fixture("chroma/make.py"), "--format", "csv"]).refused(&["user_msg"]);
+    cli.run(&["import", &fixture("chroma/make.py"), "--format", "csv"]).assert_fails(&["user_msg"]);
 }
 
 #[test]
 fn k15_sillytavern_chats_keep_speakers_and_times() {
-    let desk = Desk::new();
-    let (report, errors) = import(&desk, "sillytavern", "sillytavern", &["--user", "lin", "--timezone", "+08:00"]);
+    let cli = CliFixture::new();
+    let (report, errors) = import(&cli, "sillytavern", "sillytavern", &["--user", "lin", "--timezone", "+08:00"]);
     assert_eq!(counts(&report), [8, 0, 2, 0], "{errors}");
     assert_eq!(
-        counts(&import(&desk, "sillytavern", "sillytavern", &["--user", "lin", "--timezone", "+08:00"]).0),
+        counts(&import(&cli, "sillytavern", "sillytavern", &["--user", "lin", "--timezone", "+08:00"]).0),
         [0, 8, 2, 0]
     );
-    let all = exported(&desk);
+    let all = exported(&cli);
     let of = |text: &str| all.iter().find(|line| line["text"].as_str().unwrap().contains(text)).unwrap();
     let reply = of("mushrooms");
     assert_eq!(
@@ -129,11 +130,7 @@ fn k15_sillytavern_chats_keep_speakers_and_times() {
         (&"Seraphina".into(), &"Seraphina".into(), &"assistant".into())
     );
     assert_eq!(reply["session"], "Seraphina - 2026-02-16@20h00m00s000ms");
-    assert_eq!(
-        reply["metadata"],
-        serde_json::json!({"swipes": 2, "model": "deepseek-chat"}),
-        "and not what it thought"
-    );
+    assert_eq!(reply["metadata"], serde_json::json!({"swipes": 2, "model": "deepseek-chat"}), "without the thoughts");
     assert_eq!((&of("雾")["role"], &of("雾")["time"]), (&"system".into(), &"2026-02-16T12:07:00Z".into()));
     assert_eq!(
         (&of("tower")["metadata"]["hidden"], &of("tower")["time"]),
@@ -143,19 +140,19 @@ fn k15_sillytavern_chats_keep_speakers_and_times() {
     assert_eq!(
         (&key["session"], key.get("agent"), &key["speaker"]),
         (&"group".into(), None, &"Anna".into()),
-        "a group has no one agent"
+        "a group chat has no single agent"
     );
-    assert_eq!(first(&desk, "虾汤")["text"], "我对海鲜过敏，请别给我虾汤");
+    assert_eq!(first(&cli, "虾汤")["text"], "我对海鲜过敏，请别给我虾汤");
 
-    // Another swipe is the same message with other words.
+    // Another swipe is the same message with another text.
     let chat = fs::read_to_string(fixture("sillytavern/Seraphina - 2026-02-16@20h00m00s000ms.jsonl")).unwrap();
     let swiped = chat.replace(
         "\"send_date\":\"2026-02-16T12:05:00.000Z\",\"mes\":\"Then I will cook mushrooms instead of shrimp.\"",
         "\"send_date\":\"2026-02-16T12:06:00.000Z\",\"mes\":\"Then I will bake bread.\"",
     );
     assert_ne!(swiped, chat);
-    let file = desk.write("Seraphina - 2026-02-16@20h00m00s000ms.jsonl", swiped);
-    let again = desk.run(&[
+    let file = cli.write("Seraphina - 2026-02-16@20h00m00s000ms.jsonl", swiped);
+    let again = cli.run(&[
         "import",
         file.to_str().unwrap(),
         "--format",
@@ -169,52 +166,52 @@ fn k15_sillytavern_chats_keep_speakers_and_times() {
     ]);
     let report: Value = serde_json::from_str(again.ok().lines().last().unwrap()).unwrap();
     assert_eq!((&report["updated"], &report["added"]), (&1.into(), &0.into()));
-    let nameless = desk.write("nameless.jsonl", "{\"text\":\"x\"}\n");
-    desk.run(&["import", nameless.to_str().unwrap(), "--format", "sillytavern"]).refused(&["line 1 is no header"]);
+    let nameless = cli.write("nameless.jsonl", "{\"text\":\"x\"}\n");
+    cli.run(&["import", nameless.to_str().unwrap(), "--format", "sillytavern"]).assert_fails(&["line 1 is no header"]);
 }
 
 #[test]
 fn k15_both_mem0_formats_are_imported() {
-    let desk = Desk::new();
-    let (report, errors) = import(&desk, "mem0", "mem0/server.json", &[]);
+    let cli = CliFixture::new();
+    let (report, errors) = import(&cli, "mem0", "mem0/server.json", &[]);
     assert_eq!(counts(&report), [2, 0, 0, 1]);
     assert!(errors.contains("line 5: it has no \"memory\""), "{errors}");
-    let (report, errors) = import(&desk, "mem0", "mem0/platform.json", &[]);
+    let (report, errors) = import(&cli, "mem0", "mem0/platform.json", &[]);
     assert_eq!((counts(&report), errors.as_str()), ([1, 1, 0, 0], ""), "a memory keeps its id");
-    let all = exported(&desk);
+    let all = exported(&cli);
     assert_eq!(all[0]["id"], "3f1c1c9e-6b7f-4d5e-9a43-0c8c5b1f2a01");
     assert_eq!((&all[0]["time"], &all[0]["agent"]), (&"2026-02-16T12:00:00Z".into(), &"kai".into()));
     assert_eq!((&all[2]["tags"][0], &all[2]["metadata"]["mem0.expires"]), (&"work".into(), &"2026-02-28".into()));
-    assert_eq!(first(&desk, "茶还是咖啡")["text"], "喜欢绿茶，不喜欢咖啡");
+    assert_eq!(first(&cli, "茶还是咖啡")["text"], "喜欢绿茶，不喜欢咖啡");
 }
 
 #[test]
 fn k15_dry_run_writes_nothing() {
-    let desk = Desk::new();
-    let (report, errors) = import(&desk, "chroma", "chroma/1.5", &["--dry-run"]);
+    let cli = CliFixture::new();
+    let (report, errors) = import(&cli, "chroma", "chroma/1.5", &["--dry-run"]);
     assert_eq!(counts(&report), [6, 0, 0, 1]);
     assert!(errors.contains("item bare"), "{errors}");
     assert_eq!(report["dry_run"]["users"], serde_json::json!(["lin", "mo"]));
     assert_eq!(report["dry_run"]["kinds"]["summary"]["count"], 2);
-    assert!(!desk.path("memory.db").exists(), "it does not even make the file");
+    assert!(!cli.path("memory.db").exists(), "a dry run creates no file");
 
-    import(&desk, "chroma", "chroma/1.5", &["--collection", "summaries"]);
-    desk.run(&["forget", "s1", "--user", "lin", "--yes"]).ok();
-    let before = fs::read(desk.path("memory.db")).unwrap();
-    let (report, _) = import(&desk, "chroma", "chroma/1.5", &["--dry-run"]);
+    import(&cli, "chroma", "chroma/1.5", &["--collection", "summaries"]);
+    cli.run(&["forget", "s1", "--user", "lin", "--yes"]).ok();
+    let before = fs::read(cli.path("memory.db")).unwrap();
+    let (report, _) = import(&cli, "chroma", "chroma/1.5", &["--dry-run"]);
     assert_eq!((counts(&report), &report["forgotten"]), ([3, 2, 0, 1], &1.into()));
-    assert_eq!(fs::read(desk.path("memory.db")).unwrap(), before);
-    let shown = desk.run(&["import", &fixture("chroma/1.5"), "--format", "chroma", "--dry-run"]);
+    assert_eq!(fs::read(cli.path("memory.db")).unwrap(), before);
+    let shown = cli.run(&["import", &fixture("chroma/1.5"), "--format", "chroma", "--dry-run"]);
     assert!(
         shown.stdout.contains("3 turns would be added") && shown.stdout.contains("nothing was written"),
         "{shown:?}"
     );
     assert!(shown.stdout.contains("写在最后的一条"), "{shown:?}");
     let in_zone = |zone: &str| {
-        desk.run(&["import", &fixture("chroma/1.5"), "--format", "chroma", "--dry-run", "--timezone", zone]).stdout
+        cli.run(&["import", &fixture("chroma/1.5"), "--format", "chroma", "--dry-run", "--timezone", zone]).stdout
     };
-    assert_ne!(in_zone("+08:00"), in_zone("-05:00"), "samples are in the zone that is asked for");
-    // What it says comes true.
-    let (real, _) = import(&desk, "chroma", "chroma/1.5", &[]);
+    assert_ne!(in_zone("+08:00"), in_zone("-05:00"), "samples are in the requested zone");
+    // The import has the result that the dry run reports.
+    let (real, _) = import(&cli, "chroma", "chroma/1.5", &[]);
     assert_eq!((counts(&real), &real["forgotten"]), ([3, 2, 0, 1], &1.into()));
 }

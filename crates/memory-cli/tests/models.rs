@@ -42,16 +42,16 @@ fn text(bytes: &[u8]) -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn model_is_downloaded_and_found() {
     let (hub, models) = (hub().await, TempDir::new().unwrap());
-    let ran = memory(&hub.uri(), models.path(), &["models", "fetch"]);
-    let output = text(&ran.stdout);
-    assert!(ran.status.success(), "{}", text(&ran.stderr));
+    let result = memory(&hub.uri(), models.path(), &["models", "fetch"]);
+    let output = text(&result.stdout);
+    assert!(result.status.success(), "{}", text(&result.stderr));
     assert!(output.contains("the checksum of the hub"), "{output}");
     let sums = fs::read_to_string(models.path().join("multilingual-e5-small/SHA256SUMS")).unwrap();
     assert!(sums.contains(&format!("{}  model.safetensors\n", sha(WEIGHTS))), "{sums}");
     assert_eq!(fs::read(models.path().join("multilingual-e5-small/model.safetensors")).unwrap(), WEIGHTS);
     let listed = text(&memory("", models.path(), &["models", "list"]).stdout);
     assert!(listed.contains("multilingual-e5-small"), "{listed}");
-    // It is taken for the model; that it is none is found when it is opened.
+    // The folder is used as the model. Opening it fails, because it contains no weights.
     let check = memory("", models.path(), &["models", "check", "--embedder", "local:e5-small"]);
     assert!(text(&check.stderr).contains("multilingual-e5-small"), "{}", text(&check.stderr));
 }
@@ -70,9 +70,9 @@ async fn wrong_checksum_is_refused() {
 #[test]
 fn unavailable_hub_error_names_alternatives() {
     let models = TempDir::new().unwrap();
-    let ran = memory("http://127.0.0.1:1", models.path(), &["models", "fetch"]);
-    let output = text(&ran.stderr);
-    assert!(!ran.status.success(), "{output}");
+    let result = memory("http://127.0.0.1:1", models.path(), &["models", "fetch"]);
+    let output = text(&result.stderr);
+    assert!(!result.status.success(), "{output}");
     for part in ["127.0.0.1:1", "HF_ENDPOINT", "scripts/get-models", "cannot be reached"] {
         assert!(output.contains(part), "{part} is not in: {output}");
     }
@@ -82,8 +82,12 @@ fn unavailable_hub_error_names_alternatives() {
 fn unknown_models_are_refused() {
     let models = TempDir::new().unwrap();
     for arguments in [&["word2vec"][..], &["a/b", "--sha256", "x"], &["a/b", "c/d", "--sha256", "x=y"]] {
-        let ran = memory("http://127.0.0.1:1", models.path(), &[&["models", "fetch"], arguments].concat());
-        assert!(!ran.status.success() && !text(&ran.stderr).contains("cannot be reached"), "{}", text(&ran.stderr));
+        let result = memory("http://127.0.0.1:1", models.path(), &[&["models", "fetch"], arguments].concat());
+        assert!(
+            !result.status.success() && !text(&result.stderr).contains("cannot be reached"),
+            "{}",
+            text(&result.stderr)
+        );
     }
     assert_eq!(fs::read_dir(models.path()).unwrap().count(), 0);
 }

@@ -3,14 +3,14 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
-mod desk;
-mod digesting;
-mod refilling;
-mod shop;
+mod cli_fixture;
+mod interrupted_digest;
+mod interrupted_reindex;
+mod sample_store;
 
 use std::env;
 
-use desk::{Desk, Ran, TURNS};
+use cli_fixture::{CliFixture, CommandOutput, TURNS};
 use libtest_mimic::{Arguments, Failed, Trial};
 use memory_engine::Database;
 use memory_engine_postgres::PostgresOptions;
@@ -28,7 +28,7 @@ impl Server {
     fn new(name: &str) -> Result<Self, Failed> {
         let bare = address().ok_or("postgres is required (CONFORMANCE_REQUIRE), and DATABASE_URL names no server")?;
         let schema = format!("cli_{}_{name}", std::process::id());
-        // The schema has to be there before an address can name it.
+        // The schema must exist before an address can name it.
         Runtime::new()?.block_on(async {
             memory_engine_postgres::migrate_up(&bare, &options(&schema)).await.unwrap();
             memory_engine_postgres::migrate_down(&bare, &options(&schema), 0).await.unwrap();
@@ -37,22 +37,22 @@ impl Server {
         Ok(Self { url: format!("{bare}{mark}options[search_path]={schema},public"), bare, schema })
     }
 
-    /// The password in the address, as it would show.
+    /// Returns the password in the address.
     fn password(&self) -> Option<&str> {
         self.bare.split_once("://")?.1.split_once('@')?.0.split_once(':').map(|(_, password)| password)
     }
 
     #[track_caller]
-    fn assert_no_secret(&self, ran: Ran) -> Ran {
+    fn assert_no_secret(&self, result: CommandOutput) -> CommandOutput {
         if let Some(password) = self.password() {
-            assert!(!ran.stdout.contains(password) && !ran.stderr.contains(password), "the password shows");
+            assert!(!result.stdout.contains(password) && !result.stderr.contains(password), "the password shows");
         }
-        ran
+        result
     }
 
     #[track_caller]
-    fn run(&self, desk: &Desk, arguments: &[&str]) -> Ran {
-        self.assert_no_secret(desk.run_with(&[("MEMORY_DB", &self.url)], arguments))
+    fn run(&self, cli: &CliFixture, arguments: &[&str]) -> CommandOutput {
+        self.assert_no_secret(cli.run_with(&[("MEMORY_DB", &self.url)], arguments))
     }
 }
 
@@ -61,7 +61,7 @@ impl Drop for Server {
         let options = options(&self.schema);
         let down = memory_engine_postgres::migrate_down(&self.bare, &options, 0);
         if let Err(error) = Runtime::new().unwrap().block_on(down) {
-            eprintln!("the schema {} stays behind: {error}", self.schema);
+            eprintln!("the schema {} was not removed: {error}", self.schema);
         }
     }
 }
@@ -103,62 +103,62 @@ fn main() {
 }
 
 fn commands_work_on_postgres(server: &Server) {
-    let desk = Desk::new();
-    server.run(&desk, &["search", "x", "--user", "lin"]).refused(&["there is no memory in postgres://", "migrate up"]);
-    let turns = desk.write("turns.jsonl", TURNS);
-    let imported = server.run(&desk, &["import", turns.to_str().unwrap()]).ok();
+    let cli = CliFixture::new();
+    server.run(&cli, &["search", "x", "--user", "lin"]).assert_fails(&["has no memory yet", "migrate up"]);
+    let turns = cli.write("turns.jsonl", TURNS);
+    let imported = server.run(&cli, &["import", turns.to_str().unwrap()]).ok();
     assert!(imported.contains("4 turns added to postgres://"), "{imported}");
-    let found = server.run(&desk, &["search", "海鮮", "--user", "lin", "--json"]).json();
+    let found = server.run(&cli, &["search", "海鮮", "--user", "lin", "--json"]).json();
     assert_eq!(found["hits"][0]["record"]["text"], "我对海鲜过敏");
-    let id = server.run(&desk, &["add", "the brass key", "--user", "mo"]).ok();
-    assert_eq!(server.run(&desk, &["show", id.trim(), "--user", "mo"]).json()["text"], "the brass key");
-    server.run(&desk, &["forget", id.trim(), "--user", "mo", "--yes"]).ok();
-    let exported = server.run(&desk, &["export"]).ok();
+    let id = server.run(&cli, &["add", "the brass key", "--user", "mo"]).ok();
+    assert_eq!(server.run(&cli, &["show", id.trim(), "--user", "mo"]).json()["text"], "the brass key");
+    server.run(&cli, &["forget", id.trim(), "--user", "mo", "--yes"]).ok();
+    let exported = server.run(&cli, &["export"]).ok();
     assert_eq!(exported.lines().count(), 5, "four turns and a tombstone");
-    assert!(server.run(&desk, &["reindex"]).ok().contains("4 records reindexed"));
-    assert_eq!(server.run(&desk, &["stats", "--json"]).json()["backlog"], serde_json::json!({}));
-    let by_word = desk.run_with(&[("DATABASE_URL", &server.url)], &["stats", "--db", "postgres", "--json"]);
+    assert!(server.run(&cli, &["reindex"]).ok().contains("4 records reindexed"));
+    assert_eq!(server.run(&cli, &["stats", "--json"]).json()["backlog"], serde_json::json!({}));
+    let by_word = cli.run_with(&[("DATABASE_URL", &server.url)], &["stats", "--db", "postgres", "--json"]);
     assert_eq!(server.assert_no_secret(by_word).json()["records"], 4);
-    assert!(!desk.path("memory.db").exists(), "no file was made");
+    assert!(!cli.path("memory.db").exists(), "no file is created");
 }
 
 fn migrate_and_doctor_on_postgres(server: &Server) {
-    let desk = Desk::new();
-    let empty = server.run(&desk, &["doctor"]);
-    assert!(!empty.success && empty.stdout.contains("no memory in it yet"), "{empty:?}");
-    assert_eq!(server.run(&desk, &["migrate", "status", "--json"]).json()["schema"], 0);
-    server.run(&desk, &["migrate", "up", "--partitions", "2"]).ok();
-    server.run(&desk, &["add", "the brass key", "--user", "mo"]).ok();
-    let report = server.run(&desk, &["doctor", "--json"]).json();
+    let cli = CliFixture::new();
+    let empty = server.run(&cli, &["doctor"]);
+    assert!(!empty.success && empty.stdout.contains("has no memory yet"), "{empty:?}");
+    assert_eq!(server.run(&cli, &["migrate", "status", "--json"]).json()["schema"], 0);
+    server.run(&cli, &["migrate", "up", "--partitions", "2"]).ok();
+    server.run(&cli, &["add", "the brass key", "--user", "mo"]).ok();
+    let report = server.run(&cli, &["doctor", "--json"]).json();
     assert_eq!((report["healthy"].as_bool(), report["partitions"].as_u64()), (Some(true), Some(2)), "{report}");
     assert!(
         report["extensions"]["vector"].is_string() && report["backend"].as_str().unwrap().starts_with("PostgreSQL")
     );
     assert_eq!((report["counts"]["records"].as_u64(), report["counts"]["vectors"].as_u64()), (Some(1), Some(1)));
-    let shown = server.run(&desk, &["doctor"]).ok();
-    assert!(shown.contains("extension vector") && shown.contains("nothing is wrong"), "{shown}");
-    server.run(&desk, &["migrate", "down", "--to", "0"]).refused(&["--yes", "everything in it"]);
-    server.run(&desk, &["migrate", "down", "--to", "0", "--yes"]).ok();
-    assert_eq!(server.run(&desk, &["migrate", "status", "--json"]).json()["applied"], serde_json::json!([]));
+    let shown = server.run(&cli, &["doctor"]).ok();
+    assert!(shown.contains("extension vector") && shown.contains("no problems found"), "{shown}");
+    server.run(&cli, &["migrate", "down", "--to", "0"]).assert_fails(&["--yes", "deletes everything"]);
+    server.run(&cli, &["migrate", "down", "--to", "0", "--yes"]).ok();
+    assert_eq!(server.run(&cli, &["migrate", "status", "--json"]).json()["applied"], serde_json::json!([]));
 }
 
 fn killed_digest_can_be_completed(server: &Server) {
-    digesting::ends_complete(&[("MEMORY_DB", &server.url)]);
+    interrupted_digest::can_be_completed(&[("MEMORY_DB", &server.url)]);
 }
 
 fn killed_reindex_can_be_completed(server: &Server) {
-    Runtime::new().unwrap().block_on(refilling::ends_complete(&[("MEMORY_DB", &server.url)]));
+    Runtime::new().unwrap().block_on(interrupted_reindex::can_be_completed(&[("MEMORY_DB", &server.url)]));
 }
 
 fn copy_to_postgres_and_back(server: &Server) {
-    let desk = Desk::new();
+    let cli = CliFixture::new();
     let runtime = Runtime::new().unwrap();
-    let everything = |database: &Database| runtime.block_on(shop::everything(database));
-    let [first, last] = ["a.db", "b.db"].map(|name| Database::file(desk.path(name)));
+    let everything = |database: &Database| runtime.block_on(sample_store::everything(database));
+    let [first, last] = ["a.db", "b.db"].map(|name| Database::file(cli.path(name)));
     let on_server = Database::postgres(&server.url);
-    runtime.block_on(shop::fill(&first));
+    runtime.block_on(sample_store::fill(&first));
     let copy = |from: &str, to: &str| {
-        let output = server.run(&desk, &["copy", "--from", from, "--to", to, "--json"]).ok();
+        let output = server.run(&cli, &["copy", "--from", from, "--to", to, "--json"]).ok();
         serde_json::from_str::<serde_json::Value>(output.lines().last().unwrap()).unwrap()
     };
     let report = copy("a.db", &server.url);
@@ -173,6 +173,6 @@ fn copy_to_postgres_and_back(server: &Server) {
     assert_eq!((report["added"].as_u64(), report["waiting"].as_u64()), (Some(9), Some(0)), "{report}");
     assert_eq!(everything(&first), everything(&last));
     for arguments in [&["doctor"][..], &["doctor", "--db", "b.db"]] {
-        assert!(server.run(&desk, arguments).ok().contains("nothing is wrong"));
+        assert!(server.run(&cli, arguments).ok().contains("no problems found"));
     }
 }

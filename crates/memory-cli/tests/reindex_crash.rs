@@ -3,10 +3,10 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
-mod desk;
-mod refilling;
+mod cli_fixture;
+mod interrupted_reindex;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn killed_reindex_can_be_completed() {
-    refilling::ends_complete(&[]).await;
+    interrupted_reindex::can_be_completed(&[]).await;
 }

@@ -2,9 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
-mod desk;
+mod cli_fixture;
 
-use desk::{Desk, Ran, TURNS};
+use cli_fixture::{CliFixture, CommandOutput, TURNS};
 use serde_json::{Value, json};
 use wiremock::{
     Mock, MockServer, Request, ResponseTemplate,
@@ -42,47 +42,50 @@ async fn service() -> MockServer {
     server
 }
 
-fn turns(desk: &Desk) -> String {
-    desk.write("turns.jsonl", TURNS).to_str().unwrap().to_owned()
+fn turns(cli: &CliFixture) -> String {
+    cli.write("turns.jsonl", TURNS).to_str().unwrap().to_owned()
 }
 
 #[track_caller]
-fn assert_no_secret(ran: Ran) -> Ran {
-    assert!(!ran.stdout.contains("hunter2") && !ran.stderr.contains("hunter2"), "the key shows: {ran:?}");
-    ran
+fn assert_no_secret(result: CommandOutput) -> CommandOutput {
+    assert!(
+        !result.stdout.contains("hunter2") && !result.stderr.contains("hunter2"),
+        "the output contains the key: {result:?}"
+    );
+    result
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn service_embedder_finds_meaning_and_is_recorded() {
-    let (desk, server) = (Desk::new(), service().await);
+    let (cli, server) = (CliFixture::new(), service().await);
     let base = format!("{}/v1", server.uri());
-    desk.write(".env", format!("OPENAI_API_KEY={KEY}\nOPENAI_BASE_URL='{base}'\n"));
+    cli.write(".env", format!("OPENAI_API_KEY={KEY}\nOPENAI_BASE_URL='{base}'\n"));
     let openai = ["--embedder", "openai:toy"];
-    let run = |arguments: &[&str]| assert_no_secret(desk.run(&[arguments, &openai].concat()));
-    run(&["import", &turns(&desk)]).ok();
+    let run = |arguments: &[&str]| assert_no_secret(cli.run(&[arguments, &openai].concat()));
+    run(&["import", &turns(&cli)]).ok();
     let found = run(&["search", "shellfish", "--user", "lin", "--json"]).json();
-    assert_eq!(found["hits"][0]["record"]["text"], "我对海鲜过敏", "no word of it is the question's");
+    assert_eq!(found["hits"][0]["record"]["text"], "我对海鲜过敏", "the query and the record share no word");
     assert_eq!(found["degraded"], json!([]));
     assert!(run(&["doctor"]).ok().contains("toy (4-d, cosine)"));
-    assert_no_secret(desk.run(&["search", "x", "--user", "lin"])).refused(&["toy (4-d, cosine)", "memory reindex"]);
-    assert!(assert_no_secret(desk.run(&["reindex"])).ok().contains("4 records reindexed"));
-    assert_no_secret(desk.run(&["search", "x", "--user", "lin"])).ok();
-    // Nothing of the key lies in the store, either.
-    let file = std::fs::read(desk.path("memory.db")).unwrap();
+    assert_no_secret(cli.run(&["search", "x", "--user", "lin"])).assert_fails(&["toy (4-d, cosine)", "memory reindex"]);
+    assert!(assert_no_secret(cli.run(&["reindex"])).ok().contains("4 records reindexed"));
+    assert_no_secret(cli.run(&["search", "x", "--user", "lin"])).ok();
+    // The store does not contain the key.
+    let file = std::fs::read(cli.path("memory.db")).unwrap();
     assert!(!file.windows(7).any(|part| part == b"hunter2"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn k3_failing_embedder_leaves_keyword_search() {
-    let desk = Desk::new();
+    let cli = CliFixture::new();
     let server = MockServer::start().await;
     let refuse = ResponseTemplate::new(401).set_body_string(format!("bad key {KEY}"));
     Mock::given(method("POST")).respond_with(refuse).mount(&server).await;
     let base = format!("{}/v1", server.uri());
     let variables = [("SILICONFLOW_API_KEY", KEY), ("SILICONFLOW_BASE_URL", base.as_str())];
     let service = ["--embedder", "siliconflow:toy@4"];
-    let run = |arguments: &[&str]| assert_no_secret(desk.run_with(&variables, &[arguments, &service].concat()));
-    let imported = run(&["import", &turns(&desk), "--json"]);
+    let run = |arguments: &[&str]| assert_no_secret(cli.run_with(&variables, &[arguments, &service].concat()));
+    let imported = run(&["import", &turns(&cli), "--json"]);
     assert!(
         imported.stderr.contains("4 records wait for their vectors") && imported.stderr.contains("--waiting"),
         "{imported:?}"
@@ -90,16 +93,16 @@ async fn k3_failing_embedder_leaves_keyword_search() {
     let report: Value = serde_json::from_str(imported.ok().lines().last().unwrap()).unwrap();
     assert_eq!((report["added"].as_u64(), report["waiting"].as_u64()), (Some(4), Some(4)));
     let found = run(&["search", "海鮮", "--user", "lin", "--json"]);
-    assert!(found.stderr.is_empty() || found.stderr.contains("missing"), "{found:?}");
+    assert!(found.stderr.is_empty() || found.stderr.contains("failed"), "{found:?}");
     let found = found.json();
     assert_eq!(found["hits"][0]["record"]["text"], "我对海鲜过敏");
     assert!(found["degraded"][0]["stage"].as_str().unwrap().contains("vector"), "{}", found["degraded"]);
     assert_eq!(run(&["doctor", "--json"]).json()["waiting"]["embedding"]["records"], 4);
     let waited = run(&["stats", "--json"]).json()["waited_seconds"]["embedding"].as_f64().unwrap();
-    assert!((0.0..600.0).contains(&waited), "since they were written: {waited}");
+    assert!((0.0..600.0).contains(&waited), "the time since the records were written: {waited}");
     for command in ["stats", "doctor"] {
         let output = run(&[command]).stdout;
-        let row = output.lines().find(|line| line.contains("waiting for embedding")).unwrap_or_default();
+        let row = output.lines().find(|line| line.contains("queued for embedding")).unwrap_or_default();
         assert!(row.contains("4; the oldest for "), "{command}: {output}");
     }
 
@@ -113,20 +116,20 @@ async fn k3_failing_embedder_leaves_keyword_search() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn failing_chat_model_falls_back_to_rules() {
-    let desk = Desk::new();
+    let cli = CliFixture::new();
     let server = MockServer::start().await;
     let refuse = ResponseTemplate::new(401).set_body_string(format!("bad key {KEY}"));
     let asked = Mock::given(method("POST")).and(path("/v1/chat/completions")).respond_with(refuse).expect(1..);
     asked.mount(&server).await;
     let base = format!("{}/v1", server.uri());
-    desk.write(".env", format!("DEEPSEEK_API_KEY={KEY}\nDEEPSEEK_BASE_URL={base}\n"));
-    let imported = assert_no_secret(desk.run(&["import", &turns(&desk), "--digest", "deepseek:toy"]));
+    cli.write(".env", format!("DEEPSEEK_API_KEY={KEY}\nDEEPSEEK_BASE_URL={base}\n"));
+    let imported = assert_no_secret(cli.run(&["import", &turns(&cli), "--digest", "deepseek:toy"]));
     assert!(
         imported.success && imported.stderr.contains("facts: the model failed; the rules did its work"),
         "{imported:?}"
     );
-    assert_eq!(imported.stderr.matches("facts: ").count(), 1, "once, and not for every batch: {imported:?}");
-    let known = desk.run(&["facts", "--user", "lin"]).ok();
+    assert_eq!(imported.stderr.matches("facts: ").count(), 1, "the warning is printed once: {imported:?}");
+    let known = cli.run(&["facts", "--user", "lin"]).ok();
     assert!(known.contains("海鲜"), "{known}");
     let body: Value = server.received_requests().await.unwrap()[0].body_json().unwrap();
     assert_eq!(body["model"], "toy");
@@ -134,35 +137,35 @@ async fn failing_chat_model_falls_back_to_rules() {
 
 #[test]
 fn invalid_digest_is_refused_early() {
-    let desk = Desk::new();
-    let add = |digest: &str| desk.run(&["add", "x", "--user", "lin", "--digest", digest]);
-    add("gpt").refused(&["none, rules", "deepseek"]);
-    add("openai").refused(&["OPENAI_API_KEY"]);
-    add("vllm").refused(&["--digest vllm:MODEL"]);
-    add("vllm:m@768").refused(&["no dimensions", "--digest vllm:MODEL"]);
-    assert!(!desk.path("memory.db").exists());
+    let cli = CliFixture::new();
+    let add = |digest: &str| cli.run(&["add", "x", "--user", "lin", "--digest", digest]);
+    add("gpt").assert_fails(&["none, rules", "deepseek"]);
+    add("openai").assert_fails(&["OPENAI_API_KEY"]);
+    add("vllm").assert_fails(&["--digest vllm:MODEL"]);
+    add("vllm:m@768").assert_fails(&["no dimensions", "--digest vllm:MODEL"]);
+    assert!(!cli.path("memory.db").exists());
 }
 
 #[test]
 fn missing_key_or_model_is_named() {
-    let desk = Desk::new();
-    let add = |embedder: &str| desk.run(&["add", "x", "--user", "lin", "--embedder", embedder]);
-    add("siliconflow").refused(&["SILICONFLOW_API_KEY"]);
-    add("openai").refused(&["OPENAI_API_KEY"]);
-    add("vllm").refused(&["--embedder vllm:MODEL"]);
-    add("word2vec").refused(&["siliconflow", "local:e5-small"]);
-    desk.run(&["add", "x", "--user", "lin"]).ok();
-    let search = |reranker: &str| desk.run(&["search", "x", "--user", "lin", "--reranker", reranker]);
-    search("jina").refused(&["JINA_API_KEY"]);
-    search("siliconflow").refused(&["SILICONFLOW_API_KEY"]);
-    search("vllm").refused(&["--reranker vllm:MODEL"]);
-    search("nobody").refused(&["jina", "none"]);
+    let cli = CliFixture::new();
+    let add = |embedder: &str| cli.run(&["add", "x", "--user", "lin", "--embedder", embedder]);
+    add("siliconflow").assert_fails(&["SILICONFLOW_API_KEY"]);
+    add("openai").assert_fails(&["OPENAI_API_KEY"]);
+    add("vllm").assert_fails(&["--embedder vllm:MODEL"]);
+    add("word2vec").assert_fails(&["siliconflow", "local:e5-small"]);
+    cli.run(&["add", "x", "--user", "lin"]).ok();
+    let search = |reranker: &str| cli.run(&["search", "x", "--user", "lin", "--reranker", reranker]);
+    search("jina").assert_fails(&["JINA_API_KEY"]);
+    search("siliconflow").assert_fails(&["SILICONFLOW_API_KEY"]);
+    search("vllm").assert_fails(&["--reranker vllm:MODEL"]);
+    search("nobody").assert_fails(&["jina", "none"]);
     search("none").ok();
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn k6_service_reranker_and_its_failure() {
-    let (desk, server) = (Desk::new(), MockServer::start().await);
+    let (cli, server) = (CliFixture::new(), MockServer::start().await);
     Mock::given(method("POST"))
         .and(path("/v1/rerank"))
         .and(header("authorization", format!("Bearer {KEY}").as_str()))
@@ -175,15 +178,15 @@ async fn k6_service_reranker_and_its_failure() {
         })
         .mount(&server)
         .await;
-    desk.run(&["import", &turns(&desk)]).ok();
+    cli.run(&["import", &turns(&cli)]).ok();
     let base = format!("{}/v1", server.uri());
     let variables = [("JINA_API_KEY", KEY), ("JINA_BASE_URL", base.as_str())];
     let search = || {
         let arguments = ["search", "interview 海鲜", "--user", "lin", "--reranker", "jina", "--json"];
-        assert_no_secret(desk.run_with(&variables, &arguments)).json()
+        assert_no_secret(cli.run_with(&variables, &arguments)).json()
     };
     let found = search();
-    // A neighbour of a hit comes in after the reranker.
+    // Neighbours of hits are added after the reranker.
     let judged = found["hits"].as_array().unwrap().iter().filter_map(|hit| {
         let about_friday = hit["record"]["text"].as_str().unwrap().contains("Friday");
         Some((about_friday, hit["reranked"].as_f64()? > 0.9))

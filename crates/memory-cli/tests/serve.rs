@@ -1,4 +1,4 @@
-//! `memory serve`, `memory keys` and `memory config`, as the operator of a server uses them.
+//! `memory serve`, `memory keys` and `memory config`.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
@@ -13,7 +13,7 @@ use std::{
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// The command in a folder of its own, with nothing of this machine's environment that it knows.
+/// Returns the command in this folder, without the variables of this machine that it reads.
 fn memory(folder: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_memory"));
     let known = std::env::vars_os().map(|(name, _)| name).filter(|name| name.to_string_lossy().starts_with("MEMORY_"));
@@ -28,14 +28,14 @@ fn run(folder: &Path, arguments: &[&str]) -> Output {
     memory(folder).args(arguments).output().unwrap()
 }
 
-/// A server on a port of its own, which is killed when the test is over.
-struct Served {
+/// A server on its own port, which is killed at the end of the test.
+struct RunningServer {
     child: Child,
     address: String,
     log: BufReader<std::process::ChildStderr>,
 }
 
-impl Served {
+impl RunningServer {
     fn start(command: &mut Command) -> Self {
         let mut child = command.args(["serve", "--listen", "127.0.0.1:0"]).stderr(Stdio::piped()).spawn().unwrap();
         let log = BufReader::new(child.stderr.take().unwrap());
@@ -43,7 +43,7 @@ impl Served {
         let mut message = String::new();
         while served.address.is_empty() {
             let mut line = String::new();
-            assert!(served.log.read_line(&mut line).unwrap() > 0, "it ended without listening: {message}");
+            assert!(served.log.read_line(&mut line).unwrap() > 0, "the server stopped without listening: {message}");
             let address = line.split_once("http://").and_then(|(_, rest)| rest.split([',', ' ', '"', '\u{1b}']).next());
             served.address = address.unwrap_or_default().trim().to_owned();
             message.push_str(&line);
@@ -51,8 +51,8 @@ impl Served {
         served
     }
 
-    /// One request; its status and its body.
-    fn ask(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> (u16, String) {
+    /// Sends a request, and returns the status and the body of the response.
+    fn request(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> (u16, String) {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         let mut request = format!("{method} {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n", self.address);
         headers.iter().for_each(|(name, value)| request.push_str(&format!("{name}: {value}\r\n")));
@@ -74,9 +74,9 @@ impl Served {
     }
 }
 
-impl Drop for Served {
+impl Drop for RunningServer {
     fn drop(&mut self) {
-        let _ = self.child.kill(); // it may be gone already
+        let _ = self.child.kill(); // it may have stopped already
         let _ = self.child.wait();
     }
 }
@@ -84,17 +84,17 @@ impl Drop for Served {
 #[test]
 fn serve_listens_locally_and_stops_on_signal() {
     let folder = TempDir::new().unwrap();
-    let served = Served::start(&mut memory(folder.path()));
-    assert_eq!(served.ask("GET", "/health", &[], "").0, 200);
-    let (status, ready) = served.ask("GET", "/ready", &[], "");
+    let served = RunningServer::start(&mut memory(folder.path()));
+    assert_eq!(served.request("GET", "/health", &[], "").0, 200);
+    let (status, ready) = served.request("GET", "/ready", &[], "");
     assert!(status == 200 && ready.contains("\"embedder\":\"ok\""), "{ready}");
-    let (status, metrics) = served.ask("GET", "/metrics", &[], "");
+    let (status, metrics) = served.request("GET", "/metrics", &[], "");
     assert!(status == 200, "{metrics}");
-    assert_eq!(served.ask("GET", "/nowhere", &[], "").0, 404);
+    assert_eq!(served.request("GET", "/nowhere", &[], "").0, 404);
     #[cfg(unix)]
     {
-        let (well, log) = served.terminate();
-        assert!(well && log.contains("stopped"), "{log}");
+        let (success, log) = served.terminate();
+        assert!(success && log.contains("stopped"), "{log}");
     }
 }
 
@@ -106,12 +106,12 @@ fn k16_configured_key_is_required_and_hidden() {
     let (key, hash) = (made["key"].as_str().unwrap(), made["hash"].as_str().unwrap());
     let config = format!("[[keys]]\nname = \"app\"\nhash = \"{hash}\"\nusers = [\"lin\"]\n");
     fs::write(folder.path().join("memory.toml"), config).unwrap();
-    let served = Served::start(memory(folder.path()).env("MEMORY_LOG__FILTER", "trace"));
-    assert_eq!(served.ask("GET", "/health", &[], "").0, 200);
-    assert_eq!(served.ask("GET", "/metrics", &[], "").0, 401);
-    assert_eq!(served.ask("GET", "/metrics", &[("X-API-Key", "mk-wrong")], "").0, 401);
-    assert_eq!(served.ask("GET", "/metrics", &[("X-API-Key", key)], "").0, 200);
-    assert_eq!(served.ask("GET", "/metrics", &[("Authorization", &format!("Bearer {key}"))], "").0, 200);
+    let served = RunningServer::start(memory(folder.path()).env("MEMORY_LOG__FILTER", "trace"));
+    assert_eq!(served.request("GET", "/health", &[], "").0, 200);
+    assert_eq!(served.request("GET", "/metrics", &[], "").0, 401);
+    assert_eq!(served.request("GET", "/metrics", &[("X-API-Key", "mk-wrong")], "").0, 401);
+    assert_eq!(served.request("GET", "/metrics", &[("X-API-Key", key)], "").0, 200);
+    assert_eq!(served.request("GET", "/metrics", &[("Authorization", &format!("Bearer {key}"))], "").0, 200);
     #[cfg(unix)]
     {
         let (_, log) = served.terminate();

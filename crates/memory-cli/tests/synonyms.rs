@@ -1,13 +1,13 @@
-//! Synonyms, as managed on a terminal.
+//! `memory synonyms`.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
-mod desk;
+mod cli_fixture;
 
-use desk::Desk;
+use cli_fixture::CliFixture;
 
-fn desk() -> Desk {
-    let desk = Desk::new();
+fn cli() -> CliFixture {
+    let cli = CliFixture::new();
     let lines = [
         "团子 又 叫 小白",
         "小白 就是 团子 啦",
@@ -20,38 +20,38 @@ fn desk() -> Desk {
         "He is a Kommando Spezialkräfte soldier",
     ];
     let file: String = lines.iter().map(|text| format!("{{\"user\":\"lin\",\"text\":\"{text}\"}}\n")).collect();
-    desk.import(&desk.write("turns.jsonl", file));
-    desk
+    cli.import(&cli.write("turns.jsonl", file));
+    cli
 }
 
 #[test]
 fn k2_group_is_added_used_and_removed() {
-    let desk = desk();
+    let cli = cli();
     assert!(
-        desk.run(&["search", "KSK", "--user", "lin", "--json"]).json()["hits"][0]["found_by"]
+        cli.run(&["search", "KSK", "--user", "lin", "--json"]).json()["hits"][0]["found_by"]
             .as_array()
-            .is_none_or(|arms| arms.iter().all(|found| found["retriever"] != "keyword"))
+            .is_none_or(|retrievers| retrievers.iter().all(|found| found["retriever"] != "keyword"))
     );
-    desk.run(&["synonyms", "add", "KSK", "Kommando Spezialkräfte", "特种部队", "--category", "org"]).ok();
-    let found = desk.run(&["search", "ｋｓｋ", "--user", "lin", "--json"]).json();
+    cli.run(&["synonyms", "add", "KSK", "Kommando Spezialkräfte", "特种部队", "--category", "org"]).ok();
+    let found = cli.run(&["search", "ｋｓｋ", "--user", "lin", "--json"]).json();
     assert_eq!(found["hits"][0]["record"]["text"], "He is a Kommando Spezialkräfte soldier");
     assert_eq!(found["hits"][0]["found_by"][0]["retriever"], "keyword");
-    let more = desk.run(&["synonyms", "add", "ksk", "特種部隊", "elite", "--json"]).json();
+    let more = cli.run(&["synonyms", "add", "ksk", "特種部隊", "elite", "--json"]).json();
     assert_eq!((more["members"].as_array().unwrap().len(), more["category"].as_str()), (3, Some("org")), "{more}");
-    let shown = desk.run(&["synonyms", "list", "--user", "lin"]).ok();
+    let shown = cli.run(&["synonyms", "list", "--user", "lin"]).ok();
     assert!(shown.contains("the tenant") && shown.contains("特种部队"), "{shown}");
-    desk.run(&["synonyms", "remove", "nobody", "KSK"])
-        .refused(&["no group with the term nobody", "nothing was removed"]);
-    assert_eq!(desk.run(&["synonyms", "remove", "ＫＳＫ", "--json"]).json()["removed"], 1);
-    assert!(desk.run(&["synonyms", "list"]).ok().contains("no synonyms"));
+    cli.run(&["synonyms", "remove", "nobody", "KSK"])
+        .assert_fails(&["no group with the term nobody", "nothing was removed"]);
+    assert_eq!(cli.run(&["synonyms", "remove", "ＫＳＫ", "--json"]).json()["removed"], 1);
+    assert!(cli.run(&["synonyms", "list"]).ok().contains("no synonyms"));
 }
 
 #[test]
 fn groups_are_isolated_by_user() {
-    let desk = desk();
-    desk.run(&["synonyms", "add", "猫", "cat", "--user", "lin"]).ok();
-    desk.run(&["synonyms", "import", "--seed"]).ok();
-    let count = |arguments: &[&str]| desk.run(arguments).json().as_array().unwrap().len();
+    let cli = cli();
+    cli.run(&["synonyms", "add", "猫", "cat", "--user", "lin"]).ok();
+    cli.run(&["synonyms", "import", "--seed"]).ok();
+    let count = |arguments: &[&str]| cli.run(arguments).json().as_array().unwrap().len();
     assert_eq!(count(&["synonyms", "list", "--json", "--user", "lin"]), 11);
     assert_eq!(count(&["synonyms", "list", "--json", "--user", "mo"]), 10);
     assert_eq!(count(&["synonyms", "list", "--json", "--tenant", "other"]), 0);
@@ -59,43 +59,45 @@ fn groups_are_isolated_by_user() {
 
 #[test]
 fn synonym_import_is_atomic() {
-    let desk = desk();
-    let file = desk.write("s.toml", "[[groups]]\nterm = '剧本'\nmembers = ['RP']\ncategory = 'scene'\n");
-    assert_eq!(desk.run(&["synonyms", "import", file.to_str().unwrap(), "--json"]).json()["imported"], 1);
-    let bad =
-        desk.write("bad.toml", "[[groups]]\nterm = 'good'\nmembers = ['gut']\n[[groups]]\nterm = 'x'\nword = 1\n");
-    desk.run(&["synonyms", "import", bad.to_str().unwrap()]).refused(&["bad.toml", "unknown field `word`"]);
-    desk.run(&["synonyms", "import", "absent.toml"]).refused(&["absent.toml cannot be read"]);
-    desk.run(&["synonyms", "import"]).refused(&["--seed"]);
-    assert_eq!(desk.run(&["synonyms", "list", "--json"]).json().as_array().unwrap().len(), 1);
+    let cli = cli();
+    let file = cli.write("s.toml", "[[groups]]\nterm = '剧本'\nmembers = ['RP']\ncategory = 'scene'\n");
+    assert_eq!(cli.run(&["synonyms", "import", file.to_str().unwrap(), "--json"]).json()["imported"], 1);
+    let bad = cli.write("bad.toml", "[[groups]]\nterm = 'good'\nmembers = ['gut']\n[[groups]]\nterm = 'x'\nword = 1\n");
+    cli.run(&["synonyms", "import", bad.to_str().unwrap()]).assert_fails(&["bad.toml", "unknown field `word`"]);
+    cli.run(&["synonyms", "import", "absent.toml"]).assert_fails(&["absent.toml cannot be read"]);
+    cli.run(&["synonyms", "import"]).assert_fails(&["--seed"]);
+    assert_eq!(cli.run(&["synonyms", "list", "--json"]).json().as_array().unwrap().len(), 1);
 }
 
 #[test]
 fn k18_suggestions_have_evidence_and_change_nothing() {
-    let desk = desk();
-    let shown = desk.run(&["synonyms", "suggest", "--user", "lin"]).ok();
+    let cli = cli();
+    let shown = cli.run(&["synonyms", "suggest", "--user", "lin"]).ok();
     assert!(shown.contains("团子") && shown.contains("小白") && shown.contains("Nothing was changed"), "{shown}");
-    let suggested = || desk.run(&["synonyms", "suggest", "--user", "lin", "--json"]).json();
+    let suggested = || cli.run(&["synonyms", "suggest", "--user", "lin", "--json"]).json();
     let first = suggested();
     assert_eq!(first[0]["evidence"]["together"], 3, "{first}");
     assert!(first[0]["example"].as_str().unwrap().contains("团子"));
-    assert!(desk.run(&["synonyms", "list", "--user", "lin"]).ok().contains("no synonyms"), "nothing applied by itself");
+    assert!(
+        cli.run(&["synonyms", "list", "--user", "lin"]).ok().contains("no synonyms"),
+        "suggestions are not applied"
+    );
 
-    desk.run(&["synonyms", "reject", "小白", "团子", "--user", "lin"]).ok();
-    assert_eq!(suggested(), serde_json::json!([]), "what was turned down is not proposed again");
-    let group = desk.run(&["synonyms", "accept", "团子", "小白", "--user", "lin", "--json"]).json();
+    cli.run(&["synonyms", "reject", "小白", "团子", "--user", "lin"]).ok();
+    assert_eq!(suggested(), serde_json::json!([]), "a rejected pair is not suggested again");
+    let group = cli.run(&["synonyms", "accept", "团子", "小白", "--user", "lin", "--json"]).json();
     assert_eq!((group["term"].as_str(), group["members"][0].as_str()), (Some("团子"), Some("小白")));
-    assert_eq!(suggested(), serde_json::json!([]), "what is known is not proposed");
-    desk.run(&["synonyms", "accept", "a", "Ａ", "--user", "lin"]).refused(&["read the same"]);
+    assert_eq!(suggested(), serde_json::json!([]), "existing synonyms are not suggested");
+    cli.run(&["synonyms", "accept", "a", "Ａ", "--user", "lin"]).assert_fails(&["read the same"]);
 }
 
 #[test]
 fn synonym_errors_create_no_database() {
-    let desk = Desk::new();
-    desk.run(&["synonyms", "list"]).refused(&["there is no memory.db"]);
-    desk.run(&["synonyms", "add", "KSK", "ksk"]).refused(&["no member besides its term"]);
-    desk.run(&["synonyms", "add", "KSK"]).refused(&["<WORDS>"]);
-    assert!(!desk.path("memory.db").exists());
-    desk.run(&["synonyms", "add", "猫", "cat"]).ok();
-    assert!(desk.run(&["synonyms", "list"]).ok().contains("cat"), "a first group makes the database");
+    let cli = CliFixture::new();
+    cli.run(&["synonyms", "list"]).assert_fails(&["memory.db does not exist"]);
+    cli.run(&["synonyms", "add", "KSK", "ksk"]).assert_fails(&["no member besides its term"]);
+    cli.run(&["synonyms", "add", "KSK"]).assert_fails(&["<WORDS>"]);
+    assert!(!cli.path("memory.db").exists());
+    cli.run(&["synonyms", "add", "猫", "cat"]).ok();
+    assert!(cli.run(&["synonyms", "list"]).ok().contains("cat"), "the first group creates the database");
 }

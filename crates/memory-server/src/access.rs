@@ -39,7 +39,7 @@ pub struct Owner {
 }
 
 impl Owner {
-    /// Creates the owner of memories of one user.
+    /// Creates an owner that names only the user.
     pub fn user(user: impl Into<String>) -> Self {
         Self { user: Some(user.into()), ..Self::default() }
     }

@@ -2,7 +2,7 @@
 
 use memory_engine::{MemoryEngine, Result};
 
-use crate::{config::Config, metrics::Metrics, part::Part, server::Server};
+use crate::{config::Config, metrics::Metrics, part::ServerPart, server::Server};
 
 /// The variable that holds a key for the whole default tenant.
 const TOKEN_VARIABLE: &str = "MEMORY_TOKEN";
@@ -10,7 +10,7 @@ const TOKEN_VARIABLE: &str = "MEMORY_TOKEN";
 /// Returns the value of a variable, from the environment or from a file of variables.
 type LookUpVariable<'v> = &'v dyn Fn(&str) -> Option<String>;
 /// Builds a part, unless the configuration switches it off.
-type BuildPart = fn(&Config, &MemoryEngine, LookUpVariable<'_>) -> Result<Option<Part>>;
+type BuildPart = fn(&Config, &MemoryEngine, LookUpVariable<'_>) -> Result<Option<ServerPart>>;
 
 /// The protocols of this build.
 const PARTS: &[BuildPart] = &[

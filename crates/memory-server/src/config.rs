@@ -33,21 +33,21 @@ pub struct Config {
     pub reranker: String,
     /// Enrichment of turns, as `memory --digest`: `none`, `rules` or a model. Default: `rules`.
     pub digest: String,
-    /// Number of messages after which the profile of a user is refreshed; 0 for never. Default: 0.
+    /// Number of messages after which the profile of a user is refreshed; 0 for no profiles. Default: 0.
     pub profile_every: u32,
     /// Extraction of entities and relations, as `memory --graph`. Default: `none`.
     pub graph: String,
-    /// The service whose model rewrites a question that finds nothing, by the dialogue before it: a name as in
-    /// `memory --digest`, or `none`. A chat or search waits for it, within its time limit. Default: `none`.
+    /// The service whose model rewrites a query that finds nothing, with the dialogue before it: a name as for
+    /// `memory --digest`, or `none`. A chat or search waits for the model within its time limit. Default: `none`.
     pub rewrite: String,
     /// The user of a chat or tool call that names none and whose key is not bound to one. Default: `default`.
     pub user: String,
-    /// The time zone of the users, as `Asia/Shanghai` or `+08:00`: of days in queries and facts, and of dates in
-    /// prompts. Default: the zone of the machine, or UTC if that is unknown.
+    /// The time zone of the users, such as `Asia/Shanghai` or `+08:00`. It applies to days in queries and facts, and
+    /// to dates in prompts. Default: the zone of the machine, or UTC if that is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub zone: Option<String>,
-    /// The language of summaries, profiles and injected memories: `zh` or `en`. Default: the language of the text at
-    /// hand.
+    /// The language of summaries, profiles and injected memories: `zh` or `en`. Default: the language of the
+    /// source text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub language: Option<Language>,
     /// The address to listen on. Default: `127.0.0.1:8765`.
@@ -108,10 +108,10 @@ pub struct LimitsConfig {
     /// Time limit for receiving the body of a request, in seconds; 0 for none. A slower request gets 408. Default:
     /// 30.
     pub body_seconds: u64,
-    /// Maximum size of a response of an upstream that is not streamed; for streams, of one event and of the stored
-    /// text. In bytes. Default: 64 MiB.
+    /// Maximum size of an upstream's response that is not streamed, in bytes. In a stream, the maximum size of one
+    /// event and of the stored text. Default: 64 MiB.
     pub max_reply_bytes: usize,
-    /// Maximum number of concurrent requests; further ones get 503. Default: 1024.
+    /// Maximum number of concurrent requests; further ones get 503. 0 for no limit. Default: 1024.
     pub max_concurrent: usize,
     /// Maximum number of concurrent requests of one key, so that others are served too; further ones get 429. 0 for
     /// no limit. Default: 512.
@@ -218,7 +218,8 @@ pub enum RuleSet {
     /// Injects the memories that are relevant to a message.
     #[default]
     Default,
-    /// Injects by the rules of the chat gateway's document only: cold start, questions about the past, feelings.
+    /// Injects only at a cold start, for questions about the past and for feelings, as the document of the chat
+    /// gateway specifies.
     Document,
 }
 
@@ -358,8 +359,8 @@ impl Config {
             return Ok(Guard::open(Access::tenant("everybody", default_tenant())?));
         }
         let message = format!(
-            "other machines can reach {}, but no key is required; configure keys, set MEMORY_TOKEN to a key for the \
-             whole default tenant, or allow access without a key with open = true",
+            "{} can be reached from other machines, but no key is configured; add a key to [[keys]], set MEMORY_TOKEN \
+             to a key for the whole default tenant, or set open = true to allow access without a key",
             self.listen
         );
         Err(Error::invalid("config", message))

@@ -13,7 +13,7 @@ use axum::{
 use memory_engine::{MemoryEngine, Result};
 
 use self::{
-    reindex::Progress,
+    reindex::ReindexProgress,
     search::{SearchParams, SearchReport},
     session::OwnerQuery,
     stats::Report,
@@ -21,8 +21,8 @@ use self::{
 use crate::{
     config::Config,
     fault::Fault,
-    openapi::{Operation, Routes, table},
-    part::Part,
+    openapi::{ApiOperation, Routes, table},
+    part::ServerPart,
     server::Server,
 };
 
@@ -44,14 +44,14 @@ impl Debugging {
         self.part().router
     }
 
-    pub(crate) fn part(self) -> Part {
+    pub(crate) fn part(self) -> ServerPart {
         let (router, section) = routes().finish();
         let router = router
             .method_not_allowed_fallback(async |method: Method| {
                 Fault::new(StatusCode::METHOD_NOT_ALLOWED, format!("{method} is not allowed on this path"))
             })
             .with_state(self.engine);
-        Part { name: "debug", router, sections: vec![section], errors: Fault::into_response, background: None }
+        ServerPart { name: "debug", router, sections: vec![section], errors: Fault::into_response, background: None }
     }
 }
 
@@ -67,23 +67,25 @@ pub(crate) fn build(
     config: &Config,
     engine: &MemoryEngine,
     _: &dyn Fn(&str) -> Option<String>,
-) -> Result<Option<Part>> {
+) -> Result<Option<ServerPart>> {
     Ok(config.debug.enabled.then(|| Debugging::new(engine.clone()).part()))
 }
 
 fn routes() -> Routes<MemoryEngine> {
-    let reindex = Operation::new("reindex", "Queues all records of the session for indexing.").query::<OwnerQuery>();
-    let reindex = reindex.response::<Progress>("202", "The jobs are queued.", "application/json");
+    let reindex = ApiOperation::new("reindex", "Queues all records of the session for indexing.").query::<OwnerQuery>();
+    let reindex = reindex.response::<ReindexProgress>("202", "The jobs are queued.", "application/json");
     let routes = Routes::new("debug", "Inspects the memory of a session.");
     table! {
         routes.post("/api/memory/{session_id}/reindex", reindex::start, reindex);
         get "/api/memory/{session_id}/reindex/{id}" => reindex::progress, "reindexProgress",
-            "Returns the progress of indexing.", query OwnerQuery => Progress;
+            "Returns the progress of indexing.", query OwnerQuery => ReindexProgress;
         get "/api/memory/{session_id}/stats" => stats::show, "stats",
             "Counts the records of the session, and lists failed jobs.", query OwnerQuery => Report;
         get "/api/memory/{session_id}/search" => search::by_url, "searchByUrl",
-            "Recalls memories, and explains each hit.", query OwnerQuery, query SearchParams => SearchReport;
+            "Recalls memories for a query in the URL, and explains each hit.",
+            query OwnerQuery, query SearchParams => SearchReport;
         post "/api/memory/{session_id}/search" => search::by_body, "searchByBody",
-            "Recalls memories for a query in the body.", query OwnerQuery, body SearchParams => SearchReport;
+            "Recalls memories for a query in the body, and explains each hit.",
+            query OwnerQuery, body SearchParams => SearchReport;
     }
 }

@@ -45,7 +45,7 @@ impl Fault {
         self.status
     }
 
-    /// Returns the message: what was wrong and what would be right.
+    /// Returns the message, which states the problem and how to solve it.
     pub fn message(&self) -> &str {
         &self.message
     }

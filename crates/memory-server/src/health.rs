@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::{sync::Mutex, time::timeout};
 
-use crate::openapi::{Operation, Routes};
+use crate::openapi::{ApiOperation, Routes};
 
 /// Time limit of a check.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(2);
@@ -21,12 +21,12 @@ const EMBEDDER_CHECK_INTERVAL: Duration = Duration::from_secs(60);
 const QUEUE_CHECK_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Returns the routes `GET /health` (the process answers) and `GET /ready` (the database answers, otherwise 503). A
-/// failing embedder is reported, but the server stays ready: new memories are found by their words. Neither route names
-/// a user.
+/// failing embedder is reported, but the server stays ready: new memories are still found by keywords. The responses
+/// contain no user names.
 pub(crate) fn routes(engine: MemoryEngine) -> Routes<()> {
     let probe = Probe { engine, embedder: Arc::default(), queue: Arc::default() };
-    let health = Operation::new("health", "Checks that the process answers.").without_key().answer::<Health>();
-    let readiness = Operation::new("ready", "Checks that the database answers.")
+    let health = ApiOperation::new("health", "Checks that the process answers.").without_key().answer::<Health>();
+    let readiness = ApiOperation::new("ready", "Checks that the database answers.")
         .without_key()
         .answer::<Health>()
         .response::<Health>("503", "The database does not answer.", "application/json");

@@ -23,12 +23,12 @@ pub(crate) const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 /// Allowed `Host` and `Origin` headers of a server without keys. A web page could otherwise point its own host name
 /// to this machine, and read memories through the user's browser (DNS rebinding).
 #[derive(Debug, Clone)]
-pub(crate) struct Hosts {
+pub(crate) struct AllowedHosts {
     names: Arc<[String]>,
     origins: Arc<[String]>,
 }
 
-impl Hosts {
+impl AllowedHosts {
     /// Allows these names and origins, and those of the loopback.
     pub(crate) fn new(names: &[String], origins: &[String]) -> Self {
         let loopback = LOOPBACK.iter().map(|name| (*name).to_owned());
@@ -81,7 +81,7 @@ fn without_port(host: &str) -> &str {
     }
 }
 
-async fn check(State(hosts): State<Hosts>, request: Request, next: Next) -> Response {
+async fn check(State(hosts): State<AllowedHosts>, request: Request, next: Next) -> Response {
     match hosts.check_headers(request.headers()) {
         Ok(()) => next.run(request).await,
         Err(fault) => fault.into_response(),

@@ -83,7 +83,7 @@ impl KeyRing {
     /// `InvalidInput` if it is not a hash of [`ApiKey::hash`].
     pub fn with_hash(mut self, hash: &str, access: Access) -> Result<Self> {
         let hash = blake3::Hash::from_hex(hash).map_err(|_| {
-            Error::invalid("key", "the hash of the key is not valid; it has to have 64 hexadecimal digits")
+            Error::invalid("key", "the hash of the key is not valid; it must have 64 hexadecimal digits")
         })?;
         self.0.push((KeyHash(hash), access));
         Ok(self)

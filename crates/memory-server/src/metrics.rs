@@ -18,8 +18,8 @@ use tokio::runtime::Handle;
 use crate::{
     access::Access,
     fault::Fault,
-    openapi::{Operation, Routes},
-    part::Part,
+    openapi::{ApiOperation, Routes},
+    part::ServerPart,
 };
 
 /// Upper bounds of the duration buckets, in seconds. The server's own work takes milliseconds; a reply may take
@@ -86,17 +86,17 @@ impl Metrics {
     }
 
     /// Returns the part with the route `GET /metrics`.
-    pub(crate) fn part(self, engine: MemoryEngine) -> Part {
+    pub(crate) fn part(self, engine: MemoryEngine) -> ServerPart {
         let read = move |access: Access| {
             let (metrics, engine) = (self.clone(), engine.clone());
             async move { ([("content-type", "text/plain; version=0.0.4")], metrics.text(&engine, &access).await) }
         };
         let operation =
-            Operation::new("metrics", "Returns counters, durations and gauges in the text format of Prometheus.")
+            ApiOperation::new("metrics", "Returns counters, durations and gauges in the text format of Prometheus.")
                 .response::<String>("200", "The metrics.", "text/plain");
         let (router, section) =
             Routes::new("metrics", "Metrics for Prometheus.").get("/metrics", read, operation).finish();
-        Part { name: "metrics", router, sections: vec![section], errors: Fault::into_response, background: None }
+        ServerPart { name: "metrics", router, sections: vec![section], errors: Fault::into_response, background: None }
     }
 }
 

@@ -11,7 +11,7 @@ mod schema;
 
 use axum::{Router, body::Bytes, routing::get};
 
-pub(crate) use operation::Operation;
+pub(crate) use operation::ApiOperation;
 #[cfg(any(feature = "mem0", feature = "debug"))]
 pub(crate) use routes::table;
 pub(crate) use routes::{Routes, Section};
@@ -26,7 +26,7 @@ pub(crate) fn router(sections: &[Section]) -> Router {
 
 /// Returns the section that describes the document itself.
 pub(crate) fn section() -> Section {
-    let operation = Operation::new("openapi", "Returns this document: all routes that this server serves.");
+    let operation = ApiOperation::new("openapi", "Returns this document: all routes that this server serves.");
     let mut section = Section::new("health", "Liveness and readiness of the server.");
     section.add("get", "/openapi.json", operation.without_key().answer::<serde_json::Map<String, serde_json::Value>>());
     section

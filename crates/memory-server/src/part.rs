@@ -1,4 +1,4 @@
-//! A protocol, as the server composes it.
+//! The protocols that a server is composed of.
 
 use std::fmt::Debug;
 
@@ -7,9 +7,9 @@ use futures::future::BoxFuture;
 
 use crate::{fault::ErrorFormat, openapi::Section};
 
-/// A protocol, as the server composes it: its routes, their description, and the format of its errors.
+/// A protocol of the server: its routes, their description, and the format of its errors.
 #[derive(Debug)]
-pub(crate) struct Part {
+pub(crate) struct ServerPart {
     /// Unique name. A part replaces an earlier one of the same name.
     pub(crate) name: &'static str,
     pub(crate) router: Router,

@@ -23,11 +23,11 @@ use crate::{
     fault::Fault,
     guard::Guard,
     health,
-    hosts::Hosts,
+    hosts::AllowedHosts,
     limits::Limits,
     metrics::{self, Metrics},
     openapi,
-    part::Part,
+    part::ServerPart,
 };
 
 /// Time limit for background work after the time for requests is over.
@@ -43,7 +43,7 @@ pub struct Server {
     limits: LimitsConfig,
     hosts: Vec<String>,
     origins: Vec<HeaderValue>,
-    parts: Vec<Part>,
+    parts: Vec<ServerPart>,
 }
 
 impl Server {
@@ -96,7 +96,7 @@ impl Server {
     }
 
     /// Adds a part, in place of an earlier one of the same name.
-    pub(crate) fn with_part(mut self, part: Part) -> Self {
+    pub(crate) fn with_part(mut self, part: ServerPart) -> Self {
         self.parts.retain(|other| other.name != part.name);
         self.parts.push(part);
         self
@@ -164,11 +164,11 @@ impl Server {
         }
         let router = if guard.is_open() {
             let origins: Vec<String> = origins.iter().filter_map(|o| o.to_str().ok().map(str::to_owned)).collect();
-            Hosts::new(&hosts, &origins).protect(router)
+            AllowedHosts::new(&hosts, &origins).protect(router)
         } else {
             router
         };
-        let not_found = || async { Fault::not_found("there is no such route; /openapi.json lists them all") };
+        let not_found = || async { Fault::not_found("no such route; /openapi.json lists all routes") };
         // Health probes have no key, and may send an IP address as the host.
         let router = router.merge(health).merge(openapi::router(&sections)).fallback(not_found);
         let router = if origins.is_empty() { router } else { router.layer(cors(origins)) };

@@ -190,7 +190,7 @@ fn config_error(error: FigmentError) -> Error {
 /// Describes the problem without the invalid value, which may be a secret.
 fn problem(kind: &Kind) -> String {
     if let Kind::InvalidType(_, expected) | Kind::InvalidValue(_, expected) = kind {
-        return format!("the value has to be {expected}");
+        return format!("the value must be {expected}");
     }
     let Kind::Message(message) = kind else { return kind.to_string() };
     // The first line of a TOML error is the position, the last one the problem. The lines between quote the file.

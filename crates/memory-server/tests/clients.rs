@@ -1,17 +1,16 @@
-//! The official clients, in Python, against the server: each script in `tests/clients` is a test. It gets a server of
-//! its own, on an empty memory, with everything that the crate serves:
+//! Tests with the official clients: each script in `tests/clients` is a test. It gets its own server with all parts and
+//! an empty memory:
 //!
-//! | variable | what |
+//! | variable | meaning |
 //! |---|---|
-//! | `MEMORY_URL` | where the server is, `http://127.0.0.1:PORT` without a slash |
-//! | `MEMORY_KEY` | a key that reaches all users of its tenant |
-//! | `UPSTREAM_URL` | where the model is that the gateway forwards to (`tests/support/upstream.rs`) |
+//! | `MEMORY_URL` | URL of the server, `http://127.0.0.1:PORT` without a slash |
+//! | `MEMORY_KEY` | a key for all users of its tenant |
+//! | `UPSTREAM_URL` | URL of the model behind the gateway (`tests/support/upstream.rs`) |
 //!
-//! Scripts in JavaScript (`.mjs`) are run where `CLIENTS_NODE` names a folder in which `npm install mem0ai@3.3.1` was
-//! run.
+//! Scripts in JavaScript (`.mjs`) run if `CLIENTS_NODE` names a folder in which `npm install mem0ai@3.3.1` was run.
 //!
-//! A script passes when it exits with 0; what it prints is shown when it does not. `CLIENTS_PYTHON` names the
-//! interpreter, which `scripts/clients/venv` makes and prints. Without it these tests are listed as ignored; with
+//! A script passes if it exits with 0; otherwise its output is shown. `CLIENTS_PYTHON` names the Python interpreter,
+//! which `scripts/clients/venv` creates and prints. Without it these tests are listed as ignored; with
 //! `CLIENTS_REQUIRE=1` they then fail.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]

@@ -21,7 +21,7 @@ async fn engine(background: bool) -> MemoryEngine {
     MemoryEngine::builder().in_memory().background(background).build().await.unwrap()
 }
 
-fn served(engine: &MemoryEngine) -> Router {
+fn debug_router(engine: &MemoryEngine) -> Router {
     let guard = Guard::open(Access::tenant("everybody", "default").unwrap());
     Server::new(engine.clone(), guard).debugging(Debugging::new(engine.clone())).router()
 }
@@ -46,7 +46,7 @@ async fn r14_counts_one_session() {
     {
         engine.remember(&session(user, name), text).await.unwrap();
     }
-    let router = served(&engine);
+    let router = debug_router(&engine);
     let (status, stats) = send(&router, "GET", "/api/memory/s1/stats?user_id=lin", None).await;
     assert_eq!((status, &stats["records"], &stats["kinds"]["turn"]), (StatusCode::OK, &json!(2), &json!(2)));
     assert_eq!(stats["session_id"], "s1");
@@ -65,7 +65,7 @@ async fn r14_reindex_reports_progress_and_is_idempotent() {
     }
     engine.remember(&session("lin", "s2"), "elsewhere").await.unwrap();
     engine.drain(&session("lin", "周一"), |_| {}).await.unwrap();
-    let router = served(&engine);
+    let router = debug_router(&engine);
     let path = "/api/memory/%E5%91%A8%E4%B8%80/reindex";
     let (status, first) = send(&router, "POST", &format!("{path}?user_id=lin"), None).await;
     assert_eq!(status, StatusCode::ACCEPTED);
@@ -91,7 +91,7 @@ async fn r14_reindex_reports_progress_and_is_idempotent() {
 async fn background_finishes_a_reindex() {
     let engine = engine(true).await;
     engine.remember(&session("lin", "s1"), "one").await.unwrap();
-    let router = served(&engine);
+    let router = debug_router(&engine);
     let (_, started) = send(&router, "POST", "/api/memory/s1/reindex?user_id=lin", None).await;
     let progress_path = format!("/api/memory/s1/reindex/{}?user_id=lin", started["id"].as_str().unwrap());
     for _ in 0..200 {
@@ -111,7 +111,7 @@ async fn r14_search_explains_retrievers_and_stages() {
     let other = engine.remember(&scope, Turn::user("the dragon guards the bridge").with_scene("plot")).await.unwrap();
     engine.remember(&session("lin", "s2"), "另一次面试").await.unwrap();
     engine.drain(&scope, |_| {}).await.unwrap();
-    let router = served(&engine);
+    let router = debug_router(&engine);
     let uri = "/api/memory/s1/search?user_id=lin&q=%E9%9D%A2%E8%AF%95&limit=5&scene=daily";
     let (status, by_url) = send(&router, "GET", uri, None).await;
     assert_eq!(status, StatusCode::OK, "{by_url}");
@@ -136,7 +136,7 @@ async fn r14_search_explains_retrievers_and_stages() {
 #[tokio::test]
 async fn errors_are_json() {
     let engine = engine(true).await;
-    let router = served(&engine);
+    let router = debug_router(&engine);
     let search = "/api/memory/s1/search?user_id=lin";
     for (method, uri, body, status, expected) in [
         ("GET", "/api/memory/s1/stats?user=lin", None, 400, "user_id"),

@@ -27,7 +27,7 @@ fn open() -> Guard {
     Guard::open(Access::tenant("everybody", "default").unwrap())
 }
 
-fn served(engine: &MemoryEngine, guard: Guard) -> Router {
+fn mcp_router(engine: &MemoryEngine, guard: Guard) -> Router {
     Server::new(engine.clone(), guard).mcp(Mcp::new(engine.clone())).router()
 }
 
@@ -70,7 +70,7 @@ async fn call(router: &Router, uri: &str, tool: &str, arguments: Value) -> Value
 }
 
 /// Returns the error of a tool.
-async fn refused(router: &Router, uri: &str, tool: &str, arguments: Value) -> String {
+async fn tool_error(router: &Router, uri: &str, tool: &str, arguments: Value) -> String {
     let result = call_at(router, uri, &[], tool, arguments).await;
     assert_eq!(result["isError"], true, "{result}");
     result["content"][0]["text"].as_str().unwrap().to_owned()
@@ -95,7 +95,7 @@ fn modern(mut params: Value) -> Value {
 async fn k13_client_with_handshake() {
     let engine = engine().await;
     engine.remember(&Scope::user("lin").unwrap(), "I am allergic to shrimp").await.unwrap();
-    let router = served(&engine, open());
+    let router = mcp_router(&engine, open());
     for version in ["2025-11-25", "2025-06-18", "2025-03-26"] {
         let client =
             json!({ "protocolVersion": version, "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
@@ -121,7 +121,7 @@ async fn k13_client_with_handshake() {
 async fn k13_client_without_handshake() {
     let engine = engine().await;
     engine.remember(&Scope::user("lin").unwrap(), "我对海鲜过敏").await.unwrap();
-    let router = served(&engine, open());
+    let router = mcp_router(&engine, open());
     let headers = |method| [("mcp-protocol-version", MODERN), ("mcp-method", method)];
     let discover = rpc("server/discover", modern(json!({})));
     let (status, answer) = send(&router, request("/mcp", &headers("server/discover"), discover)).await;
@@ -150,7 +150,7 @@ async fn k13_client_without_handshake() {
 
 #[tokio::test]
 async fn list_of_tools() {
-    let router = served(&engine().await, open());
+    let router = mcp_router(&engine().await, open());
     let (_, answer) = send(&router, request("/mcp", &[], rpc("tools/list", json!({})))).await;
     assert!(answer["result"]["tools"].as_array().unwrap().len() <= 10);
     let text = serde_json::to_string_pretty(&answer["result"]).unwrap();
@@ -165,7 +165,7 @@ async fn structured_content_equals_text() {
     let engine = engine().await;
     let scope = Scope::user("lin").unwrap().with_session("monday").unwrap();
     let id = engine.remember(&scope, Turn::user("面试在周三下午").with_scene("daily")).await.unwrap();
-    let router = served(&engine, open());
+    let router = mcp_router(&engine, open());
     let result = call(
         &router,
         "/mcp?user_id=lin",
@@ -188,7 +188,7 @@ async fn structured_content_equals_text() {
 
 #[tokio::test]
 async fn invalid_arguments_are_explained() {
-    let router = served(&engine().await, open());
+    let router = mcp_router(&engine().await, open());
     for (tool, arguments, expected) in [
         ("search_memory", json!({}), "missing field `query`"),
         ("search_memory", json!({ "query": "  " }), "empty"),
@@ -207,7 +207,7 @@ async fn invalid_arguments_are_explained() {
         ("delete_memory", json!({ "id": "0198c0de-0000-7000-8000-000000000000" }), "no memory with this id"),
         ("list_memories", json!({ "cursor": "zz" }), "cursor"),
     ] {
-        let message = refused(&router, "/mcp", tool, arguments.clone()).await;
+        let message = tool_error(&router, "/mcp", tool, arguments.clone()).await;
         assert!(message.contains(expected), "{tool} {arguments}: {message}");
     }
     let (_, answer) = send(&router, request("/mcp", &[], rpc("tools/call", json!({ "name": "burn" })))).await;
@@ -217,7 +217,7 @@ async fn invalid_arguments_are_explained() {
 #[tokio::test]
 async fn adds_corrects_lists_and_deletes() {
     let engine = engine().await;
-    let router = served(&engine, open());
+    let router = mcp_router(&engine, open());
     let uri = "/mcp?user_id=lin&session_id=s1";
     let added = call(&router, uri, "add_memory", json!({ "text": "喜欢爵士乐", "scene": "daily" })).await;
     let id = added["structuredContent"]["id"].clone();
@@ -237,13 +237,13 @@ async fn adds_corrects_lists_and_deletes() {
     );
     let shown = call(&router, uri, "get_memory", json!({ "id": id })).await;
     assert_eq!(shown["structuredContent"], corrected["structuredContent"]);
-    let empty = refused(&router, uri, "update_memory", json!({ "id": id, "text": "" })).await;
+    let empty = tool_error(&router, uri, "update_memory", json!({ "id": id, "text": "" })).await;
     assert!(empty.contains("empty"), "{empty}");
 
     let deleted = call(&router, uri, "delete_memory", json!({ "id": id })).await;
     assert_eq!(deleted["structuredContent"], json!({ "id": id, "deleted": 1 }));
     assert_eq!(memories(&call(&router, uri, "list_memories", json!({})).await), ["I moved to Porto"]);
-    assert!(refused(&router, uri, "delete_memory", json!({ "id": id })).await.contains("no memory"));
+    assert!(tool_error(&router, uri, "delete_memory", json!({ "id": id })).await.contains("no memory"));
 }
 
 #[tokio::test]
@@ -257,7 +257,7 @@ async fn lists_by_cursor_without_ledgers() {
         }
         engine.store(&scope, vec![record], PutMode::Create).await.unwrap();
     }
-    let router = served(&engine, open());
+    let router = mcp_router(&engine, open());
     let (mut seen, mut cursor) = (Vec::new(), Value::Null);
     loop {
         let arguments = json!({ "limit": 2, "cursor": cursor, "user_id": "lin" });
@@ -284,7 +284,7 @@ async fn key_of_one_user_reaches_no_other_user() {
     let secret = engine.remember(&acme("mei"), "Mei likes tea").await.unwrap().to_string();
     let key = ApiKey::generate();
     let access = Access::tenant("app", "acme").unwrap().only_users(["lin"]).unwrap();
-    let router = served(&engine, Guard::keys(KeyRing::default().with_key(&key, access)));
+    let router = mcp_router(&engine, Guard::keys(KeyRing::default().with_key(&key, access)));
     let bearer = format!("Bearer {}", key.reveal());
     let key_header = [("authorization", bearer.as_str())];
 
@@ -321,7 +321,7 @@ async fn arguments_take_precedence_over_the_url() {
     engine.remember(&at("monday"), "tea on Monday").await.unwrap();
     engine.remember(&at("friday"), "tea on Friday").await.unwrap();
     engine.remember(&Scope::user("mei").unwrap().with_session("monday").unwrap(), "tea for Mei").await.unwrap();
-    let router = served(&engine, open());
+    let router = mcp_router(&engine, open());
     let uri = "/mcp?user_id=lin&session_id=monday";
     for (arguments, expected) in [
         (json!({}), vec!["tea on Monday"]),
@@ -342,7 +342,7 @@ async fn arguments_take_precedence_over_the_url() {
 #[tokio::test]
 async fn default_user_and_keys_of_several_users() {
     let engine = engine().await;
-    let router = served(&engine, open());
+    let router = mcp_router(&engine, open());
     call(&router, "/mcp", "add_memory", json!({ "text": "a plan" })).await;
     let found = call(&router, "/mcp", "search_memory", json!({ "query": "plan" })).await;
     assert_eq!(found["structuredContent"]["results"][0]["user_id"], "default");
@@ -354,8 +354,8 @@ async fn default_user_and_keys_of_several_users() {
     let address = Scope::user("dream").unwrap().with_agent("kai").unwrap().with_session("s1").unwrap();
     assert_eq!(engine.stats(&address).await.unwrap().records, 1);
     let access = Access::tenant("app", "default").unwrap().only_users(["user", "lin"]).unwrap();
-    let several = served(&engine, Guard::open(access));
-    assert!(refused(&several, "/mcp", "list_memories", json!({})).await.contains("name one of them"));
+    let several = mcp_router(&engine, Guard::open(access));
+    assert!(tool_error(&several, "/mcp", "list_memories", json!({})).await.contains("name one of them"));
 }
 
 #[tokio::test]
@@ -364,7 +364,7 @@ async fn scene_policy_applies_to_tools() {
     let scope = Scope::user("lin").unwrap();
     engine.remember(&scope, Turn::user("the dragon guards the bridge").with_scene("plot")).await.unwrap();
     engine.remember(&scope, Turn::user("the bridge to work is closed").with_scene("daily")).await.unwrap();
-    let router = served(&engine, open());
+    let router = mcp_router(&engine, open());
     let from = async |scene: &str| {
         let found =
             call(&router, "/mcp?user_id=lin", "search_memory", json!({ "query": "bridge", "scene": scene })).await;
@@ -432,7 +432,7 @@ async fn context_keeps_its_token_budget() {
     for n in 0..60 {
         engine.remember(&scope, format!("第{n}句话，说的是今天在虹桥的面试和晚饭")).await.unwrap();
     }
-    let router = served(&engine, open());
+    let router = mcp_router(&engine, open());
     for budget in [100, 150, 400, 1200] {
         let result_data = call(&router, "/mcp?user_id=lin", "init_context", json!({ "token_budget": budget })).await;
         let result_data = &result_data["structuredContent"];

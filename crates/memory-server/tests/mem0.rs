@@ -5,14 +5,14 @@
 #[path = "mem0/fixtures.rs"]
 mod fixtures;
 
-#[path = "mem0/binding.rs"]
-mod binding;
+#[path = "mem0/access.rs"]
+mod access;
+#[path = "mem0/extraction.rs"]
+mod extraction;
 #[path = "mem0/faults.rs"]
 mod faults;
 #[path = "mem0/filtering.rs"]
 mod filtering;
-#[path = "mem0/learning.rs"]
-mod learning;
 #[path = "mem0/open_source.rs"]
 mod open_source;
 #[path = "mem0/platform.rs"]

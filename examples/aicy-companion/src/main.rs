@@ -20,19 +20,19 @@ use memory_engine::{
 };
 use memory_engine_companion::{ChatProfiles, Companion, Pack, TurnPiece};
 
-/// Talk with Aicy. Runs without a key: a bundled script answers.
+/// Talk with Aicy. Needs no key: by default, a bundled script replies.
 ///
-/// CHAT_SERVICE=deepseek (or openai, siliconflow, ollama …; the key in DEEPSEEK_API_KEY and the like, another model in
-/// CHAT_MODEL) uses a real model.
+/// CHAT_SERVICE=deepseek (or openai, siliconflow, ollama …) uses a real model. Its key is read from a variable such as
+/// DEEPSEEK_API_KEY; CHAT_MODEL names another model.
 #[derive(Parser)]
 struct Args {
-    /// The database: a file, or postgres://USER:PASSWORD@HOST/DATABASE
+    /// Database: a file, or postgres://USER:PASSWORD@HOST/DATABASE
     #[arg(long, env = "AICY_DB", hide_env_values = true, default_value = "aicy.db")]
     db: String,
-    /// The user who talks with her
+    /// Name of the user
     #[arg(long, short, default_value = "me")]
     user: String,
-    /// Another companion: a folder with a pack.toml
+    /// Folder of another companion, with a pack.toml
     #[arg(long, value_name = "FOLDER")]
     pack: Option<String>,
 }

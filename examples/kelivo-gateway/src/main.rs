@@ -26,13 +26,13 @@ const USER: &str = "kelivo-tables";
 /// OPENROUTER_API_KEY is the key of the service in kelivo.toml.
 #[derive(Parser)]
 struct Args {
-    /// Serve until it is stopped
+    /// Serve the gateway until the process is stopped
     #[arg(long)]
     serve: bool,
-    /// The configuration; default: the kelivo.toml of the example
+    /// Configuration file; default: the kelivo.toml of the example
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// The database: a file, or postgres://USER:PASSWORD@HOST/DATABASE; the tables need none
+    /// Database: a file, or postgres://USER:PASSWORD@HOST/DATABASE; default: in memory
     #[arg(long, env = "KELIVO_DB", hide_env_values = true)]
     db: Option<Database>,
 }

@@ -91,7 +91,7 @@ pub(crate) async fn run(world: &World) -> Result<()> {
         Some(grown) => {
             rows.push((grown <= 50, "5.4 内存 ≤ 50 MB".into(), format!("{grown} MB after the first message")))
         }
-        None => println!("5.4 内存: this system does not tell"),
+        None => println!("5.4 内存: cannot be measured on this system"),
     }
     println!("\n── tables");
     for (passed, row, outcome) in &rows {

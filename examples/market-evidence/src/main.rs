@@ -17,20 +17,20 @@ use memory_engine::{
 use memory_engine_evidence::{EvidenceCascade, EvidenceOptions, EvidenceQuery, SupabaseEvidence};
 use serde_json::{Value, json};
 
-/// Analyse market flashes: a fast layer decides, a deep one gets evidence from memory.
+/// Analyse market news: a first call classifies each item, a second one analyses it with evidence from memory.
 ///
-/// Runs without a key on bundled data. CHAT_SERVICE=deepseek (or openai, siliconflow, ollama …; the key in
-/// DEEPSEEK_API_KEY and the like) uses a real chat model, and EMBEDDING_SERVICE=openai a real embedder;
-/// SUPABASE_URL with SUPABASE_SERVICE_KEY searches that project. MEMORY_BACKEND, MEMORY_MATCH_THRESHOLD,
-/// MEMORY_TIME_WINDOW_HOURS and MEMORY_MATCH_COUNT are understood.
+/// Needs no key: by default, it uses bundled data and a script. CHAT_SERVICE=deepseek (or openai, siliconflow,
+/// ollama …) uses a real chat model, whose key is read from a variable such as DEEPSEEK_API_KEY, and
+/// EMBEDDING_SERVICE=openai a real embedder. SUPABASE_URL with SUPABASE_SERVICE_KEY searches that project.
+/// MEMORY_BACKEND, MEMORY_MATCH_THRESHOLD, MEMORY_TIME_WINDOW_HOURS and MEMORY_MATCH_COUNT set the options of the search.
 #[derive(Parser)]
 struct Args {
-    /// The incoming flash; default: the bundled flashes one after another
+    /// News item to analyse; default: the bundled items, one after another
     flash: Vec<String>,
-    /// A database of events, without Supabase: postgres://USER:PASSWORD@HOST/DATABASE
+    /// Database of events, without Supabase: postgres://USER:PASSWORD@HOST/DATABASE
     #[arg(long, env = "MARKET_DB", hide_env_values = true)]
     db: Option<String>,
-    /// The schema of its tables
+    /// Schema of the tables in the database
     #[arg(long, default_value = "market_evidence")]
     schema: String,
     /// Use a local stand-in for Supabase
@@ -70,7 +70,7 @@ async fn analyse(flash: &str, analyst: &Analyst, cascade: &EvidenceCascade, embe
     let signal = analyst.fast(flash).await?;
     println!("  fast   {} · {} · {:.2}", signal.event_type, signal.asset, signal.confidence);
     if !analyst.needs_deep_analysis(&signal) {
-        println!("  deep   not asked: the first layer is not sure enough, or the type is not on the white list\n");
+        println!("  deep   skipped: the confidence is too low, or the type is not on the white list\n");
         return Ok(());
     }
     let (keywords, assets) = analyst.derive(flash, &signal);
@@ -80,7 +80,7 @@ async fn analyse(flash: &str, analyst: &Analyst, cascade: &EvidenceCascade, embe
         Err(e) => tracing::warn!("没有向量，仅用关键词: {e}"),
     }
     let evidence = cascade.gather(&query).await;
-    println!("  memory{}", if evidence.is_empty() { " nothing" } else { "" });
+    println!("  memory{}", if evidence.is_empty() { " no evidence" } else { "" });
     let slots = [&evidence.supabase_vector, &evidence.supabase_keyword, &evidence.local_keyword];
     for (slot, pieces) in ["supabase_vector", "supabase_keyword", "local_keyword"].into_iter().zip(slots) {
         for piece in pieces.iter().flatten() {
@@ -89,7 +89,10 @@ async fn analyse(flash: &str, analyst: &Analyst, cascade: &EvidenceCascade, embe
         }
     }
     let is_web_open = analyst.may_search_the_web(&signal, &evidence);
-    println!("  web    {}", if is_web_open { "open: memory has little, and the latest matters" } else { "closed" });
+    println!(
+        "  web    {}",
+        if is_web_open { "open: the evidence is missing or weak, and recent news matters" } else { "closed" }
+    );
     println!("  deep   {}\n", serde_json::to_string(&analyst.deep(flash, &signal, &evidence, is_web_open).await?)?);
     Ok(())
 }

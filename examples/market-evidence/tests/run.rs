@@ -58,9 +58,9 @@ fn e7_e8_both_layers_run_against_a_stand_in_for_supabase() {
     let by_desk = output_of(&shown, "狗狗币停机");
     assert_contains_all(by_desk, &["交易台笔记：狗狗币停机期间"]);
     let unknown = output_of(&shown, "Undersea cable");
-    assert_contains_all(unknown, &["memory nothing", "web    open"]);
+    assert_contains_all(unknown, &["memory no evidence", "web    open"]);
     let rumour = output_of(&shown, "网传腾讯");
-    assert!(rumour.contains("deep   not asked") && !rumour.contains("memory "), "{rumour}");
+    assert!(rumour.contains("deep   skipped") && !rumour.contains("memory "), "{rumour}");
     // The output has the same form, with evidence and without.
     let deep = |part: &str| {
         let line = part.lines().find_map(|line| line.trim().strip_prefix("deep   {")).unwrap().to_owned();
@@ -104,7 +104,7 @@ fn e2_the_environment_sets_threshold_window_and_count() {
     let flash = output_of(&shown, "美联储");
     assert_eq!(flash.matches("supabase_vector").count(), 1, "{flash}");
     let (shown, _) = run(&[], &[("MEMORY_TIME_WINDOW_HOURS", "1")]);
-    assert_contains_all(output_of(&shown, "SEC approves"), &["memory nothing"]);
+    assert_contains_all(output_of(&shown, "SEC approves"), &["memory no evidence"]);
 }
 
 #[test]

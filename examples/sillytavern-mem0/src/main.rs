@@ -23,29 +23,30 @@ use tracing_subscriber::EnvFilter;
 /// Long-term memory of a chat: written when the chat is saved, searched before a reply is generated.
 ///
 /// Without arguments it starts a local mem0 server and runs the cases A, B and C of the document with a bundled model.
-/// CHAT_SERVICE=deepseek (or openai, siliconflow, ollama …; the key in DEEPSEEK_API_KEY and the like, another model in
-/// CHAT_MODEL) uses a real model for replies and rewrites; MEM0_API_KEY is the key of another mem0 server.
+/// CHAT_SERVICE=deepseek (or openai, siliconflow, ollama …) uses a real model for replies and rewrites. Its key is read
+/// from a variable such as DEEPSEEK_API_KEY; CHAT_MODEL names another model. MEM0_API_KEY is the key of another mem0
+/// server.
 #[derive(Parser)]
 struct Args {
     /// Chat: each line of the input is a message
     #[arg(long)]
     chat: bool,
-    /// The URL of a running mem0 server, such as http://localhost:8888
+    /// URL of a running mem0 server, such as http://localhost:8888
     #[arg(long, value_name = "URL", env = "MEM0_URL")]
     mem0: Option<String>,
-    /// The database of this example's server: a file, or postgres://…; default: in memory
+    /// Database of this example's server: a file, or postgres://…; default: in memory
     #[arg(long, env = "SILLYTAVERN_DB", hide_env_values = true, conflicts_with = "mem0")]
     db: Option<Database>,
-    /// The settings, read before each request; see settings.toml
+    /// Settings file, read before each request; see settings.toml
     #[arg(long, value_name = "FILE")]
     settings: Option<PathBuf>,
-    /// The file that the chat is saved to
+    /// File to which the chat is saved
     #[arg(long, value_name = "FILE", requires = "chat")]
     save: Option<PathBuf>,
-    /// user_id: the account
+    /// Name of the account, sent as user_id
     #[arg(long, default_value = "default-user")]
     user: String,
-    /// agent_id: the folder of the character
+    /// Folder of the character, sent as agent_id
     #[arg(long, default_value = "Seraphina")]
     character: String,
 }

@@ -17,7 +17,7 @@ use memory_engine_story::{MemoryMode, StoryMemory, StoryMessage, StoryOptions, S
 use prompt::PromptBuilder;
 use tokio::net::TcpListener;
 
-/// The time that a tick waits until its message is completely indexed.
+/// Maximum time that a tick waits until its message is indexed.
 const INDEX_TIMEOUT: Wait = Wait::Until(Duration::from_secs(10));
 /// Number of latest messages that are part of a prompt.
 const RECENT_MESSAGES: usize = 2;
@@ -26,10 +26,10 @@ const RECENT_MESSAGES: usize = 2;
 /// memory; default: off.
 #[derive(Debug, Parser)]
 struct Arguments {
-    /// The database: a file, or postgres://USER@HOST/DATABASE; default: in memory
+    /// Database: a file, or postgres://USER@HOST/DATABASE; default: in memory
     #[arg(long, env = "STORY_DB", hide_env_values = true)]
     db: Option<Database>,
-    /// Serve the debug API there afterwards: /api/memory/{session_id}/stats, /search and /reindex
+    /// Address on which the debug API is served afterwards: /api/memory/{session_id}/stats, /search and /reindex
     #[arg(long, value_name = "ADDRESS:PORT")]
     serve: Option<SocketAddr>,
 }
@@ -126,11 +126,11 @@ async fn main() -> Result<()> {
     let mut mercy = main.fork(&memory, "mercy", story::FORK).await?;
     let memories = mercy.tick(&memory, &story::MERCY).await;
     let (inherited, foreign) = (memories.contains(story::INHERITED), memories.contains(story::FOREIGN));
-    println!("the fork knows what came before it: {inherited}; and what came after it in main: {foreign}");
+    println!("the fork sees messages before it: {inherited}; later messages of main: {foreign}");
 
     main.delete_last(&memory).await?;
     let memories = main.tick(&memory, &story::REPLACED_TICK).await;
-    println!("what was deleted is still told: {}", memories.contains(story::DELETED));
+    println!("deleted messages are still in the prompt: {}", memories.contains(story::DELETED));
 
     if let Some(address) = arguments.serve {
         let guard = Guard::open(Access::tenant("author", Scope::DEFAULT_TENANT)?);

@@ -84,7 +84,7 @@ struct Choice {
 
 #[derive(Default, Deserialize)]
 struct ReplyMessage {
-    content: Option<Content>,
+    content: Option<ReplyContent>,
     reasoning_content: Option<String>,
     // The name in newer versions of vLLM, in OpenRouter and in Ollama.
     reasoning: Option<String>,
@@ -92,13 +92,13 @@ struct ReplyMessage {
 
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Content {
+enum ReplyContent {
     Text(String),
-    Parts(Vec<ContentPart>),
+    Parts(Vec<ReplyContentPart>),
 }
 
 #[derive(Deserialize)]
-struct ContentPart {
+struct ReplyContentPart {
     text: Option<String>,
 }
 
@@ -111,10 +111,10 @@ struct Tokens {
 }
 
 impl ReplyMessage {
-    fn text(content: Option<Content>) -> String {
+    fn text(content: Option<ReplyContent>) -> String {
         match content {
-            Some(Content::Text(text)) => text,
-            Some(Content::Parts(parts)) => parts.into_iter().filter_map(|part| part.text).collect(),
+            Some(ReplyContent::Text(text)) => text,
+            Some(ReplyContent::Parts(parts)) => parts.into_iter().filter_map(|part| part.text).collect(),
             None => String::new(),
         }
     }

@@ -11,7 +11,7 @@ use super::retry::retry_after;
 /// Maximum number of bytes read of the body of an error response. Only its error code is used.
 const ERROR_BODY_MAX_BYTES: usize = 64 << 10;
 
-/// Decides whether the same request may succeed if it is sent again.
+/// The effect of sending the same request again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Retry {
     /// The request would fail again.
@@ -122,7 +122,7 @@ impl HttpError {
         Self::Reported { host: host.to_owned(), code, meaning }
     }
 
-    /// Returns whether a retry may succeed.
+    /// Returns the effect of a retry.
     pub(super) fn retry(&self) -> Retry {
         match self {
             Self::Connection { retry, .. } => *retry,

@@ -82,7 +82,8 @@ impl EmbeddingOptions {
     /// Sets the number of dimensions and sends it with every request.
     #[must_use]
     pub fn with_requested_dimensions(mut self, dimensions: usize) -> Self {
-        (self.dimensions, self.send_dimensions) = (Some(dimensions), true);
+        self.dimensions = Some(dimensions);
+        self.send_dimensions = true;
         self
     }
 
@@ -110,7 +111,8 @@ impl EmbeddingOptions {
     /// Sets the texts before each query and before each document.
     #[must_use]
     pub fn with_prefixes(mut self, query: impl Into<String>, document: impl Into<String>) -> Self {
-        (self.query_prefix, self.document_prefix) = (query.into(), document.into());
+        self.query_prefix = query.into();
+        self.document_prefix = document.into();
         self
     }
 
@@ -132,7 +134,8 @@ impl EmbeddingOptions {
     /// Sets the weight of vector similarity, and the cosine up to which two texts are unrelated.
     #[must_use]
     pub fn with_scale(mut self, semantic_weight: f64, score_floor: f64) -> Self {
-        (self.semantic_weight, self.score_floor) = (semantic_weight, score_floor);
+        self.semantic_weight = semantic_weight;
+        self.score_floor = score_floor;
         self
     }
 

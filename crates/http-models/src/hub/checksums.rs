@@ -8,7 +8,7 @@ use std::{
 use memory_engine_core::Result;
 
 use super::{
-    file::{Fetched, file_error},
+    file::{FetchedFile, file_error},
     model::parse_sha256,
 };
 
@@ -41,7 +41,7 @@ impl ChecksumFile {
     }
 
     /// Records the checksum of a file.
-    pub(super) async fn record(&mut self, file: &Fetched) -> Result<()> {
+    pub(super) async fn record(&mut self, file: &FetchedFile) -> Result<()> {
         if self.of(&file.name) == Some(&file.sha256) {
             return Ok(());
         }

@@ -16,7 +16,7 @@ use tokio::{
 use super::{
     address::Hub,
     checksums::ChecksumFile,
-    file::{Checked, Fetched, OPERATION, Step, file_error},
+    file::{DownloadProgress, FetchedFile, OPERATION, Verification, file_error},
     model::{HubFile, HubModel, parse_sha256},
 };
 use crate::client::HttpError;
@@ -29,7 +29,7 @@ pub(super) struct Download<'a> {
     pub(super) model: &'a HubModel,
     pub(super) file: &'a HubFile,
     pub(super) folder: &'a Path,
-    pub(super) progress: &'a (dyn Fn(Step<'_>) + Send + Sync),
+    pub(super) progress: &'a (dyn Fn(DownloadProgress<'_>) + Send + Sync),
 }
 
 /// Checksum and size of a file, as the hub reports them.
@@ -49,10 +49,10 @@ impl Download<'_> {
     }
 
     /// Returns the existing file if its checksum equals the pinned or recorded one.
-    pub(super) async fn verified(&self, checksums: &ChecksumFile) -> Result<Option<Fetched>> {
-        let (expected, checked) = match (&self.file.sha256, checksums.of(&self.file.name)) {
-            (Some(pinned), _) => (pinned.as_str(), Checked::Pinned),
-            (None, Some(recorded)) => (recorded, Checked::Noted),
+    pub(super) async fn verified_file(&self, checksums: &ChecksumFile) -> Result<Option<FetchedFile>> {
+        let (expected, verification) = match (&self.file.sha256, checksums.of(&self.file.name)) {
+            (Some(pinned), _) => (pinned.as_str(), Verification::Pinned),
+            (None, Some(recorded)) => (recorded, Verification::Recorded),
             (None, None) => return Ok(None),
         };
         let path = self.target();
@@ -60,11 +60,11 @@ impl Download<'_> {
             return Ok(None);
         }
         let (sha256, bytes) = sha256_of(&path).await?;
-        Ok((sha256 == expected).then(|| self.fetched(bytes, sha256, checked, false)))
+        Ok((sha256 == expected).then(|| self.fetched_file(bytes, sha256, verification, false)))
     }
 
     /// Downloads the file. Resumes after a lost connection, and starts again if the resumed file has a wrong checksum.
-    pub(super) async fn run(&self) -> Result<Fetched> {
+    pub(super) async fn run(&self) -> Result<FetchedFile> {
         let part = self.partial_path();
         if let Some(existing) = self.unchanged_on_hub().await? {
             return Ok(existing);
@@ -101,7 +101,7 @@ impl Download<'_> {
     }
 
     /// Returns an existing file if its checksum equals the one of the hub, for example after a manual download.
-    async fn unchanged_on_hub(&self) -> Result<Option<Fetched>> {
+    async fn unchanged_on_hub(&self) -> Result<Option<FetchedFile>> {
         let path = self.target();
         if self.file.sha256.is_some() || length(&path).await? == 0 {
             return Ok(None);
@@ -109,7 +109,7 @@ impl Download<'_> {
         let (sha256, bytes) = sha256_of(&path).await?;
         let (metadata, _) = self.request(0).await?;
         let is_unchanged = metadata.sha256.as_ref() == Some(&sha256);
-        Ok(is_unchanged.then(|| self.fetched(bytes, sha256, Checked::Hub, false)))
+        Ok(is_unchanged.then(|| self.fetched_file(bytes, sha256, Verification::Hub, false)))
     }
 
     /// Downloads the rest of the partial file.
@@ -153,13 +153,13 @@ impl Download<'_> {
         let url = response.url().clone();
         let name = self.file.name.as_str();
         let mut bytes = offset;
-        (self.progress)(Step { name, bytes, total });
+        (self.progress)(DownloadProgress { name, bytes, total });
         let received = loop {
             match response.chunk().await {
                 Ok(Some(chunk)) => {
                     file.write_all(&chunk).await.map_err(|e| file_error(part, e))?;
                     bytes += chunk.len() as u64;
-                    (self.progress)(Step { name, bytes, total });
+                    (self.progress)(DownloadProgress { name, bytes, total });
                     if total.is_some_and(|total| bytes > total) {
                         let announced = total.unwrap_or(0);
                         break Err(self.corrupt(format!("is larger than the announced {announced} bytes")));
@@ -180,12 +180,12 @@ impl Download<'_> {
     }
 
     /// Verifies the partial file and renames it to its final name.
-    async fn finish(&self, part: &Path, metadata: &HubMetadata) -> Result<Fetched> {
+    async fn finish(&self, part: &Path, metadata: &HubMetadata) -> Result<FetchedFile> {
         let (sha256, bytes) = sha256_of(part).await?;
-        let (expected, checked) = match (&self.file.sha256, &metadata.sha256) {
-            (Some(pinned), _) => (Some(pinned), Checked::Pinned),
-            (None, Some(hub)) => (Some(hub), Checked::Hub),
-            (None, None) => (None, Checked::Size),
+        let (expected, verification) = match (&self.file.sha256, &metadata.sha256) {
+            (Some(pinned), _) => (Some(pinned), Verification::Pinned),
+            (None, Some(hub)) => (Some(hub), Verification::Hub),
+            (None, None) => (None, Verification::Size),
         };
         let problem = if metadata.size.is_some_and(|size| size != bytes) {
             Some(format!("has {bytes} bytes instead of the announced {}", metadata.size.unwrap_or(0)))
@@ -198,7 +198,7 @@ impl Download<'_> {
         }
         let target = self.target();
         fs::rename(part, &target).await.map_err(|e| file_error(&target, e))?;
-        Ok(self.fetched(bytes, sha256, checked, true))
+        Ok(self.fetched_file(bytes, sha256, verification, true))
     }
 
     /// Requests the file from byte `offset` on, and follows redirects.
@@ -244,8 +244,8 @@ impl Download<'_> {
         Error::new(ErrorKind::Corrupt, OPERATION, format!("{} {problem}; the file was removed", self.file.name))
     }
 
-    fn fetched(&self, bytes: u64, sha256: String, checked: Checked, downloaded: bool) -> Fetched {
-        Fetched { name: self.file.name.clone(), bytes, sha256, checked, downloaded }
+    fn fetched_file(&self, bytes: u64, sha256: String, verification: Verification, downloaded: bool) -> FetchedFile {
+        FetchedFile { name: self.file.name.clone(), bytes, sha256, verification, downloaded }
     }
 }
 

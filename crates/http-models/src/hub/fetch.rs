@@ -8,7 +8,7 @@ use super::{
     address::Hub,
     checksums::ChecksumFile,
     download::Download,
-    file::{Fetched, Step, file_error},
+    file::{DownloadProgress, FetchedFile, file_error},
     model::HubModel,
 };
 
@@ -30,8 +30,8 @@ impl Hub {
         &self,
         model: &HubModel,
         models: &Path,
-        progress: &(dyn Fn(Step<'_>) + Send + Sync),
-    ) -> Result<(PathBuf, Vec<Fetched>)> {
+        progress: &(dyn Fn(DownloadProgress<'_>) + Send + Sync),
+    ) -> Result<(PathBuf, Vec<FetchedFile>)> {
         model.check()?;
         let folder = models.join(model.folder());
         tokio::fs::create_dir_all(&folder).await.map_err(|e| file_error(&folder, e))?;
@@ -39,7 +39,7 @@ impl Hub {
         let downloads = model.files.iter().map(|file| Download { hub: self, model, file, folder: &folder, progress });
         let mut candidates = Vec::new();
         for download in downloads {
-            let existing = download.verified(&checksums).await?;
+            let existing = download.verified_file(&checksums).await?;
             candidates.push((download, existing));
         }
         // Optional files are downloaded before required ones. If all required files exist, a missing optional file does

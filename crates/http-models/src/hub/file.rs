@@ -6,37 +6,37 @@ use memory_engine_core::{Error, ErrorKind};
 
 pub(super) const OPERATION: &str = "fetch model";
 
-/// The verification of a file.
+/// The check that a file has passed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Checked {
+pub enum Verification {
     /// Its checksum equals one that the caller or this crate specifies.
     Pinned,
     /// Its checksum equals the one that the hub reports.
     Hub,
     /// Its checksum equals the one recorded at its download.
-    Noted,
+    Recorded,
     /// Only its size was compared, because no checksum is available.
     Size,
 }
 
 /// A verified file of a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fetched {
+pub struct FetchedFile {
     /// Its name within the model.
     pub name: String,
     /// Size in bytes.
     pub bytes: u64,
     /// Its SHA-256, in hexadecimal.
     pub sha256: String,
-    /// The verification of the file.
-    pub checked: Checked,
+    /// The check that the file has passed.
+    pub verification: Verification,
     /// True if it was downloaded by this call.
     pub downloaded: bool,
 }
 
-/// The progress of one file.
+/// The progress of the download of one file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Step<'a> {
+pub struct DownloadProgress<'a> {
     /// Its name within the model.
     pub name: &'a str,
     /// Number of bytes so far, including those of an earlier download.

@@ -47,7 +47,7 @@ impl FromStr for RerankApi {
     fn from_str(text: &str) -> Result<Self> {
         let known = || Self::ALL.map(Self::as_str).join(", ");
         let unknown = || Error::invalid(OPERATION, format!("unknown rerank API; use one of {}", known()));
-        Self::ALL.into_iter().find(|dialect| dialect.as_str() == text).ok_or_else(unknown)
+        Self::ALL.into_iter().find(|api| api.as_str() == text).ok_or_else(unknown)
     }
 }
 
@@ -56,7 +56,7 @@ impl FromStr for RerankApi {
 #[non_exhaustive]
 pub struct RerankOptions {
     /// The API of the service. Required.
-    pub dialect: RerankApi,
+    pub api: RerankApi,
     /// Name of the model in the service. Required, except for TEI, which serves one model.
     pub model: String,
     /// Maximum number of candidates in one request. Default: 32 for TEI, otherwise 1000.
@@ -67,9 +67,9 @@ pub struct RerankOptions {
 
 impl RerankOptions {
     /// Options for the model with this name, otherwise with default values.
-    pub fn new(dialect: RerankApi, model: impl Into<String>) -> Self {
-        let max_batch = if dialect == RerankApi::Tei { 32 } else { 1000 };
-        Self { dialect, model: model.into(), max_batch, instruction: None }
+    pub fn new(api: RerankApi, model: impl Into<String>) -> Self {
+        let max_batch = if api == RerankApi::Tei { 32 } else { 1000 };
+        Self { api, model: model.into(), max_batch, instruction: None }
     }
 
     /// Sets the maximum number of candidates in one request.

@@ -8,9 +8,9 @@ use memory_engine::{Kind, Role, Timestamp, Turn};
 
 use crate::{
     args::{ScopeArgs, StoreArgs, ZoneArgs},
+    engine_options::EnrichmentArgs,
     output,
     report::ReportArgs,
-    work::WorkArgs,
 };
 
 /// Store one text.
@@ -21,10 +21,10 @@ pub(crate) struct AddCommand {
     #[command(flatten)]
     store: StoreArgs,
     #[command(flatten)]
-    work: WorkArgs,
+    enrichment: EnrichmentArgs,
     #[command(flatten)]
     scope: ScopeArgs,
-    /// Role of the speaker: user, assistant …
+    /// Role of the speaker, such as user or assistant
     #[arg(long, default_value = "user")]
     role: String,
     /// Name of the speaker
@@ -38,7 +38,7 @@ pub(crate) struct AddCommand {
     /// Scene of the record
     #[arg(long)]
     scene: Option<String>,
-    /// Kind of the record: turn, fact, note …
+    /// Kind of the record, such as turn, fact or note
     #[arg(long, default_value = "turn")]
     kind: String,
     /// Labels, separated by commas
@@ -67,7 +67,7 @@ impl AddCommand {
         if let Some(scene) = self.scene {
             turn = turn.with_scene(scene);
         }
-        let engine = self.store.create_with(self.work.work()?).await?;
+        let engine = self.store.create_with(self.enrichment.engine_options()?).await?;
         let id = engine.remember(&scope, turn).await?;
         output::finish_indexing(&engine, &scope).await?;
         self.report.print_line(&serde_json::json!({ "id": id }), || id.to_string())

@@ -16,7 +16,7 @@ use crate::{
     report::ReportArgs,
 };
 
-/// Show the context that a companion would answer a message with, layer by layer; asks no model and stores nothing.
+/// Show the context of a companion for a message, layer by layer; calls no model and stores nothing.
 #[derive(Debug, Args)]
 pub(crate) struct ContextCommand {
     /// Message to answer
@@ -25,13 +25,13 @@ pub(crate) struct ContextCommand {
     store: StoreArgs,
     #[command(flatten)]
     scope: ScopeArgs,
-    /// Folder of the companion, with a pack.toml; default: the bundled example in Chinese
+    /// Folder of the companion with its pack.toml; default: the bundled example, in Chinese
     #[arg(long, value_name = "FOLDER")]
     pack: Option<PathBuf>,
     /// Maximum number of tokens of the context; default: that of the pack
     #[arg(long, value_name = "TOKENS")]
     limit: Option<usize>,
-    /// The token counter
+    /// Token counter
     #[arg(long, value_enum, default_value = "o200k")]
     tokens: TokenUnit,
     #[command(flatten)]
@@ -48,7 +48,7 @@ pub(crate) struct ContextCommand {
 enum TokenUnit {
     /// Count with the token table of OpenAI's models
     O200k,
-    /// Estimate, rather too high than too low
+    /// Estimate the number, rather too high than too low
     Estimate,
 }
 
@@ -89,21 +89,21 @@ fn draw(built: &BuiltContext) -> String {
     let mut table = output::table(["layer", "", "tokens", "budget", "items", "left out"]);
     let widest = built.layers.iter().map(|layer| layer.tokens.max(layer.budget)).max().unwrap_or(0).max(1);
     for layer in &built.layers {
-        let flowed = if layer.flowed > 0 { format!(" +{}", layer.flowed) } else { String::new() };
+        let carried_over = if layer.flowed > 0 { format!(" +{}", layer.flowed) } else { String::new() };
         let cut = if layer.cut { ", the last one cut" } else { "" };
         table.add_row([
             layer.name.clone(),
             bar(layer, widest),
             layer.tokens.to_string(),
-            format!("{}{flowed}", layer.budget),
+            format!("{}{carried_over}", layer.budget),
             format!("{}{cut}", layer.taken),
             left_out(layer),
         ]);
     }
     let stable = built.stable().chars().count();
-    let whole = output::counted(built.text.chars().count() as u64, "character", "characters");
+    let total = output::counted(built.text.chars().count() as u64, "character", "characters");
     format!(
-        "{table}\ntotal: {} of {} {}; the stable prefix has {stable} of {whole}",
+        "{table}\ntotal: {} of {} {}; the stable prefix has {stable} of {total}",
         built.tokens, built.limit, built.counter
     )
 }
@@ -116,18 +116,18 @@ fn bar(layer: &LayerReport, widest: usize) -> String {
 }
 
 fn left_out(layer: &LayerReport) -> String {
-    let of = |reason: LeftOutReason| layer.left_out.iter().filter(|left| left.reason == reason).count();
-    let which = match layer.overflow {
+    let count = |reason: LeftOutReason| layer.left_out.iter().filter(|left| left.reason == reason).count();
+    let dropped = match layer.overflow {
         Overflow::DropOldest => "the oldest",
         Overflow::DropLowestScore => "the lowest",
         Overflow::TruncateAtSentence => "the end",
         Overflow::NeverCut => "none",
     };
     let reasons = [
-        (of(LeftOutReason::Layer), format!("{which}: the layer is full")),
-        (of(LeftOutReason::Whole), format!("{which}: the context is full")),
-        (of(LeftOutReason::TooLarge), "larger than the layer".to_owned()),
+        (count(LeftOutReason::Layer), format!("{dropped}: the layer is full")),
+        (count(LeftOutReason::Whole), format!("{dropped}: the context is full")),
+        (count(LeftOutReason::TooLarge), "larger than the layer".to_owned()),
     ];
-    let reasons = reasons.iter().filter(|(count, _)| *count > 0).map(|(count, why)| format!("{count} ({why})"));
+    let reasons = reasons.iter().filter(|(count, _)| *count > 0).map(|(count, reason)| format!("{count} ({reason})"));
     reasons.collect::<Vec<_>>().join(", ")
 }

@@ -16,43 +16,44 @@ use crate::{
     output,
 };
 
-/// Copy a whole store into another one, of any kind; can be repeated and resumed.
+/// Copy a store to another database, of the same or another kind; can be repeated and resumed.
 ///
-/// By default every tenant and user is copied: records in every state, tombstones, synonyms and decisions about
-/// suggested ones. Existing records are left as they are. The target builds its indexes with its own embedder, and
+/// By default every tenant and user is copied: records in every state, tombstones, synonyms, and decisions about
+/// suggested synonyms. Existing records are left as they are. The target builds its indexes with its own embedder, and
 /// the command waits for that. Revisions start at 1.
 #[derive(Debug, Args)]
 pub(crate) struct CopyCommand {
-    /// The store to read: a SQLite file, postgres://USER:PASSWORD@HOST:PORT/DATABASE, or the word `postgres` for the
-    /// address in DATABASE_URL
+    /// Database to read: a SQLite file, postgres://USER:PASSWORD@HOST:PORT/DATABASE, or `postgres` for the address in
+    /// the variable DATABASE_URL
     #[arg(long, value_name = "FILE|URL")]
     from: DatabaseArg,
-    /// The store to write, in the same notation; it is created if it does not exist
+    /// Database to write, in the same notation; it is created if it does not exist
     #[arg(long, value_name = "FILE|URL")]
     to: DatabaseArg,
     #[command(flatten)]
     embedder: EmbedderArgs,
-    /// Only this tenant
+    /// Copy only this tenant
     #[arg(long, value_name = "NAME")]
     tenant: Option<String>,
-    /// Only this user
+    /// Copy only this user
     #[arg(long, short, value_name = "NAME")]
     user: Option<String>,
     /// Replace records of the target that differ
     #[arg(long)]
     update: bool,
-    /// Report as JSON, a line for every commit
+    /// Print the report as JSON, with a line after every commit
     #[arg(long)]
     json: bool,
 }
 
 impl CopyCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
-        let (from, to) = (self.from.database()?, self.to.database()?);
+        let from = self.from.database()?;
+        let to = self.to.database()?;
         if is_same_store(&from, &to) {
             bail!("{from} cannot be copied onto itself; name another store with --to");
         }
-        database::must_exist(&from).await?;
+        database::require_database(&from).await?;
         let scopes = self.scopes(&from).await?;
         let source = args::open_database_without_indexes(&from).await?;
         let target = StoreArgs::new(self.to.clone(), self.embedder.clone()).create().await?;
@@ -71,16 +72,16 @@ impl CopyCommand {
                 output::print_json_line(&serde_json::json!({ "committed": report.seen() }));
             }
         });
-        let mut outcome = Ok(());
+        let mut result = Ok(());
         for scope in &scopes {
-            outcome = copier.copy(scope).await;
-            if outcome.is_err() {
+            result = copier.copy(scope).await;
+            if result.is_err() {
                 break;
             }
         }
         let mut report = copier.report;
         bar.finish_and_clear();
-        outcome.context("the copy is incomplete; run the same command again to continue")?;
+        result.context("the copy is incomplete; run the same command again to continue")?;
         for tenant in &tenants {
             report.waiting += output::finish_indexing(&target, &self.scope_within(tenant)?).await?;
         }
@@ -95,7 +96,7 @@ impl CopyCommand {
         scopes.retain(|scope| self.tenant.as_deref().is_none_or(|tenant| scope.tenant() == tenant));
         scopes.retain(|scope| self.user.is_none() || scope.user_name() == self.user.as_deref());
         if has_scopes && scopes.is_empty() {
-            bail!("{from} has no user of that name; `memory stats --db {from}` shows the counts");
+            bail!("{from} has no tenant or user of this name");
         }
         Ok(scopes)
     }

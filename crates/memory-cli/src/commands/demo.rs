@@ -67,14 +67,14 @@ impl DemoCommand {
         let recall = engine.recall(&lin, message).await?;
         let block = MemoryBlock::default().with_max_chars(600).render(recall.hits.iter().map(|hit| &hit.record));
         let length = output::counted(block.text.chars().count() as u64, "character", "characters");
-        print_line!("The memories for a prompt with the message \"{message}\" ({length}):\n");
+        print_line!("Memories for the prompt of the message \"{message}\" ({length}):\n");
         print_line!("{}\n", block.text);
         self.print_next_steps()?;
         Ok(ExitCode::SUCCESS)
     }
 
     fn print_next_steps(&self) -> Result<()> {
-        print_line!("What next:");
+        print_line!("Next steps:");
         match &self.db {
             Some(db) => {
                 let db = db.database()?;
@@ -83,7 +83,7 @@ impl DemoCommand {
                 print_line!("  memory facts --user lin --history --db {db}");
                 print_line!("  memory stats --db {db}");
             }
-            None => print_line!("  memory demo --db demo.db        keeps the conversation, so that you can search it"),
+            None => print_line!("  memory demo --db demo.db        keeps the conversation for further searches"),
         }
         print_line!("  memory add \"I moved to Lisbon\" --user me --digest rules");
         print_line!("  memory search \"where do I live?\" --user me");

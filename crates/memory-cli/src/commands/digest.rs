@@ -8,21 +8,22 @@ use memory_engine::Kind;
 
 use crate::{
     args::{ScopeArgs, StoreArgs},
-    dead_letters, output,
+    dead_letters,
+    engine_options::EnrichmentArgs,
+    output,
     report::ReportArgs,
-    work::WorkArgs,
 };
 
 /// Extract topics, facts, summaries and a graph from stored turns; can be repeated and resumed.
 ///
-/// For turns that were stored without `--digest`, or whose jobs were given up. Existing facts are not duplicated.
-/// After an interruption, `--waiting` does the remaining work.
+/// Processes turns that were stored without `--digest`, and retries jobs that failed for good. Existing facts are not
+/// duplicated. After an interruption, `--waiting` processes the remaining jobs.
 #[derive(Debug, Args)]
 pub(crate) struct DigestCommand {
     #[command(flatten)]
     store: StoreArgs,
     #[command(flatten)]
-    work: WorkArgs,
+    enrichment: EnrichmentArgs,
     #[command(flatten)]
     scope: ScopeArgs,
     /// Only process jobs that are still queued, for example after an interrupted run
@@ -35,30 +36,31 @@ pub(crate) struct DigestCommand {
 impl DigestCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         let scope = self.scope.scope()?;
-        let work = self.work.required_work()?;
-        let graph = work.graph.is_some();
-        let engine = self.store.open_with(work).await?;
+        let options = self.enrichment.required_engine_options()?;
+        let has_graph = options.graph.is_some();
+        let engine = self.store.open_with(options).await?;
         let queued = if self.waiting { None } else { Some(engine.admin().requeue_enrichment(&scope).await?) };
         let done =
             output::run_jobs(&engine, &scope, "digesting", |progress| self.report.print_progress(progress)).await?;
         let given_up = dead_letters::report(&engine, &scope).await?;
         let kinds = engine.stats(&scope).await?.kinds;
         let count = |kind: Kind| kinds.get(kind.as_str()).copied().unwrap_or_default();
-        let (facts, summaries) = (count(Kind::FACT), count(Kind::SUMMARY));
+        let facts = count(Kind::FACT);
+        let summaries = count(Kind::SUMMARY);
         let mut report = serde_json::json!({ "facts": facts, "summaries": summaries, "given_up": given_up });
         let mut text = match queued {
             Some(turns) => format!("{} digested", output::counted(turns, "turn", "turns")),
             None => format!("{} from the queue done", output::counted(done, "job", "jobs")),
         };
         text += &format!(
-            "\nstored within {scope}: {} and {}; `memory facts --user NAME` shows the facts",
+            "\n{} and {} stored within {scope}; `memory facts --user NAME` shows the facts",
             output::counted(facts, "fact", "facts"),
             output::counted(summaries, "summary", "summaries"),
         );
-        if graph {
+        if has_graph {
             let stats = engine.graph().store().stats(&scope).await?;
             text += &format!(
-                "\n{} and {} are stated by {}; `memory graph --user NAME` shows them",
+                "\n{} and {} extracted from {}; `memory graph --user NAME` shows them",
                 output::counted(stats.entities, "entity", "entities"),
                 output::counted(stats.edges, "relation", "relations"),
                 output::counted(stats.records, "record", "records"),

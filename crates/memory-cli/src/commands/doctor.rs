@@ -37,30 +37,30 @@ impl DoctorCommand {
         if health.schema == 0 {
             health
                 .problems
-                .push("there is no memory in it yet; `memory import FILE` or `memory add` creates one".into());
+                .push("the database has no memory yet; `memory import FILE` or `memory add` creates one".into());
         } else if health.schema == health.known_schema {
             // Opening a database with an older schema would migrate it.
             if let Err(e) = self.store.create().await {
                 health.problems.push(errors::describe(&e));
             }
         }
-        let given_up = given_up(&db, &health).await?;
-        health.problems.extend(given_up);
+        let failed_jobs = describe_failed_jobs(&db, &health).await?;
+        health.problems.extend(failed_jobs);
         let code = if health.problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
         let mut report = serde_json::to_value(&health)?;
         report["database"] = db.to_string().into();
         report["healthy"] = health.problems.is_empty().into();
         self.report.print(&report, || {
-            let problems: String = health.problems.iter().map(|problem| format!("\nwrong: {problem}")).collect();
-            let verdict = if problems.is_empty() { "\nnothing is wrong" } else { "" };
+            let problems: String = health.problems.iter().map(|problem| format!("\nproblem: {problem}")).collect();
+            let verdict = if problems.is_empty() { "\nno problems found" } else { "" };
             format!("{}{problems}{verdict}", table(&db.to_string(), &health))
         })?;
         Ok(code)
     }
 }
 
-/// Describes the jobs given up, for all tenants together.
-async fn given_up(db: &Database, health: &HealthReport) -> Result<Vec<String>> {
+/// Describes the jobs that failed for good, for all tenants together.
+async fn describe_failed_jobs(db: &Database, health: &HealthReport) -> Result<Vec<String>> {
     let counts = health.waiting.iter().map(|(job, waiting)| (*job, waiting.given_up));
     let counts: Vec<_> = counts.filter(|(_, count)| *count > 0).collect();
     let mut reasons = BTreeMap::new();
@@ -87,9 +87,7 @@ fn table(db: &str, health: &HealthReport) -> String {
         "schema",
         match health.schema {
             schema if schema == known => schema.to_string(),
-            schema => {
-                format!("{schema}; opening the database or `memory migrate up` migrates it to {known}")
-            }
+            schema => format!("{schema}; opening the database or `memory migrate up` migrates it to {known}"),
         },
     );
     if health.partitions > 0 {
@@ -98,20 +96,20 @@ fn table(db: &str, health: &HealthReport) -> String {
     for (name, version) in &health.extensions {
         row(&format!("extension {name}"), version.clone());
     }
-    for (what, made_by) in [("analyzer", &health.analyzer), ("embedding space", &health.space)] {
-        row(what, made_by.clone().unwrap_or_else(|| "none yet".into()));
+    for (item, name) in [("analyzer", &health.analyzer), ("embedding space", &health.space)] {
+        row(item, name.clone().unwrap_or_else(|| "none yet".into()));
     }
     if let Some(space) = &health.second_space {
-        row("second generation", format!("{space}; not in use (not complete yet, or replaced)"));
+        row("second embedding space", format!("{space}; not in use (incomplete, or replaced)"));
     }
-    for (what, count) in &health.counts {
-        row(what, count.to_string());
+    for (item, count) in &health.counts {
+        row(item, count.to_string());
     }
     for (job, waiting) in &health.waiting {
-        let first = waiting.oldest.map(|since| output::oldest_wait(SystemClock.now().since(since)));
-        row(&format!("waiting for {job}"), format!("{}{}", waiting.records, first.unwrap_or_default()));
+        let oldest = waiting.oldest.map(|since| output::oldest_wait(SystemClock.now().since(since)));
+        row(&format!("queued for {job}"), format!("{}{}", waiting.records, oldest.unwrap_or_default()));
         if waiting.given_up > 0 {
-            row(&format!("given up for {job}"), waiting.given_up.to_string());
+            row(&format!("failed for {job}"), waiting.given_up.to_string());
         }
     }
     table.to_string()

@@ -14,6 +14,7 @@ use std::{
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
+use comfy_table::Table;
 use jiff::tz::TimeZone;
 use memory_engine::{Database, MemoryEngine, Scope, admin};
 use serde_json::{Map, Value, json};
@@ -37,21 +38,21 @@ use crate::{
 /// all@k, nDCG@10 and MRR, for each retriever alone and fused. The gold is used for scoring only.
 #[derive(Debug, Args)]
 pub(crate) struct EvalCommand {
-    /// The memories: JSON Lines as for `import`, each with an "id"
+    /// File of memories: JSON Lines as for `import`, each with an "id"
     #[arg(long, value_name = "FILE")]
     memories: PathBuf,
-    /// The questions: JSON Lines with "id", "scope", "question", "gold" or "gold_groups", and optionally "category"
+    /// File of questions: JSON Lines with "id", "scope", "question", "gold" or "gold_groups", and optionally "category"
     #[arg(long, value_name = "FILE")]
     questions: PathBuf,
     #[command(flatten)]
     embedder: EmbedderArgs,
-    /// The reranker: none or a service
+    /// Reranker: none or a service
     #[arg(long, env = "MEMORY_RERANKER", default_value = "none", value_name = "NAME")]
     reranker: RerankerChoice,
-    /// Database for the store, which must not exist yet; default: a temporary file
+    /// Database for the memories, which must not exist yet; default: a temporary file
     #[arg(long, value_name = "FILE|URL")]
     db: Option<DatabaseArg>,
-    /// The k of recall@k, hit@k and all@k
+    /// Values of k for recall@k, hit@k and all@k
     #[arg(long, value_delimiter = ',', default_value = "1,5,10")]
     k: Vec<usize>,
     /// Write the results to this file: for each question an object with "question_id" and "retrieved", a list of ids
@@ -60,15 +61,16 @@ pub(crate) struct EvalCommand {
     /// Write the ranking features of each candidate, a JSON object for each question, for `scripts/fit-ranking`
     #[arg(long, value_name = "FILE")]
     features: Option<PathBuf>,
-    /// Also measure with each part of the recall left out in turn
+    /// Also measure with each part of the recall switched off in turn
     #[arg(long)]
     ablate: bool,
-    /// Also measure how often a hit would be injected: for the questions, and for those of this file, which nothing in
-    /// their scope answers
+    /// Also measure how often a hit would be injected, for the questions and for those of this file, which cannot be
+    /// answered from their scope
     #[arg(long, value_name = "FILE")]
     abstention: Option<PathBuf>,
     /// Also run these cases: JSON Lines with "id", "scope", "question", "expected" and "forbidden" (the ids of records
-    /// that must, or must not, be injected), "exact" (true if no others may be), and optionally "session", "limit", "time"
+    /// that must, or must not, be injected), "exact" (true if no other record may be injected), and optionally
+    /// "session", "limit" and "time"
     #[arg(long, value_name = "FILE")]
     cases: Option<PathBuf>,
     #[command(flatten)]
@@ -87,30 +89,14 @@ impl EvalCommand {
         let cases = self.cases.as_deref().map(cases::read).transpose()?;
         let folder = tempfile::tempdir().context("no folder for temporary files")?;
         let db = self.db.clone().unwrap_or_else(|| DatabaseArg::At(Database::file(folder.path().join("eval.db"))));
-        ensure!(is_new(&db.database()?).await?, "{} exists already; eval needs a new database", db.database()?);
+        ensure!(is_new(&db.database()?).await?, "{} exists already; name a new database with --db", db.database()?);
         let engine =
             StoreArgs { db, embedder: self.embedder.clone(), reranker: self.reranker.clone() }.create().await?;
         let memories = build(&engine, &self.memories).await?;
         let mut report = Map::new();
         report.insert("memories".into(), json!(memories));
         report.insert("embedder".into(), json!(engine.embedder().space().model));
-        let mut table = output::table(["retriever", "recall@k", "hit@k", "all@k", "nDCG@10", "MRR", "p50 ms"]);
-        let mut categories = Map::new();
-        let default = if engine.admin().reranker().is_some() { "fused + rerank" } else { "fused" };
-        for mode in Mode::all(engine.admin().reranker().is_some(), self.ablate) {
-            let name = mode.name;
-            let asked = ask(&engine, &questions, mode).await?;
-            let scored = score(&asked, &questions, &ks);
-            let overall = RetrievalMetrics::mean(scored.iter().map(|(_, metrics)| metrics));
-            table.add_row(row(name, &overall, asked.p50_ms));
-            report.insert(name.into(), json!({ "overall": overall, "p50_ms": asked.p50_ms }));
-            if name == default {
-                categories = by_category(&scored);
-                if let Some(out) = &self.out {
-                    asked.write(out)?;
-                }
-            }
-        }
+        let (table, categories) = self.measure_modes(&engine, &questions, &ks, &mut report).await?;
         if let Some(path) = &self.features {
             features::write(&engine, questions.iter().chain(unanswerable.iter().flatten()), path).await?;
         }
@@ -138,6 +124,36 @@ impl EvalCommand {
             text
         })
     }
+
+    /// Asks the questions in each mode, and adds the metrics to the report. Returns a table of the metrics, and the
+    /// metrics of the default mode by category.
+    async fn measure_modes(
+        &self,
+        engine: &MemoryEngine,
+        questions: &[EvalQuestion],
+        ks: &[usize],
+        report: &mut Map<String, Value>,
+    ) -> Result<(Table, Map<String, Value>)> {
+        let mut table = output::table(["retriever", "recall@k", "hit@k", "all@k", "nDCG@10", "MRR", "p50 ms"]);
+        let mut categories = Map::new();
+        let has_reranker = engine.admin().reranker().is_some();
+        let default = if has_reranker { "fused + rerank" } else { "fused" };
+        for mode in Mode::all(has_reranker, self.ablate) {
+            let name = mode.name;
+            let results = ask(engine, questions, mode).await?;
+            let scored = score(&results, questions, ks);
+            let overall = RetrievalMetrics::mean(scored.iter().map(|(_, metrics)| metrics));
+            table.add_row(row(name, &overall, results.p50_ms));
+            report.insert(name.into(), json!({ "overall": overall, "p50_ms": results.p50_ms }));
+            if name == default {
+                categories = by_category(&scored);
+                if let Some(out) = &self.out {
+                    results.write(out)?;
+                }
+            }
+        }
+        Ok((table, categories))
+    }
 }
 
 async fn build(engine: &MemoryEngine, path: &Path) -> Result<u64> {
@@ -150,7 +166,8 @@ async fn build(engine: &MemoryEngine, path: &Path) -> Result<u64> {
     bar.finish_and_clear();
     let report = importer.report;
     if let Some(error) = report.errors.first() {
-        bail!("{}: {error} ({} bad lines)", path.display(), report.bad_lines);
+        let bad_lines = output::counted(report.bad_lines, "bad line", "bad lines");
+        bail!("{}: {error} ({bad_lines})", path.display());
     }
     output::drain(engine, &scope).await?;
     Ok(report.added)
@@ -195,8 +212,8 @@ async fn ask(engine: &MemoryEngine, questions: &[EvalQuestion], mode: Mode) -> R
     Ok(ModeResults { retrieved, p50_ms: times.get(times.len() / 2).copied().unwrap_or_default() })
 }
 
-fn score<'a>(asked: &ModeResults, questions: &'a [EvalQuestion], ks: &[usize]) -> Vec<(&'a str, RetrievalMetrics)> {
-    let pairs = questions.iter().zip(&asked.retrieved);
+fn score<'a>(results: &ModeResults, questions: &'a [EvalQuestion], ks: &[usize]) -> Vec<(&'a str, RetrievalMetrics)> {
+    let pairs = questions.iter().zip(&results.retrieved);
     pairs.map(|(q, (_, retrieved))| (q.category.as_str(), RetrievalMetrics::of(retrieved, &q.groups(), ks))).collect()
 }
 

@@ -37,7 +37,7 @@ impl ExportCommand {
             return Ok(ExitCode::SUCCESS);
         };
         if self.store.database()?.path().is_some_and(|db| is_database_file(path, db)) {
-            bail!("{} is the database itself; choose another file", path.display());
+            bail!("{} is the database itself; name another file with --output", path.display());
         }
         // The file is written under another name and then renamed, so that a failure never leaves half a file.
         let failed = || format!("{} cannot be written", path.display());
@@ -50,7 +50,7 @@ impl ExportCommand {
     }
 }
 
-/// Returns true if the path is the database or one of its SQLite side files.
+/// Returns true if the path is the database, its write-ahead log or its shared-memory file.
 fn is_database_file(path: &Path, db: &Path) -> bool {
     let Ok(path) = path.canonicalize() else { return false };
     ["", "-wal", "-shm"].iter().any(|suffix| {

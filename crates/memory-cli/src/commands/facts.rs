@@ -48,7 +48,7 @@ impl FactsCommand {
             if facts.is_empty() {
                 return format!("no facts stored within {scope}; `memory digest --digest rules` extracts them");
             }
-            let mut table = output::table(["said on", "fact", "id"]);
+            let mut table = output::table(["date", "fact", "id"]);
             for fact in &facts {
                 let stated_on = fact.occurred_at.in_zone(&zone).strftime("%Y-%m-%d").to_string();
                 table.add_row([stated_on, sentence(fact), fact.id.to_string()]);

@@ -18,7 +18,7 @@ use crate::{
 /// Delete records for good, by id or by scope.
 #[derive(Debug, Args)]
 pub(crate) struct ForgetCommand {
-    /// Ids of the records, or their ids in an imported file; without ids, everything within the scope is deleted
+    /// Ids of the records, or their ids in an imported file; default: everything within the scope
     ids: Vec<String>,
     #[command(flatten)]
     store: StoreArgs,
@@ -39,22 +39,23 @@ impl ForgetCommand {
         }
         let engine = self.store.open().await?;
         let ids = records::resolve(&engine, &scope, &self.ids, "nothing was forgotten").await?;
-        let (target, question) = if self.ids.is_empty() {
+        let (target, records) = if self.ids.is_empty() {
             let count = engine.stats(&scope).await?.records;
-            (
-                memory_engine::Forget::Everything,
-                format!("forget {} within {scope}?", output::counted(count, "record", "records")),
-            )
+            (memory_engine::Forget::Everything, output::counted(count, "record", "records"))
         } else {
-            (memory_engine::Forget::Ids(ids), format!("forget {} within {scope}?", self.ids.join(", ")))
+            (memory_engine::Forget::Ids(ids), self.ids.join(", "))
         };
+        let question = format!("Delete {records} within {scope} for good?");
         if !self.yes && !confirm(&question)? {
             bail!("nothing was forgotten");
         }
         let forgotten = engine.forget(&scope, target).await?;
         let mut report = serde_json::to_value(&forgotten)?;
         report["forgotten"] = forgotten.records().into();
-        self.report.print_line(&report, || format!("{} forgotten\n{}", forgotten.records(), table(&forgotten)))
+        self.report.print_line(&report, || {
+            let records = output::counted(forgotten.records(), "record", "records");
+            format!("{records} forgotten\n{}", table(&forgotten))
+        })
     }
 }
 
@@ -72,18 +73,18 @@ fn table(forgotten: &ForgetReport) -> String {
         ("queued jobs", removed.queued),
         ("synonym groups and decisions", forgotten.synonyms),
     ];
-    let mut table = output::table(["what was removed", "how many"]);
-    let rest = rest.into_iter().map(|(what, count)| (what.to_owned(), count)).filter(|(_, count)| *count > 0);
-    for (what, count) in kinds.chain(rest) {
-        table.add_row([what, count.to_string()]);
+    let mut table = output::table(["removed", "count"]);
+    let rest = rest.into_iter().map(|(item, count)| (item.to_owned(), count)).filter(|(_, count)| *count > 0);
+    for (item, count) in kinds.chain(rest) {
+        table.add_row([item, count.to_string()]);
     }
-    table.add_row(["tombstones, which block an import".to_owned(), removed.tombstones.to_string()]);
+    table.add_row(["tombstones, which block another import".to_owned(), removed.tombstones.to_string()]);
     table.to_string()
 }
 
 fn confirm(question: &str) -> Result<bool> {
     if !io::stdin().is_terminal() {
-        bail!("{question} There is no terminal to confirm it; add --yes");
+        bail!("{question} There is no terminal to ask for confirmation; add --yes");
     }
     print!("{question} [y/N] ");
     io::stdout().flush()?;

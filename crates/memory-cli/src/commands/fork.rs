@@ -13,7 +13,7 @@ use crate::{
     report::ReportArgs,
 };
 
-/// Start a branch of a session. It includes the turns before the fork, but no later turns of other branches.
+/// Start a branch of a session, which includes the turns of its parent branch up to the fork.
 #[derive(Debug, Args)]
 pub(crate) struct ForkCommand {
     #[command(flatten)]
@@ -56,20 +56,21 @@ impl ForkCommand {
             let at = self.at;
             let parent = self.from.as_ref().map_or("the branch without a name".into(), |parent| format!("'{parent}'"));
             let text = format!(
-                "'{branch}' starts after {at} of {parent}, and sees {}",
+                "'{branch}' starts after {at} of {parent}, and includes {}",
                 output::counted(visible as u64, "record", "records")
             );
             if visible > 0 || self.alone {
                 return text;
             }
             format!(
-                "{text}\nno record has a sequence number up to {at}; `memory show ID` prints a record with its number"
+                "{text}\nno record has a sequence number of at most {at}; `memory show ID` prints the number of a \
+                 record"
             )
         })
     }
 }
 
-/// Counts the records that a branch sees.
+/// Counts the records that are visible from a branch.
 async fn count_visible(engine: &MemoryEngine, scope: &Scope) -> Result<usize> {
     let mut count = 0;
     let mut after = None;

@@ -18,10 +18,10 @@ use crate::{
 
 /// Show entities, their relations, and the messages that mention them.
 ///
-/// The graph is extracted by `--graph` at import, or by `memory digest --graph rules` afterwards.
+/// The graph is extracted during the import with `--graph`, or later by `memory digest --graph rules`.
 #[derive(Debug, Args)]
 pub(crate) struct GraphCommand {
-    /// Names, or texts that contain names: a name, a question, a message
+    /// Names of entities, or texts that contain them, such as a question or a message
     about: Vec<String>,
     /// Start from the entities that are mentioned most
     #[arg(long, conflicts_with = "about")]
@@ -33,7 +33,7 @@ pub(crate) struct GraphCommand {
     /// Maximum distance in relations: 0 to 3
     #[arg(long, default_value_t = 1)]
     hops: u32,
-    /// Maximum number of entities and of relations
+    /// Maximum number of entities, and of relations
     #[arg(long, short = 'n', default_value_t = 20)]
     limit: usize,
     /// Only relations that hold at this time
@@ -63,7 +63,7 @@ impl GraphCommand {
         let has_graph = !facts.entities.is_empty() || engine.graph().store().stats(&scope).await?.records > 0;
         self.report.print(&facts, || {
             if !has_graph {
-                return format!("there is no graph within {scope}; `memory digest --graph rules` creates one");
+                return format!("no graph within {scope}; `memory digest --graph rules` extracts one");
             }
             if facts.entities.is_empty() {
                 return format!("no entity of this name within {scope}; --key-entities shows the existing ones");
@@ -75,7 +75,7 @@ impl GraphCommand {
 
 /// Draws the entities as a table, then the relations.
 fn draw(facts: &GraphFacts, zone: &TimeZone) -> String {
-    let mut entities = output::table(["entity", "kind", "also", "said in", "on"]);
+    let mut entities = output::table(["entity", "kind", "aliases", "message", "date"]);
     for entity in &facts.entities {
         let [message, day] = cite(&entity.citation, zone);
         let name = output::shorten(&entity.name, 60);
@@ -90,7 +90,7 @@ fn draw(facts: &GraphFacts, zone: &TimeZone) -> String {
     if facts.relations.is_empty() {
         return entities.to_string();
     }
-    let mut relations = output::table(["relation", "", "", "holds", "said in", "on", "rule"]);
+    let mut relations = output::table(["source", "relation", "target", "valid", "message", "date", "rule"]);
     for relation in &facts.relations {
         let [message, day] = cite(&relation.citation, zone);
         let names = [&relation.source, &relation.relation, &relation.target].map(|name| output::shorten(name, 60));

@@ -16,28 +16,28 @@ use clap::{Args, ValueEnum};
 use memory_engine::{Job, MemoryEngine, PutMode, Scope};
 use memory_engine_import::{ImportRows, chroma, json_lines, mem0, silly_tavern, tables};
 
-use self::{dry_run::DryRun, report::ImportReport};
+use self::{dry_run::DryRun, report::FileImportReport};
 use crate::{
     args::{ScopeArgs, StoreArgs, ZoneArgs},
+    engine_options::EnrichmentArgs,
     output,
-    work::WorkArgs,
 };
 
 pub(crate) use importer::Importer;
 
 /// Import turns from JSON Lines or from the data of another program; can be repeated and resumed.
 ///
-/// One JSON object on each line: "text" is needed; "id", "user" (or "scope"), "agent", "session", "branch", "role",
-/// "speaker", "time", "scene", "kind", "tags", "confidence" and "metadata" are understood; other keys are kept as
-/// metadata. Existing records are left as they are.
+/// Each line is one JSON object. "text" is required. "id", "user" (or "scope"), "agent", "session", "branch", "role",
+/// "speaker", "time", "scene", "kind", "tags", "confidence" and "metadata" are optional. Other keys are stored as
+/// metadata. Existing records are not changed.
 #[derive(Debug, Args)]
 pub(crate) struct ImportCommand {
-    /// File, or directory of a Chroma client or of SillyTavern's chats; `-` reads standard input
+    /// File to import, or a directory of a Chroma client or of SillyTavern's chats; `-` reads standard input
     file: PathBuf,
     #[command(flatten)]
     store: StoreArgs,
     #[command(flatten)]
-    work: WorkArgs,
+    enrichment: EnrichmentArgs,
     #[command(flatten)]
     scope: ScopeArgs,
     /// Format of the file
@@ -46,7 +46,7 @@ pub(crate) struct ImportCommand {
     /// Import only this collection of a Chroma directory
     #[arg(long, value_name = "NAME")]
     collection: Option<String>,
-    /// Use the vectors in the file instead of computing them; they must be from the model of --embedder
+    /// Use the vectors in the file instead of computing new ones; they must be from the model of --embedder
     #[arg(long)]
     keep_vectors: bool,
     #[command(flatten)]
@@ -57,10 +57,10 @@ pub(crate) struct ImportCommand {
     /// Replace existing records that have the same id
     #[arg(long)]
     update: bool,
-    /// Only report what would be imported and what would be refused; write nothing
+    /// Only report the records that would be imported and refused; write nothing
     #[arg(long)]
     dry_run: bool,
-    /// Report as JSON, a line for every commit
+    /// Print the report as JSON, with a line after every commit
     #[arg(long)]
     json: bool,
 }
@@ -100,7 +100,7 @@ impl ImportCommand {
         if self.dry_run {
             importer.dry_run = Some(DryRun::new(&engine, &scope, zone.clone()).await?);
         }
-        let outcome = importer
+        let result = importer
             .import(rows, |report, bytes| {
                 bar.inc(bytes);
                 bar.set_message(format!("{} added", report.added));
@@ -120,7 +120,7 @@ impl ImportCommand {
             report.vector_lag = engine.admin().latency_stats().get(&Job::Embedding).copied();
         }
         self.print_report(&report, dry_run.as_ref())?;
-        outcome.with_context(|| self.file.display().to_string())?;
+        result.with_context(|| self.file.display().to_string())?;
         Ok(if report.bad_lines == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 
@@ -147,7 +147,7 @@ impl ImportCommand {
                 let (input, size) = open(&self.file)?;
                 let export = mem0::read(input).with_context(path)?;
                 if export.is_partial {
-                    eprintln!("the file is one page of several; the page in \"next\" is not imported");
+                    eprintln!("the file is one page of several; the page named in \"next\" is not imported");
                 }
                 Ok((export.rows, size))
             }
@@ -157,7 +157,7 @@ impl ImportCommand {
     /// Opens the database. A dry run creates no database, and does not change an existing one.
     async fn engine(&self) -> Result<MemoryEngine> {
         if !self.dry_run {
-            return self.store.create_with(self.work.work()?).await;
+            return self.store.create_with(self.enrichment.engine_options()?).await;
         }
         match self.store.open_without_indexes().await {
             Ok(engine) => Ok(engine),
@@ -168,7 +168,7 @@ impl ImportCommand {
         }
     }
 
-    fn print_report(&self, report: &ImportReport, dry_run: Option<&DryRun>) -> Result<()> {
+    fn print_report(&self, report: &FileImportReport, dry_run: Option<&DryRun>) -> Result<()> {
         if self.json {
             let mut data = serde_json::to_value(report)?;
             if let Some(dry_run) = dry_run {
@@ -191,8 +191,8 @@ impl ImportCommand {
             }
         }
         let rows = [
-            (report.updated, "replaced", "replaced"),
-            (report.unchanged, "was stored already", "were stored already"),
+            (report.updated, "record replaced", "records replaced"),
+            (report.unchanged, "record was stored already", "records were stored already"),
             (
                 report.different,
                 "of these differs from the record stored with its id (--update replaces it)",
@@ -200,12 +200,12 @@ impl ImportCommand {
             ),
             (
                 report.forgotten,
-                "was forgotten earlier and is not imported",
-                "were forgotten earlier and are not imported",
+                "record was forgotten earlier and is not imported",
+                "records were forgotten earlier and are not imported",
             ),
             (report.tombstones, "tombstone imported", "tombstones imported"),
             (report.vectors, "vector imported", "vectors imported"),
-            (report.passed_over, "row has nothing to remember", "rows have nothing to remember"),
+            (report.passed_over, "row without text skipped", "rows without text skipped"),
             (report.bad_lines, "bad line skipped", "bad lines skipped"),
         ];
         for (count, singular, plural) in rows.into_iter().filter(|(count, ..)| *count > 0) {
@@ -213,7 +213,7 @@ impl ImportCommand {
         }
         if let Some(lag) = report.vector_lag {
             let (p50, p95) = (output::duration(lag.p50), output::duration(lag.p95));
-            print_line!("found by keywords at once, by vectors after {p50} (half of them) to {p95} (95 %)");
+            print_line!("searchable by keywords at once, by vectors after {p50} (median) to {p95} (95th percentile)");
         }
         Ok(())
     }

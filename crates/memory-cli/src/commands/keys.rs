@@ -29,7 +29,7 @@ struct New {
     /// Tenant that the key may access
     #[arg(long, default_value = memory_engine::Scope::DEFAULT_TENANT, value_name = "NAME")]
     tenant: String,
-    /// Only this user of the tenant; can be repeated
+    /// User of the tenant that the key may access; can be repeated; default: all users
     #[arg(long, short, value_name = "NAME")]
     user: Vec<String>,
     #[command(flatten)]
@@ -50,7 +50,8 @@ impl KeysCommand {
             let [name, tenant] = [name, tenant].map(Value::from);
             let users = if user.is_empty() { String::new() } else { format!("\nusers = {}", Value::from(user)) };
             format!(
-                "The key, which is not stored: {shown}\n\nFor the configuration, memory.toml:\n\n\
+                "The key, which is not stored and not shown again: {shown}\n\n\
+                 Entry for the configuration file memory.toml:\n\n\
                  [[keys]]\nname = {name}\nhash = \"{hash}\"\ntenant = {tenant}{users}"
             )
         })

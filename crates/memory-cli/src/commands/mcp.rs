@@ -8,19 +8,19 @@ use memory_engine_server::{Access, Owner};
 
 use crate::{
     args::{ScopeArgs, StoreArgs, ZoneArgs},
-    work::WorkArgs,
+    engine_options::EnrichmentArgs,
 };
 
 /// Serve the memory as MCP tools over standard input and output, for a host on this machine.
 ///
-/// The host starts and stops it. With --user only that user can be accessed, otherwise all users of the tenant; a
-/// tool call without a user is about the user `default`.
+/// The host starts and stops this command. With --user only that user can be accessed, otherwise all users of the
+/// tenant; a tool call without a user then accesses the user `default`.
 #[derive(Debug, Args)]
 pub(crate) struct McpCommand {
     #[command(flatten)]
     store: StoreArgs,
     #[command(flatten)]
-    work: WorkArgs,
+    enrichment: EnrichmentArgs,
     #[command(flatten)]
     scope: ScopeArgs,
     #[command(flatten)]
@@ -35,8 +35,8 @@ impl McpCommand {
             access = access.only_users([user])?;
         }
         let owner = Owner { user: Some(user.unwrap_or_else(|| "default".into())), agent, session, branch };
-        let work = self.work.work()?.with_locale(self.timezone.zone(), None);
-        let engine = self.store.serve(work).await?;
+        let options = self.enrichment.engine_options()?.with_locale(self.timezone.zone(), None);
+        let engine = self.store.serve(options).await?;
         let tools = memory_engine_server::Mcp::new(engine).with_owner(owner);
         tools.stdio(access).await?;
         Ok(ExitCode::SUCCESS)

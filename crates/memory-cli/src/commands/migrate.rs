@@ -20,8 +20,8 @@ pub(crate) struct MigrateCommand {
 
 #[derive(Debug, Args)]
 struct DatabaseArgs {
-    /// The database: a SQLite file, postgres://USER:PASSWORD@HOST:PORT/DATABASE, or the word `postgres` for the
-    /// address in DATABASE_URL (from the environment or from .env)
+    /// Database: a SQLite file, postgres://USER:PASSWORD@HOST:PORT/DATABASE, or `postgres` for the address in the
+    /// variable DATABASE_URL (from the environment or .env)
     #[arg(long, env = "MEMORY_DB", hide_env_values = true, default_value = "memory.db", value_name = "FILE|URL")]
     db: DatabaseArg,
     #[command(flatten)]
@@ -73,7 +73,7 @@ impl MigrateCommand {
                 }
                 if !yes {
                     let lost =
-                        if to == 0 { "everything in it".to_owned() } else { format!("the data of schemas after {to}") };
+                        if to == 0 { "everything".to_owned() } else { format!("the data of schemas after {to}") };
                     bail!(
                         "migrating down from schema {} to {to} deletes {lost} in {db}; add --yes to confirm",
                         status.schema

@@ -15,8 +15,8 @@ use crate::{
 
 /// Rebuild all indexes, or change to another embedder.
 ///
-/// With the store's own embedder, its terms and vectors are rebuilt. With another embedder, a second generation of
-/// vectors is built next to them, for all tenants; the store stays readable and writable, and switches over when the
+/// With the embedder of the store, its terms and vectors are rebuilt. With another embedder, new vectors are computed
+/// for all tenants while the old ones stay in use. The store stays readable and writable, and switches over when the
 /// new vectors are complete. If the command is interrupted, run it again to continue.
 #[derive(Debug, Args)]
 pub(crate) struct ReindexCommand {
@@ -25,15 +25,16 @@ pub(crate) struct ReindexCommand {
     #[command(flatten)]
     scope: ScopeArgs,
     /// Only process jobs that are still queued, for example after the embedder failed
-    #[arg(long, conflicts_with_all = ["keep_old", "lacking", "drop"])]
+    #[arg(long, conflicts_with_all = ["keep_old", "max_missing", "drop"])]
     waiting: bool,
-    /// Keep the old vectors after a change of embedder, so that changing back is immediate; new records get both
+    /// Keep the old vectors after a change of embedder and compute both for new records, so that changing back is
+    /// immediate
     #[arg(long, conflicts_with = "drop")]
     keep_old: bool,
     /// Switch over even if up to N records could not be embedded; they are found by keywords only
-    #[arg(long, default_value_t = 0, value_name = "N", conflicts_with = "drop")]
-    lacking: u64,
-    /// Remove the vectors that are not in use: old ones that were kept, or an incomplete new generation
+    #[arg(long, alias = "lacking", default_value_t = 0, value_name = "N", conflicts_with = "drop")]
+    max_missing: u64,
+    /// Remove the vectors that are not in use: old vectors that were kept, or incomplete new ones
     #[arg(long)]
     drop: bool,
     #[command(flatten)]
@@ -77,26 +78,30 @@ impl ReindexCommand {
 
     /// Computes the vectors of this command's embedder, and switches the store over to them.
     async fn cut_over(&self, engine: &MemoryEngine, scope: &Scope, before: &Generations) -> Result<ExitCode> {
-        let (old, new) = (&before.serving.space, engine.embedder().space().to_string());
+        let old = &before.serving.space;
+        let new = engine.embedder().space().to_string();
         let is_complete =
-            output::cut_over(engine, self.lacking, |progress| self.report.print_progress(progress)).await?;
+            output::cut_over(engine, self.max_missing, |progress| self.report.print_progress(progress)).await?;
         if !is_complete {
             let failed =
                 engine.admin().generations().await?.and_then(|now| now.second).map_or(0, |second| second.given_up);
             bail!(
-                "{} could not be embedded (`memory stats` says why), so the store still uses '{old}'; run the command \
-                 again to retry, or add `--lacking {failed}` to switch without them",
+                "{} could not be embedded (`memory stats` shows the reason), so the store still uses '{old}'; run the \
+                 command again to retry, or add `--max-missing {failed}` to switch over without them",
                 output::counted(failed, "record", "records")
             );
         }
         let kept = self.keep_old || engine.admin().drop_second_generation().await?.is_none();
         // Indexes records that were still queued or arrived since.
         output::drain(engine, scope).await?;
-        let now = engine.admin().generations().await?.map_or(0, |now| now.serving.vectors);
-        let what = if kept { "are kept; `memory reindex --drop` removes them" } else { "were removed" };
-        let report = json!({ "records": now, "space": new, "replaced": old, "kept": kept });
+        let count = engine.admin().generations().await?.map_or(0, |now| now.serving.vectors);
+        let old_vectors = if kept { "are kept; `memory reindex --drop` removes them" } else { "were removed" };
+        let report = json!({ "records": count, "space": new, "replaced": old, "kept": kept });
         self.report.print_line(&report, || {
-            format!("{} reindexed with {new}; the vectors of {old} {what}", output::counted(now, "record", "records"))
+            format!(
+                "{} reindexed with {new}; the vectors of {old} {old_vectors}",
+                output::counted(count, "record", "records")
+            )
         })
     }
 

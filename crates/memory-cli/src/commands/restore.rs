@@ -8,12 +8,12 @@ use memory_engine::RecordId;
 
 use crate::{
     args::{ScopeArgs, StoreArgs},
+    engine_options::EnrichmentArgs,
     output,
     report::ReportArgs,
-    work::WorkArgs,
 };
 
-/// Restore the records of a `rewind` or `retract`, except those that were changed since.
+/// Restore the records of a `rewind` or `retract`, except records that were changed since.
 #[derive(Debug, Args)]
 pub(crate) struct RestoreCommand {
     /// Id of the retraction, as printed by `rewind`, `retract` and `retractions`
@@ -21,7 +21,7 @@ pub(crate) struct RestoreCommand {
     #[command(flatten)]
     store: StoreArgs,
     #[command(flatten)]
-    work: WorkArgs,
+    enrichment: EnrichmentArgs,
     #[command(flatten)]
     scope: ScopeArgs,
     #[command(flatten)]
@@ -32,9 +32,9 @@ impl RestoreCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         let scope = self.scope.address()?;
         let Ok(retraction) = self.retraction.parse::<RecordId>() else {
-            bail!("'{}' is not the id of a retraction; `memory retractions` lists them", self.retraction);
+            bail!("'{}' is not the id of a retraction; `memory retractions` lists the ids", self.retraction);
         };
-        let engine = self.store.open_with(self.work.work()?).await?;
+        let engine = self.store.open_with(self.enrichment.engine_options()?).await?;
         let count = engine.restore(&scope, retraction).await?;
         output::finish_indexing(&engine, &scope.namespace()).await?;
         let report = serde_json::json!({ "restored": count });

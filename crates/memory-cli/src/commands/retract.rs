@@ -8,9 +8,9 @@ use memory_engine::{Scope, history::Retraction};
 
 use crate::{
     args::{ScopeArgs, StoreArgs},
+    engine_options::EnrichmentArgs,
     output, records,
     report::ReportArgs,
-    work::WorkArgs,
 };
 
 /// Retract wrong records and everything derived from them; `restore` restores them.
@@ -24,7 +24,7 @@ pub(crate) struct RetractCommand {
     #[command(flatten)]
     store: StoreArgs,
     #[command(flatten)]
-    work: WorkArgs,
+    enrichment: EnrichmentArgs,
     #[command(flatten)]
     scope: ScopeArgs,
     /// Reason, stored with the retraction
@@ -37,11 +37,14 @@ pub(crate) struct RetractCommand {
 impl RetractCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         let scope = self.scope.address()?;
-        let engine = self.store.open_with(self.work.work()?).await?;
+        let engine = self.store.open_with(self.enrichment.engine_options()?).await?;
         let ids = records::resolve(&engine, &scope, &self.ids, "nothing was retracted").await?;
         let retraction = engine.retract(&scope, &ids, &self.reason).await?;
         if retraction.records.is_empty() {
-            bail!("{} was retracted before; `memory retractions` lists what can be restored", self.ids.join(", "));
+            bail!(
+                "already retracted: {}; `memory retractions` lists the retractions that can be restored",
+                self.ids.join(", ")
+            );
         }
         output::finish_indexing(&engine, &scope.namespace()).await?;
         print(&retraction, &scope, self.report)

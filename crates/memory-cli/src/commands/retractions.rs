@@ -11,7 +11,7 @@ use crate::{
     report::ReportArgs,
 };
 
-/// List the retractions that can be restored, the latest first.
+/// List the retractions that can be restored, newest first.
 #[derive(Debug, Args)]
 pub(crate) struct RetractionsCommand {
     #[command(flatten)]
@@ -32,10 +32,10 @@ impl RetractionsCommand {
         let retractions = engine.retractions(&scope, self.limit).await?;
         self.report.print(&retractions, || {
             if retractions.is_empty() {
-                return format!("nothing within {scope} was retracted");
+                return format!("no retractions within {scope}");
             }
             let zone = memory_engine_server::local_zone();
-            let mut table = output::table(["retraction", "when", "records", "why"]);
+            let mut table = output::table(["retraction", "time", "records", "reason"]);
             for retraction in &retractions {
                 table.add_row([
                     retraction.id.to_string(),

@@ -8,9 +8,9 @@ use clap::Args;
 use super::retract;
 use crate::{
     args::{ScopeArgs, StoreArgs},
+    engine_options::EnrichmentArgs,
     output, records,
     report::ReportArgs,
-    work::WorkArgs,
 };
 
 /// Retract the last turns of a session and everything derived from them; `restore` restores them.
@@ -19,7 +19,7 @@ pub(crate) struct RewindCommand {
     #[command(flatten)]
     store: StoreArgs,
     #[command(flatten)]
-    work: WorkArgs,
+    enrichment: EnrichmentArgs,
     #[command(flatten)]
     scope: ScopeArgs,
     #[command(flatten)]
@@ -45,9 +45,9 @@ impl RewindCommand {
         let extent = match (self.extent.last, self.extent.to) {
             (Some(last), _) => memory_engine::history::Rewind::Last(last.get()),
             (None, Some(sequence)) => memory_engine::history::Rewind::To(sequence),
-            (None, None) => bail!("no extent given; add --last N or --to SEQUENCE"),
+            (None, None) => bail!("no turns given; add --last N or --to SEQUENCE"),
         };
-        let engine = self.store.open_with(self.work.work()?).await?;
+        let engine = self.store.open_with(self.enrichment.engine_options()?).await?;
         let retraction = engine.rewind(&scope, extent).await?;
         if retraction.records.is_empty() {
             records::require_records_at(&engine, &scope).await?;

@@ -8,10 +8,10 @@ use memory_engine::{Field, Filter, MemoryEngine, Recall, RecallQuery, Scope, Tim
 
 use crate::{
     args::{ScopeArgs, StoreArgs, ZoneArgs},
+    engine_options::EngineOptions,
     graph::GraphArgs,
     output, records,
     report::ReportArgs,
-    work::Work,
 };
 
 /// Find the memories most relevant to a query.
@@ -35,24 +35,24 @@ pub(crate) struct SearchCommand {
     /// Only records before this time
     #[arg(long, value_name = "TIME")]
     until: Option<String>,
-    /// Only records from the time that the query names: "last week", 去年夏天, "in May 2023"
+    /// Only records from the time that the query names, such as "last week", 去年夏天 or "in May 2023"
     #[arg(long)]
     only_then: bool,
     #[command(flatten)]
     timezone: ZoneArgs,
-    /// Only records of this kind: turn, summary, fact, note …
+    /// Only records of this kind, such as turn, summary, fact or note
     #[arg(long)]
     kind: Option<String>,
     /// Only records of this scene
     #[arg(long)]
     scene: Option<String>,
-    /// Search from within this scene: only records that are visible from it
+    /// Scene to search from: only records that are visible from it
     #[arg(long, value_name = "SCENE")]
     from_scene: Option<String>,
     /// Time limit in milliseconds
     #[arg(long, value_name = "MS")]
     deadline: Option<u64>,
-    /// Explain why this record is a hit or not
+    /// Id of a record; explain why it is a hit or not
     #[arg(long, value_name = "ID")]
     why: Option<String>,
     /// Show the retrievers and scores of each hit, and the time of each stage
@@ -66,8 +66,8 @@ impl SearchCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         let scope = self.scope.scope()?;
         let query = self.query()?;
-        let work = Work { graph: self.graph.reader(), ..Work::default() };
-        let engine = self.store.open_with(work).await?;
+        let options = EngineOptions { graph: self.graph.reader(), ..EngineOptions::default() };
+        let engine = self.store.open_with(options).await?;
         let query = match self.deadline {
             Some(ms) => query.with_options(engine.admin().recall_options().with_deadline(Duration::from_millis(ms))),
             None => query,
@@ -118,7 +118,7 @@ impl SearchCommand {
     /// Names the degraded stages on standard error. A JSON report contains them already.
     fn warn_degraded(&self, degraded: &[Degraded]) {
         for part in degraded.iter().filter(|_| !self.report.json) {
-            eprintln!("{} is missing: {}", part.stage, part.reason);
+            eprintln!("{} failed: {}", part.stage, part.reason);
         }
     }
 

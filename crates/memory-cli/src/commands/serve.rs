@@ -14,9 +14,9 @@ use crate::{
 
 /// Serve the memory over HTTP: a chat gateway, mem0's routes, MCP and a debug API.
 ///
-/// Listens on this machine only, unless --listen sets another address. Requires a key as soon as one is configured:
-/// `memory keys new` creates one, and the variable MEMORY_TOKEN sets one for all tenants. `memory config show` prints
-/// the configuration. Ctrl-C or a TERM signal stops the server after the running requests.
+/// Listens on this machine only, unless --listen sets another address. Requires a key if one is configured:
+/// `memory keys new` creates a key, and the variable MEMORY_TOKEN sets one for the default tenant. `memory config show`
+/// prints the configuration. Ctrl-C or a TERM signal stops the server after the running requests.
 #[derive(Debug, Args)]
 pub(crate) struct ServeCommand {
     #[command(flatten)]

@@ -27,7 +27,7 @@ impl ShowCommand {
         let engine = self.store.open().await?;
         let found = records::find(&engine, &scope, &self.id).await?;
         let record = match found.as_slice() {
-            [] => bail!("there is no record {} within {scope}", self.id),
+            [] => bail!("no record {} within {scope}", self.id),
             [one] => one,
             [first, ..] => bail!(
                 "{} records within {scope} have the id {}, the first of them at {}; narrow the scope with --session",

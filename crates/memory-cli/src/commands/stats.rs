@@ -47,7 +47,7 @@ fn describe(
     generations: Option<&Generations>,
     reasons: &BTreeMap<Job, String>,
 ) -> String {
-    let mut table = output::table(["what", "how many"]);
+    let mut table = output::table(["item", "count"]);
     let mut row = |name: String, value: String| {
         table.add_row([name, value]);
     };
@@ -58,16 +58,16 @@ fn describe(
     for (state, count) in stats.states.iter().filter(|(state, _)| *state != "active") {
         row(format!("  {state}"), count.to_string());
     }
-    row("addresses".into(), stats.addresses.to_string());
+    row("scopes with records".into(), stats.addresses.to_string());
     row("tombstones".into(), stats.tombstones.to_string());
     for (job, count) in &stats.backlog {
-        let first = stats.waiting_since.get(job).map(|since| output::oldest_wait(now.since(*since)));
-        row(format!("waiting for {job}"), format!("{count}{}", first.unwrap_or_default()));
+        let oldest = stats.waiting_since.get(job).map(|since| output::oldest_wait(now.since(*since)));
+        row(format!("queued for {job}"), format!("{count}{}", oldest.unwrap_or_default()));
     }
     for (job, count) in &stats.given_up {
-        row(format!("given up for {job}"), count.to_string());
+        row(format!("failed for {job}"), count.to_string());
     }
-    for (name, time) in [("oldest", stats.oldest), ("newest", stats.newest)] {
+    for (name, time) in [("oldest record", stats.oldest), ("newest record", stats.newest)] {
         if let Some(time) = time {
             row(name.into(), time.to_string());
         }
@@ -77,7 +77,7 @@ fn describe(
         generations.and_then(|all| Some((all, all.second.as_ref()?)))
     {
         text += &format!(
-            "\nof all users' records ({records}), {} have vectors of {}, which searches use,\n\
+            "\nof {records} records of all users, {} have vectors of {}, which searches use,\n\
              and {} have vectors of {}, which searches do not use",
             serving.vectors, serving.space, second.vectors, second.space
         );

@@ -13,7 +13,7 @@ use crate::{
     report::ReportArgs,
 };
 
-/// Summarize the turns of a conversation that have no summary yet, as at its end.
+/// Summarize the turns of a conversation that have no summary yet, without waiting for more turns.
 #[derive(Debug, Args)]
 pub(crate) struct SummarizeCommand {
     #[command(flatten)]
@@ -44,7 +44,7 @@ impl SummarizeCommand {
         };
         self.report.print(&new_summaries, || {
             let texts: String = new_summaries.iter().rev().map(|summary| format!("\n\n{}", summary.text)).collect();
-            format!("{} made{texts}", output::counted(count as u64, "summary", "summaries"))
+            format!("{} created{texts}", output::counted(count as u64, "summary", "summaries"))
         })
     }
 }

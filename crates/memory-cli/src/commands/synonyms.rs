@@ -17,9 +17,10 @@ use suggest::Suggest;
 
 use crate::output;
 
-/// Manage synonyms: groups of words with the same meaning. A query with one word of a group finds all of them.
+/// Manage synonyms.
 ///
-/// Groups belong to the tenant and apply to all its users, or with --user to one user.
+/// A group contains words with the same meaning. A query with one of them finds all of them. Groups belong to the
+/// tenant and apply to all its users, or with --user to one user.
 #[derive(Debug, Args)]
 pub(crate) struct SynonymsCommand {
     #[command(subcommand)]
@@ -51,7 +52,7 @@ enum SynonymsAction {
         #[command(flatten)]
         groups: GroupArgs,
     },
-    /// Import groups from a TOML file: `[[groups]]` with term, members and optionally category
+    /// Import groups from a TOML file with entries `[[groups]]` of term, members and optionally category
     Import {
         /// TOML file
         #[arg(conflicts_with = "seed")]
@@ -95,7 +96,7 @@ impl SynonymsCommand {
             SynonymsAction::Accept { a, b, groups } => {
                 let engine = groups.store.open_without_indexes().await?;
                 let group = engine.synonyms().store().accept(&groups.scope()?, &a, &b).await?;
-                groups.report.print(&group, || format!("synonyms from now on: {}", words_of(&group)))
+                groups.report.print(&group, || format!("synonyms from now on: {}", joined_words(&group)))
             }
             SynonymsAction::Reject { a, b, groups } => {
                 let engine = groups.store.open_without_indexes().await?;
@@ -107,7 +108,7 @@ impl SynonymsCommand {
     }
 }
 
-fn words_of(group: &SynonymGroup) -> String {
+fn joined_words(group: &SynonymGroup) -> String {
     group.words().collect::<Vec<_>>().join(", ")
 }
 
@@ -127,8 +128,8 @@ async fn list(args: &GroupArgs) -> Result<ExitCode> {
     args.report.print(&lines, || {
         if groups.is_empty() {
             return format!(
-                "no synonyms within {scope}; `memory synonyms add TERM WORD` or `memory synonyms import --seed` adds \
-                 some"
+                "no synonyms within {scope}; add some with `memory synonyms add TERM WORD` or \
+                 `memory synonyms import --seed`"
             );
         }
         let mut table = output::table(["term", "other words", "category", "owner"]);
@@ -167,7 +168,7 @@ async fn add(args: &GroupArgs, term: String, words: Vec<String>, category: Optio
         group.category = category;
     }
     store.put(&scope, std::slice::from_ref(&group)).await?;
-    args.report.print(&group, || format!("synonyms from now on: {}", words_of(&group)))
+    args.report.print(&group, || format!("synonyms from now on: {}", joined_words(&group)))
 }
 
 async fn remove(args: &GroupArgs, terms: &[String]) -> Result<ExitCode> {
@@ -182,12 +183,14 @@ async fn remove(args: &GroupArgs, terms: &[String]) -> Result<ExitCode> {
         .collect();
     if !unknown.is_empty() {
         bail!(
-            "{scope} has no group with the term {}; nothing was removed. `memory synonyms list` shows the terms",
+            "{scope} has no group with the term {}; nothing was removed; `memory synonyms list` shows the terms",
             unknown.join(", ")
         );
     }
     let removed = store.remove(&scope, terms).await?;
-    args.report.print(&json!({ "removed": removed }), || format!("{removed} removed"))
+    args.report.print(&json!({ "removed": removed }), || {
+        format!("{} removed", output::counted(removed as u64, "group", "groups"))
+    })
 }
 
 async fn import(args: &GroupArgs, file: Option<PathBuf>, seed: bool) -> Result<ExitCode> {

@@ -3,7 +3,7 @@ use memory_engine_import::json_lines::object;
 
 use super::*;
 
-fn read(text: &str) -> Result<Parsed> {
+fn read(text: &str) -> Result<ParsedLine> {
     let scope = Scope::tenant_wide("default").unwrap();
     super::read(object(text)?, &LineDefaults { scope: &scope, zone: &TimeZone::UTC, clock: &SystemClock })
 }
@@ -18,7 +18,8 @@ fn record(text: &str) -> Record {
 #[test]
 fn scope_means_user_and_unknown_keys_become_metadata() {
     let r = record(
-        r#"{"id":"D1:3","scope":"conv-26","session":"s1","role":"participant","speaker":"Mel","text":"hi","time":"2023-05-08T13:56:00","lang":"en","place":"上海"}"#,
+        r#"{"id":"D1:3","scope":"conv-26","session":"s1","role":"participant","speaker":"Mel","text":"hi",
+            "time":"2023-05-08T13:56:00","lang":"en","place":"上海"}"#,
     );
     assert_eq!((r.scope.user_name(), r.scope.session()), (Some("conv-26"), Some("s1")));
     assert_eq!(r.source.message_id.as_deref(), Some("D1:3"));
@@ -30,10 +31,12 @@ fn scope_means_user_and_unknown_keys_become_metadata() {
 #[test]
 fn records_round_trip() {
     let mut r = record(
-        r#"{"user":"lin","text":"周三面试 \"x\"","tags":["a","b"],"confidence":0.25,"sequence":-7,"kind":"fact","valid_from":"2026-01-01"}"#,
+        r#"{"user":"lin","text":"周三面试 \"x\"","tags":["a","b"],"confidence":0.25,"sequence":-7,"kind":"fact",
+            "valid_from":"2026-01-01"}"#,
     );
     r.derived_from = vec![RecordId::new()];
-    (r.state, r.trust) = (State::Superseded, Trust::User);
+    r.state = State::Superseded;
+    r.trust = Trust::User;
     let again = record(&write(&r).to_string());
     assert_eq!(again, r);
 }

@@ -17,8 +17,9 @@ use crate::fault::Fault;
 /// Progress of indexing a session. It is read from the durable job queue, so all processes report the same, also after
 /// a restart.
 #[derive(Serialize, JsonSchema)]
-pub(super) struct Progress {
-    /// The same for every request about this session.
+#[schemars(rename = "Progress")]
+pub(super) struct ReindexProgress {
+    /// The id of the reindex. Every request about this session returns the same id.
     #[schemars(with = "String")]
     id: RecordId,
     status: Status,
@@ -46,7 +47,7 @@ enum Status {
 pub(super) async fn start(
     State(engine): State<MemoryEngine>,
     session: Session,
-) -> Result<(StatusCode, Json<Progress>), Fault> {
+) -> Result<(StatusCode, Json<ReindexProgress>), Fault> {
     engine.admin().reindex(&session.scope).await?;
     Ok((StatusCode::ACCEPTED, Json(progress_of(&engine, &session.scope).await?)))
 }
@@ -56,7 +57,7 @@ pub(super) async fn progress(
     State(engine): State<MemoryEngine>,
     Path((_, id)): Path<(String, String)>,
     session: Session,
-) -> Result<Json<Progress>, Fault> {
+) -> Result<Json<ReindexProgress>, Fault> {
     if id != reindex_id(&session.scope).to_string() {
         let message = "this session has no reindex with this id; the response to POST …/reindex contains the id";
         return Err(Fault::not_found(message));
@@ -64,7 +65,7 @@ pub(super) async fn progress(
     Ok(Json(progress_of(&engine, &session.scope).await?))
 }
 
-async fn progress_of(engine: &MemoryEngine, scope: &Scope) -> Result<Progress, Fault> {
+async fn progress_of(engine: &MemoryEngine, scope: &Scope) -> Result<ReindexProgress, Fault> {
     let stats = engine.stats(scope).await?;
     let waiting = count_indexing_jobs(&stats.backlog);
     let given_up = count_indexing_jobs(&stats.given_up);
@@ -77,7 +78,7 @@ async fn progress_of(engine: &MemoryEngine, scope: &Scope) -> Result<Progress, F
         (0, _) => Status::Incomplete,
         _ => Status::Running,
     };
-    Ok(Progress { id: reindex_id(scope), status, total, done: total - waiting - given_up, waiting, given_up })
+    Ok(ReindexProgress { id: reindex_id(scope), status, total, done: total - waiting - given_up, waiting, given_up })
 }
 
 fn count_indexing_jobs(jobs: &BTreeMap<Job, u64>) -> u64 {

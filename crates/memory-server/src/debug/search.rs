@@ -40,7 +40,7 @@ pub(super) struct SearchParams {
     /// Only records before this time.
     #[serde(default)]
     until: String,
-    /// The id of a record: the answer explains why it is a hit or not.
+    /// The id of a record. The response explains why it is a hit or not.
     #[serde(default)]
     why: String,
 }
@@ -59,11 +59,11 @@ pub(super) struct SearchReport {
     session_id: String,
     hits: Vec<ExplainedHit>,
     /// The time of each stage of the recall.
-    stages: Vec<StageTime>,
-    /// The stages that did not take part.
+    stages: Vec<RecallStageTime>,
+    /// The stages that failed or were skipped, with the reason.
     #[schemars(with = "Vec<Map<String, Value>>")]
     degraded: Vec<Degraded>,
-    /// The reason why the record in question is a hit or not.
+    /// The explanation for the record in `why`.
     #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<RecordExplanation>,
 }
@@ -71,7 +71,7 @@ pub(super) struct SearchReport {
 /// A hit with all parts of its score.
 #[derive(Serialize, JsonSchema)]
 struct ExplainedHit {
-    /// The place in the list, from 1.
+    /// The rank in the list, from 1.
     place: usize,
     /// The parts of the score, as text.
     explanation: String,
@@ -81,7 +81,8 @@ struct ExplainedHit {
 }
 
 #[derive(Serialize, JsonSchema)]
-struct StageTime {
+#[schemars(rename = "StageTime")]
+struct RecallStageTime {
     stage: &'static str,
     ms: f64,
 }
@@ -125,7 +126,8 @@ async fn search(engine: &MemoryEngine, session: Session, params: SearchParams) -
     let Recall { hits, degraded, stages, .. } = engine.recall(&session.scope, query).await?;
     let hits = hits.into_iter().zip(1..);
     let hits = hits.map(|(hit, place)| ExplainedHit { place, explanation: hit.score_summary(), hit }).collect();
-    let stages = stages.iter().map(|stage| StageTime { stage: stage.stage, ms: rounded_ms(stage.took) }).collect();
+    let stages =
+        stages.iter().map(|stage| RecallStageTime { stage: stage.stage, ms: rounded_ms(stage.took) }).collect();
     Ok(Json(SearchReport { session_id: session.id, hits, stages, degraded, why }))
 }
 

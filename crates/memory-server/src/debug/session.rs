@@ -15,7 +15,7 @@ use crate::{
     fault::Fault,
 };
 
-/// The session that the path names, of the owner that the query names. The key reaches it.
+/// The session of a request: its id is in the path and its owner in the query. The key has access to it.
 #[derive(Debug)]
 pub(super) struct Session<T = NoParams> {
     pub(super) scope: Scope,

@@ -12,7 +12,7 @@ use crate::fault::Fault;
 /// Maximum number of failed jobs in a report.
 const MAX_FAILURES: usize = 20;
 
-/// The numbers of a session's records and jobs, and the jobs that failed.
+/// Counts of the records and jobs of a session, and the failed jobs.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Report {
     session_id: String,

@@ -1,5 +1,5 @@
 //! The table of the gateway's routes, with the types that describe them.
-#![expect(dead_code, reason = "the types describe what is passed through byte by byte")]
+#![expect(dead_code, reason = "the types describe requests and responses that are passed through unparsed")]
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde_json::{Map, Value};
 
 use super::{chat, models, openai::OpenAiError, state::GatewayState};
-use crate::openapi::{Operation, Routes};
+use crate::openapi::{ApiOperation, Routes};
 
 pub(super) const TAG: &str = "gateway";
 pub(super) const DESCRIPTION: &str = "The OpenAI-compatible chat gateway. Each path may begin with the owner of the \
@@ -17,16 +17,18 @@ pub(super) const DESCRIPTION: &str = "The OpenAI-compatible chat gateway. Each p
 /// The routes under a prefix that names the owner of the conversation.
 pub(super) fn routes(owner: &str) -> Routes<Arc<GatewayState>> {
     let path = |rest: &str| format!("{owner}/v1/{rest}");
-    let chat =
-        Operation::new("chat", "Completes a chat by the upstream of the model, with memories in the system message.")
-            .headers::<ChatHeaders>()
-            .body::<ChatRequest>()
-            .answer::<Object>()
-            .response::<String>("200", "A stream of events.", "text/event-stream")
-            .response_headers::<ReplyHeaders>();
-    let models_list = Operation::new("models", "Lists the models of all upstreams.").answer::<ModelList>();
-    let model = Operation::new("model", "Describes a model. Its name may contain slashes.").answer::<Object>();
-    let embeddings = Operation::new("embeddings", "Embeds by the upstream of the model.")
+    let chat = ApiOperation::new(
+        "chat",
+        "Completes a chat with the upstream of the model, and adds memories to the system message.",
+    )
+    .headers::<ChatHeaders>()
+    .body::<ChatRequest>()
+    .answer::<Object>()
+    .response::<String>("200", "A stream of events.", "text/event-stream")
+    .response_headers::<ReplyHeaders>();
+    let models_list = ApiOperation::new("models", "Lists the models of all upstreams.").answer::<ModelList>();
+    let model = ApiOperation::new("model", "Describes a model. Its name may contain slashes.").answer::<Object>();
+    let embeddings = ApiOperation::new("embeddings", "Embeds texts with the upstream of the model.")
         .body::<EmbeddingsRequest>()
         .answer::<Object>();
     let unknown = models::unknown;
@@ -38,7 +40,7 @@ pub(super) fn routes(owner: &str) -> Routes<Arc<GatewayState>> {
         .undocumented(&path("{*rest}"), any(unknown))
 }
 
-fn with_errors(operation: Operation) -> Operation {
+fn with_errors(operation: ApiOperation) -> ApiOperation {
     operation.errors::<OpenAiError>(&["4XX", "5XX"])
 }
 
@@ -72,7 +74,7 @@ struct ReplyHeaders {
     /// The number of tokens of the memories in the prompt.
     #[schemars(rename = "X-Memory-Tokens")]
     tokens: Option<String>,
-    /// The parts of the memory that failed.
+    /// The stages of the memory that failed.
     #[schemars(rename = "X-Memory-Degraded")]
     degraded: Option<String>,
 }

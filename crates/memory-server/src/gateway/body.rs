@@ -18,11 +18,11 @@ pub(super) struct ChatBody {
     model: Option<(String, Range<usize>)>,
     is_streamed: bool,
     owner: Owner,
-    messages: Option<Messages>,
+    messages: Option<RawMessages>,
 }
 
 #[derive(Debug)]
-struct Messages {
+struct RawMessages {
     /// The position after the opening bracket of the list.
     start: usize,
     list: Vec<ChatMessage>,
@@ -51,7 +51,7 @@ struct Envelope<'b> {
 }
 
 #[derive(Deserialize)]
-struct Message<'b> {
+struct RawMessage<'b> {
     #[serde(default)]
     role: Value,
     #[serde(borrow, default)]
@@ -63,7 +63,7 @@ struct Message<'b> {
 }
 
 #[derive(Deserialize)]
-struct ContentPart {
+struct MessagePart {
     #[serde(default)]
     text: Option<String>,
 }
@@ -90,7 +90,7 @@ impl ChatBody {
     /// # Errors
     /// Returns a message for the client if the body is not a JSON object.
     pub(super) fn read(bytes: Bytes) -> Result<Self, String> {
-        let text = std::str::from_utf8(&bytes).map_err(|_| "the body is not UTF-8; it has to be JSON".to_owned())?;
+        let text = std::str::from_utf8(&bytes).map_err(|_| "the body is not UTF-8; it must be JSON".to_owned())?;
         // serde would read a list as the fields of the object, in their order.
         if !text.trim_start().starts_with('{') {
             return Err("the body is not a JSON object".to_owned());
@@ -105,7 +105,7 @@ impl ChatBody {
             model,
             is_streamed: envelope.stream == Value::Bool(true),
             owner: envelope.owner(),
-            messages: envelope.messages.and_then(|raw| Messages::read(text, raw)),
+            messages: envelope.messages.and_then(|raw| RawMessages::read(text, raw)),
             bytes,
         })
     }
@@ -159,7 +159,7 @@ impl ChatBody {
     }
 
     /// Returns the edit that inserts the block: an empty range and the text.
-    fn block_insertion(&self, messages: &Messages, block: &str) -> (Range<usize>, String) {
+    fn block_insertion(&self, messages: &RawMessages, block: &str) -> (Range<usize>, String) {
         let system = messages.system.clone().unwrap_or(0..0);
         // The last byte of a string or a list closes it.
         let before_end = system.end.saturating_sub(1);
@@ -184,7 +184,7 @@ impl ChatBody {
     }
 }
 
-impl Messages {
+impl RawMessages {
     /// Reads the value of `messages`. `None` if it is not a list.
     fn read(text: &str, raw: &RawValue) -> Option<Self> {
         let raw_messages: Vec<&RawValue> = serde_json::from_str(raw.get()).ok()?;
@@ -192,7 +192,7 @@ impl Messages {
         let mut system = None;
         for raw in raw_messages {
             let object = Some(raw.get()).filter(|raw| raw.starts_with('{'));
-            let Some(message) = object.and_then(|raw| serde_json::from_str::<Message<'_>>(raw).ok()) else {
+            let Some(message) = object.and_then(|raw| serde_json::from_str::<RawMessage<'_>>(raw).ok()) else {
                 list.push(ChatMessage::unknown());
                 continue;
             };
@@ -228,7 +228,7 @@ fn owner_name(value: &Value) -> Option<String> {
     }
 }
 
-fn chat_message(message: &Message<'_>) -> ChatMessage {
+fn chat_message(message: &RawMessage<'_>) -> ChatMessage {
     ChatMessage {
         speaker: Speaker::of(message.role.as_str().unwrap_or_default()),
         text: message.content.map(|raw| content_text(raw.get())).unwrap_or_default(),
@@ -245,7 +245,7 @@ pub(super) fn content_text(raw: &str) -> String {
     match raw.as_bytes().first() {
         Some(b'"') => serde_json::from_str(raw).unwrap_or_default(),
         Some(b'[') => {
-            let parts: Vec<ContentPart> = serde_json::from_str(raw).unwrap_or_default();
+            let parts: Vec<MessagePart> = serde_json::from_str(raw).unwrap_or_default();
             parts.into_iter().filter_map(|part| part.text).collect::<Vec<_>>().join("\n")
         }
         _ => String::new(),

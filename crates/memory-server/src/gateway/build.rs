@@ -12,7 +12,7 @@ use memory_engine::{
 use super::{options::GatewayOptions, service::Gateway, upstream::Upstream};
 use crate::{
     config::{Config, GatewayConfig, RuleSet, UpstreamConfig},
-    part::Part,
+    part::ServerPart,
 };
 
 /// Builds the gateway if there are upstreams.
@@ -20,7 +20,7 @@ pub(crate) fn build(
     config: &Config,
     engine: &MemoryEngine,
     variable: &dyn Fn(&str) -> Option<String>,
-) -> Result<Option<Part>> {
+) -> Result<Option<ServerPart>> {
     if config.gateway.upstreams.is_empty() {
         return Ok(None);
     }
@@ -65,7 +65,7 @@ impl UpstreamConfig {
         if let Some(name) = &self.key_env {
             let Some(key) = variable(name) else {
                 let message =
-                    format!("the variable {name} is not set; it has to hold the key of the upstream '{}'", self.name);
+                    format!("the variable {name} is not set; it must contain the key of the upstream '{}'", self.name);
                 return Err(Error::new(ErrorKind::Unauthorized, "config", message));
             };
             endpoint = endpoint.with_key(&Secret::new(key))?;

@@ -21,14 +21,14 @@ use super::{
     relay::upstream_request,
     state::GatewayState,
     thread::Thread,
-    turn::Turn,
+    turn::ChatTurn,
     upstream::Route,
 };
 use crate::{access::Access, fault::Fault};
 
-/// The use of memory for a request, from the header `X-Memory`.
+/// The use of memory for a request, set by the header `X-Memory`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum MemoryMode {
+enum MemoryUse {
     /// Recalls and stores.
     On,
     /// Recalls only.
@@ -64,7 +64,7 @@ impl GatewayState {
         request: Request,
     ) -> Result<ChatExchange, Fault> {
         let (parts, body) = request.into_parts();
-        let mode = MemoryMode::of(&parts.headers)?;
+        let mode = MemoryUse::of(&parts.headers)?;
         let body = ChatBody::read(self.read_body(body).await?).map_err(Fault::bad_request)?;
         let Route { service, model } = self.route(body.model())?;
         let thread = Thread::of(body.messages());
@@ -72,12 +72,12 @@ impl GatewayState {
         let identity = Identity::resolve(access, &names, &self.options.user, &thread)?;
         let asked_at = self.options.clock.now();
         let prompt = match mode {
-            MemoryMode::Off => Arc::new(Prompt::default()),
-            MemoryMode::On | MemoryMode::Read => self.prompter.prompt(&identity, &thread).await,
+            MemoryUse::Off => Arc::new(Prompt::default()),
+            MemoryUse::On | MemoryUse::Read => self.prompter.prompt(&identity, &thread).await,
         };
         let edited_body = body.edited(model.as_deref(), &prompt.block);
         let request = upstream_request(Method::POST, &["chat", "completions"], &parts.uri, parts.headers, edited_body);
-        let turn = thread.key().filter(|_| mode == MemoryMode::On).map(|key| Turn {
+        let turn = thread.key().filter(|_| mode == MemoryUse::On).map(|key| ChatTurn {
             address: identity.address.clone(),
             key,
             exchange: thread.open_exchange(),
@@ -96,21 +96,21 @@ impl GatewayState {
             request,
             is_streamed: body.is_streamed(),
             prompt,
-            session: identity.session().filter(|_| mode != MemoryMode::Off),
+            session: identity.session().filter(|_| mode != MemoryUse::Off),
             turn: PendingTurn::new(turn, self.turns.clone()),
             options: Arc::clone(&self.options),
         })
     }
 }
 
-impl MemoryMode {
+impl MemoryUse {
     fn of(headers: &HeaderMap) -> Result<Self, Fault> {
         let mode = headers.get("x-memory").map(|value| value.to_str().unwrap_or_default());
         match mode.map(|mode| mode.trim().to_ascii_lowercase()).as_deref() {
             None | Some("" | "on") => Ok(Self::On),
             Some("read") => Ok(Self::Read),
             Some("off") => Ok(Self::Off),
-            Some(_) => Err(Fault::bad_request("X-Memory has to be `on`, `read` (nothing is stored) or `off`")),
+            Some(_) => Err(Fault::bad_request("X-Memory must be `on`, `read` (nothing is stored) or `off`")),
         }
     }
 }

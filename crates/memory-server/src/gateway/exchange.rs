@@ -1,4 +1,4 @@
-//! One chat request: asks the upstream, answers the client, stores the turn.
+//! One chat request: sends it to the upstream, passes the reply to the client, and stores the turn.
 
 use std::{convert::Infallible, sync::Arc};
 

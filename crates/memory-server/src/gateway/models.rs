@@ -112,10 +112,7 @@ pub(super) async fn embeddings(
 
 /// Refuses every other route under `/v1`.
 pub(super) async fn unknown(method: Method, uri: Uri) -> Response {
-    error_response(Fault::not_found(format!(
-        "there is no route {method} {}; /openapi.json lists all routes",
-        uri.path()
-    )))
+    error_response(Fault::not_found(format!("no route {method} {}; /openapi.json lists all routes", uri.path())))
 }
 
 impl GatewayState {

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::{access::Access, fault::Fault};
 
-/// The body of a refusal or failure, as OpenAI's API writes it.
+/// The body of a refusal or failure, in the format of OpenAI's API.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct OpenAiError {
     pub(super) error: ErrorDetails,

@@ -1,11 +1,11 @@
 //! The turn of a request, until its reply is known.
 
-use super::{reply::ReplyAccumulator, thread::assistant_text, turn::Turn, turn_writer::TurnWriter};
+use super::{reply::ReplyAccumulator, thread::assistant_text, turn::ChatTurn, turn_writer::TurnWriter};
 
 /// The turn of a request, until its reply is known and it is stored.
 pub(super) struct PendingTurn {
     /// `None` once it is stored, and for requests that store nothing.
-    turn: Option<Turn>,
+    turn: Option<ChatTurn>,
     writer: TurnWriter,
 }
 
@@ -29,7 +29,7 @@ impl Interruption {
 }
 
 impl PendingTurn {
-    pub(super) fn new(turn: Option<Turn>, writer: TurnWriter) -> Self {
+    pub(super) fn new(turn: Option<ChatTurn>, writer: TurnWriter) -> Self {
         Self { turn, writer }
     }
 

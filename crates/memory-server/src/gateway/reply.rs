@@ -10,7 +10,7 @@ use super::body::content_text;
 /// Maximum number of choices that are tracked.
 const MAX_CHOICES: u64 = 1024;
 
-/// Collects a reply. Of several choices, the text of the first is kept.
+/// Collects a reply. If it has several choices, only the text of the first one is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ReplyAccumulator {
     text: String,
@@ -19,13 +19,13 @@ pub(super) struct ReplyAccumulator {
     /// True if a part of the text is missing.
     is_truncated: bool,
     /// Indexes of the choices of which a chunk has arrived.
-    begun: BTreeSet<u64>,
+    started_choices: BTreeSet<u64>,
     /// Indexes of the choices with a finish reason.
-    ended: BTreeSet<u64>,
+    finished_choices: BTreeSet<u64>,
     calls_tools: bool,
     /// True after the end marker of a stream, or a reply that is not streamed.
-    done: bool,
-    failed: bool,
+    is_done: bool,
+    has_failed: bool,
 }
 
 #[derive(Deserialize, Default)]
@@ -39,14 +39,14 @@ struct Chunk {
 #[serde(default)]
 struct ReplyChoice {
     index: Option<u64>,
-    delta: Option<Message>,
-    message: Option<Message>,
+    delta: Option<ChoiceMessage>,
+    message: Option<ChoiceMessage>,
     finish_reason: Option<Value>,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Message {
+struct ChoiceMessage {
     content: Option<Value>,
     tool_calls: Option<Value>,
     function_call: Option<Value>,
@@ -58,18 +58,18 @@ impl ReplyAccumulator {
             text: String::new(),
             max_bytes,
             is_truncated: false,
-            begun: BTreeSet::new(),
-            ended: BTreeSet::new(),
+            started_choices: BTreeSet::new(),
+            finished_choices: BTreeSet::new(),
             calls_tools: false,
-            done: false,
-            failed: false,
+            is_done: false,
+            has_failed: false,
         }
     }
 
     /// Adds the data of an event. Data of another form is ignored.
     pub(super) fn add_event(&mut self, data: &str) {
         if data.trim() == "[DONE]" {
-            self.done = true;
+            self.is_done = true;
         } else if let Ok(chunk) = serde_json::from_str::<Chunk>(data) {
             self.add_chunk(chunk);
         }
@@ -78,21 +78,21 @@ impl ReplyAccumulator {
     /// Adds a reply that is not streamed.
     pub(super) fn add_completion(&mut self, body: &[u8]) {
         if let Ok(chunk) = serde_json::from_slice::<Chunk>(body) {
-            self.done = chunk.choices.as_ref().is_some_and(|choices| !choices.is_empty());
+            self.is_done = chunk.choices.as_ref().is_some_and(|choices| !choices.is_empty());
             self.add_chunk(chunk);
         }
     }
 
     fn add_chunk(&mut self, chunk: Chunk) {
-        self.failed |= chunk.error.is_some_and(|error| !error.is_null());
+        self.has_failed |= chunk.error.is_some_and(|error| !error.is_null());
         for choice in chunk.choices.unwrap_or_default() {
             let index = choice.index.unwrap_or(0);
             if index >= MAX_CHOICES {
                 continue;
             }
-            self.begun.insert(index);
+            self.started_choices.insert(index);
             if choice.finish_reason.as_ref().and_then(Value::as_str).is_some_and(|reason| !reason.is_empty()) {
-                self.ended.insert(index);
+                self.finished_choices.insert(index);
             }
             let Some(message) = choice.delta.or(choice.message).filter(|_| index == 0) else { continue };
             match message.content {
@@ -128,9 +128,9 @@ impl ReplyAccumulator {
         &self.text
     }
 
-    /// Returns true if the reply is complete: each choice that has begun has ended, or the end marker has arrived.
+    /// Returns true if the reply is complete: every started choice is finished, or the end marker has arrived.
     pub(super) fn is_complete(&self) -> bool {
-        self.done || (!self.ended.is_empty() && self.begun == self.ended)
+        self.is_done || (!self.finished_choices.is_empty() && self.started_choices == self.finished_choices)
     }
 
     /// Returns true if the reply calls tools. The final answer is then another reply.
@@ -140,7 +140,7 @@ impl ReplyAccumulator {
 
     /// Returns true if the service reported an error in the reply.
     pub(super) fn has_failed(&self) -> bool {
-        self.failed
+        self.has_failed
     }
 }
 

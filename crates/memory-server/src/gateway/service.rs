@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     openapi::Section,
-    part::{Background, Part},
+    part::{Background, ServerPart},
     server::Server,
 };
 
@@ -45,14 +45,14 @@ const OWNERS: [&str; 6] = [
 
 impl Gateway {
     /// Creates a gateway to these upstreams, with the memories of this engine. The first upstream without a list of
-    /// models takes those that no other one takes.
+    /// models serves those that no other one serves.
     ///
     /// # Errors
     /// `InvalidInput` without an upstream, for upstreams or models with invalid names, and for invalid rules;
     /// `Unavailable` when TLS cannot be set up; `Unsupported` outside a tokio runtime, on which the turns are stored.
     pub fn new(engine: MemoryEngine, upstreams: Vec<Upstream>, options: GatewayOptions) -> Result<Self> {
         let runtime = Handle::try_current().map_err(|_| {
-            Error::new(ErrorKind::Unsupported, "gateway", "there is no tokio runtime; create the gateway within one")
+            Error::new(ErrorKind::Unsupported, "gateway", "no tokio runtime is running; create the gateway within one")
         })?;
         let upstreams = Upstreams::new(upstreams)?;
         let sessions = Arc::new(SessionCache::new(options.max_sessions));
@@ -80,9 +80,9 @@ impl Gateway {
         (router.with_state(Arc::clone(&self.0)), section)
     }
 
-    pub(crate) fn part(self) -> Part {
+    pub(crate) fn part(self) -> ServerPart {
         let (router, section) = self.routes();
-        Part {
+        ServerPart {
             name: "gateway",
             router,
             sections: vec![section],

@@ -2,8 +2,8 @@
 
 use bytes::{Bytes, BytesMut};
 
-/// Passes bytes on up to the last blank line, so that a comment or an event of ours can be inserted after them. An
-/// event that is longer than `max_event_bytes` is passed on as it arrives, and is not parsed.
+/// Passes bytes on up to the last blank line, so that a comment or an event of the gateway can be inserted after them.
+/// An event that is longer than `max_event_bytes` is passed on as it arrives, and is not parsed.
 #[derive(Debug)]
 pub(super) struct SseFramer {
     buffer: BytesMut,

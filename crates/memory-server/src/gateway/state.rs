@@ -39,7 +39,7 @@ impl GatewayState {
     pub(super) fn route(&self, model: Option<&str>) -> Result<Route, Fault> {
         self.upstreams.route(model).ok_or_else(|| {
             let model: String = model.unwrap_or_default().chars().take(200).collect();
-            Fault::not_found(format!("no upstream takes the model '{model}'; GET /v1/models lists the available ones"))
+            Fault::not_found(format!("no upstream serves the model '{model}'; GET /v1/models lists the available ones"))
         })
     }
 }

@@ -16,7 +16,7 @@ pub(super) const FOLLOWS: &str = "follows";
 
 /// A turn to be stored: the user's message and the reply.
 #[derive(Debug, Clone)]
-pub(super) struct Turn {
+pub(super) struct ChatTurn {
     pub(super) address: Scope,
     pub(super) key: TurnKey,
     pub(super) exchange: Exchange,
@@ -60,7 +60,7 @@ pub(super) fn record_ids(address: &Scope, key: &str) -> [RecordId; 2] {
     ["user", "assistant"].map(|role| RecordId::named(address, &format!("gateway/{key}/{role}")))
 }
 
-impl Turn {
+impl ChatTurn {
     /// Returns the id of its request, or an empty string.
     pub(super) fn request_id(&self) -> &str {
         self.request_id.as_deref().unwrap_or_default()

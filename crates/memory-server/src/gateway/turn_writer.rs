@@ -17,7 +17,7 @@ use tokio::{
 };
 use tokio_util::task::TaskTracker;
 
-use super::{options::GatewayOptions, sessions::SessionCache, turn::Turn};
+use super::{options::GatewayOptions, sessions::SessionCache, turn::ChatTurn};
 use pending::{PendingWrite, report_lost};
 use retry_queues::RetryQueues;
 use worker::TurnWorker;
@@ -53,7 +53,7 @@ impl TurnWriter {
     ///
     /// # Cancel safety
     /// A queued turn is stored even if the future is dropped.
-    pub(super) async fn write(&self, turn: Turn) -> bool {
+    pub(super) async fn write(&self, turn: ChatTurn) -> bool {
         let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() else {
             report_lost(&turn, "the queue is full");
             return false;

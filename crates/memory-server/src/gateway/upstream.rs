@@ -40,12 +40,12 @@ pub(super) struct Route {
 
 impl Upstream {
     /// Creates an upstream called `name`, at an address such as `https://api.deepseek.com/v1`. Without
-    /// [`with_models`](Self::with_models) it takes every model that no other upstream takes.
+    /// [`with_models`](Self::with_models) it serves every model that no other upstream serves.
     pub fn new(name: impl Into<String>, endpoint: Endpoint) -> Self {
         Self { name: name.into(), endpoint, models: Vec::new(), options: RelayOptions::default() }
     }
 
-    /// Takes only these models: names, or prefixes of names followed by `*`.
+    /// Restricts the upstream to these models: names, or prefixes of names followed by `*`.
     pub fn with_models<M: Into<String>>(mut self, models: impl IntoIterator<Item = M>) -> Self {
         self.models = models.into_iter().map(Into::into).collect();
         self
@@ -65,7 +65,7 @@ impl Route {
 }
 
 impl Service {
-    /// Returns true if it takes every model that no other upstream takes.
+    /// Returns true if it serves every model that no other upstream serves.
     pub(super) fn is_catch_all(&self) -> bool {
         self.models.is_empty()
     }
@@ -94,10 +94,10 @@ impl Upstreams {
                 return invalid(format!("the upstream name '{name}' is empty or contains a slash"));
             }
             if services.iter().any(|service| service.name == name) {
-                return invalid(format!("two upstreams have the name '{name}'; names have to be unique"));
+                return invalid(format!("two upstreams have the name '{name}'; names must be unique"));
             }
             if models.iter().any(|model| model.trim().is_empty()) {
-                return invalid(format!("the upstream '{name}' lists an empty model name; '*' takes all models"));
+                return invalid(format!("the upstream '{name}' lists an empty model name; '*' stands for all models"));
             }
             services.push(Arc::new(Service { name, relay: Relay::new(endpoint, options)?, models }));
         }

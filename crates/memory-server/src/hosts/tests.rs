@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn is_allowed(hosts: &Hosts, host: &str, origin: Option<&str>) -> bool {
+fn is_allowed(hosts: &AllowedHosts, host: &str, origin: Option<&str>) -> bool {
     let mut headers = HeaderMap::new();
     headers.insert(HOST, host.parse().unwrap());
     origin.map(|origin| headers.insert(ORIGIN, origin.parse().unwrap()));
@@ -11,20 +11,20 @@ fn is_allowed(hosts: &Hosts, host: &str, origin: Option<&str>) -> bool {
 
 #[test]
 fn an_unknown_host_name_is_refused() {
-    let hosts = Hosts::new(&["memory.lan".into()], &[]);
+    let hosts = AllowedHosts::new(&["memory.lan".into()], &[]);
     for host in ["localhost", "LOCALHOST:8765", "127.0.0.1:8765", "[::1]:8765", "[::1]", "memory.lan:80"] {
         assert!(is_allowed(&hosts, host, None), "{host}");
     }
     for host in ["evil.example", "evil.example:8765", "localhost.evil.example", "[::2]:1", ""] {
         assert!(!is_allowed(&hosts, host, None), "{host}");
     }
-    let any = Hosts::new(&["*".into()], &[]);
+    let any = AllowedHosts::new(&["*".into()], &[]);
     assert!(is_allowed(&any, "anything", None) && !is_allowed(&any, "anything", Some("https://evil.example")));
 }
 
 #[test]
 fn an_unlisted_origin_is_refused() {
-    let hosts = Hosts::new(&[], &["https://chat.example".into()]);
+    let hosts = AllowedHosts::new(&[], &["https://chat.example".into()]);
     for origin in ["http://localhost:3000", "http://127.0.0.1", "https://chat.example"] {
         assert!(is_allowed(&hosts, "localhost", Some(origin)), "{origin}");
     }

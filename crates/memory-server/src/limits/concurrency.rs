@@ -32,22 +32,24 @@ const RETRY_AFTER: Duration = Duration::from_secs(1);
 /// server.
 #[derive(Debug, Clone)]
 pub(super) struct Concurrency {
-    all: Arc<Semaphore>,
-    /// 0 for no limit per key.
+    /// The permits of the server. `None` if there is no limit.
+    all: Option<Arc<Semaphore>>,
+    /// Maximum number of concurrent requests of one key; 0 for no limit.
     max_per_key: usize,
     /// The permits of each key, by its name.
     keys: Arc<Mutex<BTreeMap<String, Arc<Semaphore>>>>,
 }
 
-/// The permits of a request in progress: one of the server, and one of its key.
+/// The permits of a request in progress: one of the server and one of its key, as far as they are limited.
 struct Permits {
-    _all: OwnedSemaphorePermit,
+    _all: Option<OwnedSemaphorePermit>,
     _key: Option<OwnedSemaphorePermit>,
 }
 
 impl Concurrency {
+    /// Creates limits for the server and for each key; 0 for no limit.
     pub(super) fn new(max: usize, max_per_key: usize) -> Self {
-        let all = Arc::new(Semaphore::new(max.min(Semaphore::MAX_PERMITS)));
+        let all = (max > 0).then(|| Arc::new(Semaphore::new(max.min(Semaphore::MAX_PERMITS))));
         Self { all, max_per_key, keys: Arc::default() }
     }
 
@@ -62,9 +64,12 @@ impl Concurrency {
             })?),
             None => None,
         };
-        let all = Arc::clone(&self.all).try_acquire_owned().map_err(|_| {
-            refusal(StatusCode::SERVICE_UNAVAILABLE, "the server has too many concurrent requests; retry later")
-        })?;
+        let all = match &self.all {
+            Some(permits) => Some(Arc::clone(permits).try_acquire_owned().map_err(|_| {
+                refusal(StatusCode::SERVICE_UNAVAILABLE, "the server has too many concurrent requests; retry later")
+            })?),
+            None => None,
+        };
         Ok(Permits { _all: all, _key: key })
     }
 

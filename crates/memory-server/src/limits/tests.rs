@@ -67,6 +67,24 @@ async fn a_response_holds_its_permit_until_read() {
 }
 
 #[tokio::test]
+async fn a_limit_of_zero_means_no_limit() {
+    let config = LimitsConfig {
+        max_concurrent: 0,
+        max_concurrent_per_key: 0,
+        requests_per_minute: 0,
+        body_seconds: 0,
+        ..LimitsConfig::default()
+    };
+    let app = app(config);
+    let mut reading = Vec::new();
+    for _ in 0..8 {
+        reading.push(send(&app, "GET", "/endless", "").await);
+    }
+    assert!(reading.iter().all(|response| response.status().as_u16() == 200));
+    assert_eq!(send(&app, "POST", "/", "x").await.status().as_u16(), 200);
+}
+
+#[tokio::test]
 async fn one_key_cannot_use_up_all_permits() {
     let keys = [ApiKey::generate(), ApiKey::generate()];
     let ring = keys.iter().enumerate().fold(KeyRing::default(), |ring, (i, key)| {

@@ -7,11 +7,11 @@ use serde_json::{Map, Value};
 use super::caller::OwnerQuery;
 use crate::{
     fault::ErrorBody,
-    openapi::{Operation, Section},
+    openapi::{ApiOperation, Section},
 };
 
 pub(super) fn section() -> Section {
-    let operation = Operation::new("mcp", "Handles one JSON-RPC message of the Model Context Protocol.")
+    let operation = ApiOperation::new("mcp", "Handles one JSON-RPC message of the Model Context Protocol.")
         .query::<OwnerQuery>()
         .headers::<McpHeaders>()
         .body::<JsonRpcMessage>()
@@ -30,7 +30,7 @@ pub(super) fn section() -> Section {
 
 #[derive(JsonSchema)]
 struct McpHeaders {
-    /// The version of the protocol, such as `2026-07-28` or `2025-11-25`.
+    /// The revision of the protocol, such as `2026-07-28` or `2025-11-25`.
     #[schemars(rename = "MCP-Protocol-Version")]
     version: Option<String>,
 }

@@ -1,26 +1,26 @@
-//! A record, as a tool shows it.
+//! The representation of a record in tool results.
 
 use memory_engine::{Record, store::Score};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 // The doc comments of this type are part of the schemas that tools/list sends.
-/// A record, as a tool shows it. What there is none of is left out.
+/// A record in the result of a tool. Missing values are left out.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Memory {
-    /// Its id, for get_memory, update_memory and delete_memory
+    /// The id, for get_memory, update_memory and delete_memory
     id: String,
     /// The text of the memory
     memory: String,
-    /// The kind: turn, note, fact, summary, …
+    /// The kind, such as turn, note, fact or summary
     kind: String,
-    /// The speaker: a name, or else user or assistant
+    /// The speaker: a name if it is known, otherwise user or assistant
     #[serde(skip_serializing_if = "Option::is_none")]
     speaker: Option<String>,
-    /// The scene it belongs to; plot is role-play and not real
+    /// The scene that the memory belongs to; plot is role-play and not real
     #[serde(skip_serializing_if = "Option::is_none")]
     scene: Option<String>,
-    /// The conversation it is from
+    /// The conversation that the memory is from
     #[serde(skip_serializing_if = "Option::is_none")]
     session_id: Option<String>,
     /// The user that the memory belongs to

@@ -27,7 +27,7 @@ use crate::{
     access::{Access, Owner},
     config::Config,
     fault::Fault,
-    part::Part,
+    part::ServerPart,
     server::Server,
 };
 
@@ -80,7 +80,7 @@ impl Mcp {
         self.part().router
     }
 
-    pub(crate) fn part(self) -> Part {
+    pub(crate) fn part(self) -> ServerPart {
         let Self { host, options } = self;
         let service = StreamableHttpService::new(
             move || Ok(host.clone()),
@@ -89,7 +89,13 @@ impl Mcp {
         );
         let routes = Router::new().route_service("/mcp", service.clone()).route_service("/mcp/", service);
         let router = routes.layer(from_fn(identify));
-        Part { name: "mcp", router, sections: vec![api::section()], errors: Fault::into_response, background: None }
+        ServerPart {
+            name: "mcp",
+            router,
+            sections: vec![api::section()],
+            errors: Fault::into_response,
+            background: None,
+        }
     }
 
     /// Serves one client over standard input and output, line by line, until it disconnects.
@@ -140,7 +146,7 @@ pub(crate) fn build(
     config: &Config,
     engine: &MemoryEngine,
     _: &dyn Fn(&str) -> Option<String>,
-) -> Result<Option<Part>> {
+) -> Result<Option<ServerPart>> {
     if !config.mcp.enabled {
         return Ok(None);
     }

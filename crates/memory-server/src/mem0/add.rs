@@ -13,10 +13,10 @@ use serde_json::{Map, Value, json};
 use super::{
     error::Mem0Error,
     history,
-    messages::{Message, Messages},
+    messages::{Mem0Message, Messages},
     metadata,
-    owner::{self, Mem0Owner, OwnerParams},
-    params::{Dialect, ParamGroup, Params, request},
+    owner::{self, MemoryOwner, OwnerParams},
+    params::{Mem0Api, ParamGroup, Params, request},
     selection::FormatParam,
     service::Mem0,
     time,
@@ -35,7 +35,7 @@ pub(super) struct AddParams {
     metadata: Option<Map<String, Value>>,
     /// Extracts facts from the messages. With `false` the messages are stored as they are. Default: true.
     infer: Option<bool>,
-    /// Only `procedural_memory` is known. It needs an `agent_id`.
+    /// Only `procedural_memory` is supported. It requires an `agent_id`.
     memory_type: Option<String>,
     /// The last day on which the memories are shown, as `YYYY-MM-DD`. Default: no limit.
     expiration_date: Option<Value>,
@@ -52,8 +52,8 @@ impl ParamGroup for AddParams {}
 /// The input of an add request, ready to be stored.
 #[derive(Debug)]
 pub(super) struct AddInput {
-    owner: Mem0Owner,
-    messages: Vec<Message>,
+    owner: MemoryOwner,
+    messages: Vec<Mem0Message>,
     metadata: Map<String, Value>,
     infer: bool,
     is_procedural: bool,
@@ -86,7 +86,7 @@ pub(super) struct AddResult {
     actor_id: Option<Option<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     role: Option<Option<String>>,
-    /// The text again, where clients of the platform look for it.
+    /// A copy of the text, for clients of the platform.
     #[serde(skip_serializing_if = "Option::is_none")]
     data: Option<AddedText>,
 }
@@ -101,11 +101,11 @@ impl AddRequest {
     ///
     /// # Errors
     /// 400 for an invalid owner, type, day or time, and without an owner.
-    pub(super) fn into_input(self, dialect: Dialect, access: &Access) -> Result<AddInput, Mem0Error> {
+    pub(super) fn into_input(self, api: Mem0Api, access: &Access) -> Result<AddInput, Mem0Error> {
         let Self { owner, messages: Messages(messages), options, .. } = self;
         let mut owner = owner.owner()?;
         let mut at = None;
-        if dialect == Dialect::Platform {
+        if api == Mem0Api::Platform {
             at = time::timestamp(options.timestamp.as_ref())?;
             if let Some(filter) = options.filters {
                 owner = merge_owners(owner, filter_owner(filter)?)?;
@@ -147,20 +147,20 @@ impl AddRequest {
 }
 
 /// Reads the owner that clients of the platform name in `filters`.
-fn filter_owner(filter: Map<String, Value>) -> Result<Mem0Owner, Mem0Error> {
+fn filter_owner(filter: Map<String, Value>) -> Result<MemoryOwner, Mem0Error> {
     let is_known = |name: &str| owner::NAMES.iter().any(|(plain, alias)| name == *plain || name == *alias);
     if let Some(name) = filter.keys().find(|name| !is_known(name)) {
         return Err(Mem0Error::bad_request(format!(
             "the filters of this request must contain only user_id, agent_id, run_id and app_id; found {name:?}"
         )));
     }
-    let params: OwnerParams = Params::new(filter, "body", Dialect::Platform).finish()?;
+    let params: OwnerParams = Params::new(filter, "body", Mem0Api::Platform).finish()?;
     params.owner()
 }
 
 /// Combines the owners of a body and its filters.
-fn merge_owners(body: Mem0Owner, filter: Mem0Owner) -> Result<Mem0Owner, Mem0Error> {
-    Ok(Mem0Owner {
+fn merge_owners(body: MemoryOwner, filter: MemoryOwner) -> Result<MemoryOwner, Mem0Error> {
+    Ok(MemoryOwner {
         user: merge_names(body.user, filter.user)?,
         agent: merge_names(body.agent, filter.agent)?,
         run: merge_names(body.run, filter.run)?,
@@ -208,12 +208,12 @@ impl Mem0 {
     /// extracted from it, otherwise a note. The messages of a procedure become one note.
     fn records(&self, address: &Scope, input: AddInput) -> Vec<Record> {
         let AddInput { messages, metadata, infer, is_procedural, at, .. } = input;
-        let mut messages: Vec<Message> =
+        let mut messages: Vec<Mem0Message> =
             messages.into_iter().filter(|message| !matches!(message.role.as_str(), "system" | "developer")).collect();
         if is_procedural && !messages.is_empty() {
             let lines: Vec<String> =
                 messages.iter().map(|message| format!("{}: {}", message.role, message.text)).collect();
-            messages = vec![Message { role: "assistant".into(), name: None, text: lines.join("\n") }];
+            messages = vec![Mem0Message { role: "assistant".into(), name: None, text: lines.join("\n") }];
         }
         let kind = if infer && !is_procedural { Kind::TURN } else { Kind::NOTE };
         let mut records: Vec<Record> = Vec::with_capacity(messages.len());

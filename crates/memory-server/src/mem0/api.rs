@@ -4,7 +4,7 @@ use axum::{Router, middleware::from_fn, response::IntoResponse};
 use memory_engine::{MemoryEngine, Result};
 
 use super::{error::add_request_id, oss, platform, service::Mem0};
-use crate::{config::Config, fault::Fault, part::Part, server::Server};
+use crate::{config::Config, fault::Fault, part::ServerPart, server::Server};
 
 impl Mem0 {
     /// Returns the routes. Each request needs an [`Access`](crate::Access), which a [`Guard`](crate::Guard) adds.
@@ -12,12 +12,12 @@ impl Mem0 {
         self.part().router
     }
 
-    pub(crate) fn part(self) -> Part {
+    pub(crate) fn part(self) -> ServerPart {
         let (oss, oss_section) = oss::routes().finish();
         let (platform, platform_section) = platform::routes().finish();
         let router = oss.merge(platform).layer(from_fn(add_request_id)).with_state(self);
         let sections = vec![oss_section, platform_section];
-        Part { name: "mem0", router, sections, errors: Fault::into_response, background: None }
+        ServerPart { name: "mem0", router, sections, errors: Fault::into_response, background: None }
     }
 }
 
@@ -33,7 +33,7 @@ pub(crate) fn build(
     config: &Config,
     engine: &MemoryEngine,
     _: &dyn Fn(&str) -> Option<String>,
-) -> Result<Option<Part>> {
+) -> Result<Option<ServerPart>> {
     let mem0 = Mem0::new(engine.clone()).with_turns(config.mem0.include_turns);
     Ok(config.mem0.enabled.then(|| mem0.part()))
 }

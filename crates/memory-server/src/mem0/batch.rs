@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{
     error::Mem0Error,
     memory::{self, MemoryChange, UpdateParams},
-    params::{Dialect, ParamGroup, Params},
+    params::{Mem0Api, ParamGroup, Params},
 };
 
 /// Maximum number of memories per request.
@@ -68,7 +68,7 @@ impl BatchRequest {
 
 fn entry_change(entry: &Value) -> Result<MemoryChange, Mem0Error> {
     let values = entry.as_object().cloned().unwrap_or_default();
-    let params: UpdateParams = Params::new(values, "body", Dialect::Platform).finish()?;
+    let params: UpdateParams = Params::new(values, "body", Mem0Api::Platform).finish()?;
     params.into_change()
 }
 

@@ -38,9 +38,10 @@ pub(super) enum TextField {
     Metadata(String),
 }
 
-/// How upper and lower case letters compare.
+/// Decides whether upper and lower case letters are different.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CaseSensitivity {
+    /// Upper and lower case letters are different.
     Exact,
     /// Upper and lower case letters are equal.
     Folded,

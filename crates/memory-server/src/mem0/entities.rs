@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use memory_engine::{Field, Filter, Record, ScanQuery, Timestamp};
 
-use super::{error::Mem0Error, metadata, owner::Mem0Owner, row, service::Mem0};
+use super::{error::Mem0Error, metadata, owner::MemoryOwner, row, service::Mem0};
 use crate::access::Access;
 
 /// A user, agent, run or app with memories.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Entity {
+pub(super) struct Mem0Entity {
     /// `user`, `agent`, `run` or `app`.
     pub(super) kind: &'static str,
     pub(super) name: String,
@@ -21,15 +21,15 @@ pub(super) struct Entity {
 
 impl Mem0 {
     /// Returns the entities that the key reaches, ordered by kind and name. Reads all records.
-    pub(super) async fn entities(&self, access: &Access) -> Result<Vec<Entity>, Mem0Error> {
-        let mut entities: BTreeMap<(usize, String), Entity> = BTreeMap::new();
+    pub(super) async fn entities(&self, access: &Access) -> Result<Vec<Mem0Entity>, Mem0Error> {
+        let mut entities: BTreeMap<(usize, String), Mem0Entity> = BTreeMap::new();
         let filter = Mem0::without_deletion_log();
         self.for_each_record(&access.scopes()?, &filter, |record| {
             let created_at = record.occurred_at;
             let updated_at = row::updated_at(&record);
             for (kind_order, (kind, name)) in entity_names(&record).into_iter().enumerate() {
                 let Some(name) = name else { continue };
-                let entity = entities.entry((kind_order, name.to_owned())).or_insert_with(|| Entity {
+                let entity = entities.entry((kind_order, name.to_owned())).or_insert_with(|| Mem0Entity {
                     kind,
                     name: name.to_owned(),
                     memories: 0,
@@ -52,7 +52,7 @@ impl Mem0 {
     /// # Errors
     /// 400 for an unknown kind, 404 if there are no records.
     pub(super) async fn delete_entity(&self, access: &Access, kind: &str, name: &str) -> Result<(), Mem0Error> {
-        let mut owner = Mem0Owner::default();
+        let mut owner = MemoryOwner::default();
         let mut filter = Mem0::without_deletion_log();
         match kind {
             "user" => owner.user = Some(name.to_owned()),

@@ -35,7 +35,7 @@ pub(super) struct FieldFault {
 }
 
 #[derive(Serialize)]
-struct Body {
+struct Mem0ErrorBody {
     detail: Value,
     error: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -90,7 +90,7 @@ impl Mem0Error {
         let error = self.fault.message().to_owned();
         let detail = self.fields.map_or_else(|| error.as_str().into(), |fields| *fields);
         let request_id = self.code.map(|_| request_id.into());
-        self.fault.into_response_with(Body { detail, error, code: self.code, request_id })
+        self.fault.into_response_with(Mem0ErrorBody { detail, error, code: self.code, request_id })
     }
 }
 

@@ -10,16 +10,16 @@ use super::{
     condition::{CaseSensitivity, FilterCondition, TextField},
     error::Mem0Error,
     metadata as keys, owner,
-    params::Dialect,
+    params::Mem0Api,
     time::{day, is_whole_day, moment},
 };
 
 /// Maximum nesting depth of filters.
 const MAX_DEPTH: usize = 16;
 
-/// The part of a memory that a key of a filter names.
+/// The part of a memory that a filter key refers to.
 #[derive(Debug, Clone)]
-enum Subject {
+enum FilterTarget {
     User,
     /// A field with a text that has no order.
     Plain(Field),
@@ -38,7 +38,7 @@ enum Subject {
     Metadata(String),
 }
 
-impl Dialect {
+impl Mem0Api {
     /// Reads a filter: an object with conditions that must all be true.
     ///
     /// # Errors
@@ -81,22 +81,22 @@ impl Dialect {
 
     fn read_key(self, key: &str, value: &Json) -> Result<FilterCondition, Mem0Error> {
         let name = owner::NAMES.iter().find(|(_, alias)| *alias == key).map_or(key, |(name, _)| name);
-        let subject = match (name, self) {
-            ("user_id", _) => Subject::User,
-            ("agent_id", _) => Subject::Plain(Field::Agent),
-            ("run_id", _) => Subject::Plain(Field::Session),
-            ("app_id", _) => Subject::Plain(Field::Metadata(keys::APP.into())),
-            ("created_at" | "timestamp", _) => Subject::Time(Field::OccurredAt),
-            ("updated_at", _) => Subject::Updated,
-            ("expiration_date", _) => Subject::Expires,
-            ("actor_id", Self::OpenSource) => Subject::Plain(Field::Speaker),
-            ("role", Self::OpenSource) => Subject::Plain(Field::Role),
-            ("text", Self::Platform) => Subject::Text,
-            ("keywords" | "keywords_search", Self::Platform) => Subject::Keywords,
-            ("categories", Self::Platform) => Subject::Categories,
-            ("memory_ids", Self::Platform) => Subject::Ids,
+        let target = match (name, self) {
+            ("user_id", _) => FilterTarget::User,
+            ("agent_id", _) => FilterTarget::Plain(Field::Agent),
+            ("run_id", _) => FilterTarget::Plain(Field::Session),
+            ("app_id", _) => FilterTarget::Plain(Field::Metadata(keys::APP.into())),
+            ("created_at" | "timestamp", _) => FilterTarget::Time(Field::OccurredAt),
+            ("updated_at", _) => FilterTarget::Updated,
+            ("expiration_date", _) => FilterTarget::Expires,
+            ("actor_id", Self::OpenSource) => FilterTarget::Plain(Field::Speaker),
+            ("role", Self::OpenSource) => FilterTarget::Plain(Field::Role),
+            ("text", Self::Platform) => FilterTarget::Text,
+            ("keywords" | "keywords_search", Self::Platform) => FilterTarget::Keywords,
+            ("categories", Self::Platform) => FilterTarget::Categories,
+            ("memory_ids", Self::Platform) => FilterTarget::Ids,
             ("metadata", Self::Platform) => return self.read_metadata(value),
-            (_, Self::OpenSource) => Subject::Metadata(key.to_owned()),
+            (_, Self::OpenSource) => FilterTarget::Metadata(key.to_owned()),
             (_, Self::Platform) => {
                 return Err(Mem0Error::bad_request(format!(
                     "unknown filter {key:?}; known are AND, OR, NOT, user_id, agent_id, app_id, run_id, created_at, \
@@ -105,7 +105,7 @@ impl Dialect {
                 )));
             }
         };
-        self.read_condition(&subject, key, value)
+        self.read_condition(&target, key, value)
     }
 
     /// Reads an object with a condition for each metadata key.
@@ -113,35 +113,41 @@ impl Dialect {
         let invalid = || Mem0Error::bad_request("the filter metadata must be an object with a condition for each key");
         let mut conditions = Vec::new();
         for (key, value) in value.as_object().ok_or_else(invalid)? {
-            let subject = Subject::Metadata(key.clone());
-            conditions.push(self.read_condition(&subject, &format!("metadata.{key}"), value)?);
+            let target = FilterTarget::Metadata(key.clone());
+            conditions.push(self.read_condition(&target, &format!("metadata.{key}"), value)?);
         }
         Ok(FilterCondition::All(conditions))
     }
 
     /// Reads the value of a key: a value to equal, a list of such values, or an object of operators.
-    fn read_condition(self, subject: &Subject, key: &str, value: &Json) -> Result<FilterCondition, Mem0Error> {
+    fn read_condition(self, target: &FilterTarget, key: &str, value: &Json) -> Result<FilterCondition, Mem0Error> {
         match value {
             Json::Object(operators) if operators.is_empty() => {
                 Err(Mem0Error::bad_request(format!("the filter {key} is an empty object; it must contain an operator")))
             }
             Json::Object(operators) => {
-                let conditions = operators.iter().map(|(op, value)| self.read_operator(subject, key, op, value));
+                let conditions = operators.iter().map(|(op, value)| self.read_operator(target, key, op, value));
                 Ok(FilterCondition::All(conditions.collect::<Result<_, _>>()?))
             }
-            Json::Array(_) => self.read_operator(subject, key, "in", value),
+            Json::Array(_) => self.read_operator(target, key, "in", value),
             // A bare keyword is searched in the text, in upper and lower case.
-            Json::String(_) if matches!(subject, Subject::Keywords) => {
-                self.read_operator(subject, key, "icontains", value)
+            Json::String(_) if matches!(target, FilterTarget::Keywords) => {
+                self.read_operator(target, key, "icontains", value)
             }
             Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => {
-                self.read_operator(subject, key, "eq", value)
+                self.read_operator(target, key, "eq", value)
             }
         }
     }
 
     /// Reads one operator of a condition, with its value.
-    fn read_operator(self, subject: &Subject, key: &str, op: &str, value: &Json) -> Result<FilterCondition, Mem0Error> {
+    fn read_operator(
+        self,
+        target: &FilterTarget,
+        key: &str,
+        op: &str,
+        value: &Json,
+    ) -> Result<FilterCondition, Mem0Error> {
         let unknown = || {
             let operators = match self {
                 Self::OpenSource => "eq, ne, in, nin, gt, gte, lt, lte, contains and icontains",
@@ -151,7 +157,7 @@ impl Dialect {
                 "the filter {key} does not support the operator {op:?}; the operators are {operators}"
             ))
         };
-        let negated = |op: &str| Ok(FilterCondition::Not(Box::new(self.read_operator(subject, key, op, value)?)));
+        let negated = |op: &str| Ok(FilterCondition::Not(Box::new(self.read_operator(target, key, op, value)?)));
         match op {
             "*" => return Err(unknown()),
             "ne" => return negated("eq"),
@@ -159,13 +165,13 @@ impl Dialect {
             "in" => {
                 let invalid = || Mem0Error::bad_request(format!("the operator in of the filter {key} needs a list"));
                 let list = value.as_array().ok_or_else(invalid)?;
-                let conditions = list.iter().map(|value| self.read_operator(subject, key, "eq", value));
+                let conditions = list.iter().map(|value| self.read_operator(target, key, "eq", value));
                 return Ok(FilterCondition::Any(conditions.collect::<Result<_, _>>()?));
             }
-            "eq" if value == "*" => return Ok(subject.exists()),
+            "eq" if value == "*" => return Ok(target.exists()),
             "contains" | "icontains" => {
                 let case = if op == "contains" { CaseSensitivity::Exact } else { CaseSensitivity::Folded };
-                return subject.contains(non_empty_text(key, value)?, case).ok_or_else(unknown);
+                return target.contains(non_empty_text(key, value)?, case).ok_or_else(unknown);
             }
             _ => {}
         }
@@ -177,11 +183,11 @@ impl Dialect {
             "lte" => Op::Le,
             _ => return Err(unknown()),
         };
-        subject.compare(key, op, value)
+        target.compare(key, op, value)
     }
 }
 
-impl Subject {
+impl FilterTarget {
     /// Returns the condition that a memory has this part.
     fn exists(&self) -> FilterCondition {
         let filter = match self {
@@ -211,9 +217,9 @@ impl Subject {
     fn compare(&self, key: &str, op: Op, value: &Json) -> Result<FilterCondition, Mem0Error> {
         let unordered = |condition: FilterCondition| match op {
             Op::Eq => Ok(condition),
-            Op::Lt | Op::Le | Op::Gt | Op::Ge | _ => {
-                Err(Mem0Error::bad_request(format!("the filter {key} has no order; it supports eq but not gt or lt")))
-            }
+            Op::Lt | Op::Le | Op::Gt | Op::Ge | _ => Err(Mem0Error::bad_request(format!(
+                "the values of the filter {key} have no order; it supports eq but not gt or lt"
+            ))),
         };
         let filter = |field: Field, value: FilterValue| FilterCondition::Field(Filter::Compare(field, op, value));
         match self {
@@ -235,14 +241,7 @@ impl Subject {
             Self::Time(field) => Ok(FilterCondition::Field(time_filter(key, op, value, |op, time| {
                 Filter::Compare(field.clone(), op, FilterValue::Time(time))
             })?)),
-            Self::Updated => Ok(FilterCondition::Field(time_filter(key, op, value, |op, time| {
-                // A memory that was never changed has the time of its creation.
-                let updated = metadata(keys::UPDATED);
-                let created_matches = Filter::Compare(Field::OccurredAt, op, FilterValue::Time(time));
-                let never_updated = Filter::Not(Box::new(Filter::Exists(updated.clone())));
-                let updated_matches = Filter::Compare(updated, op, FilterValue::Number(time.as_micros() as f64));
-                Filter::Or(vec![updated_matches, Filter::And(vec![never_updated, created_matches])])
-            })?)),
+            Self::Updated => Ok(FilterCondition::Field(time_filter(key, op, value, updated_filter)?)),
             Self::Metadata(name) => {
                 let value = match value {
                     Json::String(text) => FilterValue::Text(text.clone()),
@@ -287,10 +286,19 @@ fn category(name: &str) -> FilterCondition {
     FilterCondition::Field(Filter::Or(vec![Filter::eq(Field::Tags, name), is_fact_of_type]))
 }
 
-/// Reads a text. `null` and the empty text are refused, because an owner of this name would mean everybody.
+/// Reads a text. `null` and the empty text are refused, because an owner of this name would match all owners.
 fn non_empty_text(key: &str, value: &Json) -> Result<String, Mem0Error> {
     let text = value.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
     text.ok_or_else(|| Mem0Error::bad_request(format!("the filter {key} needs a text that is not empty")))
+}
+
+/// Compares the time of the last change. A memory that was never changed has the time of its creation.
+fn updated_filter(op: Op, time: Timestamp) -> Filter {
+    let updated = metadata(keys::UPDATED);
+    let created_matches = Filter::Compare(Field::OccurredAt, op, FilterValue::Time(time));
+    let never_updated = Filter::Not(Box::new(Filter::Exists(updated.clone())));
+    let updated_matches = Filter::Compare(updated, op, FilterValue::Number(time.as_micros() as f64));
+    Filter::Or(vec![updated_matches, Filter::And(vec![never_updated, created_matches])])
 }
 
 /// Compares with a point in time. A time equals a day if it lies within it.

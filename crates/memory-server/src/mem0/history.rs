@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{error::Mem0Error, metadata, params::Dialect, row, service::Mem0};
+use super::{error::Mem0Error, metadata, params::Mem0Api, row, service::Mem0};
 use crate::access::Access;
 
 /// The ledger that logs deleted memories: the times of their events, and never their texts.
@@ -16,7 +16,7 @@ const MEMORY_ID_KEY: &str = "memory_id";
 
 /// An event in the life of a memory.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Event {
+struct HistoryEvent {
     event: String,
     at: Timestamp,
     #[serde(skip)]
@@ -43,7 +43,7 @@ const MAX_EDITS: usize = 50;
 /// Maximum size of the former texts in a record's metadata, in bytes of JSON. Other metadata counts too.
 const HISTORY_MAX_BYTES: usize = Record::MAX_METADATA_BYTES / 2;
 
-impl Event {
+impl HistoryEvent {
     fn new(event: &str, at: Timestamp, old: Option<String>, new: Option<String>) -> Self {
         Self { event: event.to_owned(), at, old, new, other: None }
     }
@@ -86,7 +86,7 @@ impl Mem0 {
         &self,
         access: &Access,
         id: RecordId,
-        dialect: Dialect,
+        api: Mem0Api,
     ) -> Result<Vec<HistoryRow>, Mem0Error> {
         for scope in access.scopes()? {
             let record = self.engine.get(&scope, id).await?.filter(row::is_readable);
@@ -97,9 +97,9 @@ impl Mem0 {
             if events.is_empty() {
                 continue;
             }
-            let platform = match dialect {
-                Dialect::OpenSource => None,
-                Dialect::Platform => Some(self.platform_history(record.as_ref()).await?),
+            let platform = match api {
+                Mem0Api::OpenSource => None,
+                Mem0Api::Platform => Some(self.platform_history(record.as_ref()).await?),
             };
             let mut rows = Vec::with_capacity(events.len());
             for (index, event) in events.iter().enumerate() {
@@ -123,7 +123,7 @@ impl Mem0 {
     }
 
     /// Returns the events of an existing memory, oldest first.
-    async fn events(&self, record: &Record) -> Result<Vec<Event>, Mem0Error> {
+    async fn events(&self, record: &Record) -> Result<Vec<HistoryEvent>, Mem0Error> {
         let mut events = Vec::new();
         let edits = edits(record);
         let former_texts = edits.iter().map(|edit| edit.text.clone());
@@ -132,14 +132,14 @@ impl Mem0 {
         let added_at = record.recorded_at;
         match superseded.last() {
             Some(former) if !is_negation(record) => {
-                let mut event = Event::new("UPDATE", added_at, Some(former.text.clone()), texts[0].clone());
+                let mut event = HistoryEvent::new("UPDATE", added_at, Some(former.text.clone()), texts[0].clone());
                 event.other = Some(former.id);
                 events.push(event);
             }
-            _ => events.push(Event::new("ADD", added_at, None, texts[0].clone())),
+            _ => events.push(HistoryEvent::new("ADD", added_at, None, texts[0].clone())),
         }
         for (index, edit) in edits.iter().enumerate() {
-            events.push(Event::new("UPDATE", edit.until, texts[index].clone(), texts[index + 1].clone()));
+            events.push(HistoryEvent::new("UPDATE", edit.until, texts[index].clone(), texts[index + 1].clone()));
         }
         let newer = metadata::text(record, fact_keys::SUPERSEDED_BY).and_then(|id| id.parse::<RecordId>().ok());
         if let (State::Superseded, Some(newer)) = (record.state, newer)
@@ -147,9 +147,9 @@ impl Mem0 {
         {
             let old = Some(record.text.clone());
             let mut event = if is_negation(&newer) {
-                Event::new("DELETE", newer.recorded_at, old, None)
+                HistoryEvent::new("DELETE", newer.recorded_at, old, None)
             } else {
-                Event::new("UPDATE", newer.recorded_at, old, Some(newer.text.clone()))
+                HistoryEvent::new("UPDATE", newer.recorded_at, old, Some(newer.text.clone()))
             };
             event.other = Some(newer.id);
             events.push(event);
@@ -190,7 +190,7 @@ impl Mem0 {
             let mut entry =
                 Record::new(address.clone(), Kind::ledger(DELETION_LOG), "a memory was deleted", self.engine.clock());
             let mut events = self.events(record).await?;
-            events.push(Event::new("DELETE", now, None, None));
+            events.push(HistoryEvent::new("DELETE", now, None, None));
             entry.trust = Trust::Tool;
             entry.metadata.insert(MEMORY_ID_KEY.into(), json!(record.id));
             entry.metadata.insert("events".into(), json!(events));
@@ -206,7 +206,7 @@ impl Mem0 {
 
     /// Returns the events of a deleted memory from the deletion log. If it was deleted without these routes, its
     /// tombstone is the only event.
-    async fn events_of_deleted(&self, scope: &Scope, id: RecordId) -> Result<Vec<Event>, Mem0Error> {
+    async fn events_of_deleted(&self, scope: &Scope, id: RecordId) -> Result<Vec<HistoryEvent>, Mem0Error> {
         let about = Field::Metadata(MEMORY_ID_KEY.into());
         let filter = Filter::eq(Field::Kind, Kind::ledger(DELETION_LOG).as_str())
             .and(Filter::eq(about, id.to_string().as_str()));
@@ -218,7 +218,7 @@ impl Mem0 {
         let previous_id = u128::from_be_bytes(*id.as_bytes()).checked_sub(1).map(u128::to_be_bytes);
         let tombstones = self.engine.admin().tombstones(scope, previous_id.map(RecordId::from_bytes), 1).await?;
         let matching = tombstones.into_iter().filter(|tombstone| tombstone.id == id);
-        Ok(matching.map(|tombstone| Event::new("DELETE", tombstone.deleted_at, None, None)).collect())
+        Ok(matching.map(|tombstone| HistoryEvent::new("DELETE", tombstone.deleted_at, None, None)).collect())
     }
 
     /// Returns the filter for all records but the deletion log.
@@ -274,7 +274,7 @@ impl HistoryRow {
     fn new(
         id: RecordId,
         index: usize,
-        event: &Event,
+        event: &HistoryEvent,
         record: Option<&Record>,
         platform: Option<PlatformHistory>,
     ) -> Self {

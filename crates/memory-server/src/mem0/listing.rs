@@ -71,7 +71,7 @@ impl Mem0 {
                 }
                 let page = self.engine.scan(&area.scope, &query).await?;
                 area_total = area_total.or(page.total);
-                for record in page.records.into_iter().filter(|record| area.holds(record)) {
+                for record in page.records.into_iter().filter(|record| area.matches(record)) {
                     if matches < max_candidates {
                         candidates.push(record);
                     }
@@ -142,7 +142,7 @@ fn to_usize(count: u64) -> usize {
 
 impl SearchArea {
     /// Returns true if a record that passes the filter also fulfils the condition.
-    pub(super) fn holds(&self, record: &Record) -> bool {
+    pub(super) fn matches(&self, record: &Record) -> bool {
         self.condition.as_ref().is_none_or(|condition| condition.matches(record))
     }
 }

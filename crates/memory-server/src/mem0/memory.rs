@@ -22,7 +22,7 @@ pub(super) struct UpdateParams {
     /// Metadata to merge into that of the memory.
     metadata: Option<Map<String, Value>>,
     /// The last day on which the memory is shown. `null` removes it.
-    #[serde(deserialize_with = "even_null")]
+    #[serde(deserialize_with = "null_as_some")]
     expiration_date: Option<Option<Value>>,
     /// The time of the memory, in seconds since 1970 or as RFC 3339.
     timestamp: Option<Value>,
@@ -54,8 +54,8 @@ impl ParamGroup for FeedbackParams {
     const REQUIRED: &'static [&'static str] = &["memory_id"];
 }
 
-/// Reads a field that may be `null`, which is not the same as missing.
-fn even_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<Value>>, D::Error> {
+/// Reads `null` as `Some(None)`, to distinguish it from a missing field.
+fn null_as_some<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<Value>>, D::Error> {
     Option::deserialize(deserializer).map(Some)
 }
 
@@ -83,7 +83,9 @@ impl UpdateParams {
         let timestamp = time::timestamp(self.timestamp.as_ref())?;
         let text = self.text.or(self.data);
         if text.is_none() && self.metadata.is_none() && expires.is_none() && timestamp.is_none() {
-            return Err(Mem0Error::bad_request("Nothing to update: give text, metadata or expiration_date."));
+            return Err(Mem0Error::bad_request(
+                "Nothing to update: send text, metadata, expiration_date or timestamp.",
+            ));
         }
         if text.as_ref().is_some_and(|text| text.trim().is_empty()) {
             return Err(Mem0Error::bad_request("text is empty; send DELETE to delete a memory"));

@@ -12,10 +12,10 @@ const INVALID_MESSAGE: &str = "a message must have a role, and a content that is
 
 /// The messages of a request, without those that have no text.
 #[derive(Debug)]
-pub(super) struct Messages(pub(super) Vec<Message>);
+pub(super) struct Messages(pub(super) Vec<Mem0Message>);
 
 #[derive(Debug, Clone)]
-pub(super) struct Message {
+pub(super) struct Mem0Message {
     pub(super) role: String,
     pub(super) name: Option<String>,
     pub(super) text: String,
@@ -53,13 +53,13 @@ impl FromParams for Messages {
 
 /// The dialogue before a query, without messages that have no text.
 #[derive(Debug, Default)]
-pub(super) struct Dialogue(pub(super) Vec<Message>);
+pub(super) struct Dialogue(pub(super) Vec<Mem0Message>);
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default)]
 struct DialogueParam {
     /// The messages of the conversation before the query, oldest first, each with `role` and `content`. If the query
-    /// names no topic, or finds nothing, it is searched for together with the last of them. Default: none.
+    /// names no topic or finds nothing, it is searched for together with the last messages. Default: none.
     messages: Option<Value>,
 }
 
@@ -83,7 +83,7 @@ impl FromParams for Dialogue {
 }
 
 /// Returns the messages that have a text. Each one that is not valid is a fault of the parameters.
-fn read_messages(params: &mut Params, messages: Option<Value>) -> Vec<Message> {
+fn read_messages(params: &mut Params, messages: Option<Value>) -> Vec<Mem0Message> {
     let list = match messages {
         None => Vec::new(),
         Some(Value::Array(list)) => list,
@@ -96,7 +96,7 @@ fn read_messages(params: &mut Params, messages: Option<Value>) -> Vec<Message> {
     };
     let mut valid = Vec::new();
     for (index, message) in list.iter().enumerate() {
-        match Message::read(message) {
+        match Mem0Message::read(message) {
             Some(message) if message.text.trim().is_empty() => {}
             Some(message) => valid.push(message),
             None => params.add_fault(&format!("messages.{index}"), "message_type", INVALID_MESSAGE),
@@ -105,7 +105,7 @@ fn read_messages(params: &mut Params, messages: Option<Value>) -> Vec<Message> {
     valid
 }
 
-impl Message {
+impl Mem0Message {
     fn read(message: &Value) -> Option<Self> {
         let role = message.get("role").and_then(Value::as_str).filter(|role| !role.trim().is_empty())?;
         let name = message.get("name").and_then(Value::as_str).map(str::trim).filter(|name| !name.is_empty());

@@ -11,15 +11,15 @@ use serde_json::{Map, Value, json};
 
 use super::{
     add::{AddRequest, AddResult},
-    entities::Entity,
+    entities::Mem0Entity,
     error::Mem0Error,
     history::HistoryRow,
     memory::UpdateParams,
     messages::Dialogue,
-    owner::{Mem0Owner, OwnerParams, names_an_owner},
-    params::{Body, Dialect, Int, ParamGroup, StrictQuery, request},
-    responses::{Mem0Response, Message, Results, message, not_served, refuse},
-    row::{self, MemoryRow, Score},
+    owner::{MemoryOwner, OwnerParams, names_an_owner},
+    params::{Body, Int, Mem0Api, ParamGroup, StrictQuery, request},
+    responses::{Confirmation, Mem0Response, Results, message, not_served, refuse},
+    row::{self, MemoryRow, SearchScore},
     search::{DEFAULT_THRESHOLD, SearchParams},
     selection::VisibilityParams,
     service::Mem0,
@@ -27,14 +27,14 @@ use super::{
 use crate::{
     access::Access,
     config::IncludedTurns,
-    openapi::{Operation, Routes, table},
+    openapi::{ApiOperation, Routes, table},
 };
 
 /// Default number of memories in a list or a search.
 const DEFAULT_LIMIT: usize = 20;
 /// Maximum number of memories in a list.
 const MAX_LIMIT: i64 = 1000;
-const DIALECT: Dialect = Dialect::OpenSource;
+const API: Mem0Api = Mem0Api::OpenSource;
 
 /// The routes of mem0's dashboard, which are refused.
 const NOT_SERVED: [&str; 6] =
@@ -47,22 +47,22 @@ pub(super) fn routes() -> Routes<Mem0> {
             body AddRequest => Results<AddResult>;
         get "/memories" => list, "listMemories", "Lists memories.", query ListQuery => Results<MemoryRow>;
         delete "/memories" => delete_all, "deleteMemories", "Deletes all memories of an owner.",
-            query OwnerParams => Message;
+            query OwnerParams => Confirmation;
         get "/memories/{id}" => get, "getMemory", "Returns a memory." => MemoryRow;
-        put "/memories/{id}" => update, "updateMemory", "Changes a memory.", body UpdateParams => Message;
-        delete "/memories/{id}" => delete, "deleteMemory", "Deletes a memory." => Message;
+        put "/memories/{id}" => update, "updateMemory", "Changes a memory.", body UpdateParams => Confirmation;
+        delete "/memories/{id}" => delete, "deleteMemory", "Deletes a memory." => Confirmation;
         get "/memories/{id}/history" => history, "memoryHistory", "Returns the history of a memory, even a deleted one."
             => Vec<HistoryRow>;
         post "/search" => search, "searchMemories", "Searches memories.", body SearchRequest => Results<MemoryRow>;
-        post "/reset" => reset, "reset", "Deletes everything. Needs a key of a whole tenant." => Message;
+        post "/reset" => reset, "reset", "Deletes everything. Needs a key of a whole tenant." => Confirmation;
         get "/entities" => entities, "listEntities", "Lists users, agents, runs and apps with memories."
             => Vec<EntityRow>;
         delete "/entities/{type}/{id}" => delete_entity, "deleteEntity",
-            "Deletes everything of a user, agent, run or app." => Message;
+            "Deletes everything of a user, agent, run or app." => Confirmation;
         get "/configure" => configuration, "configuration", "Describes the server, without secrets."
             => Map<String, Value>;
     };
-    let configure = Operation::new("configure", "Refuses: the server has its own configuration.");
+    let configure = ApiOperation::new("configure", "Always refused: this server is configured by its own settings.");
     let routes = routes.post("/configure", refuse, configure);
     NOT_SERVED.into_iter().fold(routes, |routes, path| routes.undocumented(path, not_served()))
 }
@@ -95,7 +95,7 @@ struct ListParams {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default)]
 struct FiltersParam {
-    /// Conditions that all have to hold, with operators such as `{"gte": 1}`, and `AND`, `OR`, `NOT`. Unknown keys are
+    /// Conditions that must all be true, with operators such as `{"gte": 1}`, and `AND`, `OR`, `NOT`. Unknown keys are
     /// metadata.
     filters: Option<Map<String, Value>>,
 }
@@ -119,7 +119,7 @@ async fn add(
     access: Access,
     Body(request): Body<AddRequest>,
 ) -> Mem0Response<Results<AddResult>> {
-    let input = request.into_input(DIALECT, &access)?;
+    let input = request.into_input(API, &access)?;
     let added = mem0.add(&access, input, mem0.add_timeout).await?;
     Ok(Json(Results { results: added.results }))
 }
@@ -136,12 +136,12 @@ async fn list(
         VisibilityParams { show_expired: options.show_expired, include_turns: None }.resolve(IncludedTurns::None);
     let areas = mem0.areas(&access, &owner.scopes(&access)?, owner.condition(), visibility)?;
     let (records, _) = mem0.newest(&areas, 0, limit, false).await?;
-    Ok(Json(Results { results: records.iter().map(|record| MemoryRow::new(record, DIALECT)).collect() }))
+    Ok(Json(Results { results: records.iter().map(|record| MemoryRow::new(record, API)).collect() }))
 }
 
 async fn get(State(mem0): State<Mem0>, access: Access, Path(id): Path<String>) -> Mem0Response<MemoryRow> {
     let record = mem0.find(&access, parse_id(&id)?).await?.ok_or_else(unknown)?;
-    Ok(Json(MemoryRow::new(&record, DIALECT).with_score(Score::default())))
+    Ok(Json(MemoryRow::new(&record, API).with_score(SearchScore::default())))
 }
 
 /// Parses an id. An invalid id is reported like an unknown one, with 404.
@@ -158,12 +158,12 @@ async fn update(
     access: Access,
     Path(id): Path<String>,
     Body(params): Body<UpdateParams>,
-) -> Mem0Response<Message> {
+) -> Mem0Response<Confirmation> {
     mem0.change(&access, parse_id(&id)?, &params.into_change()?).await?;
     message("Memory updated successfully!")
 }
 
-async fn delete(State(mem0): State<Mem0>, access: Access, Path(id): Path<String>) -> Mem0Response<Message> {
+async fn delete(State(mem0): State<Mem0>, access: Access, Path(id): Path<String>) -> Mem0Response<Confirmation> {
     mem0.delete(&access, parse_id(&id)?, false).await?;
     message("Memory deleted successfully")
 }
@@ -172,7 +172,7 @@ async fn delete_all(
     State(mem0): State<Mem0>,
     access: Access,
     StrictQuery(owner): StrictQuery<OwnerParams>,
-) -> Mem0Response<Message> {
+) -> Mem0Response<Confirmation> {
     mem0.delete_of(&access, &owner.owner()?).await?;
     message("All relevant memories deleted")
 }
@@ -182,7 +182,7 @@ impl Mem0 {
     ///
     /// # Errors
     /// 400 for an empty owner.
-    pub(super) async fn delete_of(&self, access: &Access, owner: &Mem0Owner) -> Result<usize, Mem0Error> {
+    pub(super) async fn delete_of(&self, access: &Access, owner: &MemoryOwner) -> Result<usize, Mem0Error> {
         // Required even for a key of one user: a client that forgot the owner must not delete everything.
         if owner.is_empty() {
             return Err(Mem0Error::bad_request("At least one identifier is required."));
@@ -194,7 +194,7 @@ impl Mem0 {
 
 async fn history(State(mem0): State<Mem0>, access: Access, Path(id): Path<String>) -> Mem0Response<Vec<HistoryRow>> {
     match id.parse() {
-        Ok(id) => Ok(Json(mem0.history(&access, id, DIALECT).await?)),
+        Ok(id) => Ok(Json(mem0.history(&access, id, API).await?)),
         // mem0's server answers with an empty history for any unknown id.
         Err(_) => Ok(Json(Vec::new())),
     }
@@ -212,14 +212,14 @@ async fn search(
         let message = "filters must contain user_id, agent_id or run_id at their top level";
         return Err(Mem0Error::bad_request(message));
     }
-    let condition = DIALECT.read_filter(&filter)?.and(owner.condition());
+    let condition = API.read_filter(&filter)?.and(owner.condition());
     let visibility = visibility.resolve(mem0.include_turns);
     let areas = mem0.areas(&access, &owner.scopes(&access)?, condition, visibility)?;
     let hits = mem0.search(&areas, &query, visibility.turns).await?;
-    Ok(Json(Results { results: hits.iter().map(|hit| hit.row(DIALECT, &query)).collect() }))
+    Ok(Json(Results { results: hits.iter().map(|hit| hit.row(API, &query)).collect() }))
 }
 
-async fn reset(State(mem0): State<Mem0>, access: Access) -> Mem0Response<Message> {
+async fn reset(State(mem0): State<Mem0>, access: Access) -> Mem0Response<Confirmation> {
     if !access.is_for_all_users() {
         return Err(Mem0Error::forbidden("Admin role required: this key is for certain users."));
     }
@@ -233,8 +233,8 @@ async fn entities(State(mem0): State<Mem0>, access: Access) -> Mem0Response<Vec<
     Ok(Json(mem0.entities(&access).await?.into_iter().map(EntityRow::from).collect()))
 }
 
-impl From<Entity> for EntityRow {
-    fn from(entity: Entity) -> Self {
+impl From<Mem0Entity> for EntityRow {
+    fn from(entity: Mem0Entity) -> Self {
         Self {
             id: entity.name,
             kind: entity.kind,
@@ -249,7 +249,7 @@ async fn delete_entity(
     State(mem0): State<Mem0>,
     access: Access,
     Path((kind, name)): Path<(String, String)>,
-) -> Mem0Response<Message> {
+) -> Mem0Response<Confirmation> {
     mem0.delete_entity(&access, &kind, &name).await?;
     message("Entity deleted")
 }

@@ -10,7 +10,7 @@ use crate::access::{Access, Owner};
 
 /// The owner of memories, under mem0's names.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Mem0Owner {
+pub(super) struct MemoryOwner {
     pub(super) user: Option<String>,
     pub(super) agent: Option<String>,
     pub(super) run: Option<String>,
@@ -60,9 +60,9 @@ impl OwnerParams {
     ///
     /// # Errors
     /// 400 for an empty name, and for two spellings that differ.
-    pub(super) fn owner(self) -> Result<Mem0Owner, Mem0Error> {
+    pub(super) fn owner(self) -> Result<MemoryOwner, Mem0Error> {
         let [user, agent, run, app] = NAMES;
-        Ok(Mem0Owner {
+        Ok(MemoryOwner {
             user: merge_spellings(user, self.user_id, self.user_alias)?,
             agent: merge_spellings(agent, self.agent_id, self.agent_alias)?,
             run: merge_spellings(run, self.run_id, self.run_alias)?,
@@ -92,7 +92,7 @@ pub(super) fn names_an_owner(filter: &Map<String, Value>) -> bool {
     NAMES.iter().any(|(name, alias)| filter.contains_key(*name) || filter.contains_key(*alias))
 }
 
-impl Mem0Owner {
+impl MemoryOwner {
     pub(super) fn is_empty(&self) -> bool {
         *self == Self::default()
     }

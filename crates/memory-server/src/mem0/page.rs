@@ -34,7 +34,7 @@ impl ParamGroup for PageParams {}
 
 /// A page of a list, and the address of the list.
 #[derive(Debug, Clone)]
-pub(super) struct Page {
+pub(super) struct ListPage {
     number: usize,
     pub(super) size: usize,
     pub(super) is_requested: bool,
@@ -67,14 +67,14 @@ impl PageParams {
 
     /// Returns the page of the list at a path. Its address uses the scheme and host by which the client reached the
     /// server.
-    pub(super) fn page(self, path: &str, headers: &HeaderMap) -> Page {
+    pub(super) fn page(self, path: &str, headers: &HeaderMap) -> ListPage {
         let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
         let scheme = header("x-forwarded-proto").filter(|scheme| matches!(*scheme, "http" | "https")).unwrap_or("http");
         let is_host_character = |c: char| c.is_ascii_alphanumeric() || ".-:[]_".contains(c);
         let host = header(HOST.as_str()).filter(|host| !host.is_empty() && host.chars().all(is_host_character));
         let old_size = self.limit.map(Int::get).or(self.top_k.map(Int::get));
         let size = self.page_size.map(Int::get).or(old_size).unwrap_or(DEFAULT_PAGE_SIZE);
-        Page {
+        ListPage {
             number: self.page.map_or(1, Int::get),
             size,
             is_requested: self.page.is_some(),
@@ -84,7 +84,7 @@ impl PageParams {
     }
 }
 
-impl Page {
+impl ListPage {
     /// Returns the number of entries before this page.
     pub(super) fn skip(&self) -> usize {
         (self.number - 1) * self.size

@@ -72,23 +72,23 @@ pub(super) struct Params {
     values: Map<String, Value>,
     /// `body` or `query`.
     location: &'static str,
-    dialect: Dialect,
+    api: Mem0Api,
     /// The names of all parameters that the groups read so far define.
     known: Vec<&'static str>,
     faults: Vec<FieldFault>,
 }
 
-/// The version of mem0's API.
+/// One of mem0's two APIs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Dialect {
+pub(super) enum Mem0Api {
     /// The open-source server: invalid fields are listed, with 422.
     OpenSource,
     /// The platform: invalid fields are refused with 400. Old clients send numbers as ids.
     Platform,
 }
 
-impl Dialect {
-    /// Returns the dialect of a path: the platform's paths start with a version.
+impl Mem0Api {
+    /// Returns the API of a path: the platform's paths start with a version.
     fn of(uri: &Uri) -> Self {
         let versions = ["/v1/", "/v2/", "/v3/"];
         if versions.iter().any(|version| uri.path().starts_with(version)) { Self::Platform } else { Self::OpenSource }
@@ -107,11 +107,11 @@ impl<S: Send + Sync, T: FromParams> FromRequest<S> for Body<T> {
     type Rejection = Mem0Error;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Mem0Error> {
-        let dialect = Dialect::of(request.uri());
+        let api = Mem0Api::of(request.uri());
         let bytes = Bytes::from_request(request, state).await;
         let bytes = bytes.map_err(|e| Fault::new(e.status(), e.body_text()))?;
-        let values = read_object(&bytes).map_err(|fault| dialect.refuse(&[fault]))?;
-        Params::new(values, "body", dialect).finish().map(Self)
+        let values = read_object(&bytes).map_err(|fault| api.refuse(&[fault]))?;
+        Params::new(values, "body", api).finish().map(Self)
     }
 }
 
@@ -155,8 +155,8 @@ impl<S: Send + Sync, T: FromParams> FromRequestParts<S> for StrictQuery<T> {
 }
 
 impl Params {
-    pub(super) fn new(values: Map<String, Value>, location: &'static str, dialect: Dialect) -> Self {
-        Self { values, location, dialect, known: Vec::new(), faults: Vec::new() }
+    pub(super) fn new(values: Map<String, Value>, location: &'static str, api: Mem0Api) -> Self {
+        Self { values, location, api, known: Vec::new(), faults: Vec::new() }
     }
 
     fn of_query(uri: &Uri) -> Result<Self, Mem0Error> {
@@ -169,7 +169,7 @@ impl Params {
                 return Err(Mem0Error::bad_request(format!("the parameter {name} occurs twice")));
             }
         }
-        Ok(Self::new(values, "query", Dialect::of(uri)))
+        Ok(Self::new(values, "query", Mem0Api::of(uri)))
     }
 
     /// Reads a request.
@@ -188,7 +188,7 @@ impl Params {
     }
 
     fn check(&self) -> Result<(), Mem0Error> {
-        if self.faults.is_empty() { Ok(()) } else { Err(self.dialect.refuse(&self.faults)) }
+        if self.faults.is_empty() { Ok(()) } else { Err(self.api.refuse(&self.faults)) }
     }
 
     /// Reads a group of parameters, and records all of its fields that are missing or have a wrong type.
@@ -201,7 +201,7 @@ impl Params {
         }
         // serde stops at the first wrong field. The group is read again without that field, until the rest is right.
         loop {
-            let mut fields = FieldsDeserializer::new(&self.values, self.dialect == Dialect::Platform);
+            let mut fields = FieldsDeserializer::new(&self.values, self.api == Mem0Api::Platform);
             let read = T::deserialize(&mut fields);
             self.known.extend(fields.known);
             let InvalidField { kind, message } = match read {

@@ -14,16 +14,16 @@ use super::{
     add::{AddRequest, AddResult},
     batch::BatchRequest,
     condition::FilterCondition,
-    entities::Entity,
+    entities::Mem0Entity,
     error::Mem0Error,
     event::EventState,
     history::HistoryRow,
     memory::{Feedback, FeedbackParams, UpdateParams, parse_id, unknown},
     messages::Dialogue,
-    owner::{Mem0Owner, OwnerParams},
-    page::{Page, PageOf, PageParams},
-    params::{Body, Dialect, ParamGroup, QueryParams, StrictQuery, request},
-    responses::{ListOrObject, Mem0Response, Message, Results, message, not_served},
+    owner::{MemoryOwner, OwnerParams},
+    page::{ListPage, PageOf, PageParams},
+    params::{Body, Mem0Api, ParamGroup, QueryParams, StrictQuery, request},
+    responses::{Confirmation, ListOrObject, Mem0Response, Results, message, not_served},
     row::{self, MemoryRow},
     search::SearchParams,
     selection::{FieldsParam, FormatParam, SelectionParams, VisibilityParams, one_filter},
@@ -37,7 +37,7 @@ use crate::{
 
 /// Default number of memories in a search.
 const DEFAULT_LIMIT: usize = 10;
-const DIALECT: Dialect = Dialect::Platform;
+const API: Mem0Api = Mem0Api::Platform;
 
 /// The routes of the platform that are refused.
 const NOT_SERVED: [&str; 7] = [
@@ -74,25 +74,25 @@ pub(super) fn routes() -> Routes<Mem0> {
         get "/v1/memories/" => list_v1, "listMemoriesV1", "Lists memories, for older clients.",
             query ListQuery => MemoryPage;
         delete "/v1/memories/" => delete_all, "deleteMemoriesV1", "Deletes all memories of an owner.",
-            query DeleteQuery => Message;
+            query DeleteQuery => Confirmation;
         post "/v1/memories/search/" => search_v1, "searchMemoriesV1", "Searches memories, for older clients.",
             body SearchRequest => MemoryHits;
         get "/v1/memories/{id}/" => get, "getMemoryV1", "Returns a memory." => MemoryRow;
         put "/v1/memories/{id}/" => update, "updateMemoryV1", "Changes a memory.", body UpdateParams => MemoryRow;
-        delete "/v1/memories/{id}/" => delete, "deleteMemoryV1", "Deletes a memory.", query LinkedParam => Message;
+        delete "/v1/memories/{id}/" => delete, "deleteMemoryV1", "Deletes a memory.", query LinkedParam => Confirmation;
         get "/v1/memories/{id}/history/" => history, "memoryHistoryV1", "Returns the history of a memory."
             => Vec<HistoryRow>;
         get "/v1/event/{id}/" => event, "event", "Returns the state of a request to add memories." => EventState;
         get "/v1/entities/" => entities, "listEntitiesV1", "Lists users, agents, runs and apps with memories.",
             query PageParams => PageOf<PlatformEntity>;
         delete "/v2/entities/{type}/{name}/" => delete_entity, "deleteEntityV2",
-            "Deletes everything of a user, agent, run or app." => Message;
+            "Deletes everything of a user, agent, run or app." => Confirmation;
         delete "/v1/entities/{type}/{name}/" => delete_entity, "deleteEntityV1",
-            "Deletes everything of a user, agent, run or app." => Message;
+            "Deletes everything of a user, agent, run or app." => Confirmation;
         put "/v1/batch/" => update_batch, "updateBatch", "Changes at most 1000 memories.",
-            body BatchRequest => Message;
+            body BatchRequest => Confirmation;
         delete "/v1/batch/" => delete_batch, "deleteBatch", "Deletes at most 1000 memories.",
-            body BatchRequest => Message;
+            body BatchRequest => Confirmation;
         post "/v1/feedback/" => feedback, "feedback", "Stores the feedback on a memory.",
             body FeedbackParams => Feedback;
     };
@@ -208,7 +208,7 @@ async fn ping(access: Access) -> Mem0Response<Ping> {
 }
 
 async fn add_v3(State(mem0): State<Mem0>, access: Access, Body(request): Body<AddRequest>) -> Mem0Response<Accepted> {
-    let input = request.into_input(DIALECT, &access)?;
+    let input = request.into_input(API, &access)?;
     let added = mem0.add(&access, input, mem0.platform_add_timeout).await?;
     let (status, message) = match added.is_pending {
         true => ("PENDING", "Memory processing has been queued for background execution"),
@@ -228,7 +228,7 @@ async fn add_v1(
     Body(request): Body<AddRequest>,
 ) -> Mem0Response<ListOrObject<AddResult, Results<AddResult>>> {
     let is_object = request.format.is_object();
-    let input = request.into_input(DIALECT, &access)?;
+    let input = request.into_input(API, &access)?;
     let added = mem0.add(&access, input, mem0.add_timeout).await?;
     let results: Vec<AddResult> = added.results.into_iter().map(AddResult::for_platform).collect();
     Ok(Json(if is_object { ListOrObject::Object(Results { results }) } else { ListOrObject::List(results) }))
@@ -244,7 +244,7 @@ async fn list_v3(
     let page = query.or(request.page).page("/v3/memories/", &headers);
     let owner = request.owner.owner()?;
     let condition = request.selection.condition(&owner, &access, true)?;
-    let list = List { owner, condition, visibility: request.visibility, fields: request.fields };
+    let list = ListInput { owner, condition, visibility: request.visibility, fields: request.fields };
     Ok(Json(mem0.list(&access, list, &page).await?))
 }
 
@@ -258,7 +258,7 @@ async fn list_v2(
     let page = query.or(request.page).page("/v2/memories/", &headers);
     let owner = request.owner.owner()?;
     let condition = request.selection.condition(&owner, &access, false)?;
-    let list = List { owner, condition, visibility: request.visibility, fields: request.fields };
+    let list = ListInput { owner, condition, visibility: request.visibility, fields: request.fields };
     mem0.list_or_page(&access, list, &page).await
 }
 
@@ -275,24 +275,24 @@ async fn list_v1(
     if let Some(keywords) = keywords.keywords {
         condition = condition.and(one_filter("keywords", keywords.into())?);
     }
-    let list = List { owner, condition, visibility: request.visibility, fields: request.fields };
+    let list = ListInput { owner, condition, visibility: request.visibility, fields: request.fields };
     mem0.list_or_page(&access, list, &page).await
 }
 
 /// A checked request for a list.
-struct List {
-    owner: Mem0Owner,
+struct ListInput {
+    owner: MemoryOwner,
     condition: FilterCondition,
     visibility: VisibilityParams,
     fields: FieldsParam,
 }
 
 impl Mem0 {
-    async fn list(&self, access: &Access, list: List, page: &Page) -> Result<PageOf<Value>, Mem0Error> {
+    async fn list(&self, access: &Access, list: ListInput, page: &ListPage) -> Result<PageOf<Value>, Mem0Error> {
         let scopes = list.owner.scopes(access)?;
         let areas = self.areas(access, &scopes, list.condition, list.visibility.resolve(IncludedTurns::None))?;
         let (records, count) = self.newest(&areas, page.skip(), page.size, true).await?;
-        let rows = records.iter().map(|record| list.fields.select(&MemoryRow::new(record, DIALECT)));
+        let rows = records.iter().map(|record| list.fields.select(&MemoryRow::new(record, API)));
         Ok(page.with_results(rows.collect(), count))
     }
 
@@ -300,8 +300,8 @@ impl Mem0 {
     async fn list_or_page(
         &self,
         access: &Access,
-        list: List,
-        page: &Page,
+        list: ListInput,
+        page: &ListPage,
     ) -> Mem0Response<ListOrObject<Value, PageOf<Value>>> {
         let page_of_rows = self.list(access, list, page).await?;
         Ok(Json(match page.is_requested {
@@ -323,7 +323,7 @@ impl Mem0 {
         let visibility = request.visibility.resolve(self.include_turns);
         let areas = self.areas(access, &owner.scopes(access)?, condition, visibility)?;
         let hits = self.search(&areas, &query, visibility.turns).await?;
-        Ok(hits.iter().map(|hit| request.fields.select(&hit.row(DIALECT, &query))).collect())
+        Ok(hits.iter().map(|hit| request.fields.select(&hit.row(API, &query))).collect())
     }
 }
 
@@ -359,7 +359,7 @@ async fn search_v1(
 
 async fn get(State(mem0): State<Mem0>, access: Access, Path(id): Path<String>) -> Mem0Response<MemoryRow> {
     let record = mem0.find(&access, parse_id(&id)?).await?.ok_or_else(unknown)?;
-    Ok(Json(MemoryRow::new(&record, DIALECT)))
+    Ok(Json(MemoryRow::new(&record, API)))
 }
 
 async fn update(
@@ -369,7 +369,7 @@ async fn update(
     Body(params): Body<UpdateParams>,
 ) -> Mem0Response<MemoryRow> {
     let record: Record = mem0.change(&access, parse_id(&id)?, &params.into_change()?).await?;
-    Ok(Json(MemoryRow::new(&record, DIALECT)))
+    Ok(Json(MemoryRow::new(&record, API)))
 }
 
 async fn delete(
@@ -377,7 +377,7 @@ async fn delete(
     access: Access,
     Path(id): Path<String>,
     QueryParams(params): QueryParams<LinkedParam>,
-) -> Mem0Response<Message> {
+) -> Mem0Response<Confirmation> {
     mem0.delete(&access, parse_id(&id)?, params.delete_linked.unwrap_or(false)).await?;
     message("Memory deleted successfully!")
 }
@@ -386,13 +386,13 @@ async fn delete_all(
     State(mem0): State<Mem0>,
     access: Access,
     StrictQuery(query): StrictQuery<DeleteQuery>,
-) -> Mem0Response<Message> {
+) -> Mem0Response<Confirmation> {
     mem0.delete_of(&access, &query.owner.owner()?).await?;
     message("Memories deleted successfully!")
 }
 
 async fn history(State(mem0): State<Mem0>, access: Access, Path(id): Path<String>) -> Mem0Response<Vec<HistoryRow>> {
-    Ok(Json(mem0.history(&access, parse_id(&id)?, DIALECT).await?))
+    Ok(Json(mem0.history(&access, parse_id(&id)?, API).await?))
 }
 
 async fn event(State(mem0): State<Mem0>, access: Access, Path(id): Path<String>) -> Mem0Response<EventState> {
@@ -409,7 +409,7 @@ async fn entities(
     let page = page.page("/v1/entities/", &headers);
     let entities = mem0.entities(&access).await?;
     let count = entities.len();
-    let row = |entity: Entity| PlatformEntity {
+    let row = |entity: Mem0Entity| PlatformEntity {
         id: entity.name.clone(),
         name: entity.name,
         kind: entity.kind,
@@ -426,7 +426,7 @@ async fn delete_entity(
     State(mem0): State<Mem0>,
     access: Access,
     Path((kind, name)): Path<(String, String)>,
-) -> Mem0Response<Message> {
+) -> Mem0Response<Confirmation> {
     mem0.delete_entity(&access, &kind, &name).await?;
     message("Entity deleted successfully!")
 }
@@ -435,7 +435,7 @@ async fn update_batch(
     State(mem0): State<Mem0>,
     access: Access,
     Body(request): Body<BatchRequest>,
-) -> Mem0Response<Message> {
+) -> Mem0Response<Confirmation> {
     let changes = request.changes()?;
     for (id, _) in &changes {
         mem0.find(&access, *id).await?.ok_or_else(unknown)?;
@@ -450,7 +450,7 @@ async fn delete_batch(
     State(mem0): State<Mem0>,
     access: Access,
     Body(request): Body<BatchRequest>,
-) -> Mem0Response<Message> {
+) -> Mem0Response<Confirmation> {
     let ids = request.ids()?;
     for id in &ids {
         mem0.find(&access, *id).await?.ok_or_else(unknown)?;

@@ -14,7 +14,8 @@ pub(super) type Mem0Response<T> = Result<Json<T>, Mem0Error>;
 
 /// A confirmation.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct Message {
+#[schemars(rename = "Message")]
+pub(super) struct Confirmation {
     message: String,
 }
 
@@ -32,8 +33,8 @@ pub(super) enum ListOrObject<T, O> {
     Object(O),
 }
 
-pub(super) fn message(message: impl Into<String>) -> Mem0Response<Message> {
-    Ok(Json(Message { message: message.into() }))
+pub(super) fn message(message: impl Into<String>) -> Mem0Response<Confirmation> {
+    Ok(Json(Confirmation { message: message.into() }))
 }
 
 /// Refuses every method of a route that this server does not offer.

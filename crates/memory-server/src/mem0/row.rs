@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::{metadata, params::Dialect};
+use super::{metadata, params::Mem0Api};
 use crate::config::IncludedTurns;
 
 /// The kinds of records that are memories. Turns are evidence; summaries and chunks serve recall.
@@ -92,7 +92,7 @@ pub(super) struct MemoryRow {
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     platform: Option<PlatformFields>,
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
-    score: Option<Score>,
+    score: Option<SearchScore>,
 }
 
 /// The fields that only the platform shows.
@@ -106,7 +106,8 @@ struct PlatformFields {
 
 /// The score of a memory in a search.
 #[derive(Debug, Clone, Default, Serialize, JsonSchema)]
-pub(super) struct Score {
+#[schemars(rename = "Score")]
+pub(super) struct SearchScore {
     /// 0 to 1. `null` outside of searches.
     pub(super) score: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -139,7 +140,7 @@ pub(super) struct ScoreDetails {
 }
 
 impl MemoryRow {
-    pub(super) fn new(record: &Record, dialect: Dialect) -> Self {
+    pub(super) fn new(record: &Record, api: Mem0Api) -> Self {
         Self {
             id: record.id.to_string(),
             memory: record.text.clone(),
@@ -148,7 +149,7 @@ impl MemoryRow {
             created_at: time(record.occurred_at),
             updated_at: time(updated_at(record)),
             names: row_names(record),
-            platform: (dialect == Dialect::Platform).then(|| PlatformFields {
+            platform: (api == Mem0Api::Platform).then(|| PlatformFields {
                 categories: categories(record).into_iter().map(str::to_owned).collect(),
                 immutable: metadata::is_set(record, metadata::IMMUTABLE),
                 feedback: record
@@ -160,7 +161,7 @@ impl MemoryRow {
         }
     }
 
-    pub(super) fn with_score(self, score: Score) -> Self {
+    pub(super) fn with_score(self, score: SearchScore) -> Self {
         Self { score: Some(score), ..self }
     }
 }

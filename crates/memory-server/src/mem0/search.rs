@@ -14,9 +14,9 @@ use serde_json::Value;
 use super::{
     condition::SearchArea,
     error::Mem0Error,
-    messages::{Dialogue, Message},
-    params::{Dialect, ParamGroup},
-    row::{MemoryRow, Score, ScoreBreakdown, ScoreDetails},
+    messages::{Dialogue, Mem0Message},
+    params::{Mem0Api, ParamGroup},
+    row::{MemoryRow, ScoreBreakdown, ScoreDetails, SearchScore},
     service::Mem0,
     time::moment,
 };
@@ -46,7 +46,7 @@ pub(super) struct SearchQuery {
     /// Adds the parts of each score.
     pub(super) explain: bool,
     /// The messages before the query, oldest first.
-    dialogue: Vec<Message>,
+    dialogue: Vec<Mem0Message>,
     /// True if the text contains the dialogue.
     contains_dialogue: bool,
 }
@@ -85,7 +85,7 @@ pub(super) struct SearchParams {
 }
 
 impl SearchQuery {
-    /// Returns true for a message of the dialogue: the caller has it already.
+    /// Returns true if the record is a message of the dialogue, which the caller already has.
     fn is_in_dialogue(&self, record: &Record) -> bool {
         self.dialogue.iter().any(|message| message.text == record.text)
     }
@@ -125,8 +125,9 @@ impl SearchParams {
 impl Mem0 {
     /// Returns the memories in the areas that match the query, best first.
     ///
-    /// With a dialogue before the query, a query that finds nothing is searched for again together with the last messages
-    /// of the dialogue, and then as the engine's model rewrites it. A query that names no topic is not searched for alone.
+    /// If there is a dialogue before the query and the query finds nothing, two more searches follow: first for the
+    /// query together with the last messages of the dialogue, then for the query as the engine's model rewrites it. For
+    /// a query that names no topic, the search without the dialogue is skipped.
     pub(super) async fn search(
         &self,
         areas: &[SearchArea],
@@ -164,8 +165,8 @@ impl Mem0 {
 
     /// Returns the memories in the areas that match the text of the query, best first.
     ///
-    /// The engine's scores are comparable within one recall only, but a threshold needs an absolute score: the keyword or
-    /// the semantic score of a memory, whichever is greater. The order within an area is the engine's. A memory before
+    /// The engine's scores are comparable within one recall only, but a threshold needs an absolute score. It is the
+    /// greater of the keyword score and the semantic score. The order within an area is the engine's: a memory before
     /// one with a greater score gets that score.
     async fn search_text(
         &self,
@@ -183,8 +184,8 @@ impl Mem0 {
         Ok(memories)
     }
 
-    /// Searches one area. If too many hits fail the condition, or are turns that are left out, the search is repeated with
-    /// a higher limit.
+    /// Searches one area. If too many hits fail the condition or are redundant turns, the search is repeated with a
+    /// higher limit.
     async fn search_area(
         &self,
         area: &SearchArea,
@@ -194,8 +195,8 @@ impl Mem0 {
         if search.limit == 0 {
             return Ok(Vec::new());
         }
-        let leaves_out_hits = area.condition.is_some() || turns == IncludedTurns::User;
-        let factor = if leaves_out_hits { OVERFETCH_FACTOR } else { 1 };
+        let may_drop_hits = area.condition.is_some() || turns == IncludedTurns::User;
+        let factor = if may_drop_hits { OVERFETCH_FACTOR } else { 1 };
         let mut limit = (search.limit * factor).min(MAX_CANDIDATES);
         loop {
             let mut options = *self.engine.admin().recall_options();
@@ -211,12 +212,12 @@ impl Mem0 {
             let hits = self.engine.recall(&area.scope, query).await?.hits;
             let is_exhausted = hits.len() < limit;
             let mut memories = self.score_hits(&search.text, hits);
-            memories.retain(|memory| area.holds(&memory.record));
+            memories.retain(|memory| area.matches(&memory.record));
             if turns == IncludedTurns::User {
                 remove_redundant_turns(&mut memories, search.threshold);
             }
             if is_exhausted || limit == MAX_CANDIDATES || memories.len() >= search.limit {
-                // Not before: memories below the threshold are no reason to search for more.
+                // Applied last: memories below the threshold are no reason to search for more.
                 memories.retain(|memory| memory.score >= search.threshold);
                 keep_order(&mut memories);
                 return Ok(memories);
@@ -225,7 +226,7 @@ impl Mem0 {
         }
     }
 
-    /// Gives each hit of a recall its keyword or its semantic score.
+    /// Scores each hit of a recall: the greater of its keyword score and its semantic score.
     fn score_hits(&self, query: &str, hits: Vec<RecallHit>) -> Vec<ScoredMemory> {
         let embedder = self.engine.embedder();
         let has_semantics = embedder.scale(query).semantic_weight > 0.0;
@@ -271,11 +272,11 @@ fn retriever_score(hit: &RecallHit, retriever: Retriever) -> Option<f64> {
 
 impl ScoredMemory {
     /// Returns the memory with its score. With `explain` the row also contains the parts of the score.
-    pub(super) fn row(&self, dialect: Dialect, query: &SearchQuery) -> MemoryRow {
+    pub(super) fn row(&self, api: Mem0Api, query: &SearchQuery) -> MemoryRow {
         let semantic = rounded(self.semantic);
         let bm25 = rounded(self.keyword);
         let entity = rounded(retriever_score(&self.hit, Retriever::Graph).unwrap_or(0.0));
-        let has_breakdown = query.explain && dialect == Dialect::Platform;
+        let has_breakdown = query.explain && api == Mem0Api::Platform;
         let breakdown = has_breakdown.then_some(ScoreBreakdown { semantic, bm25, entity });
         let details = query.explain.then(|| ScoreDetails {
             semantic_score: semantic,
@@ -288,8 +289,9 @@ impl ScoredMemory {
             found_by: self.hit.found_by.iter().map(|found| found.retriever.as_str()).collect(),
             relevant: self.hit.relevant,
         });
-        let score = Score { score: Some(rounded(self.score)), score_breakdown: breakdown, score_details: details };
-        MemoryRow::new(&self.record, dialect).with_score(score)
+        let score =
+            SearchScore { score: Some(rounded(self.score)), score_breakdown: breakdown, score_details: details };
+        MemoryRow::new(&self.record, api).with_score(score)
     }
 }
 

@@ -11,8 +11,8 @@ use super::{
     condition::FilterCondition,
     error::Mem0Error,
     listing::Visibility,
-    owner::Mem0Owner,
-    params::{Dialect, ParamGroup},
+    owner::MemoryOwner,
+    params::{Mem0Api, ParamGroup},
     time::{is_whole_day, moment},
 };
 use crate::{access::Access, config::IncludedTurns};
@@ -23,7 +23,7 @@ const MICROS_PER_DAY: u64 = 86_400_000_000;
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(super) struct SelectionParams {
-    /// Conditions that all have to hold, with operators such as `{"gte": 1}`, and `AND`, `OR`, `NOT`. Unknown keys are
+    /// Conditions that must all be true, with operators such as `{"gte": 1}`, and `AND`, `OR`, `NOT`. Unknown keys are
     /// refused.
     pub(super) filters: Option<Map<String, Value>>,
     /// Only memories with one of these categories.
@@ -74,7 +74,7 @@ impl SelectionParams {
     /// 400 for an invalid filter or date, for missing filters if they are required, and without owner and filters.
     pub(super) fn condition(
         self,
-        owner: &Mem0Owner,
+        owner: &MemoryOwner,
         access: &Access,
         requires_filters: bool,
     ) -> Result<FilterCondition, Mem0Error> {
@@ -86,7 +86,7 @@ impl SelectionParams {
         if filters.is_empty() {
             owner.require_named(access)?;
         }
-        let mut condition = Dialect::Platform.read_filter(&filters)?.and(owner.condition());
+        let mut condition = Mem0Api::Platform.read_filter(&filters)?.and(owner.condition());
         let more_filters = [
             ("categories", self.categories.map(|names| json!({ "in": names }))),
             ("metadata", self.metadata.map(Value::Object)),
@@ -107,7 +107,7 @@ impl SelectionParams {
 
 /// Returns the condition of one filter of the platform.
 pub(super) fn one_filter(name: &str, value: Value) -> Result<FilterCondition, Mem0Error> {
-    Dialect::Platform.read_filter(&Map::from_iter([(name.to_owned(), value)]))
+    Mem0Api::Platform.read_filter(&Map::from_iter([(name.to_owned(), value)]))
 }
 
 fn date_condition(name: &str, op: Op, value: &Value) -> Result<FilterCondition, Mem0Error> {

@@ -5,8 +5,8 @@ use serde_json::{Map, Value, json};
 
 use super::routes::Section;
 
-const DESCRIPTION: &str = "The key of a request determines whose memories it reaches. \
-    The names in a request (user, agent, conversation) narrow that, and never widen it.";
+const DESCRIPTION: &str = "The key of a request determines the memories that it can access. \
+    Names in a request (user, agent, conversation) narrow this access and never widen it.";
 
 /// Returns the OpenAPI document of these sections.
 pub(super) fn build(sections: &[Section]) -> Value {
@@ -30,7 +30,7 @@ pub(super) fn build(sections: &[Section]) -> Value {
         "openapi": "3.1.0",
         "info": {
             "title": "memory-engine",
-            "summary": "Long-term memory for applications that talk with a language model.",
+            "summary": "Long-term memory for applications with a language model.",
             "description": DESCRIPTION,
             "license": { "name": "MIT", "identifier": "MIT" },
             "version": env!("CARGO_PKG_VERSION"),

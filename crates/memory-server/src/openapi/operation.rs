@@ -14,7 +14,7 @@ type Parameters = (&'static str, fn() -> Schema);
 /// The description of one operation: a method on a path. Schemas are derived from the types that the handler reads and
 /// writes.
 #[derive(Debug, Clone)]
-pub(crate) struct Operation {
+pub(crate) struct ApiOperation {
     id: &'static str,
     summary: &'static str,
     needs_key: bool,
@@ -32,7 +32,7 @@ struct Response {
     content: Option<(&'static str, SchemaOf)>,
 }
 
-impl Operation {
+impl ApiOperation {
     /// Describes an operation that needs a key and fails with [`ErrorBody`].
     pub(crate) fn new(id: &'static str, summary: &'static str) -> Self {
         Self {
@@ -140,7 +140,7 @@ impl Operation {
         let (schema, statuses) = self.errors;
         for status in statuses {
             let body = json!({ JSON: { "schema": schema(schemas) } });
-            let description = "The request was refused or failed; the message says why.";
+            let description = "The request was refused or failed; the message states the reason.";
             responses.insert((*status).to_owned(), json!({ "description": description, "content": body }));
         }
         responses

@@ -6,7 +6,7 @@ use axum::{
     routing::{self, MethodRouter},
 };
 
-use super::operation::Operation;
+use super::operation::ApiOperation;
 
 /// The part of the document for one protocol.
 #[derive(Debug, Clone)]
@@ -14,7 +14,7 @@ pub(crate) struct Section {
     pub(super) tag: &'static str,
     pub(super) description: &'static str,
     /// Method, path and description.
-    pub(super) operations: Vec<(&'static str, String, Operation)>,
+    pub(super) operations: Vec<(&'static str, String, ApiOperation)>,
 }
 
 /// The routes of one protocol: a router and the section that describes it, built from the same table.
@@ -34,7 +34,7 @@ macro_rules! table {
         $routes$(.$method(
             $path,
             $handler,
-            $crate::openapi::operation::Operation::new($id, $summary)
+            $crate::openapi::operation::ApiOperation::new($id, $summary)
                 $(.query::<$query>())* $(.body::<$body>())? .answer::<$answer>(),
         ))*
     };
@@ -48,7 +48,7 @@ impl Section {
     }
 
     /// Describes an operation. axum's `{*name}` is written `{name}` in the document.
-    pub(crate) fn add(&mut self, method: &'static str, path: &str, operation: Operation) {
+    pub(crate) fn add(&mut self, method: &'static str, path: &str, operation: ApiOperation) {
         self.operations.push((method, path.replace("{*", "{"), operation));
     }
 }
@@ -64,25 +64,25 @@ impl<S: Clone + Send + Sync + 'static> Routes<S> {
         method: &'static str,
         path: &str,
         handler: MethodRouter<S>,
-        operation: Operation,
+        operation: ApiOperation,
     ) -> Self {
         self.section.add(method, path, operation);
         self.undocumented(path, handler)
     }
 
-    pub(crate) fn get<H: Handler<T, S>, T: 'static>(self, path: &str, handler: H, operation: Operation) -> Self {
+    pub(crate) fn get<H: Handler<T, S>, T: 'static>(self, path: &str, handler: H, operation: ApiOperation) -> Self {
         self.route("get", path, routing::get(handler), operation)
     }
 
-    pub(crate) fn post<H: Handler<T, S>, T: 'static>(self, path: &str, handler: H, operation: Operation) -> Self {
+    pub(crate) fn post<H: Handler<T, S>, T: 'static>(self, path: &str, handler: H, operation: ApiOperation) -> Self {
         self.route("post", path, routing::post(handler), operation)
     }
 
-    pub(crate) fn put<H: Handler<T, S>, T: 'static>(self, path: &str, handler: H, operation: Operation) -> Self {
+    pub(crate) fn put<H: Handler<T, S>, T: 'static>(self, path: &str, handler: H, operation: ApiOperation) -> Self {
         self.route("put", path, routing::put(handler), operation)
     }
 
-    pub(crate) fn delete<H: Handler<T, S>, T: 'static>(self, path: &str, handler: H, operation: Operation) -> Self {
+    pub(crate) fn delete<H: Handler<T, S>, T: 'static>(self, path: &str, handler: H, operation: ApiOperation) -> Self {
         self.route("delete", path, routing::delete(handler), operation)
     }
 

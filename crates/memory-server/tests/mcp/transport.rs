@@ -34,7 +34,7 @@ async fn other_hosts_and_origins_are_refused() {
 #[tokio::test]
 async fn k13_requests_without_accept_header() {
     let engine = engine().await;
-    let router = served(&engine, open());
+    let router = mcp_router(&engine, open());
     let body = rpc("tools/call", json!({ "name": "search_memory", "arguments": { "query": "测试" } }));
     for accept in [None, Some("*/*"), Some("application/json")] {
         let mut request = request("/mcp", &[], body.clone());
@@ -151,7 +151,7 @@ proptest! {
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
-            let router = served(&engine().await, open());
+            let router = mcp_router(&engine().await, open());
             let body = rpc("tools/call", json!({ "name": tool, "arguments": arguments }));
             let (status, answer) = send(&router, request("/mcp", &[], body)).await;
             prop_assert_eq!(status, StatusCode::OK, "{}", &answer);

@@ -133,7 +133,7 @@ async fn memories_are_listed_by_their_ids() {
 }
 
 #[tokio::test]
-async fn a_filter_that_is_not_understood_is_refused_and_never_left_out() {
+async fn an_invalid_filter_is_refused_and_never_ignored() {
     let api = api_with_notes().await;
     let platform = [
         json!({"user_id": "lin", "colour": "green"}),

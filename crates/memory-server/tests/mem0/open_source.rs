@@ -200,7 +200,7 @@ async fn long_history_drops_the_oldest_texts() {
     let api = Api::open().await;
     let long = |n: usize| format!("{n} {}", "很长的笔记".repeat(4000));
     let texts: [Box<dyn Fn(usize) -> String>; 2] = [Box::new(long), Box::new(|n| format!("short {n}"))];
-    for (text, kept) in texts.iter().zip([2, 49]) {
+    for (text, expected) in texts.iter().zip([2, 49]) {
         let id = api.add_note_with(lin(), &text(0), json!({"a": 1})).await;
         let path = format!("/memories/{id}");
         for n in 1..60 {
@@ -213,7 +213,7 @@ async fn long_history_drops_the_oldest_texts() {
         let last = events.last().unwrap();
         assert_eq!((&last["old_memory"], &last["new_memory"]), (&json!(text(58)), &json!(text(59))));
         let has_text: Vec<bool> = events[1..].iter().map(|event| event["old_memory"].is_string()).collect();
-        assert_eq!(has_text.iter().filter(|has_text| **has_text).count(), kept);
+        assert_eq!(has_text.iter().filter(|has_text| **has_text).count(), expected);
         assert!(has_text.is_sorted(), "only the latest texts are kept");
     }
 }
@@ -270,7 +270,7 @@ async fn deletes_all_memories_of_one_owner() {
     assert_eq!(
         api.get(&format!("/memories/{id}/history")).await.as_array().unwrap().len(),
         1,
-        "ids stay known as deleted"
+        "the deletion remains in the history"
     );
 }
 
@@ -348,7 +348,7 @@ async fn owners_may_have_names_with_spaces() {
     }
 }
 
-/// What the rules extract nothing from is found all the same; the assistant's words and mere questions are not.
+/// Turns without an extracted fact are found; the assistant's messages and turns that only ask are not.
 #[tokio::test]
 async fn searches_return_what_the_user_said() {
     let api = Api::open().await;

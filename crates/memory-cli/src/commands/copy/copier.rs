@@ -156,7 +156,8 @@ impl<'e, P: FnMut(&CopyReport)> Copier<'e, P> {
     }
 
     async fn copy_synonyms(&mut self, scope: &Scope) -> Result<()> {
-        let (source, target) = (self.source.synonyms().store(), self.target.synonyms().store());
+        let source = self.source.synonyms().store();
+        let target = self.target.synonyms().store();
         let known: BTreeMap<_, _> = target.list(scope).await?.into_iter().map(|group| (group.key(), group)).collect();
         let mut new = source.list(scope).await?;
         new.retain(|group| known.get(&group.key()) != Some(group));
@@ -169,8 +170,9 @@ impl<'e, P: FnMut(&CopyReport)> Copier<'e, P> {
             target.put(scope, &new).await?;
             self.report.synonyms += new.len() as u64;
         }
-        let decided: BTreeMap<_, _> = target.verdicts(scope).await?.into_iter().map(|v| (v.pair, v.accepted)).collect();
-        let is_new = |verdict: &PairVerdict| match decided.get(&verdict.pair) {
+        let existing: BTreeMap<_, _> =
+            target.verdicts(scope).await?.into_iter().map(|v| (v.pair, v.accepted)).collect();
+        let is_new = |verdict: &PairVerdict| match existing.get(&verdict.pair) {
             Some(accepted) => self.update && *accepted != verdict.accepted,
             None => true,
         };

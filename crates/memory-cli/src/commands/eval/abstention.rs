@@ -1,5 +1,5 @@
-//! Measures abstention: how often the threshold of relevance suppresses the hits of questions that nothing answers, and
-//! how many answers it keeps.
+//! Measures abstention: how often the relevance threshold suppresses the hits of unanswerable questions, and how many
+//! answers it keeps.
 
 use std::collections::BTreeSet;
 
@@ -29,7 +29,7 @@ struct Rates {
     false_injections: f64,
 }
 
-/// Asks the questions of both kinds, and returns the rates at several thresholds.
+/// Asks answerable and unanswerable questions, and returns the injection rates at several thresholds.
 pub(super) async fn measure(
     engine: &MemoryEngine,
     answerable: &[EvalQuestion],

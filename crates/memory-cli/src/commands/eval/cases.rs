@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 
 use crate::{json_lines, modes::EVAL_DEADLINE, output, question};
 
-/// A question with what may be injected for it.
+/// A question with the records that must, and must not, be injected for it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Case {
+pub(super) struct InjectionCase {
     id: String,
     scope: String,
     /// The session that is searched; all sessions of the scope if absent.
@@ -33,9 +33,9 @@ pub(super) struct Case {
     exact: bool,
 }
 
-/// The outcome of a case.
+/// The result of a case.
 #[derive(Debug, Serialize)]
-struct Outcome {
+struct CaseOutcome {
     id: String,
     passed: bool,
     injected: Vec<String>,
@@ -44,12 +44,12 @@ struct Outcome {
 }
 
 /// Reads a file of cases.
-pub(super) fn read(path: &Path) -> Result<Vec<Case>> {
+pub(super) fn read(path: &Path) -> Result<Vec<InjectionCase>> {
     json_lines::read(path)
 }
 
 /// Runs the cases on the relevant hits of each question.
-pub(super) async fn run(engine: &MemoryEngine, cases: &[Case]) -> Result<Value> {
+pub(super) async fn run(engine: &MemoryEngine, cases: &[InjectionCase]) -> Result<Value> {
     let mut outcomes = Vec::with_capacity(cases.len());
     for case in cases {
         let mut scope = Scope::user(&case.scope)?;
@@ -63,19 +63,19 @@ pub(super) async fn run(engine: &MemoryEngine, cases: &[Case]) -> Result<Value> 
         }
         let recall = engine.recall(&scope, query).await?;
         ensure!(!recall.is_partial(), "the recall was degraded: {:?}", recall.degraded);
-        outcomes.push(case.judge(recall.relevant().map(|hit| question::data_set_id(&hit.record)).collect()));
+        outcomes.push(case.evaluate(recall.relevant().map(|hit| question::data_set_id(&hit.record)).collect()));
     }
     let passed = outcomes.iter().filter(|outcome| outcome.passed).count();
     Ok(json!({ "passed": passed, "failed": outcomes.len() - passed, "cases": outcomes }))
 }
 
-impl Case {
-    fn judge(&self, injected: Vec<String>) -> Outcome {
+impl InjectionCase {
+    fn evaluate(&self, injected: Vec<String>) -> CaseOutcome {
         let missing: Vec<String> = self.expected.iter().filter(|id| !injected.contains(id)).cloned().collect();
         let is_unwanted = |id: &&String| self.forbidden.contains(*id) || (self.exact && !self.expected.contains(*id));
         let unwanted: Vec<String> = injected.iter().filter(is_unwanted).cloned().collect();
         let passed = missing.is_empty() && unwanted.is_empty();
-        Outcome { id: self.id.clone(), passed, injected, missing, unwanted }
+        CaseOutcome { id: self.id.clone(), passed, injected, missing, unwanted }
     }
 }
 
@@ -106,8 +106,8 @@ mod tests {
         case["id"] = json!("c1");
         case["scope"] = json!("lin");
         case["question"] = json!("Where do I live?");
-        let case: Case = serde_json::from_value(case).unwrap();
-        case.judge(injected.iter().map(|id| (*id).to_owned()).collect()).passed
+        let case: InjectionCase = serde_json::from_value(case).unwrap();
+        case.evaluate(injected.iter().map(|id| (*id).to_owned()).collect()).passed
     }
 
     #[test]

@@ -6,7 +6,7 @@ use anyhow::Result;
 use jiff::tz::TimeZone;
 use memory_engine::{MemoryEngine, PutMode, Record, RecordId, Scope, store::ContentHash};
 
-use super::report::ImportReport;
+use super::report::FileImportReport;
 use crate::output;
 
 /// Maximum number of samples of each kind.
@@ -63,7 +63,7 @@ impl DryRun {
         engine: &MemoryEngine,
         mode: PutMode,
         records: Vec<Record>,
-        report: &mut ImportReport,
+        report: &mut FileImportReport,
     ) -> Result<()> {
         for record in records {
             let hash = record.content_hash();
@@ -92,10 +92,11 @@ impl DryRun {
         *count += 1;
         if samples.len() < MAX_SAMPLES {
             let time = record.occurred_at.in_zone(&self.zone);
-            let who = record.speaker.as_deref().or(record.role.as_ref().map(|role| role.as_str())).unwrap_or("");
-            let who = if who.is_empty() { String::new() } else { format!("{}: ", output::shorten(who, 40)) };
+            let speaker = record.speaker.as_deref().or(record.role.as_ref().map(|role| role.as_str())).unwrap_or("");
+            let speaker =
+                if speaker.is_empty() { String::new() } else { format!("{}: ", output::shorten(speaker, 40)) };
             let text = output::shorten(&record.text, 100);
-            samples.push(format!("{} [{}] {who}{text}", time.strftime("%Y-%m-%d %H:%M"), record.scope));
+            samples.push(format!("{} [{}] {speaker}{text}", time.strftime("%Y-%m-%d %H:%M"), record.scope));
         }
         self.users.extend(record.scope.user_name().map(str::to_owned));
     }
@@ -104,7 +105,7 @@ impl DryRun {
     pub(super) fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
         for (kind, (count, samples)) in &self.kinds {
-            lines.push(format!("{count} of kind {kind}, such as"));
+            lines.push(format!("{} of kind {kind}, for example:", output::counted(*count, "record", "records")));
             lines.extend(samples.iter().map(|sample| format!("  {sample}")));
         }
         lines

@@ -10,7 +10,7 @@ use memory_engine::{
 };
 use memory_engine_import::{ImportError, ImportedTurn, Row, json_lines};
 
-use super::{dry_run::DryRun, report::ImportReport};
+use super::{dry_run::DryRun, report::FileImportReport};
 use crate::line::{self, ImportLine, LineDefaults};
 
 /// Number of records and tombstones that are committed together.
@@ -29,9 +29,9 @@ pub(crate) struct Importer<'a> {
     pub(super) keep_vectors: bool,
     /// The dry run, if this is one.
     pub(super) dry_run: Option<DryRun>,
-    /// Number of occurrences of each line without an id.
-    repeated: BTreeMap<[u8; 32], u64>,
-    pub(crate) report: ImportReport,
+    /// Number of occurrences of each line without an id, by the hash of the line.
+    occurrences: BTreeMap<[u8; 32], u64>,
+    pub(crate) report: FileImportReport,
 }
 
 /// Records and tombstones that are committed together.
@@ -52,8 +52,8 @@ impl<'a> Importer<'a> {
             strict: false,
             keep_vectors: false,
             dry_run: None,
-            repeated: BTreeMap::new(),
-            report: ImportReport::default(),
+            occurrences: BTreeMap::new(),
+            report: FileImportReport::default(),
         }
     }
 
@@ -61,7 +61,7 @@ impl<'a> Importer<'a> {
     pub(crate) async fn import_json_lines(
         &mut self,
         input: impl BufRead,
-        progress: impl FnMut(&ImportReport, u64),
+        progress: impl FnMut(&FileImportReport, u64),
     ) -> Result<()> {
         self.import(json_lines::rows(input), progress).await
     }
@@ -70,7 +70,7 @@ impl<'a> Importer<'a> {
     pub(crate) async fn import(
         &mut self,
         rows: impl Iterator<Item = Result<Row, ImportError>>,
-        mut progress: impl FnMut(&ImportReport, u64),
+        mut progress: impl FnMut(&FileImportReport, u64),
     ) -> Result<()> {
         let mut batch = TurnBatch::default();
         for row in rows {
@@ -115,9 +115,8 @@ impl<'a> Importer<'a> {
     }
 
     fn check_vector(&self, vector: Option<&[f32]>) -> Result<()> {
-        let (Some(vector), space) = (vector.filter(|_| self.keep_vectors), self.engine.embedder().space()) else {
-            return Ok(());
-        };
+        let Some(vector) = vector.filter(|_| self.keep_vectors) else { return Ok(()) };
+        let space = self.engine.embedder().space();
         ensure!(
             vector.len() == space.dimensions,
             "its vector has {} dimensions, but {space} has {}; set --embedder to the model of the vectors, or omit \
@@ -148,7 +147,7 @@ impl<'a> Importer<'a> {
     /// Returns the id of a line without an id. Importing the same file again gives the same id.
     fn content_id(&mut self, record: &Record, text: &str) -> RecordId {
         let hash = *blake3::hash(text.as_bytes()).as_bytes();
-        let occurrence = self.repeated.entry(hash).or_insert(0);
+        let occurrence = self.occurrences.entry(hash).or_insert(0);
         *occurrence += 1;
         RecordId::named(&record.scope, &format!("line {} {occurrence}", blake3::Hash::from_bytes(hash).to_hex()))
     }

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 /// The result of an import or a dry run.
 #[derive(Debug, Default, Clone, Serialize)]
-pub(crate) struct ImportReport {
+pub(crate) struct FileImportReport {
     /// New records.
     pub(crate) added: u64,
     /// Records that were replaced.

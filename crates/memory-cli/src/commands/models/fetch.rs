@@ -7,7 +7,7 @@ use clap::Args;
 use indicatif::ProgressBar;
 use memory_engine::{
     ErrorKind,
-    http_models::{Checked, Fetched, HttpOptions, Hub, HubModel, Step},
+    http_models::{DownloadProgress, FetchedFile, HttpOptions, Hub, HubModel, Verification},
 };
 
 use crate::{embedder::EmbedderArgs, output};
@@ -34,9 +34,9 @@ impl Fetch {
         let folder = EmbedderArgs::folder(self.models_dir)?;
         let hub = Hub::from_env(HttpOptions::default())?;
         for model in &models {
-            let bars = Bars::default();
-            let fetched = hub.fetch(model, &folder, &|step| bars.show(step)).await;
-            bars.clear();
+            let bar = DownloadBar::default();
+            let fetched = hub.fetch(model, &folder, &|progress| bar.show(progress)).await;
+            bar.clear();
             let (folder, files) = match fetched {
                 Ok(fetched) => fetched,
                 Err(e) if matches!(e.kind(), ErrorKind::Unavailable | ErrorKind::Timeout) => {
@@ -75,23 +75,23 @@ impl Fetch {
     }
 }
 
-/// One bar for each file.
+/// The progress bar of the current file, with the name of the file.
 #[derive(Default)]
-struct Bars(Mutex<Option<(String, ProgressBar)>>);
+struct DownloadBar(Mutex<Option<(String, ProgressBar)>>);
 
-impl Bars {
-    fn show(&self, step: Step<'_>) {
+impl DownloadBar {
+    fn show(&self, progress: DownloadProgress<'_>) {
         let Ok(mut shown) = self.0.lock() else { return };
-        if shown.as_ref().is_none_or(|(name, _)| name != step.name) {
+        if shown.as_ref().is_none_or(|(name, _)| name != progress.name) {
             let bar = output::progress(0, "{msg}  {wide_bar} {bytes}/{total_bytes} {bytes_per_sec} {eta}");
-            bar.set_message(step.name.to_owned());
-            if let Some((_, before)) = shown.replace((step.name.to_owned(), bar)) {
+            bar.set_message(progress.name.to_owned());
+            if let Some((_, before)) = shown.replace((progress.name.to_owned(), bar)) {
                 before.finish_and_clear();
             }
         }
         if let Some((_, bar)) = shown.as_ref() {
-            bar.set_length(step.total.unwrap_or(step.bytes));
-            bar.set_position(step.bytes);
+            bar.set_length(progress.total.unwrap_or(progress.bytes));
+            bar.set_position(progress.bytes);
         }
     }
 
@@ -102,17 +102,17 @@ impl Bars {
     }
 }
 
-fn table(files: &[Fetched]) -> String {
-    let mut table = output::table(["file", "bytes", "", "checked by"]);
+fn table(files: &[FetchedFile]) -> String {
+    let mut table = output::table(["file", "bytes", "origin", "verified by"]);
     for file in files {
-        let origin = if file.downloaded { "downloaded" } else { "existed" };
-        let checked = match file.checked {
-            Checked::Pinned => "a known checksum",
-            Checked::Hub => "the checksum of the hub",
-            Checked::Noted => "the checksum noted at the download",
-            Checked::Size => "its size only: the hub has no checksum",
+        let origin = if file.downloaded { "downloaded" } else { "existed already" };
+        let verification = match file.verification {
+            Verification::Pinned => "a known checksum",
+            Verification::Hub => "the checksum of the hub",
+            Verification::Recorded => "the checksum recorded at the download",
+            Verification::Size => "its size only: the hub has no checksum",
         };
-        table.add_row([&file.name, &file.bytes.to_string(), origin, checked]);
+        table.add_row([&file.name, &file.bytes.to_string(), origin, verification]);
     }
     table.to_string()
 }

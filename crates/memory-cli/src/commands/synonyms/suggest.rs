@@ -25,7 +25,7 @@ pub(super) struct Suggest {
     /// Maximum number of pairs
     #[arg(long, short = 'n', default_value_t = 20)]
     limit: usize,
-    /// Minimum number of records with both words
+    /// Minimum number of records that contain both words
     #[arg(long, default_value_t = 3, value_name = "NUMBER")]
     together: u32,
     /// Maximum number of records to read, the newest first
@@ -57,7 +57,7 @@ impl Suggest {
         self.groups.report.print(&found.iter().map(line).collect::<Vec<_>>(), || {
             if found.is_empty() {
                 let records = output::counted(texts.len() as u64, "record", "records");
-                return format!("no synonyms suggested by {records} within {scope}");
+                return format!("no synonyms suggested from {records} within {scope}");
             }
             let header = ["word", "other word", "together", "association", "similarity", "example"];
             let mut table = output::table(header);
@@ -68,13 +68,13 @@ impl Suggest {
                     suggestion.pair.second().to_owned(),
                     evidence.together.to_string(),
                     format!("{:.2}", evidence.association),
-                    evidence.nearness.map(|nearness| format!("{nearness:.2}")).unwrap_or_default(),
+                    evidence.nearness.map(|similarity| format!("{similarity:.2}")).unwrap_or_default(),
                     output::shorten(example(suggestion), EVIDENCE_CHARS),
                 ]);
             }
             format!(
-                "{table}\nNothing was changed: `memory synonyms accept ONE OTHER` or `memory synonyms reject ONE OTHER` \
-                 stores your decision."
+                "{table}\nNothing was changed. `memory synonyms accept WORD OTHER` or \
+                 `memory synonyms reject WORD OTHER` stores your decision."
             )
         })
     }

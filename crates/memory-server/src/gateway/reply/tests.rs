@@ -14,18 +14,18 @@ fn accumulate(events: &[&str]) -> ReplyAccumulator {
 }
 
 #[test]
-fn a_stream_is_complete_when_all_choices_have_ended() {
-    let begun = [
+fn a_stream_is_complete_when_all_choices_are_finished() {
+    let started = [
         r#"{"choices":[{"index":0,"delta":{"role":"assistant","content":""}}]}"#,
         r#"{"choices":[{"delta":{"content":"你"}}]}"#,
     ];
-    assert!(!accumulate(&begun).is_complete());
-    let ended = [&begun[..], &[r#"{"choices":[{"delta":{},"finish_reason":"stop","index":0}]}"#]].concat();
-    assert!(accumulate(&ended).is_complete());
-    let second = [&ended[..], &[r#"{"choices":[{"delta":{"content":"x"},"index":1}]}"#]].concat();
+    assert!(!accumulate(&started).is_complete());
+    let finished = [&started[..], &[r#"{"choices":[{"delta":{},"finish_reason":"stop","index":0}]}"#]].concat();
+    assert!(accumulate(&finished).is_complete());
+    let second = [&finished[..], &[r#"{"choices":[{"delta":{"content":"x"},"index":1}]}"#]].concat();
     assert!(!accumulate(&second).is_complete());
     assert_eq!(accumulate(&second).text(), "你");
-    assert!(accumulate(&[&begun[..], &["[DONE]"]].concat()).is_complete());
+    assert!(accumulate(&[&started[..], &["[DONE]"]].concat()).is_complete());
 }
 
 #[test]
@@ -98,5 +98,5 @@ fn a_too_long_reply_is_truncated_and_its_end_read() {
     for index in 0..5000 {
         reply.add_event(&format!(r#"{{"choices":[{{"index":{index},"delta":{{}}}}]}}"#));
     }
-    assert_eq!(reply.begun.len() as u64, MAX_CHOICES);
+    assert_eq!(reply.started_choices.len() as u64, MAX_CHOICES);
 }

@@ -6,9 +6,9 @@ use super::*;
 
 const AT: i64 = 1_771_400_000_000_000;
 
-fn turn(user: &str, assistant: &str) -> Turn {
+fn turn(user: &str, assistant: &str) -> ChatTurn {
     let address = Scope::user("lin").unwrap().with_session("s").unwrap();
-    Turn {
+    ChatTurn {
         address,
         key: TurnKey { key: "k".into(), follows: Some("f".into()), parent: Some("p".into()) },
         exchange: Exchange { user: user.into(), assistant: assistant.into() },

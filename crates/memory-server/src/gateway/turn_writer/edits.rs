@@ -7,7 +7,7 @@ use memory_engine::{Field, Filter, Kind, Record, RecordId, Result, Role, ScanQue
 use super::worker::TurnWorker;
 use crate::gateway::{
     thread::{Exchange, exchange_key},
-    turn::{FOLLOWS, StoredTurn, TURN_KEY, Turn},
+    turn::{ChatTurn, FOLLOWS, StoredTurn, TURN_KEY},
 };
 
 /// The reason under which the gateway retracts turns.
@@ -21,7 +21,7 @@ impl TurnWorker {
     /// Retracts the other turns that follow the same exchange as this one, and all turns after them. Retractions can be
     /// restored. The first turn of a history follows no exchange, so that a new conversation in an old session retracts
     /// nothing.
-    pub(super) async fn retract_replaced_turns(&self, turn: &Turn) -> Result<()> {
+    pub(super) async fn retract_replaced_turns(&self, turn: &ChatTurn) -> Result<()> {
         let Some(follows) = turn.key.follows.as_deref() else { return Ok(()) };
         let active_turns =
             Filter::eq(Field::Kind, Kind::TURN.as_str()).and(Filter::eq(Field::State, State::Active.as_str()));
@@ -36,7 +36,7 @@ impl TurnWorker {
 
     /// Returns the records of a turn that were retracted by someone else than the gateway. They must stay retracted
     /// when the turn is repeated. Records that the gateway has retracted are restored with their turn.
-    pub(super) async fn retracted_by_others(&self, turn: &Turn, stored: &StoredTurn) -> Result<Vec<RecordId>> {
+    pub(super) async fn retracted_by_others(&self, turn: &ChatTurn, stored: &StoredTurn) -> Result<Vec<RecordId>> {
         let revoked: Vec<&Record> = [&stored.user, &stored.reply]
             .into_iter()
             .flatten()

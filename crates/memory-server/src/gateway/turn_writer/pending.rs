@@ -10,7 +10,7 @@ use tokio::{
 };
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
-use crate::gateway::turn::Turn;
+use crate::gateway::turn::ChatTurn;
 
 /// Time limit of one access to the store.
 const STORE_TIMEOUT: Duration = Duration::from_secs(30);
@@ -18,7 +18,7 @@ const STORE_TIMEOUT: Duration = Duration::from_secs(30);
 /// A turn that waits to be stored, with its permit.
 #[derive(Debug)]
 pub(super) struct PendingWrite {
-    pub(super) turn: Turn,
+    pub(super) turn: ChatTurn,
     /// Sends true once the turn is stored, false if it is dropped.
     pub(super) stored: oneshot::Sender<bool>,
     pub(super) _permit: OwnedSemaphorePermit,
@@ -31,7 +31,7 @@ pub(super) fn count_turn(outcome: &'static str) {
 }
 
 /// Counts and logs a turn that cannot be stored.
-pub(super) fn report_lost(turn: &Turn, reason: &str) {
+pub(super) fn report_lost(turn: &ChatTurn, reason: &str) {
     count_turn("lost");
     tracing::warn!(id = turn.request_id(), reason, "a turn of the chat gateway is not stored");
 }

@@ -12,7 +12,7 @@ use super::{
 use crate::gateway::{
     sessions::{LastTurn, read_last_turn},
     thread::is_derived,
-    turn::{StoredTurn, Turn, record_ids},
+    turn::{ChatTurn, StoredTurn, record_ids},
 };
 
 /// The records to write for a turn.
@@ -24,7 +24,7 @@ struct WritePlan {
 
 /// The outcome of writing a turn.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct WriteOutcome {
+pub(super) struct TurnWriteOutcome {
     round: u32,
     /// True if the store refused records because they have been deleted.
     blocked: bool,
@@ -32,8 +32,8 @@ pub(super) struct WriteOutcome {
 
 impl TurnWorker {
     /// Stores turns of different sessions, one transaction per tenant. Returns the turns for which that fails.
-    pub(super) async fn store_together(&self, wave: Vec<PendingWrite>) -> Vec<PendingWrite> {
-        let plans = join_all(wave.into_iter().map(|pending| async {
+    pub(super) async fn store_together(&self, group: Vec<PendingWrite>) -> Vec<PendingWrite> {
+        let plans = join_all(group.into_iter().map(|pending| async {
             let plan = with_store_timeout(self.plan(&pending.turn)).await;
             (pending, plan)
         }));
@@ -64,7 +64,7 @@ impl TurnWorker {
     }
 
     /// Stores one turn in its own transaction.
-    pub(super) async fn store_one(&self, turn: &Turn) -> Result<WriteOutcome> {
+    pub(super) async fn store_one(&self, turn: &ChatTurn) -> Result<TurnWriteOutcome> {
         let plan = with_store_timeout(self.plan(turn)).await?;
         let blocked = self.store(&turn.address, plan.records.clone()).await?;
         Ok(plan.outcome(&blocked))
@@ -81,7 +81,7 @@ impl TurnWorker {
     }
 
     /// Plans the records of a turn.
-    async fn plan(&self, turn: &Turn) -> Result<WritePlan> {
+    async fn plan(&self, turn: &ChatTurn) -> Result<WritePlan> {
         let mut ids = record_ids(&turn.address, &turn.key.key).to_vec();
         if let Some(parent) = &turn.key.parent {
             ids.extend(record_ids(&turn.address, parent));
@@ -114,7 +114,7 @@ impl TurnWorker {
     }
 
     /// Reports that a turn is stored, and retracts the turns that it replaces.
-    pub(super) async fn finish(&self, pending: PendingWrite, outcome: WriteOutcome) {
+    pub(super) async fn finish(&self, pending: PendingWrite, outcome: TurnWriteOutcome) {
         count_turn(if outcome.blocked { "barred" } else { "stored" });
         let PendingWrite { turn, stored, _permit, _tracked } = pending;
         // A turn of blocked records counts as stored: waiting or retrying would not change it.
@@ -137,7 +137,7 @@ impl TurnWorker {
 }
 
 impl WritePlan {
-    fn outcome(&self, blocked: &BTreeSet<RecordId>) -> WriteOutcome {
-        WriteOutcome { round: self.round, blocked: self.records.iter().any(|record| blocked.contains(&record.id)) }
+    fn outcome(&self, blocked: &BTreeSet<RecordId>) -> TurnWriteOutcome {
+        TurnWriteOutcome { round: self.round, blocked: self.records.iter().any(|record| blocked.contains(&record.id)) }
     }
 }

@@ -7,10 +7,10 @@ use tokio::time::sleep;
 
 use super::{
     pending::{PendingWrite, report_lost},
-    plan::WriteOutcome,
+    plan::TurnWriteOutcome,
     worker::TurnWorker,
 };
-use crate::gateway::turn::Turn;
+use crate::gateway::turn::ChatTurn;
 
 /// Maximum number of attempts per turn.
 const MAX_ATTEMPTS: u32 = 5;
@@ -34,7 +34,7 @@ impl TurnWorker {
     }
 
     /// Stores one turn. Retries transient errors and conflicts.
-    async fn store_with_retries(&self, turn: &Turn) -> Result<WriteOutcome> {
+    async fn store_with_retries(&self, turn: &ChatTurn) -> Result<TurnWriteOutcome> {
         let mut backoff = FIRST_BACKOFF;
         for _ in 1..MAX_ATTEMPTS {
             match self.store_one(turn).await {

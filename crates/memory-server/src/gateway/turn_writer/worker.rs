@@ -24,22 +24,22 @@ impl TurnWorker {
     pub(super) async fn run(self: Arc<Self>, mut entries: mpsc::UnboundedReceiver<PendingWrite>) {
         let mut batch = Vec::with_capacity(BATCH_TURNS);
         while entries.recv_many(&mut batch, BATCH_TURNS).await > 0 {
-            let mut wave: Vec<PendingWrite> = Vec::new();
+            let mut group: Vec<PendingWrite> = Vec::new();
             for entry in batch.drain(..) {
                 // The records of a turn depend on the turn before it in the same session, which must be stored first.
-                if wave.iter().any(|other| other.turn.address == entry.turn.address) {
-                    self.store_wave(std::mem::take(&mut wave)).await;
+                if group.iter().any(|other| other.turn.address == entry.turn.address) {
+                    self.store_group(std::mem::take(&mut group)).await;
                 }
-                wave.extend(self.retries.queue_if_retrying(entry));
+                group.extend(self.retries.queue_if_retrying(entry));
             }
-            self.store_wave(wave).await;
+            self.store_group(group).await;
         }
     }
 
     /// Stores turns of different sessions, in one transaction per tenant. Turns for which that fails are retried in a
     /// separate task per session.
-    async fn store_wave(self: &Arc<Self>, wave: Vec<PendingWrite>) {
-        for refused in self.store_together(wave).await {
+    async fn store_group(self: &Arc<Self>, group: Vec<PendingWrite>) {
+        for refused in self.store_together(group).await {
             let address = refused.turn.address.clone();
             self.retries.open(&address);
             tokio::spawn(Arc::clone(self).retry_session(address, refused));

@@ -15,13 +15,13 @@ pub(super) const NAME: &str = "add_memory";
 struct Arguments {
     /// The text to remember, in one or two self-contained sentences
     text: String,
-    /// The speaker if the text is a literal quote: user or assistant; leave it out for your own note
+    /// The speaker if the text is a literal quote: user or assistant; leave out for a note of your own
     #[serde(default)]
     role: String,
-    /// The scene it belongs to, such as daily or plot
+    /// The scene that the memory belongs to, such as daily or plot
     #[serde(default)]
     scene: String,
-    /// The conversation it belongs to; leave it out, or say *, for what holds in all of them
+    /// The conversation that the memory belongs to; leave out, or write *, for all conversations
     #[serde(default)]
     session_id: String,
     /// The user, unless the server's address names one
@@ -30,9 +30,9 @@ struct Arguments {
 }
 
 pub(super) fn tool() -> Tool {
-    let description = "Remembers something about the user, or something that was said. It is found from now on. \
-        Remember what will matter later: preferences, plans, people, decisions; no secrets, and nothing that \
-        search_memory gave.";
+    let description = "Stores something about the user, or something that was said. Searches find it at once. \
+        Store what will matter later: preferences, plans, people, decisions. Do not store secrets, or anything that \
+        search_memory returned.";
     build_tool::<Arguments, Memory>(NAME, "Remember", description, writes(false, false))
 }
 

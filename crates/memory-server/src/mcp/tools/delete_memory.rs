@@ -13,7 +13,7 @@ pub(super) const NAME: &str = "delete_memory";
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Arguments {
-    /// Its id, as search_memory gives it
+    /// The id of the memory, as returned by search_memory
     id: String,
     /// The user, unless the server's address names one
     #[serde(default)]
@@ -22,15 +22,15 @@ struct Arguments {
 
 #[derive(Serialize, JsonSchema)]
 struct DeleteResult {
-    /// The id of what was deleted
+    /// The id of the deleted memory
     id: String,
     /// Number of deleted memories: this one and those derived from it
     deleted: u64,
 }
 
 pub(super) fn tool() -> Tool {
-    let description = "Deletes a memory for good, with all that was derived from it. \
-        Only when the user wants it gone; ask them first.";
+    let description = "Deletes a memory for good, and everything derived from it. \
+        Call it only if the user wants the memory deleted; ask them first.";
     build_tool::<Arguments, DeleteResult>(NAME, "Forget", description, writes(true, true))
 }
 

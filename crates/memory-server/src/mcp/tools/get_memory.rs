@@ -13,7 +13,7 @@ pub(super) const NAME: &str = "get_memory";
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Arguments {
-    /// Its id, as search_memory gives it
+    /// The id of the memory, as returned by search_memory
     id: String,
     /// The user, unless the server's address names one
     #[serde(default)]
@@ -21,7 +21,7 @@ struct Arguments {
 }
 
 pub(super) fn tool() -> Tool {
-    build_tool::<Arguments, Memory>(NAME, "Show a memory", "Gives one memory by its id.", read_only())
+    build_tool::<Arguments, Memory>(NAME, "Show a memory", "Returns the memory with this id.", read_only())
 }
 
 pub(super) async fn call(memory: &ToolContext, caller: &Caller, arguments: JsonObject) -> Result<CallToolResult> {

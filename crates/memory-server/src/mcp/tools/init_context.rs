@@ -18,13 +18,13 @@ const NO_MEMORIES_TEXT: &str = "Nothing is remembered yet.";
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Arguments {
-    /// Only this conversation; leave it out, or say *, to draw on all conversations of the user
+    /// Only memories of this conversation; leave out, or write *, for all conversations of the user
     #[serde(default)]
     session_id: String,
     /// The user, unless the server's address names one
     #[serde(default)]
     user_id: String,
-    /// The scene the conversation is in, such as daily, plot or meta: only what may be seen from there is told
+    /// The scene of the conversation, such as daily, plot or meta: only memories visible from it are returned
     #[serde(default)]
     scene: String,
     /// Maximum number of tokens of the context
@@ -39,17 +39,17 @@ fn default_token_budget() -> i64 {
 
 #[derive(Serialize, JsonSchema)]
 struct ContextResult {
-    /// The text to put before the model; empty when nothing is remembered
+    /// The text for the prompt; empty if there are no memories
     context: String,
-    /// The ids of the memories in it, in its order
+    /// The ids of the memories in the text, in the order of the text
     memories: Vec<String>,
-    /// Number of tokens of the context, estimated on the high side
+    /// Number of tokens of the text; the estimate is rather too high than too low
     tokens: usize,
 }
 
 pub(super) fn tool() -> Tool {
-    let description = "Gives a text to begin a conversation with: who the user is, what is known of them, \
-        summaries of what was talked about, and the latest messages, within a budget of tokens. \
+    let description = "Returns a text to begin a conversation with: the user's profile, facts about the user, \
+        summaries of earlier conversations, and the latest messages, within a budget of tokens. \
         Call it once, at the beginning of a conversation.";
     build_tool::<Arguments, ContextResult>(NAME, "Load the context of a conversation", description, read_only())
 }

@@ -16,17 +16,17 @@ const LIMIT_RANGE: RangeInclusive<i64> = 1..=100;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Arguments {
-    /// Only those of this kind: turn, note, fact, summary, …
+    /// Only memories of this kind, such as turn, note, fact or summary
     #[serde(default)]
     kind: String,
     /// Maximum number of memories
     #[serde(default = "default_limit")]
     #[schemars(range(min = 1, max = 100))]
     limit: i64,
-    /// The next_cursor of the previous page, to continue there
+    /// The next_cursor of the previous page; leave out for the first page
     #[serde(default)]
     cursor: String,
-    /// Only this conversation; * for all of the user's, where the server's address names one
+    /// Only memories of this conversation; write * for all conversations if the server's address names one
     #[serde(default)]
     session_id: String,
     /// The user, unless the server's address names one

@@ -25,16 +25,16 @@ struct Arguments {
     #[serde(default = "default_top_k")]
     #[schemars(range(min = 1, max = 100))]
     top_k: i64,
-    /// The scene the conversation is in, such as daily, plot or meta: only what may be seen from there is found
+    /// The scene of the conversation, such as daily, plot or meta: only memories visible from it are found
     #[serde(default)]
     scene: String,
-    /// Only what happened at this time or later: 2026-03-02 or 2026-03-02T20:15:00+08:00
+    /// Only memories from this time or later, such as 2026-03-02 or 2026-03-02T20:15:00+08:00
     #[serde(default)]
     since: String,
-    /// Only what happened before this time
+    /// Only memories from before this time
     #[serde(default)]
     until: String,
-    /// Only this conversation; * for all of the user's, where the server's address names one
+    /// Only memories of this conversation; write * for all conversations if the server's address names one
     #[serde(default)]
     session_id: String,
     /// The user, unless the server's address names one
@@ -49,23 +49,23 @@ fn default_top_k() -> i64 {
 #[derive(Serialize, JsonSchema)]
 struct SearchResult {
     /// The memories found, best first
-    results: Vec<Hit>,
+    results: Vec<MemoryHit>,
     /// Parts of the search that failed, with the reason
     #[serde(skip_serializing_if = "Vec::is_empty")]
     degraded: Vec<String>,
 }
 
 #[derive(Serialize, JsonSchema)]
-struct Hit {
+struct MemoryHit {
     #[serde(flatten)]
     memory: Memory,
-    /// The score; comparable only within the same search
+    /// The score, which is comparable only within the same search
     score: f64,
-    /// True if the memory is relevant to the query, not just the best one available
+    /// True if the memory is relevant to the query, and not only the best one available
     relevant: bool,
 }
 
-impl From<&RecallHit> for Hit {
+impl From<&RecallHit> for MemoryHit {
     fn from(hit: &RecallHit) -> Self {
         Self { memory: Memory::from(&hit.record), score: rounded(hit.score), relevant: hit.relevant }
     }
@@ -74,7 +74,7 @@ impl From<&RecallHit> for Hit {
 impl From<&Recall> for SearchResult {
     fn from(recall: &Recall) -> Self {
         let degraded = recall.degraded.iter().map(|part| format!("{}: {}", part.stage, part.reason));
-        Self { results: recall.hits.iter().map(Hit::from).collect(), degraded: degraded.collect() }
+        Self { results: recall.hits.iter().map(MemoryHit::from).collect(), degraded: degraded.collect() }
     }
 }
 
@@ -82,7 +82,7 @@ pub(super) fn tool() -> Tool {
     let description = "Searches earlier messages, notes and facts about the user, in any language. \
         Use it whenever the user refers to something from before, or when knowing them better would make a better \
         answer. \
-        An empty list means that nothing is known; then say so and make nothing up.";
+        An empty list means that no memory matches; then say so, and make nothing up.";
     build_tool::<Arguments, SearchResult>(NAME, "Search memory", description, read_only())
 }
 

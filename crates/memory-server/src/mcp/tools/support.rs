@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::mcp::schema;
 
-/// What the tools share: the engine, and how they count tokens and read times.
+/// The engine, token counter and time zone that all tools use.
 #[derive(Debug, Clone)]
 pub(in crate::mcp) struct ToolContext {
     pub(in crate::mcp) engine: MemoryEngine,

@@ -13,7 +13,7 @@ pub(super) const NAME: &str = "update_memory";
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Arguments {
-    /// Its id, as search_memory gives it
+    /// The id of the memory, as returned by search_memory
     id: String,
     /// The new text
     text: String,
@@ -23,8 +23,8 @@ struct Arguments {
 }
 
 pub(super) fn tool() -> Tool {
-    let description = "Corrects what a memory says. What was derived from the old text is withdrawn with it. \
-        When something has changed in the world, add a new memory instead: the old one was true in its time.";
+    let description = "Corrects the text of a memory. Everything derived from the old text is deleted. \
+        If something has changed in the world, add a new memory instead: the old one was true in its time.";
     build_tool::<Arguments, Memory>(NAME, "Correct a memory", description, writes(true, true))
 }
 

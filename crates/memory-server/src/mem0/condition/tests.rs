@@ -50,7 +50,7 @@ fn condition() -> impl Strategy<Value = FilterCondition> {
 /// Returns the number of areas that contain the record.
 fn count_areas_with(areas: &[SearchArea], record: &Record) -> usize {
     let contains =
-        |area: &&SearchArea| area.scope.covers(&record.scope) && area.filter.matches(record) && area.holds(record);
+        |area: &&SearchArea| area.scope.covers(&record.scope) && area.filter.matches(record) && area.matches(record);
     areas.iter().filter(contains).count()
 }
 

@@ -44,7 +44,7 @@ impl de::Error for InvalidField {
     }
 }
 
-/// Reads a struct from an object, in the order of its fields. Fields that the struct does not have are ignored.
+/// Reads a struct from an object, in the order of its fields. Other fields are ignored.
 #[derive(Debug)]
 pub(super) struct FieldsDeserializer<'de> {
     values: &'de Map<String, Value>,
@@ -75,7 +75,7 @@ impl<'de> Deserializer<'de> for &mut FieldsDeserializer<'de> {
         visitor: V,
     ) -> Result<V::Value, InvalidField> {
         self.known = fields.to_vec();
-        visitor.visit_map(Fields { remaining: fields.iter(), source: self })
+        visitor.visit_map(FieldsAccess { remaining: fields.iter(), source: self })
     }
 
     forward_to_deserialize_any! {
@@ -84,12 +84,12 @@ impl<'de> Deserializer<'de> for &mut FieldsDeserializer<'de> {
     }
 }
 
-struct Fields<'de, 'd> {
+struct FieldsAccess<'de, 'd> {
     remaining: std::slice::Iter<'static, &'static str>,
     source: &'d mut FieldsDeserializer<'de>,
 }
 
-impl<'de> MapAccess<'de> for Fields<'de, '_> {
+impl<'de> MapAccess<'de> for FieldsAccess<'de, '_> {
     type Error = InvalidField;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, InvalidField> {
@@ -100,17 +100,17 @@ impl<'de> MapAccess<'de> for Fields<'de, '_> {
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, InvalidField> {
         let value = self.source.current.and_then(|name| self.source.values.get(name)).unwrap_or(&Value::Null);
-        seed.deserialize(Field { value, numbers_as_text: self.source.numbers_as_text })
+        seed.deserialize(FieldValue { value, numbers_as_text: self.source.numbers_as_text })
     }
 }
 
 /// The value of one field.
-struct Field<'de> {
+struct FieldValue<'de> {
     value: &'de Value,
     numbers_as_text: bool,
 }
 
-impl<'de> Deserializer<'de> for Field<'de> {
+impl<'de> Deserializer<'de> for FieldValue<'de> {
     type Error = InvalidField;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InvalidField> {
@@ -164,7 +164,7 @@ impl<'de> Deserializer<'de> for Field<'de> {
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, InvalidField> {
         let object = self.value.as_object();
         let object = object.ok_or_else(|| InvalidField::new("dict_type", "Input should be a valid dictionary"))?;
-        let entries = object.iter().map(|(key, value)| (key.as_str(), Any(value)));
+        let entries = object.iter().map(|(key, value)| (key.as_str(), AnyValue(value)));
         visitor.visit_map(MapDeserializer::new(entries))
     }
 
@@ -187,12 +187,12 @@ impl<'de> Deserializer<'de> for Field<'de> {
 
 /// A value of any type.
 #[derive(Clone, Copy)]
-struct Any<'de>(&'de Value);
+struct AnyValue<'de>(&'de Value);
 
-impl<'de> IntoDeserializer<'de, InvalidField> for Any<'de> {
-    type Deserializer = Field<'de>;
+impl<'de> IntoDeserializer<'de, InvalidField> for AnyValue<'de> {
+    type Deserializer = FieldValue<'de>;
 
-    fn into_deserializer(self) -> Field<'de> {
-        Field { value: self.0, numbers_as_text: false }
+    fn into_deserializer(self) -> FieldValue<'de> {
+        FieldValue { value: self.0, numbers_as_text: false }
     }
 }

@@ -1,4 +1,4 @@
-//! A temporary folder in which the command is run.
+//! A temporary folder in which the command `memory` is run.
 
 #![allow(dead_code, reason = "each test file needs a part of it")]
 
@@ -11,24 +11,25 @@ use std::{
 use serde_json::Value;
 
 /// A temporary folder, with the database of its commands.
-pub(crate) struct Desk {
+pub(crate) struct CliFixture {
     pub(crate) folder: tempfile::TempDir,
 }
 
 /// The output and exit code of a command.
 #[derive(Debug)]
-pub(crate) struct Ran {
+pub(crate) struct CommandOutput {
     pub(crate) stdout: String,
     pub(crate) stderr: String,
     pub(crate) success: bool,
 }
 
-impl Ran {
+impl CommandOutput {
     pub(crate) fn of(output: Output) -> Self {
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
         Self { success: output.status.success(), stdout: text(output.stdout), stderr: text(output.stderr) }
     }
 
+    /// Asserts that the command succeeded. Returns its standard output.
     #[track_caller]
     pub(crate) fn ok(self) -> String {
         assert!(self.success, "{self:?}");
@@ -37,7 +38,7 @@ impl Ran {
 
     /// Asserts that the command failed and that its error message contains these texts.
     #[track_caller]
-    pub(crate) fn refused(self, words: &[&str]) {
+    pub(crate) fn assert_fails(self, words: &[&str]) {
         assert!(!self.success, "{self:?}");
         for word in words {
             assert!(self.stderr.contains(word), "'{word}' is not in: {}", self.stderr);
@@ -50,7 +51,7 @@ impl Ran {
     }
 }
 
-impl Desk {
+impl CliFixture {
     pub(crate) fn new() -> Self {
         Self { folder: tempfile::tempdir().unwrap() }
     }
@@ -65,12 +66,12 @@ impl Desk {
         path
     }
 
-    pub(crate) fn run(&self, arguments: &[&str]) -> Ran {
-        Ran::of(self.command(arguments).output().unwrap())
+    pub(crate) fn run(&self, arguments: &[&str]) -> CommandOutput {
+        CommandOutput::of(self.command(arguments).output().unwrap())
     }
 
-    pub(crate) fn run_with(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Ran {
-        Ran::of(self.command(arguments).envs(variables.iter().copied()).output().unwrap())
+    pub(crate) fn run_with(&self, variables: &[(&str, &str)], arguments: &[&str]) -> CommandOutput {
+        CommandOutput::of(self.command(arguments).envs(variables.iter().copied()).output().unwrap())
     }
 
     /// Returns the command in this folder, with an empty environment.
@@ -112,9 +113,17 @@ impl Desk {
     }
 }
 
-/// Four turns of two people.
-pub(crate) const TURNS: &str = r#"{"id":"1","user":"lin","session":"a","role":"user","speaker":"Lin","text":"我对海鲜过敏","time":"2026-03-01T20:00:00","place":"上海"}
-{"id":"2","user":"lin","session":"a","role":"assistant","speaker":"Kai","text":"记住了，不点虾","time":"2026-03-01T20:01:00"}
-{"id":"3","user":"lin","session":"b","role":"user","speaker":"Lin","text":"My interview has moved to Friday","time":"2026-03-02T09:00:00","scene":"daily","tags":["work"]}
-{"user":"mo","text":"I moved to Lisbon"}
-"#;
+/// Four turns of two users.
+pub(crate) const TURNS: &str = concat!(
+    r#"{"id":"1","user":"lin","session":"a","role":"user","speaker":"Lin","text":"我对海鲜过敏","#,
+    r#""time":"2026-03-01T20:00:00","place":"上海"}"#,
+    "\n",
+    r#"{"id":"2","user":"lin","session":"a","role":"assistant","speaker":"Kai","text":"记住了，不点虾","#,
+    r#""time":"2026-03-01T20:01:00"}"#,
+    "\n",
+    r#"{"id":"3","user":"lin","session":"b","role":"user","speaker":"Lin","text":"My interview has moved to Friday","#,
+    r#""time":"2026-03-02T09:00:00","scene":"daily","tags":["work"]}"#,
+    "\n",
+    r#"{"user":"mo","text":"I moved to Lisbon"}"#,
+    "\n",
+);

@@ -1,4 +1,4 @@
-//! Kill -9 in the middle of a change of embedder.
+//! Kills a change of embedder (SIGKILL) in the middle.
 
 use std::{
     io::{BufRead, BufReader},
@@ -16,12 +16,12 @@ use wiremock::{
     matchers::{method, path},
 };
 
-use crate::desk::{Desk, Ran};
+use crate::cli_fixture::{CliFixture, CommandOutput};
 
 const TURNS: usize = 600;
 const DIMENSIONS: usize = 32;
 
-/// A direction for each text: the letters that it is made of.
+/// Returns a vector that depends on the letters of the text and their positions.
 fn vector(text: &str) -> Vec<f64> {
     let mut vector = vec![0.01; DIMENSIONS];
     for (place, letter) in text.chars().enumerate() {
@@ -56,31 +56,31 @@ fn text(number: usize) -> String {
 
 /// Changes the embedder of a store and is killed in the middle. The store uses the old vectors until the same command
 /// has finished, which embeds only the missing ones.
-pub(crate) async fn ends_complete(variables: &[(&str, &str)]) {
-    let desk = Desk::new();
+pub(crate) async fn can_be_completed(variables: &[(&str, &str)]) {
+    let cli = CliFixture::new();
     let embedded = Arc::new(AtomicUsize::new(0));
     let server = service(Arc::clone(&embedded)).await;
-    desk.write(".env", format!("OPENAI_API_KEY=sk-of-a-test\nOPENAI_BASE_URL='{}/v1'\n", server.uri()));
-    let run = |arguments: &[&str]| -> Ran { desk.run_with(variables, arguments) };
+    cli.write(".env", format!("OPENAI_API_KEY=sk-of-a-test\nOPENAI_BASE_URL='{}/v1'\n", server.uri()));
+    let run = |arguments: &[&str]| -> CommandOutput { cli.run_with(variables, arguments) };
     let lines = (0..TURNS).map(|number| {
         let (id, text) = (number.to_string(), text(number));
         json!({ "id": id, "user": "lin", "session": "a", "role": "user", "time": "2026-03-01T20:00:00", "text": text })
             .to_string()
     });
-    let file = desk.write("turns.jsonl", lines.collect::<Vec<_>>().join("\n"));
+    let file = cli.write("turns.jsonl", lines.collect::<Vec<_>>().join("\n"));
     run(&["import", file.to_str().unwrap()]).ok();
     let new = ["--embedder", "openai:toy"];
-    let finds = |ran: Ran, wanted: usize| {
-        let found = ran.json();
+    let assert_finds = |result: CommandOutput, expected: usize| {
+        let found = result.json();
         assert_eq!(found["degraded"], json!([]), "{found}");
-        assert_eq!(found["hits"][0]["record"]["text"], text(wanted));
+        assert_eq!(found["hits"][0]["record"]["text"], text(expected));
     };
-    // By its spelling: no word of it stands anywhere.
+    // Found by spelling only: the records do not contain these words.
     let misspelled = ["search", "lighthousekeeperwroteletter 12", "--user", "lin", "--json"];
-    let serves_old = || assert_eq!(run(&misspelled).json()["degraded"], json!([]));
+    let assert_old_vectors_serve = || assert_eq!(run(&misspelled).json()["degraded"], json!([]));
 
-    run(&[&["search", "x", "--user", "lin"], &new[..]].concat()).refused(&["memory reindex", "toy"]);
-    let mut child = desk.command(&[&["reindex", "--json"], &new[..]].concat());
+    run(&[&["search", "x", "--user", "lin"], &new[..]].concat()).assert_fails(&["memory reindex", "toy"]);
+    let mut child = cli.command(&[&["reindex", "--json"], &new[..]].concat());
     let mut child = child.envs(variables.iter().copied()).stdout(Stdio::piped()).spawn().unwrap();
     let mut done = 0;
     for line in BufReader::new(child.stdout.take().unwrap()).lines() {
@@ -93,32 +93,32 @@ pub(crate) async fn ends_complete(variables: &[(&str, &str)]) {
     }
     child.kill().unwrap(); // SIGKILL: no destructor, no flush
     child.wait().unwrap();
-    serves_old();
-    finds(run(&["search", &text(7), "--user", "lin", "--json"]), 7);
-    let generations = |ran: Ran| ran.json()["generations"].clone();
+    assert_old_vectors_serve();
+    assert_finds(run(&["search", &text(7), "--user", "lin", "--json"]), 7);
+    let generations = |result: CommandOutput| result.json()["generations"].clone();
     let now = generations(run(&["stats", "--json"]));
     let filled = now["second"]["vectors"].as_u64().unwrap();
-    assert!(filled >= done && filled < TURNS as u64, "{done} were told, {now}");
+    assert!(filled >= done && filled < TURNS as u64, "{done} were reported, {now}");
     assert!(run(&["stats"]).ok().contains(&format!("and {filled} have vectors of toy")));
-    assert!(run(&["doctor"]).ok().contains("second generation"), "nothing is wrong with it");
-    // What is written now gets the old vector at once, and the new one later; what is deleted is gone from both.
+    assert!(run(&["doctor"]).ok().contains("second embedding space"), "it is reported and is no problem");
+    // New records get the old vector at once and the new one later. Deleted records are removed from both.
     run(&["add", "the ferry was late", "--user", "lin"]).ok();
     run(&["forget", "14", "--user", "lin", "--session", "a", "--yes"]).ok();
-    run(&[&["search", "x", "--user", "lin"], &new[..]].concat()).refused(&["memory reindex", "next to them"]);
+    run(&[&["search", "x", "--user", "lin"], &new[..]].concat()).assert_fails(&["memory reindex", "next to them"]);
 
     let before = embedded.load(Ordering::Relaxed);
     let output = run(&[&["reindex", "--keep-old"], &new[..]].concat()).ok();
     assert!(output.contains("reindexed with") && output.contains("are kept"), "{output}");
     let again = embedded.load(Ordering::Relaxed) - before;
-    // And one text to learn how long the vectors are.
-    assert!(again <= TURNS + 2 - filled as usize, "{again} were embedded, {filled} were there");
+    // One more text is embedded to find the number of dimensions.
+    assert!(again <= TURNS + 2 - filled as usize, "{again} texts were embedded, {filled} vectors existed");
     let found = run(&[&["search", &text(8), "--user", "lin", "--json"], &new[..]].concat());
-    finds(found, 8);
-    run(&["search", "x", "--user", "lin", "--embedder", "hash"]).refused(&["memory reindex"]);
-    // Back at once, since the old ones were kept, and then they go.
+    assert_finds(found, 8);
+    run(&["search", "x", "--user", "lin", "--embedder", "hash"]).assert_fails(&["memory reindex"]);
+    // The change back is immediate, because the old vectors were kept. Then the new ones are removed.
     let before = embedded.load(Ordering::Relaxed);
     assert!(run(&["reindex", "--embedder", "hash"]).ok().contains("were removed"));
-    serves_old();
+    assert_old_vectors_serve();
     assert_eq!(embedded.load(Ordering::Relaxed), before);
     assert!(run(&["reindex", "--drop"]).ok().contains("there are no vectors except those"));
 }

@@ -9,7 +9,7 @@ use std::{
 
 use serde_json::Value;
 
-use crate::desk::{Desk, Ran};
+use crate::cli_fixture::{CliFixture, CommandOutput};
 
 const USERS: usize = 6;
 const SESSIONS: usize = 4;
@@ -68,9 +68,9 @@ fn stored_lines(exported: &str) -> BTreeMap<String, usize> {
     lines
 }
 
-/// Digests until `jobs` are done, and kills. Gives how many were.
-fn digest_and_kill(desk: &Desk, variables: &[(&str, &str)], jobs: u64) -> u64 {
-    let mut command = desk.command(&["digest", "--digest", "rules", "--json"]);
+/// Runs a digest until `jobs` jobs are done, and kills it. Returns the number of finished jobs.
+fn digest_and_kill(cli: &CliFixture, variables: &[(&str, &str)], jobs: u64) -> u64 {
+    let mut command = cli.command(&["digest", "--digest", "rules", "--json"]);
     let mut child = command.envs(variables.iter().copied()).stdout(Stdio::piped()).spawn().unwrap();
     let mut done = 0;
     for line in BufReader::new(child.stdout.take().unwrap()).lines() {
@@ -85,17 +85,17 @@ fn digest_and_kill(desk: &Desk, variables: &[(&str, &str)], jobs: u64) -> u64 {
     done
 }
 
-/// Kills a digest of a store in the middle several times and then finishes it: it holds what a file that was digested
-/// in one go holds.
-pub(crate) fn ends_complete(variables: &[(&str, &str)]) {
-    let desk = Desk::new();
-    let turns = desk.write("turns.jsonl", conversations());
+/// Kills a digest several times and then completes it. The store then has the same content as one that was digested
+/// without interruption.
+pub(crate) fn can_be_completed(variables: &[(&str, &str)]) {
+    let cli = CliFixture::new();
+    let turns = cli.write("turns.jsonl", conversations());
     let turns = turns.to_str().unwrap();
-    let run = |arguments: &[&str]| -> Ran { desk.run_with(variables, arguments) };
+    let run = |arguments: &[&str]| -> CommandOutput { cli.run_with(variables, arguments) };
 
-    desk.run(&["import", turns, "--db", "whole.db"]).ok();
-    desk.run(&["digest", "--digest", "rules", "--db", "whole.db"]).ok();
-    let whole = stored_lines(&desk.run(&["export", "--db", "whole.db"]).ok());
+    cli.run(&["import", turns, "--db", "whole.db"]).ok();
+    cli.run(&["digest", "--digest", "rules", "--db", "whole.db"]).ok();
+    let whole = stored_lines(&cli.run(&["export", "--db", "whole.db"]).ok());
     let of_kind = |kind: &str| whole.keys().filter(|line| line.contains(&format!("\"kind\":\"{kind}\""))).count();
     assert!(
         of_kind("fact") > 100 && of_kind("summary") > 100,
@@ -107,12 +107,12 @@ pub(crate) fn ends_complete(variables: &[(&str, &str)]) {
     run(&["import", turns]).ok();
     for kill in 1..=KILLS {
         let target = 3 * TURNS * kill / (KILLS + 1);
-        let done = digest_and_kill(&desk, variables, target);
-        assert!(done >= target && done < 3 * TURNS, "kill {kill}: it was to be in the middle, and {done} were done");
+        let done = digest_and_kill(&cli, variables, target);
+        assert!(done >= target && done < 3 * TURNS, "kill {kill}: {done} jobs were done, which is not in the middle");
     }
-    let left = run(&["stats", "--json"]).json();
-    assert!(left["backlog"].as_object().unwrap().values().any(|count| count.as_u64() > Some(0)), "{left}");
-    // What the last one had claimed is free after half a minute.
+    let remaining = run(&["stats", "--json"]).json();
+    assert!(remaining["backlog"].as_object().unwrap().values().any(|count| count.as_u64() > Some(0)), "{remaining}");
+    // The lease of the jobs that the last process claimed expires after half a minute.
     let report = run(&["digest", "--digest", "rules", "--waiting", "--json"]).ok();
     let report: Value = serde_json::from_str(report.lines().last().unwrap()).unwrap();
     assert_eq!(report["given_up"], 0);
@@ -122,9 +122,9 @@ pub(crate) fn ends_complete(variables: &[(&str, &str)]) {
     let killed = stored_lines(&run(&["export"]).ok());
     for line in whole.keys().chain(killed.keys()) {
         let (whole, killed) = (whole.get(line), killed.get(line));
-        assert_eq!(whole, killed, "in one go, and killed: {line}");
+        assert_eq!(whole, killed, "without and with interruption: {line}");
     }
     let again = run(&["digest", "--digest", "rules", "--json"]).ok();
     assert!(again.lines().last().unwrap().contains(&format!("\"turns\":{TURNS}")), "{again}");
-    assert_eq!(stored_lines(&run(&["export"]).ok()), killed, "once more finds nothing new");
+    assert_eq!(stored_lines(&run(&["export"]).ok()), killed, "another digest finds nothing new");
 }

@@ -36,23 +36,24 @@ pub(crate) fn record(user: &str, n: usize) -> Record {
 /// Writes three users of two tenants, records in three states, tombstones, synonyms and a verdict.
 pub(crate) async fn fill(database: &Database) {
     let engine = open(database).await;
-    let of = |user: &str, records: std::ops::Range<usize>| records.map(|n| record(user, n)).collect::<Vec<_>>();
-    let (lin, mo) = (Scope::user("lin").unwrap(), Scope::user("mo").unwrap());
-    engine.store(&lin, of("lin", 0..5), PutMode::Create).await.unwrap();
-    engine.store(&mo, of("mo", 0..2), PutMode::Create).await.unwrap();
+    let records_of = |user: &str, records: std::ops::Range<usize>| records.map(|n| record(user, n)).collect::<Vec<_>>();
+    let lin = Scope::user("lin").unwrap();
+    let mo = Scope::user("mo").unwrap();
+    engine.store(&lin, records_of("lin", 0..5), PutMode::Create).await.unwrap();
+    engine.store(&mo, records_of("mo", 0..2), PutMode::Create).await.unwrap();
     let other = Scope::tenant_wide("other").unwrap().with_user("lin").unwrap();
     let mut stranger = record("lin", 7);
     stranger.scope = other.clone();
-    // The id of another user's record, without a user.
-    let mut of_nobody = record("lin", 0);
-    of_nobody.scope = Scope::tenant_wide("other").unwrap();
+    // A record without a user, with the id of another user's record.
+    let mut without_user = record("lin", 0);
+    without_user.scope = Scope::tenant_wide("other").unwrap();
     engine.store(&other.namespace(), vec![stranger], PutMode::Create).await.unwrap();
-    engine.store(&of_nobody.scope.clone(), vec![of_nobody], PutMode::Create).await.unwrap();
+    engine.store(&without_user.scope.clone(), vec![without_user], PutMode::Create).await.unwrap();
     let extra = record("mo", 9);
     let id = extra.id;
     engine.store(&mo, vec![extra], PutMode::Create).await.unwrap();
     engine.forget(&mo, id).await.unwrap();
-    // Forgotten, while another record that reads the same stays.
+    // A forgotten record, with the same text as one that is kept.
     let mut twin = record("lin", 1);
     twin.id = memory_engine::RecordId::named(&twin.scope, "a twin");
     let id = twin.id;
@@ -74,13 +75,14 @@ pub(crate) async fn everything(database: &Database) -> String {
     let mut scopes = admin::namespaces(database).await.unwrap();
     scopes.sort();
     for scope in &scopes {
-        let own = |address: &Scope| address.namespace() == *scope;
+        let is_in_scope = |address: &Scope| address.namespace() == *scope;
         let page = engine.scan(scope, &ScanQuery::oldest(10_000)).await.unwrap();
-        for mut record in page.records.into_iter().filter(|record| own(&record.scope)) {
+        for mut record in page.records.into_iter().filter(|record| is_in_scope(&record.scope)) {
             record.revision = 0;
             line(serde_json::to_value(record).unwrap());
         }
-        for tombstone in engine.admin().tombstones(scope, None, 10_000).await.unwrap().iter().filter(|t| own(&t.scope))
+        for tombstone in
+            engine.admin().tombstones(scope, None, 10_000).await.unwrap().iter().filter(|t| is_in_scope(&t.scope))
         {
             line(serde_json::to_value(tombstone).unwrap());
         }

@@ -1,4 +1,4 @@
-//! The enrichment that a command or a server does: topics, facts, summaries and the graph.
+//! The options of the engine that a command or a server opens.
 
 use std::sync::Arc;
 
@@ -13,19 +13,21 @@ use memory_engine_server::local_zone;
 
 use crate::{digest::DigestArgs, graph::GraphArgs, method::ExtractionMethod};
 
-/// Enrichment of turns, in addition to indexing.
+/// The options for the enrichment of turns: topics, facts, summaries and the graph.
 #[derive(Debug, Clone, Args)]
-pub(crate) struct WorkArgs {
+pub(crate) struct EnrichmentArgs {
     #[command(flatten)]
     pub(crate) digest: DigestArgs,
     #[command(flatten)]
     pub(crate) graph: GraphArgs,
 }
 
-/// Enrichment of turns, in addition to indexing.
+/// The options of an engine, in addition to its database and models.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Work {
-    pub(crate) digest: EnrichmentOptions,
+pub(crate) struct EngineOptions {
+    /// The enrichment of turns.
+    pub(crate) enrichment: EnrichmentOptions,
+    /// The extractor of entities and relations.
     pub(crate) graph: Option<Arc<dyn GraphExtractor>>,
     /// The rewrite of vague queries.
     pub(crate) rewrite: Option<Rewrite>,
@@ -41,13 +43,13 @@ pub(crate) struct Work {
     pub(crate) language: Option<Language>,
 }
 
-impl From<EnrichmentOptions> for Work {
-    fn from(digest: EnrichmentOptions) -> Self {
-        Self { digest, ..Self::default() }
+impl From<EnrichmentOptions> for EngineOptions {
+    fn from(enrichment: EnrichmentOptions) -> Self {
+        Self { enrichment, ..Self::default() }
     }
 }
 
-impl Work {
+impl EngineOptions {
     /// Sets the time zone and the language of the users.
     pub(crate) fn with_locale(mut self, zone: TimeZone, language: Option<Language>) -> Self {
         self.zone = Some(zone);
@@ -55,9 +57,9 @@ impl Work {
         self
     }
 
-    /// Adds the enrichment to a builder for this database.
-    pub(crate) fn equip(self, builder: Builder, database: &Database) -> Builder {
-        let mut builder = builder.enrichment(self.digest).zone(self.zone.unwrap_or_else(local_zone));
+    /// Applies the options to a builder for this database.
+    pub(crate) fn configure(self, builder: Builder, database: &Database) -> Builder {
+        let mut builder = builder.enrichment(self.enrichment).zone(self.zone.unwrap_or_else(local_zone));
         if let Some(language) = self.language {
             builder = builder.language(language);
         }
@@ -80,26 +82,30 @@ impl Work {
     }
 }
 
-impl WorkArgs {
-    /// Returns the enrichment. No service is called yet.
+impl EnrichmentArgs {
+    /// Returns engine options with this enrichment. No service is called yet.
     ///
     /// # Errors
     /// If a key or the name of a model is missing.
-    pub(crate) fn work(&self) -> Result<Work> {
-        Ok(Work { digest: self.digest.options()?, graph: self.graph.extractor()?, ..Work::default() })
+    pub(crate) fn engine_options(&self) -> Result<EngineOptions> {
+        Ok(EngineOptions {
+            enrichment: self.digest.options()?,
+            graph: self.graph.extractor()?,
+            ..EngineOptions::default()
+        })
     }
 
-    /// Returns the enrichment for a command that needs a method.
+    /// Returns the engine options for a command that requires an extraction method.
     ///
     /// # Errors
-    /// If no method is given; otherwise as [`work`](Self::work).
-    pub(crate) fn required_work(&self) -> Result<Work> {
+    /// If no method is given; otherwise as [`engine_options`](Self::engine_options).
+    pub(crate) fn required_engine_options(&self) -> Result<EngineOptions> {
         if self.digest.digest == ExtractionMethod::None && self.graph.graph == ExtractionMethod::None {
             bail!(
                 "no extraction method given; add --digest rules or --graph rules, or name a service, as in \
                  --digest openai"
             );
         }
-        self.work()
+        self.engine_options()
     }
 }
