@@ -27,16 +27,10 @@ const WEIGHTS: &str = "model.safetensors";
 /// The choice of the embedder.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct EmbedderArgs {
-<<<<<<< HEAD
-    /// Embedder: auto, words, hash, local:e5-small, local:PATH of a model, or a service (siliconflow, openai, ollama,
-    /// openrouter, vllm), optionally with :MODEL or :MODEL@DIMENSIONS; its key is read from the environment or .env,
-    /// as OPENAI_API_KEY, and its address may be set in OPENAI_BASE_URL
-=======
-    /// Embedder: auto (the local model if it is installed, otherwise hash), hash, local:e5-small, local:PATH of a
-    /// model, or a service (siliconflow, openai, ollama, openrouter, vllm), optionally with :MODEL or
-    /// :MODEL@DIMENSIONS; its key and its base URL are read from the environment or .env, for example from
-    /// OPENAI_API_KEY and OPENAI_BASE_URL
->>>>>>> 14389db1d36cc33da9461738a73bf08f9b0e7c77
+    /// Embedder: auto (the local model if it is installed, otherwise words), words (English by word vectors, other
+    /// languages by spelling), hash (spelling only), local:e5-small, local:PATH of a model, or a service (siliconflow,
+    /// openai, ollama, openrouter, vllm), optionally with :MODEL or :MODEL@DIMENSIONS; its key and its base URL are
+    /// read from the environment or .env, for example from OPENAI_API_KEY and OPENAI_BASE_URL
     #[arg(long, env = "MEMORY_EMBEDDER", default_value = "auto", value_name = "NAME")]
     pub(crate) embedder: EmbedderChoice,
     /// Folder of local models, each in its own subfolder
@@ -122,13 +116,8 @@ impl EmbedderArgs {
             let folder = self.folders().into_iter().next().unwrap_or_else(|| "models".into());
             let folder = folder.display();
             eprintln!(
-<<<<<<< HEAD
-                "no local model: recall compares words. `memory models fetch` or `scripts/get-models {folder}` \
-                 downloads one."
-=======
-                "no local model: search compares words and spelling, not meaning. `memory models fetch` or \
-                 `scripts/get-models {folder}` downloads a model."
->>>>>>> 14389db1d36cc33da9461738a73bf08f9b0e7c77
+                "no local model: search compares English by a table of words, and other languages by spelling. \
+                 `memory models fetch` or `scripts/get-models {folder}` downloads a model."
             );
         }
     }
