@@ -5,6 +5,7 @@ mod date_question;
 mod document_terms;
 mod feature_input;
 mod features;
+mod first_person;
 mod late_interaction;
 mod query_shape;
 mod query_terms;

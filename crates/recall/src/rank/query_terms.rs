@@ -1,15 +1,11 @@
 //! Words and likely names of the query, and their coverage by the candidates.
 
-use std::sync::LazyLock;
-
-use memory_engine_core::{Phrases, Result};
+use memory_engine_core::Result;
 use memory_engine_graph::likely_names;
 use memory_engine_keyword_store::Clause;
 use memory_engine_reranker::TermSet;
-use memory_engine_rule_data::Words;
-use serde::Deserialize;
 
-use super::{document_terms::DocumentTerms, query_shape::is_long_query};
+use super::{document_terms::DocumentTerms, first_person::speaks_of_user, query_shape::is_long_query};
 use crate::run::RecallRun;
 
 /// Minimum number of candidates assumed for idf. With fewer, it would hardly separate common words from rare ones.
@@ -17,15 +13,6 @@ pub(super) const IDF_MIN_CANDIDATES: usize = 100;
 /// Word coverage (0–1) that counts as full for a query with dialogue: a memory matches either the question or the
 /// dialogue before it.
 const CONTEXT_COVERAGE: f64 = 0.5;
-
-memory_engine_rule_data::data!(DATA: FirstPersonWords = "first_person.toml");
-
-#[derive(Debug, Deserialize)]
-struct FirstPersonWords {
-    words: Words,
-}
-
-static FIRST_PERSON: LazyLock<Phrases> = LazyLock::new(|| Phrases::new(DATA.words.iter()));
 
 /// The words and the likely names of a query.
 #[derive(Debug, Default)]
@@ -70,7 +57,7 @@ impl RecallRun<'_> {
             }
         }
         let words = words.iter().map(|word| Word { terms: term_set(word), weight: word.weight }).collect();
-        let is_first_person = !has_context && FIRST_PERSON.find(&query.text).is_some();
+        let is_first_person = !has_context && speaks_of_user(&query.text);
         Ok(QueryTerms { words, names, is_first_person, has_context })
     }
 }

@@ -1,0 +1,82 @@
+//! Queries that speak of the user.
+
+use std::sync::LazyLock;
+
+use memory_engine_core::{
+    Phrases,
+    phrases::{fold, stands_alone},
+};
+use memory_engine_rule_data::Words;
+use serde::Deserialize;
+
+memory_engine_rule_data::data!(DATA: FirstPersonWords = "first_person.toml");
+
+#[derive(Debug, Deserialize)]
+struct FirstPersonWords {
+    words: Words,
+    request_phrases: Words,
+}
+
+static WORDS: LazyLock<Phrases> = LazyLock::new(|| Phrases::new(DATA.words.iter()));
+/// The longest first, so that none is cut by a shorter one.
+static REQUEST_PHRASES: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let mut phrases: Vec<String> = DATA.request_phrases.iter().map(|phrase| fold(phrase)).collect();
+    phrases.sort_by_key(|phrase| std::cmp::Reverse(phrase.len()));
+    phrases
+});
+
+/// Returns true if a query speaks of the user: "what is my sister's job". "Tell me a joke" only asks for something.
+pub(super) fn speaks_of_user(query: &str) -> bool {
+    let mut folded = fold(query);
+    if WORDS.find_folded(&folded).is_none() {
+        return false;
+    }
+    for phrase in REQUEST_PHRASES.iter() {
+        while let Some(start) = find_alone(&folded, phrase) {
+            folded.replace_range(start..start + phrase.len(), " ");
+        }
+    }
+    WORDS.find_folded(&folded).is_some()
+}
+
+/// Returns the first place of a phrase in a folded text where it is not inside of a longer word.
+fn find_alone(folded: &str, phrase: &str) -> Option<usize> {
+    let mut matches = folded.match_indices(phrase).map(|(start, _)| start);
+    matches.find(|start| stands_alone(folded, *start, start + phrase.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_do_not_speak_of_the_user() {
+        for query in [
+            "Tell me a joke",
+            "Explain tax brackets to me",
+            "How do I boil an egg?",
+            "Can you give me a recipe for ramen?",
+            "给我讲个笑话",
+            "帮我写一首诗",
+            "告诉我光速是多少",
+            "What is the capital of Peru?",
+        ] {
+            assert!(!speaks_of_user(query), "{query}");
+        }
+    }
+
+    #[test]
+    fn queries_about_the_user_are_recognised() {
+        for query in [
+            "Tell me what my sister does",
+            "Where do I live?",
+            "How do I usually take my coffee?",
+            "Can we bring our dog?",
+            "给我讲讲我妹妹的工作",
+            "我住在哪里？",
+            "帮我想想我对什么过敏",
+        ] {
+            assert!(speaks_of_user(query), "{query}");
+        }
+    }
+}
