@@ -6,7 +6,7 @@ use std::{env, path::Path, process::Command, sync::Arc, time::Duration};
 use libtest_mimic::Failed;
 use memory_engine::{
     Kind, MemoryEngine, Scope, Timestamp, Turn,
-    embed::{Embedder, HashEmbedder, Purpose},
+    embed::{DefaultEmbedder, Embedder, Purpose},
     http_models::{HttpClient, HttpOptions, PostgrestClient, Secret},
 };
 use memory_engine_evidence::{
@@ -129,7 +129,7 @@ fn since_1970() -> Duration {
 
 pub(crate) async fn evidence_is_the_same_through_rest_and_directly(url: &str) -> Result<(), Failed> {
     let schema = format!("rest_{}", std::process::id());
-    let embedder = HashEmbedder::default();
+    let embedder = DefaultEmbedder::default();
     let options = PostgresOptions::default().with_schema(schema.as_str());
     let builder = MemoryEngine::builder().background(false);
     let store = PostgresStore::connect_with(url, builder.store_options(), options.clone()).await.unwrap();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use memory_engine::{
     Clock, EnrichmentOptions, ErrorKind, MemoryEngine, Scope, Timestamp,
-    embed::{Embedder, EmbeddingSpace, HashEmbedder},
+    embed::{DefaultEmbedder, Embedder, EmbeddingSpace, HashEmbedder},
     graph::{GraphExtractor, RuleExtractor},
     llm::{ChatModel, ScriptedModel},
     recall::{LexicalReranker, Reranker},
@@ -57,7 +57,7 @@ async fn parts_are_accepted_by_value_shared_or_as_trait_objects() {
 
 #[tokio::test]
 async fn a_mixture_of_stores_uses_each_given_store() {
-    let space = HashEmbedder::default().space().clone();
+    let space = DefaultEmbedder::default().space().clone();
     let vectors = Arc::new(MemoryVectorStore::new(space.clone()));
     let stores = Stores { vectors: vectors.clone(), ..Stores::in_memory(space) };
     let records = Arc::clone(&stores.records);

@@ -11,7 +11,7 @@ use given::{Backend, lin};
 use memory_engine::{
     Error, ErrorKind, Field, Filter, Kind, MemoryEngine, Op, PutMode, RecallOptions, RecallQuery, Record, RecordId,
     Result, Scope, State, SystemClock,
-    embed::{Embedder, HashEmbedder},
+    embed::{DefaultEmbedder, Embedder},
     graph::{
         ChatExtractor, Extraction, GraphEntry, GraphExtractor, GraphFactsQuery, GraphQuery, GraphStats, RuleExtractor,
         Subgraph,
@@ -220,7 +220,7 @@ impl GraphExtractor for EmptyExtractor {
 #[tokio::test]
 async fn a_failing_graph_is_reported_and_the_other_retrievers_answer() {
     let graph = Arc::new(BrokenGraph);
-    let stores = Stores { graph, ..Stores::in_memory(HashEmbedder::default().space().clone()) };
+    let stores = Stores { graph, ..Stores::in_memory(DefaultEmbedder::default().space().clone()) };
     let memory = MemoryEngine::builder().stores(stores).graph(EmptyExtractor).background(false).build().await.unwrap();
     memory.store(&lin(), story(), PutMode::Upsert).await.unwrap();
     let found = memory.recall(&lin(), "Captain Holt").await.unwrap();

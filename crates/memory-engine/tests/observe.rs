@@ -161,7 +161,7 @@ async fn operate(checked: &mut Checked, memory: &MemoryEngine) {
     let writes = vec![Write::new(record("qwertz written"), PutMode::Upsert)];
     checked.call("admin.write", admin.write(&here, writes)).await;
     let stored = record("qwertz embedded");
-    let embedder = memory_engine::embed::HashEmbedder::default();
+    let embedder = memory_engine::embed::DefaultEmbedder::default();
     let vector = embedder.embed(&["qwertz"], Purpose::Document).await.unwrap().remove(0);
     let records = vec![(stored.clone(), vector.clone())];
     checked.call("admin.store_embedded", admin.store_embedded(&here, records, PutMode::Upsert)).await;

@@ -17,7 +17,7 @@ use given::{Backend, FlakyEmbedder, lin};
 use memory_engine::{
     Error, ErrorKind, Field, Filter, Kind, MemoryEngine, RecallOptions, Record, Result, ScanQuery, Scope,
     context::{Characters, StorySections},
-    embed::{Embedder, HashEmbedder},
+    embed::{DefaultEmbedder, Embedder},
     graph::{Extraction, GraphExtractor, RuleExtractor},
     history::{Fork, Rewind},
     store::Stores,
@@ -130,7 +130,7 @@ async fn r1_what_is_in_the_prompt_already_is_not_told_again() {
 }
 
 fn in_memory() -> Stores {
-    Stores::in_memory(HashEmbedder::default().space().clone())
+    Stores::in_memory(DefaultEmbedder::default().space().clone())
 }
 
 /// Stores that all fail, except for synonyms.

@@ -10,7 +10,7 @@ use memory_engine::{
     EnrichmentOptions, Error, ErrorKind, Job, Kind, MemoryEngine, Page, PutMode, Record, RecordId, Result, ScanQuery,
     Scope, Stats, Timestamp, WriteResult,
     admin::Failure,
-    embed::{Embedder, Embedding, EmbeddingSpace, HashEmbedder, Purpose},
+    embed::{DefaultEmbedder, Embedder, Embedding, EmbeddingSpace, HashEmbedder, Purpose},
     history::Tombstone,
     http_models::{HttpClient, HttpOptions, Mem0Client, Mem0Owner, Mem0Search, Secret},
     llm::Message,
@@ -103,7 +103,7 @@ always_unavailable! {
 #[tokio::test]
 async fn unavailable_store_is_reported_with_code_and_request_id() {
     let store = Arc::new(UnavailableStore);
-    let space = HashEmbedder::default().space().clone();
+    let space = DefaultEmbedder::default().space().clone();
     let stores = Stores { records: store.clone(), jobs: store, ..Stores::in_memory(space) };
     let engine = MemoryEngine::builder().stores(stores).background(false).build().await.unwrap();
     let api = Api::over(Mem0::new(engine.clone()), engine);

@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use memory_engine::{
     Error, ErrorKind, Job, MemoryEngine, Page, Record, RecordId, Result, ScanQuery, Scope, Stats, WriteResult,
     admin::Failure,
-    embed::{Embedder, HashEmbedder},
+    embed::{DefaultEmbedder, Embedder},
     history::Tombstone,
     store::{JobQueue, MemoryRecordStore, RecordStore, Stores},
 };
@@ -48,7 +48,7 @@ impl WatchedStore {
 
     /// Builds an engine with this store and without background work.
     pub(crate) async fn engine(self: &Arc<Self>) -> MemoryEngine {
-        let space = HashEmbedder::default().space().clone();
+        let space = DefaultEmbedder::default().space().clone();
         let stores = Stores { records: self.clone(), jobs: self.clone(), ..Stores::in_memory(space) };
         MemoryEngine::builder().stores(stores).background(false).build().await.unwrap()
     }

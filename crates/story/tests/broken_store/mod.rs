@@ -10,7 +10,7 @@ use memory_engine_core::{
     Adjacent, DeletionReport, Done, EmbeddingSpace, Error, ErrorKind, Failure, Hit, Job, JobQueue, Page, Pending,
     Record, RecordId, RecordStore, RemovalCounts, Result, ScanQuery, Scope, Stats, Tombstone, Write, WriteResult,
 };
-use memory_engine_embedder::{Embedder, HashEmbedder};
+use memory_engine_embedder::{DefaultEmbedder, Embedder};
 use memory_engine_graph::{GraphEntry, GraphQuery, GraphStats, GraphStore, Subgraph};
 use memory_engine_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore, PackedTerms};
 use memory_engine_vector_store::{VectorEntry, VectorQuery, VectorStore};
@@ -24,7 +24,7 @@ pub(crate) struct BrokenStore {
 
 impl Default for BrokenStore {
     fn default() -> Self {
-        Self { space: HashEmbedder::default().space().clone(), calls: AtomicUsize::new(0) }
+        Self { space: DefaultEmbedder::default().space().clone(), calls: AtomicUsize::new(0) }
     }
 }
 

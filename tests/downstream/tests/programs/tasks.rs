@@ -1,7 +1,7 @@
 //! The ten most common tasks, each as short as it reads in the documentation.
 
 use futures::TryStreamExt;
-use memory_engine::{embed::HashEmbedder, history::Edit, jiff::tz::TimeZone, prelude::*};
+use memory_engine::{embed::DefaultEmbedder, history::Edit, jiff::tz::TimeZone, prelude::*};
 
 fn kim() -> Scope {
     Scope::user("kim").expect("a scope")
@@ -12,7 +12,7 @@ async fn task_1_start() -> Result<()> {
     let (_folder, path) = crate::database();
     let memory = MemoryEngine::open(path.as_path()).await?;
     memory.close().await?;
-    let embedder = HashEmbedder::default();
+    let embedder = DefaultEmbedder::default();
     let memory = MemoryEngine::builder().sqlite(&path).zone(TimeZone::UTC).embedder(embedder).build().await?;
     memory.close().await
 }
