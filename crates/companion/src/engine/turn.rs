@@ -13,10 +13,11 @@ use super::{
 };
 use crate::{
     affection::{AffectionChange, AffectionReason},
-    moment::{MomentRule, MomentVerdict},
+    moment::{FILTER_EARLIER_MESSAGES, MomentCandidate, MomentRule},
     record::moment_record,
     reply::ReplyFilter,
     state::CompanionState,
+    verdict::MomentVerdict,
 };
 
 /// A turn whose message is stored, up to the model's reply.
@@ -35,10 +36,18 @@ pub(super) struct StartedTurn {
 pub(super) struct PreparedTurn {
     started: StartedTurn,
     pub(super) request: ChatRequest,
-    possible: Option<MomentRule>,
+    possible: Option<PossibleMoment>,
     context: BuiltContext,
     recent: Vec<Record>,
     degraded: Vec<Degraded>,
+}
+
+/// The key moment that a turn may trigger.
+#[derive(Debug)]
+struct PossibleMoment {
+    rule: MomentRule,
+    /// Number of messages from the earliest one with a word of the rule to the user's message.
+    messages_back: usize,
 }
 
 /// The reply of the model.
@@ -132,12 +141,17 @@ impl Companion {
 
     /// Builds the context and the request to the model.
     pub(super) async fn prepare(&self, started: StartedTurn) -> Result<PreparedTurn> {
-        let possible = self.possible_moment(&started.state, &started.message.text);
         let message = &started.message;
-        let (context, recent, degraded) =
-            self.build(&started.scope, &started.state, &message.text, Some(message), possible).await?;
+        let recent = self.recent(&started.scope, Some(message)).await?;
+        let possible = self.possible_moment(&started.state, &message.text, &recent);
+        let rule = possible.map(|candidate| candidate.rule);
+        let (context, degraded) =
+            self.build(&started.scope, &started.state, (&message.text, Some(message)), &recent, rule).await?;
         let request = ChatRequest::new([Message::system(context.text.as_str()), Message::user(message.text.as_str())]);
-        let possible = possible.cloned();
+        let possible = possible.map(|candidate| {
+            let MomentCandidate { rule, messages_back } = candidate;
+            PossibleMoment { rule: rule.clone(), messages_back }
+        });
         Ok(PreparedTurn { started, request, possible, context, recent, degraded })
     }
 
@@ -167,7 +181,7 @@ impl Companion {
         &self,
         started: &StartedTurn,
         model_reply: &ModelReply,
-        possible: Option<&MomentRule>,
+        possible: Option<&PossibleMoment>,
         recent: &[Record],
     ) -> Result<TurnReply> {
         let scope = &started.scope;
@@ -210,18 +224,21 @@ impl Companion {
             reply.speaker = Some(self.pack.name.clone());
             reply.source.sequence = i64::try_from(state.total_messages).ok();
             let mut writes = Vec::new();
-            let happened = possible.filter(|rule| !state.moments.contains_key(&rule.id)).and_then(|rule| {
-                match rule.verdict(model_reply.verdict.as_deref()) {
-                    MomentVerdict::Happened(outcome) => Some((rule, outcome)),
+            let user_messages = latest_user_messages(&message, recent);
+            let possible = possible.filter(|possible| !state.moments.contains_key(&possible.rule.id));
+            let happened = possible.and_then(|possible| {
+                match possible.rule.verdict(model_reply.verdict.as_deref(), &user_messages) {
+                    MomentVerdict::Happened(outcome) => Some((possible, outcome)),
                     MomentVerdict::DidNotHappen | MomentVerdict::Unclear => None,
                 }
             });
-            if let Some((rule, outcome)) = happened {
+            if let Some((PossibleMoment { rule, messages_back }, outcome)) = happened {
                 let (chapter, _) = self.pack.stages.at(state.bond.affection);
                 let today = at.in_zone(&self.zone).date();
                 let change = state.bond.moment(outcome.affection, &rule.name, today);
                 reply.metadata.insert("key_moment_id".into(), json!(rule.id));
-                let earlier_messages = 2 * rule.rounds.saturating_sub(1);
+                // The moment includes the messages with its words, even if they are further back than its rounds.
+                let earlier_messages = (2 * rule.rounds.saturating_sub(1)).max(*messages_back);
                 let earlier = recent[recent.len().saturating_sub(earlier_messages)..].iter();
                 let messages: Vec<Record> = earlier.chain([&message, &reply]).cloned().collect();
                 let speaker = (self.pack.name.as_str(), self.pack.language);
@@ -282,6 +299,13 @@ pub(super) fn earlier_reply(started: StartedTurn) -> TurnReply {
         degraded: Vec::new(),
         usage: None,
     }
+}
+
+/// Returns the texts of the user's message and of those before it that the coarse filter reads.
+fn latest_user_messages<'r>(message: &'r Record, recent: &'r [Record]) -> Vec<&'r str> {
+    let earlier = &recent[recent.len().saturating_sub(FILTER_EARLIER_MESSAGES)..];
+    let by_user = earlier.iter().filter(|record| record.role.as_ref() == Some(&Role::USER));
+    by_user.chain([message]).map(|record| record.text.as_str()).collect()
 }
 
 fn reply_id(scope: &Scope, message: RecordId) -> RecordId {
