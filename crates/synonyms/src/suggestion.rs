@@ -49,8 +49,8 @@ const MIN_SIMILARITY: f64 = 0.12;
 /// in one sentence, since people say one word or the other. Words that only stand near each other are no pair. Without
 /// a reason nothing is suggested.
 ///
-/// At most [`max_tokens`](Self::max_tokens) words are read, and at most 4000 bytes of each text, so that time and memory
-/// are limited. Pass the newest texts first.
+/// At most [`max_tokens`](Self::max_tokens) words are read, and at most 4000 bytes of each text, so that time and
+/// memory are limited. Pass the newest texts first.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Suggester {
@@ -58,7 +58,8 @@ pub struct Suggester {
     pub min_records: u32,
     /// Maximum share of the sentences of the rarer word that contain both words. Default: 0.2.
     pub max_together: f64,
-    /// Minimum cosine similarity of the vectors of two words that have no other reason. Default: 0.975.
+    /// Minimum cosine similarity of the vectors of two words that have no other reason. Default: 0.98, for
+    /// multilingual-e5-small.
     pub min_nearness: f64,
     /// Maximum number of words that are compared by their vectors, most frequent first. Default: 500.
     pub max_words: usize,
@@ -70,14 +71,7 @@ pub struct Suggester {
 
 impl Default for Suggester {
     fn default() -> Self {
-        Self {
-            min_records: 3,
-            max_together: 0.2,
-            min_nearness: 0.975,
-            max_words: 500,
-            max_tokens: 4_000_000,
-            limit: 50,
-        }
+        Self { min_records: 3, max_together: 0.2, min_nearness: 0.98, max_words: 500, max_tokens: 4_000_000, limit: 50 }
     }
 }
 

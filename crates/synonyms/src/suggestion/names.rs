@@ -22,6 +22,9 @@ struct Names {
 
 data!(NAMES: Names = "en/names.toml", "zh/names.toml");
 
+/// Maximum number of names of an alphabet that are compared, most frequent first.
+const MAX_NAMES: usize = 1_000;
+
 /// Returns the pairs of a name and its short form: Melanie and Mel, Robert and Bob, 志强 and 阿强. A short form that
 /// fits several names gives no pair.
 pub(super) fn short_names(corpus: &Corpus<'_>, is_used: impl Fn(WordId) -> bool) -> Vec<(WordId, WordId)> {
@@ -33,7 +36,9 @@ pub(super) fn short_names(corpus: &Corpus<'_>, is_used: impl Fn(WordId) -> bool)
             list.push(long);
         }
     };
-    let names: Vec<WordId> = used.iter().copied().filter(|id| corpus.usage(*id).is_name()).collect();
+    let mut names: Vec<WordId> = used.iter().copied().filter(|id| corpus.usage(*id).is_name()).collect();
+    names.sort_by_key(|id| std::cmp::Reverse(corpus.usage(*id).records));
+    names.truncate(MAX_NAMES);
     for short in &names {
         for long in &names {
             let (short_form, long_form) = (corpus.usage(*short).form(), corpus.usage(*long).form());
