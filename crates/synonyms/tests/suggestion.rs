@@ -158,6 +158,16 @@ fn two_names_of_one_relation_are_suggested() {
     let found = suggest(&texts(&lines));
     assert_eq!(pairs(&found), [("luna", "moonpie")], "{found:?}");
     assert_eq!(found[0].evidence.reason, PairReason::SharedRelation);
+    let chinese = [
+        "我家猫叫团团，三岁了",
+        "团团今天打翻了猫粮，还抓破了沙发",
+        "肥仔不肯吃猫粮，在沙发底下趴着",
+        "我家的猫名叫肥仔，因为太能吃",
+        "带团团去打疫苗，医生说太胖",
+        "肥仔打疫苗的时候一直叫，医生说太胖",
+        "昨天有人问我家猫叫什么，我说我家猫叫团团",
+    ];
+    assert_eq!(pairs(&suggest(&texts(&chinese))), [("团团", "肥仔")].map(|(a, b)| (a.min(b), a.max(b))));
     let mut several = lines.to_vec();
     several.push("The cats fight all day");
     assert_eq!(suggest(&texts(&several)), [], "the user has several cats");

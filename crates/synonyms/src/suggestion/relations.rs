@@ -108,10 +108,11 @@ fn for_each_english(sentence: &str, add: &mut impl FnMut(usize, &str)) {
         } else {
             continue;
         };
-        if is_capitalised(name) && RELATIONS.en_possessives.contains(&bare(possessive)) {
-            if let Some(relation) = RELATIONS.en_relations.iter().position(|nouns| nouns.contains(&noun)) {
-                add(relation, name);
-            }
+        if is_capitalised(name)
+            && RELATIONS.en_possessives.contains(&bare(possessive))
+            && let Some(relation) = RELATIONS.en_relations.iter().position(|nouns| nouns.contains(&noun))
+        {
+            add(relation, name);
         }
     }
 }
