@@ -22,7 +22,7 @@ pub use engine::{Companion, TurnPiece, TurnReply, TurnStream, UserMessage};
 pub use layers::ContextInput;
 pub use memory_engine_core::Language;
 pub use memory_engine_summarizer::{ChatProfiles, Observed, Profile, ProfileSummarizer, RuleProfiles};
-pub use moment::{FILTER_EARLIER_MESSAGES, MomentCandidate, MomentOutcome, MomentRule};
+pub use moment::{FILTER_EARLIER_MESSAGES, MAX_CANDIDATES, MomentCandidate, MomentOutcome, MomentRule};
 pub use pack::Pack;
 pub use profile::{profile_record, profile_text};
 pub use record::{AFFECTION_LOG, COMPANION_STATE, affection_record, moment_record, state_record};

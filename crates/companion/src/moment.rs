@@ -14,6 +14,9 @@ use crate::{
 /// rounds. The word that announces a moment and the sentence that completes it are often in different messages.
 pub const FILTER_EARLIER_MESSAGES: usize = 6;
 
+/// Maximum number of key moments that one prompt asks about.
+pub const MAX_CANDIDATES: usize = 3;
+
 /// The rule of a key moment: its conditions and outcomes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -81,30 +84,36 @@ pub struct MomentCandidate<'r> {
 }
 
 impl MomentRule {
-    /// Returns the key moment that a message may trigger: affection is within its range, it has not happened yet, and
-    /// one of its words is in the message or in one of the last [`FILTER_EARLIER_MESSAGES`] of `earlier` (in the order
-    /// of time, both speakers).
+    /// Returns the key moments that a message may trigger, at most [`MAX_CANDIDATES`]: affection is within their range,
+    /// they have not happened yet, and one of their words is in the message or in one of the last
+    /// [`FILTER_EARLIER_MESSAGES`] of `earlier` (in the order of time, both speakers).
     ///
-    /// Of several, the one with the most recent word is returned, and of these the first. A rule without words is
-    /// returned if no other one is.
-    pub fn candidate<'r>(
+    /// Moments with more recent words come first. A rule without words is returned if no other one is.
+    pub fn candidates<'r>(
         rules: &'r [Self],
         affection: i32,
         happened: &BTreeSet<String>,
         message: &str,
         earlier: &[&str],
-    ) -> Option<MomentCandidate<'r>> {
+    ) -> Vec<MomentCandidate<'r>> {
         let is_possible = |rule: &&Self| (rule.from..=rule.until).contains(&affection) && !happened.contains(&rule.id);
         let newest_first = [message].into_iter().chain(earlier.iter().rev().take(FILTER_EARLIER_MESSAGES).copied());
         let folded: Vec<String> = newest_first.map(fold).collect();
-        for text in &folded {
-            if let Some(rule) = rules.iter().filter(is_possible).find(|rule| rule.has_word_in(text)) {
-                let earliest = folded.iter().rposition(|text| rule.has_word_in(text));
-                return Some(MomentCandidate { rule, messages_back: earliest.unwrap_or(0) });
+        let mut candidates: Vec<(usize, MomentCandidate<'r>)> = Vec::new();
+        for rule in rules.iter().filter(is_possible) {
+            let latest = folded.iter().position(|text| rule.has_word_in(text));
+            let earliest = folded.iter().rposition(|text| rule.has_word_in(text));
+            if let (Some(latest), Some(messages_back)) = (latest, earliest) {
+                candidates.push((latest, MomentCandidate { rule, messages_back }));
             }
         }
-        let rule = rules.iter().filter(is_possible).find(|rule| rule.words.is_empty())?;
-        Some(MomentCandidate { rule, messages_back: 0 })
+        candidates.sort_by_key(|(latest, _)| *latest);
+        candidates.truncate(MAX_CANDIDATES);
+        if candidates.is_empty() {
+            let fallback = rules.iter().filter(is_possible).find(|rule| rule.words.is_empty());
+            return fallback.map(|rule| MomentCandidate { rule, messages_back: 0 }).into_iter().collect();
+        }
+        candidates.into_iter().map(|(_, candidate)| candidate).collect()
     }
 
     fn has_word_in(&self, folded: &str) -> bool {

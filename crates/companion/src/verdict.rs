@@ -52,6 +52,16 @@ impl MomentRule {
         }
     }
 
+    /// Returns true if a verdict names this moment by its id, name or number.
+    #[cfg(feature = "engine")]
+    pub(crate) fn is_named_in(&self, written: &str) -> bool {
+        let moment = structured::parse::<VerdictJson>(written).map(|json| folded_value(&json.moment));
+        let is_own_number = moment.is_ok_and(|moment| moment == self.number.to_string());
+        let written = fold(written);
+        let own_names = [fold(&self.id), fold(&self.name), format!("#{}", self.number)];
+        is_own_number || own_names.iter().any(|name| written.contains(name.as_str()))
+    }
+
     fn verdict_of_json(&self, json: &VerdictJson) -> MomentVerdict<'_> {
         let moment = folded_value(&json.moment);
         let own_names = [fold(&self.id), fold(&self.name), self.number.to_string(), format!("#{}", self.number)];

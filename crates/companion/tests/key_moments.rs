@@ -195,6 +195,13 @@ async fn a9_paraphrases_end_to_end() {
             ("first_mistake", "原谅", 120),
         ),
         (Language::Chinese, 4000, &["这笔手续费你算错啦，不过这不怪你"], ("first_mistake", "原谅", 120)),
+        // Other moments are possible, too: the name, the sadness.
+        (
+            Language::Chinese,
+            2000,
+            &["Aicy，你的分析错了，我好难过", "唉", "算了，这不怪你"],
+            ("first_mistake", "原谅", 120),
+        ),
         (Language::Chinese, 7000, &["我好像爱上你了"], ("confession", "认真", 300)),
         (Language::Chinese, 9500, &["哪儿也不去，我想一直和你在一起"], ("confession", "认真", 300)),
         (Language::English, 0, &["Nice to meet you, I just moved in down the road"], ("first_meet", "met", 20)),

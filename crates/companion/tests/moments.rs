@@ -15,7 +15,7 @@ fn a9_candidate_by_affection_words_and_history() {
     let rules = Pack::example().unwrap().moments;
     let candidate = |affection, happened: &[&str], text| {
         let happened: BTreeSet<String> = happened.iter().map(|&id| id.to_owned()).collect();
-        MomentRule::candidate(&rules, affection, &happened, text, &[]).map(|candidate| candidate.rule.id.clone())
+        MomentRule::candidates(&rules, affection, &happened, text, &[]).first().map(|found| found.rule.id.clone())
     };
     assert_eq!(candidate(0, &[], "你好呀").as_deref(), Some("first_meet"));
     assert_eq!(candidate(0, &[], "ＨＥＬＬＯ").as_deref(), Some("first_meet"));
@@ -32,8 +32,8 @@ fn a9_candidate_by_affection_words_and_history() {
 fn a9_words_of_earlier_messages_count() {
     let rules = Pack::example().unwrap().moments;
     let candidate = |message: &str, earlier: &[&str]| {
-        let found = MomentRule::candidate(&rules, 5000, &BTreeSet::new(), message, earlier);
-        found.map(|found| (found.rule.id.clone(), found.messages_back))
+        let found = MomentRule::candidates(&rules, 5000, &BTreeSet::new(), message, earlier);
+        found.first().map(|found| (found.rule.id.clone(), found.messages_back))
     };
     let word = |id: &str, messages_back| Some((id.to_owned(), messages_back));
     assert_eq!(candidate("嗯", &["我喜欢你", "（停顿）"]), word("confession", 2));
@@ -51,9 +51,21 @@ fn a9_words_of_earlier_messages_count() {
 fn a9_rule_without_words_is_a_fallback() {
     let mut rules = Pack::example().unwrap().moments;
     rules[0].words.clear();
-    let candidate = |message: &str| MomentRule::candidate(&rules, 900, &BTreeSet::new(), message, &[]);
-    assert_eq!(candidate("今天有点累").map(|found| found.rule.id.as_str()), Some("first_why"));
-    assert_eq!(candidate("面条真好吃").map(|found| found.rule.id.as_str()), Some("first_meet"));
+    let candidates = |message: &str| -> Vec<&str> {
+        let found = MomentRule::candidates(&rules, 900, &BTreeSet::new(), message, &[]);
+        found.iter().map(|found| found.rule.id.as_str()).collect()
+    };
+    assert_eq!(candidates("今天有点累"), ["first_why"]);
+    assert_eq!(candidates("面条真好吃"), ["first_meet"]);
+}
+
+#[test]
+fn a9_several_candidates_are_ordered_by_their_words() {
+    let rules = Pack::example().unwrap().moments;
+    let earlier = ["Aicy，你的分析错了", "（低头）"];
+    let found = MomentRule::candidates(&rules, 2000, &BTreeSet::new(), "今天太累了", &earlier);
+    let found: Vec<&str> = found.iter().map(|found| found.rule.id.as_str()).collect();
+    assert_eq!(found, ["first_why", "first_name", "first_mistake"]);
 }
 
 #[test]

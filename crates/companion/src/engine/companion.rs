@@ -90,16 +90,16 @@ impl Companion {
         &self.pack
     }
 
-    /// Returns the key moment that a message may trigger, after these recent messages.
-    pub(super) fn possible_moment(
+    /// Returns the key moments that a message may trigger, after these recent messages.
+    pub(super) fn possible_moments(
         &self,
         state: &CompanionState,
         message: &str,
         recent: &[Record],
-    ) -> Option<MomentCandidate<'_>> {
+    ) -> Vec<MomentCandidate<'_>> {
         let happened = state.moments.keys().cloned().collect();
         let earlier = &recent[recent.len().saturating_sub(FILTER_EARLIER_MESSAGES)..];
         let earlier: Vec<&str> = earlier.iter().map(|record| record.text.as_str()).collect();
-        MomentRule::candidate(&self.pack.moments, state.bond.affection, &happened, message, &earlier)
+        MomentRule::candidates(&self.pack.moments, state.bond.affection, &happened, message, &earlier)
     }
 }

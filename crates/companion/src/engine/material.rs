@@ -25,7 +25,8 @@ impl Companion {
     pub async fn context(&self, scope: &Scope, message: &str) -> Result<BuiltContext> {
         let state = self.state(scope).await?;
         let recent = self.recent(scope, None).await?;
-        let possible = self.possible_moment(&state, message, &recent).map(|candidate| candidate.rule);
+        let possible = self.possible_moments(&state, message, &recent);
+        let possible = possible.into_iter().map(|candidate| candidate.rule).collect();
         let (built, _) = self.build(scope, &state, (message, None), &recent, possible).await?;
         Ok(built)
     }
@@ -38,7 +39,7 @@ impl Companion {
         state: &CompanionState,
         (message, stored_message): (&str, Option<&Record>),
         recent: &[Record],
-        possible: Option<&MomentRule>,
+        possible: Vec<&MomentRule>,
     ) -> Result<(BuiltContext, Vec<Degraded>)> {
         let mut degraded = Vec::new();
         let related = self.related(scope, state, message, stored_message, recent, &mut degraded).await;

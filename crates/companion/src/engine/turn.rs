@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     affection::{AffectionChange, AffectionReason},
-    moment::{FILTER_EARLIER_MESSAGES, MomentCandidate, MomentRule},
+    moment::{FILTER_EARLIER_MESSAGES, MomentCandidate, MomentOutcome, MomentRule},
     record::moment_record,
     reply::ReplyFilter,
     state::CompanionState,
@@ -36,7 +36,7 @@ pub(super) struct StartedTurn {
 pub(super) struct PreparedTurn {
     started: StartedTurn,
     pub(super) request: ChatRequest,
-    possible: Option<PossibleMoment>,
+    possible: Vec<PossibleMoment>,
     context: BuiltContext,
     recent: Vec<Record>,
     degraded: Vec<Degraded>,
@@ -143,15 +143,15 @@ impl Companion {
     pub(super) async fn prepare(&self, started: StartedTurn) -> Result<PreparedTurn> {
         let message = &started.message;
         let recent = self.recent(&started.scope, Some(message)).await?;
-        let possible = self.possible_moment(&started.state, &message.text, &recent);
-        let rule = possible.map(|candidate| candidate.rule);
+        let possible = self.possible_moments(&started.state, &message.text, &recent);
+        let rules = possible.iter().map(|candidate| candidate.rule).collect();
         let (context, degraded) =
-            self.build(&started.scope, &started.state, (&message.text, Some(message)), &recent, rule).await?;
+            self.build(&started.scope, &started.state, (&message.text, Some(message)), &recent, rules).await?;
         let request = ChatRequest::new([Message::system(context.text.as_str()), Message::user(message.text.as_str())]);
-        let possible = possible.map(|candidate| {
-            let MomentCandidate { rule, messages_back } = candidate;
-            PossibleMoment { rule: rule.clone(), messages_back }
-        });
+        let possible = possible
+            .into_iter()
+            .map(|MomentCandidate { rule, messages_back }| PossibleMoment { rule: rule.clone(), messages_back })
+            .collect();
         Ok(PreparedTurn { started, request, possible, context, recent, degraded })
     }
 
@@ -162,7 +162,7 @@ impl Companion {
             return Err(Error::new(ErrorKind::Unavailable, "companion", message));
         }
         let PreparedTurn { started, possible, context, recent, mut degraded, .. } = prepared;
-        let mut reply = self.store_reply(&started, &model_reply, possible.as_ref(), &recent).await?;
+        let mut reply = self.store_reply(&started, &model_reply, &possible, &recent).await?;
         if reply.reply.is_none() {
             let reason = "the message was deleted in the meantime; the reply is not stored".to_owned();
             degraded.push(Degraded { stage: "reply", reason });
@@ -181,7 +181,7 @@ impl Companion {
         &self,
         started: &StartedTurn,
         model_reply: &ModelReply,
-        possible: Option<&PossibleMoment>,
+        possible: &[PossibleMoment],
         recent: &[Record],
     ) -> Result<TurnReply> {
         let scope = &started.scope;
@@ -225,13 +225,7 @@ impl Companion {
             reply.source.sequence = i64::try_from(state.total_messages).ok();
             let mut writes = Vec::new();
             let user_messages = latest_user_messages(&message, recent);
-            let possible = possible.filter(|possible| !state.moments.contains_key(&possible.rule.id));
-            let happened = possible.and_then(|possible| {
-                match possible.rule.verdict(model_reply.verdict.as_deref(), &user_messages) {
-                    MomentVerdict::Happened(outcome) => Some((possible, outcome)),
-                    MomentVerdict::DidNotHappen | MomentVerdict::Unclear => None,
-                }
-            });
+            let happened = happened_moment(possible, &state, model_reply.verdict.as_deref(), &user_messages);
             if let Some((PossibleMoment { rule, messages_back }, outcome)) = happened {
                 let (chapter, _) = self.pack.stages.at(state.bond.affection);
                 let today = at.in_zone(&self.zone).date();
@@ -299,6 +293,23 @@ pub(super) fn earlier_reply(started: StartedTurn) -> TurnReply {
         degraded: Vec::new(),
         usage: None,
     }
+}
+
+/// Returns the possible moment that happened by the verdict of the model. If several are possible, the verdict has to
+/// name it.
+fn happened_moment<'p>(
+    possible: &'p [PossibleMoment],
+    state: &CompanionState,
+    verdict: Option<&str>,
+    user_messages: &[&str],
+) -> Option<(&'p PossibleMoment, &'p MomentOutcome)> {
+    let pending = possible.iter().filter(|possible| !state.moments.contains_key(&possible.rule.id));
+    let is_meant = |rule: &MomentRule| possible.len() == 1 || verdict.is_some_and(|verdict| rule.is_named_in(verdict));
+    let mut meant = pending.filter(|possible| is_meant(&possible.rule));
+    meant.find_map(|possible| match possible.rule.verdict(verdict, user_messages) {
+        MomentVerdict::Happened(outcome) => Some((possible, outcome)),
+        MomentVerdict::DidNotHappen | MomentVerdict::Unclear => None,
+    })
 }
 
 /// Returns the texts of the user's message and of those before it that the coarse filter reads.
