@@ -104,13 +104,20 @@ impl Suggester {
         let corpus = Corpus::read(texts, self.max_tokens);
         let candidates = self.candidates(&corpus, vectors);
         let contexts = Contexts::new(&corpus, candidates.keys().flat_map(|(a, b)| [*a, *b]));
-        let decided: BTreeSet<&WordPair> = verdicts.iter().map(|verdict| &verdict.pair).collect();
+        // Words are compared in all their forms: a decision about "kids" is one about "kid".
+        let ids = |pair: &WordPair| Some((corpus.id(pair.first())?, corpus.id(pair.second())?));
+        let decided = verdicts.iter().filter_map(|verdict| ids(&verdict.pair));
+        let decided: BTreeSet<(WordId, WordId)> = decided.map(|(a, b)| (a.min(b), a.max(b))).collect();
+        let is_known = |a: WordId, b: WordId| {
+            let mut pairs = corpus.usage(a).forms().flat_map(|a| corpus.usage(b).forms().map(move |b| (a, b)));
+            pairs.any(|(a, b)| known.relates(a, b))
+        };
         let mut suggestions: Vec<Suggestion> = candidates
             .into_iter()
             .filter_map(|((a, b), reason)| {
                 let forms = [a, b].map(|id| corpus.usage(id).form());
                 let pair = WordPair::new(forms[0], forms[1])?;
-                if decided.contains(&pair) || known.relates(pair.first(), pair.second()) {
+                if decided.contains(&(a, b)) || is_known(a, b) {
                     return None;
                 }
                 let (first, second) = if pair.first() == forms[0] { (a, b) } else { (b, a) };

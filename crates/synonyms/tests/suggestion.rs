@@ -113,6 +113,15 @@ fn k18_known_and_decided_pairs_are_left_out() {
 }
 
 #[test]
+fn decision_holds_for_other_forms() {
+    let pair = WordPair::new("child", "kid").unwrap();
+    let verdicts = [PairVerdict { pair, accepted: false }];
+    let known = Thesaurus::new(&TextAnalyzer, [SynonymGroup::new("film", ["movie"])]);
+    let found = Suggester::default().suggest(&english(), &[], &known, &verdicts);
+    assert_eq!(pairs(&found), [("mel", "melanie")]);
+}
+
+#[test]
 fn words_that_stand_together_are_no_alternatives() {
     let mut texts = chinese();
     let both = ["老婆说媳妇这个词太土", "老婆不让我叫她媳妇"];

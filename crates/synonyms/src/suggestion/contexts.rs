@@ -53,7 +53,7 @@ impl<'c> Contexts<'c> {
         let norm = |vector: &FxHashMap<WordId, f64>| vector.values().map(|x| x * x).sum::<f64>().sqrt();
         let product: f64 = of_a.iter().filter_map(|(word, x)| Some(x * of_b.get(word)?)).sum();
         let norms = norm(&of_a) * norm(&of_b);
-        if norms > 0.0 { product / norms } else { 0.0 }
+        if norms > 0.0 { (product / norms).abs() } else { 0.0 }
     }
 
     fn vector(&self, word: WordId, other: WordId) -> FxHashMap<WordId, f64> {

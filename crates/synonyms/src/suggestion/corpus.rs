@@ -50,6 +50,11 @@ impl Usage {
         self.forms.iter().max_by_key(|(_, count)| *count).map(|(form, _)| form.as_str()).unwrap_or_default()
     }
 
+    /// Returns the spellings, folded.
+    pub(super) fn forms(&self) -> impl Iterator<Item = &str> {
+        self.forms.iter().map(|(form, _)| form.as_str())
+    }
+
     /// Returns true if the word occurs in this spelling.
     pub(super) fn has_form(&self, form: &str) -> bool {
         self.forms.iter().any(|(known, _)| known == form)
