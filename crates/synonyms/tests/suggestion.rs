@@ -147,6 +147,8 @@ fn stated_alias_is_suggested() {
     assert_eq!(found[0].evidence.reason, PairReason::Stated);
     let chinese = ["团团又叫肥仔，因为太能吃", "团团把沙发抓破了", "肥仔今天体检，十二斤"];
     assert_eq!(pairs(&suggest(&texts(&chinese))).len(), 1);
+    let described = ["那个挺活跃的男生，外号叫石头", "石头今天来了", "男生都去打球了"];
+    assert_eq!(suggest(&texts(&described)), [], "a description is no name");
     let phrase =
         ["Soft determinism, also known as compatibilism, is odd", "determinism is odd", "I like compatibilism"];
     assert_eq!(suggest(&texts(&phrase)), [], "the end of a longer phrase is no name");

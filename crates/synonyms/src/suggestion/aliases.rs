@@ -24,6 +24,9 @@ data!(ALIASES: Aliases = "en/aliases.toml", "zh/aliases.toml");
 const SEPARATORS: [char; 20] =
     [' ', ',', '，', '、', '"', '\'', '“', '”', '‘', '’', '「', '」', '《', '》', '(', ')', '（', '）', '：', ':'];
 
+/// Characters before a noun that is described or counted, not named.
+const DESCRIPTION_ENDS: [char; 7] = ['的', '个', '位', '只', '种', '名', '条'];
+
 /// Returns the pairs that sentences state: "Sus is short for suspicious", 「团子又叫小白」.
 pub(super) fn stated_aliases(corpus: &Corpus<'_>) -> Vec<(WordId, WordId)> {
     let mut pairs = Vec::new();
@@ -54,7 +57,9 @@ fn last_word(text: &str) -> Option<&str> {
     let is_at_end = word.start + word.text.len() == text.len();
     let ends_phrase = word.text.is_ascii()
         && words.last().is_some_and(|previous| previous.start + previous.text.len() + " ".len() == word.start);
-    (is_at_end && !ends_phrase && is_possible_name(word.text)).then_some(word.text)
+    // "那个活跃的男生" describes somebody, and is no name.
+    let is_described = text[..word.start].ends_with(DESCRIPTION_ENDS);
+    (is_at_end && !ends_phrase && !is_described && is_possible_name(word.text)).then_some(word.text)
 }
 
 /// Returns the word at the beginning of a text, if it is not the beginning of a longer phrase.

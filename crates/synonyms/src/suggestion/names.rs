@@ -17,6 +17,8 @@ struct Names {
     nicknames: Vec<Vec<String>>,
     /// Characters before one character of a Chinese given name.
     zh_name_prefixes: Vec<String>,
+    /// Words that look like a familiar form, but are none.
+    zh_not_familiar: Vec<String>,
     zh_surnames: String,
 }
 
@@ -92,6 +94,7 @@ fn name_character(form: &str) -> Option<char> {
     let mut characters = form.chars();
     let (first, last) = (characters.next()?, characters.next()?);
     let is_familiar = first == last || NAMES.zh_name_prefixes.iter().any(|prefix| form.starts_with(prefix.as_str()));
+    let is_listed = is_in_lexicon(form) || NAMES.zh_not_familiar.iter().any(|word| word == form);
     let is_surname = NAMES.zh_surnames.contains(last);
-    (characters.next().is_none() && is_familiar && !is_surname && !is_in_lexicon(form)).then_some(last)
+    (characters.next().is_none() && is_familiar && !is_surname && !is_listed).then_some(last)
 }
