@@ -20,7 +20,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("memory-engine-keyword-store", &["core", "rule-data"]),
     ("memory-engine-reranker", &["core", "rule-data"]),
     ("memory-engine-scene", &["core", "rule-data"]),
-    ("memory-engine-synonyms", &["core", "keyword-store"]),
+    ("memory-engine-synonyms", &["core", "keyword-store", "rule-data"]),
     ("memory-engine-temporal", &["core", "rule-data"]),
     ("memory-engine-context", &["core", "rule-data"]),
     ("memory-engine-local-models", &["core", "embedder", "reranker"]),

@@ -29,7 +29,7 @@ use memory_engine::{
     http_models::{Endpoint, Secret},
     recall::Reranker,
     store::Score,
-    synonyms::{SEED, Suggester, SynonymGroup, SynonymStoreExt, groups_from_toml},
+    synonyms::{SEED, SourceText, Suggester, SynonymGroup, SynonymStoreExt, groups_from_toml},
 };
 use memory_engine_server::{Gateway, GatewayOptions, Mcp, Upstream};
 use serde_json::{Value, json};
@@ -416,27 +416,35 @@ async fn k14_schema_migrates_down_and_up(test_db: TestDatabase) {
 
 async fn k18_suggested_synonyms_apply_only_when_accepted(test_db: TestDatabase) {
     let memory = test_db.open_with(configure).await;
-    for n in 0..6 {
-        let text = format!("团子就是小白，第{n}次了");
+    let turns = [
+        "老婆今天加班，晚饭我自己煮的面",
+        "媳妇说周末想去爬山，让我查查路线",
+        "The first walk along the harbour this year",
+        "周末陪老婆看了场电影，挺闷的",
+        "媳妇嫌我打呼噜，让我去看医生",
+        "Another walk along the harbour, in the rain",
+        "老婆的生日快到了，买点什么好",
+        "跟媳妇商量了一下，年底前不换车",
+        "A walk along the harbour before breakfast",
+    ];
+    for text in turns {
         memory.remember(&lin(), text).await.unwrap();
-        memory.remember(&lin(), format!("The {n}th walk along the harbour")).await.unwrap();
     }
-    memory.remember(&lin(), "小白不肯洗澡").await.unwrap();
     let (thesaurus, store) = (memory.synonyms(), memory.synonyms().store());
-    let message = memory.scan(&lin(), &ScanQuery::oldest(99)).await.unwrap().records;
-    let texts: Vec<_> = message.iter().map(|record| (record.id, record.text.as_str())).collect();
-    let proposed = async || {
+    let records = memory.scan(&lin(), &ScanQuery::oldest(99)).await.unwrap().records;
+    let texts: Vec<SourceText<'_>> = records.iter().map(SourceText::of).collect();
+    let suggested = async || {
         let (known, verdicts) = (thesaurus.refresh(&lin()).await.unwrap(), store.verdicts(&lin()).await.unwrap());
-        let pairs = Suggester::default().suggest(&texts, &[], &known, &verdicts);
-        pairs.into_iter().any(|one| one.pair.first().contains("团子") && one.pair.second().contains("小白"))
+        let found = Suggester::default().suggest(&texts, &[], &known, &verdicts);
+        found.iter().map(|found| [found.pair.first(), found.pair.second()].map(str::to_owned)).collect::<Vec<_>>()
     };
-    assert!(proposed().await, "{:?}", Suggester::default().words(&texts));
+    assert_eq!(suggested().await, [["媳妇".to_owned(), "老婆".to_owned()]], "and no words that stand together");
     assert_eq!(store.list(&lin()).await.unwrap(), [], "nothing is applied by itself");
-    store.accept(&lin(), "团子", "小白").await.unwrap();
-    assert!(!proposed().await, "what is decided is not proposed again");
-    let found = memory.recall(&lin(), RecallQuery::new("团子洗澡").with_limit(9)).await.unwrap();
-    assert_eq!(found.hits[0].record.text, "小白不肯洗澡");
-    store.reject(&lin(), "小白", "harbour").await.unwrap();
+    store.accept(&lin(), "老婆", "媳妇").await.unwrap();
+    assert!(suggested().await.is_empty(), "a decided pair is not suggested again");
+    let found = memory.recall(&lin(), RecallQuery::new("老婆嫌我什么").with_limit(9)).await.unwrap();
+    assert_eq!(found.hits[0].record.text, "媳妇嫌我打呼噜，让我去看医生");
+    store.reject(&lin(), "媳妇", "harbour").await.unwrap();
     assert_eq!(store.list(&lin()).await.unwrap().len(), 1);
 }
 

@@ -27,8 +27,8 @@ pub struct ContextInput<'r> {
     pub recent: Vec<Record>,
     /// Related earlier messages, best first.
     pub related: Vec<Record>,
-    /// The key moment that the message may trigger.
-    pub possible: Option<&'r MomentRule>,
+    /// The key moments that the message may trigger.
+    pub possible: Vec<&'r MomentRule>,
 }
 
 impl Pack {
@@ -72,8 +72,8 @@ impl Pack {
             let line = conversation_line(record, &self.name, language);
             Item::of(record, format!("[{day}] {line}")).with_score(-(rank as f64))
         }));
-        let possible = input.possible.map(|rule| rule.section(language)).unwrap_or_default();
-        let possible = Layer::text("key_moment", 0, possible).with_overflow(Overflow::NeverCut);
+        let possible: Vec<String> = input.possible.iter().map(|rule| rule.section(language)).collect();
+        let possible = Layer::text("key_moment", 0, possible.join("\n\n")).with_overflow(Overflow::NeverCut);
         ContextPlan::new(budgets.limit)
             .with_layer(persona.stable())
             .with_layer(stage_text.stable())

@@ -1,16 +1,21 @@
-//! Key moments, which are stored permanently: their rules, and the verdict of a model about them.
+//! Key moments, which are stored permanently: their rules, and the coarse filter that selects one for the model.
 
 use std::collections::BTreeSet;
 
 use memory_engine_core::{Language, Phrases, phrases::fold};
-use memory_engine_llm::structured;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use crate::{
     stage::MAX_AFFECTION,
     words::{heading, words},
 };
+
+/// Number of messages before the current one in which the coarse filter looks for the words of a key moment: three
+/// rounds. The word that announces a moment and the sentence that completes it are often in different messages.
+pub const FILTER_EARLIER_MESSAGES: usize = 6;
+
+/// Maximum number of key moments that one prompt asks about.
+pub const MAX_CANDIDATES: usize = 3;
 
 /// The rule of a key moment: its conditions and outcomes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,7 +33,8 @@ pub struct MomentRule {
     /// Maximum affection. Default: [`MAX_AFFECTION`].
     #[serde(default = "max_affection")]
     pub until: i32,
-    /// The message must contain one of these words. Default: empty, which allows any message.
+    /// The message, or one of the [`FILTER_EARLIER_MESSAGES`] before it, must contain one of these words. Default:
+    /// empty, which allows any message.
     #[serde(default)]
     pub words: Vec<String>,
     /// The condition that the model judges.
@@ -67,46 +73,51 @@ fn completed() -> String {
     "completed".into()
 }
 
-/// The verdict of a model about a possible key moment.
+/// A key moment that the coarse filter selected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MomentVerdict<'r> {
-    /// It happened, with this outcome.
-    Happened(&'r MomentOutcome),
-    /// It did not happen.
-    DidNotHappen,
-    /// There is no readable verdict. The moment did not happen, and may happen later.
-    Unclear,
-}
-
-const NO_WORDS: [&str; 11] =
-    ["none", "no", "false", "未触发", "没有触发", "没触发", "不触发", "没有", "无", "否", "不是"];
-const YES_WORDS: [&str; 5] = ["yes", "true", "触发", "是", "came"];
-
-/// A verdict in JSON, with the variations that models write.
-#[derive(Deserialize)]
-struct VerdictJson {
-    #[serde(default, alias = "id")]
-    moment: Value,
-    #[serde(default, alias = "result")]
-    outcome: Value,
-    #[serde(default)]
-    triggered: Value,
+pub struct MomentCandidate<'r> {
+    /// The rule.
+    pub rule: &'r MomentRule,
+    /// Number of messages from the earliest one with a word of the rule to the current one. 0 means the current
+    /// message.
+    pub messages_back: usize,
 }
 
 impl MomentRule {
-    /// Returns the first rule that a message may trigger: affection is within its range, the message contains one of
-    /// its words, and the moment has not happened yet.
-    pub fn candidate<'r>(
+    /// Returns the key moments that a message may trigger, at most [`MAX_CANDIDATES`]: affection is within their range,
+    /// they have not happened yet, and one of their words is in the message or in one of the last
+    /// [`FILTER_EARLIER_MESSAGES`] of `earlier` (in the order of time, both speakers).
+    ///
+    /// Moments with more recent words come first. A rule without words is returned if no other one is.
+    pub fn candidates<'r>(
         rules: &'r [Self],
         affection: i32,
         happened: &BTreeSet<String>,
-        text: &str,
-    ) -> Option<&'r Self> {
-        let folded = fold(text);
-        rules.iter().find(|rule| {
-            let is_possible = (rule.from..=rule.until).contains(&affection) && !happened.contains(&rule.id);
-            is_possible && (rule.words.is_empty() || Phrases::new(&rule.words).find_folded(&folded).is_some())
-        })
+        message: &str,
+        earlier: &[&str],
+    ) -> Vec<MomentCandidate<'r>> {
+        let is_possible = |rule: &&Self| (rule.from..=rule.until).contains(&affection) && !happened.contains(&rule.id);
+        let newest_first = [message].into_iter().chain(earlier.iter().rev().take(FILTER_EARLIER_MESSAGES).copied());
+        let folded: Vec<String> = newest_first.map(fold).collect();
+        let mut candidates: Vec<(usize, MomentCandidate<'r>)> = Vec::new();
+        for rule in rules.iter().filter(is_possible) {
+            let latest = folded.iter().position(|text| rule.has_word_in(text));
+            let earliest = folded.iter().rposition(|text| rule.has_word_in(text));
+            if let (Some(latest), Some(messages_back)) = (latest, earliest) {
+                candidates.push((latest, MomentCandidate { rule, messages_back }));
+            }
+        }
+        candidates.sort_by_key(|(latest, _)| *latest);
+        candidates.truncate(MAX_CANDIDATES);
+        if candidates.is_empty() {
+            let fallback = rules.iter().filter(is_possible).find(|rule| rule.words.is_empty());
+            return fallback.map(|rule| MomentCandidate { rule, messages_back: 0 }).into_iter().collect();
+        }
+        candidates.into_iter().map(|(_, candidate)| candidate).collect()
+    }
+
+    fn has_word_in(&self, folded: &str) -> bool {
+        Phrases::new(&self.words).find_folded(folded).is_some()
     }
 
     /// Returns the section of the prompt about this moment. It ends with the format of the verdict.
@@ -128,65 +139,11 @@ impl MomentRule {
         for (name, meaning) in names.chain([("none", words.otherwise)]) {
             let moment = serde_json::json!(self.id);
             let outcome = serde_json::json!(name);
-            let verdict = format!("{{\"moment\":{moment},\"outcome\":{outcome}}}");
+            let quote = if meaning == name { ",\"quote\":\"…\"" } else { "" };
+            let verdict = format!("{{\"moment\":{moment},\"outcome\":{outcome}{quote}}}");
             let meaning = if meaning == name { String::new() } else { format!(" ({meaning})") };
             text.push_str(&format!("\n<verdict>{verdict}</verdict>{meaning}"));
         }
         text
-    }
-
-    /// Parses the text between the tags of the verdict, as [`ReplyFilter`](crate::ReplyFilter) returns it.
-    pub fn verdict(&self, written: Option<&str>) -> MomentVerdict<'_> {
-        let Some(written) = written else { return MomentVerdict::Unclear };
-        match structured::parse::<VerdictJson>(written) {
-            Ok(json) => self.verdict_of_json(&json),
-            Err(_) => self.verdict_of_words(written),
-        }
-    }
-
-    fn verdict_of_json(&self, json: &VerdictJson) -> MomentVerdict<'_> {
-        let moment = folded_value(&json.moment);
-        let own_names = [fold(&self.id), fold(&self.name), self.number.to_string(), format!("#{}", self.number)];
-        if !moment.is_empty() && !own_names.contains(&moment) {
-            return MomentVerdict::DidNotHappen; // the verdict is about another moment
-        }
-        match (folded_value(&json.outcome), folded_value(&json.triggered)) {
-            (outcome, triggered) if outcome.is_empty() && triggered.is_empty() => MomentVerdict::Unclear,
-            (outcome, triggered) if outcome.is_empty() => self.verdict_of_words(&triggered),
-            (_, triggered) if NO_WORDS.contains(&triggered.as_str()) => MomentVerdict::DidNotHappen,
-            (outcome, _) => self.verdict_of_words(&outcome),
-        }
-    }
-
-    /// Reads a verdict in words: the name of an outcome, yes or no.
-    fn verdict_of_words(&self, text: &str) -> MomentVerdict<'_> {
-        let text = fold(text.trim_matches(|c: char| !c.is_alphanumeric()));
-        let after_label = text.rsplit(['：', ':', '=']).next().unwrap_or_default().trim().to_owned();
-        let is_exact = |outcome: &&MomentOutcome| [&text, &after_label].contains(&&fold(&outcome.name));
-        if let Some(outcome) = self.outcomes.iter().find(is_exact) {
-            return MomentVerdict::Happened(outcome);
-        }
-        let contains_any = |words: &[&str]| Phrases::new(words.iter().copied()).find_folded(&after_label).is_some();
-        if contains_any(&NO_WORDS) {
-            return MomentVerdict::DidNotHappen;
-        }
-        let mut named = self.outcomes.iter().filter(|outcome| contains_any(&[outcome.name.as_str()]));
-        match (named.next(), named.next()) {
-            (Some(outcome), None) => MomentVerdict::Happened(outcome),
-            (None, _) if contains_any(&YES_WORDS) => {
-                self.outcomes.first().map_or(MomentVerdict::Unclear, MomentVerdict::Happened)
-            }
-            (Some(_) | None, _) => MomentVerdict::Unclear,
-        }
-    }
-}
-
-/// Returns a JSON value as folded text.
-fn folded_value(value: &Value) -> String {
-    match value {
-        Value::String(text) => fold(text),
-        Value::Bool(yes) => yes.to_string(),
-        Value::Number(number) => number.to_string(),
-        Value::Null | Value::Array(_) | Value::Object(_) => String::new(),
     }
 }

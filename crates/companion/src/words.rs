@@ -28,7 +28,7 @@ const CHINESE: PromptWords = PromptWords {
     possible: "可能触发的关键时刻",
     possible_now: "当前可能触发",
     condition: "触发条件",
-    verdict: "回复写完后另起一行，写下你的判断。这一行用户看不到，只能是下面几种之一：",
+    verdict: "回复写完后另起一行，写下你的判断。这一行用户看不到，只能是下面几种之一，quote 里照抄用户表明这一点的原话：",
     otherwise: "没有触发",
 };
 
@@ -42,7 +42,8 @@ const ENGLISH: PromptWords = PromptWords {
     possible: "A key moment may happen",
     possible_now: "Possible now",
     condition: "Condition",
-    verdict: "After the reply, on a separate line that the user does not see, write your verdict, one of these:",
+    verdict: "After the reply, on a separate line that the user does not see, write your verdict, one of these; \
+              quote the words of the user that show it:",
     otherwise: "it did not happen",
 };
 

@@ -103,7 +103,7 @@ fn build(pack: &Pack, material: &ContextInput<'_>) -> BuiltContext {
 fn a2_context_of_a_first_meeting() {
     let pack = pack();
     let mut material = ContextInput::default();
-    material.possible = Some(rule(&pack, "first_meet"));
+    material.possible = vec![rule(&pack, "first_meet")];
     insta::assert_snapshot!(build(&pack, &material).text);
 }
 
@@ -121,7 +121,7 @@ fn a2_a4_a5_context_with_all_layers() {
         aicy("可以等一等～跌到 93000 再考虑？", 26, 3),
     ];
     material.related = vec![user("ETH 我想拿到明年", 21, 5), aicy("好呀，那我帮你记着～", 20, 9)];
-    material.possible = Some(rule(&pack, "first_mistake"));
+    material.possible = vec![rule(&pack, "first_mistake")];
     let built = build(&pack, &material);
     insta::assert_snapshot!(built.text);
     assert!(built.stable().ends_with("Aicy：这就是\"原谅\"吗？"), "what changes comes behind it");

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use memory_engine_companion::{Language, MomentRule, MomentVerdict, Pack, ReplyFilter};
+use memory_engine_companion::{FILTER_EARLIER_MESSAGES, Language, MomentRule, MomentVerdict, Pack, ReplyFilter};
 use proptest::prelude::*;
 
 fn rule(id: &str) -> MomentRule {
@@ -15,7 +15,7 @@ fn a9_candidate_by_affection_words_and_history() {
     let rules = Pack::example().unwrap().moments;
     let candidate = |affection, happened: &[&str], text| {
         let happened: BTreeSet<String> = happened.iter().map(|&id| id.to_owned()).collect();
-        MomentRule::candidate(&rules, affection, &happened, text).map(|rule| rule.id.clone())
+        MomentRule::candidates(&rules, affection, &happened, text, &[]).first().map(|found| found.rule.id.clone())
     };
     assert_eq!(candidate(0, &[], "你好呀").as_deref(), Some("first_meet"));
     assert_eq!(candidate(0, &[], "ＨＥＬＬＯ").as_deref(), Some("first_meet"));
@@ -25,6 +25,63 @@ fn a9_candidate_by_affection_words_and_history() {
     assert_eq!(candidate(3500, &[], "Your analysis was WRONG").as_deref(), Some("first_mistake"));
     for affection in [999, 5000] {
         assert_eq!(candidate(affection, &[], "你的分析错了"), None);
+    }
+}
+
+#[test]
+fn a9_words_of_earlier_messages_count() {
+    let rules = Pack::example().unwrap().moments;
+    let candidate = |message: &str, earlier: &[&str]| {
+        let found = MomentRule::candidates(&rules, 5000, &BTreeSet::new(), message, earlier);
+        found.first().map(|found| (found.rule.id.clone(), found.messages_back))
+    };
+    let word = |id: &str, messages_back| Some((id.to_owned(), messages_back));
+    assert_eq!(candidate("嗯", &["我喜欢你", "（停顿）"]), word("confession", 2));
+    assert_eq!(candidate("嗯", &["（停顿）我好像喜欢你"]), word("confession", 1), "the words of either speaker count");
+    assert_eq!(candidate("她是我女朋友", &["我喜欢你", "嗯"]), word("first_jealous", 0), "the latest word decides");
+    assert_eq!(candidate("我喜欢你", &["我喜欢你", "嗯", "真的？"]), word("confession", 3), "its first word is kept");
+    let filler = ["面条真好吃"; FILTER_EARLIER_MESSAGES];
+    let with_last = |count: usize| [&["我喜欢你"], &filler[..count]].concat();
+    assert_eq!(candidate("嗯", &with_last(5)), word("confession", 6));
+    assert_eq!(candidate("嗯", &with_last(6)), None, "seven messages ago is too long ago");
+    assert_eq!(candidate("嗯", &[]), None);
+}
+
+#[test]
+fn a9_rule_without_words_is_a_fallback() {
+    let mut rules = Pack::example().unwrap().moments;
+    rules[0].words.clear();
+    let candidates = |message: &str| -> Vec<&str> {
+        let found = MomentRule::candidates(&rules, 900, &BTreeSet::new(), message, &[]);
+        found.iter().map(|found| found.rule.id.as_str()).collect()
+    };
+    assert_eq!(candidates("今天有点累"), ["first_why"]);
+    assert_eq!(candidates("面条真好吃"), ["first_meet"]);
+}
+
+#[test]
+fn a9_several_candidates_are_ordered_by_their_words() {
+    let rules = Pack::example().unwrap().moments;
+    let earlier = ["Aicy，你的分析错了", "（低头）"];
+    let found = MomentRule::candidates(&rules, 2000, &BTreeSet::new(), "今天太累了", &earlier);
+    let found: Vec<&str> = found.iter().map(|found| found.rule.id.as_str()).collect();
+    assert_eq!(found, ["first_why", "first_name", "first_mistake"]);
+}
+
+#[test]
+fn a9_verdict_with_a_false_quote_is_unclear() {
+    let rule = rule("first_mistake");
+    let said = ["你的分析错了", "没关系，市场本来就不可预测"];
+    let happened = |quote: &str| {
+        let written = format!("{{\"moment\":\"first_mistake\",\"outcome\":\"原谅\",\"quote\":\"{quote}\"}}");
+        rule.verdict(Some(&written), &said) != MomentVerdict::Unclear
+    };
+    for quote in ["没关系", "沒關係，市場本來就不可預測。", "没关系,市场本来就不可预测", "…", ""]
+    {
+        assert!(happened(quote), "{quote}");
+    }
+    for quote in ["我原谅你了", "没关系，下次努力", "...我以为我不会犯错的。"] {
+        assert!(!happened(quote), "{quote}");
     }
 }
 
@@ -41,7 +98,7 @@ fn a9_prompt_section() {
 #[test]
 fn a9_verdict_variations() {
     let rule = rule("first_mistake");
-    let read = |text: &str| match rule.verdict(Some(text)) {
+    let read = |text: &str| match rule.verdict(Some(text), &[]) {
         MomentVerdict::Happened(outcome) => outcome.name.clone(),
         MomentVerdict::DidNotHappen => "none".into(),
         MomentVerdict::Unclear => "unclear".into(),
@@ -70,7 +127,7 @@ fn a9_verdict_variations() {
     ] {
         assert_eq!(read(text), expected, "{text}");
     }
-    assert_eq!(rule.verdict(None), MomentVerdict::Unclear);
+    assert_eq!(rule.verdict(None, &[]), MomentVerdict::Unclear);
 }
 
 #[test]

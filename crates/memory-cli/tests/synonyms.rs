@@ -6,17 +6,18 @@ mod cli_fixture;
 
 use cli_fixture::CliFixture;
 
+/// The turns of a user who calls one person by two names, never in one sentence.
 fn cli() -> CliFixture {
     let cli = CliFixture::new();
     let lines = [
-        "团子 又 叫 小白",
-        "小白 就是 团子 啦",
-        "我家 团子 小白 很乖",
-        "今天 天气 不错",
-        "今天 吃 面条",
-        "明天 天气 如何",
-        "今天 加班",
-        "面条 好吃",
+        "老婆今天加班，晚饭我自己煮的面",
+        "媳妇说周末想去爬山，让我查查路线",
+        "今天天气不错，走路上班",
+        "周末陪老婆看了场电影，挺闷的",
+        "媳妇嫌我打呼噜，让我去看医生",
+        "今天面条有点咸",
+        "老婆的生日快到了，买点什么好",
+        "跟媳妇商量了一下，年底前不换车",
         "He is a Kommando Spezialkräfte soldier",
     ];
     let file: String = lines.iter().map(|text| format!("{{\"user\":\"lin\",\"text\":\"{text}\"}}\n")).collect();
@@ -73,21 +74,19 @@ fn synonym_import_is_atomic() {
 fn k18_suggestions_have_evidence_and_change_nothing() {
     let cli = cli();
     let shown = cli.run(&["synonyms", "suggest", "--user", "lin"]).ok();
-    assert!(shown.contains("团子") && shown.contains("小白") && shown.contains("Nothing was changed"), "{shown}");
+    assert!(shown.contains("老婆") && shown.contains("媳妇") && shown.contains("Nothing was changed"), "{shown}");
     let suggested = || cli.run(&["synonyms", "suggest", "--user", "lin", "--json"]).json();
     let first = suggested();
-    assert_eq!(first[0]["evidence"]["together"], 3, "{first}");
-    assert!(first[0]["example"].as_str().unwrap().contains("团子"));
-    assert!(
-        cli.run(&["synonyms", "list", "--user", "lin"]).ok().contains("no synonyms"),
-        "suggestions are not applied"
-    );
+    assert_eq!((first.as_array().unwrap().len(), &first[0]["evidence"]["together"]), (1, &0.into()), "{first}");
+    assert_eq!(first[0]["evidence"]["reason"], "lexicon");
+    assert!(first[0]["example"].as_str().unwrap().contains(first[0]["pair"]["first"].as_str().unwrap()), "{first}");
+    assert!(cli.run(&["synonyms", "list", "--user", "lin"]).ok().contains("no synonyms"), "nothing applied by itself");
 
-    cli.run(&["synonyms", "reject", "小白", "团子", "--user", "lin"]).ok();
+    cli.run(&["synonyms", "reject", "媳妇", "老婆", "--user", "lin"]).ok();
     assert_eq!(suggested(), serde_json::json!([]), "a rejected pair is not suggested again");
-    let group = cli.run(&["synonyms", "accept", "团子", "小白", "--user", "lin", "--json"]).json();
-    assert_eq!((group["term"].as_str(), group["members"][0].as_str()), (Some("团子"), Some("小白")));
-    assert_eq!(suggested(), serde_json::json!([]), "existing synonyms are not suggested");
+    let group = cli.run(&["synonyms", "accept", "老婆", "媳妇", "--user", "lin", "--json"]).json();
+    assert_eq!((group["term"].as_str(), group["members"][0].as_str()), (Some("老婆"), Some("媳妇")));
+    assert_eq!(suggested(), serde_json::json!([]), "a known pair is not suggested");
     cli.run(&["synonyms", "accept", "a", "Ａ", "--user", "lin"]).assert_fails(&["read the same"]);
 }
 

@@ -17,5 +17,5 @@ pub use memory::MemorySynonymStore;
 pub use pair::{PairVerdict, WordPair};
 pub use shared::SharedThesaurus;
 pub use store::SynonymStore;
-pub use suggestion::{PairEvidence, Suggester, Suggestion};
+pub use suggestion::{PairEvidence, PairReason, SourceText, Suggester, Suggestion};
 pub use thesaurus::Thesaurus;

@@ -1,67 +1,77 @@
 //! Suggests pairs of synonyms from stored text.
 
+mod address;
+mod aliases;
+mod contexts;
+mod corpus;
+mod evidence;
+mod lexicon;
+mod meaning;
+mod names;
+mod relations;
+mod sentences;
+mod source;
+
 use std::collections::{BTreeMap, BTreeSet};
 
-use memory_engine_core::{Embedding, RecordId, phrases::fold};
-use memory_engine_keyword_store::words;
-use serde::Serialize;
+use memory_engine_core::Embedding;
+use memory_engine_keyword_store::{Analyzer, TextAnalyzer};
 
+use self::{
+    aliases::stated_aliases,
+    contexts::Contexts,
+    corpus::{Corpus, WordId},
+    lexicon::lexicon_pairs,
+    meaning::near_pairs,
+    names::short_names,
+    relations::names_of_one_relation,
+};
+pub use self::{
+    evidence::{PairEvidence, PairReason, Suggestion},
+    source::SourceText,
+};
 use crate::{
     pair::{PairVerdict, WordPair},
     thesaurus::Thesaurus,
 };
 
-/// Suggests pairs of words that may be synonyms. It changes nothing.
+/// Minimum number of texts with a word that a sentence declares as another name.
+const STATED_MIN_RECORDS: u32 = 2;
+/// Maximum share of the sentences of the rarer word that contain both, if a sentence declares the pair.
+const STATED_MAX_TOGETHER: f64 = 0.5;
+/// Minimum similarity of the contexts of two names or of two words with near vectors, which may be different things.
+const MIN_SIMILARITY: f64 = 0.12;
+
+/// Suggests pairs of words that one user uses for the same thing. It changes nothing, and a person has to accept each
+/// pair.
 ///
-/// Two signals support a pair: the words occur in the same records far more often than by chance (normalised
-/// pointwise mutual information; Bouma, "Normalized (Pointwise) Mutual Information in Collocation Extraction", 2009),
-/// and their vectors are similar. Neither is a proof, so a person has to accept each pair.
+/// A pair needs a [reason](PairReason), and use in the texts: both words are in several texts and sessions, and seldom
+/// in one sentence, since people say one word or the other. Words that only stand near each other are no pair. Without
+/// a reason nothing is suggested.
+///
+/// At most [`max_tokens`](Self::max_tokens) words are read, and at most 4000 bytes of each text, so that time and
+/// memory are limited. Pass the newest texts first.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Suggester {
-    /// Minimum number of records with both words. Default: 3.
-    pub min_together: u32,
-    /// Minimum association: 0 is chance, 1 means always together. Default: 0.6.
-    pub min_association: f64,
-    /// Minimum cosine similarity of the two vectors. Default: 0.9.
+    /// Minimum number of texts with each of the words. Default: 3.
+    pub min_records: u32,
+    /// Maximum share of the sentences of the rarer word that contain both words. Default: 0.2.
+    pub max_together: f64,
+    /// Minimum cosine similarity of the vectors of two words that have no other reason. Default: 0.98, for
+    /// multilingual-e5-small.
     pub min_nearness: f64,
-    /// Maximum number of words that are considered, most frequent first. Default: 500.
+    /// Maximum number of words that are compared by their vectors, most frequent first. Default: 500.
     pub max_words: usize,
+    /// Maximum number of words that are read from all texts; four million need about 100 MB. Default: 4 000 000.
+    pub max_tokens: usize,
     /// Maximum number of suggested pairs, strongest first. Default: 50.
     pub limit: usize,
 }
 
 impl Default for Suggester {
     fn default() -> Self {
-        Self { min_together: 3, min_association: 0.6, min_nearness: 0.9, max_words: 500, limit: 50 }
-    }
-}
-
-/// A suggested pair.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Suggestion {
-    /// The two words.
-    pub pair: WordPair,
-    /// The evidence for the pair.
-    pub evidence: PairEvidence,
-}
-
-/// The evidence for a suggested pair.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
-pub struct PairEvidence {
-    /// Number of records with both words.
-    pub together: u32,
-    /// Association from −1 to 1: 0 is chance. 0 if they never occur together.
-    pub association: f64,
-    /// The cosine similarity of their vectors, if both have one.
-    pub nearness: Option<f64>,
-    /// Up to three records with both words.
-    pub examples: Vec<RecordId>,
-}
-
-impl PairEvidence {
-    fn strength(&self) -> f64 {
-        self.association.max(self.nearness.unwrap_or(0.0))
+        Self { min_records: 3, max_together: 0.2, min_nearness: 0.98, max_words: 500, max_tokens: 4_000_000, limit: 50 }
     }
 }
 
@@ -73,103 +83,131 @@ impl Suggester {
         self
     }
 
-    /// Returns the words that may form pairs, most frequent first. Only these need a vector.
-    pub fn words(&self, texts: &[(RecordId, &str)]) -> Vec<String> {
-        self.frequent(&occurrences(texts)).into_iter().map(|(word, _)| word.to_owned()).collect()
+    /// Returns the words that are compared by their vectors, most frequent first.
+    pub fn words(&self, texts: &[SourceText<'_>]) -> Vec<String> {
+        let corpus = Corpus::read(texts, self.max_tokens);
+        let mut words: Vec<WordId> = corpus.word_ids().filter(|id| self.is_used(&corpus, *id)).collect();
+        words.sort_by_key(|id| std::cmp::Reverse(corpus.usage(*id).records));
+        words.truncate(self.max_words);
+        words.into_iter().map(|id| corpus.usage(id).form().to_owned()).filter(|form| form.chars().count() > 1).collect()
     }
 
     /// Suggests pairs from texts and, if given, from the vectors of words. Pairs in the thesaurus and pairs with a
     /// decision are left out.
     pub fn suggest(
         &self,
-        texts: &[(RecordId, &str)],
+        texts: &[SourceText<'_>],
         vectors: &[(String, Embedding)],
         known: &Thesaurus,
         verdicts: &[PairVerdict],
     ) -> Vec<Suggestion> {
-        let occurrences = occurrences(texts);
-        let frequent = self.frequent(&occurrences);
-        let mut pairs: BTreeMap<WordPair, PairEvidence> = BTreeMap::new();
-        for (n, (a, of_a)) in frequent.iter().enumerate() {
-            for (b, of_b) in &frequent[n + 1..] {
-                let both: Vec<RecordId> = of_a.intersection(of_b).copied().collect();
-                let association = association(both.len(), of_a.len(), of_b.len(), texts.len());
-                if both.len() >= self.min_together as usize
-                    && association >= self.min_association
-                    && let Some(pair) = WordPair::new(a, b)
-                {
-                    let together = u32::try_from(both.len()).unwrap_or(u32::MAX);
-                    let examples = both.into_iter().take(3).collect();
-                    pairs.insert(pair, PairEvidence { together, association, nearness: None, examples });
-                }
-            }
-        }
-        for (n, (a, of_a)) in vectors.iter().enumerate() {
-            for (b, of_b) in &vectors[n + 1..] {
-                let Some(pair) = WordPair::new(a, b) else { continue };
-                let nearness = cosine(of_a.values(), of_b.values());
-                if nearness >= self.min_nearness {
-                    pairs.entry(pair).or_default().nearness = Some(nearness);
-                } else if let Some(evidence) = pairs.get_mut(&pair) {
-                    evidence.nearness = Some(nearness);
-                }
-            }
-        }
-        let decided: BTreeSet<&WordPair> = verdicts.iter().map(|verdict| &verdict.pair).collect();
-        let mut suggestions: Vec<Suggestion> = pairs
+        let corpus = Corpus::read(texts, self.max_tokens);
+        let candidates = self.candidates(&corpus, vectors);
+        let contexts = Contexts::new(&corpus, candidates.keys().flat_map(|(a, b)| [*a, *b]));
+        // Words are compared in all their forms: a decision about "kids" is one about "kid".
+        let ids = |pair: &WordPair| Some((corpus.id(pair.first())?, corpus.id(pair.second())?));
+        let decided = verdicts.iter().filter_map(|verdict| ids(&verdict.pair));
+        let decided: BTreeSet<(WordId, WordId)> = decided.map(|(a, b)| (a.min(b), a.max(b))).collect();
+        let is_known = |a: WordId, b: WordId| {
+            let mut pairs = corpus.usage(a).forms().flat_map(|a| corpus.usage(b).forms().map(move |b| (a, b)));
+            pairs.any(|(a, b)| known.relates(a, b))
+        };
+        let mut suggestions: Vec<Suggestion> = candidates
             .into_iter()
-            .filter(|(pair, _)| !decided.contains(pair) && !known.relates(pair.first(), pair.second()))
-            .map(|(pair, evidence)| Suggestion { pair, evidence })
+            .filter_map(|((a, b), reason)| {
+                let forms = [a, b].map(|id| corpus.usage(id).form());
+                let pair = WordPair::new(forms[0], forms[1])?;
+                if decided.contains(&(a, b)) || is_known(a, b) {
+                    return None;
+                }
+                let (first, second) = if pair.first() == forms[0] { (a, b) } else { (b, a) };
+                let together = contexts.together(first, second);
+                let rarer = contexts.count(first).min(contexts.count(second)).max(1);
+                let max_together = if reason == PairReason::Stated { STATED_MAX_TOGETHER } else { self.max_together };
+                let similarity = contexts.similarity(first, second);
+                if together as f64 > max_together * rarer as f64
+                    || is_found_already(pair.first(), pair.second())
+                    || similarity < min_similarity(reason)
+                {
+                    return None;
+                }
+                let evidence = PairEvidence {
+                    reason,
+                    records: [first, second].map(|id| corpus.usage(id).records),
+                    together: u32::try_from(together).unwrap_or(u32::MAX),
+                    similarity,
+                    nearness: meaning::nearness(vectors, forms[0], forms[1]),
+                    examples: [first, second].map(|id| texts[corpus.usage(id).first_text].id).to_vec(),
+                };
+                Some(Suggestion { pair, evidence })
+            })
             .collect();
-        suggestions.sort_by(|a, b| b.evidence.strength().total_cmp(&a.evidence.strength()).then(a.pair.cmp(&b.pair)));
+        let strength = |suggestion: &Suggestion| suggestion.evidence.strength();
+        suggestions.sort_by(|a, b| strength(b).total_cmp(&strength(a)).then(a.pair.cmp(&b.pair)));
         suggestions.truncate(self.limit);
         suggestions
     }
 
-    fn frequent<'o>(&self, occurrences: &'o Occurrences) -> Vec<(&'o str, &'o BTreeSet<RecordId>)> {
-        let mut words: Vec<_> = occurrences.iter().map(|(word, records)| (word.as_str(), records)).collect();
-        words.retain(|(_, records)| records.len() >= self.min_together as usize);
-        words.sort_by(|(a, of_a), (b, of_b)| of_b.len().cmp(&of_a.len()).then(a.cmp(b)));
-        words.truncate(self.max_words);
-        words
+    /// Returns true if a word is in enough texts, of at least two sessions.
+    fn is_used(&self, corpus: &Corpus<'_>, id: WordId) -> bool {
+        let usage = corpus.usage(id);
+        usage.records >= self.min_records && usage.sessions() > 1
     }
-}
 
-type Occurrences = BTreeMap<String, BTreeSet<RecordId>>;
-
-/// Returns the records of each word. Single characters and numbers are left out.
-fn occurrences(texts: &[(RecordId, &str)]) -> Occurrences {
-    let mut occurrences = Occurrences::new();
-    for (id, text) in texts {
-        for word in words(&fold(text)) {
-            if word.text.chars().count() > 1 && !word.text.chars().all(|c| c.is_numeric() || c.is_ascii_punctuation()) {
-                occurrences.entry(word.text.to_owned()).or_default().insert(*id);
+    /// Returns all pairs with their strongest reason.
+    fn candidates(
+        &self,
+        corpus: &Corpus<'_>,
+        vectors: &[(String, Embedding)],
+    ) -> BTreeMap<(WordId, WordId), PairReason> {
+        let mut candidates: BTreeMap<(WordId, WordId), PairReason> = BTreeMap::new();
+        let mut add = |a: WordId, b: WordId, reason: PairReason| {
+            if a != b {
+                let known = candidates.entry((a.min(b), a.max(b))).or_insert(reason);
+                *known = (*known).min(reason);
+            }
+        };
+        let is_used = |id: WordId| self.is_used(corpus, id);
+        for (a, b) in stated_aliases(corpus) {
+            if [a, b].iter().all(|id| corpus.usage(*id).records >= STATED_MIN_RECORDS) {
+                add(a, b, PairReason::Stated);
             }
         }
+        for (short, long) in short_names(corpus, is_used) {
+            add(short, long, PairReason::ShortName);
+        }
+        for pair in lexicon_pairs(corpus, is_used) {
+            let reason = if pair.is_thing { PairReason::Lexicon } else { PairReason::LexiconQuality };
+            add(pair.words.0, pair.words.1, reason);
+        }
+        for (a, b) in names_of_one_relation(corpus, is_used) {
+            add(a, b, PairReason::SharedRelation);
+        }
+        for (a, b) in near_pairs(vectors, self.min_nearness) {
+            if let (Some(a), Some(b)) = (corpus.id(a), corpus.id(b))
+                && is_used(a)
+                && is_used(b)
+            {
+                add(a, b, PairReason::Meaning);
+            }
+        }
+        candidates
     }
-    occurrences
 }
 
-/// Returns the normalised pointwise mutual information of two words: ln(p(ab) / (p(a) p(b))) / −ln p(ab).
-fn association(both: usize, a: usize, b: usize, texts: usize) -> f64 {
-    if both == 0 || texts == 0 {
-        return 0.0;
+fn min_similarity(reason: PairReason) -> f64 {
+    match reason {
+        PairReason::ShortName | PairReason::SharedRelation | PairReason::Meaning => MIN_SIMILARITY,
+        PairReason::Stated | PairReason::Lexicon | PairReason::LexiconQuality => f64::MIN,
     }
-    let share = |count: usize| count as f64 / texts as f64;
-    if both == texts {
-        return 0.0; // Both words are in every text, so their co-occurrence shows nothing.
-    }
-    (share(both) / (share(a) * share(b))).ln() / -share(both).ln()
 }
 
-fn cosine(a: &[f32], b: &[f32]) -> f64 {
-    if a.len() != b.len() {
-        return 0.0; // vectors of different models
-    }
-    let product = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(x, y)| f64::from(*x) * f64::from(*y)).sum::<f64>();
-    let norms = (product(a, a) * product(b, b)).sqrt();
-    if norms > 0.0 { product(a, b) / norms } else { 0.0 }
+/// Returns true if a search for one of the words finds the other without a synonym: they share an index term, or one
+/// contains the other in Chinese, which is indexed by characters.
+fn is_found_already(a: &str, b: &str) -> bool {
+    let terms = |word: &str| -> BTreeSet<String> {
+        TextAnalyzer.query(word).into_iter().flat_map(|clause| clause.terms).map(|term| term.term).collect()
+    };
+    let contains = !a.is_ascii() && (a.contains(b) || b.contains(a));
+    contains || (a.is_ascii() && !terms(a).is_disjoint(&terms(b)))
 }
-
-#[cfg(test)]
-mod tests;

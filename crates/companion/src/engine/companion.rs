@@ -5,10 +5,15 @@ use std::{fmt, sync::Arc};
 use jiff::tz::{self, TimeZone};
 use memory_engine::MemoryEngine;
 use memory_engine_context::{EstimatedTokens, InjectionRules, TokenCounter};
+use memory_engine_core::Record;
 use memory_engine_llm::ChatModel;
 use memory_engine_summarizer::{ProfileSummarizer, RuleProfiles};
 
-use crate::{moment::MomentRule, pack::Pack, state::CompanionState};
+use crate::{
+    moment::{FILTER_EARLIER_MESSAGES, MomentCandidate, MomentRule},
+    pack::Pack,
+    state::CompanionState,
+};
 
 /// A companion: a pack, a model and a memory. Cloning it is cheap.
 ///
@@ -85,8 +90,16 @@ impl Companion {
         &self.pack
     }
 
-    pub(super) fn possible_moment(&self, state: &CompanionState, message: &str) -> Option<&MomentRule> {
+    /// Returns the key moments that a message may trigger, after these recent messages.
+    pub(super) fn possible_moments(
+        &self,
+        state: &CompanionState,
+        message: &str,
+        recent: &[Record],
+    ) -> Vec<MomentCandidate<'_>> {
         let happened = state.moments.keys().cloned().collect();
-        MomentRule::candidate(&self.pack.moments, state.bond.affection, &happened, message)
+        let earlier = &recent[recent.len().saturating_sub(FILTER_EARLIER_MESSAGES)..];
+        let earlier: Vec<&str> = earlier.iter().map(|record| record.text.as_str()).collect();
+        MomentRule::candidates(&self.pack.moments, state.bond.affection, &happened, message, &earlier)
     }
 }

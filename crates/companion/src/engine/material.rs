@@ -24,24 +24,25 @@ impl Companion {
     /// The errors of [`turn`](Self::turn), except for those of the model.
     pub async fn context(&self, scope: &Scope, message: &str) -> Result<BuiltContext> {
         let state = self.state(scope).await?;
-        let possible = self.possible_moment(&state, message);
-        let (built, _, _) = self.build(scope, &state, message, None, possible).await?;
+        let recent = self.recent(scope, None).await?;
+        let possible = self.possible_moments(&state, message, &recent);
+        let possible = possible.into_iter().map(|candidate| candidate.rule).collect();
+        let (built, _) = self.build(scope, &state, (message, None), &recent, possible).await?;
         Ok(built)
     }
 
-    /// Builds the context of a message. `stored_message` is its record if it is stored already; the context excludes
-    /// it. Returns the context, the recent conversation and the stages that failed.
+    /// Builds the context of a message after the recent conversation. `stored_message` is its record if it is stored
+    /// already; the context excludes it. Returns the context and the stages that failed.
     pub(super) async fn build(
         &self,
         scope: &Scope,
         state: &CompanionState,
-        message: &str,
-        stored_message: Option<&Record>,
-        possible: Option<&MomentRule>,
-    ) -> Result<(BuiltContext, Vec<Record>, Vec<Degraded>)> {
-        let recent = self.recent(scope, stored_message).await?;
+        (message, stored_message): (&str, Option<&Record>),
+        recent: &[Record],
+        possible: Vec<&MomentRule>,
+    ) -> Result<(BuiltContext, Vec<Degraded>)> {
         let mut degraded = Vec::new();
-        let related = self.related(scope, state, message, stored_message, &recent, &mut degraded).await;
+        let related = self.related(scope, state, message, stored_message, recent, &mut degraded).await;
         // Some of the latest key moments may have been deleted, so more are loaded than needed.
         let first = state.key_moments.len().saturating_sub(MAX_MOMENTS * 2);
         let ids: Vec<RecordId> = state.key_moments[first..].iter().copied().chain(state.profile).collect();
@@ -51,13 +52,14 @@ impl Companion {
             found.into_iter().partition(|record| record.kind == Kind::PROFILE);
         moments.drain(..moments.len().saturating_sub(MAX_MOMENTS));
         let profile = profiles.into_iter().next();
-        let input = ContextInput { state: state.clone(), profile, moments, recent: recent.clone(), related, possible };
+        let recent = recent.to_vec();
+        let input = ContextInput { state: state.clone(), profile, moments, recent, related, possible };
         let built = self.pack.plan(&input, &self.zone).build(&self.counter)?;
-        Ok((built, recent, degraded))
+        Ok((built, degraded))
     }
 
     /// Returns the last 30 to 50 messages, in order of time.
-    async fn recent(&self, scope: &Scope, stored_message: Option<&Record>) -> Result<Vec<Record>> {
+    pub(super) async fn recent(&self, scope: &Scope, stored_message: Option<&Record>) -> Result<Vec<Record>> {
         let limit = usize::try_from(WINDOW_MAX).unwrap_or(usize::MAX);
         let mut recent = self.newest(scope, limit + 1).await?;
         recent.retain(|record| stored_message.is_none_or(|stored_message| stored_message.id != record.id));

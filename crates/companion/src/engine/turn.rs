@@ -13,10 +13,11 @@ use super::{
 };
 use crate::{
     affection::{AffectionChange, AffectionReason},
-    moment::{MomentRule, MomentVerdict},
+    moment::{FILTER_EARLIER_MESSAGES, MomentCandidate, MomentOutcome, MomentRule},
     record::moment_record,
     reply::ReplyFilter,
     state::CompanionState,
+    verdict::MomentVerdict,
 };
 
 /// A turn whose message is stored, up to the model's reply.
@@ -35,10 +36,18 @@ pub(super) struct StartedTurn {
 pub(super) struct PreparedTurn {
     started: StartedTurn,
     pub(super) request: ChatRequest,
-    possible: Option<MomentRule>,
+    possible: Vec<PossibleMoment>,
     context: BuiltContext,
     recent: Vec<Record>,
     degraded: Vec<Degraded>,
+}
+
+/// The key moment that a turn may trigger.
+#[derive(Debug)]
+struct PossibleMoment {
+    rule: MomentRule,
+    /// Number of messages from the earliest one with a word of the rule to the user's message.
+    messages_back: usize,
 }
 
 /// The reply of the model.
@@ -132,12 +141,17 @@ impl Companion {
 
     /// Builds the context and the request to the model.
     pub(super) async fn prepare(&self, started: StartedTurn) -> Result<PreparedTurn> {
-        let possible = self.possible_moment(&started.state, &started.message.text);
         let message = &started.message;
-        let (context, recent, degraded) =
-            self.build(&started.scope, &started.state, &message.text, Some(message), possible).await?;
+        let recent = self.recent(&started.scope, Some(message)).await?;
+        let possible = self.possible_moments(&started.state, &message.text, &recent);
+        let rules = possible.iter().map(|candidate| candidate.rule).collect();
+        let (context, degraded) =
+            self.build(&started.scope, &started.state, (&message.text, Some(message)), &recent, rules).await?;
         let request = ChatRequest::new([Message::system(context.text.as_str()), Message::user(message.text.as_str())]);
-        let possible = possible.cloned();
+        let possible = possible
+            .into_iter()
+            .map(|MomentCandidate { rule, messages_back }| PossibleMoment { rule: rule.clone(), messages_back })
+            .collect();
         Ok(PreparedTurn { started, request, possible, context, recent, degraded })
     }
 
@@ -148,7 +162,7 @@ impl Companion {
             return Err(Error::new(ErrorKind::Unavailable, "companion", message));
         }
         let PreparedTurn { started, possible, context, recent, mut degraded, .. } = prepared;
-        let mut reply = self.store_reply(&started, &model_reply, possible.as_ref(), &recent).await?;
+        let mut reply = self.store_reply(&started, &model_reply, &possible, &recent).await?;
         if reply.reply.is_none() {
             let reason = "the message was deleted in the meantime; the reply is not stored".to_owned();
             degraded.push(Degraded { stage: "reply", reason });
@@ -167,7 +181,7 @@ impl Companion {
         &self,
         started: &StartedTurn,
         model_reply: &ModelReply,
-        possible: Option<&MomentRule>,
+        possible: &[PossibleMoment],
         recent: &[Record],
     ) -> Result<TurnReply> {
         let scope = &started.scope;
@@ -210,18 +224,15 @@ impl Companion {
             reply.speaker = Some(self.pack.name.clone());
             reply.source.sequence = i64::try_from(state.total_messages).ok();
             let mut writes = Vec::new();
-            let happened = possible.filter(|rule| !state.moments.contains_key(&rule.id)).and_then(|rule| {
-                match rule.verdict(model_reply.verdict.as_deref()) {
-                    MomentVerdict::Happened(outcome) => Some((rule, outcome)),
-                    MomentVerdict::DidNotHappen | MomentVerdict::Unclear => None,
-                }
-            });
-            if let Some((rule, outcome)) = happened {
+            let user_messages = latest_user_messages(&message, recent);
+            let happened = happened_moment(possible, &state, model_reply.verdict.as_deref(), &user_messages);
+            if let Some((PossibleMoment { rule, messages_back }, outcome)) = happened {
                 let (chapter, _) = self.pack.stages.at(state.bond.affection);
                 let today = at.in_zone(&self.zone).date();
                 let change = state.bond.moment(outcome.affection, &rule.name, today);
                 reply.metadata.insert("key_moment_id".into(), json!(rule.id));
-                let earlier_messages = 2 * rule.rounds.saturating_sub(1);
+                // The moment includes the messages with its words, even if they are further back than its rounds.
+                let earlier_messages = (2 * rule.rounds.saturating_sub(1)).max(*messages_back);
                 let earlier = recent[recent.len().saturating_sub(earlier_messages)..].iter();
                 let messages: Vec<Record> = earlier.chain([&message, &reply]).cloned().collect();
                 let speaker = (self.pack.name.as_str(), self.pack.language);
@@ -282,6 +293,30 @@ pub(super) fn earlier_reply(started: StartedTurn) -> TurnReply {
         degraded: Vec::new(),
         usage: None,
     }
+}
+
+/// Returns the possible moment that happened by the verdict of the model. If several are possible, the verdict has to
+/// name it.
+fn happened_moment<'p>(
+    possible: &'p [PossibleMoment],
+    state: &CompanionState,
+    verdict: Option<&str>,
+    user_messages: &[&str],
+) -> Option<(&'p PossibleMoment, &'p MomentOutcome)> {
+    let pending = possible.iter().filter(|possible| !state.moments.contains_key(&possible.rule.id));
+    let is_meant = |rule: &MomentRule| possible.len() == 1 || verdict.is_some_and(|verdict| rule.is_named_in(verdict));
+    let mut meant = pending.filter(|possible| is_meant(&possible.rule));
+    meant.find_map(|possible| match possible.rule.verdict(verdict, user_messages) {
+        MomentVerdict::Happened(outcome) => Some((possible, outcome)),
+        MomentVerdict::DidNotHappen | MomentVerdict::Unclear => None,
+    })
+}
+
+/// Returns the texts of the user's message and of those before it that the coarse filter reads.
+fn latest_user_messages<'r>(message: &'r Record, recent: &'r [Record]) -> Vec<&'r str> {
+    let earlier = &recent[recent.len().saturating_sub(FILTER_EARLIER_MESSAGES)..];
+    let by_user = earlier.iter().filter(|record| record.role.as_ref() == Some(&Role::USER));
+    by_user.chain([message]).map(|record| record.text.as_str()).collect()
 }
 
 fn reply_id(scope: &Scope, message: RecordId) -> RecordId {

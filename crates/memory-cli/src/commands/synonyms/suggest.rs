@@ -5,9 +5,9 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Args;
 use memory_engine::{
-    MemoryEngine, RecordId, ScanQuery,
+    MemoryEngine, Record, ScanQuery,
     embed::{Embedding, Purpose},
-    synonyms::{Suggester, Suggestion},
+    synonyms::{SourceText, Suggester, Suggestion},
 };
 use serde_json::json;
 
@@ -25,9 +25,9 @@ pub(super) struct Suggest {
     /// Maximum number of pairs
     #[arg(long, short = 'n', default_value_t = 20)]
     limit: usize,
-    /// Minimum number of records that contain both words
+    /// Minimum number of records with each of the words
     #[arg(long, default_value_t = 3, value_name = "NUMBER")]
-    together: u32,
+    uses: u32,
     /// Maximum number of records to read, the newest first
     #[arg(long, default_value_t = 20_000, value_name = "NUMBER")]
     records: usize,
@@ -40,10 +40,10 @@ impl Suggest {
         // Texts are read from the whole scope; decisions are stored for its user or tenant.
         let scope = self.groups.within.scope()?;
         let engine = self.groups.store.open().await?;
-        let texts = self.texts(&engine, &scope).await?;
-        let texts: Vec<(RecordId, &str)> = texts.iter().map(|(id, text)| (*id, text.as_str())).collect();
+        let records = self.records(&engine, &scope).await?;
+        let texts: Vec<SourceText<'_>> = records.iter().map(SourceText::of).collect();
         let mut suggester = Suggester::default().with_limit(self.limit);
-        suggester.min_together = self.together.max(1);
+        suggester.min_records = self.uses.max(1);
         let vectors = vectors(&engine, suggester.words(&texts)).await;
         let known = engine.synonyms().of(&scope).await?;
         let verdicts = engine.synonyms().store().verdicts(&scope.namespace()).await?;
@@ -51,7 +51,7 @@ impl Suggest {
 
         let example = |suggestion: &Suggestion| {
             let first = suggestion.evidence.examples.first();
-            first.and_then(|id| texts.iter().find(|(known, _)| known == id)).map(|(_, text)| *text).unwrap_or_default()
+            first.and_then(|id| texts.iter().find(|known| known.id == *id)).map(|known| known.text).unwrap_or_default()
         };
         let line = |s: &Suggestion| json!({ "pair": s.pair, "evidence": s.evidence, "example": example(s) });
         self.groups.report.print(&found.iter().map(line).collect::<Vec<_>>(), || {
@@ -59,16 +59,16 @@ impl Suggest {
                 let records = output::counted(texts.len() as u64, "record", "records");
                 return format!("no synonyms suggested from {records} within {scope}");
             }
-            let header = ["word", "other word", "together", "association", "similarity", "example"];
+            let header = ["word", "other word", "reason", "records", "similarity", "example"];
             let mut table = output::table(header);
             for suggestion in &found {
                 let evidence = &suggestion.evidence;
                 table.add_row([
                     suggestion.pair.first().to_owned(),
                     suggestion.pair.second().to_owned(),
-                    evidence.together.to_string(),
-                    format!("{:.2}", evidence.association),
-                    evidence.nearness.map(|similarity| format!("{similarity:.2}")).unwrap_or_default(),
+                    evidence.reason.to_string(),
+                    format!("{} and {}", evidence.records[0], evidence.records[1]),
+                    format!("{:.2}", evidence.similarity),
                     output::shorten(example(suggestion), EVIDENCE_CHARS),
                 ]);
             }
@@ -79,25 +79,24 @@ impl Suggest {
         })
     }
 
-    async fn texts(&self, engine: &MemoryEngine, scope: &memory_engine::Scope) -> Result<Vec<(RecordId, String)>> {
-        let mut texts = Vec::new();
+    async fn records(&self, engine: &MemoryEngine, scope: &memory_engine::Scope) -> Result<Vec<Record>> {
+        let mut records = Vec::new();
         let mut after = None;
-        while texts.len() < self.records {
-            let limit = PAGE_RECORDS.min(self.records - texts.len());
+        while records.len() < self.records {
+            let limit = PAGE_RECORDS.min(self.records - records.len());
             let page = engine.scan(scope, &ScanQuery::newest(limit).with_after(after)).await?;
-            let active = page.records.into_iter().filter(|record| record.state == memory_engine::State::Active);
-            texts.extend(active.map(|record| (record.id, record.text)));
+            records.extend(page.records.into_iter().filter(|record| record.state == memory_engine::State::Active));
             after = page.next;
             if after.is_none() {
                 break;
             }
         }
-        Ok(texts)
+        Ok(records)
     }
 }
 
 /// Returns the vectors of words, or none if the embedder does not represent meaning. Without vectors, pairs are
-/// suggested by their occurrence only.
+/// suggested for the other reasons only.
 async fn vectors(engine: &MemoryEngine, words: Vec<String>) -> Vec<(String, Embedding)> {
     let embedder = engine.embedder();
     if embedder.semantic_weight() < MIN_SEMANTIC_WEIGHT {
