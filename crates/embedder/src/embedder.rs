@@ -58,7 +58,7 @@ pub trait Embedder: Debug + Send + Sync + 'static {
 
 const _: fn(&dyn Embedder) = |_| {};
 
-/// How much the scores of an embedder mean.
+/// The meaning of an embedder's scores for one query.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Scale {
     /// See [`Embedder::semantic_weight`].

@@ -43,9 +43,9 @@ crate::enum_names! {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct StoreOptions {
-    /// The embedding space of the vectors. Required.
+    /// The embedding space of the vectors. There is no default.
     pub space: EmbeddingSpace,
-    /// The fingerprint of the analyzer of the keyword index: `Analyzer::fingerprint`. Required.
+    /// The fingerprint of the analyzer of the keyword index: `Analyzer::fingerprint`. There is no default.
     pub analyzer: String,
     /// The clock of deletions and leases. Default: the machine's clock.
     pub clock: Arc<dyn Clock>,

@@ -86,9 +86,9 @@ pub struct Config {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KeyConfig {
-    /// The name of the key in the log. Required.
+    /// The name of the key in the log. There is no default.
     pub name: String,
-    /// The hash, as printed by `memory keys new`. Required.
+    /// The hash, as printed by `memory keys new`. There is no default.
     pub hash: String,
     /// The tenant. Default: `default`.
     #[serde(default = "default_tenant")]
@@ -227,9 +227,9 @@ pub enum RuleSet {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct UpstreamConfig {
-    /// The name in logs and errors; `NAME/MODEL` selects it for a model. Required.
+    /// The name in logs and errors; `NAME/MODEL` selects it for a model. There is no default.
     pub name: String,
-    /// The base URL, such as `https://api.openai.com/v1`. Required.
+    /// The base URL, such as `https://api.openai.com/v1`. There is no default.
     pub base_url: String,
     /// The environment variable with its key. Default: none; then it gets the key that the client sends.
     #[serde(default, skip_serializing_if = "Option::is_none")]

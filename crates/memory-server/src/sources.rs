@@ -26,9 +26,9 @@ pub struct Sources {
 /// A configuration, and where each part of it comes from.
 #[derive(Debug, Clone)]
 pub struct LoadedConfig {
-    /// The configuration.
+    /// The configuration: the defaults, the file, and the variables.
     pub config: Config,
-    /// Every setting with its value.
+    /// Every setting with its value, the defaults included.
     pub settings: Vec<Setting>,
 }
 

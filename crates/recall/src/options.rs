@@ -62,8 +62,8 @@ pub struct RecallOptions {
     /// Share of its better neighbor's score (0–1) that a record gains while candidates are collected, if the neighbor
     /// is of another speaker. Default: 0.5.
     pub neighbor_share: f64,
-    /// Strength of the penalty of records that a model said (0–1), where the [`assistant`] feature has one. 0 ranks what
-    /// models and people say alike. Default: 1.
+    /// Strength of the penalty for records that a model said (0–1), in formulas with the feature [`assistant`]. With 0,
+    /// what models and people say ranks alike. Default: 1.
     ///
     /// [`assistant`]: memory_engine_reranker::Feature::Assistant
     pub assistant_penalty: f64,

@@ -19,8 +19,8 @@ pub struct RecallParts {
     pub uses_graph: bool,
     /// Judges the best candidates, if set.
     pub reranker: Option<Arc<dyn Reranker>>,
-    /// Rewrites a query that finds nothing, with the dialogue before it, if its [`Enhancement`](crate::Enhancement) has no
-    /// rewrite of its own.
+    /// Rewrites a query that finds nothing, with the dialogue before it. Used if the
+    /// [`Enhancement`](crate::Enhancement) of the recall has no rewrite.
     pub rewrite: Option<Rewrite>,
     /// Options of queries that bring none of their own.
     pub options: RecallOptions,

@@ -163,7 +163,7 @@ impl RecallRun<'_> {
         (terms, query_terms)
     }
 
-    /// Returns the sentences of the query that are compared one by one; none if there is only one, and for a long query.
+    /// Returns the sentences of the query that are compared one by one. A query of one sentence, or a long one, has none.
     fn query_sentences(&self, shape: QueryShape) -> Vec<String> {
         let sentences = if shape == QueryShape::LongQuery { Vec::new() } else { sentences(&self.plan.query.text) };
         if sentences.len() < 2 { Vec::new() } else { sentences }
@@ -191,8 +191,8 @@ impl RecallRun<'_> {
     }
 }
 
-/// Returns what each candidate says. Token vectors tell repetitions of short messages only: long ones about one topic have
-/// nearly the same direction.
+/// Returns the content of each candidate. Token vectors are compared for short messages only: long messages about one
+/// topic have nearly the same direction.
 fn contents(terms: Vec<DocumentTerms>, similarities: TokenSimilarities, shape: QueryShape) -> Vec<Content> {
     let mut means = if shape == QueryShape::Question { similarities.means } else { Vec::new() };
     means.resize(terms.len(), None);

@@ -125,8 +125,8 @@ impl Trace {
     pub(crate) fn timeout(&self, what: &str) -> Error {
         let (waited, deadline) = (self.began.elapsed().as_millis(), self.whole.as_millis());
         let message = format!(
-            "{what} within {waited} ms (deadline {deadline} ms); call `warm_up` after opening a large memory, or set a longer \
-             deadline in the recall options"
+            "{what} within {waited} ms (deadline {deadline} ms); call `warm_up` after opening a large memory, or set a \
+             longer deadline in the recall options"
         );
         Error::new(ErrorKind::Timeout, "recall", message)
     }

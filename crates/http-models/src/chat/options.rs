@@ -18,7 +18,7 @@ pub enum JsonMode {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ChatOptions {
-    /// Name of the model in the service. Required.
+    /// Name of the model in the service. There is no default.
     pub model: String,
     /// The request parameters for a JSON reply. Default: [`JsonMode::Schema`].
     pub json_mode: JsonMode,

@@ -16,7 +16,7 @@ pub enum Encoding {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct EmbeddingOptions {
-    /// Name of the model in the service. Required.
+    /// Name of the model in the service. There is no default.
     pub model: String,
     /// Number of dimensions. Default: `None`, taken from the first response.
     pub dimensions: Option<usize>,

@@ -55,9 +55,9 @@ impl FromStr for RerankApi {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct RerankOptions {
-    /// The API of the service. Required.
+    /// The API of the service. There is no default.
     pub api: RerankApi,
-    /// Name of the model in the service. Required, except for TEI, which serves one model.
+    /// Name of the model in the service. There is no default; TEI serves one model and needs none.
     pub model: String,
     /// Maximum number of candidates in one request. Default: 32 for TEI, otherwise 1000.
     pub max_batch: usize,

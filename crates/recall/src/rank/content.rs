@@ -1,4 +1,4 @@
-//! What a candidate says, for the comparison with other candidates.
+//! Similarity between two candidates, for the diversity of the hits.
 
 use memory_engine_reranker::{DIVERSITY_MIN_SIMILARITY, DIVERSITY_REPEAT_SIMILARITY, TermSet};
 
@@ -18,8 +18,8 @@ pub(crate) struct Content {
 }
 
 impl Content {
-    /// Returns how much two candidates say the same, 0 to 1: the Jaccard similarity of their words, or the similarity by
-    /// their token vectors if that is greater.
+    /// Returns the similarity of two candidates, 0 to 1: the greater of the Jaccard similarity of their words and the
+    /// similarity of their token vectors.
     pub(crate) fn similarity(&self, other: &Self) -> f64 {
         let by_terms = self.terms.similarity(&other.terms);
         let (Some(a), Some(b)) = (&self.token_mean, &other.token_mean) else { return by_terms };

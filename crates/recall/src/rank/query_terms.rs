@@ -72,7 +72,7 @@ fn term_set(clause: &Clause) -> TermSet {
     clause.terms.iter().map(|term| term.term.as_str()).collect()
 }
 
-/// How much of the query each candidate contains, and whether they know the people that it names.
+/// The coverage of the query by the candidates.
 #[derive(Debug)]
 pub(super) struct Coverage {
     /// For each candidate, the share of the query's words that it contains, weighted by idf.
