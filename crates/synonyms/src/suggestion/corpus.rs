@@ -3,7 +3,7 @@
 use std::hash::{BuildHasher, Hash};
 
 use memory_engine_core::phrases::fold;
-use memory_engine_keyword_store::{Analyzer, TextAnalyzer, Word, words};
+use memory_engine_keyword_store::{Analyzer, TextAnalyzer, WordSpan, words};
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
 use super::{
@@ -146,7 +146,7 @@ impl<'t> Corpus<'t> {
     }
 
     fn read_sentence(&mut self, sentence: &'t str, number: usize, text: u32, session: u32) {
-        for Word { start, text: word } in words(sentence) {
+        for WordSpan { start, text: word } in words(sentence) {
             let form = fold(word);
             if !is_word(&form) {
                 continue;
