@@ -131,10 +131,8 @@ impl PatternSet {
     fn compile(patterns: &[ScenePattern]) -> Result<Self> {
         let expressions: Vec<String> =
             patterns.iter().flat_map(|pattern| [expand(&pattern.forms), expand(&pattern.unless)]).collect();
-        let built = RegexSetBuilder::new(&expressions)
-            .size_limit(SET_MAX_BYTES)
-            .dfa_size_limit(SET_DFA_MAX_BYTES)
-            .build();
+        let built =
+            RegexSetBuilder::new(&expressions).size_limit(SET_MAX_BYTES).dfa_size_limit(SET_DFA_MAX_BYTES).build();
         built.map(|set| Self { set }).map_err(|error| {
             let is_invalid = |at: &usize| RegexSet::new([&expressions[*at]]).is_err();
             let invalid = (0..expressions.len()).find(is_invalid).map(|at| patterns[at / 2].id.as_str());
