@@ -15,17 +15,17 @@ use crate::{
 
 /// Detects the scene of each message by rules, and tracks the scene of each session.
 ///
-/// The message is split into sentences. Speech in quotation marks is removed. Plain text, text in parentheses and actions
-/// between asterisks are kept apart. The rules are then tested on each sentence, in this order:
+/// The message is split into sentences. Speech in quotation marks is removed. Plain text, text in parentheses and
+/// actions between asterisks are kept apart. The rules are then tested on each sentence, in this order:
 ///
 /// 1. A rule of a label labels the message. The scene of the session does not change.
 /// 2. An enter rule enters its scene, unless an exit rule of that scene also matches.
 /// 3. An exit rule of the current scene returns the session to the default scene.
 /// 4. Otherwise the message inherits the scene of the session.
 ///
-/// A rule is a word of a list or a [pattern](crate::ScenePattern). The words of the default lists count only in sentences
-/// that address the model: an invitation to play, an instruction to stop, a question about the system. A long plain
-/// message about daily life also leaves a play. One message can leave a scene and enter another. No model is used.
+/// A rule is a word of a list or a [pattern](crate::ScenePattern). The words of the default lists count only in
+/// sentences that address the model: an invitation to play, an instruction to stop, a question about the system. A long
+/// plain message about daily life also leaves a play. One message can leave a scene and enter another. No model is used.
 ///
 /// The scene of a session is the only state, and it is kept in memory. [`set`](Self::set) restores it after a restart.
 #[derive(Debug)]

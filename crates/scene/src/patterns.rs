@@ -14,8 +14,9 @@ use crate::message::{MessagePart, Sentence};
 
 /// A pattern that enters a scene, leaves it or labels a message.
 ///
-/// A pattern is tested on each sentence of the message, in lower case, without apostrophes and without speech in quotation
-/// marks. In an expression, `{name}` stands for a class of words of the built-in data files.
+/// A pattern is tested on each sentence of the message, in lower case, without apostrophes and without speech in
+/// quotation marks. In an expression, `{name}` stands for a class of words of the built-in data files, and line breaks
+/// with the indentation after them are ignored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
@@ -153,7 +154,7 @@ fn expand(list: &[String]) -> String {
     if list.is_empty() {
         return NEVER.to_owned();
     }
-    let mut expression = list.iter().map(|form| format!("(?:{form})")).collect::<Vec<_>>().join("|");
+    let mut expression = list.iter().map(|form| format!("(?:{})", on_one_line(form))).collect::<Vec<_>>().join("|");
     for _ in 0..CLASS_DEPTH {
         for (name, class) in &BUILT_IN.classes {
             let placeholder = format!("{{{name}}}");
@@ -165,10 +166,15 @@ fn expand(list: &[String]) -> String {
     expression.replace(r"\b", r"(?-u:\b)").replace(r"\w", "[0-9a-z'-]").replace(r"\d", "[0-9]")
 }
 
+/// Removes line breaks and the indentation after them.
+fn on_one_line(expression: &str) -> String {
+    expression.lines().map(str::trim_start).collect()
+}
+
 impl Class {
     fn expression(&self) -> String {
         match self {
-            Self::Expression(expression) => format!("(?:{expression})"),
+            Self::Expression(expression) => format!("(?:{})", on_one_line(expression)),
             Self::Alternatives(list) => format!("(?:{})", list.join("|")),
         }
     }

@@ -12,9 +12,9 @@ use crate::patterns::{self, PatternEffect, ScenePattern};
 ///
 /// The default rules have three scenes: `meta`, which only labels a message, `plot` with enter and exit words, and
 /// `daily` for everything else. A TOML file overrides the default: a list replaces the default list and its patterns, a
-/// list with the prefix `more_` is appended to it, missing keys keep the default, and new scenes are added at the end. A
-/// pattern replaces the default pattern with its id, or is added. A word of your own counts wherever it stands outside of
-/// quotation marks and actions.
+/// list with the prefix `more_` is appended to it, missing keys keep the default, and new scenes are added at the end.
+/// A pattern replaces the default pattern with its id, or is added. A word of your own counts wherever it stands outside
+/// of quotation marks and actions.
 ///
 /// ```
 /// use memory_engine_scene::SceneRules;
@@ -44,7 +44,7 @@ pub struct SceneRules {
     /// Scenes that a session enters and leaves. The first match applies.
     pub scenes: Vec<SceneRule>,
     /// Patterns that label, enter or leave. They also limit the words of the default lists to sentences in which these
-    /// words speak to the model about a play or the system. Patterns for other names than those above are ignored.
+    /// words address the model. Patterns for other names than those above are ignored.
     pub patterns: Vec<ScenePattern>,
 }
 

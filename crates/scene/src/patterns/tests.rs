@@ -45,6 +45,7 @@ const CASES: &[(&str, &str, &str)] = &[
     ("zh.plot.exit.out-of-play-word", "先出戏一下", "这出戏唱完了"),
     ("zh.plot.exit.pause-word", "暂停剧情", "暂停行军"),
     ("zh.plot.exit.pause-alone", "先暂停一下", "他暂停了一下"),
+    ("zh.plot.exit.frame", "不想继续这个剧情了", "她从林子里走出来"),
     ("zh.plot.exit.stop", "我们不演了", "他们不演了"),
     ("zh.plot.exit.stop-here", "今天就演到这里吧", "我走到这里"),
     ("zh.plot.exit.reality", "回到现实", "回到京城"),
