@@ -1,6 +1,6 @@
 //! Validated rules, compiled, and the rules that a message matches.
 
-use std::sync::Arc;
+use std::{cell::LazyCell, sync::Arc};
 
 use memory_engine_core::{Phrases, Result};
 
@@ -35,6 +35,16 @@ struct RuleList {
     words: Vec<Word>,
     /// Indexes and ids of patterns that need no word.
     patterns: Vec<(usize, String)>,
+    /// Patterns that take effect together.
+    evidence: Vec<Evidence>,
+}
+
+#[derive(Debug)]
+struct Evidence {
+    /// The index of the pattern.
+    index: usize,
+    id: String,
+    weight: i32,
 }
 
 #[derive(Debug)]
@@ -80,6 +90,7 @@ impl CompiledRules {
 
     /// Returns the patterns that each sentence of a message matches, if the session is in the scene `current`.
     pub(crate) fn hits<'m>(&self, message: &'m Message, current: &str) -> Hits<'m> {
+        let is_daily_life = LazyCell::new(|| is_long_daily_life(message));
         let sentences = message.sentences.iter().map(|sentence| {
             let mut patterns = self.set.matches(sentence);
             patterns.retain(|at| {
@@ -88,7 +99,7 @@ impl CompiledRules {
                     && pattern.within.as_ref().is_none_or(|scene| scene == current)
                     && pattern.outside.as_ref().is_none_or(|scene| scene != current)
                     && (!pattern.alone || message.sentences.len() == 1)
-                    && (!pattern.long_daily_life || is_long_daily_life(message))
+                    && (!pattern.long_daily_life || *is_daily_life)
             });
             (sentence, patterns)
         });
@@ -130,21 +141,35 @@ impl RuleList {
             phrase: Phrases::new([text]),
             patterns: own().filter(|(_, pattern)| pattern.words.contains(text)).map(|(at, _)| at).collect(),
         };
-        let patterns = own().filter(|(_, pattern)| pattern.words.is_empty());
+        let is_sufficient = |pattern: &ScenePattern| pattern.weight >= ScenePattern::FULL_WEIGHT;
+        let patterns = own().filter(|(_, pattern)| pattern.words.is_empty() && is_sufficient(pattern));
+        let evidence = own().filter(|(_, pattern)| !is_sufficient(pattern)).map(|(index, pattern)| Evidence {
+            index,
+            id: pattern.id.as_str().to_owned(),
+            weight: pattern.weight,
+        });
         Self {
             words: words.iter().map(word).collect(),
             patterns: patterns.map(|(at, pattern)| (at, pattern.id.as_str().to_owned())).collect(),
+            evidence: evidence.collect(),
         }
     }
 
-    /// Returns the first word that counts in one of the sentences, else the id of the first pattern that matches one.
+    /// Returns the first word that counts in one of the sentences, else the id of the first pattern that matches one,
+    /// else that of the heaviest evidence if all evidence together is sufficient.
     fn cause(&self, hits: &Hits<'_>) -> Option<&str> {
         let word = self.words.iter().find(|word| hits.sentences.iter().any(|hit| word.counts_in(hit)));
         if let Some(word) = word {
             return Some(&word.text);
         }
         let is_hit = |at: &usize| hits.sentences.iter().any(|(_, patterns)| patterns.contains(at));
-        self.patterns.iter().find(|(at, _)| is_hit(at)).map(|(_, id)| id.as_str())
+        let pattern = self.patterns.iter().find(|(at, _)| is_hit(at)).map(|(_, id)| id.as_str());
+        pattern.or_else(|| {
+            let evidence: Vec<&Evidence> = self.evidence.iter().filter(|evidence| is_hit(&evidence.index)).collect();
+            let weight: i32 = evidence.iter().map(|evidence| evidence.weight).fold(0, i32::saturating_add);
+            let heaviest = evidence.into_iter().max_by_key(|evidence| evidence.weight)?;
+            (weight >= ScenePattern::FULL_WEIGHT).then_some(heaviest.id.as_str())
+        })
     }
 }
 

@@ -24,8 +24,9 @@ use crate::{
 /// 4. Otherwise the message inherits the scene of the session.
 ///
 /// A rule is a word of a list or a [pattern](crate::ScenePattern). The words of the default lists count only in
-/// sentences that address the model: an invitation to play, an instruction to stop, a question about the system. A long
-/// plain message about daily life also leaves a play. One message can leave a scene and enter another. No model is used.
+/// sentences that address the model: an invitation to play, an instruction to stop, a question about the system. Weak
+/// signs count together, by the sum of their weights. A long plain message about daily life also leaves a play. One
+/// message can leave a scene and enter another. No model is used.
 ///
 /// The scene of a session is the only state, and it is kept in memory. [`set`](Self::set) restores it after a restart.
 #[derive(Debug)]

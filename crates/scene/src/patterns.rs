@@ -46,12 +46,22 @@ pub struct ScenePattern {
     /// The scene in which the session must not be. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outside: Option<String>,
+    /// The weight of a match as evidence. The effect needs matches of different patterns with a sum of at least
+    /// [`FULL_WEIGHT`](Self::FULL_WEIGHT). A negative weight is evidence against the effect. Default: 100, which is
+    /// sufficient alone.
+    #[serde(default = "full_weight")]
+    pub weight: i32,
     /// True if the sentence must be the only one of the message. Default: false.
     #[serde(default)]
     pub alone: bool,
     /// True if the message must be a long plain one about daily life. Default: false.
     #[serde(default)]
     pub long_daily_life: bool,
+}
+
+impl ScenePattern {
+    /// The sum of weights at which patterns take effect.
+    pub const FULL_WEIGHT: i32 = 100;
 }
 
 /// The effect of a pattern.
@@ -71,6 +81,10 @@ fn all_but_actions() -> Vec<MessagePart> {
     vec![MessagePart::Plain, MessagePart::Paren, MessagePart::DoubleParen]
 }
 
+const fn full_weight() -> i32 {
+    ScenePattern::FULL_WEIGHT
+}
+
 /// The contents of the pattern files.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -88,7 +102,9 @@ enum Class {
 }
 
 data!(BUILT_IN: PatternFile = "classes.toml", "en/classes.toml", "zh/classes.toml", "en/enter.toml", "zh/enter.toml",
-    "en/exit.toml", "zh/exit.toml", "en/meta.toml", "zh/meta.toml");
+    "en/exit.toml", "zh/exit.toml",
+    "en/evidence.toml",
+    "zh/evidence.toml", "en/meta.toml", "zh/meta.toml");
 
 /// The built-in patterns, compiled at the first use.
 static BUILT_IN_SET: LazyLock<Option<Arc<PatternSet>>> =

@@ -11,10 +11,10 @@ use crate::patterns::{self, PatternEffect, ScenePattern};
 /// The words that label a message, enter a scene or leave one.
 ///
 /// The default rules have three scenes: `meta`, which only labels a message, `plot` with enter and exit words, and
-/// `daily` for everything else. A TOML file overrides the default: a list replaces the default list and its patterns, a
-/// list with the prefix `more_` is appended to it, missing keys keep the default, and new scenes are added at the end.
-/// A pattern replaces the default pattern with its id, or is added. A word of your own counts wherever it stands outside
-/// of quotation marks and actions.
+/// `daily` for everything else. A TOML file overrides the default: a list replaces the default list and its patterns,
+/// a list with the prefix `more_` is appended to it, missing keys keep the default, and new scenes are added at the
+/// end. A pattern replaces the default pattern with its id, or is added. A word of your own counts wherever it stands
+/// outside of quotation marks and actions.
 ///
 /// ```
 /// use memory_engine_scene::SceneRules;

@@ -55,3 +55,13 @@ fn k1_tricky_english_messages() {
 fn k1_tricky_chinese_messages() {
     assert!(accuracy("zh/tuning", include_str!("data/zh/tuning.txt")) >= 0.97);
 }
+
+#[test]
+fn k1_unseen_english_messages() {
+    assert!(accuracy("en/held_out", include_str!("data/en/held_out.txt")) >= 0.9);
+}
+
+#[test]
+fn k1_unseen_chinese_messages() {
+    assert!(accuracy("zh/held_out", include_str!("data/zh/held_out.txt")) >= 0.9);
+}
