@@ -5,9 +5,9 @@ use std::{
     sync::{Arc, LazyLock},
 };
 
-use memory_engine_core::{Error, Result, RuleId};
+use memory_engine_core::{Error, Result, RuleId, text::is_han};
 use memory_engine_rule_data::data;
-use regex::{RegexSet, RegexSetBuilder};
+use regex::{Regex, RegexBuilder};
 use serde::{Deserialize, Serialize};
 
 use crate::message::{MessagePart, Sentence};
@@ -21,7 +21,8 @@ use crate::message::{MessagePart, Sentence};
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct ScenePattern {
-    /// The id, unique among all patterns.
+    /// The id, unique among all patterns. A pattern without words whose id begins with `zh.` or `en.` is tested only on
+    /// sentences with Chinese characters or with Latin letters.
     pub id: RuleId,
     /// The scene that is entered or left, or the label.
     pub scene: String,
@@ -112,9 +113,9 @@ static BUILT_IN_SET: LazyLock<Option<Arc<PatternSet>>> =
 
 /// Maximum depth of classes within classes.
 const CLASS_DEPTH: usize = 5;
-/// Memory limits of the compiled expressions and of their lazy automaton, in bytes.
-const SET_MAX_BYTES: usize = 64 << 20;
-const SET_DFA_MAX_BYTES: usize = 8 << 20;
+/// Memory limits of one compiled expression and of its lazy automaton, in bytes.
+const PATTERN_MAX_BYTES: usize = 16 << 20;
+const PATTERN_DFA_MAX_BYTES: usize = 1 << 20;
 
 /// Returns the built-in patterns.
 pub(crate) fn built_in() -> &'static [ScenePattern] {
@@ -123,13 +124,18 @@ pub(crate) fn built_in() -> &'static [ScenePattern] {
 
 /// Compiled patterns.
 #[derive(Debug)]
-pub(crate) struct PatternSet {
-    /// The expression of pattern n at 2n, and its exceptions at 2n + 1.
-    set: RegexSet,
-}
+pub(crate) struct PatternSet(Vec<CompiledPattern>);
 
-/// Matches nothing: the exceptions of a pattern that has none.
-const NEVER: &str = r"[^\s\S]";
+/// A compiled pattern. One automaton for each pattern: their union has too many states to be kept.
+#[derive(Debug)]
+struct CompiledPattern {
+    expression: Regex,
+    exceptions: Option<Regex>,
+    /// True if a sentence without Chinese characters is not tested.
+    needs_han: bool,
+    /// True if a sentence without Latin letters is not tested.
+    needs_latin: bool,
+}
 
 impl PatternSet {
     /// Returns the compiled patterns. The built-in ones are compiled once in a process.
@@ -146,30 +152,42 @@ impl PatternSet {
     }
 
     fn compile(patterns: &[ScenePattern]) -> Result<Self> {
-        let expressions: Vec<String> =
-            patterns.iter().flat_map(|pattern| [expand(&pattern.forms), expand(&pattern.unless)]).collect();
-        let built =
-            RegexSetBuilder::new(&expressions).size_limit(SET_MAX_BYTES).dfa_size_limit(SET_DFA_MAX_BYTES).build();
-        built.map(|set| Self { set }).map_err(|error| {
-            let is_invalid = |at: &usize| RegexSet::new([&expressions[*at]]).is_err();
-            let invalid = (0..expressions.len()).find(is_invalid).map(|at| patterns[at / 2].id.as_str());
-            Error::invalid("scene rules", format!("the pattern '{}': {error}", invalid.unwrap_or("(all)")))
-        })
+        let compile = |pattern: &ScenePattern, list: &[String]| {
+            RegexBuilder::new(&expand(list))
+                .size_limit(PATTERN_MAX_BYTES)
+                .dfa_size_limit(PATTERN_DFA_MAX_BYTES)
+                .build()
+                .map_err(|e| Error::invalid("scene rules", format!("the pattern '{}': {e}", pattern.id)))
+        };
+        let compiled = patterns.iter().map(|pattern| {
+            Ok(CompiledPattern {
+                expression: compile(pattern, &pattern.forms)?,
+                exceptions: (!pattern.unless.is_empty()).then(|| compile(pattern, &pattern.unless)).transpose()?,
+                needs_han: pattern.id.as_str().starts_with("zh.") && pattern.words.is_empty(),
+                needs_latin: pattern.id.as_str().starts_with("en.") && pattern.words.is_empty(),
+            })
+        });
+        compiled.collect::<Result<_>>().map(Self)
     }
 
     /// Returns the indexes of the patterns that match a sentence, without regard to the parts and the scene.
     pub(crate) fn matches(&self, sentence: &Sentence) -> Vec<usize> {
-        let matches = self.set.matches(&sentence.text.replace('\'', ""));
-        matches.iter().filter(|at| at % 2 == 0 && !matches.matched(at + 1)).map(|at| at / 2).collect()
+        let text = sentence.text.replace('\'', "");
+        let has_han = text.chars().any(is_han);
+        let has_latin = text.chars().any(|c| c.is_ascii_alphabetic());
+        let is_match = |pattern: &CompiledPattern| {
+            (has_han || !pattern.needs_han)
+                && (has_latin || !pattern.needs_latin)
+                && pattern.expression.is_match(&text)
+                && !pattern.exceptions.as_ref().is_some_and(|exceptions| exceptions.is_match(&text))
+        };
+        self.0.iter().enumerate().filter(|(_, pattern)| is_match(pattern)).map(|(index, _)| index).collect()
     }
 }
 
 /// Joins expressions and expands their classes. Word boundaries and word characters are those of ASCII: a Latin word
 /// may stand next to a Chinese one, and the automaton stays small.
 fn expand(list: &[String]) -> String {
-    if list.is_empty() {
-        return NEVER.to_owned();
-    }
     let mut expression = list.iter().map(|form| format!("(?:{})", on_one_line(form))).collect::<Vec<_>>().join("|");
     for _ in 0..CLASS_DEPTH {
         for (name, class) in &BUILT_IN.classes {

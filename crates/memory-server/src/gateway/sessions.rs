@@ -59,7 +59,8 @@ impl SessionCache {
 /// Maximum number of turns in which the scene of a session is looked up. The latest turns may have a label instead.
 const SCENE_LOOKUP_TURNS: usize = 20;
 
-/// Reads the latest stored turn of a session from the store, and the times and scenes of its latest turns, newest first.
+/// Reads the latest stored turn of a session from the store. Also returns the times and scenes of its latest turns,
+/// newest first.
 pub(super) async fn read_last_turn(
     engine: &MemoryEngine,
     address: &Scope,
