@@ -106,6 +106,8 @@ const CASES: &[(&str, &str, &str)] = &[
     ("zh.plot.enter.evidence.pair", "你是狼，我是羊", "你是狼吗，我是羊"),
     ("zh.plot.enter.evidence.you", "你是狼", "你是谁"),
     ("zh.plot.enter.evidence.role", "小红帽", "红帽子"),
+    ("en.plot.enter.evidence.name", "You are Elena, a spy.", "You are late again."),
+    ("zh.plot.enter.evidence.name", "你叫艾琳，是个间谍", "你叫什么"),
     ("zh.plot.enter.evidence.enter", "进入角色", "进入房间"),
 ];
 
