@@ -167,7 +167,12 @@ impl PatternSet {
                 needs_latin: pattern.id.as_str().starts_with("en.") && pattern.words.is_empty(),
             })
         });
-        compiled.collect::<Result<_>>().map(Self)
+        let set = compiled.collect::<Result<_>>().map(Self)?;
+        // The first match of an expression allocates its automaton. That is done here, not during the first message.
+        for pattern in &set.0 {
+            pattern.expression.is_match("a 一");
+        }
+        Ok(set)
     }
 
     /// Returns the indexes of the patterns that match a sentence, without regard to the parts and the scene.
