@@ -3,26 +3,32 @@
 use std::{fmt, sync::Arc};
 
 use memory_engine_core::sync::{Mutex, RwLock};
-use memory_engine_core::{Clock, Error, Phrases, Result, Scope, phrases::fold};
+use memory_engine_core::{Clock, Error, Result, Scope};
 use serde::Serialize;
 
 use crate::{
-    rules::{SceneRule, SceneRules},
+    compiled::CompiledRules,
+    message::Message,
+    rules::SceneRules,
     sessions::{SessionLimits, Sessions},
 };
 
 /// Detects the scene of each message by rules, and tracks the scene of each session.
 ///
-/// The rules apply in this order:
+/// The message is split into sentences. Speech in quotation marks is removed. Plain text, text in parentheses and
+/// actions between asterisks are kept apart. The rules are then tested on each sentence, in this order:
 ///
-/// 1. A word of a label labels the message. The scene of the session does not change.
-/// 2. An enter word enters its scene, unless the message also contains an exit word of that scene.
-/// 3. An exit word of the current scene returns the session to the default scene.
+/// 1. A rule of a label labels the message. The scene of the session does not change.
+/// 2. An enter rule enters its scene, unless an exit rule of that scene also matches.
+/// 3. An exit rule of the current scene returns the session to the default scene.
 /// 4. Otherwise the message inherits the scene of the session.
 ///
-/// One message can leave a scene and enter another. No model is used.
+/// A rule is a word of a list or a [pattern](crate::ScenePattern). The words of the default lists count only in
+/// sentences that address the model: an invitation to play, an instruction to stop, a question about the system. Weak
+/// signs count together, by the sum of their weights. A long plain message about daily life also leaves a play. One
+/// message can leave a scene and enter another. No model is used.
 ///
-/// Scenes are kept in memory only: after a restart every session is in the default scene.
+/// The scene of a session is the only state, and it is kept in memory. [`set`](Self::set) restores it after a restart.
 #[derive(Debug)]
 pub struct SceneDetector {
     rules: RwLock<Arc<CompiledRules>>,
@@ -53,16 +59,16 @@ pub struct SceneChange {
     pub to: String,
 }
 
-/// The reason for the scene of a message, with the word that matched.
+/// The reason for the scene of a message, with the word that matched or the id of the pattern.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum SceneReason {
-    /// The message contains a word of a label.
+    /// The message matches a rule of a label.
     Label(String),
-    /// The message contains an exit word of the scene of its session.
+    /// The message matches an exit rule of the scene of its session.
     Exit(String),
-    /// The message contains an enter word.
+    /// The message matches an enter rule.
     Enter(String),
     /// The session is in this scene.
     Inherited,
@@ -90,62 +96,12 @@ impl fmt::Display for SceneReason {
 }
 
 impl SceneReason {
-    /// Returns the word of the rules that matched, if any.
+    /// Returns the word of the rules or the id of the pattern that matched, if any.
     pub fn word(&self) -> Option<&str> {
         match self {
             Self::Label(word) | Self::Exit(word) | Self::Enter(word) => Some(word),
             Self::Inherited | Self::Default => None,
         }
-    }
-}
-
-/// Validated rules with folded words.
-#[derive(Debug)]
-struct CompiledRules {
-    default_scene: String,
-    labels: Vec<(String, Phrases)>,
-    scenes: Vec<CompiledScene>,
-}
-
-#[derive(Debug)]
-struct CompiledScene {
-    name: String,
-    enter: Phrases,
-    exit: Phrases,
-}
-
-impl CompiledScene {
-    fn of(rule: &SceneRule) -> Self {
-        Self { name: rule.name.clone(), enter: Phrases::new(&rule.enter), exit: Phrases::new(&rule.exit) }
-    }
-}
-
-impl CompiledRules {
-    fn of(rules: &SceneRules) -> Result<Self> {
-        rules.validate()?;
-        Ok(Self {
-            default_scene: rules.default_scene.clone(),
-            labels: rules.labels.iter().map(|rule| (rule.name.clone(), Phrases::new(&rule.words))).collect(),
-            scenes: rules.scenes.iter().map(CompiledScene::of).collect(),
-        })
-    }
-
-    fn scene(&self, name: &str) -> Option<&CompiledScene> {
-        self.scenes.iter().find(|scene| scene.name == name)
-    }
-
-    /// Returns the label of a message with the word that matched.
-    fn label(&self, folded: &str) -> Option<(&str, &str)> {
-        self.labels.iter().find_map(|(name, words)| Some((name.as_str(), words.find_folded(folded)?)))
-    }
-
-    /// Returns the scene that a message enters with the word that matched. The current scene takes precedence.
-    fn entered<'r>(&'r self, folded: &str, current: Option<&'r CompiledScene>) -> Option<(&'r CompiledScene, &'r str)> {
-        current
-            .into_iter()
-            .chain(&self.scenes)
-            .filter(|scene| scene.exit.find_folded(folded).is_none())
-            .find_map(|scene| Some((scene, scene.enter.find_folded(folded)?)))
     }
 }
 
@@ -182,21 +138,21 @@ impl SceneDetector {
     /// address, so sessions of two users are different even if they have the same name.
     pub fn detect(&self, session: &Scope, text: &str) -> Detection {
         let rules = Arc::clone(&self.rules.read());
-        let folded = fold(text);
+        let message = Message::parse(text);
         let now = self.clock.now();
         let mut sessions = self.sessions.lock();
         let current = sessions.scene(session, &self.limits, now).and_then(|name| rules.scene(name));
         let before = current.map_or(rules.default_scene.as_str(), |scene| scene.name.as_str()).to_owned();
-        if let Some((label, word)) = rules.label(&folded) {
+        let hits = rules.hits(&message, &before);
+        if let Some((label, cause)) = rules.label(&hits) {
             sessions.set_scene(session, current.map(|scene| scene.name.as_str()), &self.limits, now);
-            let reason = SceneReason::Label(word.to_owned());
+            let reason = SceneReason::Label(cause.to_owned());
             return Detection { scene: label.to_owned(), current: before, changed: None, reason };
         }
-        let exit = current.and_then(|scene| scene.exit.find_folded(&folded));
-        let entered = rules.entered(&folded, current);
-        let (after, reason) = match (entered, exit, current) {
-            (Some((scene, word)), _, _) => (Some(scene), SceneReason::Enter(word.to_owned())),
-            (None, Some(word), _) => (None, SceneReason::Exit(word.to_owned())),
+        let exit = current.and_then(|scene| scene.exit(&hits));
+        let (after, reason) = match (rules.entered(&hits, current), exit, current) {
+            (Some((scene, cause)), _, _) => (Some(scene), SceneReason::Enter(cause.to_owned())),
+            (None, Some(cause), _) => (None, SceneReason::Exit(cause.to_owned())),
             (None, None, Some(scene)) => (Some(scene), SceneReason::Inherited),
             (None, None, None) => (None, SceneReason::Default),
         };

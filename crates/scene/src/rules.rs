@@ -6,11 +6,15 @@ use memory_engine_core::{Error, Result, phrases::fold};
 use memory_engine_rule_data::data;
 use serde::{Deserialize, Serialize};
 
+use crate::patterns::{self, PatternEffect, ScenePattern};
+
 /// The words that label a message, enter a scene or leave one.
 ///
 /// The default rules have three scenes: `meta`, which only labels a message, `plot` with enter and exit words, and
-/// `daily` for everything else. A TOML file overrides the default: a list replaces the default list, a list with the
-/// prefix `more_` is appended to it, missing keys keep the default, and new scenes are added at the end.
+/// `daily` for everything else. A TOML file overrides the default: a list replaces the default list and its patterns,
+/// a list with the prefix `more_` is appended to it, missing keys keep the default, and new scenes are added at the
+/// end. A pattern replaces the default pattern with its id, or is added. A word of your own counts wherever it stands
+/// outside of quotation marks and actions.
 ///
 /// ```
 /// use memory_engine_scene::SceneRules;
@@ -39,6 +43,9 @@ pub struct SceneRules {
     pub labels: Vec<LabelRule>,
     /// Scenes that a session enters and leaves. The first match applies.
     pub scenes: Vec<SceneRule>,
+    /// Patterns that label, enter or leave. They also limit the words of the default lists to sentences in which these
+    /// words address the model. Patterns for other names than those above are ignored.
+    pub patterns: Vec<ScenePattern>,
 }
 
 /// A label for single messages.
@@ -77,7 +84,12 @@ data!(DEFAULTS: Defaults = "scenes.toml");
 impl Default for SceneRules {
     fn default() -> Self {
         let Defaults { default_scene, labels, scenes } = &*DEFAULTS;
-        Self { default_scene: default_scene.clone(), labels: labels.clone(), scenes: scenes.clone() }
+        Self {
+            default_scene: default_scene.clone(),
+            labels: labels.clone(),
+            scenes: scenes.clone(),
+            patterns: patterns::built_in().to_vec(),
+        }
     }
 }
 
@@ -89,9 +101,11 @@ impl SceneRules {
         self
     }
 
-    /// Adds a scene, or replaces the rule of the scene with this name.
+    /// Adds a scene, or replaces the rule of the scene with this name and its patterns.
     #[must_use]
     pub fn with_scene(mut self, rule: SceneRule) -> Self {
+        self.remove_patterns(&rule.name, PatternEffect::Enter);
+        self.remove_patterns(&rule.name, PatternEffect::Exit);
         match self.scenes.iter_mut().find(|known| known.name == rule.name) {
             Some(known) => *known = rule,
             None => self.scenes.push(rule),
@@ -99,14 +113,19 @@ impl SceneRules {
         self
     }
 
-    /// Adds a label, or replaces the rule of the label with this name.
+    /// Adds a label, or replaces the rule of the label with this name and its patterns.
     #[must_use]
     pub fn with_label(mut self, rule: LabelRule) -> Self {
+        self.remove_patterns(&rule.name, PatternEffect::Label);
         match self.labels.iter_mut().find(|known| known.name == rule.name) {
             Some(known) => *known = rule,
             None => self.labels.push(rule),
         }
         self
+    }
+
+    fn remove_patterns(&mut self, name: &str, effect: PatternEffect) {
+        self.patterns.retain(|pattern| pattern.effect != effect || pattern.scene != name);
     }
 
     /// Reads rules from TOML that override the default, and validates them.
@@ -124,7 +143,7 @@ impl SceneRules {
     ///
     /// # Errors
     /// `InvalidInput` for a name that is empty, has white space at an end or control characters, or is used twice, and
-    /// for an empty word.
+    /// for an empty word. Regular expressions are checked when a detector compiles them.
     pub fn validate(&self) -> Result<()> {
         let invalid = |message: String| Err(Error::invalid("scene rules", message));
         let labels = self.labels.iter().map(|rule| rule.name.as_str());
@@ -146,6 +165,15 @@ impl SceneRules {
                 return invalid(format!("a word in '{list}' of '{name}' is empty; it would match every message"));
             }
         }
+        let mut ids = BTreeSet::new();
+        for pattern in &self.patterns {
+            if pattern.forms.is_empty() {
+                return invalid(format!("the pattern '{}' has no expression in 'match'", pattern.id));
+            }
+            if !ids.insert(&pattern.id) {
+                return invalid(format!("the id '{}' is used by two patterns", pattern.id));
+            }
+        }
         Ok(())
     }
 }
@@ -159,6 +187,8 @@ struct Overlay {
     labels: Vec<LabelOverlay>,
     #[serde(default)]
     scenes: Vec<SceneOverlay>,
+    #[serde(default)]
+    patterns: Vec<ScenePattern>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -193,6 +223,9 @@ impl From<Overlay> for SceneRules {
                 rules.labels.push(LabelRule { name, words: Vec::new() });
                 rules.labels.len() - 1
             });
+            if words.is_some() {
+                rules.remove_patterns(&rules.labels[index].name.clone(), PatternEffect::Label);
+            }
             override_list(&mut rules.labels[index].words, words, more_words);
         }
         for SceneOverlay { name, enter, more_enter, exit, more_exit } in overlay.scenes {
@@ -200,8 +233,21 @@ impl From<Overlay> for SceneRules {
                 rules.scenes.push(SceneRule { name, enter: Vec::new(), exit: Vec::new() });
                 rules.scenes.len() - 1
             });
+            let name = rules.scenes[index].name.clone();
+            if enter.is_some() {
+                rules.remove_patterns(&name, PatternEffect::Enter);
+            }
+            if exit.is_some() {
+                rules.remove_patterns(&name, PatternEffect::Exit);
+            }
             override_list(&mut rules.scenes[index].enter, enter, more_enter);
             override_list(&mut rules.scenes[index].exit, exit, more_exit);
+        }
+        for pattern in overlay.patterns {
+            match rules.patterns.iter_mut().find(|known| known.id == pattern.id) {
+                Some(known) => *known = pattern,
+                None => rules.patterns.push(pattern),
+            }
         }
         rules
     }

@@ -55,7 +55,7 @@ fn k1_specified_words() {
 }
 
 #[test]
-fn k1_plot_lasts_until_an_exit_word() {
+fn k1_plot_lasts_until_the_user_ends_it() {
     let (detector, session) = (detector(), session("a"));
     let entered = detector.detect(&session, "我们来演吧");
     assert_eq!(entered.changed, Some(SceneChange { from: DAILY.into(), to: PLOT.into() }));
@@ -79,9 +79,67 @@ fn k1_ordinary_sentences_do_not_match() {
         "therapist said so",
         "我在自拍",
         "toolbox, apiary, observer",
+        "剧本杀好玩吗",
+        "I watched a play",
+        "the test results from my doctor",
+        "I have to debug my marriage",
     ] {
         let found = detector.detect(&session("a"), text);
         assert_eq!((found.scene.as_str(), found.changed), (DAILY, None), "{text}");
+    }
+}
+
+#[test]
+fn k1_a_line_of_a_play_does_not_end_it() {
+    for text in [
+        "（她放下绷带）你终于从前线回来了",
+        "我回来了",
+        "“我不玩了！”他把牌摔在桌上",
+        "I'm back from the front",
+        "\"Stop!\" she shouted. \"Out of character, are we?\"",
+        "Stop!",
+        "*stops* Let's go back.",
+        "\"My server is down,\" the waiter sighs",
+    ] {
+        let (detector, session) = (detector(), session("a"));
+        detector.set(&session, PLOT).unwrap();
+        let found = detector.detect(&session, text);
+        assert_eq!((found.scene.as_str(), found.changed), (PLOT, None), "{text}");
+    }
+}
+
+#[test]
+fn k1_the_user_ends_a_play() {
+    for text in [
+        "(ooc: my dinner is ready)",
+        "[OOC] wait a bit",
+        "((brb))",
+        "let's stop the role play",
+        "pause the game",
+        "back to real life",
+        "我们不演了",
+        "跳出角色说一句",
+        "（出戏一下）",
+        "今天上班被老板骂了一顿，回家路上又堵车一个小时，晚饭都没吃，明天还要早起开会，真的好累啊",
+    ] {
+        let (detector, session) = (detector(), session("a"));
+        detector.set(&session, PLOT).unwrap();
+        let found = detector.detect(&session, text);
+        assert_eq!((found.scene.as_str(), found.reason.as_str()), (DAILY, "exit"), "{text}");
+    }
+}
+
+#[test]
+fn k1_english_words_enter_a_play() {
+    for text in [
+        "let's role play",
+        "you are a pirate captain now",
+        "*draws sword*",
+        "continue our story",
+        "Could we do a bit of roleplay?",
+    ] {
+        let found = detector().detect(&session("a"), text);
+        assert_eq!((found.scene.as_str(), found.reason.as_str()), (PLOT, "enter"), "{text}");
     }
 }
 
@@ -199,6 +257,32 @@ fn setting_a_scene() {
     assert_eq!((detector.current(&session("a")).as_str(), detector.remembered()), (DAILY, 0));
 }
 
+#[test]
+fn own_patterns_and_words() {
+    let rules = SceneRules::from_toml(
+        "[[scenes]]\nname = 'plot'\nenter = ['剧本']\nmore_exit = ['下线啦']\n
+        [[patterns]]\nid = 'own.exit'\nscene = 'plot'\neffect = 'exit'\nmatch = ['^{en_lead}curtain down']",
+    )
+    .unwrap();
+    let detector = SceneDetector::new(&rules, clock()).unwrap();
+    let session = session("a");
+    for (text, scene, cause) in [
+        ("let's role play", DAILY, None),
+        ("我写剧本", PLOT, Some("剧本")),
+        ("“下线啦”", PLOT, None),
+        ("*下线啦*", PLOT, None),
+        ("我先下线啦哈哈", DAILY, Some("下线啦")),
+        ("剧本", PLOT, Some("剧本")),
+        ("OK, curtain down", DAILY, Some("own.exit")),
+    ] {
+        let found = detector.detect(&session, text);
+        assert_eq!((found.scene.as_str(), found.reason.word()), (scene, cause), "{text}");
+    }
+    let invalid = "[[patterns]]\nid = 'own'\nscene = 'plot'\neffect = 'exit'\nmatch = ['(']";
+    let error = SceneDetector::new(&SceneRules::from_toml(invalid).unwrap(), clock()).unwrap_err();
+    assert!(error.kind() == ErrorKind::InvalidInput && error.to_string().contains("'own'"), "{error}");
+}
+
 fn messages() -> impl Strategy<Value = String> {
     let words = SceneRules::default();
     let mut pool = words.labels[0].words.clone();
@@ -212,10 +296,22 @@ fn messages() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn exit_always_leaves_and_meta_never_changes(texts in proptest::collection::vec(messages(), 1..20)) {
+    fn speech_changes_nothing(texts in proptest::collection::vec(messages(), 1..5), start in 0..2) {
         let detector = detector();
         let session = session("a");
-        let rules = SceneRules::default();
+        let start = [DAILY, PLOT][usize::try_from(start).unwrap()];
+        detector.set(&session, start).unwrap();
+        for text in texts {
+            let text = text.replace(['“', '”', '\n'], "");
+            let found = detector.detect(&session, &format!("“{text}”他说"));
+            prop_assert_eq!((found.scene.as_str(), found.changed), (start, None));
+        }
+    }
+
+    #[test]
+    fn meta_never_changes_and_changes_are_reported(texts in proptest::collection::vec(messages(), 1..20)) {
+        let detector = detector();
+        let session = session("a");
         for text in texts {
             let before = detector.current(&session);
             let found = detector.detect(&session, &text);
@@ -224,9 +320,6 @@ proptest! {
                 prop_assert_eq!((&found.current, &found.changed), (&before, &None));
             } else {
                 prop_assert_eq!(&found.scene, &found.current);
-                if rules.scenes[0].exit.iter().any(|word| text.contains(word)) {
-                    prop_assert_eq!(&found.scene, DAILY);
-                }
             }
             let changed = SceneChange { from: before.clone(), to: found.current.clone() };
             prop_assert_eq!(found.changed, (before != found.current).then_some(changed));

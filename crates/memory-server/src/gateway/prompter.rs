@@ -139,14 +139,14 @@ impl Prompter {
     /// stage that failed.
     async fn restore_session(&self, address: &Scope, deadline: Instant) -> Option<&'static str> {
         match timeout_at(deadline, read_last_turn(&self.engine, address)).await {
-            Ok(Ok((last, scene))) => {
+            Ok(Ok((last, scenes))) => {
                 self.sessions.set_last_turn(address, last);
-                let (occurred_at, scene) = scene?;
-                if self.clock.now() < occurred_at.after(SessionLimits::default().time_to_live) {
-                    // Fails for a scene that the current rules do not contain. The session is then in the default
-                    // scene.
-                    let _ = self.scenes.set(address, &scene);
-                }
+                let now = self.clock.now();
+                let time_to_live = SessionLimits::default().time_to_live;
+                let mut recent = scenes.iter().take_while(|(occurred_at, _)| now < occurred_at.after(time_to_live));
+                // A label is not the scene of a session, and the current rules may not contain a stored scene: then the
+                // turn before is the one to look at.
+                let _ = recent.find(|(_, scene)| self.scenes.set(address, scene).is_ok());
                 None
             }
             Ok(Err(_)) => Some("session"),

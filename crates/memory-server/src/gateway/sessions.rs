@@ -56,17 +56,22 @@ impl SessionCache {
     }
 }
 
-/// Reads the latest stored turn of a session from the store, with its time and scene if it has a scene.
+/// Maximum number of turns in which the scene of a session is looked up. The latest turns may have a label instead.
+const SCENE_LOOKUP_TURNS: usize = 20;
+
+/// Reads the latest stored turn of a session from the store. Also returns the times and scenes of its latest turns,
+/// newest first.
 pub(super) async fn read_last_turn(
     engine: &MemoryEngine,
     address: &Scope,
-) -> Result<(LastTurn, Option<(Timestamp, String)>)> {
+) -> Result<(LastTurn, Vec<(Timestamp, String)>)> {
     let turns = Filter::eq(Field::Kind, Kind::TURN.as_str()).and(Filter::eq(Field::State, "active"));
-    let page = engine.scan(address, &ScanQuery::newest(1).with_filter(turns)).await?;
-    let Some(turn) = page.records.into_iter().next() else { return Ok((LastTurn::default(), None)) };
+    let page = engine.scan(address, &ScanQuery::newest(SCENE_LOOKUP_TURNS).with_filter(turns)).await?;
+    let Some(turn) = page.records.first() else { return Ok((LastTurn::default(), Vec::new())) };
     let key = turn.metadata.get(TURN_KEY).and_then(|key| key.as_str()).map(str::to_owned);
     let last = LastTurn { round: turn.source.round.unwrap_or(0), key };
-    Ok((last, turn.scene.map(|scene| (turn.occurred_at, scene))))
+    let scenes = page.records.into_iter().filter_map(|turn| Some((turn.occurred_at, turn.scene?)));
+    Ok((last, scenes.collect()))
 }
 
 #[cfg(test)]

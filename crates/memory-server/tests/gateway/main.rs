@@ -5,6 +5,7 @@
 mod fixtures;
 mod forwarding;
 mod prompts;
+mod scenes;
 mod storing;
 mod streams;
 #[path = "../support/mod.rs"]

@@ -33,29 +33,30 @@ fn invalid_rules_are_explained() {
     }
 }
 
-/// A default list, a message that one of its words decides, and a near miss.
-const CASES: &[(&str, &str, &str)] = &[
-    ("meta.words", "帮我测试一下MCP", "the latest news about toolboxes"),
-    ("plot.enter", "我们来角色扮演吧", "sharp corners"),
-    ("plot.exit", "先暂停一下", "我们继续吧"),
-];
+#[test]
+fn a_list_that_replaces_the_default_drops_its_patterns() {
+    let patterns = |rules: &SceneRules, effect| rules.patterns.iter().filter(|own| own.effect == effect).count();
+    let default = SceneRules::default();
+    let rules = SceneRules::from_toml("[[scenes]]\nname = 'plot'\nenter = ['开演']\nmore_exit = ['散了']").unwrap();
+    assert_eq!(patterns(&rules, PatternEffect::Enter), 0);
+    assert_eq!(patterns(&rules, PatternEffect::Exit), patterns(&default, PatternEffect::Exit));
+    assert_eq!(patterns(&rules, PatternEffect::Label), patterns(&default, PatternEffect::Label));
+    let meta = SceneRules::from_toml("[[labels]]\nname = 'meta'\nwords = ['ping']").unwrap();
+    assert_eq!(patterns(&meta, PatternEffect::Label), 0);
+    let rule = default.scenes[0].clone();
+    assert_eq!(patterns(&default.with_scene(rule), PatternEffect::Exit), 0);
+}
 
 #[test]
-fn every_default_list_has_a_message_and_a_near_miss() {
-    let rules = SceneRules::default();
-    let mut lists: Vec<(String, &Vec<String>)> = Vec::new();
-    for label in &rules.labels {
-        lists.push((format!("{}.words", label.name), &label.words));
-    }
-    for scene in &rules.scenes {
-        lists.push((format!("{}.enter", scene.name), &scene.enter));
-        lists.push((format!("{}.exit", scene.name), &scene.exit));
-    }
-    assert_eq!(lists.len(), CASES.len());
-    for ((name, words), (id, message, near_miss)) in lists.iter().zip(CASES) {
-        assert_eq!(name, id);
-        let phrases = memory_engine_core::Phrases::new(words.iter());
-        assert!(phrases.find(message).is_some(), "{id}: {message}");
-        assert_eq!(phrases.find(near_miss), None, "{id}: {near_miss}");
+fn a_pattern_of_a_file_replaces_the_pattern_with_its_id() {
+    let id = SceneRules::default().patterns[0].id.clone();
+    let text = format!("[[patterns]]\nid = '{id}'\nscene = 'plot'\neffect = 'enter'\nmatch = ['x']");
+    let rules = SceneRules::from_toml(&text).unwrap();
+    assert_eq!(rules.patterns.len(), SceneRules::default().patterns.len());
+    assert_eq!(rules.patterns[0].forms, ["x"]);
+    for (list, part) in [("[]", "has no expression"), ("['a']\nmaybe = true", "unknown field `maybe`")] {
+        let text = format!("[[patterns]]\nid = 'own'\nscene = 'plot'\neffect = 'enter'\nmatch = {list}");
+        let message = SceneRules::from_toml(&text).unwrap_err().to_string();
+        assert!(message.contains(part), "{message}");
     }
 }

@@ -1,0 +1,150 @@
+//! Splits a message into sentences, and separates plain text from speech, actions and asides.
+
+use memory_engine_core::text::normalize;
+use serde::{Deserialize, Serialize};
+
+/// The part of a message that a sentence belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum MessagePart {
+    /// Text outside of all marks.
+    Plain,
+    /// Text in parentheses or square brackets: an action in a story, or an aside.
+    Paren,
+    /// Text in double parentheses, by convention said out of character.
+    DoubleParen,
+    /// Text between asterisks: an action in a story.
+    Action,
+}
+
+/// A sentence, normalised, with its closing punctuation.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Sentence {
+    pub(crate) part: MessagePart,
+    pub(crate) text: String,
+}
+
+/// A message without the speech in it.
+#[derive(Debug, Default)]
+pub(crate) struct Message {
+    pub(crate) sentences: Vec<Sentence>,
+    /// True if the message contains speech in quotation marks, an action, or a parenthesis.
+    pub(crate) has_marks: bool,
+}
+
+/// Stands for speech in quotation marks, so that the text after it does not look like the start of a sentence.
+const SPEECH: char = '"';
+/// Opening and closing quotation marks.
+const QUOTES: [(char, char); 5] = [('“', '”'), ('"', '"'), ('「', '」'), ('『', '』'), ('«', '»')];
+/// Opening and closing brackets.
+const BRACKETS: [(char, char); 3] = [('(', ')'), ('[', ']'), ('【', '】')];
+
+impl Message {
+    /// Parses a message.
+    pub(crate) fn parse(text: &str) -> Self {
+        let mut message = Self::default();
+        let normalized = normalize(text).replace(['’', '‘'], "'");
+        for line in normalized.lines() {
+            message.parse_line(line);
+        }
+        message
+    }
+
+    fn parse_line(&mut self, line: &str) {
+        let mut plain = String::new();
+        let mut rest = line;
+        while let Some(first) = rest.chars().next() {
+            let previous = plain.chars().next_back();
+            let Some((part, inside, length)) = marked(rest, first, previous) else {
+                plain.push(first);
+                rest = &rest[first.len_utf8()..];
+                continue;
+            };
+            self.has_marks = true;
+            match part {
+                Some(part) => {
+                    self.push_sentences(MessagePart::Plain, &plain);
+                    plain.clear();
+                    self.push_sentences(part, inside);
+                }
+                None => plain.push(SPEECH),
+            }
+            rest = &rest[length..];
+        }
+        self.push_sentences(MessagePart::Plain, &plain);
+    }
+
+    fn push_sentences(&mut self, part: MessagePart, text: &str) {
+        let mut start = 0;
+        let mut chars = text.char_indices().peekable();
+        while let Some((at, c)) = chars.next() {
+            let next = chars.peek().map(|(_, next)| *next);
+            let is_end = match c {
+                '.' => next.is_none_or(char::is_whitespace),
+                _ => is_terminator(c) && !next.is_some_and(is_terminator),
+            };
+            if is_end {
+                let end = at + c.len_utf8();
+                self.push_sentence(part, &text[start..end]);
+                start = end;
+            }
+        }
+        self.push_sentence(part, &text[start..]);
+    }
+
+    fn push_sentence(&mut self, part: MessagePart, text: &str) {
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        if text.chars().any(char::is_alphanumeric) {
+            self.sentences.push(Sentence { part, text });
+        }
+    }
+}
+
+fn is_terminator(c: char) -> bool {
+    matches!(c, '.' | '!' | '?' | '。' | ';' | '~' | '…')
+}
+
+/// Returns the marked part at the start of `rest`: its kind (`None` for speech), its content, and its length in bytes
+/// with the marks.
+fn marked(rest: &str, first: char, previous: Option<char>) -> Option<(Option<MessagePart>, &str, usize)> {
+    if first == '*' {
+        let is_inside_word = previous.is_some_and(|previous| previous.is_ascii_alphanumeric());
+        return if is_inside_word { None } else { action(rest) };
+    }
+    if let Some((_, close)) = QUOTES.iter().find(|(open, _)| *open == first) {
+        let (inside, length) = enclosed(rest, first, *close)?;
+        return Some((None, inside, length));
+    }
+    let (_, close) = BRACKETS.iter().find(|(open, _)| *open == first)?;
+    let doubled = rest[first.len_utf8()..].strip_prefix('(').filter(|_| first == '(');
+    if let Some(doubled) = doubled
+        && let Some(end) = doubled.find("))")
+    {
+        return Some((Some(MessagePart::DoubleParen), &doubled[..end], end + 4));
+    }
+    let (inside, length) = enclosed(rest, first, *close)?;
+    Some((Some(MessagePart::Paren), inside, length))
+}
+
+fn enclosed(rest: &str, open: char, close: char) -> Option<(&str, usize)> {
+    let inside = &rest[open.len_utf8()..];
+    let end = inside.find(close)?;
+    Some((&inside[..end], open.len_utf8() + end + close.len_utf8()))
+}
+
+/// Returns an action between runs of asterisks.
+fn action(rest: &str) -> Option<(Option<MessagePart>, &str, usize)> {
+    let inside = rest.trim_start_matches('*');
+    let open = rest.len() - inside.len();
+    let end = inside.find('*')?;
+    let content = &inside[..end];
+    if content.trim().is_empty() {
+        return None;
+    }
+    let close = inside[end..].len() - inside[end..].trim_start_matches('*').len();
+    Some((Some(MessagePart::Action), content, open + end + close))
+}
+
+#[cfg(test)]
+mod tests;

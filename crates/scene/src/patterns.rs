@@ -1,0 +1,223 @@
+//! Patterns: regular expressions on one sentence that enter a scene, leave it or label the message.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, LazyLock},
+};
+
+use memory_engine_core::{Error, Result, RuleId, text::is_han};
+use memory_engine_rule_data::data;
+use regex::{Regex, RegexBuilder};
+use serde::{Deserialize, Serialize};
+
+use crate::message::{MessagePart, Sentence};
+
+/// A pattern that enters a scene, leaves it or labels a message.
+///
+/// A pattern is tested on each sentence of the message, in lower case, without apostrophes and without speech in
+/// quotation marks. In an expression, `{name}` stands for a class of words of the built-in data files, and line breaks
+/// with the indentation after them are ignored.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct ScenePattern {
+    /// The id, unique among all patterns. A pattern without words whose id begins with `zh.` or `en.` is tested only on
+    /// sentences with Chinese characters or with Latin letters.
+    pub id: RuleId,
+    /// The scene that is entered or left, or the label.
+    pub scene: String,
+    /// The effect of a match.
+    pub effect: PatternEffect,
+    /// Words of the list with this scene and effect. They have this effect only in a sentence that this pattern, or
+    /// another one with the word, matches. Default: none; the pattern then needs no word.
+    #[serde(default)]
+    pub words: Vec<String>,
+    /// Regular expressions. One of them must match the sentence.
+    #[serde(rename = "match")]
+    pub forms: Vec<String>,
+    /// Regular expressions. None of them may match the sentence.
+    #[serde(default)]
+    pub unless: Vec<String>,
+    /// The parts of a message on which the pattern is tested. Default: all but actions.
+    #[serde(default = "all_but_actions")]
+    pub parts: Vec<MessagePart>,
+    /// The scene in which the session must be. Default: any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within: Option<String>,
+    /// The scene in which the session must not be. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outside: Option<String>,
+    /// The weight of a match as evidence. The effect needs matches of different patterns with a sum of at least
+    /// [`FULL_WEIGHT`](Self::FULL_WEIGHT). A negative weight is evidence against the effect. Default: 100, which is
+    /// sufficient alone.
+    #[serde(default = "full_weight")]
+    pub weight: i32,
+    /// True if the sentence must be the only one of the message. Default: false.
+    #[serde(default)]
+    pub alone: bool,
+    /// True if the message must be a long plain one about daily life. Default: false.
+    #[serde(default)]
+    pub long_daily_life: bool,
+}
+
+impl ScenePattern {
+    /// The sum of weights at which patterns take effect.
+    pub const FULL_WEIGHT: i32 = 100;
+}
+
+/// The effect of a pattern.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum PatternEffect {
+    /// The message gets the label.
+    Label,
+    /// The session enters the scene.
+    Enter,
+    /// The session leaves the scene.
+    Exit,
+}
+
+fn all_but_actions() -> Vec<MessagePart> {
+    vec![MessagePart::Plain, MessagePart::Paren, MessagePart::DoubleParen]
+}
+
+const fn full_weight() -> i32 {
+    ScenePattern::FULL_WEIGHT
+}
+
+/// The contents of the pattern files.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PatternFile {
+    classes: BTreeMap<String, Class>,
+    patterns: Vec<ScenePattern>,
+}
+
+/// A part of a regular expression that a pattern refers to by name: alternatives, or one expression.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Class {
+    Expression(String),
+    Alternatives(Vec<String>),
+}
+
+data!(BUILT_IN: PatternFile = "classes.toml", "en/classes.toml", "zh/classes.toml", "en/enter.toml", "zh/enter.toml",
+    "en/exit.toml", "zh/exit.toml",
+    "en/evidence.toml",
+    "zh/evidence.toml", "en/meta.toml", "zh/meta.toml");
+
+/// The built-in patterns, compiled at the first use.
+static BUILT_IN_SET: LazyLock<Option<Arc<PatternSet>>> =
+    LazyLock::new(|| PatternSet::compile(&BUILT_IN.patterns).ok().map(Arc::new));
+
+/// Maximum depth of classes within classes.
+const CLASS_DEPTH: usize = 5;
+/// Memory limits of one compiled expression and of its lazy automaton, in bytes.
+const PATTERN_MAX_BYTES: usize = 16 << 20;
+const PATTERN_DFA_MAX_BYTES: usize = 1 << 20;
+
+/// Returns the built-in patterns.
+pub(crate) fn built_in() -> &'static [ScenePattern] {
+    &BUILT_IN.patterns
+}
+
+/// Compiled patterns.
+#[derive(Debug)]
+pub(crate) struct PatternSet(Vec<CompiledPattern>);
+
+/// A compiled pattern. One automaton for each pattern: their union has too many states to be kept.
+#[derive(Debug)]
+struct CompiledPattern {
+    expression: Regex,
+    exceptions: Option<Regex>,
+    /// True if a sentence without Chinese characters is not tested.
+    needs_han: bool,
+    /// True if a sentence without Latin letters is not tested.
+    needs_latin: bool,
+}
+
+impl PatternSet {
+    /// Returns the compiled patterns. The built-in ones are compiled once in a process.
+    ///
+    /// # Errors
+    /// `InvalidInput` for a regular expression that does not compile or is too large.
+    pub(crate) fn of(patterns: &[ScenePattern]) -> Result<Arc<Self>> {
+        if patterns == built_in()
+            && let Some(set) = &*BUILT_IN_SET
+        {
+            return Ok(Arc::clone(set));
+        }
+        Self::compile(patterns).map(Arc::new)
+    }
+
+    fn compile(patterns: &[ScenePattern]) -> Result<Self> {
+        let compile = |pattern: &ScenePattern, list: &[String]| {
+            RegexBuilder::new(&expand(list))
+                .size_limit(PATTERN_MAX_BYTES)
+                .dfa_size_limit(PATTERN_DFA_MAX_BYTES)
+                .build()
+                .map_err(|e| Error::invalid("scene rules", format!("the pattern '{}': {e}", pattern.id)))
+        };
+        let compiled = patterns.iter().map(|pattern| {
+            Ok(CompiledPattern {
+                expression: compile(pattern, &pattern.forms)?,
+                exceptions: (!pattern.unless.is_empty()).then(|| compile(pattern, &pattern.unless)).transpose()?,
+                needs_han: pattern.id.as_str().starts_with("zh.") && pattern.words.is_empty(),
+                needs_latin: pattern.id.as_str().starts_with("en.") && pattern.words.is_empty(),
+            })
+        });
+        let set = compiled.collect::<Result<_>>().map(Self)?;
+        // The first match of an expression allocates its automaton. That is done here, not during the first message.
+        for pattern in &set.0 {
+            pattern.expression.is_match("a 一");
+        }
+        Ok(set)
+    }
+
+    /// Returns the indexes of the patterns that match a sentence, without regard to the parts and the scene.
+    pub(crate) fn matches(&self, sentence: &Sentence) -> Vec<usize> {
+        let text = sentence.text.replace('\'', "");
+        let has_han = text.chars().any(is_han);
+        let has_latin = text.chars().any(|c| c.is_ascii_alphabetic());
+        let is_match = |pattern: &CompiledPattern| {
+            (has_han || !pattern.needs_han)
+                && (has_latin || !pattern.needs_latin)
+                && pattern.expression.is_match(&text)
+                && !pattern.exceptions.as_ref().is_some_and(|exceptions| exceptions.is_match(&text))
+        };
+        self.0.iter().enumerate().filter(|(_, pattern)| is_match(pattern)).map(|(index, _)| index).collect()
+    }
+}
+
+/// Joins expressions and expands their classes. Word boundaries and word characters are those of ASCII: a Latin word
+/// may stand next to a Chinese one, and the automaton stays small.
+fn expand(list: &[String]) -> String {
+    let mut expression = list.iter().map(|form| format!("(?:{})", on_one_line(form))).collect::<Vec<_>>().join("|");
+    for _ in 0..CLASS_DEPTH {
+        for (name, class) in &BUILT_IN.classes {
+            let placeholder = format!("{{{name}}}");
+            if expression.contains(&placeholder) {
+                expression = expression.replace(&placeholder, &class.expression());
+            }
+        }
+    }
+    expression.replace(r"\b", r"(?-u:\b)").replace(r"\w", "[0-9a-z'-]").replace(r"\d", "[0-9]")
+}
+
+/// Removes line breaks and the indentation after them.
+fn on_one_line(expression: &str) -> String {
+    expression.lines().map(str::trim_start).collect()
+}
+
+impl Class {
+    fn expression(&self) -> String {
+        match self {
+            Self::Expression(expression) => format!("(?:{})", on_one_line(expression)),
+            Self::Alternatives(list) => format!("(?:{})", list.join("|")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
