@@ -95,11 +95,13 @@ pub(crate) async fn e6_events_are_searched_by_vector_as_the_document_says(databa
     let found = store.events_by_vector(&lin(), &direction, 0.0, &query).await.unwrap();
     let texts: Vec<&str> = found.iter().map(|event| event.content_text.as_str()).collect();
     assert_eq!(texts, ["SEC approves the ETF", "A rumour about an ETF", "以太坊升级"], "the same through the store");
+    assert_eq!(found.iter().map(|event| event.news_event_id).collect::<Vec<_>>(), [Some(1), Some(5), Some(6)]);
     assert_eq!(found[2].translated_text.as_deref(), Some("Ethereum upgrade before the etf"));
     let keywords = ["etf".to_owned(), "sec".to_owned()];
     let query = EventQuery::new(9, window).with_min_confidence(0.6);
     let found = store.events_by_keywords(&lin(), &keywords, &query).await.unwrap();
     assert_eq!(found.iter().map(|event| event.score).collect::<Vec<_>>(), [1.0, 0.5]);
+    assert_eq!(found.iter().map(|event| event.news_event_id).collect::<Vec<_>>(), [Some(1), Some(6)]);
     let narrow = store.events_by_keywords(&lin().with_session("s").unwrap(), &keywords, &query).await.unwrap_err();
     assert_eq!(narrow.kind(), memory_engine_core::ErrorKind::InvalidInput);
     let other_space = "SELECT * FROM search_memory_events('[1,0]'::vector, 0.0)";
