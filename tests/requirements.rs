@@ -123,11 +123,33 @@ fn is_requirement_id(part: &str) -> bool {
     !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Returns the names of the functions in a source text, including those that macros turn into tests.
-fn function_names(source: &str) -> impl Iterator<Item = &str> {
-    source.split("fn ").skip(1).filter_map(|rest| {
+/// Returns the names of the functions in a source text, with true for those that have a test attribute.
+fn function_names(source: &str) -> impl Iterator<Item = (&str, bool)> {
+    source.match_indices("fn ").filter_map(|(start, keyword)| {
+        let rest = &source[start + keyword.len()..];
         let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_')?;
-        rest[end..].starts_with(['(', '<']).then(|| &rest[..end])
+        let is_function = rest[end..].starts_with(['(', '<']);
+        is_function.then(|| (&rest[..end], has_test_attribute(&source[..start])))
+    })
+}
+
+/// Returns true if a test attribute stands between this point of a source text and the item before it.
+fn has_test_attribute(before: &str) -> bool {
+    let attributes = before.lines().rev().take_while(|line| {
+        let line = line.trim();
+        line.is_empty() || line.starts_with(['#', '/']) || line.ends_with("async") || line.starts_with("pub")
+    });
+    attributes.map(str::trim).any(|line| line == "#[test]" || line.starts_with("#[tokio::test"))
+}
+
+/// Returns the names in the lists from which a test program without the usual harness makes its tests: names that stand
+/// alone on a line or after a module, with a comma.
+fn listed_names(source: &str) -> impl Iterator<Item = &str> {
+    source.lines().filter_map(|line| {
+        let item = line.trim().split([',', ')']).next()?;
+        let name = item.rsplit([' ', ':']).next()?;
+        let is_name = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        (is_name && line.trim().len() > item.len() && !item.contains('"')).then_some(name)
     })
 }
 
@@ -138,7 +160,8 @@ type TestsByRequirement = BTreeMap<String, BTreeSet<(String, String)>>;
 fn find_tests() -> TestsByRequirement {
     let root = root();
     let mut folders: Vec<PathBuf> = ["crates", "tests", "examples"].map(|folder| root.join(folder)).into();
-    let mut tests = TestsByRequirement::new();
+    let mut functions: Vec<(String, String, bool)> = Vec::new();
+    let mut listed = BTreeSet::new();
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
@@ -146,11 +169,18 @@ fn find_tests() -> TestsByRequirement {
                 folders.push(path);
             } else if path.extension().is_some_and(|extension| extension == "rs") {
                 let file = path.strip_prefix(&root).unwrap().to_string_lossy().replace('\\', "/");
-                for name in function_names(&fs::read_to_string(&path).unwrap()) {
-                    for id in requirement_ids(name) {
-                        tests.entry(id).or_default().insert((file.clone(), name.to_owned()));
-                    }
-                }
+                let source = fs::read_to_string(&path).unwrap();
+                listed.extend(listed_names(&source).map(str::to_owned));
+                let named = function_names(&source).filter(|(name, _)| !requirement_ids(name).is_empty());
+                functions.extend(named.map(|(name, has_attribute)| (file.clone(), name.to_owned(), has_attribute)));
+            }
+        }
+    }
+    let mut tests = TestsByRequirement::new();
+    for (file, name, has_attribute) in functions {
+        if has_attribute || listed.contains(&name) {
+            for id in requirement_ids(&name) {
+                tests.entry(id).or_default().insert((file.clone(), name.clone()));
             }
         }
     }
@@ -207,6 +237,17 @@ fn test_names_refer_to_existing_requirements() {
         let number: usize = number.parse().unwrap();
         assert!((1..=count).contains(&number), "no requirement {id}, but these tests refer to it: {tests:?}");
     }
+}
+
+#[test]
+fn only_functions_that_run_as_tests_are_counted() {
+    let source = "/// A helper\nfn k1_helper() {}\n\n#[test]\nfn k1_plain() {}\n\n#[tokio::test(start_paused = true)]\n\
+        async fn k1_async() {}\n\npub(crate) async fn k1_listed(database: &Database) {}\n";
+    let found: Vec<(&str, bool)> = function_names(source).collect();
+    assert_eq!(found, [("k1_helper", false), ("k1_plain", true), ("k1_async", true), ("k1_listed", false)]);
+    let lists = "tests! {\n    k1_listed,\n}\ntrials!(available, module: k1_inline));\nlet x = f(k1_argument);\n";
+    let listed: Vec<&str> = listed_names(lists).collect();
+    assert!(listed.contains(&"k1_listed") && listed.contains(&"k1_inline") && !listed.contains(&"k1_helper"));
 }
 
 #[test]

@@ -101,7 +101,10 @@ impl EvidenceOptions {
     /// # Errors
     /// `InvalidInput` with the name of the invalid variable.
     pub fn aggregation_from_env() -> Result<Self> {
-        let variable = |name: &str| env::var(name).ok();
+        Self::aggregation_from(|name| env::var(name).ok())
+    }
+
+    fn aggregation_from(variable: impl Fn(&str) -> Option<String>) -> Result<Self> {
         Self::aggregation().overridden("MEMORY_SIMILARITY_THRESHOLD", "MEMORY_LOOKBACK_HOURS", variable)
     }
 
@@ -163,6 +166,24 @@ fn parse<T: FromStr>(name: &str, text: &str, is_valid: impl Fn(&T) -> bool, expe
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn e9_aggregation_has_its_own_variables() {
+        let lookup = |name: &str| match name {
+            "MEMORY_SIMILARITY_THRESHOLD" => Some("0.3".to_owned()),
+            "MEMORY_LOOKBACK_HOURS" => Some("240".to_owned()),
+            "MEMORY_MATCH_THRESHOLD" => Some("0.9".to_owned()),
+            _ => None,
+        };
+        let aggregation = EvidenceOptions::aggregation_from(lookup).unwrap();
+        assert_eq!((aggregation.match_threshold, aggregation.window), (0.3, Duration::from_secs(240 * HOUR)));
+        let cited = EvidenceOptions::default()
+            .overridden("MEMORY_MATCH_THRESHOLD", "MEMORY_TIME_WINDOW_HOURS", lookup)
+            .unwrap();
+        assert_eq!((cited.match_threshold, cited.window), (0.9, Duration::from_secs(72 * HOUR)));
+        let default = EvidenceOptions::aggregation();
+        assert_eq!((default.match_threshold, default.window), (0.40, Duration::from_secs(168 * HOUR)));
+    }
 
     #[test]
     fn e2_the_environment_overrides_and_a_mistake_names_its_variable() {

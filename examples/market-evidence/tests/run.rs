@@ -131,6 +131,13 @@ fn e4_without_a_database_the_local_memory_answers() {
     assert_contains_all(output_of(&shown, "SEC approves"), &["local_keyword", "Ethereum ETF staking"]);
     assert!(!shown.contains("supabase_"), "{shown}");
     assert_contains_all(&logged, &["evidence found slot=\"local_keyword\""]);
+    for variable in [("SUPABASE_URL", "http://127.0.0.1:9"), ("SUPABASE_SERVICE_KEY", "sb_secret_x1")] {
+        let (shown, logged) = run(&[], &[variable]);
+        assert!(shown.contains("local_keyword") && !shown.contains("supabase_"), "{variable:?} alone: {shown}");
+        assert!(!logged.contains("failed"), "nothing is called: {logged}");
+    }
+    let (shown, _) = run(&["--stand-in"], &[("MEMORY_BACKEND", "supabase")]);
+    assert_contains_all(&shown, &["supabase_vector 1.00", "supabase_keyword 0.67", "local_keyword 1.00"]);
     let (shown, _) = run(&["--stand-in"], &[("MEMORY_BACKEND", "local")]);
     assert!(!shown.contains("supabase_") && shown.contains("local_keyword"), "{shown}");
 }
