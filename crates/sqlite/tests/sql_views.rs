@@ -85,7 +85,7 @@ async fn a1_the_tables_of_a_companion_are_read_under_the_names_of_its_document()
         rows("SELECT concat_ws(',', user_id, delta, reason, before_value, after_value) FROM affection_logs"),
         ["lin,1,message,0,1"]
     );
-    store.delete(&lin(), &[said.id]).await.unwrap();
+    RecordStore::delete(&store, &lin(), &[said.id]).await.unwrap();
     assert_eq!(rows("SELECT content FROM conversations"), ["（眨眼）"]);
 }
 
@@ -154,7 +154,7 @@ async fn r4_the_tables_of_a_story_are_read_under_the_names_of_its_document() {
     let edges = "SELECT concat_ws(',', e.session_id, s.name, e.rel, d.name, e.evidence_message_id, e.evidence_seq)
          FROM memory_edges e JOIN memory_entities s ON s.id = e.src_entity_id JOIN memory_entities d ON d.id = e.dst_entity_id";
     assert_eq!(rows(edges), ["story,沈砚,弟子,青云门,m1,1"]);
-    store.delete(&lin(), &[first.id]).await.unwrap();
+    RecordStore::delete(&store, &lin(), &[first.id]).await.unwrap();
     assert_eq!(rows("SELECT name FROM memory_entities"), ["阿砚"], "the entities of a deleted message are gone");
     assert_eq!(rows("SELECT rel FROM memory_edges"), [""; 0]);
 }

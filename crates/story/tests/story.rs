@@ -24,7 +24,7 @@ use memory_engine::{
     testing::ManualClock,
 };
 use memory_engine_story::{MemoryMode, StoryMemory, StoryMessage, StoryOptions, StoryTurn, Wait, story_enrichment};
-use memory_engine_summarizer::{ExtractiveSummarizer, Summarizer, Summary, SummaryRequest};
+use memory_engine_summarizer::{Chunker, ExtractiveSummarizer, Summarizer, Summary, SummaryRequest};
 
 const SOON: Wait = Wait::Until(Duration::from_secs(20));
 
@@ -292,6 +292,17 @@ async fn r5_kinds_are_kept_as_configured_and_every_few_messages_are_summarized()
         let context = memory.context(&branch("main"), &turn_after(story)).await;
         assert_eq!(context.text, "", "a summary of messages in the prompt is not shown");
     }
+}
+
+#[tokio::test]
+async fn r12_a_message_has_at_most_the_configured_number_of_chunks() {
+    let work = story_enrichment(9).with_chunks(Chunker::default().with_max_chunks(2));
+    let engine = MemoryEngine::builder().in_memory().enrichment(work).background(false).build().await.unwrap();
+    let memory = StoryMemory::new(engine, MemoryMode::Vector, StoryOptions::default());
+    let log: String = (1..=120).map(|day| format!("On day {day} the Sea Hawk passed Cape {day}. ")).collect();
+    index_all(&memory, &branch("main"), [StoryMessage::timeline("m1", 1, log)]).await;
+    let chunks = all(memory.engine()).await.into_iter().filter(|record| record.kind == Kind::CHUNK).count();
+    assert_eq!(chunks, 2);
 }
 
 #[tokio::test]

@@ -95,9 +95,11 @@ pub(crate) async fn run(world: &World) -> Result<()> {
     ));
     chat_on(world).await?;
     match memory_before.zip(resident_memory()).map(|(before, after)| after.saturating_sub(before) / 1024) {
-        Some(grown) => {
-            rows.push((grown <= 50, "5.4 内存 ≤ 50 MB".into(), format!("{grown} MB after {FURTHER_MESSAGES} more messages")))
-        }
+        Some(grown) => rows.push((
+            grown <= 50,
+            "5.4 内存 ≤ 50 MB".into(),
+            format!("{grown} MB after {FURTHER_MESSAGES} more messages"),
+        )),
         None => println!("5.4 内存: this system does not tell"),
     }
     println!("\n── tables");

@@ -302,7 +302,7 @@ pub(crate) async fn r4_the_tables_of_a_story_are_read_under_the_names_of_its_doc
         FROM memory_edges e JOIN memory_entities s ON s.ns = e.ns AND s.id = e.src_entity_id
         JOIN memory_entities d ON d.ns = e.ns AND d.id = e.dst_entity_id";
     assert_eq!(query(edges).await, ["story,Captain Holt,sails,Sea Hawk,m1,1"]);
-    store.delete(&lin(), &[first.id]).await.unwrap();
+    RecordStore::delete(&store, &lin(), &[first.id]).await.unwrap();
     assert_eq!(query("SELECT name FROM memory_entities").await, ["the captain"], "a deleted message names nothing");
     assert_eq!(query("SELECT rel FROM memory_edges").await, [""; 0]);
 }
