@@ -142,8 +142,8 @@ fn has_test_attribute(before: &str) -> bool {
     attributes.map(str::trim).any(|line| line == "#[test]" || line.starts_with("#[tokio::test"))
 }
 
-/// Returns the names that a source text mentions without defining or calling them. A test program without the usual harness
-/// makes its tests from a list of such names.
+/// Returns the names that a source text mentions without defining or calling them. A test program without the usual
+/// harness makes its tests from a list of such names.
 fn listed_names(source: &str) -> impl Iterator<Item = &str> {
     let lines = source.lines().filter(|line| !line.contains("fn ") && !line.contains('"'));
     lines.flat_map(|line| {

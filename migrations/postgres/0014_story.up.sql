@@ -1,5 +1,5 @@
--- The items, embeddings, entities and edges of a story's memory, for programs that read them by SQL under these names. The
--- columns `ns`, `tenant` and `user_id` identify the owner, as in the other views.
+-- The items, embeddings, entities and edges of a story's memory, for programs that read them by SQL under these
+-- names. The columns `ns`, `tenant` and `user_id` identify the owner, as in the other views.
 
 -- Messages and parts of messages have the kind `timeline_chunk`; other records keep their kind.
 CREATE VIEW memory_items WITH (security_invoker = true) AS

@@ -1,6 +1,6 @@
--- The items, embeddings, entities and edges of a story's memory, for programs that read them by SQL under these names. The
--- columns `tenant` and `user_id` identify the owner. Times are texts in UTC, ids the text of a UUID. SQLite has no function
--- for a hash of the content, so `memory_items` has no column for it.
+-- The items, embeddings, entities and edges of a story's memory, for programs that read them by SQL under these
+-- names. The columns `tenant` and `user_id` identify the owner. Times are texts in UTC, ids the text of a UUID.
+-- SQLite has no function for a hash of the content, so `memory_items` has no column for it.
 
 -- Messages and parts of messages have the kind `timeline_chunk`; other records keep their kind.
 CREATE VIEW memory_items AS

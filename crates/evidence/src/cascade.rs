@@ -52,9 +52,9 @@ impl EvidenceCascade {
         self
     }
 
-    /// Sets these options, overridden by the environment variables of [`EvidenceOptions::from_env`]. An invalid variable
-    /// is no error: the slots of the database that depend on it stay empty, with the reason in their steps, and the local
-    /// memory is searched with the value in `options`.
+    /// Sets these options, overridden by the environment variables of [`EvidenceOptions::from_env`]. An invalid
+    /// variable is no error: the slots of the database that depend on it stay empty, with the reason in their steps,
+    /// and the local memory is searched with the value in `options`.
     ///
     /// `MEMORY_MATCH_THRESHOLD` concerns the vectors; the other variables concern vectors and keywords.
     #[must_use]

@@ -103,8 +103,8 @@ impl NewsEvent {
         keywords.iter().filter(|keyword| text.contains(&keyword.to_lowercase())).count()
     }
 
-    /// Returns true if a signal of the event meets the conditions. As in the SQL function, an event of unknown confidence
-    /// is accepted, and an event of unknown assets only if no assets are asked for.
+    /// Returns true if a signal of the event meets the conditions. As in the SQL function, an event of unknown
+    /// confidence is accepted, and an event of unknown assets only if no assets are asked for.
     fn is_accepted(&self, signals: &[Signal], request: &EvidenceRequest) -> bool {
         let mut of_event = signals.iter().filter(|signal| signal.news_event_id == self.id).peekable();
         if of_event.peek().is_none() {

@@ -17,7 +17,8 @@ const MAX_CITATION_CHARS: usize = 60;
 /// Selects the best hits of the recalls in turn. It skips further parts of a selected message and memories derived only
 /// from messages in the prompt.
 ///
-/// Summaries come last. They fill the places that messages leave free, and are skipped if they cover a selected message.
+/// Summaries come last. They fill the places that messages leave free, and are skipped if they cover a selected
+/// message.
 pub(crate) fn select_snippets(recalls: &[Recall], turn: &StoryTurn, limit: usize) -> Vec<Record> {
     let mut lists: Vec<_> =
         recalls.iter().map(|recall| recall.hits.iter().filter(|hit| is_worth_showing(hit, &recall.hits))).collect();
@@ -48,8 +49,8 @@ pub(crate) fn select_snippets(recalls: &[Recall], turn: &StoryTurn, limit: usize
     selected
 }
 
-/// Returns true if a hit is relevant and new. A message that repeats its own summary is new, because the message is shown
-/// in place of the summary.
+/// Returns true if a hit is relevant and new. A message that repeats its own summary is new, because the message is
+/// shown in place of the summary.
 fn is_worth_showing(hit: &RecallHit, hits: &[RecallHit]) -> bool {
     let states_relation = hit
         .found_by
@@ -62,13 +63,14 @@ fn is_worth_showing(hit: &RecallHit, hits: &[RecallHit]) -> bool {
     !repeats_other && (hit.relevant || states_relation)
 }
 
-/// Returns true if a record is cited by the messages that it was derived from: a summary, or a record without a message.
+/// Returns true if a record is cited by the messages that it was derived from: a summary, or a record without a
+/// message.
 pub(crate) fn cites_sources(record: &Record) -> bool {
     !record.derived_from.is_empty() && (record.kind == Kind::SUMMARY || record.source.message_id.is_none())
 }
 
-/// Returns a record that is cited by these messages: by their ids and sequence numbers, or, if these are too long, by the
-/// id of the first message and the range of the numbers. `None` if no message has an id.
+/// Returns a record that is cited by these messages: by their ids and sequence numbers, or, if these are too long, by
+/// the id of the first message and the range of the numbers. `None` if no message has an id.
 pub(crate) fn with_citation(record: &Record, sources: &[Record]) -> Option<Record> {
     let mut sources: Vec<&Record> = sources.iter().filter(|source| source.source.message_id.is_some()).collect();
     sources.sort_by_key(|source| source.position());

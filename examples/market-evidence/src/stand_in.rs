@@ -1,6 +1,6 @@
-//! A local stand-in for Supabase: the two SQL functions of the document over `data/news.jsonl`, with the routes and errors
-//! of PostgREST. It is written from the document and shares no code with the program, so that a test of both shows a
-//! disagreement.
+//! A local stand-in for Supabase: the two SQL functions of the document over `data/news.jsonl`, with the routes and
+//! errors of PostgREST. It is written from the document and shares no code with the program, so that a test of both
+//! shows a disagreement.
 
 use std::{sync::Arc, time::Duration};
 

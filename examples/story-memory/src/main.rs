@@ -83,8 +83,8 @@ async fn run_script(memory: &StoryMemory) -> Result<()> {
     Ok(())
 }
 
-/// Runs one tick: retrieve, build the prompt, generate, persist, index. The model is a script here. Returns the memories
-/// in the prompt.
+/// Runs one tick: retrieve, build the prompt, generate, persist, index. The model is a script here. Returns the
+/// memories in the prompt.
 async fn run_tick(branch: &mut Branch, memory: &StoryMemory, tick: &story::Tick) -> String {
     let pending: Vec<String> = tick.pending.iter().map(|text| (*text).to_owned()).collect();
     let prompt = branch.prompt(memory, story::WORLD, &pending).await;

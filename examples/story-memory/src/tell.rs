@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::branch::Branch;
 
 const HELP: &str = "\
-TEXT              without a model: the next message of the story; with a model: an event, and the model writes the message
+TEXT              without a model: the next message of the story; with a model: an event that it tells of
 /event TEXT       an event that the next message tells of
 /next             let the model write the next message
 /prompt           show the prompt of the next message, with its memories
@@ -23,8 +23,8 @@ TEXT              without a model: the next message of the story; with a model: 
 /story            show the messages of this branch
 /quit             stop";
 
-const SYSTEM: &str = "You tell an interactive story. Write its next message, at most four sentences, in the language of the \
-    story. Tell of the pending interventions. Do not contradict the long-term memory.";
+const SYSTEM: &str = "You tell an interactive story. Write its next message, at most four sentences, in the language of \
+    the story. Tell of the pending interventions. Do not contradict the long-term memory.";
 
 /// The file of a story.
 #[derive(Debug, Default, Serialize, Deserialize)]
