@@ -24,7 +24,6 @@ use libtest_mimic::Arguments;
 use memory_engine::{
     Builder, EnrichmentOptions, Error, ErrorKind, Field, Filter, Kind, MemoryEngine, RecallOptions, RecallQuery,
     Record, Result, ScanQuery, Turn, admin,
-    context::InjectionRules,
     embed::{Embedder, Embedding, EmbeddingSpace, HashEmbedder, Purpose},
     http_models::{Endpoint, Secret},
     recall::Reranker,
@@ -86,11 +85,7 @@ impl Kelivo {
         Mock::given(any()).respond_with(reply).mount(&model).await;
         let endpoint = Endpoint::new(&format!("{}/v1", model.uri())).unwrap();
         let endpoint = endpoint.with_key(&Secret::new("sk-hunter2")).unwrap();
-        let rules = InjectionRules::from_toml("[recall]\nmore_words = ['remember']").unwrap();
-        let options = GatewayOptions::default()
-            .with_rules(rules)
-            .with_deadlines(deadline, DEADLINE)
-            .with_clock(test_db.clock.clone());
+        let options = GatewayOptions::default().with_deadlines(deadline, DEADLINE).with_clock(test_db.clock.clone());
         let gateway = Gateway::new(memory.clone(), vec![Upstream::new("scripted", endpoint)], options).unwrap();
         let gateway = Served::new(server(&memory).gateway(gateway).mcp(Mcp::new(memory.clone()))).await;
         Self { memory, model, gateway }

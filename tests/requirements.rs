@@ -21,8 +21,8 @@ const USE_CASES: &[(&str, &str, &[&str])] = &[
             "scene detection by rules",
             "synonyms in the database, in both directions, refreshed at run time",
             "remote embeddings that never block a write and lose no record",
-            "hybrid search over turns and summaries",
-            "scene isolation in search",
+            "hybrid search over turns and summaries; limits and weights are configurable",
+            "scene isolation in search; the policy is configurable",
             "reranking; without the reranker the order before it is kept",
             "one deadline for the whole retrieval",
             "automatic injection by rules",
@@ -34,7 +34,7 @@ const USE_CASES: &[(&str, &str, &[&str])] = &[
             "the Postgres schema as migrations, up and down",
             "import of existing conversations",
             "keys are never shown or logged",
-            "acceptance tables 5.1 to 5.4, end to end",
+            "acceptance tables 5.1 to 5.4, end to end; at most 3 s for retrieval and 50 MB for 10 000 turns",
             "synonym suggestions",
         ],
     ),
@@ -45,16 +45,16 @@ const USE_CASES: &[(&str, &str, &[&str])] = &[
             "a memory service with two calls",
             "modes: off, vector and graph",
             "isolation by session and branch",
-            "items, embeddings, entities, edges with evidence",
+            "items, embeddings, entities, edges with evidence, also as views for SQL",
             "sources: timeline, interventions, summaries",
-            "chunks, hashes, ranking by recency and novelty",
-            "injected sections within a token budget",
-            "graph mode",
+            "chunks at sentences, deduplication by hash, ranking by similarity, recency and novelty",
+            "injected sections within a token budget; each entry cites its messages",
+            "graph mode, by a model or by rules; failed extractions degrade and are reported",
             "delete-last with undo",
             "forks with an inheritance policy",
             "confidence and revocation",
-            "cost control",
-            "a deterministic hash embedder",
+            "cost control: batches, a cache, a limit of chunks per message",
+            "a deterministic hash embedder with the same vectors on every machine",
             "a debug API",
             "failures do not stop the story",
             "embedder, vector store and graph store are traits",
@@ -66,12 +66,12 @@ const USE_CASES: &[(&str, &str, &[&str])] = &[
         &[
             "three slots in a fixed order, never merged",
             "inputs, defaults and environment",
-            "never fails, and reports the reason of a missing source",
+            "never fails; an error or an invalid setting empties a slot and is reported",
             "backend modes",
             "at most five keywords",
-            "SQL functions, called directly and through REST",
-            "log lines without secrets",
-            "two layers, and the gate of the web search",
+            "SQL functions, called directly and through REST; both keep the number of the event",
+            "log lines without secrets, and hit rates",
+            "two layers; the web search opens if the evidence is missing or weak",
             "a separate threshold for aggregation",
         ],
     ),
@@ -80,7 +80,7 @@ const USE_CASES: &[(&str, &str, &[&str])] = &[
         "a companion with affection and key moments",
         &[
             "all state is persisted",
-            "six layers within a hard token limit",
+            "six layers within a hard token limit, counted by a real tokenizer",
             "six stages of affection; the context contains only the current one",
             "a profile, refreshed every 20 messages",
             "key moments kept verbatim",
@@ -123,11 +123,33 @@ fn is_requirement_id(part: &str) -> bool {
     !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Returns the names of the functions in a source text, including those that macros turn into tests.
-fn function_names(source: &str) -> impl Iterator<Item = &str> {
-    source.split("fn ").skip(1).filter_map(|rest| {
+/// Returns the names of the functions in a source text, with true for those that have a test attribute.
+fn function_names(source: &str) -> impl Iterator<Item = (&str, bool)> {
+    source.match_indices("fn ").filter_map(|(start, keyword)| {
+        let rest = &source[start + keyword.len()..];
         let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_')?;
-        rest[end..].starts_with(['(', '<']).then(|| &rest[..end])
+        let is_function = rest[end..].starts_with(['(', '<']);
+        is_function.then(|| (&rest[..end], has_test_attribute(&source[..start])))
+    })
+}
+
+/// Returns true if a test attribute stands between this point of a source text and the item before it.
+fn has_test_attribute(before: &str) -> bool {
+    let attributes = before.lines().rev().take_while(|line| {
+        let line = line.trim();
+        line.is_empty() || line.starts_with(['#', '/']) || line.ends_with("async") || line.starts_with("pub")
+    });
+    attributes.map(str::trim).any(|line| line == "#[test]" || line.starts_with("#[tokio::test"))
+}
+
+/// Returns the names that a source text mentions without defining or calling them. A test program without the usual
+/// harness makes its tests from a list of such names.
+fn listed_names(source: &str) -> impl Iterator<Item = &str> {
+    let lines = source.lines().filter(|line| !line.contains("fn ") && !line.contains('"'));
+    lines.flat_map(|line| {
+        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let tokens = line.split(move |c: char| !is_name(c)).filter(|token| !token.is_empty());
+        tokens.filter(move |token| !line.contains(&format!("{token}(")))
     })
 }
 
@@ -138,7 +160,8 @@ type TestsByRequirement = BTreeMap<String, BTreeSet<(String, String)>>;
 fn find_tests() -> TestsByRequirement {
     let root = root();
     let mut folders: Vec<PathBuf> = ["crates", "tests", "examples"].map(|folder| root.join(folder)).into();
-    let mut tests = TestsByRequirement::new();
+    let mut functions: Vec<(String, String, bool)> = Vec::new();
+    let mut listed = BTreeSet::new();
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
@@ -146,11 +169,18 @@ fn find_tests() -> TestsByRequirement {
                 folders.push(path);
             } else if path.extension().is_some_and(|extension| extension == "rs") {
                 let file = path.strip_prefix(&root).unwrap().to_string_lossy().replace('\\', "/");
-                for name in function_names(&fs::read_to_string(&path).unwrap()) {
-                    for id in requirement_ids(name) {
-                        tests.entry(id).or_default().insert((file.clone(), name.to_owned()));
-                    }
-                }
+                let source = fs::read_to_string(&path).unwrap();
+                listed.extend(listed_names(&source).map(str::to_owned));
+                let named = function_names(&source).filter(|(name, _)| !requirement_ids(name).is_empty());
+                functions.extend(named.map(|(name, has_attribute)| (file.clone(), name.to_owned(), has_attribute)));
+            }
+        }
+    }
+    let mut tests = TestsByRequirement::new();
+    for (file, name, has_attribute) in functions {
+        if has_attribute || listed.contains(&name) {
+            for id in requirement_ids(&name) {
+                tests.entry(id).or_default().insert((file.clone(), name.clone()));
             }
         }
     }
@@ -207,6 +237,17 @@ fn test_names_refer_to_existing_requirements() {
         let number: usize = number.parse().unwrap();
         assert!((1..=count).contains(&number), "no requirement {id}, but these tests refer to it: {tests:?}");
     }
+}
+
+#[test]
+fn only_functions_that_run_as_tests_are_counted() {
+    let source = "/// A helper\nfn k1_helper() {}\n\n#[test]\nfn k1_plain() {}\n\n#[tokio::test(start_paused = true)]\n\
+        async fn k1_async() {}\n\npub(crate) async fn k1_listed(database: &Database) {}\n";
+    let found: Vec<(&str, bool)> = function_names(source).collect();
+    assert_eq!(found, [("k1_helper", false), ("k1_plain", true), ("k1_async", true), ("k1_listed", false)]);
+    let lists = "tests! {\n    k1_listed,\n}\ntrials!(available, module: k1_inline));\nlet x = k1_called();\n";
+    let listed: Vec<&str> = listed_names(lists).collect();
+    assert!(listed.contains(&"k1_listed") && listed.contains(&"k1_inline") && !listed.contains(&"k1_called"));
 }
 
 #[test]

@@ -137,10 +137,12 @@ async fn m3_m5_m8_case_a_clear_query_across_days(test_db: TestDatabase) {
     let memory = tavern.of(seraphina());
     tavern.save_round(&memory, "我海鲜过敏，别推荐海鲜").await;
     tavern.save_round(&memory, "I get hives from peanuts, so never recommend peanuts").await;
+    tavern.save_round(&memory, "昨天的晚饭推荐得怎么样，你还记得吗？").await;
     let asked = [Message::system("Stay in character."), Message::user("晚饭推荐什么？")];
     let found = memory.before_generation(&asked).await;
     holds(&found, QueryForm::Question, "海鲜");
     assert!(!found.memories.iter().any(|memory| memory.memory.contains("记下了")), "not the character's own words");
+    assert!(!found.memories[0].memory.contains('？'), "an earlier question does not come first: {found:?}");
     let prompt = found.inject(&asked);
     assert_eq!((prompt.len(), &prompt[1]), (2, &asked[1]));
     assert_eq!(prompt[0].content, format!("Stay in character.\n\n{}", found.text), "appended, and nothing changed");

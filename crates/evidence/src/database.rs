@@ -6,7 +6,11 @@ use async_trait::async_trait;
 use memory_engine_core::{Result, Scope};
 use memory_engine_postgres::{EventQuery, MemoryEvent, PostgresStore};
 
-use crate::{evidence::Evidence, query::EvidenceRequest, source::EvidenceSource};
+use crate::{
+    evidence::{EventId, Evidence},
+    query::EvidenceRequest,
+    source::EvidenceSource,
+};
 
 /// The functions `search_memory_events` and `search_memory_events_keywords` of a database, called directly.
 #[derive(Debug, Clone)]
@@ -30,7 +34,7 @@ fn query(request: &EvidenceRequest) -> EventQuery {
 
 fn evidence(event: MemoryEvent) -> Evidence {
     Evidence {
-        news_event_id: None,
+        news_event_id: event.news_event_id.map(EventId::Number),
         record_id: Some(event.record_id.to_string()),
         created_at: Some(event.occurred_at.to_string()),
         content_text: Some(event.content_text),

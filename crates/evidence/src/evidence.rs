@@ -66,6 +66,9 @@ pub struct MemoryEvidence {
     /// Evidence found in the local memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub local_keyword: Option<Vec<Evidence>>,
+    /// The number of keywords that were searched for.
+    #[serde(skip)]
+    pub keywords: usize,
     /// The steps in order, with their outcomes.
     #[serde(skip)]
     pub steps: Vec<EvidenceStep>,
@@ -75,6 +78,18 @@ impl MemoryEvidence {
     /// Returns true if there is no evidence in any slot.
     pub fn is_empty(&self) -> bool {
         self.all().next().is_none()
+    }
+
+    /// Returns the strength of the best piece of evidence, from 0 (none) to 1. A program that looks for further sources
+    /// compares it with a threshold.
+    ///
+    /// The strength of a vector hit is its similarity. That of a keyword hit is `matches / (keywords + 1)`, because a
+    /// single common keyword says little about the event: one keyword of one gives 0.5, two of two give 0.67.
+    pub fn strength(&self) -> f64 {
+        let keyword_factor = self.keywords as f64 / (self.keywords + 1) as f64;
+        let by_vector = self.supabase_vector.iter().flatten().map(|piece| piece.match_score);
+        let by_keywords = [&self.supabase_keyword, &self.local_keyword].into_iter().flatten().flatten();
+        by_vector.chain(by_keywords.map(|piece| piece.match_score * keyword_factor)).fold(0.0, f64::max)
     }
 
     /// Returns the evidence of all slots, slot by slot.

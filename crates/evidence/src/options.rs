@@ -4,6 +4,8 @@ use std::{env, str::FromStr, time::Duration};
 
 use memory_engine_core::{Error, Result};
 
+use crate::step::EvidenceSlot;
+
 const HOUR: u64 = 60 * 60;
 
 /// Options of an [`EvidenceCascade`](crate::EvidenceCascade). The defaults are strict enough for evidence that is
@@ -99,37 +101,89 @@ impl EvidenceOptions {
     /// # Errors
     /// `InvalidInput` with the name of the invalid variable.
     pub fn aggregation_from_env() -> Result<Self> {
-        let variable = |name: &str| env::var(name).ok();
+        Self::aggregation_from(|name| env::var(name).ok())
+    }
+
+    fn aggregation_from(variable: impl Fn(&str) -> Option<String>) -> Result<Self> {
         Self::aggregation().overridden("MEMORY_SIMILARITY_THRESHOLD", "MEMORY_LOOKBACK_HOURS", variable)
     }
 
-    fn overridden(mut self, threshold: &str, hours: &str, variable: impl Fn(&str) -> Option<String>) -> Result<Self> {
-        fn read<T: FromStr>(name: &str, text: &str, is_valid: impl Fn(&T) -> bool, expected: &str) -> Result<T> {
-            let value = text.trim().parse().ok().filter(is_valid);
-            value.ok_or_else(|| Error::invalid("evidence", format!("{name} is '{text}'; it must be {expected}")))
-        }
+    fn overridden(self, threshold: &str, hours: &str, variable: impl Fn(&str) -> Option<String>) -> Result<Self> {
+        let (options, invalid) = self.overridden_where_valid(threshold, hours, variable);
+        invalid.into_iter().next().map_or(Ok(options), |setting| Err(setting.error))
+    }
+
+    /// Overrides the options with the variables that are valid, and returns the others.
+    pub(crate) fn overridden_where_valid(
+        mut self,
+        threshold: &str,
+        hours: &str,
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> (Self, Vec<InvalidSetting>) {
+        use EvidenceSlot::{SupabaseKeyword, SupabaseVector};
+        let mut invalid = Vec::new();
         if let Some(text) = variable("MEMORY_BACKEND") {
-            self.mode = text.parse()?;
+            match text.parse() {
+                Ok(mode) => self.mode = mode,
+                Err(error) => invalid.push(InvalidSetting { slots: &[SupabaseVector, SupabaseKeyword], error }),
+            }
         }
         if let Some(text) = variable(threshold) {
-            self.match_threshold = read(threshold, &text, |n| (0.0..=1.0).contains(n), "a number from 0 to 1")?;
+            match parse(threshold, &text, |n| (0.0..=1.0).contains(n), "a number from 0 to 1") {
+                Ok(threshold) => self.match_threshold = threshold,
+                Err(error) => invalid.push(InvalidSetting { slots: &[SupabaseVector], error }),
+            }
         }
         if let Some(text) = variable(hours) {
-            let expected = "a whole number of hours, at least 1";
-            self.window =
-                Duration::from_secs(HOUR * read::<u64>(hours, &text, |n| (1..1_000_000).contains(n), expected)?);
+            match parse::<u64>(hours, &text, |n| (1..1_000_000).contains(n), "a whole number of hours, at least 1") {
+                Ok(hours) => self.window = Duration::from_secs(HOUR * hours),
+                Err(error) => invalid.push(InvalidSetting { slots: &[SupabaseVector, SupabaseKeyword], error }),
+            }
         }
         if let Some(text) = variable("MEMORY_MATCH_COUNT") {
-            let expected = "a whole number from 1 to 1000";
-            self.match_count = read("MEMORY_MATCH_COUNT", &text, |n| (1..=1000).contains(n), expected)?;
+            match parse("MEMORY_MATCH_COUNT", &text, |n| (1..=1000).contains(n), "a whole number from 1 to 1000") {
+                Ok(count) => self.match_count = count,
+                Err(error) => invalid.push(InvalidSetting { slots: &[SupabaseVector, SupabaseKeyword], error }),
+            }
         }
-        Ok(self)
+        (self, invalid)
     }
+}
+
+/// An environment variable with an invalid value.
+#[derive(Debug)]
+pub(crate) struct InvalidSetting {
+    /// The slots of the database that depend on the variable.
+    pub(crate) slots: &'static [EvidenceSlot],
+    pub(crate) error: Error,
+}
+
+fn parse<T: FromStr>(name: &str, text: &str, is_valid: impl Fn(&T) -> bool, expected: &str) -> Result<T> {
+    let value = text.trim().parse().ok().filter(is_valid);
+    value.ok_or_else(|| Error::invalid("evidence", format!("{name} is '{text}'; it must be {expected}")))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn e9_aggregation_has_its_own_variables() {
+        let lookup = |name: &str| match name {
+            "MEMORY_SIMILARITY_THRESHOLD" => Some("0.3".to_owned()),
+            "MEMORY_LOOKBACK_HOURS" => Some("240".to_owned()),
+            "MEMORY_MATCH_THRESHOLD" => Some("0.9".to_owned()),
+            _ => None,
+        };
+        let aggregation = EvidenceOptions::aggregation_from(lookup).unwrap();
+        assert_eq!((aggregation.match_threshold, aggregation.window), (0.3, Duration::from_secs(240 * HOUR)));
+        let cited = EvidenceOptions::default()
+            .overridden("MEMORY_MATCH_THRESHOLD", "MEMORY_TIME_WINDOW_HOURS", lookup)
+            .unwrap();
+        assert_eq!((cited.match_threshold, cited.window), (0.9, Duration::from_secs(72 * HOUR)));
+        let default = EvidenceOptions::aggregation();
+        assert_eq!((default.match_threshold, default.window), (0.40, Duration::from_secs(168 * HOUR)));
+    }
 
     #[test]
     fn e2_the_environment_overrides_and_a_mistake_names_its_variable() {

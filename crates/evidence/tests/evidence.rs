@@ -12,7 +12,7 @@ use given::{Backend, lin};
 use memory_engine::{Error, ErrorKind, Kind, MemoryEngine, Result, Timestamp, Turn, testing::ManualClock};
 use memory_engine_evidence::{
     EventId, Evidence, EvidenceCascade, EvidenceMode, EvidenceOptions, EvidenceQuery, EvidenceRequest, EvidenceSlot,
-    EvidenceSource, LocalEvidence, MemoryEvidence, StepOutcome,
+    EvidenceSource, LocalEvidence, MemoryEvidence, SlotStatistics, StepOutcome,
 };
 
 /// A database with configured results. It records its requests.
@@ -151,6 +151,48 @@ async fn e3_a_database_that_fails_or_is_silent_leaves_its_slot_empty_and_says_wh
         assert_eq!(failed.len(), 2);
         assert!(failed.iter().all(|f| f.contains("503") || f.contains("not ready after 3000 ms")), "{failed:?}");
     }
+}
+
+#[tokio::test]
+async fn e7_searches_and_hits_are_counted_for_each_slot() {
+    use SourceResult::{Failure, Nothing, Something};
+    let memory = local(&Backend::all()[0]).await;
+    let cascade = EvidenceCascade::new(Arc::new(LocalEvidence::new(memory, lin())));
+    let mut before = cascade.statistics();
+    assert_eq!((before.supabase_vector.searches(), before.supabase_vector.hit_rate()), (0, None));
+    let mut after = before;
+    for (vector, keyword) in [(Something, Nothing), (Something, Nothing), (Nothing, Something), (Failure, Nothing)] {
+        let database = Arc::new(FakeDatabase { vector, keyword, ..FakeDatabase::default() });
+        // A clone counts together with the cascade that it was cloned from.
+        let _ = cascade.clone().with_database(Some(database)).gather(&query()).await;
+        (before, after) = (after, cascade.statistics());
+        assert_eq!(after.supabase_vector.searches(), before.supabase_vector.searches() + 1);
+    }
+    let counts = |slot: SlotStatistics| (slot.hits, slot.empty, slot.failed, slot.skipped);
+    assert_eq!(counts(after.supabase_vector), (2, 1, 1, 0));
+    assert_eq!(counts(after.supabase_keyword), (1, 1, 0, 2));
+    assert_eq!(counts(after.local_keyword), (1, 0, 0, 3));
+    assert_eq!((after.supabase_vector.hit_rate(), after.local_keyword.hit_rate()), (Some(0.5), Some(1.0)));
+}
+
+#[tokio::test]
+async fn e8_one_common_keyword_is_weak_evidence() {
+    let memory = local(&Backend::all()[0]).await;
+    let cascade = EvidenceCascade::new(Arc::new(LocalEvidence::new(memory, lin())));
+    let gather = async |keywords: &[&str]| cascade.gather(&EvidenceQuery::new().with_keywords(keywords)).await;
+    let one = gather(&["gold"]).await;
+    assert_eq!(one.local_keyword.as_ref().unwrap()[0].match_score, 1.0);
+    assert_eq!(one.strength(), 0.5);
+    assert!((gather(&["gold", "record"]).await.strength() - 2.0 / 3.0).abs() < 1e-9);
+    assert!((gather(&["gold", "strike", "mine"]).await.strength() - 0.25).abs() < 1e-9);
+    assert_eq!(gather(&["platinum"]).await.strength(), 0.0);
+    let similar = FakeDatabase { vector: SourceResult::Something, ..FakeDatabase::default() };
+    let (evidence, _) = gather_default(similar).await;
+    assert_eq!(evidence.strength(), 0.91, "the similarity of a vector hit");
+}
+
+async fn gather_default(database: FakeDatabase) -> (MemoryEvidence, Arc<FakeDatabase>) {
+    gather(database, EvidenceOptions::default()).await
 }
 
 #[tokio::test]

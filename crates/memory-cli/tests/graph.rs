@@ -131,3 +131,19 @@ async fn unavailable_graph_model_leaves_turns_queued() {
     assert!(shown.contains("Anna Reed") && shown.contains("安娜"), "{shown}");
     assert_eq!(cli.stats()["backlog"].get("graph"), None);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn r8_import_reports_extractions_that_were_given_up() {
+    let (cli, server) = (CliFixture::new(), MockServer::start().await);
+    let choice = json!({"index": 0, "message": {"role": "assistant", "content": "no JSON"}, "finish_reason": "stop"});
+    let answer = ResponseTemplate::new(200).set_body_json(json!({"id": "x", "choices": [choice]}));
+    Mock::given(method("POST")).respond_with(answer).mount(&server).await;
+    cli.write(".env", format!("OPENAI_API_KEY=sk-hunter2-0123456789\nOPENAI_BASE_URL={}/v1\n", server.uri()));
+    let imported = import_story(&cli, &["--graph", "openai:toy", "--json"]);
+    assert!(imported.success, "the turns are stored: {imported:?}");
+    let hint = "4 records were given up for graph";
+    assert!(imported.stderr.contains(hint) && imported.stderr.contains("memory digest --graph rules"), "{imported:?}");
+    let report: Value = serde_json::from_str(imported.stdout.lines().last().unwrap()).unwrap();
+    assert_eq!((&report["added"], &report["given_up"]), (&json!(4), &json!(4)), "{report}");
+    assert_eq!(cli.stats()["given_up"]["graph"], 4);
+}

@@ -32,6 +32,9 @@ pub struct EventQuery {
 pub struct MemoryEvent {
     /// The id of the record.
     pub record_id: Uuid,
+    /// The number of the event in the table that it was copied from: the message id of the record if that is a number,
+    /// otherwise its sequence number.
+    pub news_event_id: Option<i64>,
     /// The time of the event.
     pub occurred_at: Timestamp,
     /// The text of the event.
@@ -121,7 +124,7 @@ impl PostgresStore {
     ) -> Result<Vec<MemoryEvent>> {
         let rows = with_reader!(self, operation, |connection| {
             let mut statement = StatementBuilder::new(
-                "SELECT f.record_id, (extract(epoch FROM f.created_at) * 1000000)::bigint AS occurred_at,
+                "SELECT f.record_id, f.news_event_id, (extract(epoch FROM f.created_at) * 1000000)::bigint AS occurred_at,
                         f.content_text, f.translated_text, ",
             );
             push_call(&mut statement);
@@ -135,6 +138,7 @@ impl PostgresStore {
 fn read_event(row: &PgRow) -> std::result::Result<MemoryEvent, PostgresError> {
     Ok(MemoryEvent {
         record_id: row.try_get("record_id")?,
+        news_event_id: row.try_get("news_event_id")?,
         occurred_at: Timestamp::from_micros(row.try_get("occurred_at")?),
         content_text: row.try_get("content_text")?,
         translated_text: row.try_get("translated_text")?,

@@ -6,6 +6,7 @@ mod message;
 mod mode;
 mod options;
 mod retrieve;
+mod snippets;
 
 pub use index::{IndexedMessage, Wait};
 pub use memory::{StoryContext, StoryMemory};

@@ -1,12 +1,9 @@
-//! Retrieves memories for the prompt of the next message, and selects the snippets.
-
-use std::collections::BTreeSet;
+//! Retrieves memories for the prompt of the next message.
 
 use futures::future::join_all;
 use memory_engine::{
-    Recall, RecallHit, RecallQuery,
+    Recall, RecallQuery,
     graph::{Citation, GraphFacts, GraphFactsQuery, KeyEntity, KeyRelation},
-    recall::Retriever,
 };
 use memory_engine_context::{StoryEntity, StoryRelation};
 use memory_engine_core::{Error, ErrorKind, Field, Filter, FilterValue, Op, Record, RecordId, Result, Scope};
@@ -16,11 +13,8 @@ use crate::{
     memory::{StoryContext, StoryMemory, degraded_stage, require_branch},
     message::StoryTurn,
     mode::MemoryMode,
+    snippets::{cites_sources, select_snippets, with_citation},
 };
-
-/// A record with at least this score of the graph retriever is shown even if it is not relevant to a query: it states
-/// the relation between two entities that are named now.
-const MIN_RELATION_SCORE: f64 = 0.8;
 
 impl StoryMemory {
     /// Returns the memories for the prompt of the next message. They are empty if the mode is off.
@@ -64,10 +58,17 @@ impl StoryMemory {
             Ok(facts) => context.facts = facts,
             Err(error) => context.degraded.push(degraded_stage("graph", &error)),
         }
-        let snippets = select_snippets(successful, turn, self.options.sections.snippets);
+        let snippets = select_snippets(&successful, turn, self.options.sections.snippets);
+        let cited = match self.with_deadline(self.with_citations(&snippets)).await.flatten() {
+            Ok(cited) => cited,
+            Err(error) => {
+                context.degraded.push(degraded_stage("citations", &error));
+                snippets.iter().filter(|record| !cites_sources(record)).cloned().collect()
+            }
+        };
         let entities: Vec<StoryEntity> = context.facts.entities.iter().map(entity).collect();
         let relations: Vec<StoryRelation> = context.facts.relations.iter().map(relation).collect();
-        match self.options.sections.build(&snippets, &entities, &relations, &self.counter) {
+        match self.options.sections.build(&cited, &entities, &relations, &self.counter) {
             Ok(built) => {
                 let shown = built.layer("snippets").map(|layer| layer.included.clone()).unwrap_or_default();
                 let record = |id: &RecordId| snippets.iter().find(|record| record.id == *id).cloned();
@@ -78,6 +79,21 @@ impl StoryMemory {
             Err(error) => context.degraded.push(degraded_stage("sections", &error)),
         }
         context
+    }
+
+    /// Returns the snippets with the citations of the prompt. Summaries cite the messages that they cover; a summary of
+    /// unknown messages is left out.
+    async fn with_citations(&self, snippets: &[Record]) -> Result<Vec<Record>> {
+        let cited = snippets.iter().map(|record| async move {
+            if !cites_sources(record) {
+                return Ok(Some(record.clone()));
+            }
+            // The messages are on the branch of their summary, which may be a parent of the branch of the story.
+            let sources = self.engine.get_all(&record.scope, &record.derived_from).await?;
+            let sources: Vec<Record> = sources.into_iter().flatten().collect();
+            Ok(with_citation(record, &sources))
+        });
+        join_all(cited).await.into_iter().filter_map(Result::transpose).collect()
     }
 
     async fn with_deadline<T>(&self, part: impl Future<Output = T>) -> Result<T> {
@@ -130,50 +146,6 @@ impl StoryMemory {
         let confident = (min_confidence > 0.0).then(|| Filter::compare(Field::Confidence, Op::Ge, min_confidence));
         [not_recent, confident].into_iter().flatten().reduce(Filter::and)
     }
-}
-
-/// Selects the best hits of the recalls in turn. It skips further parts of a selected message, summaries of selected
-/// messages, and memories derived only from messages in the prompt.
-fn select_snippets(recalls: Vec<Recall>, turn: &StoryTurn, limit: usize) -> Vec<Record> {
-    let mut lists: Vec<_> =
-        recalls.into_iter().map(|recall| recall.hits.into_iter().filter(is_worth_showing)).collect();
-    let mut selected: Vec<Record> = Vec::new();
-    let mut seen_messages = BTreeSet::new();
-    loop {
-        let round: Vec<Record> = lists.iter_mut().filter_map(Iterator::next).map(|hit| hit.record).collect();
-        if round.is_empty() {
-            return selected;
-        }
-        for record in round.into_iter().filter(|record| !repeats_recent(record, turn)) {
-            let message = record.source.message_id.clone().unwrap_or_else(|| record.id.to_string());
-            let is_new = seen_messages.insert(message);
-            let covers_selected = selected.iter().any(|other| record.derived_from.contains(&other.id));
-            if !is_new || covers_selected {
-                continue;
-            }
-            match selected.iter().position(|other| other.derived_from.contains(&record.id)) {
-                // The message replaces its summary.
-                Some(summary) => selected[summary] = record,
-                None if selected.len() < limit => selected.push(record),
-                None => {}
-            }
-        }
-    }
-}
-
-fn is_worth_showing(hit: &RecallHit) -> bool {
-    let states_relation = hit
-        .found_by
-        .iter()
-        .any(|found| found.retriever == Retriever::Graph && found.score.value() >= MIN_RELATION_SCORE);
-    hit.repeats.is_none() && (hit.relevant || states_relation)
-}
-
-/// Returns true if a record is derived only from recent messages.
-fn repeats_recent(record: &Record, turn: &StoryTurn) -> bool {
-    let is_recent =
-        |id: &RecordId| turn.recent.iter().any(|message| RecordId::named(&record.scope, &message.id) == *id);
-    !record.derived_from.is_empty() && record.derived_from.iter().all(is_recent)
 }
 
 fn entity(found: &KeyEntity) -> StoryEntity {

@@ -15,14 +15,16 @@ use async_trait::async_trait;
 use broken_store::BrokenStore;
 use given::{Backend, FlakyEmbedder, lin};
 use memory_engine::{
-    Error, ErrorKind, Field, Filter, Kind, MemoryEngine, RecallOptions, Record, Result, ScanQuery, Scope,
+    Error, ErrorKind, Field, Filter, Kind, MemoryEngine, RecallOptions, Record, Result, ScanQuery, Scope, Timestamp,
     context::{Characters, StorySections},
     embed::{DefaultEmbedder, Embedder},
     graph::{Extraction, GraphExtractor, RuleExtractor},
     history::{Fork, Rewind},
     store::Stores,
+    testing::ManualClock,
 };
 use memory_engine_story::{MemoryMode, StoryMemory, StoryMessage, StoryOptions, StoryTurn, Wait, story_enrichment};
+use memory_engine_summarizer::{Chunker, ExtractiveSummarizer, Summarizer, Summary, SummaryRequest};
 
 const SOON: Wait = Wait::Until(Duration::from_secs(20));
 
@@ -289,6 +291,80 @@ async fn r5_kinds_are_kept_as_configured_and_every_few_messages_are_summarized()
         );
         let context = memory.context(&branch("main"), &turn_after(story)).await;
         assert_eq!(context.text, "", "a summary of messages in the prompt is not shown");
+    }
+}
+
+#[tokio::test]
+async fn r12_a_message_has_at_most_the_configured_number_of_chunks() {
+    let work = story_enrichment(9).with_chunks(Chunker::default().with_max_chunks(2));
+    let engine = MemoryEngine::builder().in_memory().enrichment(work).background(false).build().await.unwrap();
+    let memory = StoryMemory::new(engine, MemoryMode::Vector, StoryOptions::default());
+    let log: String = (1..=120).map(|day| format!("On day {day} the Sea Hawk passed Cape {day}. ")).collect();
+    index_all(&memory, &branch("main"), [StoryMessage::timeline("m1", 1, log)]).await;
+    let chunks = all(memory.engine()).await.into_iter().filter(|record| record.kind == Kind::CHUNK).count();
+    assert_eq!(chunks, 2);
+}
+
+#[tokio::test]
+async fn r6_newer_messages_come_first_and_equal_texts_are_told_once() {
+    let clock = Arc::new(ManualClock::new(Timestamp::from_micros(1_772_000_000_000_000)));
+    let builder = MemoryEngine::builder().in_memory().clock(clock.clone()).background(false);
+    let engine = builder.build().await.unwrap();
+    let day = Duration::from_secs(24 * 60 * 60);
+    let first_snippet = async |min_recency_weight| {
+        let one = StorySections::default().with_max_entries(1, 0, 0);
+        let options = StoryOptions::default().with_sections(one).with_recency(day, min_recency_weight);
+        let memory = StoryMemory::new(engine.clone(), MemoryMode::Vector, options);
+        let context = memory.context(&branch("main"), &about("Who keeps the silver crown in the tower?")).await;
+        context.snippets[0].source.sequence
+    };
+    let memory = StoryMemory::new(engine.clone(), MemoryMode::Vector, StoryOptions::default());
+    let golden = "The queen keeps the golden crown in the tower.";
+    let silver = StoryMessage::timeline("m1", 1, "The queen keeps the silver crown in the tower.");
+    index_all(&memory, &branch("main"), [silver]).await;
+    clock.advance(60 * day);
+    index_all(&memory, &branch("main"), [StoryMessage::timeline("m2", 2, golden)]).await;
+    assert_eq!(first_snippet(1.0).await, Some(1), "the age does not matter");
+    assert_eq!(first_snippet(0.0).await, Some(2), "a message of two months ago weighs less");
+    index_all(&memory, &branch("main"), [StoryMessage::timeline("m3", 3, golden)]).await;
+    let context = memory.context(&branch("main"), &about("Who keeps the golden crown in the tower?")).await;
+    assert_eq!(context.text.matches("golden").count(), 1, "{}", context.text);
+}
+
+/// Summarizes with a sentence that no message contains.
+#[derive(Debug)]
+struct FixedSummarizer;
+
+#[async_trait]
+impl Summarizer for FixedSummarizer {
+    async fn summarize(&self, turns: &[Record], request: &SummaryRequest) -> Result<Summary> {
+        let mut summary = ExtractiveSummarizer::default().summarize(turns, request).await?;
+        summary.text = "The pirates reached the lagoon of Port Royal.".to_owned();
+        Ok(summary)
+    }
+}
+
+#[tokio::test]
+async fn r7_a_summary_cites_its_messages_and_gives_way_to_them() {
+    for backend in Backend::all() {
+        let work = story_enrichment(3).with_summaries(Arc::new(FixedSummarizer));
+        let engine = backend.builder().enrichment(work).background(false).build().await.unwrap();
+        let memory = StoryMemory::new(engine.clone(), MemoryMode::Vector, StoryOptions::default());
+        index_all(&memory, &branch("main"), messages().into_iter().take(3)).await;
+        let lagoon = about("Who reached the lagoon of Port Royal?");
+        let context = memory.context(&branch("main"), &lagoon).await;
+        let line = "- The pirates reached the lagoon of Port Royal. [msg m1, m2, m3 / seq 1–3]";
+        assert!(context.text.contains(line), "{}", context.text);
+        assert_eq!(context.snippets.iter().map(|record| &record.kind).collect::<Vec<_>>(), [&Kind::SUMMARY]);
+        engine.fork(&branch("fork"), Fork::at(3).from_branch("main")).await.unwrap();
+        assert!(memory.context(&branch("fork"), &lagoon).await.text.contains(line), "the messages of the parent");
+
+        // A message takes the only place, although its query comes second.
+        let one = StorySections::default().with_max_entries(1, 0, 0);
+        let memory = StoryMemory::new(engine, MemoryMode::Vector, StoryOptions::default().with_sections(one));
+        let queries = lagoon.with_pending(["The harbour master closed the gates at dusk."]);
+        let context = memory.context(&branch("main"), &queries).await;
+        assert!(context.text.contains("[msg m3 / seq 3]") && !context.text.contains("lagoon"), "{}", context.text);
     }
 }
 

@@ -60,8 +60,7 @@ impl Analyst {
 
     /// Returns true if the web is searched: the event type needs recent information, and memory has no strong evidence.
     pub(crate) fn may_search_the_web(&self, signal: &Signal, evidence: &MemoryEvidence) -> bool {
-        let best = evidence.all().map(|piece| piece.match_score).fold(0.0, f64::max);
-        self.config.fresh.contains(&signal.event_type) && best < self.config.weak
+        self.config.fresh.contains(&signal.event_type) && evidence.strength() < self.config.weak
     }
 
     /// Runs the second layer with the evidence from memory.

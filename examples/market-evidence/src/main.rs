@@ -10,11 +10,14 @@ use analyst::Analyst;
 use anyhow::Result;
 use clap::Parser;
 use memory_engine::{
+    Error, ErrorKind,
     embed::{Embedder, HashEmbedder, Purpose},
-    http_models::{HttpChatModel, HttpClient, HttpEmbedder, HttpOptions, PostgrestClient},
+    http_models::{HttpChatModel, HttpClient, HttpEmbedder, HttpOptions},
     llm::{ChatModel, ScriptedModel},
 };
-use memory_engine_evidence::{EvidenceCascade, EvidenceOptions, EvidenceQuery, SupabaseEvidence};
+use memory_engine_evidence::{
+    EvidenceCascade, EvidenceOptions, EvidenceQuery, EvidenceSource, SupabaseEvidence, UnavailableEvidence,
+};
 use serde_json::{Value, json};
 
 /// Analyse market news: a first call classifies each item, a second one analyses it with evidence from memory.
@@ -43,29 +46,59 @@ async fn main() -> Result<()> {
     tracing_subscriber::fmt().without_time().with_target(false).with_writer(std::io::stderr).init();
     let args = Args::parse();
     let http = HttpClient::new(HttpOptions::default())?;
-    let embedder: Arc<dyn Embedder> = match HttpEmbedder::from_env(http.clone()).await? {
-        Some(embedder) => Arc::new(embedder),
-        // The tables of the document have 1536 dimensions.
-        None => Arc::new(HashEmbedder::with_dimensions(1536)?),
+    // The tables of the document have 1536 dimensions.
+    let hash_embedder: Arc<dyn Embedder> = Arc::new(HashEmbedder::with_dimensions(1536)?);
+    let (embedder, query_embedder) = match HttpEmbedder::from_env(http.clone()).await {
+        Ok(Some(embedder)) => {
+            let embedder: Arc<dyn Embedder> = Arc::new(embedder);
+            (Arc::clone(&embedder), Some(embedder))
+        }
+        Ok(None) => (Arc::clone(&hash_embedder), Some(hash_embedder)),
+        Err(e) => {
+            tracing::warn!("no vectors are searched: {e}");
+            (hash_embedder, None)
+        }
     };
     let database = match &args.db {
-        Some(url) => Some(sources::postgres(url, &args.schema, &embedder).await?),
+        Some(url) => Some(sources::postgres(url, &args.schema, &embedder).await.unwrap_or_else(|e| unavailable(&e))),
         None if args.stand_in => Some(stand_in::supabase(&http, &embedder).await?),
-        None => PostgrestClient::from_env(http.clone())?.map(|client| Arc::new(SupabaseEvidence::new(client)) as _),
+        None => SupabaseEvidence::from_env(http.clone()),
     };
-    let cascade = EvidenceCascade::new(sources::local(&embedder, true).await?);
-    let cascade = cascade.with_database(database).with_options(EvidenceOptions::default().from_env()?);
+    let cascade = EvidenceCascade::new(sources::local(&embedder).await?);
+    let cascade = cascade.with_database(database).with_options_from_env(EvidenceOptions::default());
     let analyst = Analyst { model: model(&http)?, config: toml::from_str(include_str!("../market.toml"))? };
     let bundled = include_str!("../data/flashes.txt").lines().map(str::to_owned);
     let flashes = if args.flash.is_empty() { bundled.collect() } else { vec![args.flash.join(" ")] };
     for flash in flashes {
-        analyse(&flash, &analyst, &cascade, &*embedder).await?;
+        analyse(&flash, &analyst, &cascade, query_embedder.as_deref()).await?;
+    }
+    let statistics = cascade.statistics();
+    for (slot, counts) in [
+        ("supabase_vector", statistics.supabase_vector),
+        ("supabase_keyword", statistics.supabase_keyword),
+        ("local_keyword", statistics.local_keyword),
+    ] {
+        if counts.searches() > 0 {
+            println!("{slot}: {} of {} searches found evidence", counts.hits, counts.searches());
+        }
     }
     Ok(())
 }
 
-/// Analyses one flash with both layers.
-async fn analyse(flash: &str, analyst: &Analyst, cascade: &EvidenceCascade, embedder: &dyn Embedder) -> Result<()> {
+/// Returns a source for a database that cannot be opened.
+fn unavailable(error: &anyhow::Error) -> Arc<dyn EvidenceSource> {
+    let cause = error.downcast_ref::<Error>();
+    let other = || UnavailableEvidence::new(&Error::new(ErrorKind::Unavailable, "database", error.to_string()));
+    Arc::new(cause.map_or_else(other, UnavailableEvidence::new))
+}
+
+/// Analyses one flash with both layers. Without an embedder, evidence is searched by keywords only.
+async fn analyse(
+    flash: &str,
+    analyst: &Analyst,
+    cascade: &EvidenceCascade,
+    embedder: Option<&dyn Embedder>,
+) -> Result<()> {
     println!("▶ {flash}");
     let signal = analyst.fast(flash).await?;
     println!("  fast   {} · {} · {:.2}", signal.event_type, signal.asset, signal.confidence);
@@ -75,9 +108,11 @@ async fn analyse(flash: &str, analyst: &Analyst, cascade: &EvidenceCascade, embe
     }
     let (keywords, assets) = analyst.derive(flash, &signal);
     let mut query = EvidenceQuery::new().with_keywords(&keywords).about_assets(assets);
-    match embedder.embed(&[flash], Purpose::Query).await {
-        Ok(vectors) => query = query.with_embedding(vectors[0].values().to_vec()),
-        Err(e) => tracing::warn!("没有向量，仅用关键词: {e}"),
+    if let Some(embedder) = embedder {
+        match embedder.embed(&[flash], Purpose::Query).await {
+            Ok(vectors) => query = query.with_embedding(vectors[0].values().to_vec()),
+            Err(e) => tracing::warn!("no vector, so keywords only: {e}"),
+        }
     }
     let evidence = cascade.gather(&query).await;
     println!("  memory{}", if evidence.is_empty() { " no evidence" } else { "" });
@@ -89,10 +124,10 @@ async fn analyse(flash: &str, analyst: &Analyst, cascade: &EvidenceCascade, embe
         }
     }
     let is_web_open = analyst.may_search_the_web(&signal, &evidence);
-    println!(
-        "  web    {}",
-        if is_web_open { "open: the evidence is missing or weak, and recent news matters" } else { "closed" }
-    );
+    let strength = evidence.strength();
+    let gate =
+        if is_web_open { "open: the evidence is missing or weak, and recent news matters" } else { "closed" };
+    println!("  web    {gate} (strength {strength:.2})");
     println!("  deep   {}\n", serde_json::to_string(&analyst.deep(flash, &signal, &evidence, is_web_open).await?)?);
     Ok(())
 }

@@ -12,22 +12,27 @@ use memory_engine_evidence::{DatabaseEvidence, EvidenceSource, LocalEvidence};
 use serde::Deserialize;
 
 /// One item of `data/news.jsonl`.
-#[derive(Deserialize)]
-struct News {
-    id: u64,
-    hours_ago: u64,
-    text: String,
-    assets: Vec<String>,
+#[derive(Clone, Deserialize)]
+pub(crate) struct News {
+    pub(crate) id: u64,
+    pub(crate) hours_ago: u64,
+    pub(crate) text: String,
+    pub(crate) assets: Vec<String>,
     event_type: String,
-    confidence: f64,
+    pub(crate) confidence: f64,
     /// True for a note of the desk, which is in the local memory only.
     #[serde(default)]
-    desk: bool,
+    pub(crate) desk: bool,
 }
 
-/// Creates an in-memory source, with the notes of the desk or without.
-pub(crate) async fn local(embedder: &Arc<dyn Embedder>, with_notes: bool) -> Result<Arc<dyn EvidenceSource>> {
-    let engine = engine_with_news(MemoryEngine::builder().in_memory(), embedder, with_notes).await?;
+/// Reads `data/news.jsonl`.
+pub(crate) fn news() -> Result<Vec<News>> {
+    include_str!("../data/news.jsonl").lines().map(|line| Ok(serde_json::from_str(line)?)).collect()
+}
+
+/// Creates an in-memory source with all news and the notes of the desk.
+pub(crate) async fn local(embedder: &Arc<dyn Embedder>) -> Result<Arc<dyn EvidenceSource>> {
+    let engine = engine_with_news(MemoryEngine::builder().in_memory(), embedder, true).await?;
     Ok(Arc::new(LocalEvidence::new(engine, Scope::user("desk")?)))
 }
 
@@ -44,11 +49,7 @@ pub(crate) async fn postgres(url: &str, schema: &str, embedder: &Arc<dyn Embedde
 async fn engine_with_news(builder: Builder, embedder: &Arc<dyn Embedder>, with_notes: bool) -> Result<MemoryEngine> {
     let engine = builder.embedder(Arc::clone(embedder)).background(false).build().await?;
     let scope = Scope::user("desk")?;
-    for line in include_str!("../data/news.jsonl").lines() {
-        let item: News = serde_json::from_str(line)?;
-        if item.desk && !with_notes {
-            continue;
-        }
+    for item in news()?.into_iter().filter(|item| with_notes || !item.desk) {
         // The age of an event is relative to now, so that the time windows match on any day.
         let at = SystemClock.now().before(Duration::from_secs(item.hours_ago * 3600));
         let turn = Turn::note(item.text).with_kind(Kind::EVENT).with_message_id(item.id.to_string()).at(at);

@@ -59,6 +59,9 @@ fn e7_e8_both_layers_run_against_a_stand_in_for_supabase() {
     assert_contains_all(by_desk, &["交易台笔记：狗狗币停机期间"]);
     let unknown = output_of(&shown, "Undersea cable");
     assert_contains_all(unknown, &["memory no evidence", "web    open"]);
+    // One common keyword finds news about the asset with the highest score, and none about the event.
+    let weak = output_of(&shown, "黄金产区");
+    assert_contains_all(weak, &["supabase_keyword 1.00", "web    open", "(strength 0.50)"]);
     let rumour = output_of(&shown, "网传腾讯");
     assert!(rumour.contains("deep   skipped") && !rumour.contains("memory "), "{rumour}");
     // The output has the same form, with evidence and without.
@@ -78,6 +81,48 @@ fn e7_e8_both_layers_run_against_a_stand_in_for_supabase() {
         ],
     );
     assert!(!logged.contains("sb_secret"), "{logged}");
+    // The stand-in writes no log, so that each step of a flash has one line.
+    let steps = |words: &str| logged.lines().filter(|line| line.contains(words)).count();
+    assert_eq!(steps("slot=\"supabase_vector\""), 6, "{logged}");
+    assert_contains_all(
+        &shown,
+        &[
+            "supabase_vector: 1 of 6 searches found evidence",
+            &format!("supabase_keyword: {} of 5 searches", steps("INFO evidence found slot=\"supabase_keyword\"")),
+            &format!(
+                "local_keyword: {} of {} searches",
+                steps("INFO evidence found slot=\"local_keyword\""),
+                steps("slot=\"local_keyword\"")
+            ),
+        ],
+    );
+}
+
+#[test]
+fn e3_invalid_settings_only_empty_their_slots() {
+    let local = |shown: &str| assert_contains_all(output_of(shown, "美联储"), &["local_keyword", "deep   {"]);
+    for (name, value) in [
+        ("SUPABASE_URL", "htp:/nowhere"),
+        ("MEMORY_BACKEND", "chroma"),
+        ("MEMORY_TIME_WINDOW_HOURS", "three days"),
+        ("MEMORY_MATCH_COUNT", "many"),
+    ] {
+        let url = ("SUPABASE_URL", "http://127.0.0.1:9");
+        let (shown, logged) = run(&[], &[url, ("SUPABASE_SERVICE_KEY", "sb_secret_x1"), (name, value)]);
+        local(&shown);
+        assert!(!shown.contains("supabase_vector 1") && !logged.contains("sb_secret_x1"), "{name}: {shown}{logged}");
+        assert_contains_all(&logged, &["the source failed", "slot=\"supabase_keyword\""]);
+        assert!(logged.contains(name) || name == "SUPABASE_URL", "{name}: {logged}");
+    }
+    let (shown, logged) = run(&["--stand-in"], &[("MEMORY_MATCH_THRESHOLD", "85%")]);
+    assert_contains_all(&logged, &["MEMORY_MATCH_THRESHOLD is '85%'"]);
+    assert_contains_all(output_of(&shown, "SEC approves"), &["supabase_keyword", "deep   {"]);
+    assert!(!shown.contains("supabase_vector 1"), "{shown}");
+    let (shown, logged) = run(&["--stand-in"], &[("EMBEDDING_SERVICE", "nobody")]);
+    assert_contains_all(&logged, &["no vectors are searched", "EMBEDDING_SERVICE"]);
+    assert_contains_all(output_of(&shown, "SEC approves"), &["supabase_keyword", "deep   {"]);
+    let (shown, _) = run(&["--db", "postgres://127.0.0.1:9/none"], &[]);
+    local(&shown);
 }
 
 #[test]
@@ -86,6 +131,13 @@ fn e4_without_a_database_the_local_memory_answers() {
     assert_contains_all(output_of(&shown, "SEC approves"), &["local_keyword", "Ethereum ETF staking"]);
     assert!(!shown.contains("supabase_"), "{shown}");
     assert_contains_all(&logged, &["evidence found slot=\"local_keyword\""]);
+    for variable in [("SUPABASE_URL", "http://127.0.0.1:9"), ("SUPABASE_SERVICE_KEY", "sb_secret_x1")] {
+        let (shown, logged) = run(&[], &[variable]);
+        assert!(shown.contains("local_keyword") && !shown.contains("supabase_"), "{variable:?} alone: {shown}");
+        assert!(!logged.contains("failed"), "nothing is called: {logged}");
+    }
+    let (shown, _) = run(&["--stand-in"], &[("MEMORY_BACKEND", "supabase")]);
+    assert_contains_all(&shown, &["supabase_vector 1.00", "supabase_keyword 0.67", "local_keyword 1.00"]);
     let (shown, _) = run(&["--stand-in"], &[("MEMORY_BACKEND", "local")]);
     assert!(!shown.contains("supabase_") && shown.contains("local_keyword"), "{shown}");
 }
@@ -118,9 +170,10 @@ fn e6_a_postgres_of_one_s_own_is_asked_by_its_functions() {
     let (shown, logged) = run(&["--db", &url, "--schema", &schema], &[]);
     assert_contains_all(
         output_of(&shown, "SEC approves"),
-        &["supabase_vector 1.00", "SEC approves spot Ethereum ETF staking, the"],
+        &["supabase_vector 1.00 #", "SEC approves spot Ethereum ETF staking, the"],
     );
-    assert_contains_all(output_of(&shown, "美联储"), &["supabase_keyword"]);
+    assert_contains_all(output_of(&shown, "美联储"), &["supabase_keyword", "#259 美联储宣布降息 25 个基点"]);
+    assert!(!shown.contains("#null"), "each citation has the number of its event: {shown}");
     assert!(!logged.contains("postgres://"), "{logged}");
     let options = PostgresOptions::default().with_schema(schema);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();

@@ -19,6 +19,7 @@ use memory_engine_import::{ImportRows, chroma, json_lines, mem0, silly_tavern, t
 use self::{dry_run::DryRun, report::FileImportReport};
 use crate::{
     args::{ScopeArgs, StoreArgs, ZoneArgs},
+    dead_letters,
     engine_options::EnrichmentArgs,
     output,
 };
@@ -117,6 +118,7 @@ impl ImportCommand {
         }
         if dry_run.is_none() {
             report.waiting = output::finish_indexing(&engine, &scope).await?;
+            report.given_up = dead_letters::report(&engine, &scope).await?;
             report.vector_lag = engine.admin().latency_stats().get(&Job::Embedding).copied();
         }
         self.print_report(&report, dry_run.as_ref())?;

@@ -73,8 +73,7 @@ async fn k17_scenes_are_detected_and_survive_a_restart() {
 
 #[tokio::test]
 async fn memories_are_recalled_for_an_english_question() {
-    let rules = memory_engine::context::InjectionRules::from_toml("[recall]\nmore_words = ['remember']").unwrap();
-    let chat = Chat::with_options(patient_options().with_rules(rules)).await;
+    let chat = Chat::with_options(patient_options()).await;
     chat.remember("I am allergic to shellfish, shrimp most of all.").await;
     let asked = [user("hi"), assistant("hello"), user("Do you remember that I am allergic to shellfish?")];
     let answer = chat.ask(&request("echo", &asked)).await;

@@ -35,7 +35,7 @@ macro_rules! migration {
 }
 
 /// The migrations in order, each with its reversal. Their number is the schema version.
-const MIGRATIONS: [Migration; 13] = [
+const MIGRATIONS: [Migration; 14] = [
     migration!("0001_initial"),
     migration!("0002_documents"),
     migration!("0003_synonyms"),
@@ -49,6 +49,7 @@ const MIGRATIONS: [Migration; 13] = [
     migration!("0011_lease_owners"),
     migration!("0012_token_vectors"),
     migration!("0013_plain_sql"),
+    migration!("0014_story"),
 ];
 
 /// Marks the places in a migration where a table is partitioned, if that is configured.

@@ -2,7 +2,8 @@
 
 use std::{sync::Arc, time::Duration};
 
-use memory_engine_core::{Clock, Embedding, Kind, Record, RecordStore, Role, Scope, SystemClock};
+use memory_engine_core::{Clock, Embedding, Kind, Record, RecordStore, Role, Scope, SystemClock, Timestamp};
+use memory_engine_graph::{EntityKind, Extraction, GraphEntry, GraphStore, Mention, Relation};
 use memory_engine_postgres::{EventQuery, PostgresStore};
 use memory_engine_synonyms::SynonymGroup;
 use memory_engine_vector_store::{VectorEntry, VectorStore};
@@ -95,11 +96,13 @@ pub(crate) async fn e6_events_are_searched_by_vector_as_the_document_says(databa
     let found = store.events_by_vector(&lin(), &direction, 0.0, &query).await.unwrap();
     let texts: Vec<&str> = found.iter().map(|event| event.content_text.as_str()).collect();
     assert_eq!(texts, ["SEC approves the ETF", "A rumour about an ETF", "以太坊升级"], "the same through the store");
+    assert_eq!(found.iter().map(|event| event.news_event_id).collect::<Vec<_>>(), [Some(1), Some(5), Some(6)]);
     assert_eq!(found[2].translated_text.as_deref(), Some("Ethereum upgrade before the etf"));
     let keywords = ["etf".to_owned(), "sec".to_owned()];
     let query = EventQuery::new(9, window).with_min_confidence(0.6);
     let found = store.events_by_keywords(&lin(), &keywords, &query).await.unwrap();
     assert_eq!(found.iter().map(|event| event.score).collect::<Vec<_>>(), [1.0, 0.5]);
+    assert_eq!(found.iter().map(|event| event.news_event_id).collect::<Vec<_>>(), [Some(1), Some(6)]);
     let narrow = store.events_by_keywords(&lin().with_session("s").unwrap(), &keywords, &query).await.unwrap_err();
     assert_eq!(narrow.kind(), memory_engine_core::ErrorKind::InvalidInput);
     let other_space = "SELECT * FROM search_memory_events('[1,0]'::vector, 0.0)";
@@ -236,4 +239,70 @@ pub(crate) async fn k2_k14_synonyms_have_a_table(database: &Database) {
     let groups = memory_engine_synonyms::SynonymStore::list(&store, &lin()).await.unwrap();
     let script = SynonymGroup::new("剧本", ["剧本", "角色扮演", "RP"]).with_category("scene");
     assert_eq!(groups, [SynonymGroup::new("cat", ["猫"]), script], "the engine reads rows that were inserted by hand");
+}
+
+pub(crate) async fn r4_the_tables_of_a_story_are_read_under_the_names_of_its_document(database: &Database) {
+    let store = database.open().await;
+    let branch = lin().with_session("story").unwrap().with_branch("main").unwrap();
+    let message = |sequence: i64, text: &str| {
+        let mut record = turn(&branch, text);
+        record.occurred_at = Timestamp::from_micros(1_772_000_000_123_456 + sequence);
+        record.source.message_id = Some(format!("m{sequence}"));
+        record.source.sequence = Some(sequence);
+        record
+    };
+    // The hash was computed by another program: BLAKE3 of the words in lower case.
+    let hash = "fb0ca4e373e683f6cce1459b5c4e35d15e6ebb4f4cdd772a270298beb9e0537b";
+    let (first, second) =
+        (message(1, "Captain Holt sailed the Sea Hawk into the fog."), message(2, "The captain was lost."));
+    let mut summary = Record::new(branch.clone(), Kind::SUMMARY, "A voyage", &SystemClock);
+    summary.derived_from = vec![first.id];
+    let ledger = Record::new(branch.clone(), Kind::ledger("companion"), "state", &SystemClock);
+    let records = [&second, &summary, &ledger];
+    store.put(&lin(), records.into_iter().map(write).collect()).await.unwrap();
+    store_event(&store, &first, 0.0).await;
+    let holt = Mention::new("Captain Holt", EntityKind::Person).with_alias("the captain");
+    let extraction = Extraction {
+        entities: vec![holt, Mention::new("Sea Hawk", EntityKind::Other)],
+        relations: vec![Relation::new("Captain Holt", "sails", "Sea Hawk")],
+    };
+    let other = Extraction { entities: vec![Mention::new("the captain", EntityKind::Person)], relations: Vec::new() };
+    let stored = |record: &Record| {
+        let mut record = record.clone();
+        record.revision = 1;
+        Arc::new(record)
+    };
+    let entries = [GraphEntry::new(stored(&first), extraction), GraphEntry::new(stored(&second), other)];
+    GraphStore::upsert(&store, &lin(), &entries).await.unwrap();
+    let mut connection = database.connect_directly().await;
+    let mut query =
+        async |sql: &'static str| -> Vec<String> { sqlx::query_scalar(sql).fetch_all(&mut connection).await.unwrap() };
+    let items = "SELECT concat_ws(',', user_id, session_id, branch_id, source_message_id, source_seq, kind, content)
+        FROM memory_items WHERE ns = memory_ns('lin') ORDER BY kind DESC, source_seq";
+    let expected = [
+        "lin,story,main,m1,1,timeline_chunk,Captain Holt sailed the Sea Hawk into the fog.",
+        "lin,story,main,m2,2,timeline_chunk,The captain was lost.",
+        "lin,story,main,summary,A voyage",
+    ];
+    assert_eq!(query(items).await, expected, "a ledger is no item");
+    assert_eq!(query("SELECT content_hash FROM memory_items WHERE source_seq = 1").await, [hash]);
+    let embeddings = "SELECT concat_ws(',', e.dim, e.model, e.vector_blob::json ->> 0, i.source_message_id)
+        FROM memory_embeddings e JOIN memory_items i ON i.ns = e.ns AND i.id = e.memory_item_id";
+    assert_eq!(query(embeddings).await, ["16,test,1,m1"]);
+    let entities = "SELECT concat_ws(',', session_id, name, type, canonical) FROM memory_entities ORDER BY name";
+    let expected = [
+        "story,Captain Holt,person,Captain Holt",
+        "story,Sea Hawk,other,Sea Hawk",
+        "story,the captain,person,Captain Holt",
+    ];
+    let mut found = query(entities).await;
+    found.sort();
+    assert_eq!(found, expected);
+    let edges = "SELECT concat_ws(',', e.session_id, s.name, e.rel, d.name, e.evidence_message_id, e.evidence_seq)
+        FROM memory_edges e JOIN memory_entities s ON s.ns = e.ns AND s.id = e.src_entity_id
+        JOIN memory_entities d ON d.ns = e.ns AND d.id = e.dst_entity_id";
+    assert_eq!(query(edges).await, ["story,Captain Holt,sails,Sea Hawk,m1,1"]);
+    RecordStore::delete(&store, &lin(), &[first.id]).await.unwrap();
+    assert_eq!(query("SELECT name FROM memory_entities").await, ["the captain"], "a deleted message names nothing");
+    assert_eq!(query("SELECT rel FROM memory_edges").await, [""; 0]);
 }

@@ -85,6 +85,7 @@ fn main() {
         e6_events_are_searched_by_keywords_as_the_document_says,
         a1_k14_records_are_read_under_the_names_of_the_documents,
         k2_k14_synonyms_have_a_table,
+        r4_the_tables_of_a_story_are_read_under_the_names_of_its_document,
         k2_synonyms_of_all_users_are_inserted_by_sql,
     ));
     trials.extend(trials!(has_url, sharing:

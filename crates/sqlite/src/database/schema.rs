@@ -18,7 +18,7 @@ pub const SCHEMA: u32 = MIGRATIONS.len() as u32;
 pub(crate) const APPLICATION_ID: i32 = 0x4d65_6d45;
 
 /// The migration to each schema from the one before, and back.
-pub(crate) const MIGRATIONS: [(&str, &str); 13] = [
+pub(crate) const MIGRATIONS: [(&str, &str); 14] = [
     (
         include_str!("../../../../migrations/sqlite/0001_initial.up.sql"),
         include_str!("../../../../migrations/sqlite/0001_initial.down.sql"),
@@ -71,6 +71,10 @@ pub(crate) const MIGRATIONS: [(&str, &str); 13] = [
         include_str!("../../../../migrations/sqlite/0013_token_vectors.up.sql"),
         include_str!("../../../../migrations/sqlite/0013_token_vectors.down.sql"),
     ),
+    (
+        include_str!("../../../../migrations/sqlite/0014_story.up.sql"),
+        include_str!("../../../../migrations/sqlite/0014_story.down.sql"),
+    ),
 ];
 
 /// The names of the migrations.
@@ -88,6 +92,7 @@ pub const MIGRATIONS_BY_NAME: [&str; MIGRATIONS.len()] = [
     "0011_relation_rule",
     "0012_lease_owners",
     "0013_token_vectors",
+    "0014_story",
 ];
 
 /// Migrates the database to the schema of this version. If several processes open a new file at once, one migrates it,
