@@ -6,6 +6,7 @@ use memory_engine_core::{Error, Language, Phrases, Result, RuleId, enum_names, p
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    backchannel::is_backchannel,
     triggers::{PreparedText, Trigger, triggers_for},
     weak_question::weak_question,
 };
@@ -13,8 +14,8 @@ use crate::{
 /// Rules that select the memories to inject for a message, without a model.
 ///
 /// The first rule that applies decides, in this order: the first message of a conversation, a question about the story
-/// in the scene of the story, a question about the past, a feeling, and any other message with words. In a `silent`
-/// scene nothing is injected.
+/// in the scene of the story, a question about the past, a feeling, and any other message with content. A message
+/// without content ("ok thanks!") is not searched for. In a `silent` scene nothing is injected.
 ///
 /// Triggers are built in for Chinese and English; the Chinese ones are those of the chat gateway's document. The
 /// language of the message selects the triggers.
@@ -110,7 +111,7 @@ pub struct EmotionRule {
 }
 
 /// The rule for messages that no other rule applies to: the memories that are relevant to them are injected. The first
-/// message of a conversation gets them in addition.
+/// message of a conversation and a message with a feeling get them in addition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[non_exhaustive]
@@ -195,7 +196,8 @@ pub struct InjectionDecision {
     pub word: Option<String>,
     /// The built-in trigger that the phrase belongs to, such as `en.recall.remember`. `None` for words of the caller.
     pub trigger: Option<RuleId>,
-    /// The search text, if it differs from the message: an English question without its trigger ("my dog's name?").
+    /// The search text, if it differs from the message: an English question without the words that only appeal to the
+    /// memory ("my dog's name?").
     pub search_text: Option<String>,
 }
 
@@ -250,6 +252,9 @@ pub enum Action {
     /// The summary of the conversation before this one, or its most informative turns: the message asks what it was
     /// about and names no topic.
     PreviousSession,
+    /// The latest facts of the user, or the conversation before this one if there are none: the message asks what is
+    /// stored about the user ("What do you know about me?").
+    AboutUser,
     /// Recent turns with the same feeling.
     SameEmotion {
         /// The label of records with this feeling.
@@ -258,6 +263,8 @@ pub enum Action {
         words: Vec<String>,
         /// Maximum age of the turns.
         within: Duration,
+        /// True if the results of a search with the message come first.
+        search: bool,
     },
     /// Nothing.
     Nothing,
@@ -271,6 +278,7 @@ impl Action {
             Self::Search => "search",
             Self::SearchScene(_) => "search_scene",
             Self::PreviousSession => "previous_session",
+            Self::AboutUser => "about_user",
             Self::SameEmotion { .. } => "same_emotion",
             Self::Nothing => "nothing",
         }
@@ -334,7 +342,8 @@ impl InjectionRules {
             return InjectionDecision::nothing();
         }
         let text = PreparedText::new(message.text);
-        let searches_relevant = self.relevant.enabled && message.text.chars().any(char::is_alphanumeric);
+        let searches_relevant =
+            self.relevant.enabled && message.text.chars().any(char::is_alphanumeric) && !is_backchannel(message.text);
         let question =
             self.plot_recall_decision(message.scene, &text, language).or_else(|| self.recall_decision(&text, language));
         if self.cold_start.enabled && message.round <= 1 {
@@ -373,12 +382,10 @@ impl InjectionRules {
             return None;
         }
         let built_in = || triggers_for(language).into_iter().flat_map(|triggers| &triggers.recall);
-        let mut previous_session = triggers_for(language).into_iter().flat_map(|triggers| &triggers.previous_session);
         if rule.words.is_none()
-            && let Some(trigger) = previous_session.find(|trigger| trigger.is_whole_message(text))
+            && let Some(decision) = vague_recall_decision(text, language)
         {
-            let fired = FiredTrigger::find_trigger(trigger, text)?;
-            return Some(fired.decision(Rule::Recall, Action::PreviousSession));
+            return Some(decision);
         }
         let fired = FiredTrigger::find(rule.words.as_ref(), &rule.more_words, built_in, text)?;
         Some(fired.decision(Rule::Recall, Action::Search))
@@ -394,6 +401,7 @@ impl InjectionRules {
             emotion: name.to_owned(),
             words: words.to_vec(),
             within: max_age,
+            search: self.relevant.enabled,
         };
         if let Some(emotions) = emotions {
             return emotions.iter().find_map(|emotion| {
@@ -407,6 +415,26 @@ impl InjectionRules {
             Some(fired.decision(Rule::Emotion, action(&emotion.name, &emotion.words)))
         })
     }
+}
+
+/// Decides about a question that names no topic: about the conversation before this one, or about the user in general.
+fn vague_recall_decision(text: &PreparedText, language: Language) -> Option<InjectionDecision> {
+    let whole_message = |triggers: &'static [Trigger], action: Action| {
+        let trigger = triggers.iter().find(|trigger| trigger.is_whole_message(text))?;
+        Some(FiredTrigger::find_trigger(trigger, text)?.decision(Rule::Recall, action))
+    };
+    triggers_for(language).into_iter().find_map(|triggers| {
+        whole_message(&triggers.previous_session, Action::PreviousSession)
+            .or_else(|| {
+                let (id, word) = triggers.session_questions.iter().find_map(|question| {
+                    let word = question.find(&text.folded)?;
+                    Some((question.id.clone(), word.to_owned()))
+                })?;
+                let fired = FiredTrigger { word, trigger: Some(id), search_text: None };
+                Some(fired.decision(Rule::Recall, Action::PreviousSession))
+            })
+            .or_else(|| whole_message(&triggers.about_user, Action::AboutUser))
+    })
 }
 
 /// A phrase that a message contains, and the built-in trigger that it belongs to.
@@ -438,7 +466,8 @@ impl FiredTrigger {
 
     fn find_trigger(trigger: &Trigger, text: &PreparedText) -> Option<Self> {
         let found = trigger.find(text)?;
-        let search_text = found.rest.filter(|rest| rest.chars().any(char::is_alphanumeric) && !weak_question(rest));
+        let search_text =
+            found.search_text.filter(|rest| rest.chars().any(char::is_alphanumeric) && !weak_question(rest));
         Some(Self { word: found.phrase, trigger: Some(trigger.id.clone()), search_text })
     }
 

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod backchannel;
 mod block;
 mod built;
 mod filling;
@@ -13,12 +14,14 @@ mod phrase_pattern;
 mod plan;
 mod question;
 mod rewrite;
+mod session_question;
 mod story;
 mod system;
 mod tokens;
 mod triggers;
 mod weak_question;
 
+pub use backchannel::is_backchannel;
 pub use block::{MemoryBlock, RenderedBlock};
 pub use built::{BuiltContext, LayerReport, LeftOut, LeftOutReason};
 pub use frame::GatewayFrame;

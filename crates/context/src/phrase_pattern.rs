@@ -108,7 +108,7 @@ pub(crate) fn tokens(text: &str) -> Vec<PhraseToken> {
 }
 
 /// Expands `{a|b} c` to `a c` and `b c`. Braces do not nest.
-fn expand_alternatives(pattern: &str) -> Vec<String> {
+pub(crate) fn expand_alternatives(pattern: &str) -> Vec<String> {
     let Some((before, rest)) = pattern.split_once('{') else { return vec![pattern.to_owned()] };
     let Some((choices, after)) = rest.split_once('}') else { return vec![pattern.to_owned()] };
     let tails = expand_alternatives(after);

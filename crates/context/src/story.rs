@@ -26,7 +26,7 @@ pub struct StoryEntity {
     pub name: String,
     /// The kind, such as `person`, `place` or `organisation`. Empty if unknown.
     pub kind: String,
-    /// A short_line description. May be empty.
+    /// A short description. May be empty.
     pub about: String,
     /// The id of the message that names the entity. Empty if unknown.
     pub evidence: String,

@@ -7,7 +7,8 @@ use memory_engine_rule_data::{Words, load};
 use serde::Deserialize;
 
 use crate::{
-    phrase_pattern::{PhrasePatterns, PhraseToken, tokens},
+    phrase_pattern::{PhrasePatterns, PhraseToken, expand_alternatives, tokens},
+    session_question::SessionQuestion,
     weak_question::weak_question,
 };
 
@@ -18,6 +19,10 @@ pub(crate) struct Triggers {
     pub(crate) recall: Vec<Trigger>,
     /// References to the conversation before this one.
     pub(crate) previous_session: Vec<Trigger>,
+    /// Questions about the conversation before this one, by the classes of their words.
+    pub(crate) session_questions: Vec<SessionQuestion>,
+    /// Questions about everything that is stored about the user.
+    pub(crate) about_user: Vec<Trigger>,
     pub(crate) emotions: Vec<EmotionTrigger>,
 }
 
@@ -26,6 +31,8 @@ pub(crate) struct Triggers {
 pub(crate) struct Trigger {
     pub(crate) id: RuleId,
     matcher: Matcher,
+    /// True if the phrase says what is searched for, so that it stays in the search text.
+    searches_phrase: bool,
 }
 
 /// A trigger for a feeling.
@@ -48,9 +55,9 @@ pub(crate) struct PreparedText {
 #[derive(Debug)]
 enum Matcher {
     /// Chinese phrases occur anywhere in a text.
-    Anywhere(Phrases),
-    /// English phrases are sequences of words.
-    Words { phrases: PhrasePatterns, except: PhrasePatterns },
+    Anywhere { phrases: Phrases, except: Vec<String> },
+    /// English phrases are sequences of words. Those in `kept_words` stay in the search text.
+    Words { phrases: PhrasePatterns, except: PhrasePatterns, kept_words: BTreeSet<String> },
 }
 
 #[derive(Debug, Deserialize)]
@@ -60,6 +67,9 @@ struct TriggerData {
     phrases: Words,
     #[serde(default)]
     except: Words,
+    /// Default: false.
+    #[serde(default)]
+    searches_phrase: bool,
 }
 
 #[derive(Debug, Deserialize)]
@@ -80,9 +90,13 @@ struct EmotionData {
 struct TriggerFile {
     #[serde(default)]
     fillers: BTreeSet<String>,
+    #[serde(default)]
+    kept_words: BTreeSet<String>,
     plot_recall: Vec<TriggerData>,
     recall: Vec<TriggerData>,
     previous_session: Vec<TriggerData>,
+    session_questions: Vec<SessionQuestion>,
+    about_user: Vec<TriggerData>,
     emotions: Vec<EmotionData>,
 }
 
@@ -99,18 +113,22 @@ pub(crate) fn triggers_for(language: Language) -> Vec<&'static Triggers> {
 
 impl Triggers {
     fn new(file: TriggerFile, language: Language) -> Self {
-        let fillers = &file.fillers;
-        let trigger = |data: TriggerData| Trigger::new(data, language, fillers);
+        let (fillers, kept_words) = (&file.fillers, &file.kept_words);
+        let trigger = |data: TriggerData| Trigger::new(data, language, fillers, kept_words);
         let emotion = |data: EmotionData| {
             let search_words = data.words.to_vec();
             let words = if search_words.is_empty() { data.phrases.to_vec() } else { search_words };
-            let trigger = trigger(TriggerData { id: data.id, phrases: data.phrases, except: data.except });
+            let data_of_trigger =
+                TriggerData { id: data.id, phrases: data.phrases, except: data.except, searches_phrase: false };
+            let trigger = trigger(data_of_trigger);
             EmotionTrigger { trigger, name: data.name, words }
         };
         Self {
             plot_recall: file.plot_recall.into_iter().map(trigger).collect(),
             recall: file.recall.into_iter().map(trigger).collect(),
             previous_session: file.previous_session.into_iter().map(trigger).collect(),
+            session_questions: file.session_questions,
+            about_user: file.about_user.into_iter().map(trigger).collect(),
             emotions: file.emotions.into_iter().map(emotion).collect(),
         }
     }
@@ -118,43 +136,59 @@ impl Triggers {
     /// Returns the ids of all triggers.
     pub(crate) fn ids(&self) -> impl Iterator<Item = &RuleId> {
         let emotions = self.emotions.iter().map(|emotion| &emotion.trigger);
-        let recalls = self.plot_recall.iter().chain(&self.recall).chain(&self.previous_session);
-        recalls.chain(emotions).map(|trigger| &trigger.id)
+        let recalls = self.plot_recall.iter().chain(&self.recall).chain(&self.previous_session).chain(&self.about_user);
+        let session_questions = self.session_questions.iter().map(|question| &question.id);
+        recalls.chain(emotions).map(|trigger| &trigger.id).chain(session_questions)
     }
 }
 
 impl Trigger {
-    fn new(data: TriggerData, language: Language, fillers: &BTreeSet<String>) -> Self {
+    fn new(data: TriggerData, language: Language, fillers: &BTreeSet<String>, kept_words: &BTreeSet<String>) -> Self {
         let matcher = match language {
-            Language::Chinese => Matcher::Anywhere(Phrases::new(data.phrases.iter())),
+            Language::Chinese => {
+                let mut except: Vec<String> = data.except.iter().flat_map(expand_alternatives).collect();
+                // The longest exception is cut out.
+                except.sort_by_key(|phrase| std::cmp::Reverse(phrase.len()));
+                Matcher::Anywhere { phrases: Phrases::new(data.phrases.iter().flat_map(expand_alternatives)), except }
+            }
             _ => Matcher::Words {
                 phrases: PhrasePatterns::new(data.phrases.iter(), fillers),
                 except: PhrasePatterns::new(data.except.iter(), fillers),
+                kept_words: kept_words.clone(),
             },
         };
-        Self { id: data.id, matcher }
+        Self { id: data.id, matcher, searches_phrase: data.searches_phrase }
     }
 
     /// Returns true if the trigger fires and the text has no topic besides its phrase.
     pub(crate) fn is_whole_message(&self, text: &PreparedText) -> bool {
         let Some(found) = self.find(text) else { return false };
-        let rest = found.rest.unwrap_or_else(|| text.folded.replacen(&found.phrase, " ", 1));
-        !rest.chars().any(char::is_alphanumeric) || weak_question(&rest)
+        !found.rest.chars().any(char::is_alphanumeric) || weak_question(&found.rest)
     }
 
     /// Returns the phrase in the text that fires the trigger.
     pub(crate) fn find(&self, text: &PreparedText) -> Option<TriggerMatch> {
         match &self.matcher {
-            Matcher::Anywhere(phrases) => {
-                let phrase = phrases.find_folded(&text.folded)?.to_owned();
-                Some(TriggerMatch { phrase, rest: None })
+            Matcher::Anywhere { phrases, except } => {
+                let mut searched = text.folded.clone();
+                for phrase in except.iter().filter(|phrase| text.folded.contains(phrase.as_str())) {
+                    searched = searched.replace(phrase, " ");
+                }
+                let phrase = phrases.find_folded(&searched)?.to_owned();
+                let rest = text.folded.replacen(&phrase, " ", 1);
+                Some(TriggerMatch { phrase, rest, search_text: None })
             }
-            Matcher::Words { phrases, except } => {
+            Matcher::Words { phrases, except, kept_words } => {
                 let (phrase, range) = phrases.find(&except.cut_out(&text.tokens))?;
-                let before = &text.folded[..range.start];
-                let after = &text.folded[range.end..];
-                let rest: Vec<&str> = before.split_whitespace().chain(after.split_whitespace()).collect();
-                Some(TriggerMatch { phrase, rest: Some(rest.join(" ")) })
+                let around = |middle: &[&str]| {
+                    let before = text.folded[..range.start].split_whitespace();
+                    let after = text.folded[range.end..].split_whitespace();
+                    before.chain(middle.iter().copied()).chain(after).collect::<Vec<&str>>().join(" ")
+                };
+                let kept: Vec<&str> = phrase.split(' ').filter(|word| kept_words.contains(*word)).collect();
+                let rest = around(&[]);
+                let search_text = (!self.searches_phrase).then(|| around(&kept));
+                Some(TriggerMatch { phrase, rest, search_text })
             }
         }
     }
@@ -164,8 +198,11 @@ impl Trigger {
 #[derive(Debug)]
 pub(crate) struct TriggerMatch {
     pub(crate) phrase: String,
-    /// The text without the phrase. `None` for Chinese, where the whole text is searched for.
-    pub(crate) rest: Option<String>,
+    /// The text without the phrase.
+    pub(crate) rest: String,
+    /// The text without the words that only appeal to the memory. `None` if the whole text is searched for: in Chinese,
+    /// and if the phrase names what is searched for ("what's my").
+    pub(crate) search_text: Option<String>,
 }
 
 impl PreparedText {

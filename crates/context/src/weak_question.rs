@@ -34,8 +34,7 @@ pub fn weak_question(text: &str) -> bool {
     let mut has_words = false;
     while let Some(c) = rest.chars().next() {
         let length = if c.is_alphanumeric() || is_han(c) {
-            let word = if is_han(c) { chinese_weak_word(rest) } else { english_weak_word(rest) };
-            let Some(word) = word else { return false };
+            let Some(word) = weak_word_at_start(rest) else { return false };
             has_words = true;
             word.len()
         } else {
@@ -44,6 +43,11 @@ pub fn weak_question(text: &str) -> bool {
         rest = &rest[length..];
     }
     has_words
+}
+
+/// Returns the word without a topic that a folded text begins with.
+pub(crate) fn weak_word_at_start(text: &str) -> Option<&str> {
+    if text.starts_with(is_han) { chinese_weak_word(text) } else { english_weak_word(text) }
 }
 
 /// Returns the longest weak Chinese word that a text begins with.

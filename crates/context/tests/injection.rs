@@ -57,14 +57,14 @@ fn k8_the_table_of_the_document_holds() {
 #[test]
 fn k8_each_rule_has_its_action() {
     let decide = |round, scene, text| InjectionRules::default().decide(&IncomingMessage { round, scene, text });
-    assert_eq!(decide(1, "daily", "早").action, Action::Latest { summaries: 2, rounds: 3, search: true });
+    assert_eq!(decide(1, "daily", "早").action, Action::Latest { summaries: 2, rounds: 3, search: false });
     assert_eq!(decide(1, "daily", "还记得我吗").action, Action::Latest { summaries: 2, rounds: 3, search: true });
     assert_eq!(decide(2, "plot", "继续").action, Action::SearchScene("plot".into()));
     let recall = decide(2, "plot", "以前呢");
     assert_eq!((recall.action, recall.word.as_deref()), (Action::Search, Some("以前")));
     for (text, feeling) in [("今天不开心", "难过"), ("好开心", "开心"), ("ＥＭＯ了", "难过"), ("想你了", "想念")]
     {
-        let Action::SameEmotion { emotion, within, words } = decide(2, "daily", text).action else {
+        let Action::SameEmotion { emotion, within, words, .. } = decide(2, "daily", text).action else {
             panic!("{text} shows a feeling")
         };
         assert_eq!((emotion.as_str(), within), (feeling, Duration::from_secs(3 * 86_400)), "{text}");

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use memory_engine_context::{IncomingMessage, InjectionRules, Rule};
+use memory_engine_context::{Action, IncomingMessage, InjectionRules, Rule};
 use memory_engine_core::{Language, RuleId};
 use serde::Deserialize;
 
@@ -128,8 +128,53 @@ fn an_english_question_is_searched_for_without_its_trigger() {
     assert_eq!(search_text(3, "Do you remember my dog's name?").as_deref(), Some("my dog's name?"));
     assert_eq!(
         search_text(1, "So, what did I tell you about peanuts?").as_deref(),
-        Some("so, what you about peanuts?")
+        Some("so, what i you about peanuts?")
     );
     assert_eq!(search_text(3, "Do you remember?"), None, "no text remains");
+    assert_eq!(search_text(3, "You remember my dog?").as_deref(), Some("my dog?"), "the speaker stays");
     assert_eq!(search_text(3, "还记得我的猫吗"), None);
+}
+
+#[test]
+fn a_phrase_that_names_what_is_searched_for_stays_in_the_search_text() {
+    for text in ["What's my sister's job?", "where did i put the passport", "What music do I like?"] {
+        let decision = InjectionRules::of_document().decide(&IncomingMessage { round: 3, scene: "daily", text });
+        assert_eq!((decision.rule, decision.search_text), (Rule::Recall, None), "{text}");
+    }
+}
+
+#[test]
+fn vague_questions_about_the_past_have_actions_of_their_own() {
+    let action = |text| InjectionRules::default().decide(&IncomingMessage { round: 3, scene: "daily", text }).action;
+    for text in [
+        "Can you summarize our last chat?",
+        "What did we talk about yesterday?",
+        "上回咱们讲了些啥",
+        "上一次的话题是什么来着",
+        "接着上次的内容聊",
+    ] {
+        assert_eq!(action(text), Action::PreviousSession, "{text}");
+    }
+    for text in
+        ["So what do you remember about me?", "Do you know anything about me?", "你了解我吗", "你都记得我什么呀"]
+    {
+        assert_eq!(action(text), Action::AboutUser, "{text}");
+    }
+    for text in
+        ["What did we say about the boiler last time?", "上次聊的房租是多少", "What do you know about my sister?"]
+    {
+        assert_eq!(action(text), Action::Search, "{text}");
+    }
+}
+
+#[test]
+fn backchannels_are_not_searched_for_and_feelings_are() {
+    let decide = |round, text| InjectionRules::default().decide(&IncomingMessage { round, scene: "daily", text });
+    for text in ["okay, thank you!", "hahaha cool", "嗯嗯，谢谢啦"] {
+        assert_eq!(decide(3, text).rule, Rule::Nothing, "{text}");
+        assert!(matches!(decide(1, text).action, Action::Latest { search: false, .. }), "{text}");
+    }
+    let feeling = decide(3, "I'm thrilled, we are having lobster tonight!");
+    assert!(matches!(feeling.action, Action::SameEmotion { search: true, .. }), "{feeling:?}");
+    assert_eq!(feeling.search_text.as_deref(), Some(", we are having lobster tonight!"));
 }

@@ -1,21 +1,26 @@
 //! Automatic injection of memories into a prompt.
 
 mod informative;
+mod recalled;
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use memory_engine_context::{
     Action, GatewayBlock, IncomingMessage, InjectionDecision, InjectionRules, MAX_CONTEXT_MESSAGES, Rule, weak_question,
 };
 use memory_engine_core::{
-    ContentHash, Error, ErrorKind, Field, Filter, FilterValue, Kind, Language, Op, Phrases, Record, Result, ScanQuery,
-    Scope, Timestamp,
+    ContentHash, Error, ErrorKind, Field, Filter, FilterValue, Kind, Language, Op, Phrases, Record, RecordId, Result,
+    ScanQuery, Scope, Timestamp,
 };
 use memory_engine_recall::{Degraded, Enhancement, RecallOptions, RecallQuery, Retrievers};
-use tokio::time::{Instant, timeout};
+use tokio::time::timeout;
 
 use crate::engine::MemoryEngine;
 use informative::most_informative;
+use recalled::{RecalledMemories, has_content};
 
 /// Turns per round: a message of the user and the reply.
 const TURNS_PER_ROUND: usize = 2;
@@ -23,8 +28,9 @@ const TURNS_PER_ROUND: usize = 2;
 const PREVIOUS_SESSION_SCAN_ROWS: usize = 200;
 /// Maximum number of summaries of the previous conversation that are injected.
 const PREVIOUS_SESSION_MAX_SUMMARIES: usize = 3;
-/// Maximum number of additional candidates, in case the conversation already contains some of the results.
-const MAX_EXTRA_CANDIDATES: usize = 20;
+/// Number of additional candidates, because some of them are not injected: they only ask, or the conversation already
+/// contains them.
+const EXTRA_CANDIDATES: usize = 20;
 /// Share of the time limit after which a recall must end.
 const RECALL_TIME_SHARE: f64 = 0.9;
 
@@ -79,63 +85,6 @@ pub struct Injection {
     pub degraded: Vec<Degraded>,
 }
 
-/// The memories for one message, each list best first.
-#[derive(Debug)]
-struct RecalledMemories {
-    /// Memories that answer the message. They come before the others.
-    relevant: Vec<Record>,
-    summaries: Vec<Record>,
-    others: Vec<Record>,
-    degraded: Vec<Degraded>,
-    /// The texts that the conversation already contains.
-    conversation: BTreeSet<ContentHash>,
-    started: Instant,
-}
-
-impl RecalledMemories {
-    fn new(conversation: BTreeSet<ContentHash>) -> Self {
-        Self {
-            relevant: Vec::new(),
-            summaries: Vec::new(),
-            others: Vec::new(),
-            degraded: Vec::new(),
-            conversation,
-            started: Instant::now(),
-        }
-    }
-
-    /// Returns the number of candidates to read, so that `limit` remain without those of the conversation.
-    fn candidate_limit(&self, limit: usize) -> usize {
-        limit + self.conversation.len().min(MAX_EXTRA_CANDIDATES)
-    }
-
-    fn is_in_conversation(&self, record: &Record) -> bool {
-        self.conversation.contains(&record.content_hash())
-    }
-
-    /// Returns the first records that the conversation does not contain.
-    fn without_conversation(&self, records: impl IntoIterator<Item = Record>, limit: usize) -> Vec<Record> {
-        records.into_iter().filter(|record| !self.is_in_conversation(record)).take(limit).collect()
-    }
-
-    fn add_failure(&mut self, error: &Error) {
-        self.degraded.push(Degraded { stage: "injection", reason: error.to_string() });
-    }
-
-    /// Returns the records, or none if they could not be read; the failure is added.
-    fn records_or_failure(&mut self, outcome: Result<Vec<Record>>) -> Vec<Record> {
-        outcome.unwrap_or_else(|e| {
-            self.add_failure(&e);
-            Vec::new()
-        })
-    }
-
-    /// Returns all records: the relevant ones, the summaries, and the others.
-    fn into_records(self) -> Vec<Record> {
-        self.relevant.into_iter().chain(self.summaries).chain(self.others).collect()
-    }
-}
-
 impl Injector {
     /// Creates an injector with the default rules, the default block and at most five memories.
     pub fn new(engine: MemoryEngine) -> Self {
@@ -174,7 +123,8 @@ impl Injector {
         self.inject_into(scope, message, &[]).await
     }
 
-    /// Like [`inject`](Self::inject), without memories whose text is already in the conversation, word for word.
+    /// Like [`inject`](Self::inject), without memories that the conversation already contains: turns with the text of one
+    /// of its messages, and facts and summaries of which every source is such a turn.
     pub async fn inject_into(&self, scope: &Scope, message: &IncomingMessage<'_>, conversation: &[&str]) -> Injection {
         let language = self.engine.language().unwrap_or_else(|| Language::of(message.text));
         let decision = self.rules.decide_in(message, language);
@@ -235,6 +185,7 @@ impl Injector {
             Action::Nothing => {}
             Action::Search => self.search(scope, query.in_scene(message.scene), conversation, recalled).await,
             Action::PreviousSession => self.previous_session(scope, message, recalled).await,
+            Action::AboutUser => self.about_user(scope, message, recalled).await,
             Action::SearchScene(scene) => {
                 let within = Filter::eq(Field::Scene, scene.as_str());
                 self.search(scope, query.with_filter(within), conversation, recalled).await;
@@ -245,7 +196,10 @@ impl Injector {
                 }
                 self.latest(scope, message, *summaries, rounds.saturating_mul(TURNS_PER_ROUND), recalled).await;
             }
-            Action::SameEmotion { emotion, words, within } => {
+            Action::SameEmotion { emotion, words, within, search } => {
+                if *search {
+                    self.search(scope, query.in_scene(message.scene), conversation, recalled).await;
+                }
                 self.same_emotion(scope, message, (emotion, words), *within, recalled).await;
             }
             // `Action` is non-exhaustive. An unknown action injects nothing.
@@ -262,28 +216,81 @@ impl Injector {
         max_turns: usize,
         recalled: &mut RecalledMemories,
     ) {
-        let limit = recalled.candidate_limit(max_summaries);
+        let limit = max_summaries + EXTRA_CANDIDATES;
         let summaries = self.newest_records(scope, message, kind_filter(Kind::SUMMARY), limit).await;
         let summaries = recalled.records_or_failure(summaries);
-        recalled.summaries = recalled.without_conversation(summaries, max_summaries);
-        let limit = recalled.candidate_limit(max_turns);
+        recalled.summaries = self.select(scope, summaries, max_summaries, recalled).await;
+        let limit = max_turns + EXTRA_CANDIDATES;
         let turns = self.newest_records(scope, message, kind_filter(Kind::TURN), limit).await;
         let turns = recalled.records_or_failure(turns);
-        let turns = recalled.without_conversation(turns, max_turns);
+        let turns = self.select(scope, turns, max_turns, recalled).await;
         recalled.others.extend(turns);
+    }
+
+    /// Adds the latest facts of the user, or the previous session if there are none.
+    async fn about_user(&self, scope: &Scope, message: &IncomingMessage<'_>, recalled: &mut RecalledMemories) {
+        let limit = self.limit + EXTRA_CANDIDATES;
+        let facts = self.newest_records(scope, message, kind_filter(Kind::FACT), limit).await;
+        let facts = recalled.records_or_failure(facts);
+        recalled.relevant = self.select(scope, facts, self.limit, recalled).await;
+        if recalled.relevant.is_empty() {
+            self.previous_session(scope, message, recalled).await;
+        }
+    }
+
+    /// Returns the first records that have content and that the conversation does not contain.
+    async fn select(
+        &self,
+        scope: &Scope,
+        records: Vec<Record>,
+        limit: usize,
+        recalled: &mut RecalledMemories,
+    ) -> Vec<Record> {
+        let mut records = records;
+        records.retain(|record| has_content(record) && !recalled.is_in_conversation(record));
+        if recalled.has_conversation() {
+            self.remove_derived_from_conversation(scope, &mut records, recalled).await;
+        }
+        records.truncate(limit);
+        records
+    }
+
+    /// Removes the records of which every source is in the conversation.
+    async fn remove_derived_from_conversation(
+        &self,
+        scope: &Scope,
+        records: &mut Vec<Record>,
+        recalled: &mut RecalledMemories,
+    ) {
+        let sources: BTreeSet<RecordId> = records.iter().flat_map(|record| record.derived_from.clone()).collect();
+        if sources.is_empty() {
+            return;
+        }
+        let sources: Vec<RecordId> = sources.into_iter().collect();
+        let found = match self.engine.get_all(scope, &sources).await {
+            Ok(found) => found,
+            Err(e) => return recalled.add_failure(&e),
+        };
+        let is_in_conversation = |source: &Record| recalled.is_in_conversation(source);
+        let in_conversation: BTreeMap<RecordId, bool> =
+            found.iter().flatten().map(|source| (source.id, is_in_conversation(source))).collect();
+        let repeats_conversation = |record: &Record| {
+            let mut sources = record.derived_from.iter();
+            !record.derived_from.is_empty() && sources.all(|id| in_conversation.get(id) == Some(&true))
+        };
+        records.retain(|record| !repeats_conversation(record));
     }
 
     /// Returns the options of a recall that begins now: it ends a little before the injection, so that its results are
     /// used.
     fn recall_options(&self, recalled: &RecalledMemories) -> RecallOptions {
-        let options = self.engine.options().with_limit(recalled.candidate_limit(self.limit));
+        let options = self.engine.options().with_limit(self.limit + EXTRA_CANDIDATES);
         let remaining = self.deadline.mul_f64(RECALL_TIME_SHARE).saturating_sub(recalled.started.elapsed());
         options.with_deadline(options.deadline.min(remaining))
     }
 
     /// Recalls the memories that are relevant to the query. A query without a topic ("how did that go?") is searched
-    /// for together with the conversation before it. Statements come before questions: an earlier question is often
-    /// the most similar record, but seldom an answer.
+    /// for together with the conversation before it.
     async fn search(&self, scope: &Scope, query: RecallQuery, conversation: &[&str], recalled: &mut RecalledMemories) {
         let outcome = if weak_question(&query.text) && !conversation.is_empty() {
             let latest = &conversation[conversation.len().saturating_sub(MAX_CONTEXT_MESSAGES)..];
@@ -295,9 +302,8 @@ impl Injector {
         };
         match outcome {
             Ok(recall) => {
-                let relevant = recall.relevant().map(|hit| hit.record.clone());
-                let (questions, statements): (Vec<Record>, Vec<Record>) = relevant.partition(is_question_turn);
-                recalled.relevant = recalled.without_conversation(statements.into_iter().chain(questions), self.limit);
+                let relevant = recall.relevant().map(|hit| hit.record.clone()).collect();
+                recalled.relevant = self.select(scope, relevant, self.limit, recalled).await;
                 recalled.degraded.extend(recall.degraded);
             }
             Err(e) => recalled.add_failure(&e),
@@ -305,6 +311,7 @@ impl Injector {
     }
 
     /// Adds the latest summaries of the conversation before this one, or the most informative statements of its user.
+    /// A conversation with neither of them is skipped.
     ///
     /// The session of this conversation is that of the latest turn in `conversation`, else that of the scope. If there
     /// is neither, the latest session counts as the previous one.
@@ -315,17 +322,27 @@ impl Injector {
         // The latest turn decides, because the text of an earlier one may occur in another session, too.
         let session_of_latest = turns.iter().find(|turn| recalled.is_in_conversation(turn)).map(session);
         let current = session_of_latest.unwrap_or_else(|| scope.session().map(str::to_owned));
-        let is_of_other_session = |turn: &&Record| current.is_none() || session(turn) != current;
-        let Some(previous) = turns.iter().find(is_of_other_session).map(session) else { return };
         let summaries =
             self.newest_records(scope, message, kind_filter(Kind::SUMMARY), PREVIOUS_SESSION_SCAN_ROWS).await;
         let summaries = recalled.records_or_failure(summaries);
-        let summaries = summaries.into_iter().filter(|summary| session(summary) == previous);
-        recalled.summaries = recalled.without_conversation(summaries, PREVIOUS_SESSION_MAX_SUMMARIES);
-        if recalled.summaries.is_empty() {
-            let turns = turns.into_iter().filter(|turn| session(turn) == previous && !is_question_turn(turn));
-            let statements = recalled.without_conversation(turns, PREVIOUS_SESSION_SCAN_ROWS);
-            recalled.others.extend(most_informative(statements, self.limit));
+        let mut seen = BTreeSet::new();
+        let mut earlier_sessions: Vec<Option<String>> = turns.iter().map(session).collect();
+        earlier_sessions.retain(|other| (current.is_none() || *other != current) && seen.insert(other.clone()));
+        for previous in earlier_sessions {
+            let of_session = |records: &[Record]| -> Vec<Record> {
+                records.iter().filter(|record| session(record) == previous).cloned().collect()
+            };
+            recalled.summaries =
+                self.select(scope, of_session(&summaries), PREVIOUS_SESSION_MAX_SUMMARIES, recalled).await;
+            if !recalled.summaries.is_empty() {
+                return;
+            }
+            let statements = self.select(scope, of_session(&turns), PREVIOUS_SESSION_SCAN_ROWS, recalled).await;
+            let informative = most_informative(statements, self.limit);
+            if !informative.is_empty() {
+                recalled.others.extend(informative);
+                return;
+            }
         }
     }
 
@@ -360,10 +377,10 @@ impl Injector {
         let labels = words.iter().map(String::as_str).chain([emotion]);
         let labels = labels.map(|label| FilterValue::Text(label.to_owned())).collect();
         let is_labelled = Filter::In(Field::Emotion, labels).and(is_recent.clone());
-        let limit = recalled.candidate_limit(self.limit);
+        let limit = self.limit + EXTRA_CANDIDATES;
         let labelled = self.newest_records(scope, message, is_labelled, limit).await;
         let labelled = recalled.records_or_failure(labelled);
-        recalled.others = recalled.without_conversation(labelled, self.limit);
+        recalled.others = self.select(scope, labelled, self.limit, recalled).await;
         let options = self.recall_options(recalled);
         let query = RecallQuery::new(words.join(" ")).with_retrievers(Retrievers::KeywordOnly).with_filter(is_recent);
         let recall = match self.engine.recall(scope, query.in_scene(message.scene).with_options(options)).await {
@@ -372,8 +389,8 @@ impl Injector {
         };
         let phrases = Phrases::new(words);
         let is_unlabelled_match = |record: &Record| record.emotion.is_none() && phrases.find(&record.text).is_some();
-        let unlabelled = recall.hits.into_iter().map(|hit| hit.record).filter(is_unlabelled_match);
-        let unlabelled = recalled.without_conversation(unlabelled, self.limit);
+        let unlabelled = recall.hits.into_iter().map(|hit| hit.record).filter(is_unlabelled_match).collect();
+        let unlabelled = self.select(scope, unlabelled, self.limit, recalled).await;
         recalled.others.extend(unlabelled);
         recalled.others.truncate(self.limit);
         recalled.degraded.extend(recall.degraded);
@@ -382,8 +399,4 @@ impl Injector {
 
 fn kind_filter(kind: Kind) -> Filter {
     Filter::eq(Field::Kind, kind.as_str())
-}
-
-fn is_question_turn(record: &Record) -> bool {
-    record.kind == Kind::TURN && memory_engine_context::is_question(&record.text)
 }

@@ -257,3 +257,100 @@ async fn k8_a_question_about_the_last_conversation_with_a_topic_is_searched_for(
         assert!(!injection.text.contains("婚礼"), "{}", injection.text);
     }
 }
+
+/// Returns the texts of the injected records.
+async fn injected(injector: &Injector, text: &str, conversation: &[&str]) -> Vec<String> {
+    let injection = injector.inject_into(&lin(), &message(4, "daily", text), conversation).await;
+    injection.records.into_iter().map(|record| record.text).collect()
+}
+
+#[tokio::test]
+async fn k8_a_feeling_gets_the_relevant_memories_too() {
+    for backend in Backend::all() {
+        let memory = empty(&backend).await;
+        for text in ["I am allergic to lobster.", "我对芒果过敏"] {
+            memory.remember(&lin(), Turn::user(text).with_scene("daily").at(ago(500))).await.unwrap();
+        }
+        let injector = Injector::new(memory);
+        let texts = injected(&injector, "I'm thrilled, I will eat lobster tonight!", &[]).await;
+        assert_eq!(texts, ["I am allergic to lobster."]);
+        let texts = injected(&injector, "好开心，我能吃到芒果了", &[]).await;
+        assert_eq!(texts, ["我对芒果过敏"]);
+    }
+}
+
+#[tokio::test]
+async fn k8_a_question_about_ones_own_life_is_answered() {
+    for backend in Backend::all() {
+        let memory = empty(&backend).await;
+        memory.remember(&lin(), "My sister works as a vet.").await.unwrap();
+        let texts = injected(&Injector::new(memory), "What's my sister's job?", &[]).await;
+        assert_eq!(texts, ["My sister works as a vet."]);
+    }
+}
+
+#[tokio::test]
+async fn k8_questions_and_turns_without_content_are_not_injected() {
+    for backend in Backend::all() {
+        let memory = empty(&backend).await;
+        memory.remember(&lin(), Turn::user("I parked the car behind the theatre").at(ago(90))).await.unwrap();
+        for hours in 10..20 {
+            let question = Turn::user("Do you remember where I parked the car?").at(ago(hours));
+            memory.remember(&lin(), question).await.unwrap();
+        }
+        memory.remember(&lin(), Turn::user("Tell me where I parked the car").at(ago(6))).await.unwrap();
+        memory.remember(&lin(), Turn::assistant("Nice!").at(ago(5))).await.unwrap();
+        let injector = Injector::new(memory);
+        let texts = injected(&injector, "Where did I park the car?", &[]).await;
+        assert_eq!(texts, ["I parked the car behind the theatre"]);
+        assert_eq!(injected(&injector, "Cool, thanks!", &[]).await, [""; 0]);
+        let first = injector.inject(&lin(), &message(1, "daily", "good morning")).await;
+        let texts: Vec<&str> = first.records.iter().map(|record| record.text.as_str()).collect();
+        assert_eq!(texts, ["I parked the car behind the theatre"], "the latest turns");
+    }
+}
+
+#[tokio::test]
+async fn k8_a_session_without_a_statement_is_skipped() {
+    let sessions: [&[&str]; 3] = [&["我报了周日的陶艺课"], &["在吗", "你是谁？"], &["嗨"]];
+    for backend in Backend::all() {
+        let (_, injector) = three_sessions(&backend, sessions).await;
+        for question in ["上回咱们说啥了", "上次的话题是什么", "Can you recap our previous chat?", "你了解我吗"]
+        {
+            assert_eq!(injected(&injector, question, sessions[2]).await, sessions[0], "{question}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn k8_what_the_user_asks_about_everything_stored_is_answered_with_facts() {
+    for backend in Backend::all() {
+        let memory = empty(&backend).await;
+        let fact = Turn::note("The user plays the cello.").with_kind(Kind::FACT).with_scene("daily");
+        memory.remember(&lin(), fact.at(ago(90))).await.unwrap();
+        memory.remember(&lin(), Turn::user("It rains again.").at(ago(2))).await.unwrap();
+        let texts = injected(&Injector::new(memory), "What do you know about me?", &[]).await;
+        assert_eq!(texts, ["The user plays the cello."]);
+    }
+}
+
+#[tokio::test]
+async fn k8_memories_derived_from_the_conversation_are_not_injected() {
+    for backend in Backend::all() {
+        let memory = empty(&backend).await;
+        let told = "I keep bees on the roof of the school";
+        let id = memory.remember(&lin(), Turn::user(told).with_scene("daily").at(ago(3))).await.unwrap();
+        let source = memory.get(&lin(), id).await.unwrap().unwrap();
+        let mut fact = source.clone();
+        fact.id = memory_engine::RecordId::new();
+        fact.kind = Kind::FACT;
+        fact.text = "The user keeps bees on the roof".into();
+        fact.derived_from = vec![source.id];
+        memory.store(&lin(), vec![fact], memory_engine::PutMode::Upsert).await.unwrap();
+        let injector = Injector::new(memory);
+        let question = "What should I feed the bees on the roof?";
+        let texts = injected(&injector, question, &["hello"]).await;
+        assert!(texts.contains(&"The user keeps bees on the roof".to_owned()), "{texts:?}");
+        assert_eq!(injected(&injector, question, &[told, question]).await, [""; 0]);
+    }
+}

@@ -17,6 +17,14 @@ fn questions_with_and_without_a_mark() {
         "上次那个方案叫什么来着",
         "我那只猫，它叫什么名字？",
         "My old neighbour, what was his name?",
+        "Tell me where my keys are",
+        "please show me what you have on the lease",
+        "any clue where the charger went",
+        "I was wondering if the dentist called",
+        "Summarize what we planned",
+        "说说我养过什么宠物",
+        "帮我回忆一下面试的时间",
+        "我的伞放哪儿了",
     ] {
         assert!(is_question(question), "{question}");
     }
@@ -40,6 +48,10 @@ fn statements_and_statements_with_a_question() {
         "今天面试挺顺利的，对吧？",
         "随便什么都行，我不挑。",
         "I don't know what he wants.",
+        "Tell me a story, I slept badly.",
+        "Tell my sister I moved to Ghent.",
+        "大家说说笑笑，一下午就过去了",
+        "其实我没什么胃口",
         "ok",
         "",
     ] {

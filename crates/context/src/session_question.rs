@@ -1,0 +1,72 @@
+//! Detection of questions about the conversation before this one, by the classes of their words.
+
+use memory_engine_core::RuleId;
+use memory_engine_rule_data::Words;
+use serde::Deserialize;
+
+use crate::weak_question::weak_word_at_start;
+
+/// A rule for questions such as "Can you recap our previous chat?" and 上回咱们说啥了. Each of them contains a time, a
+/// word for talking, and a word that asks. All other words have no topic.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SessionQuestion {
+    pub(crate) id: RuleId,
+    /// Words for an earlier time, such as "last".
+    times: Words,
+    /// Words for a conversation, such as "talked" and "topic".
+    talk: Words,
+    /// Words that ask, such as "what" and "recap", and the question mark.
+    asks: Words,
+    /// Other words without a topic, in addition to those of weak questions.
+    neutral: Words,
+    /// Words for other people and other times. A question with one of them is about something else.
+    except: Words,
+}
+
+impl SessionQuestion {
+    /// Returns the time word of a folded text if the text asks about an earlier conversation and names no topic.
+    pub(crate) fn find(&self, folded: &str) -> Option<&str> {
+        let text = folded.replace(['\'', '’'], "");
+        let mut rest = text.as_str();
+        let mut time = None;
+        let mut has_talk = false;
+        let mut asks = false;
+        while let Some(c) = rest.chars().next() {
+            let excepted = longest_at_start(&self.except, rest).map_or(0, str::len);
+            let time_word = longest_at_start(&self.times, rest);
+            let talk_word = longest_at_start(&self.talk, rest).map_or(0, str::len);
+            let asking_word = longest_at_start(&self.asks, rest).map_or(0, str::len);
+            let neutral_word = longest_at_start(&self.neutral, rest).map_or(0, str::len);
+            let weak_word = weak_word_at_start(rest).map_or(0, str::len);
+            let time_length = time_word.map_or(0, str::len);
+            let classes = [excepted, time_length, talk_word, asking_word, neutral_word, weak_word];
+            let length = classes.into_iter().max().unwrap_or_default();
+            if length == 0 {
+                if c.is_alphanumeric() {
+                    return None;
+                }
+                rest = &rest[c.len_utf8()..];
+                continue;
+            }
+            if excepted == length {
+                return None;
+            }
+            // A word may belong to several classes.
+            time = time.or(time_word.filter(|word| word.len() == length));
+            has_talk |= talk_word == length;
+            asks |= asking_word == length;
+            rest = &rest[length..];
+        }
+        time.filter(|_| has_talk && asks)
+    }
+}
+
+/// Returns the longest of the words that a text begins with. A word of letters ends at a word boundary.
+fn longest_at_start<'w>(words: &'w Words, text: &str) -> Option<&'w str> {
+    let ends_word = |word: &str| {
+        let is_ascii_letter = |c: char| c.is_ascii_alphanumeric();
+        !(word.ends_with(is_ascii_letter) && text[word.len()..].starts_with(is_ascii_letter))
+    };
+    words.iter().filter(|word| text.starts_with(word) && ends_word(word)).max_by_key(|word| word.len())
+}

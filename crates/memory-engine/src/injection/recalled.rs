@@ -1,0 +1,67 @@
+//! The memories that are collected for one message.
+
+use std::collections::BTreeSet;
+
+use memory_engine_core::{ContentHash, Error, Kind, Record, Result};
+use memory_engine_recall::Degraded;
+use tokio::time::Instant;
+
+/// The memories for one message, each list best first.
+#[derive(Debug)]
+pub(super) struct RecalledMemories {
+    /// Memories that answer the message. They come before the others.
+    pub(super) relevant: Vec<Record>,
+    pub(super) summaries: Vec<Record>,
+    pub(super) others: Vec<Record>,
+    pub(super) degraded: Vec<Degraded>,
+    /// The texts that the conversation already contains.
+    conversation: BTreeSet<ContentHash>,
+    pub(super) started: Instant,
+}
+
+impl RecalledMemories {
+    pub(super) fn new(conversation: BTreeSet<ContentHash>) -> Self {
+        Self {
+            relevant: Vec::new(),
+            summaries: Vec::new(),
+            others: Vec::new(),
+            degraded: Vec::new(),
+            conversation,
+            started: Instant::now(),
+        }
+    }
+
+    /// Returns true if there are messages of the conversation to compare with.
+    pub(super) fn has_conversation(&self) -> bool {
+        !self.conversation.is_empty()
+    }
+
+    pub(super) fn is_in_conversation(&self, record: &Record) -> bool {
+        self.conversation.contains(&record.content_hash())
+    }
+
+    pub(super) fn add_failure(&mut self, error: &Error) {
+        self.degraded.push(Degraded { stage: "injection", reason: error.to_string() });
+    }
+
+    /// Returns the records, or none if they could not be read; the failure is added.
+    pub(super) fn records_or_failure(&mut self, outcome: Result<Vec<Record>>) -> Vec<Record> {
+        outcome.unwrap_or_else(|e| {
+            self.add_failure(&e);
+            Vec::new()
+        })
+    }
+
+    /// Returns all records: the relevant ones, the summaries, and the others.
+    pub(super) fn into_records(self) -> Vec<Record> {
+        self.relevant.into_iter().chain(self.summaries).chain(self.others).collect()
+    }
+}
+
+/// Returns true if a record is worth injecting. Turns that only ask are not: an earlier question is often the most
+/// similar record, but no answer. Turns without content ("Nice!") are not either.
+pub(super) fn has_content(record: &Record) -> bool {
+    let is_empty_turn =
+        || memory_engine_context::is_question(&record.text) || memory_engine_context::is_backchannel(&record.text);
+    record.kind != Kind::TURN || !is_empty_turn()
+}
