@@ -125,8 +125,7 @@ async fn analyse(
     }
     let is_web_open = analyst.may_search_the_web(&signal, &evidence);
     let strength = evidence.strength();
-    let gate =
-        if is_web_open { "open: the evidence is missing or weak, and recent news matters" } else { "closed" };
+    let gate = if is_web_open { "open: the evidence is missing or weak, and recent news matters" } else { "closed" };
     println!("  web    {gate} (strength {strength:.2})");
     println!("  deep   {}\n", serde_json::to_string(&analyst.deep(flash, &signal, &evidence, is_web_open).await?)?);
     Ok(())
