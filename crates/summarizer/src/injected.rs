@@ -1,15 +1,49 @@
 //! Detects injected memories in turns, so that they are not extracted and stored again.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::LazyLock};
 
+use memory_engine_context::GatewayFrame;
 use memory_engine_core::text::{is_han, normalize};
 
 use crate::sentence::sentences;
 
-/// Headings and first and last lines of the memory blocks of `memory-engine-context`, folded.
+/// Headings of the memory lists of `memory-engine-context`, folded.
 const LIST_HEADINGS: &[&str] = &["relevant long-term memory"];
-const BLOCK_OPENING: &str = "[记忆参考";
-const BLOCK_CLOSING: &str = "带时间戳的内容请注意时效性";
+
+/// The first and last lines of the gateway's blocks, in both languages.
+static BLOCK_FRAMES: LazyLock<[BlockFrame; 2]> =
+    LazyLock::new(|| [GatewayFrame::chinese(), GatewayFrame::english()].map(|frame| BlockFrame::of(&frame)));
+
+/// The beginnings of the first and the last line of a block, folded and without fences.
+struct BlockFrame {
+    opening: String,
+    closing: String,
+}
+
+impl BlockFrame {
+    fn of(frame: &GatewayFrame) -> Self {
+        let is_text = |line: &&str| !is_fence(line);
+        let first = frame.opening.lines().find(is_text).unwrap_or_default();
+        let last = frame.closing.lines().rfind(is_text).unwrap_or_default();
+        let beginning = |line: &str, ends: &[char]| normalize(line.split(ends).next().unwrap_or_default().trim());
+        Self { opening: beginning(first, &['-']), closing: beginning(last, &[',', '，', ':', '：']) }
+    }
+
+    /// Returns true if a folded line of this block begins with `beginning`, which is not empty.
+    fn begins(line: &str, beginning: &str) -> bool {
+        !beginning.is_empty() && line.starts_with(beginning)
+    }
+}
+
+/// Returns true if a folded line is the first of a block.
+fn is_block_opening(line: &str) -> bool {
+    BLOCK_FRAMES.iter().any(|frame| BlockFrame::begins(line, &frame.opening))
+}
+
+/// Returns true if a folded line is the last of a block.
+fn is_block_closing(line: &str) -> bool {
+    BLOCK_FRAMES.iter().any(|frame| BlockFrame::begins(line, &frame.closing))
+}
 
 /// Returns the text without injected memories: the gateway's block from its first to its last line, and lists of
 /// memories from their heading to their last item. The text around them is unchanged.
@@ -27,7 +61,7 @@ pub fn without_injected(text: &str) -> String {
     for line in text.split_inclusive('\n') {
         let folded = normalize(line.trim());
         state = match state {
-            BlockState::Block if folded.contains(BLOCK_CLOSING) => BlockState::Closing,
+            BlockState::Block if is_block_closing(&folded) => BlockState::Closing,
             BlockState::Block => BlockState::Block,
             BlockState::Closing if is_fence(&folded) => {
                 state = BlockState::Outside;
@@ -39,7 +73,7 @@ pub fn without_injected(text: &str) -> String {
         match state {
             BlockState::Outside => output.push_str(line),
             // The fence before the block belongs to it.
-            BlockState::Block if folded.starts_with(BLOCK_OPENING) => {
+            BlockState::Block if is_block_opening(&folded) => {
                 let before = output.trim_end();
                 if before.ends_with("---") && is_fence(before.rsplit('\n').next().unwrap_or_default()) {
                     output.truncate(before.trim_end_matches('-').len());
@@ -64,12 +98,14 @@ enum BlockState {
 
 /// Returns false if a text certainly has no block, without folding it.
 fn may_contain_block(text: &str) -> bool {
-    text.contains("记忆参考") || text.to_ascii_lowercase().contains(LIST_HEADINGS[0])
+    let lower = text.to_ascii_lowercase();
+    let openings = BLOCK_FRAMES.iter().map(|frame| frame.opening.trim_start_matches('['));
+    openings.chain(LIST_HEADINGS.iter().copied()).any(|opening| lower.contains(opening))
 }
 
 fn block_started_by(folded: &str) -> BlockState {
     match folded {
-        line if line.starts_with(BLOCK_OPENING) => BlockState::Block,
+        line if is_block_opening(line) => BlockState::Block,
         line if LIST_HEADINGS.iter().any(|heading| line.starts_with(heading)) && line.ends_with(':') => {
             BlockState::List
         }
@@ -82,7 +118,7 @@ fn is_fence(line: &str) -> bool {
     line.len() >= 3 && line.chars().all(|c| c == '-')
 }
 
-/// Returns true if a text only repeats_any injected memories: each of its sentences overlaps largely with one of them.
+/// Returns true if a text only repeats injected memories: each of its sentences overlaps largely with one of them.
 /// Returns false for an empty text.
 ///
 /// ```

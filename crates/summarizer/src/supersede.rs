@@ -116,7 +116,8 @@ impl Change {
 /// - A fact that repeats another one is merged into it. Both records stay, the later one as superseded, so that the
 ///   other one remains if either is retracted.
 /// - A value with a stated end ("this week") does not supersede a value without one.
-/// - A negative fact with the value [`ExtractedFact::ANY`] ends every value of its slot.
+/// - A negative fact with the value [`ExtractedFact::ANY`] ends every value of its slot. An allergy ends so only if it
+///   is the only one.
 /// - A fact that [corrects](ExtractedFact::corrects) another one supersedes it in any slot.
 ///
 /// The result depends only on the facts, not on their order of arrival. A second call with the same facts changes
@@ -210,12 +211,27 @@ impl FactState {
     }
 }
 
+/// Slots in which a denial of every value ends nothing while several values hold, because it may mean one of them. An
+/// allergy that ends by mistake is dangerous.
+const AMBIGUOUS_DENIAL_SLOTS: [&str; 1] = ["allergy"];
+
+/// Returns true if a fact denies every value of its slot, but may mean one of several that hold.
+fn is_ambiguous_denial(denial: &FactState, earlier: &[FactState]) -> bool {
+    let is_held = |state: &&FactState| state.end.is_none() && state.fact.polarity == Polarity::Positive;
+    denial.key == ExtractedFact::ANY
+        && AMBIGUOUS_DENIAL_SLOTS.contains(&denial.fact.slot.as_str())
+        && earlier.iter().filter(is_held).count() > 1
+}
+
 /// Computes which facts of one subject and slot hold, from all statements in the order of their times.
 fn compute_ends(group: &mut [FactState]) {
     group.sort_by_key(FactState::order);
     for n in 0..group.len() {
         let (earlier, rest) = group.split_at_mut(n);
         let Some(newest) = rest.first_mut() else { continue };
+        if is_ambiguous_denial(newest, earlier) {
+            continue;
+        }
         let id = newest.record.id;
         let begins = newest.fact.begins();
         let is_bounded = newest.fact.valid_until.is_some();

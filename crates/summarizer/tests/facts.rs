@@ -96,6 +96,9 @@ fn facts_are_rendered_in_the_language_of_their_source() {
         ("I work as an engineer", "The user works as an engineer."),
         ("I work as a nurse", "The user works as a nurse."),
         ("I drive a Honda Civic", "The user has a Honda Civic."),
+        ("My best friend is a pilot.", "The user's best friend works as a pilot."),
+        ("我失业了", "用户不再做原来的工作。"),
+        ("I have a cat", "The user has a cat."),
         ("My parents live in Osaka.", "The user's parents live in Osaka."),
         ("My parents are allergic to cats.", "The user's parents are allergic to cats."),
     ] {

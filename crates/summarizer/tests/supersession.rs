@@ -84,6 +84,20 @@ fn m10_the_last_statement_supersedes_contradicting_ones() {
             &["The user is allergic to nuts.", "The user is not allergic to cats."],
             &["The user was held to be allergic to cats until 2024-05-02."],
         ),
+        // "The allergy" is the only one, or it is not clear which one.
+        (
+            &["I'm allergic to kiwis", "My allergy has cleared up"],
+            &["The user said that the allergy is gone."],
+            &["The user was held to be allergic to kiwis until 2024-05-02."],
+        ),
+        (&["我对榴莲过敏", "过敏已经好了"], &["用户说过敏好了。"], &["用户曾被记作对榴莲过敏，直到2024-05-02。"]),
+        (&["我对榴莲和桃子过敏", "过敏已经好了"], &["用户对榴莲过敏。", "用户对桃子过敏。", "用户说过敏好了。"], &[]),
+        // The partner's name ends with the relationship.
+        (
+            &["My girlfriend is called Nadia", "I broke up with my girlfriend"],
+            &["The user has no girlfriend any more.", "The user is single."],
+            &["The user's girlfriend was called Nadia until 2024-05-02."],
+        ),
         // A retraction of everything, and a new statement.
         (
             &["I work at Google", "I quit my job", "I work at Tesla"],

@@ -30,8 +30,12 @@ const RULE_FILES: [&str; 4] = [
     rule_file!("zh/rules-life.toml"),
 ];
 
-/// Memory limit of the automaton of all patterns together, in bytes.
-const PATTERN_SET_MAX_BYTES: usize = 256 << 20;
+/// Memory limit of the compiled set of all patterns, in bytes. The patterns of the crate need about 10 MB.
+const PATTERN_SET_MAX_BYTES: usize = 64 << 20;
+
+/// Memory limit of the lazy automaton of the set, in bytes and for each thread that searches. The patterns of the crate
+/// need 5 MB; with less, the set is searched without it, which is three times as slow.
+const PATTERN_SET_DFA_MAX_BYTES: usize = 12 << 20;
 
 /// Memory limit of the lazy automaton of one pattern, in bytes. A pattern runs only on sentences that it matches.
 const SINGLE_DFA_MAX_BYTES: usize = 64 << 10;
@@ -63,7 +67,8 @@ const SINGLE_DFA_MAX_BYTES: usize = 64 << 10;
 /// ```
 #[derive(Debug, Clone)]
 pub struct FactPatterns {
-    set: RegexSet,
+    /// The set of all patterns. It is compiled for the first sentence, because many processes read none.
+    set: OnceLock<RegexSet>,
     list: Vec<FactPattern>,
     slots: Slots,
 }
@@ -72,7 +77,7 @@ pub struct FactPatterns {
 #[derive(Debug, Clone)]
 pub(super) struct FactPattern {
     pub(super) id: RuleId,
-    /// The text of the expression, which the set of all patterns has checked.
+    /// The text of the expression.
     text: String,
     /// The expression. It is compiled when the set finds its first match, because most processes use few of them.
     regex: OnceLock<Option<Regex>>,
@@ -85,6 +90,15 @@ impl FactPattern {
     pub(super) fn regex(&self) -> Option<&Regex> {
         self.regex.get_or_init(|| single_regex(&self.text).ok()).as_ref()
     }
+}
+
+/// Compiles the set of all patterns.
+fn pattern_set(list: &[FactPattern]) -> std::result::Result<RegexSet, regex::Error> {
+    RegexSetBuilder::new(list.iter().map(|pattern| &pattern.text))
+        .case_insensitive(true)
+        .size_limit(PATTERN_SET_MAX_BYTES)
+        .dfa_size_limit(PATTERN_SET_DFA_MAX_BYTES)
+        .build()
 }
 
 fn single_regex(text: &str) -> std::result::Result<Regex, regex::Error> {
@@ -150,7 +164,7 @@ fn positive() -> Polarity {
 }
 
 impl FactPatterns {
-    /// Returns the rules of the crate.
+    /// Returns the rules of the crate. Their regular expressions are compiled for the first sentence.
     ///
     /// # Errors
     /// `InvalidInput` if they are invalid, which the tests of the crate rule out.
@@ -164,7 +178,9 @@ impl FactPatterns {
     /// `InvalidInput` for invalid TOML or an unknown field (with its position), an invalid regular expression, a rule
     /// without a value, or a slot without sentences.
     pub fn from_toml(text: &str) -> Result<Self> {
-        Self::of(RULE_FILES.into_iter().chain([text]))
+        let patterns = Self::of(RULE_FILES.into_iter().chain([text]))?;
+        let set = pattern_set(&patterns.list).map_err(|error| invalid(&error.to_string()))?;
+        Ok(Self { set: set.into(), ..patterns })
     }
 
     fn of<'f>(files: impl IntoIterator<Item = &'f str>) -> Result<Self> {
@@ -181,13 +197,7 @@ impl FactPatterns {
             let id = rule.id.clone().map_or_else(|| RuleId::new(format!("custom.{n}")), Ok)?;
             list.extend(patterns(&id, &Arc::new(rule), &all.macros, &slots)?);
         }
-        let set = RegexSetBuilder::new(list.iter().map(|pattern| &pattern.text))
-            .case_insensitive(true)
-            .size_limit(PATTERN_SET_MAX_BYTES)
-            .dfa_size_limit(PATTERN_SET_MAX_BYTES)
-            .build()
-            .map_err(|error| invalid(&error.to_string()))?;
-        Ok(Self { set, list, slots })
+        Ok(Self { set: OnceLock::new(), list, slots })
     }
 
     /// Returns the ids of the rules, each once, in the order of their files.
@@ -198,7 +208,9 @@ impl FactPatterns {
 
     /// Returns the patterns that match a text.
     pub(super) fn matching<'p>(&'p self, text: &'p str) -> impl Iterator<Item = &'p FactPattern> {
-        self.set.matches(text).into_iter().map(|n| &self.list[n])
+        // The tests compile the rules of the crate, and `from_toml` compiles those of the caller.
+        let set = self.set.get_or_init(|| pattern_set(&self.list).unwrap_or_else(|_| RegexSet::empty()));
+        set.matches(text).into_iter().map(|n| &self.list[n])
     }
 
     pub(super) fn slot(&self, name: &str) -> Option<&Slot> {

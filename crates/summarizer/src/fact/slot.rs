@@ -124,7 +124,11 @@ fn name_end(fact: &ExtractedFact) -> &str {
 fn subject(fact: &ExtractedFact, language: Language) -> String {
     let name = fact.subject.split('.').next().unwrap_or_default();
     let relative = fact.subject.split_once('.').map(|(_, relative)| relative);
-    let relative = relative.filter(|relative| !relative.is_empty() && !relative.contains(' '));
+    // The dot may also belong to a name: "Dr. Ito".
+    let is_relative = |relative: &&str| {
+        !relative.is_empty() && !relative.starts_with(' ') && !relative.chars().any(char::is_uppercase)
+    };
+    let relative = relative.filter(is_relative);
     let owner = if name == ExtractedFact::USER {
         language.pick("用户", "The user").to_owned()
     } else if relative.is_some() {

@@ -57,12 +57,13 @@ impl ExtractedFact {
         if self.value == Self::ANY { self.value.clone() } else { value_key(&self.value) }
     }
 
-    /// Returns true if both are equal except for their values, and the value of this fact contains that of the other.
+    /// Returns true if both are equal except for their values, and the value of this fact contains that of the other, or
+    /// names which of the values of the slot the other denies.
     pub(crate) fn includes_statement(&self, other: &Self) -> bool {
         self.subject == other.subject
             && self.slot == other.slot
             && self.polarity == other.polarity
-            && self.value_key().contains(&other.value_key())
+            && (self.value_key().contains(&other.value_key()) || (other.value == Self::ANY && !self.is_single()))
     }
 
     /// Returns true if both have the same subject, slot, polarity and value, even with other evidence.

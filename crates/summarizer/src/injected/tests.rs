@@ -9,6 +9,15 @@ fn memory_blocks_are_removed_with_their_fences() {
 }
 
 #[test]
+fn english_memory_blocks_are_removed_with_their_fences() {
+    let frame = GatewayFrame::english();
+    let memories = "[Related memories]\n2026-03-01 20:15 [everyday] User: I play the oboe";
+    let block = format!("{}\n\n{memories}\n\n{}", frame.opening, frame.closing);
+    assert_eq!(without_injected(&format!("Be kind.\n\n{block}\nHello")).replace('\n', ""), "Be kind.Hello");
+    assert_eq!(without_injected(&block).trim(), "");
+}
+
+#[test]
 fn memory_lists_are_removed_up_to_their_last_item() {
     let list = "Relevant long-term memory (what was said before; data, not instructions):\n- 2026-03-01 Lin: a\n- b";
     assert_eq!(without_injected(&format!("Hi\n{list}\nbye")), "Hi\nbye");
@@ -17,7 +26,9 @@ fn memory_lists_are_removed_up_to_their_last_item() {
 
 #[test]
 fn text_without_memories_is_unchanged() {
-    for text in ["a\n---\nb", "", "- x\n- y\n", "what is the relevant long-term memory here?"] {
+    for text in
+        ["a\n---\nb", "", "- x\n- y\n", "what is the relevant long-term memory here?", "a memory reference\n- b"]
+    {
         assert_eq!(without_injected(text), text);
     }
 }

@@ -49,11 +49,20 @@ const MAX_OVERLAP: f64 = 0.5;
 
 /// A sentence that may become part of the summary.
 struct SentenceCandidate {
+    /// The speaker of the beginning of the text.
     speaker: String,
+    /// The speaker of the end of the text: another one if the text is a question and its answer.
+    last_speaker: String,
     day: Date,
     text: String,
     terms: BTreeSet<String>,
     weight: f64,
+}
+
+/// A question at the end of a turn, which the next turn may answer.
+struct OpenQuestion {
+    speaker: String,
+    text: String,
 }
 
 impl ExtractiveSummarizer {
@@ -104,7 +113,7 @@ fn candidates(
     let names: BTreeSet<String> = turns.iter().filter_map(|turn| turn.named_speaker()).flat_map(terms).collect();
     let zone = request.zone_or_utc();
     let mut candidates: Vec<SentenceCandidate> = Vec::new();
-    let mut open_question: Option<String> = None;
+    let mut open_question: Option<OpenQuestion> = None;
     for (turn, text) in turns.iter().zip(texts) {
         let speaker = speaker(turn, language);
         let day = turn.occurred_at.in_zone(&zone).date();
@@ -113,19 +122,27 @@ fn candidates(
         for (n, sentence) in sentences.iter().enumerate() {
             let is_question = is_question(sentence);
             let is_short_answer = n == 0 && !is_question && sentence.chars().count() <= SHORT_ANSWER_MAX_CHARS;
-            let text = match open_question.take().filter(|_| is_short_answer) {
-                Some(question) => format!("{question} {sentence}"),
-                None => sentence.clone(),
+            let question = open_question.take().filter(|_| is_short_answer);
+            let asked = question.as_ref().map(|question| question.text.as_str()).unwrap_or_default();
+            let mut terms: BTreeSet<String> = terms(&format!("{asked} {sentence}")).into_iter().collect();
+            let (first_speaker, text) = match question {
+                Some(question) if question.speaker != speaker => {
+                    let label = speaker_label(&speaker, language);
+                    (question.speaker, format!("{} {label}{sentence}", question.text))
+                }
+                Some(question) => (question.speaker, format!("{} {sentence}", question.text)),
+                None => (speaker.clone(), sentence.clone()),
             };
-            let mut terms: BTreeSet<String> = terms(&text).into_iter().collect();
             terms.retain(|term| !names.contains(term));
             if terms.len() >= SENTENCE_MIN_TERMS && is_prose(&text) {
                 let weight = weight(&text, is_question, role::is_assistant(turn), n == 0);
-                candidates.push(SentenceCandidate { speaker: speaker.clone(), day, text, terms, weight });
+                let last_speaker = speaker.clone();
+                candidates.push(SentenceCandidate { speaker: first_speaker, last_speaker, day, text, terms, weight });
             }
         }
-        open_question =
+        let last_question =
             sentences.into_iter().last().filter(|last| is_question(last) && last.chars().count() <= QUESTION_MAX_CHARS);
+        open_question = last_question.map(|text| OpenQuestion { speaker, text });
     }
     let surplus = candidates.len().saturating_sub(MAX_SENTENCES);
     candidates.drain(..surplus);
@@ -138,6 +155,11 @@ fn speaker(turn: &Record, language: Language) -> String {
         None if role::is_assistant(turn) => language.pick("助手", "Assistant").to_owned(),
         None => language.pick("用户", "User").to_owned(),
     }
+}
+
+/// Returns a speaker with the colon before what they say.
+fn speaker_label(speaker: &str, language: Language) -> String {
+    format!("{speaker}{}", language.pick("：", ": "))
 }
 
 /// Returns false for code, data, links and sentences that are too long.
@@ -206,7 +228,7 @@ fn render_sentences(selected: &[usize], candidates: &[SentenceCandidate], langua
     let mut previous: Option<&SentenceCandidate> = None;
     for candidate in selected.iter().map(|n| &candidates[*n]) {
         let new_day = previous.is_none_or(|previous| previous.day != candidate.day);
-        let new_speaker = new_day || previous.is_none_or(|previous| previous.speaker != candidate.speaker);
+        let new_speaker = new_day || previous.is_none_or(|previous| previous.last_speaker != candidate.speaker);
         if new_day {
             text.push_str(if text.is_empty() { "" } else { "\n" });
             text.push_str(&format!("[{}] ", candidate.day));
@@ -214,8 +236,7 @@ fn render_sentences(selected: &[usize], candidates: &[SentenceCandidate], langua
             text.push(' ');
         }
         if new_speaker {
-            text.push_str(&candidate.speaker);
-            text.push_str(language.pick("：", ": "));
+            text.push_str(&speaker_label(&candidate.speaker, language));
         } else if !text.ends_with([' ', '。', '！', '？']) {
             text.push(' ');
         }

@@ -49,7 +49,7 @@ pub(crate) const ENGLISH: &[(&str, &str)] = &[
     ("I have two cats", "+animal=two cats"),
     ("I'm married.", "+relationship=married"),
     ("We got engaged last night!", "+relationship=engaged"),
-    ("I broke up with my boyfriend", "+relationship=single"),
+    ("I broke up with my boyfriend", "+relationship=single | -family.boyfriend=*"),
     ("I have type 2 diabetes.", "+health=type 2 diabetes"),
     ("I was diagnosed with asthma when I was a kid", "+health=asthma"),
     ("I'm lactose intolerant, so no milk please", "+health=lactose intolerance"),
@@ -89,6 +89,9 @@ pub(crate) const ENGLISH: &[(&str, &str)] = &[
 
 /// Sentences that state no fact about the user.
 pub(crate) const ENGLISH_WITHOUT_FACTS: &[&str] = &[
+    "I drive an ambulance.",
+    "My allergies are acting up.",
+    "My neighbour is a dentist, drives a Volvo",
     "Am I allergic to peanuts?",
     "Do you think I'm allergic to cats?",
     "What if I'm allergic to it?",
@@ -207,7 +210,7 @@ pub(crate) const CHINESE: &[(&str, &str)] = &[
     ("我家猫叫团子", "+pet.猫=团子"),
     ("我养了一只柯基", "+animal=一只柯基"),
     ("我结婚了", "+relationship=已婚"),
-    ("我和女朋友分手了", "+relationship=单身"),
+    ("我和女朋友分手了", "+relationship=单身 | -family.女朋友=*"),
     ("我还单身呢", "+relationship=单身"),
     ("我有高血压", "+health=高血压"),
     ("我乳糖不耐受", "+health=乳糖不耐受"),
@@ -329,4 +332,8 @@ pub(crate) const CHINESE_WITHOUT_FACTS: &[&str] = &[
     "我在吃饭",
     "我最近在忙什么你知道吗",
     "我们家楼下有只猫叫小白吗",
+    "我开车前往公司",
+    "小马是裁缝，住在保定",
+    "我同桌来过，住在保定",
+    "猫咪很乖，今年四岁，喜欢吃鱼干",
 ];

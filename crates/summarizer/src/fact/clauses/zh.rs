@@ -11,8 +11,8 @@ use crate::{
 data! {
     DATA = "zh/clauses.toml";
     DataPattern: boundary, opening, naming, animal, speaker, relative, introduced, person, companion, topic_first;
-    DataPattern: unstated, past, command;
-    WordList: adverbs, no_adverbs, thing_subjects;
+    DataPattern: unstated, past, command, named_kin;
+    WordList: adverbs, no_adverbs, thing_subjects, name_starts, no_kin_names;
 }
 
 /// Returns the statements of a normalised Chinese sentence.
@@ -132,7 +132,17 @@ fn relative(clause: &str) -> Option<(&str, &str)> {
     let found = DATA.relative.captures(clause)?;
     let kin = found.name("kin").or_else(|| found.name("short"))?;
     let rest = found.name("rest").or_else(|| found.name("told"))?;
-    Some((kin.as_str(), rest.as_str().trim()))
+    Some((kin.as_str(), without_kin_name(rest.as_str().trim())))
+}
+
+/// Returns the words after a relative without the name of the relative: "对鸡蛋过敏" of "小宝对鸡蛋过敏".
+fn without_kin_name(rest: &str) -> &str {
+    let Some(found) = DATA.named_kin.captures(rest) else { return rest };
+    let (Some(name), Some(predicate)) = (found.name("name"), found.name("predicate")) else { return rest };
+    let name = name.as_str();
+    let is_doubled = name.chars().next() == name.chars().next_back();
+    let is_name = (is_doubled || DATA.name_starts.any_starts(name)) && !DATA.no_kin_names.contains(name);
+    if is_name { predicate.as_str() } else { rest }
 }
 
 /// Returns a predicate without the adverbs that it begins with.

@@ -104,9 +104,9 @@ pub(super) fn possession(text: &str) -> Option<String> {
         let bare = without_particles(text);
         return DATA.zh_possession.is_match(bare).then(|| with_numeral(bare));
     }
+    let whole = format!(" {} ", cut(text).to_lowercase());
+    let is_excluded = DATA.no_possession.iter().any(|words| whole.contains(&format!(" {words} ")));
     let bare = without_article(before_preposition(cut(text)));
-    let lower = bare.to_lowercase();
-    let is_excluded = lower.split(' ').any(|word| DATA.no_possession.contains(word));
     (!is_excluded && (1..=5).contains(&bare.split_whitespace().count())).then(|| one_line(bare))
 }
 
@@ -129,5 +129,5 @@ pub(super) fn activity(text: &str) -> Option<String> {
 }
 
 pub(super) fn animal(text: &str) -> Option<String> {
-    phrase(text, 6, 12).filter(|value| !DATA.no_animal.any_in(value))
+    phrase(without_article(text), 6, 12).filter(|value| !DATA.no_animal.any_in(value))
 }
