@@ -57,8 +57,8 @@ impl ExtractedFact {
         if self.value == Self::ANY { self.value.clone() } else { value_key(&self.value) }
     }
 
-    /// Returns true if both are equal except for their values, and the value of this fact contains that of the other, or
-    /// names which of the values of the slot the other denies.
+    /// Returns true if both are equal except for their values, and the value of this fact contains that of the other.
+    /// In a slot with many values, also if the other denies every value: this fact names the denied one.
     pub(crate) fn includes_statement(&self, other: &Self) -> bool {
         self.subject == other.subject
             && self.slot == other.slot
