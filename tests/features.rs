@@ -11,7 +11,7 @@ use std::{
 use serde_json::Value;
 
 /// Maximum number of crates that a program without features builds, ours included.
-const MAX_CRATES_WITHOUT_FEATURES: usize = 60;
+const MAX_CRATES_WITHOUT_FEATURES: usize = 64;
 
 fn cargo(arguments: &[&str]) -> String {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());

@@ -32,7 +32,7 @@ const ENGLISH_SEMANTIC_WEIGHT: f64 = 1.0;
 /// The median similarity of unrelated English texts is 0.09 to 0.26, that of a question and its answer 0.34 to 0.53
 /// (word vectors alone; locomo, realtalk, madial_en, lifebench_en).
 const ENGLISH_UNRELATED: f64 = 0.13;
-const ENGLISH_SCORE_FLOOR: f64 = 0.1;
+const ENGLISH_SCORE_FLOOR: f64 = 0.2;
 
 impl WordEmbedder {
     /// Number of dimensions.

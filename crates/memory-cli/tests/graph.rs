@@ -141,7 +141,7 @@ async fn r8_import_reports_extractions_that_were_given_up() {
     cli.write(".env", format!("OPENAI_API_KEY=sk-hunter2-0123456789\nOPENAI_BASE_URL={}/v1\n", server.uri()));
     let imported = import_story(&cli, &["--graph", "openai:toy", "--json"]);
     assert!(imported.success, "the turns are stored: {imported:?}");
-    let hint = "4 records were given up for graph";
+    let hint = "the job 'graph' failed for 4 records";
     assert!(imported.stderr.contains(hint) && imported.stderr.contains("memory digest --graph rules"), "{imported:?}");
     let report: Value = serde_json::from_str(imported.stdout.lines().last().unwrap()).unwrap();
     assert_eq!((&report["added"], &report["given_up"]), (&json!(4), &json!(4)), "{report}");

@@ -223,7 +223,7 @@ impl Injector {
         let limit = max_turns + EXTRA_CANDIDATES;
         let turns = self.newest_records(scope, message, kind_filter(Kind::TURN), limit).await;
         let turns = recalled.records_or_failure(turns);
-        let turns = self.select(scope, turns, max_turns, recalled).await;
+        let turns = self.without_conversation(scope, turns, max_turns, recalled).await;
         recalled.others.extend(turns);
     }
 
@@ -246,8 +246,19 @@ impl Injector {
         limit: usize,
         recalled: &mut RecalledMemories,
     ) -> Vec<Record> {
-        let mut records = records;
-        records.retain(|record| has_content(record) && !recalled.is_in_conversation(record));
+        let with_content = records.into_iter().filter(has_content).collect();
+        self.without_conversation(scope, with_content, limit, recalled).await
+    }
+
+    /// Returns the first records that the conversation does not contain.
+    async fn without_conversation(
+        &self,
+        scope: &Scope,
+        mut records: Vec<Record>,
+        limit: usize,
+        recalled: &mut RecalledMemories,
+    ) -> Vec<Record> {
+        records.retain(|record| !recalled.is_in_conversation(record));
         if recalled.has_conversation() {
             self.remove_derived_from_conversation(scope, &mut records, recalled).await;
         }

@@ -189,7 +189,7 @@ async fn records_deleted_while_being_embedded_stay_deleted() {
 #[tokio::test]
 async fn the_answer_to_a_hit_is_found_as_its_neighbour() {
     for backend in Backend::all() {
-        let memory = backend.builder().build().await.unwrap();
+        let memory = backend.builder().embedder(HashEmbedder::default()).build().await.unwrap();
         let session = lin().with_session("monday").unwrap();
         let at = |minute: i64| Timestamp::from_micros(1_772_400_000_000_000 + minute * 60_000_000);
         memory.remember(&session, Turn::user("Which wine did you bring to the dinner?").at(at(0))).await.unwrap();

@@ -186,7 +186,7 @@ fn claims_of_a_dropped_engine_are_released_at_once() {
         drop(memory);
         let started = Instant::now();
         current_thread().block_on(async {
-            let memory = backend.builder().background(false).build().await.unwrap();
+            let memory = backend.builder().embedder(FlakyEmbedder::default()).background(false).build().await.unwrap();
             assert_eq!(memory.drain(&lin(), |_| ()).await.unwrap(), 1);
         });
         assert!(started.elapsed() < MAX_WAIT, "{:?}", started.elapsed());

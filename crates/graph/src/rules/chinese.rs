@@ -41,7 +41,7 @@ pub(super) struct RunRule {
 /// The rules in the order in which their names are listed, for each run.
 pub(super) const RUN_RULES: [RunRule; 4] = [
     RunRule { id: "zh.person.title", find: |run| run.titled_names() },
-    RunRule { id: "zh.name.names_after_verb", find: |run| run.names_after_verb() },
+    RunRule { id: "zh.name.called", find: |run| run.names_after_verb() },
     RunRule { id: "zh.place.ending", find: |run| run.names_with_ending() },
     RunRule { id: "zh.place.known", find: |run| run.known_places() },
 ];

@@ -114,10 +114,10 @@ pub(crate) async fn can_be_completed(variables: &[(&str, &str)]) {
     assert!(again <= TURNS + 2 - filled as usize, "{again} texts were embedded, {filled} vectors existed");
     let found = run(&[&["search", &text(8), "--user", "lin", "--json"], &new[..]].concat());
     assert_finds(found, 8);
-    run(&["search", "x", "--user", "lin", "--embedder", "hash"]).assert_fails(&["memory reindex"]);
+    run(&["search", "x", "--user", "lin", "--embedder", "words"]).assert_fails(&["memory reindex"]);
     // The change back is immediate, because the old vectors were kept. Then the new ones are removed.
     let before = embedded.load(Ordering::Relaxed);
-    assert!(run(&["reindex", "--embedder", "hash"]).ok().contains("were removed"));
+    assert!(run(&["reindex", "--embedder", "words"]).ok().contains("were removed"));
     assert_old_vectors_serve();
     assert_eq!(embedded.load(Ordering::Relaxed), before);
     assert!(run(&["reindex", "--drop"]).ok().contains("there are no vectors except those"));

@@ -71,6 +71,7 @@ mod tests {
             "Tell me what my sister does",
             "Where do I live?",
             "How do I usually take my coffee?",
+            "Can I eat peanuts?",
             "Can we bring our dog?",
             "给我讲讲我妹妹的工作",
             "我住在哪里？",
