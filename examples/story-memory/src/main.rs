@@ -75,11 +75,11 @@ async fn run_script(memory: &StoryMemory) -> Result<()> {
     let mut mercy = main.fork(memory, "mercy", story::FORK).await?;
     let memories = run_tick(&mut mercy, memory, &story::MERCY).await;
     let (inherited, foreign) = (memories.contains(story::INHERITED), memories.contains(story::FOREIGN));
-    println!("the fork knows what came before it: {inherited}; and what came after it in main: {foreign}");
+    println!("the fork sees messages before it: {inherited}; later messages of main: {foreign}");
 
     main.delete_last(memory).await?;
     let memories = run_tick(&mut main, memory, &story::REPLACED_TICK).await;
-    println!("what was deleted is still told: {}", memories.contains(story::DELETED));
+    println!("deleted messages are still in the prompt: {}", memories.contains(story::DELETED));
     Ok(())
 }
 
