@@ -30,18 +30,19 @@ impl SessionQuestion {
         let text = folded.replace(['\'', '’'], "");
         let mut rest = text.as_str();
         let mut time = None;
-        let mut has_talk = false;
-        let mut asks = false;
+        let mut has_talk_word = false;
+        let mut has_asking_word = false;
         while let Some(c) = rest.chars().next() {
-            let excepted = longest_at_start(&self.except, rest).map_or(0, str::len);
+            let length_in = |words: &Words| longest_at_start(words, rest).map_or(0, str::len);
             let time_word = longest_at_start(&self.times, rest);
-            let talk_word = longest_at_start(&self.talk, rest).map_or(0, str::len);
-            let asking_word = longest_at_start(&self.asks, rest).map_or(0, str::len);
-            let neutral_word = longest_at_start(&self.neutral, rest).map_or(0, str::len);
-            let weak_word = weak_word_at_start(rest).map_or(0, str::len);
             let time_length = time_word.map_or(0, str::len);
-            let classes = [excepted, time_length, talk_word, asking_word, neutral_word, weak_word];
-            let length = classes.into_iter().max().unwrap_or_default();
+            let except_length = length_in(&self.except);
+            let talk_length = length_in(&self.talk);
+            let asking_length = length_in(&self.asks);
+            let neutral_length = length_in(&self.neutral);
+            let weak_length = weak_word_at_start(rest).map_or(0, str::len);
+            let lengths = [except_length, time_length, talk_length, asking_length, neutral_length, weak_length];
+            let length = lengths.into_iter().max().unwrap_or_default();
             if length == 0 {
                 if c.is_alphanumeric() {
                     return None;
@@ -49,24 +50,25 @@ impl SessionQuestion {
                 rest = &rest[c.len_utf8()..];
                 continue;
             }
-            if excepted == length {
+            // On equal length, the exception wins.
+            if except_length == length {
                 return None;
             }
             // A word may belong to several classes.
             time = time.or(time_word.filter(|word| word.len() == length));
-            has_talk |= talk_word == length;
-            asks |= asking_word == length;
+            has_talk_word |= talk_length == length;
+            has_asking_word |= asking_length == length;
             rest = &rest[length..];
         }
-        time.filter(|_| has_talk && asks)
+        time.filter(|_| has_talk_word && has_asking_word)
     }
 }
 
 /// Returns the longest of the words that a text begins with. A word of letters ends at a word boundary.
 fn longest_at_start<'w>(words: &'w Words, text: &str) -> Option<&'w str> {
     let ends_word = |word: &str| {
-        let is_ascii_letter = |c: char| c.is_ascii_alphanumeric();
-        !(word.ends_with(is_ascii_letter) && text[word.len()..].starts_with(is_ascii_letter))
+        let is_ascii_word_char = |c: char| c.is_ascii_alphanumeric();
+        !(word.ends_with(is_ascii_word_char) && text[word.len()..].starts_with(is_ascii_word_char))
     };
     words.iter().filter(|word| text.starts_with(word) && ends_word(word)).max_by_key(|word| word.len())
 }

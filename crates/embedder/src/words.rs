@@ -1,4 +1,4 @@
-//! An embedder for programs without a model: English by word vectors, other languages by spelling.
+//! An embedder without a model: word vectors for English, feature hashing for other languages.
 
 use async_trait::async_trait;
 use memory_engine_core::{Embedding, EmbeddingSpace, Result, text::is_han};
@@ -12,8 +12,8 @@ use crate::{
 /// An embedder that needs no download. English texts are compared by the meaning of their words, all others by
 /// spelling.
 ///
-/// The first 128 numbers of a vector are the mean of the text's word vectors, from a bundled table of 27 660 words and
-/// parts of words (potion-base-8M by MinishLab, MIT License, reduced to 128 dimensions of 8 bits). They are 0 for a
+/// The first 128 dimensions of a vector are the mean of the text's word vectors, from a bundled table of 27 660 words and
+/// WordPiece tokens (potion-base-8M by MinishLab, MIT License, reduced to 128 dimensions of 8 bits). They are 0 for a
 /// text that is mainly Chinese. The other 256 numbers are those of [`HashEmbedder`]. In an English vector they make up
 /// a fifth of the squared length, so that other spellings of a word are found too.
 #[derive(Debug, Clone)]
@@ -27,11 +27,12 @@ const SPELLING_SHARE: f32 = 0.2;
 const SPELLING_DIMENSIONS: usize = 256;
 const MODEL: &str = if memory_engine_core::text::FOLDS_TRADITIONAL { "words-v1" } else { "words-v1-as-written" };
 
-/// Weight of the vectors for English queries: a table of words knows less than a model.
+/// Weight of the vector retriever for English queries (0–1).
 const ENGLISH_SEMANTIC_WEIGHT: f64 = 1.0;
-/// The median similarity of unrelated English texts is 0.09 to 0.26, that of a question and its answer 0.34 to 0.53
-/// (word vectors alone; locomo, realtalk, madial_en, lifebench_en).
+/// Typical similarity of unrelated English texts. The median is 0.09 to 0.26, and that of a question and its answer 0.34
+/// to 0.53 (word vectors alone; locomo, realtalk, madial_en, lifebench_en).
 const ENGLISH_UNRELATED: f64 = 0.13;
+/// Minimum similarity of a vector hit for an English query (0–1).
 const ENGLISH_SCORE_FLOOR: f64 = 0.2;
 
 impl WordEmbedder {
@@ -63,12 +64,13 @@ impl Default for WordEmbedder {
     }
 }
 
-/// Returns false for a text with at least as many Chinese characters as other words.
+/// Returns true if most words of a text have Latin letters. A Chinese character, or a letter of another script, counts
+/// as a word.
 fn is_english(text: &str) -> bool {
-    let han = text.chars().filter(|c| is_han(*c)).count();
-    let is_word = |run: &&str| run.chars().next().is_some_and(|c| c.is_alphanumeric() && !is_han(c));
-    let words = text.split(|c: char| !c.is_alphanumeric() || is_han(c)).filter(is_word).count();
-    words > han
+    let is_latin = |c: char| c.is_ascii_alphabetic() || ('\u{c0}'..='\u{24f}').contains(&c);
+    let latin_words = text.split(|c: char| !is_latin(c)).filter(|word| !word.is_empty()).count();
+    let others = text.chars().filter(|c| is_han(*c) || (c.is_alphabetic() && !is_latin(*c))).count();
+    latin_words > others
 }
 
 #[async_trait]
@@ -135,7 +137,9 @@ mod tests {
     fn the_scale_depends_on_the_language_of_the_query() {
         let embedder = WordEmbedder::new();
         assert!(embedder.scale("Where do I live?").semantic_weight > 0.0);
-        assert!(embedder.scale("我住在哪里？").semantic_weight <= 0.0);
+        for query in ["我住在哪里？", "Где я живу?", "どこに住んでいますか", "2024-05-01"] {
+            assert!(embedder.scale(query).semantic_weight <= 0.0, "{query}");
+        }
         assert!(embedder.unrelated("Where do I live?", "我住在里斯本") > embedder.unrelated("a cat", "a dog"));
     }
 

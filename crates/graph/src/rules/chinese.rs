@@ -185,7 +185,7 @@ impl HanRun<'_> {
         let mut found = Vec::new();
         for at in 0..self.folded.len() {
             if let Some(length) = self.word_at(at, &WORDS.places)
-                && !self.longest_ending(at + length).is_some_and(|(_, kind)| kind == EntityKind::Place)
+                && self.longest_ending(at + length).is_none_or(|(_, kind)| kind != EntityKind::Place)
             {
                 found.push(Mention::new(self.spelled(at, at + length), EntityKind::Place));
             }
@@ -236,12 +236,9 @@ impl HanRun<'_> {
     /// Returns the start of a name that ends before `end`: after a particle, and after a word that precedes places.
     fn start_of_name(&self, after: usize, end: usize) -> usize {
         let length = self.folded[after..end].iter().rev().take_while(|c| may_be_in_name(**c)).count();
-        let mut from = end - length;
-        for at in from..=end {
-            if self.word_before(at, &CONTEXT.before_places) && !self.splits_word(at) {
-                from = at;
-            }
-        }
+        let earliest = end - length;
+        let follows_word = |at: &usize| self.word_before(*at, &CONTEXT.before_places) && !self.splits_word(*at);
+        let mut from = (earliest..=end).rev().find(follows_word).unwrap_or(earliest);
         while from + 1 < end && self.splits_word(from) {
             from += 1;
         }

@@ -1,4 +1,4 @@
-//! Queries that speak of the user.
+//! Detects queries about the user, by first-person words.
 
 use std::sync::LazyLock;
 
@@ -15,10 +15,11 @@ memory_engine_rule_data::data!(DATA: FirstPersonWords = "first_person.toml");
 struct FirstPersonWords {
     words: Words,
     request_phrases: Words,
+    owned: Words,
 }
 
 static WORDS: LazyLock<Phrases> = LazyLock::new(|| Phrases::new(DATA.words.iter()));
-/// The longest first, so that none is cut by a shorter one.
+/// Sorted by length, longest first, so that a phrase is removed before its prefixes.
 static REQUEST_PHRASES: LazyLock<Vec<String>> = LazyLock::new(|| {
     let mut phrases: Vec<String> = DATA.request_phrases.iter().map(|phrase| fold(phrase)).collect();
     phrases.sort_by_key(|phrase| std::cmp::Reverse(phrase.len()));
@@ -27,22 +28,25 @@ static REQUEST_PHRASES: LazyLock<Vec<String>> = LazyLock::new(|| {
 
 /// Returns true if a query speaks of the user: "what is my sister's job". "Tell me a joke" only asks for something.
 pub(super) fn speaks_of_user(query: &str) -> bool {
-    let mut folded = fold(query);
+    let mut folded = fold(query).replace('’', "'");
     if WORDS.find_folded(&folded).is_none() {
         return false;
     }
     for phrase in REQUEST_PHRASES.iter() {
-        while let Some(start) = find_alone(&folded, phrase) {
+        while let Some(start) = find_at_word_boundary(&folded, phrase) {
             folded.replace_range(start..start + phrase.len(), " ");
         }
     }
     WORDS.find_folded(&folded).is_some()
 }
 
-/// Returns the first place of a phrase in a folded text where it is not inside of a longer word.
-fn find_alone(folded: &str, phrase: &str) -> Option<usize> {
-    let mut matches = folded.match_indices(phrase).map(|(start, _)| start);
-    matches.find(|start| stands_alone(folded, *start, start + phrase.len()))
+/// Returns the start of the first match of a request phrase at word boundaries. In "帮我妈选礼物" the user is part of
+/// "我妈", so this is no match.
+fn find_at_word_boundary(folded: &str, phrase: &str) -> Option<usize> {
+    let has_owned_word =
+        |end: usize| phrase.ends_with('我') && DATA.owned.iter().any(|word| folded[end..].starts_with(word));
+    let mut matches = folded.match_indices(phrase).map(|(start, _)| (start, start + phrase.len()));
+    matches.find(|(start, end)| stands_alone(folded, *start, *end) && !has_owned_word(*end)).map(|(start, _)| start)
 }
 
 #[cfg(test)]
@@ -58,6 +62,7 @@ mod tests {
             "Can you give me a recipe for ramen?",
             "给我讲个笑话",
             "帮我写一首诗",
+            "I’d like to know the boiling point of lead",
             "告诉我光速是多少",
             "What is the capital of Peru?",
         ] {
@@ -76,6 +81,8 @@ mod tests {
             "给我讲讲我妹妹的工作",
             "我住在哪里？",
             "帮我想想我对什么过敏",
+            "给我妹妹买什么礼物好",
+            "帮我妈选礼物",
         ] {
             assert!(speaks_of_user(query), "{query}");
         }

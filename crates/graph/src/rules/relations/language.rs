@@ -1,9 +1,6 @@
 //! The patterns of relations in each language.
 
-use std::{
-    collections::{BTreeMap, HashMap},
-    sync::LazyLock,
-};
+use std::{collections::BTreeMap, sync::LazyLock};
 
 use memory_engine_rule_data::{Words, data};
 use regex::{Regex, RegexBuilder};
@@ -109,7 +106,7 @@ pub(super) struct LanguagePatterns {
     pub(super) role_patterns: Vec<Regex>,
     /// In the order in which they are tried.
     pub(super) kinds: Vec<KindPatterns>,
-    roles: HashMap<String, Role>,
+    roles: BTreeMap<String, Role>,
     unreal: Regex,
     negations: Regex,
     person_nouns: Regex,
@@ -139,7 +136,7 @@ impl LanguagePatterns {
             let patterns = compile_all(&kind.patterns);
             kinds.push(KindPatterns { kind: kind.kind, overrides: kind.overrides, patterns });
         }
-        let mut roles = HashMap::new();
+        let mut roles = BTreeMap::new();
         for role in &data.roles {
             for word in role.words.iter() {
                 roles.insert(word.to_owned(), Role { id: role.id.clone(), kinds: role.kinds });

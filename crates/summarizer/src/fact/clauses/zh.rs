@@ -1,4 +1,6 @@
-//! Chinese clauses.
+//! Splits Chinese sentences into clauses and finds the subject of each.
+
+use std::ops::Range;
 
 use regex::Captures;
 
@@ -22,6 +24,7 @@ pub(super) fn statements(context: &mut ClauseContext, sentence: &str) -> Vec<Cla
     let is_question = sentence.trim_end().ends_with(['?', '？']);
     let mut statements = Vec::new();
     for (n, clause) in clauses.into_iter().enumerate() {
+        // Nothing after a condition or a report is certain, so the rest of the sentence is skipped.
         if DATA.unstated.is_match(clause) || assertion::is_reported(without_openings(clause)) {
             context.set(ClauseSubject::Other);
             break;
@@ -73,6 +76,9 @@ fn clauses(sentence: &str) -> Vec<&str> {
     let mut start = 0;
     for found in DATA.boundary.captures_iter(sentence) {
         let Some(whole) = found.get(0) else { continue };
+        if is_inside_number(sentence, whole.range()) {
+            continue;
+        }
         // A conjunction belongs to the clause that it begins.
         let conjunction = found.name("word").map(|word| word.start());
         clauses.push(sentence[start..conjunction.unwrap_or(whole.start())].trim());
@@ -81,6 +87,13 @@ fn clauses(sentence: &str) -> Vec<&str> {
     clauses.push(sentence[start..].trim());
     clauses.retain(|clause| !clause.is_empty());
     clauses
+}
+
+/// Returns true for a mark inside of a number or a time: 1.75, 8:30, 3,000.
+fn is_inside_number(sentence: &str, mark: Range<usize>) -> bool {
+    let has_digit_before = sentence[..mark.start].ends_with(|c: char| c.is_ascii_digit());
+    let has_digit_after = sentence[mark.end..].starts_with(|c: char| c.is_ascii_digit());
+    matches!(&sentence[mark], "." | ":" | ",") && has_digit_before && has_digit_after
 }
 
 /// Returns a clause without the interjections and adverbs that it begins with.
@@ -92,14 +105,16 @@ fn without_openings(clause: &str) -> &str {
     bare
 }
 
-/// Returns the subject of a clause, and the clause without it.
+/// Returns the subject of a clause, and the clause without it. An object before its verb is moved behind it:
+/// "烟我已经戒了" becomes "已经戒了烟".
 fn subject_of(context: &ClauseContext, clause: &str) -> (ClauseSubject, String) {
     if let Some(found) = DATA.topic_first.captures(clause) {
         let object = &found["object"];
-        let is_complete = found["verb"].contains('不') || !found["end"].is_empty();
-        if is_complete && !object.ends_with(['我', '他', '她', '你']) && !object.contains("什么") {
-            let verb = &found["verb"];
-            let is_denial = verb.contains('不');
+        let verb = &found["verb"];
+        let is_denial = verb.contains('不');
+        let is_complete = is_denial || !found["end"].is_empty();
+        let is_person = relative(clause).is_some() || DATA.person.is_match(clause) || DATA.speaker.is_match(object);
+        if is_complete && !is_person && !object.ends_with(['我', '他', '她', '你']) && !object.contains("什么") {
             let end = if is_denial { format!("{verb}{object}{}", &found["end"]) } else { format!("{verb}了{object}") };
             return (ClauseSubject::Speaker, format!("{}{end}", &found["adverb"]));
         }
