@@ -151,7 +151,7 @@ impl Trigger {
                 except.sort_by_key(|phrase| std::cmp::Reverse(phrase.len()));
                 Matcher::Anywhere { phrases: Phrases::new(data.phrases.iter().flat_map(expand_alternatives)), except }
             }
-            _ => Matcher::Words {
+            Language::English | _ => Matcher::Words {
                 phrases: PhrasePatterns::new(data.phrases.iter(), fillers),
                 except: PhrasePatterns::new(data.except.iter(), fillers),
                 kept_words: kept_words.clone(),

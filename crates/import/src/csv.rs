@@ -43,7 +43,7 @@ impl<R: BufRead> CsvReader<R> {
             if row.len() > MAX_LINE_BYTES {
                 break;
             }
-            if quotes % 2 == 0 {
+            if quotes.is_multiple_of(2) {
                 if !row.trim_ascii().is_empty() {
                     break;
                 }

@@ -21,7 +21,7 @@ struct FirstPersonWords {
 static WORDS: LazyLock<Phrases> = LazyLock::new(|| Phrases::new(DATA.words.iter()));
 /// Sorted by length, longest first, so that a phrase is removed before its prefixes.
 static REQUEST_PHRASES: LazyLock<Vec<String>> = LazyLock::new(|| {
-    let mut phrases: Vec<String> = DATA.request_phrases.iter().map(|phrase| fold(phrase)).collect();
+    let mut phrases: Vec<String> = DATA.request_phrases.iter().map(fold).collect();
     phrases.sort_by_key(|phrase| std::cmp::Reverse(phrase.len()));
     phrases
 });

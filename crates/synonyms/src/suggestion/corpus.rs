@@ -238,7 +238,10 @@ fn is_word(form: &str) -> bool {
 }
 
 fn truncated(text: &str) -> &str {
-    let end = text.floor_char_boundary(TEXT_MAX_BYTES);
+    let mut end = text.len().min(TEXT_MAX_BYTES);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
     &text[..end]
 }
 

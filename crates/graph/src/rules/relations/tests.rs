@@ -2,7 +2,10 @@
 
 use crate::rules::RuleExtractor;
 
-const STATED: &[(&str, &[(&str, &str, &str)])] = &[
+/// A relation: source, name and target.
+type Stated = (&'static str, &'static str, &'static str);
+
+const STATED: &[(&str, &[Stated])] = &[
     ("Mira is the sister of Tobin. Tobin laughed.", &[("Mira", "sister of", "Tobin")]),
     ("Anna Reed works for Harbor Labs.", &[("Anna Reed", "works for", "Harbor Labs")]),
     ("Joel is married to Priya.", &[("Joel", "married to", "Priya")]),
