@@ -57,7 +57,7 @@ fn last_word(text: &str) -> Option<&str> {
     let is_at_end = word.start + word.text.len() == text.len();
     let ends_phrase = word.text.is_ascii()
         && words.last().is_some_and(|previous| previous.start + previous.text.len() + " ".len() == word.start);
-    // "那个活跃的男生" describes somebody, and is no name.
+    // "那个活跃的男生" describes a person and is not a name.
     let is_described = text[..word.start].ends_with(DESCRIPTION_ENDS);
     (is_at_end && !ends_phrase && !is_described && is_possible_name(word.text)).then_some(word.text)
 }

@@ -8,7 +8,7 @@ use super::corpus::{Corpus, WordId};
 const MAX_SENTENCES: usize = 500;
 /// Maximum share of all sentences in which a word still describes a context.
 const MAX_COMMON_SHARE: f64 = 0.1;
-/// A word in at most so many texts describes a context, whatever its share.
+/// A word that occurs in at most this number of texts counts as a context, even if that is a large share of them.
 const RARE_RECORDS: u32 = 10;
 
 /// The sentences with each of some words.

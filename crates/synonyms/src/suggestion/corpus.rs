@@ -30,7 +30,7 @@ pub(super) struct Usage {
     /// Number of texts with the word.
     pub(super) records: u32,
     last_text: Option<u32>,
-    /// Up to [`MAX_SESSIONS`] sessions.
+    /// The first sessions with the word, at most [`MAX_SESSIONS`].
     sessions: Vec<u32>,
     /// The first text with the word.
     pub(super) first_text: usize,
@@ -70,7 +70,7 @@ impl Usage {
         self.capitalised >= 2 && self.lower_case * 10 <= self.capitalised
     }
 
-    /// Returns true for the name of a person: somebody is addressed by it, or speaks under it.
+    /// Returns true for the name of a person: one that is used as an address or as the name of a speaker.
     pub(super) fn is_person(&self) -> bool {
         self.addressed > 0 && (self.is_name() || self.capitalised + self.lower_case == 0)
     }

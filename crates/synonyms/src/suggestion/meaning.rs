@@ -15,7 +15,7 @@ struct Meaning {
 
 data!(MEANING: Meaning = "en/meaning.toml", "zh/meaning.toml");
 
-/// Two words of an alphabet that begin with so many equal letters are forms of one word (choose, choice).
+/// Two alphabetic words with a common prefix of at least this number of letters are forms of one word (choose, choice).
 const COMMON_BEGINNING: usize = 3;
 
 /// Returns the pairs of words that are nearest to each other, at least as near as `min_nearness`. Forms of one word and
