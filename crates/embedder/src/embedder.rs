@@ -54,6 +54,14 @@ pub trait Embedder: Debug + Send + Sync + 'static {
     async fn embed_with_tokens(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<TextEncoding>> {
         Ok(self.embed(texts, purpose).await?.into_iter().map(TextEncoding::new).collect())
     }
+
+    /// Returns the vectors of the tokens of a text, for an embedder whose token vectors do not depend on the context of
+    /// the token (static embeddings). Computing them is a table look-up, so they are not stored: recall computes those
+    /// of its candidates. `None` for a text without tokens. Default: `None` for every text.
+    fn static_tokens(&self, text: &str) -> Option<MultiVector> {
+        let _ = text;
+        None
+    }
 }
 
 const _: fn(&dyn Embedder) = |_| {};
@@ -141,6 +149,9 @@ macro_rules! forward {
             }
             async fn embed_with_tokens(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<TextEncoding>> {
                 (**self).embed_with_tokens(texts, purpose).await
+            }
+            fn static_tokens(&self, text: &str) -> Option<MultiVector> {
+                (**self).static_tokens(text)
             }
         }
     )*};

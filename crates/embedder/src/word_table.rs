@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use memory_engine_core::{MultiVector, Token};
 use rustc_hash::FxHashMap;
 use unicode_normalization::{UnicodeNormalization, char::is_combining_mark};
 
@@ -17,6 +18,10 @@ static TABLE: LazyLock<WordTable> = LazyLock::new(|| match WordTable::read(FILE)
 
 /// Number of dimensions of the bundled table.
 pub(crate) const WORD_DIMENSIONS: usize = 128;
+/// Maximum number of tokens of a part of a text, which is compared with a query by itself.
+const MAX_PART_TOKENS: usize = 128;
+/// Maximum number of tokens of a text that are compared, from its start.
+const MAX_TOKENS: usize = 512;
 /// Longer words have no vector.
 const MAX_WORD_CHARS: usize = 100;
 
@@ -27,6 +32,8 @@ pub(crate) struct WordTable {
     rows: FxHashMap<&'static str, u32>,
     /// The factor of the numbers of each row.
     scales: Vec<f32>,
+    /// The length of each row, as a share of the longest. The model makes the rows of frequent words short.
+    weights: Vec<f32>,
     numbers: &'static [u8],
 }
 
@@ -48,18 +55,42 @@ impl WordTable {
         let (numbers, tokens) = rest.split_at_checked(WORD_DIMENSIONS * row_count)?;
         let (scales, []) = scales.as_chunks::<4>() else { return None };
         let rows: FxHashMap<&str, u32> = std::str::from_utf8(tokens).ok()?.split('\n').zip(0..).collect();
-        let scales = scales.iter().copied().map(f32::from_le_bytes).collect();
-        (rows.len() == row_count).then_some(Self { rows, scales, numbers })
+        let scales: Vec<f32> = scales.iter().copied().map(f32::from_le_bytes).collect();
+        let row_lengths = numbers.chunks(WORD_DIMENSIONS).zip(&scales).map(|(row, scale)| scale * length(row));
+        let mut weights: Vec<f32> = row_lengths.collect();
+        let longest = weights.iter().copied().fold(f32::EPSILON, f32::max);
+        weights.iter_mut().for_each(|weight| *weight /= longest);
+        (rows.len() == row_count).then_some(Self { rows, scales, weights, numbers })
+    }
+
+    fn row(&self, token: u32) -> &'static [u8] {
+        &self.numbers[token as usize * WORD_DIMENSIONS..][..WORD_DIMENSIONS]
+    }
+
+    /// Returns the vectors of a text's tokens, scaled to length 1, with the weights of the model. Only the first 512
+    /// tokens count. `None` if no token is in the table.
+    pub(crate) fn token_vectors(&self, text: &str) -> Option<MultiVector> {
+        let mut rows = self.tokens(text);
+        rows.truncate(MAX_TOKENS);
+        let mut codes = Vec::with_capacity(rows.len() * WORD_DIMENSIONS);
+        let mut tokens = Vec::with_capacity(rows.len());
+        for id in rows {
+            let row = self.row(id);
+            codes.extend(row.iter().map(|number| number.cast_signed()));
+            let scale = 1.0 / length(row).max(f32::EPSILON);
+            tokens.push(Token { id, weight: self.weights[id as usize], scale });
+        }
+        let vectors = MultiVector::from_codes(WORD_DIMENSIONS, codes, tokens, MAX_PART_TOKENS).ok()?;
+        (!vectors.is_empty()).then_some(vectors)
     }
 
     /// Returns the mean of the vectors of a text's tokens, scaled to length 1; `None` if no token is in the table.
     pub(crate) fn embed(&self, text: &str) -> Option<Vec<f32>> {
         let mut sum = vec![0.0_f32; WORD_DIMENSIONS];
         for token in self.tokens(text) {
-            let row = token as usize;
-            let numbers = self.numbers[row * WORD_DIMENSIONS..][..WORD_DIMENSIONS].iter();
-            for (sum, number) in sum.iter_mut().zip(numbers) {
-                *sum += self.scales[row] * f32::from(number.cast_signed());
+            let scale = self.scales[token as usize];
+            for (sum, number) in sum.iter_mut().zip(self.row(token)) {
+                *sum += scale * f32::from(number.cast_signed());
             }
         }
         let length = sum.iter().map(|value| value * value).sum::<f32>().sqrt();
@@ -101,6 +132,11 @@ impl WordTable {
             start = end;
         }
     }
+}
+
+/// Returns the length of a vector of 8-bit numbers.
+fn length(row: &[u8]) -> f32 {
+    row.iter().map(|number| f32::from(number.cast_signed()).powi(2)).sum::<f32>().sqrt()
 }
 
 /// Splits a text without blanks into words and single punctuation marks.

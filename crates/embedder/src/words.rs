@@ -1,7 +1,7 @@
 //! An embedder without a model: word vectors for English, feature hashing for other languages.
 
 use async_trait::async_trait;
-use memory_engine_core::{Embedding, EmbeddingSpace, Result, text::is_han};
+use memory_engine_core::{Embedding, EmbeddingSpace, MultiVector, Result, text::is_han};
 
 use crate::{
     embedder::{Embedder, Purpose, Scale},
@@ -102,6 +102,10 @@ impl Embedder for WordEmbedder {
         if is_english(query) && is_english(text) { ENGLISH_UNRELATED } else { self.score_floor() }
     }
 
+    fn static_tokens(&self, text: &str) -> Option<MultiVector> {
+        if is_english(text) { WordTable::bundled().token_vectors(text) } else { None }
+    }
+
     async fn embed(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<Embedding>> {
         let spellings = self.spelling.embed(texts, purpose).await?;
         texts.iter().zip(&spellings).map(|(text, spelling)| Self::combine(text, spelling)).collect()
@@ -131,6 +135,21 @@ mod tests {
         assert!(cosine("我对海鲜过敏", "她对海鮮過敏嗎") > 0.5);
         assert!(cosine("我对海鲜过敏", "I am allergic to seafood").abs() < 0.2);
         assert!((cosine("我在 Google 上班", "我在 Google 上班") - 1.0).abs() < 1e-4);
+    }
+
+    #[test]
+    fn english_texts_have_token_vectors() {
+        let embedder = WordEmbedder::new();
+        let tokens = embedder.static_tokens("I moved to Lisbon").unwrap();
+        assert_eq!((tokens.tokens().len(), tokens.dimensions()), (4, 128));
+        let lengths = tokens.codes().chunks(128).zip(tokens.tokens()).map(|(codes, token)| {
+            codes.iter().map(|code| (f32::from(*code) * token.scale).powi(2)).sum::<f32>().sqrt()
+        });
+        assert!(lengths.into_iter().all(|length| (length - 1.0).abs() < 1e-4));
+        let weight = |at: usize| tokens.tokens()[at].weight;
+        assert!(weight(3) > weight(2), "Lisbon says more than to");
+        assert_eq!(embedder.static_tokens("我搬到了里斯本"), None);
+        assert_eq!(embedder.static_tokens(""), None);
     }
 
     #[test]

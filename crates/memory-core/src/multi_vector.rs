@@ -65,16 +65,7 @@ impl MultiVector {
         tokens: &[(u32, f32)],
         max_part_tokens: usize,
     ) -> Result<Self> {
-        if dimensions == 0 || max_part_tokens == 0 {
-            let message =
-                format!("dimensions ({dimensions}) and max_part_tokens ({max_part_tokens}) must be at least 1");
-            return Err(Error::invalid("token vectors", message));
-        }
-        if values.len() != dimensions * tokens.len() {
-            let (values, count) = (values.len(), tokens.len());
-            let message = format!("{values} values are not {count} token vectors of {dimensions} dimensions");
-            return Err(Error::invalid("token vectors", message));
-        }
+        check_shape(dimensions, max_part_tokens, values.len(), tokens.len())?;
         let mut codes = Vec::with_capacity(values.len());
         let mut stored_tokens = Vec::with_capacity(tokens.len());
         for (row, (id, weight)) in values.chunks_exact(dimensions).zip(tokens) {
@@ -84,9 +75,20 @@ impl MultiVector {
             codes.extend(row.iter().map(|value| code(value).clamp(-bits.max_code(), bits.max_code()) as i8));
             stored_tokens.push(Token { id: *id, weight: round_weight(*weight), scale });
         }
-        let parts = tokens.len().div_ceil(max_part_tokens);
-        let part_ends = (1..=parts).map(|part| tokens.len() * part / parts).collect();
+        let part_ends = even_parts(tokens.len(), max_part_tokens);
         Ok(Self { bits, dimensions, tokens: stored_tokens, codes, part_ends })
+    }
+
+    /// Creates token vectors from codes of 8 bits. `codes` has `dimensions` codes for each token, one token after the
+    /// other. A part has at most `max_part_tokens` tokens; all parts have nearly the same length.
+    ///
+    /// # Errors
+    /// `InvalidInput` if `dimensions` or `max_part_tokens` is 0, or `codes` has another length than `dimensions` times
+    /// the number of tokens.
+    pub fn from_codes(dimensions: usize, codes: Vec<i8>, tokens: Vec<Token>, max_part_tokens: usize) -> Result<Self> {
+        check_shape(dimensions, max_part_tokens, codes.len(), tokens.len())?;
+        let part_ends = even_parts(tokens.len(), max_part_tokens);
+        Ok(Self { bits: CodeBits::Eight, dimensions, tokens, codes, part_ends })
     }
 
     /// Returns the number of values of each vector.
@@ -207,6 +209,27 @@ impl MultiVector {
     }
 }
 
+/// # Errors
+/// `InvalidInput` if a size is 0, or the values are not those of this number of vectors.
+fn check_shape(dimensions: usize, max_part_tokens: usize, values: usize, tokens: usize) -> Result<()> {
+    if dimensions == 0 || max_part_tokens == 0 {
+        let message = format!("dimensions ({dimensions}) and max_part_tokens ({max_part_tokens}) must be at least 1");
+        return Err(Error::invalid("token vectors", message));
+    }
+    if values != dimensions * tokens {
+        let message = format!("{values} values are not {tokens} token vectors of {dimensions} dimensions");
+        return Err(Error::invalid("token vectors", message));
+    }
+    Ok(())
+}
+
+/// Returns the index of the token after each part: the fewest parts of at most `max_part_tokens`, of nearly the same
+/// length.
+fn even_parts(tokens: usize, max_part_tokens: usize) -> Vec<usize> {
+    let parts = tokens.div_ceil(max_part_tokens);
+    (1..=parts).map(|part| tokens * part / parts).collect()
+}
+
 /// Rounds the maximum value of a vector to 16 bits, as in the stored form.
 fn round_max_value(max_value: f32) -> f32 {
     (max_value.min(1.0) * f32::from(u16::MAX)).round() / f32::from(u16::MAX)
@@ -271,5 +294,16 @@ mod tests {
         let huge = [4, 0xff, 0xff, 0xff, 0xff, 0x7f, 1, 0xff, 0xff, 0xff, 0xff, 0x7f];
         assert!(MultiVector::from_bytes(&huge).is_err());
         assert!(MultiVector::quantize(CodeBits::Four, 2, &[0.0; 3], &[(1, 1.0)], 8).is_err());
+    }
+
+    #[test]
+    fn codes_need_a_length_that_fits() {
+        let token = |id| Token { id, weight: 1.0, scale: 0.01 };
+        let vectors = MultiVector::from_codes(2, vec![60, -80, 0, 100, 80, 60], vec![token(1), token(2), token(3)], 2);
+        let vectors = vectors.unwrap();
+        assert_eq!(vectors.part_ends(), [1, 3]);
+        assert_eq!(vectors.tokens()[2], token(3));
+        assert!(MultiVector::from_codes(2, vec![1; 3], vec![token(1)], 2).is_err());
+        assert!(MultiVector::from_codes(2, vec![1; 2], vec![token(1)], 0).is_err());
     }
 }

@@ -5,7 +5,7 @@ mod given;
 
 use given::{Backend, lin};
 use memory_engine::{
-    Recall, RecallOptions, RecallQuery, Turn,
+    Recall, RecallOptions, RecallQuery, Timestamp, Turn,
     recall::{Feature, QueryShape, Retrievers},
 };
 
@@ -72,6 +72,42 @@ async fn a_hit_lists_its_features_and_a_single_retriever_has_none() {
         let single = memory.recall(&lin(), query).await.unwrap();
         assert!(single.hits[0].features.is_empty());
         assert_eq!(single.query_shape, None);
+    }
+}
+
+#[tokio::test]
+async fn english_is_compared_word_by_word() {
+    for backend in Backend::all() {
+        let memory = backend.builder().background(false).build().await.unwrap();
+        for text in ["the sofa stands in the hall", "the kitten sleeps by the stove", "the bill came on Monday"] {
+            memory.remember(&lin(), text).await.unwrap();
+        }
+        memory.drain(&lin(), |_| ()).await.unwrap();
+        let found = memory.recall(&lin(), "what place does my cat like for a nap?").await.unwrap();
+        assert_eq!(texts(&found)[0], "the kitten sleeps by the stove");
+        let max_sim = found.hits[0].features.iter().find(|score| score.feature == Feature::MaxSim).unwrap();
+        assert_eq!(max_sim.value, 1.0);
+        assert!(max_sim.contribution > 0.0);
+    }
+}
+
+#[tokio::test]
+async fn a_question_that_names_a_date_has_weights_of_its_own() {
+    for backend in Backend::all() {
+        let memory = backend.builder().background(false).build().await.unwrap();
+        for (day, text) in [("03", "Ann played the oboe at home"), ("17", "Ann played the oboe at the mayor's")] {
+            let time: Timestamp = format!("2024-05-{day}T10:00:00Z").parse().unwrap();
+            memory.remember(&lin(), Turn::user(text).at(time)).await.unwrap();
+        }
+        for (query, shape) in [
+            ("where did Ann play on 17 May 2024?", QueryShape::DatedQuestion),
+            ("2024年5月17日 Ann 在哪里演奏？", QueryShape::DatedQuestion),
+            ("where did Ann play?", QueryShape::Question),
+        ] {
+            assert_eq!(memory.recall(&lin(), query).await.unwrap().query_shape, Some(shape), "{query}");
+        }
+        let found = memory.recall(&lin(), "where did Ann play on 17 May 2024?").await.unwrap();
+        assert_eq!(texts(&found)[0], "Ann played the oboe at the mayor's");
     }
 }
 

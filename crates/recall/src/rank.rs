@@ -80,7 +80,7 @@ impl RecallRun<'_> {
         words: Vec<Clause>,
     ) -> Vec<RankedCandidate> {
         let (terms, query_terms) = self.terms(&candidates, words).await;
-        let shape = query_shape(&self.plan.query.text, &terms);
+        let shape = query_shape(&self.plan, &terms);
         let by_features = self.plan.ranks_by_features();
         let sentences = if by_features { self.query_sentences(shape) } else { Vec::new() };
         let sentence_shares = self.sentence_shares(&sentences).await;
@@ -126,6 +126,7 @@ impl RecallRun<'_> {
     fn model_for(&self, candidate: &Candidate, token_similarities: &TokenSimilarities) -> RankingModel {
         match self.plan.has_semantics() && candidate.similarity.is_some() {
             true if token_similarities.is_empty() => RankingModel::Vectors,
+            true if token_similarities.are_static => RankingModel::StaticTokens,
             true => RankingModel::TokenVectors,
             false => RankingModel::Words,
         }
@@ -194,9 +195,14 @@ impl RecallRun<'_> {
 /// Returns the content of each candidate. Token vectors are compared for short messages only: long messages about one
 /// topic have nearly the same direction.
 fn contents(terms: Vec<DocumentTerms>, similarities: TokenSimilarities, shape: QueryShape) -> Vec<Content> {
-    let mut means = if shape == QueryShape::Question { similarities.means } else { Vec::new() };
+    let mut means = if has_short_texts(shape) { similarities.means } else { Vec::new() };
     means.resize(terms.len(), None);
     terms.into_iter().zip(means).map(|(terms, token_mean)| Content { terms: terms.set, token_mean }).collect()
+}
+
+/// Returns true for a question about short messages.
+fn has_short_texts(shape: QueryShape) -> bool {
+    matches!(shape, QueryShape::Question | QueryShape::DatedQuestion)
 }
 
 /// Returns the features that a candidate has.

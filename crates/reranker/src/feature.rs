@@ -62,6 +62,8 @@ pub enum Feature {
     /// Cosine similarity of the vectors of query and candidate, scaled so that 0 is typical of unrelated texts and 1 is
     /// the same text. Negative below that, and 0 if it was not computed.
     Similarity,
+    /// [`MaxSim`](Self::MaxSim) as it is, not scaled among the candidates: −1 to 1.
+    TokenSimilarity,
 }
 
 enum_names! {
@@ -85,6 +87,7 @@ enum_names! {
         Personal => "personal",
         UnknownNames => "unknown_names",
         Similarity => "similarity",
+        TokenSimilarity => "token_similarity",
     }
 }
 

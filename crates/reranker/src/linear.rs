@@ -15,7 +15,9 @@ pub enum RankingModel {
     Words,
     /// Words and vectors.
     Vectors,
-    /// Words, vectors, and vectors of tokens.
+    /// Words, vectors, and vectors of words from a table, which do not depend on their context.
+    StaticTokens,
+    /// Words, vectors, and vectors of tokens in their context.
     TokenVectors,
 }
 
@@ -25,6 +27,8 @@ pub enum RankingModel {
 pub enum QueryShape {
     /// A question of usual length about short messages.
     Question,
+    /// The same, if the question names a date: its words and its date say more, and vectors less.
+    DatedQuestion,
     /// A dialogue or another long text, with too many words for the features of single questions.
     LongQuery,
     /// A question about long messages.
@@ -40,12 +44,14 @@ pub struct FeatureWeights(BTreeMap<Feature, f64>);
 struct RankingFile {
     words: ShapeWeights,
     vectors: ShapeWeights,
+    static_tokens: ShapeWeights,
     token_vectors: ShapeWeights,
 }
 
 #[derive(Debug, Deserialize)]
 struct ShapeWeights {
     question: FeatureWeights,
+    dated_question: Option<FeatureWeights>,
     long_query: FeatureWeights,
     long_messages: FeatureWeights,
 }
@@ -56,10 +62,12 @@ impl FeatureWeights {
         let weights = match model {
             RankingModel::Words => &RANKING.words,
             RankingModel::Vectors => &RANKING.vectors,
+            RankingModel::StaticTokens => &RANKING.static_tokens,
             RankingModel::TokenVectors => &RANKING.token_vectors,
         };
         match shape {
             QueryShape::Question => &weights.question,
+            QueryShape::DatedQuestion => weights.dated_question.as_ref().unwrap_or(&weights.question),
             QueryShape::LongQuery => &weights.long_query,
             QueryShape::LongMessages => &weights.long_messages,
         }
@@ -105,8 +113,10 @@ mod tests {
 
     #[test]
     fn all_weights_include_the_keyword_score() {
-        let shapes = [QueryShape::Question, QueryShape::LongQuery, QueryShape::LongMessages];
-        for model in [RankingModel::Words, RankingModel::Vectors, RankingModel::TokenVectors] {
+        let shapes = [QueryShape::Question, QueryShape::DatedQuestion, QueryShape::LongQuery, QueryShape::LongMessages];
+        let models =
+            [RankingModel::Words, RankingModel::Vectors, RankingModel::StaticTokens, RankingModel::TokenVectors];
+        for model in models {
             for shape in shapes {
                 let weights = FeatureWeights::built_in(model, shape);
                 assert!(weights.score(&values(&[(Feature::Keyword, 1.0)])) > 0.0, "{model:?} {shape:?}");

@@ -22,6 +22,7 @@ pub struct RelevanceModel {
 struct RelevanceFile {
     words: RelevanceModel,
     vectors: RelevanceModel,
+    static_tokens: RelevanceModel,
     token_vectors: RelevanceModel,
 }
 
@@ -31,6 +32,7 @@ impl RelevanceModel {
         match model {
             RankingModel::Words => &RELEVANCE.words,
             RankingModel::Vectors => &RELEVANCE.vectors,
+            RankingModel::StaticTokens => &RELEVANCE.static_tokens,
             RankingModel::TokenVectors => &RELEVANCE.token_vectors,
         }
     }
@@ -51,7 +53,9 @@ mod tests {
 
     #[test]
     fn words_raise_the_probability_and_unknown_names_lower_it() {
-        for model in [RankingModel::Words, RankingModel::Vectors, RankingModel::TokenVectors] {
+        let models =
+            [RankingModel::Words, RankingModel::Vectors, RankingModel::StaticTokens, RankingModel::TokenVectors];
+        for model in models {
             let model = RelevanceModel::built_in(model);
             let mut values = FeatureValues::default();
             assert_eq!(model.probability(&values), 0.0);

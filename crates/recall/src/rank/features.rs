@@ -89,6 +89,9 @@ fn add_token_similarities(input: &FeatureInput<'_>, values: &mut [FeatureValues]
     let of_text = scale(whole.iter().map(|similarity| similarity.map(|similarity| similarity.of_text)));
     let of_query = scale_of_query(whole);
     let by_sentence: Vec<Vec<f64>> = sentences.iter().map(|sentence| scale_of_query(sentence)).collect();
+    for (values, similarity) in values.iter_mut().zip(whole) {
+        values[Feature::TokenSimilarity] = similarity.map_or(0.0, |similarity| f64::from(similarity.of_query));
+    }
     for (at, (of_text, of_query)) in of_text.into_iter().zip(of_query).enumerate() {
         values[at][Feature::MaxSimText] = of_text;
         values[at][Feature::MaxSim] = of_query;

@@ -16,8 +16,11 @@ pub(super) struct TokenSimilarities {
     pub(super) whole: Vec<Option<MaxSim>>,
     /// To each sentence of the query, if it has several. Sentences without tokens are left out.
     pub(super) sentences: Vec<Vec<Option<MaxSim>>>,
-    /// The weighted mean of the token vectors of each candidate.
+    /// The weighted mean of the token vectors of each candidate. Empty for static token vectors: the thresholds of
+    /// diversity are for those of a model.
     pub(super) means: Vec<Option<Vec<f32>>>,
+    /// True if the vectors are from a table, and do not depend on their context.
+    pub(super) are_static: bool,
 }
 
 impl TokenSimilarities {
@@ -48,6 +51,9 @@ impl RecallRun<'_> {
         candidates: &[(Candidate, Record)],
         sentences: &[String],
     ) -> Result<TokenSimilarities> {
+        if let Some(query) = self.plan.backend.embedder.static_tokens(&self.plan.query.text) {
+            return Ok(self.compare_static_tokens(&query, candidates, sentences));
+        }
         let backend = &self.plan.backend;
         let texts = std::iter::once(&self.plan.query.text).chain(sentences).cloned().collect();
         let encodings = backend.embed_with_tokens(texts, Purpose::Query).await?;
@@ -55,12 +61,37 @@ impl RecallRun<'_> {
         let Some(query) = queries.next().flatten() else { return Ok(TokenSimilarities::default()) };
         let ids: Vec<_> = candidates.iter().map(|(candidate, _)| candidate.id).collect();
         let texts = self.scope.token_vectors(backend.vectors.as_ref(), &ids).await?;
-        let idf = TokenIdf::of_texts(texts.iter().flatten(), IDF_MIN_CANDIDATES);
-        let compare = |query: &MultiVector| texts.iter().map(|text| max_sim(query, text.as_ref()?, &idf)).collect();
         Ok(TokenSimilarities {
-            whole: compare(&query),
-            sentences: queries.flatten().map(|sentence| compare(&sentence)).collect(),
             means: texts.iter().map(|text| text.as_ref().map(MultiVector::weighted_mean)).collect(),
+            ..compare(&query, queries.flatten(), &texts)
         })
+    }
+
+    /// As [`Self::compare_tokens`], with the vectors of the embedder's table.
+    fn compare_static_tokens(
+        &self,
+        query: &MultiVector,
+        candidates: &[(Candidate, Record)],
+        sentences: &[String],
+    ) -> TokenSimilarities {
+        let embedder = &self.plan.backend.embedder;
+        let texts: Vec<_> = candidates.iter().map(|(_, record)| embedder.static_tokens(&record.text)).collect();
+        let sentences = sentences.iter().filter_map(|sentence| embedder.static_tokens(sentence));
+        TokenSimilarities { are_static: true, ..compare(query, sentences, &texts) }
+    }
+}
+
+/// Compares a query and its sentences with each text.
+fn compare(
+    query: &MultiVector,
+    sentences: impl Iterator<Item = MultiVector>,
+    texts: &[Option<MultiVector>],
+) -> TokenSimilarities {
+    let idf = TokenIdf::of_texts(texts.iter().flatten(), IDF_MIN_CANDIDATES);
+    let to_texts = |query: &MultiVector| texts.iter().map(|text| max_sim(query, text.as_ref()?, &idf)).collect();
+    TokenSimilarities {
+        whole: to_texts(query),
+        sentences: sentences.map(|sentence| to_texts(&sentence)).collect(),
+        ..TokenSimilarities::default()
     }
 }
