@@ -57,6 +57,22 @@ async fn m3_m4_a_weak_question_is_searched_for_with_its_dialogue() {
     }
 }
 
+#[tokio::test]
+async fn a_dialogue_of_greetings_is_no_context() {
+    for backend in Backend::all() {
+        let memory = empty(&backend).await;
+        memory.remember(&lin(), "the bees of the hotel gave us honey").await.unwrap();
+        memory.remember(&lin(), "the ferry was late again").await.unwrap();
+        let message = "which hotel should a colleague book for the congress on Friday";
+        let about_honey = Enhancement::new([("user", "I like honey"), ("assistant", "Noted.")]);
+        let found = memory.recall_enhanced(&lin(), message, &about_honey).await.unwrap();
+        assert_eq!(found.form, QueryForm::Context);
+        let greetings = Enhancement::new([("user", "hi there"), ("assistant", "Hello! How can I help you today?")]);
+        let found = memory.recall_enhanced(&lin(), message, &greetings).await.unwrap();
+        assert_eq!((found.form, found.recall.relevant().count()), (QueryForm::Question, 0));
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn m3_a_model_rewrites_queries_without_hits_and_invalid_rewrites_are_discarded() {
     let memory = empty(&Backend::all()[0]).await;

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use memory_engine_context::{MAX_CONTEXT_CHARS, contextual_query, contextual_search_text, weak_question};
+use memory_engine_context::{
+    MAX_CONTEXT_CHARS, contextual_query, contextual_search_text, is_backchannel, weak_question,
+};
 use memory_engine_core::{Error, ErrorKind, Result, Scope, enum_names, text};
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
@@ -148,7 +150,8 @@ impl<'a> EnhancedRun<'a> {
     }
 
     pub(crate) async fn recall(&self) -> Result<EnhancedRecall> {
-        let has_context = !self.recent.is_empty();
+        // After an exchange of greetings, the query with its dialogue says no more than the query.
+        let has_context = !self.recent.iter().all(|(_, text)| is_backchannel(text));
         let is_weak = self.enhancement.weak_at_once && has_context && weak_question(&self.query.text);
         let mut first = None;
         if !is_weak {

@@ -9,6 +9,7 @@ fn responses_greetings_and_laughter_are_backchannels() {
         "yes please",
         "That's great, thanks for your help.",
         "Good evening!",
+        "Hi! How can I help you today?",
         "sounds good to me",
         "Nice!",
         "嗯嗯，知道啦",
@@ -18,6 +19,7 @@ fn responses_greetings_and_laughter_are_backchannels() {
         "谢谢，辛苦了！",
         "收到，没问题",
         "早",
+        "您好！请问有什么可以帮您的吗？",
     ] {
         assert!(is_backchannel(text), "{text}");
     }
@@ -27,6 +29,7 @@ fn responses_greetings_and_laughter_are_backchannels() {
 fn texts_with_content_are_none() {
     for text in [
         "thanks, Nora",
+        "how can I help my sister?",
         "nice soup",
         "yes, on Friday",
         "no shrimps please",
