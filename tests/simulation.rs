@@ -16,6 +16,8 @@
 
 #[path = "simulation/child.rs"]
 mod child;
+#[path = "simulation/count.rs"]
+mod count;
 #[path = "simulation/crash_image.rs"]
 mod crash_image;
 #[path = "simulation/handle.rs"]
@@ -35,6 +37,7 @@ use std::{
     path::PathBuf,
 };
 
+use count::Count;
 use libtest_mimic::{Arguments, Trial};
 use tempfile::TempDir;
 
@@ -59,6 +62,7 @@ fn main() {
 
 fn run_all(seeds: impl Iterator<Item = u64>) -> Result<(), libtest_mimic::Failed> {
     let template = handle::template();
+    let mut histories = 0;
     for seed in seeds {
         let folder = temporary_folder();
         let path = folder.path().join("memory.db");
@@ -72,6 +76,14 @@ fn run_all(seeds: impl Iterator<Item = u64>) -> Result<(), libtest_mimic::Failed
             let command = format!("MEMORY_SIMULATE_SEED={seed} scripts/simulate 1");
             return Err(format!("the history of seed {seed} failed; this repeats it: {command}").into());
         }
+        histories += 1;
+    }
+    let counts = [Count::Operations, Count::PowerFailures, Count::Kills, Count::FailedWrites].map(|c| (c, c.get()));
+    println!("{histories} histories: {counts:?}");
+    // With so many histories, every fault is injected at least once.
+    let is_injected = counts.iter().all(|(_, count)| *count > 0);
+    if histories >= 2 * CHILD_INTERVAL && !is_injected {
+        return Err(format!("a fault was never injected: {counts:?}").into());
     }
     Ok(())
 }

@@ -12,8 +12,9 @@ use std::{
 use memory_engine::{ErrorKind, sqlite::Synchronous};
 
 use crate::{
+    count::Count,
     handle::{self, Handle, RetractionIds, SharedClock, outcome},
-    model::{Model, Observed},
+    model::{Model, is_between},
     operation::Operation,
     random::Random,
 };
@@ -90,7 +91,10 @@ async fn run_child(seed: u64, path: &Path) {
                     && !matches!(error.kind(), ErrorKind::Conflict | ErrorKind::NotFound)
                 {
                     let observed = handle.observe(&plan.model).await.unwrap();
-                    assert!(is_between(&observed, &before, &plan.model, &operation), "{error}: {observed:?}");
+                    assert!(
+                        is_between(&observed, &before, &plan.model, operation.is_atomic()),
+                        "{error}: {observed:?}"
+                    );
                     return report(&format!("{FAILED}: {error}"));
                 }
                 let text = format!("{result:?}");
@@ -99,17 +103,6 @@ async fn run_child(seed: u64, path: &Path) {
         }
         report("done");
     }
-}
-
-/// Returns true if the state is the one before or after an operation. One of several transactions can be in between.
-fn is_between(observed: &Observed, before: &Model, after: &Model, operation: &Operation) -> bool {
-    let (before, after) = (before.observed(), after.observed());
-    if operation.is_atomic() {
-        return *observed == before || *observed == after;
-    }
-    (observed.documents == before.documents || observed.documents == after.documents)
-        && (observed.retractions == before.retractions || observed.retractions == after.retractions)
-        && observed.forgotten == before.forgotten
 }
 
 /// Kills a child at a random moment.
@@ -127,11 +120,14 @@ pub(crate) fn test_kill(seed: u64, path: &Path) {
         }
         lines.push(line);
     }
-    std::thread::sleep(pause);
+    std::thread::park_timeout(pause);
     child.kill().unwrap();
     let status = child.wait().unwrap();
     lines.extend(output.lines().map_while(Result::ok));
     assert!(status.success() || status.signal() == Some(SIGKILL), "the child failed: {status}, {lines:?}");
+    if !status.success() {
+        Count::Kills.add();
+    }
     check_after_crash(seed, path, &lines);
 }
 
@@ -148,6 +144,9 @@ pub(crate) fn test_small_files(seed: u64, path: &Path) {
     let lines: Vec<String> = String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect();
     let status = output.status;
     assert!(status.success() || status.signal() == Some(SIGXFSZ), "the child failed: {status}, {lines:?}");
+    if !status.success() || lines.last().is_some_and(|line| line.starts_with(FAILED)) {
+        Count::FailedWrites.add();
+    }
     check_after_crash(seed, path, &lines);
 }
 
@@ -159,6 +158,7 @@ fn spawn(mut command: Command, seed: u64, path: &Path) -> Child {
 /// Checks the database after a child has ended: it has every operation that was acknowledged, and at most one more.
 fn check_after_crash(seed: u64, path: &Path, lines: &[String]) {
     let acknowledged = lines.iter().filter(|line| line.trim() == "done").count();
+    Count::Operations.add_many(acknowledged as u64);
     let mut plan = Plan::new(seed);
     let mut trace = Vec::new();
     for _ in 0..acknowledged {
@@ -174,7 +174,7 @@ fn check_after_crash(seed: u64, path: &Path, lines: &[String]) {
     handle::run(async {
         let handle = Handle::open(path, &clock, Synchronous::Full).await.unwrap();
         let observed = handle.observe(&plan.model).await.unwrap();
-        let is_valid = is_between(&observed, &before, &plan.model, &operation);
+        let is_valid = is_between(&observed, &before, &plan.model, operation.is_atomic());
         assert!(is_valid, "{observed:#?} after {trace:#?} and perhaps {operation:?}; lines: {:?}", lines.last());
         let after = if observed.documents == before.observed().documents { before } else { plan.model };
         handle.check_indexes(&after).await;

@@ -29,6 +29,18 @@ pub(crate) struct Observed {
     pub(crate) branches: BTreeMap<Place, BTreeSet<DocumentNumber>>,
 }
 
+/// Returns true if a crash can leave this state of an operation: the state before it or after it. Of an operation that
+/// is not atomic, documents and retractions may differ in that.
+pub(crate) fn is_between(observed: &Observed, before: &Model, after: &Model, is_atomic: bool) -> bool {
+    let (before, after) = (before.observed(), after.observed());
+    if is_atomic {
+        return *observed == before || *observed == after;
+    }
+    (observed.documents == before.documents || observed.documents == after.documents)
+        && (observed.retractions == before.retractions || observed.retractions == after.retractions)
+        && observed.forgotten == before.forgotten
+}
+
 /// The outcome of an operation: a number of documents, or an error.
 pub(crate) type Outcome = Result<u64, ErrorKind>;
 
