@@ -13,7 +13,7 @@ pub(crate) struct Database {
 }
 
 impl Database {
-    pub(crate) async fn new(url: &str) -> Self {
+    pub(crate) fn new(url: &str) -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         Self { url: url.to_owned(), schema: format!("faults_{}_{count}", std::process::id()) }

@@ -115,6 +115,17 @@ impl Proxy {
         self.control.steps.store(DISARMED, Ordering::SeqCst);
         self.control.is_injected.load(Ordering::SeqCst)
     }
+
+    /// Counts the messages from now on, without a fault.
+    pub(crate) fn start_count(&self) {
+        self.arm(Fault::CutBefore, u32::MAX);
+    }
+
+    /// Returns the number of messages since [`start_count`](Self::start_count).
+    pub(crate) fn finish_count(&self) -> u32 {
+        let rest = self.control.steps.swap(DISARMED, Ordering::SeqCst);
+        u32::try_from(i64::from(u32::MAX) - rest).unwrap()
+    }
 }
 
 impl Control {
