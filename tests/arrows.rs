@@ -97,6 +97,26 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("sillytavern-mem0", &["", "chat-memory", "server"]),
     ("story-memory", &["", "server", "story"]),
     ("memory-engine-tests", &[""]),
+    // Calls every reader of foreign input.
+    (
+        "memory-engine-fuzz",
+        &[
+            "",
+            "context",
+            "core",
+            "graph",
+            "http-models",
+            "import",
+            "keyword-store",
+            "llm",
+            "postgres",
+            "server",
+            "sqlite",
+            "summarizer",
+            "temporal",
+            "vector-store",
+        ],
+    ),
 ];
 
 /// Third-party crates that only the named packages may depend on.
@@ -135,6 +155,7 @@ const RESTRICTED_CRATES: &[(&str, &[&str])] = &[
             "memory-engine-server",
             "memory-engine-cli",
             "memory-engine-benches",
+            "memory-engine-fuzz",
             "aicy-companion",
             "kelivo-gateway",
             "market-evidence",

@@ -28,6 +28,7 @@ impl MemoryEngine {
     pub(crate) async fn remember_without(&self, scope: &Scope, turn: Turn, skipped: &[Job]) -> Result<RecordId> {
         let is_named = turn.is_named();
         let record = turn.into_record(scope, self.clock());
+        self.indexed_store().check(&record)?;
         let mut jobs = self.jobs_for(&record);
         jobs.retain(|job| !skipped.contains(job));
         let mut retries = if is_named { MAX_RETRIES } else { 0 };
@@ -70,6 +71,7 @@ impl MemoryEngine {
         records: Vec<Record>,
         mode: PutMode,
     ) -> Result<Vec<WriteResult>> {
+        records.iter().try_for_each(|record| self.indexed_store().check(record))?;
         let write = |record: Record| Write { jobs: self.jobs_for(&record), ..Write::new(record, mode) };
         self.write(scope, records.into_iter().map(write).collect()).await
     }

@@ -47,6 +47,7 @@ impl MemoryEngine {
         for turn in turns {
             let is_named = turn.is_named();
             let record = turn.into_record(scope, self.clock());
+            self.indexed_store().check(&record)?;
             if is_named {
                 named.push(record.id);
             }

@@ -10,7 +10,10 @@ use futures::{StreamExt, TryStreamExt, stream};
 use given::{Backend, lin};
 use memory_engine::{
     EnrichmentOptions, ErrorKind, Field, Filter, Kind, MemoryEngine, Outcome, PutMode, Record, Scope, State, Timestamp,
-    Turn, facts::Fact, history::Edit, testing::ManualClock,
+    Turn,
+    facts::Fact,
+    history::{Edit, Rewind},
+    testing::ManualClock,
 };
 
 fn time(text: &str) -> Timestamp {
@@ -53,6 +56,33 @@ async fn facts_are_returned_as_of_a_time() {
     let records = memory.facts(&lin()).history().records().await.unwrap();
     assert_eq!(records.len(), 3);
     assert!(records.iter().all(|record| record.kind == Kind::FACT));
+}
+
+/// The clock of a machine was two years ahead, and was corrected.
+#[tokio::test]
+async fn records_of_a_clock_that_was_ahead_can_be_corrected_and_undone() {
+    let folder = tempfile::tempdir().unwrap();
+    let open = async |now: &str| {
+        let builder = MemoryEngine::builder().sqlite(folder.path().join("memory.db")).background(false);
+        let builder = builder.enrichment(EnrichmentOptions::rules().unwrap());
+        builder.clock(ManualClock::new(time(now))).build().await.unwrap()
+    };
+    let ahead = open("2026-09-01").await;
+    let turn = |text: &str| Turn::user(text).with_message_id("m");
+    let id = ahead.remember(&lin(), turn("I live in Porto.")).await.unwrap();
+    ahead.close().await.unwrap();
+    let memory = open("2024-09-01").await;
+    memory.drain(&lin(), |_| ()).await.unwrap();
+    assert_eq!(values(&memory.facts(&lin()).history().await.unwrap()), ["Porto"]);
+    memory.update(&lin(), id, "I live in Braga.").await.unwrap();
+    let retraction = memory.rewind(&lin(), Rewind::Last(1)).await.unwrap();
+    assert_eq!(memory.get(&lin(), id).await.unwrap().unwrap().state, State::Revoked);
+    assert_eq!(memory.restore(&lin(), retraction.id).await.unwrap(), 1);
+    // A new time in the future is refused still.
+    let late = || turn("I live in Faro.").at(time("2025-01-01"));
+    let kind = |error: memory_engine::Error| error.kind();
+    assert_eq!(memory.remember(&lin(), late()).await.map_err(kind), Err(ErrorKind::InvalidInput));
+    assert_eq!(memory.remember_all(&lin(), [late()]).await.map_err(kind), Err(ErrorKind::InvalidInput));
 }
 
 #[tokio::test]

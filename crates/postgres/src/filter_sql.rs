@@ -1,6 +1,6 @@
 //! Compiles filters to the SQL of Postgres, over the rows `r` of `records` and `a` of `addresses`.
 
-use memory_engine_core::{Filter, Op};
+use memory_engine_core::{Filter, Op, Result};
 use memory_engine_sql::filter::{self, MetadataOperands, Operands, SqlDialect};
 use sqlx::{Encode, Postgres, Type, postgres::PgHasArrayType};
 
@@ -76,4 +76,16 @@ where
             statement.push("ANY (").bind(values).push(")");
         }
     }
+}
+
+/// Returns the SQL condition of a filter. For tests of the compiler without a server.
+///
+/// # Errors
+/// `Unsupported` for a filter that this version cannot translate.
+#[doc(hidden)]
+pub fn compiled_filter(filter: &Filter) -> Result<String> {
+    filter::check(filter)?;
+    let mut statement = StatementBuilder::default();
+    filter::write(filter, &mut statement);
+    Ok(statement.sql())
 }

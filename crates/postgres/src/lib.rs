@@ -18,6 +18,8 @@ mod vectors;
 pub use checkup::{checkup, namespaces};
 pub use database::migration::{MigrationStatus, SCHEMA, migrate_down, migrate_up, migration_status};
 pub use events::{EventQuery, MemoryEvent};
+#[doc(hidden)]
+pub use filter_sql::compiled_filter;
 pub use memory_engine_sql::options::{Mismatch, StoreOptions};
 pub use options::PostgresOptions;
 pub use records::explain::Lookup;

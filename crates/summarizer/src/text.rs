@@ -4,7 +4,7 @@ use memory_engine_core::text::is_han;
 
 /// Returns a text on one line, with one space for each run of white space.
 pub(crate) fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    text.replace('\0', " ").split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Returns true if a text contains a Chinese character.

@@ -52,7 +52,7 @@ impl fmt::Display for JsonError {
 
 /// Reads the first value in the text that is a `T`.
 pub(super) fn read<T: DeserializeOwned>(text: &str) -> Result<T, JsonError> {
-    let text = without_reasoning(text);
+    let text = without_nul(without_reasoning(text));
     // A bare string, number or `null` has no bracket.
     if let Ok(value) = serde_json::from_str(text.trim()) {
         return Ok(value);
@@ -88,6 +88,34 @@ pub(super) fn read<T: DeserializeOwned>(text: &str) -> Result<T, JsonError> {
         }
     }
     Err(best_error.unwrap_or(JsonError::Missing))
+}
+
+/// Removes NUL characters and their escapes: no record can contain one, so a value with one could not be stored.
+fn without_nul(text: &str) -> Cow<'_, str> {
+    const ESCAPE: &str = "\\u0000";
+    if !text.contains('\0') && !text.contains(ESCAPE) {
+        return Cow::Borrowed(text);
+    }
+    let mut cleaned = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        // An escaped backslash before `u0000` is no escape of NUL.
+        let length = match c {
+            '\\' if rest.starts_with(ESCAPE) => ESCAPE.len(),
+            '\\' => {
+                let length = 1 + rest[1..].chars().next().map_or(0, char::len_utf8);
+                cleaned.push_str(&rest[..length].replace('\0', ""));
+                length
+            }
+            '\0' => 1,
+            _ => {
+                cleaned.push(c);
+                c.len_utf8()
+            }
+        };
+        rest = &rest[length..];
+    }
+    Cow::Owned(cleaned)
 }
 
 /// Returns the text after reasoning in `<think>` tags.

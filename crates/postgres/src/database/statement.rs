@@ -83,6 +83,11 @@ impl StatementBuilder {
         self.push(")");
     }
 
+    /// Returns the text of the statement.
+    pub(crate) fn sql(&self) -> String {
+        self.builder.sql().as_str().to_owned()
+    }
+
     /// Executes the statement and returns its rows.
     pub(crate) async fn fetch_all(mut self, connection: &mut PgConnection) -> Result<Vec<PgRow>, PostgresError> {
         Ok(self.builder.build().fetch_all(connection).await?)

@@ -1,0 +1,72 @@
+//! The target that reads files of other programs.
+
+use std::{io::Cursor, path::PathBuf};
+
+use memory_engine_core::Scope;
+use memory_engine_import::{chroma, json_lines, mem0, silly_tavern, tables};
+use tempfile::TempDir;
+
+/// Tokens of the formats.
+pub(crate) const TOKENS: &[&str] = &[
+    "{\"text\":\"",
+    "\"time\":",
+    "\"role\":",
+    "\"user\":",
+    "\"session\":",
+    "\"id\":",
+    "\"memory\":",
+    "\"results\":",
+    "\"mes\":",
+    "\"is_user\":",
+    "\"send_date\":",
+    "\"swipes\":",
+    "\"extra\":",
+    "\"chat_metadata\":",
+    "\"created_at\":",
+    "round,",
+    "user_msg,",
+    "assistant_msg,",
+    "\"\"",
+    "\n",
+    "\r\n",
+    "\u{feff}",
+    "},{",
+    "[",
+    "]",
+    "true",
+    "1e308",
+    "June 19, 2023 2:20pm",
+];
+/// The first bytes of an SQLite database, which a Chroma client has.
+const SQLITE_MAGIC: &[u8] = b"SQLite format 3\0";
+
+thread_local! {
+    static FOLDER: TempDir = tempfile::tempdir().unwrap();
+}
+
+/// Reads one file in every format.
+pub(crate) fn imports(input: &[u8]) {
+    for row in json_lines::rows(input).map_while(Result::ok) {
+        drop(row.turns);
+    }
+    let _ = mem0::read(input);
+    if let Ok(rows) = tables::rows(Cursor::new(input.to_vec())) {
+        rows.map_while(Result::ok).for_each(drop);
+    }
+    let path = FOLDER.with(|folder| folder.path().join("chat.jsonl"));
+    if input.starts_with(SQLITE_MAGIC) {
+        write(&path, input);
+        if let Ok((rows, _)) = chroma::rows(&path, None, true) {
+            rows.map_while(Result::ok).for_each(drop);
+        }
+    } else if input.contains(&b'{') {
+        write(&path, input);
+        if let Ok((rows, _)) = silly_tavern::rows(&path, &Scope::user("lin").unwrap()) {
+            rows.map_while(Result::ok).for_each(drop);
+        }
+    }
+}
+
+fn write(path: &PathBuf, input: &[u8]) {
+    std::fs::write(path, input).unwrap();
+}

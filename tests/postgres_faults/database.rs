@@ -1,0 +1,58 @@
+//! A separate schema of the test server.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use memory_engine::{MemoryEngine, Result, embed::HashEmbedder, postgres::PostgresOptions};
+use sqlx::{AssertSqlSafe, Connection, PgConnection, postgres::PgConnectOptions};
+
+/// A schema that is dropped with this value.
+#[derive(Debug)]
+pub(crate) struct Database {
+    url: String,
+    schema: String,
+}
+
+impl Database {
+    pub(crate) fn new(url: &str) -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        Self { url: url.to_owned(), schema: format!("faults_{}_{count}", std::process::id()) }
+    }
+
+    /// Opens an engine on this schema, without background work.
+    pub(crate) async fn open(&self, url: &str, options: PostgresOptions) -> Result<MemoryEngine> {
+        let builder = MemoryEngine::builder().embedder(HashEmbedder::default()).background(false);
+        builder.postgres_with(url, options.with_schema(&self.schema)).build().await
+    }
+
+    /// Opens a connection that does not belong to an engine.
+    pub(crate) async fn connect(&self, url: &str) -> PgConnection {
+        let options: PgConnectOptions = url.parse().unwrap();
+        let path = format!("{},public", self.schema);
+        PgConnection::connect_with(&options.options([("search_path", path)])).await.unwrap()
+    }
+
+    /// Checks that the health check finds no problem.
+    pub(crate) async fn check_health(&self, url: &str) {
+        let options = PostgresOptions::default().with_schema(&self.schema);
+        let report = memory_engine_postgres::checkup(url, &options).await.unwrap();
+        assert!(report.problems.is_empty(), "{:?}", report.problems);
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        let (url, schema) = (self.url.clone(), self.schema.clone());
+        let drop_schema = async move {
+            let mut connection = PgConnection::connect(&url).await?;
+            let sql = format!("DROP SCHEMA IF EXISTS {schema} CASCADE");
+            sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut connection).await.map(drop)
+        };
+        // A value is dropped within a runtime, which cannot block.
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let dropping = std::thread::spawn(move || runtime.block_on(drop_schema));
+        if let Ok(Err(error)) = dropping.join() {
+            eprintln!("the schema {} could not be dropped: {error}", self.schema);
+        }
+    }
+}
