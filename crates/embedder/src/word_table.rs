@@ -28,6 +28,8 @@ pub(crate) struct WordTable {
     /// The factor of the numbers of each row.
     scales: Vec<f32>,
     numbers: &'static [u8],
+    /// Length of the longest token, in bytes.
+    max_token_bytes: usize,
 }
 
 impl WordTable {
@@ -49,7 +51,8 @@ impl WordTable {
         let (scales, []) = scales.as_chunks::<4>() else { return None };
         let rows: FxHashMap<&str, u32> = std::str::from_utf8(tokens).ok()?.split('\n').zip(0..).collect();
         let scales = scales.iter().copied().map(f32::from_le_bytes).collect();
-        (rows.len() == row_count).then_some(Self { rows, scales, numbers })
+        let max_token_bytes = rows.keys().map(|token| token.len()).max().unwrap_or_default();
+        (rows.len() == row_count).then_some(Self { rows, scales, numbers, max_token_bytes })
     }
 
     /// Returns the mean of the vectors of a text's tokens, scaled to length 1; `None` if no token is in the table.
@@ -86,19 +89,30 @@ impl WordTable {
         }
         let known = tokens.len();
         let mut start = 0;
+        // The piece that is looked up. It is shortened until the table has it.
+        let mut piece = String::new();
         while start < word.len() {
             let prefix = if start == 0 { "" } else { "##" };
-            let ends = word[start..].char_indices().rev().map(|(at, c)| start + at + c.len_utf8());
-            let found = ends.into_iter().find_map(|end| {
-                let row = self.rows.get(format!("{prefix}{}", &word[start..end]).as_str())?;
-                Some((*row, end))
-            });
-            let Some((row, end)) = found else {
+            let longest = word[start..].char_indices().map(|(at, c)| start + at + c.len_utf8());
+            let longest = longest.take_while(|end| prefix.len() + end - start <= self.max_token_bytes).last();
+            piece.clear();
+            piece.push_str(prefix);
+            piece.push_str(&word[start..longest.unwrap_or(start)]);
+            let found = loop {
+                if piece.len() == prefix.len() {
+                    break None;
+                }
+                if let Some(row) = self.rows.get(piece.as_str()) {
+                    break Some(*row);
+                }
+                piece.pop();
+            };
+            let Some(row) = found else {
                 tokens.truncate(known);
                 return;
             };
             tokens.push(row);
-            start = end;
+            start += piece.len() - prefix.len();
         }
     }
 }
