@@ -2,8 +2,13 @@
 
 use anyhow::{Context, Result};
 use memory_engine_server::{LogConfig, LogFormat};
-use tracing::Subscriber;
-use tracing_subscriber::{EnvFilter, Layer, layer::SubscriberExt, registry::LookupSpan, util::SubscriberInitExt};
+use tracing::{Level, Metadata, Subscriber};
+use tracing_subscriber::{
+    EnvFilter, Layer, filter::filter_fn, layer::SubscriberExt, registry::LookupSpan, util::SubscriberInitExt,
+};
+
+/// The beginning of the targets of the crates of this workspace.
+const OWN_TARGETS: &str = "memory_engine";
 
 /// The log of the command. Dropping it flushes the traces.
 #[derive(Debug)]
@@ -21,7 +26,9 @@ impl Log {
     /// If the filter or the address of the collector is invalid.
     pub(crate) fn write(config: &LogConfig) -> Result<Self> {
         let filter = EnvFilter::try_new(&config.filter).context("log.filter, as in `info,memory_engine=debug`")?;
-        let all = tracing_subscriber::registry().with(filter).with(lines(config.format));
+        let include_texts = config.include_texts;
+        let without_texts = filter_fn(move |metadata| include_texts || never_has_texts(metadata));
+        let all = tracing_subscriber::registry().with(filter).with(without_texts).with(lines(config.format));
         #[cfg(feature = "otel")]
         {
             let traces = traces::to_collector()?;
@@ -38,8 +45,15 @@ impl Log {
     }
 }
 
+/// Returns true for events and spans of the engine, which have no texts at any level, and for those of libraries at
+/// `info` and above. Below that, rmcp logs each message, and the next version of any library may do the same.
+fn never_has_texts(metadata: &Metadata<'_>) -> bool {
+    *metadata.level() <= Level::INFO || metadata.target().starts_with(OWN_TARGETS)
+}
+
 fn lines<S: Subscriber + for<'s> LookupSpan<'s>>(format: LogFormat) -> Box<dyn Layer<S> + Send + Sync> {
-    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
+    // A line that cannot be written is dropped. The message about it would go to the same place, and panic.
+    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).log_internal_errors(false);
     match format {
         LogFormat::Text => lines.boxed(),
         LogFormat::Json => lines.json().flatten_event(true).boxed(),
@@ -50,7 +64,7 @@ fn lines<S: Subscriber + for<'s> LookupSpan<'s>>(format: LogFormat) -> Box<dyn L
 impl Drop for Log {
     fn drop(&mut self) {
         if let Some(Err(e)) = self.traces.take().map(|traces| traces.shutdown()) {
-            eprintln!("the last traces were not sent: {e}");
+            report_line!("the last traces were not sent: {e}");
         }
     }
 }
