@@ -196,4 +196,11 @@ pub(crate) async fn r9_an_interrupted_deletion_is_visible_until_it_is_repeated(t
     let report = memory.forget(&lin(), Forget::Everything).await.unwrap();
     assert!(report.records() < 1100, "{report:?}");
     assert_eq!((everything(&memory).await, is_reported(&problems().await)), (Vec::new(), false));
+    // A whole tenant, which no user owns.
+    let others = (0..600).map(|n| imported(&format!("other turn number {n}"))).collect::<Vec<_>>();
+    memory.store(&lin(), others, PutMode::Create).await.unwrap();
+    let tenant = memory_engine::Scope::tenant_wide(lin().tenant()).unwrap();
+    assert_eq!(memory.forget(&tenant, Forget::Everything).await.unwrap().records(), 600);
+    assert!(memory.scan(&tenant, &ScanQuery::oldest(9)).await.unwrap().records.is_empty());
+    assert!(!is_reported(&problems().await));
 }
