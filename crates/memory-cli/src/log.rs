@@ -7,8 +7,9 @@ use tracing_subscriber::{
     EnvFilter, Layer, filter::filter_fn, layer::SubscriberExt, registry::LookupSpan, util::SubscriberInitExt,
 };
 
-/// The beginning of the targets of the crates of this workspace.
-const OWN_TARGETS: &str = "memory_engine";
+/// The beginnings of the targets that log no text at any level: those of this workspace, and the layer that logs the
+/// status and the duration of each request.
+const TARGETS_WITHOUT_TEXTS: [&str; 3] = ["memory::", "memory_engine", "tower_http::"];
 
 /// The log of the command. Dropping it flushes the traces.
 #[derive(Debug)]
@@ -45,10 +46,11 @@ impl Log {
     }
 }
 
-/// Returns true for events and spans of the engine, which have no texts at any level, and for those of libraries at
-/// `info` and above. Below that, rmcp logs each message, and the next version of any library may do the same.
+/// Returns true for `info` and above, and for targets that log no text below that. rmcp logs each message at `debug`,
+/// and a later version of any library may do the same.
 fn never_has_texts(metadata: &Metadata<'_>) -> bool {
-    *metadata.level() <= Level::INFO || metadata.target().starts_with(OWN_TARGETS)
+    let is_listed = TARGETS_WITHOUT_TEXTS.iter().any(|target| metadata.target().starts_with(target));
+    *metadata.level() <= Level::INFO || is_listed
 }
 
 fn lines<S: Subscriber + for<'s> LookupSpan<'s>>(format: LogFormat) -> Box<dyn Layer<S> + Send + Sync> {
