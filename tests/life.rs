@@ -43,6 +43,8 @@ fn main() {
         deletion::r9_deleted_records_stay_deleted,
         deletion::forgetting_a_user_deletes_everything,
         deletion::revoked_memory_is_kept,
+        deletion::r9_reason_of_a_retraction_goes_with_its_records,
+        deletion::r9_an_interrupted_deletion_is_visible_until_it_is_repeated,
         digest::r6_long_turn_is_found_by_chunks,
         digest::r8_entities_are_extracted_in_background,
         digest::m10_newer_fact_supersedes_older_one,

@@ -148,3 +148,59 @@ pub(crate) async fn revoked_memory_is_kept(test_db: TestDatabase) {
     let known = memory.graph().facts(&lin(), &GraphFactsQuery::about(["walnuts"])).await.unwrap();
     assert!(known.entities.is_empty() && known.relations.is_empty());
 }
+
+pub(crate) async fn r9_reason_of_a_retraction_goes_with_its_records(test_db: TestDatabase) {
+    let memory = open(&test_db).await;
+    let reason = format!("{SECRET} was private");
+    let remember = async |text: &str| memory.remember(&story(None), text).await.unwrap();
+    let [forgotten, kept] = [remember("I went hiking in Porto.").await, remember("I like tea.").await];
+    let edited = memory.remember(&story(None), Turn::user("I like rum.").with_message_id("m9")).await.unwrap();
+    memory.drain(&lin(), |_| ()).await.unwrap();
+    let both = memory.retract(&lin(), &[forgotten, kept], &reason).await.unwrap();
+    let other = memory.retract(&lin(), &[edited], &reason).await.unwrap();
+    let reasons = async || {
+        let retractions = memory.retractions(&lin(), 9).await.unwrap();
+        retractions.into_iter().map(|retraction| (retraction.id, retraction.reason)).collect::<Vec<_>>()
+    };
+    assert_eq!(reasons().await, [(other.id, reason.clone()), (both.id, reason)]);
+    memory.forget(&lin(), forgotten).await.unwrap();
+    memory.remember(&story(None), Turn::user("I like gin.").with_message_id("m9")).await.unwrap();
+    assert_eq!(reasons().await, [(other.id, String::new()), (both.id, String::new())]);
+    silent(&memory, "forgotten").await;
+    assert_eq!(memory.restore(&lin(), both.id).await.unwrap(), 2, "the other turn and its fact");
+    assert_eq!(memory.get(&lin(), kept).await.unwrap().unwrap().state, State::Active);
+    drop(memory);
+    test_db.assert_no_trace_of(SECRET).await;
+}
+
+pub(crate) async fn r9_an_interrupted_deletion_is_visible_until_it_is_repeated(test_db: TestDatabase) {
+    let memory = open(&test_db).await;
+    let turns = (0..1100).map(|n| imported(&format!("turn number {n}"))).collect::<Vec<_>>();
+    memory.store(&lin(), turns, PutMode::Create).await.unwrap();
+    let problems = async || memory_engine::admin::checkup(&test_db.database()).await.unwrap().problems;
+    let is_reported = |problems: &[String]| problems.iter().any(|problem| problem.contains("is not complete"));
+    assert!(!is_reported(&problems().await));
+    // The future is dropped, as in a process that ends, once the first page is gone.
+    let scope = lin();
+    let deletion = memory.forget(&scope, Forget::Everything);
+    let first_page_gone = async {
+        while everything(&memory).await.len() > 1000 {
+            tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+        }
+    };
+    tokio::select! {
+        finished = deletion => panic!("it was not interrupted: {finished:?}"),
+        () = first_page_gone => {}
+    }
+    assert!(is_reported(&problems().await));
+    let report = memory.forget(&lin(), Forget::Everything).await.unwrap();
+    assert!(report.records() < 1100, "{report:?}");
+    assert_eq!((everything(&memory).await, is_reported(&problems().await)), (Vec::new(), false));
+    // A whole tenant, which no user owns.
+    let others = (0..600).map(|n| imported(&format!("other turn number {n}"))).collect::<Vec<_>>();
+    memory.store(&lin(), others, PutMode::Create).await.unwrap();
+    let tenant = memory_engine::Scope::tenant_wide(lin().tenant()).unwrap();
+    assert_eq!(memory.forget(&tenant, Forget::Everything).await.unwrap().records(), 600);
+    assert!(memory.scan(&tenant, &ScanQuery::oldest(9)).await.unwrap().records.is_empty());
+    assert!(!is_reported(&problems().await));
+}

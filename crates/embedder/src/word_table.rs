@@ -35,6 +35,8 @@ pub(crate) struct WordTable {
     /// The length of each row, as a share of the longest. The model makes the rows of frequent words short.
     weights: Vec<f32>,
     numbers: &'static [u8],
+    /// Length of the longest token, in bytes.
+    max_token_bytes: usize,
 }
 
 impl WordTable {
@@ -60,7 +62,8 @@ impl WordTable {
         let mut weights: Vec<f32> = row_lengths.collect();
         let longest = weights.iter().copied().fold(f32::EPSILON, f32::max);
         weights.iter_mut().for_each(|weight| *weight /= longest);
-        (rows.len() == row_count).then_some(Self { rows, scales, weights, numbers })
+        let max_token_bytes = rows.keys().map(|token| token.len()).max().unwrap_or_default();
+        (rows.len() == row_count).then_some(Self { rows, scales, weights, numbers, max_token_bytes })
     }
 
     fn row(&self, token: u32) -> &'static [u8] {
@@ -117,19 +120,30 @@ impl WordTable {
         }
         let known = tokens.len();
         let mut start = 0;
+        // The piece that is looked up. It is shortened until the table has it.
+        let mut piece = String::new();
         while start < word.len() {
             let prefix = if start == 0 { "" } else { "##" };
-            let ends = word[start..].char_indices().rev().map(|(at, c)| start + at + c.len_utf8());
-            let found = ends.into_iter().find_map(|end| {
-                let row = self.rows.get(format!("{prefix}{}", &word[start..end]).as_str())?;
-                Some((*row, end))
-            });
-            let Some((row, end)) = found else {
+            let longest = word[start..].char_indices().map(|(at, c)| start + at + c.len_utf8());
+            let longest = longest.take_while(|end| prefix.len() + end - start <= self.max_token_bytes).last();
+            piece.clear();
+            piece.push_str(prefix);
+            piece.push_str(&word[start..longest.unwrap_or(start)]);
+            let found = loop {
+                if piece.len() == prefix.len() {
+                    break None;
+                }
+                if let Some(row) = self.rows.get(piece.as_str()) {
+                    break Some(*row);
+                }
+                piece.pop();
+            };
+            let Some(row) = found else {
                 tokens.truncate(known);
                 return;
             };
             tokens.push(row);
-            start = end;
+            start += piece.len() - prefix.len();
         }
     }
 }

@@ -11,11 +11,11 @@ use memory_engine_core::{
 use crate::{
     handler::JobHandler,
     log::request_ids,
-    retry::{backoff, is_record_at_fault},
+    retry::{backoff, is_permanent, is_record_at_fault},
     worker::Worker,
 };
 
-/// An item becomes a dead letter after this many failures that its record caused.
+/// An item becomes a dead letter after this many failures that its record caused, or after the first permanent one.
 const MAX_ATTEMPTS: u32 = 5;
 /// If an item of a batch has had this many service errors, the batch is done item by item: one item may cause the
 /// errors.
@@ -60,7 +60,8 @@ impl Worker {
                 continue;
             };
             if is_record_at_fault(&error) {
-                let retry_at = (item.attempts + 1 < MAX_ATTEMPTS).then(|| self.retry_at(item.attempts, &error));
+                let may_pass = item.attempts + 1 < MAX_ATTEMPTS && !is_permanent(&error);
+                let retry_at = may_pass.then(|| self.retry_at(item.attempts, &error));
                 failures.push(item.failed(&error, retry_at));
                 continue;
             }

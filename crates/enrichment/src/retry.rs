@@ -12,6 +12,14 @@ pub(crate) fn backoff(failures: u32) -> Duration {
     MIN_RETRY_DELAY.saturating_mul(2_u32.saturating_pow(failures.min(16))).min(MAX_RETRY_DELAY)
 }
 
+/// The operations whose `InvalidInput` means that a store does not accept what a job has made of a record.
+const VALIDATIONS: [&str; 2] = ["record", "graph"];
+
+/// Returns true if a job fails in the same way each time: the store does not accept its result.
+pub(crate) fn is_permanent(error: &Error) -> bool {
+    error.kind() == ErrorKind::InvalidInput && VALIDATIONS.contains(&error.operation())
+}
+
 /// Returns true if the record is at fault, and not the service or the store behind the job.
 pub(crate) fn is_record_at_fault(error: &Error) -> bool {
     match error.kind() {
@@ -29,5 +37,21 @@ pub(crate) fn is_record_at_fault(error: &Error) -> bool {
         | ErrorKind::Closed
         | ErrorKind::Unavailable => false,
         _ => !error.is_transient(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use memory_engine_core::{Kind, Record, Scope, SystemClock};
+
+    use super::*;
+
+    #[test]
+    fn a_result_that_the_store_refuses_is_not_tried_again() {
+        let mut record = Record::new(Scope::user("lin").unwrap(), Kind::TURN, "hello", &SystemClock);
+        record.topic = Some("x".repeat(Record::MAX_LABEL_BYTES + 1));
+        assert!(is_permanent(&record.validate().unwrap_err()));
+        assert!(!is_permanent(&Error::invalid("embed", "the service did not accept the text")));
+        assert!(!is_permanent(&Error::new(ErrorKind::Conflict, "record", "changed")));
     }
 }

@@ -148,6 +148,12 @@ pub enum RowError {
         /// The column, from 1.
         column: usize,
     },
+    /// An object has a key twice.
+    #[error("it has the key {key:?} twice; only one of the two values can be meant")]
+    RepeatedKey {
+        /// The key.
+        key: String,
+    },
     /// The line is JSON, but not an object.
     #[error("it is no JSON object; write {{\"text\": \"…\"}}")]
     NotAnObject,

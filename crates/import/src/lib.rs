@@ -10,6 +10,7 @@ pub mod mem0;
 mod row;
 pub mod silly_tavern;
 pub mod tables;
+mod unique_keys;
 
 #[cfg(feature = "chroma")]
 pub use error::ChromaError;

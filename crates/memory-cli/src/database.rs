@@ -31,10 +31,15 @@ impl DatabaseArg {
     /// Returns the database.
     ///
     /// # Errors
-    /// If the variable is needed and not set, or has no Postgres address.
+    /// If the name is empty. If the variable is needed and not set, or has no Postgres address.
     pub(crate) fn database(&self) -> Result<Database> {
         match self {
-            Self::At(database) => Ok(database.clone()),
+            Self::At(database) => {
+                if database.path().is_some_and(|path| path.as_os_str().is_empty()) {
+                    bail!("the database has an empty name; name a file or the address of a Postgres database");
+                }
+                Ok(database.clone())
+            }
             Self::InVariable => {
                 let url = Settings::load()?.get(VARIABLE);
                 let url = url.with_context(|| format!("{VARIABLE} is not set, and `--db {VARIABLE_WORD}` needs it"))?;

@@ -43,7 +43,7 @@ pub(crate) async fn report(engine: &MemoryEngine, scope: &Scope) -> Result<u64> 
     let given_up = engine.stats(scope).await?.given_up;
     let reasons = if given_up.is_empty() { BTreeMap::new() } else { reasons(engine, scope).await? };
     for (job, count) in &given_up {
-        eprintln!("{}", describe(*job, *count, reasons.get(job)));
+        report_line!("{}", describe(*job, *count, reasons.get(job)));
     }
     Ok(given_up.values().sum())
 }

@@ -115,7 +115,7 @@ impl EmbedderArgs {
         if std::io::stderr().is_terminal() {
             let folder = self.folders().into_iter().next().unwrap_or_else(|| "models".into());
             let folder = folder.display();
-            eprintln!(
+            report_line!(
                 "no local model: search compares English by a table of words, and other languages by spelling. \
                  `memory models fetch` or `scripts/get-models {folder}` downloads a model."
             );

@@ -2,8 +2,14 @@
 
 use anyhow::{Context, Result};
 use memory_engine_server::{LogConfig, LogFormat};
-use tracing::Subscriber;
-use tracing_subscriber::{EnvFilter, Layer, layer::SubscriberExt, registry::LookupSpan, util::SubscriberInitExt};
+use tracing::{Level, Metadata, Subscriber};
+use tracing_subscriber::{
+    EnvFilter, Layer, filter::filter_fn, layer::SubscriberExt, registry::LookupSpan, util::SubscriberInitExt,
+};
+
+/// The beginnings of the targets that log no text at any level: those of this workspace, and the layer that logs the
+/// status and the duration of each request.
+const TARGETS_WITHOUT_TEXTS: [&str; 3] = ["memory::", "memory_engine", "tower_http::"];
 
 /// The log of the command. Dropping it flushes the traces.
 #[derive(Debug)]
@@ -21,7 +27,9 @@ impl Log {
     /// If the filter or the address of the collector is invalid.
     pub(crate) fn write(config: &LogConfig) -> Result<Self> {
         let filter = EnvFilter::try_new(&config.filter).context("log.filter, as in `info,memory_engine=debug`")?;
-        let all = tracing_subscriber::registry().with(filter).with(lines(config.format));
+        let include_texts = config.include_texts;
+        let without_texts = filter_fn(move |metadata| include_texts || never_has_texts(metadata));
+        let all = tracing_subscriber::registry().with(filter).with(without_texts).with(lines(config.format));
         #[cfg(feature = "otel")]
         {
             let traces = traces::to_collector()?;
@@ -38,8 +46,16 @@ impl Log {
     }
 }
 
+/// Returns true for `info` and above, and for targets that log no text below that. rmcp logs each message at `debug`,
+/// and a later version of any library may do the same.
+fn never_has_texts(metadata: &Metadata<'_>) -> bool {
+    let is_listed = TARGETS_WITHOUT_TEXTS.iter().any(|target| metadata.target().starts_with(target));
+    *metadata.level() <= Level::INFO || is_listed
+}
+
 fn lines<S: Subscriber + for<'s> LookupSpan<'s>>(format: LogFormat) -> Box<dyn Layer<S> + Send + Sync> {
-    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
+    // A line that cannot be written is dropped. The message about it would go to the same place, and panic.
+    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).log_internal_errors(false);
     match format {
         LogFormat::Text => lines.boxed(),
         LogFormat::Json => lines.json().flatten_event(true).boxed(),
@@ -50,7 +66,7 @@ fn lines<S: Subscriber + for<'s> LookupSpan<'s>>(format: LogFormat) -> Box<dyn L
 impl Drop for Log {
     fn drop(&mut self) {
         if let Some(Err(e)) = self.traces.take().map(|traces| traces.shutdown()) {
-            eprintln!("the last traces were not sent: {e}");
+            report_line!("the last traces were not sent: {e}");
         }
     }
 }

@@ -17,6 +17,13 @@ macro_rules! print_line {
     };
 }
 
+/// Prints a line on standard error. A message that cannot be printed, for example on a full disk, is dropped.
+macro_rules! report_line {
+    ($($arguments:tt)*) => {
+        _ = std::io::Write::write_fmt(&mut std::io::stderr(), format_args!("{}\n", format_args!($($arguments)*)))
+    };
+}
+
 /// Returns a table that fits the terminal.
 pub(crate) fn table<const N: usize>(header: [&str; N]) -> Table {
     let mut table = Table::new();
@@ -104,7 +111,7 @@ pub(crate) async fn finish_indexing(engine: &MemoryEngine, scope: &Scope) -> mem
     };
     let waiting = |count: u64| counted(count, "record waits", "records wait");
     if without_vector > 0 {
-        eprintln!(
+        report_line!(
             "{} for their vectors: {}. They are stored and found by keywords; \
              `memory reindex --waiting` computes the vectors.",
             waiting(without_vector),
@@ -112,7 +119,7 @@ pub(crate) async fn finish_indexing(engine: &MemoryEngine, scope: &Scope) -> mem
         );
     }
     if without_entities > 0 {
-        eprintln!(
+        report_line!(
             "{} for their entities: {}. They are stored and found by keywords and vectors; \
              `memory digest --waiting` with the same --graph extracts them.",
             waiting(without_entities),

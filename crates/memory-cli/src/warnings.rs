@@ -46,7 +46,7 @@ impl Subscriber for Warnings {
         event.record(&mut warning);
         let warning = warning.to_string();
         if self.is_new(&warning) {
-            eprintln!("{warning}");
+            report_line!("{warning}");
         }
     }
 

@@ -140,15 +140,24 @@ impl Record {
         *self == comparable
     }
 
+    /// Returns true if a text can be a name, label or tag of a record: it has at most
+    /// [`MAX_LABEL_BYTES`](Self::MAX_LABEL_BYTES) and no NUL character.
+    pub fn is_valid_label(label: &str) -> bool {
+        label.len() <= Self::MAX_LABEL_BYTES && !label.contains('\0')
+    }
+
     /// Checks that stores can store the record.
     ///
     /// # Errors
-    /// `InvalidInput` if the text is empty or too long, a field contains a NUL character, confidence or importance is
-    /// not between 0 and 1, the validity ends before it begins, or labels or metadata are too long.
+    /// `InvalidInput` if the kind is empty, the text is empty or too long, a field contains a NUL character, confidence
+    /// or importance is not between 0 and 1, the validity ends before it begins, or labels or metadata are too long.
     pub fn validate(&self) -> Result<()> {
         let invalid = |message: String| Err(Error::invalid("record", message));
         if self.text.trim().is_empty() {
             return invalid("the text is empty; a record needs something that was said".into());
+        }
+        if self.kind.as_str().trim().is_empty() {
+            return invalid("the kind is empty; write for example turn, fact or note".into());
         }
         if self.text.len() > Self::MAX_TEXT_BYTES {
             let length = self.text.len();
@@ -289,6 +298,9 @@ label! {
 impl Kind {
     /// The prefix of the kinds of ledgers.
     const LEDGER_PREFIX: &'static str = "ledger/";
+    /// The kind of the ledger entry that exists at a scope while everything within it is deleted in several
+    /// transactions. An entry without a running deletion shows that the deletion was interrupted.
+    pub const FORGETTING: Self = Self(std::borrow::Cow::Borrowed("ledger/forgetting"));
 
     /// Returns the kind of the entries of a ledger: `ledger/` and its name. A ledger contains data of an application.
     /// Its entries are stored, exported and deleted like other records, and can be written in one transaction with
@@ -458,6 +470,9 @@ mod tests {
     fn the_error_of_an_invalid_record_names_the_field() {
         let mut cases = vec![(record("  "), "empty"), (record("a\0b"), "NUL")];
         cases.push((record(&"x".repeat(Record::MAX_TEXT_BYTES + 1)), "split"));
+        let mut unnamed = record("x");
+        unnamed.kind = Kind::new(" ");
+        cases.push((unnamed, "kind"));
         let mut out_of_range = record("x");
         out_of_range.confidence = 1.5;
         cases.push((out_of_range, "confidence"));

@@ -11,7 +11,10 @@ use memory_engine_postgres::{PostgresOptions, PostgresStore, sqlx::PgPool};
 #[cfg(feature = "sqlite")]
 use memory_engine_sqlite::{SqliteOptions, SqliteStore};
 
-use crate::{database::DatabaseUrl, stores::Stores};
+use crate::{
+    database::{DatabaseUrl, UnknownAddress},
+    stores::Stores,
+};
 
 /// The store of a builder.
 #[derive(Debug, Default)]
@@ -25,6 +28,8 @@ pub(crate) enum Backend {
     #[cfg(feature = "postgres")]
     PostgresPool(PgPool, Box<PostgresOptions>),
     Stores(Stores),
+    /// An address that cannot be opened.
+    Unknown(UnknownAddress),
     /// A database whose feature is off. Opening it is an error.
     #[cfg(not(all(feature = "sqlite", feature = "postgres")))]
     Missing(&'static str),
@@ -70,6 +75,7 @@ impl Backend {
                 Ok(PostgresStore::from_pool(pool, store, *options).await?.into())
             }
             Self::Stores(stores) => Ok(stores),
+            Self::Unknown(address) => Err(address.error()),
             #[cfg(not(all(feature = "sqlite", feature = "postgres")))]
             Self::Missing(feature) => {
                 let message = format!("the feature `{feature}` is off; switch it on");

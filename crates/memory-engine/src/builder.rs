@@ -136,10 +136,14 @@ impl MemoryEngine {
 
 impl Builder {
     /// Stores everything in this database: a SQLite file or a Postgres database.
-    pub fn database(self, database: impl Into<Database>) -> Self {
+    pub fn database(mut self, database: impl Into<Database>) -> Self {
         match database.into().0 {
             DatabaseLocation::File(path) => self.sqlite(path),
             DatabaseLocation::Server(DatabaseUrl(url)) => self.postgres(url),
+            DatabaseLocation::Unknown(address) => {
+                self.backend = Backend::Unknown(address);
+                self
+            }
         }
     }
 

@@ -1,5 +1,7 @@
 //! The location of a store: a file or a server.
 
+mod notation;
+
 use std::{
     convert::Infallible,
     fmt,
@@ -7,8 +9,13 @@ use std::{
     str::FromStr,
 };
 
+use memory_engine_core::Error;
+
+use self::notation::{Notation, notation};
+
 /// The location of a store: a SQLite file or a Postgres database. A text that begins with `postgres://` or
-/// `postgresql://` is the address of a Postgres database, any other text is the path of a file.
+/// `postgresql://` is the address of a Postgres database. A text with another scheme, such as `mysql://`, is an address
+/// that cannot be opened. Any other text is the path of a file.
 ///
 /// ```
 /// use memory_engine::Database;
@@ -28,7 +35,14 @@ pub struct Database(pub(crate) DatabaseLocation);
 pub(crate) enum DatabaseLocation {
     File(PathBuf),
     Server(DatabaseUrl),
+    /// An address that is not one of a Postgres database. The rest of the address may contain a password and is not
+    /// stored.
+    Unknown(UnknownAddress),
 }
+
+/// The scheme of an address that cannot be opened, if it has one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct UnknownAddress(Option<String>);
 
 /// The URL of a server. It may contain a password and is never shown as a whole.
 #[derive(Clone, PartialEq, Eq)]
@@ -45,16 +59,16 @@ impl Database {
         Self(DatabaseLocation::Server(DatabaseUrl(url.into())))
     }
 
-    /// Returns true if a text is the address of a Postgres database.
+    /// Returns true if a text is the address of a Postgres database. The scheme may have capitals.
     pub fn is_address(text: &str) -> bool {
-        text.starts_with("postgres://") || text.starts_with("postgresql://")
+        notation(text) == Notation::Postgres
     }
 
     /// Returns the path if the database is a file.
     pub fn path(&self) -> Option<&Path> {
         match &self.0 {
             DatabaseLocation::File(path) => Some(path),
-            DatabaseLocation::Server(_) => None,
+            DatabaseLocation::Server(_) | DatabaseLocation::Unknown(_) => None,
         }
     }
 }
@@ -68,9 +82,14 @@ impl FromStr for Database {
 }
 
 impl From<&str> for Database {
-    /// Reads the address of a Postgres database, or the path of a file.
+    /// Reads the address of a Postgres database, or the path of a file. An address with another scheme is an error when
+    /// the database is opened.
     fn from(text: &str) -> Self {
-        if Self::is_address(text) { Self::postgres(text) } else { Self::file(text) }
+        match notation(text) {
+            Notation::Path => Self::file(text),
+            Notation::Postgres => Self::postgres(text),
+            Notation::Unknown(scheme) => Self(DatabaseLocation::Unknown(UnknownAddress(scheme))),
+        }
     }
 }
 
@@ -97,6 +116,7 @@ impl fmt::Display for Database {
         match &self.0 {
             DatabaseLocation::File(path) => path.display().fmt(f),
             DatabaseLocation::Server(address) => address.fmt(f),
+            DatabaseLocation::Unknown(address) => address.fmt(f),
         }
     }
 }
@@ -104,6 +124,24 @@ impl fmt::Display for Database {
 impl fmt::Debug for Database {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
+    }
+}
+
+impl UnknownAddress {
+    /// Returns the error of opening it.
+    pub(crate) fn error(&self) -> Error {
+        let message = "this is not the address of a Postgres database; write postgres://USER@HOST/DATABASE, or the path \
+                       of a file, with ./ before a name that contains a colon";
+        Error::invalid("open", message)
+    }
+}
+
+impl fmt::Display for UnknownAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Some(scheme) => write!(f, "{scheme}://…"),
+            None => f.write_str("the address"),
+        }
     }
 }
 
@@ -174,5 +212,33 @@ mod tests {
         }
         let plain = Database::postgres("postgres://lin:hunter2@db.example:5433/memory?sslmode=require");
         assert_eq!(plain.to_string(), "postgres://db.example:5433/memory");
+    }
+
+    #[test]
+    fn no_notation_shows_a_password() {
+        let text = |form: &str| form.replace('*', "lin:hunter2@db.example/memory");
+        for form in [
+            "postgresql+psycopg://*",
+            "postgre://*",
+            "Postgres://*",
+            "POSTGRESQL://*",
+            "mysql://*",
+            "sqlite://*",
+            "jdbc:postgresql://*",
+            " postgres://*",
+            "\tpostgres://*",
+            "\"postgres://*\"",
+            "'postgres://*'",
+            "postgres:*",
+            "postgres:/*",
+            "*",
+            "DATABASE_URL=postgres://*",
+        ] {
+            let database = Database::from(text(form));
+            let shown = format!("{database} {database:?}");
+            assert!(!shown.contains("hunter") && !shown.contains("lin"), "{form}: {shown}");
+            assert_eq!(database.path(), None, "{form}");
+        }
+        assert_eq!(Database::from("mysql://lin:hunter2@db/m").to_string(), "mysql://…");
     }
 }

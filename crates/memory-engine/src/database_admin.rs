@@ -42,6 +42,7 @@ pub async fn checkup(database: &Database) -> Result<HealthReport> {
     match &database.0 {
         DatabaseLocation::File(path) => file::checkup(path).await,
         DatabaseLocation::Server(address) => server::checkup(&address.0).await,
+        DatabaseLocation::Unknown(address) => Err(address.error()),
     }
 }
 
@@ -53,6 +54,7 @@ pub async fn namespaces(database: &Database) -> Result<Vec<Scope>> {
     match &database.0 {
         DatabaseLocation::File(path) => file::namespaces(path).await,
         DatabaseLocation::Server(address) => server::namespaces(&address.0).await,
+        DatabaseLocation::Unknown(address) => Err(address.error()),
     }
 }
 
@@ -64,6 +66,7 @@ pub async fn migrations(database: &Database) -> Result<Migrations> {
     match &database.0 {
         DatabaseLocation::File(path) => file::migrations(path).await,
         DatabaseLocation::Server(address) => server::migrations(&address.0).await,
+        DatabaseLocation::Unknown(address) => Err(address.error()),
     }
 }
 
@@ -79,6 +82,7 @@ pub async fn migrate_up(database: &Database, partitions: u32) -> Result<u32> {
         }
         DatabaseLocation::File(path) => file::migrate_up(path).await,
         DatabaseLocation::Server(address) => server::migrate_up(&address.0, partitions).await,
+        DatabaseLocation::Unknown(address) => Err(address.error()),
     }
 }
 
@@ -91,6 +95,7 @@ pub async fn migrate_down(database: &Database, schema: u32) -> Result<()> {
     match &database.0 {
         DatabaseLocation::File(path) => file::migrate_down(path, schema).await,
         DatabaseLocation::Server(address) => server::migrate_down(&address.0, schema).await,
+        DatabaseLocation::Unknown(address) => Err(address.error()),
     }
 }
 

@@ -2,7 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use memory_engine_core::{DeletionReport, Filter, RecordId, RemovalCounts, Result, ScanQuery, Scope, Tombstone};
+use memory_engine_core::{
+    DeletionReport, Field, Filter, Kind, Order, PutMode, Record, RecordId, RemovalCounts, Result, ScanQuery, Scope,
+    Tombstone, Trust, Write,
+};
 use serde::{Deserialize, Serialize};
 use tracing::{Span, field::Empty};
 
@@ -80,10 +83,23 @@ struct Affected {
     profiles: BTreeSet<Scope>,
 }
 
+fn is_mark() -> Filter {
+    Filter::eq(Field::Kind, Kind::FORGETTING.as_str())
+}
+
+/// Returns a filter for everything except the marks of deletions.
+fn everything() -> Filter {
+    Filter::Not(Box::new(is_mark()))
+}
+
 impl MemoryEngine {
     /// Forgets records within `scope`. Each record is removed with its index entries in one transaction, and leaves a
-    /// tombstone, so that no import brings it back. Many records are removed in several transactions. If one of them
-    /// fails, those before it are kept, and the call can be repeated.
+    /// tombstone, so that no import brings it back. More than 500 records are removed in several transactions. If one
+    /// of them fails, those before it are kept, and the call can be repeated.
+    ///
+    /// While [`Forget::Everything`] takes several transactions, an entry of the kind
+    /// [`Kind::FORGETTING`](memory_engine_core::Kind::FORGETTING) exists at `scope`. If the process ends before, the
+    /// health check reports it, until the call was repeated.
     ///
     /// # Errors
     /// `InvalidInput` for an invalid filter; the stores' errors.
@@ -98,7 +114,10 @@ impl MemoryEngine {
         let removed = match target {
             Forget::Ids(ids) => self.forget_ids(scope, &ids, &mut affected).await?,
             Forget::Matching(filter) => self.forget_matching(scope, filter, &mut affected).await?,
-            Forget::Everything => self.forget_matching(scope, Filter::And(Vec::new()), &mut affected).await?,
+            Forget::Everything => {
+                self.mark_unfinished(scope).await?;
+                self.forget_matching(scope, everything(), &mut affected).await?
+            }
         };
         // After the last deletion, because a fact holds again once the fact that superseded it is deleted.
         self.repair(affected).await?;
@@ -107,7 +126,31 @@ impl MemoryEngine {
             report.synonyms = self.synonyms().store().clear(scope).await?;
             self.synonyms().forget(scope);
         }
+        if is_everything {
+            self.remove_marks(scope).await?;
+        }
         Ok(report)
+    }
+
+    /// Stores that the deletion of everything within `scope` has begun, if it takes more than one transaction.
+    async fn mark_unfinished(&self, scope: &Scope) -> Result<()> {
+        let first_page = ScanQuery::oldest(PAGE_ROWS).with_filter(everything());
+        if self.indexed_store().scan(scope, &first_page).await?.next.is_none() {
+            return Ok(());
+        }
+        let mut mark = Record::new(scope.clone(), Kind::FORGETTING, "everything here is being deleted", self.clock());
+        mark.trust = Trust::Tool;
+        self.record_store().put(scope, vec![Write::new(mark, PutMode::Create)]).await.map(drop)
+    }
+
+    /// Removes the marks of this deletion, and of earlier ones that were interrupted.
+    async fn remove_marks(&self, scope: &Scope) -> Result<()> {
+        let marks = self.indexed_store().scan_all(scope, is_mark(), Order::OldestFirst).await?;
+        let ids: Vec<RecordId> = marks.iter().map(|mark| mark.id).collect();
+        if !ids.is_empty() {
+            self.record_store().delete(scope, &ids).await?;
+        }
+        Ok(())
     }
 
     /// Imports tombstones of another store: removes the records that they name and blocks them from now on. Returns the

@@ -76,6 +76,10 @@ struct RetractedRecord {
 /// The metadata key of the retraction's id, in ledger entries and in retracted records. A record that was written again
 /// does not have it. Unlike a revision, it is also valid in a copied store, where revisions begin at 1.
 const RETRACTION: &str = "retraction";
+/// The metadata key of the reason.
+const REASON: &str = "reason";
+/// The reason of a rewind. It is not the text of a caller.
+const REWIND_REASON: &str = "rewind";
 
 impl MemoryEngine {
     /// Retracts the end of a conversation and everything derived from it. None of it is recalled once this returns.
@@ -106,11 +110,12 @@ impl MemoryEngine {
             }
         }
         ids.truncate(limit);
-        self.retract_records(scope, &ids, "rewind").await
+        self.retract_records(scope, &ids, REWIND_REASON).await
     }
 
     /// Retracts wrong records within `scope`, and everything derived from them. They stay stored, as
-    /// [`State::Revoked`], and are no longer recalled. Records that do not exist or are not active are skipped.
+    /// [`State::Revoked`], and are no longer recalled. Records that do not exist or are not active are skipped. The
+    /// reason is deleted as soon as the text of one of these records changes or the record is forgotten.
     ///
     /// # Errors
     /// The store's; `Conflict` if others keep writing to the same records.
@@ -194,6 +199,10 @@ impl MemoryEngine {
         for records in retracted.chunks(ENTRY_MAX_RECORDS) {
             writes.push(Write::new(self.ledger_entry(scope, retraction, records), PutMode::Create));
         }
+        if !matches!(retraction.reason.as_str(), "" | REWIND_REASON) {
+            let ids = retracted.iter().map(|record| record.id).collect();
+            writes.push(Write::new(self.reason_entry(scope, retraction, ids), PutMode::Create));
+        }
         let profiles = self.enrichment().turns().people_with_profiles(&user, &all_ids).await?;
         self.write(&user, writes).await?;
         self.enrichment().turns().renew_profiles(&profiles).await?;
@@ -218,11 +227,27 @@ impl MemoryEngine {
 
     /// Returns the entry of the ledger that stores a part of a retraction.
     fn ledger_entry(&self, scope: &Scope, retraction: &Retraction, records: &[RetractedRecord]) -> Record {
-        let mut entry = Record::new(scope.clone(), Kind::ledger("retraction"), "records were taken back", self.clock());
+        let mut entry = self.empty_entry(scope, retraction, "records were taken back");
+        if retraction.reason == REWIND_REASON {
+            entry.metadata.insert(REASON.into(), json!(REWIND_REASON));
+        }
+        entry.metadata.insert("records".into(), json!(records));
+        entry
+    }
+
+    /// Returns the entry of the ledger that stores the reason of a retraction. It is derived from the retracted
+    /// records, so that every store deletes it together with any of them.
+    fn reason_entry(&self, scope: &Scope, retraction: &Retraction, records: Vec<RecordId>) -> Record {
+        let mut entry = self.empty_entry(scope, retraction, "the reason of a retraction");
+        entry.metadata.insert(REASON.into(), json!(retraction.reason));
+        entry.derived_from = records;
+        entry
+    }
+
+    fn empty_entry(&self, scope: &Scope, retraction: &Retraction, text: &str) -> Record {
+        let mut entry = Record::new(scope.clone(), Kind::ledger("retraction"), text, self.clock());
         entry.trust = Trust::Tool;
         entry.metadata.insert(RETRACTION.into(), json!(retraction.id));
-        entry.metadata.insert("reason".into(), json!(retraction.reason));
-        entry.metadata.insert("records".into(), json!(records));
         entry
     }
 
@@ -289,10 +314,14 @@ impl MemoryEngine {
                 continue;
             };
             let records = records_of_entry(&entry).into_iter().map(|record| record.id);
+            let reason = entry.metadata.get(REASON).and_then(Value::as_str).map(str::to_owned);
             match found.iter_mut().find(|retraction| retraction.id == id) {
-                Some(retraction) => retraction.records.extend(records),
+                Some(retraction) => {
+                    retraction.records.extend(records);
+                    retraction.reason = reason.unwrap_or(std::mem::take(&mut retraction.reason));
+                }
                 None => {
-                    let reason = entry.metadata.get("reason").and_then(Value::as_str).unwrap_or_default().to_owned();
+                    let reason = reason.unwrap_or_default();
                     found.push(Retraction { id, reason, at: entry.occurred_at, records: records.collect() });
                 }
             }

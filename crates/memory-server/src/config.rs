@@ -131,6 +131,9 @@ pub struct LogConfig {
     pub filter: String,
     /// Text or JSON. Default: text.
     pub format: LogFormat,
+    /// True if `debug` and `trace` of the filter apply to libraries, too. Some of them log requests and replies with
+    /// the texts in them. Default: false.
+    pub include_texts: bool,
 }
 
 /// The format of the log.
@@ -292,7 +295,7 @@ impl Default for LimitsConfig {
 
 impl Default for LogConfig {
     fn default() -> Self {
-        Self { filter: "info".into(), format: LogFormat::default() }
+        Self { filter: "info".into(), format: LogFormat::default(), include_texts: false }
     }
 }
 

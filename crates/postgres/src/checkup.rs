@@ -2,7 +2,7 @@
 //!
 //! These functions read the data of all tenants, as migrations do, and are therefore not part of a contract.
 
-use memory_engine_core::{HealthReport, Job, QueueHealth, Result, Scope, Timestamp};
+use memory_engine_core::{HealthReport, Job, Kind, QueueHealth, Result, Scope, Timestamp};
 use memory_engine_sql::{
     count_indexed,
     embedding_versions::EmbeddingVersions,
@@ -158,6 +158,12 @@ async fn examine(connection: &mut PgConnection) -> Result<HealthReport, Postgres
     for (sql, problem) in INCONSISTENCIES {
         let rows = count(connection, &health::on_serving_table(sql, table)).await?;
         report.blame(rows, problem);
+    }
+    let unfinished = "SELECT DISTINCT n.tenant, n.username FROM records r JOIN namespaces n ON n.ns = r.ns
+                      WHERE r.kind = $1 ORDER BY n.tenant, n.username";
+    for row in sqlx::query(unfinished).bind(Kind::FORGETTING.as_str()).fetch_all(&mut *connection).await? {
+        let namespace = rows::scope([row.try_get("tenant")?, row.try_get("username")?, "", "", ""])?;
+        report.problems.push(health::unfinished_deletion(&namespace));
     }
     for index in REQUIRED_INDEXES {
         let exists = "SELECT to_regclass($1) IS NOT NULL";

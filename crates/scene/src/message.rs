@@ -36,9 +36,30 @@ pub(crate) struct Message {
 /// Stands for speech in quotation marks, so that the text after it does not look like the start of a sentence.
 const SPEECH: char = '"';
 /// Opening and closing quotation marks.
-const QUOTES: [(char, char); 5] = [('“', '”'), ('"', '"'), ('「', '」'), ('『', '』'), ('«', '»')];
+const QUOTES: [(char, &str); 5] = [('“', "”"), ('"', "\""), ('「', "」"), ('『', "』"), ('«', "»")];
 /// Opening and closing brackets.
-const BRACKETS: [(char, char); 3] = [('(', ')'), ('[', ']'), ('【', '】')];
+const BRACKETS: [(char, &str); 3] = [('(', ")"), ('[', "]"), ('【', "】")];
+/// The mark after an action.
+const ACTION_END: &str = "*";
+
+/// The closing marks that do not occur in the rest of a line. Each is searched for only once without success, so that
+/// the time is linear for a line with many opening marks.
+#[derive(Debug, Default)]
+struct MissingMarks(Vec<&'static str>);
+
+impl MissingMarks {
+    /// Returns the position of a mark in `rest`, a part of the line that ends where the line ends.
+    fn find(&mut self, rest: &str, mark: &'static str) -> Option<usize> {
+        if self.0.contains(&mark) {
+            return None;
+        }
+        let found = rest.find(mark);
+        if found.is_none() {
+            self.0.push(mark);
+        }
+        found
+    }
+}
 
 impl Message {
     /// Parses a message.
@@ -53,10 +74,11 @@ impl Message {
 
     fn parse_line(&mut self, line: &str) {
         let mut plain = String::new();
+        let mut missing = MissingMarks::default();
         let mut rest = line;
         while let Some(first) = rest.chars().next() {
             let previous = plain.chars().next_back();
-            let Some((part, inside, length)) = marked(rest, first, previous) else {
+            let Some((part, inside, length)) = marked(rest, first, previous, &mut missing) else {
                 plain.push(first);
                 rest = &rest[first.len_utf8()..];
                 continue;
@@ -107,37 +129,50 @@ fn is_terminator(c: char) -> bool {
 
 /// Returns the marked part at the start of `rest`: its kind (`None` for speech), its content, and its length in bytes
 /// with the marks.
-fn marked(rest: &str, first: char, previous: Option<char>) -> Option<(Option<MessagePart>, &str, usize)> {
+fn marked<'t>(
+    rest: &'t str,
+    first: char,
+    previous: Option<char>,
+    missing: &mut MissingMarks,
+) -> Option<(Option<MessagePart>, &'t str, usize)> {
     if first == '*' {
         let is_inside_word = previous.is_some_and(|previous| previous.is_ascii_alphanumeric());
-        return if is_inside_word { None } else { action(rest) };
+        return if is_inside_word { None } else { action(rest, missing) };
     }
     if let Some((_, close)) = QUOTES.iter().find(|(open, _)| *open == first) {
-        let (inside, length) = enclosed(rest, first, *close)?;
+        let (inside, length) = enclosed(rest, first, close, missing)?;
         return Some((None, inside, length));
     }
     let (_, close) = BRACKETS.iter().find(|(open, _)| *open == first)?;
     let doubled = rest[first.len_utf8()..].strip_prefix('(').filter(|_| first == '(');
     if let Some(doubled) = doubled
-        && let Some(end) = doubled.find("))")
+        && let Some(end) = missing.find(doubled, "))")
     {
         return Some((Some(MessagePart::DoubleParen), &doubled[..end], end + 4));
     }
-    let (inside, length) = enclosed(rest, first, *close)?;
+    let (inside, length) = enclosed(rest, first, close, missing)?;
     Some((Some(MessagePart::Paren), inside, length))
 }
 
-fn enclosed(rest: &str, open: char, close: char) -> Option<(&str, usize)> {
+fn enclosed<'t>(
+    rest: &'t str,
+    open: char,
+    close: &'static str,
+    missing: &mut MissingMarks,
+) -> Option<(&'t str, usize)> {
     let inside = &rest[open.len_utf8()..];
-    let end = inside.find(close)?;
-    Some((&inside[..end], open.len_utf8() + end + close.len_utf8()))
+    let end = missing.find(inside, close)?;
+    Some((&inside[..end], open.len_utf8() + end + close.len()))
 }
 
 /// Returns an action between runs of asterisks.
-fn action(rest: &str) -> Option<(Option<MessagePart>, &str, usize)> {
+fn action<'t>(rest: &'t str, missing: &mut MissingMarks) -> Option<(Option<MessagePart>, &'t str, usize)> {
+    if missing.0.contains(&ACTION_END) {
+        return None;
+    }
     let inside = rest.trim_start_matches('*');
     let open = rest.len() - inside.len();
-    let end = inside.find('*')?;
+    let end = missing.find(inside, ACTION_END)?;
     let content = &inside[..end];
     if content.trim().is_empty() {
         return None;

@@ -1,6 +1,6 @@
 //! The counts and the problem texts of the health reports of all backends.
 
-use memory_engine_core::HealthReport;
+use memory_engine_core::{HealthReport, Scope};
 
 use crate::embedding_versions::VectorTable;
 
@@ -29,6 +29,11 @@ pub const INACTIVE_IN_KEYWORD_INDEX: &str = "inactive records are in the keyword
 pub const INACTIVE_WITH_VECTOR: &str = "inactive records have a vector; index all records again";
 /// Problem: inactive records are in the graph.
 pub const INACTIVE_IN_GRAPH: &str = "inactive records are in the graph; index all records again";
+
+/// Returns the problem that a deletion of everything of a tenant or user, or of a part of it, was interrupted.
+pub fn unfinished_deletion(namespace: &Scope) -> String {
+    format!("a deletion of everything within a scope of {namespace} is not complete; if it is not running, repeat it")
+}
 
 /// Replaces the first vector table in a statement by the serving one.
 pub fn on_serving_table(sql: &str, serving: VectorTable) -> String {

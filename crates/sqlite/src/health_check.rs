@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
-use memory_engine_core::{HealthReport, Index, Job, QueueHealth, Result, Scope, Timestamp};
+use memory_engine_core::{HealthReport, Index, Job, Kind, QueueHealth, Result, Scope, Timestamp};
 use memory_engine_sql::{
     count_indexed,
     embedding_versions::EmbeddingVersions,
     health, indexed,
     rows::{self, LEASE_DEAD},
 };
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, Params, params};
 
 use crate::{
     database::connection,
@@ -85,15 +85,23 @@ pub fn namespaces(path: &Path) -> Result<Vec<Scope>> {
     read_namespaces(&connection, path).map_err(|error| error.into_error("namespaces"))
 }
 
+/// Selects the namespaces with an entry of this kind.
+const NAMESPACES_WITH_KIND_SQL: &str = "SELECT DISTINCT t.name, n.user
+    FROM records r JOIN namespaces n ON n.namespace = r.namespace JOIN tenants t ON t.tenant = n.tenant
+    WHERE r.kind = ?1 ORDER BY t.name, n.user";
+
 fn read_namespaces(connection: &Connection, path: &Path) -> Result<Vec<Scope>, SqliteError> {
-    let mut namespaces = Vec::new();
     if schema::read_schema(connection, path)? == 0 {
-        return Ok(namespaces);
+        return Ok(Vec::new());
     }
-    let mut statement = connection.prepare(
-        "SELECT t.name, n.user FROM namespaces n JOIN tenants t ON t.tenant = n.tenant ORDER BY t.name, n.user",
-    )?;
-    let mut rows = statement.query([])?;
+    let sql = "SELECT t.name, n.user FROM namespaces n JOIN tenants t ON t.tenant = n.tenant ORDER BY t.name, n.user";
+    scopes(connection, sql, [])
+}
+
+fn scopes(connection: &Connection, sql: &str, parameters: impl Params) -> Result<Vec<Scope>, SqliteError> {
+    let mut namespaces = Vec::new();
+    let mut statement = connection.prepare(sql)?;
+    let mut rows = statement.query(parameters)?;
     while let Some(row) = rows.next()? {
         let tenant: String = row.get("name")?;
         let user: String = row.get("user")?;
@@ -156,6 +164,9 @@ fn report(connection: &Connection, path: &Path) -> Result<HealthReport, SqliteEr
     }
     for (sql, problem) in INCONSISTENCIES {
         report.blame(count(sql)?, problem);
+    }
+    for namespace in scopes(connection, NAMESPACES_WITH_KIND_SQL, [Kind::FORGETTING.as_str()])? {
+        report.problems.push(health::unfinished_deletion(&namespace));
     }
     Ok(report)
 }

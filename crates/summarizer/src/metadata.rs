@@ -10,3 +10,4 @@ pub use chat::ChatMetadata;
 pub use emotion::Emotions;
 pub use rules::RuleMetadata;
 pub use types::{Described, MetadataExtractor, TurnMetadata};
+pub(crate) use types::{valid, valid_labels};

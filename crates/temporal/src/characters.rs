@@ -37,5 +37,5 @@ pub(crate) fn is_numeral(c: char) -> bool {
 
 /// Returns true for a letter or digit of a script that separates words by spaces.
 pub(crate) fn is_latin(c: char) -> bool {
-    c.is_alphanumeric() && u32::from(c) < 0x2e80
+    u32::from(c) < 0x2e80 && c.is_alphanumeric()
 }

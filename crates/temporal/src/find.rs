@@ -44,8 +44,9 @@ pub(crate) fn read_dates(scan: &Scan, reference: &Reference<'_>) -> Vec<DateRead
     let mut readings = Vec::new();
     let mut at = 0;
     while at < scan.len() {
-        let english =
-            scan.begins_word(at).then(|| english::parse(DateReader::new(scan, reference, english::RULES), at));
+        // Every rule reads the word at its beginning. Words of other scripts are skipped at once.
+        let may_be_english = scan.at(at).is_some_and(|c| c.is_ascii_alphanumeric()) && scan.begins_word(at);
+        let english = may_be_english.then(|| english::parse(DateReader::new(scan, reference, english::RULES), at));
         let chinese = chinese::parse(DateReader::new(scan, reference, chinese::RULES), at);
         let longest = [english.flatten(), chinese].into_iter().flatten().max_by_key(|reading| reading.end);
         match longest.filter(|reading| reading.end > at) {

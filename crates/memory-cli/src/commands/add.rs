@@ -2,7 +2,7 @@
 
 use std::{io::Read, process::ExitCode};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap::Args;
 use memory_engine::{Kind, Role, Timestamp, Turn};
 
@@ -38,14 +38,26 @@ pub(crate) struct AddCommand {
     /// Scene of the record
     #[arg(long)]
     scene: Option<String>,
-    /// Kind of the record, such as turn, fact or note
-    #[arg(long, default_value = "turn")]
-    kind: String,
+    /// Kind of the record, such as turn, fact or note; not `ledger/…`
+    #[arg(long, default_value = "turn", value_parser = kind)]
+    kind: Kind,
     /// Labels, separated by commas
     #[arg(long, value_delimiter = ',')]
     tags: Vec<String>,
     #[command(flatten)]
     report: ReportArgs,
+}
+
+/// Parses a kind. Entries of a ledger are data of a program, which a person would not find again: searches skip them.
+fn kind(text: &str) -> Result<Kind> {
+    let kind = Kind::new(text);
+    if text.trim().is_empty() {
+        bail!("the kind is empty; write for example turn, fact or note");
+    }
+    if kind.is_ledger() {
+        bail!("kinds that begin with `ledger/` are written by programs; write for example turn, fact or note");
+    }
+    Ok(kind)
 }
 
 impl AddCommand {
@@ -56,8 +68,7 @@ impl AddCommand {
             text.clear();
             std::io::stdin().read_to_string(&mut text).context("standard input is not UTF-8 text")?;
         }
-        let mut turn =
-            Turn::user(text).with_role(Role::new(self.role)).with_kind(Kind::new(self.kind)).with_tags(self.tags);
+        let mut turn = Turn::user(text).with_role(Role::new(self.role)).with_kind(self.kind).with_tags(self.tags);
         if let Some(speaker) = self.speaker {
             turn = turn.with_speaker(speaker);
         }

@@ -111,7 +111,7 @@ impl CopyCommand {
 
     fn print_report(&self, from: &Database, to: &Database, report: &CopyReport) -> Result<()> {
         for error in &report.errors {
-            eprintln!("{error}");
+            report_line!("{error}");
         }
         if self.json {
             print_line!("{}", serde_json::to_string(report)?);

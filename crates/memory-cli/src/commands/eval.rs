@@ -7,7 +7,7 @@ mod features;
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs::File,
-    io::{BufReader, BufWriter, Write},
+    io::BufReader,
     path::{Path, PathBuf},
     process::ExitCode,
 };
@@ -27,6 +27,7 @@ use crate::{
     metrics::{RECIPROCAL_RANK_DEPTH, RetrievalMetrics},
     modes::Mode,
     output,
+    output_file::OutputFile,
     question::{self, EvalQuestion},
     report::ReportArgs,
     reranker::RerankerChoice,
@@ -182,12 +183,11 @@ struct ModeResults {
 
 impl ModeResults {
     fn write(&self, path: &Path) -> Result<()> {
-        let failed = || format!("{} cannot be written", path.display());
-        let mut out = BufWriter::new(File::create(path).with_context(failed)?);
+        let mut out = OutputFile::create(path)?;
         for (id, retrieved) in &self.retrieved {
-            writeln!(out, "{}", json!({ "question_id": id, "retrieved": retrieved })).with_context(failed)?;
+            out.write_line(json!({ "question_id": id, "retrieved": retrieved }))?;
         }
-        out.flush().with_context(failed)
+        out.finish()
     }
 }
 

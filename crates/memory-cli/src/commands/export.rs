@@ -6,20 +6,23 @@ use std::{
     process::ExitCode,
 };
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use clap::Args;
 use memory_engine::{MemoryEngine, ScanQuery, Scope};
+use serde_json::Value;
 
 use crate::{
     args::{ScopeArgs, StoreArgs},
     line, output,
+    output_file::OutputFile,
     records::PAGE_RECORDS,
 };
 
 /// Write all records and tombstones as JSON Lines, which `import` reads.
 #[derive(Debug, Args)]
 pub(crate) struct ExportCommand {
-    /// File to write; default: standard output
+    /// File to write; default: standard output. A symbolic link, a FIFO or a device is never replaced; a new file can
+    /// be read by its owner only
     #[arg(long, short)]
     output: Option<PathBuf>,
     #[command(flatten)]
@@ -33,19 +36,18 @@ impl ExportCommand {
         let scope = self.scope.scope()?;
         let engine = self.store.open().await?;
         let Some(path) = &self.output else {
-            write_all(&engine, &scope, BufWriter::new(io::stdout().lock())).await?;
+            let mut output = BufWriter::new(io::stdout().lock());
+            write_all(&engine, &scope, |line| Ok(writeln!(output, "{line}")?)).await?;
+            output.flush()?;
             return Ok(ExitCode::SUCCESS);
         };
         if self.store.database()?.path().is_some_and(|db| is_database_file(path, db)) {
             bail!("{} is the database itself; name another file with --output", path.display());
         }
-        // The file is written under another name and then renamed, so that a failure never leaves half a file.
-        let failed = || format!("{} cannot be written", path.display());
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let file = tempfile::NamedTempFile::new_in(folder).with_context(failed)?;
-        let count = write_all(&engine, &scope, BufWriter::new(file.as_file())).await?;
-        file.persist(path).with_context(failed)?;
-        eprintln!("{} written to {}", output::counted(count, "line", "lines"), path.display());
+        let mut file = OutputFile::create(path)?;
+        let count = write_all(&engine, &scope, |line| file.write_line(line)).await?;
+        file.finish()?;
+        report_line!("{} written to {}", output::counted(count, "line", "lines"), path.display());
         Ok(ExitCode::SUCCESS)
     }
 }
@@ -60,7 +62,8 @@ fn is_database_file(path: &Path, db: &Path) -> bool {
     })
 }
 
-async fn write_all(engine: &MemoryEngine, scope: &Scope, mut output: impl Write) -> Result<u64> {
+/// Passes each line to `write`. Returns their number.
+async fn write_all(engine: &MemoryEngine, scope: &Scope, mut write: impl FnMut(Value) -> Result<()>) -> Result<u64> {
     let stats = engine.stats(scope).await?;
     let bar = output::progress(stats.records + stats.tombstones, "exporting {wide_bar} {pos}/{len} {eta}");
     let mut count = 0;
@@ -68,7 +71,7 @@ async fn write_all(engine: &MemoryEngine, scope: &Scope, mut output: impl Write)
     loop {
         let page = engine.scan(scope, &ScanQuery::oldest(PAGE_RECORDS).with_after(after)).await?;
         for record in &page.records {
-            writeln!(output, "{}", line::write(record))?;
+            write(line::write(record))?;
             count += 1;
         }
         bar.set_position(count);
@@ -82,13 +85,12 @@ async fn write_all(engine: &MemoryEngine, scope: &Scope, mut output: impl Write)
         let page = engine.admin().tombstones(scope, last, PAGE_RECORDS).await?;
         let Some(end) = page.last().map(|t| t.id) else { break };
         for tombstone in &page {
-            writeln!(output, "{}", line::write_tombstone(tombstone))?;
+            write(line::write_tombstone(tombstone))?;
             count += 1;
         }
         bar.set_position(count);
         last = Some(end);
     }
-    output.flush()?;
     bar.finish_and_clear();
     Ok(count)
 }

@@ -86,8 +86,9 @@ fn confirm(question: &str) -> Result<bool> {
     if !io::stdin().is_terminal() {
         bail!("{question} There is no terminal to ask for confirmation; add --yes");
     }
-    print!("{question} [y/N] ");
-    io::stdout().flush()?;
+    let mut output = io::stdout();
+    write!(output, "{question} [y/N] ")?;
+    output.flush()?;
     let mut answer = String::new();
     io::stdin().read_line(&mut answer)?;
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))

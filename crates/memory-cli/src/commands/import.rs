@@ -114,7 +114,7 @@ impl ImportCommand {
         bar.finish_and_clear();
         let Importer { mut report, dry_run, .. } = importer;
         for error in &report.errors {
-            eprintln!("{}: {error}", self.file.display());
+            report_line!("{}: {error}", self.file.display());
         }
         if dry_run.is_none() {
             report.waiting = output::finish_indexing(&engine, &scope).await?;
@@ -149,7 +149,7 @@ impl ImportCommand {
                 let (input, size) = open(&self.file)?;
                 let export = mem0::read(input).with_context(path)?;
                 if export.is_partial {
-                    eprintln!("the file is one page of several; the page named in \"next\" is not imported");
+                    report_line!("the file is one page of several; the page named in \"next\" is not imported");
                 }
                 Ok((export.rows, size))
             }

@@ -118,7 +118,7 @@ impl SearchCommand {
     /// Names the degraded stages on standard error. A JSON report contains them already.
     fn warn_degraded(&self, degraded: &[Degraded]) {
         for part in degraded.iter().filter(|_| !self.report.json) {
-            eprintln!("{} failed: {}", part.stage, part.reason);
+            report_line!("{} failed: {}", part.stage, part.reason);
         }
     }
 

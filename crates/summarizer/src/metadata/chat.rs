@@ -12,14 +12,11 @@ use crate::{
     injected::without_injected,
     metadata::{
         rules::RuleMetadata,
-        types::{Described, MAX_ENTITIES, MetadataExtractor, TurnMetadata},
+        types::{Described, MAX_ENTITIES, MAX_ENTITY_CHARS, MAX_TOPIC_CHARS, MetadataExtractor, TurnMetadata},
     },
     text::one_line,
 };
 
-/// Maximum length of a topic and of an entity, in characters.
-const MAX_TOPIC_CHARS: usize = 40;
-const MAX_ENTITY_CHARS: usize = 60;
 /// Maximum number of turns in one request.
 const TURNS_PER_REQUEST: usize = 20;
 

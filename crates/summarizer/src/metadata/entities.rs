@@ -9,7 +9,7 @@ use memory_engine_core::{
 
 use crate::{
     data::{DataPattern, WordList, data},
-    metadata::types::MAX_ENTITIES,
+    metadata::types::{MAX_ENTITIES, MAX_ENTITY_CHARS},
     sentence::sentences,
     terms::is_stop,
     text::{has_han, is_capitalised},
@@ -41,13 +41,18 @@ pub(super) fn entities(text: &str, known: &[String]) -> Vec<String> {
     }
     found.sort_by_key(|(at, name)| (*at, Reverse(name.len())));
     let mut names: Vec<String> = Vec::new();
+    let mut folded_names: Vec<String> = Vec::new();
     for (_, name) in found {
+        if names.len() == MAX_ENTITIES {
+            break;
+        }
         let folded = normalize(&name);
-        if !names.iter().any(|known| normalize(known).contains(&folded)) {
+        let is_short = name.chars().count() <= MAX_ENTITY_CHARS;
+        if is_short && !folded_names.iter().any(|known| known.contains(&folded)) {
             names.push(name);
+            folded_names.push(folded);
         }
     }
-    names.truncate(MAX_ENTITIES);
     names
 }
 

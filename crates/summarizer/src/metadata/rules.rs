@@ -8,7 +8,7 @@ use crate::{
     metadata::{
         emotion::Emotions,
         entities::entities,
-        types::{Described, MetadataExtractor, TurnMetadata},
+        types::{Described, MAX_TOPIC_CHARS, MetadataExtractor, TurnMetadata},
     },
     terms::key_phrases,
 };
@@ -53,8 +53,8 @@ impl RuleMetadata {
         let entities = entities(&text, &self.known_names);
         // Names are often only forms of address. They are the topic only if there is no other key phrase.
         let is_name = |phrase: &String| entities.iter().any(|name| normalize(name) == *phrase);
-        let phrases = key_phrases(&text, 4);
-        let (names, mut topics): (Vec<String>, Vec<String>) = phrases.into_iter().partition(is_name);
+        let phrases = key_phrases(&text, 4).into_iter().filter(|phrase| phrase.chars().count() <= MAX_TOPIC_CHARS);
+        let (names, mut topics): (Vec<String>, Vec<String>) = phrases.partition(is_name);
         topics.extend(names);
         topics.truncate(2);
         let topic = topics.join(separator);

@@ -8,6 +8,10 @@ use serde::{Deserialize, Serialize};
 
 /// Maximum number of entities of a turn.
 pub(super) const MAX_ENTITIES: usize = 12;
+/// Maximum length of an entity, in characters.
+pub(super) const MAX_ENTITY_CHARS: usize = 60;
+/// Maximum length of a topic, in characters. Rules may join two topics.
+pub(super) const MAX_TOPIC_CHARS: usize = 40;
 
 /// Topic, entities and emotion of a turn.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -23,16 +27,27 @@ pub struct TurnMetadata {
 }
 
 impl TurnMetadata {
-    /// Fills the empty fields of a record. Returns true if that changed the record.
+    /// Fills the empty fields of a record. Returns true if that changed the record. Labels that a record cannot have
+    /// ([`Record::is_valid_label`]) are left out.
     pub fn fill(&self, record: &mut Record) -> bool {
         let before = (record.topic.clone(), record.entities.clone(), record.emotion.clone());
-        record.topic = record.topic.take().or_else(|| self.topic.clone());
-        record.emotion = record.emotion.take().or_else(|| self.emotion.clone());
+        record.topic = record.topic.take().or_else(|| valid(self.topic.as_ref()));
+        record.emotion = record.emotion.take().or_else(|| valid(self.emotion.as_ref()));
         if record.entities.is_empty() {
-            record.entities.clone_from(&self.entities);
+            record.entities = valid_labels(&self.entities);
         }
         before != (record.topic.clone(), record.entities.clone(), record.emotion.clone())
     }
+}
+
+/// Returns a label if a record can have it.
+pub(crate) fn valid(label: Option<&String>) -> Option<String> {
+    label.filter(|label| Record::is_valid_label(label)).cloned()
+}
+
+/// Returns the labels that a record can have.
+pub(crate) fn valid_labels(labels: &[String]) -> Vec<String> {
+    labels.iter().filter(|label| Record::is_valid_label(label)).cloned().collect()
 }
 
 /// The metadata of some turns.

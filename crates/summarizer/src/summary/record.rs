@@ -2,7 +2,11 @@
 
 use memory_engine_core::{Error, Kind, ManualClock, Record, RecordId, Result, Scope, Timestamp, Trust};
 
-use crate::{summary::types::Summary, window::majority_scene};
+use crate::{
+    metadata::{valid, valid_labels},
+    summary::types::Summary,
+    window::majority_scene,
+};
 
 impl Summary {
     /// Returns the summary as a record, derived from exactly the turns that it covers. The record has the scene of most
@@ -28,8 +32,8 @@ impl Summary {
         record.trust = Trust::Derived;
         record.derived_from.clone_from(&self.covered);
         record.scene = majority_scene(covered.iter().copied());
-        record.topic.clone_from(&self.topic);
-        record.entities.clone_from(&self.entities);
+        record.topic = valid(self.topic.as_ref());
+        record.entities = valid_labels(&self.entities);
         record.occurred_at = last.occurred_at;
         record.source.sequence = covered.iter().filter_map(|turn| turn.source.sequence).max();
         record.source.round = covered.iter().filter_map(|turn| turn.source.round).max();

@@ -43,6 +43,8 @@ const OTHER_NAME_MIN_CONTEXTS: usize = 2;
 const MAX_ADVERBS: usize = 2;
 /// Maximum length of an attribute before a relative, in characters.
 const MAX_ATTRIBUTE_CHARS: usize = 2;
+/// Maximum distance of a relative from the verb of its clause, in characters.
+const RELATIVE_CLAUSE_MAX_CHARS: usize = 30;
 /// Maximum length of the name of a thing, in characters.
 const THING_MAX_CHARS: usize = 3;
 
@@ -91,31 +93,39 @@ pub(super) fn people(runs: &[HanRun<'_>], is_taken: impl Fn(&str) -> bool) -> Pe
         }
     }
     // The name with the most contexts wins over longer and shorter ones.
-    let contexts = |name: &String| all.get(name).map_or(0, |occurrences| occurrences.contexts);
-    let names = found.by_context.clone();
-    found.by_context.retain(|name| {
-        let overlaps =
-            |other: &&String| *other != name && (other.contains(name.as_str()) || name.contains(other.as_str()));
-        !names.iter().filter(overlaps).any(|other| {
-            contexts(other) > contexts(name) || (contexts(other) == contexts(name) && other.len() > name.len())
-        })
-    });
+    let contexts = |name: &str| all.get(name).map_or(0, |occurrences| occurrences.contexts);
+    let mut outdone: BTreeSet<String> = BTreeSet::new();
+    for longer in &found.by_context {
+        for shorter in parts(longer).filter(|part| *part != longer && found.by_context.contains(*part)) {
+            let loser = if contexts(longer) >= contexts(shorter) { shorter } else { longer };
+            outdone.insert(loser.to_owned());
+        }
+    }
+    found.by_context.retain(|name| !outdone.contains(name));
+    let mut known: BTreeSet<String> = found.by_context.clone();
+    let mut known_parts: BTreeSet<String> = known.iter().flat_map(|name| parts(name)).map(str::to_owned).collect();
     for (name, mut occurrences) in all {
         let count = occurrences.after.len();
         occurrences.after.sort_unstable();
         occurrences.after.dedup();
-        let overlaps = found
-            .by_context
-            .iter()
-            .chain(&found.repeated)
-            .any(|known| known.contains(name.as_str()) || name.contains(known.as_str()));
+        let overlaps = known_parts.contains(&name) || parts(&name).any(|part| known.contains(part));
         // A name with the same character after it each time is the beginning of something longer.
         let recurs = count > 1 && (occurrences.after.len() > 1 || name.chars().count() > 2);
         if occurrences.form == NameForm::Personal && recurs && !overlaps && !is_taken(&name) {
+            known_parts.extend(parts(&name).map(str::to_owned));
+            known.insert(name.clone());
             found.repeated.insert(name);
         }
     }
     found
+}
+
+/// Returns the parts of a name that have at least two characters, itself included.
+fn parts(name: &str) -> impl Iterator<Item = &str> {
+    let starts = name.char_indices().map(|(start, _)| start);
+    starts.flat_map(move |start| {
+        name[start..].char_indices().skip(1).map(move |(at, c)| &name[start..start + at + c.len_utf8()])
+    })
 }
 
 /// Counts a part of a run as an occurrence of a name, if it may be one.
@@ -191,7 +201,8 @@ fn is_person_before(run: &HanRun<'_>, mut at: usize) -> bool {
 /// Returns true if the words after a position name a relative: 是顾清尘的妹妹, 有一个弟弟.
 fn is_relative_clause(run: &HanRun<'_>, at: usize) -> bool {
     let starts_clause = run.folded.get(at).is_some_and(|c| CONTEXT.relative_clauses.contains(*c));
-    starts_clause && (at + 1..run.folded.len()).any(|at| run.word_at(at, &CONTEXT.relatives).is_some())
+    let end = run.folded.len().min(at + 1 + RELATIVE_CLAUSE_MAX_CHARS);
+    starts_clause && (at + 1..end).any(|at| run.word_at(at, &CONTEXT.relatives).is_some())
 }
 
 /// Returns true if the word before a position precedes persons.

@@ -112,6 +112,7 @@ pub(super) struct LanguagePatterns {
     person_nouns: Regex,
     prepositions: Regex,
     conjunctions: Regex,
+    /// Anchored at the start of the text, as `possessives`.
     pub(super) pronouns: Regex,
     pub(super) possessives: Regex,
     pub(super) attributes: Regex,
@@ -154,8 +155,8 @@ impl LanguagePatterns {
             person_nouns: any_of(&data.person_nouns, "", ""),
             prepositions: any_of(&data.prepositions, "", r"\s*$"),
             conjunctions: any_of(&data.conjunctions, r"^\s*", ""),
-            pronouns: any_of(&data.pronouns, "", ""),
-            possessives: any_of(&data.possessives, "", ""),
+            pronouns: any_of(&data.pronouns, "^", ""),
+            possessives: any_of(&data.possessives, "^", ""),
             attributes: any_of(&data.attributes, "", r"\s*$"),
         }
     }

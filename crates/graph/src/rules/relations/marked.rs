@@ -78,10 +78,10 @@ impl MarkedSentence {
                 _ => in_quotes,
             };
             let antecedent = if people.is_empty() { previous.and_then(|sentence| sentence.subject) } else { subject };
-            let is_unambiguous =
-                people.iter().all(|person| Some(*person) == antecedent) && !language.has_person_noun(&text);
+            let is_unambiguous = people.iter().all(|person| Some(*person) == antecedent);
             if let Some(antecedent) = antecedent.filter(|_| is_unambiguous && !in_quotes)
                 && let Some((length, ending)) = pronoun_at(sentence, at, language)
+                && !language.has_person_noun(&text)
                 && let Some(mark) = mark(antecedent)
             {
                 if people.is_empty() && text.chars().count() <= BEFORE_SUBJECT_MAX_CHARS {
@@ -104,10 +104,10 @@ impl MarkedSentence {
 /// Returns the length of the pronoun at a byte of a sentence, and the ending of the name that replaces it.
 fn pronoun_at(sentence: &str, at: usize, language: &LanguagePatterns) -> Option<(usize, &'static str)> {
     for (pronouns, ending) in [(&language.pronouns, ""), (&language.possessives, language.possessive_ending())] {
-        if let Some(found) = pronouns.find_at(sentence, at)
-            && found.start() == at
-            && phrases::stands_alone(sentence, at, found.end())
-            && !sentence[found.end()..].starts_with('们')
+        // The patterns are anchored, so that no position is searched to the end of the sentence.
+        if let Some(found) = pronouns.find(&sentence[at..])
+            && phrases::stands_alone(sentence, at, at + found.len())
+            && !sentence[at + found.len()..].starts_with('们')
         {
             return Some((found.len(), ending));
         }

@@ -1,17 +1,14 @@
 //! Writes the ranking features of the candidates of each question.
 
-use std::{
-    fs::File,
-    io::{BufWriter, Write},
-    path::Path,
-};
+use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use memory_engine::{MemoryEngine, RecallHit, Scope};
 use serde_json::{Map, Value, json};
 
 use crate::{
     modes::EVAL_DEADLINE,
+    output_file::OutputFile,
     question::{self, EvalQuestion},
 };
 
@@ -22,8 +19,7 @@ pub(super) async fn write(
     questions: impl Iterator<Item = &EvalQuestion>,
     path: &Path,
 ) -> Result<()> {
-    let failed = || format!("{} cannot be written", path.display());
-    let mut out = BufWriter::new(File::create(path).with_context(failed)?);
+    let mut out = OutputFile::create(path)?;
     let mut options = engine.admin().recall_options().with_deadline(EVAL_DEADLINE);
     options.rerank_candidates = 0;
     options.diversity = 0.0;
@@ -32,9 +28,9 @@ pub(super) async fn write(
         let recall = engine.recall(&Scope::user(&question.scope)?, query).await?;
         let candidates: Vec<Value> = recall.hits.iter().map(candidate).collect();
         let line = json!({ "question_id": question.id, "shape": recall.query_shape, "candidates": candidates });
-        writeln!(out, "{line}").with_context(failed)?;
+        out.write_line(line)?;
     }
-    out.flush().with_context(failed)
+    out.finish()
 }
 
 fn candidate(hit: &RecallHit) -> Value {

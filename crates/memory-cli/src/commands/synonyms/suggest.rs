@@ -108,7 +108,7 @@ async fn vectors(engine: &MemoryEngine, words: Vec<String>) -> Vec<(String, Embe
         match embedder.embed(&texts, Purpose::Document).await {
             Ok(found) => vectors.extend(part.iter().cloned().zip(found)),
             Err(e) => {
-                eprintln!("words were not compared by their vectors: {e}");
+                report_line!("words were not compared by their vectors: {e}");
                 return Vec::new();
             }
         }
