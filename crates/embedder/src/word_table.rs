@@ -20,8 +20,9 @@ static TABLE: LazyLock<WordTable> = LazyLock::new(|| match WordTable::read(FILE)
 pub(crate) const WORD_DIMENSIONS: usize = 128;
 /// Maximum number of tokens of a part of a text, which is compared with a query by itself.
 const MAX_PART_TOKENS: usize = 128;
-/// Maximum number of tokens of a text that are compared, from its start.
+/// Maximum number of tokens of a text that are compared, and of characters that are read, from its start.
 const MAX_TOKENS: usize = 512;
+const MAX_TOKEN_CHARS: usize = 8 * MAX_TOKENS;
 /// Longer words have no vector.
 const MAX_WORD_CHARS: usize = 100;
 
@@ -71,9 +72,10 @@ impl WordTable {
     }
 
     /// Returns the vectors of a text's tokens, scaled to length 1, with the weights of the model. Only the first 512
-    /// tokens count. `None` if no token is in the table.
+    /// tokens of the first 4096 characters count. `None` if no token is in the table.
     pub(crate) fn token_vectors(&self, text: &str) -> Option<MultiVector> {
-        let mut rows = self.tokens(text);
+        let end = text.char_indices().nth(MAX_TOKEN_CHARS).map_or(text.len(), |(at, _)| at);
+        let mut rows = self.tokens(&text[..end]);
         rows.truncate(MAX_TOKENS);
         let mut codes = Vec::with_capacity(rows.len() * WORD_DIMENSIONS);
         let mut tokens = Vec::with_capacity(rows.len());
