@@ -4,6 +4,7 @@
 //! that is several megabytes for each thread of a server. A [`SharedRegex`] has one cache, which is locked for one
 //! search. Threads rarely wait for it, because a search takes microseconds and each pattern has its own lock.
 
+mod automaton;
 mod captures;
 
 use std::{
@@ -12,11 +13,11 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use automaton::ForwardAutomaton;
 pub use captures::{Captures, Match};
 use regex_automata::{
-    Input, MatchKind, PatternSet,
+    Input,
     meta::{BuildError, Cache, Config, Regex},
-    nfa::thompson::WhichCaptures,
     util::{iter::Searcher, syntax},
 };
 
@@ -76,7 +77,10 @@ impl RegexOptions {
     /// # Errors
     /// [`RegexError`] if the expression is invalid or too large.
     pub fn compile(self, expression: &str) -> Result<SharedRegex, RegexError> {
-        self.build(&[expression], MatchKind::LeftmostFirst, WhichCaptures::All)
+        let config = Config::new().nfa_size_limit(Some(self.max_bytes)).hybrid_cache_capacity(self.dfa_max_bytes);
+        let syntax = syntax::Config::new().case_insensitive(self.ignore_case);
+        let regex = Regex::builder().configure(config).syntax(syntax).build(expression)?;
+        Ok(SharedRegex(Arc::new(Compiled { regex, cache: Mutex::new(None) })))
     }
 
     /// Compiles an expression for [`SharedRegex::is_match`] only. It needs less memory than one with groups.
@@ -84,8 +88,7 @@ impl RegexOptions {
     /// # Errors
     /// [`RegexError`] if the expression is invalid or too large.
     pub fn compile_test(self, expression: &str) -> Result<RegexTest, RegexError> {
-        // With `None`, a search with a given cache returns no match.
-        self.build(&[expression], MatchKind::LeftmostFirst, WhichCaptures::Implicit).map(RegexTest)
+        self.automaton(&[expression]).map(RegexTest)
     }
 
     /// Compiles a set of expressions, which are searched at the same time.
@@ -93,23 +96,12 @@ impl RegexOptions {
     /// # Errors
     /// [`RegexError`] if an expression is invalid, or the set too large.
     pub fn compile_set<S: AsRef<str>>(self, expressions: &[S]) -> Result<SharedRegexSet, RegexError> {
-        self.build(expressions, MatchKind::All, WhichCaptures::None).map(SharedRegexSet)
+        self.automaton(expressions).map(SharedRegexSet)
     }
 
-    fn build<S: AsRef<str>>(
-        self,
-        expressions: &[S],
-        match_kind: MatchKind,
-        captures: WhichCaptures,
-    ) -> Result<SharedRegex, RegexError> {
-        let config = Config::new()
-            .match_kind(match_kind)
-            .which_captures(captures)
-            .nfa_size_limit(Some(self.max_bytes))
-            .hybrid_cache_capacity(self.dfa_max_bytes);
-        let syntax = syntax::Config::new().case_insensitive(self.ignore_case);
-        let regex = Regex::builder().configure(config).syntax(syntax).build_many(expressions)?;
-        Ok(SharedRegex(Arc::new(Compiled { regex, cache: Mutex::new(None) })))
+    fn automaton<S: AsRef<str>>(self, expressions: &[S]) -> Result<Arc<ForwardAutomaton>, RegexError> {
+        let automaton = ForwardAutomaton::new(expressions, self.ignore_case, self.max_bytes, self.dfa_max_bytes);
+        automaton.map(Arc::new).map_err(RegexError)
     }
 }
 
@@ -238,7 +230,7 @@ impl SharedRegex {
 
 /// A regular expression that tests texts. It has no groups and finds no positions.
 #[derive(Debug, Clone)]
-pub struct RegexTest(SharedRegex);
+pub struct RegexTest(Arc<ForwardAutomaton>);
 
 impl RegexTest {
     /// Returns true if the expression matches a part of the text.
@@ -249,14 +241,16 @@ impl RegexTest {
 
 /// A set of regular expressions that are searched at the same time, with one cache for all threads.
 #[derive(Debug, Clone)]
-pub struct SharedRegexSet(SharedRegex);
+pub struct SharedRegexSet(Arc<ForwardAutomaton>);
 
 impl SharedRegexSet {
     /// Returns the indexes of the expressions that match a part of the text, in ascending order.
     pub fn matches(&self, text: &str) -> Vec<usize> {
-        let mut found = PatternSet::new(self.0.0.regex.pattern_len());
-        let input = Input::new(text);
-        self.0.with_cache(|regex, cache| regex.which_overlapping_matches_with(cache, &input, &mut found));
-        found.iter().map(|pattern| pattern.as_usize()).collect()
+        self.0.matches(text)
+    }
+
+    /// Returns the size of the search cache of all threads, in bytes. It is 0 before the first search.
+    pub fn cache_bytes(&self) -> usize {
+        self.0.cache_bytes()
     }
 }
