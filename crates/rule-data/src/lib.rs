@@ -1,7 +1,9 @@
 #![doc = include_str!("../README.md")]
 
+mod regex;
 mod words;
 
+pub use regex::{Captures, Match, RegexError, RegexOptions, RegexTest, SharedRegex, SharedRegexSet};
 pub use words::Words;
 
 use serde::de::DeserializeOwned;

@@ -6,8 +6,7 @@ use std::{
 };
 
 use memory_engine_core::{Error, Result, RuleId, text::is_han};
-use memory_engine_rule_data::data;
-use regex::{Regex, RegexBuilder};
+use memory_engine_rule_data::{RegexOptions, RegexTest, data};
 use serde::{Deserialize, Serialize};
 
 use crate::message::{MessagePart, Sentence};
@@ -113,9 +112,9 @@ static BUILT_IN_SET: LazyLock<Option<Arc<PatternSet>>> =
 
 /// Maximum depth of classes within classes.
 const CLASS_DEPTH: usize = 5;
-/// Memory limits of one compiled expression and of its lazy automaton, in bytes.
-const PATTERN_MAX_BYTES: usize = 16 << 20;
-const PATTERN_DFA_MAX_BYTES: usize = 1 << 20;
+/// Memory limits of one compiled expression and of its lazy automaton.
+const PATTERN_OPTIONS: RegexOptions =
+    RegexOptions { ignore_case: false, max_bytes: 16 << 20, dfa_max_bytes: 256 << 10 };
 
 /// Returns the built-in patterns.
 pub(crate) fn built_in() -> &'static [ScenePattern] {
@@ -129,8 +128,8 @@ pub(crate) struct PatternSet(Vec<CompiledPattern>);
 /// A compiled pattern. One automaton for each pattern: their union has too many states to be kept.
 #[derive(Debug)]
 struct CompiledPattern {
-    expression: Regex,
-    exceptions: Option<Regex>,
+    expression: RegexTest,
+    exceptions: Option<RegexTest>,
     /// True if a sentence without Chinese characters is not tested.
     needs_han: bool,
     /// True if a sentence without Latin letters is not tested.
@@ -153,10 +152,8 @@ impl PatternSet {
 
     fn compile(patterns: &[ScenePattern]) -> Result<Self> {
         let compile = |pattern: &ScenePattern, list: &[String]| {
-            RegexBuilder::new(&expand(list))
-                .size_limit(PATTERN_MAX_BYTES)
-                .dfa_size_limit(PATTERN_DFA_MAX_BYTES)
-                .build()
+            PATTERN_OPTIONS
+                .compile_test(&expand(list))
                 .map_err(|e| Error::invalid("scene rules", format!("the pattern '{}': {e}", pattern.id)))
         };
         let compiled = patterns.iter().map(|pattern| {

@@ -6,7 +6,7 @@
 
 use std::ops::Deref;
 
-use regex::{Regex, RegexBuilder};
+use memory_engine_rule_data::{RegexError, RegexOptions, SharedRegex};
 use serde::Deserialize;
 
 /// Declares a static with the joined contents of data files, and the test that loads them. Its type is given as lists
@@ -31,7 +31,7 @@ pub(crate) use data;
 /// A regular expression of a data file. It ignores case.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(try_from = "Vec<Alternative>")]
-pub(crate) struct DataPattern(Regex);
+pub(crate) struct DataPattern(SharedRegex);
 
 /// An alternative of a pattern: one regular expression, or `any` of a list between `before` and `after`.
 #[derive(Debug, Deserialize)]
@@ -48,7 +48,7 @@ enum Alternative {
 }
 
 impl TryFrom<Vec<Alternative>> for DataPattern {
-    type Error = regex::Error;
+    type Error = RegexError;
 
     fn try_from(alternatives: Vec<Alternative>) -> Result<Self, Self::Error> {
         let texts: Vec<String> = alternatives.iter().map(Alternative::regex).collect();
@@ -69,9 +69,9 @@ impl Alternative {
 }
 
 impl Deref for DataPattern {
-    type Target = Regex;
+    type Target = SharedRegex;
 
-    fn deref(&self) -> &Regex {
+    fn deref(&self) -> &SharedRegex {
         &self.0
     }
 }
@@ -89,8 +89,8 @@ impl DataPattern {
 }
 
 /// Compiles a regular expression that ignores case, see [`regex_text`].
-pub(crate) fn compiled(text: &str) -> Result<Regex, regex::Error> {
-    RegexBuilder::new(&regex_text(text)).case_insensitive(true).build()
+pub(crate) fn compiled(text: &str) -> Result<SharedRegex, RegexError> {
+    RegexOptions::ignoring_case().compile(&regex_text(text))
 }
 
 /// Returns the text of a regular expression for the library. `\b` is the boundary of an ASCII word, because that of

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use regex::Captures;
+use memory_engine_rule_data::Captures;
 
 use crate::{
     data::{DataPattern, WordList, data},

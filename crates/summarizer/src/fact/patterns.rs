@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use memory_engine_core::{Error, Language, Result, RuleId};
-use regex::{Regex, RegexBuilder, RegexSet, RegexSetBuilder};
+use memory_engine_rule_data::{RegexError, RegexOptions, SharedRegex, SharedRegexSet};
 use serde::Deserialize;
 
 use crate::{
@@ -30,12 +30,11 @@ const RULE_FILES: [&str; 4] = [
     rule_file!("zh/rules-life.toml"),
 ];
 
-/// Memory limit of the compiled set of all patterns, in bytes. The patterns of the crate need about 10 MB.
+/// Memory limit of the compiled patterns of a language, in bytes.
 const PATTERN_SET_MAX_BYTES: usize = 64 << 20;
 
-/// Memory limit of the lazy automaton of the set, in bytes and for each thread that searches. The patterns of the crate
-/// need 5 MB; with less, the set is searched without it, which is three times as slow.
-const PATTERN_SET_DFA_MAX_BYTES: usize = 12 << 20;
+/// Memory limit of the lazy automaton of the patterns of a language, in bytes.
+const PATTERN_SET_DFA_MAX_BYTES: usize = 3 << 20;
 
 /// Memory limit of the lazy automaton of one pattern, in bytes. A pattern runs only on sentences that it matches.
 const SINGLE_DFA_MAX_BYTES: usize = 64 << 10;
@@ -68,7 +67,7 @@ const SINGLE_DFA_MAX_BYTES: usize = 64 << 10;
 #[derive(Debug, Clone)]
 pub struct FactPatterns {
     /// The set of all patterns. It is compiled for the first sentence, because many processes read none.
-    set: OnceLock<RegexSet>,
+    set: OnceLock<Option<LanguageSets>>,
     list: Vec<FactPattern>,
     slots: Slots,
 }
@@ -80,33 +79,63 @@ pub(super) struct FactPattern {
     /// The text of the expression.
     text: String,
     /// The expression. It is compiled when the set finds its first match, because most processes use few of them.
-    regex: OnceLock<Option<Regex>>,
+    regex: OnceLock<Option<SharedRegex>>,
     pub(super) language: Language,
     pub(super) rule: Arc<FactRule>,
 }
 
 impl FactPattern {
     /// Returns the compiled expression.
-    pub(super) fn regex(&self) -> Option<&Regex> {
+    pub(super) fn regex(&self) -> Option<&SharedRegex> {
         self.regex.get_or_init(|| single_regex(&self.text).ok()).as_ref()
     }
 }
 
-/// Compiles the set of all patterns.
-fn pattern_set(list: &[FactPattern]) -> std::result::Result<RegexSet, regex::Error> {
-    RegexSetBuilder::new(list.iter().map(|pattern| &pattern.text))
-        .case_insensitive(true)
-        .size_limit(PATTERN_SET_MAX_BYTES)
-        .dfa_size_limit(PATTERN_SET_DFA_MAX_BYTES)
-        .build()
+/// The sets of the patterns of each language. One automaton for both languages would need more memory than two: each of
+/// its states has a row for all bytes that a pattern of any language distinguishes.
+#[derive(Debug, Clone)]
+struct LanguageSets([LanguageSet; 2]);
+
+#[derive(Debug, Clone)]
+struct LanguageSet {
+    /// The index of each pattern of the set in the list of all patterns.
+    indexes: Vec<usize>,
+    set: SharedRegexSet,
 }
 
-fn single_regex(text: &str) -> std::result::Result<Regex, regex::Error> {
-    RegexBuilder::new(text)
-        .case_insensitive(true)
-        .size_limit(PATTERN_SET_MAX_BYTES)
-        .dfa_size_limit(SINGLE_DFA_MAX_BYTES)
-        .build()
+impl LanguageSets {
+    fn new(list: &[FactPattern]) -> std::result::Result<Self, RegexError> {
+        Ok(Self([LanguageSet::new(list, Language::English)?, LanguageSet::new(list, Language::Chinese)?]))
+    }
+
+    /// Returns the indexes of the patterns that match a text, in ascending order.
+    fn matches(&self, text: &str) -> Vec<usize> {
+        let Self(sets) = self;
+        let mut found: Vec<usize> = sets.iter().flat_map(|set| set.matches(text)).collect();
+        found.sort_unstable();
+        found
+    }
+}
+
+impl LanguageSet {
+    fn new(list: &[FactPattern], language: Language) -> std::result::Result<Self, RegexError> {
+        let of_language = list.iter().enumerate().filter(|(_, pattern)| pattern.language == language);
+        let (indexes, texts): (Vec<usize>, Vec<&str>) = of_language.map(|(n, p)| (n, p.text.as_str())).unzip();
+        let set = options(PATTERN_SET_DFA_MAX_BYTES).compile_set(&texts)?;
+        Ok(Self { indexes, set })
+    }
+
+    fn matches(&self, text: &str) -> impl Iterator<Item = usize> {
+        self.set.matches(text).into_iter().map(|n| self.indexes[n])
+    }
+}
+
+fn single_regex(text: &str) -> std::result::Result<SharedRegex, RegexError> {
+    options(SINGLE_DFA_MAX_BYTES).compile(text)
+}
+
+fn options(dfa_max_bytes: usize) -> RegexOptions {
+    RegexOptions { ignore_case: true, max_bytes: PATTERN_SET_MAX_BYTES, dfa_max_bytes }
 }
 
 /// A rule of a file.
@@ -179,8 +208,8 @@ impl FactPatterns {
     /// without a value, or a slot without sentences.
     pub fn from_toml(text: &str) -> Result<Self> {
         let patterns = Self::of(RULE_FILES.into_iter().chain([text]))?;
-        let set = pattern_set(&patterns.list).map_err(|error| invalid(&error.to_string()))?;
-        Ok(Self { set: set.into(), ..patterns })
+        let set = LanguageSets::new(&patterns.list).map_err(|error| invalid(&error.to_string()))?;
+        Ok(Self { set: Some(set).into(), ..patterns })
     }
 
     fn of<'f>(files: impl IntoIterator<Item = &'f str>) -> Result<Self> {
@@ -209,8 +238,8 @@ impl FactPatterns {
     /// Returns the patterns that match a text.
     pub(super) fn matching<'p>(&'p self, text: &'p str) -> impl Iterator<Item = &'p FactPattern> {
         // The tests compile the rules of the crate, and `from_toml` compiles those of the caller.
-        let set = self.set.get_or_init(|| pattern_set(&self.list).unwrap_or_else(|_| RegexSet::empty()));
-        set.matches(text).into_iter().map(|n| &self.list[n])
+        let set = self.set.get_or_init(|| LanguageSets::new(&self.list).ok());
+        set.iter().flat_map(move |set| set.matches(text)).map(|n| &self.list[n])
     }
 
     pub(super) fn slot(&self, name: &str) -> Option<&Slot> {

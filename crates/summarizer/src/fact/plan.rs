@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use jiff::tz::TimeZone;
 use memory_engine_core::{Language, RuleId, Timestamp};
-use regex::Regex;
+use memory_engine_rule_data::{RegexError, SharedRegex};
 use serde::Deserialize;
 
 use crate::{
@@ -64,7 +64,7 @@ struct PlanRule {
     at: MatchArea,
     /// True if the former appointment is off.
     moves: bool,
-    regex: Regex,
+    regex: SharedRegex,
     language: Language,
 }
 
@@ -75,7 +75,7 @@ struct PlanRules(Vec<PlanRule>);
 data!(RULES: PlanRules = "zh/plans.toml", "en/plans.toml");
 
 impl TryFrom<PlanFile> for PlanRules {
-    type Error = regex::Error;
+    type Error = RegexError;
 
     fn try_from(file: PlanFile) -> Result<Self, Self::Error> {
         let rule = |PlanRuleEntry { id, at, moves, form }| {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use regex::Captures;
+use memory_engine_rule_data::Captures;
 
 use super::context::{ClauseContext, ClauseStatement, ClauseSubject};
 use crate::{
@@ -85,7 +85,7 @@ impl EnglishClause {
 fn spelled_out(sentence: &str) -> String {
     let word = |found: &Captures<'_>| DATA.spelled_out.get(&found[0].to_lowercase()).cloned().unwrap_or_default();
     let text = DATA.chat.replace_all(sentence, word);
-    DATA.aside.replace_all(&text, " ").into_owned()
+    DATA.aside.replace_all(&text, |_| " ".to_owned()).into_owned()
 }
 
 /// Splits a sentence at its punctuation marks, and at conjunctions before another clause.
@@ -190,7 +190,7 @@ fn base_form(verb: &str) -> String {
 
 /// Returns a predicate without the adverbs before and after its first verb: " honestly love", "'m currently living".
 fn without_adverbs(predicate: &str) -> String {
-    DATA.adverb.replace_all(predicate, "$verb").into_owned()
+    DATA.adverb.replace_all(predicate, |found| found["verb"].to_owned()).into_owned()
 }
 
 /// Returns the relative that a predicate introduces ("have a sister who lives in Rome"), and the predicate of the

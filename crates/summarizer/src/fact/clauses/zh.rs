@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use regex::Captures;
+use memory_engine_rule_data::Captures;
 
 use super::context::{ClauseContext, ClauseStatement, ClauseSubject};
 use crate::{
