@@ -15,16 +15,21 @@ impl Group {
     /// Returns the group that a sentence with marks lists: "Mira and Tobin". It is empty if the sentence names others,
     /// too.
     pub(super) fn of(text: &str, language: &LanguagePatterns) -> Self {
-        let marks = |text: &str| -> Vec<char> {
-            let mut marks: Vec<char> = text.chars().filter(|c| is_mark(*c)).collect();
-            marks.sort_unstable();
-            marks.dedup();
-            marks
-        };
-        let listed = language.list.find(text).map(|found| marks(found.as_str())).unwrap_or_default();
-        let is_group = (2..=GROUP_MAX_PERSONS).contains(&listed.len()) && marks(text) == listed;
+        let listed = language.list.find(text).map(|found| persons(found.as_str())).unwrap_or_default();
+        let is_group = (2..=GROUP_MAX_PERSONS).contains(&listed.len()) && persons(text).len() == listed.len();
         if is_group && !language.has_person_noun(text) { Self(listed) } else { Self::default() }
     }
+}
+
+/// Returns the marks of a text, each once.
+fn persons(text: &str) -> Vec<char> {
+    let mut marks = Vec::new();
+    for mark in text.chars().filter(|c| is_mark(*c)) {
+        if !marks.contains(&mark) {
+            marks.push(mark);
+        }
+    }
+    marks
 }
 
 /// Returns a sentence with marks, and its readings with one person in place of a group: of a list in the sentence, and
@@ -34,8 +39,12 @@ pub(super) fn readings(text: String, previous: &Group, language: &LanguagePatter
     if let Some(found) = language.plural_possessives.find(&text) {
         let before = &text[..found.start()];
         let own = Group::of(before, language);
-        let is_first = !before.chars().any(is_mark) && !language.has_person_noun(before);
-        let group = if is_first { previous } else { &own };
+        // "Harrow is their teacher": the pronoun is not Harrow's.
+        let others = persons(before);
+        let follows_previous = others.len() < 2
+            && !others.iter().any(|mark| previous.0.contains(mark))
+            && !language.has_person_noun(before);
+        let group = if follows_previous { previous } else { &own };
         let possessive = |mark: &char| format!("{mark}{}", language.possessive_ending());
         readings.extend(replaced(&text, &language.plural_possessives, group.0.iter().map(possessive)));
     }
