@@ -24,6 +24,7 @@ pub use chat::ChatFacts;
 pub use extractor::{FactExtractor, Facts};
 pub use patterns::FactPatterns;
 pub use record::{fact_keys, render};
+pub(crate) use relatives::{is_any_partner, is_partner};
 pub use rules::RuleFacts;
 pub use types::{Cardinality, ExtractedFact, FactEvidence, FactKind, Polarity};
 pub(crate) use value_key::is_of_kind;

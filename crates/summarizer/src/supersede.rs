@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::{
-    fact::{ExtractedFact, Polarity, fact_keys as keys, is_of_kind},
+    fact::{ExtractedFact, Polarity, fact_keys as keys, is_any_partner, is_of_kind, is_partner},
     text::has_han,
 };
 
@@ -118,6 +118,7 @@ impl Change {
 /// - A value with a stated end ("this week") does not supersede a value without one.
 /// - A negative fact with the value [`ExtractedFact::ANY`] ends every value of its slot. An allergy ends so only if it
 ///   is the only one.
+/// - "We broke up" ends the names of every partner, and "I can eat shrimp now" a dislike of shrimp.
 /// - A fact that [corrects](ExtractedFact::corrects) another one supersedes it in any slot.
 ///
 /// The result depends only on the facts, not on their order of arrival. A second call with the same facts changes
@@ -142,7 +143,7 @@ pub fn reconcile(new: &[Record], existing: &[Record]) -> Vec<Change> {
     for record in known.values().chain(added.values()).filter(|record| has_computed_state(record)) {
         if let Some(fact) = ExtractedFact::from_record(record) {
             let state = FactState::new((*record).clone(), fact);
-            let key = (person_key(record), state.fact.subject.clone(), state.fact.slot.clone());
+            let key = (person_key(record), state.fact.subject.clone(), comparable_slots(&state.fact.slot).to_owned());
             groups.entry(key).or_default().push(state);
         }
     }
@@ -157,6 +158,20 @@ pub fn reconcile(new: &[Record], existing: &[Record]) -> Vec<Change> {
     // New records come first, so that a superseding fact is stored before the superseded one changes.
     changes.sort_by_key(|change: &Change| (change.before.is_some(), change.after.as_ref().map(Record::position)));
     changes
+}
+
+/// Returns the name of the slots whose facts are compared with those of a slot.
+fn comparable_slots(slot: &str) -> &str {
+    match slot {
+        "eat" | "like" => "eat",
+        slot if kin_of(slot).is_some_and(is_partner) => "family.partner",
+        slot => slot,
+    }
+}
+
+/// Returns the relative of a slot such as `family.sister`.
+fn kin_of(slot: &str) -> Option<&str> {
+    slot.strip_prefix("family.")
 }
 
 /// The range within which facts are compared: tenant, user, agent, branch.
@@ -202,6 +217,22 @@ impl FactState {
         (self.fact.begins(), self.fact.sequence.unwrap_or(0), self.fact.polarity == Polarity::Positive, self.record.id)
     }
 
+    /// Returns true if the facts have the same slot, or if one of different slots can end the other.
+    fn is_comparable_with(&self, older: &Self) -> bool {
+        let is_food_again = self.fact.slot == "eat"
+            && self.fact.polarity == Polarity::Positive
+            && older.fact.slot == "like"
+            && older.fact.polarity == Polarity::Negative;
+        self.fact.slot == older.fact.slot || is_food_again || self.is_parting() || older.is_parting()
+    }
+
+    /// Returns true for the end of a relationship with an unnamed kind of partner.
+    fn is_parting(&self) -> bool {
+        self.key == ExtractedFact::ANY
+            && self.fact.polarity == Polarity::Negative
+            && kin_of(&self.fact.slot).is_some_and(is_any_partner)
+    }
+
     /// Returns true if this negative fact ends the other, positive one.
     fn denies(&self, other: &Self) -> bool {
         self.key == ExtractedFact::ANY
@@ -236,7 +267,7 @@ fn compute_ends(group: &mut [FactState]) {
         let begins = newest.fact.begins();
         let is_bounded = newest.fact.valid_until.is_some();
         let is_single = newest.fact.is_single();
-        for older in earlier.iter_mut().filter(|older| older.end.is_none()) {
+        for older in earlier.iter_mut().filter(|older| older.end.is_none() && newest.is_comparable_with(older)) {
             if newest.fact.corrects == Some(older.record.id) {
                 older.end = Some(FactEnd::Superseded(id, begins));
                 continue;
@@ -257,12 +288,17 @@ fn compute_ends(group: &mut [FactState]) {
             } else if newest.fact.polarity == Polarity::Negative && newest.denies(older) {
                 older.end = Some(FactEnd::Retracted(id, begins));
             } else if newest.fact.polarity == Polarity::Positive
-                && (older.key == ExtractedFact::ANY || older.key == newest.key)
+                && (older.key == ExtractedFact::ANY || older.key == newest.key || is_eating(&older.key, &newest.key))
             {
                 older.end = Some(FactEnd::Superseded(id, begins));
             }
         }
     }
+}
+
+/// Returns true if a folded value is eating the food: "eating shrimp", "吃虾".
+fn is_eating(value: &str, food: &str) -> bool {
+    value.strip_prefix("eating ").or_else(|| value.strip_prefix('吃')) == Some(food)
 }
 
 /// Returns true if the stated end of a fact is after `moment`, or if it has none.

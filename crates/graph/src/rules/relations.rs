@@ -1,5 +1,6 @@
 //! Reads the relations that sentences state, with patterns.
 
+mod groups;
 mod language;
 mod marked;
 mod marks;
@@ -12,6 +13,7 @@ use crate::{
     entity::EntityKind,
     extraction::{Mention, Relation},
 };
+use groups::Group;
 use language::{KindRule, LANGUAGES, LanguagePatterns};
 use marked::{MarkedSentence, Names};
 
@@ -39,11 +41,15 @@ pub(super) fn read(sentences: &[Sentence<'_>], entities: Vec<Mention>) -> Stated
     }
     for language in LANGUAGES.iter() {
         let mut previous = None;
+        let mut group = Group::default();
         for sentence in &sentences {
             let marked = MarkedSentence::new(sentence.text, &names, &found.entities, language, previous.as_ref());
             if !sentence.is_question() && !language.is_unreal(&marked.text) {
-                found.read_sentence(&marked.text, language);
+                for reading in groups::readings(marked.text.clone(), &group, language) {
+                    found.read_sentence(&reading, language);
+                }
             }
+            group = Group::of(&marked.text, language);
             previous = Some(marked);
         }
     }

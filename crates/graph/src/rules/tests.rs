@@ -18,6 +18,14 @@ const CASES: &[(&str, &str, &[&str], &str)] = &[
     ("zh.thing.classifier", "他掏出一枚铜符。铜符很旧。", &["铜符"], "他掏出一枚铜符。"),
 ];
 
+#[test]
+fn a_short_name_of_a_thing_needs_three_occurrences() {
+    let twice = "铜符在他手里。他把铜符交给我。";
+    assert!(found_by("zh.thing.classifier", twice).is_empty());
+    let found = found_by("zh.thing.classifier", &format!("{twice}铜符很旧。"));
+    assert!(!found.is_empty() && found.iter().all(|name| name == "铜符"), "{found:?}");
+}
+
 fn found_by(rule: &str, text: &str) -> Vec<String> {
     names(text).filter(|(by, _)| *by == rule).map(|(_, mention)| mention.name).collect()
 }

@@ -114,6 +114,11 @@ pub(super) fn is_asked(clause: &str) -> bool {
     DATA.asked.is_match(clause)
 }
 
+/// Returns true unless the words after a match negate it or place it in the past.
+pub(super) fn is_upheld(sentence: &str, end: usize) -> bool {
+    !DATA.tail.is_match(&sentence[end..])
+}
+
 /// Returns true if a match is a statement of the speaker, judged by the words before and after it.
 pub(super) fn is_stated(sentence: &str, found: Range<usize>) -> bool {
     let before = &sentence[..found.start];

@@ -45,6 +45,9 @@ const SINGLE_DFA_MAX_BYTES: usize = 64 << 10;
 /// regular expressions. `data/en/rules.toml` and `data/slots.toml` of this crate show every field. A rule needs the
 /// group `v` or a fixed `value`. A rule without an `id` gets `custom.` and a number.
 ///
+/// A match counts only as a plain statement of the speaker. With `presupposed = true` it counts in any clause, such as
+/// that of a question. `unless` is a regular expression that no part of the message may match.
+///
 /// ```
 /// use memory_engine_summarizer::FactPatterns;
 ///
@@ -80,6 +83,8 @@ pub(super) struct FactPattern {
     text: String,
     /// The expression. It is compiled when the set finds its first match, because most processes use few of them.
     regex: OnceLock<Option<SharedRegex>>,
+    /// The expression of `unless`, if the rule has one.
+    exclusion: Option<SharedRegex>,
     pub(super) language: Language,
     pub(super) rule: Arc<FactRule>,
 }
@@ -88,6 +93,11 @@ impl FactPattern {
     /// Returns the compiled expression.
     pub(super) fn regex(&self) -> Option<&SharedRegex> {
         self.regex.get_or_init(|| single_regex(&self.text).ok()).as_ref()
+    }
+
+    /// Returns true if the words of a message rule the pattern out.
+    pub(super) fn is_excluded_by(&self, message: &str) -> bool {
+        self.exclusion.as_ref().is_some_and(|exclusion| exclusion.is_match(message))
     }
 }
 
@@ -158,6 +168,11 @@ pub(super) struct FactRule {
     /// True if the fact ends the former value, even for a relative that is not unique, such as a sister.
     #[serde(default)]
     pub(super) replaces: bool,
+    /// True if the match holds whatever the rest of its clause says: "should I walk my dog Rex?" names the dog.
+    #[serde(default)]
+    pub(super) presupposed: bool,
+    /// An expression that no part of the message may match.
+    unless: Option<String>,
     #[serde(rename = "match")]
     forms: Vec<String>,
 }
@@ -251,13 +266,22 @@ fn patterns(id: &RuleId, rule: &Arc<FactRule>, macros: &Macros, slots: &Slots) -
     if slots.of(&rule.slot).is_none() {
         return Err(invalid(&format!("the slot '{}' has no sentences; add it to [[slots]]", rule.slot)));
     }
+    let exclusion = rule.unless.as_ref().map(|form| single_regex(&regex_text(&macros.expanded(form))));
+    let exclusion = exclusion.transpose().map_err(|error| invalid(&error.to_string()))?;
     let pattern = |form: &String| {
         let text = regex_text(&macros.expanded(form));
         if rule.value.is_none() && !text.contains("(?P<v>") {
             return Err(invalid(&format!("a pattern of '{}' has neither a group 'v' nor a value", rule.slot)));
         }
         let language = language_of(form);
-        Ok(FactPattern { id: id.clone(), text, regex: OnceLock::new(), language, rule: Arc::clone(rule) })
+        Ok(FactPattern {
+            id: id.clone(),
+            text,
+            regex: OnceLock::new(),
+            exclusion: exclusion.clone(),
+            language,
+            rule: Arc::clone(rule),
+        })
     };
     rule.forms.iter().map(pattern).collect()
 }

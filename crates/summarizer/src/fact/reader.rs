@@ -39,6 +39,8 @@ pub(super) struct SentenceReader<'r> {
     pub(super) patterns: &'r FactPatterns,
     pub(super) zone: &'r TimeZone,
     pub(super) utterance: Utterance<'r>,
+    /// The message of the sentences.
+    pub(super) message: String,
     pub(super) facts: Vec<ExtractedFact>,
     pub(super) clauses: ClauseContext,
 }
@@ -51,12 +53,12 @@ impl SentenceReader<'_> {
             return;
         }
         let sentence_start = self.facts.len();
+        let bare = sentence.trim_end_matches(['。', '.', '!', '！', '~']);
         self.read_statement(
-            &ClauseStatement { subject: ClauseSubject::Speaker, is_explicit: true, text: sentence.to_owned() },
+            &ClauseStatement { subject: ClauseSubject::Speaker, is_explicit: true, text: bare.to_owned() },
             quote,
             sentence_start,
         );
-        let bare = sentence.trim_end_matches(['。', '.', '!', '！', '~']);
         let statements = clauses::statements(&mut self.clauses, sentence);
         for statement in statements.into_iter().filter(|statement| statement.text != bare) {
             self.read_statement(&statement, quote, sentence_start);
@@ -68,7 +70,9 @@ impl SentenceReader<'_> {
     fn read_statement(&mut self, statement: &ClauseStatement, quote: &str, sentence_start: usize) {
         let sentence = &statement.text;
         let mut claims: Vec<Claim> = Vec::new();
-        let applies = |pattern: &&FactPattern| statement.is_explicit || !pattern.rule.explicit;
+        let applies = |pattern: &&FactPattern| {
+            (statement.is_explicit || !pattern.rule.explicit) && !pattern.is_excluded_by(&self.message)
+        };
         for pattern in self.patterns.matching(sentence).filter(applies) {
             claims.extend(self.claims(pattern, sentence));
         }
@@ -163,7 +167,12 @@ fn read_match(pattern: &FactPattern, sentence: &str, found: &Captures<'_>) -> Op
         end = named.start() + comma;
         value = Some(&named.as_str()[..comma]);
     }
-    if !assertion::is_stated(sentence, whole.start()..end) {
+    let is_stated = if pattern.rule.presupposed {
+        assertion::is_upheld(sentence, end)
+    } else {
+        assertion::is_stated(sentence, whole.start()..end)
+    };
+    if !is_stated {
         return None;
     }
     let slot = match found.name("r") {

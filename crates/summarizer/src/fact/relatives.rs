@@ -8,7 +8,7 @@ data! {
     DATA = "zh/relatives.toml", "en/relatives.toml";
     DataPattern: not_theirs, zh_not_theirs;
     BTreeMap<String, String>: one_name;
-    WordList: only_one;
+    WordList: only_one, partners, any_partner;
 }
 
 /// Returns true if the Chinese words after a relative are about the relative alone.
@@ -29,4 +29,14 @@ pub(super) fn canonical_name(word: &str) -> &str {
 /// Returns true if a person has at most one such relative, for example a mother.
 pub(super) fn is_unique(kin: &str) -> bool {
     DATA.only_one.contains(kin) || kin.starts_with("fianc")
+}
+
+/// Returns true for the word that stands for any spouse or lover.
+pub(crate) fn is_any_partner(kin: &str) -> bool {
+    DATA.any_partner.contains(kin)
+}
+
+/// Returns true for a spouse or a lover.
+pub(crate) fn is_partner(kin: &str) -> bool {
+    DATA.partners.contains(kin) || kin.starts_with("fianc")
 }

@@ -132,6 +132,7 @@ impl RuleFacts {
         }
         let masked = assertion::mask(&text);
         let mut reader = self.reader(turn, zone, vec![turn], STATED_CONFIDENCE);
+        reader.message.clone_from(&masked);
         for range in sentences(&masked).into_iter().filter(|range| range.len() <= SENTENCE_MAX_BYTES) {
             reader.read(&assertion::normalise_sentence(&masked[range.clone()]), &text[range]);
         }
@@ -171,6 +172,7 @@ impl RuleFacts {
             patterns: &self.patterns,
             zone,
             utterance,
+            message: String::new(),
             facts: Vec::new(),
             clauses: ClauseContext::default(),
         }

@@ -47,6 +47,8 @@ const MAX_ATTRIBUTE_CHARS: usize = 2;
 const RELATIVE_CLAUSE_MAX_CHARS: usize = 30;
 /// Maximum length of the name of a thing, in characters.
 const THING_MAX_CHARS: usize = 3;
+/// Minimum number of occurrences of a thing with a name of two characters and no classifier.
+const SHORT_THING_MIN_OCCURRENCES: usize = 3;
 
 /// The form of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -268,16 +270,24 @@ pub(super) fn things(runs: &[HanRun<'_>]) -> Vec<String> {
     found
 }
 
-/// Returns the name of a thing of three characters that begins at a position.
+/// Returns the name of a thing with an ending of things that begins at a position.
 fn thing_by_ending(runs: &[HanRun<'_>], run: &HanRun<'_>, at: usize) -> Option<String> {
-    let name = run.folded.get(at..at + THING_MAX_CHARS)?;
     let may_start = at == 0 || run.word_before(at, &CONTEXT.before_names);
-    let is_name = may_start
-        && CONTEXT.thing_endings.contains(name[THING_MAX_CHARS - 1])
-        && name.iter().all(|c| may_be_in_name(*c))
-        && !run.has_ordinary_word(at, at + THING_MAX_CHARS)
-        && occurrence_count(runs, name) > 1;
-    is_name.then(|| run.spelled(at, at + THING_MAX_CHARS))
+    let is_thing = |length: usize, min_occurrences: usize| {
+        run.folded.get(at..at + length).is_some_and(|name| {
+            may_start
+                && CONTEXT.thing_endings.contains(name[length - 1])
+                && name.iter().all(|c| may_be_in_name(*c))
+                && !run.has_ordinary_word(at, at + length)
+                && occurrence_count(runs, name) >= min_occurrences
+        })
+    };
+    let is_short = || is_thing(2, SHORT_THING_MIN_OCCURRENCES) && !run.splits_word(at) && !run.splits_word(at + 2);
+    if is_thing(THING_MAX_CHARS, 2) {
+        Some(run.spelled(at, at + THING_MAX_CHARS))
+    } else {
+        is_short().then(|| run.spelled(at, at + 2))
+    }
 }
 
 fn occurrence_count(runs: &[HanRun<'_>], word: &[char]) -> usize {

@@ -17,6 +17,9 @@ struct LanguageData {
     pronouns: Words,
     possessives: Words,
     possessive_ending: String,
+    plural_possessives: Words,
+    /// A list of persons, with `{name}` for a name.
+    list: String,
     person_nouns: Words,
     unreal: Words,
     negations: Words,
@@ -116,6 +119,8 @@ pub(super) struct LanguagePatterns {
     pub(super) pronouns: Regex,
     pub(super) possessives: Regex,
     pub(super) attributes: Regex,
+    pub(super) plural_possessives: Regex,
+    pub(super) list: Regex,
 }
 
 impl LanguagePatterns {
@@ -158,6 +163,8 @@ impl LanguagePatterns {
             pronouns: any_of(&data.pronouns, "^", ""),
             possessives: any_of(&data.possessives, "^", ""),
             attributes: any_of(&data.attributes, "", r"\s*$"),
+            plural_possessives: any_of(&data.plural_possessives, "", ""),
+            list: compile(&data.list.replace("{name}", MARK_PATTERN)),
         }
     }
 

@@ -10,11 +10,29 @@ const STATED: &[(&str, &[Stated])] = &[
     ("Anna Reed works for Harbor Labs.", &[("Anna Reed", "works for", "Harbor Labs")]),
     ("Joel is married to Priya.", &[("Joel", "married to", "Priya")]),
     ("陈默是罗烈的徒弟。陈默走了，罗烈也走了。", &[("罗烈", "徒弟是", "陈默")]),
+    (
+        "Mira and Tobin trained for years. Old Harrow is their teacher.",
+        &[("Old Harrow", "teacher of", "Mira"), ("Old Harrow", "teacher of", "Tobin")],
+    ),
+    (
+        "Harrow taught Mira and Tobin. Harrow nodded.",
+        &[("Harrow", "teacher of", "Mira"), ("Harrow", "teacher of", "Tobin")],
+    ),
+    ("Ines Vale took command of the Sea Wren.", &[("Ines Vale", "leads", "Sea Wren")]),
+    ("The Sea Wren, commanded by Ines Vale, left port.", &[("Ines Vale", "leads", "Sea Wren")]),
+    (
+        "陈默和罗烈在山上练剑。他们的师父是顾清尘。陈默笑了，罗烈也笑了。",
+        &[("陈默", "师父是", "顾清尘"), ("罗烈", "师父是", "顾清尘")],
+    ),
     ("阿绯嫁给了顾清尘。阿绯笑了，顾清尘也笑了。", &[("阿绯", "丈夫是", "顾清尘")]),
 ];
 
 const UNSTATED: &[&str] = &[
     "Is Mira the sister of Tobin?",
+    // The pronoun may refer to others.
+    "Mira saw Tobin and the guard. Old Harrow is their teacher.",
+    "Old Harrow is their teacher.",
+    "陈默来了。他们的师父是顾清尘。陈默笑了，顾清尘也笑了。",
     "Anna Reed does not work for Harbor Labs.",
     "If Joel were married to Priya, Joel would know.",
     "陈默不是罗烈的徒弟。陈默走了，罗烈也走了。",

@@ -13,7 +13,7 @@ use crate::{
 data! {
     DATA = "en/clauses.toml";
     DataPattern: chat, aside, boundary, conjunction, opening, speaker, couple, relative, pronoun, introduced, adverb;
-    DataPattern: past, unstated, implied, attribute, copula, third_person, bare_relative;
+    DataPattern: past, unstated, implied, attribute, copula, third_person, bare_relative, example, thing, equated;
     WordList: clause_starts;
     BTreeMap<String, String>: spelled_out, verb_forms;
 }
@@ -35,7 +35,7 @@ pub(super) fn statements(context: &mut ClauseContext, sentence: &str) -> Vec<Cla
         if bare.is_empty() || is_question_clause(context, clause) || (is_question && n == last) {
             continue;
         }
-        let parsed = subject_of(context, bare, is_copular, n == 0);
+        let parsed = parse_clause(context, bare, is_copular, n == 0);
         context.set(parsed.subject.clone());
         if !DATA.past.is_match(bare) {
             statements.extend(parsed.statements());
@@ -85,6 +85,8 @@ impl EnglishClause {
 fn spelled_out(sentence: &str) -> String {
     let word = |found: &Captures<'_>| DATA.spelled_out.get(&found[0].to_lowercase()).cloned().unwrap_or_default();
     let text = DATA.chat.replace_all(sentence, word);
+    // "fruit, like mangoes": "like" is no verb here.
+    let text = DATA.example.replace_all(&text, |_| ", such as ".to_owned());
     DATA.aside.replace_all(&text, |_| " ".to_owned()).into_owned()
 }
 
@@ -96,6 +98,10 @@ fn clauses(sentence: &str) -> Vec<&str> {
         let is_third_person = DATA.third_person.is_match(part);
         for found in DATA.conjunction.find_iter(part) {
             let next = part[found.end()..].split([' ', ',']).next().unwrap_or_default().to_lowercase();
+            // "me and my wife" is one subject.
+            if part[start..found.start()].trim().eq_ignore_ascii_case("me") {
+                continue;
+            }
             if DATA.clause_starts.contains(&next) || (is_third_person && next.len() > 3 && next.ends_with('s')) {
                 clauses.push(part[start..found.start()].trim());
                 start = found.end();
@@ -118,9 +124,9 @@ fn without_openings(clause: &str) -> &str {
 
 /// Returns the subject and the predicates of a clause. `follows_copula` is true after a clause such as "I'm
 /// Marta", `is_opening` at the beginning of a sentence.
-fn subject_of(context: &ClauseContext, clause: &str, follows_copula: bool, is_opening: bool) -> EnglishClause {
+fn parse_clause(context: &ClauseContext, clause: &str, follows_copula: bool, is_opening: bool) -> EnglishClause {
     if DATA.bare_relative.is_match(clause) {
-        return subject_of(context, &format!("my {clause}"), follows_copula, is_opening);
+        return parse_clause(context, &format!("my {clause}"), follows_copula, is_opening);
     }
     let found = DATA.couple.find(clause).or_else(|| DATA.speaker.find(clause));
     if let Some(found) = found {
@@ -137,17 +143,29 @@ fn subject_of(context: &ClauseContext, clause: &str, follows_copula: bool, is_op
     if let Some(found) = DATA.pronoun.captures(clause) {
         return about_relative(context.third_person(), &found["rest"]);
     }
+    if let Some(found) = DATA.equated.captures(clause) {
+        let kin = relatives::canonical_name(&found["kin"].to_lowercase()).to_owned();
+        return EnglishClause { subject: ClauseSubject::Relative(kin), is_explicit: true, predicates: Vec::new() };
+    }
+    if DATA.thing.is_match(clause) {
+        return EnglishClause::other();
+    }
     match context.implied_subject() {
         ClauseSubject::Other => EnglishClause::other(),
         ClauseSubject::Speaker if is_opening && !DATA.implied.is_match(clause) => EnglishClause::other(),
         ClauseSubject::Speaker => {
             let is_attribute = is_opening || follows_copula || DATA.attribute.is_match(clause);
-            let forms = [format!(" {clause}"), format!("'m {clause}"), format!("'ve {clause}")];
-            let forms = forms.into_iter().take(if is_attribute { 3 } else { 1 });
+            let mut forms = vec![format!(" {clause}")];
+            if is_attribute {
+                forms.push(format!("'m {clause}"));
+            }
+            if is_attribute && clause.starts_with("been ") {
+                forms.push(format!("'ve {clause}"));
+            }
             EnglishClause {
                 subject: ClauseSubject::Speaker,
                 is_explicit: false,
-                predicates: forms.map(|form| without_adverbs(&form)).collect(),
+                predicates: forms.iter().map(|form| without_adverbs(form)).collect(),
             }
         }
         relative => about_relative(relative, &format!(" {clause}")),

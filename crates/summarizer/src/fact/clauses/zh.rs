@@ -14,6 +14,7 @@ data! {
     DATA = "zh/clauses.toml";
     DataPattern: boundary, opening, naming, animal, speaker, relative, introduced, person, companion, topic_first;
     DataPattern: unstated, past, command, named_kin;
+    DataPattern: equated, naming_predicate, surname;
     WordList: adverbs, no_adverbs, thing_subjects, name_starts, no_kin_names;
 }
 
@@ -45,13 +46,21 @@ pub(super) fn statements(context: &mut ClauseContext, sentence: &str) -> Vec<Cla
         if bare.is_empty() || assertion::is_asked(clause) || (is_question && n == last) {
             continue;
         }
-        if DATA.animal.is_match(bare) {
+        if let Some(found) = DATA.animal.captures(bare) {
+            let name = found.name("beast").and_then(|beast| Some((beast, name_and_predicate(&bare[beast.end()..])?.0)));
+            if let Some((beast, name)) = name {
+                let text = format!("我家{}叫{name}", beast.as_str());
+                statements.push(ClauseStatement { subject: ClauseSubject::Speaker, is_explicit: true, text });
+            }
             let text = format!("我{}", bare.trim_start_matches(['我', '们', '咱', '家']));
             statements.push(ClauseStatement { subject: ClauseSubject::Speaker, is_explicit: true, text });
             context.set(ClauseSubject::Other);
             continue;
         }
-        let (subject, predicate) = subject_of(context, bare);
+        if let Some(text) = name_statement(bare) {
+            statements.push(ClauseStatement { subject: ClauseSubject::Speaker, is_explicit: true, text });
+        }
+        let (subject, predicate) = split_subject(context, bare);
         let is_command = context.last.is_none() && DATA.command.is_match(bare);
         context.set(subject.clone());
         if !is_command && !DATA.past.is_match(bare) {
@@ -107,7 +116,7 @@ fn without_openings(clause: &str) -> &str {
 
 /// Returns the subject of a clause, and the clause without it. An object before its verb is moved behind it:
 /// "烟我已经戒了" becomes "已经戒了烟".
-fn subject_of(context: &ClauseContext, clause: &str) -> (ClauseSubject, String) {
+fn split_subject(context: &ClauseContext, clause: &str) -> (ClauseSubject, String) {
     if let Some(found) = DATA.topic_first.captures(clause) {
         let object = &found["object"];
         let verb = &found["verb"];
@@ -126,6 +135,9 @@ fn subject_of(context: &ClauseContext, clause: &str) -> (ClauseSubject, String) 
         }
         return (ClauseSubject::Other, rest.to_owned());
     }
+    if let Some(found) = DATA.equated.captures(clause) {
+        return (ClauseSubject::Relative(relatives::canonical_name(&found["kin"]).to_owned()), String::new());
+    }
     if DATA.person.is_match(clause) {
         return (ClauseSubject::Other, clause.to_owned());
     }
@@ -133,31 +145,47 @@ fn subject_of(context: &ClauseContext, clause: &str) -> (ClauseSubject, String) 
         let rest = DATA.companion.replace(&clause[found.end()..], "");
         return (ClauseSubject::Speaker, without_adverbs(&rest));
     }
+    if DATA.thing_subjects.any_starts(clause) {
+        return (ClauseSubject::Other, clause.to_owned());
+    }
     if let Some(rest) = clause.strip_prefix(['他', '她', '它']) {
         return (context.third_person(), without_adverbs(rest));
     }
-    if DATA.thing_subjects.any_starts(clause) {
-        return (ClauseSubject::Other, clause.to_owned());
+    if let Some(rest) = clause.strip_prefix('其') {
+        return (context.third_person(), format!("的{rest}"));
     }
     (context.implied_subject(), without_adverbs(clause))
 }
 
-/// Returns the relative that a clause begins with, and the rest of the clause.
+/// Returns the relative that a clause begins with, and the rest of the clause without the name of the relative.
 fn relative(clause: &str) -> Option<(&str, &str)> {
+    let (kin, rest) = relative_and_rest(clause)?;
+    Some((kin, name_and_predicate(rest).map_or(rest, |(_, predicate)| predicate)))
+}
+
+fn relative_and_rest(clause: &str) -> Option<(&str, &str)> {
     let found = DATA.relative.captures(clause)?;
     let kin = found.name("kin").or_else(|| found.name("short"))?;
     let rest = found.name("rest").or_else(|| found.name("told"))?;
-    Some((kin.as_str(), without_kin_name(rest.as_str().trim())))
+    Some((kin.as_str(), rest.as_str().trim()))
 }
 
-/// Returns the words after a relative without the name of the relative: "对鸡蛋过敏" of "小宝对鸡蛋过敏".
-fn without_kin_name(rest: &str) -> &str {
-    let Some(found) = DATA.named_kin.captures(rest) else { return rest };
-    let (Some(name), Some(predicate)) = (found.name("name"), found.name("predicate")) else { return rest };
-    let name = name.as_str();
-    let is_doubled = name.chars().next() == name.chars().next_back();
-    let is_name = (is_doubled || DATA.name_starts.any_starts(name)) && !DATA.no_kin_names.contains(name);
-    if is_name { predicate.as_str() } else { rest }
+/// Returns the statement of the name that a clause gives a relative: "我儿子叫小宝" of "我儿子小宝今年五岁".
+fn name_statement(clause: &str) -> Option<String> {
+    let (kin, rest) = relative_and_rest(clause)?;
+    let (name, _) = name_and_predicate(rest)?;
+    Some(format!("我{kin}叫{name}"))
+}
+
+/// Returns the name that a text begins with, and the predicate after it: "小宝" and "对鸡蛋过敏" of "小宝对鸡蛋过敏".
+fn name_and_predicate(text: &str) -> Option<(&str, &str)> {
+    let found = DATA.named_kin.captures(text)?;
+    let name = found.name("name")?.as_str();
+    let length = name.chars().count();
+    let is_doubled = length == 2 && name.chars().next() == name.chars().next_back();
+    let is_nickname = is_doubled || (length == 2 && DATA.name_starts.any_starts(name));
+    let is_name = (is_nickname || DATA.surname.is_match(name)) && !DATA.no_kin_names.any_starts(name);
+    is_name.then(|| found.name("predicate").map(|predicate| (name, predicate.as_str())))?
 }
 
 /// Returns a predicate without the adverbs that it begins with.
@@ -177,11 +205,12 @@ fn clause_statements(subject: &ClauseSubject, predicate: &str, is_explicit: bool
     let statement = |subject: ClauseSubject, text: String| ClauseStatement { subject, is_explicit, text };
     match subject {
         ClauseSubject::Speaker => vec![statement(ClauseSubject::Speaker, format!("我{predicate}"))],
+        ClauseSubject::Relative(_) if predicate.is_empty() => Vec::new(),
         // The name of a relative is a fact about the speaker.
-        ClauseSubject::Relative(kin) => vec![
-            statement(ClauseSubject::Speaker, format!("我{kin}{predicate}")),
-            statement(subject.clone(), format!("我{predicate}")),
-        ],
+        ClauseSubject::Relative(kin) if DATA.naming_predicate.is_match(predicate) => {
+            vec![statement(ClauseSubject::Speaker, format!("我{kin}{predicate}"))]
+        }
+        ClauseSubject::Relative(_) => vec![statement(subject.clone(), format!("我{predicate}"))],
         ClauseSubject::Other => Vec::new(),
     }
 }

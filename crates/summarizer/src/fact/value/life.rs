@@ -13,7 +13,7 @@ use crate::{
 data! {
     DATA = "en/life.toml", "zh/life.toml";
     WordList: no_food, zh_no_food, zh_no_food_starts, zh_no_food_parts, zh_quantifiers, no_possession;
-    WordList: zh_classifiers, zh_no_illness, doing_deictic, zh_no_doing, no_animal, no_habits;
+    WordList: zh_classifiers, zh_no_illness, doing_deictic, zh_no_doing, no_animal, no_habits, incomplete_habit_ends;
     DataPattern: illness, zh_illness, language, zh_language, zh_possession;
     BTreeMap<String, String>: conditions, gerunds, habits;
 }
@@ -70,8 +70,9 @@ pub(super) fn habit(text: &str) -> Option<String> {
     let lower = without_gerund(&text.to_lowercase());
     let is_no_habit = text.contains("ing") && DATA.no_habits.contains(lower.split(' ').next().unwrap_or_default());
     let is_deictic = lower.split(' ').any(|word| DATA.doing_deictic.contains(word));
+    let is_incomplete = DATA.incomplete_habit_ends.contains(lower.rsplit(' ').next().unwrap_or_default());
     let canonical = DATA.habits.get(&lower).cloned();
-    canonical.or_else(|| (!is_no_habit && !is_deictic).then(|| lower.replace(" my ", " their ")))
+    canonical.or_else(|| (!is_no_habit && !is_deictic && !is_incomplete).then(|| lower.replace(" my ", " their ")))
 }
 
 /// Returns an activity with its first verb in the base form, unless the gerund names a habit.

@@ -2,7 +2,7 @@
 
 use crate::{
     data::{DataPattern, WordList, data},
-    text::{has_han, one_line},
+    text::{has_han, is_capitalised, one_line},
 };
 
 data! {
@@ -28,6 +28,14 @@ pub(super) fn without_fillers(text: &str) -> &str {
         text = text[found.end()..].trim_start();
     }
     text
+}
+
+/// Returns a phrase in lower case without the name at its end: "finance" of "finance Kevin".
+pub(super) fn without_vocative(text: &str) -> &str {
+    match text.rsplit_once(' ') {
+        Some((rest, last)) if is_capitalised(last) && !rest.chars().any(char::is_uppercase) => rest,
+        Some(_) | None => text,
+    }
 }
 
 /// Returns an English phrase without its article.
