@@ -129,6 +129,7 @@ macro_rules! each_scenario {
                 one_queue_serves_all_tenants,
                 queued_at_is_reported_and_reset_on_requeue,
                 an_extended_lease_covers_only_claimed_jobs,
+                a_retry_delay_ends_when_the_clock_is_set_back,
             }
             keywords {
                 a_record_matches_exactly_its_terms,

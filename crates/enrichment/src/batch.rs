@@ -11,11 +11,12 @@ use memory_engine_core::{
 use crate::{
     handler::JobHandler,
     log::request_ids,
-    retry::{backoff, is_permanent, is_record_at_fault},
+    retry::{Fault, backoff, fault, is_permanent},
     worker::Worker,
 };
 
-/// An item becomes a dead letter after this many failures that its record caused, or after the first permanent one.
+/// An item becomes a dead letter after this many failures that its record caused, while the service works, or after the
+/// first permanent one.
 const MAX_ATTEMPTS: u32 = 5;
 /// If an item of a batch has had this many service errors, the batch is done item by item: one item may cause the
 /// errors.
@@ -25,14 +26,14 @@ const ISOLATE_AFTER_ATTEMPTS: u32 = 3;
 const MAX_CONSECUTIVE_SERVICE_ERRORS: usize = 3;
 
 impl Worker {
-    /// Runs a batch. If a record in it is at fault, the batch is run item by item. Returns the number of items done.
+    /// Runs a batch. If a record in it may be at fault, the batch is run item by item. Returns the number of items done.
     pub(crate) async fn run_batch(&self, handler: &dyn JobHandler, pending: &[Pending]) -> Result<u64> {
         let error = match self.try_run(handler, pending).await {
             Ok(()) => return Ok(pending.len() as u64),
             Err(error) => error,
         };
         let is_suspect = pending.len() > 1 && pending.iter().any(|item| item.attempts >= ISOLATE_AFTER_ATTEMPTS);
-        if !is_record_at_fault(&error) && !is_suspect {
+        if fault(&error) == Fault::Service && !is_suspect {
             self.postpone(pending, &error).await?;
             return Err(error);
         }
@@ -45,6 +46,7 @@ impl Worker {
         let mut done = 0;
         let mut failures = Vec::new();
         let mut service_errors = 0;
+        let mut suspects = Vec::new();
         for (n, item) in pending.iter().enumerate() {
             // A record that was deleted meanwhile is skipped; one that was changed is done with its current content.
             let Some(record) = self.store.get(&item.record.scope, item.record.id).await? else { continue };
@@ -59,22 +61,66 @@ impl Worker {
                 service_errors = 0;
                 continue;
             };
-            if is_record_at_fault(&error) {
-                let may_pass = item.attempts + 1 < MAX_ATTEMPTS && !is_permanent(&error);
-                let retry_at = may_pass.then(|| self.retry_at(item.attempts, &error));
-                failures.push(item.failed(&error, retry_at));
+            if is_permanent(&error) {
+                failures.push(item.failed(&error, None));
+                continue;
+            }
+            if fault(&error) != Fault::Service {
+                // If the service gives unusable answers, it may give them to all items. One test spares the others.
+                if suspects.is_empty() && done == 0 && handler.test_service().await == Some(false) {
+                    failures.push(self.postponed(&item, &error));
+                    self.fail(&failures).await?;
+                    self.postpone(&pending[n + 1..], &error).await?;
+                    return Err(error);
+                }
+                suspects.push((item, error));
                 continue;
             }
             failures.push(self.postponed(&item, &error));
             service_errors += 1;
             if service_errors == MAX_CONSECUTIVE_SERVICE_ERRORS {
+                failures.extend(suspects.iter().map(|(item, error)| self.postponed(item, error)));
                 self.fail(&failures).await?;
                 self.postpone(&pending[n + 1..], &error).await?;
                 return Err(error);
             }
         }
+        self.judge(handler, suspects, done, failures).await
+    }
+
+    /// Stores the failures of a batch that was run item by item. Each of `suspects` is charged with an attempt, and is
+    /// given up after [`MAX_ATTEMPTS`], if its record is at fault: its error says so, or the service works for others.
+    ///
+    /// # Errors
+    /// The error of an item whose service may be at fault, if no item is done.
+    async fn judge(
+        &self,
+        handler: &dyn JobHandler,
+        suspects: Vec<(Pending, Error)>,
+        done: u64,
+        mut failures: Vec<Failure>,
+    ) -> Result<u64> {
+        let works = if suspects.is_empty() { None } else { handler.test_service().await };
+        let mut service_error = None;
+        for (item, error) in suspects {
+            let is_record_at_fault = match (works, fault(&error)) {
+                (Some(works), _) => works,
+                (None, Fault::Record) => true,
+                (None, Fault::Unclear | Fault::Service) => done > 0,
+            };
+            if is_record_at_fault {
+                let retry_at = (item.attempts + 1 < MAX_ATTEMPTS).then(|| self.retry_at(item.attempts, &error));
+                failures.push(item.failed(&error, retry_at));
+            } else {
+                failures.push(self.postponed(&item, &error));
+                service_error = Some(error);
+            }
+        }
         self.fail(&failures).await?;
-        Ok(done)
+        match service_error.filter(|_| done == 0) {
+            Some(error) => Err(error),
+            None => Ok(done),
+        }
     }
 
     /// Postpones items because a service is unavailable. This never makes them dead letters.

@@ -20,14 +20,23 @@ pub(crate) fn is_permanent(error: &Error) -> bool {
     error.kind() == ErrorKind::InvalidInput && VALIDATIONS.contains(&error.operation())
 }
 
-/// Returns true if the record is at fault, and not the service or the store behind the job.
-pub(crate) fn is_record_at_fault(error: &Error) -> bool {
+/// The cause of a failed job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// The record: the job or its service refuses it.
+    Record,
+    /// The record or the service: the service gave an answer that cannot be used, as a proxy in front of it does during
+    /// an outage.
+    Unclear,
+    /// The service or the store behind the job.
+    Service,
+}
+
+/// Returns the cause of a failed job as far as the error tells it.
+pub(crate) fn fault(error: &Error) -> Fault {
     match error.kind() {
-        ErrorKind::InvalidInput
-        | ErrorKind::NotFound
-        | ErrorKind::Conflict
-        | ErrorKind::Corrupt
-        | ErrorKind::Internal => true,
+        ErrorKind::InvalidInput | ErrorKind::Conflict | ErrorKind::Internal => Fault::Record,
+        ErrorKind::NotFound | ErrorKind::Corrupt => Fault::Unclear,
         ErrorKind::DimensionMismatch
         | ErrorKind::SchemaMismatch
         | ErrorKind::Unsupported
@@ -35,8 +44,9 @@ pub(crate) fn is_record_at_fault(error: &Error) -> bool {
         | ErrorKind::RateLimited
         | ErrorKind::Timeout
         | ErrorKind::Closed
-        | ErrorKind::Unavailable => false,
-        _ => !error.is_transient(),
+        | ErrorKind::Unavailable => Fault::Service,
+        _ if error.is_transient() => Fault::Service,
+        _ => Fault::Unclear,
     }
 }
 

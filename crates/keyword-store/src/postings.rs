@@ -4,6 +4,7 @@
 //! writes them to index cache files.
 
 mod accumulators;
+mod compare;
 mod document;
 mod max_score;
 mod open_segment;

@@ -26,7 +26,7 @@ pub(crate) fn describe(job: Job, count: u64, reason: Option<&String>) -> String 
 
 fn retry_hint(job: Job) -> &'static str {
     match job {
-        Job::Keywords | Job::Embedding => "`memory reindex` retries it",
+        Job::Keywords | Job::Embedding => "`memory reindex --waiting --failed` retries it",
         Job::Reembedding => {
             "`memory reindex` with the new embedder retries it, and `--max-missing N` switches over without it"
         }

@@ -95,7 +95,18 @@ fn show_progress(bar: &ProgressBar, progress: Progress) {
 ///
 /// If the embedder or the model of the graph fails, prints what is missing; keyword search finds these records.
 pub(crate) async fn finish_indexing(engine: &MemoryEngine, scope: &Scope) -> memory_engine::Result<u64> {
-    let Err(e) = drain(engine, scope).await else { return Ok(0) };
+    let drained = {
+        let drain = drain(engine, scope);
+        tokio::pin!(drain);
+        match tokio::time::timeout(MAX_SILENT_WAIT, &mut drain).await {
+            Ok(drained) => drained,
+            Err(_) => {
+                eprintln!("{}", describe_wait(engine, scope).await?);
+                drain.await
+            }
+        }
+    };
+    let Err(e) = drained else { return Ok(0) };
     let queued = engine.stats(scope).await?.backlog;
     let count = |job: Job| queued.get(&job).copied().unwrap_or_default();
     let without_vector = count(Job::Embedding);
@@ -127,6 +138,22 @@ pub(crate) async fn finish_indexing(engine: &MemoryEngine, scope: &Scope) -> mem
         );
     }
     Ok(without_vector)
+}
+
+/// Time after which a command says what it waits for.
+const MAX_SILENT_WAIT: Duration = Duration::from_secs(2);
+
+/// Describes the jobs that a command waits for.
+async fn describe_wait(engine: &MemoryEngine, scope: &Scope) -> memory_engine::Result<String> {
+    let queued = engine.stats(scope).await?.backlog;
+    let jobs: Vec<String> = queued.iter().map(|(job, count)| format!("{count} × {job}")).collect();
+    let failures = engine.admin().failures(scope, MAX_FAILURES_READ).await?;
+    let retry = failures.iter().find(|failure| failure.retry_at.is_some());
+    let reason = retry.map_or_else(String::new, |failure| format!("; the last failure: {}", failure.reason));
+    Ok(format!(
+        "the records are stored; waiting for jobs that run, or that another process runs: {}{reason}",
+        jobs.join(", ")
+    ))
 }
 
 /// Maximum number of failures that are read for the reasons.

@@ -41,6 +41,14 @@ impl EmbeddingSpace {
         Self { model: model.into(), dimensions, metric: Metric::Cosine }
     }
 
+    /// Returns the space of a text that [`Display`](fmt::Display) has written; `None` for any other text.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (model, rest) = text.rsplit_once(" (")?;
+        let (dimensions, metric) = rest.strip_suffix(')')?.split_once("-d, ")?;
+        let metric = [Metric::Cosine, Metric::Dot].into_iter().find(|known| known.to_string() == metric)?;
+        Some(Self { model: model.to_owned(), dimensions: dimensions.parse().ok()?, metric })
+    }
+
     /// Checks that a vector has the dimensions of this space.
     ///
     /// # Errors
@@ -105,6 +113,18 @@ impl Embedding {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_text_of_a_space_is_parsed() {
+        let spaces = [EmbeddingSpace::cosine("a model (v2)", 384), EmbeddingSpace::cosine("", 1)];
+        let dot = EmbeddingSpace { metric: Metric::Dot, ..spaces[0].clone() };
+        for space in spaces.into_iter().chain([dot]) {
+            assert_eq!(EmbeddingSpace::parse(&space.to_string()), Some(space));
+        }
+        for text in ["", "model", "model (x-d, cosine)", "model (3-d, other)", "model (3-d, cosine"] {
+            assert_eq!(EmbeddingSpace::parse(text), None, "{text}");
+        }
+    }
 
     #[test]
     fn a_vector_without_a_direction_is_invalid() {

@@ -217,7 +217,8 @@ impl JobQueue for MemoryRecordStore {
 
     async fn fail(&self, failures: &[Failure]) -> Result<()> {
         let mut tables = self.tables.lock();
-        failures.iter().for_each(|failure| tables.fail(failure));
+        let now = self.clock.now();
+        failures.iter().for_each(|failure| tables.fail(failure, now));
         Ok(())
     }
 

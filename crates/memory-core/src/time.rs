@@ -182,7 +182,7 @@ impl Clock for SystemClock {
     }
 }
 
-/// A clock that only [`advance`](Self::advance) changes, for tests and replays.
+/// A clock that only its methods change, for tests and replays.
 #[derive(Debug, Default)]
 pub struct ManualClock(Mutex<Timestamp>);
 
@@ -190,6 +190,11 @@ impl ManualClock {
     /// Creates a clock with this time.
     pub fn new(now: Timestamp) -> Self {
         Self(Mutex::new(now))
+    }
+
+    /// Sets the clock, which may move it back.
+    pub fn set(&self, now: Timestamp) {
+        *self.0.lock() = now;
     }
 
     /// Moves the clock forward.

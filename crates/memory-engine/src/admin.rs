@@ -11,6 +11,6 @@ pub use memory_engine_enrichment::{LatencyStats, Progress, REQUEST_ID};
 pub use memory_engine_vector_store::{Generation, Generations};
 
 pub use crate::{
-    database_admin::{Migrations, checkup, migrate_down, migrate_up, migrations, namespaces},
+    database_admin::{Migrations, checkup, migrate_down, migrate_up, migrations, namespaces, repair},
     operations::Admin,
 };

@@ -46,6 +46,18 @@ pub async fn checkup(database: &Database) -> Result<HealthReport> {
     }
 }
 
+/// Rebuilds the index caches of a SQLite file that disagree with the database. Returns a description of each. A Postgres
+/// database has no such caches.
+///
+/// # Errors
+/// As [`checkup`]; `SchemaMismatch` for a file of an earlier schema.
+pub async fn repair(database: &Database) -> Result<Vec<String>> {
+    match &database.0 {
+        DatabaseLocation::File(path) => file::repair(path).await,
+        DatabaseLocation::Server(_) => Ok(Vec::new()),
+    }
+}
+
 /// Returns every tenant and every user in the database.
 ///
 /// # Errors
@@ -114,6 +126,10 @@ mod file {
         run(path, memory_engine_sqlite::checkup).await
     }
 
+    pub(super) async fn repair(path: &Path) -> Result<Vec<String>> {
+        run(path, memory_engine_sqlite::repair).await
+    }
+
     pub(super) async fn namespaces(path: &Path) -> Result<Vec<Scope>> {
         run(path, memory_engine_sqlite::namespaces).await
     }
@@ -143,6 +159,10 @@ mod file {
     }
 
     pub(super) async fn checkup(_: &Path) -> Result<HealthReport> {
+        feature_off()
+    }
+
+    pub(super) async fn repair(_: &Path) -> Result<Vec<String>> {
         feature_off()
     }
 

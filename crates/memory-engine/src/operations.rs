@@ -76,6 +76,9 @@ impl Admin {
     }
 }
 
+/// Number of records that are queued again in one transaction.
+const RETRY_BATCH_RECORDS: usize = 500;
+
 /// The job queue.
 impl Admin {
     /// Returns at most `limit` jobs within `scope` whose last attempt failed, those queued longest first.
@@ -86,6 +89,32 @@ impl Admin {
     pub async fn failures(&self, scope: &Scope, limit: usize) -> Result<Vec<Failure>> {
         let work = self.engine.indexed_store().queue().failures(scope, limit);
         verb!("admin.failures", scope, { limit = limit }, work)
+    }
+
+    /// Queues the dead letters of these jobs within `scope` again, as if they had never failed. Returns their number.
+    /// [`MemoryEngine::drain`] waits for the jobs.
+    ///
+    /// # Errors
+    /// The store's error.
+    pub async fn retry_dead_letters(&self, scope: &Scope, jobs: &[Job]) -> Result<u64> {
+        let store = self.engine.indexed_store();
+        let work = async {
+            let mut ids: BTreeMap<Job, Vec<RecordId>> = BTreeMap::new();
+            for failure in store.queue().failures(scope, usize::MAX).await? {
+                if failure.retry_at.is_none() && jobs.contains(&failure.job) {
+                    ids.entry(failure.job).or_default().push(failure.id);
+                }
+            }
+            let mut count = 0;
+            for (job, ids) in ids {
+                for ids in ids.chunks(RETRY_BATCH_RECORDS) {
+                    count += store.queue().enqueue(scope, ids, job).await?;
+                }
+            }
+            store.wake();
+            Ok(count)
+        };
+        verb!("admin.retry_dead_letters", scope, { records = Empty }, work, note_records)
     }
 
     /// Queues every active record within `scope` to be indexed again. Returns the number of records.

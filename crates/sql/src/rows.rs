@@ -1,11 +1,21 @@
 //! Converts between values of the engine and columns of rows.
 
+use std::time::Duration;
+
 use memory_engine_core::{Cursor, Error, ErrorKind, Job, Order, Page, Record, Result, RuleId, Scope, Stats, Timestamp};
 
 /// The lease end of an item that can be claimed.
 pub const LEASE_FREE: i64 = i64::MIN;
 /// The lease end of a dead letter: it is never claimed again.
 pub const LEASE_DEAD: i64 = i64::MAX;
+/// Maximum difference between the clocks of two processes that counts as agreement.
+const MAX_CLOCK_DIFFERENCE: Duration = Duration::from_secs(2);
+
+/// Returns the latest credible start of a lease or retry delay, in microseconds. A later one comes from a clock that was
+/// ahead: its end is in the future by an unknown time, and does not count.
+pub fn latest_lease_start(now: Timestamp) -> i64 {
+    now.after(MAX_CLOCK_DIFFERENCE).as_micros()
+}
 
 /// Returns the error for a stored value that no version of this crate can have written. `what` names the value.
 pub fn corrupt(what: &str) -> Error {

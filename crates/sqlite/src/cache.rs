@@ -4,6 +4,7 @@
 
 pub(crate) mod addresses;
 pub(crate) mod change_log;
+pub(crate) mod check;
 pub(crate) mod epoch;
 mod file;
 pub(crate) mod filter_cache;

@@ -1,6 +1,7 @@
 pub(crate) mod connection;
 pub(crate) mod error;
 pub(crate) mod index_metadata;
+pub(crate) mod location;
 pub(crate) mod migration;
 pub(crate) mod readers;
 pub(crate) mod schema;

@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use memory_engine_core::{HealthReport, Index, Job, Kind, QueueHealth, Result, Scope, Timestamp};
+use memory_engine_core::{
+    Error, ErrorKind, HealthReport, Index, Job, Kind, QueueHealth, Result, Scope, Timestamp,
+};
 use memory_engine_sql::{
     count_indexed,
     embedding_versions::EmbeddingVersions,
@@ -12,8 +14,10 @@ use memory_engine_sql::{
 use rusqlite::{Connection, Params, params};
 
 use crate::{
+    cache::check,
     database::connection,
     database::error::SqliteError,
+    database::location::Location,
     database::{index_metadata, schema},
     vectors::embedding_versions,
 };
@@ -71,8 +75,40 @@ const MAX_DAMAGE_MESSAGES: usize = 5;
 /// `NotFound` if there is no file; otherwise those of [`SqliteStore::open`](crate::SqliteStore::open), except the
 /// mismatches of indexes.
 pub fn checkup(path: &Path) -> Result<HealthReport> {
-    let connection = connection::open_existing(path)?;
-    examine(&connection, path).map_err(|error| error.into_error("checkup"))
+    let path = Location::resolve(path)?.path;
+    let connection = connection::open_existing(&path)?;
+    examine(&connection, &path).map_err(|error| error.into_error("checkup"))
+}
+
+/// Rebuilds the index caches that disagree with the database, and lets every process read its indexes again. Returns a
+/// description of each. Blocks the calling thread.
+///
+/// # Errors
+/// As [`checkup`]; `SchemaMismatch` for a database of an earlier schema, which has to be migrated first.
+pub fn repair(path: &Path) -> Result<Vec<String>> {
+    let path = Location::resolve(path)?.path;
+    connection::check_exists(&path)?;
+    let mut connection =
+        connection::open_writer(&path, connection::DEFAULT_BUSY_TIMEOUT, connection::DEFAULT_PAGE_BYTES)?;
+    let repaired = repair_caches(&mut connection, &path).map_err(|error| error.into_error("repair"));
+    connection::close(connection);
+    repaired
+}
+
+fn repair_caches(connection: &mut Connection, path: &Path) -> Result<Vec<String>, SqliteError> {
+    let schema = schema::read_schema(connection, path)?;
+    if schema != schema::SCHEMA {
+        let message = format!("the database has schema {schema}, not {}; migrate it first", schema::SCHEMA);
+        return Err(Error::new(ErrorKind::SchemaMismatch, "repair", message).into());
+    }
+    let mut wrong = Vec::new();
+    schema::in_transaction(connection, |transaction| {
+        wrong = check::find_wrong_caches(transaction, path)?;
+        if wrong.is_empty() { Ok(()) } else { check::discard_caches(transaction, path) }
+    })?;
+    // In a second transaction, because a cache must not contain changes that may be rolled back.
+    schema::in_transaction(connection, |transaction| check::rebuild_caches(transaction, path, &wrong))?;
+    Ok(wrong.iter().map(ToString::to_string).collect())
 }
 
 /// Returns the namespaces in a database file, ordered by tenant and user, for example to export the whole file. A
@@ -167,6 +203,11 @@ fn report(connection: &Connection, path: &Path) -> Result<HealthReport, SqliteEr
     }
     for namespace in scopes(connection, NAMESPACES_WITH_KIND_SQL, [Kind::FORGETTING.as_str()])? {
         report.problems.push(health::unfinished_deletion(&namespace));
+    }
+    if schema == schema::SCHEMA {
+        let wrong = check::find_wrong_caches(connection, path)?;
+        report.repairable = wrong.len() as u64;
+        report.problems.extend(wrong.iter().map(ToString::to_string));
     }
     Ok(report)
 }

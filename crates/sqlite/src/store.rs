@@ -20,11 +20,13 @@ use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::{
+    cache::epoch,
     cache::index_caches::IndexCaches,
     cache::vectors::VectorIndex,
     cache::writer::CacheWriter,
     database::connection,
     database::error::SqliteError,
+    database::location::Location,
     database::readers::{self, ReadJob, ReadQueue},
     database::writer::{self, Residue, WriteJob, WriteJobOutcome},
     database::{index_metadata, schema},
@@ -107,9 +109,9 @@ impl SqliteStore {
 
     async fn open_file(path: &Path, store: StoreOptions, options: SqliteOptions) -> Result<Self> {
         options.validate()?;
-        let path = std::path::absolute(path).map_err(|error| {
-            Error::invalid("open", "the path is empty or cannot be made absolute").with_source(error)
-        })?;
+        let Location { path, links } = Location::resolve(path)?;
+        // Earlier versions wrote caches next to the link. No version reads them again.
+        links.iter().for_each(|link| epoch::remove_files(link));
         let metadata = IndexMetadata::new(&store);
         let (write, writes) = mpsc::channel(options.queue_length);
         let read = Arc::new(ReadQueue::new(options.queue_length));
@@ -151,7 +153,7 @@ impl SqliteStore {
         Self { metadata: self.metadata.in_space(&space), space, caches, database: Arc::clone(&self.database) }
     }
 
-    /// Returns the path of the database file.
+    /// Returns the absolute path of the database file, without symbolic links.
     pub fn path(&self) -> &Path {
         &self.database.path
     }

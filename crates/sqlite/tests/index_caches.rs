@@ -171,6 +171,41 @@ async fn a_restored_database_ignores_caches_of_a_later_state() {
     assert_eq!(found(&store, &tenant_wide(), "w50001").await, 1);
 }
 
+/// An import gives the same ids in every run. A backup is restored next to newer caches, and the corrected file is
+/// imported: change numbers and ids agree with those of the caches, and the contents do not.
+#[tokio::test]
+async fn a_repeated_import_after_a_restore_ignores_caches_of_the_first_import() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("memory.db");
+    let store = open(&path).await;
+    fill(&store, 0, COUNT).await;
+    store.close().await;
+    let backup = fs::read(&path).unwrap();
+    let import = |seed: u64| -> Vec<Write> {
+        let number = |n: u64| {
+            let mut write = numbered_write(seed + n);
+            write.record.id = RecordId::from_bytes((u128::from(n) + 1).to_be_bytes());
+            write
+        };
+        (0..2_000).map(number).collect()
+    };
+    let store = open(&path).await;
+    RecordStore::put(&store, &tenant_wide(), import(100_000)).await.unwrap();
+    store.close().await;
+    fs::write(&path, backup).unwrap();
+    let store = open(&path).await;
+    RecordStore::put(&store, &tenant_wide(), import(200_000)).await.unwrap();
+    for number in [200_000, 200_777, 201_999] {
+        let id = RecordId::from_bytes((u128::from(number - 200_000) + 1).to_be_bytes());
+        assert_eq!(nearest(&store, number).await[0].id, id);
+        assert_eq!(found(&store, &tenant_wide(), &format!("w{number}")).await, 1);
+    }
+    assert_eq!(found(&store, &tenant_wide(), "w100777").await, 0);
+    assert_same_hits(&path, &store).await;
+    store.close().await;
+    assert_eq!(memory_engine_sqlite::checkup(&path).unwrap().repairable, 0);
+}
+
 /// Copies the files, as they are after a crash at this moment.
 fn copy_after_crash(path: &Path) -> (tempfile::TempDir, PathBuf) {
     let directory = tempfile::tempdir().unwrap();

@@ -11,7 +11,8 @@ use std::{
 };
 
 use memory_engine_core::{
-    EmbeddingSpace, Error, ErrorKind, Job, JobQueue, Kind, PutMode, Record, RecordStore, Scope, SystemClock, Write,
+    Clock, EmbeddingSpace, Error, ErrorKind, Job, JobQueue, Kind, ManualClock, PutMode, Record, RecordStore, Scope,
+    SystemClock, Write,
 };
 use memory_engine_sqlite::{SqliteStore, StoreOptions};
 
@@ -85,6 +86,27 @@ async fn an_owner_whose_file_is_missing_is_dead() {
         }
     }
     assert_eq!(claim(&open(&path).await, 9).await, 1);
+}
+
+/// A process whose clock is two hours ahead claims records and ends; then the clock is right.
+#[tokio::test]
+async fn leases_and_retries_of_a_clock_that_was_ahead_end_at_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("memory.db");
+    let ahead = ManualClock::new(SystemClock.now().after(2 * LEASE));
+    let options = StoreOptions::new(EmbeddingSpace::cosine("test", 2), "test").with_clock(ahead);
+    let store = SqliteStore::open(&path, options).await.unwrap();
+    put(&store, 4).await;
+    let pending = store.claim(Job::Embedding, 3, LEASE).await.unwrap();
+    let error = Error::new(ErrorKind::Unavailable, "embed", "away");
+    let retry_at = SystemClock.now().after(2 * LEASE + LEASE / 60);
+    store.fail(&[pending[0].failed(&error, Some(retry_at)), pending[1].failed(&error, None)]).await.unwrap();
+    let right = open(&path).await;
+    assert_eq!(claim(&right, 9).await, 2, "the retry and the unclaimed item; the owner of the lease lives");
+    // A lease without an owner, as where lock files are not supported.
+    rusqlite::Connection::open(&path).unwrap().execute("UPDATE backlog SET owner = NULL", []).unwrap();
+    assert_eq!(claim(&right, 9).await, 1, "two leases are from the right clock, and one is a dead letter");
+    drop(store);
 }
 
 /// Runs in a process of its own, which `the_leases_of_a_killed_process_are_released_at_once` kills.

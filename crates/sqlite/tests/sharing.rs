@@ -72,7 +72,7 @@ async fn a_store_that_missed_trimmed_changes_reads_its_indexes_again() {
         assert_eq!(found(&other, &lin(), "words").await, 3);
     }
     // As after many later changes, most of which were trimmed from the log.
-    Connection::open(&path).unwrap().execute_batch("INSERT INTO changes VALUES (50000, 0)").unwrap();
+    Connection::open(&path).unwrap().execute_batch("INSERT INTO changes (change, record) VALUES (50000, 0)").unwrap();
     embed(&one, &records[1], vector(1)).await;
     embed(&one, &records[2], vector(2)).await;
     let oldest: i64 =

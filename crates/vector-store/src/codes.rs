@@ -19,6 +19,9 @@ const MAX_CODE: f32 = 127.0;
 /// lengths.
 const ROUNDING_ERROR: f32 = 1e-5;
 
+/// Maximum relative difference of two scales that differ only by rounding.
+const SCALE_TOLERANCE: f32 = 1e-4;
+
 /// Error bound of a sum of many small errors, in standard deviations.
 const SIGMAS: f32 = 7.0;
 
@@ -82,6 +85,15 @@ impl Codes {
             self.bounds.push(CodeBounds { scale, length, error_length });
         }
         Ok(rows)
+    }
+
+    /// Returns true if a row equals a row of `other`. Another processor may round a code to its neighbour.
+    pub(crate) fn row_equals(&self, row: usize, other: &Self, other_row: usize, width: usize) -> bool {
+        let codes = &self.codes[row * width..(row + 1) * width];
+        let other_codes = &other.codes[other_row * width..(other_row + 1) * width];
+        let (scale, other_scale) = (self.bounds[row].scale, other.bounds[other_row].scale);
+        (scale - other_scale).abs() <= SCALE_TOLERANCE * scale.abs()
+            && codes.iter().zip(other_codes).all(|(code, other)| code.abs_diff(*other) <= 1)
     }
 
     /// Reserves memory for this many more rows.

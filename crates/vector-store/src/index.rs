@@ -1,5 +1,6 @@
 //! A flat index: no graph and no build step. An added vector is found at once.
 
+mod compare;
 mod search;
 mod snapshot;
 

@@ -103,6 +103,11 @@ impl Vectors {
         Ok(rows)
     }
 
+    /// Returns true if a row has the same codes as a row of `other`, apart from rounding.
+    pub(crate) fn row_equals(&self, row: usize, other: &Self, other_row: usize) -> bool {
+        self.codes.row_equals(row, &other.codes, other_row, self.width)
+    }
+
     /// Reserves memory for this many more rows.
     pub(crate) fn reserve(&mut self, rows: usize) {
         self.codes.reserve(rows, self.width);

@@ -282,6 +282,26 @@ pub async fn an_extended_lease_covers_only_claimed_jobs(world: &World) {
     world.jobs.extend_lease(&[], LEASE).await.unwrap();
 }
 
+pub async fn a_retry_delay_ends_when_the_clock_is_set_back(world: &World) {
+    put(world, &[1, 2].map(|n| numbered(&lin(), n))).await;
+    let start = world.clock.now();
+    world.clock.advance(Duration::from_secs(2 * 60 * 60));
+    let ahead = world.clock.now();
+    let pending = claim(world, Job::Embedding, 2, LEASE).await;
+    let retry_at = Some(ahead.after(LEASE));
+    world
+        .jobs
+        .fail(&[pending[0].failed(&unavailable(), retry_at), pending[1].failed(&unavailable(), None)])
+        .await
+        .unwrap();
+    world.clock.set(ahead.before(Duration::from_secs(1)));
+    assert!(available(world, Job::Embedding).await.is_empty(), "clocks differ a little");
+    world.clock.set(start);
+    assert_eq!(available(world, Job::Embedding).await, [id(1)], "a dead letter stays one");
+    assert_eq!(ids(&claim(world, Job::Embedding, 9, LEASE).await), [id(1)]);
+    assert!(claim(world, Job::Embedding, 9, LEASE).await.is_empty(), "it is leased by the right clock");
+}
+
 fn unavailable() -> Error {
     Error::new(ErrorKind::Unavailable, "test", "the service is unavailable")
 }

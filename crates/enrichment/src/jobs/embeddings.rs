@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use memory_engine_core::{Done, Error, ErrorKind, Job, Pending, Record, Result};
+use memory_engine_embedder::Purpose;
 use memory_engine_indexing::IndexedStore;
 
 use super::COMPUTE_BATCH_SIZE;
@@ -30,6 +31,14 @@ impl JobHandler for EmbeddingJob {
 
     fn accepts(&self, _: &Record) -> bool {
         true
+    }
+
+    async fn test_service(&self) -> Option<bool> {
+        let backend = self.store.embedding().for_job(self.job).await.ok()??;
+        // A new text each time: the embedder may have a cache.
+        let text = format!("test {}", self.store.clock().now().as_micros());
+        let embedded = backend.embed(vec![text], Purpose::Document).await;
+        Some(embedded.is_ok_and(|embeddings| embeddings.len() == 1))
     }
 
     async fn run(&self, pending: &[Pending]) -> Result<Vec<Done>> {

@@ -80,7 +80,9 @@ impl AddCommand {
         }
         let engine = self.store.create_with(self.enrichment.engine_options()?).await?;
         let id = engine.remember(&scope, turn).await?;
+        // The record is stored. Indexing may have to wait, for example for another process.
+        let code = self.report.print_line(&serde_json::json!({ "id": id }), || id.to_string())?;
         output::finish_indexing(&engine, &scope).await?;
-        self.report.print_line(&serde_json::json!({ "id": id }), || id.to_string())
+        Ok(code)
     }
 }

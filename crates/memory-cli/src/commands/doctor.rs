@@ -21,11 +21,14 @@ use crate::{
 /// Check the whole database and list its problems.
 ///
 /// Shows the backend, the schema, the extensions, the analyzer and embedding space of the indexes, the counts and the
-/// queues, for all tenants together. The exit code is 1 if there is a problem. Changes nothing.
+/// queues, for all tenants together. The exit code is 1 if there is a problem. Changes nothing without --repair.
 #[derive(Debug, Args)]
 pub(crate) struct DoctorCommand {
     #[command(flatten)]
     store: StoreArgs,
+    /// Rebuild index caches that disagree with the database, and then check it
+    #[arg(long)]
+    repair: bool,
     #[command(flatten)]
     report: ReportArgs,
 }
@@ -33,6 +36,11 @@ pub(crate) struct DoctorCommand {
 impl DoctorCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         let db = self.store.database()?;
+        if self.repair {
+            for repaired in admin::repair(&db).await.with_context(|| db.to_string())? {
+                eprintln!("rebuilt: {repaired}");
+            }
+        }
         let mut health = admin::checkup(&db).await.with_context(|| db.to_string())?;
         if health.schema == 0 {
             health
@@ -43,6 +51,9 @@ impl DoctorCommand {
             if let Err(e) = self.store.create().await {
                 health.problems.push(errors::describe(&e));
             }
+        }
+        if health.repairable > 0 {
+            eprintln!("`memory doctor --repair` rebuilds index caches");
         }
         let failed_jobs = describe_failed_jobs(&db, &health).await?;
         health.problems.extend(failed_jobs);

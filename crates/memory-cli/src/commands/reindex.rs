@@ -4,14 +4,17 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use clap::Args;
-use memory_engine::{MemoryEngine, Scope, admin::Generations};
+use memory_engine::{Job, MemoryEngine, Scope, admin::Generations};
 use serde_json::json;
 
 use crate::{
     args::{ScopeArgs, StoreArgs},
-    output,
+    dead_letters, output,
     report::ReportArgs,
 };
+
+/// The jobs that this command can do.
+const INDEXING_JOBS: [Job; 3] = [Job::Keywords, Job::Embedding, Job::Reembedding];
 
 /// Rebuild all indexes, or change to another embedder.
 ///
@@ -27,6 +30,9 @@ pub(crate) struct ReindexCommand {
     /// Only process jobs that are still queued, for example after the embedder failed
     #[arg(long, conflicts_with_all = ["keep_old", "max_missing", "drop"])]
     waiting: bool,
+    /// With --waiting: also retry the jobs that failed for good
+    #[arg(long, requires = "waiting")]
+    failed: bool,
     /// Keep the old vectors after a change of embedder and compute both for new records, so that changing back is
     /// immediate
     #[arg(long, conflicts_with = "drop")]
@@ -49,9 +55,15 @@ impl ReindexCommand {
         let scope = self.scope.scope()?;
         if self.waiting {
             let engine = self.store.open().await?;
+            let retried = match self.failed {
+                true => engine.admin().retry_dead_letters(&scope, &INDEXING_JOBS).await?,
+                false => 0,
+            };
             let count = self.drain(&engine, &scope).await?;
             let space = engine.embedder().space();
-            let report = json!({ "waited": count, "space": space.to_string() });
+            let given_up = dead_letters::report(&engine, &scope).await?;
+            let report =
+                json!({ "waited": count, "space": space.to_string(), "retried": retried, "given_up": given_up });
             return self.report.print_line(&report, || {
                 format!("{} indexed with {space}", output::counted(count, "queued job", "queued jobs"))
             });

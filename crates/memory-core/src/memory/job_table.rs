@@ -12,6 +12,8 @@ use crate::{
 const LEASE_FREE: Timestamp = Timestamp::from_micros(i64::MIN);
 /// The end of the lease of a dead letter.
 const LEASE_DEAD: Timestamp = Timestamp::from_micros(i64::MAX);
+/// Maximum time by which the clock may be set back without an effect on retry delays.
+const MAX_CLOCK_DIFFERENCE: Duration = Duration::from_secs(2);
 
 #[derive(Debug, Default)]
 pub(super) struct JobTable {
@@ -31,9 +33,17 @@ pub(super) struct QueueItem {
     pub(super) queued_at: Timestamp,
     /// The end of the lease or of the retry delay. The item is hidden from claims until then.
     leased_until: Timestamp,
+    /// The start of the retry delay; `None` for a lease.
+    delayed_at: Option<Timestamp>,
 }
 
 impl QueueItem {
+    /// Returns true if the item can be claimed. A delay that begins in the future ended when the clock was set back.
+    fn is_free(&self, now: Timestamp) -> bool {
+        let is_from_future = self.delayed_at.is_some_and(|start| start > now.after(MAX_CLOCK_DIFFERENCE));
+        self.leased_until <= now || is_from_future && !self.is_dead_letter()
+    }
+
     pub(super) fn is_dead_letter(&self) -> bool {
         self.leased_until == LEASE_DEAD
     }
@@ -51,7 +61,14 @@ impl JobTable {
         if let Some(old) = self.tickets.insert((job, key.clone()), self.last_ticket) {
             self.items.remove(&(job, old));
         }
-        let item = QueueItem { key: key.clone(), attempts: 0, reason: None, queued_at: now, leased_until: LEASE_FREE };
+        let item = QueueItem {
+            key: key.clone(),
+            attempts: 0,
+            reason: None,
+            queued_at: now,
+            leased_until: LEASE_FREE,
+            delayed_at: None,
+        };
         self.items.insert((job, self.last_ticket), item);
     }
 
@@ -82,10 +99,11 @@ impl JobTable {
         lease: Duration,
         now: Timestamp,
     ) -> impl Iterator<Item = (Ticket, &QueueItem)> {
-        let free = self.items.range_mut((job, 0)..=(job, u64::MAX)).filter(move |(_, item)| item.leased_until <= now);
+        let free = self.items.range_mut((job, 0)..=(job, u64::MAX)).filter(move |(_, item)| item.is_free(now));
         free.take(limit).map(move |((_, ticket), item)| {
             if !lease.is_zero() {
                 item.leased_until = now.after(lease);
+                item.delayed_at = None;
             }
             (Ticket(u128::from(*ticket)), &*item)
         })
@@ -96,14 +114,16 @@ impl JobTable {
         let ticket = u64::try_from(ticket.0).unwrap_or(u64::MAX);
         if let Some(item) = self.items.get_mut(&(job, ticket)).filter(|item| !item.is_dead_letter()) {
             item.leased_until = until;
+            item.delayed_at = None;
         }
     }
 
     /// Stores a failure of a job of this record.
-    pub(super) fn fail(&mut self, key: RecordKey, failure: &Failure) {
+    pub(super) fn fail(&mut self, key: RecordKey, failure: &Failure, now: Timestamp) {
         let Some(ticket) = self.tickets.get(&(failure.job, key)) else { return };
         if let Some(item) = self.items.get_mut(&(failure.job, *ticket)) {
             item.leased_until = failure.retry_at.unwrap_or(LEASE_DEAD);
+            item.delayed_at = Some(now);
             item.attempts = failure.attempts;
             item.reason = Some(failure.reason.clone());
         }

@@ -317,10 +317,10 @@ impl RecordTables {
     }
 
     /// Stores a failure, unless the record has changed.
-    pub(super) fn fail(&mut self, failure: &Failure) {
+    pub(super) fn fail(&mut self, failure: &Failure, now: Timestamp) {
         let key = (failure.scope.namespace(), failure.id);
         if self.is_current(&key, failure.revision) {
-            self.jobs.fail(key, failure);
+            self.jobs.fail(key, failure, now);
         }
     }
 

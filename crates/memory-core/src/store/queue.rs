@@ -46,6 +46,7 @@ pub trait JobQueue: Debug + Send + Sync + 'static {
     async fn complete(&self, done: &[Done]) -> Result<Vec<bool>>;
 
     /// Stores the failure of each item and hides the item until its [`retry_at`](Failure::retry_at). Skips stale items.
+    /// If the clock is set back by more than 2 s, the item is free at once.
     async fn fail(&self, failures: &[Failure]) -> Result<()>;
 
     /// Returns the items within `scope` whose last attempt failed, dead letters included, the longest waiting first, at

@@ -35,7 +35,7 @@ macro_rules! migration {
 }
 
 /// The migrations in order, each with its reversal. Their number is the schema version.
-const MIGRATIONS: [Migration; 14] = [
+const MIGRATIONS: [Migration; 15] = [
     migration!("0001_initial"),
     migration!("0002_documents"),
     migration!("0003_synonyms"),
@@ -50,6 +50,7 @@ const MIGRATIONS: [Migration; 14] = [
     migration!("0012_token_vectors"),
     migration!("0013_plain_sql"),
     migration!("0014_story"),
+    migration!("0015_lease_start"),
 ];
 
 /// Marks the places in a migration where a table is partitioned, if that is configured.
@@ -152,9 +153,8 @@ pub(crate) async fn connect_locked(
     let target = server.migration_options();
     let connected = tokio::time::timeout(options.acquire_timeout, PgConnection::connect_with(&target)).await;
     let mut connection = connected.map_err(|_| PostgresError::from(sqlx::Error::PoolTimedOut))??;
-    sqlx::raw_sql("BEGIN; SELECT pg_advisory_xact_lock(hashtextextended('memory-engine migrations', 0))")
-        .execute(&mut connection)
-        .await?;
+    sqlx::raw_sql("BEGIN").execute(&mut connection).await?;
+    lock(&mut connection).await?;
     if let Some(schema) = &options.schema {
         // A user without the right to create schemas may still use an existing one.
         let exists = sqlx::query_scalar::<_, bool>("SELECT to_regnamespace($1) IS NOT NULL").bind(schema);
@@ -164,6 +164,15 @@ pub(crate) async fn connect_locked(
         }
     }
     Ok(connection)
+}
+
+/// Waits for the migration lock, and holds it until the transaction ends. Migrations, and everything that creates or
+/// removes an index, hold it. A transaction takes it before all other locks.
+pub(crate) async fn lock(connection: &mut PgConnection) -> Result<(), PostgresError> {
+    sqlx::raw_sql("SELECT pg_advisory_xact_lock(hashtextextended('memory-engine migrations', 0))")
+        .execute(connection)
+        .await?;
+    Ok(())
 }
 
 /// Commits the transaction of [`connect_locked`], which releases the lock, and closes the connection.

@@ -21,8 +21,9 @@ impl JobQueue for PostgresStore {
     }
 
     async fn extend_lease(&self, pending: &[Pending], lease: Duration) -> Result<()> {
-        let until = self.clock().now().after(lease);
-        with_transaction!(self, "extend lease", |connection| job_rows::extend_lease(connection, pending, until).await)
+        let now = self.clock().now();
+        with_transaction!(self, "extend lease", |connection| job_rows::extend_lease(connection, pending, lease, now)
+            .await)
     }
 
     async fn complete(&self, done: &[Done]) -> Result<Vec<bool>> {
@@ -30,7 +31,8 @@ impl JobQueue for PostgresStore {
     }
 
     async fn fail(&self, failures: &[Failure]) -> Result<()> {
-        with_transaction!(self, "fail", |connection| job_rows::fail(connection, failures).await)
+        let now = self.clock().now();
+        with_transaction!(self, "fail", |connection| job_rows::fail(connection, failures, now).await)
     }
 
     async fn failures(&self, scope: &Scope, limit: usize) -> Result<Vec<Failure>> {

@@ -100,7 +100,8 @@ pub(crate) async fn requeue_all(connection: &mut PgConnection, job: Job, now: Ti
 /// Selects the oldest records that wait for a job and are not leased.
 const SELECT_PENDING: &str = concat!(
     select_records!(
-        "(SELECT b.ns, b.id, b.ticket, b.attempts, b.queued_at FROM backlog b WHERE b.job = $1 AND b.leased_until <= $2
+        "(SELECT b.ns, b.id, b.ticket, b.attempts, b.queued_at FROM backlog b WHERE b.job = $1
+          AND (b.leased_until <= $2 OR b.leased_at > $4 AND b.owner IS NULL AND b.leased_until <> $5)
           ORDER BY b.ticket, b.ns, b.id LIMIT $3) c JOIN records r ON r.ns = c.ns AND r.id = c.id",
         ", c.attempts, c.ticket, c.queued_at"
     ),
@@ -110,10 +111,11 @@ const SELECT_PENDING: &str = concat!(
 /// Leases the same records. Skips those that another worker is claiming at the same time.
 const CLAIM_PENDING: &str = concat!(
     "WITH free AS (
-        SELECT b.ns, b.job, b.id, b.ticket FROM backlog b WHERE b.job = $1 AND b.leased_until <= $2
+        SELECT b.ns, b.job, b.id, b.ticket FROM backlog b WHERE b.job = $1
+        AND (b.leased_until <= $2 OR b.leased_at > $4 AND b.owner IS NULL AND b.leased_until <> $5)
         ORDER BY b.ticket, b.ns, b.id LIMIT $3 FOR UPDATE SKIP LOCKED
      ), claimed AS (
-        UPDATE backlog b SET leased_until = $4, owner = $5 FROM free f
+        UPDATE backlog b SET leased_until = $6, owner = $7, leased_at = $8 FROM free f
         WHERE b.ns = f.ns AND b.job = f.job AND b.id = f.id
         RETURNING b.ns, b.id, b.ticket, b.attempts, b.queued_at
      ) ",
@@ -121,7 +123,8 @@ const CLAIM_PENDING: &str = concat!(
     "ORDER BY c.ticket, c.ns, c.id"
 );
 
-/// Claims the oldest records that wait for a job and are not leased. A lease of zero only reads them.
+/// Claims the oldest records that wait for a job and are not leased. A lease of zero only reads them. A lease or retry
+/// delay that begins in the future, after the clock was set back, counts as expired unless its owner is alive.
 pub(crate) async fn claim(
     connection: &mut PgConnection,
     job: Job,
@@ -135,8 +138,9 @@ pub(crate) async fn claim(
     }
     let query = sqlx::query(if lease.is_zero() { SELECT_PENDING } else { CLAIM_PENDING });
     let mut query = query.bind(job.as_str()).bind(now.as_micros()).bind(sql_limit(limit));
+    query = query.bind(rows::latest_lease_start(now)).bind(LEASE_DEAD);
     if !lease.is_zero() {
-        query = query.bind(now.after(lease).as_micros()).bind(owner);
+        query = query.bind(now.after(lease).as_micros()).bind(owner).bind(now.as_micros());
     }
     let rows = query.fetch_all(connection).await?;
     let pending = |row: &PgRow| {
@@ -152,7 +156,8 @@ pub(crate) async fn claim(
 pub(crate) async fn extend_lease(
     connection: &mut PgConnection,
     pending: &[Pending],
-    until: Timestamp,
+    lease: Duration,
+    now: Timestamp,
 ) -> Result<(), PostgresError> {
     let mut by_namespace: BTreeMap<Uuid, Vec<&Pending>> = BTreeMap::new();
     for job in pending {
@@ -161,7 +166,7 @@ pub(crate) async fn extend_lease(
     namespaces::lock_known(connection, &by_namespace.keys().copied().collect::<Vec<_>>()).await?;
     for (ns, pending) in by_namespace {
         sqlx::query(
-            "UPDATE backlog b SET leased_until = $5
+            "UPDATE backlog b SET leased_until = $5, leased_at = $7
              FROM unnest($2::uuid[], $3::text[], $4::uuid[]) x (id, job, ticket)
              WHERE b.ns = $1 AND b.id = x.id AND b.job = x.job AND b.ticket = x.ticket AND b.leased_until <> $6",
         )
@@ -169,8 +174,9 @@ pub(crate) async fn extend_lease(
         .bind(pending.iter().map(|job| scopes::uuid(job.record.id)).collect::<Vec<_>>())
         .bind(pending.iter().map(|job| job.job.as_str()).collect::<Vec<_>>())
         .bind(pending.iter().map(|job| Uuid::from_u128(job.ticket.0)).collect::<Vec<_>>())
-        .bind(until.as_micros())
+        .bind(now.after(lease).as_micros())
         .bind(LEASE_DEAD)
+        .bind(now.as_micros())
         .execute(&mut *connection)
         .await?;
     }
@@ -229,7 +235,11 @@ pub(crate) async fn requeue_one(
 }
 
 /// Stores failures of jobs, and hides the jobs until their next attempt.
-pub(crate) async fn fail(connection: &mut PgConnection, failures: &[Failure]) -> Result<(), PostgresError> {
+pub(crate) async fn fail(
+    connection: &mut PgConnection,
+    failures: &[Failure],
+    now: Timestamp,
+) -> Result<(), PostgresError> {
     let mut by_namespace: BTreeMap<Uuid, Vec<&Failure>> = BTreeMap::new();
     for failure in failures {
         by_namespace.entry(scopes::namespace(&failure.scope)).or_default().push(failure);
@@ -237,7 +247,8 @@ pub(crate) async fn fail(connection: &mut PgConnection, failures: &[Failure]) ->
     namespaces::lock_known(connection, &by_namespace.keys().copied().collect::<Vec<_>>()).await?;
     for (ns, failures) in by_namespace {
         sqlx::query(
-            "UPDATE backlog b SET leased_until = x.until, attempts = x.attempts, reason = x.reason, owner = NULL
+            "UPDATE backlog b SET leased_until = x.until, attempts = x.attempts, reason = x.reason, owner = NULL,
+                    leased_at = $8
              FROM unnest($2::uuid[], $3::bigint[], $4::text[], $5::bigint[], $6::bigint[], $7::text[])
                   x (id, revision, job, until, attempts, reason)
              JOIN records r ON r.ns = $1 AND r.id = x.id AND r.revision = x.revision
@@ -250,6 +261,7 @@ pub(crate) async fn fail(connection: &mut PgConnection, failures: &[Failure]) ->
         .bind(failures.iter().map(|failure| rows::leased_until(failure.retry_at)).collect::<Vec<_>>())
         .bind(failures.iter().map(|failure| i64::from(failure.attempts)).collect::<Vec<_>>())
         .bind(failures.iter().map(|failure| &failure.reason[..]).collect::<Vec<_>>())
+        .bind(now.as_micros())
         .execute(&mut *connection)
         .await?;
     }

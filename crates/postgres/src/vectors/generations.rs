@@ -16,12 +16,20 @@ use memory_engine_vector_store::{Generation, GenerationRole, Generations};
 use sqlx::{AssertSqlSafe, PgConnection, Row};
 
 use crate::{
-    database::{error::PostgresError, index_metadata},
+    database::{error::PostgresError, index_metadata, migration},
     vectors::{
         vector_index::VectorIndex,
         vector_store::{self, count_vectors},
     },
 };
+
+/// Waits until no other session creates or removes an index, and then blocks all writes until the transaction ends.
+/// Removes the time limit of its statements.
+async fn lock_indexes_and_writes(connection: &mut PgConnection) -> Result<(), PostgresError> {
+    sqlx::raw_sql("SET LOCAL statement_timeout = 0").execute(&mut *connection).await?;
+    migration::lock(connection).await?;
+    lock_writes(connection).await
+}
 
 /// Blocks all writes until the transaction ends, and removes the time limit of its statements.
 async fn lock_writes(connection: &mut PgConnection) -> Result<(), PostgresError> {
@@ -38,7 +46,7 @@ pub(crate) async fn begin(
     metadata: &IndexMetadata,
     index: &VectorIndex,
 ) -> Result<(), PostgresError> {
-    lock_writes(connection).await?;
+    lock_indexes_and_writes(connection).await?;
     let versions = index_metadata::read_versions(connection).await?;
     let table = versions.table.other();
     match versions.begin(metadata)? {
@@ -63,7 +71,7 @@ pub(crate) async fn create_index(
     if index.is_reconciled(connection, table).await? {
         return Ok(VectorIndex::recorded_definition(connection, table).await?.is_some());
     }
-    lock_writes(connection).await?;
+    lock_indexes_and_writes(connection).await?;
     let (_, table) = index_metadata::read_versions(connection).await?.role(metadata, "index")?;
     index.reconcile(connection, table).await?;
     Ok(true)
@@ -152,7 +160,7 @@ pub(crate) async fn cut_over(
 
 /// Removes the version that does not serve. Returns its embedding space.
 pub(crate) async fn drop_second(connection: &mut PgConnection) -> Result<Option<String>, PostgresError> {
-    lock_writes(connection).await?;
+    lock_indexes_and_writes(connection).await?;
     let versions = index_metadata::read_versions(connection).await?;
     if versions.second.is_some() {
         let table = versions.table.other();

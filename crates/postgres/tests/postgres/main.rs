@@ -60,6 +60,8 @@ fn main() {
         with_a_second_version_supplied_vectors_are_recomputed,
         a_vector_of_wrong_length_is_refused,
         the_index_is_created_with_enough_vectors,
+        creating_the_index_disturbs_no_other_store,
+        the_index_is_created_under_the_migration_lock,
         close_vectors_are_scored_exactly,
         searches_in_a_replaced_space_fail,
     ));

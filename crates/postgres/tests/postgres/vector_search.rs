@@ -160,6 +160,47 @@ pub(crate) async fn the_index_is_created_with_enough_vectors(database: &Database
     assert_eq!(count_vector_hits(&other, &tenant(), vector(0)).await, 750);
 }
 
+/// Stores open the database and search it while others write the vectors that make the index necessary.
+pub(crate) async fn creating_the_index_disturbs_no_other_store(database: &Database) {
+    let options = || database.options().with_exact_up_to(1000);
+    let writers: Vec<PostgresStore> = vec![database.connect(options()).await, database.connect(options()).await];
+    let is_writing = std::sync::atomic::AtomicBool::new(true);
+    let write = async {
+        futures::future::join_all(writers.iter().map(|store| put_with_vectors(store, 1200))).await;
+        is_writing.store(false, std::sync::atomic::Ordering::Relaxed);
+    };
+    let read = async || {
+        while is_writing.load(std::sync::atomic::Ordering::Relaxed) {
+            let reader = PostgresStore::connect_with(&database.url, crate::fixtures::store_options(), options()).await;
+            let reader = reader.unwrap_or_else(|error| panic!("{error}: {:?}", std::error::Error::source(&error)));
+            VectorStore::search(&reader, &tenant(), &VectorQuery::new(vector(1), 10)).await.unwrap();
+            reader.close().await;
+        }
+    };
+    tokio::join!(write, read(), read(), read());
+    let reader = database.connect(options()).await;
+    assert_eq!(VectorStore::search(&reader, &tenant(), &VectorQuery::new(vector(1), 10)).await.unwrap().len(), 10);
+}
+
+/// A writer that finds an index necessary waits for the lock that migrations and opening stores hold.
+pub(crate) async fn the_index_is_created_under_the_migration_lock(database: &Database) {
+    use sqlx::Connection;
+    let store = database.connect(database.options().with_exact_up_to(500)).await;
+    let mut other = database.connect_directly().await;
+    let mut transaction = other.begin().await.unwrap();
+    let lock = "SELECT pg_advisory_xact_lock(hashtextextended('memory-engine migrations', 0))";
+    sqlx::raw_sql(lock).execute(&mut *transaction).await.unwrap();
+    let write = put_with_vectors(&store, 1100);
+    tokio::pin!(write);
+    let waited = tokio::time::timeout(std::time::Duration::from_secs(2), &mut write).await;
+    assert!(waited.is_err(), "the index was created without the lock");
+    transaction.commit().await.unwrap();
+    write.await;
+    let sql = "SELECT count(*) FROM pg_indexes WHERE schemaname = $1 AND indexname = 'vectors_by_nearness'";
+    let count: i64 = sqlx::query_scalar(sql).bind(&database.schema).fetch_one(&mut other).await.unwrap();
+    assert_eq!(count, 1);
+}
+
 /// The server computes distances in single precision, so that it may order close vectors wrongly.
 pub(crate) async fn close_vectors_are_scored_exactly(database: &Database) {
     let store = database.open().await;

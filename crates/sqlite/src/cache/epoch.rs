@@ -13,25 +13,32 @@ use crate::{cache::format::Stamp, database::error::SqliteError};
 
 /// Key of the epoch in the table `origins`. Part of the format.
 const EPOCH_KEY: &str = "side files";
+/// Key of the store id in the table `origins`. A migration writes it.
+const STORE_ID_KEY: &str = "store id";
 
 /// Returns the current epoch; `None` if there has been no cache since the last deletion.
 pub(crate) fn current(connection: &Connection) -> Result<Option<u64>, SqliteError> {
-    let sql = "SELECT made_by FROM origins WHERE part = ?1";
-    let epoch: Option<String> = connection.prepare_cached(sql)?.query_row([EPOCH_KEY], |row| row.get(0)).optional()?;
-    Ok(epoch.and_then(|epoch| u64::from_str_radix(&epoch, 16).ok()))
+    stored_number(connection, EPOCH_KEY)
 }
 
-/// Returns the id of the existing record that changed last, up to a change. It differs in a database that was restored
-/// to an earlier state and then written to.
+fn stored_number(connection: &Connection, key: &str) -> Result<Option<u64>, SqliteError> {
+    let sql = "SELECT made_by FROM origins WHERE part = ?1";
+    let hex: Option<String> = connection.prepare_cached(sql)?.query_row([key], |row| row.get(0)).optional()?;
+    Ok(hex.and_then(|hex| u64::from_str_radix(&hex, 16).ok()))
+}
+
+/// Returns the fingerprint of the database as of a change: the store id and the mark of the change, two random numbers.
+/// It differs in another database, and in one that was restored to an earlier state and then written to. Returns `None`
+/// if the log does not contain the change.
 pub(crate) fn fingerprint(connection: &Connection, change: i64) -> Result<Option<u128>, SqliteError> {
-    let sql = "SELECT r.id FROM changes c CROSS JOIN records r ON r.record = c.record WHERE c.change <= ?1
-        ORDER BY c.change DESC LIMIT 1";
-    let id = connection.prepare_cached(sql)?.query_row([change], |row| row.get::<_, [u8; 16]>(0)).optional()?;
-    Ok(id.map(u128::from_be_bytes))
+    let Some(store_id) = stored_number(connection, STORE_ID_KEY)? else { return Ok(None) };
+    let sql = "SELECT mark FROM changes WHERE change = ?1";
+    let mark = connection.prepare_cached(sql)?.query_row([change], |row| row.get::<_, i64>(0)).optional()?;
+    Ok(mark.map(|mark| u128::from(store_id) << 64 | u128::from(mark.cast_unsigned())))
 }
 
 /// Returns the stamp of a new cache that contains the changes up to `change`. Starts an epoch if there is none. Returns
-/// `None` if the log contains no change of an existing record.
+/// `None` if the log does not contain the change.
 pub(crate) fn stamp(connection: &Connection, change: i64) -> Result<Option<Stamp>, SqliteError> {
     let Some(fingerprint) = fingerprint(connection, change)? else { return Ok(None) };
     let epoch = match current(connection)? {
@@ -52,20 +59,24 @@ fn start(connection: &Connection) -> Result<u64, SqliteError> {
 /// Ends the epoch and removes all cache files, in the transaction that deletes or replaces data that they may contain.
 pub(crate) fn end(connection: &Connection, database: &Path) -> rusqlite::Result<()> {
     let ended_epochs = connection.prepare_cached("DELETE FROM origins WHERE part = ?1")?.execute([EPOCH_KEY])?;
-    let (Some(directory), Some(name)) = (database.parent(), database.file_name().and_then(|name| name.to_str())) else {
-        return Ok(());
-    };
-    if ended_epochs == 0 {
-        return Ok(());
+    if ended_epochs > 0 {
+        remove_files(database);
     }
+    Ok(())
+}
+
+/// Removes all cache files next to a database, or next to a link to it. Without an epoch they are never read again. A
+/// file that cannot be removed now is removed with the next deletion.
+pub(crate) fn remove_files(database: &Path) {
+    let (Some(directory), Some(name)) = (database.parent(), database.file_name().and_then(|name| name.to_str())) else {
+        return;
+    };
     let is_cache = |entry: &fs::DirEntry| {
         let file = entry.file_name();
         let suffix = file.to_str().and_then(|file| file.strip_prefix(name)?.strip_prefix('-'));
         suffix.is_some_and(|suffix| suffix.starts_with("vectors") || suffix.starts_with("terms"))
     };
     for entry in fs::read_dir(directory).into_iter().flatten().flatten().filter(is_cache) {
-        // Without the epoch the file is never read again. If it cannot be removed now, the next deletion removes it.
         let _ = fs::remove_file(entry.path());
     }
-    Ok(())
 }

@@ -14,7 +14,7 @@ use crate::{
     cache::{
         change_log::{self, Lag},
         epoch,
-        format::{self, SegmentHeader, SegmentReader, SegmentWriter, Stamp},
+        format::{self, LENGTH_BYTES, SegmentDigest, SegmentHeader, SegmentReader, SegmentRole, SegmentWriter, Stamp},
         manifest::{Manifest, ManifestEntry},
         policy::CachePolicy,
     },
@@ -77,9 +77,22 @@ impl IndexCacheFile {
         &self,
         connection: &Connection,
         empty: impl FnOnce(usize) -> T,
-        mut extend: impl FnMut(&mut T, &mut SegmentReader<'_>) -> io::Result<()>,
+        extend: impl FnMut(&mut T, &mut SegmentReader<'_>) -> io::Result<()>,
     ) -> Result<Option<(T, i64)>, SqliteError> {
-        let Some((manifest, mut files)) = self.open(connection)? else { return Ok(None) };
+        Ok(self.read_unchanged(connection, empty, extend)?.unwrap_or_else(|_| {
+            self.remove();
+            None
+        }))
+    }
+
+    /// Reads the cache as [`read`](Self::read) does, but leaves a damaged cache and returns its error.
+    pub(crate) fn read_unchanged<T>(
+        &self,
+        connection: &Connection,
+        empty: impl FnOnce(usize) -> T,
+        mut extend: impl FnMut(&mut T, &mut SegmentReader<'_>) -> io::Result<()>,
+    ) -> Result<io::Result<Option<(T, i64)>>, SqliteError> {
+        let Some((manifest, mut files)) = self.open(connection)? else { return Ok(Ok(None)) };
         // A damaged number of records must not allocate more memory than the file has bytes.
         let capacity = manifest.entries.iter().map(|entry| entry.header.records.min(entry.length)).sum::<u64>();
         let mut index = empty(capacity as usize);
@@ -88,12 +101,11 @@ impl IndexCacheFile {
                 Some(file) => read_segment(file, entry, manifest.epoch, |input| extend(&mut index, input)),
                 None => Err(io::ErrorKind::NotFound.into()),
             };
-            if read.is_err() {
-                self.remove();
-                return Ok(None);
+            if let Err(error) = read {
+                return Ok(Err(error));
             }
         }
-        Ok(Some((index, manifest.newest_change())))
+        Ok(Ok(Some((index, manifest.newest_change()))))
     }
 
     /// Appends a segment. The transaction must hold the write lock and must have written nothing itself. If the segment
@@ -183,13 +195,13 @@ impl IndexCacheFile {
         path.push(UNFINISHED_SUFFIX);
         let path = PathBuf::from(path);
         let create = || {
-            let file = File::create(&path)?;
+            let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(&path)?;
             self.copy_permissions(&path)?;
             Ok::<_, io::Error>(file)
         };
         let Ok(file) = create() else { return Ok(None) };
-        let header = SegmentHeader { newest_change: newest, ..SegmentHeader::default() };
-        Ok(Some(CacheBuilder { cache: self, path, file: Some(file), stamp, header }))
+        let header = SegmentHeader { newest_change: newest, role: SegmentRole::Listed, ..SegmentHeader::default() };
+        Ok(Some(CacheBuilder { cache: self, path, file: Some(file), stamp, header, digests: Vec::new() }))
     }
 
     /// Copies the permissions of the database to a cache file, so that no other users can read it.
@@ -214,6 +226,8 @@ pub(crate) struct CacheBuilder<'c> {
     stamp: Stamp,
     /// Header of the last segment.
     header: SegmentHeader,
+    /// Digests of the segments.
+    digests: Vec<SegmentDigest>,
 }
 
 impl CacheBuilder<'_> {
@@ -224,22 +238,48 @@ impl CacheBuilder<'_> {
         last_row: i64,
         body: impl FnOnce(&mut SegmentWriter) -> io::Result<()>,
     ) {
-        let Some(mut file) = self.file.take() else { return };
+        let Some(file) = self.file.take() else { return };
         self.header.records = records as u64;
         self.header.last_row = self.header.last_row.max(last_row);
-        let write = || {
-            let start = file.seek(SeekFrom::End(0))?;
-            format::write_segment(file.try_clone()?, start, self.stamp, self.header, body)
-        };
-        self.file = write().ok();
+        if let Ok((file, digest)) = self.write(file, body) {
+            self.digests.push(digest);
+            self.file = Some(file);
+        }
         // The next segment continues this one.
         self.header.base_change = self.header.newest_change;
     }
 
+    /// Writes a segment at the end of the file, and returns its digest.
+    fn write(
+        &self,
+        mut file: File,
+        body: impl FnOnce(&mut SegmentWriter) -> io::Result<()>,
+    ) -> io::Result<(File, SegmentDigest)> {
+        let start = file.seek(SeekFrom::End(0))?;
+        let mut file = format::write_segment(file, start, self.stamp, self.header, body)?;
+        let end = file.seek(SeekFrom::End(0))?;
+        let digest = format::read_digest(&mut file, start, end - start - LENGTH_BYTES)?;
+        Ok((file, digest))
+    }
+
+    /// Writes the list of the segments, and waits until the file is on the disk.
+    fn finish(&mut self) -> io::Result<()> {
+        let file = self.file.take().ok_or(io::ErrorKind::Other)?;
+        self.header.records = 0;
+        self.header.role = SegmentRole::List;
+        let (file, _) = self.write(file, |out| out.array(&self.digests))?;
+        file.sync_all()
+    }
+
     /// Replaces the old cache by the new one. After an error the old cache stays.
-    pub(crate) fn publish(self) {
+    pub(crate) fn publish(mut self) {
+        let is_finished = self.finish().is_ok();
         let [main, others @ ..] = &self.cache.files[..] else { return };
-        let is_published = self.file.is_some() && fs::rename(&self.path, main).is_ok();
+        let is_published = is_finished && fs::rename(&self.path, main).is_ok();
+        if is_published && let Some(directory) = main.parent() {
+            // Without this, a power failure may undo the renaming: the old cache is then read, or none.
+            let _ = File::open(directory).and_then(|directory| directory.sync_all());
+        }
         let obsolete: &[PathBuf] = if is_published { others } else { std::slice::from_ref(&self.path) };
         for path in obsolete {
             let _ = fs::remove_file(path);

@@ -10,16 +10,47 @@ use memory_engine_core::snapshot::{SnapshotReader, SnapshotWriter};
 use crate::cache::policy::CachePolicy;
 
 /// Identifies a segment and the version of its layout. Segments of other versions are ignored and rebuilt.
-const FORMAT: u64 = u64::from_le_bytes(*b"MemIdx02");
+const FORMAT: u64 = u64::from_le_bytes(*b"MemIdx03");
 /// Number of bytes that hold the length of a segment. The length is 0 until the segment is complete.
 pub(crate) const LENGTH_BYTES: u64 = 8;
+/// Number of bytes of the checksum at the end of a segment.
+const CHECKSUM_BYTES: u64 = 8;
 /// Number of fields of a segment header.
-const HEADER_FIELDS: usize = 9;
+const HEADER_FIELDS: usize = 10;
 
 /// Reads the body of a segment.
 pub(crate) type SegmentReader<'f> = SnapshotReader<Take<&'f mut BufReader<File>>>;
 /// Writes the body of a segment.
 pub(crate) type SegmentWriter = SnapshotWriter<BufWriter<File>>;
+
+/// The part that a segment has in a cache that was written at once.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum SegmentRole {
+    /// A segment that was appended. It is valid alone.
+    #[default]
+    Appended,
+    /// A segment of a rebuilt cache. It is valid if a list of the segments follows and contains it.
+    Listed,
+    /// The list of the segments of a rebuilt cache, without records.
+    List,
+}
+
+impl SegmentRole {
+    fn number(self) -> u64 {
+        match self {
+            Self::Appended => 0,
+            Self::Listed => 1,
+            Self::List => 2,
+        }
+    }
+
+    fn numbered(number: u64) -> Option<Self> {
+        [Self::Appended, Self::Listed, Self::List].into_iter().find(|role| role.number() == number)
+    }
+}
+
+/// Length and checksum of a segment.
+pub(crate) type SegmentDigest = [u64; 2];
 
 /// Header of a segment: describes its content.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -34,6 +65,8 @@ pub(crate) struct SegmentHeader {
     pub(crate) obsolete: u64,
     /// The greatest row of this segment and of the earlier ones, or a greater number.
     pub(crate) last_row: i64,
+    /// The role of the segment.
+    pub(crate) role: SegmentRole,
 }
 
 /// Identifies the state of the database that a segment belongs to.
@@ -41,7 +74,7 @@ pub(crate) struct SegmentHeader {
 pub(crate) struct Stamp {
     /// Random number that changes when data is deleted or replaced.
     pub(crate) epoch: u64,
-    /// Id of the record that changed last.
+    /// The store id and the mark of the newest change.
     pub(crate) fingerprint: u128,
 }
 
@@ -67,6 +100,7 @@ pub(crate) fn write_segment(
         header.records,
         header.obsolete,
         header.last_row as u64,
+        header.role.number(),
     ];
     fields.into_iter().try_for_each(|field| output.number(field))?;
     body(&mut output)?;
@@ -90,6 +124,15 @@ pub(crate) fn read_length(file: &mut BufReader<File>, start: u64, file_length: u
     Ok((1..=file_length - start - LENGTH_BYTES).contains(&length).then_some(length))
 }
 
+/// Reads the checksum at the end of the segment at `start`, and returns it with the length.
+pub(crate) fn read_digest(file: &mut (impl Read + Seek), start: u64, length: u64) -> io::Result<SegmentDigest> {
+    let checksum_start = (start + LENGTH_BYTES + length).checked_sub(CHECKSUM_BYTES);
+    file.seek(SeekFrom::Start(checksum_start.ok_or(io::ErrorKind::InvalidData)?))?;
+    let mut bytes = [0; CHECKSUM_BYTES as usize];
+    file.read_exact(&mut bytes)?;
+    Ok([length, u64::from_le_bytes(bytes)])
+}
+
 /// Reads the header of the segment at `start`. Returns it with its stamp and a reader of the body.
 ///
 /// # Errors
@@ -106,16 +149,18 @@ pub(crate) fn open_segment(
     for field in &mut fields {
         *field = input.number()?;
     }
-    let [format, segment_epoch, base_change, newest_change, low, high, records, obsolete, last_row] = fields;
+    let [format, segment_epoch, base_change, newest_change, low, high, records, obsolete, last_row, role] = fields;
     if format != FORMAT || segment_epoch != epoch {
         return Err(io::ErrorKind::InvalidData.into());
     }
+    let role = SegmentRole::numbered(role).ok_or(io::ErrorKind::InvalidData)?;
     let header = SegmentHeader {
         base_change: base_change as i64,
         newest_change: newest_change as i64,
         records,
         obsolete,
         last_row: last_row as i64,
+        role,
     };
     let stamp = Stamp { epoch, fingerprint: u128::from(high) << 64 | u128::from(low) };
     Ok((input, header, stamp))

@@ -2,7 +2,10 @@
 
 mod loaded;
 
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use memory_engine_core::{Hit, Scope};
 use memory_engine_keyword_store::{KeywordQuery, SegmentedPostings};
@@ -11,13 +14,14 @@ use rusqlite::Connection;
 use rustc_hash::FxHashMap;
 
 use self::loaded::{LoadedPostings, PostingsOwner};
+pub(super) use self::loaded::{extend, insert};
 use crate::{
     cache::{
         addresses::AddressCache,
         change_log,
         file::{CacheBuilder, IndexCacheFile},
         filter_cache::FilterCache,
-        format::SegmentHeader,
+        format::{SegmentHeader, SegmentRole},
         manifest::Manifest,
         policy::CachePolicy,
     },
@@ -95,7 +99,7 @@ impl KeywordIndex {
 
     /// Returns the cache of a tenant's postings.
     pub(crate) fn file(&self, tenant: i64) -> IndexCacheFile {
-        IndexCacheFile::with_append_file(&self.database, &format!("terms-{tenant}"))
+        cache_file(&self.database, tenant)
     }
 
     /// Appends the changes since the last segment to a tenant's cache. The transaction must hold the write lock and
@@ -122,6 +126,7 @@ impl KeywordIndex {
             records: changed.len() as u64,
             obsolete: obsolete.len() as u64,
             last_row,
+            role: SegmentRole::Appended,
         };
         file.append(connection, manifest, header, |out| loaded::save(&changed, &obsolete, out))?;
         if manifest.appended_records() + header.records < self.policy.compaction_min_records {
@@ -236,6 +241,11 @@ impl KeywordIndex {
         loaded::bring_up_to_date(connection, owner, &tenant_postings, Some(&self.file(covered.tenant)))?;
         Ok((tenant_postings, owner))
     }
+}
+
+/// Returns the cache of a tenant's postings.
+pub(super) fn cache_file(database: &Path, tenant: i64) -> IndexCacheFile {
+    IndexCacheFile::with_append_file(database, &format!("terms-{tenant}"))
 }
 
 /// Writes the postings as one segment, and clears them.

@@ -2,7 +2,7 @@
 
 use std::{fs::File, io, io::BufReader};
 
-use crate::cache::format::{self, LENGTH_BYTES, SegmentHeader};
+use crate::cache::format::{self, LENGTH_BYTES, SegmentDigest, SegmentHeader, SegmentRole, Stamp};
 
 /// The segments of a cache, each of which continues the one before.
 #[derive(Debug)]
@@ -11,6 +11,8 @@ pub(crate) struct Manifest {
     pub(crate) epoch: u64,
     /// Fingerprint of the last segment.
     pub(crate) fingerprint: u128,
+    /// The end of the valid segments of each file.
+    ends: Vec<u64>,
 }
 
 /// The place of a segment in its file, and the changes in it.
@@ -23,42 +25,63 @@ pub(crate) struct ManifestEntry {
     pub(crate) header: SegmentHeader,
 }
 
-impl ManifestEntry {
-    fn end(&self) -> u64 {
-        self.start + LENGTH_BYTES + self.length
-    }
-}
-
 impl Manifest {
     /// Returns a manifest without segments.
     pub(crate) fn new(epoch: u64) -> Self {
-        Self { entries: Vec::new(), epoch, fingerprint: 0 }
+        Self { entries: Vec::new(), epoch, fingerprint: 0, ends: Vec::new() }
     }
 
     /// Adds the segments of a file that continue the manifest. Stops at the first segment that does not continue it or
-    /// is not complete.
+    /// is not complete. The segments of a rebuilt cache are added together, after the list of them has been read: a file
+    /// that was cut between two of them contains none of the cache.
     ///
     /// # Errors
     /// Returns the error of the file, or `InvalidData` for a segment of another epoch or format. The segments before
     /// it stay.
     pub(crate) fn read(&mut self, index: usize, file: &mut BufReader<File>) -> io::Result<()> {
+        self.ends.resize(self.ends.len().max(index + 1), 0);
         let file_length = file.get_ref().metadata()?.len();
         let mut start = 0;
+        let mut listed: Vec<(ManifestEntry, SegmentDigest)> = Vec::new();
         while let Some(length) = format::read_length(file, start, file_length)? {
-            let (_, header, stamp) = format::open_segment(file, start, length, self.epoch)?;
-            // After a crash during compaction, the append file still contains segments that were moved. They are
-            // skipped.
-            let is_new = header.newest_change > self.newest_change() || header.base_change == self.newest_change();
-            if self.entries.is_empty() || is_new {
-                if header.base_change > self.newest_change() {
-                    break;
+            let (mut input, header, stamp) = format::open_segment(file, start, length, self.epoch)?;
+            let end = start + LENGTH_BYTES + length;
+            let entry = ManifestEntry { file: index, start, length, header };
+            match header.role {
+                SegmentRole::Listed => listed.push((entry, format::read_digest(file, start, length)?)),
+                SegmentRole::List => {
+                    let digests: Vec<SegmentDigest> = input.array()?;
+                    input.finish()?;
+                    let is_complete = listed.iter().map(|(_, digest)| digest).eq(&digests);
+                    if !is_complete || !self.entries.is_empty() {
+                        break;
+                    }
+                    self.entries.extend(listed.drain(..).map(|(entry, _)| entry));
+                    self.accept(index, end, stamp);
                 }
-                self.entries.push(ManifestEntry { file: index, start, length, header });
-                self.fingerprint = stamp.fingerprint;
+                SegmentRole::Appended => {
+                    // After a crash during compaction, the append file still contains segments that were moved. They
+                    // are skipped.
+                    let newest = self.newest_change();
+                    let is_new = header.newest_change > newest || header.base_change == newest;
+                    if self.entries.is_empty() || is_new {
+                        if header.base_change > newest || !listed.is_empty() {
+                            break;
+                        }
+                        self.entries.push(entry);
+                        self.accept(index, end, stamp);
+                    }
+                }
             }
-            start += LENGTH_BYTES + length;
+            start = end;
         }
         Ok(())
+    }
+
+    /// Records that the segments of a file are valid up to `end`.
+    fn accept(&mut self, file: usize, end: u64, stamp: Stamp) {
+        self.ends[file] = end;
+        self.fingerprint = stamp.fingerprint;
     }
 
     /// Returns the last change that the cache contains; 0 without segments.
@@ -90,6 +113,6 @@ impl Manifest {
 
     /// Returns the offset of the next segment of a file.
     pub(crate) fn end(&self, file: usize) -> u64 {
-        self.entries.iter().filter(|entry| entry.file == file).map(ManifestEntry::end).max().unwrap_or(0)
+        self.ends.get(file).copied().unwrap_or(0)
     }
 }

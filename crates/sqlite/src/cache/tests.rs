@@ -34,7 +34,7 @@ fn space() -> EmbeddingSpace {
 }
 
 fn golden(file: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(format!("cache-2.sqlite-{file}"))
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(format!("cache-3.sqlite-{file}"))
 }
 
 fn cache_file(database: &Path, file: &str) -> PathBuf {
@@ -98,7 +98,13 @@ fn put(connection: &Connection, record: i64) {
     if record < ALL_RECORDS {
         put_vector(connection, record, &vector(record));
     }
+    log_change(connection, record);
+}
+
+/// Logs a change with a mark that is the same in every run.
+fn log_change(connection: &Connection, record: i64) {
     change_log::append(connection, record).unwrap();
+    execute(connection, "UPDATE changes SET mark = 1000 + change WHERE change = (SELECT max(change) FROM changes)");
 }
 
 /// Creates a database with the records of the first segment.
@@ -109,7 +115,8 @@ async fn database() -> (TempDir, PathBuf, Connection) {
     let connection = Connection::open(&path).unwrap();
     let scopes = "INSERT INTO tenants VALUES (1, 'default'); INSERT INTO namespaces VALUES (1, 1, 'lin');
         INSERT INTO scopes (scope, namespace, agent, session, branch) VALUES (1, 1, '', '', ''), (2, 1, 'kai', '', '');
-        INSERT INTO origins VALUES ('side files', '0123456789abcdef');";
+        INSERT INTO origins VALUES ('side files', '0123456789abcdef');
+        UPDATE origins SET made_by = 'fedcba9876543210' WHERE part = 'store id';";
     connection.execute_batch(scopes).unwrap();
     (1..=FIRST_SEGMENT_RECORDS).for_each(|record| put(&connection, record));
     (directory, path, connection)
@@ -119,7 +126,7 @@ async fn database() -> (TempDir, PathBuf, Connection) {
 fn make_later_changes(connection: &Connection) {
     put_terms(connection, 10, &terms(10, "revised"));
     put_vector(connection, 10, &vector(1010));
-    change_log::append(connection, 10).unwrap();
+    log_change(connection, 10);
     (FIRST_SEGMENT_RECORDS + 1..=ALL_RECORDS).for_each(|record| put(connection, record));
 }
 
@@ -190,11 +197,18 @@ async fn golden_caches_are_read_instead_of_the_database() {
 
 #[tokio::test]
 async fn damaged_or_stale_golden_caches_are_ignored() {
-    let stale: [fn(&Connection); 3] = [
+    let stale: [fn(&Connection); 5] = [
         // Another epoch: a record was deleted since.
         |connection| execute(connection, "UPDATE origins SET made_by = '1' WHERE part = 'side files'"),
         // Another fingerprint: the database was restored to an earlier state and then written to.
-        |connection| execute(connection, "UPDATE records SET id = randomblob(16) WHERE record = 100"),
+        |connection| {
+            execute(connection, "DELETE FROM changes WHERE change = (SELECT max(change) FROM changes)");
+            change_log::append(connection, ALL_RECORDS).unwrap();
+        },
+        // Another database.
+        |connection| execute(connection, "UPDATE origins SET made_by = '1' WHERE part = 'store id'"),
+        // A restored backup of an earlier state, which was not written to.
+        |connection| execute(connection, "DELETE FROM changes WHERE change = (SELECT max(change) FROM changes)"),
         // A gap in the change log.
         |connection| change_log::invalidate_all(connection).unwrap(),
     ];
@@ -218,9 +232,9 @@ async fn damaged_or_stale_golden_caches_are_ignored() {
     assert_eq!(FILES.map(|file| cache_file(&path, file).exists()), [false; 3], "damaged files are removed");
 }
 
-#[tokio::test]
-async fn the_same_content_gives_the_golden_bytes() {
-    let (_directory, path, connection) = database().await;
+/// Creates a database, and writes caches of it with two segments.
+async fn database_with_written_caches() -> (TempDir, PathBuf, Connection) {
+    let (directory, path, connection) = database().await;
     let vectors = VectorIndex::new(space(), Some(IndexCacheFile::new(&path, "vectors")));
     let keywords = KeywordIndex::new(path.clone());
     let newest = change_log::newest(&connection).unwrap();
@@ -233,7 +247,62 @@ async fn the_same_content_gives_the_golden_bytes() {
     vectors.append(&connection, VectorTable::First, &manifest, newest).unwrap();
     let manifest = keywords.file(TENANT).manifest(&connection).unwrap().unwrap();
     keywords.append(&connection, TENANT, &manifest, newest).unwrap();
+    (directory, path, connection)
+}
+
+#[tokio::test]
+async fn the_same_content_gives_the_golden_bytes() {
+    let (_directory, path, _connection) = database_with_written_caches().await;
     for file in FILES {
         assert!(fs::read(cache_file(&path, file)).unwrap() == fs::read(golden(file)).unwrap(), "{file}");
+    }
+}
+
+/// Writes the golden files of the current format. Never run it again for a released format. Command:
+/// `cargo test -- --ignored write_the_golden_caches`.
+#[tokio::test]
+#[ignore = "it writes into the source tree"]
+async fn write_the_golden_caches() {
+    let (_directory, path, _connection) = database_with_written_caches().await;
+    for file in FILES {
+        fs::copy(cache_file(&path, file), golden(file)).unwrap();
+    }
+}
+
+/// Returns each offset at which a segment of a file ends.
+fn segment_ends(bytes: &[u8]) -> Vec<usize> {
+    let mut ends = Vec::new();
+    let mut start = 0;
+    while let Some(length) = bytes.get(start..start + 8) {
+        start += 8 + u64::from_le_bytes(length.try_into().unwrap()) as usize;
+        ends.push(start);
+    }
+    ends
+}
+
+/// A cache that is rebuilt in several segments, cut behind each of them and at every 97th byte, never hides a record.
+#[tokio::test]
+async fn a_cache_that_was_cut_anywhere_hides_no_vector() {
+    let (_directory, path, connection) = database().await;
+    let mut cache = VectorIndex::new(space(), Some(IndexCacheFile::new(&path, "vectors")));
+    cache.set_segment_records(17);
+    let newest = change_log::newest(&connection).unwrap();
+    cache.rebuild(&connection, VectorTable::First, newest).unwrap();
+    let file = cache_file(&path, "vectors");
+    let bytes = fs::read(&file).unwrap();
+    let ends = segment_ends(&bytes);
+    assert_eq!(ends.len(), 6, "five segments and the list of them");
+    let cuts = ends.iter().copied().chain((0..bytes.len()).step_by(97));
+    for cut in cuts {
+        fs::write(&file, &bytes[..cut]).unwrap();
+        let store = open(&path).await;
+        assert_eq!(nearest(&store, &vector(1)).await.len() as i64, FIRST_SEGMENT_RECORDS, "cut at {cut}");
+    }
+    // A segment that was replaced by another one of the same length is not in the list.
+    let mut exchanged = bytes.clone();
+    exchanged.copy_within(..ends[0], ends[0]);
+    if ends[1] == 2 * ends[0] {
+        fs::write(&file, exchanged).unwrap();
+        assert_eq!(nearest(&open(&path).await, &vector(1)).await.len() as i64, FIRST_SEGMENT_RECORDS);
     }
 }

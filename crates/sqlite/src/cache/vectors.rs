@@ -9,14 +9,15 @@ use memory_engine_vector_store::{SearchSubset, VectorQuery};
 use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use rusqlite::Connection;
 
-use self::loaded::{LoadedVectors, VectorKey};
+pub(super) use self::loaded::LoadedVectors;
+use self::loaded::VectorKey;
 use crate::{
     cache::{
         addresses::AddressCache,
         change_log::{self, Lag},
         file::{CacheBuilder, IndexCacheFile},
         filter_cache::FilterCache,
-        format::SegmentHeader,
+        format::{SegmentHeader, SegmentRole},
         index_load,
         manifest::Manifest,
         policy::CachePolicy,
@@ -72,6 +73,12 @@ impl VectorIndex {
         self.loaded.read().newest_change.is_some()
     }
 
+    /// Sets the number of vectors in a segment of a rebuilt cache.
+    #[cfg(test)]
+    pub(crate) fn set_segment_records(&mut self, records: usize) {
+        self.policy.vector_segment_records = records;
+    }
+
     /// Sets the last change that the cache contains.
     pub(crate) fn mark_cached(&self, change: i64) {
         self.cached_change.store(change, Relaxed);
@@ -103,6 +110,7 @@ impl VectorIndex {
             records: records as u64,
             obsolete: obsolete.len() as u64,
             last_row: manifest.last_row().max(changed.timeline.last_row()),
+            role: SegmentRole::Appended,
         };
         file.append(connection, manifest, header, |out| changed.save(&self.space, &obsolete, 0..records, out))
     }

@@ -5,11 +5,15 @@ use std::path::Path;
 use memory_engine_core::{Error, Result};
 use rusqlite::Transaction;
 
-use crate::database::{
-    connection,
-    schema::{
-        MIGRATIONS, MIGRATIONS_BY_NAME, SCHEMA, in_transaction, migrate_to_latest, read_schema, run_migration,
-        set_schema,
+use crate::{
+    cache::epoch,
+    database::{
+        connection,
+        location::Location,
+        schema::{
+            MIGRATIONS, MIGRATIONS_BY_NAME, SCHEMA, in_transaction, migrate_to_latest, read_schema, run_migration,
+            set_schema,
+        },
     },
 };
 
@@ -49,6 +53,7 @@ pub fn schema(path: &Path) -> Result<u32> {
 /// Those of [`SqliteStore::open`](crate::SqliteStore::open), and `InvalidInput` for a schema that is later than that of
 /// the file.
 pub fn migrate_down(path: &Path, schema: u32) -> Result<()> {
+    let path = &Location::resolve(path)?.path;
     connection::check_exists(path)?;
     let mut connection =
         connection::open_writer(path, connection::DEFAULT_BUSY_TIMEOUT, connection::DEFAULT_PAGE_BYTES)?;
@@ -65,6 +70,8 @@ pub fn migrate_down(path: &Path, schema: u32) -> Result<()> {
         set_schema(transaction, schema)
     };
     in_transaction(&mut connection, revert).map_err(|failure| failure.into_error("migrate"))?;
+    // An earlier schema may have no place for the epoch, and would not remove these files with the data in them.
+    epoch::remove_files(path);
     connection::close(connection);
     Ok(())
 }

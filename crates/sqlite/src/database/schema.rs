@@ -18,7 +18,7 @@ pub const SCHEMA: u32 = MIGRATIONS.len() as u32;
 pub(crate) const APPLICATION_ID: i32 = 0x4d65_6d45;
 
 /// The migration to each schema from the one before, and back.
-pub(crate) const MIGRATIONS: [(&str, &str); 14] = [
+pub(crate) const MIGRATIONS: [(&str, &str); 16] = [
     (
         include_str!("../../../../migrations/sqlite/0001_initial.up.sql"),
         include_str!("../../../../migrations/sqlite/0001_initial.down.sql"),
@@ -75,6 +75,14 @@ pub(crate) const MIGRATIONS: [(&str, &str); 14] = [
         include_str!("../../../../migrations/sqlite/0014_story.up.sql"),
         include_str!("../../../../migrations/sqlite/0014_story.down.sql"),
     ),
+    (
+        include_str!("../../../../migrations/sqlite/0015_change_marks.up.sql"),
+        include_str!("../../../../migrations/sqlite/0015_change_marks.down.sql"),
+    ),
+    (
+        include_str!("../../../../migrations/sqlite/0016_lease_start.up.sql"),
+        include_str!("../../../../migrations/sqlite/0016_lease_start.down.sql"),
+    ),
 ];
 
 /// The names of the migrations.
@@ -93,6 +101,8 @@ pub const MIGRATIONS_BY_NAME: [&str; MIGRATIONS.len()] = [
     "0012_lease_owners",
     "0013_token_vectors",
     "0014_story",
+    "0015_change_marks",
+    "0016_lease_start",
 ];
 
 /// Migrates the database to the schema of this version. If several processes open a new file at once, one migrates it,

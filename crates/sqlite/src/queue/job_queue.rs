@@ -22,10 +22,10 @@ impl JobQueue for SqliteStore {
 
     async fn extend_lease(&self, pending: &[Pending], lease: Duration) -> Result<()> {
         let claimed: Vec<_> = pending.iter().map(|item| (item.job, item.ticket)).collect();
-        let until = self.clock().now().after(lease);
+        let now = self.clock().now();
         let residue = |_: &()| Residue::None;
-        self.write("extend lease", residue, move |connection| queue_rows::extend_lease(connection, &claimed, until))
-            .await
+        let extend = move |connection: &Connection| queue_rows::extend_lease(connection, &claimed, lease, now);
+        self.write("extend lease", residue, extend).await
     }
 
     async fn complete(&self, done: &[Done]) -> Result<Vec<bool>> {
@@ -36,8 +36,9 @@ impl JobQueue for SqliteStore {
 
     async fn fail(&self, failures: &[Failure]) -> Result<()> {
         let failures = failures.to_vec();
+        let now = self.clock().now();
         let residue = |_: &()| Residue::None;
-        self.write("fail", residue, move |connection| queue_rows::fail(connection, &failures)).await
+        self.write("fail", residue, move |connection| queue_rows::fail(connection, &failures, now)).await
     }
 
     async fn failures(&self, scope: &Scope, limit: usize) -> Result<Vec<Failure>> {

@@ -69,7 +69,8 @@ pub(crate) fn requeue(
 }
 
 /// Claims the items of a job that have waited longest and have no lease, and leases them to `owner`. With a lease of
-/// zero the items are only read, not claimed.
+/// zero the items are only read, not claimed. A lease or retry delay that begins in the future, after the clock was set
+/// back, counts as expired unless its owner is alive.
 pub(crate) fn claim(
     connection: &Connection,
     job: Job,
@@ -84,14 +85,16 @@ pub(crate) fn claim(
     let limit = sql_limit(limit);
     let sql = concat!(
         selected!(
-            "(SELECT ticket, record, attempts, queued_at FROM backlog WHERE job = ?1 AND leased_until <= ?2
+            "(SELECT ticket, record, attempts, queued_at FROM backlog WHERE job = ?1
+              AND (leased_until <= ?2 OR leased_at > ?4 AND owner IS NULL AND leased_until <> ?5)
               ORDER BY ticket LIMIT ?3) b CROSS JOIN ",
             ", b.attempts, b.ticket, b.queued_at"
         ),
         "WHERE r.record = b.record ORDER BY b.ticket"
     );
     let mut prepared = connection.prepare_cached(sql)?;
-    let mut rows = prepared.query(params![job.as_str(), now.as_micros(), limit])?;
+    let latest_start = rows::latest_lease_start(now);
+    let mut rows = prepared.query(params![job.as_str(), now.as_micros(), limit, latest_start, LEASE_DEAD])?;
     let mut pending = Vec::new();
     let mut claimed = Vec::new();
     while let Some(row) = rows.next()? {
@@ -104,10 +107,10 @@ pub(crate) fn claim(
     if !lease.is_zero() && !claimed.is_empty() {
         let owner = owner.register(connection)?;
         let leased_until = now.after(lease).as_micros();
-        let sql = "UPDATE backlog SET leased_until = ?3, owner = ?4 WHERE record = ?2 AND job = ?1";
+        let sql = "UPDATE backlog SET leased_until = ?3, owner = ?4, leased_at = ?5 WHERE record = ?2 AND job = ?1";
         let mut update = connection.prepare_cached(sql)?;
         for row in claimed {
-            update.execute(params![job.as_str(), row, leased_until, owner])?;
+            update.execute(params![job.as_str(), row, leased_until, owner, now.as_micros()])?;
         }
     }
     Ok(pending)
@@ -117,12 +120,15 @@ pub(crate) fn claim(
 pub(crate) fn extend_lease(
     connection: &Connection,
     claimed: &[(Job, Ticket)],
-    until: Timestamp,
+    lease: Duration,
+    now: Timestamp,
 ) -> Result<(), SqliteError> {
-    let mut update = connection
-        .prepare_cached("UPDATE backlog SET leased_until = ?3 WHERE ticket = ?2 AND job = ?1 AND leased_until <> ?4")?;
+    let mut update = connection.prepare_cached(
+        "UPDATE backlog SET leased_until = ?3, leased_at = ?5 WHERE ticket = ?2 AND job = ?1 AND leased_until <> ?4",
+    )?;
+    let until = now.after(lease).as_micros();
     for (job, ticket) in claimed {
-        update.execute(params![job.as_str(), ticket_number(*ticket), until.as_micros(), LEASE_DEAD])?;
+        update.execute(params![job.as_str(), ticket_number(*ticket), until, LEASE_DEAD, now.as_micros()])?;
     }
     Ok(())
 }
@@ -145,15 +151,17 @@ pub(crate) fn complete(connection: &Connection, done: &[Done]) -> Result<Vec<boo
 }
 
 /// Stores failures, and hides each item until its next attempt. An item without a next attempt becomes a dead letter.
-pub(crate) fn fail(connection: &Connection, failures: &[Failure]) -> Result<(), SqliteError> {
+pub(crate) fn fail(connection: &Connection, failures: &[Failure], now: Timestamp) -> Result<(), SqliteError> {
     let mut update = connection.prepare_cached(
-        "UPDATE backlog SET leased_until = ?3, attempts = ?4, reason = ?5, owner = NULL WHERE record = ?1 AND job = ?2",
+        "UPDATE backlog SET leased_until = ?3, attempts = ?4, reason = ?5, owner = NULL, leased_at = ?6
+         WHERE record = ?1 AND job = ?2",
     )?;
     for failure in failures {
         let current = current_version(connection, &failure.scope, failure.id, failure.revision)?;
         let Some(current) = current else { continue };
         let until = rows::leased_until(failure.retry_at);
-        update.execute(params![current.row, failure.job.as_str(), until, failure.attempts, failure.reason])?;
+        let (job, now) = (failure.job.as_str(), now.as_micros());
+        update.execute(params![current.row, job, until, failure.attempts, failure.reason, now])?;
     }
     Ok(())
 }

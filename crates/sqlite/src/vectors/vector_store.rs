@@ -144,6 +144,34 @@ pub(crate) fn for_each(
     for_each_row(connection, &sql, None, visit)
 }
 
+/// Passes about `count` vectors of a table, evenly distributed over it, to `visit`.
+pub(crate) fn for_each_sampled(
+    connection: &Connection,
+    table: VectorTable,
+    count: i64,
+    mut visit: impl FnMut(StoredVector),
+) -> Result<(), SqliteError> {
+    let last_row: i64 =
+        connection
+            .query_row(&format!("SELECT coalesce(max(record), 0) FROM {}", table.name()), [], |row| row.get(0))?;
+    let sql = format!(
+        "SELECT v.record, v.id, v.scope, v.vector, r.occurred_at
+         FROM (SELECT record FROM {0} WHERE record >= ?1 ORDER BY record LIMIT 1) n
+         CROSS JOIN {0} v ON v.record = n.record CROSS JOIN records r ON r.record = v.record",
+        table.name()
+    );
+    let mut next = 0;
+    while next <= last_row {
+        let mut found = next;
+        for_each_row(connection, &sql, Some(next), |vector| {
+            found = vector.row;
+            visit(vector);
+        })?;
+        next = found + (last_row / count).max(1);
+    }
+    Ok(())
+}
+
 /// Passes every vector that has changed after `change`, and still exists, to `visit`.
 pub(crate) fn for_each_changed(
     connection: &Connection,

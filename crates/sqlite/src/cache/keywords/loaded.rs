@@ -73,7 +73,7 @@ impl PostingsOwner {
 }
 
 /// Adds the terms of a record.
-pub(super) fn insert(postings: &mut SegmentedPostings, stored: &StoredTerms<'_>) -> Result<(), SqliteError> {
+pub(in crate::cache) fn insert(postings: &mut SegmentedPostings, stored: &StoredTerms<'_>) -> Result<(), SqliteError> {
     let terms = packed::pairs(stored.terms, stored.counts).collect::<CoreResult<Vec<_>>>()?;
     postings.insert(stored.row, stored.id, stored.scope, stored.length, terms);
     Ok(())
@@ -86,7 +86,10 @@ pub(super) fn save(postings: &SegmentedPostings, obsolete: &[i64], out: &mut Seg
 }
 
 /// Adds a segment. Returns the rows that it makes obsolete.
-pub(super) fn extend(postings: &mut SegmentedPostings, input: &mut SegmentReader<'_>) -> io::Result<Vec<i64>> {
+pub(in crate::cache) fn extend(
+    postings: &mut SegmentedPostings,
+    input: &mut SegmentReader<'_>,
+) -> io::Result<Vec<i64>> {
     let obsolete = input.deltas()?;
     for row in &obsolete {
         postings.remove(*row);

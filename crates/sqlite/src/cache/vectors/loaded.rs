@@ -22,8 +22,8 @@ use memory_engine_sql::embedding_versions::VectorTable;
 
 /// Vectors, and the last change of the database that they contain.
 #[derive(Debug)]
-pub(super) struct LoadedVectors {
-    pub(super) index: FlatIndex<VectorKey, i64>,
+pub(in crate::cache) struct LoadedVectors {
+    pub(in crate::cache) index: FlatIndex<VectorKey, i64>,
     pub(super) timeline: Timeline,
     /// The table from which the vectors were read.
     pub(super) table: VectorTable,
@@ -34,7 +34,7 @@ pub(super) struct LoadedVectors {
 /// The key of a vector. The row identifies it; the id orders hits with equal scores. Two users may have a record with
 /// the same id.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct VectorKey {
+pub(in crate::cache) struct VectorKey {
     pub(super) id: RecordId,
     pub(super) row: i64,
 }
@@ -74,12 +74,12 @@ impl PartialOrd for VectorKey {
 
 impl LoadedVectors {
     /// Returns an index without vectors.
-    pub(super) fn empty(space: &EmbeddingSpace, table: VectorTable) -> Self {
+    pub(in crate::cache) fn empty(space: &EmbeddingSpace, table: VectorTable) -> Self {
         Self { index: FlatIndex::lean(space), timeline: Timeline::default(), table, newest_change: None }
     }
 
     /// Returns an index without vectors, and reserves memory for this many.
-    pub(super) fn with_capacity(space: &EmbeddingSpace, table: VectorTable, records: usize) -> Self {
+    pub(in crate::cache) fn with_capacity(space: &EmbeddingSpace, table: VectorTable, records: usize) -> Self {
         let mut empty = Self::empty(space, table);
         empty.index.reserve(records);
         empty.timeline.reserve(records);
@@ -93,14 +93,14 @@ impl LoadedVectors {
     }
 
     /// Removes the vector of a row, if there is one.
-    pub(super) fn remove(&mut self, row: i64) {
+    pub(in crate::cache) fn remove(&mut self, row: i64) {
         if self.index.remove(&VectorKey::of_row(row)) {
             self.timeline.remove(row);
         }
     }
 
     /// Adds a vector, in place of an earlier one of the same row.
-    pub(super) fn insert(&mut self, vector: StoredVector) {
+    pub(in crate::cache) fn insert(&mut self, vector: StoredVector) {
         let key = VectorKey { id: vector.id, row: vector.row };
         if self.index.insert(key, vector.scope, vector.embedding) {
             self.timeline.insert(vector.row, vector.occurred_at);
@@ -141,12 +141,12 @@ impl LoadedVectors {
     /// Reads the body of a segment, and adds it.
     ///
     /// # Errors
-    /// Returns `InvalidData` for a segment of another space or table.
-    pub(super) fn extend(&mut self, space: &EmbeddingSpace, input: &mut SegmentReader<'_>) -> io::Result<()> {
+    /// Returns `Unsupported` for a segment of another space or table.
+    pub(in crate::cache) fn extend(&mut self, space: &EmbeddingSpace, input: &mut SegmentReader<'_>) -> io::Result<()> {
         let segment_space = input.array::<u8>()?;
         let segment_table = input.array::<u8>()?;
         if segment_space != space.to_string().as_bytes() || segment_table != self.table.name().as_bytes() {
-            return Err(io::ErrorKind::InvalidData.into());
+            return Err(io::ErrorKind::Unsupported.into());
         }
         input.deltas()?.into_iter().for_each(|row| self.remove(row));
         let decode = |[high, low]: [u64; 2], [row, scope]: [i64; 2]| {

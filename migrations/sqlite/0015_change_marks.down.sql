@@ -1,0 +1,2 @@
+DELETE FROM origins WHERE part IN ('store id', 'side files');
+ALTER TABLE changes DROP COLUMN mark;
