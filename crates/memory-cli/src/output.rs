@@ -171,26 +171,45 @@ pub(crate) fn counted(count: u64, singular: &str, plural: &str) -> String {
 
 /// Returns the hits as a table, with their relevance and times in `zone`.
 pub(crate) fn recall_table(recall: &Recall, zone: &TimeZone) -> String {
+    let relevance = |hit: &RecallHit| format!("{} ({:.2})", if hit.relevant { "yes" } else { "no" }, hit.relevance);
     let mut table = table(["#", "relevant", "score", "found by", "time", "speaker", "text"]);
     for (hit, n) in recall.hits.iter().zip(1..) {
-        let record = &hit.record;
-        let speaker = record.speaker.as_deref().or(record.role.as_ref().map(|r| r.as_str())).unwrap_or("");
-        let scene = record.scene.as_deref().map(|scene| format!("[{}] ", shorten(scene, 40))).unwrap_or_default();
-        table.add_row([
-            n.to_string(),
-            format!("{} ({:.2})", if hit.relevant { "yes" } else { "no" }, hit.relevance),
-            hit.score.to_string(),
-            found_by(hit),
-            record.occurred_at.in_zone(zone).strftime("%Y-%m-%d %H:%M").to_string(),
-            shorten(speaker, 40),
-            format!("{scene}{}", shorten(&record.text, 160)),
-        ]);
+        let [score, found_by, time, speaker, text] = hit_cells(hit, zone);
+        table.add_row([n.to_string(), relevance(hit), score, found_by, time, speaker, text]);
     }
-    let mut text = table.to_string();
+    with_degraded(table.to_string(), recall)
+}
+
+/// Returns the hits as a table like [`recall_table`], without their relevance, which decides only about injection.
+pub(crate) fn hits_table(recall: &Recall, zone: &TimeZone) -> String {
+    let mut table = table(["#", "score", "found by", "time", "speaker", "text"]);
+    for (hit, n) in recall.hits.iter().zip(1..) {
+        let [score, found_by, time, speaker, text] = hit_cells(hit, zone);
+        table.add_row([n.to_string(), score, found_by, time, speaker, text]);
+    }
+    with_degraded(table.to_string(), recall)
+}
+
+/// Returns score, retrievers, time, speaker and text of a hit.
+fn hit_cells(hit: &RecallHit, zone: &TimeZone) -> [String; 5] {
+    let record = &hit.record;
+    let speaker = record.speaker.as_deref().or(record.role.as_ref().map(|r| r.as_str())).unwrap_or("");
+    let scene = record.scene.as_deref().map(|scene| format!("[{}] ", shorten(scene, 40))).unwrap_or_default();
+    [
+        hit.score.to_string(),
+        found_by(hit),
+        record.occurred_at.in_zone(zone).strftime("%Y-%m-%d %H:%M").to_string(),
+        shorten(speaker, 40),
+        format!("{scene}{}", shorten(&record.text, 160)),
+    ]
+}
+
+/// Appends the stages of a recall that failed.
+fn with_degraded(mut table: String, recall: &Recall) -> String {
     for degraded in &recall.degraded {
-        text.push_str(&format!("\ndegraded: {}: {}", degraded.stage, degraded.reason));
+        table.push_str(&format!("\ndegraded: {}: {}", degraded.stage, degraded.reason));
     }
-    text
+    table
 }
 
 fn found_by(hit: &RecallHit) -> String {

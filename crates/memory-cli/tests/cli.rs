@@ -18,6 +18,26 @@ fn demo_needs_no_setup() {
         "{shown}"
     );
     assert_eq!(fs::read_dir(cli.folder.path()).unwrap().count(), 0, "the demo leaves nothing behind");
+    assert!(!shown.contains("relevant  "), "{shown}");
+    let (_, block) = shown.split_once("Relevant long-term memory").unwrap();
+    let (block, next_steps) = block.split_once("Next steps").unwrap();
+    let lines: Vec<&str> = block.lines().filter(|line| line.starts_with("- ")).collect();
+    assert!(lines.iter().any(|line| line.contains("我海鲜过敏")), "{block}");
+    assert!(lines.iter().all(|line| line.contains("海鲜过敏")), "only relevant memories are injected: {block}");
+    assert!(next_steps.contains("where do I live?") && next_steps.contains("我住在哪里？"), "{next_steps}");
+}
+
+#[test]
+fn the_suggestions_of_the_demo_work_in_both_languages() {
+    let cli = CliFixture::new();
+    for (user, statement, question, place) in
+        [("me", "I moved to Lisbon", "where do I live?", "Lisbon"), ("wo", "我搬到杭州了", "我住在哪里？", "杭州")]
+    {
+        cli.run(&["add", statement, "--user", user, "--digest", "rules"]).ok();
+        let recall = cli.run(&["search", question, "--user", user, "--json"]).json();
+        let best = recall["hits"][0]["record"]["text"].as_str().unwrap();
+        assert!(best.contains(place), "{question}: {best}");
+    }
 }
 
 #[test]

@@ -31,13 +31,16 @@ const PREVIOUS_SESSION_MAX_SUMMARIES: usize = 3;
 /// Number of additional candidates, because some of them are not injected: they only ask, or the conversation already
 /// contains them.
 const EXTRA_CANDIDATES: usize = 20;
+/// Number of latest messages of a conversation that decide about the language of the frame.
+const LANGUAGE_MESSAGES: usize = 5;
 /// Share of the time limit after which a recall must end.
 const RECALL_TIME_SHARE: f64 = 0.9;
 
 /// Decides by rules whether a message calls for memories, recalls them, and renders them for the system prompt.
 ///
 /// Rules, frame and dates exist in Chinese and in English. The engine's [language](MemoryEngine::language) decides; if
-/// it is not set, the language of the message does. Times are in the engine's [zone](MemoryEngine::zone).
+/// it is not set, the language of the message decides about the rules, and that of the latest messages of the
+/// conversation about the frame. Times are in the engine's [zone](MemoryEngine::zone).
 ///
 /// An injection does not fail and takes at most as long as a recall: stages that fail are named in
 /// [`Injection::degraded`], and the rest is injected.
@@ -123,14 +126,29 @@ impl Injector {
         self.inject_into(scope, message, &[]).await
     }
 
-    /// Like [`inject`](Self::inject), without memories that the conversation already contains: turns with the text of one
-    /// of its messages, and facts and summaries of which every source is such a turn.
+    /// Like [`inject`](Self::inject), without memories that the conversation already contains: turns with the text of
+    /// one of its messages, and facts and summaries of which every source is such a turn.
     pub async fn inject_into(&self, scope: &Scope, message: &IncomingMessage<'_>, conversation: &[&str]) -> Injection {
+        self.inject_except(scope, message, conversation, &BTreeSet::new()).await
+    }
+
+    /// Like [`inject_into`](Self::inject_into), also without these records, and without facts and summaries of which
+    /// every source is one of them or in the conversation. For records that are about to be replaced, such as a reply
+    /// that the user rejected.
+    pub async fn inject_except(
+        &self,
+        scope: &Scope,
+        message: &IncomingMessage<'_>,
+        conversation: &[&str],
+        excluded: &BTreeSet<RecordId>,
+    ) -> Injection {
+        let block_language = self.engine.language().or_else(|| conversation_language(message, conversation));
         let language = self.engine.language().unwrap_or_else(|| Language::of(message.text));
         let decision = self.rules.decide_in(message, language);
         // Without an action, the hashes of the conversation are not needed.
         let conversation: &[&str] = if decision.action == Action::Nothing { &[] } else { conversation };
-        let mut recalled = RecalledMemories::new(conversation.iter().map(|text| ContentHash::of(text)).collect());
+        let hashes = conversation.iter().map(|text| ContentHash::of(text)).collect();
+        let mut recalled = RecalledMemories::new(hashes, excluded.clone());
         if let Err(error) = self.engine.indexed_store().check_open("injection") {
             recalled.add_failure(&error);
         } else {
@@ -141,7 +159,7 @@ impl Injector {
             }
         }
         let rendered = self.block.render_relevant_first(
-            self.language_of_block(message, &recalled),
+            block_language.unwrap_or_else(|| recalled.language()),
             &recalled.relevant,
             &recalled.summaries,
             &recalled.others,
@@ -153,19 +171,6 @@ impl Injector {
         let decision =
             if decision.rule == Rule::Relevant && records.is_empty() { InjectionDecision::nothing() } else { decision };
         Injection { decision, text: rendered.text, records, degraded }
-    }
-
-    /// Returns the engine's language, else that of the message, else (a message without letters) that of the memories.
-    fn language_of_block(&self, message: &IncomingMessage<'_>, recalled: &RecalledMemories) -> Language {
-        if let Some(language) = self.engine.language() {
-            return language;
-        }
-        if message.text.chars().any(char::is_alphabetic) {
-            return Language::of(message.text);
-        }
-        let records = recalled.relevant.iter().chain(&recalled.summaries).chain(&recalled.others);
-        let texts: Vec<&str> = records.map(|record| record.text.as_str()).collect();
-        Language::of(&texts.join("\n"))
     }
 
     /// Adds the memories that the decision asks for. A search that fails does not stop the others.
@@ -406,6 +411,16 @@ impl Injector {
         recalled.others.truncate(self.limit);
         recalled.degraded.extend(recall.degraded);
     }
+}
+
+/// Returns the language of the latest messages of a conversation. A single message may be a quote, a name or "OK".
+/// `None` if they contain no letters.
+fn conversation_language(message: &IncomingMessage<'_>, conversation: &[&str]) -> Option<Language> {
+    let earlier = conversation.iter().copied().filter(|text| *text != message.text);
+    let mut texts: Vec<&str> = earlier.rev().take(LANGUAGE_MESSAGES - 1).collect();
+    texts.push(message.text);
+    let text = texts.join("\n");
+    text.chars().any(char::is_alphabetic).then(|| Language::of(&text))
 }
 
 fn kind_filter(kind: Kind) -> Filter {

@@ -75,8 +75,8 @@ pub struct Config {
     pub debug: PartConfig,
     /// The Prometheus metrics under `/metrics`. Default: enabled.
     pub metrics: PartConfig,
-    /// Options of recalls, such as `limit`, `max_candidates`, `rerank_weight` and `min_relevance`. Default: those of
-    /// [`RecallOptions`].
+    /// Options of recalls, such as `limit`, `max_candidates`, `rerank_weight` and `min_relevance`. Each protocol has a
+    /// limit of its own; that of the chat gateway is `gateway.max_memories`. Default: those of [`RecallOptions`].
     pub recall: RecallOptions,
     /// The scenes that are visible from each scene. Default: that of [`ScenePolicy`].
     pub scene_policy: ScenePolicy,
@@ -108,6 +108,12 @@ pub struct LimitsConfig {
     /// Time limit for receiving the body of a request, in seconds; 0 for none. A slower request gets 408. Default:
     /// 30.
     pub body_seconds: u64,
+    /// Time limit for receiving the head of a request, in seconds, from the opening of the connection or the end of the
+    /// response before it; 0 for none. It also closes connections that are idle. Default: 75.
+    pub head_seconds: u64,
+    /// Maximum number of open connections of one address; further ones get 503. 0 for no limit. Behind a reverse proxy,
+    /// all connections have the address of the proxy. Default: 512.
+    pub max_connections_per_address: usize,
     /// Maximum size of an upstream's response that is not streamed, in bytes. In a stream, the maximum size of one
     /// event and of the stored text. Default: 64 MiB.
     pub max_reply_bytes: usize,
@@ -200,6 +206,8 @@ pub struct GatewayConfig {
     pub upstreams: Vec<UpstreamConfig>,
     /// Time that a chat waits for its memories, in milliseconds. Default: 1500.
     pub deadline_ms: u64,
+    /// Maximum number of recalled memories in a prompt. Default: 5.
+    pub max_memories: usize,
     /// Maximum number of characters of memories in a prompt. Default: 500 in Chinese, 1500 in English.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_chars: Option<usize>,
@@ -284,6 +292,8 @@ impl Default for LimitsConfig {
         Self {
             max_body_bytes: 32 << 20,
             body_seconds: 30,
+            head_seconds: 75,
+            max_connections_per_address: 512,
             max_reply_bytes: 64 << 20,
             max_concurrent: 1024,
             max_concurrent_per_key: 512,
@@ -322,6 +332,7 @@ impl Default for GatewayConfig {
         Self {
             upstreams: Vec::new(),
             deadline_ms: 1500,
+            max_memories: 5,
             max_chars: None,
             scene_rules: None,
             rules: RuleSet::Default,

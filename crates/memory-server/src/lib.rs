@@ -3,6 +3,7 @@
 mod access;
 mod assembly;
 mod config;
+mod connections;
 mod fault;
 mod guard;
 #[cfg(any(feature = "gateway", feature = "mcp"))]
@@ -16,6 +17,7 @@ mod openapi;
 mod part;
 mod server;
 mod sources;
+mod unread_body;
 mod zone;
 
 // The protocols. Outside of their folders they are named only here and in `assembly`.

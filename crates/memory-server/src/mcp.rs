@@ -6,6 +6,7 @@ mod context;
 mod host;
 mod memory;
 mod options;
+mod parse_error;
 mod schema;
 mod service;
 mod tools;

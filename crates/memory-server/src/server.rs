@@ -5,10 +5,10 @@ use std::{future::Future, time::Duration};
 use axum::{
     Router,
     http::{HeaderName, HeaderValue, Request, header::AUTHORIZATION},
-    serve::ListenerExt,
+    middleware::from_fn,
 };
 use futures::future::join_all;
-use memory_engine::{Error, ErrorKind, MemoryEngine, Result};
+use memory_engine::{Error, MemoryEngine, Result};
 use tokio::net::TcpListener;
 use tower_http::{
     catch_panic::CatchPanicLayer,
@@ -20,6 +20,7 @@ use tower_http::{
 
 use crate::{
     config::LimitsConfig,
+    connections::Connections,
     fault::Fault,
     guard::Guard,
     health,
@@ -28,6 +29,7 @@ use crate::{
     metrics::{self, Metrics},
     openapi,
     part::ServerPart,
+    unread_body::finish_body,
 };
 
 /// Time limit for background work after the time for requests is over.
@@ -111,21 +113,18 @@ impl Server {
     /// be stored, for at most [`LimitsConfig::shutdown_seconds`]. Acknowledged writes are stored in any case.
     ///
     /// # Errors
-    /// `Unavailable` when the listener fails.
+    /// None at present: a listener that fails is tried again.
     pub async fn serve(mut self, listener: TcpListener, stop: impl Future<Output = ()> + Send + 'static) -> Result<()> {
         let grace = Duration::from_secs(self.limits.shutdown_seconds);
         let background: Vec<_> = self.parts.iter_mut().filter_map(|part| part.background.take()).collect();
         let (stop_sender, stop_receiver) = tokio::sync::oneshot::channel();
         let stop = async move {
             stop.await;
-            let _ = stop_sender.send(()); // Fails only if the listener has failed.
+            let _ = stop_sender.send(()); // Fails only if the server has been dropped.
         };
         let serving = async {
-            // Small chunks of a stream are sent at once.
-            let listener = listener.tap_io(|stream| _ = stream.set_nodelay(true));
-            axum::serve(listener, self.router()).with_graceful_shutdown(stop).await?;
+            Connections::new(&self.limits).serve(listener, self.router(), stop).await;
             join_all(background.iter().map(|work| work.drain())).await;
-            Ok(())
         };
         let grace_over = async {
             // Without a stop there is no deadline.
@@ -135,11 +134,7 @@ impl Server {
             }
         };
         tokio::select! {
-            result = serving => {
-                result.map_err(|e: std::io::Error| {
-                    Error::new(ErrorKind::Unavailable, "serve", "the listener failed").with_source(e)
-                })
-            }
+            () = serving => Ok(()),
             () = grace_over => {
                 tracing::warn!(part = "serve", "requests that still run after {} s are dropped", grace.as_secs());
                 let flush = join_all(background.iter().map(|work| work.flush()));
@@ -174,6 +169,7 @@ impl Server {
         let router = if origins.is_empty() { router } else { router.layer(cors(origins)) };
         // A request passes the last layer first.
         router
+            .layer(from_fn(finish_body))
             .layer(CatchPanicLayer::new())
             .layer(TraceLayer::new_for_http().make_span_with(span))
             .layer(PropagateRequestIdLayer::new(REQUEST_ID))

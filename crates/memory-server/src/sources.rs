@@ -56,7 +56,8 @@ impl Sources {
     }
 
     /// Adds variables, as names and values: `MEMORY_LISTEN` sets `listen`, `MEMORY_LIMITS__MAX_CONCURRENT` sets
-    /// `limits.max_concurrent`. Variables that are not settings are ignored, because other programs may use them.
+    /// `limits.max_concurrent`. Other variables are ignored, because other programs may use them, unless they name a
+    /// section: `MEMORY_LIMITS__X` is an error.
     pub fn with_variables(mut self, variables: impl IntoIterator<Item = (String, String)>) -> Self {
         self.variables.extend(variables.into_iter().filter(|(name, _)| name.starts_with(PREFIX)));
         self
@@ -87,7 +88,10 @@ impl Sources {
         }
         for (variable, value) in &self.variables {
             let setting = variable.strip_prefix(PREFIX).unwrap_or(variable).to_lowercase().replace("__", ".");
-            if defaults.find_value(&setting).is_ok() || SETTINGS_WITHOUT_DEFAULT.contains(&setting.as_str()) {
+            let section = setting.split_once('.').map(|(section, _)| section);
+            let is_in_section = section.is_some_and(|section| defaults.find_value(section).is_ok());
+            let is_setting = defaults.find_value(&setting).is_ok();
+            if is_setting || is_in_section || SETTINGS_WITHOUT_DEFAULT.contains(&setting.as_str()) {
                 let source = format!("the variable {variable}");
                 figment = figment.merge(SingleSetting { source, setting, value: value.clone() });
             }
@@ -97,6 +101,8 @@ impl Sources {
             figment = figment.merge(SingleSetting { source, setting: setting.clone(), value: value.clone() });
         }
         let config: Config = figment.extract().map_err(config_error)?;
+        config.recall.validate().map_err(|error| section_error("recall", &error))?;
+        config.scene_policy.validate().map_err(|error| section_error("scene_policy", &error))?;
         let settings = settings(&figment);
         Ok(LoadedConfig { config, settings })
     }
@@ -172,6 +178,11 @@ fn display(name: &str, value: &Value) -> String {
 /// Returns the address without its password.
 fn without_password(text: &str) -> String {
     text.parse::<memory_engine::Database>().map_or_else(|_| "…".to_owned(), |database| database.to_string())
+}
+
+/// Names the section of a value that is out of range.
+fn section_error(section: &str, error: &Error) -> Error {
+    Error::invalid("config", format!("[{section}] {}", error.message()))
 }
 
 /// Describes the first error: the problem, the setting and the source.

@@ -206,12 +206,31 @@ async fn invalid_arguments_are_explained() {
         ("get_memory", json!({ "id": "0198c0de-0000-7000-8000-000000000000" }), "no memory with this id"),
         ("delete_memory", json!({ "id": "0198c0de-0000-7000-8000-000000000000" }), "no memory with this id"),
         ("list_memories", json!({ "cursor": "zz" }), "cursor"),
+        ("list_memories", json!({ "kind": "nonsense" }), "use one of event, fact"),
+        ("search_memory", json!({ "query": "x", "scene": "nope" }), "use one of daily, meta, plot"),
+        ("init_context", json!({ "scene": "nope" }), "use one of daily, meta, plot"),
     ] {
         let message = tool_error(&router, "/mcp", tool, arguments.clone()).await;
         assert!(message.contains(expected), "{tool} {arguments}: {message}");
     }
     let (_, answer) = send(&router, request("/mcp", &[], rpc("tools/call", json!({ "name": "burn" })))).await;
     assert_eq!(answer["error"]["code"], -32602);
+}
+
+#[tokio::test]
+async fn kinds_and_scenes_of_applications_are_known_once_they_are_stored() {
+    let engine = engine().await;
+    let scope = Scope::user("lin").unwrap();
+    let router = mcp_router(&engine, open());
+    let list = json!({ "kind": "recipe" });
+    assert!(tool_error(&router, "/mcp?user_id=lin", "list_memories", list.clone()).await.contains("recipe"));
+    let mut record =
+        memory_engine::Record::new(scope, memory_engine::Kind::new("recipe"), "plum cake", engine.clock().as_ref());
+    record.scene = Some("kitchen".into());
+    engine.store(&Scope::user("lin").unwrap(), vec![record], memory_engine::PutMode::Upsert).await.unwrap();
+    assert_eq!(memories(&call(&router, "/mcp?user_id=lin", "list_memories", list).await), ["plum cake"]);
+    let search = json!({ "query": "plum cake", "scene": "kitchen" });
+    assert_eq!(memories(&call(&router, "/mcp?user_id=lin", "search_memory", search).await), ["plum cake"]);
 }
 
 #[tokio::test]

@@ -59,13 +59,13 @@ impl DemoCommand {
                 "? {}   ({}; {took:.1} ms)\n{}\n",
                 question.question,
                 question.note,
-                output::recall_table(&recall, &memory_engine_server::local_zone())
+                output::hits_table(&recall, &memory_engine_server::local_zone())
             );
         }
 
         let message = "海鲜过敏";
         let recall = engine.recall(&lin, message).await?;
-        let block = MemoryBlock::default().with_max_chars(600).render(recall.hits.iter().map(|hit| &hit.record));
+        let block = MemoryBlock::default().with_max_chars(600).render(recall.relevant().map(|hit| &hit.record));
         let length = output::counted(block.text.chars().count() as u64, "character", "characters");
         print_line!("Memories for the prompt of the message \"{message}\" ({length}):\n");
         print_line!("{}\n", block.text);
@@ -79,6 +79,7 @@ impl DemoCommand {
             Some(db) => {
                 let db = db.database()?;
                 print_line!("  memory search \"interview\" --user lin --explain --db {db}");
+                print_line!("  memory search \"芝麻是谁？\" --user lin --db {db}");
                 print_line!("  memory digest --user lin --digest rules --db {db}");
                 print_line!("  memory facts --user lin --history --db {db}");
                 print_line!("  memory stats --db {db}");
@@ -87,6 +88,8 @@ impl DemoCommand {
         }
         print_line!("  memory add \"I moved to Lisbon\" --user me --digest rules");
         print_line!("  memory search \"where do I live?\" --user me");
+        print_line!("  memory add \"我搬到杭州了\" --user wo --digest rules");
+        print_line!("  memory search \"我住在哪里？\" --user wo");
         print_line!("  memory import your-turns.jsonl  one {{\"user\", \"text\", \"time\", …}} on each line");
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use memory_engine_core::{ContentHash, Error, Kind, Record, Result};
+use memory_engine_core::{ContentHash, Error, Kind, Language, Record, RecordId, Result};
 use memory_engine_recall::Degraded;
 use tokio::time::Instant;
 
@@ -16,28 +16,32 @@ pub(super) struct RecalledMemories {
     pub(super) degraded: Vec<Degraded>,
     /// The texts that the conversation already contains.
     conversation: BTreeSet<ContentHash>,
+    /// Records that are not injected.
+    excluded: BTreeSet<RecordId>,
     pub(super) started: Instant,
 }
 
 impl RecalledMemories {
-    pub(super) fn new(conversation: BTreeSet<ContentHash>) -> Self {
+    pub(super) fn new(conversation: BTreeSet<ContentHash>, excluded: BTreeSet<RecordId>) -> Self {
         Self {
             relevant: Vec::new(),
             summaries: Vec::new(),
             others: Vec::new(),
             degraded: Vec::new(),
             conversation,
+            excluded,
             started: Instant::now(),
         }
     }
 
-    /// Returns true if there are messages of the conversation to compare with.
+    /// Returns true if there are messages of the conversation, or excluded records, to compare with.
     pub(super) fn has_conversation(&self) -> bool {
-        !self.conversation.is_empty()
+        !(self.conversation.is_empty() && self.excluded.is_empty())
     }
 
+    /// Returns true if the conversation contains the text of the record, or the record is excluded.
     pub(super) fn is_in_conversation(&self, record: &Record) -> bool {
-        self.conversation.contains(&record.content_hash())
+        self.excluded.contains(&record.id) || self.conversation.contains(&record.content_hash())
     }
 
     pub(super) fn add_failure(&mut self, error: &Error) {
@@ -50,6 +54,13 @@ impl RecalledMemories {
             self.add_failure(&e);
             Vec::new()
         })
+    }
+
+    /// Returns the language of most of the text.
+    pub(super) fn language(&self) -> Language {
+        let records = self.relevant.iter().chain(&self.summaries).chain(&self.others);
+        let texts: Vec<&str> = records.map(|record| record.text.as_str()).collect();
+        Language::of(&texts.join("\n"))
     }
 
     /// Returns all records: the relevant ones, the summaries, and the others.

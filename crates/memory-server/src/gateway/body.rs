@@ -6,7 +6,10 @@ use axum::body::Bytes;
 use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 
-use super::thread::{ChatMessage, Speaker};
+use super::{
+    json::without_lone_surrogates,
+    thread::{ChatMessage, Speaker},
+};
 use crate::access::Owner;
 
 /// A chat request as the client sent it. Edits replace byte ranges, so that everything else stays the same, including
@@ -240,8 +243,10 @@ fn is_present(raw: Option<&RawValue>) -> bool {
     raw.is_some_and(|raw| !matches!(raw.get(), "null" | "[]"))
 }
 
-/// Returns the text of a content, which is a string or a list of parts. Parts without text are skipped.
+/// Returns the text of a content, which is a string or a list of parts. Parts without text are skipped, and lone
+/// surrogates are replaced.
 pub(super) fn content_text(raw: &str) -> String {
+    let raw: &str = &without_lone_surrogates(raw);
     match raw.as_bytes().first() {
         Some(b'"') => serde_json::from_str(raw).unwrap_or_default(),
         Some(b'[') => {

@@ -41,7 +41,7 @@ impl GatewayConfig {
         if let Some(max_chars) = self.max_chars {
             block = block.with_max_chars(max_chars);
         }
-        let mut options = GatewayOptions::default().with_block(block);
+        let mut options = GatewayOptions::default().with_block(block).with_limit(self.max_memories);
         options.memory_deadline = Duration::from_millis(self.deadline_ms);
         if let Some(file) = &self.scene_rules {
             options = options.with_scenes(read_rules(file, SceneRules::from_toml)?);
@@ -91,5 +91,12 @@ mod tests {
             |rules| GatewayConfig { rules, ..GatewayConfig::default() }.options().unwrap().rules.relevant.enabled;
         assert!(is_on(RuleSet::Default));
         assert!(!is_on(RuleSet::Document));
+    }
+
+    #[test]
+    fn the_number_of_memories_can_be_set() {
+        let limit = |config: GatewayConfig| config.options().unwrap().limit;
+        assert_eq!(limit(GatewayConfig::default()), GatewayOptions::default().limit);
+        assert_eq!(limit(GatewayConfig { max_memories: 2, ..GatewayConfig::default() }), 2);
     }
 }

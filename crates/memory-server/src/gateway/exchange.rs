@@ -94,7 +94,8 @@ impl ChatExchange {
                 if accumulator.is_complete() && !self.turn.store_complete(&accumulator).await {
                     failed_stage = Some("store");
                 }
-                self.with_memory_headers(relay::response(status, headers, Body::from(body)), failed_stage)
+                let response = relay::json_response(status, headers, body, &self.service.name);
+                self.with_memory_headers(response, failed_stage)
             }
             Err(e) => self.with_memory_headers(error_response(upstream_fault(&e, &self.service.name)), None),
         };

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use axum::{
     Json,
-    body::{Body, Bytes},
+    body::Bytes,
     extract::{Path, Request, State},
     http::{HeaderMap, HeaderName, Method, StatusCode, Uri, header::AUTHORIZATION},
     response::{IntoResponse, Response},
@@ -18,7 +18,7 @@ use super::{
     body::ChatBody,
     identity::escaped,
     openai::{OpenAiAccess, error_response},
-    relay::{response, upstream_fault, upstream_request},
+    relay::{json_response, upstream_fault, upstream_request},
     state::GatewayState,
     upstream::Service,
 };
@@ -116,12 +116,12 @@ pub(super) async fn unknown(method: Method, uri: Uri) -> Response {
 }
 
 impl GatewayState {
-    /// Sends a request to an upstream, and returns its response unchanged.
+    /// Sends a request to an upstream, and returns its response.
     async fn forward(&self, service: &Service, request: &RelayRequest, timeout: Duration) -> Response {
         let exchange = async {
             let mut reply = service.relay.send(request, timeout).await?;
             let body = reply.rest(self.options.max_reply_bytes).await?;
-            Ok::<_, memory_engine::Error>(response(reply.status(), reply.headers(), Body::from(body)))
+            Ok::<_, memory_engine::Error>(json_response(reply.status(), reply.headers(), body, &service.name))
         };
         exchange.await.unwrap_or_else(|e| error_response(upstream_fault(&e, &service.name)))
     }

@@ -1,9 +1,9 @@
 //! Chooses the memories for a prompt.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use memory_engine::{
-    Clock, Injector, MemoryEngine, Record, Result, Scope,
+    Clock, Injector, MemoryEngine, Record, RecordId, Result, Scope,
     context::{IncomingMessage, Injection},
     scene::{SceneDetector, SessionLimits},
 };
@@ -14,6 +14,7 @@ use super::{
     identity::Identity,
     options::GatewayOptions,
     prompt::Prompt,
+    replacement::replaced_by_request,
     sessions::{SessionCache, read_last_turn},
     thread::Thread,
 };
@@ -60,7 +61,11 @@ impl Prompter {
             degraded.extend(self.restore_session(&identity.address, deadline).await);
         }
         let scene = self.scenes.detect(&identity.address, question).scene;
-        let injection = self.inject(identity, thread, question, &scene, deadline).await;
+        let replaced = self.replaced_records(identity, thread, deadline).await.unwrap_or_else(|stage| {
+            degraded.push(stage);
+            BTreeSet::new()
+        });
+        let injection = self.inject(identity, thread, question, &scene, replaced, deadline).await;
         let mut prompt = Prompt { scene: Some(scene), ..Prompt::default() };
         match injection {
             Ok(injection) => {
@@ -102,13 +107,34 @@ impl Prompter {
         })
     }
 
-    /// Runs the injector. Returns the name of the failure otherwise: `internal` for a panic, `deadline` for a time-out.
+    /// Returns the records that this request replaces, which must not be injected: the reply that it regenerates, and
+    /// the turns that the client has removed from its history. Returns the name of the failure otherwise.
+    async fn replaced_records(
+        &self,
+        identity: &Identity,
+        thread: &Thread,
+        deadline: Instant,
+    ) -> Result<BTreeSet<RecordId>, &'static str> {
+        let Some(key) = thread.key() else { return Ok(BTreeSet::new()) };
+        let last_key = self.sessions.last_turn(&identity.address).and_then(|last| last.key);
+        let now = self.clock.now();
+        let replaced = replaced_by_request(&self.engine, &identity.address, &key, last_key.as_deref(), now);
+        match timeout_at(deadline, replaced).await {
+            Ok(Ok(replaced)) => Ok(replaced),
+            Ok(Err(_)) => Err("session"),
+            Err(_) => Err("deadline"),
+        }
+    }
+
+    /// Runs the injector, without the records in `replaced`. Returns the name of the failure otherwise: `internal` for
+    /// a panic, `deadline` for a time-out.
     async fn inject(
         &self,
         identity: &Identity,
         thread: &Thread,
         question: &str,
         scene: &str,
+        replaced: BTreeSet<RecordId>,
         deadline: Instant,
     ) -> Result<Injection, &'static str> {
         let injector = self.injector.clone();
@@ -122,7 +148,7 @@ impl Prompter {
         let inject = async move {
             let message = IncomingMessage { round, scene: &scene, text: &question };
             let conversation: Vec<&str> = conversation.iter().map(String::as_str).collect();
-            injector.inject_into(&scope, &message, &conversation).await
+            injector.inject_except(&scope, &message, &conversation, &replaced).await
         };
         let mut task = tokio::spawn(inject.in_current_span());
         match timeout_at(deadline, &mut task).await {

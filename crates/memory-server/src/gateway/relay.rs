@@ -2,12 +2,19 @@
 
 use axum::{
     body::{Body, Bytes},
-    http::{HeaderMap, Method, StatusCode, Uri, header::AUTHORIZATION},
+    http::{
+        HeaderMap, Method, StatusCode, Uri,
+        header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE},
+    },
     response::Response,
 };
 use memory_engine::{Error, ErrorKind, http_models::RelayRequest};
 
+use super::{json::is_json, openai::error_response};
 use crate::fault::Fault;
+
+/// Maximum number of characters that an error message quotes from an upstream's response.
+const QUOTE_MAX_CHARS: usize = 500;
 
 /// Builds the request to an upstream. The headers that are meant for this server are removed.
 pub(super) fn upstream_request(
@@ -39,6 +46,34 @@ pub(super) fn response(status: StatusCode, headers: HeaderMap, body: Body) -> Re
     *response.status_mut() = status;
     *response.headers_mut() = headers;
     response
+}
+
+/// Builds the response to a request that an upstream answered with this body. Clients expect JSON: an error page is put
+/// into an error in the format of OpenAI's API with the same status, and any other body that is not JSON is a 502.
+pub(super) fn json_response(status: StatusCode, headers: HeaderMap, body: Bytes, service: &str) -> Response {
+    if is_json(&body) {
+        return response(status, headers, Body::from(body));
+    }
+    if status.is_success() {
+        return error_response(not_json_fault(service));
+    }
+    let text = String::from_utf8_lossy(&body);
+    let quote: String = text.trim().chars().take(QUOTE_MAX_CHARS).collect();
+    let message = format!("the upstream '{service}' answered with status {status}: {quote}");
+    let mut wrapped = error_response(Fault::new(status, message));
+    for (name, value) in &headers {
+        if name != CONTENT_TYPE && name != CONTENT_LENGTH {
+            wrapped.headers_mut().insert(name, value.clone());
+        }
+    }
+    wrapped
+}
+
+/// Reports an upstream that sent something other than JSON.
+pub(super) fn not_json_fault(service: &str) -> Fault {
+    count_event("upstream_errors", service);
+    tracing::warn!(upstream = service, "an upstream sent a reply that is not JSON");
+    Fault::new(StatusCode::BAD_GATEWAY, format!("the upstream '{service}' sent a reply that is not JSON"))
 }
 
 /// Reports an upstream that failed. The status tells the client whether to retry.

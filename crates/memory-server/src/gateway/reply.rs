@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::body::content_text;
+use super::{body::content_text, json::without_lone_surrogates};
 
 /// Maximum number of choices that are tracked.
 const MAX_CHOICES: u64 = 1024;
@@ -70,14 +70,15 @@ impl ReplyAccumulator {
     pub(super) fn add_event(&mut self, data: &str) {
         if data.trim() == "[DONE]" {
             self.is_done = true;
-        } else if let Ok(chunk) = serde_json::from_str::<Chunk>(data) {
+        } else if let Ok(chunk) = serde_json::from_str::<Chunk>(&without_lone_surrogates(data)) {
             self.add_chunk(chunk);
         }
     }
 
     /// Adds a reply that is not streamed.
     pub(super) fn add_completion(&mut self, body: &[u8]) {
-        if let Ok(chunk) = serde_json::from_slice::<Chunk>(body) {
+        let text = String::from_utf8_lossy(body);
+        if let Ok(chunk) = serde_json::from_str::<Chunk>(&without_lone_surrogates(&text)) {
             self.is_done = chunk.choices.as_ref().is_some_and(|choices| !choices.is_empty());
             self.add_chunk(chunk);
         }

@@ -10,10 +10,11 @@ use memory_engine::{
 use tokio::{sync::mpsc, time::sleep};
 
 use super::{
+    json::is_json,
     openai::OpenAiError,
     options::GatewayOptions,
     pending_turn::{Interruption, PendingTurn},
-    relay::count_event,
+    relay::{count_event, not_json_fault},
     reply::ReplyAccumulator,
     sse::{FramedBytes, SseFramer},
 };
@@ -32,6 +33,8 @@ struct StreamRelay<'r> {
     reply: ReplyAccumulator,
     /// True once the turn of a complete reply has been handed to the writer.
     is_stored: bool,
+    /// True if the service sent an event that is not JSON.
+    is_malformed: bool,
 }
 
 /// A chunk or the end of the upstream's response.
@@ -59,13 +62,20 @@ pub(super) async fn relay_stream(
         events: SseEvents::new(usize::MAX),
         reply: ReplyAccumulator::new(options.max_reply_bytes),
         is_stored: false,
+        is_malformed: false,
     };
     loop {
         match relay.next_arrival(&mut upstream).await {
             Arrival::Bytes(bytes) => {
-                let was_mid_event = relay.framer.is_mid_event();
-                let framed = relay.framer.feed(&bytes);
-                relay.pass_on(framed, was_mid_event).await;
+                // Line by line, so that the events before a malformed one are passed on.
+                for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+                    let was_mid_event = relay.framer.is_mid_event();
+                    let framed = relay.framer.feed(line);
+                    relay.pass_on(framed, was_mid_event).await;
+                    if relay.is_malformed {
+                        return relay.finish_malformed().await;
+                    }
+                }
             }
             Arrival::End(error) => return relay.finish(error).await,
             Arrival::ClientGone => return relay.client_disconnected().await,
@@ -100,6 +110,9 @@ impl StreamRelay<'_> {
     /// `was_mid_event` is the state of the framer before these bytes.
     async fn pass_on(&mut self, FramedBytes { bytes, complete }: FramedBytes, was_mid_event: bool) {
         self.read_events(&complete);
+        if self.is_malformed {
+            return;
+        }
         if !self.is_stored && self.reply.is_complete() {
             self.is_stored = true;
             // A comment cannot be inserted within an event.
@@ -117,7 +130,11 @@ impl StreamRelay<'_> {
         if self.events.feed(complete).is_ok() {
             loop {
                 match self.events.next() {
-                    Ok(Some(data)) => self.reply.add_event(&data),
+                    Ok(Some(data)) => {
+                        let is_empty_or_end = matches!(data.trim(), "" | "[DONE]");
+                        self.is_malformed |= !is_empty_or_end && !is_json(data.as_bytes());
+                        self.reply.add_event(&data);
+                    }
                     Ok(None) => break,
                     // A line that is not valid is skipped.
                     Err(_) => {}
@@ -135,6 +152,9 @@ impl StreamRelay<'_> {
         let was_mid_event = self.framer.is_mid_event();
         let rest = if error.is_none() { last_event(&self.framer.take_rest()) } else { FramedBytes::default() };
         self.pass_on(rest, was_mid_event).await;
+        if self.is_malformed {
+            return self.finish_malformed().await;
+        }
         if self.reply.is_complete() {
             return;
         }
@@ -152,10 +172,23 @@ impl StreamRelay<'_> {
         let _ = self.client.send(self.broken_off_event(timed_out)).await;
     }
 
+    /// Ends a stream in which the service sent an event that is not JSON, with an error in its place. A client would
+    /// fail to parse the event.
+    async fn finish_malformed(self) {
+        if !self.is_stored {
+            self.turn.store_partial(&self.reply, Interruption::BrokenOff).await;
+        }
+        let event = self.error_event(not_json_fault(self.service).message());
+        let _ = self.client.send(event).await;
+    }
+
     /// Returns the event that reports a stream that broke off.
     fn broken_off_event(&self, timed_out: bool) -> Bytes {
         let problem = if timed_out { "stopped for too long" } else { "broke off before its end" };
-        let message = format!("the reply of the upstream '{}' {problem}", self.service);
+        self.error_event(&format!("the reply of the upstream '{}' {problem}", self.service))
+    }
+
+    fn error_event(&self, message: &str) -> Bytes {
         let mut body = OpenAiError::new(message, "server_error");
         body.error.code = Some("stream_broken");
         // Ends an event of which a part has been passed on.

@@ -6,7 +6,7 @@ use axum::{
     Router,
     extract::Request,
     http::{HeaderMap, HeaderValue, header::ACCEPT},
-    middleware::{Next, from_fn},
+    middleware::{Next, from_fn, from_fn_with_state},
     response::{IntoResponse, Response},
 };
 use jiff::tz::TimeZone;
@@ -22,6 +22,7 @@ use super::{
     caller::{self, Caller},
     host::Host,
     options::McpOptions,
+    parse_error::report_parse_errors,
 };
 use crate::{
     access::{Access, Owner},
@@ -82,12 +83,14 @@ impl Mcp {
 
     pub(crate) fn part(self) -> ServerPart {
         let Self { host, options } = self;
+        let max_body_bytes = options.max_body_bytes;
         let service = StreamableHttpService::new(
             move || Ok(host.clone()),
             Arc::new(NeverSessionManager::default()),
             options.config(),
         );
         let routes = Router::new().route_service("/mcp", service.clone()).route_service("/mcp/", service);
+        let routes = routes.layer(from_fn_with_state(max_body_bytes, report_parse_errors));
         let router = routes.layer(from_fn(identify));
         ServerPart {
             name: "mcp",

@@ -8,6 +8,9 @@ use serde_json::Value as Json;
 use super::error::Mem0Error;
 use crate::access::{Access, Owner};
 
+/// Maximum number of users that a condition may name. Each is searched separately.
+const MAX_USERS: usize = 1000;
+
 /// A condition on memories, as mem0's filters state it.
 ///
 /// A user is not a field but a part of the scope, which only an [`Access`] can grant.
@@ -132,10 +135,15 @@ impl FilterCondition {
     /// Returns the areas within `scopes` that contain all memories which fulfil the condition.
     ///
     /// # Errors
-    /// 403 if the condition names a user that the key does not reach, even in a negation.
+    /// 403 if the condition names a user that the key does not reach, even in a negation; 400 for more than 1000 users.
     pub(super) fn areas(self, access: &Access, scopes: &[Scope]) -> Result<Vec<SearchArea>, Mem0Error> {
         let mut users = BTreeSet::new();
         self.collect_users(&mut users);
+        if users.len() > MAX_USERS {
+            let count = users.len();
+            let message = format!("the filters name {count} users; the maximum is {MAX_USERS}");
+            return Err(Mem0Error::bad_request(message));
+        }
         for user in &users {
             access.scope(&Owner::user(*user))?;
         }

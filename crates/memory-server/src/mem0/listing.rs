@@ -90,15 +90,17 @@ impl Mem0 {
         Ok((candidates.into_iter().skip(skip).take(limit).collect(), total))
     }
 
-    /// Calls `visit` with each record in the scopes that passes the filter: scope by scope, oldest first.
+    /// Calls `visit` with each record in the scopes that passes the filter: scope by scope, oldest first, reading
+    /// `page_rows` records at once.
     pub(super) async fn for_each_record(
         &self,
         scopes: &[Scope],
         filter: &Filter,
+        page_rows: usize,
         mut visit: impl FnMut(Record),
     ) -> Result<(), Mem0Error> {
         for scope in scopes {
-            let mut query = ScanQuery::oldest(SCAN_PAGE_ROWS).with_filter(filter.clone());
+            let mut query = ScanQuery::oldest(page_rows).with_filter(filter.clone());
             loop {
                 let page = self.engine.scan(scope, &query).await?;
                 page.records.into_iter().for_each(&mut visit);

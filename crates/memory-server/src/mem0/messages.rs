@@ -6,7 +6,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::params::{FromParams, ParamGroup, Params};
+use super::params::{FromParams, Mem0Api, ParamGroup, Params};
 
 const INVALID_MESSAGE: &str = "a message must have a role, and a content that is a text or a list of parts";
 
@@ -25,7 +25,8 @@ pub(super) struct Mem0Message {
 #[serde(default)]
 #[schemars(extend("required" = ["messages"]))]
 struct MessagesParam {
-    /// A list of objects with `role`, `content` and optionally `name`. A string is a message of the user.
+    /// A list of objects with `role`, `content` and optionally `name`. On the platform's routes, a string is a message
+    /// of the user.
     #[schemars(required)]
     messages: Option<Value>,
 }
@@ -88,7 +89,10 @@ fn read_messages(params: &mut Params, messages: Option<Value>) -> Vec<Mem0Messag
         None => Vec::new(),
         Some(Value::Array(list)) => list,
         Some(message @ Value::Object(_)) => vec![message],
-        Some(Value::String(text)) => vec![serde_json::json!({ "role": "user", "content": text })],
+        // mem0's open-source server accepts lists only.
+        Some(Value::String(text)) if params.api() == Mem0Api::Platform => {
+            vec![serde_json::json!({ "role": "user", "content": text })]
+        }
         Some(_) => {
             params.add_fault("messages", "list_type", "Input should be a valid list");
             Vec::new()

@@ -182,6 +182,11 @@ impl Params {
         Ok(value)
     }
 
+    /// Returns the API that the request is for.
+    pub(super) fn api(&self) -> Mem0Api {
+        self.api
+    }
+
     /// Records an invalid field.
     pub(super) fn add_fault(&mut self, name: &str, kind: &str, message: &str) {
         self.faults.push(FieldFault::new(kind, &[self.location, name], message));

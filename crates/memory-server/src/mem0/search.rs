@@ -72,7 +72,7 @@ pub(super) struct SearchParams {
     /// The text to search for.
     #[schemars(required)]
     query: Option<String>,
-    /// Maximum number of memories, from 0 to 1000. Default: 20, on the platform 10.
+    /// Maximum number of memories, from 1 to 1000. Default: 20, on the platform 10.
     top_k: Option<i64>,
     /// Old name of `top_k`.
     limit: Option<i64>,
@@ -114,8 +114,8 @@ impl SearchParams {
         }
         let limit = match self.top_k.or(self.limit).map(usize::try_from) {
             None => default_limit,
-            Some(Ok(limit)) if limit <= MAX_LIMIT => limit,
-            Some(_) => return Err(Mem0Error::bad_request(format!("top_k must be between 0 and {MAX_LIMIT}"))),
+            Some(Ok(limit)) if (1..=MAX_LIMIT).contains(&limit) => limit,
+            Some(_) => return Err(Mem0Error::bad_request(format!("top_k must be between 1 and {MAX_LIMIT}"))),
         };
         let explain = self.explain.unwrap_or(false);
         Ok(SearchQuery { text, limit, threshold, asked_at, explain, dialogue: dialogue.0, contains_dialogue: false })
@@ -192,9 +192,6 @@ impl Mem0 {
         search: &SearchQuery,
         turns: IncludedTurns,
     ) -> Result<Vec<ScoredMemory>, Mem0Error> {
-        if search.limit == 0 {
-            return Ok(Vec::new());
-        }
         let may_drop_hits = area.condition.is_some() || turns == IncludedTurns::User;
         let factor = if may_drop_hits { OVERFETCH_FACTOR } else { 1 };
         let mut limit = (search.limit * factor).min(MAX_CANDIDATES);

@@ -40,6 +40,32 @@ fn variables_set_settings_without_a_default() {
 }
 
 #[test]
+fn variables_reach_every_level_of_a_section() {
+    let load = |name: &str, value: &str| Sources::new().with_variables(variable(name, value)).load();
+    let loaded = load("MEMORY_SCENE_POLICY__VIEWS__STUDY__SCENES__DAILY", "0.5").unwrap();
+    let policy = &loaded.config.scene_policy;
+    assert_eq!((policy.weight("study", Some("daily")), policy.weight("study", Some("plot"))), (0.5, 0.0));
+    assert_eq!(policy.weight("plot", Some("plot")), Config::default().scene_policy.weight("plot", Some("plot")));
+    let set_by = |name: &str| loaded.settings.iter().find(|s| s.name == name).unwrap().source.clone();
+    assert!(set_by("scene_policy.views.study.scenes.daily").contains("MEMORY_SCENE_POLICY"));
+    for name in ["MEMORY_SCENE_POLICY__VIEWS__STUDY__SEES", "MEMORY_LIMITS__MAX_CONCURENT"] {
+        let error = load(name, "1").unwrap_err().to_string();
+        assert!(error.contains(name), "{error}");
+    }
+}
+
+#[test]
+fn values_out_of_range_are_refused() {
+    for (text, name) in
+        [("[recall]\nmin_relevance = 3", "min_relevance"), ("[scene_policy.views.daily]\nothers = -1", "scene_policy")]
+    {
+        let (_folder, path) = file(text);
+        let error = Sources::new().with_file(&path).load().unwrap_err().to_string();
+        assert!(error.contains(name), "{error}");
+    }
+}
+
+#[test]
 fn each_setting_has_its_source() {
     let (_folder, path) = file("digest = \"none\"\n");
     let loaded = Sources::new().with_file(&path).with_variables(variable("MEMORY_MODELS_DIR", "/m")).load().unwrap();

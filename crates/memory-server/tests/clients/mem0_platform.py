@@ -68,6 +68,10 @@ assert client.batch_delete([{"memory_id": memory} for memory in two])["message"]
 client.delete_all(user_id="lin")
 assert client.get_all(filters={"user_id": "lin"})["count"] == 0
 client.add(said("What a day!"), user_id="李 明")
+# Deleting one entity deletes the last memory of others that the client has listed.
+client.add(said("one"), agent_id="bot", run_id="r1", infer=False)
+client.add(said("two"), run_id="r2", infer=False)
+client.add(said("three"), app_id="shop", run_id="r3", user_id="mei", infer=False)
 client.reset()
 assert client.users()["results"] == []
 assert AuthenticationError

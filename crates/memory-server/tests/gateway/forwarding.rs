@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use memory_engine::{
     MemoryEngine,
-    http_models::{Endpoint, Secret},
+    http_models::{Endpoint, Relay, RelayOptions, RelayRequest, Secret},
 };
 use memory_engine_server::{Access, Gateway, GatewayOptions, Guard, Server, Upstream};
 use serde_json::{Value, json};
@@ -46,12 +46,56 @@ async fn upstream_errors_are_forwarded_without_a_retry() {
         assert_eq!(answer.json()["error"]["code"], "rate_limit_exceeded");
     }
     let html = chat.ask(&request("html", &[user("a")])).await;
-    assert_eq!(
-        (html.status.as_u16(), html.header("content-type"), html.body.as_str()),
-        (502, "text/html", "<html>bad</html>")
-    );
+    let error = &html.json()["error"];
+    assert_eq!((html.status.as_u16(), html.header("content-type")), (502, "application/json"));
+    let message = error["message"].as_str().unwrap();
+    assert!(message.contains("502") && message.contains("<html>bad</html>"), "{message}");
+    assert_eq!(error["type"], "server_error");
     assert_eq!(chat.served.received.requests.lock().len(), 3);
     assert!(chat.turns("monday").await.is_empty());
+}
+
+#[tokio::test]
+async fn a_reply_that_is_not_json_is_a_bad_gateway() {
+    let chat = Chat::new().await;
+    let answer = chat.ask(&request("broken", &[user("a")])).await;
+    assert_eq!((answer.status.as_u16(), answer.header("content-type")), (502, "application/json"));
+    assert!(answer.json()["error"]["message"].as_str().unwrap().contains("not JSON"), "{}", answer.body);
+    assert!(chat.turns("monday").await.is_empty());
+    let answer = chat.ask(&streamed_request("broken", &[user("说说看")])).await;
+    let events: Vec<Value> =
+        answer.body.lines().filter_map(|line| serde_json::from_str(line.strip_prefix("data: ")?).ok()).collect();
+    let lines = answer.body.lines().filter(|line| line.starts_with("data:")).count();
+    assert_eq!((lines, events.len()), (2, 2), "every event is JSON: {}", answer.body);
+    assert_eq!(events[0]["choices"][0]["delta"]["content"], "我正");
+    assert_eq!(events[1]["error"]["type"], "server_error");
+    let turns = chat.await_turns(2).await;
+    assert_eq!((turns[1].text.as_str(), &turns[1].metadata["partial"]), ("我正", &json!("broken_off")));
+}
+
+#[tokio::test]
+async fn a_lone_surrogate_is_forwarded_unchanged_and_stored_replaced() {
+    let chat = Chat::new().await;
+    let body = br#"{"model":"echo","messages":[{"role":"user","content":"half \ud83d of it"}]}"#;
+    let headers = [("x-memory-key", chat.served.key.as_str()), ("x-user-id", "lin"), ("x-session-id", "monday")];
+    let answer = post_raw(&chat, &headers, body).await;
+    assert_eq!(answer, 200);
+    assert!(chat.served.received.last_bytes().windows(6).any(|bytes| bytes == br"\ud83d"));
+    assert_eq!(chat.texts().await[0], "half \u{fffd} of it");
+}
+
+/// Sends a body that a JSON library would not write. Returns the status.
+async fn post_raw(chat: &Chat, headers: &[(&'static str, &str)], body: &'static [u8]) -> u16 {
+    let mut all = axum::http::HeaderMap::new();
+    for (name, value) in headers {
+        all.insert(*name, value.parse().unwrap());
+    }
+    let relay = Relay::new(Endpoint::new(&chat.served.url).unwrap(), RelayOptions::default()).unwrap();
+    let request = RelayRequest::new(axum::http::Method::POST, &["v1", "chat", "completions"]);
+    let request = request.with_headers(all).with_body(body);
+    let mut reply = relay.send(&request, std::time::Duration::from_secs(20)).await.unwrap();
+    reply.rest(1 << 20).await.unwrap();
+    reply.status().as_u16()
 }
 
 #[tokio::test]

@@ -5,6 +5,7 @@
 mod fixtures;
 mod forwarding;
 mod prompts;
+mod regeneration;
 mod scenes;
 mod storing;
 mod streams;

@@ -81,6 +81,17 @@ async fn malformed_requests_are_refused() {
         assert!(refused, "{shown}: {status} {answer}");
         assert!(!status.is_server_error(), "{shown}: {status}");
     }
+    for (body, code) in
+        [("{", -32700), ("{\"jsonrpc\":\"2.0\",\"id\":1", -32700), ("{\"a\":1}", -32600), ("[]", -32600)]
+    {
+        let (status, answer) = send(&router, request("/mcp", &[], body)).await;
+        assert_eq!(
+            (status, answer["error"]["code"].as_i64()),
+            (StatusCode::BAD_REQUEST, Some(code)),
+            "{body}: {answer}"
+        );
+        assert!(answer["jsonrpc"] == "2.0" && answer.as_object().unwrap().contains_key("id"), "{answer}");
+    }
     let unreadable = request("/mcp", &[], Body::from(vec![0xff, 0xfe, b'{']));
     assert!(send(&router, unreadable).await.0.is_client_error());
     let large = request("/mcp", &[], rpc("tools/list", json!({ "x": "x".repeat(200_000) })));

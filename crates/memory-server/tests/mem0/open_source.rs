@@ -72,6 +72,7 @@ async fn invalid_add_requests_are_refused() {
         (400, json!({"messages": hello, "user_id": "lin", "expiration_date": "tomorrow"})),
         (422, json!({"user_id": "lin"})),
         (422, json!({"messages": 7, "user_id": "lin"})),
+        (422, json!({"messages": "hello", "user_id": "lin"})),
         (422, json!({"messages": hello, "user_id": 7})),
         (422, json!({"messages": hello, "user_id": "lin", "metadata": "x"})),
         (422, json!({"messages": hello, "user_id": "lin", "infer": "perhaps"})),
@@ -308,7 +309,6 @@ async fn search_ranks_with_scores_from_0_to_1() {
     assert!(found["results"][0].get("score_details").is_none());
 
     assert_eq!(texts(&ask(json!({"top_k": 1})).await).len(), 1);
-    assert_eq!(texts(&ask(json!({"top_k": 0})).await).len(), 0);
     assert!(
         texts(&ask(json!({"threshold": 0.0})).await).len() >= texts(&found).len(),
         "a threshold of 0 returns all hits"
@@ -413,6 +413,7 @@ async fn invalid_searches_are_refused() {
         (400, json!({"query": "tea", "filters": of_lin, "threshold": 1.5})),
         (400, json!({"query": "tea", "filters": of_lin, "threshold": -0.1})),
         (400, json!({"query": "tea", "filters": of_lin, "top_k": -1})),
+        (400, json!({"query": "tea", "filters": of_lin, "top_k": 0})),
         (400, json!({"query": "tea", "filters": {"user_id": "lin", "a": {"like": "x"}}})),
         (422, json!({"filters": of_lin})),
         (422, json!({"query": 7, "filters": of_lin})),
@@ -423,6 +424,12 @@ async fn invalid_searches_are_refused() {
         let answer = api.request("POST", "/search", Some(body.clone())).await;
         assert_eq!(answer.status, status, "{body}: {}", answer.body);
     }
+    let users: Vec<String> = (0..1001).map(|n| format!("user {n}")).collect();
+    let of = |users: &[String]| json!({"query": "tea", "filters": {"user_id": {"in": users}}});
+    let answer = api.request("POST", "/search", Some(of(&users))).await;
+    assert_eq!(answer.status, 400, "{}", answer.body);
+    assert!(answer.body["detail"].as_str().unwrap().contains("1001 users; the maximum is 1000"), "{}", answer.body);
+    assert_eq!(api.request("POST", "/search", Some(of(&users[1..]))).await.status, 200);
 }
 
 #[tokio::test]
@@ -462,7 +469,9 @@ async fn lists_entities_with_memories() {
     assert!(entities[0]["created_at"].is_string() && entities[0]["updated_at"].is_string());
     assert_eq!(api.delete("/entities/agent/kai").await, json!({"message": "Entity deleted"}));
     assert_eq!(texts(&api.get("/memories").await), ["two"]);
-    assert_eq!(api.request("DELETE", "/entities/agent/kai", None).await.status, 404);
+    // Clients delete the entities of a list one by one, and the first deletion may have removed all records of another.
+    assert_eq!(api.request("DELETE", "/entities/agent/kai", None).await.status, 200);
+    assert_eq!(api.request("DELETE", "/v2/entities/run/monday/", None).await.status, 200);
     assert_eq!(api.request("DELETE", "/entities/planet/mars", None).await.status, 400);
 }
 

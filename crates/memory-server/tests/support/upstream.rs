@@ -15,6 +15,7 @@
 //! | `fails` | reports an error in the middle |
 //! | `limited` | 429 with headers |
 //! | `html` | 502 with an HTML page |
+//! | `broken` | JSON that is cut off, with 200; in a stream, after the first word |
 
 use std::{convert::Infallible, sync::Arc, time::Duration};
 
@@ -135,6 +136,10 @@ async fn respond(
         }
         _ => {}
     }
+    if body["model"] == "broken" && body["stream"] != json!(true) {
+        let headers = [("content-type", "application/json")];
+        return (headers, r#"{"choices":[{"index":0,"message":{"role":"assistan}"#).into_response();
+    }
     if body["stream"] != json!(true) {
         return plain_reply(&body, &messages, &reply);
     }
@@ -175,6 +180,10 @@ async fn respond(
             delta(0, json!({ "content": "我正" })),
             event(&json!({ "error": { "message": "overloaded", "type": "server_error" } })),
         ],
+        "broken" => {
+            let first = delta(0, json!({ "content": "我正" }));
+            vec![format!("{first}data: {{\"choices\": [{{\n\n"), delta(0, json!({ "content": "late" })), DONE.into()]
+        }
         "pause" => vec![
             delta(0, json!({ "content": "等" })),
             "pause".into(),

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::gateway::{
     sessions::{LastTurn, read_last_turn},
-    thread::is_derived,
+    thread::{Exchange, exchange_key, is_derived},
     turn::{ChatTurn, StoredTurn, record_ids},
 };
 
@@ -20,12 +20,16 @@ use crate::gateway::{
 struct WritePlan {
     records: Vec<Record>,
     round: u32,
+    /// The key of the stored exchange whose reply is replaced by another one.
+    former_exchange: Option<String>,
 }
 
 /// The outcome of writing a turn.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct TurnWriteOutcome {
     round: u32,
+    /// The key of the stored exchange whose reply was replaced by another one.
+    former_exchange: Option<String>,
     /// True if the store refused records because they have been deleted.
     blocked: bool,
 }
@@ -98,9 +102,14 @@ impl TurnWorker {
             None => self.last_turn(&turn.address).await?.round + 1,
         };
         let retracted = self.retracted_by_others(turn, &stored).await?;
+        // Without a new reply, the stored one stays.
+        let new_reply = &turn.exchange.assistant;
+        let replaced_reply = stored.reply.as_ref().filter(|reply| !new_reply.is_empty() && reply.text != *new_reply);
+        let former_exchange = replaced_reply
+            .map(|reply| exchange_key(&Exchange { user: turn.exchange.user.clone(), assistant: reply.text.clone() }));
         let mut records = turn.records(stored, round);
         records.retain(|record| !retracted.contains(&record.id));
-        Ok(WritePlan { records, round })
+        Ok(WritePlan { records, round, former_exchange })
     }
 
     /// Returns the latest turn of a session, from the cache or from the store.
@@ -113,31 +122,35 @@ impl TurnWorker {
         Ok(last)
     }
 
-    /// Reports that a turn is stored, and retracts the turns that it replaces.
+    /// Retracts the turns that a stored turn replaces, and reports that it is stored. In this order, because the client
+    /// may send its next message as soon as the reply has ended, and retracted turns must not be recalled for it.
     pub(super) async fn finish(&self, pending: PendingWrite, outcome: TurnWriteOutcome) {
         count_turn(if outcome.blocked { "barred" } else { "stored" });
         let PendingWrite { turn, stored, _permit, _tracked } = pending;
-        // A turn of blocked records counts as stored: waiting or retrying would not change it.
-        let _ = stored.send(true);
         let last_turn = self.sessions.last_turn(&turn.address);
         self.sessions.set_last_turn(&turn.address, LastTurn { round: outcome.round, key: Some(turn.key.key.clone()) });
-        // A turn that follows or repeats the latest one replaces no other turn.
+        // A turn that follows or repeats the latest one replaces no other turn. A derived session contains all
+        // conversations that begin with the same words.
         let last_key = last_turn.and_then(|last| last.key);
-        if last_key.is_some() && (last_key == turn.key.parent || last_key.as_ref() == Some(&turn.key.key)) {
-            return;
+        let replaces_none =
+            last_key.is_some() && (last_key == turn.key.parent || last_key.as_ref() == Some(&turn.key.key));
+        if !replaces_none && !turn.address.session().is_some_and(is_derived) {
+            let retracted = with_store_timeout(self.retract_replaced_turns(&turn, outcome.former_exchange)).await;
+            if let Err(error) = retracted {
+                tracing::warn!(id = turn.request_id(), %error, "turns that a client replaced could not be retracted");
+            }
         }
-        // A derived session contains all conversations that begin with the same words.
-        if turn.address.session().is_some_and(is_derived) {
-            return;
-        }
-        if let Err(error) = with_store_timeout(self.retract_replaced_turns(&turn)).await {
-            tracing::warn!(id = turn.request_id(), %error, "turns that a client replaced could not be retracted");
-        }
+        // A turn of blocked records counts as stored: waiting or retrying would not change it.
+        let _ = stored.send(true);
     }
 }
 
 impl WritePlan {
     fn outcome(&self, blocked: &BTreeSet<RecordId>) -> TurnWriteOutcome {
-        TurnWriteOutcome { round: self.round, blocked: self.records.iter().any(|record| blocked.contains(&record.id)) }
+        TurnWriteOutcome {
+            round: self.round,
+            former_exchange: self.former_exchange.clone(),
+            blocked: self.records.iter().any(|record| blocked.contains(&record.id)),
+        }
     }
 }

@@ -15,8 +15,9 @@ pub(super) const NAME: &str = "add_memory";
 struct Arguments {
     /// The text to remember, in one or two self-contained sentences
     text: String,
-    /// The speaker if the text is a literal quote: user or assistant; leave out for a note of your own
+    /// The speaker if the text is a literal quote; leave out for a note of your own
     #[serde(default)]
+    #[schemars(extend("enum" = [Role::USER.as_str(), Role::ASSISTANT.as_str()]))]
     role: String,
     /// The scene that the memory belongs to, such as daily or plot
     #[serde(default)]

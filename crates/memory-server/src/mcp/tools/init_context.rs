@@ -7,7 +7,7 @@ use rmcp::model::{CallToolResult, ContentBlock, JsonObject, Tool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::support::{ToolContext, build_tool, check_range, parse_arguments, read_only, to_result};
+use super::support::{ToolContext, build_tool, check_range, check_scene, parse_arguments, read_only, to_result};
 use crate::mcp::{caller::Caller, context::OpeningContext};
 
 pub(super) const NAME: &str = "init_context";
@@ -59,6 +59,9 @@ pub(super) async fn call(memory: &ToolContext, caller: &Caller, arguments: JsonO
     let scope = caller.scope(&arguments.user_id, &arguments.session_id)?;
     let budget = check_range(NAME, "token_budget", arguments.token_budget, TOKEN_BUDGET_RANGE)?;
     let scene = Some(arguments.scene.trim()).filter(|scene| !scene.is_empty());
+    if let Some(scene) = scene {
+        check_scene(NAME, &memory.engine, &scope, scene).await?;
+    }
     let opening = OpeningContext::load(&memory.engine, &scope, scene).await?;
     let (context, ids, tokens) = opening.render(budget, &memory.zone, memory.counter.as_ref())?;
     let text = if context.is_empty() { NO_MEMORIES_TEXT.to_owned() } else { context.clone() };

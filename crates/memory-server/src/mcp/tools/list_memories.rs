@@ -2,22 +2,26 @@
 
 use std::ops::RangeInclusive;
 
-use memory_engine::{Cursor, Error, Field, Filter, Record, Result, ScanQuery, State, Timestamp};
+use memory_engine::{Cursor, Error, Field, Filter, Kind, Record, Result, ScanQuery, State, Timestamp};
 use rmcp::model::{CallToolResult, JsonObject, Tool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::support::{ToolContext, build_tool, check_range, parse_arguments, read_only, to_result};
+use super::support::{ToolContext, build_tool, check_label, check_range, parse_arguments, read_only, to_result};
 use crate::mcp::{caller::Caller, memory::Memory};
 
 pub(super) const NAME: &str = "list_memories";
+/// The kinds of memories. Applications can store others, which can be listed too.
+static KINDS: [Kind; 7] =
+    [Kind::TURN, Kind::NOTE, Kind::FACT, Kind::SUMMARY, Kind::PROFILE, Kind::KEY_MOMENT, Kind::EVENT];
 const LIMIT_RANGE: RangeInclusive<i64> = 1..=100;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Arguments {
-    /// Only memories of this kind, such as turn, note, fact or summary
+    /// Only memories of this kind
     #[serde(default)]
+    #[schemars(extend("enum" = KINDS.iter().map(Kind::as_str).collect::<Vec<_>>()))]
     kind: String,
     /// Maximum number of memories
     #[serde(default = "default_limit")]
@@ -58,7 +62,10 @@ pub(super) async fn call(memory: &ToolContext, caller: &Caller, arguments: JsonO
     let limit = check_range(NAME, "limit", arguments.limit, LIMIT_RANGE)?;
     let mut filter = Filter::eq(Field::State, State::Active.as_str());
     if !arguments.kind.trim().is_empty() {
-        filter = filter.and(Filter::eq(Field::Kind, arguments.kind.trim()));
+        let kind = arguments.kind.trim();
+        let known = KINDS.iter().map(Kind::as_str).collect();
+        check_label(NAME, &memory.engine, &scope, (Field::Kind, "kind", kind), known).await?;
+        filter = filter.and(Filter::eq(Field::Kind, kind));
     }
     let mut query = ScanQuery::newest(limit).with_filter(filter);
     if !arguments.cursor.trim().is_empty() {

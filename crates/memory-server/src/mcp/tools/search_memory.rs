@@ -7,7 +7,7 @@ use rmcp::model::{CallToolResult, JsonObject, Tool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::support::{ToolContext, build_tool, check_range, parse_arguments, read_only, to_result};
+use super::support::{ToolContext, build_tool, check_range, check_scene, parse_arguments, read_only, to_result};
 use crate::mcp::{
     caller::Caller,
     memory::{Memory, rounded},
@@ -92,6 +92,7 @@ pub(super) async fn call(memory: &ToolContext, caller: &Caller, arguments: JsonO
     let mut query =
         RecallQuery::new(arguments.query).with_limit(check_range(NAME, "top_k", arguments.top_k, TOP_K_RANGE)?);
     if !arguments.scene.trim().is_empty() {
+        check_scene(NAME, &memory.engine, &scope, arguments.scene.trim()).await?;
         query = query.in_scene(arguments.scene.trim());
     }
     if !arguments.since.trim().is_empty() {

@@ -1,9 +1,11 @@
 //! Helpers shared by the tools.
 
-use std::{ops::RangeInclusive, sync::Arc};
+use std::{collections::BTreeSet, ops::RangeInclusive, sync::Arc};
 
 use jiff::tz::TimeZone;
-use memory_engine::{Error, ErrorKind, MemoryEngine, Record, Result, Scope, context::TokenCounter};
+use memory_engine::{
+    Error, ErrorKind, Field, Filter, MemoryEngine, Record, Result, ScanQuery, Scope, context::TokenCounter,
+};
 use rmcp::model::{CallToolResult, JsonObject, Tool, ToolAnnotations};
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
@@ -56,6 +58,41 @@ pub(super) fn check_range(tool: &'static str, name: &str, value: i64, range: Ran
         let (min, max) = (range.start(), range.end());
         Error::invalid(tool, format!("{name} is {value}; it must be from {min} to {max}"))
     })
+}
+
+/// Checks a scene: it must be one of the scene policy, or that of a stored memory within `scope`.
+///
+/// # Errors
+/// `InvalidInput` for any other scene, with the names of the policy.
+pub(super) async fn check_scene(tool: &'static str, engine: &MemoryEngine, scope: &Scope, scene: &str) -> Result<()> {
+    let admin = engine.admin();
+    let policy = admin.scene_policy();
+    let in_views = policy.views.values().flat_map(|view| view.scenes.keys()).chain(policy.views.keys());
+    let known: BTreeSet<&str> = in_views.chain([&policy.unlabelled]).map(String::as_str).collect();
+    check_label(tool, engine, scope, (Field::Scene, "scene", scene), known).await
+}
+
+/// Checks a label: it must be one of `known`, or that of a stored memory within `scope`. With another one, a model
+/// would take the empty result for an answer.
+///
+/// # Errors
+/// `InvalidInput` for any other label, with the known ones.
+pub(super) async fn check_label(
+    tool: &'static str,
+    engine: &MemoryEngine,
+    scope: &Scope,
+    (field, name, label): (Field, &str, &str),
+    known: BTreeSet<&str>,
+) -> Result<()> {
+    if known.contains(label) {
+        return Ok(());
+    }
+    let with_label = ScanQuery::newest(1).with_filter(Filter::eq(field, label));
+    if !engine.scan(scope, &with_label).await?.records.is_empty() {
+        return Ok(());
+    }
+    let known = known.into_iter().collect::<Vec<_>>().join(", ");
+    Err(Error::invalid(tool, format!("no memory has the {name} {label:?}; use one of {known}")))
 }
 
 /// Returns a result as structured content, and the same JSON as text.
