@@ -4,8 +4,8 @@
 //! A step is a message that the client sends. Each verb is run with the fault at steps from its first to its last one.
 //! Afterwards the verb has had no effect or its whole effect, and can be repeated.
 //!
-//! The tests use the server of `DATABASE_URL`; `scripts/with-postgres` starts one. Without it they are ignored, or fail if
-//! `CONFORMANCE_REQUIRE` names `postgres`.
+//! The tests use the server of `DATABASE_URL`; `scripts/with-postgres` starts one. Without it they are ignored, or fail
+//! if `CONFORMANCE_REQUIRE` names `postgres`.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 #[path = "postgres_faults/database.rs"]
@@ -102,7 +102,7 @@ async fn test_kills(verb: Verb) {
     test_steps(verb, Fault::Kill, MAX_KILLS, &url, &proxy, restarted).await;
 }
 
-/// Runs a verb with a fault at each step, or at `max_steps` of them. `recovered` returns when the server can be reached.
+/// Runs a verb with a fault at each step, or at `max_steps` of them. `recovered` returns when the server is reachable.
 async fn test_steps(verb: Verb, fault: Fault, max_steps: u32, url: &str, proxy: &Proxy, recovered: impl AsyncFn()) {
     let database = Database::new(url);
     proxy.start_count();

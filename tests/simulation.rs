@@ -1,5 +1,5 @@
-//! A deterministic simulation of the store layer: random operations of several handles on one SQLite file, with injected
-//! faults, checked against a plain model.
+//! A deterministic simulation of the store layer: random operations of several handles on one SQLite file, with
+//! injected faults, checked against a plain model.
 //!
 //! The seed of a history decides everything: the operations, the handles, and the faults. A failure prints the seed.
 //!

@@ -1,8 +1,8 @@
 //! Copies of a database as a power failure may leave them.
 //!
 //! SQLite appends every commit to the log, and syncs the log after each commit (`FULL`) or before a checkpoint
-//! (`NORMAL`). What is not synced can be lost from any byte on, and later parts of it can be on the disk without earlier
-//! ones. A checkpoint changes the database file: then the log must not be cut any more.
+//! (`NORMAL`). Unsynced bytes can be lost from any byte on, and later ones can be on the disk without earlier ones. A
+//! checkpoint changes the database file: then the log must not be cut any more.
 
 use std::{
     fs,
@@ -76,8 +76,8 @@ impl LogHistory {
         self.states.push(state(&log, model, is_atomic));
     }
 
-    /// Writes a crash image to a folder. `only_last`: all operations but the last one were synced. Returns `None` if there
-    /// is nothing that could be lost.
+    /// Writes a crash image to a folder. `only_last`: all operations but the last one were synced. Returns `None` if
+    /// nothing can be lost.
     pub(crate) fn crash(
         &self,
         database: &Path,

@@ -134,7 +134,7 @@ pub(crate) fn analyzer(input: &[u8]) {
     assert_eq!(terms, TextAnalyzer.document(&text));
 }
 
-/// Finds dates in a text. Its length selects the reference, which may be an end of the range of timestamps, and the zone.
+/// Finds dates in a text. Its length selects the zone, and the reference: now, or an end of the range of timestamps.
 pub(crate) fn dates(input: &[u8]) {
     let text = String::from_utf8_lossy(input);
     let references = [NOW, Timestamp::from_micros(i64::MAX), NOW, Timestamp::from_micros(i64::MIN)];
