@@ -2,6 +2,7 @@
 
 use std::{
     io::{IsTerminal, Write as _},
+    sync::atomic::{AtomicBool, Ordering},
     time::Duration,
 };
 
@@ -95,17 +96,7 @@ fn show_progress(bar: &ProgressBar, progress: Progress) {
 ///
 /// If the embedder or the model of the graph fails, prints what is missing; keyword search finds these records.
 pub(crate) async fn finish_indexing(engine: &MemoryEngine, scope: &Scope) -> memory_engine::Result<u64> {
-    let drained = {
-        let drain = drain(engine, scope);
-        tokio::pin!(drain);
-        match tokio::time::timeout(MAX_SILENT_WAIT, &mut drain).await {
-            Ok(drained) => drained,
-            Err(_) => {
-                eprintln!("{}", describe_wait(engine, scope).await?);
-                drain.await
-            }
-        }
-    };
+    let drained = drain_audibly(engine, scope).await?;
     let Err(e) = drained else { return Ok(0) };
     let queued = engine.stats(scope).await?.backlog;
     let count = |job: Job| queued.get(&job).copied().unwrap_or_default();
@@ -142,6 +133,26 @@ pub(crate) async fn finish_indexing(engine: &MemoryEngine, scope: &Scope) -> mem
 
 /// Time after which a command says what it waits for.
 const MAX_SILENT_WAIT: Duration = Duration::from_secs(2);
+
+/// Waits until everything is indexed. If no batch is finished for a while, prints once what the command waits for.
+/// Returns the result of the drain.
+async fn drain_audibly(engine: &MemoryEngine, scope: &Scope) -> memory_engine::Result<memory_engine::Result<u64>> {
+    let has_progressed = AtomicBool::new(false);
+    let drain = run_jobs(engine, scope, "indexing", |progress| {
+        has_progressed.fetch_or(progress.done > 0, Ordering::Relaxed);
+    });
+    tokio::pin!(drain);
+    loop {
+        match tokio::time::timeout(MAX_SILENT_WAIT, &mut drain).await {
+            Ok(drained) => return Ok(drained),
+            Err(_) if has_progressed.swap(false, Ordering::Relaxed) => {}
+            Err(_) => {
+                eprintln!("{}", describe_wait(engine, scope).await?);
+                return Ok(drain.await);
+            }
+        }
+    }
+}
 
 /// Describes the jobs that a command waits for.
 async fn describe_wait(engine: &MemoryEngine, scope: &Scope) -> memory_engine::Result<String> {

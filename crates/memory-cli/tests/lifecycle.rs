@@ -212,9 +212,14 @@ async fn dead_letters_are_shown_with_reason_and_remedy() {
     let facts = &checkup["waiting"]["facts"];
     assert_eq!((facts["records"].as_u64(), facts["given_up"].as_u64()), (Some(0), Some(1)), "{checkup}");
 
+    let waiting = cli.run(&["reindex", "--waiting", "--failed", "--json"]);
+    assert!(why.iter().all(|part| waiting.stderr.contains(part)), "{waiting:?}");
+    let report: Value = serde_json::from_str(waiting.stdout.lines().last().unwrap()).unwrap();
+    assert_eq!((report["given_up"].as_u64(), report["retried"].as_u64()), (Some(1), Some(0)), "facts are not indexed");
+
     cli.run(&["digest", "--digest", "rules"]).ok();
     assert_eq!(cli.stats()["given_up"], serde_json::json!({}));
-    assert!(cli.run(&["doctor"]).ok().contains("no problems found"));
+    assert!(cli.run(&["doctor", "--repair"]).ok().contains("no problems found"));
     assert!(cli.run(&["facts", "--user", "lin"]).ok().contains("Porto"));
 }
 

@@ -40,6 +40,9 @@ impl Embedder for UnreliableEmbedder {
     fn space(&self) -> &EmbeddingSpace {
         self.hash.space()
     }
+    fn max_batch(&self) -> usize {
+        self.hash.max_batch()
+    }
     fn semantic_weight(&self) -> f64 {
         self.hash.semantic_weight()
     }

@@ -39,6 +39,7 @@ fn append(file: &IndexCacheFile, connection: &Connection, number: i64) {
         records: 1,
         obsolete: 0,
         last_row: number,
+        role: SegmentRole::Appended,
     };
     file.append(connection, &manifest, header, |out| out.deltas([number])).unwrap();
 }
@@ -102,14 +103,15 @@ fn an_incomplete_segment_is_ignored_and_overwritten() {
     // A failed write leaves the earlier segments unchanged.
     write(&connection, 3..=3);
     let manifest = file.manifest(&connection).unwrap().unwrap();
-    let header = SegmentHeader { base_change: 1, newest_change: 3, records: 2, obsolete: 0, last_row: 3 };
+    let header =
+        SegmentHeader { base_change: 1, newest_change: 3, records: 2, last_row: 3, ..SegmentHeader::default() };
     let fails = |out: &mut SegmentWriter| out.deltas(0..9).and(Err(io::ErrorKind::StorageFull.into()));
     file.append(&connection, &manifest, header, fails).unwrap();
     assert_eq!(fs::read(&file.files[0]).unwrap(), first_segment);
     file.append(&connection, &manifest, header, |out| out.deltas([2, 3])).unwrap();
     assert_eq!(read(&file, &connection), Some((vec![1, 2, 3], 3)));
     // Another fingerprint or another epoch: the cache is ignored.
-    connection.execute("UPDATE records SET id = randomblob(16) WHERE record = 3", []).unwrap();
+    connection.execute("UPDATE changes SET mark = mark + 1 WHERE change = 3", []).unwrap();
     assert_eq!(read(&file, &connection), None);
     epoch::end(&connection, &path).unwrap();
     assert!(!file.files[0].exists());
