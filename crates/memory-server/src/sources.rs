@@ -91,9 +91,14 @@ impl Sources {
             let section = setting.split_once('.').map(|(section, _)| section);
             let is_in_section = section.is_some_and(|section| defaults.find_value(section).is_ok());
             let is_setting = defaults.find_value(&setting).is_ok();
-            if is_setting || is_in_section || SETTINGS_WITHOUT_DEFAULT.contains(&setting.as_str()) {
+            let is_setting = is_setting || SETTINGS_WITHOUT_DEFAULT.contains(&setting.as_str());
+            if is_setting || is_in_section {
                 let source = format!("the variable {variable}");
-                figment = figment.merge(SingleSetting { source, setting, value: value.clone() });
+                let merged = figment.clone().merge(SingleSetting { source, setting, value: value.clone() });
+                if !is_setting && figment.extract::<Config>().is_ok() {
+                    merged.extract::<Config>().map_err(|error| unknown_variable(variable, error))?;
+                }
+                figment = merged;
             }
         }
         for (setting, value) in &self.flags {
@@ -178,6 +183,12 @@ fn display(name: &str, value: &Value) -> String {
 /// Returns the address without its password.
 fn without_password(text: &str) -> String {
     text.parse::<memory_engine::Database>().map_or_else(|_| "…".to_owned(), |database| database.to_string())
+}
+
+/// Reports a variable that names a section, but no setting in it.
+fn unknown_variable(variable: &str, error: FigmentError) -> Error {
+    let message = format!("the variable {variable} is not valid: {}", config_error(error).message());
+    Error::invalid("config", message)
 }
 
 /// Names the section of a value that is out of range.
