@@ -5,40 +5,41 @@ use std::ops::{Index, Range};
 use regex_automata::util::captures::Captures as Groups;
 
 /// A match in a text.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Match<'t> {
     text: &'t str,
-    range: Range<usize>,
+    start: usize,
+    end: usize,
 }
 
 impl<'t> Match<'t> {
     pub(super) fn new(text: &'t str, range: Range<usize>) -> Self {
-        Self { text, range }
+        Self { text, start: range.start, end: range.end }
     }
 
     /// Returns the matched part of the text.
     pub fn as_str(&self) -> &'t str {
-        &self.text[self.range.clone()]
+        &self.text[self.range()]
     }
 
     /// Returns the position of the match, in bytes.
     pub fn range(&self) -> Range<usize> {
-        self.range.clone()
+        self.start..self.end
     }
 
     /// Returns the start of the match, in bytes.
     pub fn start(&self) -> usize {
-        self.range.start
+        self.start
     }
 
     /// Returns the end of the match, in bytes.
     pub fn end(&self) -> usize {
-        self.range.end
+        self.end
     }
 
     /// Returns true if the match is empty.
     pub fn is_empty(&self) -> bool {
-        self.range.is_empty()
+        self.start == self.end
     }
 }
 
