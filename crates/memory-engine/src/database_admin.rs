@@ -45,8 +45,8 @@ pub async fn checkup(database: &Database) -> Result<HealthReport> {
     }
 }
 
-/// Rebuilds the index caches of a SQLite file that disagree with the database. Returns a description of each. A Postgres
-/// database has no such caches.
+/// Rebuilds the index caches of a SQLite file that disagree with the database. Returns a description of each. Postgres
+/// has no such caches.
 ///
 /// # Errors
 /// As [`checkup`]; `SchemaMismatch` for a file of an earlier schema.
