@@ -26,7 +26,7 @@ const ISOLATE_AFTER_ATTEMPTS: u32 = 3;
 const MAX_CONSECUTIVE_SERVICE_ERRORS: usize = 3;
 
 impl Worker {
-    /// Runs a batch. If a record in it may be at fault, the batch is run item by item. Returns the number of items done.
+    /// Runs a batch, item by item if a record in it may be at fault. Returns the number of items done.
     pub(crate) async fn run_batch(&self, handler: &dyn JobHandler, pending: &[Pending]) -> Result<u64> {
         let error = match self.try_run(handler, pending).await {
             Ok(()) => return Ok(pending.len() as u64),

@@ -22,7 +22,7 @@ pub trait JobHandler: fmt::Debug + Send + Sync {
         record.is_said()
     }
 
-    /// Sends the service of the job a harmless request. Returns true if it was answered correctly; `None` if the job has
+    /// Sends the job's service a harmless request. Returns true if it was answered correctly; `None` if the job has
     /// no service that can be tested. The worker calls this before it gives a record up.
     async fn test_service(&self) -> Option<bool> {
         None

@@ -46,8 +46,8 @@ pub async fn checkup(database: &Database) -> Result<HealthReport> {
     }
 }
 
-/// Rebuilds the index caches of a SQLite file that disagree with the database. Returns a description of each. A Postgres
-/// database has no such caches.
+/// Rebuilds the index caches of a SQLite file that disagree with the database. Returns a description of each. Postgres
+/// has no such caches.
 ///
 /// # Errors
 /// As [`checkup`]; `SchemaMismatch` for a file of an earlier schema.
@@ -55,6 +55,7 @@ pub async fn repair(database: &Database) -> Result<Vec<String>> {
     match &database.0 {
         DatabaseLocation::File(path) => file::repair(path).await,
         DatabaseLocation::Server(_) => Ok(Vec::new()),
+        DatabaseLocation::Unknown(address) => Err(address.error()),
     }
 }
 

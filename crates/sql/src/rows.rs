@@ -11,7 +11,7 @@ pub const LEASE_DEAD: i64 = i64::MAX;
 /// Maximum difference between the clocks of two processes that counts as agreement.
 const MAX_CLOCK_DIFFERENCE: Duration = Duration::from_secs(2);
 
-/// Returns the latest credible start of a lease or retry delay, in microseconds. A later one comes from a clock that was
+/// Returns the latest credible start of a lease or retry delay, in microseconds. A later one is from a clock that was
 /// ahead: its end is in the future by an unknown time, and does not count.
 pub fn latest_lease_start(now: Timestamp) -> i64 {
     now.after(MAX_CLOCK_DIFFERENCE).as_micros()

@@ -1,7 +1,7 @@
 //! Compares the index caches with the database, and rebuilds those that disagree with it.
 //!
-//! A valid cache equals the database by construction. This check detects caches that a fault outside of this crate, or a
-//! bug in it, has made wrong.
+//! A valid cache equals the database by construction. This check detects caches that a fault outside of this crate, or
+//! a bug in it, has made wrong.
 
 use std::{fmt, io, path::Path};
 

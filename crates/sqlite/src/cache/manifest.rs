@@ -32,7 +32,7 @@ impl Manifest {
     }
 
     /// Adds the segments of a file that continue the manifest. Stops at the first segment that does not continue it or
-    /// is not complete. The segments of a rebuilt cache are added together, after the list of them has been read: a file
+    /// is not complete. The segments of a rebuilt cache are added together, after their list has been read: a file
     /// that was cut between two of them contains none of the cache.
     ///
     /// # Errors

@@ -21,8 +21,8 @@ pub(crate) struct Location {
 }
 
 impl Location {
-    /// Resolves a path, which may be relative or a symbolic link. The file does not have to exist. If the directory does
-    /// not exist, the path is only made absolute.
+    /// Resolves a path, which may be relative or a symbolic link. The file does not have to exist. If the directory
+    /// does not exist, the path is only made absolute.
     ///
     /// # Errors
     /// `InvalidInput` for an empty path, or if the working directory cannot be read.
