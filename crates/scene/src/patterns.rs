@@ -113,8 +113,7 @@ static BUILT_IN_SET: LazyLock<Option<Arc<PatternSet>>> =
 /// Maximum depth of classes within classes.
 const CLASS_DEPTH: usize = 5;
 /// Memory limits of one compiled expression and of its lazy automaton.
-const PATTERN_OPTIONS: RegexOptions =
-    RegexOptions { ignore_case: false, max_bytes: 16 << 20, dfa_max_bytes: 256 << 10 };
+const PATTERN_OPTIONS: RegexOptions = RegexOptions { ignore_case: false, max_bytes: 16 << 20, dfa_max_bytes: 1 << 20 };
 
 /// Returns the built-in patterns.
 pub(crate) fn built_in() -> &'static [ScenePattern] {

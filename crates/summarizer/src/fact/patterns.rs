@@ -34,7 +34,7 @@ const RULE_FILES: [&str; 4] = [
 const PATTERN_SET_MAX_BYTES: usize = 64 << 20;
 
 /// Memory limit of the lazy automaton of the patterns of a language, in bytes.
-const PATTERN_SET_DFA_MAX_BYTES: usize = 3 << 20;
+const PATTERN_SET_DFA_MAX_BYTES: usize = 6 << 20;
 
 /// Memory limit of the lazy automaton of one pattern, in bytes. A pattern runs only on sentences that it matches.
 const SINGLE_DFA_MAX_BYTES: usize = 64 << 10;
