@@ -21,20 +21,26 @@ pub(super) struct StatedRelations {
     pub(super) relations: Vec<Relation>,
 }
 
+/// Maximum length of a sentence, in bytes. A longer one, such as a text without punctuation, states no relation: the
+/// patterns take seconds for some kilobytes of it.
+const SENTENCE_MAX_BYTES: usize = 1_000;
+
 /// Reads the relations between these entities that the sentences state. Questions, conditions, guesses and denials
 /// state nothing.
 pub(super) fn read(sentences: &[Sentence<'_>], entities: Vec<Mention>) -> StatedRelations {
+    let is_short = |sentence: &&Sentence<'_>| sentence.text.len() <= SENTENCE_MAX_BYTES;
+    let sentences: Vec<&Sentence<'_>> = sentences.iter().filter(is_short).collect();
     let names = Names::of(&entities);
     let mut found = StatedRelations { entities, relations: Vec::new() };
     for language in LANGUAGES.iter() {
         let marked_text =
-            |sentence: &Sentence<'_>| MarkedSentence::new(sentence.text, &names, &found.entities, language, None).text;
+            |sentence: &&Sentence<'_>| MarkedSentence::new(sentence.text, &names, &found.entities, language, None).text;
         let texts: Vec<String> = sentences.iter().map(marked_text).collect();
         found.set_kinds(&texts, language);
     }
     for language in LANGUAGES.iter() {
         let mut previous = None;
-        for sentence in sentences {
+        for sentence in &sentences {
             let marked = MarkedSentence::new(sentence.text, &names, &found.entities, language, previous.as_ref());
             if !sentence.is_question() && !language.is_unreal(&marked.text) {
                 found.read_sentence(&marked.text, language);
