@@ -76,30 +76,26 @@ async fn run_child(seed: u64, path: &Path) {
         let before = plan.model.clone();
         let next_retraction = plan.model.next_retraction();
         let expected = plan.model.apply(&operation);
-        match &operation {
-            Operation::Reopen => {
-                handle.close().await;
-                handle = match Handle::open(path, &clock, Synchronous::Full).await {
-                    Ok(handle) => handle,
-                    Err(error) => return report(&format!("{FAILED} to open: {error}")),
-                };
+        if matches!(operation, Operation::Reopen) {
+            handle.close().await;
+            handle = match Handle::open(path, &clock, Synchronous::Full).await {
+                Ok(handle) => handle,
+                Err(error) => return report(&format!("{FAILED} to open: {error}")),
+            };
+        } else if let Operation::SetClock { now } = operation {
+            clock.set(now);
+        } else {
+            let result = handle.run(&operation, next_retraction, &mut retractions).await;
+            if let Err(error) = &result
+                && !matches!(error.kind(), ErrorKind::Conflict | ErrorKind::NotFound)
+            {
+                let observed = handle.observe(&plan.model).await.unwrap();
+                let is_valid = is_between(&observed, &before, &plan.model, operation.is_atomic());
+                assert!(is_valid, "{error}: {observed:?}");
+                return report(&format!("{FAILED}: {error}"));
             }
-            Operation::SetClock { now } => clock.set(*now),
-            _ => {
-                let result = handle.run(&operation, next_retraction, &mut retractions).await;
-                if let Err(error) = &result
-                    && !matches!(error.kind(), ErrorKind::Conflict | ErrorKind::NotFound)
-                {
-                    let observed = handle.observe(&plan.model).await.unwrap();
-                    assert!(
-                        is_between(&observed, &before, &plan.model, operation.is_atomic()),
-                        "{error}: {observed:?}"
-                    );
-                    return report(&format!("{FAILED}: {error}"));
-                }
-                let text = format!("{result:?}");
-                assert_eq!(outcome(result), expected, "{operation:?}: {text}");
-            }
+            let text = format!("{result:?}");
+            assert_eq!(outcome(result), expected, "{operation:?}: {text}");
         }
         report("done");
     }

@@ -94,17 +94,15 @@ impl History {
         self.trace.push(format!("handle {index}: {operation:?}"));
         let next_retraction = self.model.next_retraction();
         let expected = self.model.apply(&operation);
-        match &operation {
-            Operation::Reopen => {
-                self.handles.remove(index).close().await;
-                self.handles.push(Handle::open(&self.path, &self.clock, self.synchronous).await.unwrap());
-            }
-            Operation::SetClock { now } => self.clock.set(*now),
-            _ => {
-                let result = self.handles[index].run(&operation, next_retraction, &mut self.retractions).await;
-                let text = format!("{result:?}");
-                assert_eq!(outcome(result), expected, "{text}: {:#?}", self.trace);
-            }
+        if matches!(operation, Operation::Reopen) {
+            self.handles.remove(index).close().await;
+            self.handles.push(Handle::open(&self.path, &self.clock, self.synchronous).await.unwrap());
+        } else if let Operation::SetClock { now } = operation {
+            self.clock.set(now);
+        } else {
+            let result = self.handles[index].run(&operation, next_retraction, &mut self.retractions).await;
+            let text = format!("{result:?}");
+            assert_eq!(outcome(result), expected, "{text}: {:#?}", self.trace);
         }
         self.log.push(&self.path, &self.model, operation.is_atomic());
         Count::Operations.add();

@@ -34,6 +34,16 @@ fn other(name: &str) -> Mention {
 }
 
 #[test]
+fn a_text_without_punctuation_states_no_relation() {
+    let extractor = RuleExtractor::default();
+    let stated = "Anna Reed works at Blue Mountain Studio";
+    let relations =
+        |text: &str| extractor.read(text, &[]).relations.into_iter().filter(|r| r.relation != CO_OCCURS).count();
+    assert_eq!(relations(stated), 1);
+    assert_eq!(relations(&format!("{stated} {}", "สวัสดี مرحبا ".repeat(500))), 0);
+}
+
+#[test]
 fn r8_names_of_one_entity_are_merged() {
     let raw = vec![
         other(" “Red” "),

@@ -23,14 +23,15 @@ pub(super) struct StatedRelations {
     pub(super) relations: Vec<Relation>,
 }
 
-/// Maximum length of a sentence that is read, in bytes. The time for a sentence grows faster than its length.
-const SENTENCE_MAX_BYTES: usize = 2_000;
+/// Maximum length of a sentence, in bytes. A longer one, such as a text without punctuation, states no relation: the
+/// patterns take seconds for some kilobytes of it.
+const SENTENCE_MAX_BYTES: usize = 1_000;
 
-/// Reads the relations between these entities that the sentences state. Questions, conditions, guesses, denials and
-/// sentences of more than [`SENTENCE_MAX_BYTES`] state nothing.
+/// Reads the relations between these entities that the sentences state. Questions, conditions, guesses and denials
+/// state nothing.
 pub(super) fn read(sentences: &[Sentence<'_>], entities: Vec<Mention>) -> StatedRelations {
-    let sentences: Vec<&Sentence<'_>> =
-        sentences.iter().filter(|sentence| sentence.text.len() <= SENTENCE_MAX_BYTES).collect();
+    let is_short = |sentence: &&Sentence<'_>| sentence.text.len() <= SENTENCE_MAX_BYTES;
+    let sentences: Vec<&Sentence<'_>> = sentences.iter().filter(is_short).collect();
     let names = Names::of(&entities);
     let mut found = StatedRelations { entities, relations: Vec::new() };
     for language in LANGUAGES.iter() {
