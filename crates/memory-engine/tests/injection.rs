@@ -62,13 +62,13 @@ async fn a_dialogue_of_greetings_is_no_context() {
     for backend in Backend::all() {
         let memory = empty(&backend).await;
         memory.remember(&lin(), "the bees of the hotel gave us honey").await.unwrap();
-        memory.remember(&lin(), "the ferry was late again").await.unwrap();
-        let message = "which hotel should a colleague book for the congress on Friday";
-        let about_honey = Enhancement::new([("user", "I like honey"), ("assistant", "Noted.")]);
-        let found = memory.recall_enhanced(&lin(), message, &about_honey).await.unwrap();
-        assert_eq!(found.form, QueryForm::Context);
-        let greetings = Enhancement::new([("user", "hi there"), ("assistant", "Hello! How can I help you today?")]);
-        let found = memory.recall_enhanced(&lin(), message, &greetings).await.unwrap();
+        let question = "do you remember what it was?";
+        let about_bees = Enhancement::new([("user", "the hotel had bees"), ("assistant", "Good!")]).weak_at_once();
+        let found = memory.recall_enhanced(&lin(), question, &about_bees).await.unwrap();
+        assert_eq!((found.form, found.recall.relevant().count()), (QueryForm::Context, 1));
+        let greetings = [("user", "hi there"), ("assistant", "Hello! How can I help you today?")];
+        let greetings = Enhancement::new(greetings).weak_at_once();
+        let found = memory.recall_enhanced(&lin(), question, &greetings).await.unwrap();
         assert_eq!((found.form, found.recall.relevant().count()), (QueryForm::Question, 0));
     }
 }

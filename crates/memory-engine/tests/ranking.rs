@@ -85,9 +85,8 @@ async fn english_is_compared_word_by_word() {
         memory.drain(&lin(), |_| ()).await.unwrap();
         let found = memory.recall(&lin(), "what place does my cat like for a nap?").await.unwrap();
         assert_eq!(texts(&found)[0], "the kitten sleeps by the stove");
-        let max_sim = found.hits[0].features.iter().find(|score| score.feature == Feature::MaxSim).unwrap();
-        assert_eq!(max_sim.value, 1.0);
-        assert!(max_sim.contribution > 0.0);
+        let similarity = found.hits[0].features.iter().find(|score| score.feature == Feature::TokenSimilarity).unwrap();
+        assert!(similarity.value > 0.2, "{similarity}");
     }
 }
 

@@ -2,9 +2,7 @@
 
 use std::path::Path;
 
-use memory_engine_core::{
-    Error, ErrorKind, HealthReport, Index, Job, Kind, QueueHealth, Result, Scope, Timestamp,
-};
+use memory_engine_core::{Error, ErrorKind, HealthReport, Index, Job, Kind, QueueHealth, Result, Scope, Timestamp};
 use memory_engine_sql::{
     count_indexed,
     embedding_versions::EmbeddingVersions,

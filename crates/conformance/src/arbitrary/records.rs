@@ -29,7 +29,8 @@ fn time() -> impl Strategy<Value = Timestamp> {
 }
 
 fn record() -> impl Strategy<Value = Record> {
-    let kind = prop_oneof![Just(Kind::TURN), Just(Kind::FACT), text().prop_map(Kind::new)];
+    let kind =
+        prop_oneof![Just(Kind::TURN), Just(Kind::FACT), text().prop_map(|text| Kind::new(format!("kind {text}")))];
     let role = option::of(prop_oneof![Just(Role::USER), text().prop_map(Role::new)]);
     let words = (option::of(text()), option::of(text()), option::of(text()), option::of(text()), option::of(text()));
     let lists = (vec(text(), 0..4), vec(text(), 0..4));

@@ -64,7 +64,7 @@ pub async fn unset_fields_stay_unset(world: &World) {
 pub async fn an_empty_field_differs_from_an_unset_one(world: &World) {
     let mut record = turn(&lin(), "x", 0);
     let empty = || Some(String::new());
-    (record.role, record.kind) = (Some(Role::new("")), Kind::new(""));
+    record.role = Some(Role::new(""));
     (record.speaker, record.scene, record.topic, record.emotion) = (empty(), empty(), empty(), empty());
     record.source.message_id = empty();
     (record.entities, record.tags) = (vec![String::new()], vec![String::new(), String::new()]);

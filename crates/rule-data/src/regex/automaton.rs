@@ -38,8 +38,9 @@ impl ForwardAutomaton {
         dfa_max_bytes: usize,
     ) -> Result<Self, String> {
         let syntax = syntax::Config::new().case_insensitive(ignore_case).utf8(false);
-        let parsed = expressions.iter().map(|expression| syntax::parse_with(expression.as_ref(), &syntax));
-        let parsed = parsed.collect::<Result<Vec<_>, _>>().map_err(|error| error.to_string())?;
+        let parse =
+            |expression: &S| syntax::parse_with(expression.as_ref(), &syntax).map_err(|error| error.to_string());
+        let parsed = expressions.iter().map(parse).collect::<Result<Vec<_>, _>>()?;
         // A prefilter is of use only to a search that ends at the first match of a single expression.
         let prefilter = match parsed.as_slice() {
             [expression] => Prefilter::from_hir_prefix(MatchKind::All, expression),
