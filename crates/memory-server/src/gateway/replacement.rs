@@ -41,7 +41,15 @@ pub(super) async fn replaced_by_request(
     }
     let since = key.follows.is_none().then(|| now.before(FIRST_TURN_WINDOW));
     let turns = scan_turns(engine, address, since).await?;
-    let own: Vec<&Record> = turns.iter().filter(|record| turn_of(record) == Some(key.key.as_str())).collect();
+    let (own, others): (Vec<&Record>, Vec<&Record>) =
+        turns.iter().partition(|record| turn_of(record) == Some(key.key.as_str()));
+    if key.follows.is_none() {
+        // Only the first message is known again: its reply may have been another one when the turns after it were said.
+        if !own.is_empty() {
+            replaced.extend(others.iter().map(|record| record.id));
+        }
+        return Ok(replaced);
+    }
     let mut exchanges: BTreeSet<String> = key.follows.iter().cloned().collect();
     if !own.is_empty() {
         exchanges.insert(exchange_key(&exchange_of(&own)));

@@ -210,7 +210,7 @@ pub(crate) const CHINESE: &[(&str, &str)] = &[
     ("我家猫叫团子", "+pet.猫=团子"),
     ("我养了一只柯基", "+animal=一只柯基"),
     ("我结婚了", "+relationship=已婚"),
-    ("我和女朋友分手了", "+relationship=单身 | -family.女朋友=*"),
+    ("我和女朋友分手了", "+relationship=单身 | -family.伴侣=* | -family.女朋友=*"),
     ("我还单身呢", "+relationship=单身"),
     ("我有高血压", "+health=高血压"),
     ("我乳糖不耐受", "+health=乳糖不耐受"),

@@ -75,8 +75,8 @@ fn invalid_bodies_are_refused_and_unusual_ones_accepted() {
     let half = body(r#"{"messages":[{"role":"user","content":"\ud83d"}]}"#);
     assert_eq!(
         Thread::of(half.messages()).question(),
-        None,
-        "a lone surrogate is not text, but the request is accepted"
+        Some("\u{fffd}"),
+        "a lone surrogate is a replacement character"
     );
 }
 

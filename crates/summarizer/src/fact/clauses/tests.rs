@@ -44,7 +44,7 @@ fn clauses_about_relatives_become_first_person() {
         ("我侄女圆圆对芒果过敏", "侄女: 我对芒果过敏"),
         ("我弟弟小凯在天津上班", "弟弟: 我在天津上班"),
         ("我有个姐姐在加拿大，做牙医的", "姐姐: 我做牙医的"),
-        ("小宝是我儿子，今年五岁", "儿子: 我今年五岁"),
+        ("小宝是我儿子，今年五岁", "儿子: 我五岁"),
         ("林悦是我的舅妈，其职业是护士", "舅妈: 我的职业是护士"),
         ("Ana is my sister, she lives in Rome", "sister: I live in Rome"),
         ("My sister Anna is allergic to cats.", "sister: I'm allergic to cats"),
