@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc};
 
 use async_trait::async_trait;
 use memory_engine_core::sync::Mutex;
-use memory_engine_core::{Embedding, EmbeddingSpace, Error, ErrorKind, Result};
+use memory_engine_core::{Embedding, EmbeddingSpace, Error, ErrorKind, MultiVector, Result};
 
 use crate::{
     embedder::{Embedder, Purpose, Scale, TextEncoding},
@@ -64,6 +64,9 @@ impl Embedder for CachedEmbedder {
     }
     fn unrelated(&self, query: &str, text: &str) -> f64 {
         self.inner.unrelated(query, text)
+    }
+    fn static_tokens(&self, text: &str) -> Option<MultiVector> {
+        self.inner.static_tokens(text)
     }
     async fn embed(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<Embedding>> {
         let encodings = self.embed_with_tokens(texts, purpose).await?;
