@@ -89,8 +89,8 @@ impl Fixture {
 
 /// Returns a record. Each number has other fields.
 fn record(number: u8) -> Record {
-    let mut scope = Scope::user(if number % 2 == 0 { "lin" } else { "mo" }).unwrap();
-    if number % 3 == 0 {
+    let mut scope = Scope::user(if number.is_multiple_of(2) { "lin" } else { "mo" }).unwrap();
+    if number.is_multiple_of(3) {
         scope = scope.with_agent("kai").unwrap().with_session("a\"b").unwrap();
     }
     let clock = ManualClock::new(Timestamp::from_micros(START_MICROS + i64::from(number) * 1_000_000));
@@ -100,8 +100,8 @@ fn record(number: u8) -> Record {
     record.role = (number % 3 == 1).then_some(Role::USER);
     record.speaker = (number % 4 == 1).then(|| "凯".to_owned());
     record.confidence = f64::from(number) / 12.0;
-    record.source.sequence = (number % 2 == 0).then_some(i64::from(number) - 4);
-    if number % 5 == 0 {
+    record.source.sequence = number.is_multiple_of(2).then_some(i64::from(number) - 4);
+    if number.is_multiple_of(5) {
         record.tags = vec!["btc".into(), "turn".into()];
         record.entities = vec!["Docker".into()];
         record.valid_from = Some(Timestamp::from_micros(START_MICROS));

@@ -73,11 +73,7 @@ fn invalid_bodies_are_refused_and_unusual_ones_accepted() {
         assert_eq!((odd.model(), odd.is_streamed(), Thread::of(odd.messages()).question()), (None, false, None));
     }
     let half = body(r#"{"messages":[{"role":"user","content":"\ud83d"}]}"#);
-    assert_eq!(
-        Thread::of(half.messages()).question(),
-        Some("\u{fffd}"),
-        "a lone surrogate is a replacement character"
-    );
+    assert_eq!(Thread::of(half.messages()).question(), Some("\u{fffd}"), "a lone surrogate is a replacement character");
 }
 
 #[test]
