@@ -131,7 +131,7 @@ impl Handle {
             }
             Operation::Forget { documents } => Ok(engine.forget(&lin, ids_of(documents)).await?.records()),
             Operation::Retract { documents } => {
-                engine.retract(&lin, &ids_of(documents), "wrong").await.map(&mut record_retraction)
+                engine.retract(&lin, &ids_of(documents), "").await.map(&mut record_retraction)
             }
             Operation::Restore { retraction } => {
                 let id = retractions.get(retraction).copied().unwrap_or_else(|| id_of(u32::MAX));

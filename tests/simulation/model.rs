@@ -51,8 +51,6 @@ pub(crate) struct Model {
     /// The retraction that each revoked document belongs to.
     revoked_by: BTreeMap<DocumentNumber, u32>,
     retractions: BTreeMap<u32, BTreeSet<DocumentNumber>>,
-    /// The retractions whose reason is stored. It is deleted with any of their documents, or when the text of one changes.
-    reasons: BTreeSet<u32>,
     forks: BTreeMap<Place, i64>,
     next_document: DocumentNumber,
     next_retraction: u32,
@@ -66,7 +64,6 @@ impl Default for Model {
             forgotten: BTreeSet::new(),
             revoked_by: BTreeMap::new(),
             retractions: BTreeMap::new(),
-            reasons: BTreeSet::new(),
             forks: BTreeMap::new(),
             next_document: 0,
             next_retraction: 0,
@@ -118,37 +115,26 @@ impl Model {
         match operation {
             Operation::Remember { document, .. } if self.forgotten.contains(document) => Err(ErrorKind::Conflict),
             Operation::Remember { document, place, text } => {
-                self.remove_reasons(&[*document]);
                 let new = Document { place: *place, text: text.clone(), state: State::Active, occurred_at: self.now };
                 self.documents.insert(*document, new);
                 self.next_document = self.next_document.max(document + 1);
                 Ok(1)
             }
-            Operation::Update { document, text } => {
-                let Some(known) = self.documents.get_mut(document) else { return Err(ErrorKind::NotFound) };
-                if known.text != *text {
+            Operation::Update { document, text } => match self.documents.get_mut(document) {
+                Some(known) => {
                     known.text.clone_from(text);
-                    self.remove_reasons(&[*document]);
+                    Ok(1)
                 }
-                Ok(1)
-            }
+                None => Err(ErrorKind::NotFound),
+            },
             Operation::Forget { documents } => {
                 let removed = documents.iter().filter(|document| self.documents.remove(document).is_some());
                 let removed: Vec<DocumentNumber> = removed.copied().collect();
                 self.forgotten.extend(&removed);
-                // The report counts the reasons, too.
-                Ok(removed.len() as u64 + self.remove_reasons(&removed))
+                Ok(removed.len() as u64)
             }
-            Operation::Retract { documents } => {
-                let retraction = self.next_retraction;
-                let count = self.retract(documents);
-                if count > 0 {
-                    self.reasons.insert(retraction);
-                }
-                Ok(count)
-            }
+            Operation::Retract { documents } => Ok(self.retract(documents)),
             Operation::Restore { retraction } => {
-                self.reasons.remove(retraction);
                 let Some(documents) = self.retractions.remove(retraction) else { return Err(ErrorKind::NotFound) };
                 let mut restored = 0;
                 for document in documents.iter().filter(|d| self.revoked_by.get(d) == Some(retraction)) {
@@ -187,17 +173,6 @@ impl Model {
             }
             Operation::Reindex | Operation::Drain | Operation::Reopen => Ok(0),
         }
-    }
-
-    /// Deletes the reasons of the retractions of these documents. Returns their number.
-    fn remove_reasons(&mut self, documents: &[DocumentNumber]) -> u64 {
-        let is_of_documents =
-            |number: &u32| self.retractions.get(number).is_some_and(|all| documents.iter().any(|d| all.contains(d)));
-        let removed: Vec<u32> = self.reasons.iter().copied().filter(|number| is_of_documents(number)).collect();
-        for number in &removed {
-            self.reasons.remove(number);
-        }
-        removed.len() as u64
     }
 
     fn retract(&mut self, documents: &[DocumentNumber]) -> u64 {

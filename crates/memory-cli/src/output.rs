@@ -147,7 +147,7 @@ async fn drain_audibly(engine: &MemoryEngine, scope: &Scope) -> memory_engine::R
             Ok(drained) => return Ok(drained),
             Err(_) if has_progressed.swap(false, Ordering::Relaxed) => {}
             Err(_) => {
-                eprintln!("{}", describe_wait(engine, scope).await?);
+                report_line!("{}", describe_wait(engine, scope).await?);
                 return Ok(drain.await);
             }
         }

@@ -107,7 +107,7 @@ impl Drop for Server {
 #[allow(clippy::disallowed_methods, reason = "waits for another process")]
 fn wait_for_jobs(address: &str) {
     while waiting_jobs(address) > 0.0 {
-        thread::sleep(Duration::from_millis(200));
+        thread::park_timeout(Duration::from_millis(200));
     }
 }
 

@@ -38,7 +38,7 @@ impl DoctorCommand {
         let db = self.store.database()?;
         if self.repair {
             for repaired in admin::repair(&db).await.with_context(|| db.to_string())? {
-                eprintln!("rebuilt: {repaired}");
+                report_line!("rebuilt: {repaired}");
             }
         }
         let mut health = admin::checkup(&db).await.with_context(|| db.to_string())?;
@@ -53,7 +53,7 @@ impl DoctorCommand {
             }
         }
         if health.repairable > 0 {
-            eprintln!("`memory doctor --repair` rebuilds index caches");
+            report_line!("`memory doctor --repair` rebuilds index caches");
         }
         let failed_jobs = describe_failed_jobs(&db, &health).await?;
         health.problems.extend(failed_jobs);

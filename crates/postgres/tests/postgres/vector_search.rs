@@ -185,7 +185,7 @@ pub(crate) async fn creating_the_index_disturbs_no_other_store(database: &Databa
 /// A writer that finds an index necessary waits for the lock that migrations and opening stores hold.
 pub(crate) async fn the_index_is_created_under_the_migration_lock(database: &Database) {
     use sqlx::Connection;
-    let store = database.connect(database.options().with_exact_up_to(500)).await;
+    let store = database.connect(database.options().with_exact_up_to(1000)).await;
     let mut other = database.connect_directly().await;
     let mut transaction = other.begin().await.unwrap();
     let lock = "SELECT pg_advisory_xact_lock(hashtextextended('memory-engine migrations', 0))";
