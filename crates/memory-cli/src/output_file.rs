@@ -30,7 +30,7 @@ enum Output {
     Replacement(NamedTempFile, PathBuf),
     /// A FIFO, a device or a socket.
     Stream(File),
-    StandardOutput,
+    Stdout,
 }
 
 impl OutputFile {
@@ -78,7 +78,7 @@ impl Write for Output {
         match self {
             Self::Replacement(file, _) => file.write(bytes),
             Self::Stream(file) => file.write(bytes),
-            Self::StandardOutput => io::stdout().write(bytes),
+            Self::Stdout => io::stdout().write(bytes),
         }
     }
 
@@ -86,7 +86,7 @@ impl Write for Output {
         match self {
             Self::Replacement(file, _) => file.flush(),
             Self::Stream(file) => file.flush(),
-            Self::StandardOutput => io::stdout().flush(),
+            Self::Stdout => io::stdout().flush(),
         }
     }
 }
@@ -104,7 +104,7 @@ fn open(path: &Path) -> Result<Output> {
         bail!("it is a directory");
     }
     if is_standard_output(&metadata) {
-        return Ok(Output::StandardOutput);
+        return Ok(Output::Stdout);
     }
     if !metadata.is_file() {
         return Ok(Output::Stream(OpenOptions::new().write(true).open(path)?));

@@ -84,11 +84,10 @@ async fn no_record_is_given_up_because_of_its_service() {
             for number in 0..count {
                 memory.remember(&lin(), format!("note {number} of {count}").as_str()).await.unwrap();
             }
-            for answer in 0..WRONG_ANSWERS.len() {
+            for (answer, reason) in WRONG_ANSWERS.iter().enumerate() {
                 embedder.answer.store(answer, Ordering::Relaxed);
                 drain_for_an_hour(&memory, &clock).await;
                 let stats = memory.stats(&lin()).await.unwrap();
-                let reason = WRONG_ANSWERS[answer];
                 assert_eq!(stats.backlog.get(&Job::Embedding), Some(&count), "{count} records, {reason:?}");
                 assert!(stats.given_up.is_empty(), "{count} records, {reason:?}");
                 let failures = memory.admin().failures(&lin(), 99).await.unwrap();

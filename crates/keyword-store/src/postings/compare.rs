@@ -62,7 +62,10 @@ fn collect(
 mod tests {
     use super::*;
 
-    fn postings(documents: &[(i64, i64, &[(&str, u32)])]) -> SegmentedPostings {
+    /// Number, group, and terms with their frequencies.
+    type Document<'t> = (i64, i64, &'t [(&'t str, u32)]);
+
+    fn postings(documents: &[Document<'_>]) -> SegmentedPostings {
         let mut postings = SegmentedPostings::default();
         for (number, group, terms) in documents {
             let length = terms.iter().map(|(_, frequency)| frequency).sum();
