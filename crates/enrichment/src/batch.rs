@@ -15,8 +15,8 @@ use crate::{
     worker::Worker,
 };
 
-/// An item becomes a dead letter after this many failures that its record caused, while the service works, or after the
-/// first permanent one.
+/// Maximum number of attempts of an item whose record causes the failures. The item then becomes a dead letter. A
+/// permanent error makes it one at once.
 const MAX_ATTEMPTS: u32 = 5;
 /// If an item of a batch has had this many service errors, the batch is done item by item: one item may cause the
 /// errors.
@@ -88,8 +88,9 @@ impl Worker {
         self.judge(handler, suspects, done, failures).await
     }
 
-    /// Stores the failures of a batch that was run item by item. Each of `suspects` is charged with an attempt, and is
-    /// given up after [`MAX_ATTEMPTS`], if its record is at fault: its error says so, or the service works for others.
+    /// Stores the failures of a batch that was run item by item. A suspect counts an attempt if its record is at fault,
+    /// and becomes a dead letter after [`MAX_ATTEMPTS`]. The record is at fault if the service works. If that is unknown,
+    /// the error or a success of another item decides.
     ///
     /// # Errors
     /// The error of an item whose service may be at fault, if no item is done.

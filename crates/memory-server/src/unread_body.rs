@@ -1,7 +1,7 @@
-//! Request bodies that a response was made without reading, for example after a refused key.
+//! Handles request bodies that the handler did not read to the end, for example after a refused API key.
 //!
-//! HTTP/1.1 cannot read the next request before the end of the body. A small rest is read and discarded. Otherwise the
-//! response says `Connection: close`, so that the client opens another connection for its next request.
+//! HTTP/1.1 cannot read the next request before the end of the body. A remainder of at most 64 KiB is read and
+//! discarded. Otherwise the response contains `Connection: close`, so that the client opens another connection.
 
 use std::{
     pin::Pin,
@@ -26,10 +26,10 @@ use tokio::time::timeout;
 
 /// Maximum number of bytes that are read and discarded.
 const MAX_DISCARDED_BYTES: u64 = 64 << 10;
-/// Maximum time to wait for them.
+/// Maximum time to read the remainder. The response waits for it.
 const DISCARD_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Reads the rest of an unread body, or announces that the connection is closed.
+/// Discards the unread remainder of the request body, or sets `Connection: close`.
 pub(crate) async fn finish_body(request: Request, next: Next) -> Response {
     if request.body().is_end_stream() {
         return next.run(request).await;

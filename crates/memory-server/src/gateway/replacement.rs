@@ -41,10 +41,12 @@ pub(super) async fn replaced_by_request(
     }
     let since = key.follows.is_none().then(|| now.before(FIRST_TURN_WINDOW));
     let turns = scan_turns(engine, address, since).await?;
+    let of_chat = turns.iter().filter(|record| turn_of(record).is_some());
     let (own, others): (Vec<&Record>, Vec<&Record>) =
-        turns.iter().partition(|record| turn_of(record) == Some(key.key.as_str()));
+        of_chat.partition(|record| turn_of(record) == Some(key.key.as_str()));
     if key.follows.is_none() {
-        // Only the first message is known again: its reply may have been another one when the turns after it were said.
+        // Nothing but its own text identifies a first message. The later turns may follow a reply that was replaced
+        // since, so all of them are replaced.
         if !own.is_empty() {
             replaced.extend(others.iter().map(|record| record.id));
         }

@@ -16,10 +16,10 @@ pub(super) struct TokenSimilarities {
     pub(super) whole: Vec<Option<MaxSim>>,
     /// To each sentence of the query, if it has several. Sentences without tokens are left out.
     pub(super) sentences: Vec<Vec<Option<MaxSim>>>,
-    /// The weighted mean of the token vectors of each candidate. Empty for static token vectors: the thresholds of
-    /// diversity are for those of a model.
+    /// Weighted mean of the token vectors of each candidate, for near-duplicate detection. Empty for static token
+    /// vectors: the similarity thresholds are calibrated for vectors of a model.
     pub(super) means: Vec<Option<Vec<f32>>>,
-    /// True if the vectors are from a table, and do not depend on their context.
+    /// True if the vectors come from a fixed table and do not depend on context.
     pub(super) are_static: bool,
 }
 

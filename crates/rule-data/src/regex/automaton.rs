@@ -1,4 +1,4 @@
-//! A lazy automaton that finds which expressions match a text, and not where.
+//! A lazy automaton that finds which expressions match a text, but not the positions.
 
 use std::{
     error::Error,
@@ -14,15 +14,15 @@ use regex_automata::{
 
 /// Expressions whose lazy automaton is shared by all threads.
 ///
-/// It searches forwards only. A `meta::Regex` also holds the automata of the search backwards and of the groups. A full
-/// automaton is emptied and built again; a `meta::Regex` then searches without one, which is several times slower.
+/// It searches forwards only. A `meta::Regex` also holds automata for backward searches and for groups. When the cache
+/// is full, this automaton clears it and continues. A `meta::Regex` then falls back to a slower engine.
 #[derive(Debug)]
 pub(super) struct ForwardAutomaton {
     dfa: DFA,
-    /// The states. They are allocated at the first search, because most processes use few of the patterns.
+    /// The cached states. Allocated at the first search, because most processes use few of the patterns.
     cache: Mutex<Option<Cache>>,
-    /// Searches the texts that the automaton does not support: those with other than ASCII characters, if an expression
-    /// contains a Unicode word boundary.
+    /// Searches texts that the automaton does not support: texts with non-ASCII characters, if an expression contains a
+    /// Unicode word boundary.
     fallback: PikeVM,
 }
 

@@ -31,9 +31,9 @@ impl Manifest {
         Self { entries: Vec::new(), epoch, fingerprint: 0, ends: Vec::new() }
     }
 
-    /// Adds the segments of a file that continue the manifest. Stops at the first segment that does not continue it or
-    /// is not complete. The segments of a rebuilt cache are added together, after their list has been read: a file
-    /// that was cut between two of them contains none of the cache.
+    /// Adds the segments of a file that continue the manifest. Stops at the first segment that is incomplete or does not
+    /// continue it. The segments of a rebuilt cache are added together, when the list segment after them is read. If the
+    /// file ends before the list, none of them are added.
     ///
     /// # Errors
     /// Returns the error of the file, or `InvalidData` for a segment of another epoch or format. The segments before
@@ -60,8 +60,8 @@ impl Manifest {
                     self.accept(index, end, stamp);
                 }
                 SegmentRole::Appended => {
-                    // After a crash during compaction, the append file still contains segments that were moved. They
-                    // are skipped.
+                    // After a crash during compaction, the append file can still contain segments that were merged
+                    // into the rebuilt file. They are skipped.
                     let newest = self.newest_change();
                     let is_new = header.newest_change > newest || header.base_change == newest;
                     if self.entries.is_empty() || is_new {

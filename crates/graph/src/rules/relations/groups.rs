@@ -7,13 +7,14 @@ use super::{language::LanguagePatterns, marks::is_mark};
 /// Maximum number of persons of a group.
 const GROUP_MAX_PERSONS: usize = 4;
 
-/// The marks of the persons whom a plural pronoun in the next sentence may refer to.
+/// The persons that a plural pronoun in the next sentence may refer to. Each is a mark: a private-use character that
+/// stands for a name.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Group(Vec<char>);
 
 impl Group {
-    /// Returns the group that a sentence with marks lists: "Mira and Tobin". It is empty if the sentence names others,
-    /// too.
+    /// Returns the persons listed in a sentence with marks, as in "Mira and Tobin". Empty if the sentence also names
+    /// other persons.
     pub(super) fn of(text: &str, language: &LanguagePatterns) -> Self {
         let listed = language.list.find(text).map(|found| persons(found.as_str())).unwrap_or_default();
         let is_group = (2..=GROUP_MAX_PERSONS).contains(&listed.len()) && persons(text).len() == listed.len();
@@ -21,7 +22,7 @@ impl Group {
     }
 }
 
-/// Returns the marks of a text, each once.
+/// Returns the distinct marks of a text, in order.
 fn persons(text: &str) -> Vec<char> {
     let mut marks = Vec::new();
     for mark in text.chars().filter(|c| is_mark(*c)) {
@@ -32,14 +33,14 @@ fn persons(text: &str) -> Vec<char> {
     marks
 }
 
-/// Returns a sentence with marks, and its readings with one person in place of a group: of a list in the sentence, and
-/// of a plural pronoun. `previous` is the group of the sentence before.
+/// Returns the sentence, followed by one reading for each person of a group. A group is a list in the sentence, or the
+/// persons of a plural possessive. `previous` is the group of the sentence before.
 pub(super) fn readings(text: String, previous: &Group, language: &LanguagePatterns) -> Vec<String> {
     let mut readings = Vec::new();
     if let Some(found) = language.plural_possessives.find(&text) {
         let before = &text[..found.start()];
         let own = Group::of(before, language);
-        // "Harrow is their teacher": the pronoun is not Harrow's.
+        // "Harrow is their teacher": "their" refers to the previous group, not to Harrow.
         let others = persons(before);
         let follows_previous = others.len() < 2
             && !others.iter().any(|mark| previous.0.contains(mark))
