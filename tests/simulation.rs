@@ -80,7 +80,7 @@ fn run_all(seeds: impl Iterator<Item = u64>) -> Result<(), libtest_mimic::Failed
     }
     let counts = [Count::Operations, Count::PowerFailures, Count::Kills, Count::FailedWrites].map(|c| (c, c.get()));
     println!("{histories} histories: {counts:?}");
-    // With so many histories, every fault is injected at least once.
+    // With this number of histories, every fault is injected at least once.
     let is_injected = counts.iter().all(|(_, count)| *count > 0);
     if histories >= 2 * CHILD_INTERVAL && !is_injected {
         return Err(format!("a fault was never injected: {counts:?}").into());

@@ -21,7 +21,7 @@ const BUFFER_BYTES: usize = 64 << 10;
 /// The number of steps of a proxy that injects no fault.
 const DISARMED: i64 = -1;
 
-/// What happens at the step.
+/// The fault that is injected at the step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
     /// The connection is closed, and the message is not sent.

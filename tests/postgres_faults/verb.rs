@@ -23,7 +23,7 @@ pub(crate) enum Verb {
     Open,
 }
 
-/// What was stored before the verb runs.
+/// The records that are stored before the verb runs.
 #[derive(Debug, Default)]
 pub(crate) struct Prepared {
     ids: Vec<RecordId>,

@@ -130,8 +130,8 @@ impl Worker {
         self.fail(&failures).await
     }
 
-    /// Returns the failure of an item that a service error stopped. Its attempts stay below [`MAX_ATTEMPTS`], so that
-    /// an outage does not use up the attempts of an item.
+    /// Returns the failure of an item after a service error. The number of attempts is limited to
+    /// [`ISOLATE_AFTER_ATTEMPTS`], so that service errors alone never make an item a dead letter.
     fn postponed(&self, item: &Pending, error: &Error) -> Failure {
         let failure = item.failed(error, Some(self.retry_at(item.attempts, error)));
         let attempts = failure.attempts.min(ISOLATE_AFTER_ATTEMPTS);

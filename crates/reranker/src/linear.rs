@@ -27,7 +27,8 @@ pub enum RankingModel {
 pub enum QueryShape {
     /// A question of usual length about short messages.
     Question,
-    /// The same, if the question names a date: its words and its date say more, and vectors less.
+    /// A question of usual length that names a date, about short messages. Words and dates have more weight than in
+    /// [`Question`](Self::Question), vectors less.
     DatedQuestion,
     /// A dialogue or another long text, with too many words for the features of single questions.
     LongQuery,

@@ -151,7 +151,7 @@ async fn forgetting_removes_caches_wherever_a_path_leads() {
     };
     fill(&links.join("alias.db")).await;
     assert_eq!((caches(&real), caches(&links)), (2, 0), "all paths have the same caches");
-    // An earlier version has left caches next to the link.
+    // An earlier version wrote caches next to the link.
     for file in ["alias.db-vectors", "alias.db-terms-1", "alias.db-terms-1-fresh"] {
         fs::write(links.join(file), "old").unwrap();
     }

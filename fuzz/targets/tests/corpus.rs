@@ -32,7 +32,7 @@ fn saved_vectors() -> Vec<u8> {
     out.finish().unwrap()
 }
 
-/// With the variable `MEMORY_FUZZ_WRITE`, writes the corpus anew after a change of the format.
+/// With the variable `MEMORY_FUZZ_WRITE`, rewrites the corpus after a change of the format.
 #[test]
 fn the_corpus_has_segments_of_the_present_format() {
     for (name, bytes) in [("postings_cache", saved_postings()), ("vectors_cache", saved_vectors())] {

@@ -168,7 +168,7 @@ pub(super) struct FactRule {
     /// True if the fact ends the former value, even for a relative that is not unique, such as a sister.
     #[serde(default)]
     pub(super) replaces: bool,
-    /// True if the match holds whatever the rest of its clause says: "should I walk my dog Rex?" names the dog.
+    /// True if the match is a fact even in a question or a condition: "should I walk my dog Rex?" names the dog.
     #[serde(default)]
     pub(super) presupposed: bool,
     /// An expression that no part of the message may match.
