@@ -12,10 +12,10 @@ use crate::{
 /// An embedder that needs no download. English texts are compared by the meaning of their words, all others by
 /// spelling.
 ///
-/// The first 128 dimensions of a vector are the mean of the text's word vectors, from a bundled table of 27 660 words and
-/// WordPiece tokens (potion-base-8M by MinishLab, MIT License, reduced to 128 dimensions of 8 bits). They are 0 for a
-/// text that is mainly Chinese. The other 256 numbers are those of [`HashEmbedder`]. In an English vector they make up
-/// a fifth of the squared length, so that other spellings of a word are found too.
+/// The first 128 dimensions of a vector are the mean of the text's word vectors, from a bundled table of 27 660 words
+/// and WordPiece tokens (potion-base-8M by MinishLab, MIT License, reduced to 128 dimensions of 8 bits). They are 0 for
+/// a text that is mainly Chinese. The other 256 numbers are those of [`HashEmbedder`]. In an English vector they make
+/// up a fifth of the squared length, so that other spellings of a word are found too.
 #[derive(Debug, Clone)]
 pub struct WordEmbedder {
     space: EmbeddingSpace,
@@ -29,8 +29,8 @@ const MODEL: &str = if memory_engine_core::text::FOLDS_TRADITIONAL { "words-v1" 
 
 /// Weight of the vector retriever for English queries (0–1).
 const ENGLISH_SEMANTIC_WEIGHT: f64 = 1.0;
-/// Typical similarity of unrelated English texts. The median is 0.09 to 0.26, and that of a question and its answer 0.34
-/// to 0.53 (word vectors alone; locomo, realtalk, madial_en, lifebench_en).
+/// Typical similarity of unrelated English texts. The median is 0.09 to 0.26, and that of a question and its answer
+/// 0.34 to 0.53 (word vectors alone; locomo, realtalk, madial_en, lifebench_en).
 const ENGLISH_UNRELATED: f64 = 0.13;
 /// Minimum similarity of a vector hit for an English query (0–1).
 const ENGLISH_SCORE_FLOOR: f64 = 0.2;

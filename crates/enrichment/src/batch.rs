@@ -89,8 +89,8 @@ impl Worker {
     }
 
     /// Stores the failures of a batch that was run item by item. A suspect counts an attempt if its record is at fault,
-    /// and becomes a dead letter after [`MAX_ATTEMPTS`]. The record is at fault if the service works. If that is unknown,
-    /// the error or a success of another item decides.
+    /// and becomes a dead letter after [`MAX_ATTEMPTS`]. The record is at fault if the service works. If that is
+    /// unknown, the error or a success of another item decides.
     ///
     /// # Errors
     /// The error of an item whose service may be at fault, if no item is done.

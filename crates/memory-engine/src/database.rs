@@ -130,8 +130,8 @@ impl fmt::Debug for Database {
 impl UnknownAddress {
     /// Returns the error of opening it.
     pub(crate) fn error(&self) -> Error {
-        let message = "this is not the address of a Postgres database; write postgres://USER@HOST/DATABASE, or the path \
-                       of a file, with ./ before a name that contains a colon";
+        let message = "this is not the address of a Postgres database; write postgres://USER@HOST/DATABASE, or the \
+                       path of a file, with ./ before a name that contains a colon";
         Error::invalid("open", message)
     }
 }

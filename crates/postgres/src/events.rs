@@ -124,7 +124,8 @@ impl PostgresStore {
     ) -> Result<Vec<MemoryEvent>> {
         let rows = with_reader!(self, operation, |connection| {
             let mut statement = StatementBuilder::new(
-                "SELECT f.record_id, f.news_event_id, (extract(epoch FROM f.created_at) * 1000000)::bigint AS occurred_at,
+                "SELECT f.record_id, f.news_event_id,
+                        (extract(epoch FROM f.created_at) * 1000000)::bigint AS occurred_at,
                         f.content_text, f.translated_text, ",
             );
             push_call(&mut statement);

@@ -31,8 +31,8 @@ impl TokenSimilarities {
 }
 
 impl RecallRun<'_> {
-    /// Compares the query, and each of its sentences, with the candidates. The result is empty without token vectors, and
-    /// on a failure.
+    /// Compares the query, and each of its sentences, with the candidates. The result is empty without token vectors,
+    /// and on a failure.
     pub(super) async fn token_similarities(
         &mut self,
         candidates: &[(Candidate, Record)],

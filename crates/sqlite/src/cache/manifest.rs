@@ -31,9 +31,9 @@ impl Manifest {
         Self { entries: Vec::new(), epoch, fingerprint: 0, ends: Vec::new() }
     }
 
-    /// Adds the segments of a file that continue the manifest. Stops at the first segment that is incomplete or does not
-    /// continue it. The segments of a rebuilt cache are added together, when the list segment after them is read. If the
-    /// file ends before the list, none of them are added.
+    /// Adds the segments of a file that continue the manifest. Stops at the first segment that is incomplete or does
+    /// not continue it. The segments of a rebuilt cache are added together, when the list segment after them is read.
+    /// If the file ends before the list, none of them are added.
     ///
     /// # Errors
     /// Returns the error of the file, or `InvalidData` for a segment of another epoch or format. The segments before
