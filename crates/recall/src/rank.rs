@@ -164,7 +164,7 @@ impl RecallRun<'_> {
         (terms, query_terms)
     }
 
-    /// Returns the sentences of the query that are compared one by one. Queries of one sentence and long ones have none.
+    /// Returns the sentences of the query to be compared one by one. One sentence, or a long query, has none.
     fn query_sentences(&self, shape: QueryShape) -> Vec<String> {
         let sentences = if shape == QueryShape::LongQuery { Vec::new() } else { sentences(&self.plan.query.text) };
         if sentences.len() < 2 { Vec::new() } else { sentences }
