@@ -8,7 +8,7 @@ FENCE = re.compile(r"^(\s*)(```+)\s*([\w,+-]*)\s*$")
 OTHER_NAMES = {"bash", "shell", "console", "zsh", "shell-session"}
 # Words that a command begins with. In a block without a language they would be a command that is not run.
 PROGRAMS = re.compile(r"^\s*(\$ |(sudo|memory|npx|npm|uvx|uv|pip|pipx|cargo|docker|podman|brew|curl|wget|apt|apt-get|"
-                      r"dpkg|helm|git|systemctl|sh|\./scripts/\w+)\s)")
+                      r"dpkg|helm|kubectl|tar|sha256sum|git|systemctl|sh|\./scripts/\w+)\s)")
 HEREDOC = re.compile(r"<<-?\s*['\"]?(\w+)['\"]?")
 
 
