@@ -1,6 +1,7 @@
 //! One file for each command.
 
 pub(crate) mod add;
+pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod context;
 pub(crate) mod copy;
@@ -13,8 +14,10 @@ pub(crate) mod facts;
 pub(crate) mod forget;
 pub(crate) mod fork;
 pub(crate) mod graph;
+pub(crate) mod health;
 pub(crate) mod import;
 pub(crate) mod keys;
+pub(crate) mod man;
 pub(crate) mod mcp;
 pub(crate) mod migrate;
 pub(crate) mod models;

@@ -24,7 +24,7 @@ const PREFIX: &str = "MEMORY_";
 
 /// The sources of a server's settings. A flag overrides a variable (`MEMORY_LISTEN` for `listen`,
 /// `MEMORY_LIMITS__MAX_CONCURRENT` for `limits.max_concurrent`), which overrides the file.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(crate) struct ConfigArgs {
     /// Configuration file; default: memory.toml, if it exists
     #[arg(long, env = "MEMORY_CONFIG", value_name = "FILE")]
@@ -55,6 +55,11 @@ pub(crate) struct ConfigArgs {
 }
 
 impl ConfigArgs {
+    /// Returns the sources without flags.
+    pub(crate) fn from_file(config: Option<PathBuf>) -> Self {
+        Self { config, ..Self::default() }
+    }
+
     /// Loads the configuration.
     ///
     /// # Errors

@@ -1,0 +1,116 @@
+#!/bin/sh
+# Installs the command `memory` for this user from the project's GitHub releases, after a comparison of the SHA-256
+# checksum.
+#
+#   sh install.sh [--version VERSION] [--prefix DIR] [--from DIR]
+#
+#   --version VERSION   version to install, such as 0.1.0; default: the latest release
+#   --prefix DIR        folder for bin/ and share/; default: ~/.local
+#   --from DIR          folder with the files of a release, instead of a download
+#
+# The last line that it prints names the installed command. It asks for nothing and changes no other file.
+set -eu
+
+releases=https://github.com/memory-engine/memory-engine/releases
+version=
+prefix=${HOME:-}/.local
+from=
+
+fail() {
+  echo "install.sh: $1" >&2
+  exit 1
+}
+
+while [ $# -gt 0 ]; do
+  case $1 in
+    --version | --prefix | --from)
+      [ $# -ge 2 ] || fail "$1 needs a value"
+      case $1 in
+        --version) version=${2#v} ;;
+        --prefix) prefix=$2 ;;
+        --from) from=$2 ;;
+      esac
+      shift 2
+      ;;
+    -h | --help) sed -n '2,11s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    *) fail "unknown option $1; --help lists the options" ;;
+  esac
+done
+[ "$prefix" != /.local ] || fail "HOME is not set; name a folder with --prefix"
+
+case $(uname -s) in
+  Linux) system=unknown-linux-gnu ;;
+  Darwin) system=apple-darwin ;;
+  *) fail "there is no build for $(uname -s); build from source: cargo install memory-engine-cli" ;;
+esac
+case $(uname -m) in
+  x86_64 | amd64) processor=x86_64 ;;
+  aarch64 | arm64) processor=aarch64 ;;
+  *) fail "there is no build for $(uname -m); build from source: cargo install memory-engine-cli" ;;
+esac
+target=$processor-$system
+
+# download NAME FILE
+download() {
+  if [ -n "$from" ]; then
+    cp "$from/$1" "$2" || fail "$from has no file $1"
+    return
+  fi
+  if [ -n "$version" ]; then url=$releases/download/v$version/$1; else url=$releases/latest/download/$1; fi
+  if command -v curl >/dev/null 2>&1; then
+    curl --proto '=https' --tlsv1.2 -fsSL "$url" -o "$2" || fail "$url cannot be downloaded"
+  elif command -v wget >/dev/null 2>&1; then
+    wget -q "$url" -O "$2" || fail "$url cannot be downloaded"
+  else
+    fail "curl and wget are missing; install one of them, or use --from"
+  fi
+}
+
+# checksum FILE
+checksum() {
+  if command -v sha256sum >/dev/null 2>&1; then
+    sha256sum "$1" | cut -d ' ' -f 1
+  elif command -v shasum >/dev/null 2>&1; then
+    shasum -a 256 "$1" | cut -d ' ' -f 1
+  else
+    fail "sha256sum and shasum are missing; install coreutils"
+  fi
+}
+
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+trap 'exit 1' INT TERM HUP
+
+download SHA256SUMS "$folder/SHA256SUMS"
+line=$(grep -E "^[0-9a-f]{64} [ *]memory-${version:-[0-9][^ ]*}-$target\.tar\.gz$" "$folder/SHA256SUMS" | head -n 1) \
+  || true
+[ -n "$line" ] || fail "the release has no archive for $target${version:+ in version $version}"
+expected=${line%% *}
+name=${line##* }
+name=${name#\*}
+
+download "$name" "$folder/$name"
+actual=$(checksum "$folder/$name")
+[ "$actual" = "$expected" ] \
+  || fail "$name has the checksum $actual instead of $expected; nothing was installed. Download it again"
+
+tar -xzf "$folder/$name" -C "$folder"
+unpacked=$folder/${name%.tar.gz}
+
+# A running command keeps its file: the new one gets the name in one step.
+mkdir -p "$prefix/bin" "$prefix/share/man/man1" "$prefix/share/bash-completion/completions" \
+  "$prefix/share/zsh/site-functions" "$prefix/share/fish/vendor_completions.d"
+cp "$unpacked/memory" "$prefix/bin/.memory.$$"
+chmod 755 "$prefix/bin/.memory.$$"
+mv "$prefix/bin/.memory.$$" "$prefix/bin/memory"
+cp "$unpacked"/man/man1/*.1 "$prefix/share/man/man1/"
+cp "$unpacked/completions/memory" "$prefix/share/bash-completion/completions/"
+cp "$unpacked/completions/_memory" "$prefix/share/zsh/site-functions/"
+cp "$unpacked/completions/memory.fish" "$prefix/share/fish/vendor_completions.d/"
+
+installed=$("$prefix/bin/memory" --version) || fail "the installed command does not run on this machine"
+case :$PATH: in
+  *":$prefix/bin:"*) ;;
+  *) echo "Add $prefix/bin to your PATH." ;;
+esac
+echo "Installed $installed: $prefix/bin/memory"

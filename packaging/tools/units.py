@@ -1,0 +1,141 @@
+"""Checks of the installed Debian package: its files, its service and its backup, without systemd."""
+
+import configparser
+import gzip
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import subprocess
+
+from deb import CONFIGURATION_FILES
+from exercise import expect, request
+from project import PACKAGING, version
+
+HARDENING = {
+    "NoNewPrivileges": "yes", "ProtectSystem": "strict", "ProtectHome": "yes", "PrivateTmp": "yes",
+    "PrivateDevices": "yes", "MemoryDenyWriteExecute": "yes", "CapabilityBoundingSet": "", "UMask": "0077",
+}
+
+
+def check_dependencies(package):
+    """Compares the libc6 that the package needs with that of this machine, on which the binary is run."""
+    field = subprocess.run(["dpkg-deb", "--field", package, "Depends"], check=True, capture_output=True, text=True)
+    needed = re.search(r"libc6 \(>= ([0-9.]+)\)", field.stdout)
+    expect(needed and "libgcc-s1" in field.stdout, f"Depends: {field.stdout}")
+    here = subprocess.run(["getconf", "GNU_LIBC_VERSION"], check=True, capture_output=True, text=True).stdout.split()[1]
+    compared = subprocess.run(["dpkg", "--compare-versions", here, "ge", needed[1]], check=False)
+    expect(compared.returncode == 0, f"the package needs libc6 {needed[1]}; this machine has {here}")
+
+
+def check_installation(root):
+    for path, mode in {
+        "usr/bin/memory": 0o755, "usr/lib/memory-engine/backup": 0o755, "etc/default/memory-engine": 0o600,
+        "usr/lib/systemd/system/memory-engine.service": 0o644, "usr/share/man/man1/memory-serve.1.gz": 0o644,
+        "usr/share/bash-completion/completions/memory": 0o644, "usr/share/zsh/vendor-completions/_memory": 0o644,
+        "usr/share/fish/vendor_completions.d/memory.fish": 0o644, "usr/lib/systemd/system": 0o755,
+    }.items():
+        status = (root / path).stat()
+        expect(status.st_mode & 0o7777 == mode, f"{path} has the mode {status.st_mode & 0o7777:o} instead of {mode:o}")
+    status = (root / "var/lib/dpkg/status").read_text()
+    expect("Status: install ok installed" in status, f"dpkg: {status}")
+    for path in CONFIGURATION_FILES:
+        expect(f"\n {path} " in status, f"{path} is not a configuration file of the package")
+    page = gzip.decompress((root / "usr/share/man/man1/memory.1.gz").read_bytes()).decode()
+    expect(".TH memory 1" in page and version() in page, "memory.1 is not the page of this version")
+    if shutil.which("systemd-sysusers"):
+        passwd = (root / "etc/passwd").read_text()
+        expect("memory-engine:" in passwd, f"the installation made no account: {passwd}")
+    else:
+        print("deb: systemd-sysusers is missing, so the account was not checked")
+
+
+def read_unit(path):
+    """Returns the sections of a unit. Repeated keys keep their last value."""
+    parser = configparser.RawConfigParser(strict=False, interpolation=None)
+    parser.optionxform = str
+    parser.read_string(path.read_text())
+    return parser
+
+
+def environment_file(path):
+    lines = (line.strip() for line in path.read_text().splitlines())
+    return dict(line.split("=", 1) for line in lines if line and not line.startswith("#"))
+
+
+def check_service(root, memory):
+    """Runs the command of the unit with its configuration and its variables. The paths are those in the root."""
+    units = root / "usr/lib/systemd/system"
+    for name in ("memory-engine.service", "memory-engine-backup.service"):
+        service = read_unit(units / name)["Service"]
+        for key, value in HARDENING.items():
+            expect(service.get(key) == value, f"{name}: {key} is {service.get(key)} instead of {value}")
+        program = shlex.split(service["ExecStart"])[0]
+        expect(os.access(f"{root}{program}", os.X_OK), f"{name}: {program} is not in the package")
+        expect((root / service["EnvironmentFile"].lstrip("/")).is_file(), f"{name}: no {service['EnvironmentFile']}")
+    verify_with_systemd(units)
+    service = read_unit(units / "memory-engine.service")["Service"]
+    expect(shlex.split(service["ExecStart"])[1:] == ["serve"], "the service does not run memory serve")
+    name, configuration = service["Environment"].split("=", 1)
+    expect(name == "MEMORY_CONFIG", f"the service sets {name}")
+    variables = environment_file(root / "etc/default/memory-engine")
+    state = root / "var/lib" / service["StateDirectory"]
+    state.mkdir(parents=True)
+    expect(variables["MEMORY_DB"] == f"/var/lib/{service['StateDirectory']}/memory.db", "the database is elsewhere")
+    variables |= {"MEMORY_CONFIG": f"{root}{configuration}", "MEMORY_DB": f"{root}{variables['MEMORY_DB']}"}
+    settings = memory.run("config", "show", **variables)
+    expect("127.0.0.1:8765" in settings, f"the server would not listen on the loopback:\n{settings}")
+    with memory.server(**variables) as (address, _):
+        status, text = request(f"{address}/ready")
+        expect(status == 200, f"GET /ready: {status} {text}")
+    expect((state / "memory.db").is_file(), "the service made no database in its state directory")
+
+
+def verify_with_systemd(units):
+    """Lets systemd check the units, where it is installed. It needs the program of the unit, which is elsewhere."""
+    if not shutil.which("systemd-analyze"):
+        print("deb: systemd-analyze is missing, so systemd did not check the units")
+        return
+    names = [units / name for name in ("memory-engine.service", "memory-engine-backup.service",
+                                       "memory-engine-backup.timer")]
+    command = ["systemd-analyze", "verify", "--man=no", *map(str, names)]
+    printed = subprocess.run(command, capture_output=True, text=True, check=False).stderr
+    faults = [line for line in printed.splitlines() if "memory-engine" in line and "is not executable" not in line]
+    expect(not faults, "systemd-analyze verify: " + "\n".join(faults))
+
+
+def check_backup(root, memory):
+    """Runs the backup of the package, and restores its file."""
+    variables = environment_file(root / "etc/default/memory-engine")
+    folder = pathlib.Path(f"{root}{variables['BACKUP_DIR']}")
+    variables |= {"MEMORY_DB": f"{root}{variables['MEMORY_DB']}", "BACKUP_DIR": str(folder), "BACKUP_KEEP": "2",
+                  "BACKUP_COMMAND": memory.command[0]}
+    memory.run("add", "The blue kettle leaks", "--user", "lin", **variables)
+    folder.mkdir()
+    for name in ("default-20200101T000000Z.jsonl.gz", "default-20200102T000000Z.jsonl.gz", "default-keep.txt",
+                 "default-b-20200101T000000Z.jsonl.gz"):
+        (folder / name).touch()
+    script = root / "usr/lib/memory-engine/backup"
+    subprocess.run(["sh", script], env=memory.environment | variables, check=True, capture_output=True)
+    names = sorted(path.name for path in folder.iterdir())
+    new = [name for name in names if re.fullmatch(r"default-\d{8}T\d{6}Z\.jsonl\.gz", name)]
+    expect(len(new) == 2 and new[0] == "default-20200102T000000Z.jsonl.gz", f"the backup kept {names}")
+    others = {"default-keep.txt", "default-b-20200101T000000Z.jsonl.gz"}
+    expect(others < set(names), f"the backup removed other files: {names}")
+    expect(len(names) == 4, f"the backup left other files: {names}")
+    backup = folder / new[1]
+    expect(backup.stat().st_mode & 0o077 == 0, "others can read the backup")
+    lines = gzip.decompress(backup.read_bytes())
+    restored = subprocess.run([*memory.command, "import", "-", "--db", "restored.db"], cwd=memory.folder, input=lines,
+                              env=memory.environment, capture_output=True, check=False)
+    expect(restored.returncode == 0, f"the backup cannot be imported: {restored}")
+    found = memory.run("search", "blue kettle", "--user", "lin", "--db", "restored.db")
+    expect("The blue kettle leaks" in found, f"the restored store lacks the memory:\n{found}")
+    broken = memory.environment | variables | {"BACKUP_KEEP": "0"}
+    refused = subprocess.run(["sh", script], env=broken, capture_output=True, text=True, check=False)
+    expect(refused.returncode == 1 and "BACKUP_KEEP" in refused.stderr, f"BACKUP_KEEP=0: {refused}")
+
+
+def packaged_units():
+    return sorted((PACKAGING / "deb").glob("*.service")) + sorted((PACKAGING / "deb").glob("*.timer"))
