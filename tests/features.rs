@@ -110,22 +110,45 @@ fn library_enables_no_map_features() {
     assert!(serde.contains("derive") && !serde.split([' ', ',']).any(|feature| feature == "rc"), "{serde}");
 }
 
+/// The parts of a version such as `1.94.0`, for comparisons.
+fn version_parts(version: &str) -> Vec<u32> {
+    let mut parts: Vec<u32> = version.split('.').map(|number| number.parse().unwrap()).collect();
+    parts.resize(3, 0);
+    parts
+}
+
+#[test]
+fn no_dependency_needs_a_newer_rust() {
+    let rustc = Command::new("rustc").arg("-vV").output().unwrap();
+    let platform = String::from_utf8(rustc.stdout).unwrap();
+    let platform = platform.lines().find_map(|line| line.strip_prefix("host: ")).unwrap();
+    let arguments = ["metadata", "--format-version", "1", "--offline", "--locked", "--all-features"];
+    let metadata = cargo(&[arguments.as_slice(), &["--filter-platform", platform]].concat());
+    let metadata: Value = serde_json::from_str(&metadata).unwrap();
+    let ours = packages()["memory-engine"]["rust_version"].as_str().unwrap().to_owned();
+    let packages = metadata["packages"].as_array().unwrap();
+    let versions = packages.iter().filter_map(|package| Some((&package["name"], package["rust_version"].as_str()?)));
+    let newer: Vec<String> = versions
+        .filter(|(_, version)| version_parts(version) > version_parts(&ours))
+        .map(|(name, version)| format!("{name} needs {version}"))
+        .collect();
+    assert!(newer.is_empty(), "newer than {ours}: {newer:?}");
+    assert!(packages.len() > 100, "{} packages are too few", packages.len());
+}
+
 #[test]
 fn readmes_state_the_rust_version() {
     let packages = packages();
     let version = |name: &str| packages[name]["rust_version"].as_str().unwrap().to_owned();
     let stated = rust_versions(&read("crates/memory-engine/README.md"));
-    assert_eq!(stated, [version("memory-engine"), version("memory-engine-postgres")]);
-    let highest = packages.values().filter_map(|package| package["rust_version"].as_str());
-    let highest = highest.max_by_key(|version| {
-        let mut numbers = version.split('.').map(|number| number.parse::<u32>().unwrap());
-        (numbers.next(), numbers.next())
-    });
-    // Everything in this repository, as the root README builds it.
-    assert_eq!(rust_versions(&read("README.md")).first().map(String::as_str), highest);
+    assert_eq!(stated, [version("memory-engine")]);
+    for (name, package) in &packages {
+        assert_eq!(package["rust_version"].as_str(), Some(version("memory-engine").as_str()), "{name}");
+    }
+    assert_eq!(rust_versions(&read("README.md")).first(), Some(&version("memory-engine")));
 }
 
 #[test]
 fn text_without_version_has_none() {
-    assert_eq!(rust_versions("Rust 1.89 or later. Rust (1.94 or later), Rust types"), ["1.89", "1.94"]);
+    assert_eq!(rust_versions("Rust 1.90 or later. Rust (1.94 or later), Rust types"), ["1.90", "1.94"]);
 }

@@ -28,8 +28,8 @@ macro_rules! migration {
     ($name:literal) => {
         Migration {
             name: $name,
-            up: include_str!(concat!("../../../../migrations/postgres/", $name, ".up.sql")),
-            down: include_str!(concat!("../../../../migrations/postgres/", $name, ".down.sql")),
+            up: include_str!(concat!("../../migrations/", $name, ".up.sql")),
+            down: include_str!(concat!("../../migrations/", $name, ".down.sql")),
         }
     };
 }

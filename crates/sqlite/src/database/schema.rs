@@ -20,68 +20,68 @@ pub(crate) const APPLICATION_ID: i32 = 0x4d65_6d45;
 /// The migration to each schema from the one before, and back.
 pub(crate) const MIGRATIONS: [(&str, &str); 16] = [
     (
-        include_str!("../../../../migrations/sqlite/0001_initial.up.sql"),
-        include_str!("../../../../migrations/sqlite/0001_initial.down.sql"),
+        include_str!("../../migrations/0001_initial.up.sql"),
+        include_str!("../../migrations/0001_initial.down.sql"),
     ),
     (
-        include_str!("../../../../migrations/sqlite/0002_synonyms.up.sql"),
-        include_str!("../../../../migrations/sqlite/0002_synonyms.down.sql"),
+        include_str!("../../migrations/0002_synonyms.up.sql"),
+        include_str!("../../migrations/0002_synonyms.down.sql"),
     ),
     (
-        include_str!("../../../../migrations/sqlite/0003_life.up.sql"),
-        include_str!("../../../../migrations/sqlite/0003_life.down.sql"),
+        include_str!("../../migrations/0003_life.up.sql"),
+        include_str!("../../migrations/0003_life.down.sql"),
     ),
     (
-        include_str!("../../../../migrations/sqlite/0004_changes.up.sql"),
-        include_str!("../../../../migrations/sqlite/0004_changes.down.sql"),
+        include_str!("../../migrations/0004_changes.up.sql"),
+        include_str!("../../migrations/0004_changes.down.sql"),
     ),
     (
-        include_str!("../../../../migrations/sqlite/0005_graph.up.sql"),
-        include_str!("../../../../migrations/sqlite/0005_graph.down.sql"),
+        include_str!("../../migrations/0005_graph.up.sql"),
+        include_str!("../../migrations/0005_graph.down.sql"),
     ),
     (
-        include_str!("../../../../migrations/sqlite/0006_companion.up.sql"),
-        include_str!("../../../../migrations/sqlite/0006_companion.down.sql"),
+        include_str!("../../migrations/0006_companion.up.sql"),
+        include_str!("../../migrations/0006_companion.down.sql"),
     ),
     (
-        include_str!("../../../../migrations/sqlite/0007_generations.up.sql"),
-        include_str!("../../../../migrations/sqlite/0007_generations.down.sql"),
+        include_str!("../../migrations/0007_generations.up.sql"),
+        include_str!("../../migrations/0007_generations.down.sql"),
     ),
     (
-        include_str!("../../../../migrations/sqlite/0008_waiting.up.sql"),
-        include_str!("../../../../migrations/sqlite/0008_waiting.down.sql"),
+        include_str!("../../migrations/0008_waiting.up.sql"),
+        include_str!("../../migrations/0008_waiting.down.sql"),
     ),
     (
-        include_str!("../../../../migrations/sqlite/0009_postings.up.sql"),
-        include_str!("../../../../migrations/sqlite/0009_postings.down.sql"),
+        include_str!("../../migrations/0009_postings.up.sql"),
+        include_str!("../../migrations/0009_postings.down.sql"),
     ),
     (
-        include_str!("../../../../migrations/sqlite/0010_counts.up.sql"),
-        include_str!("../../../../migrations/sqlite/0010_counts.down.sql"),
+        include_str!("../../migrations/0010_counts.up.sql"),
+        include_str!("../../migrations/0010_counts.down.sql"),
     ),
     (
-        include_str!("../../../../migrations/sqlite/0011_relation_rule.up.sql"),
-        include_str!("../../../../migrations/sqlite/0011_relation_rule.down.sql"),
+        include_str!("../../migrations/0011_relation_rule.up.sql"),
+        include_str!("../../migrations/0011_relation_rule.down.sql"),
     ),
     (
-        include_str!("../../../../migrations/sqlite/0012_lease_owners.up.sql"),
-        include_str!("../../../../migrations/sqlite/0012_lease_owners.down.sql"),
+        include_str!("../../migrations/0012_lease_owners.up.sql"),
+        include_str!("../../migrations/0012_lease_owners.down.sql"),
     ),
     (
-        include_str!("../../../../migrations/sqlite/0013_token_vectors.up.sql"),
-        include_str!("../../../../migrations/sqlite/0013_token_vectors.down.sql"),
+        include_str!("../../migrations/0013_token_vectors.up.sql"),
+        include_str!("../../migrations/0013_token_vectors.down.sql"),
     ),
     (
-        include_str!("../../../../migrations/sqlite/0014_story.up.sql"),
-        include_str!("../../../../migrations/sqlite/0014_story.down.sql"),
+        include_str!("../../migrations/0014_story.up.sql"),
+        include_str!("../../migrations/0014_story.down.sql"),
     ),
     (
-        include_str!("../../../../migrations/sqlite/0015_change_marks.up.sql"),
-        include_str!("../../../../migrations/sqlite/0015_change_marks.down.sql"),
+        include_str!("../../migrations/0015_change_marks.up.sql"),
+        include_str!("../../migrations/0015_change_marks.down.sql"),
     ),
     (
-        include_str!("../../../../migrations/sqlite/0016_lease_start.up.sql"),
-        include_str!("../../../../migrations/sqlite/0016_lease_start.down.sql"),
+        include_str!("../../migrations/0016_lease_start.up.sql"),
+        include_str!("../../migrations/0016_lease_start.down.sql"),
     ),
 ];
 
