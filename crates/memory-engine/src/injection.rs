@@ -2,6 +2,11 @@
 
 mod informative;
 mod recalled;
+#[cfg(feature = "enrichment")]
+mod topic;
+#[cfg(not(feature = "enrichment"))]
+#[path = "injection/topic_unsupported.rs"]
+mod topic;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -188,7 +193,10 @@ impl Injector {
         let query = RecallQuery::new(text).with_options(self.recall_options(recalled));
         match &decision.action {
             Action::Nothing => {}
-            Action::Search => self.search(scope, query.in_scene(message.scene), conversation, recalled).await,
+            Action::Search => {
+                self.search(scope, query.in_scene(message.scene), conversation, recalled).await;
+                self.add_topic_facts(scope, message, recalled).await;
+            }
             Action::PreviousSession => self.previous_session(scope, message, recalled).await,
             Action::AboutUser => self.about_user(scope, message, recalled).await,
             Action::SearchScene(scene) => {
@@ -198,6 +206,7 @@ impl Injector {
             Action::Latest { summaries, rounds, search } => {
                 if *search {
                     self.search(scope, query.in_scene(message.scene), conversation, recalled).await;
+                    self.add_topic_facts(scope, message, recalled).await;
                 }
                 self.latest(scope, message, *summaries, rounds.saturating_mul(TURNS_PER_ROUND), recalled).await;
             }
