@@ -400,3 +400,19 @@ async fn a_question_gets_the_facts_of_its_topic() {
         assert!(memory.topic_facts(&lin(), "我在昆明住得很好").await.unwrap().is_empty());
     }
 }
+
+/// A short reply that also stands in an earlier session does not make that session the present one.
+#[tokio::test]
+async fn replies_without_content_do_not_name_the_session() {
+    for backend in Backend::all() {
+        let memory = empty(&backend).await;
+        let earlier = lin().with_session("earlier").unwrap();
+        memory.remember(&earlier, Turn::user("I built a small oak table.").with_scene("daily").at(ago(50))).await.unwrap();
+        memory.remember(&earlier, Turn::assistant("OK.").with_scene("daily").at(ago(49))).await.unwrap();
+        let injector = Injector::new(memory);
+        let question = "What did we talk about last time?";
+        let message = IncomingMessage { round: 2, scene: "daily", text: question };
+        let injection = injector.inject_into(&lin(), &message, &["hi there", "OK.", question]).await;
+        assert!(injection.text.contains("oak table"), "{injection:?}");
+    }
+}
