@@ -14,8 +14,8 @@ use std::{
 };
 
 use memory_engine_context::{
-    Action, GatewayBlock, IncomingMessage, InjectionDecision, InjectionRules, MAX_CONTEXT_MESSAGES, Rule, is_backchannel,
-    weak_question,
+    Action, GatewayBlock, IncomingMessage, InjectionDecision, InjectionRules, MAX_CONTEXT_MESSAGES, Rule,
+    is_backchannel, weak_question,
 };
 use memory_engine_core::{
     ContentHash, Error, ErrorKind, Field, Filter, FilterValue, Kind, Language, Op, Phrases, Record, RecordId, Result,

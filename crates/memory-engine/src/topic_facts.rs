@@ -48,8 +48,7 @@ pub(crate) fn topics_of(message: &str) -> Vec<FactTopic> {
 pub(crate) fn facts_of_topics(facts: Vec<Record>, topics: &[FactTopic], now: Timestamp) -> Vec<Record> {
     let is_asked = |record: &Record| {
         record.valid_until.is_none_or(|until| now < until)
-            && ExtractedFact::from_record(record)
-                .is_some_and(|fact| topics.iter().any(|topic| topic.includes(&fact)))
+            && ExtractedFact::from_record(record).is_some_and(|fact| topics.iter().any(|topic| topic.includes(&fact)))
     };
     facts.into_iter().filter(is_asked).collect()
 }

@@ -232,7 +232,8 @@ async fn a_failing_graph_is_reported_and_the_other_retrievers_answer() {
 #[tokio::test]
 async fn a_name_is_known_in_the_later_messages_of_its_session() {
     for backend in Backend::all() {
-        let memory = backend.builder().graph(Arc::new(RuleExtractor::default())).background(false).build().await.unwrap();
+        let memory =
+            backend.builder().graph(Arc::new(RuleExtractor::default())).background(false).build().await.unwrap();
         let first = lin().with_session("first").unwrap();
         let second = lin().with_session("second").unwrap();
         let introduction = message(&first, 1, "Odile laughed, and I thanked Odile. 沈砚说，好的。");

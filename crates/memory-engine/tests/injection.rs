@@ -375,7 +375,8 @@ async fn a_question_gets_the_facts_of_its_topic() {
         let clock = Arc::new(ManualClock::new(Timestamp::from_micros(NOW)));
         let rules = memory_engine::EnrichmentOptions::rules().unwrap();
         let memory = backend.builder().clock(clock).enrichment(rules).background(false).build().await.unwrap();
-        for text in ["My sister is a nurse in Lyon.", "我对芒果过敏", "我妹妹住在昆明", "The weather is lovely."] {
+        for text in ["My sister is a nurse in Lyon.", "我对芒果过敏", "我妹妹住在昆明", "The weather is lovely."]
+        {
             memory.remember(&lin(), Turn::user(text).with_scene("daily").at(ago(200))).await.unwrap();
         }
         memory.drain(&lin(), |_| ()).await.unwrap();
@@ -407,7 +408,10 @@ async fn replies_without_content_do_not_name_the_session() {
     for backend in Backend::all() {
         let memory = empty(&backend).await;
         let earlier = lin().with_session("earlier").unwrap();
-        memory.remember(&earlier, Turn::user("I built a small oak table.").with_scene("daily").at(ago(50))).await.unwrap();
+        memory
+            .remember(&earlier, Turn::user("I built a small oak table.").with_scene("daily").at(ago(50)))
+            .await
+            .unwrap();
         memory.remember(&earlier, Turn::assistant("OK.").with_scene("daily").at(ago(49))).await.unwrap();
         let injector = Injector::new(memory);
         let question = "What did we talk about last time?";

@@ -1,8 +1,14 @@
 use super::*;
 use crate::RegexOptions;
 
-const EXPRESSIONS: [&str; 6] =
-    [r"my (?P<r>sister|brother) is (?P<v>\w+)", r"\bI live in (?P<v>[^,]+)", "我住在(?P<v>[^，]+)", "[0-9]+", "(?P<v>岁)$", "x*"];
+const EXPRESSIONS: [&str; 6] = [
+    r"my (?P<r>sister|brother) is (?P<v>\w+)",
+    r"\bI live in (?P<v>[^,]+)",
+    "我住在(?P<v>[^，]+)",
+    "[0-9]+",
+    "(?P<v>岁)$",
+    "x*",
+];
 
 fn index(kept_bytes: usize) -> RegexIndex {
     RegexIndex::new(&EXPRESSIONS, true, 1 << 20, kept_bytes).unwrap()
@@ -22,7 +28,14 @@ fn candidates_contain_the_literals_and_all_matches_are_candidates() {
 #[test]
 fn groups_are_those_of_the_expression_by_itself() {
     let index = index(1 << 20);
-    let texts = ["", "My sister is Ann, my brother is 李明", "我住在杭州，我住在上海", "x我xx", "i live in é, I live in b", "30岁"];
+    let texts = [
+        "",
+        "My sister is Ann, my brother is 李明",
+        "我住在杭州，我住在上海",
+        "x我xx",
+        "i live in é, I live in b",
+        "30岁",
+    ];
     for (n, expression) in EXPRESSIONS.iter().enumerate() {
         let alone = RegexOptions::ignoring_case().compile(expression).unwrap();
         for text in texts {
