@@ -1,9 +1,11 @@
 //! Extracts entities and relations from records and stores them.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
-use memory_engine_core::{Error, ErrorKind, Field, Filter, Record, RecordId, Result, ScanQuery, Scope, State};
-use memory_engine_graph::{GraphEntry, GraphExtractor};
+use memory_engine_core::{
+    Error, ErrorKind, Field, Filter, Record, RecordId, Result, ScanQuery, Scope, State, phrases::fold,
+};
+use memory_engine_graph::{EntityKind, GraphEntry, GraphExtractor, GraphStoreExt, names_in};
 use memory_engine_indexing::IndexedStore;
 
 const REBUILD_PAGE_ROWS: usize = 200;
@@ -36,6 +38,7 @@ impl GraphIndexer {
     }
 
     /// Extracts from records within `scope`, and replaces their former extractions. Skips records that are not active.
+    /// A name that an earlier record of the same session introduced is known to the extractor.
     /// A failed extraction is listed in the report and does not stop the others.
     ///
     /// # Errors
@@ -47,7 +50,8 @@ impl GraphIndexer {
         let mut report = GraphIndexReport::default();
         let mut entries = Vec::new();
         for record in records.iter().filter(|record| record.state == State::Active) {
-            match extractor.extract(record).await {
+            let known = self.with_known_names(record, &entries).await?;
+            match extractor.extract(&known).await {
                 Ok(extraction) => entries.push(GraphEntry::new(record.clone(), extraction)),
                 Err(error) => report.failed.push((record.id, error)),
             }
@@ -56,6 +60,28 @@ impl GraphIndexer {
         report.records = entries.len() as u64;
         self.remove_deleted(scope, &entries).await?;
         Ok(report)
+    }
+
+    /// Returns a record with the names in its text that earlier records of its session introduced: names of people,
+    /// places and organisations in the graph, and in extractions that are not stored yet.
+    async fn with_known_names(&self, record: &Record, extracted: &[GraphEntry]) -> Result<Record> {
+        let mut known = record.clone();
+        let names = names_in(&record.text);
+        if record.scope.session().is_none() || names.is_empty() {
+            return Ok(known);
+        }
+        let is_introduced = |kind: EntityKind| matches!(kind, EntityKind::Person | EntityKind::Place | EntityKind::Org);
+        let texts: Vec<&str> = names.iter().map(String::as_str).collect();
+        let stored = self.store.graph().entities(&record.scope, &texts).await?;
+        let stored = stored.entities.into_iter().filter(|entity| is_introduced(entity.kind));
+        let mut introduced: BTreeSet<String> =
+            stored.flat_map(|entity| entity.aliases.into_iter().chain([entity.name])).map(|name| fold(&name)).collect();
+        for entry in extracted.iter().filter(|entry| entry.record.scope == record.scope) {
+            let mentions = entry.extraction.entities.iter().filter(|mention| is_introduced(mention.kind));
+            introduced.extend(mentions.map(|mention| fold(&mention.name)));
+        }
+        known.entities.extend(names.into_iter().filter(|name| introduced.contains(&fold(name))));
+        Ok(known)
     }
 
     /// Removes the extractions of records that have been deleted meanwhile.

@@ -14,6 +14,8 @@ pub(crate) struct Surnames {
     surnames_like_words: String,
     surnames_like_prepositions: String,
     never_in_names: String,
+    #[cfg_attr(not(feature = "extractors"), expect(dead_code, reason = "only the extractors read titles"))]
+    in_titled_names: String,
     rarely_in_given_names: String,
     given_name_characters: String,
     given_name_words: Words,
@@ -43,6 +45,15 @@ pub(crate) fn is_double_surname(first: char, second: char) -> bool {
 /// Returns false for particles, pronouns, verbs and prepositions, which no name contains.
 pub(crate) fn may_be_in_name(c: char) -> bool {
     !SURNAMES.never_in_names.contains(c)
+}
+
+/// Returns true for a given name that is likely because a title follows it, although it contains a particle: 若兰 in
+/// 温若兰医生. The rest must be frequent in given names.
+#[cfg(feature = "extractors")]
+pub(crate) fn is_titled_given_name(given_name: &[char]) -> bool {
+    let [first, second] = given_name else { return false };
+    let is_particle = |c: &char| SURNAMES.in_titled_names.contains(*c);
+    (is_particle(first) && is_given_name_character(*second)) || (is_given_name_character(*first) && is_particle(second))
 }
 
 /// Returns false for common characters that given names rarely contain.

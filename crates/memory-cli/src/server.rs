@@ -146,3 +146,9 @@ fn rewrite(setting: &str) -> Result<Option<Rewrite>> {
         ExtractionMethod::Remote(service) => Ok(Some(Rewrite::by(remote::chat(&service, "rewrite")?))),
     }
 }
+
+/// Loads dictionaries while the server starts. If that fails, the first request loads them.
+pub(crate) fn load_dictionaries(engine: &MemoryEngine) {
+    let engine = engine.clone();
+    tokio::spawn(async move { engine.load_dictionaries().await });
+}

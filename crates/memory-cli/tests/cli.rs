@@ -130,12 +130,12 @@ fn import_report_uses_plurals() {
     };
     let one_line = r#"{"user":"lin","text":"I moved to Lisbon"}"#;
     let one = import("one.jsonl", one_line);
-    assert!(one.contains("1 turn added"), "{one}");
+    assert!(one.contains("1 record added"), "{one}");
     assert!(one.contains("by vectors") && !one.contains("meaning"), "the hash embedder has none: {one}");
     let two = import("two.jsonl", "{\"user\":\"mo\",\"text\":\"tea\"}\n{\"user\":\"mo\",\"text\":\"rice\"}");
-    assert!(two.contains("2 turns added"), "{two}");
+    assert!(two.contains("2 records added"), "{two}");
     let again = import("one.jsonl", one_line);
-    assert!(again.contains("0 turns added") && again.contains("1 record was stored already"), "{again}");
+    assert!(again.contains("0 records added") && again.contains("1 record was stored already"), "{again}");
 }
 
 #[test]

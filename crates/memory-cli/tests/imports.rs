@@ -74,7 +74,7 @@ fn k15_chroma_collection_and_foreign_vectors() {
     run(&["--collection", "nothing"]).assert_fails(&["no collection 'nothing'", "conversations, summaries"]);
     run(&["--keep-vectors", "--embedder", "hash"]).assert_fails(&["item t1", "4 dimensions", "--embedder"]);
     assert_eq!(cli.stats()["records"], 0, "nothing is imported partially");
-    assert!(run(&["--collection", "conversations"]).ok().contains("3 turns added"));
+    assert!(run(&["--collection", "conversations"]).ok().contains("3 records added"));
     cli.run(&["import", &fixture("chroma"), "--format", "chroma"])
         .assert_fails(&["no chroma.sqlite3", "PersistentClient"]);
     cli.run(&["import", &fixture("mem0/server.json"), "--collection", "x"]).assert_fails(&["--format chroma"]);
@@ -203,7 +203,7 @@ fn k15_dry_run_writes_nothing() {
     assert_eq!(fs::read(cli.path("memory.db")).unwrap(), before);
     let shown = cli.run(&["import", &fixture("chroma/1.5"), "--format", "chroma", "--dry-run"]);
     assert!(
-        shown.stdout.contains("3 turns would be added") && shown.stdout.contains("nothing was written"),
+        shown.stdout.contains("3 records would be added") && shown.stdout.contains("nothing was written"),
         "{shown:?}"
     );
     assert!(shown.stdout.contains("写在最后的一条"), "{shown:?}");

@@ -144,8 +144,10 @@ fn an_export_follows_links_and_writes_through_pipes() {
     let log = OpenOptions::new().append(true).open(memory.path("log")).unwrap();
     assert!(memory.command(&["export", "-o", "/dev/stdout"]).stdout(log).status().unwrap().success());
     assert_eq!(fs::read_to_string(memory.path("log")).unwrap(), format!("earlier\n{expected}"));
-    let piped = memory.run(&["export", "-o", "/dev/stdout"]).ok();
-    assert_eq!(piped, expected);
+    for output in ["/dev/stdout", "-"] {
+        assert_eq!(memory.run(&["export", "-o", output]).ok(), expected, "{output}");
+    }
+    assert!(!memory.path("-").exists());
 }
 
 /// Opens a device whose disk is always full.

@@ -107,7 +107,7 @@ fn commands_work_on_postgres(server: &Server) {
     server.run(&cli, &["search", "x", "--user", "lin"]).assert_fails(&["has no memory yet", "migrate up"]);
     let turns = cli.write("turns.jsonl", TURNS);
     let imported = server.run(&cli, &["import", turns.to_str().unwrap()]).ok();
-    assert!(imported.contains("4 turns added to postgres://"), "{imported}");
+    assert!(imported.contains("4 records added to postgres://"), "{imported}");
     let found = server.run(&cli, &["search", "海鮮", "--user", "lin", "--json"]).json();
     assert_eq!(found["hits"][0]["record"]["text"], "我对海鲜过敏");
     let id = server.run(&cli, &["add", "the brass key", "--user", "mo"]).ok();

@@ -2,6 +2,11 @@
 
 mod informative;
 mod recalled;
+#[cfg(feature = "enrichment")]
+mod topic;
+#[cfg(not(feature = "enrichment"))]
+#[path = "injection/topic_unsupported.rs"]
+mod topic;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -9,7 +14,8 @@ use std::{
 };
 
 use memory_engine_context::{
-    Action, GatewayBlock, IncomingMessage, InjectionDecision, InjectionRules, MAX_CONTEXT_MESSAGES, Rule, weak_question,
+    Action, GatewayBlock, IncomingMessage, InjectionDecision, InjectionRules, MAX_CONTEXT_MESSAGES, Rule,
+    is_backchannel, weak_question,
 };
 use memory_engine_core::{
     ContentHash, Error, ErrorKind, Field, Filter, FilterValue, Kind, Language, Op, Phrases, Record, RecordId, Result,
@@ -188,7 +194,10 @@ impl Injector {
         let query = RecallQuery::new(text).with_options(self.recall_options(recalled));
         match &decision.action {
             Action::Nothing => {}
-            Action::Search => self.search(scope, query.in_scene(message.scene), conversation, recalled).await,
+            Action::Search => {
+                self.search(scope, query.in_scene(message.scene), conversation, recalled).await;
+                self.add_topic_facts(scope, message, recalled).await;
+            }
             Action::PreviousSession => self.previous_session(scope, message, recalled).await,
             Action::AboutUser => self.about_user(scope, message, recalled).await,
             Action::SearchScene(scene) => {
@@ -198,6 +207,7 @@ impl Injector {
             Action::Latest { summaries, rounds, search } => {
                 if *search {
                     self.search(scope, query.in_scene(message.scene), conversation, recalled).await;
+                    self.add_topic_facts(scope, message, recalled).await;
                 }
                 self.latest(scope, message, *summaries, rounds.saturating_mul(TURNS_PER_ROUND), recalled).await;
             }
@@ -335,8 +345,10 @@ impl Injector {
         let turns = self.newest_records(scope, message, kind_filter(Kind::TURN), PREVIOUS_SESSION_SCAN_ROWS).await;
         let turns = recalled.records_or_failure(turns);
         let session = |record: &Record| record.scope.session().map(str::to_owned);
-        // The latest turn decides, because the text of an earlier one may occur in another session, too.
-        let session_of_latest = turns.iter().find(|turn| recalled.is_in_conversation(turn)).map(session);
+        // The latest turn decides, because the text of an earlier one may occur in another session, too. A turn without
+        // content ("OK") occurs in many.
+        let is_own = |turn: &&Record| recalled.is_in_conversation(turn) && !is_backchannel(&turn.text);
+        let session_of_latest = turns.iter().find(is_own).map(session);
         let current = session_of_latest.unwrap_or_else(|| scope.session().map(str::to_owned));
         let summaries =
             self.newest_records(scope, message, kind_filter(Kind::SUMMARY), PREVIOUS_SESSION_SCAN_ROWS).await;

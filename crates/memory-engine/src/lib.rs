@@ -40,6 +40,8 @@ pub mod store;
 mod stores;
 pub mod synonyms;
 pub mod testing;
+#[cfg(feature = "enrichment")]
+mod topic_facts;
 mod turn;
 mod update;
 mod verb;

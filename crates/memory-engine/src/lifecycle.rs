@@ -2,14 +2,18 @@
 
 use std::time::Duration;
 
+use memory_engine_context::{IncomingMessage, InjectionRules, is_question};
 use memory_engine_core::Result;
-use memory_engine_indexing::current_runtime;
+use memory_engine_indexing::{current_runtime, run_blocking};
 use memory_engine_recall::WarmUp;
 
 use crate::{engine::MemoryEngine, verb::verb};
 
 /// Maximum time for which [`MemoryEngine::close`] waits for the current batch of the background worker.
 const BATCH_END_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Messages whose decision loads the word lists of each language.
+const RULE_SAMPLES: [&str; 2] = ["Where did we go?", "我们去了哪里？"];
 
 impl MemoryEngine {
     /// Loads dictionaries, and the keyword and vector indexes of the whole store, which the first recall would load
@@ -36,6 +40,34 @@ impl MemoryEngine {
     /// The store's error. A model that fails is named in [`WarmUp::degraded`].
     pub async fn warm_up(&self) -> Result<WarmUp> {
         verb!("warm_up", {}, self.recall_pipeline().warm_up())
+    }
+
+    /// Loads the dictionaries and word lists that the first recall and the first injection would load, in a thread of
+    /// their own. Reads nothing from the store and calls no model. A server calls it when it starts.
+    ///
+    /// ```
+    /// use memory_engine::MemoryEngine;
+    ///
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let memory = MemoryEngine::builder().in_memory().build().await?;
+    /// memory.load_dictionaries().await?;
+    /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// `Internal` if the thread stops without a result.
+    pub async fn load_dictionaries(&self) -> Result<()> {
+        self.indexed_store().analysis().load_dictionary().await?;
+        run_blocking("load word lists", || {
+            let rules = InjectionRules::default();
+            for text in RULE_SAMPLES {
+                rules.decide(&IncomingMessage { round: 2, scene: "daily", text });
+                is_question(text);
+                #[cfg(feature = "enrichment")]
+                crate::topic_facts::topics_of(text);
+            }
+        })
+        .await
     }
 
     /// Closes the engine for all its handles: stops the background worker, releases its claimed jobs, and closes the

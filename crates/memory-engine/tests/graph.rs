@@ -228,3 +228,27 @@ async fn a_failing_graph_is_reported_and_the_other_retrievers_answer() {
     assert_eq!(found.degraded.iter().map(|d| d.stage).collect::<Vec<_>>(), ["graph"]);
     assert!(found.degraded[0].reason.contains("out of order"), "{:?}", found.degraded);
 }
+
+#[tokio::test]
+async fn a_name_is_known_in_the_later_messages_of_its_session() {
+    for backend in Backend::all() {
+        let memory =
+            backend.builder().graph(Arc::new(RuleExtractor::default())).background(false).build().await.unwrap();
+        let first = lin().with_session("first").unwrap();
+        let second = lin().with_session("second").unwrap();
+        let introduction = message(&first, 1, "Odile laughed, and I thanked Odile. 沈砚说，好的。");
+        store_and_index(&memory, &[introduction]).await;
+        let mention = message(&first, 2, "Odile again, of course. 桌上有沈砚的信。");
+        let elsewhere = message(&second, 3, "Odile again, of course. 桌上有沈砚的信。");
+        store_and_index(&memory, &[mention.clone(), elsewhere.clone()]).await;
+        // Within one batch, too.
+        let batch = [message(&second, 4, "Marek laughed, and I thanked Marek."), message(&second, 5, "Marek again.")];
+        store_and_index(&memory, &batch).await;
+        for (name, known) in [("Odile", &mention), ("沈砚", &mention), ("Marek", &batch[1])] {
+            let query = GraphQuery::of([name]).with_hops(0);
+            let found = memory.graph().store().expand(&lin(), &query).await.unwrap();
+            let evidence = &found.entities[0].evidence;
+            assert!(evidence.contains(&known.id) && !evidence.contains(&elsewhere.id), "{name}: {found:?}");
+        }
+    }
+}

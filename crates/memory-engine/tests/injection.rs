@@ -367,3 +367,56 @@ async fn k8_memories_derived_from_the_conversation_are_not_injected() {
         assert_eq!(injected(&injector, question, &[told, question]).await, [""; 0]);
     }
 }
+
+/// A question in other words than those of a fact gets the fact.
+#[tokio::test]
+async fn a_question_gets_the_facts_of_its_topic() {
+    for backend in Backend::all() {
+        let clock = Arc::new(ManualClock::new(Timestamp::from_micros(NOW)));
+        let rules = memory_engine::EnrichmentOptions::rules().unwrap();
+        let memory = backend.builder().clock(clock).enrichment(rules).background(false).build().await.unwrap();
+        for text in ["My sister is a nurse in Lyon.", "我对芒果过敏", "我妹妹住在昆明", "The weather is lovely."]
+        {
+            memory.remember(&lin(), Turn::user(text).with_scene("daily").at(ago(200))).await.unwrap();
+        }
+        memory.drain(&lin(), |_| ()).await.unwrap();
+        let injector = Injector::new(memory.clone());
+        for (question, expected) in [
+            ("What does my sister do for a living?", "nurse"),
+            ("晚饭推荐什么？", "芒果"),
+            ("我妹在哪个城市生活？", "昆明"),
+        ] {
+            let message = IncomingMessage { round: 4, scene: "daily", text: question };
+            let injection = injector.inject(&lin(), &message).await;
+            assert!(injection.text.contains(expected), "{question}: {injection:?}");
+            let conversation = [injection.records[0].text.as_str(), question];
+            let again = injector.inject_into(&lin(), &message, &conversation).await;
+            assert!(!again.records.iter().any(|record| record.text == conversation[0]), "{question}: {again:?}");
+        }
+        let message = IncomingMessage { round: 4, scene: "daily", text: "What does a plumber do for a living?" };
+        let unrelated = injector.inject(&lin(), &message).await;
+        assert!(!unrelated.text.contains("nurse"), "{unrelated:?}");
+        let facts = memory.topic_facts(&lin(), "Where does my sister live?").await.unwrap();
+        assert!(facts.iter().any(|fact| fact.text.contains("昆明")), "{facts:?}");
+        assert!(memory.topic_facts(&lin(), "我在昆明住得很好").await.unwrap().is_empty());
+    }
+}
+
+/// A short reply that also stands in an earlier session does not make that session the present one.
+#[tokio::test]
+async fn replies_without_content_do_not_name_the_session() {
+    for backend in Backend::all() {
+        let memory = empty(&backend).await;
+        let earlier = lin().with_session("earlier").unwrap();
+        memory
+            .remember(&earlier, Turn::user("I built a small oak table.").with_scene("daily").at(ago(50)))
+            .await
+            .unwrap();
+        memory.remember(&earlier, Turn::assistant("OK.").with_scene("daily").at(ago(49))).await.unwrap();
+        let injector = Injector::new(memory);
+        let question = "What did we talk about last time?";
+        let message = IncomingMessage { round: 2, scene: "daily", text: question };
+        let injection = injector.inject_into(&lin(), &message, &["hi there", "OK.", question]).await;
+        assert!(injection.text.contains("oak table"), "{injection:?}");
+    }
+}

@@ -3,7 +3,7 @@
 mod regex;
 mod words;
 
-pub use regex::{Captures, Match, RegexError, RegexOptions, RegexTest, SharedRegex, SharedRegexSet};
+pub use regex::{Captures, Match, RegexError, RegexIndex, RegexOptions, SharedRegex};
 pub use words::Words;
 
 use serde::de::DeserializeOwned;

@@ -2,10 +2,12 @@
 //!
 //! `regex::Regex` keeps a cache for each thread that searches. For the hundreds of patterns of the extraction rules,
 //! that is several megabytes for each thread of a server. A [`SharedRegex`] has one cache, which is locked for one
-//! search. Threads rarely wait for it, because a search takes microseconds and each pattern has its own lock.
+//! search. Threads rarely wait for it, because a search takes microseconds and each pattern has its own lock. The
+//! expressions of a [`RegexIndex`] are compiled only when a text contains their literals.
 
-mod automaton;
 mod captures;
+mod index;
+mod literals;
 
 use std::{
     borrow::Cow,
@@ -13,8 +15,8 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use automaton::ForwardAutomaton;
 pub use captures::{Captures, Match};
+pub use index::RegexIndex;
 use regex_automata::{
     Input,
     meta::{BuildError, Cache, Config, Regex},
@@ -83,25 +85,13 @@ impl RegexOptions {
         Ok(SharedRegex(Arc::new(Compiled { regex, cache: Mutex::new(None) })))
     }
 
-    /// Compiles an expression for [`SharedRegex::is_match`] only. It needs less memory than one with groups.
+    /// Creates an index of expressions, which are compiled when a text contains their literals. `kept_bytes` is the
+    /// memory limit of the compiled expressions that are kept.
     ///
     /// # Errors
-    /// [`RegexError`] if the expression is invalid or too large.
-    pub fn compile_test(self, expression: &str) -> Result<RegexTest, RegexError> {
-        self.automaton(&[expression]).map(RegexTest)
-    }
-
-    /// Compiles a set of expressions, which are searched at the same time.
-    ///
-    /// # Errors
-    /// [`RegexError`] if an expression is invalid, or the set too large.
-    pub fn compile_set<S: AsRef<str>>(self, expressions: &[S]) -> Result<SharedRegexSet, RegexError> {
-        self.automaton(expressions).map(SharedRegexSet)
-    }
-
-    fn automaton<S: AsRef<str>>(self, expressions: &[S]) -> Result<Arc<ForwardAutomaton>, RegexError> {
-        let automaton = ForwardAutomaton::new(expressions, self.ignore_case, self.max_bytes, self.dfa_max_bytes);
-        automaton.map(Arc::new).map_err(RegexError)
+    /// [`RegexError`] if an expression is invalid. [`RegexIndex::check`] reports expressions that are too large.
+    pub fn index<S: AsRef<str>>(self, expressions: &[S], kept_bytes: usize) -> Result<RegexIndex, RegexError> {
+        RegexIndex::new(expressions, self.ignore_case, self.max_bytes, kept_bytes)
     }
 }
 
@@ -225,32 +215,5 @@ impl SharedRegex {
         }
         replaced.push_str(&text[end..]);
         Cow::Owned(replaced)
-    }
-}
-
-/// A regular expression that tests texts. It has no groups and finds no positions.
-#[derive(Debug, Clone)]
-pub struct RegexTest(Arc<ForwardAutomaton>);
-
-impl RegexTest {
-    /// Returns true if the expression matches a part of the text.
-    pub fn is_match(&self, text: &str) -> bool {
-        self.0.is_match(text)
-    }
-}
-
-/// A set of regular expressions that are searched at the same time, with one cache for all threads.
-#[derive(Debug, Clone)]
-pub struct SharedRegexSet(Arc<ForwardAutomaton>);
-
-impl SharedRegexSet {
-    /// Returns the indexes of the expressions that match a part of the text, in ascending order.
-    pub fn matches(&self, text: &str) -> Vec<usize> {
-        self.0.matches(text)
-    }
-
-    /// Returns the size of the search cache of all threads, in bytes. It is 0 before the first search.
-    pub fn cache_bytes(&self) -> usize {
-        self.0.cache_bytes()
     }
 }

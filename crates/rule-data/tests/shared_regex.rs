@@ -3,7 +3,7 @@
 
 use std::{borrow::Cow, thread};
 
-use memory_engine_rule_data::{RegexOptions, SharedRegex, SharedRegexSet};
+use memory_engine_rule_data::{RegexOptions, SharedRegex};
 
 fn compiled(expression: &str) -> SharedRegex {
     RegexOptions::ignoring_case().compile(expression).unwrap()
@@ -37,35 +37,11 @@ fn splits_and_replacements_keep_the_rest() {
 }
 
 #[test]
-fn a_test_matches_without_groups() {
-    let test = RegexOptions::ignoring_case().compile_test("(a)|b$").unwrap();
-    assert!(test.is_match("xA") && test.is_match("b") && !test.is_match("bx"));
-}
-
-#[test]
-fn a_set_returns_all_matching_expressions() {
-    let set = RegexOptions::default().compile_set(&["b", "a", "^c", "."]).unwrap();
-    assert_eq!(set.matches("abc"), [0, 1, 3]);
-    assert!(set.matches("").is_empty());
-}
-
-#[test]
 fn invalid_and_large_expressions_are_errors() {
     let error = RegexOptions::default().compile("(a").unwrap_err();
     assert!(error.to_string().contains("unclosed group"), "{error}");
-    let error = RegexOptions { max_bytes: 1000, ..RegexOptions::default() }.compile_test(r"\w{50}").unwrap_err();
+    let error = RegexOptions { max_bytes: 1000, ..RegexOptions::default() }.compile(r"\w{50}").unwrap_err();
     assert!(error.to_string().contains("1000 bytes"), "{error}");
-}
-
-#[test]
-fn threads_share_the_cache_of_a_set() {
-    let set = RegexOptions::default().compile_set(&["[a-z]+[0-9]", "我"]).unwrap();
-    assert_eq!(set.matches("a1"), [0]);
-    let bytes = set.cache_bytes();
-    let search = |set: SharedRegexSet| move || (0..100).all(|_| set.matches("a1") == [0]);
-    let threads: Vec<_> = (0..16).map(|_| thread::spawn(search(set.clone()))).collect();
-    assert!(threads.into_iter().all(|thread| thread.join().unwrap()));
-    assert_eq!(set.cache_bytes(), bytes);
 }
 
 /// `regex::Regex` has a cache for each of these threads.

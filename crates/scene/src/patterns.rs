@@ -6,7 +6,7 @@ use std::{
 };
 
 use memory_engine_core::{Error, Result, RuleId, text::is_han};
-use memory_engine_rule_data::{RegexOptions, RegexTest, data};
+use memory_engine_rule_data::{RegexError, RegexIndex, RegexOptions, data};
 use serde::{Deserialize, Serialize};
 
 use crate::message::{MessagePart, Sentence};
@@ -106,29 +106,34 @@ data!(BUILT_IN: PatternFile = "classes.toml", "en/classes.toml", "zh/classes.tom
     "en/evidence.toml",
     "zh/evidence.toml", "en/meta.toml", "zh/meta.toml");
 
-/// The built-in patterns, compiled at the first use.
+/// The built-in patterns, indexed at the first use.
 static BUILT_IN_SET: LazyLock<Option<Arc<PatternSet>>> =
-    LazyLock::new(|| PatternSet::compile(&BUILT_IN.patterns).ok().map(Arc::new));
+    LazyLock::new(|| PatternSet::indexed(&BUILT_IN.patterns).ok().map(Arc::new));
 
 /// Maximum depth of classes within classes.
 const CLASS_DEPTH: usize = 5;
-/// Memory limits of one compiled expression and of its lazy automaton.
+/// Options of the compiled expressions.
 const PATTERN_OPTIONS: RegexOptions = RegexOptions { ignore_case: false, max_bytes: 16 << 20, dfa_max_bytes: 1 << 20 };
+/// Memory limit of the compiled expressions that are kept, in bytes.
+const KEPT_PATTERNS_MAX_BYTES: usize = 2 << 20;
 
 /// Returns the built-in patterns.
 pub(crate) fn built_in() -> &'static [ScenePattern] {
     &BUILT_IN.patterns
 }
 
-/// Compiled patterns.
+/// Patterns whose expressions are compiled when a sentence contains their literals.
 #[derive(Debug)]
-pub(crate) struct PatternSet(Vec<CompiledPattern>);
+pub(crate) struct PatternSet {
+    patterns: Vec<IndexedPattern>,
+    /// The expressions of the patterns, and after them their exceptions.
+    index: RegexIndex,
+}
 
-/// A compiled pattern. One automaton for each pattern: their union has too many states to be kept.
 #[derive(Debug)]
-struct CompiledPattern {
-    expression: RegexTest,
-    exceptions: Option<RegexTest>,
+struct IndexedPattern {
+    /// The position of the exceptions in the index.
+    exceptions: Option<usize>,
     /// True if a sentence without Chinese characters is not tested.
     needs_han: bool,
     /// True if a sentence without Latin letters is not tested.
@@ -136,39 +141,38 @@ struct CompiledPattern {
 }
 
 impl PatternSet {
-    /// Returns the compiled patterns. The built-in ones are compiled once in a process.
+    /// Returns the indexed patterns. The built-in ones are indexed once in a process.
     ///
     /// # Errors
-    /// `InvalidInput` for a regular expression that does not compile or is too large.
+    /// `InvalidInput` for a regular expression that is invalid or too large.
     pub(crate) fn of(patterns: &[ScenePattern]) -> Result<Arc<Self>> {
         if patterns == built_in()
             && let Some(set) = &*BUILT_IN_SET
         {
             return Ok(Arc::clone(set));
         }
-        Self::compile(patterns).map(Arc::new)
+        for pattern in patterns {
+            for list in [&pattern.forms, &pattern.unless] {
+                let checked = PATTERN_OPTIONS.index(&[expand(list)], 0).and_then(|index| index.check());
+                checked.map_err(|e| Error::invalid("scene rules", format!("the pattern '{}': {e}", pattern.id)))?;
+            }
+        }
+        let set = Self::indexed(patterns).map_err(|error| Error::invalid("scene rules", error.to_string()))?;
+        Ok(Arc::new(set))
     }
 
-    fn compile(patterns: &[ScenePattern]) -> Result<Self> {
-        let compile = |pattern: &ScenePattern, list: &[String]| {
-            PATTERN_OPTIONS
-                .compile_test(&expand(list))
-                .map_err(|e| Error::invalid("scene rules", format!("the pattern '{}': {e}", pattern.id)))
-        };
-        let compiled = patterns.iter().map(|pattern| {
-            Ok(CompiledPattern {
-                expression: compile(pattern, &pattern.forms)?,
-                exceptions: (!pattern.unless.is_empty()).then(|| compile(pattern, &pattern.unless)).transpose()?,
-                needs_han: pattern.id.as_str().starts_with("zh.") && pattern.words.is_empty(),
-                needs_latin: pattern.id.as_str().starts_with("en.") && pattern.words.is_empty(),
-            })
+    fn indexed(patterns: &[ScenePattern]) -> std::result::Result<Self, RegexError> {
+        let mut expressions: Vec<String> = patterns.iter().map(|pattern| expand(&pattern.forms)).collect();
+        let indexed = patterns.iter().map(|pattern| IndexedPattern {
+            exceptions: (!pattern.unless.is_empty()).then(|| {
+                expressions.push(expand(&pattern.unless));
+                expressions.len() - 1
+            }),
+            needs_han: pattern.id.as_str().starts_with("zh.") && pattern.words.is_empty(),
+            needs_latin: pattern.id.as_str().starts_with("en.") && pattern.words.is_empty(),
         });
-        let set = compiled.collect::<Result<_>>().map(Self)?;
-        // The first match of an expression allocates its automaton. That is done here, not during the first message.
-        for pattern in &set.0 {
-            pattern.expression.is_match("a 一");
-        }
-        Ok(set)
+        let patterns = indexed.collect();
+        Ok(Self { patterns, index: PATTERN_OPTIONS.index(&expressions, KEPT_PATTERNS_MAX_BYTES)? })
     }
 
     /// Returns the indexes of the patterns that match a sentence, without regard to the parts and the scene.
@@ -176,13 +180,15 @@ impl PatternSet {
         let text = sentence.text.replace('\'', "");
         let has_han = text.chars().any(is_han);
         let has_latin = text.chars().any(|c| c.is_ascii_alphabetic());
-        let is_match = |pattern: &CompiledPattern| {
-            (has_han || !pattern.needs_han)
-                && (has_latin || !pattern.needs_latin)
-                && pattern.expression.is_match(&text)
-                && !pattern.exceptions.as_ref().is_some_and(|exceptions| exceptions.is_match(&text))
+        let is_match = |position: &usize| {
+            self.patterns.get(*position).is_some_and(|pattern| {
+                (has_han || !pattern.needs_han)
+                    && (has_latin || !pattern.needs_latin)
+                    && self.index.is_match(*position, &text)
+                    && !pattern.exceptions.is_some_and(|exceptions| self.index.is_match(exceptions, &text))
+            })
         };
-        self.0.iter().enumerate().filter(|(_, pattern)| is_match(pattern)).map(|(index, _)| index).collect()
+        self.index.candidates(&text).into_iter().filter(is_match).collect()
     }
 }
 

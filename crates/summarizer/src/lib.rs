@@ -18,8 +18,8 @@ mod window;
 
 pub use chunk::{CHUNKER, Chunker};
 pub use fact::{
-    Cardinality, ChatFacts, ExtractedFact, FactEvidence, FactExtractor, FactKind, FactPatterns, Facts, Polarity,
-    RuleFacts, fact_keys, render,
+    Cardinality, ChatFacts, ExtractedFact, FactEvidence, FactExtractor, FactKind, FactPatterns, FactTopic, Facts,
+    Polarity, RuleFacts, fact_keys, render,
 };
 pub use injected::{is_echo, without_injected};
 pub use metadata::{ChatMetadata, Described, Emotions, MetadataExtractor, RuleMetadata, TurnMetadata};

@@ -54,7 +54,7 @@ impl Companion {
             pack: Arc::new(pack),
             counter: Arc::new(EstimatedTokens),
             profiles: Arc::new(RuleProfiles),
-            rules: Arc::new(InjectionRules::of_document()),
+            rules: Arc::new(InjectionRules::default()),
             zone: TimeZone::fixed(tz::offset(8)),
         }
     }
@@ -78,8 +78,8 @@ impl Companion {
         self
     }
 
-    /// Sets the rules that decide whether a message asks for related history. Default: those of the chat
-    /// gateway's document ([`InjectionRules::of_document`]), in Chinese and English.
+    /// Sets the rules that decide whether a message calls for related history. Default: [`InjectionRules::default`], as
+    /// in the chat gateway: every message with content gets the messages that are relevant to it.
     pub fn with_rules(mut self, rules: InjectionRules) -> Self {
         self.rules = Arc::new(rules);
         self

@@ -85,7 +85,7 @@ impl Companion {
         Ok(self.engine.scan(scope, &query).await?.records)
     }
 
-    /// Returns earlier messages that are relevant to this one, if it asks about the past.
+    /// Returns earlier messages that are relevant to this one, if the rules of injection search for them.
     async fn related(
         &self,
         scope: &Scope,
@@ -97,8 +97,13 @@ impl Companion {
     ) -> Vec<Record> {
         let round = state.total_messages / 2 + 1;
         let decision = self.rules.decide(&IncomingMessage { round, scene: "daily", text: message });
-        let asks_for_history =
-            matches!(decision.action, Action::Search | Action::SearchScene(_) | Action::Latest { search: true, .. });
+        let asks_for_history = matches!(
+            decision.action,
+            Action::Search
+                | Action::SearchScene(_)
+                | Action::Latest { search: true, .. }
+                | Action::SameEmotion { search: true, .. }
+        );
         if !asks_for_history || message.trim().is_empty() {
             return Vec::new();
         }

@@ -11,7 +11,7 @@ use crate::{
     entity::EntityKind,
     extraction::Mention,
     ordinary_words::is_ordinary_word,
-    surnames::{SURNAMES, is_likely_name, may_be_in_given_name, may_be_in_name, surname_length},
+    surnames::{SURNAMES, is_likely_name, is_titled_given_name, may_be_in_given_name, may_be_in_name, surname_length},
     titles,
 };
 use context::CONTEXT;
@@ -142,8 +142,10 @@ impl HanRun<'_> {
             let has_name_characters = if given == 0 {
                 !self.splits_word(at) && !self.splits_word(at + 1)
             } else {
-                self.folded[at + family..end].iter().all(|c| may_be_in_given_name(*c))
-                    && is_likely_name(self.folded, at, family, given)
+                let given_name = &self.folded[at + family..end];
+                let is_usual = given_name.iter().all(|c| may_be_in_given_name(*c))
+                    && is_likely_name(self.folded, at, family, given);
+                is_usual || (is_titled_given_name(given_name) && !self.splits_word(at))
             };
             // 王总 is a person, 王总是 is not.
             let is_before_verb = self.folded.get(end + 1).is_some_and(|c| WORDS.after_chief.contains(*c));

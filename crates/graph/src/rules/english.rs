@@ -15,6 +15,8 @@ struct NameWords {
     places: Words,
     organisations: Words,
     singular_endings: Words,
+    /// Words before a name, which then may begin with a common word: "her ship Morning Tide".
+    before_names: Words,
 }
 
 data!(WORDS: NameWords = "en/names.toml");
@@ -133,7 +135,10 @@ fn names_in_sentence(sentence: &str) -> Vec<FoundName> {
             continue;
         }
         let end = run_end(&tokens, at);
-        found.extend(name_in_run(&tokens[at..end], at == 0 || tokens[at].is_quoted));
+        let starts_sentence = at == 0 || tokens[at].is_quoted;
+        let follows_noun = at > 0 && !tokens[at].is_separated && WORDS.before_names.contains(tokens[at - 1].text);
+        let is_title = follows_noun && end - at > 1;
+        found.extend(name_in_run(&tokens[at..end], starts_sentence, is_title));
         at = end;
     }
     found
@@ -160,12 +165,13 @@ fn run_end(tokens: &[WordToken<'_>], first: usize) -> usize {
     end
 }
 
-/// Returns the name in a run of capitalised words. `starts_sentence` is true for a run at the beginning of a sentence.
-fn name_in_run(run: &[WordToken<'_>], starts_sentence: bool) -> Option<FoundName> {
+/// Returns the name in a run of capitalised words. `starts_sentence` is true for a run at the beginning of a sentence,
+/// and `is_title` for one that is a name as a whole.
+fn name_in_run(run: &[WordToken<'_>], starts_sentence: bool, is_title: bool) -> Option<FoundName> {
     let is_common =
         |token: &WordToken<'_>| words::is_common(&token.text.to_lowercase()) && !titles::is_prefix(token.text);
     // "When Anna Reed" at the beginning of a sentence, "the Old Mill" anywhere.
-    let leading = run.iter().take_while(|token| is_common(token)).count();
+    let leading = if is_title { 0 } else { run.iter().take_while(|token| is_common(token)).count() };
     let run = &run[leading..];
     let trailing = run.iter().rev().take_while(|token| is_common(token)).count();
     let run = &run[..run.len() - trailing];

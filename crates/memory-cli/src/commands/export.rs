@@ -21,8 +21,8 @@ use crate::{
 /// Write all records and tombstones as JSON Lines, which `import` reads.
 #[derive(Debug, Args)]
 pub(crate) struct ExportCommand {
-    /// File to write; default: standard output. A symbolic link, a FIFO or a device is never replaced; a new file can
-    /// be read by its owner only
+    /// File to write, or `-` for standard output, which is the default. A symbolic link, a FIFO or a device is never
+    /// replaced; a new file can be read by its owner only
     #[arg(long, short)]
     output: Option<PathBuf>,
     #[command(flatten)]
@@ -35,7 +35,7 @@ impl ExportCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         let scope = self.scope.scope()?;
         let engine = self.store.open().await?;
-        let Some(path) = &self.output else {
+        let Some(path) = self.output.as_deref().filter(|path| *path != Path::new("-")) else {
             let mut output = BufWriter::new(io::stdout().lock());
             write_all(&engine, &scope, |line| Ok(writeln!(output, "{line}")?)).await?;
             output.flush()?;

@@ -181,11 +181,11 @@ impl ImportCommand {
         }
         let database = self.store.database()?;
         match dry_run {
-            None => print_line!("{} added to {database}", output::counted(report.added, "turn", "turns")),
+            None => print_line!("{} added to {database}", output::counted(report.added, "record", "records")),
             Some(dry_run) => {
                 print_line!(
                     "{} would be added to {database}; nothing was written",
-                    output::counted(report.added, "turn", "turns")
+                    output::counted(report.added, "record", "records")
                 );
                 for line in dry_run.lines() {
                     print_line!("{line}");

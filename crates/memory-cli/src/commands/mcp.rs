@@ -9,6 +9,7 @@ use memory_engine_server::{Access, Owner};
 use crate::{
     args::{ScopeArgs, StoreArgs, ZoneArgs},
     engine_options::EnrichmentArgs,
+    server,
 };
 
 /// Serve the memory as MCP tools over standard input and output, for a host on this machine.
@@ -37,6 +38,7 @@ impl McpCommand {
         let owner = Owner { user: Some(user.unwrap_or_else(|| "default".into())), agent, session, branch };
         let options = self.enrichment.engine_options()?.with_locale(self.timezone.zone(), None);
         let engine = self.store.serve(options).await?;
+        server::load_dictionaries(&engine);
         let tools = memory_engine_server::Mcp::new(engine).with_owner(owner);
         tools.stdio(access).await?;
         Ok(ExitCode::SUCCESS)

@@ -32,6 +32,7 @@ impl ServeCommand {
         let listener = listener.with_context(|| format!("cannot listen on {}", config.listen))?;
         let settings = Settings::load()?;
         let engine = server::open(&config).await?;
+        server::load_dictionaries(&engine);
         let server = config.server(&engine, |name| settings.get(name))?;
         let open = if server.is_open() { ", without keys" } else { "" };
         tracing::info!(part = "serve", "listening on http://{}{open}", listener.local_addr()?);

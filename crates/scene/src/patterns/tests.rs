@@ -130,6 +130,11 @@ fn every_pattern_has_a_message_and_a_near_miss() {
 }
 
 #[test]
+fn every_pattern_compiles() {
+    PatternSet::indexed(built_in()).unwrap().index.check().unwrap();
+}
+
+#[test]
 fn words_of_patterns_are_in_the_lists() {
     let rules = crate::SceneRules::default();
     for pattern in built_in() {

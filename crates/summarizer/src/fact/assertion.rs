@@ -24,15 +24,20 @@ const CLAUSE_STARTS: [char; 6] = ['，', ',', '、', '-', '—', ';'];
 data! {
     DATA = "en/assertion.toml", "zh/assertion.toml";
     DataPattern: quoted, first_person, staged, order, unreal, reported, tail, asked, question_follows, label;
+    DataPattern: mail, played;
     DataPattern: own_label, lead, zh_lead, factive;
 }
 
 /// Masks, byte for byte, the text that the speaker does not state: longer quotations, stage directions between
-/// asterisks or in Chinese brackets, code, quoted lines, and text to be rewritten or played. Byte positions stay the
-/// same.
+/// asterisks or in Chinese brackets, code, quoted lines, pasted mails, and text to be rewritten or played. Byte
+/// positions stay the same.
 pub(super) fn mask(text: &str) -> String {
+    if DATA.played.is_match(text) {
+        return MASK.to_string().repeat(text.len());
+    }
     let mut bytes = text.as_bytes().to_vec();
-    let ranges = quotations(text).chain(stage_directions(text)).chain(quoted_lines(text)).chain(requested_text(text));
+    let ranges = quotations(text).chain(stage_directions(text)).chain(quoted_lines(text));
+    let ranges = ranges.chain(pasted_mail(text)).chain(requested_text(text));
     for range in ranges {
         bytes[range].fill(MASK as u8);
     }
@@ -61,6 +66,11 @@ fn quoted_lines(text: &str) -> impl Iterator<Item = Range<usize>> {
     });
     let quoted = starts.filter(|(_, line)| line.trim_start().starts_with(['>', '|', '#']));
     quoted.map(|(start, line)| start..start + line.trim_end().len())
+}
+
+/// Returns the text from the head of a mail on.
+fn pasted_mail(text: &str) -> Option<Range<usize>> {
+    DATA.mail.find(text).map(|head| head.start()..text.len())
 }
 
 /// Returns the text after the first colon or line break that follows a request to rewrite something or to play a

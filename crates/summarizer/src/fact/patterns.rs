@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use memory_engine_core::{Error, Language, Result, RuleId};
-use memory_engine_rule_data::{RegexError, RegexOptions, SharedRegex, SharedRegexSet};
+use memory_engine_rule_data::{Captures, RegexError, RegexIndex, RegexOptions};
 use serde::Deserialize;
 
 use crate::{
@@ -30,14 +30,11 @@ const RULE_FILES: [&str; 4] = [
     rule_file!("zh/rules-life.toml"),
 ];
 
-/// Memory limit of the compiled patterns of a language, in bytes.
-const PATTERN_SET_MAX_BYTES: usize = 64 << 20;
+/// Memory limit of one compiled pattern, in bytes.
+const PATTERN_MAX_BYTES: usize = 16 << 20;
 
-/// Memory limit of the lazy automaton of the patterns of a language, in bytes.
-const PATTERN_SET_DFA_MAX_BYTES: usize = 6 << 20;
-
-/// Memory limit of the lazy automaton of one pattern, in bytes. A pattern runs only on sentences that it matches.
-const SINGLE_DFA_MAX_BYTES: usize = 64 << 10;
+/// Memory limit of the compiled patterns that are kept, in bytes.
+const KEPT_PATTERNS_MAX_BYTES: usize = 4 << 20;
 
 /// The rules of [`RuleFacts`](crate::RuleFacts): those of the crate, and those of the caller.
 ///
@@ -69,9 +66,11 @@ const SINGLE_DFA_MAX_BYTES: usize = 64 << 10;
 /// ```
 #[derive(Debug, Clone)]
 pub struct FactPatterns {
-    /// The set of all patterns. It is compiled for the first sentence, because many processes read none.
-    set: OnceLock<Option<LanguageSets>>,
+    /// The index of all expressions. It is created for the first sentence, because many processes read none.
+    index: OnceLock<Option<Arc<RegexIndex>>>,
     list: Vec<FactPattern>,
+    /// The expressions of `unless`, whose indexes follow those of the patterns.
+    exclusions: Vec<String>,
     slots: Slots,
 }
 
@@ -81,71 +80,32 @@ pub(super) struct FactPattern {
     pub(super) id: RuleId,
     /// The text of the expression.
     text: String,
-    /// The expression. It is compiled when the set finds its first match, because most processes use few of them.
-    regex: OnceLock<Option<SharedRegex>>,
-    /// The expression of `unless`, if the rule has one.
-    exclusion: Option<SharedRegex>,
+    /// The position of the expression of `unless` among the exclusions, if the rule has one.
+    exclusion: Option<usize>,
     pub(super) language: Language,
     pub(super) rule: Arc<FactRule>,
 }
 
-impl FactPattern {
-    /// Returns the compiled expression.
-    pub(super) fn regex(&self) -> Option<&SharedRegex> {
-        self.regex.get_or_init(|| single_regex(&self.text).ok()).as_ref()
-    }
+/// A pattern whose literals occur in a text. It may still not match it.
+#[derive(Debug)]
+pub(super) struct PatternCandidate<'p> {
+    pub(super) pattern: &'p FactPattern,
+    position: usize,
+    patterns: &'p FactPatterns,
+    index: &'p RegexIndex,
+}
 
+impl PatternCandidate<'_> {
     /// Returns true if the words of a message rule the pattern out.
     pub(super) fn is_excluded_by(&self, message: &str) -> bool {
-        self.exclusion.as_ref().is_some_and(|exclusion| exclusion.is_match(message))
-    }
-}
-
-/// The sets of the patterns of each language. One automaton for both languages would need more memory than two: each of
-/// its states has a row for all bytes that a pattern of any language distinguishes.
-#[derive(Debug, Clone)]
-struct LanguageSets([LanguageSet; 2]);
-
-#[derive(Debug, Clone)]
-struct LanguageSet {
-    /// The index of each pattern of the set in the list of all patterns.
-    indexes: Vec<usize>,
-    set: SharedRegexSet,
-}
-
-impl LanguageSets {
-    fn new(list: &[FactPattern]) -> std::result::Result<Self, RegexError> {
-        Ok(Self([LanguageSet::new(list, Language::English)?, LanguageSet::new(list, Language::Chinese)?]))
+        let exclusion = self.pattern.exclusion.map(|exclusion| self.patterns.list.len() + exclusion);
+        exclusion.is_some_and(|exclusion| self.index.is_match(exclusion, message))
     }
 
-    /// Returns the indexes of the patterns that match a text, in ascending order.
-    fn matches(&self, text: &str) -> Vec<usize> {
-        let Self(sets) = self;
-        let mut found: Vec<usize> = sets.iter().flat_map(|set| set.matches(text)).collect();
-        found.sort_unstable();
-        found
+    /// Returns the groups of the matches in a text.
+    pub(super) fn captures_iter<'t>(&self, text: &'t str) -> impl Iterator<Item = Captures<'t>> {
+        self.index.captures_iter(self.position, text)
     }
-}
-
-impl LanguageSet {
-    fn new(list: &[FactPattern], language: Language) -> std::result::Result<Self, RegexError> {
-        let of_language = list.iter().enumerate().filter(|(_, pattern)| pattern.language == language);
-        let (indexes, texts): (Vec<usize>, Vec<&str>) = of_language.map(|(n, p)| (n, p.text.as_str())).unzip();
-        let set = options(PATTERN_SET_DFA_MAX_BYTES).compile_set(&texts)?;
-        Ok(Self { indexes, set })
-    }
-
-    fn matches(&self, text: &str) -> impl Iterator<Item = usize> {
-        self.set.matches(text).into_iter().map(|n| self.indexes[n])
-    }
-}
-
-fn single_regex(text: &str) -> std::result::Result<SharedRegex, RegexError> {
-    options(SINGLE_DFA_MAX_BYTES).compile(text)
-}
-
-fn options(dfa_max_bytes: usize) -> RegexOptions {
-    RegexOptions { ignore_case: true, max_bytes: PATTERN_SET_MAX_BYTES, dfa_max_bytes }
 }
 
 /// A rule of a file.
@@ -223,8 +183,9 @@ impl FactPatterns {
     /// without a value, or a slot without sentences.
     pub fn from_toml(text: &str) -> Result<Self> {
         let patterns = Self::of(RULE_FILES.into_iter().chain([text]))?;
-        let set = LanguageSets::new(&patterns.list).map_err(|error| invalid(&error.to_string()))?;
-        Ok(Self { set: Some(set).into(), ..patterns })
+        let index = patterns.new_index().and_then(|index| index.check().map(|()| index));
+        let index = index.map_err(|error| invalid(&error.to_string()))?;
+        Ok(Self { index: Some(Arc::new(index)).into(), ..patterns })
     }
 
     fn of<'f>(files: impl IntoIterator<Item = &'f str>) -> Result<Self> {
@@ -237,11 +198,23 @@ impl FactPatterns {
         }
         let slots = Slots::built_in_and(all.slots);
         let mut list = Vec::new();
+        let mut exclusions = Vec::new();
         for (n, rule) in all.rules.into_iter().enumerate() {
             let id = rule.id.clone().map_or_else(|| RuleId::new(format!("custom.{n}")), Ok)?;
-            list.extend(patterns(&id, &Arc::new(rule), &all.macros, &slots)?);
+            let exclusion = rule.unless.as_ref().map(|form| {
+                exclusions.push(regex_text(&all.macros.expanded(form)));
+                exclusions.len() - 1
+            });
+            list.extend(patterns(&id, &Arc::new(rule), exclusion, &all.macros, &slots)?);
         }
-        Ok(Self { set: OnceLock::new(), list, slots })
+        Ok(Self { index: OnceLock::new(), list, exclusions, slots })
+    }
+
+    fn new_index(&self) -> std::result::Result<RegexIndex, RegexError> {
+        let options = RegexOptions { max_bytes: PATTERN_MAX_BYTES, ..RegexOptions::ignoring_case() };
+        let patterns = self.list.iter().map(|pattern| pattern.text.as_str());
+        let expressions: Vec<&str> = patterns.chain(self.exclusions.iter().map(String::as_str)).collect();
+        options.index(&expressions, KEPT_PATTERNS_MAX_BYTES)
     }
 
     /// Returns the ids of the rules, each once, in the order of their files.
@@ -250,11 +223,18 @@ impl FactPatterns {
         self.list.iter().map(|pattern| &pattern.id).filter(move |id| previous.replace(*id) != Some(*id))
     }
 
-    /// Returns the patterns that match a text.
-    pub(super) fn matching<'p>(&'p self, text: &'p str) -> impl Iterator<Item = &'p FactPattern> {
+    /// Returns the patterns whose literals occur in a text, in the order of their files.
+    pub(super) fn candidates<'p>(&'p self, text: &'p str) -> impl Iterator<Item = PatternCandidate<'p>> {
         // The tests compile the rules of the crate, and `from_toml` compiles those of the caller.
-        let set = self.set.get_or_init(|| LanguageSets::new(&self.list).ok());
-        set.iter().flat_map(move |set| set.matches(text)).map(|n| &self.list[n])
+        let index = self.index.get_or_init(|| self.new_index().ok().map(Arc::new)).as_deref();
+        let candidates = index.into_iter().flat_map(move |index| {
+            let positions = index.candidates(text).into_iter();
+            positions.map(move |position| (position, index))
+        });
+        candidates.filter_map(|(position, index)| {
+            let pattern = self.list.get(position)?;
+            Some(PatternCandidate { pattern, position, patterns: self, index })
+        })
     }
 
     pub(super) fn slot(&self, name: &str) -> Option<&Slot> {
@@ -262,26 +242,23 @@ impl FactPatterns {
     }
 }
 
-fn patterns(id: &RuleId, rule: &Arc<FactRule>, macros: &Macros, slots: &Slots) -> Result<Vec<FactPattern>> {
+fn patterns(
+    id: &RuleId,
+    rule: &Arc<FactRule>,
+    exclusion: Option<usize>,
+    macros: &Macros,
+    slots: &Slots,
+) -> Result<Vec<FactPattern>> {
     if slots.of(&rule.slot).is_none() {
         return Err(invalid(&format!("the slot '{}' has no sentences; add it to [[slots]]", rule.slot)));
     }
-    let exclusion = rule.unless.as_ref().map(|form| single_regex(&regex_text(&macros.expanded(form))));
-    let exclusion = exclusion.transpose().map_err(|error| invalid(&error.to_string()))?;
     let pattern = |form: &String| {
         let text = regex_text(&macros.expanded(form));
         if rule.value.is_none() && !text.contains("(?P<v>") {
             return Err(invalid(&format!("a pattern of '{}' has neither a group 'v' nor a value", rule.slot)));
         }
         let language = language_of(form);
-        Ok(FactPattern {
-            id: id.clone(),
-            text,
-            regex: OnceLock::new(),
-            exclusion: exclusion.clone(),
-            language,
-            rule: Arc::clone(rule),
-        })
+        Ok(FactPattern { id: id.clone(), text, exclusion, language, rule: Arc::clone(rule) })
     };
     rule.forms.iter().map(pattern).collect()
 }

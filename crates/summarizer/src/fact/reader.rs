@@ -10,7 +10,8 @@ use crate::{
         assertion,
         claim::Claim,
         clauses::{self, ClauseContext, ClauseStatement, ClauseSubject},
-        patterns::{FactPattern, FactPatterns},
+        introductions,
+        patterns::{FactPattern, FactPatterns, PatternCandidate},
         plan::appointments,
         relatives,
         slot::{Slot, family},
@@ -65,16 +66,25 @@ impl SentenceReader<'_> {
         }
     }
 
+    /// Adds the names of relatives that a normalised message introduces by a pronoun.
+    pub(super) fn read_introductions(&mut self, message: &str, quote: &str) {
+        let message_start = self.facts.len();
+        for statement in introductions::statements(message) {
+            self.read_statement(&statement, quote, message_start);
+        }
+    }
+
     /// Adds the facts of a statement. The facts from index `sentence_start` on are those of the same sentence: a less
     /// exact value than theirs is left out.
     fn read_statement(&mut self, statement: &ClauseStatement, quote: &str, sentence_start: usize) {
         let sentence = &statement.text;
         let mut claims: Vec<Claim> = Vec::new();
-        let applies = |pattern: &&FactPattern| {
-            (statement.is_explicit || !pattern.rule.explicit) && !pattern.is_excluded_by(&self.message)
-        };
-        for pattern in self.patterns.matching(sentence).filter(applies) {
-            claims.extend(self.claims(pattern, sentence));
+        let candidates = self.patterns.candidates(sentence);
+        for candidate in candidates.filter(|c| statement.is_explicit || !c.pattern.rule.explicit) {
+            let candidate_claims = self.claims(&candidate, sentence);
+            if !candidate_claims.is_empty() && !candidate.is_excluded_by(&self.message) {
+                claims.extend(candidate_claims);
+            }
         }
         let appointments = appointments(sentence, self.utterance.said_at, self.zone);
         claims.extend(appointments.into_iter().flat_map(|appointment| appointment.claims()));
@@ -99,9 +109,10 @@ impl SentenceReader<'_> {
     }
 
     /// Returns the claims of a pattern in a sentence.
-    fn claims(&self, pattern: &FactPattern, sentence: &str) -> Vec<Claim> {
-        let matches = pattern.regex().into_iter().flat_map(|regex| regex.captures_iter(sentence));
-        let found = matches.filter_map(|found| read_match(pattern, sentence, &found));
+    fn claims(&self, candidate: &PatternCandidate<'_>, sentence: &str) -> Vec<Claim> {
+        let pattern = candidate.pattern;
+        let found = candidate.captures_iter(sentence);
+        let found = found.filter_map(|found| read_match(pattern, sentence, &found));
         let values = found.flat_map(|(slot, values)| values.into_iter().map(move |value| (slot.clone(), value)));
         let claim = |(slot, value): (String, String)| Claim {
             rule: pattern.id.clone(),

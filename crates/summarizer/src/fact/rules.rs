@@ -136,6 +136,9 @@ impl RuleFacts {
         for range in sentences(&masked).into_iter().filter(|range| range.len() <= SENTENCE_MAX_BYTES) {
             reader.read(&assertion::normalise_sentence(&masked[range.clone()]), &text[range]);
         }
+        if masked.len() <= SENTENCE_MAX_BYTES {
+            reader.read_introductions(&assertion::normalise_sentence(&masked), &text);
+        }
         reader.facts
     }
 

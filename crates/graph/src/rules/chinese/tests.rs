@@ -34,3 +34,35 @@ fn kinds_follow_from_names() {
     assert_eq!(kind_from_name("复旦大学"), EntityKind::Org);
     assert_eq!(kind_from_name("Anna"), EntityKind::Other);
 }
+
+#[test]
+fn given_names_before_titles_may_contain_particles() {
+    for (text, name) in [
+        ("温若兰医生今天值班。", "温若兰医生"),
+        ("我问了林若云老师。", "林若云老师"),
+        ("昨天见到沈若英女士", "沈若英女士"),
+        ("陈以德教授来讲课", "陈以德教授"),
+        ("张之华先生是邻居", "张之华先生"),
+        ("周若梅护士很耐心", "周若梅护士"),
+        ("请找王其昌经理", "王其昌经理"),
+        ("李若明律师打来电话", "李若明律师"),
+        ("郑玉若小姐没来", "郑玉若小姐"),
+        ("孙以文主任批了", "孙以文主任"),
+    ] {
+        assert!(texts(text).contains(&name.to_owned()), "{text}: {:?}", texts(text));
+    }
+    for text in [
+        "他若是医生就好了",
+        "我以为老师会来",
+        "如果以后教授不来",
+        "明天之前医生会打电话",
+        "其他老师都走了",
+        "若有医生在场",
+        "以前的老师很严",
+        "其中律师最忙",
+        "若干护士请假",
+        "我以医生的身份说",
+    ] {
+        assert!(texts(text).is_empty(), "{text}: {:?}", texts(text));
+    }
+}

@@ -28,3 +28,36 @@ fn kinds_follow_from_names() {
     assert_eq!(kind_from_name("Acme Corp."), EntityKind::Org);
     assert_eq!(kind_from_name("Mill"), EntityKind::Other);
 }
+
+#[test]
+fn names_of_things_may_begin_with_a_common_word() {
+    for (text, name) in [
+        ("She steered her ship Morning Tide out of the bay.", "Morning Tide"),
+        ("He sold the boat Good Hope in May.", "Good Hope"),
+        ("They boarded the schooner Little Sister at dawn.", "Little Sister"),
+        ("We read the novel New Moon aloud.", "New Moon"),
+        ("I bought a yacht called Second Wind.", "Second Wind"),
+        ("my horse Early Riser won", "Early Riser"),
+        ("The crew of the vessel Long Road slept.", "Long Road"),
+        ("We drank at the pub Old Friend.", "Old Friend"),
+        ("The band Last Days played.", "Last Days"),
+        ("Her sword First Light was broken.", "First Light"),
+    ] {
+        assert!(names(text).iter().any(|(_, mention)| mention.name == name), "{text}: {:?}", names(text));
+    }
+    for text in [
+        "Her ship was late this morning.",
+        "The boat, When Anna saw it, sank.",
+        "The ship left. Good news came.",
+        "I named. Then I slept.",
+        "my dog is old",
+        "We took the ferry. The Old came too.",
+        "a book by someone",
+        "The train is late. New trains are faster.",
+        "They played. First we won.",
+        "The song ended. Second verse.",
+    ] {
+        let found: Vec<String> = names(text).into_iter().map(|(_, mention)| mention.name).collect();
+        assert!(found.iter().all(|name| !name.contains(' ')), "{text}: {found:?}");
+    }
+}
