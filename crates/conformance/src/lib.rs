@@ -3,6 +3,7 @@
 
 mod arbitrary;
 mod cases;
+pub mod damage;
 mod catalogue;
 mod fixtures;
 mod hits;
