@@ -124,9 +124,10 @@ fn terms(record: &Record) -> Terms {
 
 /// Returns a vector that depends on the text alone.
 fn embedding(record: &Record) -> Embedding {
-    let mut state = record.text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
+    let mut state = record
+        .text
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
     let mut next = || {
         state ^= state << 13;
         state ^= state >> 7;

@@ -3,8 +3,8 @@
 
 mod arbitrary;
 mod cases;
-pub mod damage;
 mod catalogue;
+pub mod damage;
 mod fixtures;
 mod hits;
 mod reference;

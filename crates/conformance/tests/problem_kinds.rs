@@ -8,8 +8,7 @@ use memory_engine_conformance::damage::damages;
 use memory_engine_core::{ProblemKind, Remedy};
 
 /// The kinds whose damages `sqlite/tests/damage.rs` and `sqlite/tests/cache_check.rs` write into files.
-const FILE_DAMAGES: [ProblemKind; 3] =
-    [ProblemKind::FileDamaged, ProblemKind::IndexInvalid, ProblemKind::CacheWrong];
+const FILE_DAMAGES: [ProblemKind; 3] = [ProblemKind::FileDamaged, ProblemKind::IndexInvalid, ProblemKind::CacheWrong];
 
 fn damaged(backend: &str) -> BTreeSet<ProblemKind> {
     damages(backend).into_iter().flat_map(|damage| damage.kinds).collect()

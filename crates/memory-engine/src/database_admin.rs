@@ -33,8 +33,8 @@ pub struct Migrations {
     pub pending: Vec<String>,
 }
 
-/// Checks the health of a whole database. Changes nothing. Reads every table several times, page by page: the time grows
-/// with the size of the database, and the memory does not.
+/// Checks the health of a whole database. Changes nothing. Reads every table several times, row by row: the time grows
+/// with the size of the database. Of a SQLite file, the index caches are loaded, as a search loads them.
 ///
 /// # Errors
 /// `NotFound` if it does not exist, `Unavailable` if it cannot be reached, `InvalidInput` if it belongs to another
@@ -59,12 +59,12 @@ pub async fn checkup_with_progress(
 }
 
 /// Repairs the findings of [`checkup`] that are [repairable](memory_engine_core::Finding::repairable), each kind in one
-/// transaction. Deletes no record and no tombstone. Terms and vectors that have to be computed again are queued. Returns
-/// a description of each repair, and of each that failed.
+/// transaction. Deletes no record and no tombstone. Terms and vectors that have to be computed again are queued.
+/// Returns a description of each repair, and of each that failed.
 ///
 /// # Errors
-/// As [`checkup`]; `SchemaMismatch` for a database of an earlier schema; `Corrupt` if a file is damaged, or if tables or
-/// columns are missing.
+/// As [`checkup`]; `SchemaMismatch` for a database of an earlier schema; `Corrupt` if a file is damaged, or if tables
+/// or columns are missing.
 pub async fn repair(database: &Database) -> Result<Vec<String>> {
     match &database.0 {
         DatabaseLocation::File(path) => file::repair(path).await,
@@ -207,10 +207,7 @@ mod server {
 
     use super::*;
 
-    pub(super) async fn checkup(
-        url: &str,
-        on_progress: impl Fn(usize, usize) + Send + Sync,
-    ) -> Result<HealthReport> {
+    pub(super) async fn checkup(url: &str, on_progress: impl Fn(usize, usize) + Send + Sync) -> Result<HealthReport> {
         memory_engine_postgres::checkup_with_progress(url, &PostgresOptions::default(), &on_progress).await
     }
 

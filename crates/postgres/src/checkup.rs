@@ -6,9 +6,7 @@ mod contents;
 mod repair;
 mod schema_objects;
 
-use memory_engine_core::{
-    Finding, HealthReport, Job, Kind, ProblemKind, QueueHealth, Result, Scope, Timestamp,
-};
+use memory_engine_core::{Finding, HealthReport, Job, Kind, ProblemKind, QueueHealth, Result, Scope, Timestamp};
 use memory_engine_sql::{
     checks::{self, Check, Placeholders},
     embedding_versions::{EmbeddingVersions, VectorTable},
@@ -64,8 +62,8 @@ pub async fn checkup_with_progress(
 /// tombstone. Returns a description of each repair.
 ///
 /// # Errors
-/// Those of [`checkup`]; `SchemaMismatch` for a database of an earlier schema, which has to be migrated first; `Corrupt`
-/// if tables or columns are missing.
+/// Those of [`checkup`]; `SchemaMismatch` for a database of an earlier schema, which has to be migrated first;
+/// `Corrupt` if tables or columns are missing.
 pub async fn repair(url: &str, options: &PostgresOptions) -> Result<Vec<String>> {
     let run = async {
         let mut connection = connect(url, options).await?;
@@ -103,10 +101,7 @@ async fn connect(url: &str, options: &PostgresOptions) -> Result<PgConnection, P
     Ok(connected.map_err(|_| PostgresError::from(sqlx::Error::PoolTimedOut))??)
 }
 
-async fn examine(
-    connection: &mut PgConnection,
-    on_progress: OnProgress<'_>,
-) -> Result<HealthReport, PostgresError> {
+async fn examine(connection: &mut PgConnection, on_progress: OnProgress<'_>) -> Result<HealthReport, PostgresError> {
     let version: String = sqlx::query_scalar("SHOW server_version").fetch_one(&mut *connection).await?;
     let schema = migration::version(connection).await?;
     let mut report = HealthReport::new(format!("PostgreSQL {version}"), schema, migration::SCHEMA);

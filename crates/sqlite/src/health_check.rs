@@ -50,7 +50,8 @@ type OnProgress<'p> = &'p (dyn Fn(usize, usize) + 'p);
 const OTHER_STEPS: usize = 3;
 
 /// Checks a database file and counts its contents. Reads the whole file, changes nothing, and blocks the calling
-/// thread. The time grows with the size of the file, and the memory does not.
+/// thread. The time grows with the size of the file. Tables are read row by row; an index cache is loaded, as a search
+/// loads it.
 ///
 /// # Errors
 /// `NotFound` if there is no file; otherwise those of [`SqliteStore::open`](crate::SqliteStore::open), except the
@@ -123,11 +124,7 @@ fn scopes(connection: &Connection, sql: &str, parameters: impl Params) -> Result
 
 /// Creates the report in one transaction, so that all counts belong to one state of the file, and then checks the
 /// caches.
-fn examine(
-    connection: &Connection,
-    path: &Path,
-    on_progress: OnProgress<'_>,
-) -> Result<HealthReport, SqliteError> {
+fn examine(connection: &Connection, path: &Path, on_progress: OnProgress<'_>) -> Result<HealthReport, SqliteError> {
     let transaction = connection.unchecked_transaction()?;
     let mut report = report(&transaction, path, on_progress)?;
     transaction.finish()?;
@@ -180,11 +177,7 @@ fn report(connection: &Connection, path: &Path, on_progress: OnProgress<'_>) -> 
 }
 
 /// Runs one check.
-fn find(
-    connection: &Connection,
-    check: &Check,
-    placeholders: &Placeholders,
-) -> Result<Option<Finding>, SqliteError> {
+fn find(connection: &Connection, check: &Check, placeholders: &Placeholders) -> Result<Option<Finding>, SqliteError> {
     let summary = connection.query_row(&check.summary(placeholders), [], |row| {
         Ok((row.get("problems")?, row.get("first")?, row.get("last")?))
     });

@@ -120,9 +120,8 @@ async fn every_damage_is_reported_and_repaired() {
 fn without_index(path: &Path, index: &str, change: &str) {
     let find = format!("SELECT rootpage, sql, tbl_name FROM sqlite_schema WHERE name = '{index}'");
     let connection = Connection::open(path).unwrap();
-    let (root, sql, table): (i64, String, String) = connection
-        .query_row(&find, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
-        .unwrap();
+    let (root, sql, table): (i64, String, String) =
+        connection.query_row(&find, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).unwrap();
     let edit = |sql: &str, parameters: &[&dyn rusqlite::ToSql]| {
         let connection = Connection::open(path).unwrap();
         connection.execute_batch("PRAGMA writable_schema = ON").unwrap();
@@ -142,7 +141,8 @@ async fn an_index_that_disagrees_with_its_table_is_rebuilt() {
     let copy = directory.path().join("copy.db");
     fs::copy(&path, &copy).unwrap();
     let expected = indexed_answers(&copy).await;
-    let change = "UPDATE graph_edges SET relation = relation; INSERT INTO graph_edges (record, source, relation, target,
+    let change =
+        "UPDATE graph_edges SET relation = relation; INSERT INTO graph_edges (record, source, relation, target,
         scope) SELECT record, target, 'drives', source, scope FROM graph_edges LIMIT 1";
     without_index(&path, "graph_edges_by_source", change);
     let report = checkup(&path).unwrap();

@@ -26,8 +26,8 @@ const PROGRESS_INTERVAL: Duration = Duration::from_secs(3);
 /// Check the whole database and list its problems.
 ///
 /// Shows the backend, the schema, the extensions, the analyzer and embedding space of the indexes, the counts and the
-/// queues, for all tenants together. With --json, `findings` lists the problems by kind, with their number and some ids.
-/// The exit code is 1 if there is a problem. Changes nothing without --repair.
+/// queues, for all tenants together. With --json, `findings` lists the problems by kind, each with a number and ids as
+/// examples. The exit code is 1 if there is a problem. Changes nothing without --repair.
 #[derive(Debug, Args)]
 pub(crate) struct DoctorCommand {
     #[command(flatten)]

@@ -9,11 +9,7 @@ use memory_engine_synonyms::WordPair;
 use sqlx::{AssertSqlSafe, PgConnection, Row, postgres::PgRow};
 use uuid::Uuid;
 
-use crate::{
-    database::error::PostgresError,
-    keywords::lexeme::LexemeOwner,
-    records::scopes,
-};
+use crate::{database::error::PostgresError, keywords::lexeme::LexemeOwner, records::scopes};
 
 /// Number of rows that are read at once.
 const PAGE_ROWS: i64 = 1000;
@@ -26,8 +22,7 @@ const NAMESPACES_SQL: &str =
     "SELECT n.ns, n.ns AS id, n.tenant, n.username, '' AS agent, '' AS session, '' AS branch FROM namespaces n
      WHERE (n.ns, n.ns) > ($1, $2) ORDER BY n.ns LIMIT $3";
 
-const ADDRESSES_SQL: &str =
-    "SELECT a.ns, a.address AS id, n.tenant, n.username, a.agent, a.session, a.branch
+const ADDRESSES_SQL: &str = "SELECT a.ns, a.address AS id, n.tenant, n.username, a.agent, a.session, a.branch
      FROM addresses a JOIN namespaces n ON n.ns = a.ns
      WHERE (a.ns, a.address) > ($1, $2) ORDER BY a.ns, a.address LIMIT $3";
 
@@ -196,7 +191,9 @@ fn check_terms(row: &PgRow) -> Result<Option<ProblemKind>, PostgresError> {
         return Ok(Some(ProblemKind::KeywordLengthWrong));
     }
     // An invalid name is another finding.
-    let Ok(owner) = rows::scope([row.try_get("tenant")?, row.try_get("username")?, "", "", ""]) else { return Ok(None) };
+    let Ok(owner) = rows::scope([row.try_get("tenant")?, row.try_get("username")?, "", "", ""]) else {
+        return Ok(None);
+    };
     let expected = LexemeOwner::of_address(&owner).vector(&terms);
     let has_same = sorted_lexemes(row.try_get("lexemes")?) == sorted_lexemes(&expected);
     Ok((!has_same).then_some(ProblemKind::KeywordLexemesWrong))

@@ -117,8 +117,7 @@ impl SchemaDifferences {
             let repairs = if late { &mut differences.late_repairs } else { &mut differences.repairs };
             repairs.push((kind, statements.join(";\n")));
         }
-        differences.findings =
-            affected.into_iter().filter_map(|(kind, names)| Finding::of_list(kind, names)).collect();
+        differences.findings = affected.into_iter().filter_map(|(kind, names)| Finding::of_list(kind, names)).collect();
         Ok(differences)
     }
 

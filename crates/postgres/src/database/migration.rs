@@ -340,7 +340,8 @@ mod tests {
 
     #[test]
     fn migrations_are_split_into_statements() {
-        let sql = "-- A view; it is small.\nCREATE VIEW a AS\n  SELECT 1; CREATE FUNCTION b() AS $$ x; y; $$;\nDROP c;\n";
+        let sql =
+            "-- A view; it is small.\nCREATE VIEW a AS\n  SELECT 1; CREATE FUNCTION b() AS $$ x; y; $$;\nDROP c;\n";
         let found = statements(sql);
         assert_eq!(found, ["CREATE VIEW a AS\n  SELECT 1", "CREATE FUNCTION b() AS $$ x; y; $$", "DROP c"]);
         let view = creating_statement("VIEW", "user_profiles").unwrap();

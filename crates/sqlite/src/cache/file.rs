@@ -71,8 +71,8 @@ impl IndexCacheFile {
         Ok(is_valid.then_some((manifest, files)))
     }
 
-    /// Returns true if there are files, and no state of this database can have written them: they are cut before the end
-    /// of the first segment, or belong to another database or epoch. A cache that is only outdated is usable.
+    /// Returns true if there are files, and no state of this database can have written them: they are cut before the
+    /// end of the first segment, or belong to another database or epoch. A cache that is only outdated is usable.
     pub(crate) fn is_foreign(&self, connection: &Connection) -> Result<bool, SqliteError> {
         let Some(epoch) = epoch::current(connection)? else { return Ok(false) };
         let mut files: OpenFiles = self.files.iter().map(|path| open_reader(path).ok()).collect();

@@ -61,7 +61,8 @@ fn is_scope(context: &Context<'_>) -> bool {
 }
 
 fn is_pair(context: &Context<'_>) -> bool {
-    matches!((text(context, 0), text(context, 1)), (Some(first), Some(second)) if WordPair::new(first, second).is_some())
+    let pair = text(context, 0).zip(text(context, 1));
+    pair.is_some_and(|(first, second)| WordPair::new(first, second).is_some())
 }
 
 /// Returns the number of terms with repetitions; `None` if they cannot be read.
@@ -78,7 +79,6 @@ fn is_vector(bytes: &[u8]) -> bool {
     let values = bytes.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
     Embedding::new(values).is_ok()
 }
-
 
 #[cfg(test)]
 mod tests {

@@ -59,7 +59,11 @@ mod tests {
             ("CHECK constraint failed in tombstones", ProblemKind::RowInvalid, "tombstones"),
             ("NULL value in records.text", ProblemKind::RowInvalid, "records.text"),
             ("non-INTEGER value in records.revision", ProblemKind::RowInvalid, "records.revision"),
-            ("Tree 5 page 7 cell 0: Offset 9 out of range 1..2", ProblemKind::FileDamaged, "Tree 5 page 7 cell 0: Offset 9 out of range 1..2"),
+            (
+                "Tree 5 page 7 cell 0: Offset 9 out of range 1..2",
+                ProblemKind::FileDamaged,
+                "Tree 5 page 7 cell 0: Offset 9 out of range 1..2",
+            ),
         ] {
             assert_eq!(classify(message), (kind, example));
         }

@@ -57,7 +57,11 @@ impl SchemaDifferences {
                 }
                 ("view", None) => ProblemKind::ViewMissing,
                 ("index", None) => ProblemKind::IndexMissing,
-                ("index", Some(existing)) if (&existing.table, &existing.columns) != (&object.table, &object.columns) => ProblemKind::IndexMissing,
+                ("index", Some(existing))
+                    if (&existing.table, &existing.columns) != (&object.table, &object.columns) =>
+                {
+                    ProblemKind::IndexMissing
+                }
                 _ => continue,
             };
             affected.entry(kind).or_default().push(name.clone());
