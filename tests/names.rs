@@ -21,8 +21,16 @@ use tokens::{Token, after_bracket, after_semicolon, tokens, without_tests};
 
 /// Names with several meanings on purpose: the functions of both adapters and of `admin`, which do the same for one
 /// backend and for any; and `blocking::MemoryEngine`, which is the engine for programs without a runtime.
-const SAME_ON_PURPOSE: [&str; 7] =
-    ["checkup", "migrate_down", "migrate_up", "namespaces", "repair", "SCHEMA", "MemoryEngine"];
+const SAME_ON_PURPOSE: [&str; 8] = [
+    "checkup",
+    "checkup_with_progress",
+    "migrate_down",
+    "migrate_up",
+    "namespaces",
+    "repair",
+    "SCHEMA",
+    "MemoryEngine",
+];
 /// Files with the contracts of stores.
 const CONTRACTS: [(&str, &str); 6] = [
     ("memory_engine_core", "store.rs"),

@@ -4,6 +4,7 @@
 mod arbitrary;
 mod cases;
 mod catalogue;
+pub mod damage;
 mod fixtures;
 mod hits;
 mod reference;

@@ -50,6 +50,16 @@ impl Server {
         result
     }
 
+    /// Runs statements that damage the database.
+    fn execute(&self, sql: &'static str) {
+        use memory_engine_postgres::sqlx::{self, Connection, PgConnection};
+        Runtime::new().unwrap().block_on(async {
+            let mut connection = PgConnection::connect(&self.url).await.unwrap();
+            sqlx::raw_sql(sql).execute(&mut connection).await.unwrap();
+            connection.close().await.unwrap();
+        });
+    }
+
     #[track_caller]
     fn run(&self, cli: &CliFixture, arguments: &[&str]) -> CommandOutput {
         self.assert_no_secret(cli.run_with(&[("MEMORY_DB", &self.url)], arguments))
@@ -137,6 +147,18 @@ fn migrate_and_doctor_on_postgres(server: &Server) {
     assert_eq!((report["counts"]["records"].as_u64(), report["counts"]["vectors"].as_u64()), (Some(1), Some(1)));
     let shown = server.run(&cli, &["doctor"]).ok();
     assert!(shown.contains("extension vector") && shown.contains("no problems found"), "{shown}");
+
+    server.execute("DROP INDEX records_by_time; DELETE FROM keyword_documents");
+    let damaged = server.run(&cli, &["doctor", "--json"]);
+    let report: serde_json::Value = serde_json::from_str(&damaged.stdout).unwrap();
+    let kinds: Vec<_> = report["findings"].as_array().unwrap().iter().map(|finding| &finding["kind"]).collect();
+    assert_eq!(kinds, ["index-missing", "keyword-missing", "keyword-count-wrong"], "{report}");
+    assert_eq!((damaged.success, &report["findings"][1]["count"]), (false, &serde_json::json!(1)));
+    assert!(!damaged.stdout.contains("brass"), "{report}");
+    let repaired = server.run(&cli, &["doctor", "--repair"]);
+    assert!(repaired.stderr.contains("index-missing") && repaired.stdout.contains("no problems found"), "{repaired:?}");
+    server.run(&cli, &["reindex", "--waiting"]).ok();
+    assert!(server.run(&cli, &["search", "brass", "--user", "mo"]).ok().contains("the brass key"));
     server.run(&cli, &["migrate", "down", "--to", "0"]).assert_fails(&["--yes", "deletes everything"]);
     server.run(&cli, &["migrate", "down", "--to", "0", "--yes"]).ok();
     assert_eq!(server.run(&cli, &["migrate", "status", "--json"]).json()["applied"], serde_json::json!([]));

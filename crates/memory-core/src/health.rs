@@ -1,10 +1,13 @@
 //! The health report of a database.
 
+pub(crate) mod finding;
+pub(crate) mod problem_kind;
+
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::{store::Job, time::Timestamp};
+use crate::{health::finding::Finding, store::Job, time::Timestamp};
 
 /// The health report of a whole database: all tenants together, without any stored text.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
@@ -30,9 +33,11 @@ pub struct HealthReport {
     pub counts: BTreeMap<String, u64>,
     /// The queue of each job.
     pub waiting: BTreeMap<Job, QueueHealth>,
-    /// Problems, each with the way to fix it.
+    /// Problems, each with the way to fix it: the texts of `findings`, and further ones.
     pub problems: Vec<String>,
-    /// Number of problems that a repair removes: index caches that disagree with the database.
+    /// The problems that belong to a kind.
+    pub findings: Vec<Finding>,
+    /// Number of findings that a repair fixes.
     pub repairable: u64,
 }
 
@@ -42,11 +47,11 @@ impl HealthReport {
         Self { backend: backend.into(), schema, known_schema, ..Self::default() }
     }
 
-    /// Adds a problem if `count` is at least 1.
-    pub fn blame(&mut self, count: u64, what: &str) {
-        if count > 0 {
-            self.problems.push(format!("{count} {what}"));
-        }
+    /// Adds a finding, with its text.
+    pub fn add(&mut self, finding: Finding) {
+        self.problems.push(finding.to_string());
+        self.repairable += u64::from(finding.repairable);
+        self.findings.push(finding);
     }
 }
 
@@ -79,12 +84,14 @@ impl QueueHealth {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::health::problem_kind::ProblemKind;
 
     #[test]
-    fn only_counts_above_zero_are_problems() {
+    fn findings_are_listed_as_problems() {
         let mut report = HealthReport::new("SQLite 3", 2, 2);
-        report.blame(0, "records without a home");
-        report.blame(2, "records without a vector");
-        assert_eq!(report.problems, ["2 records without a vector"]);
+        report.add(Finding::new(ProblemKind::VectorMissing, 2, []));
+        report.add(Finding::new(ProblemKind::RecordTextEmpty, 1, []));
+        assert_eq!((report.problems.len(), report.findings.len(), report.repairable), (2, 2, 1));
+        assert!(report.problems[0].starts_with("2 active records have no vector"));
     }
 }

@@ -32,7 +32,11 @@ pub mod varint;
 pub use embedding::{Embedding, EmbeddingSpace, Metric};
 pub use error::{Error, ErrorKind, Result};
 pub use filter::{Field, FieldValue, Filter, FilterValue, Op, ValueType};
-pub use health::{HealthReport, QueueHealth};
+pub use health::{
+    HealthReport, QueueHealth,
+    finding::Finding,
+    problem_kind::{ProblemKind, Remedy},
+};
 pub use id::RecordId;
 pub use kernel::Kernel;
 pub use language::Language;

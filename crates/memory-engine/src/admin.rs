@@ -4,13 +4,15 @@
 pub use memory_engine_core::Mismatch;
 #[cfg(feature = "metrics")]
 pub use memory_engine_core::observe::{METRICS, MetricDescription, MetricKind, describe_metrics};
-pub use memory_engine_core::{Failure, HealthReport, QueueHealth};
+pub use memory_engine_core::{Failure, Finding, HealthReport, ProblemKind, QueueHealth, Remedy};
 #[cfg(feature = "enrichment")]
 pub use memory_engine_enrichment::EnrichmentReport;
 pub use memory_engine_enrichment::{LatencyStats, Progress, REQUEST_ID};
 pub use memory_engine_vector_store::{Generation, Generations};
 
 pub use crate::{
-    database_admin::{Migrations, checkup, migrate_down, migrate_up, migrations, namespaces, repair},
+    database_admin::{
+        Migrations, checkup, checkup_with_progress, migrate_down, migrate_up, migrations, namespaces, repair,
+    },
     operations::Admin,
 };

@@ -33,28 +33,42 @@ pub struct Migrations {
     pub pending: Vec<String>,
 }
 
-/// Checks the health of a whole database. Changes nothing.
+/// Checks the health of a whole database. Changes nothing. Reads every table several times, row by row: the time grows
+/// with the size of the database. Of a SQLite file, the index caches are loaded, as a search loads them.
 ///
 /// # Errors
 /// `NotFound` if it does not exist, `Unavailable` if it cannot be reached, `InvalidInput` if it belongs to another
 /// application, `SchemaMismatch` if a newer version created it.
 pub async fn checkup(database: &Database) -> Result<HealthReport> {
+    checkup_with_progress(database, |_, _| {}).await
+}
+
+/// As [`checkup`]. Calls `on_progress` after each step with the number of completed steps and the number of all steps.
+///
+/// # Errors
+/// Those of [`checkup`].
+pub async fn checkup_with_progress(
+    database: &Database,
+    on_progress: impl Fn(usize, usize) + Send + Sync + 'static,
+) -> Result<HealthReport> {
     match &database.0 {
-        DatabaseLocation::File(path) => file::checkup(path).await,
-        DatabaseLocation::Server(address) => server::checkup(&address.0).await,
+        DatabaseLocation::File(path) => file::checkup(path, on_progress).await,
+        DatabaseLocation::Server(address) => server::checkup(&address.0, on_progress).await,
         DatabaseLocation::Unknown(address) => Err(address.error()),
     }
 }
 
-/// Rebuilds the index caches of a SQLite file that disagree with the database. Returns a description of each. Postgres
-/// has no such caches.
+/// Repairs the findings of [`checkup`] that are [repairable](memory_engine_core::Finding::repairable), each kind in one
+/// transaction. Deletes no record and no tombstone. Terms and vectors that have to be computed again are queued.
+/// Returns a description of each repair, and of each that failed.
 ///
 /// # Errors
-/// As [`checkup`]; `SchemaMismatch` for a file of an earlier schema.
+/// As [`checkup`]; `SchemaMismatch` for a database of an earlier schema; `Corrupt` if a file is damaged, or if tables
+/// or columns are missing.
 pub async fn repair(database: &Database) -> Result<Vec<String>> {
     match &database.0 {
         DatabaseLocation::File(path) => file::repair(path).await,
-        DatabaseLocation::Server(_) => Ok(Vec::new()),
+        DatabaseLocation::Server(address) => server::repair(&address.0).await,
         DatabaseLocation::Unknown(address) => Err(address.error()),
     }
 }
@@ -123,8 +137,11 @@ mod file {
         run_blocking("upkeep", move || work(&path)).await?
     }
 
-    pub(super) async fn checkup(path: &Path) -> Result<HealthReport> {
-        run(path, memory_engine_sqlite::checkup).await
+    pub(super) async fn checkup(
+        path: &Path,
+        on_progress: impl Fn(usize, usize) + Send + 'static,
+    ) -> Result<HealthReport> {
+        run(path, move |path| memory_engine_sqlite::checkup_with_progress(path, &on_progress)).await
     }
 
     pub(super) async fn repair(path: &Path) -> Result<Vec<String>> {
@@ -159,7 +176,7 @@ mod file {
         Err(Error::new(ErrorKind::Unsupported, "upkeep", "the feature `sqlite` is off; switch it on"))
     }
 
-    pub(super) async fn checkup(_: &Path) -> Result<HealthReport> {
+    pub(super) async fn checkup(_: &Path, _: impl Fn(usize, usize)) -> Result<HealthReport> {
         feature_off()
     }
 
@@ -190,8 +207,12 @@ mod server {
 
     use super::*;
 
-    pub(super) async fn checkup(url: &str) -> Result<HealthReport> {
-        memory_engine_postgres::checkup(url, &PostgresOptions::default()).await
+    pub(super) async fn checkup(url: &str, on_progress: impl Fn(usize, usize) + Send + Sync) -> Result<HealthReport> {
+        memory_engine_postgres::checkup_with_progress(url, &PostgresOptions::default(), &on_progress).await
+    }
+
+    pub(super) async fn repair(url: &str) -> Result<Vec<String>> {
+        memory_engine_postgres::repair(url, &PostgresOptions::default()).await
     }
 
     pub(super) async fn namespaces(url: &str) -> Result<Vec<Scope>> {
@@ -220,7 +241,11 @@ mod server {
         Err(Error::new(ErrorKind::Unsupported, "upkeep", "the feature `postgres` is off; switch it on"))
     }
 
-    pub(super) async fn checkup(_: &str) -> Result<HealthReport> {
+    pub(super) async fn checkup(_: &str, _: impl Fn(usize, usize)) -> Result<HealthReport> {
+        feature_off()
+    }
+
+    pub(super) async fn repair(_: &str) -> Result<Vec<String>> {
         feature_off()
     }
 

@@ -2,73 +2,76 @@
 //!
 //! These functions read the data of all tenants, as migrations do, and are therefore not part of a contract.
 
-use memory_engine_core::{HealthReport, Job, Kind, QueueHealth, Result, Scope, Timestamp};
+mod contents;
+mod repair;
+mod schema_objects;
+
+use memory_engine_core::{Finding, HealthReport, Job, Kind, ProblemKind, QueueHealth, Result, Scope, Timestamp};
 use memory_engine_sql::{
-    count_indexed,
-    embedding_versions::EmbeddingVersions,
-    health, indexed,
+    checks::{self, Check, Placeholders},
+    embedding_versions::{EmbeddingVersions, VectorTable},
+    health,
     rows::{self, LEASE_DEAD},
 };
 use sqlx::{AssertSqlSafe, Connection, PgConnection, Row};
 
 use crate::{
+    checkup::{contents::WrongContents, schema_objects::SchemaDifferences},
     database::{error::PostgresError, index_metadata, migration, secret_url::SecretUrl, server::ServerConfig},
     options::PostgresOptions,
     vectors::vector_index::{self, VectorIndex},
 };
 
-/// Inconsistencies that must not exist, each with the way to fix it.
-const INCONSISTENCIES: [(&str, &str); 5] = [
-    (
-        concat!(
-            count_indexed!(),
-            " AND NOT EXISTS (SELECT FROM keyword_documents k WHERE k.ns = r.ns AND k.id = r.id)
-             AND NOT EXISTS (SELECT FROM backlog b WHERE b.ns = r.ns AND b.id = r.id AND b.job = 'keywords')"
-        ),
-        health::NOT_IN_KEYWORD_INDEX,
-    ),
-    (
-        concat!(
-            count_indexed!(),
-            " AND NOT EXISTS (SELECT FROM vectors v WHERE v.ns = r.ns AND v.id = r.id)
-             AND NOT EXISTS (SELECT FROM backlog b WHERE b.ns = r.ns AND b.id = r.id AND b.job = 'embedding')"
-        ),
-        health::WITHOUT_VECTOR,
-    ),
-    (
-        concat!(
-            "SELECT count(*) FROM keyword_documents k JOIN records r ON r.ns = k.ns AND r.id = k.id WHERE NOT ",
-            indexed!()
-        ),
-        health::INACTIVE_IN_KEYWORD_INDEX,
-    ),
-    (
-        concat!("SELECT count(*) FROM vectors v JOIN records r ON r.ns = v.ns AND r.id = v.id WHERE NOT ", indexed!()),
-        health::INACTIVE_WITH_VECTOR,
-    ),
-    (
-        "SELECT count(*) FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
-         WHERE c.relnamespace = (SELECT relnamespace FROM pg_class WHERE oid = to_regclass('records'))
-           AND NOT (i.indisvalid AND i.indisready)",
-        "indexes are not valid; rebuild them with REINDEX",
-    ),
-];
+/// The checks of the contents, see [`checks`].
+const CHECKS: &str = include_str!("../data/checks.sql");
 
-/// The indexes that searches need.
-const REQUIRED_INDEXES: [&str; 3] = ["records_by_time", "keyword_documents_by_lexeme", "backlog_by_ticket"];
+/// Number of steps of a check apart from the checks of the contents.
+const OTHER_STEPS: usize = 4;
 
-/// Checks a whole database, and changes nothing. Counts the rows of every table once.
+/// Is called with the number of completed steps and the number of all steps.
+type OnProgress<'p> = &'p (dyn Fn(usize, usize) + Send + Sync + 'p);
+
+/// Checks a whole database, and changes nothing. Reads every table once for each check: the time grows with the size of
+/// the database, and the memory does not.
 ///
 /// # Errors
 /// Those of [`PostgresStore::connect`](crate::PostgresStore::connect), except for mismatches, which are not checked.
 pub async fn checkup(url: &str, options: &PostgresOptions) -> Result<HealthReport> {
+    checkup_with_progress(url, options, &|_, _| {}).await
+}
+
+/// As [`checkup`]. Calls `on_progress` after each step with the number of completed steps and the number of all steps.
+///
+/// # Errors
+/// Those of [`checkup`].
+pub async fn checkup_with_progress(
+    url: &str,
+    options: &PostgresOptions,
+    on_progress: &(dyn Fn(usize, usize) + Send + Sync),
+) -> Result<HealthReport> {
     let run = async {
         let mut connection = connect(url, options).await?;
-        let report = examine(&mut connection).await?;
+        let report = examine(&mut connection, on_progress).await?;
         connection.close().await?;
         Ok(report)
     };
     run.await.map_err(|failure: PostgresError| failure.into_error("checkup"))
+}
+
+/// Repairs the findings that can be repaired, each kind in one transaction that blocks writes. Deletes no record and no
+/// tombstone. Returns a description of each repair.
+///
+/// # Errors
+/// Those of [`checkup`]; `SchemaMismatch` for a database of an earlier schema, which has to be migrated first;
+/// `Corrupt` if tables or columns are missing.
+pub async fn repair(url: &str, options: &PostgresOptions) -> Result<Vec<String>> {
+    let run = async {
+        let mut connection = connect(url, options).await?;
+        let repaired = repair::run(&mut connection).await?;
+        connection.close().await?;
+        Ok(repaired)
+    };
+    run.await.map_err(|failure: PostgresError| failure.into_error("repair"))
 }
 
 /// Returns every tenant and every user of a database, ordered by name, for administration such as copying the database.
@@ -98,7 +101,7 @@ async fn connect(url: &str, options: &PostgresOptions) -> Result<PgConnection, P
     Ok(connected.map_err(|_| PostgresError::from(sqlx::Error::PoolTimedOut))??)
 }
 
-async fn examine(connection: &mut PgConnection) -> Result<HealthReport, PostgresError> {
+async fn examine(connection: &mut PgConnection, on_progress: OnProgress<'_>) -> Result<HealthReport, PostgresError> {
     let version: String = sqlx::query_scalar("SHOW server_version").fetch_one(&mut *connection).await?;
     let schema = migration::version(connection).await?;
     let mut report = HealthReport::new(format!("PostgreSQL {version}"), schema, migration::SCHEMA);
@@ -110,20 +113,87 @@ async fn examine(connection: &mut PgConnection) -> Result<HealthReport, Postgres
     if schema == 0 {
         return Ok(report);
     }
-    let partitions = migration::partitions(connection).await?;
-    report.partitions = partitions;
+    let is_current = schema == migration::SCHEMA;
+    if is_current {
+        let differences = SchemaDifferences::of(connection).await?;
+        let prevents_checks = differences.prevents_checks();
+        differences.findings.into_iter().for_each(|finding| report.add(finding));
+        if prevents_checks {
+            return Ok(report);
+        }
+    }
+    let checks = checks::parse(CHECKS)?;
+    let steps = checks.len() + OTHER_STEPS;
+    on_progress(1, steps);
+    report.partitions = migration::partitions(connection).await?;
     report.analyzer = index_metadata::read(connection, Job::Keywords.as_str()).await?;
     report.space = index_metadata::read(connection, Job::Embedding.as_str()).await?;
     // The statements name the first table of vectors; the one that serves may be the second.
     let versions =
         if schema >= 7 { index_metadata::read_versions(connection).await? } else { EmbeddingVersions::default() };
+    count_contents(connection, &versions, &mut report).await?;
+    on_progress(2, steps);
+    if is_current {
+        let placeholders = Placeholders::new(&versions, Timestamp::default());
+        for (done, check) in (3..).zip(&checks) {
+            find(connection, check, &placeholders).await?.into_iter().for_each(|finding| report.add(finding));
+            on_progress(done, steps);
+        }
+        health::check_spaces(&versions).into_iter().for_each(|finding| report.add(finding));
+        WrongContents::find(connection).await?.findings().into_iter().for_each(|finding| report.add(finding));
+        let vector_index = find_missing_vector_index(connection, versions.table).await?;
+        vector_index.into_iter().for_each(|finding| report.add(finding));
+    }
+    let sql = "SELECT DISTINCT n.tenant, n.username FROM records r JOIN namespaces n ON n.ns = r.ns
+               WHERE r.kind = $1 ORDER BY n.tenant, n.username";
+    let mut unfinished = Vec::new();
+    for row in sqlx::query(sql).bind(Kind::FORGETTING.as_str()).fetch_all(&mut *connection).await? {
+        unfinished.push(rows::scope([row.try_get("tenant")?, row.try_get("username")?, "", "", ""])?);
+    }
+    health::unfinished_deletions(&unfinished).into_iter().for_each(|finding| report.add(finding));
+    on_progress(steps, steps);
+    Ok(report)
+}
+
+/// Runs one check.
+async fn find(
+    connection: &mut PgConnection,
+    check: &Check,
+    placeholders: &Placeholders,
+) -> Result<Option<Finding>, PostgresError> {
+    // The SQL consists of constants of this crate, and of numbers.
+    let row = sqlx::query(AssertSqlSafe(check.summary(placeholders))).fetch_one(connection).await?;
+    let problems = u64::try_from(row.try_get::<i64, _>("problems")?).unwrap_or_default();
+    Ok(check.finding(problems, row.try_get("first")?, row.try_get("last")?))
+}
+
+/// Finds a vector index that is recorded, and does not exist.
+async fn find_missing_vector_index(
+    connection: &mut PgConnection,
+    table: VectorTable,
+) -> Result<Option<Finding>, PostgresError> {
+    let recorded_definition = VectorIndex::recorded_definition(connection, table).await?;
+    let name = vector_index::index_name(table);
+    let exists = sqlx::query_scalar::<_, bool>("SELECT to_regclass($1) IS NOT NULL").bind(name);
+    let exists = exists.fetch_one(connection).await?;
+    let is_missing = recorded_definition.is_some_and(|definition| definition != "none") && !exists;
+    Ok(is_missing.then(|| Finding::new(ProblemKind::VectorIndexMissing, 1, [name.to_owned()])))
+}
+
+/// Counts the contents and the queues.
+async fn count_contents(
+    connection: &mut PgConnection,
+    versions: &EmbeddingVersions,
+    report: &mut HealthReport,
+) -> Result<(), PostgresError> {
+    let schema = report.schema;
     let table = versions.table;
     for (name, sql) in health::COUNTS {
         report.counts.insert(name.to_owned(), count(connection, &health::on_serving_table(sql, table)).await?);
     }
-    if let Some(second) = versions.second {
+    if let Some(second) = &versions.second {
         let vectors = format!("SELECT count(*) FROM {}", table.other().name());
-        health::add_second_version(&mut report, second, count(connection, &vectors).await?);
+        health::add_second_version(report, second.clone(), count(connection, &vectors).await?);
     }
     if schema >= 2 {
         let groups = count(connection, "SELECT count(*) FROM synonym_map").await?;
@@ -132,10 +202,6 @@ async fn examine(connection: &mut PgConnection) -> Result<HealthReport, Postgres
     if schema >= 4 {
         let mentions = count(connection, "SELECT count(*) FROM graph_entities").await?;
         report.counts.insert("mentions of entities".to_owned(), mentions);
-        let stale = "SELECT count(*) FROM graph_entities g JOIN records r ON r.ns = g.ns AND r.id = g.id
-                     WHERE r.state <> 'active'";
-        let stale = count(connection, stale).await?;
-        report.blame(stale, health::INACTIVE_IN_GRAPH);
     }
     // An earlier schema stores the time when a record was written, but not when its job was queued.
     let queue_counts = if report.schema == report.known_schema {
@@ -155,32 +221,7 @@ async fn examine(connection: &mut PgConnection) -> Result<HealthReport, Postgres
         let oldest = row.try_get::<Option<i64>, _>("oldest")?.map(Timestamp::from_micros);
         report.waiting.insert(job, QueueHealth::new(count("waiting")?, oldest).with_given_up(count("given_up")?));
     }
-    for (sql, problem) in INCONSISTENCIES {
-        let rows = count(connection, &health::on_serving_table(sql, table)).await?;
-        report.blame(rows, problem);
-    }
-    let unfinished = "SELECT DISTINCT n.tenant, n.username FROM records r JOIN namespaces n ON n.ns = r.ns
-                      WHERE r.kind = $1 ORDER BY n.tenant, n.username";
-    for row in sqlx::query(unfinished).bind(Kind::FORGETTING.as_str()).fetch_all(&mut *connection).await? {
-        let namespace = rows::scope([row.try_get("tenant")?, row.try_get("username")?, "", "", ""])?;
-        report.problems.push(health::unfinished_deletion(&namespace));
-    }
-    for index in REQUIRED_INDEXES {
-        let exists = "SELECT to_regclass($1) IS NOT NULL";
-        if !sqlx::query_scalar::<_, bool>(exists).bind(index).fetch_one(&mut *connection).await? {
-            report.problems.push(format!("the index {index} is missing; restore the schema from a backup"));
-        }
-    }
-    let recorded_definition = VectorIndex::recorded_definition(connection, table).await?;
-    let name = vector_index::index_name(table);
-    let exists = sqlx::query_scalar::<_, bool>("SELECT to_regclass($1) IS NOT NULL").bind(name);
-    let exists = exists.fetch_one(connection).await?;
-    if recorded_definition.is_some_and(|definition| definition != "none") && !exists {
-        let problem =
-            format!("the index {name} is missing; delete its row from the table origins and open the database");
-        report.problems.push(problem);
-    }
-    Ok(report)
+    Ok(())
 }
 
 async fn count(connection: &mut PgConnection, sql: &str) -> Result<u64, PostgresError> {

@@ -1,8 +1,8 @@
-//! The counts and the problem texts of the health reports of all backends.
+//! The counts and findings that the health reports of all backends share.
 
-use memory_engine_core::{HealthReport, Scope};
+use memory_engine_core::{EmbeddingSpace, Finding, HealthReport, ProblemKind, Scope};
 
-use crate::embedding_versions::VectorTable;
+use crate::embedding_versions::{EmbeddingVersions, SECOND_PART, SERVING_PART, VectorTable};
 
 /// The counts of the health report: name and statement. The statements read the first vector table;
 /// [`on_serving_table`] replaces it by the serving one.
@@ -18,21 +18,18 @@ pub const COUNTS: [(&str, &str); 6] = [
 /// Name of the count of vectors in the second embedding version.
 pub const SECOND_VECTORS: &str = "vectors of the second generation";
 
-/// Problem: active records have no terms and no queued job for them.
-pub const NOT_IN_KEYWORD_INDEX: &str =
-    "active records are not in the keyword index and are not queued for it; index them again";
-/// Problem: active records have no vector and no queued job for one.
-pub const WITHOUT_VECTOR: &str = "active records have no vector and are not queued for one; index them again";
-/// Problem: inactive records have terms.
-pub const INACTIVE_IN_KEYWORD_INDEX: &str = "inactive records are in the keyword index; index all records again";
-/// Problem: inactive records have a vector.
-pub const INACTIVE_WITH_VECTOR: &str = "inactive records have a vector; index all records again";
-/// Problem: inactive records are in the graph.
-pub const INACTIVE_IN_GRAPH: &str = "inactive records are in the graph; index all records again";
+/// Returns the finding of deletions of everything within a scope that were interrupted, by their namespaces.
+pub fn unfinished_deletions(namespaces: &[Scope]) -> Option<Finding> {
+    let namespaces = namespaces.iter().map(ToString::to_string).collect();
+    Finding::of_list(ProblemKind::DeletionUnfinished, namespaces)
+}
 
-/// Returns the problem that a deletion of everything of a tenant or user, or of a part of it, was interrupted.
-pub fn unfinished_deletion(namespace: &Scope) -> String {
-    format!("a deletion of everything within a scope of {namespace} is not complete; if it is not running, repeat it")
+/// Returns the findings about the rows of `origins` that describe the embedding versions.
+pub fn check_spaces(versions: &EmbeddingVersions) -> Option<Finding> {
+    let named = [(SERVING_PART, &versions.serving), (SECOND_PART, &versions.second)];
+    let is_unreadable = |space: &Option<String>| space.as_deref().is_some_and(|s| EmbeddingSpace::parse(s).is_none());
+    let unreadable = named.into_iter().filter(|(_, space)| is_unreadable(space)).map(|(part, _)| part.to_owned());
+    Finding::of_list(ProblemKind::SpaceUnreadable, unreadable.collect())
 }
 
 /// Replaces the first vector table in a statement by the serving one.

@@ -1,55 +1,35 @@
 //! The health check of a database file.
 
+mod functions;
+mod integrity;
+mod repair;
+mod schema_objects;
+
 use std::path::Path;
 
-use memory_engine_core::{Error, ErrorKind, HealthReport, Index, Job, Kind, QueueHealth, Result, Scope, Timestamp};
+use memory_engine_core::{
+    Clock, Finding, HealthReport, Index, Job, Kind, ProblemKind, QueueHealth, Result, Scope, SystemClock, Timestamp,
+};
 use memory_engine_sql::{
-    count_indexed,
+    checks::{self, Check, Placeholders},
     embedding_versions::EmbeddingVersions,
-    health, indexed,
+    health,
     rows::{self, LEASE_DEAD},
 };
 use rusqlite::{Connection, Params, params};
 
 use crate::{
-    cache::check,
+    cache,
     database::connection,
     database::error::SqliteError,
     database::location::Location,
     database::{index_metadata, schema},
+    health_check::schema_objects::SchemaDifferences,
     vectors::embedding_versions,
 };
 
-/// Queries that count inconsistent rows, each with the text of its problem.
-const INCONSISTENCIES: [(&str, &str); 4] = [
-    (
-        concat!(
-            count_indexed!(),
-            " AND NOT EXISTS (SELECT 1 FROM keyword_documents k WHERE k.record = r.record)
-             AND NOT EXISTS (SELECT 1 FROM backlog b WHERE b.record = r.record AND b.job = 'keywords')"
-        ),
-        health::NOT_IN_KEYWORD_INDEX,
-    ),
-    (
-        concat!(
-            count_indexed!(),
-            " AND NOT EXISTS (SELECT 1 FROM vectors v WHERE v.record = r.record)
-             AND NOT EXISTS (SELECT 1 FROM backlog b WHERE b.record = r.record AND b.job = 'embedding')"
-        ),
-        health::WITHOUT_VECTOR,
-    ),
-    (
-        concat!(
-            "SELECT count(*) FROM keyword_documents k JOIN records r ON r.record = k.record WHERE NOT ",
-            indexed!()
-        ),
-        health::INACTIVE_IN_KEYWORD_INDEX,
-    ),
-    (
-        concat!("SELECT count(*) FROM vectors v JOIN records r ON r.record = v.record WHERE NOT ", indexed!()),
-        health::INACTIVE_WITH_VECTOR,
-    ),
-];
+/// The checks of the contents, see [`checks`].
+const CHECKS: &str = include_str!("../data/checks.sql");
 
 /// Selects for one job the number of queued records, the time of the oldest, and the number of dead letters.
 const QUEUE_SQL: &str = "SELECT count(*) FILTER (WHERE b.leased_until <> ?2) AS waiting,
@@ -63,50 +43,48 @@ const OLD_QUEUE_SQL: &str = "SELECT count(*) FILTER (WHERE b.leased_until <> ?2)
         count(*) FILTER (WHERE b.leased_until = ?2) AS dead
     FROM backlog b JOIN records r ON r.record = b.record WHERE b.job = ?1";
 
-/// Maximum number of messages about a damaged file in a report.
-const MAX_DAMAGE_MESSAGES: usize = 5;
+/// Is called with the number of completed steps and the number of all steps.
+type OnProgress<'p> = &'p (dyn Fn(usize, usize) + 'p);
+
+/// Number of steps of a check apart from the checks of the contents.
+const OTHER_STEPS: usize = 3;
 
 /// Checks a database file and counts its contents. Reads the whole file, changes nothing, and blocks the calling
-/// thread.
+/// thread. The time grows with the size of the file. Tables are read row by row; an index cache is loaded, as a search
+/// loads it.
 ///
 /// # Errors
 /// `NotFound` if there is no file; otherwise those of [`SqliteStore::open`](crate::SqliteStore::open), except the
 /// mismatches of indexes.
 pub fn checkup(path: &Path) -> Result<HealthReport> {
-    let path = Location::resolve(path)?.path;
-    let connection = connection::open_existing(&path)?;
-    examine(&connection, &path).map_err(|error| error.into_error("checkup"))
+    checkup_with_progress(path, &|_, _| {})
 }
 
-/// Rebuilds the index caches that disagree with the database, and lets every process read its indexes again. Returns a
-/// description of each. Blocks the calling thread.
+/// As [`checkup`]. Calls `on_progress` after each step with the number of completed steps and the number of all steps.
 ///
 /// # Errors
-/// As [`checkup`]; `SchemaMismatch` for a database of an earlier schema, which has to be migrated first.
+/// Those of [`checkup`].
+pub fn checkup_with_progress(path: &Path, on_progress: &dyn Fn(usize, usize)) -> Result<HealthReport> {
+    let path = Location::resolve(path)?.path;
+    let connection = connection::open_existing(&path)?;
+    functions::define(&connection).map_err(|error| SqliteError::from(error).into_error("checkup"))?;
+    examine(&connection, &path, on_progress).map_err(|error| error.into_error("checkup"))
+}
+
+/// Repairs the findings that can be repaired, each kind in one transaction. Deletes no record and no tombstone. Lets
+/// every process read its indexes again. Returns a description of each repair. Blocks the calling thread.
+///
+/// # Errors
+/// As [`checkup`]; `SchemaMismatch` for a database of an earlier schema, which has to be migrated first; `Corrupt` for
+/// a damaged file or missing tables.
 pub fn repair(path: &Path) -> Result<Vec<String>> {
     let path = Location::resolve(path)?.path;
     connection::check_exists(&path)?;
     let mut connection =
         connection::open_writer(&path, connection::DEFAULT_BUSY_TIMEOUT, connection::DEFAULT_PAGE_BYTES)?;
-    let repaired = repair_caches(&mut connection, &path).map_err(|error| error.into_error("repair"));
+    let repaired = repair::run(&mut connection, &path, SystemClock.now());
     connection::close(connection);
-    repaired
-}
-
-fn repair_caches(connection: &mut Connection, path: &Path) -> Result<Vec<String>, SqliteError> {
-    let schema = schema::read_schema(connection, path)?;
-    if schema != schema::SCHEMA {
-        let message = format!("the database has schema {schema}, not {}; migrate it first", schema::SCHEMA);
-        return Err(Error::new(ErrorKind::SchemaMismatch, "repair", message).into());
-    }
-    let mut wrong = Vec::new();
-    schema::in_transaction(connection, |transaction| {
-        wrong = check::find_wrong_caches(transaction, path)?;
-        if wrong.is_empty() { Ok(()) } else { check::discard_caches(transaction, path) }
-    })?;
-    // In a second transaction, because a cache must not contain changes that may be rolled back.
-    schema::in_transaction(connection, |transaction| check::rebuild_caches(transaction, path, &wrong))?;
-    Ok(wrong.iter().map(ToString::to_string).collect())
+    repaired.map_err(|error| error.into_error("repair"))
 }
 
 /// Returns the namespaces in a database file, ordered by tenant and user, for example to export the whole file. A
@@ -144,29 +122,73 @@ fn scopes(connection: &Connection, sql: &str, parameters: impl Params) -> Result
     Ok(namespaces)
 }
 
-/// Creates the report in one transaction, so that all counts belong to one state of the file.
-fn examine(connection: &Connection, path: &Path) -> Result<HealthReport, SqliteError> {
+/// Creates the report in one transaction, so that all counts belong to one state of the file, and then checks the
+/// caches.
+fn examine(connection: &Connection, path: &Path, on_progress: OnProgress<'_>) -> Result<HealthReport, SqliteError> {
     let transaction = connection.unchecked_transaction()?;
-    let report = report(&transaction, path)?;
+    let mut report = report(&transaction, path, on_progress)?;
     transaction.finish()?;
+    let cannot_check = [ProblemKind::FileDamaged, ProblemKind::TableMissing, ProblemKind::ColumnMissing];
+    if report.schema == schema::SCHEMA && !report.findings.iter().any(|found| cannot_check.contains(&found.kind)) {
+        // In a second, short transaction, because the files of a database in use do not stay in the state of the first.
+        let transaction = connection.unchecked_transaction()?;
+        let wrong = cache::check::find_wrong_caches(&transaction, path)?;
+        transaction.finish()?;
+        let wrong = wrong.iter().map(ToString::to_string).collect();
+        Finding::of_list(ProblemKind::CacheWrong, wrong).into_iter().for_each(|finding| report.add(finding));
+    }
     Ok(report)
 }
 
-fn report(connection: &Connection, path: &Path) -> Result<HealthReport, SqliteError> {
+fn report(connection: &Connection, path: &Path, on_progress: OnProgress<'_>) -> Result<HealthReport, SqliteError> {
     let schema = schema::read_schema(connection, path)?;
     let mut report = HealthReport::new(format!("SQLite {}", rusqlite::version()), schema, schema::SCHEMA);
-    let mut statement = connection.prepare("PRAGMA quick_check(100)")?;
-    let results = statement.query_map([], |row| row.get::<_, String>(0))?.collect::<rusqlite::Result<Vec<_>>>()?;
-    // The messages of SQLite name tables and pages, and contain no text of records.
-    for damage in results.iter().filter(|result| *result != "ok").take(MAX_DAMAGE_MESSAGES) {
-        report.problems.push(format!("the file is damaged: {damage}; restore it from a backup"));
-    }
-    if schema == 0 {
+    let checks = checks::parse(CHECKS)?;
+    let steps = checks.len() + OTHER_STEPS;
+    integrity::check(connection)?.into_iter().for_each(|finding| report.add(finding));
+    on_progress(1, steps);
+    // Statements may fail in a damaged file.
+    if schema == 0 || report.findings.iter().any(|finding| finding.kind == ProblemKind::FileDamaged) {
         return Ok(report);
     }
+    if schema == schema::SCHEMA {
+        let differences = SchemaDifferences::of(connection)?;
+        let prevents_checks = differences.prevents_checks();
+        differences.findings.into_iter().for_each(|finding| report.add(finding));
+        if prevents_checks {
+            return Ok(report);
+        }
+    }
+    let versions = if schema >= 7 { index_metadata::versions(connection)? } else { EmbeddingVersions::default() };
+    count(connection, &versions, &mut report)?;
+    on_progress(2, steps);
+    if schema == schema::SCHEMA {
+        let placeholders = Placeholders::new(&versions, Timestamp::default());
+        for (done, check) in (3..).zip(&checks) {
+            find(connection, check, &placeholders)?.into_iter().for_each(|finding| report.add(finding));
+            on_progress(done, steps);
+        }
+        health::check_spaces(&versions).into_iter().for_each(|finding| report.add(finding));
+    }
+    let unfinished = scopes(connection, NAMESPACES_WITH_KIND_SQL, [Kind::FORGETTING.as_str()])?;
+    health::unfinished_deletions(&unfinished).into_iter().for_each(|finding| report.add(finding));
+    on_progress(steps, steps);
+    Ok(report)
+}
+
+/// Runs one check.
+fn find(connection: &Connection, check: &Check, placeholders: &Placeholders) -> Result<Option<Finding>, SqliteError> {
+    let summary = connection.query_row(&check.summary(placeholders), [], |row| {
+        Ok((row.get("problems")?, row.get("first")?, row.get("last")?))
+    });
+    let (problems, first, last) = summary?;
+    Ok(check.finding(problems, first, last))
+}
+
+/// Counts the contents and the queues.
+fn count(connection: &Connection, versions: &EmbeddingVersions, report: &mut HealthReport) -> Result<(), SqliteError> {
     report.analyzer = index_metadata::maker(connection, Index::Keywords)?;
     report.space = index_metadata::maker(connection, Index::Embedding)?;
-    let versions = if schema >= 7 { index_metadata::versions(connection)? } else { EmbeddingVersions::default() };
     // The statements name the first vector table; the one that serves may be the second.
     let count = |sql: &str| {
         connection.query_row(&health::on_serving_table(sql, versions.table), [], |row| row.get::<_, u64>(0))
@@ -176,19 +198,16 @@ fn report(connection: &Connection, path: &Path) -> Result<HealthReport, SqliteEr
     }
     if let Some(second) = &versions.second {
         let vectors = embedding_versions::count_vectors(connection, versions.table.other())?;
-        health::add_second_version(&mut report, second.clone(), vectors);
+        health::add_second_version(report, second.clone(), vectors);
     }
-    if schema >= 2 {
+    if report.schema >= 2 {
         report.counts.insert("synonym groups".to_owned(), count("SELECT count(*) FROM synonym_groups")?);
     }
-    if schema >= 3 {
+    if report.schema >= 5 {
         let mentions = count("SELECT count(*) FROM graph_entities")?;
         report.counts.insert("mentions of entities".to_owned(), mentions);
-        let stale =
-            "SELECT count(*) FROM graph_entities g JOIN records r ON r.record = g.record WHERE r.state <> 'active'";
-        report.blame(count(stale)?, health::INACTIVE_IN_GRAPH);
     }
-    let queue_sql = if schema == schema::SCHEMA { QUEUE_SQL } else { OLD_QUEUE_SQL };
+    let queue_sql = if report.schema == schema::SCHEMA { QUEUE_SQL } else { OLD_QUEUE_SQL };
     for job in Job::ALL {
         let queue = connection.query_row(queue_sql, params![job.as_str(), LEASE_DEAD], |row| {
             let oldest = row.get::<_, Option<i64>>("oldest")?.map(Timestamp::from_micros);
@@ -196,16 +215,5 @@ fn report(connection: &Connection, path: &Path) -> Result<HealthReport, SqliteEr
         });
         report.waiting.insert(job, queue?);
     }
-    for (sql, problem) in INCONSISTENCIES {
-        report.blame(count(sql)?, problem);
-    }
-    for namespace in scopes(connection, NAMESPACES_WITH_KIND_SQL, [Kind::FORGETTING.as_str()])? {
-        report.problems.push(health::unfinished_deletion(&namespace));
-    }
-    if schema == schema::SCHEMA {
-        let wrong = check::find_wrong_caches(connection, path)?;
-        report.repairable = wrong.len() as u64;
-        report.problems.extend(wrong.iter().map(ToString::to_string));
-    }
-    Ok(report)
+    Ok(())
 }

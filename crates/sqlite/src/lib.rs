@@ -19,7 +19,7 @@ pub use database::{
     migration::{migrate_down, migrate_up, schema},
     schema::{MIGRATIONS_BY_NAME, SCHEMA},
 };
-pub use health_check::{checkup, namespaces, repair};
+pub use health_check::{checkup, checkup_with_progress, namespaces, repair};
 pub use memory_engine_sql::options::{Mismatch, StoreOptions};
 pub use options::{SqliteOptions, Synchronous};
 pub use store::SqliteStore;

@@ -3,6 +3,8 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     process::ExitCode,
+    sync::{Mutex, PoisonError},
+    time::{Duration, Instant},
 };
 
 use anyhow::{Context, Result};
@@ -18,15 +20,19 @@ use crate::{
     report::ReportArgs,
 };
 
+/// Time between two lines about the progress of a check.
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(3);
+
 /// Check the whole database and list its problems.
 ///
 /// Shows the backend, the schema, the extensions, the analyzer and embedding space of the indexes, the counts and the
-/// queues, for all tenants together. The exit code is 1 if there is a problem. Changes nothing without --repair.
+/// queues, for all tenants together. With --json, `findings` lists the problems by kind, each with a number and ids as
+/// examples. The exit code is 1 if there is a problem. Changes nothing without --repair.
 #[derive(Debug, Args)]
 pub(crate) struct DoctorCommand {
     #[command(flatten)]
     store: StoreArgs,
-    /// Rebuild index caches that disagree with the database, and then check it
+    /// First repair what can be repaired; deletes no memory, and queues index entries that have to be computed again
     #[arg(long)]
     repair: bool,
     #[command(flatten)]
@@ -38,10 +44,11 @@ impl DoctorCommand {
         let db = self.store.database()?;
         if self.repair {
             for repaired in admin::repair(&db).await.with_context(|| db.to_string())? {
-                report_line!("rebuilt: {repaired}");
+                report_line!("{repaired}");
             }
         }
-        let mut health = admin::checkup(&db).await.with_context(|| db.to_string())?;
+        let health = admin::checkup_with_progress(&db, progress()).await;
+        let mut health = health.with_context(|| db.to_string())?;
         if health.schema == 0 {
             health
                 .problems
@@ -53,7 +60,7 @@ impl DoctorCommand {
             }
         }
         if health.repairable > 0 {
-            report_line!("`memory doctor --repair` rebuilds index caches");
+            report_line!("`memory doctor --repair` repairs {} of these kinds of problems", health.repairable);
         }
         let failed_jobs = describe_failed_jobs(&db, &health).await?;
         health.problems.extend(failed_jobs);
@@ -67,6 +74,18 @@ impl DoctorCommand {
             format!("{}{problems}{verdict}", table(&db.to_string(), &health))
         })?;
         Ok(code)
+    }
+}
+
+/// Returns a function that shows the progress of a check that takes several seconds.
+fn progress() -> impl Fn(usize, usize) + Send + Sync + 'static {
+    let shown = Mutex::new(Instant::now());
+    move |done, total| {
+        let mut shown = shown.lock().unwrap_or_else(PoisonError::into_inner);
+        if shown.elapsed() >= PROGRESS_INTERVAL {
+            report_line!("{done} of {total} checks done");
+            *shown = Instant::now();
+        }
     }
 }
 

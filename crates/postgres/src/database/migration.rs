@@ -258,6 +258,41 @@ fn partitioned_statements(sql: &str, partitions: u32) -> Vec<String> {
     statements
 }
 
+/// Returns the last statement of the migrations that creates an index, a view or a function. `what` is the SQL word for
+/// its type.
+pub(crate) fn creating_statement(what: &str, name: &str) -> Option<String> {
+    let creates = |statement: &String| {
+        let mut words = statement.split(|c: char| c.is_whitespace() || c == '(').filter(|word| !word.is_empty());
+        let is_create = words.next() == Some("CREATE");
+        let mut words = words.skip_while(|word| ["OR", "REPLACE"].contains(word));
+        is_create && words.next() == Some(what) && words.next() == Some(name)
+    };
+    MIGRATIONS.iter().rev().find_map(|migration| statements(migration.up).into_iter().rfind(creates))
+}
+
+/// Splits SQL into its statements, without comments. A text in quotes or between `$$` is not split.
+fn statements(sql: &str) -> Vec<String> {
+    let mut statements = Vec::new();
+    let mut statement = String::new();
+    let mut is_quoted = false;
+    for line in sql.lines() {
+        let code = line.split_once("--").filter(|_| !is_quoted).map_or(line, |(code, _)| code);
+        let mut parts = code.split(';').peekable();
+        while let Some(part) = parts.next() {
+            statement.push_str(part);
+            is_quoted ^= part.matches("$$").count() % 2 == 1;
+            if parts.peek().is_none() {
+                statement.push('\n');
+            } else if is_quoted {
+                statement.push(';');
+            } else {
+                statements.push(std::mem::take(&mut statement).trim().to_owned());
+            }
+        }
+    }
+    statements
+}
+
 async fn check_pgvector(connection: &mut PgConnection) -> Result<(), PostgresError> {
     let version: String = sqlx::query_scalar("SELECT extversion FROM pg_extension WHERE extname = 'vector'")
         .fetch_one(connection)
@@ -302,6 +337,17 @@ pub(crate) async fn version(connection: &mut PgConnection) -> Result<u32, Postgr
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn migrations_are_split_into_statements() {
+        let sql =
+            "-- A view; it is small.\nCREATE VIEW a AS\n  SELECT 1; CREATE FUNCTION b() AS $$ x; y; $$;\nDROP c;\n";
+        let found = statements(sql);
+        assert_eq!(found, ["CREATE VIEW a AS\n  SELECT 1", "CREATE FUNCTION b() AS $$ x; y; $$", "DROP c"]);
+        let view = creating_statement("VIEW", "user_profiles").unwrap();
+        assert!(view.contains("a.agent") && view.ends_with("ON true"), "the last definition: {view}");
+        assert_eq!(creating_statement("VIEW", "records"), None);
+    }
 
     #[test]
     fn only_marked_tables_are_partitioned() {

@@ -25,7 +25,7 @@ use crate::{
 
 /// Waits until no other session creates or removes an index, and then blocks all writes until the transaction ends.
 /// Removes the time limit of its statements.
-async fn lock_indexes_and_writes(connection: &mut PgConnection) -> Result<(), PostgresError> {
+pub(crate) async fn lock_indexes_and_writes(connection: &mut PgConnection) -> Result<(), PostgresError> {
     sqlx::raw_sql("SET LOCAL statement_timeout = 0").execute(&mut *connection).await?;
     migration::lock(connection).await?;
     lock_writes(connection).await

@@ -38,6 +38,8 @@ pub(crate) struct WrongCache {
 pub(crate) enum CacheProblem {
     /// The file cannot be read to its end, or a checksum is wrong.
     Damaged,
+    /// The file is cut before the end of its first segment, or belongs to another database.
+    Foreign,
     /// The cache has another number of records than the database.
     Count { cached: u64, stored: u64 },
     /// Records of the sample are missing in the cache or have another content.
@@ -52,14 +54,14 @@ impl fmt::Display for WrongCache {
         }
         match self.problem {
             CacheProblem::Damaged => f.write_str("is damaged"),
+            CacheProblem::Foreign => f.write_str("is cut, or belongs to another database"),
             CacheProblem::Count { cached, stored } => {
                 write!(f, "has {cached} records, and the database has {stored}")
             }
             CacheProblem::Content { differences, sample } => {
                 write!(f, "disagrees with the database in {differences} of {sample} records")
             }
-        }?;
-        f.write_str("; it has to be rebuilt")
+        }
     }
 }
 
@@ -112,6 +114,9 @@ fn check_vectors(
     table: VectorTable,
 ) -> Result<Option<CacheProblem>, SqliteError> {
     let file = IndexCacheFile::new(database, "vectors");
+    if file.is_foreign(connection)? {
+        return Ok(Some(CacheProblem::Foreign));
+    }
     let read = file.read_unchanged(
         connection,
         |records| vectors::LoadedVectors::with_capacity(space, table, records),
@@ -147,6 +152,9 @@ fn check_vectors(
 
 fn check_postings(connection: &Connection, database: &Path, tenant: i64) -> Result<Option<CacheProblem>, SqliteError> {
     let file = keywords::cache_file(database, tenant);
+    if file.is_foreign(connection)? {
+        return Ok(Some(CacheProblem::Foreign));
+    }
     let read = file.read_unchanged(
         connection,
         |_| SegmentedPostings::default(),

@@ -71,6 +71,25 @@ impl IndexCacheFile {
         Ok(is_valid.then_some((manifest, files)))
     }
 
+    /// Returns true if there are files, and no state of this database can have written them: they are cut before the
+    /// end of the first segment, or belong to another database or epoch. A cache that is only outdated is usable.
+    pub(crate) fn is_foreign(&self, connection: &Connection) -> Result<bool, SqliteError> {
+        let Some(epoch) = epoch::current(connection)? else { return Ok(false) };
+        let mut files: OpenFiles = self.files.iter().map(|path| open_reader(path).ok()).collect();
+        if files.iter().all(Option::is_none) {
+            return Ok(false);
+        }
+        let mut manifest = Manifest::new(epoch);
+        for (index, file) in files.iter_mut().enumerate() {
+            let Some(file) = file else { continue };
+            // A segment that cannot be read ends the manifest.
+            let _ = manifest.read(index, file);
+        }
+        let fingerprint = epoch::fingerprint(connection, manifest.newest_change())?;
+        let is_of_other_state = fingerprint.is_some_and(|fingerprint| fingerprint != manifest.fingerprint);
+        Ok(manifest.entries.is_empty() || is_of_other_state)
+    }
+
     /// Reads the cache. `empty` returns an index with capacity for a number of records, and `extend` adds a segment to
     /// it. Returns the index and the last change that it contains. Removes a damaged cache, and returns `None`.
     pub(crate) fn read<T>(

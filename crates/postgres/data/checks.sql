@@ -1,0 +1,311 @@
+-- The checks of a Postgres database, in the order of their repairs. `sql/src/checks.rs` describes the format.
+-- `checkup/contents.rs` has further checks, of values that SQL cannot read.
+
+-- check: scope-orphan
+SELECT a.address::text AS example FROM addresses a
+WHERE NOT EXISTS (SELECT FROM namespaces n WHERE n.ns = a.ns);
+
+-- check: record-scope-missing
+SELECT r.id::text AS example FROM records r
+WHERE NOT EXISTS (SELECT FROM addresses a WHERE a.ns = r.ns AND a.address = r.address);
+
+-- check: record-state-unknown
+SELECT r.id::text AS example FROM records r WHERE r.state NOT IN ({states});
+
+-- check: record-trust-unknown
+SELECT r.id::text AS example FROM records r WHERE r.trust NOT IN ({trusts});
+
+-- check: record-kind-empty
+SELECT r.id::text AS example FROM records r WHERE btrim(r.kind) = '';
+
+-- check: record-text-empty
+SELECT r.id::text AS example FROM records r WHERE btrim(r.text) = '';
+
+-- check: record-list-unreadable
+SELECT r.id::text AS example FROM records r
+WHERE array_position(r.entities, NULL) IS NOT NULL OR array_position(r.tags, NULL) IS NOT NULL
+   OR array_position(r.derived_from, NULL) IS NOT NULL;
+
+-- check: record-metadata-unreadable
+SELECT r.id::text AS example FROM records r WHERE json_typeof(r.metadata) <> 'object';
+
+-- check: record-share-invalid
+SELECT r.id::text AS example FROM records r
+WHERE r.confidence NOT BETWEEN 0 AND 1 OR r.importance NOT BETWEEN 0 AND 1;
+-- repair: record-share-invalid
+UPDATE records SET confidence = least(greatest(confidence, 0), 1), importance = least(greatest(importance, 0), 1)
+WHERE confidence NOT BETWEEN 0 AND 1 OR importance NOT BETWEEN 0 AND 1;
+
+-- check: record-validity-reversed
+SELECT r.id::text AS example FROM records r WHERE r.valid_until < r.valid_from;
+
+-- check: record-revision-invalid
+SELECT r.id::text AS example FROM records r WHERE r.revision < 1;
+-- repair: record-revision-invalid
+UPDATE records SET revision = 1 WHERE revision < 1;
+
+-- check: record-round-invalid
+SELECT r.id::text AS example FROM records r WHERE r.round NOT BETWEEN 0 AND 4294967295;
+
+-- check: record-deleted
+SELECT r.id::text AS example FROM records r JOIN tombstones b ON b.ns = r.ns AND b.id = r.id;
+
+-- check: tombstone-scope-missing
+SELECT b.id::text AS example FROM tombstones b
+WHERE NOT EXISTS (SELECT FROM addresses a WHERE a.ns = b.ns AND a.address = b.address);
+
+-- check: tombstone-unblocked
+SELECT b.id::text AS example FROM tombstones b
+WHERE NOT EXISTS (SELECT FROM barred_contents c WHERE c.ns = b.ns AND c.content_hash = b.content_hash);
+-- repair: tombstone-unblocked
+INSERT INTO barred_contents (ns, content_hash, withdrawn)
+SELECT b.ns, b.content_hash, bool_and(b.withdrawn) FROM tombstones b GROUP BY b.ns, b.content_hash
+ON CONFLICT (ns, content_hash) DO NOTHING;
+
+-- check: tombstone-weak
+SELECT b.id::text AS example
+FROM tombstones b JOIN barred_contents c ON c.ns = b.ns AND c.content_hash = b.content_hash
+WHERE c.withdrawn AND NOT b.withdrawn;
+-- repair: tombstone-weak
+UPDATE barred_contents c SET withdrawn = false FROM tombstones b
+WHERE b.ns = c.ns AND b.content_hash = c.content_hash AND c.withdrawn AND NOT b.withdrawn;
+
+-- check: block-orphan
+SELECT c.ns::text AS example FROM barred_contents c
+WHERE NOT EXISTS (SELECT FROM namespaces n WHERE n.ns = c.ns);
+
+-- check: queue-orphan
+SELECT b.id::text AS example FROM backlog b
+WHERE NOT EXISTS (SELECT FROM records r WHERE r.ns = b.ns AND r.id = b.id);
+-- repair: queue-orphan
+DELETE FROM backlog b WHERE NOT EXISTS (SELECT FROM records r WHERE r.ns = b.ns AND r.id = b.id);
+
+-- check: queue-job-unknown
+SELECT b.id::text AS example FROM backlog b WHERE b.job NOT IN ({jobs});
+-- repair: queue-job-unknown
+DELETE FROM backlog WHERE job NOT IN ({jobs});
+
+-- check: queue-version-missing
+SELECT b.id::text AS example FROM backlog b
+WHERE b.job = 'reembedding' AND NOT EXISTS (SELECT FROM origins o WHERE o.part = 'reembedding');
+-- repair: queue-version-missing
+DELETE FROM backlog WHERE job = 'reembedding' AND NOT EXISTS (SELECT FROM origins o WHERE o.part = 'reembedding');
+
+-- check: queue-owner-unknown
+SELECT b.id::text AS example FROM backlog b
+WHERE b.leased_until NOT IN ({free}, {dead}) AND b.owner IS NOT NULL
+  AND NOT EXISTS (SELECT FROM lease_owners o WHERE o.owner = b.owner);
+-- repair: queue-owner-unknown
+UPDATE backlog b SET leased_until = {free}, owner = NULL
+WHERE b.leased_until NOT IN ({free}, {dead}) AND b.owner IS NOT NULL
+  AND NOT EXISTS (SELECT FROM lease_owners o WHERE o.owner = b.owner);
+
+-- check: queue-lease-too-long
+SELECT b.id::text AS example FROM backlog b
+WHERE b.leased_until NOT IN ({free}, {dead}) AND b.leased_until::numeric - b.leased_at::numeric > {max_lease};
+-- repair: queue-lease-too-long
+UPDATE backlog SET leased_until = {free}, owner = NULL
+WHERE leased_until NOT IN ({free}, {dead}) AND leased_until::numeric - leased_at::numeric > {max_lease};
+
+-- check: queue-attempts-invalid
+SELECT b.id::text AS example FROM backlog b WHERE b.attempts NOT BETWEEN 0 AND 4294967295;
+-- repair: queue-attempts-invalid
+UPDATE backlog SET attempts = 0 WHERE attempts NOT BETWEEN 0 AND 4294967295;
+
+-- check: queue-reason-missing
+SELECT b.id::text AS example FROM backlog b WHERE b.leased_until = {dead} AND b.reason IS NULL;
+-- repair: queue-reason-missing
+UPDATE backlog SET leased_until = {free}, attempts = 0, owner = NULL WHERE leased_until = {dead} AND reason IS NULL;
+
+-- check: keyword-orphan
+SELECT k.id::text AS example FROM keyword_documents k
+WHERE NOT EXISTS (SELECT FROM records r WHERE r.ns = k.ns AND r.id = k.id);
+-- repair: keyword-orphan
+DELETE FROM keyword_documents k WHERE NOT EXISTS (SELECT FROM records r WHERE r.ns = k.ns AND r.id = k.id);
+
+-- check: keyword-inactive
+SELECT r.id::text AS example FROM keyword_documents k JOIN records r ON r.ns = k.ns AND r.id = k.id
+WHERE NOT {indexed};
+-- repair: keyword-inactive
+DELETE FROM keyword_documents k USING records r WHERE r.ns = k.ns AND r.id = k.id AND NOT {indexed};
+
+-- check: keyword-scope-mismatch
+SELECT r.id::text AS example FROM keyword_documents k JOIN records r ON r.ns = k.ns AND r.id = k.id
+WHERE k.address <> r.address;
+-- repair: keyword-scope-mismatch
+UPDATE keyword_documents k SET address = r.address FROM records r
+WHERE r.ns = k.ns AND r.id = k.id AND k.address <> r.address;
+
+-- check: keyword-missing
+SELECT r.id::text AS example FROM records r
+WHERE {indexed} AND NOT EXISTS (SELECT FROM keyword_documents k WHERE k.ns = r.ns AND k.id = r.id)
+  AND NOT EXISTS (SELECT FROM backlog b WHERE b.ns = r.ns AND b.id = r.id AND b.job = 'keywords');
+-- repair: keyword-missing
+INSERT INTO backlog (ns, job, id, ticket, leased_until, queued_at)
+SELECT r.ns, 'keywords', r.id, '{ticket}'::uuid, {free}, {now} FROM records r
+WHERE {indexed} AND NOT EXISTS (SELECT FROM keyword_documents k WHERE k.ns = r.ns AND k.id = r.id)
+ON CONFLICT (ns, job, id) DO NOTHING;
+
+-- check: vector-orphan
+SELECT v.id::text AS example
+FROM (SELECT ns, id FROM vectors UNION ALL SELECT ns, id FROM second_vectors) v
+WHERE NOT EXISTS (SELECT FROM records r WHERE r.ns = v.ns AND r.id = v.id);
+-- repair: vector-orphan
+DELETE FROM vectors v WHERE NOT EXISTS (SELECT FROM records r WHERE r.ns = v.ns AND r.id = v.id);
+DELETE FROM second_vectors v WHERE NOT EXISTS (SELECT FROM records r WHERE r.ns = v.ns AND r.id = v.id);
+
+-- check: vector-inactive
+SELECT r.id::text AS example
+FROM (SELECT ns, id FROM vectors UNION ALL SELECT ns, id FROM second_vectors) v
+     JOIN records r ON r.ns = v.ns AND r.id = v.id
+WHERE NOT {indexed};
+-- repair: vector-inactive
+DELETE FROM vectors v USING records r WHERE r.ns = v.ns AND r.id = v.id AND NOT {indexed};
+DELETE FROM second_vectors v USING records r WHERE r.ns = v.ns AND r.id = v.id AND NOT {indexed};
+
+-- check: second-vectors-unused
+SELECT v.id::text AS example FROM {other} v
+WHERE NOT EXISTS (SELECT FROM origins o WHERE o.part = 'reembedding');
+-- repair: second-vectors-unused
+DELETE FROM {other} WHERE NOT EXISTS (SELECT FROM origins o WHERE o.part = 'reembedding');
+
+-- check: vector-dimensions-wrong
+SELECT v.id::text AS example FROM {serving} v WHERE vector_dims(v.embedding) <> {serving_dimensions}
+UNION ALL
+SELECT v.id::text FROM {other} v WHERE vector_dims(v.embedding) <> {other_dimensions};
+-- repair: vector-dimensions-wrong
+DELETE FROM {serving} WHERE vector_dims(embedding) <> {serving_dimensions};
+INSERT INTO backlog (ns, job, id, ticket, leased_until, queued_at)
+SELECT v.ns, 'reembedding', v.id, '{ticket}'::uuid, {free}, {now} FROM {other} v
+WHERE vector_dims(v.embedding) <> {other_dimensions}
+ON CONFLICT (ns, job, id) DO NOTHING;
+DELETE FROM {other} WHERE vector_dims(embedding) <> {other_dimensions};
+
+-- check: vector-unreadable
+SELECT v.id::text AS example FROM {serving} v WHERE vector_norm(v.embedding) = 0
+UNION ALL
+SELECT v.id::text FROM {other} v WHERE vector_norm(v.embedding) = 0;
+-- repair: vector-unreadable
+DELETE FROM {serving} WHERE vector_norm(embedding) = 0;
+INSERT INTO backlog (ns, job, id, ticket, leased_until, queued_at)
+SELECT v.ns, 'reembedding', v.id, '{ticket}'::uuid, {free}, {now} FROM {other} v WHERE vector_norm(v.embedding) = 0
+ON CONFLICT (ns, job, id) DO NOTHING;
+DELETE FROM {other} WHERE vector_norm(embedding) = 0;
+
+-- check: vector-scope-mismatch
+SELECT r.id::text AS example
+FROM (SELECT ns, id, address FROM vectors UNION ALL SELECT ns, id, address FROM second_vectors) v
+     JOIN records r ON r.ns = v.ns AND r.id = v.id
+WHERE v.address <> r.address;
+-- repair: vector-scope-mismatch
+UPDATE vectors v SET address = r.address FROM records r
+WHERE r.ns = v.ns AND r.id = v.id AND v.address <> r.address;
+UPDATE second_vectors v SET address = r.address FROM records r
+WHERE r.ns = v.ns AND r.id = v.id AND v.address <> r.address;
+
+-- check: vector-missing
+SELECT r.id::text AS example FROM records r
+WHERE {indexed} AND NOT EXISTS (SELECT FROM {serving} v WHERE v.ns = r.ns AND v.id = r.id)
+  AND NOT EXISTS (SELECT FROM backlog b WHERE b.ns = r.ns AND b.id = r.id AND b.job = 'embedding');
+-- repair: vector-missing
+INSERT INTO backlog (ns, job, id, ticket, leased_until, queued_at)
+SELECT r.ns, 'embedding', r.id, '{ticket}'::uuid, {free}, {now} FROM records r
+WHERE {indexed} AND NOT EXISTS (SELECT FROM {serving} v WHERE v.ns = r.ns AND v.id = r.id)
+ON CONFLICT (ns, job, id) DO NOTHING;
+
+-- check: keyword-count-wrong
+SELECT a.address::text AS example
+FROM addresses a LEFT JOIN (SELECT ns, address, count(*) AS entries FROM keyword_documents GROUP BY ns, address) k
+     ON k.ns = a.ns AND k.address = a.address
+WHERE a.documents <> coalesce(k.entries, 0);
+-- repair: keyword-count-wrong
+UPDATE addresses a SET documents = c.entries
+FROM (
+    SELECT b.ns, b.address, count(k.id) AS entries
+    FROM addresses b LEFT JOIN keyword_documents k ON k.ns = b.ns AND k.address = b.address GROUP BY b.ns, b.address
+) c
+WHERE c.ns = a.ns AND c.address = a.address AND a.documents <> c.entries;
+
+-- check: vector-count-wrong
+SELECT a.address::text AS example
+FROM addresses a
+     LEFT JOIN (SELECT ns, address, count(*) AS entries FROM vectors GROUP BY ns, address) v
+     ON v.ns = a.ns AND v.address = a.address
+     LEFT JOIN (SELECT ns, address, count(*) AS entries FROM second_vectors GROUP BY ns, address) w
+     ON w.ns = a.ns AND w.address = a.address
+WHERE a.vectors <> coalesce(v.entries, 0) OR a.second_vectors <> coalesce(w.entries, 0);
+-- repair: vector-count-wrong
+UPDATE addresses a SET vectors = c.entries
+FROM (
+    SELECT b.ns, b.address, count(v.id) AS entries
+    FROM addresses b LEFT JOIN vectors v ON v.ns = b.ns AND v.address = b.address GROUP BY b.ns, b.address
+) c
+WHERE c.ns = a.ns AND c.address = a.address AND a.vectors <> c.entries;
+UPDATE addresses a SET second_vectors = c.entries
+FROM (
+    SELECT b.ns, b.address, count(v.id) AS entries
+    FROM addresses b LEFT JOIN second_vectors v ON v.ns = b.ns AND v.address = b.address GROUP BY b.ns, b.address
+) c
+WHERE c.ns = a.ns AND c.address = a.address AND a.second_vectors <> c.entries;
+
+-- check: graph-orphan
+SELECT g.id::text AS example
+FROM (SELECT ns, id FROM graph_entities UNION ALL SELECT ns, id FROM graph_aliases
+      UNION ALL SELECT ns, id FROM graph_edges) g
+WHERE NOT EXISTS (SELECT FROM records r WHERE r.ns = g.ns AND r.id = g.id);
+-- repair: graph-orphan
+DELETE FROM graph_entities g WHERE NOT EXISTS (SELECT FROM records r WHERE r.ns = g.ns AND r.id = g.id);
+DELETE FROM graph_aliases g WHERE NOT EXISTS (SELECT FROM records r WHERE r.ns = g.ns AND r.id = g.id);
+DELETE FROM graph_edges g WHERE NOT EXISTS (SELECT FROM records r WHERE r.ns = g.ns AND r.id = g.id);
+
+-- check: graph-inactive
+SELECT r.id::text AS example
+FROM (SELECT ns, id FROM graph_entities UNION ALL SELECT ns, id FROM graph_aliases
+      UNION ALL SELECT ns, id FROM graph_edges) g JOIN records r ON r.ns = g.ns AND r.id = g.id
+WHERE NOT {indexed};
+-- repair: graph-inactive
+DELETE FROM graph_entities g USING records r WHERE r.ns = g.ns AND r.id = g.id AND NOT {indexed};
+DELETE FROM graph_aliases g USING records r WHERE r.ns = g.ns AND r.id = g.id AND NOT {indexed};
+DELETE FROM graph_edges g USING records r WHERE r.ns = g.ns AND r.id = g.id AND NOT {indexed};
+
+-- check: graph-scope-mismatch
+SELECT r.id::text AS example
+FROM (SELECT ns, id, address FROM graph_entities UNION ALL SELECT ns, id, address FROM graph_aliases
+      UNION ALL SELECT ns, id, address FROM graph_edges) g JOIN records r ON r.ns = g.ns AND r.id = g.id
+WHERE g.address <> r.address;
+-- repair: graph-scope-mismatch
+UPDATE graph_entities g SET address = r.address FROM records r
+WHERE r.ns = g.ns AND r.id = g.id AND g.address <> r.address;
+UPDATE graph_aliases g SET address = r.address FROM records r
+WHERE r.ns = g.ns AND r.id = g.id AND g.address <> r.address;
+UPDATE graph_edges g SET address = r.address FROM records r
+WHERE r.ns = g.ns AND r.id = g.id AND g.address <> r.address;
+
+-- check: graph-alias-dangling
+SELECT r.id::text AS example FROM graph_aliases a JOIN records r ON r.ns = a.ns AND r.id = a.id
+WHERE NOT EXISTS (SELECT FROM graph_entities e WHERE e.ns = a.ns AND e.id = a.id AND e.entity = a.entity);
+-- repair: graph-alias-dangling
+DELETE FROM graph_aliases a
+WHERE NOT EXISTS (SELECT FROM graph_entities e WHERE e.ns = a.ns AND e.id = a.id AND e.entity = a.entity);
+
+-- check: graph-rule-invalid
+SELECT e.id::text AS example FROM graph_edges e WHERE e.rule !~ '^[a-z0-9._-]+$';
+-- repair: graph-rule-invalid
+UPDATE graph_edges SET rule = NULL WHERE rule !~ '^[a-z0-9._-]+$';
+
+-- check: synonym-orphan
+SELECT g.ns::text AS example
+FROM (SELECT ns FROM synonym_map UNION ALL SELECT ns FROM synonym_verdicts) g
+WHERE NOT EXISTS (SELECT FROM namespaces n WHERE n.ns = g.ns);
+
+-- check: index-unrecorded
+SELECT p.part AS example
+FROM (SELECT 'keywords' AS part, EXISTS (SELECT FROM keyword_documents) AS is_used
+      UNION ALL SELECT 'embedding', EXISTS (SELECT FROM {serving})) p
+WHERE p.is_used AND NOT EXISTS (SELECT FROM origins o WHERE o.part = p.part);
+
+-- check: serving-table-unknown
+SELECT o.part AS example FROM origins o
+WHERE o.part = 'serving table' AND o.made_by NOT IN ('vectors', 'second_vectors');
+-- repair: serving-table-unknown
+DELETE FROM origins WHERE part = 'serving table' AND made_by NOT IN ('vectors', 'second_vectors');

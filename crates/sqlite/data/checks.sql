@@ -1,0 +1,424 @@
+-- The checks of a SQLite database, in the order of their repairs. `sql/src/checks.rs` describes the format. The
+-- functions `record_id`, `is_text`, `is_scope`, `is_strings`, `is_ids`, `is_object`, `is_terms`, `terms_length`,
+-- `is_vector`, `is_tokens` and `is_pair` are defined in `health_check/functions.rs`.
+
+-- check: namespace-orphan
+SELECT 'user number ' || n.namespace AS example FROM namespaces n
+WHERE NOT EXISTS (SELECT 1 FROM tenants t WHERE t.tenant = n.tenant);
+
+-- check: scope-orphan
+SELECT 'scope number ' || s.scope AS example FROM scopes s
+WHERE NOT EXISTS (SELECT 1 FROM namespaces n WHERE n.namespace = s.namespace);
+
+-- check: scope-name-invalid
+SELECT 'scope number ' || s.scope AS example
+FROM scopes s JOIN namespaces n ON n.namespace = s.namespace JOIN tenants t ON t.tenant = n.tenant
+WHERE NOT is_scope(t.name, n.user, s.agent, s.session, s.branch);
+
+-- check: record-scope-missing
+SELECT record_id(r.id) AS example FROM records r
+WHERE NOT EXISTS (SELECT 1 FROM scopes s WHERE s.scope = r.scope)
+   OR NOT EXISTS (SELECT 1 FROM namespaces n WHERE n.namespace = r.namespace);
+
+-- check: record-namespace-mismatch
+SELECT record_id(r.id) AS example FROM records r JOIN scopes s ON s.scope = r.scope
+WHERE s.namespace <> r.namespace AND EXISTS (SELECT 1 FROM namespaces n WHERE n.namespace = r.namespace);
+
+-- check: record-state-unknown
+SELECT record_id(r.id) AS example FROM records r WHERE r.state NOT IN ({states});
+
+-- check: record-trust-unknown
+SELECT record_id(r.id) AS example FROM records r WHERE r.trust NOT IN ({trusts});
+
+-- check: record-kind-empty
+SELECT record_id(r.id) AS example FROM records r WHERE trim(r.kind) = '';
+
+-- check: record-text-empty
+SELECT record_id(r.id) AS example FROM records r WHERE trim(r.text) = '';
+
+-- check: record-text-unreadable
+SELECT record_id(r.id) AS example FROM records r WHERE NOT is_text(r.text);
+
+-- check: record-list-unreadable
+SELECT record_id(r.id) AS example FROM records r
+WHERE NOT is_strings(r.entities) OR NOT is_strings(r.tags) OR NOT is_ids(r.derived_from);
+
+-- check: record-metadata-unreadable
+SELECT record_id(r.id) AS example FROM records r WHERE NOT is_object(r.metadata);
+
+-- check: record-share-invalid
+SELECT record_id(r.id) AS example FROM records r
+WHERE r.confidence NOT BETWEEN 0 AND 1 OR r.importance NOT BETWEEN 0 AND 1;
+-- repair: record-share-invalid
+UPDATE records SET confidence = min(max(confidence, 0.0), 1.0), importance = min(max(importance, 0.0), 1.0)
+WHERE confidence NOT BETWEEN 0 AND 1 OR importance NOT BETWEEN 0 AND 1;
+
+-- check: record-validity-reversed
+SELECT record_id(r.id) AS example FROM records r WHERE r.valid_until < r.valid_from;
+
+-- check: record-revision-invalid
+SELECT record_id(r.id) AS example FROM records r WHERE r.revision < 1;
+-- repair: record-revision-invalid
+UPDATE records SET revision = 1 WHERE revision < 1;
+
+-- check: record-round-invalid
+SELECT record_id(r.id) AS example FROM records r WHERE r.round NOT BETWEEN 0 AND 4294967295;
+
+-- check: record-deleted
+SELECT record_id(r.id) AS example FROM records r JOIN tombstones b ON b.namespace = r.namespace AND b.id = r.id;
+
+-- check: derivation-missing
+SELECT record_id(r.id) AS example
+FROM records r, json_each(CASE WHEN is_ids(r.derived_from) THEN r.derived_from ELSE '[]' END) j
+WHERE NOT EXISTS (
+    SELECT 1 FROM derivations d
+    WHERE d.namespace = r.namespace AND d.source = unhex(replace(j.value, '-', '')) AND d.record = r.record
+);
+-- repair: derivation-missing
+INSERT OR IGNORE INTO derivations (namespace, source, record)
+SELECT r.namespace, unhex(replace(j.value, '-', '')), r.record
+FROM records r, json_each(CASE WHEN is_ids(r.derived_from) THEN r.derived_from ELSE '[]' END) j;
+
+-- check: derivation-orphan
+SELECT 'record number ' || d.record AS example FROM derivations d
+WHERE NOT EXISTS (
+    SELECT 1 FROM records r
+    WHERE r.record = d.record AND r.namespace = d.namespace
+      AND (NOT is_ids(r.derived_from) OR instr(r.derived_from, '"' || record_id(d.source) || '"') > 0)
+);
+-- repair: derivation-orphan
+DELETE FROM derivations AS d
+WHERE NOT EXISTS (
+    SELECT 1 FROM records r
+    WHERE r.record = d.record AND r.namespace = d.namespace
+      AND (NOT is_ids(r.derived_from) OR instr(r.derived_from, '"' || record_id(d.source) || '"') > 0)
+);
+
+-- check: tombstone-scope-missing
+SELECT record_id(b.id) AS example FROM tombstones b
+WHERE NOT EXISTS (SELECT 1 FROM scopes s WHERE s.scope = b.scope)
+   OR NOT EXISTS (SELECT 1 FROM namespaces n WHERE n.namespace = b.namespace);
+
+-- check: tombstone-unblocked
+SELECT record_id(b.id) AS example FROM tombstones b
+WHERE NOT EXISTS (
+    SELECT 1 FROM barred_contents c WHERE c.namespace = b.namespace AND c.content_hash = b.content_hash
+);
+-- repair: tombstone-unblocked
+INSERT OR IGNORE INTO barred_contents (namespace, content_hash, withdrawn)
+SELECT b.namespace, b.content_hash, min(b.withdrawn) FROM tombstones b GROUP BY b.namespace, b.content_hash;
+
+-- check: tombstone-weak
+SELECT record_id(b.id) AS example
+FROM tombstones b JOIN barred_contents c ON c.namespace = b.namespace AND c.content_hash = b.content_hash
+WHERE c.withdrawn > b.withdrawn;
+-- repair: tombstone-weak
+UPDATE barred_contents AS c SET withdrawn = 0
+WHERE c.withdrawn <> 0 AND EXISTS (
+    SELECT 1 FROM tombstones b
+    WHERE b.namespace = c.namespace AND b.content_hash = c.content_hash AND b.withdrawn = 0
+);
+
+-- check: block-orphan
+SELECT 'user number ' || c.namespace AS example FROM barred_contents c
+WHERE NOT EXISTS (SELECT 1 FROM namespaces n WHERE n.namespace = c.namespace);
+
+-- check: queue-orphan
+SELECT 'record number ' || b.record AS example FROM backlog b
+WHERE NOT EXISTS (SELECT 1 FROM records r WHERE r.record = b.record);
+-- repair: queue-orphan
+DELETE FROM backlog AS b WHERE NOT EXISTS (SELECT 1 FROM records r WHERE r.record = b.record);
+
+-- check: queue-job-unknown
+SELECT record_id(r.id) AS example FROM backlog b JOIN records r ON r.record = b.record WHERE b.job NOT IN ({jobs});
+-- repair: queue-job-unknown
+DELETE FROM backlog WHERE job NOT IN ({jobs});
+
+-- check: queue-version-missing
+SELECT record_id(r.id) AS example FROM backlog b JOIN records r ON r.record = b.record
+WHERE b.job = 'reembedding' AND NOT EXISTS (SELECT 1 FROM origins o WHERE o.part = 'reembedding');
+-- repair: queue-version-missing
+DELETE FROM backlog
+WHERE job = 'reembedding' AND NOT EXISTS (SELECT 1 FROM origins o WHERE o.part = 'reembedding');
+
+-- check: queue-owner-unknown
+SELECT record_id(r.id) AS example FROM backlog b JOIN records r ON r.record = b.record
+WHERE b.leased_until NOT IN ({free}, {dead}) AND b.owner IS NOT NULL
+  AND NOT EXISTS (SELECT 1 FROM lease_owners o WHERE o.owner = b.owner);
+-- repair: queue-owner-unknown
+UPDATE backlog AS b SET leased_until = {free}, owner = NULL
+WHERE b.leased_until NOT IN ({free}, {dead}) AND b.owner IS NOT NULL
+  AND NOT EXISTS (SELECT 1 FROM lease_owners o WHERE o.owner = b.owner);
+
+-- check: queue-lease-too-long
+SELECT record_id(r.id) AS example FROM backlog b JOIN records r ON r.record = b.record
+WHERE b.leased_until NOT IN ({free}, {dead})
+  AND CAST(b.leased_until AS REAL) - CAST(b.leased_at AS REAL) > {max_lease};
+-- repair: queue-lease-too-long
+UPDATE backlog SET leased_until = {free}, owner = NULL
+WHERE leased_until NOT IN ({free}, {dead}) AND CAST(leased_until AS REAL) - CAST(leased_at AS REAL) > {max_lease};
+
+-- check: queue-attempts-invalid
+SELECT record_id(r.id) AS example FROM backlog b JOIN records r ON r.record = b.record
+WHERE b.attempts NOT BETWEEN 0 AND 4294967295;
+-- repair: queue-attempts-invalid
+UPDATE backlog SET attempts = 0 WHERE attempts NOT BETWEEN 0 AND 4294967295;
+
+-- check: queue-reason-missing
+SELECT record_id(r.id) AS example FROM backlog b JOIN records r ON r.record = b.record
+WHERE b.leased_until = {dead} AND b.reason IS NULL;
+-- repair: queue-reason-missing
+UPDATE backlog SET leased_until = {free}, attempts = 0, owner = NULL WHERE leased_until = {dead} AND reason IS NULL;
+
+-- check: queue-ticket-invalid
+SELECT record_id(r.id) AS example FROM backlog b JOIN records r ON r.record = b.record WHERE b.ticket < 0;
+-- repair: queue-ticket-invalid
+INSERT OR REPLACE INTO backlog (job, record, leased_until, attempts, reason, queued_at, leased_at)
+SELECT b.job, b.record, CASE b.leased_until WHEN {dead} THEN {dead} ELSE {free} END, b.attempts, b.reason, b.queued_at,
+       b.leased_at
+FROM backlog b WHERE b.ticket < 0;
+DELETE FROM backlog WHERE ticket < 0;
+
+-- check: keyword-orphan
+SELECT record_id(k.id) AS example FROM keyword_documents k
+WHERE NOT EXISTS (SELECT 1 FROM records r WHERE r.record = k.record);
+-- repair: keyword-orphan
+DELETE FROM keyword_documents AS k WHERE NOT EXISTS (SELECT 1 FROM records r WHERE r.record = k.record);
+
+-- check: keyword-inactive
+SELECT record_id(r.id) AS example FROM keyword_documents k JOIN records r ON r.record = k.record WHERE NOT {indexed};
+-- repair: keyword-inactive
+DELETE FROM keyword_documents AS k WHERE EXISTS (SELECT 1 FROM records r WHERE r.record = k.record AND NOT {indexed});
+
+-- check: keyword-terms-unreadable
+SELECT record_id(r.id) AS example FROM keyword_documents k JOIN records r ON r.record = k.record
+WHERE NOT is_terms(k.terms, k.counts);
+-- repair: keyword-terms-unreadable
+DELETE FROM keyword_documents WHERE NOT is_terms(terms, counts);
+
+-- check: keyword-length-wrong
+SELECT record_id(r.id) AS example FROM keyword_documents k JOIN records r ON r.record = k.record
+WHERE k.length <> terms_length(k.terms, k.counts);
+-- repair: keyword-length-wrong
+DELETE FROM keyword_documents WHERE length <> terms_length(terms, counts);
+
+-- check: keyword-id-mismatch
+SELECT record_id(r.id) AS example FROM keyword_documents k JOIN records r ON r.record = k.record WHERE k.id <> r.id;
+-- repair: keyword-id-mismatch
+UPDATE keyword_documents AS k SET id = r.id FROM records r WHERE r.record = k.record AND k.id <> r.id;
+
+-- check: keyword-scope-mismatch
+SELECT record_id(r.id) AS example FROM keyword_documents k JOIN records r ON r.record = k.record
+WHERE k.scope <> r.scope
+  AND EXISTS (SELECT 1 FROM scopes s WHERE s.scope = r.scope AND s.namespace = r.namespace);
+-- repair: keyword-scope-mismatch
+UPDATE keyword_documents AS k SET scope = r.scope FROM records r
+WHERE r.record = k.record AND k.scope <> r.scope
+  AND EXISTS (SELECT 1 FROM scopes s WHERE s.scope = r.scope AND s.namespace = r.namespace);
+
+-- check: keyword-missing
+SELECT record_id(r.id) AS example FROM records r
+WHERE {indexed} AND NOT EXISTS (SELECT 1 FROM keyword_documents k WHERE k.record = r.record)
+  AND NOT EXISTS (SELECT 1 FROM backlog b WHERE b.record = r.record AND b.job = 'keywords');
+-- repair: keyword-missing
+INSERT OR IGNORE INTO backlog (job, record, leased_until, queued_at)
+SELECT 'keywords', r.record, {free}, {now} FROM records r
+WHERE {indexed} AND NOT EXISTS (SELECT 1 FROM keyword_documents k WHERE k.record = r.record);
+
+-- check: vector-orphan
+SELECT record_id(v.id) AS example FROM vectors v WHERE NOT EXISTS (SELECT 1 FROM records r WHERE r.record = v.record)
+UNION ALL
+SELECT record_id(v.id) FROM second_vectors v WHERE NOT EXISTS (SELECT 1 FROM records r WHERE r.record = v.record);
+-- repair: vector-orphan
+DELETE FROM vectors AS v WHERE NOT EXISTS (SELECT 1 FROM records r WHERE r.record = v.record);
+DELETE FROM second_vectors AS v WHERE NOT EXISTS (SELECT 1 FROM records r WHERE r.record = v.record);
+
+-- check: vector-inactive
+SELECT record_id(r.id) AS example FROM vectors v JOIN records r ON r.record = v.record WHERE NOT {indexed}
+UNION ALL
+SELECT record_id(r.id) FROM second_vectors v JOIN records r ON r.record = v.record WHERE NOT {indexed};
+-- repair: vector-inactive
+DELETE FROM vectors AS v WHERE EXISTS (SELECT 1 FROM records r WHERE r.record = v.record AND NOT {indexed});
+DELETE FROM second_vectors AS v WHERE EXISTS (SELECT 1 FROM records r WHERE r.record = v.record AND NOT {indexed});
+
+-- check: second-vectors-unused
+SELECT record_id(v.id) AS example FROM {other} v
+WHERE NOT EXISTS (SELECT 1 FROM origins o WHERE o.part = 'reembedding');
+-- repair: second-vectors-unused
+DELETE FROM {other} WHERE NOT EXISTS (SELECT 1 FROM origins o WHERE o.part = 'reembedding');
+
+-- check: vector-dimensions-wrong
+SELECT record_id(v.id) AS example FROM {serving} v WHERE length(v.vector) <> 4 * {serving_dimensions}
+UNION ALL
+SELECT record_id(v.id) FROM {other} v WHERE length(v.vector) <> 4 * {other_dimensions};
+-- repair: vector-dimensions-wrong
+DELETE FROM {serving} WHERE length(vector) <> 4 * {serving_dimensions};
+INSERT OR IGNORE INTO backlog (job, record, leased_until, queued_at)
+SELECT 'reembedding', v.record, {free}, {now} FROM {other} v WHERE length(v.vector) <> 4 * {other_dimensions};
+DELETE FROM {other} WHERE length(vector) <> 4 * {other_dimensions};
+
+-- check: vector-unreadable
+SELECT record_id(v.id) AS example FROM {serving} v WHERE NOT is_vector(v.vector)
+UNION ALL
+SELECT record_id(v.id) FROM {other} v WHERE NOT is_vector(v.vector);
+-- repair: vector-unreadable
+DELETE FROM {serving} WHERE NOT is_vector(vector);
+INSERT OR IGNORE INTO backlog (job, record, leased_until, queued_at)
+SELECT 'reembedding', v.record, {free}, {now} FROM {other} v WHERE NOT is_vector(v.vector);
+DELETE FROM {other} WHERE NOT is_vector(vector);
+
+-- check: vector-id-mismatch
+SELECT record_id(r.id) AS example FROM vectors v JOIN records r ON r.record = v.record WHERE v.id <> r.id
+UNION ALL
+SELECT record_id(r.id) FROM second_vectors v JOIN records r ON r.record = v.record WHERE v.id <> r.id;
+-- repair: vector-id-mismatch
+UPDATE vectors AS v SET id = r.id FROM records r WHERE r.record = v.record AND v.id <> r.id;
+UPDATE second_vectors AS v SET id = r.id FROM records r WHERE r.record = v.record AND v.id <> r.id;
+
+-- check: vector-scope-mismatch
+SELECT record_id(r.id) AS example FROM vectors v JOIN records r ON r.record = v.record
+WHERE v.scope <> r.scope
+  AND EXISTS (SELECT 1 FROM scopes s WHERE s.scope = r.scope AND s.namespace = r.namespace)
+UNION ALL
+SELECT record_id(r.id) FROM second_vectors v JOIN records r ON r.record = v.record
+WHERE v.scope <> r.scope
+  AND EXISTS (SELECT 1 FROM scopes s WHERE s.scope = r.scope AND s.namespace = r.namespace);
+-- repair: vector-scope-mismatch
+UPDATE vectors AS v SET scope = r.scope FROM records r
+WHERE r.record = v.record AND v.scope <> r.scope
+  AND EXISTS (SELECT 1 FROM scopes s WHERE s.scope = r.scope AND s.namespace = r.namespace);
+UPDATE second_vectors AS v SET scope = r.scope FROM records r
+WHERE r.record = v.record AND v.scope <> r.scope
+  AND EXISTS (SELECT 1 FROM scopes s WHERE s.scope = r.scope AND s.namespace = r.namespace);
+
+-- check: token-vectors-orphan
+SELECT 'record number ' || t.record AS example FROM vector_tokens t
+WHERE NOT EXISTS (SELECT 1 FROM vectors v WHERE v.record = t.record)
+UNION ALL
+SELECT 'record number ' || t.record FROM second_vector_tokens t
+WHERE NOT EXISTS (SELECT 1 FROM second_vectors v WHERE v.record = t.record);
+-- repair: token-vectors-orphan
+DELETE FROM vector_tokens AS t WHERE NOT EXISTS (SELECT 1 FROM vectors v WHERE v.record = t.record);
+DELETE FROM second_vector_tokens AS t WHERE NOT EXISTS (SELECT 1 FROM second_vectors v WHERE v.record = t.record);
+
+-- check: token-vectors-unreadable
+SELECT 'record number ' || t.record AS example FROM vector_tokens t
+WHERE NOT is_tokens(t.tokens) AND EXISTS (SELECT 1 FROM vectors v WHERE v.record = t.record)
+UNION ALL
+SELECT 'record number ' || t.record FROM second_vector_tokens t
+WHERE NOT is_tokens(t.tokens) AND EXISTS (SELECT 1 FROM second_vectors v WHERE v.record = t.record);
+-- repair: token-vectors-unreadable
+INSERT OR IGNORE INTO backlog (job, record, leased_until, queued_at)
+SELECT CASE '{serving}' WHEN 'vectors' THEN 'embedding' ELSE 'reembedding' END, t.record, {free}, {now}
+FROM vector_tokens t WHERE NOT is_tokens(t.tokens);
+INSERT OR IGNORE INTO backlog (job, record, leased_until, queued_at)
+SELECT CASE '{serving}' WHEN 'vectors' THEN 'reembedding' ELSE 'embedding' END, t.record, {free}, {now}
+FROM second_vector_tokens t WHERE NOT is_tokens(t.tokens);
+DELETE FROM vector_tokens WHERE NOT is_tokens(tokens);
+DELETE FROM second_vector_tokens WHERE NOT is_tokens(tokens);
+
+-- check: vector-missing
+SELECT record_id(r.id) AS example FROM records r
+WHERE {indexed} AND NOT EXISTS (SELECT 1 FROM {serving} v WHERE v.record = r.record)
+  AND NOT EXISTS (SELECT 1 FROM backlog b WHERE b.record = r.record AND b.job = 'embedding');
+-- repair: vector-missing
+INSERT OR IGNORE INTO backlog (job, record, leased_until, queued_at)
+SELECT 'embedding', r.record, {free}, {now} FROM records r
+WHERE {indexed} AND NOT EXISTS (SELECT 1 FROM {serving} v WHERE v.record = r.record);
+
+-- check: graph-orphan
+SELECT 'record number ' || g.record AS example
+FROM (SELECT record FROM graph_entities UNION ALL SELECT record FROM graph_aliases
+      UNION ALL SELECT record FROM graph_edges) g
+WHERE NOT EXISTS (SELECT 1 FROM records r WHERE r.record = g.record);
+-- repair: graph-orphan
+DELETE FROM graph_entities AS g WHERE NOT EXISTS (SELECT 1 FROM records r WHERE r.record = g.record);
+DELETE FROM graph_aliases AS g WHERE NOT EXISTS (SELECT 1 FROM records r WHERE r.record = g.record);
+DELETE FROM graph_edges AS g WHERE NOT EXISTS (SELECT 1 FROM records r WHERE r.record = g.record);
+
+-- check: graph-inactive
+SELECT record_id(r.id) AS example
+FROM (SELECT record FROM graph_entities UNION ALL SELECT record FROM graph_aliases
+      UNION ALL SELECT record FROM graph_edges) g JOIN records r ON r.record = g.record
+WHERE NOT {indexed};
+-- repair: graph-inactive
+DELETE FROM graph_entities AS g WHERE EXISTS (SELECT 1 FROM records r WHERE r.record = g.record AND NOT {indexed});
+DELETE FROM graph_aliases AS g WHERE EXISTS (SELECT 1 FROM records r WHERE r.record = g.record AND NOT {indexed});
+DELETE FROM graph_edges AS g WHERE EXISTS (SELECT 1 FROM records r WHERE r.record = g.record AND NOT {indexed});
+
+-- check: graph-scope-mismatch
+SELECT record_id(r.id) AS example
+FROM (SELECT record, scope FROM graph_entities UNION ALL SELECT record, scope FROM graph_aliases
+      UNION ALL SELECT record, scope FROM graph_edges) g JOIN records r ON r.record = g.record
+WHERE g.scope <> r.scope
+  AND EXISTS (SELECT 1 FROM scopes s WHERE s.scope = r.scope AND s.namespace = r.namespace);
+-- repair: graph-scope-mismatch
+UPDATE graph_entities AS g SET scope = r.scope FROM records r
+WHERE r.record = g.record AND g.scope <> r.scope
+  AND EXISTS (SELECT 1 FROM scopes s WHERE s.scope = r.scope AND s.namespace = r.namespace);
+UPDATE graph_aliases AS g SET scope = r.scope FROM records r
+WHERE r.record = g.record AND g.scope <> r.scope
+  AND EXISTS (SELECT 1 FROM scopes s WHERE s.scope = r.scope AND s.namespace = r.namespace);
+UPDATE graph_edges AS g SET scope = r.scope FROM records r
+WHERE r.record = g.record AND g.scope <> r.scope
+  AND EXISTS (SELECT 1 FROM scopes s WHERE s.scope = r.scope AND s.namespace = r.namespace);
+
+-- check: graph-alias-dangling
+SELECT record_id(r.id) AS example FROM graph_aliases a JOIN records r ON r.record = a.record
+WHERE NOT EXISTS (SELECT 1 FROM graph_entities e WHERE e.record = a.record AND e.entity = a.entity);
+-- repair: graph-alias-dangling
+DELETE FROM graph_aliases AS a
+WHERE NOT EXISTS (SELECT 1 FROM graph_entities e WHERE e.record = a.record AND e.entity = a.entity);
+
+-- check: graph-rule-invalid
+SELECT record_id(r.id) AS example FROM graph_edges e JOIN records r ON r.record = e.record
+WHERE e.rule = '' OR e.rule GLOB '*[^a-z0-9._-]*';
+-- repair: graph-rule-invalid
+UPDATE graph_edges SET rule = NULL WHERE rule = '' OR rule GLOB '*[^a-z0-9._-]*';
+
+-- check: synonym-orphan
+SELECT 'user number ' || g.namespace AS example
+FROM (SELECT namespace FROM synonym_groups UNION ALL SELECT namespace FROM synonym_verdicts) g
+WHERE NOT EXISTS (SELECT 1 FROM namespaces n WHERE n.namespace = g.namespace);
+
+-- check: synonym-unreadable
+SELECT 'user number ' || g.namespace AS example FROM synonym_groups g
+WHERE NOT is_strings(g.members) OR NOT is_text(g.term);
+
+-- check: verdict-unreadable
+SELECT 'user number ' || v.namespace AS example FROM synonym_verdicts v WHERE NOT is_pair(v.first, v.second);
+
+-- check: index-unrecorded
+SELECT p.part AS example
+FROM (SELECT 'keywords' AS part, EXISTS (SELECT 1 FROM keyword_documents) AS is_used
+      UNION ALL SELECT 'embedding', EXISTS (SELECT 1 FROM {serving})) p
+WHERE p.is_used AND NOT EXISTS (SELECT 1 FROM origins o WHERE o.part = p.part);
+
+-- check: serving-table-unknown
+SELECT o.part AS example FROM origins o
+WHERE o.part = 'serving table' AND o.made_by NOT IN ('vectors', 'second_vectors');
+-- repair: serving-table-unknown
+DELETE FROM origins WHERE part = 'serving table' AND made_by NOT IN ('vectors', 'second_vectors');
+
+-- check: store-id-missing
+SELECT 'store id' AS example
+WHERE NOT EXISTS (
+    SELECT 1 FROM origins o
+    WHERE o.part = 'store id' AND length(o.made_by) BETWEEN 1 AND 16 AND NOT o.made_by GLOB '*[^0-9a-f]*'
+);
+-- repair: store-id-missing
+INSERT OR REPLACE INTO origins (part, made_by) VALUES ('store id', lower(hex(randomblob(8))));
+
+-- check: cache-epoch-unreadable
+SELECT o.part AS example FROM origins o
+WHERE o.part = 'side files'
+  AND (length(o.made_by) NOT BETWEEN 1 AND 16 OR o.made_by GLOB '*[^0-9a-f]*');
+-- repair: cache-epoch-unreadable
+DELETE FROM origins WHERE part = 'side files';
+
+-- check: change-log-empty
+SELECT 'changes' AS example
+WHERE NOT EXISTS (SELECT 1 FROM changes)
+  AND (EXISTS (SELECT 1 FROM keyword_documents) OR EXISTS (SELECT 1 FROM {serving}));
+-- repair: change-log-empty
+INSERT INTO changes (record, mark) SELECT 0, random() WHERE NOT EXISTS (SELECT 1 FROM changes);
