@@ -47,6 +47,14 @@ def versions(site):
     return sorted((name for name in names if re.match(r"^\d+\.\d+\.\d+", name)), key=order, reverse=True)
 
 
+def api_page(folder, version):
+    """Writes the list of the crates, to which the help of rustdoc links."""
+    names = sorted(page.parent.name for page in (folder / "api").glob("*/index.html"))
+    crates = "\n".join(link(f"{name}/index.html", name) for name in names if name not in ("src", "static.files"))
+    body = f"<h1>Crates of memory-engine {html.escape(version)}</h1>\n<ul>\n{crates}\n</ul>"
+    (folder / "api" / "index.html").write_text(page(f"Crates of memory-engine {version}", body), encoding="utf-8")
+
+
 def version_page(folder, version):
     crates = [link(f"api/{name}/index.html", name, note) for name, note in START_CRATES
               if (folder / "api" / name / "index.html").exists()]
@@ -55,7 +63,8 @@ def version_page(folder, version):
     guide = link("book/index.html", "The book", "guide, reference and design")
     body = (
         f"<h1>memory-engine {html.escape(version)}</h1>\n<p>{SUMMARY}</p>\n<ul>\n{guide}\n</ul>\n"
-        f"<h2>API documentation</h2>\n<ul>\n" + "\n".join(crates) + "\n</ul>\n"
+        "<h2>API documentation</h2>\n<ul>\n" + "\n".join(crates) + "\n</ul>\n"
+        '<p><a href="api/index.html">All crates</a></p>\n'
         '<p><a href="../index.html">All versions</a></p>'
     )
     (folder / "index.html").write_text(page(f"memory-engine {version}", body), encoding="utf-8")
@@ -63,6 +72,7 @@ def version_page(folder, version):
 
 def main():
     site, built = pathlib.Path(sys.argv[1]), sys.argv[2]
+    api_page(site / built, built)
     version_page(site / built, built)
     found = versions(site)
     latest = site / "latest"
