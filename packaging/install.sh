@@ -1,14 +1,6 @@
 #!/bin/sh
-# Installs the command `memory` for this user from the project's GitHub releases, after a comparison of the SHA-256
-# checksum.
-#
-#   sh install.sh [--version VERSION] [--prefix DIR] [--from DIR]
-#
-#   --version VERSION   version to install, such as 0.1.0; default: the latest release
-#   --prefix DIR        folder for bin/ and share/; default: ~/.local
-#   --from DIR          folder with the files of a release, instead of a download
-#
-# The last line that it prints names the installed command. It asks for nothing and changes no other file.
+# Installs the command `memory` for this user. `sh install.sh --help` describes it. The last line calls main, so that a
+# download that ends early runs nothing.
 set -eu
 
 releases=https://github.com/memory-engine/memory-engine/releases
@@ -16,39 +8,23 @@ version=
 prefix=${HOME:-}/.local
 from=
 
+usage() {
+  cat <<'END'
+Installs the command `memory` for this user from the project's GitHub releases, after a comparison of the SHA-256
+checksum. The last line that it prints names the installed command. It asks for nothing and changes no other file.
+
+  sh install.sh [--version VERSION] [--prefix DIR] [--from DIR]
+
+  --version VERSION   version to install, such as 0.1.0; default: the latest release
+  --prefix DIR        folder for bin/ and share/; default: ~/.local
+  --from DIR          folder with the files of a release, instead of a download
+END
+}
+
 fail() {
   echo "install.sh: $1" >&2
   exit 1
 }
-
-while [ $# -gt 0 ]; do
-  case $1 in
-    --version | --prefix | --from)
-      [ $# -ge 2 ] || fail "$1 needs a value"
-      case $1 in
-        --version) version=${2#v} ;;
-        --prefix) prefix=$2 ;;
-        --from) from=$2 ;;
-      esac
-      shift 2
-      ;;
-    -h | --help) sed -n '2,11s/^# \{0,1\}//p' "$0"; exit 0 ;;
-    *) fail "unknown option $1; --help lists the options" ;;
-  esac
-done
-[ "$prefix" != /.local ] || fail "HOME is not set; name a folder with --prefix"
-
-case $(uname -s) in
-  Linux) system=unknown-linux-gnu ;;
-  Darwin) system=apple-darwin ;;
-  *) fail "there is no build for $(uname -s); build from source: cargo install memory-engine-cli" ;;
-esac
-case $(uname -m) in
-  x86_64 | amd64) processor=x86_64 ;;
-  aarch64 | arm64) processor=aarch64 ;;
-  *) fail "there is no build for $(uname -m); build from source: cargo install memory-engine-cli" ;;
-esac
-target=$processor-$system
 
 # download NAME FILE
 download() {
@@ -77,40 +53,77 @@ checksum() {
   fi
 }
 
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-trap 'exit 1' INT TERM HUP
+main() {
+  while [ $# -gt 0 ]; do
+    case $1 in
+      --version | --prefix | --from)
+        [ $# -ge 2 ] || fail "$1 needs a value"
+        case $1 in
+          --version) version=${2#v} ;;
+          --prefix) prefix=$2 ;;
+          --from) from=$2 ;;
+        esac
+        shift 2
+        ;;
+      -h | --help) usage; exit 0 ;;
+      *) fail "unknown option $1; --help lists the options" ;;
+    esac
+  done
+  [ "$prefix" != /.local ] || fail "HOME is not set; name a folder with --prefix"
 
-download SHA256SUMS "$folder/SHA256SUMS"
-line=$(grep -E "^[0-9a-f]{64} [ *]memory-${version:-[0-9][^ ]*}-$target\.tar\.gz$" "$folder/SHA256SUMS" | head -n 1) \
-  || true
-[ -n "$line" ] || fail "the release has no archive for $target${version:+ in version $version}"
-expected=${line%% *}
-name=${line##* }
-name=${name#\*}
+  case $(uname -s) in
+    Linux) system=unknown-linux-gnu ;;
+    Darwin) system=apple-darwin ;;
+    *) fail "there is no build for $(uname -s); build from source: cargo install memory-engine-cli" ;;
+  esac
+  case $(uname -m) in
+    x86_64 | amd64) processor=x86_64 ;;
+    aarch64 | arm64) processor=aarch64 ;;
+    *) fail "there is no build for $(uname -m); build from source: cargo install memory-engine-cli" ;;
+  esac
+  target=$processor-$system
 
-download "$name" "$folder/$name"
-actual=$(checksum "$folder/$name")
-[ "$actual" = "$expected" ] \
-  || fail "$name has the checksum $actual instead of $expected; nothing was installed. Download it again"
+  folder=$(mktemp -d)
+  trap 'rm -rf "$folder"' EXIT
+  trap 'exit 1' INT TERM HUP
 
-tar -xzf "$folder/$name" -C "$folder"
-unpacked=$folder/${name%.tar.gz}
+  download SHA256SUMS "$folder/SHA256SUMS"
+  line=$(grep -E "^[0-9a-f]{64} [ *]memory-${version:-[0-9][^ ]*}-$target\.tar\.gz$" "$folder/SHA256SUMS" | head -n 1) \
+    || true
+  [ -n "$line" ] || fail "the release has no archive for $target${version:+ in version $version}"
+  expected=${line%% *}
+  name=${line##* }
+  name=${name#\*}
 
-# A running command keeps its file: the new one gets the name in one step.
-mkdir -p "$prefix/bin" "$prefix/share/man/man1" "$prefix/share/bash-completion/completions" \
-  "$prefix/share/zsh/site-functions" "$prefix/share/fish/vendor_completions.d"
-cp "$unpacked/memory" "$prefix/bin/.memory.$$"
-chmod 755 "$prefix/bin/.memory.$$"
-mv "$prefix/bin/.memory.$$" "$prefix/bin/memory"
-cp "$unpacked"/man/man1/*.1 "$prefix/share/man/man1/"
-cp "$unpacked/completions/memory" "$prefix/share/bash-completion/completions/"
-cp "$unpacked/completions/_memory" "$prefix/share/zsh/site-functions/"
-cp "$unpacked/completions/memory.fish" "$prefix/share/fish/vendor_completions.d/"
+  download "$name" "$folder/$name"
+  actual=$(checksum "$folder/$name")
+  [ "$actual" = "$expected" ] \
+    || fail "$name has the checksum $actual instead of $expected; nothing was installed. Download it again"
 
-installed=$("$prefix/bin/memory" --version) || fail "the installed command does not run on this machine"
-case :$PATH: in
-  *":$prefix/bin:"*) ;;
-  *) echo "Add $prefix/bin to your PATH." ;;
-esac
-echo "Installed $installed: $prefix/bin/memory"
+  tar -xzf "$folder/$name" -C "$folder"
+  unpacked=$folder/${name%.tar.gz}
+
+  # A running command keeps its file: the new one gets the name in one step.
+  mkdir -p "$prefix/bin" "$prefix/share/man/man1" "$prefix/share/bash-completion/completions" \
+    "$prefix/share/zsh/site-functions" "$prefix/share/fish/vendor_completions.d"
+  new=$prefix/bin/.memory.$$
+  cp "$unpacked/memory" "$new"
+  chmod 755 "$new"
+  if ! installed=$("$new" --version); then
+    rm -f "$new"
+    fail "the build for $target does not run on this machine; nothing was installed. Build from source"
+  fi
+  mv "$new" "$prefix/bin/memory"
+  cp "$unpacked"/man/man1/*.1 "$prefix/share/man/man1/"
+  cp "$unpacked/completions/memory" "$prefix/share/bash-completion/completions/"
+  cp "$unpacked/completions/_memory" "$prefix/share/zsh/site-functions/"
+  cp "$unpacked/completions/memory.fish" "$prefix/share/fish/vendor_completions.d/"
+
+  case :$PATH: in
+    *":$prefix/bin:"*) ;;
+    *) echo "Add $prefix/bin to your PATH." ;;
+  esac
+  echo "Installed $installed: $prefix/bin/memory"
+}
+
+main "$@"

@@ -25,11 +25,11 @@ pub(crate) struct ManCommand {
 impl ManCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         let Some(folder) = self.folder else {
-            io::stdout().write_all(&render(crate::definition())?)?;
+            io::stdout().write_all(&render(command())?)?;
             return Ok(ExitCode::SUCCESS);
         };
         fs::create_dir_all(&folder).with_context(|| format!("{} cannot be created", folder.display()))?;
-        let mut command = crate::definition().disable_help_subcommand(true);
+        let mut command = command();
         command.build();
         let mut unwritten = vec![command];
         let mut count = 0;
@@ -42,6 +42,11 @@ impl ManCommand {
         report_line!("{} written to {}", output::counted(count, "page", "pages"), folder.display());
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// Returns the definition of the command, without `memory help`.
+fn command() -> clap::Command {
+    crate::definition().disable_help_subcommand(true)
 }
 
 /// Returns the page of a command. It has no date, so that the same program always writes the same page.
