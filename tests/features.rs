@@ -10,8 +10,10 @@ use std::{
 
 use serde_json::Value;
 
-/// Maximum number of crates that a program without features builds, ours included.
+/// Maximum number of crates that a program with the library without features builds, ours included.
 const MAX_CRATES_WITHOUT_FEATURES: usize = 64;
+/// Maximum number of crates that a program with the library and its default features builds, ours included.
+const MAX_CRATES_OF_LIBRARY: usize = 100;
 
 fn cargo(arguments: &[&str]) -> String {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
@@ -78,36 +80,22 @@ fn feature_table_matches_manifest() {
     assert_eq!(documented_features(&read("crates/memory-engine/README.md")), expected);
 }
 
-#[test]
-fn few_dependencies_without_features() {
-    let features = ["--no-default-features", "--edges", "normal,build", "--prefix", "none"];
-    let tree = cargo(&[&["tree", "--offline", "-p", "memory-engine"], features.as_slice()].concat());
-    let crates: BTreeSet<&str> = tree.lines().map(|line| line.trim_end_matches(" (*)")).collect();
-    assert!(
-        crates.len() <= MAX_CRATES_WITHOUT_FEATURES,
-        "{} crates: {}",
-        crates.len(),
-        crates.into_iter().collect::<Vec<_>>().join(", ")
-    );
+/// Fails if a package builds more than `max` crates on this platform, itself and procedural macros included.
+fn assert_few_crates(package: &str, features: &[&str], max: usize) {
+    let arguments = ["tree", "--offline", "--locked", "-p", package, "--edges", "normal,build", "--prefix", "none"];
+    let tree = cargo(&[arguments.as_slice(), features].concat());
+    // The path of a crate of ours, and `(proc-macro)`, come after the version.
+    let name_and_version = |line: &'_ str| line.split(' ').take(2).collect::<Vec<_>>().join(" ");
+    let crates: BTreeSet<String> = tree.lines().map(name_and_version).collect();
+    let names = crates.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+    assert!(crates.len() <= max, "{package} builds {} crates instead of at most {max}: {names}", crates.len());
     assert!(crates.iter().any(|line| line.starts_with("memory-engine-core ")), "this is no tree:\n{tree}");
 }
 
-/// The features with which a program builds a crate, if it uses the library with these features.
-fn features_of(name: &str, library_features: &str) -> String {
-    let arguments =
-        ["tree", "--offline", "-p", "memory-engine", "--edges", "normal", "--prefix", "none", "--format", "{p} {f}"];
-    let tree = cargo(&[arguments.as_slice(), &["--features", library_features]].concat());
-    let found = tree.lines().find(|line| line.starts_with(&format!("{name} v")));
-    found.unwrap_or_else(|| panic!("{name} is not in the tree")).to_owned()
-}
-
 #[test]
-fn library_enables_no_map_features() {
-    let json = features_of("serde_json", "postgres,http-models,onnx,bpe,metrics");
-    assert!(json.contains("std") && !json.contains("preserve_order"), "{json}");
-    // The driver of Postgres switches `rc` on.
-    let serde = features_of("serde", "http-models,onnx,bpe,metrics");
-    assert!(serde.contains("derive") && !serde.split([' ', ',']).any(|feature| feature == "rc"), "{serde}");
+fn few_crates_are_built() {
+    assert_few_crates("memory-engine", &["--no-default-features"], MAX_CRATES_WITHOUT_FEATURES);
+    assert_few_crates("memory-engine", &[], MAX_CRATES_OF_LIBRARY);
 }
 
 /// The parts of a version such as `1.94.0`, for comparisons.
@@ -134,6 +122,24 @@ fn no_dependency_needs_a_newer_rust() {
         .collect();
     assert!(newer.is_empty(), "newer than {ours}: {newer:?}");
     assert!(packages.len() > 100, "{} packages are too few", packages.len());
+}
+
+/// The features with which a program builds a crate, if it uses the library with these features.
+fn features_of(name: &str, library_features: &str) -> String {
+    let arguments =
+        ["tree", "--offline", "-p", "memory-engine", "--edges", "normal", "--prefix", "none", "--format", "{p} {f}"];
+    let tree = cargo(&[arguments.as_slice(), &["--features", library_features]].concat());
+    let found = tree.lines().find(|line| line.starts_with(&format!("{name} v")));
+    found.unwrap_or_else(|| panic!("{name} is not in the tree")).to_owned()
+}
+
+#[test]
+fn library_enables_no_map_features() {
+    let json = features_of("serde_json", "postgres,http-models,onnx,bpe,metrics");
+    assert!(json.contains("std") && !json.contains("preserve_order"), "{json}");
+    // The driver of Postgres switches `rc` on.
+    let serde = features_of("serde", "http-models,onnx,bpe,metrics");
+    assert!(serde.contains("derive") && !serde.split([' ', ',']).any(|feature| feature == "rc"), "{serde}");
 }
 
 #[test]

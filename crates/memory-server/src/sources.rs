@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use figment::{
     Error as FigmentError, Figment, Metadata, Profile, Provider,
     error::Kind,
-    providers::{Format, Serialized, Toml},
+    providers::{Format, Serialized},
     value::{Dict, Map, Value},
 };
 use memory_engine::{Error, Result};
+use serde::de::DeserializeOwned;
 
 use crate::config::Config;
 
@@ -84,7 +85,7 @@ impl Sources {
                     format!("the configuration file {} does not exist", file.display()),
                 ));
             }
-            figment = figment.merge(Toml::file_exact(file));
+            figment = figment.merge(TomlFile::file_exact(file));
         }
         for (variable, value) in &self.variables {
             let setting = variable.strip_prefix(PREFIX).unwrap_or(variable).to_lowercase().replace("__", ".");
@@ -116,6 +117,19 @@ impl Sources {
 /// Settings without a default.
 const SETTINGS_WITHOUT_DEFAULT: [&str; 6] =
     ["models_dir", "zone", "language", "gateway.max_chars", "gateway.scene_rules", "gateway.injection_rules"];
+
+/// TOML files. The one of `figment` would bring a second version of `toml`.
+struct TomlFile;
+
+impl Format for TomlFile {
+    type Error = toml::de::Error;
+
+    const NAME: &'static str = "TOML";
+
+    fn from_str<T: DeserializeOwned>(text: &str) -> std::result::Result<T, Self::Error> {
+        toml::from_str(text)
+    }
+}
 
 /// The value of one setting from one source.
 struct SingleSetting {

@@ -1,67 +1,103 @@
-//! Converts traditional characters to simplified ones.
+//! Converts traditional characters to simplified ones, by the dictionaries of OpenCC.
 
-use std::sync::LazyLock;
-
-use ferrous_opencc::{OpenCC, config::BuiltinConfig};
+use std::{cmp::Reverse, collections::HashMap, sync::LazyLock};
 
 use super::script::is_han;
 
 /// See [`NORMALIZER`](super::NORMALIZER).
 pub(super) const NORMALIZER: &str = "nfkc-lower-t2s-1";
 
-static TO_SIMPLIFIED: LazyLock<OpenCC> = LazyLock::new(|| match OpenCC::from_config(BuiltinConfig::T2s) {
-    Ok(converter) => converter,
-    #[expect(clippy::panic, reason = "the dictionaries are compiled in, and the tests of this module load them")]
-    Err(error) => panic!("the dictionaries of simplified characters cannot be loaded: {error}"),
-});
+const CHARACTERS: &str = include_str!("../../data/opencc/TSCharacters.txt");
+const PHRASES: &str = include_str!("../../data/opencc/TSPhrases.txt");
 
-/// A bit for each character from [`HAN_FIRST`] to [`HAN_LAST`]: 1 if the conversion of this single character changes
-/// it. Text without such characters, as is usual, skips the dictionaries.
-static TRADITIONAL: LazyLock<Vec<u64>> = LazyLock::new(|| {
-    let mut bits = vec![0_u64; (HAN_LAST - HAN_FIRST) as usize / 64 + 1];
-    for code in HAN_FIRST..=HAN_LAST {
-        let character = char::from_u32(code).map(String::from).unwrap_or_default();
-        if TO_SIMPLIFIED.convert(&character) != character {
-            let index = (code - HAN_FIRST) as usize;
-            bits[index / 64] |= 1 << (index % 64);
-        }
-    }
-    bits
-});
+static CONVERTER: LazyLock<Converter> = LazyLock::new(|| Converter::new(CHARACTERS, PHRASES));
+
+/// Returns the keys of a dictionary with the first of their values. A line has a key, a tab, and values separated by
+/// spaces; a line that starts with `#` is a comment.
+fn entries(dictionary: &'static str) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let lines = dictionary.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+    lines.filter_map(|line| {
+        let (key, values) = line.split_once('\t')?;
+        Some((key, values.split(' ').next()?))
+    })
+}
+
+/// Replaces the longest key at each position of a text, as OpenCC does without segmentation.
+struct Converter {
+    /// What can be replaced at a character.
+    replacements: HashMap<char, Replacements>,
+    /// A bit for each character from [`HAN_FIRST`] to [`HAN_LAST`]: 1 if the conversion of this single character changes
+    /// it. Text without such characters, as is usual, is not converted.
+    traditional: Vec<u64>,
+}
+
+#[derive(Default)]
+struct Replacements {
+    /// The simplified form of the character.
+    simplified: Option<char>,
+    /// The phrases that start with the character and their conversions, longest first.
+    phrases: Vec<(&'static str, &'static str)>,
+}
+
 const HAN_FIRST: u32 = 0x3400;
 const HAN_LAST: u32 = 0x9fff;
 
-fn may_be_traditional(c: char) -> bool {
-    let code = u32::from(c);
-    match code.checked_sub(HAN_FIRST) {
-        Some(index) if code <= HAN_LAST => TRADITIONAL[index as usize / 64] >> (index % 64) & 1 == 1,
-        _ => is_han(c) && code > HAN_LAST,
+impl Converter {
+    fn new(characters: &'static str, phrases: &'static str) -> Self {
+        let mut replacements: HashMap<char, Replacements> = HashMap::new();
+        let mut traditional = vec![0_u64; (HAN_LAST - HAN_FIRST) as usize / 64 + 1];
+        for (key, value) in entries(characters) {
+            let (Some(character), Some(simplified)) = (key.chars().next(), value.chars().next()) else { continue };
+            replacements.entry(character).or_default().simplified = Some(simplified);
+            let code = u32::from(character);
+            if character != simplified && (HAN_FIRST..=HAN_LAST).contains(&code) {
+                let index = (code - HAN_FIRST) as usize;
+                traditional[index / 64] |= 1 << (index % 64);
+            }
+        }
+        for (key, value) in entries(phrases) {
+            let Some(first) = key.chars().next() else { continue };
+            replacements.entry(first).or_default().phrases.push((key, value));
+        }
+        for replacement in replacements.values_mut() {
+            replacement.phrases.sort_by_key(|(key, _)| Reverse(key.len()));
+        }
+        Self { replacements, traditional }
+    }
+
+    /// Returns false if the conversion of this single character does not change it.
+    fn may_be_traditional(&self, c: char) -> bool {
+        let code = u32::from(c);
+        match code.checked_sub(HAN_FIRST) {
+            Some(index) if code <= HAN_LAST => self.traditional[index as usize / 64] >> (index % 64) & 1 == 1,
+            _ => is_han(c) && code > HAN_LAST,
+        }
+    }
+
+    fn convert(&self, text: &str) -> String {
+        let mut converted = String::with_capacity(text.len());
+        let mut rest = text;
+        while let Some(character) = rest.chars().next() {
+            let replacements = self.replacements.get(&character);
+            let phrase = replacements.and_then(|r| r.phrases.iter().find(|(key, _)| rest.starts_with(key)));
+            if let Some((key, value)) = phrase {
+                converted.push_str(value);
+                rest = &rest[key.len()..];
+            } else {
+                let simplified = replacements.and_then(|r| r.simplified);
+                converted.push(simplified.unwrap_or(character));
+                rest = &rest[character.len_utf8()..];
+            }
+        }
+        converted
     }
 }
 
 /// Converts the traditional characters of a text, phrase by phrase.
 pub(super) fn simplify(folded: String) -> String {
-    if folded.chars().any(may_be_traditional) { TO_SIMPLIFIED.convert(&folded) } else { folded }
+    let converter = &*CONVERTER;
+    if folded.chars().any(|c| converter.may_be_traditional(c)) { converter.convert(&folded) } else { folded }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::text::normalize;
-
-    #[test]
-    fn traditional_characters_are_converted() {
-        assert_eq!(normalize("臺灣的後天"), "台湾的后天");
-    }
-
-    #[test]
-    fn text_that_skips_the_dictionaries_would_not_have_changed() {
-        let converter = &*TO_SIMPLIFIED;
-        let phrases =
-            ["我对海鲜过敏", "乾坤大挪移", "皇后的后天", "于是着手干了", "著名的云里雾里", "台湾", "吃面条和面粉"];
-        for text in phrases.into_iter().filter(|text| !text.chars().any(may_be_traditional)) {
-            assert_eq!(converter.convert(text), text);
-        }
-        assert!("臺灣麵條".chars().all(may_be_traditional) && !"台湾面条".chars().any(may_be_traditional));
-    }
-}
+mod tests;

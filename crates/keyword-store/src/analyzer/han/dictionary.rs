@@ -1,5 +1,7 @@
 //! Cuts Chinese text into the words of jieba's dictionary.
 
+mod packed;
+
 use std::sync::LazyLock;
 
 use jieba_rs::{Jieba, TokenizeMode};
@@ -9,7 +11,11 @@ use crate::analyzer::stop_words;
 
 pub(super) const VERSION: &str = "han-pairs-jieba-snowball-1";
 
-static JIEBA: LazyLock<Jieba> = LazyLock::new(Jieba::new);
+static JIEBA: LazyLock<Jieba> = LazyLock::new(|| match packed::read(packed::FILE) {
+    Some(jieba) => jieba,
+    #[expect(clippy::panic, reason = "the file is part of the crate, and a test reads it")]
+    None => panic!("the bundled Chinese dictionary cannot be read"),
+});
 
 /// Returns the words of a run in their order. The parts of a long word come before the word itself.
 pub(super) fn tokens_for_search(run: &[char]) -> Vec<HanToken> {
@@ -31,3 +37,6 @@ fn tokenize(run: &[char], mode: TokenizeMode) -> Vec<HanToken> {
     });
     tokens.collect()
 }
+
+#[cfg(test)]
+mod tests;
