@@ -178,7 +178,7 @@ pub(crate) async fn r9_an_interrupted_deletion_is_visible_until_it_is_repeated(t
     let turns = (0..1100).map(|n| imported(&format!("turn number {n}"))).collect::<Vec<_>>();
     memory.store(&lin(), turns, PutMode::Create).await.unwrap();
     let problems = async || memory_engine::admin::checkup(&test_db.database()).await.unwrap().problems;
-    let is_reported = |problems: &[String]| problems.iter().any(|problem| problem.contains("is not complete"));
+    let is_reported = |problems: &[String]| problems.iter().any(|problem| problem.contains("are not complete"));
     assert!(!is_reported(&problems().await));
     // The future is dropped, as in a process that ends, once the first page is gone.
     let scope = lin();

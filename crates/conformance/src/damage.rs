@@ -191,6 +191,20 @@ pub async fn fill(world: &World) {
     synonyms.judge(&Scope::user("lin").unwrap(), &[PairVerdict { pair, accepted: true }]).await.unwrap();
 }
 
+/// Adds this many indexed records of one user.
+pub async fn fill_many(world: &World, count: u32) {
+    let scope = Scope::user("many").unwrap();
+    let write = |number: u32| {
+        let record = turn(&scope, &format!("record number {number} of many"), i64::from(number));
+        let (terms, embedding) = (terms(&record), embedding(&record));
+        Write { terms: Some(terms), embedding: Some(embedding), ..Write::upsert(record) }
+    };
+    for start in (0..count).step_by(500) {
+        let writes = (start..count.min(start + 500)).map(write).collect();
+        world.records.put(&scope, writes).await.unwrap();
+    }
+}
+
 /// Computes the queued terms and vectors.
 pub async fn index_pending(world: &World) {
     for job in Job::INDEXING {

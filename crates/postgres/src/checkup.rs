@@ -2,14 +2,15 @@
 //!
 //! These functions read the data of all tenants, as migrations do, and are therefore not part of a contract.
 
+mod content_checks;
 mod contents;
 mod repair;
 mod schema_objects;
 
-use memory_engine_core::{Finding, HealthReport, Job, Kind, ProblemKind, QueueHealth, Result, Scope, Timestamp};
+use memory_engine_core::{HealthReport, Job, Kind, QueueHealth, Result, Scope, Timestamp};
 use memory_engine_sql::{
-    checks::{self, Check, Placeholders},
-    embedding_versions::{EmbeddingVersions, VectorTable},
+    checks::Placeholders,
+    embedding_versions::EmbeddingVersions,
     health,
     rows::{self, LEASE_DEAD},
 };
@@ -19,11 +20,7 @@ use crate::{
     checkup::{contents::WrongContents, schema_objects::SchemaDifferences},
     database::{error::PostgresError, index_metadata, migration, secret_url::SecretUrl, server::ServerConfig},
     options::PostgresOptions,
-    vectors::vector_index::{self, VectorIndex},
 };
-
-/// The checks of the contents, see [`checks`].
-const CHECKS: &str = include_str!("../data/checks.sql");
 
 /// Number of steps of a check apart from the checks of the contents.
 const OTHER_STEPS: usize = 4;
@@ -32,7 +29,7 @@ const OTHER_STEPS: usize = 4;
 type OnProgress<'p> = &'p (dyn Fn(usize, usize) + Send + Sync + 'p);
 
 /// Checks a whole database, and changes nothing. Reads every table once for each check: the time grows with the size of
-/// the database, and the memory does not.
+/// the database. The memory of this process does not.
 ///
 /// # Errors
 /// Those of [`PostgresStore::connect`](crate::PostgresStore::connect), except for mismatches, which are not checked.
@@ -122,7 +119,7 @@ async fn examine(connection: &mut PgConnection, on_progress: OnProgress<'_>) -> 
             return Ok(report);
         }
     }
-    let checks = checks::parse(CHECKS)?;
+    let checks = content_checks::all()?;
     let steps = checks.len() + OTHER_STEPS;
     on_progress(1, steps);
     report.partitions = migration::partitions(connection).await?;
@@ -136,12 +133,15 @@ async fn examine(connection: &mut PgConnection, on_progress: OnProgress<'_>) -> 
     if is_current {
         let placeholders = Placeholders::new(&versions, Timestamp::default());
         for (done, check) in (3..).zip(&checks) {
-            find(connection, check, &placeholders).await?.into_iter().for_each(|finding| report.add(finding));
+            content_checks::find(connection, check, &placeholders)
+                .await?
+                .into_iter()
+                .for_each(|finding| report.add(finding));
             on_progress(done, steps);
         }
         health::check_spaces(&versions).into_iter().for_each(|finding| report.add(finding));
         WrongContents::find(connection).await?.findings().into_iter().for_each(|finding| report.add(finding));
-        let vector_index = find_missing_vector_index(connection, versions.table).await?;
+        let vector_index = content_checks::find_missing_vector_index(connection, versions.table).await?;
         vector_index.into_iter().for_each(|finding| report.add(finding));
     }
     let sql = "SELECT DISTINCT n.tenant, n.username FROM records r JOIN namespaces n ON n.ns = r.ns
@@ -153,31 +153,6 @@ async fn examine(connection: &mut PgConnection, on_progress: OnProgress<'_>) -> 
     health::unfinished_deletions(&unfinished).into_iter().for_each(|finding| report.add(finding));
     on_progress(steps, steps);
     Ok(report)
-}
-
-/// Runs one check.
-async fn find(
-    connection: &mut PgConnection,
-    check: &Check,
-    placeholders: &Placeholders,
-) -> Result<Option<Finding>, PostgresError> {
-    // The SQL consists of constants of this crate, and of numbers.
-    let row = sqlx::query(AssertSqlSafe(check.summary(placeholders))).fetch_one(connection).await?;
-    let problems = u64::try_from(row.try_get::<i64, _>("problems")?).unwrap_or_default();
-    Ok(check.finding(problems, row.try_get("first")?, row.try_get("last")?))
-}
-
-/// Finds a vector index that is recorded, and does not exist.
-async fn find_missing_vector_index(
-    connection: &mut PgConnection,
-    table: VectorTable,
-) -> Result<Option<Finding>, PostgresError> {
-    let recorded_definition = VectorIndex::recorded_definition(connection, table).await?;
-    let name = vector_index::index_name(table);
-    let exists = sqlx::query_scalar::<_, bool>("SELECT to_regclass($1) IS NOT NULL").bind(name);
-    let exists = exists.fetch_one(connection).await?;
-    let is_missing = recorded_definition.is_some_and(|definition| definition != "none") && !exists;
-    Ok(is_missing.then(|| Finding::new(ProblemKind::VectorIndexMissing, 1, [name.to_owned()])))
 }
 
 /// Counts the contents and the queues.

@@ -11,10 +11,10 @@ use std::{collections::BTreeSet, sync::Arc};
 use libtest_mimic::{Arguments, Trial};
 use memory_engine_conformance::{
     World, clock,
-    damage::{Damage, answers, count_kinds, damages, fill, index_pending},
+    damage::{Damage, answers, count_kinds, damages, fill, fill_many, index_pending},
     space,
 };
-use memory_engine_core::{HealthReport, ProblemKind, RecordStore};
+use memory_engine_core::{HealthReport, Job, ProblemKind, RecordStore};
 use memory_engine_postgres::{PostgresOptions, PostgresStore, StoreOptions, checkup, repair};
 use sqlx::{AssertSqlSafe, Connection, PgConnection, Row};
 
@@ -152,6 +152,26 @@ async fn damages_are_reported_and_repaired(part: usize) {
     assert!(failed.is_empty(), "{failed:?}");
 }
 
+/// Damages more rows than a page of the check, and than one pass of the repair.
+async fn many_damaged_rows_are_repaired() {
+    const COUNT: u32 = 2300;
+    let database = SeparateDatabase::create(format!("damage_{}_many", std::process::id()), None).await;
+    let (store, world) = database.open(0).await;
+    fill_many(&world, COUNT).await;
+    store.close().await;
+    assert_eq!(database.checkup().await.problems, Vec::<String>::new());
+    execute(&database.url, "UPDATE records SET folded = 'other'; UPDATE keyword_documents SET length = 77").await;
+    let report = database.checkup().await;
+    let counts: Vec<_> = report.findings.iter().map(|finding| (finding.kind, finding.count)).collect();
+    let expected = [ProblemKind::RecordHashWrong, ProblemKind::KeywordLengthWrong].map(|kind| (kind, COUNT.into()));
+    assert_eq!(counts, expected);
+    let repaired = database.repair().await;
+    assert!(repaired.len() > 2 && repaired.iter().all(|text| !text.contains("the repair failed")), "{repaired:?}");
+    let report = database.checkup().await;
+    assert_eq!((report.problems, report.waiting[&Job::Keywords].records), (Vec::new(), COUNT.into()));
+    database.drop().await;
+}
+
 /// Checks a database with partitions, and compares its objects with the list of the health check.
 async fn a_new_database_has_the_listed_objects() {
     let database = SeparateDatabase::create(format!("damage_{}_new", std::process::id()), None).await;
@@ -197,5 +217,7 @@ fn main() {
         .collect();
     let run = || fixtures::block_on(a_new_database_has_the_listed_objects());
     trials.push(trial("damage::a_new_database_has_the_listed_objects".into(), Box::new(run)));
+    let run = || fixtures::block_on(many_damaged_rows_are_repaired());
+    trials.push(trial("damage::many_damaged_rows_are_repaired".into(), Box::new(run)));
     libtest_mimic::run(&arguments, trials).exit();
 }

@@ -1,5 +1,6 @@
 //! The health check of a database file.
 
+mod content_checks;
 mod functions;
 mod integrity;
 mod repair;
@@ -11,7 +12,7 @@ use memory_engine_core::{
     Clock, Finding, HealthReport, Index, Job, Kind, ProblemKind, QueueHealth, Result, Scope, SystemClock, Timestamp,
 };
 use memory_engine_sql::{
-    checks::{self, Check, Placeholders},
+    checks::Placeholders,
     embedding_versions::EmbeddingVersions,
     health,
     rows::{self, LEASE_DEAD},
@@ -27,9 +28,6 @@ use crate::{
     health_check::schema_objects::SchemaDifferences,
     vectors::embedding_versions,
 };
-
-/// The checks of the contents, see [`checks`].
-const CHECKS: &str = include_str!("../data/checks.sql");
 
 /// Selects for one job the number of queued records, the time of the oldest, and the number of dead letters.
 const QUEUE_SQL: &str = "SELECT count(*) FILTER (WHERE b.leased_until <> ?2) AS waiting,
@@ -143,7 +141,7 @@ fn examine(connection: &Connection, path: &Path, on_progress: OnProgress<'_>) ->
 fn report(connection: &Connection, path: &Path, on_progress: OnProgress<'_>) -> Result<HealthReport, SqliteError> {
     let schema = schema::read_schema(connection, path)?;
     let mut report = HealthReport::new(format!("SQLite {}", rusqlite::version()), schema, schema::SCHEMA);
-    let checks = checks::parse(CHECKS)?;
+    let checks = content_checks::all()?;
     let steps = checks.len() + OTHER_STEPS;
     integrity::check(connection)?.into_iter().for_each(|finding| report.add(finding));
     on_progress(1, steps);
@@ -165,7 +163,7 @@ fn report(connection: &Connection, path: &Path, on_progress: OnProgress<'_>) -> 
     if schema == schema::SCHEMA {
         let placeholders = Placeholders::new(&versions, Timestamp::default());
         for (done, check) in (3..).zip(&checks) {
-            find(connection, check, &placeholders)?.into_iter().for_each(|finding| report.add(finding));
+            content_checks::find(connection, check, &placeholders)?.into_iter().for_each(|finding| report.add(finding));
             on_progress(done, steps);
         }
         health::check_spaces(&versions).into_iter().for_each(|finding| report.add(finding));
@@ -174,15 +172,6 @@ fn report(connection: &Connection, path: &Path, on_progress: OnProgress<'_>) -> 
     health::unfinished_deletions(&unfinished).into_iter().for_each(|finding| report.add(finding));
     on_progress(steps, steps);
     Ok(report)
-}
-
-/// Runs one check.
-fn find(connection: &Connection, check: &Check, placeholders: &Placeholders) -> Result<Option<Finding>, SqliteError> {
-    let summary = connection.query_row(&check.summary(placeholders), [], |row| {
-        Ok((row.get("problems")?, row.get("first")?, row.get("last")?))
-    });
-    let (problems, first, last) = summary?;
-    Ok(check.finding(problems, first, last))
 }
 
 /// Counts the contents and the queues.

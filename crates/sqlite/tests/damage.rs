@@ -4,6 +4,7 @@
 mod fixtures;
 
 use std::{
+    cell::RefCell,
     collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
@@ -12,11 +13,11 @@ use std::{
 
 use memory_engine_conformance::{
     World, clock,
-    damage::{Damage, answers, count_kinds, damages, fill, index_pending},
+    damage::{Damage, answers, count_kinds, damages, fill, fill_many, index_pending},
     space,
 };
-use memory_engine_core::{ErrorKind, HealthReport, ProblemKind, RecordStore};
-use memory_engine_sqlite::{SqliteStore, StoreOptions, checkup, repair};
+use memory_engine_core::{ErrorKind, HealthReport, Job, ProblemKind, RecordStore};
+use memory_engine_sqlite::{SqliteStore, StoreOptions, checkup, checkup_with_progress, repair};
 use rusqlite::Connection;
 
 async fn open(path: &Path) -> (Arc<SqliteStore>, World) {
@@ -114,6 +115,31 @@ async fn every_damage_is_reported_and_repaired() {
         failed.extend(check.await.is_err().then_some(name));
     }
     assert!(failed.is_empty(), "{failed:?}");
+}
+
+#[tokio::test]
+async fn many_damaged_rows_are_repaired_and_progress_is_reported() {
+    const COUNT: u32 = 2300;
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("many.db");
+    let (store, world) = open(&path).await;
+    fill_many(&world, COUNT).await;
+    store.close().await;
+    execute(&path, "UPDATE keyword_documents SET length = 77; UPDATE vectors SET vector = zeroblob(32)");
+    let steps = RefCell::new(Vec::new());
+    let report = checkup_with_progress(&path, &|done, total| steps.borrow_mut().push((done, total))).unwrap();
+    let counts: Vec<_> = report.findings.iter().map(|finding| (finding.kind, finding.count)).collect();
+    let expected = [ProblemKind::KeywordLengthWrong, ProblemKind::VectorUnreadable].map(|kind| (kind, COUNT.into()));
+    assert_eq!(counts, expected);
+    assert!(report.findings.iter().all(|finding| finding.examples.len() == 2), "{:?}", report.findings);
+    let steps = steps.into_inner();
+    let total = steps[0].1;
+    assert!(steps.iter().all(|step| step.1 == total) && steps.last() == Some(&(total, total)), "{steps:?}");
+    assert!(steps.windows(2).all(|pair| pair[0].0 < pair[1].0), "{steps:?}");
+    repair(&path).unwrap();
+    let report = checkup(&path).unwrap();
+    let queued = [Job::Keywords, Job::Embedding].map(|job| report.waiting[&job].records);
+    assert_eq!((report.problems, queued), (Vec::new(), [COUNT.into(); 2]));
 }
 
 /// Deletes the entry of an index from the schema, so that the following changes do not maintain it.

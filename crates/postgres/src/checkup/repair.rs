@@ -1,18 +1,14 @@
 //! Repairs the findings of a health check, each kind in one transaction that blocks writes and migrations.
 
 use memory_engine_core::{Clock, Error, ErrorKind, Finding, ProblemKind, SystemClock};
-use memory_engine_sql::{
-    checks::{self, Placeholders},
-    embedding_versions::VectorTable,
-};
+use memory_engine_sql::{checks::Placeholders, embedding_versions::VectorTable};
 use sqlx::{AssertSqlSafe, PgConnection};
 use uuid::Uuid;
 
 use crate::{
     checkup::{
-        CHECKS,
+        content_checks,
         contents::{WrongContents, WrongRows, hash_and_folded_text},
-        find, find_missing_vector_index,
         schema_objects::SchemaDifferences,
     },
     database::{error::PostgresError, index_metadata, migration},
@@ -36,17 +32,17 @@ pub(crate) async fn run(connection: &mut PgConnection) -> Result<Vec<String>, Po
     }
     let mut repaired = run_statements(connection, &differences.findings, &differences.repairs).await?;
     repaired.extend(repair_contents(connection).await?);
-    for check in checks::parse(CHECKS)? {
+    for check in content_checks::all()? {
         let Some(repair) = check.repair else { continue };
         // Read for each check, because a repair may change them.
         let placeholders = Placeholders::new(&index_metadata::read_versions(connection).await?, SystemClock.now());
-        let Some(finding) = find(connection, &check, &placeholders).await? else { continue };
+        let Some(finding) = content_checks::find(connection, &check, &placeholders).await? else { continue };
         let statements = placeholders.fill(&repair.replace("{ticket}", &Uuid::now_v7().to_string()));
         let result = in_transaction(connection, &statements).await;
         repaired.push(describe(&finding, result));
     }
     let table = index_metadata::read_versions(connection).await?.table;
-    if let Some(finding) = find_missing_vector_index(connection, table).await? {
+    if let Some(finding) = content_checks::find_missing_vector_index(connection, table).await? {
         begin(connection).await?;
         let result = VectorIndex::remove(connection, table).await;
         let result = end(connection, result).await;

@@ -8,7 +8,6 @@ use memory_engine_synonyms::WordPair;
 use rusqlite::{
     Connection, Result,
     functions::{Context, FunctionFlags},
-    types::ValueRef,
 };
 use serde_json::{Map, Value};
 
@@ -41,10 +40,7 @@ fn text<'c>(context: &'c Context<'_>, argument: usize) -> Option<&'c str> {
 }
 
 fn blob<'c>(context: &'c Context<'_>, argument: usize) -> Option<&'c [u8]> {
-    match context.get_raw(argument) {
-        ValueRef::Blob(bytes) => Some(bytes),
-        _ => None,
-    }
+    context.get_raw(argument).as_blob().ok()
 }
 
 fn json<T: serde::de::DeserializeOwned>(context: &Context<'_>) -> bool {

@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use memory_engine_core::{Error, ErrorKind, Finding, ProblemKind, Timestamp};
-use memory_engine_sql::checks::{self, Placeholders};
+use memory_engine_sql::checks::Placeholders;
 use rusqlite::{Connection, Transaction};
 
 use crate::{
     cache::check,
     database::{error::SqliteError, index_metadata, schema},
-    health_check::{CHECKS, find, functions, integrity, schema_objects::SchemaDifferences},
+    health_check::{content_checks, functions, integrity, schema_objects::SchemaDifferences},
 };
 
 /// Repairs what can be repaired. Returns a description of each repair, and of each that failed.
@@ -50,18 +50,18 @@ fn repair_schema(connection: &mut Connection) -> Result<Vec<String>, SqliteError
 /// Runs the repairs of the data file whose check finds a problem, in order.
 fn repair_contents(connection: &mut Connection, path: &Path, now: Timestamp) -> Result<Vec<String>, SqliteError> {
     let mut repaired = Vec::new();
-    for check in checks::parse(CHECKS)? {
+    for check in content_checks::all()? {
         let Some(repair) = check.repair else { continue };
         // Read for each check, because a repair may change them.
         let placeholders = Placeholders::new(&index_metadata::versions(connection)?, now);
         let mut found = None;
         let result = schema::in_transaction(connection, |transaction: &Transaction<'_>| {
-            found = find(transaction, &check, &placeholders)?;
+            found = content_checks::find(transaction, &check, &placeholders)?;
             if found.is_none() {
                 return Ok(());
             }
             transaction.execute_batch(&placeholders.fill(repair))?;
-            check::discard_caches(transaction, path)
+            if is_cached(check.kind) { check::discard_caches(transaction, path) } else { Ok(()) }
         });
         match found {
             Some(finding) => repaired.push(describe(&finding, result)),
@@ -69,6 +69,12 @@ fn repair_contents(connection: &mut Connection, path: &Path, now: Timestamp) -> 
         }
     }
     Ok(repaired)
+}
+
+/// Returns false for the kinds whose tables no process caches.
+fn is_cached(kind: ProblemKind) -> bool {
+    let uncached = ["queue-", "tombstone-", "derivation-", "graph-"];
+    !uncached.iter().any(|prefix| kind.as_str().starts_with(prefix))
 }
 
 fn repair_caches(connection: &mut Connection, path: &Path) -> Result<Vec<String>, SqliteError> {
