@@ -64,10 +64,11 @@ impl RuleExtractor {
         let entities = Extraction { entities: mentions, relations: Vec::new() }.normalised(&limits).entities;
         let sentences = sentences::split(text);
         let relations::StatedRelations { mut entities, mut relations } = relations::read(&sentences, entities);
-        // A doubtful name is kept if it is a person or the end of a stated relation.
+        // A doubtful name is kept if it is known, a person, or the end of a stated relation.
         let is_related = |name: &String| relations.iter().any(|known| [&known.source, &known.target].contains(&name));
         entities.retain(|mention| {
-            mention.kind == EntityKind::Person || is_related(&mention.name) || !doubtful.contains(&mention.name)
+            let is_doubtful = doubtful.contains(&mention.name) && !known.contains(&mention.name);
+            mention.kind == EntityKind::Person || is_related(&mention.name) || !is_doubtful
         });
         entities.truncate(self.limits.max_entities);
         // Two entities with a stated relation are not related by co-occurrence, too.
