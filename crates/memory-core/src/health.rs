@@ -32,7 +32,8 @@ pub struct HealthReport {
     pub waiting: BTreeMap<Job, QueueHealth>,
     /// Problems, each with the way to fix it.
     pub problems: Vec<String>,
-    /// Number of problems that a repair removes: index caches that disagree with the database.
+    /// Number of problems that a repair removes: index caches that disagree with the database, and wrong groups of
+    /// records.
     pub repairable: u64,
 }
 

@@ -46,15 +46,15 @@ pub async fn checkup(database: &Database) -> Result<HealthReport> {
     }
 }
 
-/// Rebuilds the index caches of a SQLite file that disagree with the database. Returns a description of each. Postgres
-/// has no such caches.
+/// Counts the groups of records again if they differ from the records, and rebuilds the index caches of a SQLite file
+/// that disagree with the database. Returns a description of each. Postgres has no such caches.
 ///
 /// # Errors
-/// As [`checkup`]; `SchemaMismatch` for a file of an earlier schema.
+/// As [`checkup`]; `SchemaMismatch` for a database of an earlier schema.
 pub async fn repair(database: &Database) -> Result<Vec<String>> {
     match &database.0 {
         DatabaseLocation::File(path) => file::repair(path).await,
-        DatabaseLocation::Server(_) => Ok(Vec::new()),
+        DatabaseLocation::Server(address) => server::repair(&address.0).await,
         DatabaseLocation::Unknown(address) => Err(address.error()),
     }
 }
@@ -194,6 +194,10 @@ mod server {
         memory_engine_postgres::checkup(url, &PostgresOptions::default()).await
     }
 
+    pub(super) async fn repair(url: &str) -> Result<Vec<String>> {
+        memory_engine_postgres::repair(url, &PostgresOptions::default()).await
+    }
+
     pub(super) async fn namespaces(url: &str) -> Result<Vec<Scope>> {
         memory_engine_postgres::namespaces(url, &PostgresOptions::default()).await
     }
@@ -221,6 +225,10 @@ mod server {
     }
 
     pub(super) async fn checkup(_: &str) -> Result<HealthReport> {
+        feature_off()
+    }
+
+    pub(super) async fn repair(_: &str) -> Result<Vec<String>> {
         feature_off()
     }
 

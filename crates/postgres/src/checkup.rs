@@ -2,7 +2,7 @@
 //!
 //! These functions read the data of all tenants, as migrations do, and are therefore not part of a contract.
 
-use memory_engine_core::{HealthReport, Job, Kind, QueueHealth, Result, Scope, Timestamp};
+use memory_engine_core::{Error, ErrorKind, HealthReport, Job, Kind, QueueHealth, Result, Scope, Timestamp};
 use memory_engine_sql::{
     count_indexed,
     embedding_versions::EmbeddingVersions,
@@ -14,6 +14,7 @@ use sqlx::{AssertSqlSafe, Connection, PgConnection, Row};
 use crate::{
     database::{error::PostgresError, index_metadata, migration, secret_url::SecretUrl, server::ServerConfig},
     options::PostgresOptions,
+    records::groups,
     vectors::vector_index::{self, VectorIndex},
 };
 
@@ -91,6 +92,26 @@ pub async fn namespaces(url: &str, options: &PostgresOptions) -> Result<Vec<Scop
     run.await.map_err(|failure: PostgresError| failure.into_error("namespaces"))
 }
 
+/// Counts the groups of records again if they differ from the records. Returns a description of the difference.
+///
+/// # Errors
+/// Those of [`checkup`]; `SchemaMismatch` for a database of an earlier schema, which has to be migrated first.
+pub async fn repair(url: &str, options: &PostgresOptions) -> Result<Vec<String>> {
+    let run = async {
+        let server = ServerConfig::parse(&SecretUrl::new(url.to_owned()), options)?;
+        let mut connection = migration::connect_locked(&server, options).await?;
+        let schema = migration::version(&mut connection).await?;
+        if schema != migration::SCHEMA {
+            let message = format!("the database has schema {schema}, not {}; migrate it first", migration::SCHEMA);
+            return Err(Error::new(ErrorKind::SchemaMismatch, "repair", message).into());
+        }
+        let repaired = groups::repair(&mut connection).await?;
+        migration::unlock(connection).await?;
+        Ok(repaired.into_iter().collect())
+    };
+    run.await.map_err(|failure: PostgresError| failure.into_error("repair"))
+}
+
 async fn connect(url: &str, options: &PostgresOptions) -> Result<PgConnection, PostgresError> {
     // Reading whole tables may take longer than the statement timeout of searches.
     let target = ServerConfig::parse(&SecretUrl::new(url.to_owned()), options)?.migration_options();
@@ -158,6 +179,11 @@ async fn examine(connection: &mut PgConnection) -> Result<HealthReport, Postgres
     for (sql, problem) in INCONSISTENCIES {
         let rows = count(connection, &health::on_serving_table(sql, table)).await?;
         report.blame(rows, problem);
+    }
+    if schema == migration::SCHEMA {
+        let wrong_groups = groups::count_differences(connection).await?;
+        report.repairable = u64::from(wrong_groups > 0);
+        report.blame(wrong_groups, health::WRONG_RECORD_GROUPS);
     }
     let unfinished = "SELECT DISTINCT n.tenant, n.username FROM records r JOIN namespaces n ON n.ns = r.ns
                       WHERE r.kind = $1 ORDER BY n.tenant, n.username";

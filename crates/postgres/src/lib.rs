@@ -15,7 +15,7 @@ mod store;
 mod synonyms;
 mod vectors;
 
-pub use checkup::{checkup, namespaces};
+pub use checkup::{checkup, namespaces, repair};
 pub use database::migration::{MigrationStatus, SCHEMA, migrate_down, migrate_up, migration_status};
 pub use events::{EventQuery, MemoryEvent};
 #[doc(hidden)]

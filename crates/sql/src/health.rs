@@ -30,6 +30,10 @@ pub const INACTIVE_WITH_VECTOR: &str = "inactive records have a vector; index al
 /// Problem: inactive records are in the graph.
 pub const INACTIVE_IN_GRAPH: &str = "inactive records are in the graph; index all records again";
 
+/// Problem: the groups of records differ from the records.
+pub const WRONG_RECORD_GROUPS: &str =
+    "groups of records have wrong counts or times; repair the database to count them again";
+
 /// Returns the problem that a deletion of everything of a tenant or user, or of a part of it, was interrupted.
 pub fn unfinished_deletion(namespace: &Scope) -> String {
     format!("a deletion of everything within a scope of {namespace} is not complete; if it is not running, repeat it")

@@ -17,6 +17,7 @@ use crate::{
     database::error::SqliteError,
     database::location::Location,
     database::{index_metadata, schema},
+    records::groups,
     vectors::embedding_versions,
 };
 
@@ -78,8 +79,8 @@ pub fn checkup(path: &Path) -> Result<HealthReport> {
     examine(&connection, &path).map_err(|error| error.into_error("checkup"))
 }
 
-/// Rebuilds the index caches that disagree with the database, and lets every process read its indexes again. Returns a
-/// description of each. Blocks the calling thread.
+/// Counts the groups of records again if they differ from the records, and rebuilds the index caches that disagree with
+/// the database; then every process reads its indexes again. Returns a description of each. Blocks the calling thread.
 ///
 /// # Errors
 /// As [`checkup`]; `SchemaMismatch` for a database of an earlier schema, which has to be migrated first.
@@ -88,25 +89,28 @@ pub fn repair(path: &Path) -> Result<Vec<String>> {
     connection::check_exists(&path)?;
     let mut connection =
         connection::open_writer(&path, connection::DEFAULT_BUSY_TIMEOUT, connection::DEFAULT_PAGE_BYTES)?;
-    let repaired = repair_caches(&mut connection, &path).map_err(|error| error.into_error("repair"));
+    let repaired = repair_all(&mut connection, &path).map_err(|error| error.into_error("repair"));
     connection::close(connection);
     repaired
 }
 
-fn repair_caches(connection: &mut Connection, path: &Path) -> Result<Vec<String>, SqliteError> {
+fn repair_all(connection: &mut Connection, path: &Path) -> Result<Vec<String>, SqliteError> {
     let schema = schema::read_schema(connection, path)?;
     if schema != schema::SCHEMA {
         let message = format!("the database has schema {schema}, not {}; migrate it first", schema::SCHEMA);
         return Err(Error::new(ErrorKind::SchemaMismatch, "repair", message).into());
     }
+    let mut repaired = Vec::new();
     let mut wrong = Vec::new();
     schema::in_transaction(connection, |transaction| {
+        repaired.extend(groups::repair(transaction)?);
         wrong = check::find_wrong_caches(transaction, path)?;
         if wrong.is_empty() { Ok(()) } else { check::discard_caches(transaction, path) }
     })?;
     // In a second transaction, because a cache must not contain changes that may be rolled back.
     schema::in_transaction(connection, |transaction| check::rebuild_caches(transaction, path, &wrong))?;
-    Ok(wrong.iter().map(ToString::to_string).collect())
+    repaired.extend(wrong.iter().map(ToString::to_string));
+    Ok(repaired)
 }
 
 /// Returns the namespaces in a database file, ordered by tenant and user, for example to export the whole file. A
@@ -205,6 +209,9 @@ fn report(connection: &Connection, path: &Path) -> Result<HealthReport, SqliteEr
     if schema == schema::SCHEMA {
         let wrong = check::find_wrong_caches(connection, path)?;
         report.repairable = wrong.len() as u64;
+        let wrong_groups = groups::count_differences(connection)?;
+        report.repairable += u64::from(wrong_groups > 0);
+        report.blame(wrong_groups, health::WRONG_RECORD_GROUPS);
         report.problems.extend(wrong.iter().map(ToString::to_string));
     }
     Ok(report)

@@ -26,7 +26,7 @@ use crate::{
 pub(crate) struct DoctorCommand {
     #[command(flatten)]
     store: StoreArgs,
-    /// Rebuild index caches that disagree with the database, and then check it
+    /// Rebuild index caches and counts of records that disagree with the database, and then check it
     #[arg(long)]
     repair: bool,
     #[command(flatten)]
@@ -53,7 +53,7 @@ impl DoctorCommand {
             }
         }
         if health.repairable > 0 {
-            report_line!("`memory doctor --repair` rebuilds index caches");
+            report_line!("`memory doctor --repair` rebuilds index caches and counts of records");
         }
         let failed_jobs = describe_failed_jobs(&db, &health).await?;
         health.problems.extend(failed_jobs);

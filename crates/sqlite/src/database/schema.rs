@@ -18,7 +18,7 @@ pub const SCHEMA: u32 = MIGRATIONS.len() as u32;
 pub(crate) const APPLICATION_ID: i32 = 0x4d65_6d45;
 
 /// The migration to each schema from the one before, and back.
-pub(crate) const MIGRATIONS: [(&str, &str); 16] = [
+pub(crate) const MIGRATIONS: [(&str, &str); 17] = [
     (
         include_str!("../../../../migrations/sqlite/0001_initial.up.sql"),
         include_str!("../../../../migrations/sqlite/0001_initial.down.sql"),
@@ -83,6 +83,10 @@ pub(crate) const MIGRATIONS: [(&str, &str); 16] = [
         include_str!("../../../../migrations/sqlite/0016_lease_start.up.sql"),
         include_str!("../../../../migrations/sqlite/0016_lease_start.down.sql"),
     ),
+    (
+        include_str!("../../../../migrations/sqlite/0017_record_groups.up.sql"),
+        include_str!("../../../../migrations/sqlite/0017_record_groups.down.sql"),
+    ),
 ];
 
 /// The names of the migrations.
@@ -103,6 +107,7 @@ pub const MIGRATIONS_BY_NAME: [&str; MIGRATIONS.len()] = [
     "0014_story",
     "0015_change_marks",
     "0016_lease_start",
+    "0017_record_groups",
 ];
 
 /// Migrates the database to the schema of this version. If several processes open a new file at once, one migrates it,
