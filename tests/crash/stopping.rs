@@ -11,8 +11,8 @@ use std::{
 
 use async_trait::async_trait;
 use memory_engine_core::{
-    Adjacent, DeletionReport, Done, Failure, Job, JobQueue, Page, Pending, Record, RecordId, RecordStore, Result,
-    ScanQuery, Scope, Stats, Tombstone, Write, WriteResult,
+    Adjacent, DeletionReport, Done, Failure, Job, JobQueue, Page, Pending, Record, RecordGroup, RecordId, RecordStore,
+    Result, ScanQuery, Scope, Stats, Tombstone, Write, WriteResult,
 };
 
 /// The line that is printed when the point is reached.
@@ -104,6 +104,9 @@ impl<S: RecordStore> RecordStore for StoppingStore<S> {
     }
     async fn adjacent(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Adjacent>> {
         self.inner.adjacent(scope, ids).await
+    }
+    async fn record_groups(&self, scope: &Scope) -> Result<Vec<RecordGroup>> {
+        self.inner.record_groups(scope).await
     }
     async fn stats(&self, scope: &Scope) -> Result<Stats> {
         self.inner.stats(scope).await

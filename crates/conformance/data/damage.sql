@@ -371,6 +371,18 @@ UPDATE graph_edges SET rule = '';
 INSERT INTO backlog (job, record, leased_until) VALUES ('keywords', 999, -9223372036854775808);
 DELETE FROM barred_contents;
 
+-- damage: a group of records has a wrong count
+-- expect: record-groups-wrong
+UPDATE record_groups SET records = records + 1 WHERE kind = 'turn';
+
+-- damage: groups of records are missing
+-- expect: record-groups-wrong
+DELETE FROM record_groups;
+
+-- damage: a group of records has a wrong time
+-- expect: record-groups-wrong
+UPDATE record_groups SET newest = newest + 1;
+
 -- backend: postgres
 -- Foreign keys are not enforced.
 
@@ -734,3 +746,15 @@ UPDATE graph_edges SET rule = '';
 INSERT INTO backlog (ns, job, id, ticket, leased_until)
 SELECT ns, 'keywords', '00000000-0000-0000-0000-0000000000aa', gen_random_uuid(), -9223372036854775808
 FROM records LIMIT 1;
+
+-- damage: a group of records has a wrong count
+-- expect: record-groups-wrong
+UPDATE record_groups SET records = records + 1 WHERE kind = 'turn';
+
+-- damage: groups of records are missing
+-- expect: record-groups-wrong
+DELETE FROM record_groups;
+
+-- damage: a group of records has a wrong time
+-- expect: record-groups-wrong
+UPDATE record_groups SET newest = newest + 1;

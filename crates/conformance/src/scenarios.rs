@@ -9,6 +9,7 @@ pub mod failures;
 pub mod filter;
 pub mod forwarding;
 pub mod graph;
+pub mod groups;
 pub mod isolation;
 pub mod job_queue;
 pub mod keyword_scores;
@@ -47,6 +48,15 @@ macro_rules! each_scenario {
                 two_thousand_records_fit_in_one_call,
                 the_maximum_limit_and_lease_are_accepted,
                 stats_count_the_records_in_scope,
+            }
+            groups {
+                a_group_has_one_address_kind_state_and_application,
+                groups_follow_deletions,
+                groups_follow_derived_records_and_imported_tombstones,
+                groups_follow_changes_of_records,
+                groups_have_the_latest_edit,
+                groups_accept_any_metadata,
+                groups_follow_a_deletion_of_two_thousand_records,
             }
             round_trip {
                 r4_every_field_comes_back,

@@ -17,6 +17,8 @@ use crate::{
 /// Maximum number of characters of a text that the model gets.
 const MAX_CHARACTERS: usize = 6000;
 const MAX_TOKENS: u32 = 1500;
+/// Maximum number of tokens of the reply to a test of the service.
+const TEST_MAX_TOKENS: u32 = 16;
 
 /// Extracts with a language model, by a JSON schema. Invalid parts of its answer are dropped.
 ///
@@ -87,6 +89,11 @@ impl GraphExtractor for ChatExtractor {
     async fn extract(&self, record: &Record) -> Result<Extraction> {
         let answer = structured::ask::<GraphJson>(&*self.model, self.request(record)).await?;
         Ok(answer.value.into_extraction().normalised(&self.limits))
+    }
+
+    async fn test_service(&self) -> Option<bool> {
+        let request = ChatRequest::new([Message::user("Reply with OK.")]).with_max_tokens(TEST_MAX_TOKENS);
+        Some(self.model.complete(&request).await.is_ok())
     }
 }
 

@@ -12,8 +12,8 @@ use std::{
 use async_trait::async_trait;
 use memory_engine_core::{
     Adjacent, DeletionReport, Done, EmbeddingSpace, Error, ErrorKind, Failure, Hit, Job, JobQueue, MultiVector, Page,
-    Pending, Record, RecordId, RecordStore, RemovalCounts, Result, ScanQuery, Scope, Stats, Tombstone, Write,
-    WriteResult,
+    Pending, Record, RecordGroup, RecordId, RecordStore, RemovalCounts, Result, ScanQuery, Scope, Stats, Tombstone,
+    Write, WriteResult,
 };
 use memory_engine_graph::{GraphEntry, GraphQuery, GraphStats, GraphStore, Subgraph};
 use memory_engine_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore, PackedTerms};
@@ -93,6 +93,9 @@ impl RecordStore for GatedStore<dyn RecordStore> {
     }
     async fn adjacent(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Adjacent>> {
         self.open("adjacent")?.adjacent(scope, ids).await
+    }
+    async fn record_groups(&self, scope: &Scope) -> Result<Vec<RecordGroup>> {
+        self.open("record groups")?.record_groups(scope).await
     }
     async fn stats(&self, scope: &Scope) -> Result<Stats> {
         self.open("stats")?.stats(scope).await

@@ -10,8 +10,8 @@ use crate::{
     record::Record,
     scope::Scope,
     store::{
-        Adjacent, DeletionReport, Done, Failure, Job, JobQueue, Page, Pending, RecordStore, ScanQuery, Stats,
-        Tombstone, Write, WriteResult,
+        Adjacent, DeletionReport, Done, Failure, Job, JobQueue, Page, Pending, RecordGroup, RecordStore, ScanQuery,
+        Stats, Tombstone, Write, WriteResult,
     },
     time::{Clock, Timestamp},
 };
@@ -45,6 +45,9 @@ macro_rules! forward {
             }
             async fn adjacent(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Adjacent>> {
                 (**self).adjacent(scope, ids).await
+            }
+            async fn record_groups(&self, scope: &Scope) -> Result<Vec<RecordGroup>> {
+                (**self).record_groups(scope).await
             }
             async fn stats(&self, scope: &Scope) -> Result<Stats> {
                 (**self).stats(scope).await

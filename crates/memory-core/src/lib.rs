@@ -51,8 +51,8 @@ pub use score::{Hit, Score};
 pub use sorted_json::SortedJson;
 pub use store::{
     Adjacent, Basis, BlockReason, Cursor, Decision, DeletionReport, Done, Failure, Index, Job, JobQueue, Neighbor,
-    Order, Outcome, Page, Pending, PutMode, RecordStore, RemovalCounts, ScanQuery, Stats, Ticket, Tombstone, Write,
-    WriteResult,
+    Order, Outcome, Page, Pending, PutMode, RecordGroup, RecordStore, RemovalCounts, ScanQuery, Stats, Ticket,
+    Tombstone, Write, WriteResult,
 };
 pub use store_options::{Mismatch, StoreOptions};
 pub use terms::Terms;

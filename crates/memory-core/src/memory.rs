@@ -19,7 +19,7 @@ use crate::{
     record::Record,
     scope::Scope,
     store::{
-        Adjacent, Cursor, DeletionReport, Done, Failure, Job, JobQueue, Order, Page, Pending, RecordStore,
+        Adjacent, Cursor, DeletionReport, Done, Failure, Job, JobQueue, Order, Page, Pending, RecordGroup, RecordStore,
         RemovalCounts, ScanQuery, Stats, Tombstone, Write, WriteResult,
     },
     sync::Mutex,
@@ -151,6 +151,10 @@ impl RecordStore for MemoryRecordStore {
         let adjacent =
             |id: &RecordId| tables.find(scope, *id).map(|record| tables.adjacent(record)).unwrap_or_default();
         Ok(ids.iter().map(adjacent).collect())
+    }
+
+    async fn record_groups(&self, scope: &Scope) -> Result<Vec<RecordGroup>> {
+        Ok(RecordGroup::collect(self.tables.lock().within(scope)))
     }
 
     async fn stats(&self, scope: &Scope) -> Result<Stats> {

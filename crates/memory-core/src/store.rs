@@ -1,6 +1,7 @@
 //! The contract of record stores, and the types of its calls.
 
 mod cursor;
+mod groups;
 mod job;
 mod put;
 mod queue;
@@ -11,6 +12,7 @@ use std::{collections::BTreeMap, fmt::Debug};
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
+pub use groups::RecordGroup;
 pub use job::{Done, Failure, Index, Job, Pending, Ticket};
 pub use put::{Basis, BlockReason, Decision, Outcome, PutMode, Write, WriteResult};
 pub use queue::JobQueue;
@@ -86,6 +88,14 @@ pub trait RecordStore: Debug + Send + Sync + 'static {
     /// Returns for each id the active records of the same kind directly before and after it, by position, at exactly
     /// the same address.
     async fn adjacent(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Adjacent>>;
+
+    /// Returns the groups of the records within `scope`, in any state, ordered by address, kind, state and application.
+    /// The default implementation reads all records within `scope` at once. A store that counts its writes answers in
+    /// a time that depends on the number of groups alone.
+    async fn record_groups(&self, scope: &Scope) -> Result<Vec<RecordGroup>> {
+        let records = self.scan(scope, &ScanQuery::oldest(usize::MAX)).await?.records;
+        Ok(RecordGroup::collect(&records))
+    }
 
     /// Returns the statistics of a scope.
     async fn stats(&self, scope: &Scope) -> Result<Stats>;

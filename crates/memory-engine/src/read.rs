@@ -1,6 +1,6 @@
 //! Verbs that read: recall and look-ups.
 
-use memory_engine_core::{Page, Record, RecordId, Result, ScanQuery, Scope, Stats, observe::count_recall};
+use memory_engine_core::{Page, Record, RecordGroup, RecordId, Result, ScanQuery, Scope, Stats, observe::count_recall};
 use memory_engine_recall::{EnhancedRecall, Enhancement, Explanation, ReadScope, Recall, RecallQuery};
 use tracing::{Span, field::Empty};
 
@@ -100,6 +100,15 @@ impl MemoryEngine {
         let store = self.indexed_store();
         let work = async { ReadScope::resolve(store, scope).await?.scan(store, query).await };
         verb!("timeline", scope, { limit = query.limit, records = Empty }, work, note_page)
+    }
+
+    /// Returns the groups of the records within `scope`: the number of records of each kind, state and application at
+    /// each address, with their times. Lists of users, agents and sessions can be made of them without reading records.
+    ///
+    /// # Errors
+    /// The store's error.
+    pub async fn record_groups(&self, scope: &Scope) -> Result<Vec<RecordGroup>> {
+        verb!("record_groups", scope, {}, self.record_store().record_groups(scope))
     }
 
     /// Counts records and queued jobs within `scope`.

@@ -120,6 +120,7 @@ async fn converse(checked: &mut Checked, memory: &MemoryEngine) {
     let named = ScanQuery::oldest(5).with_filter(Filter::eq(Field::Scene, "scene-qwertz"));
     checked.call("scan", memory.scan(&here, &named)).await;
     checked.call("timeline", memory.timeline(&here, &named)).await;
+    checked.call("record_groups", memory.record_groups(&user())).await;
     checked.call("stats", memory.stats(&user())).await;
     let branch = here.clone().with_branch("branch-qwertz").unwrap();
     checked.call("fork", memory.fork(&branch, Fork::at(1))).await;

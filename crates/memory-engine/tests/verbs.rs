@@ -9,10 +9,11 @@ use std::{sync::Arc, time::Duration};
 use futures::{StreamExt, TryStreamExt, stream};
 use given::{Backend, lin};
 use memory_engine::{
-    EnrichmentOptions, ErrorKind, Field, Filter, Kind, MemoryEngine, Outcome, PutMode, Record, Scope, State, Timestamp,
-    Turn,
+    EnrichmentOptions, ErrorKind, Field, Filter, Forget, Kind, MemoryEngine, Outcome, PutMode, Record, ScanQuery,
+    Scope, State, Timestamp, Turn,
     facts::Fact,
     history::{Edit, Rewind},
+    store::RecordGroup,
     testing::ManualClock,
 };
 
@@ -327,5 +328,48 @@ async fn a_context_too_small_for_all_memories_contains_the_best() {
         let persona = "你是一个温柔的朋友。".repeat(15);
         let context = request().persona(persona).recent(3).max_tokens(400).await.unwrap();
         assert!(context.tokens <= 400 && context.text.matches("蛙泳").count() > 2, "{context:?}");
+    }
+}
+
+/// Returns the number of records in each group of lin, after comparing the groups with the records.
+async fn checked_counts(memory: &MemoryEngine) -> Vec<u64> {
+    let records = memory.scan(&lin(), &ScanQuery::oldest(1000)).await.unwrap().records;
+    let groups = memory.record_groups(&lin()).await.unwrap();
+    assert_eq!(groups, RecordGroup::collect(&records));
+    groups.iter().map(|group| group.records).collect()
+}
+
+#[tokio::test]
+async fn record_groups_follow_every_verb() {
+    for backend in Backend::all() {
+        let clock = Arc::new(ManualClock::new(time("2026-03-01")));
+        let builder = backend.builder().enrichment(EnrichmentOptions::rules().unwrap()).background(false);
+        let memory = builder.clock(clock.clone()).build().await.unwrap();
+        let mut ids = Vec::new();
+        let turns = [("I live in Porto.", "2026-01-01"), ("I moved to Lisbon.", "2026-01-03"), ("Hello", "2026-01-02")];
+        for (text, at) in turns {
+            ids.push(memory.remember(&lin(), Turn::user(text).at(time(at))).await.unwrap());
+            checked_counts(&memory).await;
+            memory.drain(&lin(), |_| ()).await.unwrap();
+            checked_counts(&memory).await;
+        }
+        let all = checked_counts(&memory).await;
+        assert!(all.contains(&3), "three turns, and facts in two states: {all:?}");
+        let retraction = memory.rewind(&lin(), Rewind::Last(1)).await.unwrap();
+        assert_ne!(checked_counts(&memory).await, all);
+        memory.restore(&lin(), retraction.id).await.unwrap();
+        checked_counts(&memory).await;
+        let retraction = memory.retract(&lin(), &[ids[0]], "it was wrong").await.unwrap();
+        checked_counts(&memory).await;
+        memory.restore(&lin(), retraction.id).await.unwrap();
+        checked_counts(&memory).await;
+        memory.update(&lin(), ids[1], "I moved to Faro.").await.unwrap();
+        memory.drain(&lin(), |_| ()).await.unwrap();
+        checked_counts(&memory).await;
+        memory.forget(&lin(), ids[0]).await.unwrap();
+        checked_counts(&memory).await;
+        memory.forget(&lin(), Forget::Everything).await.unwrap();
+        assert_eq!(checked_counts(&memory).await, [0; 0]);
+        memory.close().await.unwrap();
     }
 }

@@ -17,6 +17,8 @@ use given::{Backend, lin};
 use memory_engine::{
     Error, ErrorKind, Job, MemoryEngine, Result, Timestamp,
     embed::{Embedder, Embedding, EmbeddingSpace, HashEmbedder, Purpose},
+    graph::ChatExtractor,
+    llm::{ScriptedModel, ScriptedReply},
     testing::ManualClock,
 };
 
@@ -118,5 +120,31 @@ async fn a_record_that_is_at_fault_is_given_up_and_can_be_retried() {
         assert_eq!(memory.admin().retry_dead_letters(&lin(), &[Job::Embedding]).await.unwrap(), 1);
         let stats = memory.stats(&lin()).await.unwrap();
         assert_eq!((stats.backlog, stats.given_up.len()), ([(Job::Embedding, 1)].into(), 0));
+    }
+}
+
+/// A record that is alone in the queue cannot be compared with others: only a test of the model tells its fault.
+#[tokio::test]
+async fn a_lone_record_on_which_a_model_fails_is_given_up_only_if_the_model_works() {
+    let test = "Reply with OK.";
+    let fail = || ScriptedReply::Fail(ErrorKind::Corrupt);
+    let models = [
+        (ScriptedModel::default().when_asked(test, "OK").otherwise(fail()), true),
+        (ScriptedModel::default().otherwise(fail()), false),
+        (ScriptedModel::default().when_asked(test, fail()).otherwise("no JSON"), false),
+    ];
+    for (model, is_given_up) in &models {
+        for backend in Backend::all() {
+            let clock = Arc::new(ManualClock::new(NOON));
+            let builder = backend.builder().graph(ChatExtractor::new(model.clone()));
+            let memory = builder.clock(clock.clone()).background(false).build().await.unwrap();
+            memory.remember(&lin(), "Lin lives in Bern.").await.unwrap();
+            drain_for_an_hour(&memory, &clock).await;
+            let stats = memory.stats(&lin()).await.unwrap();
+            let (queued, given_up) = (stats.backlog.get(&Job::Graph), stats.given_up.get(&Job::Graph));
+            let expected = if *is_given_up { (None, Some(&1)) } else { (Some(&1), None) };
+            assert_eq!((queued, given_up), expected, "{:?}", model.requests().len());
+            memory.close().await.unwrap();
+        }
     }
 }

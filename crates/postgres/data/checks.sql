@@ -309,3 +309,23 @@ SELECT o.part AS example FROM origins o
 WHERE o.part = 'serving table' AND o.made_by NOT IN ('vectors', 'second_vectors');
 -- repair: serving-table-unknown
 DELETE FROM origins WHERE part = 'serving table' AND made_by NOT IN ('vectors', 'second_vectors');
+
+-- check: record-groups-wrong
+WITH counted AS (
+    SELECT r.ns, r.address, r.kind, r.state, memory_record_app(r.metadata) AS app, count(*) AS records,
+        min(r.occurred_at) AS oldest, max(r.occurred_at) AS newest, max(memory_record_edited_at(r.metadata)) AS edited_at
+    FROM records r GROUP BY 1, 2, 3, 4, 5
+), stored AS (
+    SELECT ns, address, kind, state, app, records, oldest, newest, edited_at FROM record_groups
+), differences AS (
+    (SELECT * FROM counted EXCEPT ALL SELECT * FROM stored)
+    UNION ALL (SELECT * FROM stored EXCEPT ALL SELECT * FROM counted)
+)
+SELECT d.address::text AS example FROM (SELECT DISTINCT ns, address, kind, state, app FROM differences) d;
+-- repair: record-groups-wrong
+LOCK TABLE records IN SHARE ROW EXCLUSIVE MODE;
+DELETE FROM record_groups;
+INSERT INTO record_groups (ns, address, kind, state, app, records, oldest, newest, edited_at)
+SELECT r.ns, r.address, r.kind, r.state, memory_record_app(r.metadata), count(*), min(r.occurred_at),
+    max(r.occurred_at), max(memory_record_edited_at(r.metadata))
+FROM records r GROUP BY 1, 2, 3, 4, 5;

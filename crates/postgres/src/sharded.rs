@@ -9,8 +9,8 @@ use std::{
 use async_trait::async_trait;
 use memory_engine_core::{
     Adjacent, DeletionReport, Done, EmbeddingSpace, Error, ErrorKind, Failure, Hit, Job, JobQueue, MultiVector, Page,
-    Pending, Record, RecordId, RecordStore, RemovalCounts, Result, ScanQuery, Scope, Stats, Tombstone, Write,
-    WriteResult,
+    Pending, Record, RecordGroup, RecordId, RecordStore, RemovalCounts, Result, ScanQuery, Scope, Stats, Tombstone,
+    Write, WriteResult,
 };
 use memory_engine_graph::{GraphEntry, GraphQuery, GraphStats, GraphStore, Subgraph};
 use memory_engine_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore, PackedTerms};
@@ -122,6 +122,18 @@ impl RecordStore for ShardedStore {
 
     async fn adjacent(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Adjacent>> {
         self.shard(scope)?.adjacent(scope, ids).await
+    }
+
+    async fn record_groups(&self, scope: &Scope) -> Result<Vec<RecordGroup>> {
+        if scope.user_name().is_some() {
+            return self.shard(scope)?.record_groups(scope).await;
+        }
+        let mut groups = Vec::new();
+        for shard in &self.shards {
+            groups.extend(shard.record_groups(scope).await?);
+        }
+        RecordGroup::sort(&mut groups);
+        Ok(groups)
     }
 
     async fn stats(&self, scope: &Scope) -> Result<Stats> {

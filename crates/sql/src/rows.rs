@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use memory_engine_core::{Cursor, Error, ErrorKind, Job, Order, Page, Record, Result, RuleId, Scope, Stats, Timestamp};
+use memory_engine_core::{
+    Cursor, Error, ErrorKind, Job, Order, Page, Record, RecordGroup, Result, RuleId, Scope, Stats, Timestamp,
+};
 
 /// The lease end of an item that can be claimed.
 pub const LEASE_FREE: i64 = i64::MIN;
@@ -94,30 +96,18 @@ pub fn leased_until(retry_at: Option<Timestamp>) -> i64 {
     retry_at.map_or(LEASE_DEAD, Timestamp::as_micros)
 }
 
-/// The records of one kind and state at one address.
-#[derive(Debug)]
-pub struct RecordGroup {
-    /// The kind.
-    pub kind: String,
-    /// The state.
-    pub state: String,
-    /// The number of records.
-    pub records: u64,
-    /// The time of the oldest, in microseconds.
-    pub oldest: i64,
-    /// The time of the newest, in microseconds.
-    pub newest: i64,
-}
-
-/// Adds a group to the statistics. `is_new_address` is true for the first group of each address.
-pub fn add_group(stats: &mut Stats, is_new_address: bool, group: RecordGroup) {
-    stats.addresses += u64::from(is_new_address);
-    stats.records += group.records;
-    *stats.kinds.entry(group.kind).or_default() += group.records;
-    *stats.states.entry(group.state).or_default() += group.records;
-    let (oldest, newest) = (Timestamp::from_micros(group.oldest), Timestamp::from_micros(group.newest));
-    stats.oldest = Some(stats.oldest.map_or(oldest, |time| time.min(oldest)));
-    stats.newest = Some(stats.newest.map_or(newest, |time| time.max(newest)));
+/// Adds groups, ordered by address, to the statistics.
+pub fn add_groups(stats: &mut Stats, groups: Vec<RecordGroup>) {
+    let mut previous_scope: Option<Scope> = None;
+    for group in groups {
+        stats.addresses += u64::from(previous_scope.as_ref() != Some(&group.scope));
+        stats.records += group.records;
+        *stats.kinds.entry(group.kind.as_str().to_owned()).or_default() += group.records;
+        *stats.states.entry(group.state.as_str().to_owned()).or_default() += group.records;
+        stats.oldest = Some(stats.oldest.map_or(group.oldest, |time| time.min(group.oldest)));
+        stats.newest = Some(stats.newest.map_or(group.newest, |time| time.max(group.newest)));
+        previous_scope = Some(group.scope);
+    }
 }
 
 /// Adds the queued items of one job, or its dead letters, to the statistics. Unknown jobs are ignored.

@@ -422,3 +422,29 @@ WHERE NOT EXISTS (SELECT 1 FROM changes)
   AND (EXISTS (SELECT 1 FROM keyword_documents) OR EXISTS (SELECT 1 FROM {serving}));
 -- repair: change-log-empty
 INSERT INTO changes (record, mark) SELECT 0, random() WHERE NOT EXISTS (SELECT 1 FROM changes);
+
+-- check: record-groups-wrong
+-- A transaction that changes records reads the times of groups with `stale` > 0 again.
+SELECT 'scope number ' || d.scope AS example FROM (
+    SELECT c.scope, c.kind, c.state, c.app
+    FROM (SELECT scope, kind, state, app, count(*) AS records, min(occurred_at) AS oldest, max(occurred_at) AS newest,
+              max(edited_at) AS edited_at
+          FROM records GROUP BY scope, kind, state, app) c
+    WHERE NOT EXISTS (
+        SELECT 1 FROM record_groups g
+        WHERE g.scope = c.scope AND g.kind = c.kind AND g.state = c.state AND g.app IS c.app AND g.records = c.records
+          AND (g.stale > 0 OR (g.oldest, g.newest, g.edited_at) IS (c.oldest, c.newest, c.edited_at))
+    )
+    UNION
+    SELECT g.scope, g.kind, g.state, g.app FROM record_groups g
+    WHERE NOT EXISTS (
+        SELECT 1 FROM records r WHERE r.scope = g.scope AND r.kind = g.kind AND r.state = g.state AND r.app IS g.app
+    )
+    UNION
+    SELECT scope, kind, state, app FROM record_groups GROUP BY scope, kind, state, app HAVING count(*) > 1
+) d;
+-- repair: record-groups-wrong
+DELETE FROM record_groups;
+INSERT INTO record_groups (scope, kind, state, app, records, oldest, newest, edited_at)
+SELECT scope, kind, state, app, count(*), min(occurred_at), max(occurred_at), max(edited_at)
+FROM records GROUP BY scope, kind, state, app;

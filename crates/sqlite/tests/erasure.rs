@@ -6,7 +6,7 @@ mod fixtures;
 use std::{fs, path::Path, time::Duration};
 
 use fixtures::{embed, lin, open, tokens, turn, vector, write};
-use memory_engine_core::{Embedding, Record, RecordStore};
+use memory_engine_core::{Embedding, Record, RecordGroup, RecordStore};
 use memory_engine_graph::{EntityKind, Extraction, GraphEntry, GraphQuery, Mention, Relation};
 use memory_engine_sqlite::SqliteStore;
 use memory_engine_synonyms::{PairVerdict, SynonymGroup, SynonymStore, WordPair};
@@ -100,6 +100,48 @@ async fn a_deleted_record_among_many_leaves_no_bytes() {
         deleted.len()
     );
     assert!(kept.iter().all(|number| found(number) == traces(*number).len()));
+}
+
+/// Applications are in the counts of records, too, whose pages are split and merged as those of the records are.
+#[tokio::test]
+async fn applications_of_deleted_records_leave_no_bytes() {
+    const COUNT: u64 = 400;
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("memory.db");
+    let store = open(&path).await;
+    let app = |number: u64| format!("app{}", secret(number));
+    let scope = lin().with_session("s").unwrap();
+    let mut records = Vec::new();
+    for number in 0..COUNT {
+        let mut record = turn(&scope, &format!("message {number}"));
+        record.metadata.insert(RecordGroup::APP_KEY.into(), app(number).into());
+        records.push(record);
+    }
+    for chunk in records.chunks(50) {
+        RecordStore::put(&store, &lin(), chunk.iter().map(write).collect()).await.unwrap();
+    }
+    assert!((0..COUNT).all(|number| is_in_database(&path, app(number).as_bytes())));
+    // Of every fourth record only the application changes, and half of the others are deleted.
+    let (mut changed, mut deleted) = (Vec::new(), Vec::new());
+    for (number, mut record) in (0..COUNT).map(|n| n * 171 % COUNT).map(|n| (n, records[n as usize].clone())) {
+        if number % 4 == 0 {
+            record.metadata.clear();
+            RecordStore::put(&store, &lin(), vec![write(&record)]).await.unwrap();
+            changed.push(number);
+        } else if number % 4 < 3 {
+            RecordStore::delete(&store, &lin(), &[record.id]).await.unwrap();
+            deleted.push(number);
+        }
+    }
+    let groups = store.record_groups(&lin()).await.unwrap();
+    assert_eq!((groups.len(), groups[0].records, changed.len(), deleted.len()), (101, 100, 100, 200));
+    // The last write was a deletion or is followed by one, so that the log is empty.
+    let last = records.iter().zip(0..).find(|(_, number)| number % 4 == 3).map(|(record, _)| record.id).unwrap();
+    RecordStore::delete(&store, &lin(), &[last]).await.unwrap();
+    for number in changed.into_iter().chain(deleted).chain([3]) {
+        assert!(!is_in_database(&path, app(number).as_bytes()), "{number}");
+    }
+    assert!(is_in_database(&path, app(7).as_bytes()), "the others stay");
 }
 
 #[tokio::test]

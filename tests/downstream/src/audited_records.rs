@@ -8,7 +8,10 @@ use std::{
 use async_trait::async_trait;
 use memory_engine::{
     Job, Page, Record, RecordId, Result, ScanQuery, Scope, Stats, WriteResult,
-    store::{Adjacent, DeletionReport, Done, Failure, JobQueue, MemoryRecordStore, Pending, RecordStore, Tombstone, Write},
+    store::{
+        Adjacent, DeletionReport, Done, Failure, JobQueue, MemoryRecordStore, Pending, RecordGroup, RecordStore,
+        Tombstone, Write,
+    },
 };
 
 /// Records in memory, with an audit log of who changed what.
@@ -62,6 +65,10 @@ impl RecordStore for AuditedRecords {
 
     async fn adjacent(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Adjacent>> {
         self.records.adjacent(scope, ids).await
+    }
+
+    async fn record_groups(&self, scope: &Scope) -> Result<Vec<RecordGroup>> {
+        self.records.record_groups(scope).await
     }
 
     async fn stats(&self, scope: &Scope) -> Result<Stats> {

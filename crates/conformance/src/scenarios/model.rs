@@ -3,8 +3,8 @@
 use std::{collections::BTreeSet, fmt::Debug, sync::Arc, time::Duration};
 
 use memory_engine_core::{
-    Basis, Clock, Done, Error, ErrorKind, Failure, Job, JobQueue, Kind, MemoryRecordStore, PutMode, Record, RecordId,
-    RecordStore, Result, ScanQuery, Scope, State, Tombstone, Trust, Write, WriteResult,
+    Basis, Clock, Done, Error, ErrorKind, Failure, Job, JobQueue, Kind, MemoryRecordStore, PutMode, Record,
+    RecordGroup, RecordId, RecordStore, Result, ScanQuery, Scope, State, Tombstone, Trust, Write, WriteResult,
 };
 use proptest::{collection::vec, prelude::*, sample::select};
 
@@ -37,6 +37,15 @@ struct Draft {
     jobs: Vec<Job>,
     derived_from: Vec<u8>,
     precondition: Option<(u8, u64)>,
+    group: GroupDraft,
+}
+
+/// The fields of a draft that only the group of its record depends on.
+#[derive(Debug, Clone)]
+struct GroupDraft {
+    app: Option<&'static str>,
+    edited_at: Option<i64>,
+    occurred_at: i64,
 }
 
 /// A user and an optional session.
@@ -56,12 +65,14 @@ fn draft() -> impl Strategy<Value = Draft> {
     let session = prop_oneof![5 => Just("a"), 1 => Just("b")];
     let kind = prop_oneof![3 => Just("turn"), 1 => Just("summary"), 1 => Just("fact"), 1 => Just("ledger/book")];
     let precondition = prop_oneof![6 => Just(None), 1 => (NUMBERS, 1..4_u64).prop_map(Some)];
-    let origin = (kind, vec(select(&Job::ALL[..]), 0..3), vec(NUMBERS, 0..3), precondition);
+    let group = (select(&[None, Some("shop"), Some("post")][..]), select(&[None, Some(7), Some(8)][..]), 0..4_i64);
+    let group = group.prop_map(|(app, edited_at, occurred_at)| GroupDraft { app, edited_at, occurred_at });
+    let origin = (kind, vec(select(&Job::ALL[..]), 0..3), vec(NUMBERS, 0..3), precondition, group);
     let drawn =
         (session, NUMBERS, select(&TEXTS[..]), select(&[0.5, 0.6][..]), select(Trust::ALL), state, mode, origin);
     drawn.prop_map(|(session, number, text, importance, trust, state, mode, origin)| {
-        let (kind, jobs, derived_from, precondition) = origin;
-        Draft { session, number, text, importance, trust, state, mode, kind, jobs, derived_from, precondition }
+        let (kind, jobs, derived_from, precondition, group) = origin;
+        Draft { session, number, text, importance, trust, state, mode, kind, jobs, derived_from, precondition, group }
     })
 }
 
@@ -117,6 +128,13 @@ impl Pair<'_> {
         let mut record = numbered(&self.scope((user, Some(draft.session))), draft.number);
         (record.text, record.importance) = (draft.text.into(), draft.importance);
         (record.trust, record.state, record.kind) = (draft.trust, draft.state, Kind::new(draft.kind));
+        record.occurred_at = memory_engine_core::Timestamp::from_micros(draft.group.occurred_at);
+        if let Some(app) = draft.group.app {
+            record.metadata.insert(RecordGroup::APP_KEY.into(), app.into());
+        }
+        if let Some(edited_at) = draft.group.edited_at {
+            record.metadata.insert(RecordGroup::EDITED_KEY.into(), edited_at.into());
+        }
         record.derived_from = draft.derived_from.iter().map(|number| id(*number)).collect();
         record
     }
@@ -198,7 +216,7 @@ impl Pair<'_> {
         }
     }
 
-    /// Compares all records, derivations, failures, tombstones, statistics and jobs of both.
+    /// Compares all records, derivations, failures, tombstones, groups, statistics and jobs of both.
     async fn compare(&self) -> CaseResult {
         let (world, jobs, model) = (self.world, self.jobs, &self.model);
         let tenant = Scope::tenant_wide(self.tenant)?;
@@ -230,6 +248,7 @@ impl Pair<'_> {
                 stats
             };
             let (ours, theirs) = (world.stats(scope).await, model.stats(scope).await);
+            check_equal("record_groups", world.record_groups(scope).await, model.record_groups(scope).await)?;
             check_equal("stats", ours.map(without_zeros), theirs.map(without_zeros))?;
         }
         for job in Job::ALL {

@@ -21,6 +21,10 @@ impl JobHandler for GraphJob {
         Ok(Some(1)) // An extractor reads one record at a time.
     }
 
+    async fn test_service(&self) -> Option<bool> {
+        self.indexer.extractor()?.test_service().await
+    }
+
     async fn run(&self, pending: &[Pending]) -> Result<Vec<Done>> {
         for Pending { record, .. } in pending {
             let extracted = self.indexer.index(&record.scope, std::slice::from_ref(record)).await?;

@@ -150,6 +150,8 @@ problem_kinds! {
         "sources of records are not in the table of derivations", "adds them";
     DerivationOrphan = "derivation-orphan", Repair,
         "derivations belong to no record or are not among its sources", "deletes them";
+    RecordGroupsWrong = "record-groups-wrong", Repair,
+        "groups of records have a wrong count or time", "counts them again";
     DeletionUnfinished = "deletion-unfinished", Manual,
         "deletions of everything within a scope are not complete", "if they are not running, repeat them";
 

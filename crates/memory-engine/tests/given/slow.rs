@@ -10,7 +10,7 @@ use memory_engine::{
     Page, Record, RecordId, Result, ScanQuery, Scope, Stats, WriteResult,
     store::{
         Adjacent, DeletionReport, Done, Failure, Job, JobQueue, KeywordEntry, KeywordQuery, KeywordStore, PackedTerms,
-        Pending, RecordStore, Tombstone, Write,
+        Pending, RecordGroup, RecordStore, Tombstone, Write,
     },
 };
 
@@ -75,6 +75,9 @@ impl<S: RecordStore> RecordStore for SlowStore<S> {
     }
     async fn adjacent(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Adjacent>> {
         self.inner.adjacent(scope, ids).await
+    }
+    async fn record_groups(&self, scope: &Scope) -> Result<Vec<RecordGroup>> {
+        self.inner.record_groups(scope).await
     }
     async fn stats(&self, scope: &Scope) -> Result<Stats> {
         self.inner.stats(scope).await

@@ -16,8 +16,8 @@ const MAX_USERS: usize = 1000;
 /// A user is not a field but a part of the scope, which only an [`Access`] can grant.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum FilterCondition {
-    /// The memory belongs to this user.
-    User(String),
+    /// The memory belongs to one of these users.
+    Users(BTreeSet<String>),
     /// The memory belongs to any user.
     AnyUser,
     /// A condition that the store can evaluate.
@@ -82,7 +82,7 @@ impl FilterCondition {
     /// Returns true if the record fulfils the condition.
     pub(super) fn matches(&self, record: &Record) -> bool {
         match self {
-            Self::User(user) => record.scope.user_name() == Some(user),
+            Self::Users(users) => record.scope.user_name().is_some_and(|user| users.contains(user)),
             Self::AnyUser => record.scope.user_name().is_some(),
             Self::Field(filter) => filter.matches(record),
             Self::Contains(TextField::Text, part, case) => case.text_contains(&record.text, part),
@@ -98,7 +98,7 @@ impl FilterCondition {
     /// Adds the users that the condition names to `users`.
     fn collect_users<'a>(&'a self, users: &mut BTreeSet<&'a str>) {
         match self {
-            Self::User(user) => drop(users.insert(user)),
+            Self::Users(named) => users.extend(named.iter().map(String::as_str)),
             Self::All(conditions) | Self::Any(conditions) => {
                 conditions.iter().for_each(|condition| condition.collect_users(users));
             }
@@ -113,7 +113,7 @@ impl FilterCondition {
             Self::Contains(..) => false,
             Self::All(conditions) | Self::Any(conditions) => conditions.iter().all(Self::is_expressible),
             Self::Not(condition) => condition.is_expressible(),
-            Self::User(_) | Self::AnyUser | Self::Field(_) => true,
+            Self::Users(_) | Self::AnyUser | Self::Field(_) => true,
         }
     }
 
@@ -122,7 +122,7 @@ impl FilterCondition {
     /// A part that a filter cannot express is replaced by `fallback`. A caller passes true; a negation inverts it.
     fn to_filter(&self, owner: RecordOwner<'_>, fallback: bool) -> Filter {
         match self {
-            Self::User(user) => constant(matches!(owner, RecordOwner::User(name) if name == user)),
+            Self::Users(users) => constant(matches!(owner, RecordOwner::User(name) if users.contains(name))),
             Self::AnyUser => constant(!matches!(owner, RecordOwner::None)),
             Self::Field(filter) => filter.clone(),
             Self::Contains(..) => constant(fallback),

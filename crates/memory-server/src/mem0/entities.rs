@@ -2,13 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use memory_engine::{Field, Filter, Record, Timestamp};
+use memory_engine::{Field, Filter, State, Timestamp, store::RecordGroup};
 
-use super::{error::Mem0Error, metadata, owner::MemoryOwner, row, service::Mem0};
+use super::{error::Mem0Error, history, metadata, owner::MemoryOwner, row, service::Mem0};
 use crate::access::Access;
-
-/// Number of records that are read at once. A page of all users costs time for every record, not only for its own.
-const PAGE_ROWS: usize = 10_000;
 
 /// A user, agent, run or app with memories.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,30 +20,17 @@ pub(super) struct Mem0Entity {
 }
 
 impl Mem0 {
-    /// Returns the entities that the key reaches, ordered by kind and name. Reads all records.
+    /// Returns the entities that the key reaches, ordered by kind and name. Reads the counts of the store and no records.
     pub(super) async fn entities(&self, access: &Access) -> Result<Vec<Mem0Entity>, Mem0Error> {
+        let deletion_log = history::deletion_log_kind();
         let mut entities: BTreeMap<(usize, String), Mem0Entity> = BTreeMap::new();
-        let filter = Mem0::without_deletion_log();
-        self.for_each_record(&access.scopes()?, &filter, PAGE_ROWS, |record| {
-            let created_at = record.occurred_at;
-            let updated_at = row::updated_at(&record);
-            for (kind_order, (kind, name)) in entity_names(&record).into_iter().enumerate() {
-                let Some(name) = name else { continue };
-                let entity = entities.entry((kind_order, name.to_owned())).or_insert_with(|| Mem0Entity {
-                    kind,
-                    name: name.to_owned(),
-                    memories: 0,
-                    created_at,
-                    updated_at,
-                });
-                if row::is_memory(&record) {
-                    entity.memories += 1;
+        for scope in access.scopes()? {
+            for group in self.engine.record_groups(&scope).await? {
+                if group.kind != deletion_log {
+                    add_group(&mut entities, &group);
                 }
-                entity.created_at = entity.created_at.min(created_at);
-                entity.updated_at = entity.updated_at.max(updated_at);
             }
-        })
-        .await?;
+        }
         Ok(entities.into_values().collect())
     }
 
@@ -73,12 +57,29 @@ impl Mem0 {
     }
 }
 
-/// Returns each kind of entity with the record's name for it.
-fn entity_names(record: &Record) -> [(&'static str, Option<&str>); 4] {
-    [
-        ("user", record.scope.user_name()),
-        ("agent", record.scope.agent()),
-        ("run", record.scope.session()),
-        ("app", metadata::text(record, metadata::APP)),
-    ]
+/// Adds the records of a group to the entities that they name.
+fn add_group(entities: &mut BTreeMap<(usize, String), Mem0Entity>, group: &RecordGroup) {
+    let created_at = group.oldest;
+    let updated_at = group.edited_at.map_or(group.newest, |edited_at| edited_at.max(group.newest));
+    let names = [
+        ("user", group.scope.user_name()),
+        ("agent", group.scope.agent()),
+        ("run", group.scope.session()),
+        ("app", group.app.as_deref()),
+    ];
+    let are_memories = row::is_memory_kind(&group.kind) && group.state == State::Active;
+    let memories = if are_memories { usize::try_from(group.records).unwrap_or(usize::MAX) } else { 0 };
+    for (kind_order, (kind, name)) in names.into_iter().enumerate() {
+        let Some(name) = name else { continue };
+        let entity = entities.entry((kind_order, name.to_owned())).or_insert_with(|| Mem0Entity {
+            kind,
+            name: name.to_owned(),
+            memories: 0,
+            created_at,
+            updated_at,
+        });
+        entity.memories += memories;
+        entity.created_at = entity.created_at.min(created_at);
+        entity.updated_at = entity.updated_at.max(updated_at);
+    }
 }

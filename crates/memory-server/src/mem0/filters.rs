@@ -16,6 +16,8 @@ use super::{
 
 /// Maximum nesting depth of filters.
 const MAX_DEPTH: usize = 16;
+/// Maximum number of values in the list of one condition.
+const MAX_LIST_VALUES: usize = 1000;
 
 /// The part of a memory that a filter key refers to.
 #[derive(Debug, Clone)]
@@ -165,6 +167,16 @@ impl Mem0Api {
             "in" => {
                 let invalid = || Mem0Error::bad_request(format!("the operator in of the filter {key} needs a list"));
                 let list = value.as_array().ok_or_else(invalid)?;
+                if matches!(target, FilterTarget::User) && list.iter().all(|value| value != "*") {
+                    let users = list.iter().map(|value| non_empty_text(key, value));
+                    return Ok(FilterCondition::Users(users.collect::<Result<_, _>>()?));
+                }
+                if list.len() > MAX_LIST_VALUES {
+                    let count = list.len();
+                    let message =
+                        format!("the list of the filter {key} has {count} values; the maximum is {MAX_LIST_VALUES}");
+                    return Err(Mem0Error::bad_request(message));
+                }
                 let conditions = list.iter().map(|value| self.read_operator(target, key, "eq", value));
                 return Ok(FilterCondition::Any(conditions.collect::<Result<_, _>>()?));
             }
@@ -223,7 +235,7 @@ impl FilterTarget {
         };
         let filter = |field: Field, value: FilterValue| FilterCondition::Field(Filter::Compare(field, op, value));
         match self {
-            Self::User => unordered(FilterCondition::User(non_empty_text(key, value)?)),
+            Self::User => unordered(FilterCondition::Users([non_empty_text(key, value)?].into())),
             Self::Plain(field) => unordered(filter(field.clone(), FilterValue::Text(non_empty_text(key, value)?))),
             Self::Categories => unordered(category(&non_empty_text(key, value)?)),
             Self::Text | Self::Keywords => {

@@ -90,29 +90,6 @@ impl Mem0 {
         Ok((candidates.into_iter().skip(skip).take(limit).collect(), total))
     }
 
-    /// Calls `visit` with each record in the scopes that passes the filter: scope by scope, oldest first, reading
-    /// `page_rows` records at once.
-    pub(super) async fn for_each_record(
-        &self,
-        scopes: &[Scope],
-        filter: &Filter,
-        page_rows: usize,
-        mut visit: impl FnMut(Record),
-    ) -> Result<(), Mem0Error> {
-        for scope in scopes {
-            let mut query = ScanQuery::oldest(page_rows).with_filter(filter.clone());
-            loop {
-                let page = self.engine.scan(scope, &query).await?;
-                page.records.into_iter().for_each(&mut visit);
-                query.after = page.next;
-                if query.after.is_none() {
-                    break;
-                }
-            }
-        }
-        Ok(())
-    }
-
     /// Forgets the records in the scopes that pass the filter, and logs the deletion of each memory. Returns the number
     /// of active memories among them.
     pub(super) async fn forget_matching(&self, scopes: &[Scope], filter: &Filter) -> Result<usize, Mem0Error> {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use memory_engine::{Record, enrichment::fact_keys};
+use memory_engine::{Record, enrichment::fact_keys, store::RecordGroup};
 use serde_json::{Map, Value};
 
 /// The prefix of the keys defined here.
@@ -15,13 +15,13 @@ pub(super) const EVENT: &str = "mem0.event";
 /// The last day on which the memory is shown, as `YYYY-MM-DD`.
 pub(super) const EXPIRES: &str = "mem0.expires";
 /// The application (mem0: `app_id`).
-pub(super) const APP: &str = "mem0.app";
+pub(super) const APP: &str = RecordGroup::APP_KEY;
 /// True if the memory must not be changed.
 pub(super) const IMMUTABLE: &str = "mem0.immutable";
 /// The former texts, each with the time when it was replaced.
 pub(super) const EDITS: &str = "mem0.edits";
 /// The time of the last change, in microseconds.
-pub(super) const UPDATED: &str = "mem0.updated";
+pub(super) const UPDATED: &str = RecordGroup::EDITED_KEY;
 /// The feedback of a user.
 pub(super) const FEEDBACK: &str = "mem0.feedback";
 /// mem0's `memory_type`.

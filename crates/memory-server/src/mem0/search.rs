@@ -210,12 +210,17 @@ impl Mem0 {
             let is_exhausted = hits.len() < limit;
             let mut memories = self.score_hits(&search.text, hits);
             memories.retain(|memory| area.matches(&memory.record));
-            if turns == IncludedTurns::User {
-                remove_redundant_turns(&mut memories, search.threshold);
+            let drops_turns = turns == IncludedTurns::User;
+            if drops_turns {
+                remove_sources(&mut memories, search.threshold);
             }
-            if is_exhausted || limit == MAX_CANDIDATES || memories.len() >= search.limit {
+            let is_shown = |memory: &&ScoredMemory| !(drops_turns && is_asking_turn(&memory.record));
+            // `take` ends the count early: whether a turn only asks takes longer to find out than the rest.
+            let has_enough = || memories.iter().filter(is_shown).take(search.limit).count() == search.limit;
+            if is_exhausted || limit == MAX_CANDIDATES || has_enough() {
                 // Applied last: memories below the threshold are no reason to search for more.
                 memories.retain(|memory| memory.score >= search.threshold);
+                memories.retain(|memory| is_shown(&memory));
                 keep_order(&mut memories);
                 return Ok(memories);
             }
@@ -243,14 +248,16 @@ impl Mem0 {
     }
 }
 
-/// Removes turns that only ask, and turns from which one of the memories with at least this score was extracted.
-fn remove_redundant_turns(memories: &mut Vec<ScoredMemory>, threshold: f64) {
+/// Removes the turns from which one of the memories with at least this score was extracted.
+fn remove_sources(memories: &mut Vec<ScoredMemory>, threshold: f64) {
     let returned = memories.iter().filter(|memory| memory.score >= threshold);
     let sources: BTreeSet<RecordId> = returned.flat_map(|memory| memory.record.derived_from.iter().copied()).collect();
-    memories.retain(|memory| {
-        let record = &memory.record;
-        record.kind != Kind::TURN || (!sources.contains(&record.id) && !is_question(&record.text))
-    });
+    memories.retain(|memory| memory.record.kind != Kind::TURN || !sources.contains(&memory.record.id));
+}
+
+/// Returns true for a turn that only asks.
+fn is_asking_turn(record: &Record) -> bool {
+    record.kind == Kind::TURN && is_question(&record.text)
 }
 
 /// Raises the score of each memory to the greatest of those after it, so that sorting by score keeps the order.

@@ -17,7 +17,7 @@ use memory_engine::{
     store::{JobQueue, RecordStore, Stores},
     testing::ManualClock,
 };
-use memory_engine_core::{Adjacent, DeletionReport, Done, Pending, Write};
+use memory_engine_core::{Adjacent, DeletionReport, Done, Pending, RecordGroup, Write};
 use memory_engine_server::{Access, ApiKey, Guard, KeyRing, Mem0, Server};
 use serde_json::{Map, json};
 use tokio::net::TcpListener;
@@ -84,6 +84,7 @@ always_unavailable! {
     scan(&Scope, &ScanQuery) -> Page;
     derived(&Scope, &[RecordId]) -> Vec<RecordId>;
     adjacent(&Scope, &[RecordId]) -> Vec<Adjacent>;
+    record_groups(&Scope) -> Vec<RecordGroup>;
     stats(&Scope) -> Stats;
     tombstones(&Scope, Option<RecordId>, usize) -> Vec<Tombstone>;
     import_tombstones(&Scope, &[Tombstone]) -> u64;
@@ -155,6 +156,20 @@ async fn reading_a_late_page_scans_only_that_page() {
     let holds = json!({"filters": {"AND": [{"user_id": "lin"}, {"text": {"contains": "note 10"}}]}});
     let page = api.post("/v3/memories/?page=2&page_size=5", holds).await;
     assert_eq!((texts(&page).len(), &page["count"]), (5, &json!(11)));
+}
+
+#[tokio::test]
+async fn listing_entities_reads_counts_and_no_records() {
+    let store = Arc::new(WatchedStore::default());
+    let engine = store.engine().await;
+    let api = Api::over(Mem0::new(engine.clone()), engine);
+    api.add_note(json!({"user_id": "lin", "agent_id": "kai"}), "one").await;
+    api.add_note(json!({"user_id": "mo"}), "two").await;
+    let calls = || ["scan", "get", "stats", "record_groups"].map(|name| store.calls(name));
+    let before = calls();
+    assert_eq!(api.get("/entities").await.as_array().unwrap().len(), 3);
+    assert_eq!(api.get("/v1/entities/").await["count"], 3);
+    assert_eq!(calls(), [before[0], before[1], before[2], before[3] + 2]);
 }
 
 #[tokio::test]

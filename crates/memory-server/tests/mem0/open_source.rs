@@ -430,6 +430,19 @@ async fn invalid_searches_are_refused() {
     assert_eq!(answer.status, 400, "{}", answer.body);
     assert!(answer.body["detail"].as_str().unwrap().contains("1001 users; the maximum is 1000"), "{}", answer.body);
     assert_eq!(api.request("POST", "/search", Some(of(&users[1..]))).await.status, 200);
+    let names: Vec<String> = (0..20_000).map(|n| format!("name {n}")).collect();
+    let with_all_users = [&names[..], &["*".to_owned()]].concat();
+    let lists = [
+        ("user_id", json!({"user_id": {"in": names}}), "20000 users; the maximum is 1000"),
+        ("user_id", json!({"user_id": with_all_users}), "20001 values; the maximum is 1000"),
+        ("run_id", json!({"user_id": "lin", "run_id": {"in": names}}), "20000 values; the maximum is 1000"),
+        ("place", json!({"user_id": "lin", "place": {"nin": names}}), "20000 values; the maximum is 1000"),
+    ];
+    for (key, filters, reason) in lists {
+        let answer = api.request("POST", "/search", Some(json!({"query": "tea", "filters": filters}))).await;
+        let detail = answer.body["detail"].as_str().unwrap_or_default();
+        assert!(answer.status == 400 && detail.contains(reason) && detail.len() < 200, "{key}: {}", answer.body);
+    }
 }
 
 #[tokio::test]

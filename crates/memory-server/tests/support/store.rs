@@ -14,7 +14,7 @@ use memory_engine::{
     history::Tombstone,
     store::{JobQueue, MemoryRecordStore, RecordStore, Stores},
 };
-use memory_engine_core::{Adjacent, DeletionReport, Done, Pending, Write};
+use memory_engine_core::{Adjacent, DeletionReport, Done, Pending, RecordGroup, Write};
 use parking_lot::Mutex;
 use std::sync::Arc;
 
@@ -106,6 +106,7 @@ watched! {
         delete(scope: &Scope, ids: &[RecordId]) -> DeletionReport;
         derived(scope: &Scope, ids: &[RecordId]) -> Vec<RecordId>;
         adjacent(scope: &Scope, ids: &[RecordId]) -> Vec<Adjacent>;
+        record_groups(scope: &Scope) -> Vec<RecordGroup>;
         stats(scope: &Scope) -> Stats;
         tombstones(scope: &Scope, after: Option<RecordId>, limit: usize) -> Vec<Tombstone>;
         import_tombstones(scope: &Scope, tombstones: &[Tombstone]) -> u64;

@@ -1,7 +1,7 @@
 //! Reads records by id, finds adjacent records, and counts records.
 
 use memory_engine_core::{Adjacent, Neighbor, Record, RecordId, Scope, Stats};
-use memory_engine_sql::rows::{self, RecordGroup};
+use memory_engine_sql::rows;
 use rustc_hash::FxHashMap;
 use sqlx::{PgConnection, Row};
 use uuid::Uuid;
@@ -10,8 +10,8 @@ use crate::{
     database::error::PostgresError,
     database::statement::StatementBuilder,
     queue::job_rows,
-    records::row,
     records::scopes::{CoveredScope, record_id, uuids},
+    records::{groups, row},
 };
 
 /// Returns the records with these ids, in the order of the ids; `None` for missing ones.
@@ -84,25 +84,7 @@ pub(crate) async fn adjacent(
 pub(crate) async fn stats(connection: &mut PgConnection, scope: &Scope) -> Result<Stats, PostgresError> {
     let mut stats = Stats::default();
     let covered = CoveredScope::of(scope);
-    let mut statement = StatementBuilder::new(
-        "SELECT r.ns, r.address, r.kind, r.state, count(*) AS records, min(r.occurred_at) AS oldest,
-                max(r.occurred_at) AS newest FROM records r WHERE ",
-    );
-    covered.push_row_condition("r", &mut statement);
-    statement.push(" GROUP BY r.ns, r.address, r.kind, r.state ORDER BY r.ns, r.address");
-    let mut previous_address: Option<(Uuid, Uuid)> = None;
-    for row in statement.fetch_all(connection).await? {
-        let address = (row.try_get("ns")?, row.try_get("address")?);
-        let group = RecordGroup {
-            kind: row.try_get("kind")?,
-            state: row.try_get("state")?,
-            records: u64::try_from(row.try_get::<i64, _>("records")?).unwrap_or_default(),
-            oldest: row.try_get("oldest")?,
-            newest: row.try_get("newest")?,
-        };
-        rows::add_group(&mut stats, previous_address != Some(address), group);
-        previous_address = Some(address);
-    }
+    rows::add_groups(&mut stats, groups::read(connection, &covered).await?);
     job_rows::count_queued(connection, &covered, &mut stats).await?;
     let mut statement = StatementBuilder::new("SELECT count(*) AS tombstones FROM tombstones b WHERE ");
     covered.push_row_condition("b", &mut statement);

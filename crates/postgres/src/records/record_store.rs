@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use memory_engine_core::{
-    Adjacent, DeletionReport, EmbeddingSpace, Hit, Index, Job, MultiVector, Page, Record, RecordId, RecordStore,
-    Result, ScanQuery, Scope, Stats, Tombstone, Write, WriteResult,
+    Adjacent, DeletionReport, EmbeddingSpace, Hit, Index, Job, MultiVector, Page, Record, RecordGroup, RecordId,
+    RecordStore, Result, ScanQuery, Scope, Stats, Tombstone, Write, WriteResult,
 };
 use memory_engine_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore, PackedTerms};
 use memory_engine_sql::request;
@@ -17,7 +17,7 @@ use crate::{
         transaction::{ReadServers, with_reader, with_transaction},
     },
     keywords::{keyword_search, keyword_store},
-    records::{delete, derivations, put, read, scan, scopes::CoveredScope, tombstones},
+    records::{delete, derivations, groups, put, read, scan, scopes::CoveredScope, tombstones},
     store::PostgresStore,
     vectors::{generations, vector_search, vector_store},
 };
@@ -57,6 +57,11 @@ impl RecordStore for PostgresStore {
 
     async fn adjacent(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Adjacent>> {
         with_reader!(self, "adjacent", |connection| read::adjacent(connection, scope, ids).await)
+    }
+
+    async fn record_groups(&self, scope: &Scope) -> Result<Vec<RecordGroup>> {
+        let covered = CoveredScope::of(scope);
+        with_reader!(self, "record groups", |connection| groups::read(connection, &covered).await)
     }
 
     async fn stats(&self, scope: &Scope) -> Result<Stats> {

@@ -152,6 +152,7 @@ async fn call_everything(store: &PostgresStore) {
         store.scan(&scope, &ScanQuery::newest(1).with_after(page.next)).await.unwrap();
         store.adjacent(&scope, &[record.id]).await.unwrap();
         store.stats(&scope).await.unwrap();
+        store.record_groups(&scope).await.unwrap();
         store.requeue(&scope, Job::Keywords).await.unwrap();
         store.enqueue(&scope, &[record.id], Job::Facts).await.unwrap();
         store.derived(&scope, &[record.id]).await.unwrap();
@@ -261,6 +262,7 @@ pub(crate) async fn every_statement_is_limited_to_namespaces(_: &Database) {
             "vectors",
             "synonym_",
             "graph_",
+            "record_groups",
         ];
         if tables.iter().any(|table| sql.contains(table)) {
             checked += 1;

@@ -7,6 +7,7 @@ mod catalogue;
 mod conformance;
 mod documents;
 mod fixtures;
+mod groups;
 mod leases;
 mod migration;
 mod server;
@@ -74,6 +75,10 @@ fn main() {
         a_separate_schema_ignores_tables_in_public,
         another_analyzer_or_embedder_is_refused_or_rebuilt,
         vectors_of_any_length_are_found,
+    ));
+    trials.extend(trials!(has_url, groups:
+        a_migration_counts_the_existing_records,
+        wrong_groups_are_reported_and_repaired,
     ));
     trials.extend(trials!(has_url, catalogue:
         every_key_begins_with_the_namespace,

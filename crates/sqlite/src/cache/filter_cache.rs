@@ -1,7 +1,7 @@
 //! Caches the rows that match recently used filters.
 //!
-//! Evaluating a filter on every record of a large database takes longer than the search. The cache keeps the matching
-//! rows of the 16 most recently used filters, and updates them from the change log.
+//! Evaluating a filter on every record of a large user or database takes longer than the search. The cache keeps the
+//! matching rows of the most recently used filters, and updates them from the change log.
 
 use std::sync::Arc;
 
@@ -19,8 +19,12 @@ use crate::{
     records::scopes::CoveredScope,
 };
 
-/// Maximum number of cached filters. One takes at most one bit per record of the database.
-const MAX_CACHED_FILTERS: usize = 16;
+/// Number of filters that are cached whatever their size. One takes at most one bit per record of the database.
+const MIN_CACHED_FILTERS: usize = 16;
+/// Maximum number of cached filters: a server with many users has a filter for each of them.
+const MAX_CACHED_FILTERS: usize = 1000;
+/// Maximum size of all matches together, as long as there are more than [`MIN_CACHED_FILTERS`].
+const MAX_CACHED_BYTES: usize = 8 << 20;
 
 /// The matching rows of the most recently used filters.
 #[derive(Debug, Default)]
@@ -65,7 +69,17 @@ impl FilterCache {
         let matches = self.matches_of(covered, filter);
         let mut matches = matches.lock();
         matches.refresh(connection, covered, filter)?;
+        self.limit_size(matches.rows.bytes());
         Ok(Arc::clone(&matches.rows))
+    }
+
+    /// Removes the least recently used filters that exceed the maximum size, if each takes `bytes`. Their sizes are
+    /// similar: matches have a bit for every row up to their last one.
+    fn limit_size(&self, bytes: usize) {
+        let max_filters = (MAX_CACHED_BYTES / bytes.max(1)).clamp(MIN_CACHED_FILTERS, MAX_CACHED_FILTERS);
+        let mut entries = self.entries.lock();
+        let excess = entries.len().saturating_sub(max_filters);
+        entries.drain(..excess);
     }
 
     /// Returns the cached matches of a filter; empty ones if it is new.
@@ -73,12 +87,7 @@ impl FilterCache {
         let mut entries = self.entries.lock();
         let entry = match entries.iter().position(|entry| entry.has_key(covered, filter)) {
             Some(index) => entries.remove(index),
-            None => {
-                if entries.len() >= MAX_CACHED_FILTERS {
-                    entries.remove(0);
-                }
-                CachedFilter::new(covered, filter)
-            }
+            None => CachedFilter::new(covered, filter),
         };
         let matches = Arc::clone(&entry.matches);
         entries.push(entry);
@@ -170,4 +179,36 @@ fn evaluate(
         rows.insert(row.get(0)?);
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use memory_engine_core::{Field, Scope};
+
+    use super::*;
+
+    fn covered(namespace: i64) -> CoveredScope {
+        CoveredScope::new(1, Some(namespace), &Scope::user("lin").unwrap())
+    }
+
+    /// Returns true if the matches of a user's filter are still cached.
+    fn is_cached(cache: &FilterCache, namespace: i64) -> bool {
+        let entries = cache.entries.lock();
+        entries.iter().any(|entry| entry.namespace == Some(namespace))
+    }
+
+    #[test]
+    fn small_matches_of_many_users_stay_cached_and_large_ones_do_not() {
+        let cache = FilterCache::default();
+        let filter = Filter::eq(Field::Kind, "turn");
+        for namespace in 0..500 {
+            cache.matches_of(&covered(namespace), &filter);
+            cache.limit_size(13_000);
+        }
+        assert!((0..500).all(|namespace| is_cached(&cache, namespace)));
+        cache.matches_of(&covered(3), &filter);
+        cache.limit_size(2 * MAX_CACHED_BYTES);
+        let left: Vec<i64> = (0..500).filter(|namespace| is_cached(&cache, *namespace)).collect();
+        assert_eq!((left.len(), left[0], left[1]), (MIN_CACHED_FILTERS, 3, 485), "the latest are kept");
+    }
 }

@@ -25,6 +25,11 @@ impl RowSet {
         self.len
     }
 
+    /// Returns the size of the set in memory.
+    pub(crate) fn bytes(&self) -> usize {
+        size_of_val(self.words.as_slice())
+    }
+
     /// Returns true if there are no rows.
     pub(crate) fn is_empty(&self) -> bool {
         self.len == 0

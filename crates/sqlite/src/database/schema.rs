@@ -18,47 +18,20 @@ pub const SCHEMA: u32 = MIGRATIONS.len() as u32;
 pub(crate) const APPLICATION_ID: i32 = 0x4d65_6d45;
 
 /// The migration to each schema from the one before, and back.
-pub(crate) const MIGRATIONS: [(&str, &str); 16] = [
-    (
-        include_str!("../../migrations/0001_initial.up.sql"),
-        include_str!("../../migrations/0001_initial.down.sql"),
-    ),
-    (
-        include_str!("../../migrations/0002_synonyms.up.sql"),
-        include_str!("../../migrations/0002_synonyms.down.sql"),
-    ),
-    (
-        include_str!("../../migrations/0003_life.up.sql"),
-        include_str!("../../migrations/0003_life.down.sql"),
-    ),
-    (
-        include_str!("../../migrations/0004_changes.up.sql"),
-        include_str!("../../migrations/0004_changes.down.sql"),
-    ),
-    (
-        include_str!("../../migrations/0005_graph.up.sql"),
-        include_str!("../../migrations/0005_graph.down.sql"),
-    ),
-    (
-        include_str!("../../migrations/0006_companion.up.sql"),
-        include_str!("../../migrations/0006_companion.down.sql"),
-    ),
+pub(crate) const MIGRATIONS: [(&str, &str); 17] = [
+    (include_str!("../../migrations/0001_initial.up.sql"), include_str!("../../migrations/0001_initial.down.sql")),
+    (include_str!("../../migrations/0002_synonyms.up.sql"), include_str!("../../migrations/0002_synonyms.down.sql")),
+    (include_str!("../../migrations/0003_life.up.sql"), include_str!("../../migrations/0003_life.down.sql")),
+    (include_str!("../../migrations/0004_changes.up.sql"), include_str!("../../migrations/0004_changes.down.sql")),
+    (include_str!("../../migrations/0005_graph.up.sql"), include_str!("../../migrations/0005_graph.down.sql")),
+    (include_str!("../../migrations/0006_companion.up.sql"), include_str!("../../migrations/0006_companion.down.sql")),
     (
         include_str!("../../migrations/0007_generations.up.sql"),
         include_str!("../../migrations/0007_generations.down.sql"),
     ),
-    (
-        include_str!("../../migrations/0008_waiting.up.sql"),
-        include_str!("../../migrations/0008_waiting.down.sql"),
-    ),
-    (
-        include_str!("../../migrations/0009_postings.up.sql"),
-        include_str!("../../migrations/0009_postings.down.sql"),
-    ),
-    (
-        include_str!("../../migrations/0010_counts.up.sql"),
-        include_str!("../../migrations/0010_counts.down.sql"),
-    ),
+    (include_str!("../../migrations/0008_waiting.up.sql"), include_str!("../../migrations/0008_waiting.down.sql")),
+    (include_str!("../../migrations/0009_postings.up.sql"), include_str!("../../migrations/0009_postings.down.sql")),
+    (include_str!("../../migrations/0010_counts.up.sql"), include_str!("../../migrations/0010_counts.down.sql")),
     (
         include_str!("../../migrations/0011_relation_rule.up.sql"),
         include_str!("../../migrations/0011_relation_rule.down.sql"),
@@ -71,10 +44,7 @@ pub(crate) const MIGRATIONS: [(&str, &str); 16] = [
         include_str!("../../migrations/0013_token_vectors.up.sql"),
         include_str!("../../migrations/0013_token_vectors.down.sql"),
     ),
-    (
-        include_str!("../../migrations/0014_story.up.sql"),
-        include_str!("../../migrations/0014_story.down.sql"),
-    ),
+    (include_str!("../../migrations/0014_story.up.sql"), include_str!("../../migrations/0014_story.down.sql")),
     (
         include_str!("../../migrations/0015_change_marks.up.sql"),
         include_str!("../../migrations/0015_change_marks.down.sql"),
@@ -82,6 +52,10 @@ pub(crate) const MIGRATIONS: [(&str, &str); 16] = [
     (
         include_str!("../../migrations/0016_lease_start.up.sql"),
         include_str!("../../migrations/0016_lease_start.down.sql"),
+    ),
+    (
+        include_str!("../../../../migrations/sqlite/0017_record_groups.up.sql"),
+        include_str!("../../../../migrations/sqlite/0017_record_groups.down.sql"),
     ),
 ];
 
@@ -103,6 +77,7 @@ pub const MIGRATIONS_BY_NAME: [&str; MIGRATIONS.len()] = [
     "0014_story",
     "0015_change_marks",
     "0016_lease_start",
+    "0017_record_groups",
 ];
 
 /// Migrates the database to the schema of this version. If several processes open a new file at once, one migrates it,

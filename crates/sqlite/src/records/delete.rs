@@ -12,7 +12,7 @@ use crate::{
     records::{
         cascade,
         change::Changes,
-        row,
+        groups, row,
         scopes::{self, CoveredScope},
     },
 };
@@ -41,6 +41,7 @@ pub(crate) fn delete(
         let derived = cascade::remove_derived_records(connection, namespace, &ids, &kept, deleted_at, &mut changes)?;
         cascaded.extend(derived);
     }
+    groups::refresh_times(connection)?;
     change_log::trim(connection)?;
     Ok(write::deletion_report(ids, deleted, cascaded, changes.removed))
 }
@@ -68,6 +69,7 @@ pub(crate) fn import_tombstones(
         changes.apply_tombstone(tombstone.clone())?;
         new_tombstones += changes.removed.tombstones - cascaded;
     }
+    groups::refresh_times(connection)?;
     change_log::trim(connection)?;
     Ok(new_tombstones)
 }

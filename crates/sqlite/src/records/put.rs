@@ -16,7 +16,7 @@ use crate::{
     records::{
         cascade,
         change::Changes,
-        row,
+        groups, row,
         scopes::{self, RecordAddress},
     },
 };
@@ -63,6 +63,7 @@ pub(crate) fn put(
         results[index].withdrawn =
             cascade::remove_derived_records(connection, namespace, &source, &batch, now, &mut changes)?;
     }
+    groups::refresh_times(connection)?;
     change_log::trim(connection)?;
     Ok((results, changes.replaced_content))
 }

@@ -1,7 +1,7 @@
 //! Reads records by id and their neighbours, and counts records.
 
 use memory_engine_core::{Adjacent, Neighbor, Record, RecordId, Scope, Stats};
-use memory_engine_sql::rows::{self, RecordGroup};
+use memory_engine_sql::rows;
 use rusqlite::{CachedStatement, Connection, params};
 
 use crate::{
@@ -9,6 +9,7 @@ use crate::{
     database::error::SqliteError,
     database::statement::Statement,
     queue::queue_rows,
+    records::groups,
     records::row::{self, columns},
     records::scopes::CoveredScope,
 };
@@ -102,7 +103,7 @@ pub(crate) fn adjacent(
 pub(crate) fn stats(connection: &Connection, scope: &Scope) -> Result<Stats, SqliteError> {
     let mut stats = Stats::default();
     let Some(covered) = CoveredScope::of(connection, scope)? else { return Ok(stats) };
-    count_records(connection, &covered, &mut stats)?;
+    rows::add_groups(&mut stats, groups::read(connection, &covered)?);
     queue_rows::count(connection, &covered, &mut stats)?;
     let mut statement =
         Statement::new("SELECT count(*) FROM tombstones b CROSS JOIN scopes s ON s.scope = b.scope WHERE ");
@@ -111,30 +112,4 @@ pub(crate) fn stats(connection: &Connection, scope: &Scope) -> Result<Stats, Sql
     let (mut prepared, values) = statement.prepare(connection)?;
     stats.tombstones = prepared.query_row(values, |row| row.get(0))?;
     Ok(stats)
-}
-
-fn count_records(connection: &Connection, covered: &CoveredScope, stats: &mut Stats) -> Result<(), SqliteError> {
-    let mut statement = Statement::new(
-        "SELECT r.scope, r.kind, r.state, count(*) AS records, min(r.occurred_at) AS oldest,
-             max(r.occurred_at) AS newest
-         FROM scopes s CROSS JOIN records r INDEXED BY records_by_scope ON r.scope = s.scope WHERE ",
-    );
-    covered.push_scope_condition(&mut statement);
-    statement.push(" GROUP BY r.scope, r.kind, r.state ORDER BY r.scope");
-    let (mut prepared, values) = statement.prepare(connection)?;
-    let mut groups = prepared.query(values)?;
-    let mut last_scope = None;
-    while let Some(row) = groups.next()? {
-        let scope: i64 = row.get("scope")?;
-        let group = RecordGroup {
-            kind: row.get("kind")?,
-            state: row.get("state")?,
-            records: row.get("records")?,
-            oldest: row.get("oldest")?,
-            newest: row.get("newest")?,
-        };
-        rows::add_group(stats, last_scope != Some(scope), group);
-        last_scope = Some(scope);
-    }
-    Ok(())
 }

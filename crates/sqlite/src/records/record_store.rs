@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use memory_engine_core::{
-    Adjacent, DeletionReport, EmbeddingSpace, Hit, Index, MultiVector, Page, Record, RecordId, RecordStore, Result,
-    ScanQuery, Scope, Stats, Tombstone, Write, WriteResult,
+    Adjacent, DeletionReport, EmbeddingSpace, Hit, Index, MultiVector, Page, Record, RecordGroup, RecordId,
+    RecordStore, Result, ScanQuery, Scope, Stats, Tombstone, Write, WriteResult,
 };
 use memory_engine_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore, PackedTerms};
 use memory_engine_sql::request;
@@ -14,7 +14,7 @@ use memory_engine_vector_store::{GenerationRole, GenerationStore, Generations, V
 use crate::{
     database::{index_metadata, writer::Residue},
     keywords::keyword_store,
-    records::{delete, derivations, put, read, scan, scopes::CoveredScope, tombstones},
+    records::{delete, derivations, groups, put, read, scan, scopes::CoveredScope, tombstones},
     store::SqliteStore,
     vectors::{embedding_versions, vector_store},
 };
@@ -75,6 +75,15 @@ impl RecordStore for SqliteStore {
         let ids = ids.to_vec();
         let addresses = self.caches().addresses;
         self.read("adjacent", move |connection| read::adjacent(connection, &addresses, &scope, &ids)).await
+    }
+
+    async fn record_groups(&self, scope: &Scope) -> Result<Vec<RecordGroup>> {
+        let scope = scope.clone();
+        self.read("record groups", move |connection| match CoveredScope::of(connection, &scope)? {
+            None => Ok(Vec::new()),
+            Some(covered) => groups::read(connection, &covered),
+        })
+        .await
     }
 
     async fn stats(&self, scope: &Scope) -> Result<Stats> {

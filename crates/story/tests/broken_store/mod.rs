@@ -8,7 +8,8 @@ use std::{
 use async_trait::async_trait;
 use memory_engine_core::{
     Adjacent, DeletionReport, Done, EmbeddingSpace, Error, ErrorKind, Failure, Hit, Job, JobQueue, Page, Pending,
-    Record, RecordId, RecordStore, RemovalCounts, Result, ScanQuery, Scope, Stats, Tombstone, Write, WriteResult,
+    Record, RecordGroup, RecordId, RecordStore, RemovalCounts, Result, ScanQuery, Scope, Stats, Tombstone, Write,
+    WriteResult,
 };
 use memory_engine_embedder::{DefaultEmbedder, Embedder};
 use memory_engine_graph::{GraphEntry, GraphQuery, GraphStats, GraphStore, Subgraph};
@@ -58,6 +59,9 @@ impl RecordStore for BrokenStore {
         self.fail_call()
     }
     async fn adjacent(&self, _: &Scope, _: &[RecordId]) -> Result<Vec<Adjacent>> {
+        self.fail_call()
+    }
+    async fn record_groups(&self, _: &Scope) -> Result<Vec<RecordGroup>> {
         self.fail_call()
     }
     async fn stats(&self, _: &Scope) -> Result<Stats> {

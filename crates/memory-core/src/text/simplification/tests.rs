@@ -26,7 +26,8 @@ fn the_longest_phrase_is_converted() {
 fn text_that_skips_the_dictionaries_would_not_have_changed() {
     let converter = &*CONVERTER;
     let is_traditional = |text: &str| text.chars().any(|c| converter.may_be_traditional(c));
-    let phrases = ["我对海鲜过敏", "乾坤大挪移", "皇后的后天", "于是着手干了", "著名的云里雾里", "台湾", "吃面条和面粉"];
+    let phrases =
+        ["我对海鲜过敏", "乾坤大挪移", "皇后的后天", "于是着手干了", "著名的云里雾里", "台湾", "吃面条和面粉"];
     for text in phrases.into_iter().filter(|text| !is_traditional(text)) {
         assert_eq!(converter.convert(text), text);
     }

@@ -30,7 +30,7 @@ static RECORDS: LazyLock<Vec<Record>> = LazyLock::new(|| {
 
 fn condition() -> impl Strategy<Value = FilterCondition> {
     let leaf = prop_oneof![
-        prop::sample::select(vec!["lin", "mei"]).prop_map(|user| FilterCondition::User(user.into())),
+        prop::sample::select(vec!["lin", "mei"]).prop_map(|user| FilterCondition::Users([user.to_owned()].into())),
         Just(FilterCondition::AnyUser),
         prop::sample::select(vec!["kai", "zoe"])
             .prop_map(|agent| FilterCondition::Field(Filter::eq(Field::Agent, agent))),
@@ -94,7 +94,8 @@ proptest! {
 fn required_agent_narrows_the_scope() {
     let access = Access::tenant("all", "acme").unwrap();
     let kai = FilterCondition::Field(Filter::eq(Field::Agent, "kai"));
-    let areas = FilterCondition::User("lin".into()).and(kai).areas(&access, &access.scopes().unwrap()).unwrap();
+    let areas =
+        FilterCondition::Users(["lin".to_owned()].into()).and(kai).areas(&access, &access.scopes().unwrap()).unwrap();
     let scope = Scope::tenant_wide("acme").unwrap().with_user("lin").unwrap().with_agent("kai").unwrap();
     assert_eq!(areas.iter().map(|area| &area.scope).collect::<Vec<_>>(), [&scope]);
     assert!(areas[0].condition.is_none());
