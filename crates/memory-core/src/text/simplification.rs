@@ -26,8 +26,8 @@ fn entries(dictionary: &'static str) -> impl Iterator<Item = (&'static str, &'st
 struct Converter {
     /// What can be replaced at a character.
     replacements: HashMap<char, Replacements>,
-    /// A bit for each character from [`HAN_FIRST`] to [`HAN_LAST`]: 1 if the conversion of this single character changes
-    /// it. Text without such characters, as is usual, is not converted.
+    /// A bit for each character from [`HAN_FIRST`] to [`HAN_LAST`]: 1 if the conversion of this single character
+    /// changes it. Text without such characters, as is usual, is not converted.
     traditional: Vec<u64>,
 }
 

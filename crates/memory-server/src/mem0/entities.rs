@@ -20,7 +20,7 @@ pub(super) struct Mem0Entity {
 }
 
 impl Mem0 {
-    /// Returns the entities that the key reaches, ordered by kind and name. Reads the counts of the store and no records.
+    /// Returns the entities that the key reaches, ordered by kind and name. Reads the counts of the store, no records.
     pub(super) async fn entities(&self, access: &Access) -> Result<Vec<Mem0Entity>, Mem0Error> {
         let deletion_log = history::deletion_log_kind();
         let mut entities: BTreeMap<(usize, String), Mem0Entity> = BTreeMap::new();

@@ -54,8 +54,8 @@ pub(crate) const MIGRATIONS: [(&str, &str); 17] = [
         include_str!("../../migrations/0016_lease_start.down.sql"),
     ),
     (
-        include_str!("../../../../migrations/sqlite/0017_record_groups.up.sql"),
-        include_str!("../../../../migrations/sqlite/0017_record_groups.down.sql"),
+        include_str!("../../migrations/0017_record_groups.up.sql"),
+        include_str!("../../migrations/0017_record_groups.down.sql"),
     ),
 ];
 
