@@ -14,6 +14,8 @@ use serde_json::Value;
 const MAX_CRATES_WITHOUT_FEATURES: usize = 64;
 /// Maximum number of crates that a program with the library and its default features builds, ours included.
 const MAX_CRATES_OF_LIBRARY: usize = 100;
+/// Maximum number of crates that the command builds with its default features, ours included.
+const MAX_CRATES_OF_COMMAND: usize = 300;
 
 fn cargo(arguments: &[&str]) -> String {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
@@ -85,7 +87,7 @@ fn assert_few_crates(package: &str, features: &[&str], max: usize) {
     let arguments = ["tree", "--offline", "--locked", "-p", package, "--edges", "normal,build", "--prefix", "none"];
     let tree = cargo(&[arguments.as_slice(), features].concat());
     // The path of a crate of ours, and `(proc-macro)`, come after the version.
-    let name_and_version = |line: &'_ str| line.split(' ').take(2).collect::<Vec<_>>().join(" ");
+    let name_and_version = |line: &str| line.split(' ').take(2).collect::<Vec<_>>().join(" ");
     let crates: BTreeSet<String> = tree.lines().map(name_and_version).collect();
     let names = crates.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
     assert!(crates.len() <= max, "{package} builds {} crates instead of at most {max}: {names}", crates.len());
@@ -96,6 +98,7 @@ fn assert_few_crates(package: &str, features: &[&str], max: usize) {
 fn few_crates_are_built() {
     assert_few_crates("memory-engine", &["--no-default-features"], MAX_CRATES_WITHOUT_FEATURES);
     assert_few_crates("memory-engine", &[], MAX_CRATES_OF_LIBRARY);
+    assert_few_crates("memory-engine-cli", &[], MAX_CRATES_OF_COMMAND);
 }
 
 /// The parts of a version such as `1.94.0`, for comparisons.

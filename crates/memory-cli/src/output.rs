@@ -1,7 +1,7 @@
 //! Output for people: tables, progress bars, one-line texts.
 
 use std::{
-    io::{IsTerminal, Write as _},
+    io::Write as _,
     sync::atomic::{AtomicBool, Ordering},
     time::Duration,
 };
@@ -10,6 +10,10 @@ use comfy_table::{ContentArrangement, Table, presets};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use jiff::tz::TimeZone;
 use memory_engine::{Job, MemoryEngine, Recall, RecallHit, Scope, admin::Progress, recall::Retriever};
+use terminal_size::{Width, terminal_size_of};
+
+/// Width of a table that is not printed to a terminal, in columns.
+const WIDTH_WITHOUT_TERMINAL: u16 = 120;
 
 /// Prints a line. If the reader has closed standard output, as `head` does, that is an error instead of a panic.
 macro_rules! print_line {
@@ -29,9 +33,11 @@ macro_rules! report_line {
 pub(crate) fn table<const N: usize>(header: [&str; N]) -> Table {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic).set_header(header);
-    if !std::io::stdout().is_terminal() {
-        table.set_width(120);
-    }
+    let columns = match terminal_size_of(std::io::stdout()) {
+        Some((Width(columns), _)) => columns,
+        None => WIDTH_WITHOUT_TERMINAL,
+    };
+    table.set_width(columns);
     table
 }
 

@@ -16,11 +16,17 @@ fn context_layers_are_drawn() {
     }
     let before = cli.stats();
     let shown = cli.run(&["context", "你好，还记得爬山吗", "--user", "lin"]).ok();
-    for part in ["persona", "stage", "recent", "related", "key_moment", "█", "░", "total:", "of 15000 o200k"] {
+    for part in ["persona", "stage", "recent", "related", "key_moment", "█", "░", "total:", "of 15000 estimated tokens"] {
         assert!(shown.contains(part), "{part}: {shown}");
     }
     let shown = cli.run(&["context", "你好", "--user", "lin", "--text", "--tokens", "estimate"]).ok();
     assert!(shown.contains("【最近对话】\n用户：第0句话") && shown.contains("estimated tokens"), "{shown}");
+    let counted = cli.run(&["context", "你好", "--user", "lin", "--tokens", "o200k"]);
+    if cfg!(feature = "bpe") {
+        assert!(counted.ok().contains("of 15000 o200k"));
+    } else {
+        counted.assert_fails(&["feature `bpe`", "--tokens estimate"]);
+    }
     assert_eq!(cli.stats(), before);
 }
 

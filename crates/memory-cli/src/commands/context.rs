@@ -5,7 +5,7 @@ use std::{path::PathBuf, process::ExitCode, sync::Arc};
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 use memory_engine::{
-    context::{BpeTokens, BuiltContext, EstimatedTokens, LayerReport, LeftOutReason, Overflow, TokenCounter},
+    context::{BuiltContext, EstimatedTokens, LayerReport, LeftOutReason, Overflow, TokenCounter},
     llm::ScriptedModel,
 };
 use memory_engine_companion::{Companion, Pack};
@@ -32,7 +32,7 @@ pub(crate) struct ContextCommand {
     #[arg(long, value_name = "TOKENS")]
     limit: Option<usize>,
     /// Token counter
-    #[arg(long, value_enum, default_value = "o200k")]
+    #[arg(long, value_enum, default_value = "estimate")]
     tokens: TokenUnit,
     #[command(flatten)]
     timezone: ZoneArgs,
@@ -46,17 +46,23 @@ pub(crate) struct ContextCommand {
 /// The token counter.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum TokenUnit {
-    /// Count with the token table of OpenAI's models
-    O200k,
     /// Estimate the number, rather too high than too low
     Estimate,
+    /// Count with the token table of OpenAI's models, in a build with the feature `bpe`
+    O200k,
 }
 
 impl TokenUnit {
-    fn counter(self) -> Arc<dyn TokenCounter> {
+    fn counter(self) -> Result<Arc<dyn TokenCounter>> {
         match self {
-            Self::O200k => Arc::new(BpeTokens),
-            Self::Estimate => Arc::new(EstimatedTokens),
+            Self::Estimate => Ok(Arc::new(EstimatedTokens)),
+            #[cfg(feature = "bpe")]
+            Self::O200k => Ok(Arc::new(memory_engine::context::BpeTokens)),
+            #[cfg(not(feature = "bpe"))]
+            Self::O200k => anyhow::bail!(
+                "--tokens o200k needs a build with the feature `bpe` (`cargo install memory-engine-cli --features bpe`); \
+                 this build has --tokens estimate"
+            ),
         }
     }
 }
@@ -68,6 +74,7 @@ impl ContextCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         let scope = self.scope.address()?;
         let zone = self.timezone.zone();
+        let counter = self.tokens.counter()?;
         let mut pack = self.pack.as_ref().map_or_else(Pack::example, Pack::open)?;
         if let Some(limit) = self.limit {
             pack.budgets.limit = limit;
@@ -75,7 +82,7 @@ impl ContextCommand {
         let engine = self.store.open().await?;
         // The scripted model is never called.
         let companion = Companion::new(engine, Arc::new(ScriptedModel::default()), pack);
-        let companion = companion.with_zone(zone).with_counter(self.tokens.counter());
+        let companion = companion.with_zone(zone).with_counter(counter);
         let built = companion.context(&scope, &self.message).await?;
         self.report.print(&built, || {
             let text = if self.text { format!("\n\n{}", built.text) } else { String::new() };
