@@ -97,9 +97,3 @@ CREATE TRIGGER record_groups_2_insert AFTER INSERT ON records
     REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION memory_add_to_groups();
 CREATE TRIGGER record_groups_2_update AFTER UPDATE ON records
     REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION memory_add_to_groups();
-
--- After the triggers, whose creation waits for running writes and blocks later ones.
-INSERT INTO record_groups (ns, address, kind, state, app, records, oldest, newest, edited_at)
-    SELECT r.ns, r.address, r.kind, r.state, memory_record_app(r.metadata), count(*), min(r.occurred_at),
-           max(r.occurred_at), max(memory_record_edited_at(r.metadata))
-    FROM records r GROUP BY 1, 2, 3, 4, 5;

@@ -35,7 +35,7 @@ macro_rules! migration {
 }
 
 /// The migrations in order, each with its reversal. Their number is the schema version.
-const MIGRATIONS: [Migration; 16] = [
+const MIGRATIONS: [Migration; 17] = [
     migration!("0001_initial"),
     migration!("0002_documents"),
     migration!("0003_synonyms"),
@@ -52,6 +52,7 @@ const MIGRATIONS: [Migration; 16] = [
     migration!("0014_story"),
     migration!("0015_lease_start"),
     migration!("0016_record_groups"),
+    migration!("0017_record_group_counts"),
 ];
 
 /// Marks the places in a migration where a table is partitioned, if that is configured.
