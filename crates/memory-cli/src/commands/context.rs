@@ -60,8 +60,8 @@ impl TokenUnit {
             Self::O200k => Ok(Arc::new(memory_engine::context::BpeTokens)),
             #[cfg(not(feature = "bpe"))]
             Self::O200k => anyhow::bail!(
-                "--tokens o200k needs a build with the feature `bpe` (`cargo install memory-engine-cli --features bpe`); \
-                 this build has --tokens estimate"
+                "--tokens o200k needs a build with the feature `bpe` \
+                 (`cargo install memory-engine-cli --features bpe`); this build has --tokens estimate"
             ),
         }
     }
