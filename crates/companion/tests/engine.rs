@@ -15,6 +15,7 @@ use memory_engine::{
     testing::ManualClock,
 };
 use memory_engine_companion::{ChatProfiles, Companion, Pack, TurnPiece, TurnReply, UserMessage};
+use memory_engine_context::InjectionRules;
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
@@ -321,7 +322,7 @@ async fn profile_failure_is_reported_as_degraded() {
 }
 
 #[tokio::test]
-async fn a7_related_history_on_request_only() {
+async fn a7_related_history_follows_the_rules() {
     for backend in Backend::all() {
         let World { memory, aicy, model, .. } = world(&backend, polite()).await;
         aicy.turn(&lin(), "我第一次买了 ETH，好紧张").await.unwrap();
@@ -338,8 +339,18 @@ async fn a7_related_history_on_request_only() {
         assert!(text.contains("【相关历史】\n[3月1日] 用户：我第一次买了 ETH，好紧张"), "{text}");
         let text = asked("Do you remember what I am allergic to?").await;
         assert!(text.contains("shellfish"), "{text}");
-        assert!(!asked("ETH 今天怎么样").await.contains("【相关历史】"), "it does not ask about the past");
+        assert!(asked("ETH 今天怎么样").await.contains("好紧张"), "it touches an earlier message");
+        assert!(!asked("晚上想早点睡").await.contains("【相关历史】"), "nothing is relevant");
+        let aicy = aicy.with_rules(InjectionRules::of_document());
+        aicy.turn(&lin(), "ETH 现在怎么样").await.unwrap();
+        let text = system(&model.requests().pop().unwrap()).to_owned();
+        assert!(!text.contains("【相关历史】"), "it does not ask about the past: {text}");
     }
+}
+
+/// Returns the part of a context before the related history and what follows it.
+fn before_related(text: &str) -> &str {
+    text.split_once("【相关历史】").map_or(text, |(before, _)| before)
 }
 
 #[tokio::test]
@@ -354,9 +365,11 @@ async fn context_prefix_is_stable_between_profiles() {
         let made_anew = (n + 1) % 10 == 0;
         assert_eq!(pair[0] == pair[1], !made_anew, "turn {n}");
     }
-    // The recent conversation only grows: within ten turns each context starts with the previous one.
-    let texts: Vec<String> = model.requests().iter().map(|request| system(request).to_owned()).collect();
-    let grown = texts.windows(2).filter(|pair| pair[1].starts_with(&pair[0])).count();
+    // The recent conversation only grows: within ten turns each context starts with the previous one, except for the
+    // related history at its end.
+    let requests = model.requests();
+    let texts: Vec<&str> = requests.iter().map(|request| system(request)).collect();
+    let grown = texts.windows(2).filter(|pair| pair[1].starts_with(before_related(pair[0]))).count();
     assert!(grown >= 40, "{grown} of 49");
 }
 

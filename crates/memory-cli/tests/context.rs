@@ -16,7 +16,8 @@ fn context_layers_are_drawn() {
     }
     let before = cli.stats();
     let shown = cli.run(&["context", "你好，还记得爬山吗", "--user", "lin"]).ok();
-    for part in ["persona", "stage", "recent", "related", "key_moment", "█", "░", "total:", "of 15000 estimated tokens"] {
+    for part in ["persona", "stage", "recent", "related", "key_moment", "█", "░", "total:", "of 15000 estimated tokens"]
+    {
         assert!(shown.contains(part), "{part}: {shown}");
     }
     let shown = cli.run(&["context", "你好", "--user", "lin", "--text", "--tokens", "estimate"]).ok();
