@@ -113,11 +113,19 @@ impl Server {
         ready && TcpStream::connect(("127.0.0.1", self.port)).is_ok()
     }
 
-    /// Kills the server, without a shutdown.
+    /// Kills the server, without a shutdown. Waits until its connections have ended too, at most 5 seconds: their
+    /// processes may answer a statement before they notice the death of the server.
     pub(crate) fn kill(&mut self) {
         if let Some(mut process) = self.process.take() {
+            let children = output_of("pgrep", &["-P", &process.id().to_string()]);
             process.kill().unwrap();
             process.wait().unwrap();
+            let children = children.split_whitespace().collect::<Vec<_>>().join(",");
+            let deadline = Instant::now() + Duration::from_secs(5);
+            let is_running = || !output_of("ps", &["-o", "pid=", "-p", &children]).trim().is_empty();
+            while !children.is_empty() && is_running() && Instant::now() < deadline {
+                pause();
+            }
         }
     }
 
@@ -129,6 +137,12 @@ impl Server {
     fn log_file(&self) -> PathBuf {
         self.folder.join("log")
     }
+}
+
+/// Returns the standard output of a command; nothing if it cannot be run.
+fn output_of(command: &str, arguments: &[&str]) -> String {
+    let output = Command::new(command).args(arguments).output();
+    output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default()
 }
 
 /// Waits for 20 ms. The lints of this project do not allow `thread::sleep`.
