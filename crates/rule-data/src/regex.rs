@@ -6,6 +6,7 @@
 //! expressions of a [`RegexIndex`] are compiled only when a text contains their literals.
 
 mod captures;
+mod error;
 mod index;
 mod literals;
 
@@ -16,10 +17,11 @@ use std::{
 };
 
 pub use captures::{Captures, Match};
+pub use error::RegexError;
 pub use index::RegexIndex;
 use regex_automata::{
     Input,
-    meta::{BuildError, Cache, Config, Regex},
+    meta::{Cache, Config, Regex},
     util::{iter::Searcher, syntax},
 };
 
@@ -27,28 +29,6 @@ use regex_automata::{
 const DEFAULT_MAX_BYTES: usize = 10 << 20;
 /// Default memory limit of the lazy automaton of an expression, in bytes.
 const DEFAULT_DFA_MAX_BYTES: usize = 2 << 20;
-
-/// A regular expression does not compile, or is too large.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RegexError(String);
-
-impl fmt::Display for RegexError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for RegexError {}
-
-impl From<BuildError> for RegexError {
-    fn from(error: BuildError) -> Self {
-        match (error.size_limit(), error.syntax_error()) {
-            (Some(limit), _) => Self(format!("the compiled expression exceeds {limit} bytes")),
-            (None, Some(syntax)) => Self(syntax.to_string()),
-            (None, None) => Self(error.to_string()),
-        }
-    }
-}
 
 /// Options of a regular expression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

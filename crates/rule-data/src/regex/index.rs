@@ -14,7 +14,8 @@ use regex_automata::{
 };
 
 use super::{
-    Captures, RegexError,
+    captures::Captures,
+    error::RegexError,
     literals::{LiteralGroup, lower_case, required_literals},
 };
 
