@@ -6,7 +6,7 @@ use regex_automata::meta::BuildError;
 
 /// A regular expression does not compile, or is too large.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RegexError(String);
+pub struct RegexError(pub(super) String);
 
 impl fmt::Display for RegexError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
