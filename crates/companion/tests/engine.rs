@@ -368,7 +368,7 @@ async fn context_prefix_is_stable_between_profiles() {
     // The recent conversation only grows: within ten turns each context starts with the previous one, except for the
     // related history at its end.
     let requests = model.requests();
-    let texts: Vec<&str> = requests.iter().map(|request| system(request)).collect();
+    let texts: Vec<&str> = requests.iter().map(system).collect();
     let grown = texts.windows(2).filter(|pair| pair[1].starts_with(before_related(pair[0]))).count();
     assert!(grown >= 40, "{grown} of 49");
 }

@@ -41,6 +41,9 @@ macro_rules! forward {
             async fn extract(&self, record: &Record) -> Result<Extraction> {
                 (**self).extract(record).await
             }
+            async fn test_service(&self) -> Option<bool> {
+                (**self).test_service().await
+            }
         }
     )*};
 }

@@ -1,6 +1,6 @@
 //! Converts traditional characters to simplified ones, by the dictionaries of OpenCC.
 
-use std::{cmp::Reverse, collections::HashMap, sync::LazyLock};
+use std::{cmp::Reverse, collections::BTreeMap, sync::LazyLock};
 
 use super::script::is_han;
 
@@ -25,7 +25,7 @@ fn entries(dictionary: &'static str) -> impl Iterator<Item = (&'static str, &'st
 /// Replaces the longest key at each position of a text, as OpenCC does without segmentation.
 struct Converter {
     /// What can be replaced at a character.
-    replacements: HashMap<char, Replacements>,
+    replacements: BTreeMap<char, Replacements>,
     /// A bit for each character from [`HAN_FIRST`] to [`HAN_LAST`]: 1 if the conversion of this single character
     /// changes it. Text without such characters, as is usual, is not converted.
     traditional: Vec<u64>,
@@ -44,7 +44,7 @@ const HAN_LAST: u32 = 0x9fff;
 
 impl Converter {
     fn new(characters: &'static str, phrases: &'static str) -> Self {
-        let mut replacements: HashMap<char, Replacements> = HashMap::new();
+        let mut replacements: BTreeMap<char, Replacements> = BTreeMap::new();
         let mut traditional = vec![0_u64; (HAN_LAST - HAN_FIRST) as usize / 64 + 1];
         for (key, value) in entries(characters) {
             let (Some(character), Some(simplified)) = (key.chars().next(), value.chars().next()) else { continue };

@@ -11,10 +11,13 @@ use rusqlite::{
 };
 use serde_json::{Map, Value};
 
+/// A function that reads its arguments and returns true if the store can read them.
+type Predicate = fn(&Context<'_>) -> bool;
+
 /// Registers the functions on a connection.
 pub(crate) fn define(connection: &Connection) -> Result<()> {
     let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC | FunctionFlags::SQLITE_INNOCUOUS;
-    let predicates: [(&str, i32, fn(&Context<'_>) -> bool); 9] = [
+    let predicates: [(&str, i32, Predicate); 9] = [
         ("is_text", 1, |context| text(context, 0).is_some()),
         ("is_scope", 5, is_scope),
         ("is_strings", 1, |context| json::<Vec<String>>(context)),
