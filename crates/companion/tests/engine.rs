@@ -350,7 +350,7 @@ async fn a7_related_history_follows_the_rules() {
 
 /// Returns the part of a context before the related history and what follows it.
 fn before_related(text: &str) -> &str {
-    text.split_once("【相关历史】").map_or(text, |(before, _)| before)
+    text.split_once("【相关历史】").map_or(text, |(before, _)| before).trim_end()
 }
 
 #[tokio::test]
