@@ -113,7 +113,7 @@ impl Server {
         ready && TcpStream::connect(("127.0.0.1", self.port)).is_ok()
     }
 
-    /// Kills the server, without a shutdown. Waits until its connections have ended too, at most 5 seconds: their
+    /// Kills the server, without a shutdown. Waits until its connections have ended too, at most 2 seconds: their
     /// processes may answer a statement before they notice the death of the server.
     pub(crate) fn kill(&mut self) {
         if let Some(mut process) = self.process.take() {
@@ -121,7 +121,7 @@ impl Server {
             process.kill().unwrap();
             process.wait().unwrap();
             let children = children.split_whitespace().collect::<Vec<_>>().join(",");
-            let deadline = Instant::now() + Duration::from_secs(5);
+            let deadline = Instant::now() + Duration::from_secs(2);
             let is_running = || !output_of("ps", &["-o", "pid=", "-p", &children]).trim().is_empty();
             while !children.is_empty() && is_running() && Instant::now() < deadline {
                 pause();
