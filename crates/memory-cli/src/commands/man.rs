@@ -1,4 +1,4 @@
-//! `memory man`.
+//! `memory man`: prints or writes the manual pages.
 
 use std::{
     fs,
@@ -16,8 +16,8 @@ use crate::output;
 /// Print the manual page, or write the pages of all commands into a folder.
 #[derive(Debug, Args)]
 pub(crate) struct ManCommand {
-    /// Folder for memory.1 and a page for each command (memory-search.1, …), which is created if it does not exist;
-    /// default: the page memory.1 is printed
+    /// Folder for memory.1 and a page for each command (memory-search.1, …); created if it is missing. Default: print
+    /// memory.1
     #[arg(value_name = "DIR")]
     folder: Option<PathBuf>,
 }
@@ -28,15 +28,16 @@ impl ManCommand {
             io::stdout().write_all(&render(command())?)?;
             return Ok(ExitCode::SUCCESS);
         };
-        fs::create_dir_all(&folder).with_context(|| format!("{} cannot be created", folder.display()))?;
+        fs::create_dir_all(&folder).with_context(|| format!("cannot create the folder {}", folder.display()))?;
         let mut command = command();
+        // Sets the display names of the subcommands, such as memory-search.
         command.build();
         let mut unwritten = vec![command];
         let mut count = 0;
         while let Some(command) = unwritten.pop() {
             unwritten.extend(command.get_subcommands().filter(|part| !part.is_hide_set()).cloned());
             let path = folder.join(format!("{}.1", command.get_display_name().unwrap_or(command.get_name())));
-            fs::write(&path, render(command)?).with_context(|| format!("{} cannot be written", path.display()))?;
+            fs::write(&path, render(command)?).with_context(|| format!("cannot write {}", path.display()))?;
             count += 1;
         }
         report_line!("{} written to {}", output::counted(count, "page", "pages"), folder.display());
@@ -44,12 +45,12 @@ impl ManCommand {
     }
 }
 
-/// Returns the definition of the command, without `memory help`.
+/// Returns the definition of `memory`, without `memory help`.
 fn command() -> clap::Command {
     crate::definition().disable_help_subcommand(true)
 }
 
-/// Returns the page of a command. It has no date, so that the same program always writes the same page.
+/// Returns the page of a command. It has no date, so that packages are reproducible.
 fn render(command: clap::Command) -> Result<Vec<u8>> {
     let mut page = Vec::new();
     let source = concat!("memory-engine ", env!("CARGO_PKG_VERSION"));

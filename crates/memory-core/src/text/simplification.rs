@@ -22,12 +22,13 @@ fn entries(dictionary: &'static str) -> impl Iterator<Item = (&'static str, &'st
     })
 }
 
-/// Replaces the longest key at each position of a text, as OpenCC does without segmentation.
+/// Replaces the longest key at each position of a text, as OpenCC does.
 struct Converter {
-    /// What can be replaced at a character.
+    /// The replacements by their first character.
     replacements: BTreeMap<char, Replacements>,
     /// A bit for each character from [`HAN_FIRST`] to [`HAN_LAST`]: 1 if the conversion of this single character
-    /// changes it. Text without such characters, as is usual, is not converted.
+    /// changes it. Most texts have no such character and are not converted. A phrase of other characters alone (回覆)
+    /// therefore stays as it is.
     traditional: Vec<u64>,
 }
 
@@ -65,7 +66,7 @@ impl Converter {
         Self { replacements, traditional }
     }
 
-    /// Returns false if the conversion of this single character does not change it.
+    /// Returns true if a text must be converted because of this character. True for Han characters above U+9FFF.
     fn may_be_traditional(&self, c: char) -> bool {
         let code = u32::from(c);
         match code.checked_sub(HAN_FIRST) {
@@ -93,7 +94,7 @@ impl Converter {
     }
 }
 
-/// Converts the traditional characters of a text, phrase by phrase.
+/// Converts the traditional phrases and characters of a text.
 pub(super) fn simplify(folded: String) -> String {
     let converter = &*CONVERTER;
     if folded.chars().any(|c| converter.may_be_traditional(c)) { converter.convert(&folded) } else { folded }

@@ -1,4 +1,4 @@
-//! Facts that a message asks for by its topic.
+//! Adds the facts that belong to the topic of a message.
 
 use memory_engine_context::IncomingMessage;
 use memory_engine_core::{Kind, Record, Scope};
@@ -6,14 +6,14 @@ use memory_engine_core::{Kind, Record, Scope};
 use super::{Injector, kind_filter, recalled::RecalledMemories};
 use crate::topic_facts::{facts_of_topics, topics_of};
 
-/// Number of latest facts that are searched for those of the topic.
+/// Number of newest facts that are filtered by the topic. The recall finds older ones.
 const TOPIC_SCAN_ROWS: usize = 1000;
 /// Maximum number of facts that are injected because of the topic.
 const TOPIC_MAX_FACTS: usize = 3;
 
 impl Injector {
-    /// Puts the facts that the message asks for by its topic before the other relevant memories, unless one of these
-    /// states the fact.
+    /// Puts the facts of the topic before the other relevant memories, and drops the last memories above the limit. A
+    /// fact is skipped if it, or a record that it is derived from, is already among the relevant memories.
     pub(super) async fn add_topic_facts(
         &self,
         scope: &Scope,

@@ -1,4 +1,4 @@
-//! Groups of records, which triggers of the schema count.
+//! Reads the groups of records: the number of records and their times, which triggers of the schema maintain.
 
 use memory_engine_core::{Kind, RecordGroup, State, Timestamp};
 use memory_engine_sql::rows::corrupt;

@@ -1,4 +1,4 @@
-//! Many expressions of which few match a text. They are compiled when a text contains their literals.
+//! An index of regular expressions. An expression is compiled when a text contains its required literals.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -19,15 +19,16 @@ use super::{
     literals::{LiteralGroup, lower_case, required_literals},
 };
 
-/// Maximum number of search caches that are kept. A further thread allocates one for its search.
+/// Maximum number of idle search caches. If more threads search at once, the others allocate their own.
 const MAX_CACHES: usize = 2;
-/// Memory limit of the list of visited states of a search, in bytes. A longer text is searched without the list.
+/// Memory limit of the bitmap of visited states of the backtracker, in bytes. A text that needs more is searched by the
+/// slower `PikeVM`.
 const VISITED_MAX_BYTES: usize = 256 << 10;
 
-/// Expressions, each with the literals that all its matches contain.
+/// Regular expressions, each with the literals that all its matches contain.
 ///
-/// One automaton finds the literals of a text. The expressions whose literals occur are compiled, and the compiled ones
-/// that were used last are kept.
+/// One automaton finds the literals of a text. The expressions whose literals occur are compiled. The most recently
+/// used ones stay in memory.
 pub struct RegexIndex {
     expressions: Vec<IndexedExpression>,
     literals: LiteralFinder,
@@ -39,7 +40,7 @@ pub struct RegexIndex {
 
 struct IndexedExpression {
     text: String,
-    /// The indexes of the groups of literals.
+    /// Indexes of the groups of literals. Every match contains a literal of each group.
     groups: Vec<usize>,
 }
 
@@ -53,7 +54,8 @@ impl fmt::Debug for RegexIndex {
 }
 
 impl RegexIndex {
-    /// Creates an index. `max_bytes` is the limit of one compiled expression, and `kept_bytes` of all that are kept.
+    /// Creates an index. `max_bytes` limits each compiled expression, `kept_bytes` all those in memory. The last one
+    /// used stays in memory even if it is larger.
     pub(super) fn new<S: AsRef<str>>(
         expressions: &[S],
         ignore_case: bool,
@@ -129,7 +131,7 @@ impl RegexIndex {
         })
     }
 
-    /// Compiles all expressions, without keeping them.
+    /// Compiles each expression and drops it, for tests of the data files.
     ///
     /// # Errors
     /// [`RegexError`] of the first expression that is too large.
@@ -158,7 +160,9 @@ impl RegexIndex {
         let limits = Config::new().nfa_size_limit(Some(self.max_bytes));
         let nfa = NFA::compiler().syntax(syntax).configure(limits).build(expression);
         let nfa = nfa.map_err(|error| match error.size_limit() {
-            Some(limit) => RegexError(format!("the compiled expression exceeds {limit} bytes")),
+            Some(limit) => {
+                RegexError(format!("the compiled expression exceeds {limit} bytes; shorten its repetitions"))
+            }
             None => RegexError(error.to_string()),
         })?;
         let config = BoundedBacktracker::config().visited_capacity(VISITED_MAX_BYTES);
@@ -210,7 +214,7 @@ impl CompiledExpression {
     }
 }
 
-/// The compiled expressions that were used last.
+/// The most recently used compiled expressions.
 struct CompiledExpressions {
     /// The expressions, each with the time of its last use.
     kept: BTreeMap<usize, (u64, CompiledExpression)>,
@@ -231,7 +235,7 @@ impl CompiledExpressions {
         Some(expression.clone())
     }
 
-    /// Adds an expression, and removes those that were not used for the longest time.
+    /// Adds an expression, and evicts the least recently used ones above the memory limit.
     fn insert(&mut self, index: usize, expression: CompiledExpression) {
         self.clock += 1;
         self.bytes += expression.bytes();
@@ -293,7 +297,8 @@ impl LiteralFinder {
     }
 }
 
-/// Locks a value. What a thread that panicked left there is complete: each change is a single call.
+/// Locks a value, also after a panic of another thread. At worst, a count of bytes is then too high, and expressions
+/// are evicted earlier.
 fn lock<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
     value.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -10,20 +10,23 @@ pub(super) type LiteralGroup = BTreeSet<String>;
 
 /// Maximum number of literals in a group.
 const GROUP_MAX_LITERALS: usize = 256;
-/// Maximum number of characters of a class that counts as a group of literals.
+/// Maximum number of characters of a class that is read as a group of literals.
 const CLASS_MAX_CHARACTERS: usize = 32;
-/// Minimum length of the shortest literal of a group, in bytes. A single letter occurs in nearly every text.
+/// Minimum length of the shortest literal of a group, in bytes. A single letter occurs in nearly every text; a single
+/// Chinese character has 3 bytes.
 const LITERAL_MIN_BYTES: usize = 2;
-/// Maximum number of groups of an expression.
+/// Maximum number of groups of an expression. The most selective ones are used.
 const MAX_GROUPS: usize = 8;
 
-/// Returns groups of literals that occur in the [lower-case form](lower_case) of every text that an expression matches,
-/// the most selective group first. An expression without such literals has no groups.
+/// Returns groups of literals. The [lower-case form](lower_case) of every text that the expression matches contains at
+/// least one literal of each group. The most selective group comes first. An expression without such literals has no
+/// groups.
 ///
 /// # Errors
 /// Describes the error if the expression is invalid.
 pub(super) fn required_literals(expression: &str) -> Result<Vec<LiteralGroup>, String> {
-    // The literals are compared in lower case. With `case_insensitive`, the parser would split them into classes.
+    // The literals are compared in lower case. With `case_insensitive`, the parser would turn each letter into a class
+    // such as [Aa].
     let hir = syntax::parse_with(expression, &syntax::Config::new()).map_err(|error| error.to_string())?;
     let mut groups = groups_of(&hir);
     groups.sort_by_key(|group| std::cmp::Reverse(selectivity(group)));
@@ -32,10 +35,9 @@ pub(super) fn required_literals(expression: &str) -> Result<Vec<LiteralGroup>, S
     Ok(groups)
 }
 
-/// Returns a text in lower case, so that two texts that differ only in the case of ASCII letters become equal, as in a
-/// search that ignores case.
+/// Folds a text, so that two texts that a search without regard to case finds equal become equal.
 pub(super) fn lower_case(text: &str) -> String {
-    // The long s is the only further character that matches an ASCII letter and is its own lower-case form.
+    // Such a search for `s` also matches ſ (U+017F), which `to_lowercase` does not change.
     text.chars().flat_map(char::to_lowercase).map(|c| if c == 'ſ' { 's' } else { c }).collect()
 }
 
@@ -58,6 +60,7 @@ fn groups_of(hir: &Hir) -> Vec<LiteralGroup> {
         HirKind::Capture(capture) => groups_of(&capture.sub),
         HirKind::Concat(parts) => parts.iter().flat_map(groups_of).collect(),
         HirKind::Alternation(alternatives) => {
+            // If one alternative has no literals, a match may have none.
             let best = |hir| groups_of(hir).into_iter().max_by_key(selectivity);
             let groups: Option<Vec<LiteralGroup>> = alternatives.iter().map(best).collect();
             groups.and_then(|groups| group(groups.into_iter().flatten())).into_iter().collect()
@@ -65,11 +68,11 @@ fn groups_of(hir: &Hir) -> Vec<LiteralGroup> {
     }
 }
 
-/// Returns the literals in lower case, or `None` if they rule out hardly any text.
+/// Returns the literals in lower case, or `None` if they are not selective or cannot be compared in lower case.
 fn group(literals: impl IntoIterator<Item = String>) -> Option<LiteralGroup> {
     let mut group = LiteralGroup::new();
     for literal in literals {
-        // Only for ASCII letters is it certain that equal texts have equal lower-case forms.
+        // Other letters can match characters with another lower-case form (Σ, σ, ς).
         if !literal.chars().all(|c| c.is_ascii() || !(c.is_uppercase() || c.is_lowercase())) {
             return None;
         }
@@ -79,7 +82,7 @@ fn group(literals: impl IntoIterator<Item = String>) -> Option<LiteralGroup> {
     (is_selective && !group.is_empty() && group.len() <= GROUP_MAX_LITERALS).then_some(group)
 }
 
-/// Returns the length of the shortest literal; of two groups with equal lengths, the one with fewer literals wins.
+/// Returns a key to compare groups by: the length of the shortest literal, then fewer literals.
 fn selectivity(group: &LiteralGroup) -> (usize, std::cmp::Reverse<usize>) {
     (group.iter().map(String::len).min().unwrap_or(0), std::cmp::Reverse(group.len()))
 }

@@ -1,4 +1,5 @@
-//! Repairs the findings of a health check, each kind in one transaction that holds the write lock.
+//! Repairs the findings of a health check, each kind in one transaction that holds the write lock. Differences of the
+//! schema are found before the transaction that repairs them.
 
 use std::path::Path;
 
@@ -12,7 +13,10 @@ use crate::{
     health_check::{content_checks, functions, integrity, schema_objects::SchemaDifferences},
 };
 
-/// Repairs what can be repaired. Returns a description of each repair, and of each that failed.
+/// Repairs all repairable problems. Returns a description of each repair, and of each that failed.
+///
+/// # Errors
+/// An error of a check or of a cache, even if earlier repairs are complete.
 pub(crate) fn run(connection: &mut Connection, path: &Path, now: Timestamp) -> Result<Vec<String>, SqliteError> {
     let schema = schema::read_schema(connection, path)?;
     if schema != schema::SCHEMA {
@@ -52,7 +56,7 @@ fn repair_contents(connection: &mut Connection, path: &Path, now: Timestamp) -> 
     let mut repaired = Vec::new();
     for check in content_checks::all()? {
         let Some(repair) = check.repair else { continue };
-        // Read for each check, because a repair may change them.
+        // The embedding versions are read for each check, because a repair may change them.
         let placeholders = Placeholders::new(&index_metadata::versions(connection)?, now);
         let mut found = None;
         let result = schema::in_transaction(connection, |transaction: &Transaction<'_>| {
@@ -71,7 +75,7 @@ fn repair_contents(connection: &mut Connection, path: &Path, now: Timestamp) -> 
     Ok(repaired)
 }
 
-/// Returns false for the kinds whose tables no process caches.
+/// Returns true if a repair of this kind changes tables whose contents are in index caches.
 fn is_cached(kind: ProblemKind) -> bool {
     let uncached = ["queue-", "tombstone-", "derivation-", "graph-"];
     !uncached.iter().any(|prefix| kind.as_str().starts_with(prefix))

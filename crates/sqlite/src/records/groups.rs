@@ -1,4 +1,4 @@
-//! Groups of records, which triggers of the schema count.
+//! Reads the groups of records: the number of records and their times, which triggers of the schema maintain.
 
 use memory_engine_core::{Kind, RecordGroup, Scope, State, Timestamp};
 use rusqlite::{Connection, Row};
@@ -9,20 +9,20 @@ use crate::{
     records::scopes::{self, CoveredScope},
 };
 
-/// Selects the groups of some addresses: the condition on `s` follows.
+/// Selects the groups of the scopes of one user, starting from the scopes. The condition on `s` follows.
 const GROUPS_OF_SCOPES_SQL: &str = "SELECT t.name, n.user, s.agent, s.session, s.branch, g.kind, g.state, g.app,
         g.records, g.oldest, g.newest, g.edited_at
     FROM scopes s CROSS JOIN record_groups g INDEXED BY record_groups_by_scope ON g.scope = s.scope
         CROSS JOIN namespaces n ON n.namespace = s.namespace CROSS JOIN tenants t ON t.tenant = n.tenant WHERE ";
 
-/// Selects the groups of all addresses: the condition on `s` follows.
+/// Selects the groups of a tenant, starting from all groups, most of which match. The condition on `s` follows.
 const ALL_GROUPS_SQL: &str = "SELECT t.name, n.user, s.agent, s.session, s.branch, g.kind, g.state, g.app,
         g.records, g.oldest, g.newest, g.edited_at
     FROM record_groups g CROSS JOIN scopes s ON s.scope = g.scope
         CROSS JOIN namespaces n ON n.namespace = s.namespace CROSS JOIN tenants t ON t.tenant = n.tenant WHERE ";
 
-/// Reads the times of groups again from which the record with one of these times was removed. The first and the last
-/// matching record are found by the order of the index.
+/// Computes the times of stale groups again. A group is stale if the record that had one of these times was removed.
+/// Its `edited_at` is only stale with the value 2. `ORDER BY … LIMIT 1` uses the order of the index.
 const REFRESH_SQL: &str = "UPDATE record_groups AS g SET stale = 0,
         oldest = coalesce((
             SELECT r.occurred_at FROM records r INDEXED BY records_by_scope
@@ -37,7 +37,7 @@ const REFRESH_SQL: &str = "UPDATE record_groups AS g SET stale = 0,
             WHERE r.scope = g.scope AND r.kind = g.kind AND r.state = g.state AND r.app IS g.app) END
     WHERE stale > 0";
 
-/// Returns the groups of the records within `scope`.
+/// Returns the groups of the covered records.
 pub(crate) fn read(connection: &Connection, covered: &CoveredScope) -> Result<Vec<RecordGroup>, SqliteError> {
     let (mut prepared, values) = statement(covered).prepare(connection)?;
     let mut rows = prepared.query(values)?;
@@ -49,7 +49,7 @@ pub(crate) fn read(connection: &Connection, covered: &CoveredScope) -> Result<Ve
     Ok(groups)
 }
 
-/// Returns the statement that selects the groups of a scope: by the addresses of one user, or by all groups.
+/// Returns the statement that selects the groups of a scope.
 fn statement(covered: &CoveredScope) -> Statement {
     if covered.namespace.is_some() {
         let mut statement = Statement::new(GROUPS_OF_SCOPES_SQL);
@@ -71,7 +71,8 @@ fn group(row: &Row<'_>, scope: Scope) -> Result<RecordGroup, SqliteError> {
     Ok(group.with_newest(time("newest")?).with_app(row.get("app")?).with_edited_at(edited_at))
 }
 
-/// Reads the times of stale groups again. Every transaction that removes or changes records must call it last.
+/// Computes the times of stale groups again. Every transaction that removes or changes records must call it last,
+/// because the triggers only mark groups as stale.
 pub(crate) fn refresh_times(connection: &Connection) -> rusqlite::Result<()> {
     connection.prepare_cached(REFRESH_SQL)?.execute([]).map(drop)
 }

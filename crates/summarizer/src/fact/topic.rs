@@ -1,4 +1,4 @@
-//! Finds the facts that a question asks for: the topic of its words, and the person whom it is about.
+//! Detects which facts a question asks for: the topic, and the person or animal.
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
@@ -14,7 +14,7 @@ use crate::{
 /// Memory limit of the compiled expressions that are kept, in bytes.
 const KEPT_EXPRESSIONS_MAX_BYTES: usize = 1 << 20;
 
-/// The data files: topics, and the words for the people and animals of a speaker.
+/// The data files: topics, and words for the relatives and animals of the speaker.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct TopicFile {
@@ -22,9 +22,9 @@ struct TopicFile {
     topics: Vec<Topic>,
     /// Expressions that show that a text is about the speaker.
     speaker: Vec<String>,
-    /// For each relative, the names of the same relative in facts, if there are others than its own.
+    /// For each relative, its further names in facts, such as 妹妹 for `sister`.
     relatives: BTreeMap<String, Vec<String>>,
-    /// For each animal, its other names in facts.
+    /// For each animal, its further names in facts.
     animals: BTreeMap<String, Vec<String>>,
 }
 
@@ -42,7 +42,7 @@ struct Topic {
     /// True if the expressions match requests, too, such as "recommend a restaurant". Default: questions only.
     #[serde(default)]
     requests: bool,
-    /// True if the facts are of use in a question that does not name the speaker. Default: false.
+    /// True if the topic also applies to a question that mentions neither the speaker nor a relative. Default: false.
     #[serde(default)]
     impersonal: bool,
 }
@@ -78,7 +78,8 @@ impl Expressions {
             topic.forms.iter().for_each(|form| add(form, Meaning::Topic(topic)));
         }
         DATA.speaker.iter().for_each(|form| add(form, Meaning::Speaker));
-        // A Chinese question about a relative need not name the speaker (妈妈喜欢什么); 狗 alone is any dog.
+        // `%theirzh` also matches without 我: 妈妈喜欢什么 is about the mother of the speaker. `%minezh` requires 我:
+        // 狗 alone can be any dog.
         for (words, zh_lead) in [(&DATA.relatives, "%theirzh"), (&DATA.animals, "%minezh")] {
             for (word, names) in words {
                 let form = if has_han(word) { format!("{zh_lead}{word}") } else { format!("%their{word}s?\\b") };
@@ -113,13 +114,13 @@ pub struct FactTopic {
 }
 
 impl FactTopic {
-    /// Returns the topics of a question of the speaker, in the order of the data files. No topic: the question asks for
-    /// no facts about the speaker and the speaker's relatives.
+    /// Returns the topics of a question of the speaker, in the order of the data files. Empty if the question is not
+    /// about the speaker, a relative or an animal of the speaker.
     pub fn of_question(text: &str) -> Vec<Self> {
         Self::find(text, |_| true)
     }
 
-    /// Returns the topics of a request or a remark, for which some facts are of use: "recommend a place for dinner".
+    /// Returns the topics of a message that is no question, such as "recommend a place for dinner".
     pub fn of_request(text: &str) -> Vec<Self> {
         Self::find(text, |topic| topic.requests)
     }
@@ -153,13 +154,13 @@ impl FactTopic {
         self.name
     }
 
-    /// Returns the names, in facts of either language, of the relative or animal that the question is about. None: the
-    /// question is about the speaker.
+    /// Returns the names, in facts of either language, of the relative or animal that the question is about. Empty if
+    /// it is about the speaker.
     pub fn relatives(&self) -> &[String] {
         &self.relatives
     }
 
-    /// Returns true if a fact belongs to the topic.
+    /// Returns true if a fact has a slot of the topic and is about the same person or animal.
     pub fn includes(&self, fact: &ExtractedFact) -> bool {
         let (owner, relative) =
             fact.subject.split_once('.').map_or((fact.subject.as_str(), None), |(o, r)| (o, Some(r)));
