@@ -30,10 +30,8 @@ macro_rules! enum_names {
             type Err = Error;
 
             fn from_str(text: &str) -> ::std::result::Result<Self, Self::Err> {
-                Self::ALL.into_iter().find(|value| value.as_str() == text).ok_or_else(|| {
-                    let names = Self::ALL.map(Self::as_str).join(", ");
-                    Error::invalid($what, format!("there is no such {}; it is one of {names}", $what))
-                })
+                let value = Self::ALL.into_iter().find(|value| value.as_str() == text);
+                value.ok_or_else(|| Error::unknown_name($what, &[$($name),+]))
             }
         }
     };

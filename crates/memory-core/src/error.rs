@@ -84,6 +84,14 @@ impl Error {
         Self::new(ErrorKind::InvalidInput, operation, message)
     }
 
+    /// Creates the error of `enum_names` for a text that is not a name. It is a function of its own because the
+    /// optimizer needs minutes for the same code inside an enum with many names.
+    #[doc(hidden)]
+    #[inline(never)]
+    pub fn unknown_name(what: &'static str, names: &[&str]) -> Self {
+        Self::invalid(what, format!("there is no such {what}; it is one of {}", names.join(", ")))
+    }
+
     /// Adds the error that caused this one.
     #[must_use]
     pub fn with_source(mut self, source: impl Into<Box<dyn error::Error + Send + Sync>>) -> Self {
