@@ -84,10 +84,11 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("memory-engine-story", &["", "core", "context", "summarizer"]),
     ("memory-engine-evidence", &["", "core", "http-models", "postgres", "vector-store"]),
     ("memory-engine-chat-memory", &["", "core", "context", "http-models", "llm"]),
+    ("memory-engine-agent-hooks", &["", "rule-data"]),
     // Readers of foreign formats yield rows; they need no engine.
     ("memory-engine-import", &["core"]),
-    ("memory-engine-server", &["", "http-models"]),
-    ("memory-engine-cli", &["", "companion", "http-models", "import", "server"]),
+    ("memory-engine-server", &["", "agent-hooks", "http-models"]),
+    ("memory-engine-cli", &["", "agent-hooks", "companion", "http-models", "import", "server"]),
     ("memory-engine-benches", &[""]),
     // The examples show that facade, recipes and server are enough.
     ("aicy-companion", &["", "companion", "server"]),
@@ -149,6 +150,7 @@ const RESTRICTED_CRATES: &[(&str, &[&str])] = &[
             "memory-engine-story",
             "memory-engine-evidence",
             "memory-engine-chat-memory",
+            "memory-engine-agent-hooks",
             "memory-engine-sqlite",
             "memory-engine-http-models",
             "memory-engine-postgres",

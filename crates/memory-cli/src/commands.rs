@@ -15,6 +15,7 @@ pub(crate) mod forget;
 pub(crate) mod fork;
 pub(crate) mod graph;
 pub(crate) mod health;
+pub(crate) mod hook;
 pub(crate) mod import;
 pub(crate) mod keys;
 pub(crate) mod man;

@@ -82,6 +82,11 @@ impl EmbedderArgs {
         Self { embedder: EmbedderChoice::Words, models_dir: None }
     }
 
+    /// Chooses a local model if there is one.
+    pub(crate) fn auto() -> Self {
+        Self { embedder: EmbedderChoice::Auto, models_dir: None }
+    }
+
     /// The embedders that need no model. A store that was made with one of them keeps it if none is named.
     pub(crate) fn built_in() -> [Self; 2] {
         [EmbedderChoice::Words, EmbedderChoice::Hash].map(|embedder| Self { embedder, models_dir: None })

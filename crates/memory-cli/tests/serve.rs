@@ -2,14 +2,15 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
+mod running_server;
+
 use std::{
     fs,
-    io::{BufRead, BufReader, Read, Write},
-    net::TcpStream,
     path::Path,
-    process::{Child, Command, Output, Stdio},
+    process::{Command, Output},
 };
 
+use running_server::RunningServer;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -26,59 +27,6 @@ fn memory(folder: &Path) -> Command {
 
 fn run(folder: &Path, arguments: &[&str]) -> Output {
     memory(folder).args(arguments).output().unwrap()
-}
-
-/// A server on its own port, which is killed at the end of the test.
-struct RunningServer {
-    child: Child,
-    address: String,
-    log: BufReader<std::process::ChildStderr>,
-}
-
-impl RunningServer {
-    fn start(command: &mut Command) -> Self {
-        let mut child = command.args(["serve", "--listen", "127.0.0.1:0"]).stderr(Stdio::piped()).spawn().unwrap();
-        let log = BufReader::new(child.stderr.take().unwrap());
-        let mut served = Self { child, address: String::new(), log };
-        let mut message = String::new();
-        while served.address.is_empty() {
-            let mut line = String::new();
-            assert!(served.log.read_line(&mut line).unwrap() > 0, "the server stopped without listening: {message}");
-            let address = line.split_once("http://").and_then(|(_, rest)| rest.split([',', ' ', '"', '\u{1b}']).next());
-            served.address = address.unwrap_or_default().trim().to_owned();
-            message.push_str(&line);
-        }
-        served
-    }
-
-    /// Sends a request, and returns the status and the body of the response.
-    fn request(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> (u16, String) {
-        let mut stream = TcpStream::connect(&self.address).unwrap();
-        let mut request = format!("{method} {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n", self.address);
-        headers.iter().for_each(|(name, value)| request.push_str(&format!("{name}: {value}\r\n")));
-        request.push_str(&format!("Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}", body.len()));
-        stream.write_all(request.as_bytes()).unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        let status = answer.split(' ').nth(1).unwrap().parse().unwrap();
-        (status, answer.split_once("\r\n\r\n").unwrap().1.to_owned())
-    }
-
-    #[cfg(unix)]
-    fn terminate(mut self) -> (bool, String) {
-        let id = self.child.id().to_string();
-        assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
-        let mut rest = String::new();
-        self.log.read_to_string(&mut rest).unwrap();
-        (self.child.wait().unwrap().success(), rest)
-    }
-}
-
-impl Drop for RunningServer {
-    fn drop(&mut self) {
-        let _ = self.child.kill(); // it may have stopped already
-        let _ = self.child.wait();
-    }
 }
 
 #[test]

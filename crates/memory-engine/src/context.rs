@@ -2,6 +2,8 @@
 
 pub use memory_engine_context::*;
 
+#[cfg(feature = "enrichment")]
+pub use crate::opening_context::{OpeningContext, RenderedOpening};
 pub use crate::{
     injection::Injection,
     prompt::{ContextRequest, PromptContext},

@@ -78,6 +78,7 @@ pub struct Injector {
     block: GatewayBlock,
     limit: usize,
     deadline: Duration,
+    retrievers: Retrievers,
 }
 
 /// The memories to inject for a message.
@@ -99,7 +100,8 @@ impl Injector {
     pub fn new(engine: MemoryEngine) -> Self {
         let deadline = engine.options().deadline;
         let block = GatewayBlock::default().with_zone(engine.zone().clone());
-        Self { engine, rules: InjectionRules::default(), block, limit: 5, deadline }
+        let rules = InjectionRules::default();
+        Self { engine, rules, block, limit: 5, deadline, retrievers: Retrievers::default() }
     }
 
     /// Sets the rules.
@@ -124,6 +126,12 @@ impl Injector {
     /// Sets the time limit. Default: that of the engine's recalls.
     pub fn with_deadline(mut self, deadline: Duration) -> Self {
         self.deadline = deadline;
+        self
+    }
+
+    /// Sets the retrievers of the searches. Default: all.
+    pub fn with_retrievers(mut self, retrievers: Retrievers) -> Self {
+        self.retrievers = retrievers;
         self
     }
 
@@ -191,7 +199,7 @@ impl Injector {
         let conversation: Vec<&str> = conversation.iter().copied().filter(|text| *text != message.text).collect();
         let conversation = conversation.as_slice();
         let text = decision.search_text.as_deref().unwrap_or(message.text);
-        let query = RecallQuery::new(text).with_options(self.recall_options(recalled));
+        let query = RecallQuery::new(text).with_options(self.recall_options(recalled)).with_retrievers(self.retrievers);
         match &decision.action {
             Action::Nothing => {}
             Action::Search => {

@@ -26,6 +26,8 @@ pub mod history;
 pub mod import;
 mod injection;
 mod lifecycle;
+#[cfg(feature = "enrichment")]
+mod opening_context;
 mod operations;
 pub mod prelude;
 mod prompt;

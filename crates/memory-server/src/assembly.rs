@@ -18,6 +18,8 @@ const PARTS: &[BuildPart] = &[
     crate::mem0::build,
     #[cfg(feature = "mcp")]
     crate::mcp::build,
+    #[cfg(feature = "hooks")]
+    crate::hooks::build,
     #[cfg(feature = "debug")]
     crate::debug::build,
     #[cfg(feature = "gateway")]

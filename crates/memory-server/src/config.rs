@@ -71,6 +71,8 @@ pub struct Config {
     pub mcp: McpConfig,
     /// The routes of mem0's API. Default: enabled.
     pub mem0: Mem0Config,
+    /// The hooks of coding agents. Default: enabled.
+    pub hooks: HooksConfig,
     /// The debug API. Default: enabled.
     pub debug: PartConfig,
     /// The Prometheus metrics under `/metrics`. Default: enabled.
@@ -197,6 +199,24 @@ pub struct McpConfig {
     pub allowed_origins: Vec<String>,
 }
 
+/// The hooks of coding agents.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct HooksConfig {
+    /// True if the hooks are served. Default: true.
+    pub enabled: bool,
+    /// Maximum number of tokens of the context at the start of a session, from 100. Default: 1200.
+    pub opening_tokens: usize,
+    /// Maximum number of memories for a prompt. Default: 5.
+    pub max_memories: usize,
+    /// Maximum number of characters of the memories for a prompt. Default: 500 in Chinese, 1500 in English.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_chars: Option<usize>,
+    /// Time limit of a hook, in milliseconds. Default: 1000.
+    pub deadline_ms: u64,
+}
+
 /// The chat gateway.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -281,6 +301,7 @@ impl Default for Config {
             gateway: GatewayConfig::default(),
             mcp: McpConfig::default(),
             mem0: Mem0Config::default(),
+            hooks: HooksConfig::default(),
             debug: PartConfig::default(),
             metrics: PartConfig::default(),
         }
@@ -312,6 +333,12 @@ impl Default for LogConfig {
 impl Default for PartConfig {
     fn default() -> Self {
         Self { enabled: true }
+    }
+}
+
+impl Default for HooksConfig {
+    fn default() -> Self {
+        Self { enabled: true, opening_tokens: 1200, max_memories: 5, max_chars: None, deadline_ms: 1000 }
     }
 }
 

@@ -6,7 +6,7 @@ mod config;
 mod connections;
 mod fault;
 mod guard;
-#[cfg(any(feature = "gateway", feature = "mcp"))]
+#[cfg(any(feature = "gateway", feature = "hooks", feature = "mcp"))]
 mod headers;
 mod health;
 mod hosts;
@@ -25,6 +25,8 @@ mod zone;
 mod debug;
 #[cfg(feature = "gateway")]
 mod gateway;
+#[cfg(feature = "hooks")]
+mod hooks;
 #[cfg(feature = "mcp")]
 mod mcp;
 #[cfg(feature = "mem0")]
@@ -32,8 +34,8 @@ mod mem0;
 
 pub use access::{Access, Owner};
 pub use config::{
-    Config, GatewayConfig, IncludedTurns, KeyConfig, LimitsConfig, LogConfig, LogFormat, McpConfig, Mem0Config,
-    PartConfig, UpstreamConfig,
+    Config, GatewayConfig, HooksConfig, IncludedTurns, KeyConfig, LimitsConfig, LogConfig, LogFormat, McpConfig,
+    Mem0Config, PartConfig, UpstreamConfig,
 };
 #[cfg(feature = "debug")]
 pub use debug::Debugging;
@@ -41,6 +43,8 @@ pub use fault::Fault;
 #[cfg(feature = "gateway")]
 pub use gateway::{Gateway, GatewayOptions, Upstream};
 pub use guard::Guard;
+#[cfg(feature = "hooks")]
+pub use hooks::Hooks;
 pub use keys::{ApiKey, KeyRing};
 #[cfg(feature = "mcp")]
 pub use mcp::{Mcp, McpOptions};

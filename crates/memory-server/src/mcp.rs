@@ -2,7 +2,6 @@
 
 mod api;
 mod caller;
-mod context;
 mod host;
 mod memory;
 mod options;

@@ -10,7 +10,7 @@ use std::{sync::Arc, time::Duration};
 use axum::Router;
 use memory_engine::{MemoryEngine, http_models::Endpoint};
 use memory_engine_server::{
-    Access, ApiKey, Debugging, Gateway, GatewayOptions, Guard, KeyRing, Mcp, Mem0, Server, Upstream,
+    Access, ApiKey, Debugging, Gateway, GatewayOptions, Guard, Hooks, KeyRing, Mcp, Mem0, Server, Upstream,
 };
 use tokio::net::TcpListener;
 use upstream::ReceivedRequests;
@@ -47,6 +47,7 @@ impl Served {
             .gateway(gateway.clone())
             .mem0(Mem0::new(engine.clone()))
             .mcp(Mcp::new(engine.clone()))
+            .hooks(Hooks::new(engine.clone()))
             .debugging(Debugging::new(engine.clone()));
         let url = listen(server.router()).await;
         Self { url, key: key.reveal().to_owned(), upstream, received, engine, gateway }

@@ -2,13 +2,13 @@
 
 use std::ops::RangeInclusive;
 
-use memory_engine::Result;
+use memory_engine::{Clock, Result, SystemClock, context::OpeningContext};
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject, Tool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::support::{ToolContext, build_tool, check_range, check_scene, parse_arguments, read_only, to_result};
-use crate::mcp::{caller::Caller, context::OpeningContext};
+use crate::mcp::caller::Caller;
 
 pub(super) const NAME: &str = "init_context";
 const TOKEN_BUDGET_RANGE: RangeInclusive<i64> = 100..=100_000;
@@ -63,10 +63,10 @@ pub(super) async fn call(memory: &ToolContext, caller: &Caller, arguments: JsonO
         check_scene(NAME, &memory.engine, &scope, scene).await?;
     }
     let opening = OpeningContext::load(&memory.engine, &scope, scene).await?;
-    let (context, ids, tokens) = opening.render(budget, &memory.zone, memory.counter.as_ref())?;
-    let text = if context.is_empty() { NO_MEMORIES_TEXT.to_owned() } else { context.clone() };
-    let mut result =
-        to_result(&ContextResult { context, memories: ids.iter().map(ToString::to_string).collect(), tokens })?;
+    let rendered = opening.render(budget, SystemClock.now(), &memory.zone, memory.counter.as_ref())?;
+    let text = if rendered.text.is_empty() { NO_MEMORIES_TEXT.to_owned() } else { rendered.text.clone() };
+    let memories = rendered.records.iter().map(ToString::to_string).collect();
+    let mut result = to_result(&ContextResult { context: rendered.text, memories, tokens: rendered.tokens })?;
     // Hosts without structured content show this text.
     result.content = vec![ContentBlock::text(text)];
     Ok(result)

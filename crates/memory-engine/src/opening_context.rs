@@ -1,11 +1,13 @@
 //! The context at the beginning of a conversation.
 
 use jiff::tz::TimeZone;
-use memory_engine::{
-    Clock, Field, Filter, Kind, Language, MemoryEngine, Record, RecordId, Result, ScanQuery, Scope, State, SystemClock,
-    context::{ContextPlan, Item, Layer, Overflow, TokenCounter, quoted},
-    enrichment,
+use memory_engine_context::{ContextPlan, Item, Layer, Overflow, TokenCounter, quoted};
+use memory_engine_core::{
+    Error, Field, Filter, Kind, Language, Record, RecordId, Result, ScanQuery, Scope, State, Timestamp,
 };
+use memory_engine_summarizer::render;
+
+use crate::engine::MemoryEngine;
 
 /// Maximum number of notes in a context.
 const MAX_NOTES: usize = 40;
@@ -14,14 +16,43 @@ const MAX_SUMMARIES: usize = 10;
 /// Maximum number of messages in a context.
 const MAX_MESSAGES: usize = 40;
 
-/// The context at the beginning of a conversation: profile, facts, summaries and latest messages.
+/// The memories for the beginning of a conversation: profile, facts, summaries and latest messages.
+///
+/// ```
+/// use memory_engine::{
+///     MemoryEngine, Scope, Timestamp, Turn,
+///     context::{EstimatedTokens, OpeningContext},
+///     jiff::tz::TimeZone,
+/// };
+///
+/// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+/// let memory = MemoryEngine::builder().in_memory().build().await?;
+/// let lin = Scope::user("lin")?;
+/// memory.remember(&lin, Turn::note("Prefers answers without emoji")).await?;
+/// let opening = OpeningContext::load(&memory, &lin, None).await?;
+/// let rendered = opening.render(500, Timestamp::now(), &TimeZone::UTC, &EstimatedTokens)?;
+/// assert!(rendered.text.contains("Prefers answers without emoji"));
+/// # Ok::<(), Error>(()) }).unwrap();
+/// ```
 #[derive(Debug, Default)]
-pub(super) struct OpeningContext {
+pub struct OpeningContext {
     profile: Vec<Record>,
     /// Facts and notes.
     facts: Vec<Record>,
     summaries: Vec<Record>,
     messages: Vec<Record>,
+}
+
+/// An [`OpeningContext`] as a text.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RenderedOpening {
+    /// The text for the prompt. Empty if there are no memories or none fits.
+    pub text: String,
+    /// The records in the text, in its order.
+    pub records: Vec<RecordId>,
+    /// Number of tokens of the text.
+    pub tokens: usize,
 }
 
 /// The headings and labels around the memories.
@@ -57,22 +88,22 @@ const CHINESE: ContextLabels = ContextLabels {
 };
 
 impl OpeningContext {
-    /// Loads the memories in `scope` that are visible from the scene.
+    /// Loads the memories in `scope` that are visible from the scene; all of them without a scene.
     ///
     /// # Errors
     /// The errors of the store.
-    pub(super) async fn load(engine: &MemoryEngine, scope: &Scope, scene: Option<&str>) -> Result<Self> {
-        if scene.is_some_and(|scene| !engine.admin().scene_policy().recalls(scene)) {
+    pub async fn load(engine: &MemoryEngine, scope: &Scope, scene: Option<&str>) -> Result<Self> {
+        if scene.is_some_and(|scene| !engine.scene_policy().recalls(scene)) {
             return Ok(Self::default());
         }
-        let visible = scene.and_then(|scene| engine.admin().scene_policy().filter(scene));
+        let visible = scene.and_then(|scene| engine.scene_policy().filter(scene));
         let newest = async |kind: Kind, limit: usize| {
             let kind = Filter::eq(Field::Kind, kind.as_str());
             let active = Filter::eq(Field::State, State::Active.as_str());
             let filter = visible.iter().cloned().fold(kind.and(active), Filter::and);
             let mut records = engine.timeline(scope, &ScanQuery::newest(limit).with_filter(filter)).await?.records;
             records.reverse();
-            Ok::<_, memory_engine::Error>(records)
+            Ok::<_, Error>(records)
         };
         let mut facts = engine.facts(scope).records().await?;
         facts.retain(|fact| visible.as_ref().is_none_or(|filter| filter.matches(fact)));
@@ -86,23 +117,23 @@ impl OpeningContext {
         })
     }
 
-    /// Renders at most `limit` tokens. Returns the text, its records and its number of tokens. The text is empty if
-    /// there are no memories or none fits.
+    /// Renders the memories within `limit` tokens. Facts that are over at `now` say so. The language of the frame is
+    /// that of the memories.
     ///
     /// # Errors
     /// `InvalidInput` if the opening sentences exceed the limit.
-    pub(super) fn render(
+    pub fn render(
         &self,
         limit: usize,
+        now: Timestamp,
         zone: &TimeZone,
         counter: &dyn TokenCounter,
-    ) -> Result<(String, Vec<RecordId>, usize)> {
+    ) -> Result<RenderedOpening> {
         let labels = self.labels();
         let opening = Layer::new("opening", counter.count(labels.opening))
             .with_overflow(Overflow::NeverCut)
             .with_items([Item::new(labels.opening)]);
-        let now = SystemClock.now();
-        let fact_line = |fact: &Record| format!("- {}", safe(&enrichment::render(fact, now, zone)));
+        let fact_line = |fact: &Record| format!("- {}", safe(&render(fact, now, zone)));
         let budget = |percent: usize| limit * percent / 100;
         let profile = layer(labels.profile, budget(15), &self.profile, |record| safe(&record.text));
         let profile = profile.with_overflow(Overflow::TruncateAtSentence);
@@ -119,8 +150,11 @@ impl OpeningContext {
                 format!("- {head} {}{}", labels.speaker(record), safe(&record.text))
             }))
             .build(counter)?;
-        let ids: Vec<RecordId> = built.layers.iter().flat_map(|layer| layer.included.iter().copied()).collect();
-        Ok(if ids.is_empty() { Default::default() } else { (built.text, ids, built.tokens) })
+        let records: Vec<RecordId> = built.layers.iter().flat_map(|layer| layer.included.iter().copied()).collect();
+        if records.is_empty() {
+            return Ok(RenderedOpening::default());
+        }
+        Ok(RenderedOpening { text: built.text, records, tokens: built.tokens })
     }
 
     /// Returns the labels in the language of the memories.

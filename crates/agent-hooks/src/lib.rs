@@ -1,0 +1,12 @@
+#![doc = include_str!("../README.md")]
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+mod agent;
+mod event;
+mod handler;
+mod session;
+mod user_words;
+
+pub use agent::Agent;
+pub use event::{HookEvent, HookKind, SessionBeginning};
+pub use handler::{AgentHooks, HookAnswer, HookOptions};

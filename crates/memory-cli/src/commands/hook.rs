@@ -1,0 +1,201 @@
+//! `memory hook`.
+
+use std::{io::Read, path::PathBuf, process::ExitCode, time::Duration};
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use memory_engine::{EnrichmentOptions, MemoryEngine, Scope, admin::Mismatch, recall::Retrievers};
+use memory_engine_agent_hooks::{Agent, AgentHooks, HookAnswer, HookEvent, HookKind, HookOptions};
+use serde_json::{Value, json};
+use tokio::{sync::oneshot, time::timeout};
+
+use crate::{
+    args::StoreArgs,
+    database::{self, DatabaseArg},
+    embedder::EmbedderArgs,
+    engine_options::EngineOptions,
+    plain_http::{PlainRequest, ServerAddress},
+    server::ConfigArgs,
+};
+
+/// The variable with the key of the server.
+const KEY_VARIABLE: &str = "MEMORY_TOKEN";
+/// The database if neither a database nor a server is named. It is not created.
+const DEFAULT_DATABASE: &str = "memory.db";
+/// Time limit for connecting to a server.
+const CONNECT_TIMEOUT: Duration = Duration::from_millis(100);
+/// Time limit of the hook.
+const TIMEOUT: Duration = Duration::from_secs(2);
+/// The part of the time limit that reading and storing may take.
+const ENGINE_SHARE: f64 = 0.8;
+/// Maximum size of the input in bytes.
+const MAX_INPUT_BYTES: u64 = 32 << 20;
+
+/// Answer a hook of a coding agent: JSON from standard input, JSON to standard output.
+///
+/// A running server answers it. If there is none, the command opens the database itself, searches by keywords, and
+/// stores prompts and replies; the next server or `memory digest` extracts facts from them. The exit code is 0 in any
+/// case, so that the agent goes on; a failure is reported on standard error.
+#[derive(Debug, Args)]
+pub(crate) struct HookCommand {
+    /// Event: session-start, user-prompt, stop or session-end
+    #[arg(value_name = "EVENT", value_parser = HookKind::from_name)]
+    event: HookKind,
+    /// Agent whose format is used: claude-code, codex, cursor or generic
+    #[arg(long, default_value = "generic", value_name = "NAME", value_parser = str::parse::<Agent>)]
+    agent: Agent,
+    /// Address of a server, such as http://127.0.0.1:8765; its key is read from the variable MEMORY_TOKEN. Default:
+    /// the address that the configuration listens on, unless a database is given
+    #[arg(long, value_name = "URL")]
+    server: Option<String>,
+    /// Database to open if no server answers; created if it does not exist. Default: memory.db, if it exists
+    #[arg(long, env = "MEMORY_DB", hide_env_values = true, value_name = "FILE|URL")]
+    db: Option<DatabaseArg>,
+    /// Configuration file of the server; default: memory.toml, if it exists
+    #[arg(long, env = "MEMORY_CONFIG", value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Name of the tenant
+    #[arg(long, default_value = Scope::DEFAULT_TENANT, value_name = "NAME")]
+    tenant: String,
+    /// Name of the user
+    #[arg(long, short, default_value = "default", value_name = "NAME")]
+    user: String,
+}
+
+impl HookCommand {
+    pub(crate) async fn run(self) -> Result<ExitCode> {
+        let answer = match timeout(TIMEOUT, self.answer()).await {
+            Ok(Ok(answer)) => answer,
+            Ok(Err(error)) => self.failed(&format!("{error:#}")),
+            Err(_) => self.failed(&format!("not ready after {} s", TIMEOUT.as_secs())),
+        };
+        print_line!("{answer}");
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// Reports a failure, and returns the answer that lets the agent go on.
+    fn failed(&self, reason: &str) -> Value {
+        report_line!("memory hook: {reason}");
+        if self.agent == Agent::Cursor && self.event == HookKind::UserPrompt {
+            return json!({ "continue": true });
+        }
+        json!({})
+    }
+
+    async fn answer(&self) -> Result<Value> {
+        let input = read_input().await?;
+        let value: Value = serde_json::from_str(&input).context("standard input is not JSON")?;
+        let event = self.agent.parse(Some(self.event), &value)?;
+        let no_server = match self.server_address()? {
+            Some(address) => match self.ask_server(&address, input.as_bytes()).await {
+                Ok(answer) => return Ok(answer),
+                Err(error) => Some(error),
+            },
+            None => None,
+        };
+        match (self.database().await?, no_server) {
+            (Some(database), _) => {
+                let answer = self.ask_database(database, &event).await?;
+                if !answer.degraded.is_empty() {
+                    report_line!("memory hook: {}", answer.degraded.join("; "));
+                }
+                Ok(self.agent.response(&event, &answer))
+            }
+            (None, Some(error)) => {
+                bail!("{error:#}; start `memory serve`, or name a database with --db or in the variable MEMORY_DB")
+            }
+            (None, None) => bail!("there is no memory; name a database with --db, or a server with --server"),
+        }
+    }
+
+    fn server_address(&self) -> Result<Option<ServerAddress>> {
+        match (&self.server, &self.db) {
+            (Some(url), _) => ServerAddress::parse(url, "--server").map(Some),
+            (None, Some(_)) => Ok(None),
+            (None, None) => {
+                let config = ConfigArgs::from_file(self.config.clone()).load()?.config;
+                Ok(Some(ServerAddress::local(config.listen)))
+            }
+        }
+    }
+
+    /// Returns the answer of a server.
+    async fn ask_server(&self, address: &ServerAddress, input: &[u8]) -> Result<Value> {
+        let connection = timeout(CONNECT_TIMEOUT, address.connect()).await;
+        let connection = connection.with_context(|| format!("{} does not accept connections", address.authority))??;
+        let mut headers = vec![("Content-Type", "application/json".to_owned()), ("X-User-Id", escaped(&self.user))];
+        if let Ok(key) = std::env::var(KEY_VARIABLE) {
+            headers.push(("Authorization", format!("Bearer {}", key.trim())));
+        }
+        let event = self.event.name().map(|event| format!("?event={event}")).unwrap_or_default();
+        let path = format!("/hooks/{}{event}", self.agent.as_str());
+        let request = PlainRequest { method: "POST", path: &path, headers, body: input };
+        let response = address.send(connection, &request).await?;
+        if response.status != 200 {
+            let message: Option<Value> = serde_json::from_slice(&response.body).ok();
+            let message = message.as_ref().and_then(|body| body["detail"].as_str()).unwrap_or("no message");
+            bail!("{} answered with the status {}: {message}", address.authority, response.status);
+        }
+        serde_json::from_slice(&response.body).context("the server's answer is not JSON")
+    }
+
+    /// Returns the database to open: the one that is named, or the default one if it exists.
+    async fn database(&self) -> Result<Option<DatabaseArg>> {
+        if let Some(database) = &self.db {
+            return Ok(Some(database.clone()));
+        }
+        let default: DatabaseArg = DEFAULT_DATABASE.parse()?;
+        let exists = database::require_database(&default.database()?).await.is_ok();
+        Ok(exists.then_some(default))
+    }
+
+    async fn ask_database(&self, database: DatabaseArg, event: &HookEvent) -> Result<HookAnswer> {
+        let scope = Scope::tenant_wide(&self.tenant)?.with_user(&self.user)?;
+        let mut options = HookOptions::default();
+        options.deadline = TIMEOUT.mul_f64(ENGINE_SHARE);
+        options.retrievers = Retrievers::KeywordOnly;
+        let engine = open(database).await?;
+        Ok(AgentHooks::new(engine).with_options(options).handle(&scope, event).await)
+    }
+}
+
+/// Reads standard input. The thread does not keep the process alive if the agent leaves the input open.
+async fn read_input() -> Result<String> {
+    let (sender, receiver) = oneshot::channel();
+    std::thread::spawn(move || {
+        let mut input = String::new();
+        let result = std::io::stdin().take(MAX_INPUT_BYTES).read_to_string(&mut input);
+        let _ = sender.send(result.map(|_| input)); // After the time limit the receiver is gone.
+    });
+    receiver.await?.context("standard input is not UTF-8 text")
+}
+
+/// Opens a database without loading a model; creates it if it does not exist. Background jobs of new turns stay queued.
+async fn open(arg: DatabaseArg) -> Result<MemoryEngine> {
+    let database = arg.database()?;
+    let options = EngineOptions::from(EnrichmentOptions::rules()?);
+    if database::require_database(&database).await.is_err() {
+        return StoreArgs::new(arg, EmbedderArgs::auto()).create_with(options).await;
+    }
+    let builder = MemoryEngine::builder().database(database.clone()).on_mismatch(Mismatch::Leave).background(false);
+    options.configure(builder, &database).build().await.with_context(|| database.to_string())
+}
+
+/// Percent-encodes what is not printable ASCII.
+fn escaped(text: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_graphic() && byte != b'%';
+    text.bytes()
+        .map(|byte| if is_plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_escaped_for_a_header() {
+        assert_eq!(escaped("lin"), "lin");
+        assert_eq!(escaped("小 %"), "%E5%B0%8F%20%25");
+    }
+}

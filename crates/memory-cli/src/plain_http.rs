@@ -1,0 +1,135 @@
+//! Requests over plain HTTP, for a server on this machine. Without a proxy, and within a millisecond.
+
+use std::net::{Ipv6Addr, SocketAddr};
+
+use anyhow::{Context, Result, bail};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+};
+
+/// Maximum number of bytes that are read of a response.
+const MAX_RESPONSE_BYTES: u64 = 4 << 20;
+
+/// The parts of the address of a server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ServerAddress {
+    /// Host and port.
+    pub(crate) authority: String,
+    /// Path before that of a request.
+    prefix: String,
+}
+
+/// A request.
+#[derive(Debug)]
+pub(crate) struct PlainRequest<'r> {
+    pub(crate) method: &'r str,
+    /// The path, which begins with a slash.
+    pub(crate) path: &'r str,
+    /// Names and values of headers. Values are printable ASCII.
+    pub(crate) headers: Vec<(&'r str, String)>,
+    pub(crate) body: &'r [u8],
+}
+
+/// A response.
+#[derive(Debug)]
+pub(crate) struct PlainResponse {
+    pub(crate) status: u16,
+    pub(crate) body: Vec<u8>,
+}
+
+impl ServerAddress {
+    /// Parses `http://HOST[:PORT][/PATH]`. `option` names the option in errors.
+    pub(crate) fn parse(url: &str, option: &str) -> Result<Self> {
+        let Some(rest) = url.strip_prefix("http://") else {
+            bail!("{option} must begin with http://, as http://127.0.0.1:8765: the command speaks plain HTTP");
+        };
+        let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
+        if authority.is_empty() || authority.contains(['@', '?', '#', ' ']) {
+            bail!("{option} must be a host, a port and optionally a path, as http://127.0.0.1:8765");
+        }
+        let path = path.trim_end_matches('/');
+        let has_port = authority.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
+        Ok(Self {
+            authority: if has_port { authority.to_owned() } else { format!("{authority}:80") },
+            prefix: if path.is_empty() { String::new() } else { format!("/{path}") },
+        })
+    }
+
+    /// Returns the address of a server on this machine. A server that listens on every address is reached on the
+    /// loopback.
+    pub(crate) fn local(mut listen: SocketAddr) -> Self {
+        if listen.ip().is_unspecified() {
+            let loopback = if listen.is_ipv4() { [127, 0, 0, 1].into() } else { Ipv6Addr::LOCALHOST.into() };
+            listen.set_ip(loopback);
+        }
+        Self { authority: listen.to_string(), prefix: String::new() }
+    }
+
+    pub(crate) async fn connect(&self) -> Result<TcpStream> {
+        TcpStream::connect(&self.authority).await.with_context(|| format!("no server answers at {}", self.authority))
+    }
+
+    /// Sends a request over a connection, and closes it.
+    pub(crate) async fn send(&self, mut stream: TcpStream, request: &PlainRequest<'_>) -> Result<PlainResponse> {
+        let ServerAddress { authority, prefix } = self;
+        let PlainRequest { method, path, headers, body } = request;
+        let mut head = format!("{method} {prefix}{path} HTTP/1.1\r\nHost: {authority}\r\nConnection: close\r\n");
+        for (name, value) in headers {
+            head.push_str(&format!("{name}: {value}\r\n"));
+        }
+        head.push_str(&format!("Content-Length: {}\r\n\r\n", body.len()));
+        stream.write_all(head.as_bytes()).await?;
+        stream.write_all(body).await?;
+        let mut response = Vec::new();
+        stream.take(MAX_RESPONSE_BYTES).read_to_end(&mut response).await?;
+        parse_response(&response).context("the response is not HTTP")
+    }
+}
+
+/// Parses a response whose body ends with the connection.
+fn parse_response(response: &[u8]) -> Option<PlainResponse> {
+    let head_len = response.windows(4).position(|bytes| bytes == b"\r\n\r\n")?;
+    let line = response.split(|byte| *byte == b'\r').next()?;
+    let rest = std::str::from_utf8(line).ok()?.strip_prefix("HTTP/1.")?;
+    let status = rest.split(' ').nth(1)?.parse().ok()?;
+    Some(PlainResponse { status, body: response.get(head_len + 4..)?.to_vec() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn address(authority: &str, prefix: &str) -> ServerAddress {
+        ServerAddress { authority: authority.into(), prefix: prefix.into() }
+    }
+
+    #[test]
+    fn addresses_are_parsed() {
+        let parse = |url: &str| ServerAddress::parse(url, "--url");
+        assert_eq!(parse("http://127.0.0.1:8765").unwrap(), address("127.0.0.1:8765", ""));
+        assert_eq!(parse("http://[::1]:8765/").unwrap(), address("[::1]:8765", ""));
+        assert_eq!(parse("http://[::1]").unwrap(), address("[::1]:80", ""));
+        assert_eq!(parse("http://memory.lan/m/").unwrap(), address("memory.lan:80", "/m"));
+        for url in ["https://memory.lan", "127.0.0.1:8765", "http://", "http://a@b", "http://a b"] {
+            assert!(parse(url).is_err(), "{url}");
+        }
+    }
+
+    #[test]
+    fn a_server_on_every_address_is_reached_on_the_loopback() {
+        for (listen, expected) in
+            [("0.0.0.0:8765", "127.0.0.1:8765"), ("[::]:9", "[::1]:9"), ("10.0.0.2:80", "10.0.0.2:80")]
+        {
+            assert_eq!(ServerAddress::local(listen.parse().unwrap()), address(expected, ""));
+        }
+    }
+
+    #[test]
+    fn responses_are_parsed() {
+        let response = parse_response(b"HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\nno").unwrap();
+        assert_eq!((response.status, response.body.as_slice()), (404, b"no".as_slice()));
+        assert!(parse_response(b"SSH-2.0-x\r\n\r\n").is_none());
+        assert!(parse_response(b"HTTP/1.1 200 OK\r\n").is_none());
+    }
+}

@@ -1,0 +1,99 @@
+//! The routes of the hooks.
+
+use std::sync::Arc;
+
+use axum::{
+    Json,
+    body::Bytes,
+    extract::{Path, Query, State, rejection::QueryRejection},
+    http::{HeaderMap, HeaderValue},
+    response::{IntoResponse, Response},
+};
+use memory_engine_agent_hooks::{Agent, HookKind};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::state::HooksState;
+use crate::{
+    access::{Access, Owner},
+    fault::Fault,
+    headers::header_text,
+    openapi::{ApiOperation, Routes},
+};
+
+const USER_HEADER: &str = "x-user-id";
+const DEGRADED_HEADER: &str = "x-memory-degraded";
+
+pub(super) fn routes() -> Routes<Arc<HooksState>> {
+    let hook = ApiOperation::new(
+        "agentHook",
+        "Handles an event of a coding agent: returns memories for the model, and stores prompts and replies.",
+    );
+    let hook = hook
+        .query::<HookQuery>()
+        .headers::<UserHeader>()
+        .body::<Map<String, Value>>()
+        .answer::<Map<String, Value>>()
+        .response_headers::<AnswerHeaders>();
+    Routes::new("hooks", "The hooks of coding agents: claude-code, codex, cursor or generic.").post(
+        "/hooks/{agent}",
+        handle,
+        hook,
+    )
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct HookQuery {
+    /// The user. Default: the only user of the key, or the user of the configuration.
+    #[serde(default)]
+    user: String,
+    /// The event: session-start, user-prompt, stop or session-end. Default: the one that the body names.
+    event: Option<String>,
+}
+
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "describes a header")]
+struct UserHeader {
+    /// The user, percent-encoded. It takes precedence over the URL.
+    #[schemars(rename = "X-User-Id")]
+    user: Option<String>,
+}
+
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "describes a header")]
+struct AnswerHeaders {
+    /// `memory` if a failure of the memory is logged.
+    #[schemars(rename = "X-Memory-Degraded")]
+    degraded: Option<String>,
+}
+
+async fn handle(
+    State(hooks): State<Arc<HooksState>>,
+    access: Access,
+    Path(agent): Path<String>,
+    query: Result<Query<HookQuery>, QueryRejection>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Result<Response, Fault> {
+    let Query(query) = query.map_err(|error| Fault::bad_request(error.body_text()))?;
+    let agent: Agent = agent.parse().map_err(|error: memory_engine::Error| Fault::not_found(error.message()))?;
+    let input: Value = serde_json::from_slice(&body)
+        .map_err(|error| Fault::bad_request(format!("the body is not JSON: {error}; send the object of the hook")))?;
+    let kind = query.event.as_deref().map(HookKind::from_name).transpose()?;
+    let event = agent.parse(kind, &input)?;
+    let in_url = Some(query.user.trim().to_owned()).filter(|user| !user.is_empty());
+    // For a key of several users, `Access` reports that the user is missing.
+    let default_user = || access.is_for_all_users().then(|| hooks.default_user.clone());
+    let user = header_text(&headers, USER_HEADER)?.or(in_url).or_else(default_user);
+    let scope = access.scope(&Owner { user, ..Owner::default() })?;
+    let answer = hooks.handler.handle(&scope, &event).await;
+    let mut response = Json(agent.response(&event, &answer)).into_response();
+    if !answer.degraded.is_empty() {
+        let reasons = answer.degraded.join("; ");
+        tracing::warn!(part = "hooks", agent = agent.as_str(), reasons, "the memory failed in part for a hook");
+        response.headers_mut().insert(DEGRADED_HEADER, HeaderValue::from_static("memory"));
+    }
+    Ok(response)
+}
