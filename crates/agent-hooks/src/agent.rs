@@ -135,14 +135,15 @@ impl Agent {
             })?,
             // A reply without a text, such as a tool call alone, is nothing to store.
             HookKind::Reply => text_field(object, format.reply).unwrap_or_default(),
-            _ => "",
+            HookKind::SessionStart(_) | HookKind::SessionEnd | HookKind::Other => "",
         };
-        let kind = match kind {
-            HookKind::SessionStart(_) if source.is_some_and(|source| CONTINUED_SOURCES.contains(&source)) => {
-                HookKind::SessionStart(SessionBeginning::Continued)
-            }
-            _ if is_sub_agent => HookKind::Other,
-            kind => kind,
+        let is_continued = source.is_some_and(|source| CONTINUED_SOURCES.contains(&source));
+        let kind = if is_sub_agent {
+            HookKind::Other
+        } else if is_continued && matches!(kind, HookKind::SessionStart(_)) {
+            HookKind::SessionStart(SessionBeginning::Continued)
+        } else {
+            kind
         };
         Ok(HookEvent {
             kind,
@@ -174,10 +175,8 @@ impl Agent {
                 context.map_or_else(|| json!({}), |context| json!({ "additional_context": context }))
             }
             (Self::ClaudeCode | Self::Codex, HookKind::SessionStart(_) | HookKind::UserPrompt) => {
-                let name = match event.kind {
-                    HookKind::UserPrompt => "UserPromptSubmit",
-                    _ => "SessionStart",
-                };
+                let is_prompt = event.kind == HookKind::UserPrompt;
+                let name = if is_prompt { "UserPromptSubmit" } else { "SessionStart" };
                 context.map_or_else(
                     || json!({}),
                     |context| json!({ "hookSpecificOutput": { "hookEventName": name, "additionalContext": context } }),

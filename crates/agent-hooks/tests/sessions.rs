@@ -1,8 +1,10 @@
 //! Agents' sessions on a memory: what is stored, and what later sessions get.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may panic")]
 
+use std::time::Duration;
+
 use memory_engine::{EnrichmentOptions, Kind, MemoryEngine, Record, ScanQuery, Scope};
-use memory_engine_agent_hooks::{Agent, AgentHooks, HookAnswer};
+use memory_engine_agent_hooks::{Agent, AgentHooks, HookAnswer, HookOptions};
 use serde_json::{Value, json};
 
 struct Hooks {
@@ -15,7 +17,10 @@ impl Hooks {
     async fn new() -> Self {
         let enrichment = EnrichmentOptions::rules().unwrap();
         let engine = MemoryEngine::builder().in_memory().enrichment(enrichment).build().await.unwrap();
-        Self { hooks: AgentHooks::new(engine.clone()), engine, user: Scope::user("lin").unwrap() }
+        let mut options = HookOptions::default();
+        // A busy machine has to load the dictionaries first.
+        options.deadline = Duration::from_secs(20);
+        Self { hooks: AgentHooks::new(engine.clone()).with_options(options), engine, user: Scope::user("lin").unwrap() }
     }
 
     async fn send(&self, input: Value) -> HookAnswer {

@@ -17,6 +17,7 @@ pub(crate) mod graph;
 pub(crate) mod health;
 pub(crate) mod hook;
 pub(crate) mod import;
+pub(crate) mod install;
 pub(crate) mod keys;
 pub(crate) mod man;
 pub(crate) mod mcp;

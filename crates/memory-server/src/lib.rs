@@ -50,6 +50,8 @@ pub use keys::{ApiKey, KeyRing};
 pub use mcp::{Mcp, McpOptions};
 #[cfg(feature = "mem0")]
 pub use mem0::Mem0;
+#[cfg(feature = "hooks")]
+pub use memory_engine_agent_hooks::HookOptions;
 pub use metrics::Metrics;
 pub use server::Server;
 pub use sources::{LoadedConfig, Setting, Sources};

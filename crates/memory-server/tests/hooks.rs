@@ -1,13 +1,15 @@
 //! The hooks of coding agents over HTTP.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may panic")]
 
+use std::time::Duration;
+
 use axum::{
     Router,
     body::{Body, to_bytes},
     http::{HeaderMap, Request, StatusCode},
 };
 use memory_engine::{MemoryEngine, ScanQuery, Scope};
-use memory_engine_server::{Access, ApiKey, Guard, Hooks, KeyRing, Server};
+use memory_engine_server::{Access, ApiKey, Guard, HookOptions, Hooks, KeyRing, Server};
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
@@ -23,7 +25,11 @@ async fn engine() -> MemoryEngine {
 
 fn open_router(engine: &MemoryEngine) -> Router {
     let guard = Guard::open(Access::tenant("everybody", "default").unwrap());
-    Server::new(engine.clone(), guard).hooks(Hooks::new(engine.clone()).with_user("lin")).router()
+    let mut options = HookOptions::default();
+    // A busy machine has to load the dictionaries first.
+    options.deadline = Duration::from_secs(20);
+    let hooks = Hooks::new(engine.clone()).with_options(options).with_user("lin");
+    Server::new(engine.clone(), guard).hooks(hooks).router()
 }
 
 async fn post(router: &Router, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
@@ -85,8 +91,8 @@ async fn a_generic_client_learns_what_is_stored() {
 async fn the_user_comes_from_the_header_then_the_url_then_the_configuration() {
     let engine = engine().await;
     let router = open_router(&engine);
-    prompt(&router, "/hooks/claude-code?user=url", &[("x-user-id", "%E5%B0%8F%E6%9E%97")], "s", "one").await;
-    prompt(&router, "/hooks/claude-code?user=url", &[], "s", "two").await;
+    prompt(&router, "/hooks/claude-code?user_id=url", &[("x-user-id", "%E5%B0%8F%E6%9E%97")], "s", "one").await;
+    prompt(&router, "/hooks/claude-code?user_id=url", &[], "s", "two").await;
     prompt(&router, "/hooks/claude-code", &[], "s", "three").await;
     for (user, text) in [("小林", "one"), ("url", "two"), ("lin", "three")] {
         assert_eq!(stored_texts(&engine, user).await, [text], "{user}");

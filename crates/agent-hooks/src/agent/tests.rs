@@ -90,8 +90,7 @@ fn unknown_events_are_ignored() {
 
 #[test]
 fn contexts_are_written_in_the_format_of_the_agent() {
-    let mut answer = HookAnswer::default();
-    answer.context = "likes tea".into();
+    let answer = HookAnswer { context: "likes tea".into(), ..HookAnswer::default() };
     let start = json!({"session_id": "s", "hook_event_name": "SessionStart"});
     let event = parse(Agent::Codex, start);
     let expected = json!({"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": "likes tea"}});

@@ -48,7 +48,7 @@ pub(super) fn routes() -> Routes<Arc<HooksState>> {
 struct HookQuery {
     /// The user. Default: the only user of the key, or the user of the configuration.
     #[serde(default)]
-    user: String,
+    user_id: String,
     /// The event: session-start, user-prompt, stop or session-end. Default: the one that the body names.
     event: Option<String>,
 }
@@ -83,7 +83,7 @@ async fn handle(
         .map_err(|error| Fault::bad_request(format!("the body is not JSON: {error}; send the object of the hook")))?;
     let kind = query.event.as_deref().map(HookKind::from_name).transpose()?;
     let event = agent.parse(kind, &input)?;
-    let in_url = Some(query.user.trim().to_owned()).filter(|user| !user.is_empty());
+    let in_url = Some(query.user_id.trim().to_owned()).filter(|user| !user.is_empty());
     // For a key of several users, `Access` reports that the user is missing.
     let default_user = || access.is_for_all_users().then(|| hooks.default_user.clone());
     let user = header_text(&headers, USER_HEADER)?.or(in_url).or_else(default_user);
