@@ -79,7 +79,7 @@ impl Segment {
 
     /// Lists the slots of each group.
     pub(super) fn index_groups(&mut self) {
-        for (document, slot) in self.documents.iter().zip(0..) {
+        for (document, slot) in self.documents.iter().zip(0..=u16::MAX) {
             self.groups.entry(document.group).or_default().push(slot);
         }
     }

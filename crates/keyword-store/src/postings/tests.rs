@@ -84,6 +84,16 @@ fn clause() -> impl Strategy<Value = Clause> {
         .prop_map(|(terms, weight)| Clause { terms, weight })
 }
 
+#[test]
+fn a_segment_can_be_full() {
+    let mut postings = SegmentedPostings::default();
+    for number in 0..70_000 {
+        postings.insert(number, id(number), number % 2, 1, [("tea", 1)]);
+    }
+    let found = postings.find(Some(&[1]), &[Clause::term("tea")], 100_000, None::<fn(i64) -> bool>);
+    assert_eq!(found.len(), 35_000);
+}
+
 /// Adds the documents of `other` through a snapshot.
 fn extend(postings: &mut SegmentedPostings, other: &SegmentedPostings) {
     let mut writer = SnapshotWriter::new(Vec::new()).unwrap();

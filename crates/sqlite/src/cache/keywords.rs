@@ -34,7 +34,8 @@ use crate::{
 /// writes of all processes.
 ///
 /// The postings of a tenant include those of its users. If they are not loaded, a search for one user reads only that
-/// user's postings. Tenants have caches; users have none.
+/// user's postings from the rows. Tenants have caches; users have none. A user with a large share of a tenant's records
+/// is searched in the postings of the tenant, because their cache is read faster.
 #[derive(Debug)]
 pub(crate) struct KeywordIndex {
     database: PathBuf,
@@ -56,6 +57,11 @@ impl KeywordIndex {
     pub(crate) fn new(database: PathBuf) -> Self {
         let policy = CachePolicy::DEFAULT;
         Self { database, policy, users: PostingsByOwner::default(), tenants: PostingsByOwner::default() }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn set_min_records(&mut self, min_records: usize) {
+        self.policy.min_records = min_records;
     }
 
     /// Returns the tenants whose cache lags behind the loaded postings by more than the flush threshold, with their
@@ -220,8 +226,25 @@ impl KeywordIndex {
         Ok(hits.into_iter().map(|(id, score)| Hit { id, score }).collect())
     }
 
+    /// Returns true if the cache of a tenant is read faster than the rows of one of its users: the user has many
+    /// records, and at least a share of those in the cache.
+    fn tenant_cache_is_faster(
+        &self,
+        connection: &Connection,
+        tenant: i64,
+        namespace: i64,
+    ) -> Result<bool, SqliteError> {
+        let Some(manifest) = self.file(tenant).manifest(connection)? else { return Ok(false) };
+        let share = manifest.records() / self.policy.tenant_cache_max_ratio;
+        let enough = share.max(self.policy.min_records as u64);
+        let sql = "SELECT EXISTS (SELECT 1 FROM records INDEXED BY records_by_namespace WHERE namespace = ?1
+            LIMIT 1 OFFSET ?2)";
+        let mut statement = connection.prepare_cached(sql)?;
+        Ok(statement.query_row((namespace, i64::try_from(enough).unwrap_or(i64::MAX)), |row| row.get(0))?)
+    }
+
     /// Returns postings that contain the covered records, and the owner of the postings. They are those of the tenant
-    /// if these are loaded or no user is given, else those of the user. They contain at least the changes that this
+    /// if these are loaded or read faster or no user is given, else those of the user. They contain at least the changes that this
     /// transaction sees.
     fn current_postings(
         &self,
@@ -233,9 +256,12 @@ impl KeywordIndex {
             && !tenant_postings.read().is_loaded()
         {
             let user_postings = postings_of(&self.users, namespace);
-            let owner = PostingsOwner::User(namespace);
-            loaded::bring_up_to_date(connection, owner, &user_postings, None)?;
-            return Ok((user_postings, owner));
+            let is_loaded = user_postings.read().is_loaded();
+            if is_loaded || !self.tenant_cache_is_faster(connection, covered.tenant, namespace)? {
+                let owner = PostingsOwner::User(namespace);
+                loaded::bring_up_to_date(connection, owner, &user_postings, None)?;
+                return Ok((user_postings, owner));
+            }
         }
         let owner = PostingsOwner::Tenant(covered.tenant);
         loaded::bring_up_to_date(connection, owner, &tenant_postings, Some(&self.file(covered.tenant)))?;

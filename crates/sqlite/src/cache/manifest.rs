@@ -36,6 +36,11 @@ impl Manifest {
     /// If the file ends before the list, none of them are added.
     ///
     /// # Errors
+    /// Returns the number of records in all segments, replaced ones included.
+    pub(crate) fn records(&self) -> u64 {
+        self.entries.iter().map(|entry| entry.header.records).sum()
+    }
+
     /// Returns the error of the file, or `InvalidData` for a segment of another epoch or format. The segments before
     /// it stay.
     pub(crate) fn read(&mut self, index: usize, file: &mut BufReader<File>) -> io::Result<()> {

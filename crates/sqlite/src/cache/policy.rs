@@ -5,6 +5,9 @@
 pub(crate) struct CachePolicy {
     /// Indexes with at most this many records have no cache: reading their rows is as fast. Default: 20,000 records.
     pub(crate) min_records: usize,
+    /// A search for one user reads the cache of the tenant if it has at most this many times the records of the user.
+    /// Default: 4. A record is read from the cache in about a twentieth of the time that its row takes.
+    pub(crate) tenant_cache_max_ratio: u64,
     /// A cache is flushed when it lags by at least this many changes. Default: 7,000 changes, far fewer than the 40,000
     /// that the change log keeps.
     pub(crate) flush_min_changes: i64,
@@ -38,6 +41,7 @@ impl CachePolicy {
     /// The values of every store.
     pub(crate) const DEFAULT: Self = Self {
         min_records: 20_000,
+        tenant_cache_max_ratio: 4,
         flush_min_changes: 7_000,
         close_max_lag: 1_000,
         bulk_import_min_rows: 4 * 10_000,

@@ -15,7 +15,10 @@ use memory_engine_vector_store::{VectorQuery, VectorStore};
 use rusqlite::{Connection, params};
 use tempfile::TempDir;
 
-use super::{change_log, file::IndexCacheFile, keywords::KeywordIndex, vectors::VectorIndex};
+use super::{
+    addresses::AddressCache, change_log, file::IndexCacheFile, filter_cache::FilterCache, keywords::KeywordIndex,
+    vectors::VectorIndex,
+};
 use crate::store::SqliteStore;
 use memory_engine_sql::embedding_versions::VectorTable;
 use memory_engine_sql::options::StoreOptions;
@@ -278,6 +281,31 @@ fn segment_ends(bytes: &[u8]) -> Vec<usize> {
         ends.push(start);
     }
     ends
+}
+
+/// Returns the records of a user with a term, by an index with this minimum size of a cache.
+fn records_of_user(path: &Path, connection: &Connection, user: &str, min_records: usize) -> Vec<RecordId> {
+    let mut index = KeywordIndex::new(path.to_owned());
+    index.set_min_records(min_records);
+    let query = KeywordQuery::new(vec![Clause::term("unseen")], 1000);
+    let user = tenant_wide().with_user(user).unwrap();
+    let hits = index.search(connection, &AddressCache::default(), &FilterCache::default(), &user, &query).unwrap();
+    hits.into_iter().map(|hit| hit.id).collect()
+}
+
+#[tokio::test]
+async fn a_user_with_a_large_share_of_the_tenant_is_searched_in_the_cache() {
+    let (_directory, path, connection) = database_with_caches().await;
+    // Only the rows contain this change.
+    change_without_log(&connection);
+    assert_eq!(records_of_user(&path, &connection, "lin", 10), []);
+    assert_eq!(records_of_user(&path, &connection, "lin", 200), [id(5)]);
+    // A user with 20 of the records in the cache.
+    let move_records = "INSERT INTO namespaces VALUES (2, 1, 'mei');
+        INSERT INTO scopes (scope, namespace, agent, session, branch) VALUES (3, 2, '', '', '');
+        UPDATE records SET namespace = 2, scope = 3 WHERE record < 21;";
+    connection.execute_batch(move_records).unwrap();
+    assert_eq!(records_of_user(&path, &connection, "mei", 10), [id(5)]);
 }
 
 /// A cache that is rebuilt in several segments, cut behind each of them and at every 97th byte, never hides a record.
