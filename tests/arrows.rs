@@ -84,9 +84,10 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("memory-engine-story", &["", "core", "context", "summarizer"]),
     ("memory-engine-evidence", &["", "core", "http-models", "postgres", "vector-store"]),
     ("memory-engine-chat-memory", &["", "core", "context", "http-models", "llm"]),
-    ("memory-engine-agent-hooks", &["", "rule-data"]),
+    // Reads the words of the user as the importers of agents do.
+    ("memory-engine-agent-hooks", &["", "import"]),
     // Readers of foreign formats yield rows; they need no engine.
-    ("memory-engine-import", &["core"]),
+    ("memory-engine-import", &["core", "rule-data"]),
     ("memory-engine-server", &["", "agent-hooks", "http-models"]),
     ("memory-engine-cli", &["", "agent-hooks", "companion", "http-models", "import", "server"]),
     ("memory-engine-benches", &[""]),

@@ -1,8 +1,7 @@
 //! Events of an agent.
 
 use memory_engine::{Error, Result};
-
-use crate::user_words::user_words;
+use memory_engine_import::user_words;
 
 /// An event of an agent, independent of the agent's format.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,7 +5,6 @@ mod agent;
 mod event;
 mod handler;
 mod session;
-mod user_words;
 
 pub use agent::Agent;
 pub use event::{HookEvent, HookKind, SessionBeginning};

@@ -48,6 +48,14 @@ pub enum ImportError {
         /// The column, from 1.
         column: usize,
     },
+    /// A list in a JSON file is broken. The elements before the fault are read.
+    #[error("byte {byte}: {problem}")]
+    BrokenList {
+        /// The position of the fault.
+        byte: u64,
+        /// The fault.
+        problem: String,
+    },
     /// A JSON document does not have the expected form.
     #[error(transparent)]
     Json(#[from] serde_json::Error),
@@ -80,6 +88,20 @@ pub enum ImportError {
     /// A directory without chats.
     #[error("there is no chat (.jsonl) in {}", .0.display())]
     NoChats(PathBuf),
+    /// A directory without Markdown files.
+    #[error("there is no Markdown file (.md) in {}", .0.display())]
+    NoNotes(PathBuf),
+    /// The file is not an export of conversations.
+    #[error("it is no list of conversations; an export of {program} is a list of objects with \"{key}\"")]
+    NoConversations {
+        /// The program whose export was expected.
+        program: &'static str,
+        /// The key of its conversations.
+        key: &'static str,
+    },
+    /// The file has no message of WhatsApp.
+    #[error("there is no message in it; a line of a WhatsApp chat is \"31/12/2024, 23:59 - Name: text\"")]
+    NoMessages,
     /// A Chroma directory without collections.
     #[error("there is no collection in {}", .0.display())]
     NoCollections(PathBuf),
@@ -116,6 +138,12 @@ pub enum RowError {
         /// The first invalid byte of the row, from 1.
         byte: usize,
     },
+    /// A date or a time that does not exist.
+    #[error("there is no such day or time")]
+    InvalidDate,
+    /// The first lines of a Markdown file have no end.
+    #[error("its first line is ---, but no later line is; end the front matter with ---")]
+    OpenFrontMatter,
     /// A quote is open at the end of the file.
     #[error("a quote is opened and never closed; the file ends within it")]
     OpenQuote,

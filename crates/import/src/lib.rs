@@ -1,19 +1,31 @@
 #![doc = include_str!("../README.md")]
 
+mod chat_files;
+pub mod chatgpt;
 #[cfg(feature = "chroma")]
 pub mod chroma;
+pub mod claude;
+pub mod claude_code;
+pub mod codex;
 mod csv;
+mod detect;
 mod error;
+mod json_array;
 pub mod json_lines;
 mod lines;
+pub mod markdown;
 pub mod mem0;
 mod row;
 pub mod silly_tavern;
 pub mod tables;
 mod unique_keys;
+mod user_words;
+pub mod whatsapp;
 
+pub use detect::{SourceFormat, detect};
 #[cfg(feature = "chroma")]
 pub use error::ChromaError;
 pub use error::{ImportError, RowError};
 pub use lines::{Line, Lines};
 pub use row::{ImportRows, ImportedTurn, Row};
+pub use user_words::user_words;

@@ -3,7 +3,9 @@
 use std::{io::Cursor, path::PathBuf};
 
 use memory_engine_core::Scope;
-use memory_engine_import::{chroma, json_lines, mem0, silly_tavern, tables};
+use memory_engine_import::{
+    chatgpt, chroma, claude, claude_code, codex, json_lines, markdown, mem0, silly_tavern, tables, whatsapp,
+};
 use tempfile::TempDir;
 
 /// Tokens of the formats.
@@ -23,6 +25,16 @@ pub(crate) const TOKENS: &[&str] = &[
     "\"extra\":",
     "\"chat_metadata\":",
     "\"created_at\":",
+    "\"mapping\":",
+    "\"current_node\":",
+    "\"parent\":",
+    "\"chat_messages\":",
+    "\"sender\":\"human\"",
+    "\"message\":{\"content\":",
+    "\"payload\":{\"type\":\"message\"",
+    "31/12/2024, 23:59 - Anna: ",
+    "[12/31/24, 11:59:59 PM] ",
+    "---\ntags: [",
     "round,",
     "user_msg,",
     "assistant_msg,",
@@ -50,6 +62,8 @@ pub(crate) fn imports(input: &[u8]) {
         drop(row.turns);
     }
     let _ = mem0::read(input);
+    chatgpt::rows(input).map_while(Result::ok).for_each(drop);
+    claude::rows(input).map_while(Result::ok).for_each(drop);
     if let Ok(rows) = tables::rows(Cursor::new(input.to_vec())) {
         rows.map_while(Result::ok).for_each(drop);
     }
@@ -61,7 +75,14 @@ pub(crate) fn imports(input: &[u8]) {
         }
     } else if input.contains(&b'{') {
         write(&path, input);
-        if let Ok((rows, _)) = silly_tavern::rows(&path, &Scope::user("lin").unwrap()) {
+        let sources =
+            [silly_tavern::rows(&path, &Scope::user("lin").unwrap()), claude_code::rows(&path), codex::rows(&path)];
+        for (rows, _) in sources.into_iter().flatten() {
+            rows.map_while(Result::ok).for_each(drop);
+        }
+    } else {
+        write(&path, input);
+        for (rows, _) in [whatsapp::rows(&path, Some("Lin")), markdown::rows(&path)].into_iter().flatten() {
             rows.map_while(Result::ok).for_each(drop);
         }
     }

@@ -6,7 +6,7 @@ mod report;
 
 use std::{
     fs::File,
-    io::{self, BufRead, BufReader},
+    io::{self, BufRead, BufReader, Read},
     path::{Path, PathBuf},
     process::ExitCode,
 };
@@ -14,7 +14,10 @@ use std::{
 use anyhow::{Context, Result, bail, ensure};
 use clap::{Args, ValueEnum};
 use memory_engine::{Job, MemoryEngine, PutMode, Scope};
-use memory_engine_import::{ImportRows, chroma, json_lines, mem0, silly_tavern, tables};
+use memory_engine_import::{
+    ImportRows, SourceFormat, chatgpt, chroma, claude, claude_code, codex, detect, json_lines, markdown, mem0,
+    silly_tavern, tables, whatsapp,
+};
 
 use self::{dry_run::DryRun, report::FileImportReport};
 use crate::{
@@ -33,7 +36,7 @@ pub(crate) use importer::Importer;
 /// metadata. Existing records are not changed.
 #[derive(Debug, Args)]
 pub(crate) struct ImportCommand {
-    /// File to import, or a directory of a Chroma client or of SillyTavern's chats; `-` reads standard input
+    /// File or folder to import; `-` reads standard input
     file: PathBuf,
     #[command(flatten)]
     store: StoreArgs,
@@ -41,9 +44,12 @@ pub(crate) struct ImportCommand {
     enrichment: EnrichmentArgs,
     #[command(flatten)]
     scope: ScopeArgs,
-    /// Format of the file
-    #[arg(long, value_enum, default_value_t = Format::Jsonl)]
-    format: Format,
+    /// Format of the file. Default: chatgpt, claude or whatsapp if the file begins so, else jsonl
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+    /// Name of the user in a WhatsApp chat; the others are other participants
+    #[arg(long, value_name = "NAME")]
+    me: Option<String>,
     /// Import only this collection of a Chroma directory
     #[arg(long, value_name = "NAME")]
     collection: Option<String>,
@@ -79,20 +85,39 @@ enum Format {
     SillyTavern,
     /// The result of mem0's get_all, from a server or the platform
     Mem0,
+    /// The file conversations.json of a data export of ChatGPT
+    #[value(name = "chatgpt")]
+    ChatGpt,
+    /// The file conversations.json of a data export of Claude
+    Claude,
+    /// A transcript of Claude Code, or a folder of them, such as ~/.claude/projects
+    ClaudeCode,
+    /// A transcript of Codex, or a folder of them, such as ~/.codex/sessions
+    Codex,
+    /// A chat that WhatsApp has exported as text
+    #[value(name = "whatsapp")]
+    WhatsApp,
+    /// A Markdown file, or a folder of them; each file is a note
+    Markdown,
 }
+
+/// Number of bytes of a file that its format is recognised by.
+const DETECTION_BYTES: usize = 16 << 10;
 
 impl ImportCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
-        ensure!(self.collection.is_none() || self.format == Format::Chroma, "--collection needs --format chroma");
+        let format = self.format()?;
+        ensure!(self.collection.is_none() || format == Format::Chroma, "--collection needs --format chroma");
         ensure!(
-            !self.keep_vectors || matches!(self.format, Format::Chroma | Format::Csv),
+            !self.keep_vectors || matches!(format, Format::Chroma | Format::Csv),
             "--keep-vectors needs --format chroma or --format csv"
         );
+        ensure!(self.me.is_none() || format == Format::WhatsApp, "--me needs --format whatsapp");
         let scope = self.scope.scope()?;
         let zone = self.timezone.zone();
-        let (rows, size) = self.rows(&scope)?;
+        let (rows, size) = self.rows(format, &scope)?;
         let engine = self.engine().await?;
-        let units = if self.format == Format::Chroma { "{pos}/{len}" } else { "{bytes}/{total_bytes}" };
+        let units = if format == Format::Chroma { "{pos}/{len}" } else { "{bytes}/{total_bytes}" };
         let bar = output::progress(size, &format!("importing {{wide_bar}} {units} {{eta}} {{msg}}"));
         let mut importer = Importer::new(&engine, &scope, &zone);
         importer.mode = if self.update { PutMode::Upsert } else { PutMode::IfAbsent };
@@ -126,16 +151,46 @@ impl ImportCommand {
         Ok(if report.bad_lines == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 
+    /// Returns the given format, or the one that the file begins with.
+    fn format(&self) -> Result<Format> {
+        if let Some(format) = self.format {
+            return Ok(format);
+        }
+        if self.file == Path::new("-") || self.file.is_dir() {
+            return Ok(Format::Jsonl);
+        }
+        let mut beginning = Vec::with_capacity(DETECTION_BYTES);
+        open(&self.file)?.0.take(DETECTION_BYTES as u64).read_to_end(&mut beginning)?;
+        let format = match detect(&beginning) {
+            Some(SourceFormat::ChatGpt) => Format::ChatGpt,
+            Some(SourceFormat::Claude) => Format::Claude,
+            Some(SourceFormat::WhatsApp) => Format::WhatsApp,
+            _ => return Ok(Format::Jsonl),
+        };
+        let name = format.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
+        report_line!("the file is read as --format {name}");
+        Ok(format)
+    }
+
     /// Returns the rows of the source and its size: in rows for Chroma, in bytes otherwise.
-    fn rows(&self, scope: &Scope) -> Result<(ImportRows, u64)> {
+    fn rows(&self, format: Format, scope: &Scope) -> Result<(ImportRows, u64)> {
         let is_stdin = self.file == Path::new("-");
-        let needs_path = matches!(self.format, Format::Chroma | Format::SillyTavern);
+        let reads_stream =
+            matches!(format, Format::Jsonl | Format::Csv | Format::Mem0 | Format::ChatGpt | Format::Claude);
         ensure!(
-            !(needs_path && is_stdin),
+            reads_stream || !is_stdin,
             "this format cannot be read from standard input; name the file or directory"
         );
         let path = || self.file.display().to_string();
-        match self.format {
+        match format {
+            Format::ChatGpt => {
+                open(&self.file).map(|(input, size)| (Box::new(chatgpt::rows(input)) as ImportRows, size))
+            }
+            Format::Claude => open(&self.file).map(|(input, size)| (Box::new(claude::rows(input)) as ImportRows, size)),
+            Format::ClaudeCode => Ok(claude_code::rows(&self.file)?),
+            Format::Codex => Ok(codex::rows(&self.file)?),
+            Format::WhatsApp => Ok(whatsapp::rows(&self.file, self.me.as_deref()).with_context(path)?),
+            Format::Markdown => Ok(markdown::rows(&self.file)?),
             Format::Chroma => Ok(chroma::rows(&self.file, self.collection.as_deref(), self.keep_vectors)?),
             Format::SillyTavern => Ok(silly_tavern::rows(&self.file, scope)?),
             Format::Jsonl => {

@@ -74,7 +74,14 @@ impl<'a> Importer<'a> {
     ) -> Result<()> {
         let mut batch = TurnBatch::default();
         for row in rows {
-            let row = row?;
+            let row = match row {
+                Ok(row) => row,
+                Err(error) => {
+                    // The rows before it stay imported.
+                    self.commit(&mut batch).await?;
+                    return Err(error.into());
+                }
+            };
             let turns = row.turns.map_err(anyhow::Error::new).and_then(|turns| {
                 turns.into_iter().map(|turn| self.parse(turn, row.number)).collect::<Result<Vec<_>>>()
             });

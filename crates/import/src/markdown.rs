@@ -1,0 +1,173 @@
+//! Reads notes: a Markdown file, or a folder of them.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use serde_json::{Map, Value, json};
+
+use crate::{
+    chat_files::files_with_extension,
+    error::{ImportError, RowError},
+    row::{ImportRows, ImportedTurn, Row},
+};
+
+/// The keys of the front matter that are fields of a record. The others become metadata.
+const FIELDS: [&str; 9] = ["id", "kind", "role", "scene", "session", "speaker", "tags", "time", "user"];
+/// Other names for the time, in order of preference.
+const TIME_NAMES: [&str; 3] = ["date", "created", "created_at"];
+
+/// Reads a file, or all `.md` files of a folder and of the folders in it. A row is a file. Returns the rows, and the size
+/// of the files in bytes.
+///
+/// The text is what follows the front matter: lines `key: value` between two lines `---`, with lists as `[a, b]` or as
+/// lines `- a`. `date`, `created` or `created_at` is the time, else the time of the file's last change; `title` and unknown keys become metadata. The id is the
+/// path of the file within the folder, unless the front matter has one.
+///
+/// # Errors
+/// If the path cannot be read, or a folder has no Markdown file.
+pub fn rows(path: &Path) -> Result<(ImportRows, u64), ImportError> {
+    let (root, files) = if path.is_dir() {
+        (path.to_owned(), files_with_extension(path, "md")?)
+    } else {
+        (path.parent().map(Path::to_owned).unwrap_or_default(), vec![path.to_owned()])
+    };
+    if files.is_empty() {
+        return Err(ImportError::NoNotes(path.to_owned()));
+    }
+    let mut size = 0;
+    for file in &files {
+        size += fs::metadata(file).map_err(|source| ImportError::Open { path: file.clone(), source })?.len();
+    }
+    let rows = files.into_iter().zip(1..).map(move |(file, number)| read_file(&root, file, number));
+    Ok((Box::new(rows), size))
+}
+
+fn read_file(root: &Path, file: PathBuf, number: u64) -> Result<Row, ImportError> {
+    let bytes = fs::read(&file).map_err(|source| ImportError::Open { path: file.clone(), source })?;
+    let name = file.strip_prefix(root).unwrap_or(&file);
+    // The same id on every system.
+    let name: Vec<String> = name.iter().map(|part| part.to_string_lossy().into_owned()).collect();
+    let name = name.join("/");
+    let size = bytes.len() as u64;
+    let text = String::from_utf8(bytes).map_err(|e| RowError::NotUtf8 { byte: e.utf8_error().valid_up_to() + 1 });
+    let mut turns = text.and_then(|text| read_note(&text, &name));
+    // Without a time in the file, a second import would find another record.
+    if let (Ok(notes), Some(time)) = (&mut turns, modification_time(&file)) {
+        notes.iter_mut().for_each(|note| note.set_if_missing("time", time.as_str()));
+    }
+    Ok(Row { place: name, number, bytes: size, turns })
+}
+
+fn modification_time(file: &Path) -> Option<String> {
+    let modified = fs::metadata(file).ok()?.modified().ok()?;
+    jiff::Timestamp::try_from(modified).ok().map(|time| time.to_string())
+}
+
+fn read_note(text: &str, name: &str) -> Result<Vec<ImportedTurn>, RowError> {
+    let text = text.trim_start_matches('\u{feff}');
+    let (mut keys, body) = match front_matter(text)? {
+        Some((front, body)) => (parse_front_matter(front), body),
+        None => (Map::new(), text),
+    };
+    if body.trim().is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut turn = ImportedTurn::default();
+    turn.set("kind", "note");
+    turn.set("text", body.trim());
+    turn.set("id", name);
+    for time_name in TIME_NAMES {
+        let time = keys.remove(time_name);
+        if let (Some(time), false) = (time, turn.keys.contains_key("time")) {
+            turn.set("time", time);
+        }
+    }
+    for field in FIELDS {
+        if let Some(value) = keys.remove(field) {
+            turn.set(field, if field == "tags" { as_list(value) } else { value });
+        }
+    }
+    if turn.keys.get("kind") == Some(&json!("turn")) {
+        turn.set_if_missing("role", "user");
+    }
+    turn.set("metadata", keys);
+    Ok(vec![turn])
+}
+
+/// Returns the lines between the first line `---` and the next one, and the text after them. `None` if the text does not
+/// begin with `---`.
+fn front_matter(text: &str) -> Result<Option<(&str, &str)>, RowError> {
+    let first = text.lines().next().unwrap_or_default();
+    if first.trim_end() != "---" {
+        return Ok(None);
+    }
+    let begin = text.find('\n').map_or(text.len(), |at| at + 1);
+    let mut position = begin;
+    for line in text[begin..].split_inclusive('\n') {
+        if line.trim_end() == "---" {
+            return Ok(Some((&text[begin..position], &text[position + line.len()..])));
+        }
+        position += line.len();
+    }
+    // A horizontal line at the beginning of a text without front matter.
+    let looks_like_key = |line: &str| line.split_once(':').is_some_and(|(key, _)| !key.trim().contains(' '));
+    match text[begin..].lines().next() {
+        Some(line) if looks_like_key(line) => Err(RowError::OpenFrontMatter),
+        _ => Ok(None),
+    }
+}
+
+/// Parses lines `key: value`, with lists as `[a, b]` or as lines `- a`.
+fn parse_front_matter(front: &str) -> Map<String, Value> {
+    let mut keys = Map::new();
+    let mut list_key: Option<String> = None;
+    for line in front.lines() {
+        let trimmed = line.trim();
+        if let (Some(element), Some(key)) = (trimmed.strip_prefix("- "), &list_key) {
+            if let Some(Value::Array(list)) = keys.get_mut(key) {
+                list.push(scalar(element));
+            }
+            continue;
+        }
+        list_key = None;
+        let Some((key, value)) = trimmed.split_once(':').filter(|_| !trimmed.starts_with('#')) else { continue };
+        let (key, value) = (key.trim().to_owned(), value.trim());
+        if value.is_empty() {
+            keys.insert(key.clone(), Value::Array(Vec::new()));
+            list_key = Some(key);
+        } else if let Some(list) = value.strip_prefix('[').and_then(|list| list.strip_suffix(']')) {
+            let elements = list.split(',').map(str::trim).filter(|element| !element.is_empty());
+            keys.insert(key, elements.map(scalar).collect());
+        } else {
+            keys.insert(key, scalar(value));
+        }
+    }
+    // A key without a value.
+    keys.retain(|_, value| value.as_array().is_none_or(|list| !list.is_empty()));
+    keys
+}
+
+/// Returns a text without its quotes.
+fn scalar(text: &str) -> Value {
+    let text = text.trim();
+    if text.starts_with('"') && text.len() > 1 {
+        if let Ok(Value::String(unquoted)) = serde_json::from_str(text) {
+            return unquoted.into();
+        }
+    }
+    let unquoted = text.strip_prefix('\'').and_then(|rest| rest.strip_suffix('\''));
+    unquoted.map_or_else(|| text.into(), |unquoted| unquoted.replace("''", "'").into())
+}
+
+/// Returns a list, or the words of a text between commas.
+fn as_list(value: Value) -> Value {
+    match value {
+        Value::String(text) => text.split(',').map(str::trim).filter(|tag| !tag.is_empty()).collect(),
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests;

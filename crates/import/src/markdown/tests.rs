@@ -1,0 +1,55 @@
+use super::*;
+
+fn read(text: &str) -> Vec<Value> {
+    let notes = read_note(text, "tea/green.md").unwrap();
+    notes.into_iter().map(|turn| Value::Object(turn.keys)).collect()
+}
+
+#[test]
+fn front_matter_becomes_fields_and_metadata() {
+    let note = "---\ntitle: \"Tea: green\"\ndate: 2024-01-01\ntags: [drink, '绿茶']\naliases:\n  - sencha\n  - bancha\n\
+        rating: 5\nempty:\n# a comment\n---\n\nI only drink green tea.\n\n## Why\n---\nIt tastes good.\n";
+    let expected = json!({
+        "kind": "note", "id": "tea/green.md", "time": "2024-01-01", "tags": ["drink", "绿茶"],
+        "text": "I only drink green tea.\n\n## Why\n---\nIt tastes good.",
+        "metadata": {"title": "Tea: green", "aliases": ["sencha", "bancha"], "rating": "5"},
+    });
+    assert_eq!(read(note), [expected]);
+}
+
+#[test]
+fn a_note_without_front_matter_is_its_text() {
+    assert_eq!(read("# Tea\n")[0]["text"], "# Tea");
+    assert_eq!(read("---\nAfter a line.\n")[0]["text"], "---\nAfter a line.");
+    assert_eq!(read("\r\n"), Vec::<Value>::new());
+    assert_eq!(read("---\ntitle: a\n---\n"), Vec::<Value>::new());
+}
+
+#[test]
+fn fields_of_a_record_are_kept() {
+    let turn = &read(
+        "---\r\nid: a1\r\nkind: turn\r\nsession: s\r\ntags: a, b\r\ncreated: 2024-01-01T10:00:00Z\r\n---\r\nhi\r\n",
+    )[0];
+    assert_eq!((&turn["id"], &turn["kind"], &turn["role"]), (&json!("a1"), &json!("turn"), &json!("user")));
+    assert_eq!((&turn["tags"], &turn["time"]), (&json!(["a", "b"]), &json!("2024-01-01T10:00:00Z")));
+}
+
+#[test]
+fn front_matter_without_an_end_is_a_bad_row() {
+    assert!(read_note("---\ntitle: a\n", "a.md").unwrap_err().to_string().contains("end the front matter"));
+}
+
+#[test]
+fn all_notes_of_a_folder_are_read_in_order() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("b")).unwrap();
+    for name in ["c.md", "b/a.md", "a.MD", "x.txt"] {
+        fs::write(folder.path().join(name), name).unwrap();
+    }
+    fs::write(folder.path().join("bad.md"), b"\xff").unwrap();
+    let rows: Vec<Row> = rows(folder.path()).unwrap().0.map(Result::unwrap).collect();
+    assert_eq!(rows.iter().map(|row| row.place.as_str()).collect::<Vec<_>>(), ["a.MD", "b/a.md", "bad.md", "c.md"]);
+    assert!(rows[2].turns.is_err());
+    let empty = tempfile::tempdir().unwrap();
+    assert!(super::rows(empty.path()).err().unwrap().to_string().contains("no Markdown file"));
+}
