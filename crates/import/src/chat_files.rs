@@ -51,8 +51,8 @@ pub(crate) fn rows<R: ReadLine + 'static>(path: &Path) -> Result<(ImportRows, u6
     Ok((Box::new(rows), size))
 }
 
-/// Returns the files with this extension in a folder and in the folders in it, sorted by path. Symbolic links to folders
-/// are not followed.
+/// Returns the files with this extension in a folder and in the folders in it, sorted by path. Symbolic links to
+/// folders are not followed.
 pub(crate) fn files_with_extension(folder: &Path, extension: &str) -> Result<Vec<PathBuf>, ImportError> {
     let mut files = Vec::new();
     let mut folders = vec![folder.to_owned()];

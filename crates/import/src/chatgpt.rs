@@ -15,8 +15,8 @@ const CONTENT_TYPES: [&str; 2] = ["text", "multimodal_text"];
 
 /// Reads the conversations. A row is a conversation: the branch that ends with its current message.
 ///
-/// Messages of the system and of tools, calls of tools, hidden messages and images are skipped. The id of a conversation
-/// becomes the session, and the id of a message the id of its turn.
+/// Messages of the system and of tools, calls of tools, hidden messages and images are skipped. The id of a
+/// conversation becomes the session, and the id of a message the id of its turn.
 pub fn rows(input: impl BufRead) -> impl Iterator<Item = Result<Row, ImportError>> {
     JsonArray::new(input).zip(1..).map(|(element, number)| {
         let (conversation, bytes) = element?;

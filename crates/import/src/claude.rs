@@ -12,8 +12,8 @@ use crate::{
 
 /// Reads the conversations. A row is a conversation.
 ///
-/// Calls and results of tools and thoughts of the model are skipped; the names of attached files become metadata. The id
-/// of a conversation becomes the session, and the id of a message the id of its turn.
+/// Calls and results of tools and thoughts of the model are skipped; the names of attached files become metadata. The
+/// id of a conversation becomes the session, and the id of a message the id of its turn.
 pub fn rows(input: impl BufRead) -> impl Iterator<Item = Result<Row, ImportError>> {
     JsonArray::new(input).zip(1..).map(|(element, number)| {
         let (conversation, bytes) = element?;

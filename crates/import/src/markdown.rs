@@ -18,12 +18,12 @@ const FIELDS: [&str; 9] = ["id", "kind", "role", "scene", "session", "speaker", 
 /// Other names for the time, in order of preference.
 const TIME_NAMES: [&str; 3] = ["date", "created", "created_at"];
 
-/// Reads a file, or all `.md` files of a folder and of the folders in it. A row is a file. Returns the rows, and the size
-/// of the files in bytes.
+/// Reads a file, or all `.md` files of a folder and of the folders in it. A row is a file. Returns the rows, and the
+/// size of the files in bytes.
 ///
 /// The text is what follows the front matter: lines `key: value` between two lines `---`, with lists as `[a, b]` or as
-/// lines `- a`. `date`, `created` or `created_at` is the time, else the time of the file's last change; `title` and unknown keys become metadata. The id is the
-/// path of the file within the folder, unless the front matter has one.
+/// lines `- a`. `date`, `created` or `created_at` is the time, else the time of the file's last change; `title` and
+/// unknown keys become metadata. The id is the path of the file within the folder, unless the front matter has one.
 ///
 /// # Errors
 /// If the path cannot be read, or a folder has no Markdown file.
@@ -96,8 +96,8 @@ fn read_note(text: &str, name: &str) -> Result<Vec<ImportedTurn>, RowError> {
     Ok(vec![turn])
 }
 
-/// Returns the lines between the first line `---` and the next one, and the text after them. `None` if the text does not
-/// begin with `---`.
+/// Returns the lines between the first line `---` and the next one, and the text after them. `None` if the text does
+/// not begin with `---`.
 fn front_matter(text: &str) -> Result<Option<(&str, &str)>, RowError> {
     let first = text.lines().next().unwrap_or_default();
     if first.trim_end() != "---" {
@@ -152,10 +152,10 @@ fn parse_front_matter(front: &str) -> Map<String, Value> {
 /// Returns a text without its quotes.
 fn scalar(text: &str) -> Value {
     let text = text.trim();
-    if text.starts_with('"') && text.len() > 1 {
-        if let Ok(Value::String(unquoted)) = serde_json::from_str(text) {
-            return unquoted.into();
-        }
+    if text.starts_with('"')
+        && let Ok(Value::String(unquoted)) = serde_json::from_str(text)
+    {
+        return unquoted.into();
     }
     let unquoted = text.strip_prefix('\'').and_then(|rest| rest.strip_suffix('\''));
     unquoted.map_or_else(|| text.into(), |unquoted| unquoted.replace("''", "'").into())
@@ -163,9 +163,9 @@ fn scalar(text: &str) -> Value {
 
 /// Returns a list, or the words of a text between commas.
 fn as_list(value: Value) -> Value {
-    match value {
-        Value::String(text) => text.split(',').map(str::trim).filter(|tag| !tag.is_empty()).collect(),
-        other => other,
+    match value.as_str() {
+        Some(text) => text.split(',').map(str::trim).filter(|tag| !tag.is_empty()).collect(),
+        None => value,
     }
 }
 

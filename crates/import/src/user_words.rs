@@ -12,7 +12,8 @@ struct PromptMarkers {
 
 data!(MARKERS: PromptMarkers = "user_words.toml");
 
-/// Returns the words that the user wrote in a prompt of a coding agent, without what the agent added. `None` for a command (`/review`) and for a prompt that a program wrote.
+/// Returns the words that the user wrote in a prompt of a coding agent, without what the agent added. `None` for a
+/// command (`/review`) and for a prompt that a program wrote.
 pub fn user_words(prompt: &str) -> Option<String> {
     let mut text = prompt.to_owned();
     for element in &MARKERS.added_elements {

@@ -244,8 +244,8 @@ impl KeywordIndex {
     }
 
     /// Returns postings that contain the covered records, and the owner of the postings. They are those of the tenant
-    /// if these are loaded or read faster or no user is given, else those of the user. They contain at least the changes that this
-    /// transaction sees.
+    /// if these are loaded or read faster or no user is given, else those of the user. They contain at least the
+    /// changes that this transaction sees.
     fn current_postings(
         &self,
         connection: &Connection,
