@@ -72,3 +72,29 @@ fn parts_and_reports() {
     install(&cli, &["codex", "--server", "https://m.example"]).assert_fails(&["--server must begin with http://"]);
     install(&cli, &["emacs"]).assert_fails(&["claude-code", "vscode"]);
 }
+
+#[test]
+fn what_the_user_has_under_the_same_name_stays() {
+    let cli = CliFixture::new();
+    fs::create_dir_all(cli.path("home/.continue/rules")).unwrap();
+    let own = r#"{"mcpServers": {"memory": {"command": "npx", "args": ["-y", "server-memory"]}}}"#;
+    let servers = cli.write("home/.claude.json", own);
+    let rule = cli.write("home/.continue/rules/memory.md", "Answer briefly.\n");
+    install(&cli, &["claude-code", "--apply"]).assert_fails(&[".claude.json", "exists already", "rename or remove"]);
+    install(&cli, &["continue", "--apply"]).assert_fails(&["memory.md", "exists already", "rename it first"]);
+    for agent in ["claude-code", "continue"] {
+        install(&cli, &[agent, "--uninstall", "--apply"]).ok();
+    }
+    assert_eq!(fs::read_to_string(servers).unwrap(), own);
+    assert_eq!(fs::read_to_string(rule).unwrap(), "Answer briefly.\n");
+    assert!(!cli.path("home/.claude/settings.json").exists(), "nothing is written if one file is refused");
+}
+
+#[test]
+fn wrong_names_are_refused() {
+    let cli = CliFixture::new();
+    install(&cli, &["codex", "--user", ""]).assert_fails(&["user"]);
+    let server = ["--server", "http://127.0.0.1:8765", "--key-env", "OTHER"];
+    install(&cli, &[&["codex"], &server[..]].concat()).assert_fails(&["MEMORY_TOKEN", "OTHER", "--only mcp"]);
+    assert!(install(&cli, &[&["gemini"], &server[..]].concat()).ok().contains("Bearer ${OTHER}"));
+}

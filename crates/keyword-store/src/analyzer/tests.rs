@@ -114,7 +114,9 @@ proptest! {
             prop_assert!(!term.is_empty() && !term.chars().any(char::is_whitespace) && count > 0);
         }
         for clause in TextAnalyzer.query(&text) {
-            prop_assert!(clause.weight > 0.0 && clause.terms.iter().all(|t| document.count(&t.term) > 0));
+            prop_assert!(clause.weight > 0.0);
+            // The clause of an irregular word also has its other forms.
+            prop_assert!(clause.terms.iter().any(|t| document.count(&t.term) > 0));
         }
     }
 }

@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// The variable with the key of the server.
-const KEY_VARIABLE: &str = "MEMORY_TOKEN";
+pub(crate) const KEY_VARIABLE: &str = "MEMORY_TOKEN";
 /// The database if neither a database nor a server is named. It is not created.
 const DEFAULT_DATABASE: &str = "memory.db";
 /// Time limit for connecting to a server.

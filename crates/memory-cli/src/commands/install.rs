@@ -5,9 +5,11 @@ use std::{path::PathBuf, process::ExitCode};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use jiff::Zoned;
+use memory_engine::Scope;
 use serde_json::json;
 
 use crate::{
+    commands::hook,
     database::DatabaseArg,
     install::{Connection, InstallAgent, Outcome, Part, Places, Setup},
     plain_http::ServerAddress,
@@ -53,6 +55,7 @@ pub(crate) struct InstallCommand {
 
 impl InstallCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
+        Scope::tenant_wide(Scope::DEFAULT_TENANT)?.with_user(&self.user)?;
         let setup = Setup { connection: self.connection()?, user: self.user.clone() };
         let all = [Part::Mcp, Part::Hooks, Part::Instructions];
         let parts = if self.only.is_empty() { all.to_vec() } else { self.only.clone() };
@@ -63,6 +66,11 @@ impl InstallCommand {
         let files = self.agent.files(&Places::of_user(project)?, &setup, &parts);
         if files.is_empty() {
             bail!("this agent has no file for that; see `memory install --help` for what each agent has");
+        }
+        let hooks_read_a_key = files.iter().any(|edit| edit.part == Part::Hooks);
+        if let Some(name) = self.key_env.as_deref().filter(|name| hooks_read_a_key && *name != hook::KEY_VARIABLE) {
+            let variable = hook::KEY_VARIABLE;
+            bail!("hooks read the key from {variable}, not from {name}; use --key-env {variable}, or --only mcp");
         }
         // All files are read and checked before the first one is written.
         let outcomes = files.iter().map(|edit| edit.plan(self.uninstall)).collect::<Result<Vec<Outcome>>>()?;

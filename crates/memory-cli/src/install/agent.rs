@@ -4,8 +4,9 @@ use clap::ValueEnum;
 use serde_json::{Map, Value, json};
 
 use super::{
-    change::{Change, JsonEntry},
+    change::Change,
     files::FileEdit,
+    json_edit::JsonEntry,
     places::Places,
     setup::{Part, Setup},
 };
@@ -127,8 +128,8 @@ fn cursor(places: &Places, setup: &Setup) -> Vec<FileEdit> {
         FileEdit::new(Part::Hooks, folder.join("hooks.json"), Change::Json(hooks)),
     ];
     if places.project.is_some() {
-        let rule = format!("---\ndescription: Long-term memory\nalwaysApply: true\n---\n\n{INSTRUCTIONS}");
-        files.push(FileEdit::new(Part::Instructions, folder.join("rules/memory.mdc"), Change::OwnFile(rule)));
+        let rule = own_rule("description: Long-term memory\nalwaysApply: true");
+        files.push(FileEdit::new(Part::Instructions, folder.join("rules/memory.mdc"), rule));
     }
     files
 }
@@ -136,11 +137,9 @@ fn cursor(places: &Places, setup: &Setup) -> Vec<FileEdit> {
 fn windsurf(places: &Places, setup: &Setup) -> Vec<FileEdit> {
     let folder = places.home.join(".codeium/windsurf");
     let rules = match &places.project {
-        Some(project) => FileEdit::new(
-            Part::Instructions,
-            project.join(".windsurf/rules/memory.md"),
-            Change::OwnFile(format!("---\ntrigger: always_on\n---\n\n{INSTRUCTIONS}")),
-        ),
+        Some(project) => {
+            FileEdit::new(Part::Instructions, project.join(".windsurf/rules/memory.md"), own_rule("trigger: always_on"))
+        }
         None => FileEdit::new(
             Part::Instructions,
             folder.join("memories/global_rules.md"),
@@ -176,8 +175,11 @@ fn opencode(places: &Places, setup: &Setup) -> Vec<FileEdit> {
         }
     };
     let entry = JsonEntry::Field { path: vec!["mcp", SERVER_NAME], value };
+    // OpenCode reads both files.
+    let with_comments = folder.join("opencode.jsonc");
+    let file = if with_comments.exists() { with_comments } else { folder.join("opencode.json") };
     vec![
-        FileEdit::new(Part::Mcp, folder.join("opencode.json"), Change::Json(vec![entry])),
+        FileEdit::new(Part::Mcp, file, Change::Json(vec![entry])),
         FileEdit::new(Part::Instructions, folder.join("AGENTS.md"), Change::MarkdownBlock(INSTRUCTIONS.into())),
     ]
 }
@@ -185,7 +187,9 @@ fn opencode(places: &Places, setup: &Setup) -> Vec<FileEdit> {
 fn continue_dev(places: &Places, setup: &Setup) -> Vec<FileEdit> {
     let folder = places.project.as_ref().unwrap_or(&places.home).join(".continue");
     let mut lines: Vec<String> =
-        ["name: memory-engine", "version: 1.0.0", "schema: v1", "mcpServers:"].map(str::to_owned).to_vec();
+        ["# memory-engine:begin", "name: memory-engine", "version: 1.0.0", "schema: v1", "mcpServers:"]
+            .map(str::to_owned)
+            .to_vec();
     lines.push(format!("  - name: {SERVER_NAME}"));
     match (setup.mcp_arguments(), setup.mcp_url()) {
         (Some(arguments), _) => {
@@ -203,8 +207,9 @@ fn continue_dev(places: &Places, setup: &Setup) -> Vec<FileEdit> {
             }
         }
     }
+    lines.push("# memory-engine:end".into());
     let server = Change::OwnFile(lines.join("\n") + "\n");
-    let rule = Change::OwnFile(format!("---\nname: Long-term memory\nalwaysApply: true\n---\n\n{INSTRUCTIONS}"));
+    let rule = own_rule("name: Long-term memory\nalwaysApply: true");
     vec![
         FileEdit::new(Part::Mcp, folder.join("mcpServers/memory.yaml"), server),
         FileEdit::new(Part::Instructions, folder.join("rules/memory.md"), rule),
@@ -231,11 +236,17 @@ fn vscode(places: &Places, setup: &Setup) -> Vec<FileEdit> {
         }
     };
     let entry = JsonEntry::Field { path: vec!["servers", SERVER_NAME], value: typed_server(setup) };
-    let text = format!("---\napplyTo: '**'\ndescription: Long-term memory\n---\n\n{INSTRUCTIONS}");
+    let rule = own_rule("applyTo: '**'\ndescription: Long-term memory");
     vec![
         FileEdit::new(Part::Mcp, mcp, Change::Json(vec![entry])),
-        FileEdit::new(Part::Instructions, instructions, Change::OwnFile(text)),
+        FileEdit::new(Part::Instructions, instructions, rule),
     ]
+}
+
+/// Returns a file with the instructions, for agents that read each rule from a file of its own.
+fn own_rule(front_matter: &str) -> Change {
+    let block = format!("<!-- memory-engine:begin -->\n{INSTRUCTIONS}<!-- memory-engine:end -->\n");
+    Change::OwnFile(format!("---\n{front_matter}\n---\n\n{block}"))
 }
 
 /// Returns the change that adds a server under `mcpServers`.

@@ -1,9 +1,11 @@
 //! Changes of a file.
 
 use anyhow::{Result, bail};
-use serde_json::Value;
 
-use super::{json_edit, marked_block};
+use super::{
+    json_edit::{self, JsonEntry},
+    marked_block,
+};
 
 /// The changes of one file.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,20 +20,12 @@ pub(crate) enum Change {
     },
     /// A block of a Markdown file, between two comments.
     MarkdownBlock(String),
-    /// The whole text of a file that belongs to the memory.
+    /// The whole text of a file that belongs to the memory. It contains [`OWN_FILE_MARKER`].
     OwnFile(String),
 }
 
-/// An entry of a JSON file.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum JsonEntry {
-    /// A field. Its value is replaced.
-    Field { path: Vec<&'static str>, value: Value },
-    /// A field that the file needs. It is added if it is missing, and stays when the others are removed.
-    Required { path: Vec<&'static str>, value: Value },
-    /// An element of a list. An element that contains `marker` is replaced.
-    Element { path: Vec<&'static str>, value: Value, marker: String },
-}
+/// The text by which a file of the memory is told from a file of the user with the same name.
+pub(crate) const OWN_FILE_MARKER: &str = "memory-engine:begin";
 
 impl Change {
     /// Returns the text of the file with the change. `None` stands for a file that does not exist.
@@ -40,7 +34,12 @@ impl Change {
             Self::Json(entries) => json_edit::install(old.unwrap_or_default(), entries),
             Self::TomlBlock { text, table } => install_toml(old.unwrap_or_default(), text, table),
             Self::MarkdownBlock(text) => Ok(marked_block::MARKDOWN.install(old.unwrap_or_default(), text)),
-            Self::OwnFile(text) => Ok(text.clone()),
+            Self::OwnFile(text) => match old {
+                Some(old) if !old.trim().is_empty() && !old.contains(OWN_FILE_MARKER) => {
+                    bail!("the file exists already and is not from `memory install`; rename it first")
+                }
+                _ => Ok(text.clone()),
+            },
         }
     }
 
@@ -50,7 +49,8 @@ impl Change {
             Self::Json(entries) => json_edit::uninstall(old, entries)?,
             Self::TomlBlock { .. } => marked_block::HASH.uninstall(old),
             Self::MarkdownBlock(_) => marked_block::MARKDOWN.uninstall(old),
-            Self::OwnFile(_) => String::new(),
+            Self::OwnFile(_) if old.contains(OWN_FILE_MARKER) => String::new(),
+            Self::OwnFile(_) => old.to_owned(),
         };
         Ok(Some(rest).filter(|rest| !rest.trim().is_empty()))
     }
@@ -95,6 +95,17 @@ mod tests {
         assert_eq!(toml_change().install(Some(&edited)).unwrap(), edited);
         assert_eq!(toml_change().uninstall(&new).unwrap().as_deref(), Some(old));
         assert_eq!(toml_change().uninstall(&toml_change().install(None).unwrap()).unwrap(), None);
+    }
+
+    #[test]
+    fn a_file_of_the_user_with_the_name_of_an_own_file_stays() {
+        let change = Change::OwnFile("<!-- memory-engine:begin -->\nUse the memory.\n".into());
+        let error = change.install(Some("My own rule.\n")).unwrap_err().to_string();
+        assert!(error.contains("not from `memory install`; rename it first"), "{error}");
+        assert_eq!(change.uninstall("My own rule.\n").unwrap().as_deref(), Some("My own rule.\n"));
+        let new = change.install(None).unwrap();
+        assert_eq!(change.install(Some(&new)).unwrap(), new);
+        assert_eq!(change.uninstall(&new).unwrap(), None);
     }
 
     #[test]

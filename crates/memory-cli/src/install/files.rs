@@ -6,11 +6,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use jiff::Zoned;
 use similar::TextDiff;
 
 use super::{change::Change, setup::Part};
+
+const BYTE_ORDER_MARK: &str = "\u{feff}";
 
 /// The change of one file.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,11 +46,20 @@ impl FileEdit {
             Err(e) if e.kind() == io::ErrorKind::NotFound => None,
             Err(e) => return Err(e).with_context(|| format!("{} cannot be read", self.path.display())),
         };
-        let new = match (&old, uninstall) {
+        // Without a target the link itself would be replaced.
+        if old.is_none() && fs::symlink_metadata(&self.path).is_ok_and(|metadata| metadata.is_symlink()) {
+            bail!("{} is a symbolic link to a missing file; create the file or remove the link", self.path.display());
+        }
+        // Editors on Windows begin a file with a byte order mark, which no parser accepts.
+        let mark =
+            if old.as_ref().is_some_and(|text| text.starts_with(BYTE_ORDER_MARK)) { BYTE_ORDER_MARK } else { "" };
+        let text = old.as_ref().map(|text| &text[mark.len()..]);
+        let changed = match (text, uninstall) {
             (None, true) => None,
             (Some(text), true) => self.change.uninstall(text).with_context(name)?,
-            (old, false) => Some(self.change.install(old.as_deref()).with_context(name)?),
+            (text, false) => Some(self.change.install(text).with_context(name)?),
         };
+        let new = changed.map(|text| format!("{mark}{text}"));
         Ok(Outcome { path: self.path.clone(), old, new })
     }
 }
@@ -90,13 +101,24 @@ impl Outcome {
     }
 }
 
-/// Writes a copy of the old file next to it, with the time in its name.
+/// Writes a copy of the old file next to it, with the time in its name. An earlier copy of the same second stays.
 fn write_backup(path: &Path, old: &str, now: &Zoned) -> io::Result<PathBuf> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let time = now.strftime("%Y-%m-%dT%H-%M-%S");
-    let backup = path.with_file_name(format!("{name}.{time}.bak"));
-    fs::write(&backup, old)?;
+    let mut backup = path.with_file_name(format!("{name}.{time}.bak"));
+    let mut count = 1;
+    let mut file = loop {
+        match fs::File::create_new(&backup) {
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {
+                count += 1;
+                backup = path.with_file_name(format!("{name}.{time}-{count}.bak"));
+            }
+            created => break created?,
+        }
+    };
+    // Before the text is written: it may contain keys.
     fs::set_permissions(&backup, fs::metadata(path)?.permissions())?;
+    file.write_all(old.as_bytes())?;
     Ok(backup)
 }
 

@@ -7,7 +7,16 @@ use jsonc_parser::{
 };
 use serde_json::Value;
 
-use super::change::JsonEntry;
+/// An entry of a JSON file.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum JsonEntry {
+    /// A field. Its value is replaced.
+    Field { path: Vec<&'static str>, value: Value },
+    /// A field that the file needs. It is added if it is missing, and stays when the others are removed.
+    Required { path: Vec<&'static str>, value: Value },
+    /// An element of a list. An element that contains `marker` is replaced.
+    Element { path: Vec<&'static str>, value: Value, marker: String },
+}
 
 /// Returns the text with these entries. Everything else stays as it is, with its comments.
 pub(crate) fn install(old: &str, entries: &[JsonEntry]) -> Result<String> {
@@ -39,14 +48,15 @@ pub(crate) fn uninstall(old: &str, entries: &[JsonEntry]) -> Result<String> {
     for entry in entries {
         match entry {
             JsonEntry::Field { path, .. } => {
-                if let Some(node) = find(&object, path)? {
+                let node = find(&object, path)?;
+                if let Some(node) = node.filter(|node| node.to_serde_value().is_some_and(|v| is_installed_server(&v))) {
                     remove_with_empty_parents(node);
                 }
             }
             JsonEntry::Element { path, marker, .. } => {
                 let list = find(&object, path)?.and_then(|node| node.as_array());
                 if let Some(element) = list.as_ref().and_then(|list| marked_element(list, marker)) {
-                    remove_with_empty_parents(element);
+                    remove_with_empty_parents(own_part(element, marker));
                 }
             }
             JsonEntry::Required { .. } => {}
@@ -124,7 +134,16 @@ fn set_field(object: &CstObject, path: &[&str], value: &Value) -> Result<()> {
     let object = object_at(object, parents)?;
     match object.get(name) {
         Some(property) if property.to_serde_value().as_ref() == Some(value) => {}
-        Some(property) => property.set_value(input(value)),
+        Some(property) => {
+            let existing = property.to_serde_value();
+            if existing.is_some_and(|existing| !is_installed_server(&existing)) {
+                bail!(
+                    "\"{}\" exists already and is not from `memory install`; rename or remove it first",
+                    path.join(".")
+                );
+            }
+            property.set_value(input(value));
+        }
         None => {
             object.append(name, input(value));
         }
@@ -138,6 +157,10 @@ fn set_element(object: &CstObject, path: &[&str], value: &Value, marker: &str) -
     let list = object.array_value_or_create(name).with_context(|| format!("\"{name}\" is not a list"))?;
     match marked_element(&list, marker) {
         Some(element) if element.to_serde_value().as_ref() == Some(value) => {}
+        Some(element) if has_other_hooks(&element) => {
+            own_part(element, marker).remove();
+            list.append(input(value));
+        }
         Some(element) => {
             let index = list.elements().iter().take_while(|other| other.to_string() != element.to_string()).count();
             element.remove();
@@ -155,6 +178,32 @@ fn marked_element(list: &CstArray, marker: &str) -> Option<CstNode> {
         let value = element.to_serde_value();
         value.is_some_and(|value| contains_text(&value, marker))
     })
+}
+
+/// Returns the element, or only the hook with the marker if its group contains other hooks, which are the user's.
+fn own_part(element: CstNode, marker: &str) -> CstNode {
+    if !has_other_hooks(&element) {
+        return element;
+    }
+    hooks_of_group(&element).and_then(|hooks| marked_element(&hooks, marker)).unwrap_or(element)
+}
+
+fn has_other_hooks(element: &CstNode) -> bool {
+    hooks_of_group(element).is_some_and(|hooks| hooks.elements().len() > 1)
+}
+
+fn hooks_of_group(element: &CstNode) -> Option<CstArray> {
+    element.as_object().and_then(|group| group.array_value("hooks"))
+}
+
+/// Returns true if an earlier run wrote this MCP server: the server of another program may have the same name.
+fn is_installed_server(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.contains("/mcp?user_id="),
+        Value::Array(items) => items.windows(2).any(|pair| pair == ["mcp", "--db"]),
+        Value::Object(fields) => fields.values().any(is_installed_server),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
 }
 
 fn contains_text(value: &Value, marker: &str) -> bool {

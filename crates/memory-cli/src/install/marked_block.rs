@@ -20,17 +20,17 @@ impl MarkedBlock {
         match self.find(old) {
             Some((start, end)) => format!("{}{block}{}", &old[..start], &old[end..]),
             None if old.is_empty() => block,
-            None if old.ends_with('\n') => format!("{old}{line_end}{block}"),
-            None => format!("{old}{line_end}{line_end}{block}"),
+            // After a last line without an end there is no empty line, so that `uninstall` can tell the two apart.
+            None => format!("{old}{line_end}{block}"),
         }
     }
 
-    /// Returns the text without the block and the empty line before it.
+    /// Returns the text without the block and the line end that `install` added before it.
     pub(crate) fn uninstall(&self, old: &str) -> String {
         let Some((start, end)) = self.find(old) else { return old.to_owned() };
         let before = &old[..start];
         let shorter = before.strip_suffix('\n').map(|text| text.strip_suffix('\r').unwrap_or(text));
-        let before = shorter.filter(|text| text.ends_with('\n')).unwrap_or(before);
+        let before = shorter.filter(|text| text.ends_with('\n') || end == old.len()).unwrap_or(before);
         format!("{before}{}", &old[end..])
     }
 
@@ -71,8 +71,10 @@ mod tests {
     }
 
     #[test]
-    fn the_last_line_of_the_text_gets_an_end() {
-        assert_eq!(MARKDOWN.uninstall(&MARKDOWN.install("# Mine", "Use the memory.")), "# Mine\n");
+    fn a_last_line_without_an_end_is_given_back_so() {
+        for old in ["# Mine", "a\r\nb"] {
+            assert_eq!(MARKDOWN.uninstall(&MARKDOWN.install(old, "Use the memory.")), old);
+        }
     }
 
     #[test]

@@ -3,7 +3,10 @@ use serde_json::json;
 use super::*;
 
 fn field() -> JsonEntry {
-    JsonEntry::Field { path: vec!["mcpServers", "memory"], value: json!({ "command": "memory", "args": ["mcp"] }) }
+    JsonEntry::Field {
+        path: vec!["mcpServers", "memory"],
+        value: json!({ "command": "memory", "args": ["mcp", "--db", "a"] }),
+    }
 }
 
 fn element(command: &str) -> JsonEntry {
@@ -36,7 +39,7 @@ fn comments_order_and_other_keys_stay() {
         assert!(new.contains(line), "{line} is not in:\n{new}");
     }
     let value = parse(&new).unwrap().to_serde_value().unwrap();
-    assert_eq!(value["mcpServers"]["memory"]["args"], json!(["mcp"]));
+    assert_eq!(value["mcpServers"]["memory"]["args"], json!(["mcp", "--db", "a"]));
     assert_eq!(value["mcpServers"]["docs"]["command"], "npx");
     assert_eq!(value["hooks"]["Stop"].as_array().unwrap().len(), 2);
 }
@@ -92,6 +95,36 @@ fn nothing_is_left_of_a_new_file() {
         assert_eq!(parse(&new).unwrap().to_serde_value().unwrap()["version"], 1);
         assert_eq!(uninstall(&new, &entries).unwrap(), "", "{new}");
     }
+}
+
+#[test]
+fn a_server_of_another_program_with_the_same_name_stays() {
+    let old = "{\n  \"mcpServers\": {\n    \"memory\": { \"command\": \"npx\", \"args\": [\"-y\", \"server-memory\"] }\n  }\n}\n";
+    let error = install(old, &[field()]).unwrap_err().to_string();
+    assert!(error.contains("\"mcpServers.memory\" exists already"), "{error}");
+    assert_eq!(uninstall(old, &[field()]).unwrap(), old);
+}
+
+#[test]
+fn a_hook_of_the_user_in_the_same_group_stays() {
+    let old = r#"{
+  "hooks": {
+    "Stop": [
+      { "hooks": [{ "type": "command", "command": "say done" }, { "type": "command", "command": "m hook stop --db a" }] }
+    ]
+  }
+}
+"#;
+    let commands = |text: &str| {
+        let hooks = parse(text).unwrap().to_serde_value().unwrap()["hooks"]["Stop"].clone();
+        let groups = hooks.as_array().unwrap().clone();
+        let hooks: Vec<Value> = groups.iter().flat_map(|group| group["hooks"].as_array().unwrap().clone()).collect();
+        hooks.iter().map(|hook| hook["command"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(commands(&uninstall(old, &[element("m hook stop --db a")]).unwrap()), ["say done"]);
+    let moved = install(old, &[element("m hook stop --db b")]).unwrap();
+    assert_eq!(commands(&moved), ["say done", "m hook stop --db b"]);
+    assert_eq!(install(&moved, &[element("m hook stop --db b")]).unwrap(), moved);
 }
 
 #[test]
