@@ -1,11 +1,14 @@
-//! The memory as tools of the Model Context Protocol.
+//! The memory as tools, prompts and resources of the Model Context Protocol.
 
 mod api;
 mod caller;
 mod host;
+mod markdown;
 mod memory;
 mod options;
 mod parse_error;
+mod prompts;
+mod resources;
 mod schema;
 mod service;
 mod tools;

@@ -3,6 +3,10 @@
 
 #[path = "mcp/pipes.rs"]
 mod pipes;
+#[path = "mcp/prompts.rs"]
+mod prompts;
+#[path = "mcp/resources.rs"]
+mod resources;
 #[path = "mcp/transport.rs"]
 mod transport;
 
@@ -11,7 +15,10 @@ use axum::{
     body::{Body, to_bytes},
     http::{Request, StatusCode},
 };
-use memory_engine::{Kind, MemoryEngine, PutMode, Record, Scope, SystemClock, Turn};
+use memory_engine::{
+    Kind, MemoryEngine, PutMode, Record, Scope, SystemClock, Turn,
+    context::{BpeTokens, TokenCounter},
+};
 use memory_engine_server::{Access, ApiKey, Guard, KeyRing, Mcp, McpOptions, Owner, Server};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -157,6 +164,9 @@ async fn list_of_tools() {
     for word in ["$ref", "$defs", "uint", "null"] {
         assert!(!text.contains(word), "some hosts do not support {word}");
     }
+    // Hosts put the list into every prompt.
+    let tokens = BpeTokens.count(&answer["result"]["tools"].to_string());
+    assert!(tokens <= 3500, "the list of tools has {tokens} tokens");
     insta::assert_snapshot!(text);
 }
 
@@ -213,6 +223,13 @@ async fn invalid_arguments_are_explained() {
         let message = tool_error(&router, "/mcp", tool, arguments.clone()).await;
         assert!(message.contains(expected), "{tool} {arguments}: {message}");
     }
+    let failed = call_at(&router, "/mcp", &[], "search_memory", json!({ "query": "x", "top_k": 0 })).await;
+    let error = &failed["_meta"]["memory-engine/error"];
+    assert_eq!(error["kind"], "invalid_input", "{failed}");
+    assert!(error["message"].as_str().unwrap().contains("from 1 to 100"), "{failed}");
+    assert!(error["hint"].as_str().unwrap().contains("Correct the arguments"), "{failed}");
+    // Clients would validate it with the schema of a successful result.
+    assert!(failed["structuredContent"].is_null(), "{failed}");
     let (_, answer) = send(&router, request("/mcp", &[], rpc("tools/call", json!({ "name": "burn" })))).await;
     assert_eq!(answer["error"]["code"], -32602);
 }

@@ -3,18 +3,23 @@
 use std::sync::Arc;
 
 use axum::http::request::Parts;
-use memory_engine::{MemoryEngine, context::EstimatedTokens};
+use memory_engine::{Error, ErrorKind, MemoryEngine, context::EstimatedTokens};
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
-        CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Extensions, Implementation,
-        ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
+        CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams, CompleteResult, CompletionInfo,
+        ContentBlock, Extensions, GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult,
+        ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+        ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, ResourceContents, ServerCapabilities,
+        ServerConfig, Tool,
     },
     service::RequestContext,
 };
+use serde_json::json;
 
 use super::{
     caller::Caller,
+    prompts, resources,
     tools::{self, ToolContext},
 };
 use crate::access::{Access, Owner};
@@ -22,6 +27,8 @@ use crate::access::{Access, Owner};
 const NAME: &str = "memory-engine";
 /// The default user, the same as that of the chat gateway.
 const DEFAULT_USER: &str = "default";
+/// The key in `_meta` of a failed tool.
+const ERROR_META_KEY: &str = "memory-engine/error";
 const INSTRUCTIONS: &str = "Long-term memory across conversations. \
     Call init_context once when a conversation begins, and put its text into the prompt. \
     Call search_memory whenever something that was said earlier may matter; write the query in the user's own words \
@@ -75,9 +82,13 @@ impl Host {
 impl ServerHandler for Host {
     fn get_info(&self) -> ServerConfig {
         let implementation = Implementation::new(NAME, env!("CARGO_PKG_VERSION")).with_title("Long-term memory");
-        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
-            .with_server_info(implementation)
-            .with_instructions(INSTRUCTIONS)
+        let capabilities = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_prompts()
+            .enable_resources()
+            .enable_completions()
+            .build();
+        ServerConfig::new(capabilities).with_server_info(implementation).with_instructions(INSTRUCTIONS)
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
@@ -104,7 +115,106 @@ impl ServerHandler for Host {
             let known = self.tools.iter().map(|tool| tool.name.as_ref()).collect::<Vec<_>>().join(", ");
             ErrorData::invalid_params(format!("unknown tool; the tools are {known}"), None)
         })?;
-        let result = outcome.unwrap_or_else(|e| CallToolResult::error(vec![ContentBlock::text(e.to_string())]));
-        Ok(result.into())
+        Ok(outcome.unwrap_or_else(|e| tool_error(&e)).into())
+    }
+
+    async fn list_prompts(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        Ok(ListPromptsResult::with_all_items(prompts::all()))
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let caller = self.caller(&context.extensions)?;
+        let arguments = request.arguments.unwrap_or_default();
+        let outcome = prompts::get(&self.memory, &caller, &request.name, &arguments).await.ok_or_else(|| {
+            let known = prompts::all().into_iter().map(|prompt| prompt.name).collect::<Vec<_>>().join(", ");
+            ErrorData::invalid_params(format!("unknown prompt; the prompts are {known}"), None)
+        })?;
+        outcome.map(Into::into).map_err(|e| protocol_error(&e))
+    }
+
+    async fn complete(
+        &self,
+        request: CompleteRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        let mut values = prompts::complete(&self.memory.engine, &request);
+        values.truncate(CompletionInfo::MAX_VALUES);
+        let completion = CompletionInfo::new(values).map_err(|message| ErrorData::internal_error(message, None))?;
+        Ok(CompleteResult::new(completion))
+    }
+
+    async fn list_resources(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        Ok(ListResourcesResult::with_all_items(resources::all()))
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        Ok(ListResourceTemplatesResult::with_all_items(resources::templates()))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let caller = self.caller(&context.extensions)?;
+        let text = resources::read(&self.memory, &caller, &request.uri).await.map_err(|e| match e.kind() {
+            ErrorKind::NotFound => {
+                ErrorData::resource_not_found(e.to_string(), Some(json!({ "uri": request.uri.as_str() })))
+            }
+            _ => protocol_error(&e),
+        })?;
+        let contents = ResourceContents::text(text, request.uri).with_mime_type(resources::MIME_TYPE);
+        Ok(ReadResourceResult::new(vec![contents]).into())
+    }
+}
+
+/// Returns the protocol error of a failed prompt or resource. Unlike those of tools, models do not read it.
+fn protocol_error(error: &Error) -> ErrorData {
+    match error.kind() {
+        ErrorKind::InvalidInput | ErrorKind::NotFound | ErrorKind::Unauthorized => {
+            ErrorData::invalid_params(error.to_string(), None)
+        }
+        _ => ErrorData::internal_error(error.to_string(), None),
+    }
+}
+
+/// Returns the result of a failed tool: the message and a hint as text, and both with the kind of the error in `_meta`.
+///
+/// They are not structured content: official clients validate it with the tool's output schema even if the tool failed.
+fn tool_error(error: &Error) -> CallToolResult {
+    let (kind, message, hint) = (error.kind(), error.to_string(), hint(error.kind()));
+    let mut result = CallToolResult::error(vec![ContentBlock::text(format!("{message}\n{hint}"))]);
+    let detail = json!({ ERROR_META_KEY: { "kind": kind.as_str(), "message": message, "hint": hint } });
+    result.meta = serde_json::from_value(detail).ok();
+    result
+}
+
+/// Returns what a model should do after an error of this kind.
+fn hint(kind: ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::InvalidInput => "Correct the arguments as the message says, and call the tool again.",
+        ErrorKind::NotFound => "Find the id with search_memory or list_memories.",
+        ErrorKind::Unauthorized => "Leave user_id out, or use a user that the key of this server may access.",
+        ErrorKind::Conflict => "Read the memory again with get_memory, then repeat the change.",
+        ErrorKind::RateLimited | ErrorKind::Timeout | ErrorKind::Unavailable => {
+            "Try again later, and continue without memory until then."
+        }
+        _ => "Continue without memory, and show the message to the user.",
     }
 }

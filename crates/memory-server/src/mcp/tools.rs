@@ -13,7 +13,7 @@ use memory_engine::Result;
 use rmcp::model::{CallToolResult, JsonObject, Tool};
 
 use super::caller::Caller;
-pub(super) use support::ToolContext;
+pub(super) use support::{ToolContext, check_scene, scene_names};
 
 /// Returns all tools, in the order in which hosts show them.
 pub(super) fn all() -> Vec<Tool> {

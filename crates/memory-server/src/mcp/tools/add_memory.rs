@@ -13,7 +13,7 @@ pub(super) const NAME: &str = "add_memory";
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Arguments {
-    /// The text to remember, in one or two self-contained sentences
+    /// The text to remember, in one or two self-contained sentences, such as: Lin is allergic to shrimp
     text: String,
     /// The speaker if the text is a literal quote; leave out for a note of your own
     #[serde(default)]

@@ -13,7 +13,7 @@ pub(super) const NAME: &str = "delete_memory";
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Arguments {
-    /// The id of the memory, as returned by search_memory
+    /// The id of the memory as returned by search_memory, such as 0198c0de-0000-7000-8000-000000000000
     id: String,
     /// The user, unless the server's address names one
     #[serde(default)]

@@ -13,7 +13,7 @@ pub(super) const NAME: &str = "get_memory";
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Arguments {
-    /// The id of the memory, as returned by search_memory
+    /// The id of the memory as returned by search_memory, such as 0198c0de-0000-7000-8000-000000000000
     id: String,
     /// The user, unless the server's address names one
     #[serde(default)]
@@ -21,7 +21,8 @@ struct Arguments {
 }
 
 pub(super) fn tool() -> Tool {
-    build_tool::<Arguments, Memory>(NAME, "Show a memory", "Returns the memory with this id.", read_only())
+    let description = "Returns the memory with this id. If you have no id, use search_memory.";
+    build_tool::<Arguments, Memory>(NAME, "Show a memory", description, read_only())
 }
 
 pub(super) async fn call(memory: &ToolContext, caller: &Caller, arguments: JsonObject) -> Result<CallToolResult> {

@@ -8,12 +8,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::support::{ToolContext, build_tool, check_range, check_scene, parse_arguments, read_only, to_result};
-use crate::mcp::caller::Caller;
+use crate::mcp::{caller::Caller, markdown::NO_MEMORIES_TEXT};
 
 pub(super) const NAME: &str = "init_context";
 const TOKEN_BUDGET_RANGE: RangeInclusive<i64> = 100..=100_000;
-/// The text for hosts that show only text, if there are no memories.
-const NO_MEMORIES_TEXT: &str = "Nothing is remembered yet.";
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -50,7 +48,7 @@ struct ContextResult {
 pub(super) fn tool() -> Tool {
     let description = "Returns a text to begin a conversation with: the user's profile, facts about the user, \
         summaries of earlier conversations, and the latest messages, within a budget of tokens. \
-        Call it once, at the beginning of a conversation.";
+        Call it once, at the beginning of a conversation; for a question, use search_memory.";
     build_tool::<Arguments, ContextResult>(NAME, "Load the context of a conversation", description, read_only())
 }
 

@@ -52,7 +52,8 @@ struct ListResult {
 }
 
 pub(super) fn tool() -> Tool {
-    let description = "Lists memories, newest first, page by page. To find something, use search_memory.";
+    let description = "Lists memories, newest first, page by page. Use it to review or count what is stored; to find \
+        something, use search_memory.";
     build_tool::<Arguments, ListResult>(NAME, "List memories", description, read_only())
 }
 

@@ -19,7 +19,7 @@ const TOP_K_RANGE: RangeInclusive<i64> = 1..=100;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Arguments {
-    /// The query: a question or a few words, in the user's own language
+    /// The query: a question or a few words in the user's own language, such as: where does my sister live
     query: String,
     /// Maximum number of memories
     #[serde(default = "default_top_k")]
@@ -82,7 +82,7 @@ pub(super) fn tool() -> Tool {
     let description = "Searches earlier messages, notes and facts about the user, in any language. \
         Use it whenever the user refers to something from before, or when knowing them better would make a better \
         answer. \
-        An empty list means that no memory matches; then say so, and make nothing up.";
+        Memories that are not `relevant` are only the nearest ones. If none is relevant, say so, and make nothing up.";
     build_tool::<Arguments, SearchResult>(NAME, "Search memory", description, read_only())
 }
 

@@ -64,12 +64,23 @@ pub(super) fn check_range(tool: &'static str, name: &str, value: i64, range: Ran
 ///
 /// # Errors
 /// `InvalidInput` for any other scene, with the names of the policy.
-pub(super) async fn check_scene(tool: &'static str, engine: &MemoryEngine, scope: &Scope, scene: &str) -> Result<()> {
+pub(in crate::mcp) async fn check_scene(
+    tool: &'static str,
+    engine: &MemoryEngine,
+    scope: &Scope,
+    scene: &str,
+) -> Result<()> {
+    let names = scene_names(engine);
+    let known = names.iter().map(String::as_str).collect();
+    check_label(tool, engine, scope, (Field::Scene, "scene", scene), known).await
+}
+
+/// Returns the scenes of the scene policy.
+pub(in crate::mcp) fn scene_names(engine: &MemoryEngine) -> BTreeSet<String> {
     let admin = engine.admin();
     let policy = admin.scene_policy();
     let in_views = policy.views.values().flat_map(|view| view.scenes.keys()).chain(policy.views.keys());
-    let known: BTreeSet<&str> = in_views.chain([&policy.unlabelled]).map(String::as_str).collect();
-    check_label(tool, engine, scope, (Field::Scene, "scene", scene), known).await
+    in_views.chain([&policy.unlabelled]).cloned().collect()
 }
 
 /// Checks a label: it must be one of `known`, or that of a stored memory within `scope`. With another one, a model

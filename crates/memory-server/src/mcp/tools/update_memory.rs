@@ -13,9 +13,9 @@ pub(super) const NAME: &str = "update_memory";
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Arguments {
-    /// The id of the memory, as returned by search_memory
+    /// The id of the memory as returned by search_memory, such as 0198c0de-0000-7000-8000-000000000000
     id: String,
-    /// The new text
+    /// The new text, such as: Lin is allergic to shrimp, but not to fish
     text: String,
     /// The user, unless the server's address names one
     #[serde(default)]

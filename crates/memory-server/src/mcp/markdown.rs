@@ -1,0 +1,92 @@
+//! Memories as Markdown, for resources and prompts.
+
+use jiff::tz::TimeZone;
+use memory_engine::{
+    Clock, Field, Filter, Kind, MemoryEngine, Record, Result, ScanQuery, Scope, State, SystemClock, context::quoted,
+    enrichment,
+};
+
+/// The text for hosts that show only text, if there are no memories.
+pub(super) const NO_MEMORIES_TEXT: &str = "Nothing is remembered yet.";
+/// Maximum number of notes in the list of facts and notes.
+const MAX_NOTES: usize = 40;
+/// Maximum number of messages in the list of the latest messages.
+const MAX_RECENT_MESSAGES: usize = 20;
+
+/// Returns the profile of the user.
+///
+/// # Errors
+/// The errors of the store.
+pub(super) async fn profile(engine: &MemoryEngine, scope: &Scope) -> Result<String> {
+    let records = newest(engine, scope, Kind::PROFILE, 1).await?;
+    Ok(document("Profile", records.iter().map(|record| safe(&record.text))))
+}
+
+/// Returns the facts and notes, oldest first, each with its id.
+///
+/// # Errors
+/// The errors of the store.
+pub(super) async fn facts(engine: &MemoryEngine, scope: &Scope, zone: &TimeZone) -> Result<String> {
+    let mut facts = engine.facts(scope).records().await?;
+    facts.extend(newest(engine, scope, Kind::NOTE, MAX_NOTES).await?);
+    facts.sort_by_key(Record::position);
+    let now = SystemClock.now();
+    let line = |fact: &Record| format!("- {} (`{}`)", safe(&enrichment::render(fact, now, zone)), fact.id);
+    Ok(document("Facts and notes", facts.iter().map(line)))
+}
+
+/// Returns the latest messages, oldest first.
+///
+/// # Errors
+/// The errors of the store.
+pub(super) async fn recent(engine: &MemoryEngine, scope: &Scope, zone: &TimeZone) -> Result<String> {
+    let messages = newest(engine, scope, Kind::TURN, MAX_RECENT_MESSAGES).await?;
+    Ok(document("Latest messages", messages.iter().map(|message| line(message, zone))))
+}
+
+/// Returns one memory with its metadata.
+pub(super) fn record(record: &Record, zone: &TimeZone) -> String {
+    let quotation: Vec<String> = safe(&record.text).lines().map(|line| format!("> {line}")).collect();
+    let mut parts = vec![format!("# Memory {}", record.id), quotation.join("\n")];
+    let time = record.occurred_at.in_zone(zone).strftime("%Y-%m-%d %H:%M").to_string();
+    let mut metadata = vec![format!("- Kind: {}", record.kind.as_str()), format!("- Time: {time}")];
+    let labels =
+        [("Speaker", speaker(record)), ("Scene", record.scene.as_deref()), ("Session", record.scope.session())];
+    metadata.extend(labels.into_iter().filter_map(|(name, value)| Some(format!("- {name}: {}", safe(value?)))));
+    parts.push(metadata.join("\n"));
+    parts.join("\n\n") + "\n"
+}
+
+/// Returns a memory as an item of a list: time, scene, speaker and text.
+pub(super) fn line(record: &Record, zone: &TimeZone) -> String {
+    let time = record.occurred_at.in_zone(zone).strftime("%Y-%m-%d %H:%M");
+    // The name of a scene is not trusted: it must not close the brackets.
+    let scene = record.scene.as_deref().map(|scene| safe(&scene.replace(['[', ']', '\n'], "")));
+    let scene = scene.map(|scene| format!("[{scene}] ")).unwrap_or_default();
+    let speaker = speaker(record).map(|name| format!("{}: ", safe(name))).unwrap_or_default();
+    format!("- {time} {scene}{speaker}{}", safe(&record.text))
+}
+
+fn speaker(record: &Record) -> Option<&str> {
+    record.named_speaker().or(record.role.as_ref().map(|role| role.as_str()))
+}
+
+/// Returns the newest active records of a kind, oldest first.
+async fn newest(engine: &MemoryEngine, scope: &Scope, kind: Kind, limit: usize) -> Result<Vec<Record>> {
+    let filter = Filter::eq(Field::Kind, kind.as_str()).and(Filter::eq(Field::State, State::Active.as_str()));
+    let mut records = engine.timeline(scope, &ScanQuery::newest(limit).with_filter(filter)).await?.records;
+    records.reverse();
+    Ok(records)
+}
+
+/// Returns a text that cannot imitate the layout around it: headings, items of the list, and marks of scenes.
+fn safe(text: &str) -> String {
+    quoted(text, &["plot", "daily", "meta"])
+}
+
+/// Returns a document with a heading, or with a sentence that there are no memories.
+fn document(heading: &str, lines: impl Iterator<Item = String>) -> String {
+    let lines: Vec<String> = lines.collect();
+    let body = if lines.is_empty() { NO_MEMORIES_TEXT.to_owned() } else { lines.join("\n") };
+    format!("# {heading}\n\n{body}\n")
+}
