@@ -88,7 +88,9 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("memory-engine-agent-hooks", &["", "import"]),
     // Readers of foreign formats yield rows; they need no engine.
     ("memory-engine-import", &["core", "rule-data"]),
-    ("memory-engine-server", &["", "agent-hooks", "http-models"]),
+    // Pure functions over JSON.
+    ("memory-engine-dialects", &[]),
+    ("memory-engine-server", &["", "agent-hooks", "dialects", "http-models"]),
     ("memory-engine-cli", &["", "agent-hooks", "companion", "http-models", "import", "server"]),
     ("memory-engine-benches", &[""]),
     // The examples show that facade, recipes and server are enough.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Result, anyhow, bail};
 use clap::Args;
 use memory_engine::{MemoryEngine, http_models::Preset, recall::Rewrite};
-use memory_engine_server::{Config, LoadedConfig, Setting, Sources, UpstreamConfig};
+use memory_engine_server::{Config, Dialect, LoadedConfig, Setting, Sources, UpstreamConfig};
 
 use crate::{
     args::StoreArgs,
@@ -102,11 +102,18 @@ impl ConfigArgs {
 /// its own service.
 fn upstream(preset: Preset, settings: &Settings) -> UpstreamConfig {
     let key = preset.key_variable();
+    let own_base_url = settings.get(preset.base_url_variable());
+    // Another service at the address of the user may not have Responses.
+    let dialects = match preset {
+        Preset::OpenAi if own_base_url.is_none() => vec![Dialect::Chat, Dialect::Responses],
+        _ => vec![Dialect::Chat],
+    };
     UpstreamConfig {
         name: preset.as_str().into(),
-        base_url: settings.get(preset.base_url_variable()).unwrap_or_else(|| preset.base_url().into()),
+        base_url: own_base_url.unwrap_or_else(|| preset.base_url().into()),
         key_env: (preset.needs_key() || settings.get(key).is_some()).then(|| key.into()),
         models: Vec::new(),
+        dialects,
     }
 }
 

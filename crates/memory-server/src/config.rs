@@ -241,6 +241,19 @@ pub struct GatewayConfig {
     pub injection_rules: Option<String>,
 }
 
+/// The API in which a client and an upstream talk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Dialect {
+    /// OpenAI's chat completions, `/v1/chat/completions`.
+    Chat,
+    /// Anthropic's messages, `/v1/messages`.
+    Messages,
+    /// OpenAI's responses, `/v1/responses`.
+    Responses,
+}
+
 /// The built-in injection rules of the gateway.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -268,6 +281,13 @@ pub struct UpstreamConfig {
     /// Its models, by name or prefix with `*`. Default: none; then it gets models that no other one lists.
     #[serde(default)]
     pub models: Vec<String>,
+    /// The dialects that it speaks: `chat`, `messages`, `responses`. Default: `chat`.
+    #[serde(default = "default_dialects")]
+    pub dialects: Vec<Dialect>,
+}
+
+fn default_dialects() -> Vec<Dialect> {
+    vec![Dialect::Chat]
 }
 
 fn default_tenant() -> String {

@@ -51,15 +51,16 @@ impl Guard {
         router.layer(from_fn_with_state((self.clone(), errors), check_key))
     }
 
-    /// Removes the keys of this server from a request, so that they are not passed on to an upstream. An
-    /// `Authorization` header with another key is kept.
+    /// Removes the keys of this server from a request, so that they are not passed on to an upstream. A key of another
+    /// service in `Authorization` or `X-API-Key` is kept.
     fn remove_keys(&self, headers: &mut HeaderMap) {
-        for name in KEY_HEADERS {
-            headers.remove(name);
+        headers.remove(MEMORY_KEY);
+        let AccessRule::Keys(keys) = &*self.0 else { return };
+        let is_own = |key: Option<&str>| key.is_some_and(|key| keys.find(key).is_some());
+        if is_own(header(headers, API_KEY)) {
+            headers.remove(API_KEY);
         }
-        if let AccessRule::Keys(keys) = &*self.0
-            && authorization(headers).is_some_and(|key| keys.find(key).is_some())
-        {
+        if is_own(authorization(headers)) {
             headers.remove(AUTHORIZATION);
         }
     }
@@ -81,7 +82,7 @@ impl Guard {
 
 /// Returns the key in a request.
 fn sent_key(headers: &HeaderMap) -> Option<&str> {
-    let dedicated = KEY_HEADERS.iter().find_map(|name| header(headers, name).filter(|key| !key.is_empty()));
+    let dedicated = [MEMORY_KEY, API_KEY].iter().find_map(|name| header(headers, name).filter(|key| !key.is_empty()));
     dedicated.or_else(|| authorization(headers)).filter(|key| !key.is_empty())
 }
 
@@ -95,8 +96,10 @@ fn authorization(headers: &HeaderMap) -> Option<&str> {
     matches!(scheme.to_ascii_lowercase().as_str(), "bearer" | "token").then(|| key.trim())
 }
 
-/// The headers that contain a key of this server and nothing else.
-const KEY_HEADERS: [&str; 2] = ["x-memory-key", "x-api-key"];
+/// The header with a key of this server and nothing else.
+const MEMORY_KEY: &str = "x-memory-key";
+/// The header with a key of this server, or of an upstream with Anthropic's API.
+const API_KEY: &str = "x-api-key";
 
 async fn check_key(State((guard, errors)): State<(Guard, ErrorFormat)>, mut request: Request, next: Next) -> Response {
     match guard.authenticate(request.headers()) {

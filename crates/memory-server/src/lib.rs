@@ -34,8 +34,8 @@ mod mem0;
 
 pub use access::{Access, Owner};
 pub use config::{
-    Config, GatewayConfig, HooksConfig, IncludedTurns, KeyConfig, LimitsConfig, LogConfig, LogFormat, McpConfig,
-    Mem0Config, PartConfig, UpstreamConfig,
+    Config, Dialect, GatewayConfig, HooksConfig, IncludedTurns, KeyConfig, LimitsConfig, LogConfig, LogFormat,
+    McpConfig, Mem0Config, PartConfig, UpstreamConfig,
 };
 #[cfg(feature = "debug")]
 pub use debug::Debugging;

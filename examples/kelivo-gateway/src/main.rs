@@ -13,7 +13,7 @@ use memory_engine::{
     synonyms::{SEED, groups_from_toml},
     testing::ManualClock,
 };
-use memory_engine_server::{Sources, UpstreamConfig};
+use memory_engine_server::{Dialect, Sources, UpstreamConfig};
 use tokio::net::TcpListener;
 use tracing_subscriber::EnvFilter;
 
@@ -65,7 +65,8 @@ async fn main() -> Result<()> {
     let last_request = upstream::LastRequest::default();
     let name = "scripted".into();
     let base_url = upstream::listen(last_request.clone()).await?;
-    config.gateway.upstreams = vec![UpstreamConfig { name, base_url, key_env: None, models: Vec::new() }];
+    config.gateway.upstreams =
+        vec![UpstreamConfig { name, base_url, key_env: None, models: Vec::new(), dialects: vec![Dialect::Chat] }];
     let server = config.server(&engine, |_| None)?;
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let client = kelivo::Kelivo::new(&format!("http://{}", listener.local_addr()?), USER)?;

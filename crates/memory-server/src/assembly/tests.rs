@@ -1,11 +1,17 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use super::*;
-use crate::config::{GatewayConfig, PartConfig, UpstreamConfig};
+use crate::config::{Dialect, GatewayConfig, PartConfig, UpstreamConfig};
 
 fn upstream(key_env: Option<&str>) -> UpstreamConfig {
     let key_env = key_env.map(str::to_owned);
-    UpstreamConfig { name: "near".into(), base_url: "http://127.0.0.1:9/v1".into(), key_env, models: Vec::new() }
+    UpstreamConfig {
+        name: "near".into(),
+        base_url: "http://127.0.0.1:9/v1".into(),
+        key_env,
+        models: Vec::new(),
+        dialects: vec![Dialect::Chat],
+    }
 }
 
 fn config(gateway: GatewayConfig) -> Config {

@@ -3,10 +3,11 @@
 use std::ops::Range;
 
 use axum::body::Bytes;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::{Value, value::RawValue};
 
 use super::{
+    dialect::{Dialect, Edit},
     json::without_lone_surrogates,
     thread::{ChatMessage, Speaker},
 };
@@ -16,12 +17,18 @@ use crate::access::Owner;
 /// the order of keys and the digits of numbers.
 #[derive(Debug)]
 pub(super) struct ChatBody {
+    dialect: Dialect,
     bytes: Bytes,
     /// The name of the model, and its position.
     model: Option<(String, Range<usize>)>,
     is_streamed: bool,
     owner: Owner,
     messages: Option<RawMessages>,
+    /// The position of a system prompt outside of the messages.
+    system: Option<Range<usize>>,
+    /// The response that this request continues, or its conversation.
+    continues: Option<String>,
+    conversation: Option<String>,
 }
 
 #[derive(Debug)]
@@ -39,6 +46,16 @@ struct Envelope<'b> {
     model: Option<&'b RawValue>,
     #[serde(borrow, default)]
     messages: Option<&'b RawValue>,
+    #[serde(borrow, default)]
+    input: Option<&'b RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    system: Option<&'b RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    instructions: Option<&'b RawValue>,
+    #[serde(default)]
+    previous_response_id: Value,
+    #[serde(default)]
+    conversation: Value,
     #[serde(default)]
     stream: Value,
     #[serde(default)]
@@ -71,6 +88,11 @@ struct MessagePart {
     text: Option<String>,
 }
 
+/// Reads a value that is present, even if it is null.
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
+    <&RawValue>::deserialize(deserializer).map(Some)
+}
+
 impl Envelope<'_> {
     /// Returns the owner that the body names. A name in `metadata` takes precedence over one at the top level.
     fn owner(&self) -> Owner {
@@ -92,7 +114,7 @@ impl ChatBody {
     ///
     /// # Errors
     /// Returns a message for the client if the body is not a JSON object.
-    pub(super) fn read(bytes: Bytes) -> Result<Self, String> {
+    pub(super) fn read(bytes: Bytes, dialect: Dialect) -> Result<Self, String> {
         let text = std::str::from_utf8(&bytes).map_err(|_| "the body is not UTF-8; it must be JSON".to_owned())?;
         // serde would read a list as the fields of the object, in their order.
         if !text.trim_start().starts_with('{') {
@@ -104,11 +126,34 @@ impl ChatBody {
             format!("the body is not a JSON object with unique keys (line {line}, column {column})")
         })?;
         let model = envelope.model.and_then(|raw| Some((serde_json::from_str(raw.get()).ok()?, range_of(text, raw))));
+        let mut owner = dialect.owner(envelope.owner());
+        let messages = match dialect {
+            Dialect::Chat => envelope.messages.and_then(|raw| RawMessages::read(text, raw)),
+            Dialect::Messages => envelope.messages.map(|raw| RawMessages::of(dialect.messages(raw))),
+            Dialect::Responses => envelope.input.map(|raw| RawMessages::of(dialect.messages(raw))),
+        };
+        let system = match dialect {
+            Dialect::Chat => None,
+            Dialect::Messages => envelope.system,
+            Dialect::Responses => envelope.instructions,
+        };
+        let mut continues = None;
+        let mut conversation = None;
+        if dialect == Dialect::Responses {
+            let id = envelope.conversation.get("id").unwrap_or(&envelope.conversation);
+            conversation = owner_name(id);
+            continues = owner_name(&envelope.previous_response_id).or_else(|| conversation.clone());
+            owner.session = owner.session.or_else(|| conversation.clone());
+        }
         Ok(Self {
+            dialect,
+            system: system.map(|raw| range_of(text, raw)),
+            continues,
+            conversation,
             model,
             is_streamed: envelope.stream == Value::Bool(true),
-            owner: envelope.owner(),
-            messages: envelope.messages.and_then(|raw| RawMessages::read(text, raw)),
+            owner,
+            messages,
             bytes,
         })
     }
@@ -128,6 +173,16 @@ impl ChatBody {
         &self.owner
     }
 
+    /// Returns the id of the response or conversation that this request continues.
+    pub(super) fn continues(&self) -> Option<&str> {
+        self.continues.as_deref()
+    }
+
+    /// Returns the id of the conversation that the service stores.
+    pub(super) fn conversation(&self) -> Option<&str> {
+        self.conversation.as_deref()
+    }
+
     /// Returns the messages, or none if they cannot be read.
     pub(super) fn messages(&self) -> &[ChatMessage] {
         self.messages.as_ref().map_or(&[], |messages| &messages.list)
@@ -137,14 +192,24 @@ impl ChatBody {
     /// system message: to a text after a blank line, to a list of parts as a new part. Without a system message, a new
     /// one is inserted before all other messages.
     pub(super) fn edited(&self, model: Option<&str>, block: &str) -> Bytes {
-        let mut edits: Vec<(Range<usize>, String)> = Vec::new();
+        let mut edits: Vec<Edit> = Vec::new();
         if let (Some(new), Some((old, range))) = (model, &self.model)
             && new != old
         {
             edits.push((range.clone(), json_string(new)));
         }
         if let Some(messages) = self.messages.as_ref().filter(|_| !block.is_empty()) {
-            edits.push(self.block_insertion(messages, block));
+            let system = self.system.clone();
+            let system = system.map(|range| (&self.text()[range.clone()], range));
+            let is_outside = system.is_some();
+            match self.dialect.block_edits(system, block) {
+                None => edits.push(self.block_insertion(messages, block)),
+                Some(block_edits) => {
+                    // A new key is inserted before all others.
+                    let offset = if is_outside { 0 } else { self.after_opening_brace() };
+                    edits.extend(block_edits.into_iter().map(|(at, text)| (at.start + offset..at.end + offset, text)));
+                }
+            }
         }
         if edits.is_empty() {
             return self.bytes.clone();
@@ -159,6 +224,15 @@ impl ChatBody {
         }
         edited.extend_from_slice(&self.bytes[copied_to..]);
         edited.into()
+    }
+
+    /// Returns the body as text. [`ChatBody::read`] has checked that it is UTF-8.
+    fn text(&self) -> &str {
+        std::str::from_utf8(&self.bytes).unwrap_or_default()
+    }
+
+    fn after_opening_brace(&self) -> usize {
+        self.bytes.iter().position(|byte| *byte == b'{').map_or(0, |brace| brace + 1)
     }
 
     /// Returns the edit that inserts the block: an empty range and the text.
@@ -188,6 +262,11 @@ impl ChatBody {
 }
 
 impl RawMessages {
+    /// Messages whose positions are not needed.
+    fn of(list: Vec<ChatMessage>) -> Self {
+        Self { start: 0, list, system: None }
+    }
+
     /// Reads the value of `messages`. `None` if it is not a list.
     fn read(text: &str, raw: &RawValue) -> Option<Self> {
         let raw_messages: Vec<&RawValue> = serde_json::from_str(raw.get()).ok()?;
@@ -218,7 +297,7 @@ fn range_of(text: &str, raw: &RawValue) -> Range<usize> {
 }
 
 /// Returns the text as a JSON string, with quotes.
-fn json_string(text: &str) -> String {
+pub(super) fn json_string(text: &str) -> String {
     Value::from(text).to_string()
 }
 

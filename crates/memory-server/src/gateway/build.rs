@@ -62,15 +62,23 @@ impl UpstreamConfig {
     /// Returns the upstream, with the key from its variable.
     fn upstream(&self, variable: impl Fn(&str) -> Option<String>) -> Result<Upstream> {
         let mut endpoint = Endpoint::new(&self.base_url)?;
+        let mut messages_endpoint = None;
         if let Some(name) = &self.key_env {
             let Some(key) = variable(name) else {
                 let message =
                     format!("the variable {name} is not set; it must contain the key of the upstream '{}'", self.name);
                 return Err(Error::new(ErrorKind::Unauthorized, "config", message));
             };
-            endpoint = endpoint.with_key(&Secret::new(key))?;
+            let key = Secret::new(key);
+            messages_endpoint = Some(endpoint.clone().with_header("x-api-key", &key)?);
+            endpoint = endpoint.with_key(&key)?;
         }
-        Ok(Upstream::new(&self.name, endpoint).with_models(&self.models))
+        let upstream = Upstream::new(&self.name, endpoint).with_models(&self.models);
+        let upstream = upstream.with_dialects(self.dialects.iter().copied());
+        Ok(match messages_endpoint {
+            Some(endpoint) => upstream.with_messages_endpoint(endpoint),
+            None => upstream,
+        })
     }
 }
 

@@ -12,13 +12,14 @@ use memory_engine::http_models::{RelayReply, RelayRequest};
 use tokio::sync::{mpsc, oneshot};
 
 use super::{
-    openai::error_response,
+    conversion::Conversion,
+    dialect::Dialect,
     options::GatewayOptions,
     pending_turn::{Interruption, PendingTurn},
     prompt::Prompt,
     relay::{self, count_event, upstream_fault},
     reply::ReplyAccumulator,
-    stream::relay_stream,
+    stream::{StreamDialects, relay_stream},
     upstream::Service,
 };
 
@@ -28,6 +29,10 @@ const STREAM_BUFFER_CHUNKS: usize = 16;
 /// One chat request. It runs in a separate task, so that the turn is stored even if the client disconnects.
 pub(super) struct ChatExchange {
     pub(super) service: Arc<Service>,
+    /// The dialect of the client.
+    pub(super) dialect: Dialect,
+    /// `None` if the upstream speaks the dialect of the client.
+    pub(super) conversion: Option<Conversion>,
     pub(super) request: RelayRequest,
     pub(super) is_streamed: bool,
     pub(super) prompt: Arc<Prompt>,
@@ -42,12 +47,12 @@ impl ChatExchange {
     pub(super) async fn run(mut self, mut client: oneshot::Sender<Response>) {
         let timeout = if self.is_streamed { self.options.stream_timeout } else { self.options.plain_timeout };
         let reply = tokio::select! {
-            reply = self.service.relay.send(&self.request, timeout) => reply,
+            reply = self.service.relay(self.upstream_dialect()).send(&self.request, timeout) => reply,
             () = client.closed() => return self.client_disconnected().await,
         };
         match reply {
             Err(e) => {
-                let response = error_response(upstream_fault(&e, &self.service.name));
+                let response = self.dialect.error_response(upstream_fault(&e, &self.service.name));
                 let _ = client.send(self.with_memory_headers(response, None));
             }
             Ok(reply) => {
@@ -59,6 +64,10 @@ impl ChatExchange {
                 }
             }
         }
+    }
+
+    fn upstream_dialect(&self) -> Dialect {
+        if self.conversion.is_some() { Dialect::Chat } else { self.dialect }
     }
 
     /// Forwards a reply as it arrives.
@@ -73,7 +82,12 @@ impl ChatExchange {
         if client.send(response).is_err() {
             return self.client_disconnected().await;
         }
-        relay_stream(reply, sender, &self.service.name, &mut self.turn, &self.options).await;
+        let dialects = StreamDialects {
+            client: self.dialect,
+            upstream: self.upstream_dialect(),
+            converter: self.conversion.as_ref().and_then(Conversion::events),
+        };
+        relay_stream(reply, sender, &self.service.name, dialects, &mut self.turn, &self.options).await;
     }
 
     /// Forwards a reply after all of it has arrived and its turn is stored.
@@ -88,16 +102,26 @@ impl ChatExchange {
             Ok(body) => {
                 let mut accumulator = ReplyAccumulator::new(self.options.max_reply_bytes);
                 if status.is_success() {
-                    accumulator.add_completion(&body);
+                    self.upstream_dialect().add_body(&mut accumulator, &body);
                 }
                 let mut failed_stage = None;
                 if accumulator.is_complete() && !self.turn.store_complete(&accumulator).await {
                     failed_stage = Some("store");
                 }
-                let response = relay::json_response(status, headers, body, &self.service.name);
+                let service = &self.service.name;
+                let body = match &self.conversion {
+                    Some(conversion) => conversion.body(status, body, service),
+                    None => Ok(body),
+                };
+                let response = match body {
+                    Ok(body) => relay::json_response(status, headers, body, service, self.dialect),
+                    Err(fault) => self.dialect.error_response(fault),
+                };
                 self.with_memory_headers(response, failed_stage)
             }
-            Err(e) => self.with_memory_headers(error_response(upstream_fault(&e, &self.service.name)), None),
+            Err(e) => {
+                self.with_memory_headers(self.dialect.error_response(upstream_fault(&e, &self.service.name)), None)
+            }
         };
         let _ = client.send(response);
     }

@@ -30,7 +30,8 @@ pub(super) struct Identity {
 
 impl Identity {
     /// Resolves the owner that the request names. Without a user it is the only user of the key, or else
-    /// `default_user`. Without a session it is derived from the first words of the conversation.
+    /// `default_user`. Without a session it is that of the conversation that the request continues, or else derived from
+    /// the first words of the conversation.
     ///
     /// # Errors
     /// Those of [`Access::scope`]; 400 for a header that is not UTF-8.
@@ -38,20 +39,24 @@ impl Identity {
         access: &Access,
         names: &OwnerSources<'_>,
         default_user: &str,
+        continued_session: Option<&str>,
         thread: &Thread,
     ) -> Result<Self, Fault> {
-        // For a key of several users, `Access` reports that the user is missing.
-        let default_user = access.is_for_all_users().then(|| default_user.to_owned());
-        let owner = Owner {
-            user: names.find(&USER, "user", &names.body.user)?.or(default_user),
-            agent: names.find(&AGENT, "agent", &names.body.agent)?,
-            ..Owner::default()
-        };
+        let owner = names.user_and_agent(access, default_user)?;
         let session = names.find(&SESSION, "session", &names.body.session)?;
+        let session = session.or_else(|| continued_session.map(str::to_owned));
         let session = session.unwrap_or_else(|| thread.derived_session());
         let recall_scope = access.scope(&owner)?;
         let address = access.scope(&Owner { session: Some(session), ..owner })?;
         Ok(Self { recall_scope, address })
+    }
+
+    /// Returns the scope of recall alone.
+    ///
+    /// # Errors
+    /// Those of [`Access::scope`]; 400 for a header that is not UTF-8.
+    pub(super) fn recall_scope(access: &Access, names: &OwnerSources<'_>, default_user: &str) -> Result<Scope, Fault> {
+        Ok(access.scope(&names.user_and_agent(access, default_user)?)?)
     }
 
     /// Returns the session as a header value.
@@ -70,6 +75,16 @@ pub(super) struct OwnerSources<'r> {
 }
 
 impl OwnerSources<'_> {
+    fn user_and_agent(&self, access: &Access, default_user: &str) -> Result<Owner, Fault> {
+        // For a key of several users, `Access` reports that the user is missing.
+        let default_user = access.is_for_all_users().then(|| default_user.to_owned());
+        Ok(Owner {
+            user: self.find(&USER, "user", &self.body.user)?.or(default_user),
+            agent: self.find(&AGENT, "agent", &self.body.agent)?,
+            ..Owner::default()
+        })
+    }
+
     /// Returns the name from the first of header, path and body that contains one.
     fn find(&self, header: &HeaderName, segment: &str, in_body: &Option<String>) -> Result<Option<String>, Fault> {
         let in_header = header_text(self.headers, header.as_str())?;

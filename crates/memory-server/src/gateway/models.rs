@@ -16,6 +16,7 @@ use tokio::time::timeout;
 
 use super::{
     body::ChatBody,
+    dialect::Dialect,
     identity::escaped,
     openai::{OpenAiAccess, error_response},
     relay::{json_response, upstream_fault, upstream_request},
@@ -39,7 +40,7 @@ pub(super) async fn models(
     headers_without_key.remove(AUTHORIZATION);
     let request = upstream_request(Method::GET, &["models"], &uri, headers, Bytes::new());
     if let [service] = services {
-        return gateway.forward(service, &request, LIST_TIMEOUT).await;
+        return gateway.forward(service, Dialect::Chat, &request, LIST_TIMEOUT).await;
     }
     // The client's key belongs to the catch-all upstream. It must not be sent to another one.
     let without_key = upstream_request(Method::GET, &["models"], &uri, headers_without_key, Bytes::new());
@@ -83,7 +84,7 @@ pub(super) async fn model(
             let model = route.model.unwrap_or_default();
             let path: Vec<&str> = ["models"].into_iter().chain(model.split('/')).collect();
             let request = upstream_request(Method::GET, &path, &uri, headers, Bytes::new());
-            gateway.forward(&route.service, &request, LIST_TIMEOUT).await
+            gateway.forward(&route.service, Dialect::Chat, &request, LIST_TIMEOUT).await
         }
         Err(fault) => error_response(fault),
     }
@@ -97,14 +98,14 @@ pub(super) async fn embeddings(
 ) -> Response {
     let (parts, body) = request.into_parts();
     let read = async {
-        let body = ChatBody::read(gateway.read_body(body).await?).map_err(Fault::bad_request)?;
+        let body = ChatBody::read(gateway.read_body(body).await?, Dialect::Chat).map_err(Fault::bad_request)?;
         let route = gateway.route(body.model())?;
         Ok::<_, Fault>((body.edited(route.model.as_deref(), ""), route.service))
     };
     match read.await {
         Ok((bytes, service)) => {
             let request = upstream_request(Method::POST, &["embeddings"], &parts.uri, parts.headers, bytes);
-            gateway.forward(&service, &request, gateway.options.plain_timeout).await
+            gateway.forward(&service, Dialect::Chat, &request, gateway.options.plain_timeout).await
         }
         Err(fault) => error_response(fault),
     }
@@ -117,13 +118,19 @@ pub(super) async fn unknown(method: Method, uri: Uri) -> Response {
 
 impl GatewayState {
     /// Sends a request to an upstream, and returns its response.
-    async fn forward(&self, service: &Service, request: &RelayRequest, timeout: Duration) -> Response {
+    pub(super) async fn forward(
+        &self,
+        service: &Service,
+        dialect: Dialect,
+        request: &RelayRequest,
+        timeout: Duration,
+    ) -> Response {
         let exchange = async {
-            let mut reply = service.relay.send(request, timeout).await?;
+            let mut reply = service.relay(dialect).send(request, timeout).await?;
             let body = reply.rest(self.options.max_reply_bytes).await?;
-            Ok::<_, memory_engine::Error>(json_response(reply.status(), reply.headers(), body, &service.name))
+            Ok::<_, memory_engine::Error>(json_response(reply.status(), reply.headers(), body, &service.name, dialect))
         };
-        exchange.await.unwrap_or_else(|e| error_response(upstream_fault(&e, &service.name)))
+        exchange.await.unwrap_or_else(|e| dialect.error_response(upstream_fault(&e, &service.name)))
     }
 
     /// Lists the models of an upstream by the names that this gateway uses. `None` if the upstream fails.

@@ -1,12 +1,16 @@
 //! The turn of a request, until its reply is known.
 
-use super::{reply::ReplyAccumulator, thread::assistant_text, turn::ChatTurn, turn_writer::TurnWriter};
+use super::{
+    chain::ChainRecorder, reply::ReplyAccumulator, thread::assistant_text, turn::ChatTurn, turn_writer::TurnWriter,
+};
 
 /// The turn of a request, until its reply is known and it is stored.
 pub(super) struct PendingTurn {
     /// `None` once it is stored, and for requests that store nothing.
     turn: Option<ChatTurn>,
     writer: TurnWriter,
+    /// For replies that a later request can continue by their id.
+    chain: Option<ChainRecorder>,
 }
 
 /// The reason why a reply is incomplete.
@@ -29,8 +33,8 @@ impl Interruption {
 }
 
 impl PendingTurn {
-    pub(super) fn new(turn: Option<ChatTurn>, writer: TurnWriter) -> Self {
-        Self { turn, writer }
+    pub(super) fn new(turn: Option<ChatTurn>, writer: TurnWriter, chain: Option<ChainRecorder>) -> Self {
+        Self { turn, writer, chain }
     }
 
     /// Stores the turn with a complete reply. Returns false if it should have been stored and is not.
@@ -46,7 +50,11 @@ impl PendingTurn {
     async fn store(&mut self, reply: &ReplyAccumulator, interruption: Option<Interruption>) -> bool {
         let Some(mut turn) = self.turn.take() else { return true };
         // A reply that calls tools is not the answer yet. The turn is stored with the answer.
+        let recorder = self.chain.as_ref().zip(reply.response_id());
         if reply.calls_tools() {
+            if let Some((recorder, id)) = recorder {
+                recorder.record_tool_call(id);
+            }
             return true;
         }
         // A continued reply begins with the part that the client has.
@@ -56,6 +64,10 @@ impl PendingTurn {
             reply.text().is_empty() && matches!(interruption, Some(Interruption::BrokenOff | Interruption::Failed));
         if is_unanswered || (turn.exchange.user.is_empty() && turn.exchange.assistant.is_empty()) {
             return true;
+        }
+        if let Some((recorder, id)) = recorder {
+            recorder.record_answer(id, &turn.key.key, &turn.exchange.user, &turn.exchange.assistant);
+            turn.response_id = Some(id.to_owned());
         }
         turn.answered_at = Some(turn.clock.now());
         turn.partial_reason = match interruption {

@@ -3,27 +3,35 @@
 use axum::{
     body::{Body, Bytes},
     http::{
-        HeaderMap, Method, StatusCode, Uri,
+        HeaderMap, HeaderName, Method, StatusCode, Uri,
         header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE},
+        request::Parts,
     },
     response::Response,
 };
 use memory_engine::{Error, ErrorKind, http_models::RelayRequest};
 
-use super::{json::is_json, openai::error_response};
+use super::{dialect::Dialect, json::is_json, upstream::Service};
 use crate::fault::Fault;
 
 /// Maximum number of characters that an error message quotes from an upstream's response.
 const QUOTE_MAX_CHARS: usize = 500;
+/// The header with the key of Anthropic's API.
+const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 
 /// Builds the request to an upstream. The headers that are meant for this server are removed.
 pub(super) fn upstream_request(
     method: Method,
     path: &[&str],
     uri: &Uri,
-    mut headers: HeaderMap,
+    headers: HeaderMap,
     body: Bytes,
 ) -> RelayRequest {
+    let headers = without_own_headers(headers);
+    RelayRequest::new(method, path).with_query(uri.query()).with_headers(headers).with_body(body)
+}
+
+fn without_own_headers(mut headers: HeaderMap) -> HeaderMap {
     let own_headers: Vec<_> = headers.keys().filter(|name| is_own_header(name.as_str())).cloned().collect();
     for name in own_headers {
         headers.remove(name);
@@ -32,7 +40,32 @@ pub(super) fn upstream_request(
     if headers.get(AUTHORIZATION).is_some_and(|value| !value.as_bytes().trim_ascii().contains(&b' ')) {
         headers.remove(AUTHORIZATION);
     }
-    RelayRequest::new(method, path).with_query(uri.query()).with_headers(headers).with_body(body)
+    headers
+}
+
+/// Returns the headers of a request in a dialect. The key of the upstream replaces the keys of the client. Anthropic's API
+/// reads the key in `x-api-key`, the others in `Authorization`.
+pub(super) fn upstream_headers(dialect: Dialect, service: &Service, mut headers: HeaderMap) -> HeaderMap {
+    let has_key = service.has_key(dialect);
+    let api_key = headers.remove(API_KEY).filter(|_| dialect == Dialect::Messages && !has_key);
+    if dialect == Dialect::Messages && has_key {
+        headers.remove(AUTHORIZATION);
+    }
+    let mut headers = without_own_headers(headers);
+    headers.extend(api_key.map(|key| (API_KEY, key)));
+    headers
+}
+
+/// Builds a request in a dialect, with the method and query of the client.
+pub(super) fn dialect_request(
+    dialect: Dialect,
+    service: &Service,
+    path: &[&str],
+    parts: Parts,
+    body: Bytes,
+) -> RelayRequest {
+    let headers = upstream_headers(dialect, service, parts.headers);
+    RelayRequest::new(parts.method, path).with_query(parts.uri.query()).with_headers(headers).with_body(body)
 }
 
 /// Returns true for headers that are meant for this server.
@@ -49,18 +82,24 @@ pub(super) fn response(status: StatusCode, headers: HeaderMap, body: Body) -> Re
 }
 
 /// Builds the response to a request that an upstream answered with this body. Clients expect JSON: an error page is put
-/// into an error in the format of OpenAI's API with the same status, and any other body that is not JSON is a 502.
-pub(super) fn json_response(status: StatusCode, headers: HeaderMap, body: Bytes, service: &str) -> Response {
+/// into an error in the format of the dialect with the same status, and any other body that is not JSON is a 502.
+pub(super) fn json_response(
+    status: StatusCode,
+    headers: HeaderMap,
+    body: Bytes,
+    service: &str,
+    dialect: Dialect,
+) -> Response {
     if is_json(&body) {
         return response(status, headers, Body::from(body));
     }
     if status.is_success() {
-        return error_response(not_json_fault(service));
+        return dialect.error_response(not_json_fault(service));
     }
     let text = String::from_utf8_lossy(&body);
     let quote: String = text.trim().chars().take(QUOTE_MAX_CHARS).collect();
     let message = format!("the upstream '{service}' answered with status {status}: {quote}");
-    let mut wrapped = error_response(Fault::new(status, message));
+    let mut wrapped = dialect.error_response(Fault::new(status, message));
     for (name, value) in &headers {
         if name != CONTENT_TYPE && name != CONTENT_LENGTH {
             wrapped.headers_mut().insert(name, value.clone());

@@ -26,6 +26,10 @@ pub(super) struct ReplyAccumulator {
     /// True after the end marker of a stream, or a reply that is not streamed.
     is_done: bool,
     has_failed: bool,
+    /// The id of a response, with which a later request can continue it.
+    response_id: Option<String>,
+    /// The part of the reply to which the end of the text belongs.
+    last_part: Option<(u64, u64)>,
 }
 
 #[derive(Deserialize, Default)]
@@ -63,6 +67,8 @@ impl ReplyAccumulator {
             calls_tools: false,
             is_done: false,
             has_failed: false,
+            response_id: None,
+            last_part: None,
         }
     }
 
@@ -112,6 +118,39 @@ impl ReplyAccumulator {
             self.text.push_str(&text[..end]);
         }
         self.is_truncated |= end < text.len();
+    }
+
+    /// Appends the text of a part. Parts are separated as [`content_text`] separates them.
+    pub(super) fn append_part(&mut self, part: (u64, u64), text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        if self.last_part.is_some_and(|last| last != part) {
+            self.append("\n");
+        }
+        self.last_part = Some(part);
+        self.append(text);
+    }
+
+    pub(super) fn set_done(&mut self) {
+        self.is_done = true;
+    }
+
+    pub(super) fn set_failed(&mut self) {
+        self.has_failed = true;
+    }
+
+    pub(super) fn set_calls_tools(&mut self) {
+        self.calls_tools = true;
+    }
+
+    pub(super) fn set_response_id(&mut self, id: &str) {
+        self.response_id = Some(id.to_owned());
+    }
+
+    /// Returns the id of the response.
+    pub(super) fn response_id(&self) -> Option<&str> {
+        self.response_id.as_deref()
     }
 
     /// Marks the text as incomplete. Text that arrives later is dropped.

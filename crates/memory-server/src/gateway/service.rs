@@ -57,9 +57,17 @@ impl Gateway {
         let upstreams = Upstreams::new(upstreams)?;
         let sessions = Arc::new(SessionCache::new(options.max_sessions));
         let prompter = Prompter::new(engine.clone(), Arc::clone(&sessions), &options)?;
-        let turns = TurnWriter::start(engine, sessions, &options, &runtime);
+        let turns = TurnWriter::start(engine.clone(), Arc::clone(&sessions), &options, &runtime);
         let options = Arc::new(options);
-        Ok(Self(Arc::new(GatewayState { upstreams, prompter, turns, options, tasks: TaskTracker::new() })))
+        Ok(Self(Arc::new(GatewayState {
+            upstreams,
+            prompter,
+            turns,
+            engine,
+            sessions,
+            options,
+            tasks: TaskTracker::new(),
+        })))
     }
 
     /// Returns its routes. Each request needs an [`Access`](crate::Access), which a [`Guard`](crate::Guard) adds.

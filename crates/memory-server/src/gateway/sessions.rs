@@ -6,12 +6,16 @@ use lru::LruCache;
 use memory_engine::{Field, Filter, Kind, MemoryEngine, Result, ScanQuery, Scope, Timestamp};
 use parking_lot::Mutex;
 
-use super::{prompt::Prompt, turn::TURN_KEY};
+use super::{chain::Chain, prompt::Prompt, turn::TURN_KEY};
 
 /// The state of the most recently used conversations. Lost turns can be read from the store again; a lost prompt only
 /// means that a continued reply gets no memories.
 #[derive(Debug)]
-pub(super) struct SessionCache(Mutex<LruCache<Scope, CachedSession>>);
+pub(super) struct SessionCache {
+    sessions: Mutex<LruCache<Scope, CachedSession>>,
+    /// By user and response.
+    chains: Mutex<LruCache<(Scope, String), Arc<Chain>>>,
+}
 
 #[derive(Debug, Default)]
 struct CachedSession {
@@ -30,12 +34,13 @@ pub(super) struct LastTurn {
 
 impl SessionCache {
     pub(super) fn new(capacity: usize) -> Self {
-        Self(Mutex::new(LruCache::new(NonZeroUsize::new(capacity).unwrap_or(NonZeroUsize::MIN))))
+        let capacity = NonZeroUsize::new(capacity).unwrap_or(NonZeroUsize::MIN);
+        Self { sessions: Mutex::new(LruCache::new(capacity)), chains: Mutex::new(LruCache::new(capacity)) }
     }
 
     /// Returns the latest turn, if it is cached.
     pub(super) fn last_turn(&self, address: &Scope) -> Option<LastTurn> {
-        self.0.lock().peek(address).and_then(|session| session.last_turn.clone())
+        self.sessions.lock().peek(address).and_then(|session| session.last_turn.clone())
     }
 
     pub(super) fn set_last_turn(&self, address: &Scope, last_turn: LastTurn) {
@@ -44,15 +49,24 @@ impl SessionCache {
 
     /// Returns what was injected for the latest question.
     pub(super) fn prompt(&self, address: &Scope) -> Option<Arc<Prompt>> {
-        self.0.lock().peek(address).and_then(|session| session.prompt.clone())
+        self.sessions.lock().peek(address).and_then(|session| session.prompt.clone())
     }
 
     pub(super) fn set_prompt(&self, address: &Scope, prompt: Arc<Prompt>) {
         self.update(address, |session| session.prompt = Some(prompt));
     }
 
+    /// Returns the chain of a response of this user, if it is cached.
+    pub(super) fn chain(&self, recall_scope: &Scope, response: &str) -> Option<Arc<Chain>> {
+        self.chains.lock().get(&(recall_scope.clone(), response.to_owned())).cloned()
+    }
+
+    pub(super) fn set_chain(&self, recall_scope: &Scope, response: &str, chain: Arc<Chain>) {
+        self.chains.lock().put((recall_scope.clone(), response.to_owned()), chain);
+    }
+
     fn update(&self, address: &Scope, update: impl FnOnce(&mut CachedSession)) {
-        update(self.0.lock().get_or_insert_mut_ref(address, CachedSession::default));
+        update(self.sessions.lock().get_or_insert_mut_ref(address, CachedSession::default));
     }
 }
 

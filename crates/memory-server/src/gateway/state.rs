@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use axum::body::{Body, Bytes, to_bytes};
 use axum::http::StatusCode;
+use memory_engine::MemoryEngine;
 use tokio_util::task::TaskTracker;
 
 use super::{
     options::GatewayOptions,
     prompter::Prompter,
+    sessions::SessionCache,
     turn_writer::TurnWriter,
     upstream::{Route, Upstreams},
 };
@@ -20,6 +22,8 @@ pub(super) struct GatewayState {
     pub(super) upstreams: Upstreams,
     pub(super) prompter: Prompter,
     pub(super) turns: TurnWriter,
+    pub(super) engine: MemoryEngine,
+    pub(super) sessions: Arc<SessionCache>,
     pub(super) options: Arc<GatewayOptions>,
     /// The tasks of the exchanges in progress.
     pub(super) tasks: TaskTracker,

@@ -10,8 +10,9 @@ use memory_engine::{
 use tokio::{sync::mpsc, time::sleep};
 
 use super::{
+    conversion::EventConverter,
+    dialect::Dialect,
     json::is_json,
-    openai::OpenAiError,
     options::GatewayOptions,
     pending_turn::{Interruption, PendingTurn},
     relay::{count_event, not_json_fault},
@@ -26,6 +27,9 @@ const NOT_STORED: Bytes = Bytes::from_static(b": memory degraded: store\n\n");
 struct StreamRelay<'r> {
     client: mpsc::Sender<Bytes>,
     service: &'r str,
+    dialects: StreamDialects,
+    /// Converted events that are not sent yet.
+    converted: String,
     turn: &'r mut PendingTurn,
     keep_alive: Duration,
     framer: SseFramer,
@@ -35,6 +39,14 @@ struct StreamRelay<'r> {
     is_stored: bool,
     /// True if the service sent an event that is not JSON.
     is_malformed: bool,
+}
+
+/// The dialects of a streamed reply.
+pub(super) struct StreamDialects {
+    pub(super) client: Dialect,
+    pub(super) upstream: Dialect,
+    /// `None` if both are the same.
+    pub(super) converter: Option<EventConverter>,
 }
 
 /// A chunk or the end of the upstream's response.
@@ -49,12 +61,15 @@ pub(super) async fn relay_stream(
     mut upstream: RelayReply,
     client: mpsc::Sender<Bytes>,
     service: &str,
+    dialects: StreamDialects,
     turn: &mut PendingTurn,
     options: &GatewayOptions,
 ) {
     let mut relay = StreamRelay {
         client,
         service,
+        dialects,
+        converted: String::new(),
         turn,
         keep_alive: options.keep_alive,
         framer: SseFramer::new(options.max_reply_bytes),
@@ -69,7 +84,7 @@ pub(super) async fn relay_stream(
             Arrival::Bytes(bytes) => {
                 // Line by line, so that the events before a malformed one are passed on.
                 for line in bytes.split_inclusive(|byte| *byte == b'\n') {
-                    let was_mid_event = relay.framer.is_mid_event();
+                    let was_mid_event = relay.is_mid_event();
                     let framed = relay.framer.feed(line);
                     relay.pass_on(framed, was_mid_event).await;
                     if relay.is_malformed {
@@ -92,7 +107,7 @@ impl StreamRelay<'_> {
                 arrived = &mut next => break arrived,
                 () = self.client.closed() => return Arrival::ClientGone,
                 () = sleep(self.keep_alive) => {
-                    if !self.framer.is_mid_event() {
+                    if !self.is_mid_event() {
                         let _ = self.client.send(KEEP_ALIVE).await;
                     }
                 }
@@ -120,9 +135,18 @@ impl StreamRelay<'_> {
                 let _ = self.client.send(NOT_STORED).await;
             }
         }
+        let bytes = match self.dialects.converter {
+            Some(_) => Bytes::from(std::mem::take(&mut self.converted)),
+            None => bytes,
+        };
         if !bytes.is_empty() {
             let _ = self.client.send(bytes).await;
         }
+    }
+
+    /// Returns true if the bytes sent to the client end within an event.
+    fn is_mid_event(&self) -> bool {
+        self.dialects.converter.is_none() && self.framer.is_mid_event()
     }
 
     fn read_events(&mut self, complete: &[u8]) {
@@ -133,7 +157,10 @@ impl StreamRelay<'_> {
                     Ok(Some(data)) => {
                         let is_empty_or_end = matches!(data.trim(), "" | "[DONE]");
                         self.is_malformed |= !is_empty_or_end && !is_json(data.as_bytes());
-                        self.reply.add_event(&data);
+                        self.dialects.upstream.add_event(&mut self.reply, &data);
+                        if let Some(converter) = self.dialects.converter.as_mut().filter(|_| !self.is_malformed) {
+                            self.converted.push_str(&converter.push(&data));
+                        }
                     }
                     Ok(None) => break,
                     // A line that is not valid is skipped.
@@ -143,19 +170,25 @@ impl StreamRelay<'_> {
         }
         if self.framer.has_skipped() {
             self.reply.mark_truncated();
+            // An event that is too long to be parsed cannot be converted.
+            self.is_malformed |= self.dialects.converter.is_some();
         }
     }
 
     /// Handles the end of the upstream's stream, with the error that broke it off. Never sends an end marker that the
     /// service has not sent.
     async fn finish(mut self, error: Option<Error>) {
-        let was_mid_event = self.framer.is_mid_event();
+        let was_mid_event = self.is_mid_event();
         let rest = if error.is_none() { last_event(&self.framer.take_rest()) } else { FramedBytes::default() };
         self.pass_on(rest, was_mid_event).await;
         if self.is_malformed {
             return self.finish_malformed().await;
         }
         if self.reply.is_complete() {
+            let end = self.dialects.converter.as_mut().map(EventConverter::finish).unwrap_or_default();
+            if !end.is_empty() {
+                let _ = self.client.send(Bytes::from(end)).await;
+            }
             return;
         }
         if self.reply.has_failed() {
@@ -189,11 +222,9 @@ impl StreamRelay<'_> {
     }
 
     fn error_event(&self, message: &str) -> Bytes {
-        let mut body = OpenAiError::new(message, "server_error");
-        body.error.code = Some("stream_broken");
         // Ends an event of which a part has been passed on.
-        let end = if self.framer.is_mid_event() { "\n\n" } else { "" };
-        Bytes::from(format!("{end}data: {}\n\n", serde_json::json!(body)))
+        let end = if self.is_mid_event() { "\n\n" } else { "" };
+        Bytes::from(format!("{end}{}", self.dialects.client.error_event(message)))
     }
 
     async fn client_disconnected(self) {

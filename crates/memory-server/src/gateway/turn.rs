@@ -11,6 +11,8 @@ use super::thread::{Exchange, TurnKey};
 
 /// The metadata key of a record's turn.
 pub(super) const TURN_KEY: &str = "turn";
+/// The metadata key of the response of a reply.
+pub(super) const RESPONSE: &str = "response";
 /// The metadata key of the exchange before the turn.
 pub(super) const FOLLOWS: &str = "follows";
 
@@ -24,6 +26,8 @@ pub(super) struct ChatTurn {
     pub(super) previous: Option<Exchange>,
     pub(super) scene: Option<String>,
     pub(super) model: Option<String>,
+    /// The id of the response, with which a later request can continue it.
+    pub(super) response_id: Option<String>,
     /// The memories that were injected.
     pub(super) injected: Vec<RecordId>,
     /// The reason why the reply is incomplete; `None` if it is complete.
@@ -119,6 +123,9 @@ impl ChatTurn {
         let mut metadata = self.metadata();
         if let Some(model) = &self.model {
             metadata.insert("model".into(), json!(model));
+        }
+        if let Some(id) = &self.response_id {
+            metadata.insert(RESPONSE.into(), json!(id));
         }
         if let Some(reason) = self.partial_reason {
             metadata.insert("partial".into(), json!(reason));

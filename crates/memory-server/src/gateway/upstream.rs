@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::dialect::Dialect;
 use memory_engine::{
     Error, Result,
     http_models::{Endpoint, Relay, RelayOptions},
@@ -9,13 +10,15 @@ use memory_engine::{
 
 /// A model service with an OpenAI-compatible API.
 ///
-/// If its [`Endpoint`] has a key, requests are sent with that key. Otherwise the client's `Authorization` is passed on.
+/// It speaks chat completions, unless [`with_dialects`](Self::with_dialects) says otherwise. If its [`Endpoint`] has a key, requests are sent with that key. Otherwise the client's `Authorization` is passed on.
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Upstream {
     name: String,
     endpoint: Endpoint,
+    messages_endpoint: Option<Endpoint>,
     models: Vec<String>,
+    dialects: Vec<Dialect>,
     options: RelayOptions,
 }
 
@@ -28,6 +31,9 @@ pub(super) struct Upstreams(Vec<Arc<Service>>);
 pub(super) struct Service {
     pub(super) name: String,
     pub(super) relay: Relay,
+    /// For the messages dialect, if its key is sent in another way.
+    messages_relay: Option<Relay>,
+    dialects: Vec<Dialect>,
     models: Vec<String>,
 }
 
@@ -42,12 +48,32 @@ impl Upstream {
     /// Creates an upstream called `name`, at an address such as `https://api.deepseek.com/v1`. Without
     /// [`with_models`](Self::with_models) it serves every model that no other upstream serves.
     pub fn new(name: impl Into<String>, endpoint: Endpoint) -> Self {
-        Self { name: name.into(), endpoint, models: Vec::new(), options: RelayOptions::default() }
+        Self {
+            name: name.into(),
+            endpoint,
+            messages_endpoint: None,
+            models: Vec::new(),
+            dialects: vec![Dialect::Chat],
+            options: RelayOptions::default(),
+        }
     }
 
     /// Restricts the upstream to these models: names, or prefixes of names followed by `*`.
     pub fn with_models<M: Into<String>>(mut self, models: impl IntoIterator<Item = M>) -> Self {
         self.models = models.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Sets the dialects that it speaks. Default: [`Dialect::Chat`].
+    pub fn with_dialects(mut self, dialects: impl IntoIterator<Item = Dialect>) -> Self {
+        self.dialects = dialects.into_iter().collect();
+        self
+    }
+
+    /// Sends requests in [`Dialect::Messages`] to this endpoint, whose key is in the header `x-api-key`. Default: the
+    /// endpoint of all requests.
+    pub fn with_messages_endpoint(mut self, endpoint: Endpoint) -> Self {
+        self.messages_endpoint = Some(endpoint);
         self
     }
 
@@ -65,6 +91,21 @@ impl Route {
 }
 
 impl Service {
+    /// Returns true if it speaks this dialect.
+    pub(super) fn speaks(&self, dialect: Dialect) -> bool {
+        self.dialects.contains(&dialect)
+    }
+
+    /// Returns the relay for requests in a dialect.
+    pub(super) fn relay(&self, dialect: Dialect) -> &Relay {
+        self.messages_relay.as_ref().filter(|_| dialect == Dialect::Messages).unwrap_or(&self.relay)
+    }
+
+    /// Returns true if it has a key of its own.
+    pub(super) fn has_key(&self, dialect: Dialect) -> bool {
+        self.relay.has_key() || (dialect == Dialect::Messages && self.messages_relay.is_some())
+    }
+
     /// Returns true if it serves every model that no other upstream serves.
     pub(super) fn is_catch_all(&self) -> bool {
         self.models.is_empty()
@@ -89,7 +130,7 @@ impl Upstreams {
             return invalid("a gateway needs at least one upstream, with a name and a base URL".into());
         }
         let mut services: Vec<Arc<Service>> = Vec::new();
-        for Upstream { name, endpoint, models, options } in upstreams {
+        for Upstream { name, endpoint, messages_endpoint, models, dialects, options } in upstreams {
             if name.trim().is_empty() || name.contains('/') {
                 return invalid(format!("the upstream name '{name}' is empty or contains a slash"));
             }
@@ -99,7 +140,12 @@ impl Upstreams {
             if models.iter().any(|model| model.trim().is_empty()) {
                 return invalid(format!("the upstream '{name}' lists an empty model name; '*' stands for all models"));
             }
-            services.push(Arc::new(Service { name, relay: Relay::new(endpoint, options)?, models }));
+            if dialects.is_empty() {
+                return invalid(format!("the upstream '{name}' speaks no dialect; name chat, messages or responses"));
+            }
+            let messages_relay = messages_endpoint.map(|endpoint| Relay::new(endpoint, options.clone())).transpose()?;
+            let relay = Relay::new(endpoint, options)?;
+            services.push(Arc::new(Service { name, relay, messages_relay, dialects, models }));
         }
         Ok(Self(services))
     }

@@ -62,7 +62,11 @@ impl Chat {
     }
 
     pub(crate) async fn with_engine(engine: MemoryEngine, options: GatewayOptions) -> Self {
-        let served = Served::with_engine(engine, options).await;
+        Self::of(Served::with_engine(engine, options).await)
+    }
+
+    /// A client of this server.
+    pub(crate) fn of(served: Served) -> Self {
         let relay = Relay::new(Endpoint::new(&served.url).unwrap(), RelayOptions::default()).unwrap();
         Self { served, relay }
     }

@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "not every test uses all of it")]
 
+pub(crate) mod native_upstream;
 pub(crate) mod store;
 pub(crate) mod upstream;
 
@@ -10,7 +11,7 @@ use std::{sync::Arc, time::Duration};
 use axum::Router;
 use memory_engine::{MemoryEngine, http_models::Endpoint};
 use memory_engine_server::{
-    Access, ApiKey, Debugging, Gateway, GatewayOptions, Guard, Hooks, KeyRing, Mcp, Mem0, Server, Upstream,
+    Access, ApiKey, Debugging, Dialect, Gateway, GatewayOptions, Guard, Hooks, KeyRing, Mcp, Mem0, Server, Upstream,
 };
 use tokio::net::TcpListener;
 use upstream::ReceivedRequests;
@@ -21,28 +22,46 @@ pub(crate) struct Served {
     pub(crate) key: String,
     pub(crate) upstream: String,
     pub(crate) received: Arc<ReceivedRequests>,
+    /// What the upstream of the models `native-…` received. It speaks Anthropic's messages and OpenAI's responses.
+    pub(crate) received_natively: Arc<ReceivedRequests>,
     pub(crate) engine: MemoryEngine,
     pub(crate) gateway: Gateway,
 }
 
 impl Served {
-    /// Starts a server with all parts and an empty in-memory engine.
+    /// Starts a server with all parts, both upstreams and an empty in-memory engine.
     pub(crate) async fn whole() -> Self {
         let engine = MemoryEngine::builder().in_memory().build().await.unwrap();
         // Long deadlines, for a busy machine that has to load its dictionary first.
         let deadline = Duration::from_secs(15);
-        Self::with_engine(engine, GatewayOptions::default().with_deadlines(deadline, deadline)).await
+        Self::with_both_upstreams(engine, GatewayOptions::default().with_deadlines(deadline, deadline)).await
     }
 
     /// Starts a server with all parts and this engine.
     pub(crate) async fn with_engine(engine: MemoryEngine, options: GatewayOptions) -> Self {
+        Self::start(engine, options, false).await
+    }
+
+    /// Starts a server with all parts, this engine, and a second upstream for the models `native-…`.
+    pub(crate) async fn with_both_upstreams(engine: MemoryEngine, options: GatewayOptions) -> Self {
+        Self::start(engine, options, true).await
+    }
+
+    async fn start(engine: MemoryEngine, options: GatewayOptions, has_native: bool) -> Self {
         let key = ApiKey::generate();
         let access = Access::tenant("tests", "acme").unwrap();
         let guard = Guard::keys(KeyRing::default().with_key(&key, access));
         let received = Arc::new(ReceivedRequests::default());
         let upstream = listen(upstream::router(received.clone())).await;
         let endpoint = Endpoint::new(&format!("{upstream}/v1")).unwrap();
-        let gateway = Gateway::new(engine.clone(), vec![Upstream::new("scripted", endpoint)], options).unwrap();
+        let mut upstreams = vec![Upstream::new("scripted", endpoint)];
+        let received_natively = Arc::new(ReceivedRequests::default());
+        if has_native {
+            let native = listen(native_upstream::router(received_natively.clone())).await;
+            let native = Upstream::new("native", Endpoint::new(&format!("{native}/v1")).unwrap());
+            upstreams.push(native.with_models(["native-*"]).with_dialects([Dialect::Messages, Dialect::Responses]));
+        }
+        let gateway = Gateway::new(engine.clone(), upstreams, options).unwrap();
         let server = Server::new(engine.clone(), guard)
             .gateway(gateway.clone())
             .mem0(Mem0::new(engine.clone()))
@@ -50,7 +69,7 @@ impl Served {
             .hooks(Hooks::new(engine.clone()))
             .debugging(Debugging::new(engine.clone()));
         let url = listen(server.router()).await;
-        Self { url, key: key.reveal().to_owned(), upstream, received, engine, gateway }
+        Self { url, key: key.reveal().to_owned(), upstream, received, received_natively, engine, gateway }
     }
 }
 

@@ -18,6 +18,10 @@ pub mod conformance {}
 pub mod context {}
 
 #[cfg(doctest)]
+#[doc = include_str!("../../../../crates/dialects/README.md")]
+pub mod dialects {}
+
+#[cfg(doctest)]
 #[doc = include_str!("../../../../crates/embedder/README.md")]
 pub mod embedder {}
 

@@ -9,7 +9,7 @@ use crate::gateway::thread::Thread;
 const BLOCK: &str = "---\n[记忆参考]\n\"我对海鲜过敏\"\n---";
 
 fn body(text: &str) -> ChatBody {
-    ChatBody::read(Bytes::from(text.to_owned())).unwrap()
+    ChatBody::read(Bytes::from(text.to_owned()), Dialect::Chat).unwrap()
 }
 
 fn injected(text: &str) -> Value {
@@ -64,7 +64,7 @@ fn unedited_bytes_stay_the_same() {
 #[test]
 fn invalid_bodies_are_refused_and_unusual_ones_accepted() {
     for bad in ["", "[]", "nonsense", "{", r#"{"model":1,"model":2}"#] {
-        assert!(ChatBody::read(Bytes::from_static(bad.as_bytes())).is_err(), "{bad}");
+        assert!(ChatBody::read(Bytes::from_static(bad.as_bytes()), Dialect::Chat).is_err(), "{bad}");
     }
     for odd in
         [r#"{}"#, r#"{"messages":"hi"}"#, r#"{"messages":[1,"x",{"role":5,"content":{}}],"model":7,"stream":"yes"}"#]

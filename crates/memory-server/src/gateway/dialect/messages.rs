@@ -1,0 +1,118 @@
+//! Anthropic's messages.
+
+use std::ops::Range;
+
+use axum::{body::Bytes, response::Response};
+use serde_json::{Value, json, value::RawValue};
+
+use super::Edit;
+use crate::{
+    fault::Fault,
+    gateway::{
+        body::{content_text, json_string},
+        json::without_lone_surrogates,
+        reply::ReplyAccumulator,
+        thread::{ChatMessage, Speaker},
+    },
+};
+
+/// Returns a fault in the format of Anthropic's API.
+pub(super) fn error_response(fault: Fault) -> Response {
+    let kind = match fault.status().as_u16() {
+        401 => "authentication_error",
+        403 => "permission_error",
+        404 => "not_found_error",
+        413 => "request_too_large",
+        429 => "rate_limit_error",
+        400..500 => "invalid_request_error",
+        _ => "api_error",
+    };
+    let body = error_body(kind, fault.message());
+    fault.into_response_with(body)
+}
+
+fn error_body(kind: &str, message: &str) -> Value {
+    json!({ "type": "error", "error": { "type": kind, "message": message } })
+}
+
+pub(super) fn error_event(message: &str) -> String {
+    format!("event: error\ndata: {}\n\n", error_body("api_error", message))
+}
+
+/// Adds the data of an event.
+pub(super) fn add_event(reply: &mut ReplyAccumulator, data: &str) {
+    let Ok(event) = serde_json::from_str::<Value>(&without_lone_surrogates(data)) else { return };
+    let block = event["index"].as_u64().unwrap_or(0);
+    match event["type"].as_str().unwrap_or_default() {
+        "content_block_start" => add_block(reply, block, &event["content_block"]),
+        "content_block_delta" => reply.append_part((block, 0), event["delta"]["text"].as_str().unwrap_or_default()),
+        "message_delta" if event["delta"]["stop_reason"].is_string() => reply.set_done(),
+        "message_stop" => reply.set_done(),
+        "error" => reply.set_failed(),
+        _ => {}
+    }
+}
+
+/// Adds a reply that is not streamed.
+pub(super) fn add_body(reply: &mut ReplyAccumulator, body: &Bytes) {
+    let text = String::from_utf8_lossy(body);
+    let Ok(message) = serde_json::from_str::<Value>(&without_lone_surrogates(&text)) else { return };
+    let Some(blocks) = message["content"].as_array().filter(|_| message["type"] == "message") else { return };
+    for (index, block) in (0..).zip(blocks) {
+        add_block(reply, index, block);
+    }
+    reply.set_done();
+}
+
+fn add_block(reply: &mut ReplyAccumulator, index: u64, block: &Value) {
+    match block["type"].as_str().unwrap_or_default() {
+        "text" => reply.append_part((index, 0), block["text"].as_str().unwrap_or_default()),
+        // Tools of the server, such as `server_tool_use`, are called within the reply.
+        "tool_use" => reply.set_calls_tools(),
+        _ => {}
+    }
+}
+
+/// Returns the messages. A message with the results of tools continues the exchange.
+pub(super) fn messages(raw: &RawValue) -> Vec<ChatMessage> {
+    let list: Vec<Value> = serde_json::from_str(&without_lone_surrogates(raw.get())).unwrap_or_default();
+    list.iter().map(message).collect()
+}
+
+fn message(message: &Value) -> ChatMessage {
+    let content = &message["content"];
+    let has_part = |kind: &str| content.as_array().is_some_and(|parts| parts.iter().any(|part| part["type"] == kind));
+    let speaker = match Speaker::of(message["role"].as_str().unwrap_or_default()) {
+        Speaker::User if has_part("tool_result") => Speaker::Tool,
+        speaker => speaker,
+    };
+    ChatMessage { speaker, text: content_text(&content.to_string()), calls_tools: has_part("tool_use") }
+}
+
+/// Returns the session in a `metadata.user_id` of Claude Code, which names the device, the account and the session: with
+/// underscores (`user_…_account_…_session_…`), or as a JSON object in a string.
+pub(super) fn session_of_claude_code(user_id: &str) -> Option<String> {
+    if let Ok(names) = serde_json::from_str::<Value>(user_id) {
+        return Some(names.get("session_id")?.as_str()?.to_owned());
+    }
+    let (account, session) = user_id.strip_prefix("user_")?.split_once("_session_")?;
+    (account.contains("_account_") && !session.is_empty()).then(|| session.to_owned())
+}
+
+/// Adds the block as the last block of `system`, without `cache_control`, so that the cached prefix before it stays the
+/// same. A string becomes two blocks.
+pub(super) fn block_edits(raw: &str, range: Range<usize>, block: &str) -> Vec<Edit> {
+    let added = format!(r#"{{"type":"text","text":{}}}"#, json_string(block));
+    match raw.as_bytes().first() {
+        Some(b'"') if raw.len() > 2 => {
+            let before = (range.start..range.start, r#"[{"type":"text","text":"#.to_owned());
+            vec![before, (range.end..range.end, format!("}},{added}]"))]
+        }
+        Some(b'[') => {
+            let is_empty = raw[1..raw.len() - 1].trim().is_empty();
+            let comma = if is_empty { "" } else { "," };
+            vec![(range.end - 1..range.end - 1, format!("{comma}{added}"))]
+        }
+        _ => vec![(range, json_string(block))],
+    }
+}

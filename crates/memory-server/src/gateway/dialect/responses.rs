@@ -1,0 +1,117 @@
+//! OpenAI's responses.
+
+use std::ops::Range;
+
+use axum::body::Bytes;
+use serde_json::{Value, json, value::RawValue};
+
+use super::Edit;
+use crate::gateway::{
+    body::{content_text, json_string},
+    json::without_lone_surrogates,
+    reply::ReplyAccumulator,
+    thread::{ChatMessage, Speaker},
+};
+
+/// Items with which the model calls a tool of the client. Its final answer is then another reply.
+const TOOL_CALLS: [&str; 7] = [
+    "function_call",
+    "custom_tool_call",
+    "computer_call",
+    "local_shell_call",
+    "shell_call",
+    "apply_patch_call",
+    "mcp_approval_request",
+];
+
+pub(super) fn error_event(message: &str) -> String {
+    let body = json!({ "type": "error", "code": "stream_broken", "message": message, "param": null });
+    format!("event: error\ndata: {body}\n\n")
+}
+
+/// Adds the data of an event.
+pub(super) fn add_event(reply: &mut ReplyAccumulator, data: &str) {
+    let Ok(event) = serde_json::from_str::<Value>(&without_lone_surrogates(data)) else { return };
+    if let Some(id) = event["response"]["id"].as_str() {
+        reply.set_response_id(id);
+    }
+    let part = (event["output_index"].as_u64().unwrap_or(0), event["content_index"].as_u64().unwrap_or(0));
+    match event["type"].as_str().unwrap_or_default() {
+        "response.output_text.delta" => reply.append_part(part, event["delta"].as_str().unwrap_or_default()),
+        "response.output_item.added" | "response.output_item.done" if is_tool_call(&event["item"]) => {
+            reply.set_calls_tools();
+        }
+        "response.completed" | "response.incomplete" => reply.set_done(),
+        "response.failed" | "error" => reply.set_failed(),
+        _ => {}
+    }
+}
+
+/// Adds a reply that is not streamed. A reply that is made in the background is not complete.
+pub(super) fn add_body(reply: &mut ReplyAccumulator, body: &Bytes) {
+    let text = String::from_utf8_lossy(body);
+    let Ok(response) = serde_json::from_str::<Value>(&without_lone_surrogates(&text)) else { return };
+    if let Some(id) = response["id"].as_str() {
+        reply.set_response_id(id);
+    }
+    for (index, item) in (0..).zip(response["output"].as_array().into_iter().flatten()) {
+        if is_tool_call(item) {
+            reply.set_calls_tools();
+        }
+        for (part, content) in (0..).zip(item["content"].as_array().into_iter().flatten()) {
+            if item["type"] == "message" {
+                reply.append_part((index, part), content["text"].as_str().unwrap_or_default());
+            }
+        }
+    }
+    match response["status"].as_str() {
+        Some("completed" | "incomplete") => reply.set_done(),
+        Some("failed") => reply.set_failed(),
+        _ => {}
+    }
+}
+
+fn is_tool_call(item: &Value) -> bool {
+    item["type"].as_str().is_some_and(|kind| TOOL_CALLS.contains(&kind))
+}
+
+/// Returns the messages in `input`: a text, or a list of items.
+pub(super) fn messages(raw: &RawValue) -> Vec<ChatMessage> {
+    let input: Value = serde_json::from_str(&without_lone_surrogates(raw.get())).unwrap_or_default();
+    let mut list: Vec<ChatMessage> = match &input {
+        Value::String(text) => {
+            vec![ChatMessage { speaker: Speaker::User, text: text.clone(), calls_tools: false }]
+        }
+        Value::Array(items) => items.iter().filter(|item| item["type"] != "reasoning").map(message).collect(),
+        _ => Vec::new(),
+    };
+    // A text before a call is in the same reply.
+    let mut is_before_call = false;
+    for message in list.iter_mut().rev() {
+        let is_assistant = message.speaker == Speaker::Assistant;
+        message.calls_tools |= is_assistant && is_before_call;
+        is_before_call = is_assistant && message.calls_tools;
+    }
+    list
+}
+
+fn message(item: &Value) -> ChatMessage {
+    let kind = item["type"].as_str().unwrap_or("message");
+    let calls_tools = is_tool_call(item);
+    let speaker = match kind {
+        "message" => Speaker::of(item["role"].as_str().unwrap_or_default()),
+        _ if calls_tools => Speaker::Assistant,
+        _ if kind.ends_with("_output") || kind == "mcp_approval_response" => Speaker::Tool,
+        _ => Speaker::Unknown,
+    };
+    ChatMessage { speaker, text: content_text(&item["content"].to_string()), calls_tools }
+}
+
+/// Appends the block to `instructions`, after a blank line.
+pub(super) fn block_edits(raw: &str, range: Range<usize>, block: &str) -> Vec<Edit> {
+    if !raw.starts_with('"') || raw.len() == 2 {
+        return vec![(range, json_string(block))];
+    }
+    let text = json_string(&format!("\n\n{block}"));
+    vec![(range.end - 1..range.end - 1, text[1..text.len() - 1].to_owned())]
+}
