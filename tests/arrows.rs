@@ -86,11 +86,13 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("memory-engine-chat-memory", &["", "core", "context", "http-models", "llm"]),
     // Reads the words of the user as the importers of agents do.
     ("memory-engine-agent-hooks", &["", "import"]),
+    // Files of the model as records.
+    ("memory-engine-memory-tool", &[""]),
     // Readers of foreign formats yield rows; they need no engine.
     ("memory-engine-import", &["core", "rule-data"]),
     // Pure functions over JSON.
     ("memory-engine-dialects", &[]),
-    ("memory-engine-server", &["", "agent-hooks", "dialects", "http-models"]),
+    ("memory-engine-server", &["", "agent-hooks", "dialects", "http-models", "memory-tool"]),
     ("memory-engine-cli", &["", "agent-hooks", "companion", "http-models", "import", "server"]),
     ("memory-engine-benches", &[""]),
     // The examples show that facade, recipes and server are enough.

@@ -29,6 +29,8 @@ def build_launcher(version, time):
     """Returns the file name and the content of the launcher, which is the same on every platform."""
     dependencies = {f"{NAME}-{target.npm}": version for target in TARGETS.values()}
     fields = {
+        # The MCP registry accepts server.json only if the package names the server.
+        "mcpName": json.loads((ROOT / "server.json").read_text())["name"],
         "keywords": ["memory", "llm", "agents", "mcp", "retrieval"],
         "bin": {"memory": "bin/memory.js", NAME: "bin/memory.js"},
         "files": ["bin"],

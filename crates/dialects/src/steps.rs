@@ -1,8 +1,8 @@
 //! Splits the chunks of a chat stream into output items. Both dialects turn the steps into their events.
 //!
-//! A chat stream may interleave the arguments of several tool calls; the other dialects send one item after another. So
-//! the first open item is sent as it arrives, and later items are held until it is closed. A text item is closed as soon
-//! as another item starts, a tool call only at the end of the stream.
+//! A chat stream may interleave the arguments of several tool calls; the other dialects send one item after another.
+//! So the first open item is sent as it arrives, and later items are held until it is closed. A text item is closed as
+//! soon as another item starts, a tool call only at the end of the stream.
 
 use serde_json::Value;
 

@@ -14,6 +14,7 @@ use std::{
 };
 
 use cli_fixture::CliFixture;
+use serde_json::{Value, json};
 
 /// The commands that `memory --help` lists.
 fn listed_commands(cli: &CliFixture) -> BTreeSet<String> {
@@ -103,4 +104,32 @@ fn health_uses_the_address_of_the_configuration() {
     server.kill().unwrap();
     server.wait().unwrap();
     assert_eq!((by_variable.ok().as_str(), by_file.ok().as_str()), ("ok\n", "ok\n"));
+}
+
+/// The description for the registry of MCP servers, whose rules are those of its schema of 2025-12-11.
+#[test]
+fn mcp_registry_description_is_valid() {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    let server: Value = serde_json::from_str(&fs::read_to_string(format!("{root}/server.json")).unwrap()).unwrap();
+    let name = server["name"].as_str().unwrap();
+    let (namespace, own_name) = name.split_once('/').unwrap();
+    let is_allowed = |text: &str, more: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || more.contains(c));
+    assert!(is_allowed(namespace, ".-") && is_allowed(own_name, "._-") && name.len() <= 200, "{name}");
+    let description = server["description"].as_str().unwrap();
+    assert!((1..=100).contains(&description.chars().count()), "{description}");
+    let packages = server["packages"].as_array().unwrap();
+    assert_eq!(packages.len(), 2);
+    for version in [&server["version"], &packages[0]["version"], &packages[1]["version"]] {
+        assert_eq!(version, env!("CARGO_PKG_VERSION"));
+    }
+    // The command accepts the arguments.
+    let help = CliFixture::new().run(&["mcp", "--help"]).ok();
+    for package in packages {
+        assert_eq!(package["transport"]["type"], "stdio");
+        let [command, options @ ..] = package["packageArguments"].as_array().unwrap().as_slice() else { panic!() };
+        assert_eq!((&command["type"], &command["value"]), (&json!("positional"), &json!("mcp")));
+        assert!(options.iter().all(|option| help.contains(option["name"].as_str().unwrap())), "{help}");
+    }
+    let read_me = fs::read_to_string(format!("{root}/packaging/pypi/README.md")).unwrap();
+    assert!(read_me.contains(&format!("mcp-name: {name}")));
 }

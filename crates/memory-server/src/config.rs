@@ -73,6 +73,8 @@ pub struct Config {
     pub mem0: Mem0Config,
     /// The hooks of coding agents. Default: enabled.
     pub hooks: HooksConfig,
+    /// Anthropic's memory tool. Default: enabled.
+    pub memory_tool: PartConfig,
     /// The debug API. Default: enabled.
     pub debug: PartConfig,
     /// The Prometheus metrics under `/metrics`. Default: enabled.
@@ -322,6 +324,7 @@ impl Default for Config {
             mcp: McpConfig::default(),
             mem0: Mem0Config::default(),
             hooks: HooksConfig::default(),
+            memory_tool: PartConfig::default(),
             debug: PartConfig::default(),
             metrics: PartConfig::default(),
         }

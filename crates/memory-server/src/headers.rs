@@ -3,6 +3,8 @@
 use axum::http::HeaderMap;
 use percent_encoding::percent_decode;
 
+#[cfg(any(feature = "hooks", feature = "memory-tool"))]
+use crate::access::{Access, Owner};
 use crate::fault::Fault;
 
 /// Returns the trimmed text of a header: UTF-8, percent-encoded or not. `None` if it is missing or blank.
@@ -14,4 +16,23 @@ pub(crate) fn header_text(headers: &HeaderMap, name: &str) -> Result<Option<Stri
     let text = percent_decode(value.as_bytes()).decode_utf8();
     let text = text.map_err(|_| Fault::bad_request(format!("the header {name} is not UTF-8; percent-encode it")))?;
     Ok(Some(text.trim().to_owned()).filter(|text| !text.is_empty()))
+}
+
+/// Returns the scope of the user whom a request names: in the header `X-User-Id`, or else in the URL. Without a name it
+/// is the only user of the key, or else `default_user`.
+///
+/// # Errors
+/// Those of [`Access::scope`]; 400 for a header that is not UTF-8.
+#[cfg(any(feature = "hooks", feature = "memory-tool"))]
+pub(crate) fn user_scope(
+    access: &Access,
+    headers: &HeaderMap,
+    in_url: &str,
+    default_user: &str,
+) -> Result<memory_engine::Scope, Fault> {
+    let in_url = Some(in_url.trim().to_owned()).filter(|user| !user.is_empty());
+    // For a key of several users, `Access` reports that the user is missing.
+    let default_user = || access.is_for_all_users().then(|| default_user.to_owned());
+    let user = header_text(headers, "x-user-id")?.or(in_url).or_else(default_user);
+    Ok(access.scope(&Owner { user, ..Owner::default() })?)
 }

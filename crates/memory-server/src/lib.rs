@@ -6,7 +6,7 @@ mod config;
 mod connections;
 mod fault;
 mod guard;
-#[cfg(any(feature = "gateway", feature = "hooks", feature = "mcp"))]
+#[cfg(any(feature = "gateway", feature = "hooks", feature = "mcp", feature = "memory-tool"))]
 mod headers;
 mod health;
 mod hosts;
@@ -31,6 +31,8 @@ mod hooks;
 mod mcp;
 #[cfg(feature = "mem0")]
 mod mem0;
+#[cfg(feature = "memory-tool")]
+mod memory_tool;
 
 pub use access::{Access, Owner};
 pub use config::{
@@ -52,6 +54,8 @@ pub use mcp::{Mcp, McpOptions};
 pub use mem0::Mem0;
 #[cfg(feature = "hooks")]
 pub use memory_engine_agent_hooks::HookOptions;
+#[cfg(feature = "memory-tool")]
+pub use memory_tool::MemoryToolApi;
 pub use metrics::Metrics;
 pub use server::Server;
 pub use sources::{LoadedConfig, Setting, Sources};

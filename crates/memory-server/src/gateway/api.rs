@@ -11,8 +11,8 @@ use super::{chat, count_tokens, models, openai::OpenAiError, responses, state::G
 use crate::openapi::{ApiOperation, Routes};
 
 pub(super) const TAG: &str = "gateway";
-pub(super) const DESCRIPTION: &str = "The chat gateway for clients of OpenAI and Anthropic. Each path may begin with the owner of the \
-    conversation: /u/{user}, then /a/{agent}, then /s/{session}.";
+pub(super) const DESCRIPTION: &str = "The chat gateway for clients of OpenAI and Anthropic. Each path may begin with \
+    the owner of the conversation: /u/{user}, then /a/{agent}, then /s/{session}.";
 
 /// The routes under a prefix that names the owner of the conversation.
 pub(super) fn routes(owner: &str) -> Routes<Arc<GatewayState>> {
@@ -49,8 +49,8 @@ pub(super) fn routes(owner: &str) -> Routes<Arc<GatewayState>> {
     .answer::<TokenCount>();
     let responses = ApiOperation::new(
         "responses",
-        "Completes a chat in the dialect of OpenAI's Responses, and adds memories to the instructions. An upstream that \
-         does not speak it is served by conversion.",
+        "Completes a chat in the dialect of OpenAI's Responses, and adds memories to the instructions. An upstream \
+         that does not speak it is served by conversion.",
     )
     .headers::<ChatHeaders>()
     .body::<ResponsesRequest>()

@@ -199,7 +199,7 @@ fn upstream_exchange(
     if !service.speaks(Dialect::Chat) {
         let (name, spoken) = (&service.name, dialect.name());
         return Err(Fault::bad_request(format!(
-            "the upstream '{name}' does not speak the dialect '{spoken}', and only 'chat' can stand in for another one; \
+            "the upstream '{name}' does not speak the dialect '{spoken}', and only 'chat' can stand in for another; \
              add '{spoken}' or 'chat' to its `dialects`, or choose a model of another upstream"
         )));
     }

@@ -16,8 +16,8 @@ use super::{
 };
 use crate::{access::Access, fault::Fault};
 
-/// Counts the tokens of a request in Anthropic's dialect. The upstream counts if it speaks the dialect; for any other one
-/// the number is estimated.
+/// Counts the tokens of a request in Anthropic's dialect. The upstream counts if it speaks the dialect; for any other
+/// one the number is estimated.
 pub(super) async fn count_tokens(State(gateway): State<Arc<GatewayState>>, _: Access, request: Request) -> Response {
     let counted = gateway.count_tokens(request).await;
     counted.unwrap_or_else(|fault| Dialect::Messages.error_response(fault))

@@ -30,8 +30,8 @@ pub(super) struct Identity {
 
 impl Identity {
     /// Resolves the owner that the request names. Without a user it is the only user of the key, or else
-    /// `default_user`. Without a session it is that of the conversation that the request continues, or else derived from
-    /// the first words of the conversation.
+    /// `default_user`. Without a session it is that of the conversation that the request continues, or else
+    /// derived from the first words of the conversation.
     ///
     /// # Errors
     /// Those of [`Access::scope`]; 400 for a header that is not UTF-8.

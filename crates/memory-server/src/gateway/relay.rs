@@ -43,8 +43,8 @@ fn without_own_headers(mut headers: HeaderMap) -> HeaderMap {
     headers
 }
 
-/// Returns the headers of a request in a dialect. The key of the upstream replaces the keys of the client. Anthropic's API
-/// reads the key in `x-api-key`, the others in `Authorization`.
+/// Returns the headers of a request in a dialect. The key of the upstream replaces the keys of the client. Anthropic's
+/// API reads the key in `x-api-key`, the others in `Authorization`.
 pub(super) fn upstream_headers(dialect: Dialect, service: &Service, mut headers: HeaderMap) -> HeaderMap {
     let has_key = service.has_key(dialect);
     let api_key = headers.remove(API_KEY).filter(|_| dialect == Dialect::Messages && !has_key);

@@ -10,7 +10,8 @@ use memory_engine::{
 
 /// A model service with an OpenAI-compatible API.
 ///
-/// It speaks chat completions, unless [`with_dialects`](Self::with_dialects) says otherwise. If its [`Endpoint`] has a key, requests are sent with that key. Otherwise the client's `Authorization` is passed on.
+/// It speaks chat completions, unless [`with_dialects`](Self::with_dialects) says otherwise. If its [`Endpoint`] has a
+/// key, requests are sent with that key. Otherwise the client's own key is passed on.
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Upstream {

@@ -16,13 +16,12 @@ use serde_json::{Map, Value};
 
 use super::state::HooksState;
 use crate::{
-    access::{Access, Owner},
+    access::Access,
     fault::Fault,
-    headers::header_text,
+    headers::user_scope,
     openapi::{ApiOperation, Routes},
 };
 
-const USER_HEADER: &str = "x-user-id";
 const DEGRADED_HEADER: &str = "x-memory-degraded";
 
 pub(super) fn routes() -> Routes<Arc<HooksState>> {
@@ -83,11 +82,7 @@ async fn handle(
         .map_err(|error| Fault::bad_request(format!("the body is not JSON: {error}; send the object of the hook")))?;
     let kind = query.event.as_deref().map(HookKind::from_name).transpose()?;
     let event = agent.parse(kind, &input)?;
-    let in_url = Some(query.user_id.trim().to_owned()).filter(|user| !user.is_empty());
-    // For a key of several users, `Access` reports that the user is missing.
-    let default_user = || access.is_for_all_users().then(|| hooks.default_user.clone());
-    let user = header_text(&headers, USER_HEADER)?.or(in_url).or_else(default_user);
-    let scope = access.scope(&Owner { user, ..Owner::default() })?;
+    let scope = user_scope(&access, &headers, &query.user_id, &hooks.default_user)?;
     let answer = hooks.handler.handle(&scope, &event).await;
     let mut response = Json(agent.response(&event, &answer)).into_response();
     if !answer.degraded.is_empty() {

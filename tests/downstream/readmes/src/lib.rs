@@ -2,6 +2,10 @@
 //! connection to this project than its dependencies.
 
 #[cfg(doctest)]
+#[doc = include_str!("../../../../crates/agent-hooks/README.md")]
+pub mod agent_hooks {}
+
+#[cfg(doctest)]
 #[doc = include_str!("../../../../crates/chat-memory/README.md")]
 pub mod chat_memory {}
 
@@ -72,6 +76,10 @@ pub mod memory_engine {}
 #[cfg(doctest)]
 #[doc = include_str!("../../../../crates/memory-server/README.md")]
 pub mod memory_server {}
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../../crates/memory-tool/README.md")]
+pub mod memory_tool {}
 
 #[cfg(doctest)]
 #[doc = include_str!("../../../../crates/postgres/README.md")]

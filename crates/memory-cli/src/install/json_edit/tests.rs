@@ -99,7 +99,10 @@ fn nothing_is_left_of_a_new_file() {
 
 #[test]
 fn a_server_of_another_program_with_the_same_name_stays() {
-    let old = "{\n  \"mcpServers\": {\n    \"memory\": { \"command\": \"npx\", \"args\": [\"-y\", \"server-memory\"] }\n  }\n}\n";
+    let old = r#"{
+  "mcpServers": { "memory": { "command": "npx", "args": ["-y", "server-memory"] } }
+}
+"#;
     let error = install(old, &[field()]).unwrap_err().to_string();
     assert!(error.contains("\"mcpServers.memory\" exists already"), "{error}");
     assert_eq!(uninstall(old, &[field()]).unwrap(), old);
@@ -110,7 +113,7 @@ fn a_hook_of_the_user_in_the_same_group_stays() {
     let old = r#"{
   "hooks": {
     "Stop": [
-      { "hooks": [{ "type": "command", "command": "say done" }, { "type": "command", "command": "m hook stop --db a" }] }
+      { "hooks": [{ "command": "say done" }, { "type": "command", "command": "m hook stop --db a" }] }
     ]
   }
 }

@@ -89,8 +89,8 @@ fn message(message: &Value) -> ChatMessage {
     ChatMessage { speaker, text: content_text(&content.to_string()), calls_tools: has_part("tool_use") }
 }
 
-/// Returns the session in a `metadata.user_id` of Claude Code, which names the device, the account and the session: with
-/// underscores (`user_…_account_…_session_…`), or as a JSON object in a string.
+/// Returns the session in a `metadata.user_id` of Claude Code, which names the device, the account and the session:
+/// with underscores (`user_…_account_…_session_…`), or as a JSON object in a string.
 pub(super) fn session_of_claude_code(user_id: &str) -> Option<String> {
     if let Ok(names) = serde_json::from_str::<Value>(user_id) {
         return Some(names.get("session_id")?.as_str()?.to_owned());

@@ -26,8 +26,8 @@ fn block_is_the_last_system_block_of_messages() {
             r#"{"messages":[],"system":[{"type":"text","text":"Be \u0062rief."},{"type":"text","text":"notes"}]}"#,
         ),
         (
-            r#"{"system":[{"type":"text","text":"a","cache_control":{"type":"ephemeral"}} ],"messages":[]}"#,
-            r#"{"system":[{"type":"text","text":"a","cache_control":{"type":"ephemeral"}} ,{"type":"text","text":"notes"}],"messages":[]}"#,
+            r#"{"system":[{"text":"a","cache_control":{}} ],"messages":[]}"#,
+            r#"{"system":[{"text":"a","cache_control":{}} ,{"type":"text","text":"notes"}],"messages":[]}"#,
         ),
     ] {
         assert_eq!(edited(Dialect::Messages, body), expected);
@@ -137,7 +137,10 @@ fn streamed(dialect: Dialect, events: &[Value]) -> ReplyAccumulator {
 
 #[test]
 fn streamed_messages_are_collected() {
-    let text = |index: u64, text: &str| json!({ "type": "content_block_delta", "index": index, "delta": { "type": "text_delta", "text": text } });
+    let text = |index: u64, text: &str| {
+        let delta = json!({ "type": "text_delta", "text": text });
+        json!({ "type": "content_block_delta", "index": index, "delta": delta })
+    };
     let events = [
         json!({ "type": "message_start", "message": { "content": [] } }),
         json!({ "type": "content_block_start", "index": 0, "content_block": { "type": "thinking", "thinking": "" } }),
@@ -149,8 +152,9 @@ fn streamed_messages_are_collected() {
     ];
     let reply = streamed(Dialect::Messages, &events);
     assert_eq!((reply.text(), reply.is_complete(), reply.calls_tools()), ("Take a coat.\n好的", false, false));
+    let call = json!({ "type": "tool_use", "id": "t", "name": "w" });
     let end = [
-        json!({ "type": "content_block_start", "index": 3, "content_block": { "type": "tool_use", "id": "t", "name": "w" } }),
+        json!({ "type": "content_block_start", "index": 3, "content_block": call }),
         json!({ "type": "message_delta", "delta": { "stop_reason": "tool_use" } }),
     ];
     let reply = streamed(Dialect::Messages, &[&events[..], &end[..]].concat());
