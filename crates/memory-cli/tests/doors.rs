@@ -65,7 +65,7 @@ impl House {
         let upstream = runtime.block_on(upstream(Arc::clone(&prompt)));
         let uri = upstream.uri();
         let config = format!(
-            "embedder = \"hash\"\nuser = \"lin\"\n[gateway]\ndeadline_ms = 15000\n[hooks]\ndeadline_ms = 15000\n\
+            "user = \"lin\"\n[gateway]\ndeadline_ms = 15000\n[hooks]\ndeadline_ms = 15000\n\
              [[gateway.upstreams]]\nname = \"scripted\"\nbase_url = \"{uri}/v1\"\n"
         );
         cli.write("memory.toml", config);
@@ -74,9 +74,10 @@ impl House {
         Self { cli, served, runtime, engine, prompt, _upstream: upstream }
     }
 
-    /// Sends JSON to the server, and returns the answer.
-    fn post(&self, path: &str, session: &str, body: &Value) -> Value {
-        let headers = [("X-User-Id", "lin"), ("X-Session-Id", session)];
+    /// Sends JSON to the server, with the name of a session if there is one, and returns the answer.
+    fn post(&self, path: &str, session: Option<&str>, body: &Value) -> Value {
+        let headers = [("X-User-Id", Some("lin")), ("X-Session-Id", session)];
+        let headers: Vec<_> = headers.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
         let (status, answer) = self.served.request("POST", path, &headers, &body.to_string());
         assert_eq!(status, 200, "{path}: {answer}");
         serde_json::from_str(&answer).unwrap()
@@ -90,19 +91,19 @@ impl House {
             Door::Responses => ("/v1/responses", json!({ "model": "m", "input": messages })),
             _ => ("/v1/chat/completions", json!({ "model": "m", "messages": messages })),
         };
-        self.post(path, session, &body);
+        self.post(path, Some(session), &body);
     }
 
     fn mcp(&self, tool: &str, arguments: Value) -> String {
         let params = json!({ "name": tool, "arguments": arguments });
         let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
-        let answer = self.post("/mcp?user_id=lin", "mcp", &call);
+        let answer = self.post("/mcp", None, &call);
         assert_eq!(answer["result"]["isError"], json!(false), "{answer}");
         answer.to_string()
     }
 
     fn memory_tool(&self, command: Value) -> String {
-        let answer = self.post("/v1/memory-tool", "tool", &command);
+        let answer = self.post("/v1/memory-tool", None, &command);
         assert_eq!(answer["is_error"], false, "{answer}");
         answer["content"].as_str().unwrap().to_owned()
     }
@@ -128,7 +129,7 @@ impl House {
             }
             Door::Mem0 => {
                 let messages = json!([{ "role": "user", "content": text }]);
-                self.post("/memories", &session, &json!({ "messages": messages, "user_id": "lin" }));
+                self.post("/memories", None, &json!({ "messages": messages, "user_id": "lin" }));
             }
             Door::Chat | Door::Messages | Door::Responses => self.chat(door, &session, text),
             Door::Mcp => {
@@ -155,7 +156,7 @@ impl House {
             Door::Command => self.cli.run(&["search", question, "--db", "memory.db", "--user", "lin"]).ok(),
             Door::Mem0 => {
                 let body = json!({ "query": question, "user_id": "lin" });
-                self.post("/search", &session, &body).to_string()
+                self.post("/search", None, &body).to_string()
             }
             Door::Chat | Door::Messages | Door::Responses => {
                 self.chat(door, &percent_encoded(&session), question);

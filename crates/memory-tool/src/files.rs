@@ -6,7 +6,7 @@ use memory_engine::{
 };
 use serde_json::json;
 
-use crate::{known, path::MemoryPath};
+use crate::path::MemoryPath;
 
 /// The metadata key of the path of a file.
 const PATH: &str = "memory_tool_path";
@@ -35,18 +35,13 @@ pub(crate) enum Written {
 /// The files of a user.
 #[derive(Debug, Clone)]
 pub(crate) struct MemoryFiles {
-    engine: MemoryEngine,
-    scope: Scope,
+    pub(crate) engine: MemoryEngine,
+    pub(crate) scope: Scope,
 }
 
 impl MemoryFiles {
     pub(crate) fn new(engine: MemoryEngine, scope: Scope) -> Self {
         Self { engine, scope }
-    }
-
-    /// Returns the read-only files.
-    pub(crate) async fn known(&self) -> Result<Vec<MemoryFile>> {
-        known::files(&self.engine, &self.scope).await
     }
 
     /// Returns all stored files in the order of their paths.

@@ -84,7 +84,7 @@ impl MemoryTool {
             return Ok(view_file(&file, range));
         }
         let mut files = self.files.all().await?;
-        files.extend(self.files.known().await?);
+        files.extend(known::files(&self.files.engine, &self.files.scope).await?);
         if let Some(file) = files.iter().find(|file| file.path == *path) {
             return Ok(view_file(file, range));
         }

@@ -7,8 +7,8 @@ use serde::{Deserialize, Deserializer};
 use serde_json::{Value, value::RawValue};
 
 use super::{
-    dialect::{Dialect, Edit},
-    json::without_lone_surrogates,
+    dialect::Dialect,
+    json::{Edit, content_text, json_string},
     thread::{ChatMessage, Speaker},
 };
 use crate::access::Owner;
@@ -80,12 +80,6 @@ struct RawMessage<'b> {
     tool_calls: Option<&'b RawValue>,
     #[serde(borrow, default)]
     function_call: Option<&'b RawValue>,
-}
-
-#[derive(Deserialize)]
-struct MessagePart {
-    #[serde(default)]
-    text: Option<String>,
 }
 
 /// Reads a value that is present, even if it is null.
@@ -296,11 +290,6 @@ fn range_of(text: &str, raw: &RawValue) -> Range<usize> {
     start..start + raw.get().len()
 }
 
-/// Returns the text as a JSON string, with quotes.
-pub(super) fn json_string(text: &str) -> String {
-    Value::from(text).to_string()
-}
-
 /// Returns the name in a value: a text that is not empty, or a number.
 fn owner_name(value: &Value) -> Option<String> {
     match value {
@@ -320,20 +309,6 @@ fn chat_message(message: &RawMessage<'_>) -> ChatMessage {
 
 fn is_present(raw: Option<&RawValue>) -> bool {
     raw.is_some_and(|raw| !matches!(raw.get(), "null" | "[]"))
-}
-
-/// Returns the text of a content, which is a string or a list of parts. Parts without text are skipped, and lone
-/// surrogates are replaced.
-pub(super) fn content_text(raw: &str) -> String {
-    let raw: &str = &without_lone_surrogates(raw);
-    match raw.as_bytes().first() {
-        Some(b'"') => serde_json::from_str(raw).unwrap_or_default(),
-        Some(b'[') => {
-            let parts: Vec<MessagePart> = serde_json::from_str(raw).unwrap_or_default();
-            parts.into_iter().filter_map(|part| part.text).collect::<Vec<_>>().join("\n")
-        }
-        _ => String::new(),
-    }
 }
 
 #[cfg(test)]

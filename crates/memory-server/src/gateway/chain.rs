@@ -5,20 +5,10 @@ use std::sync::Arc;
 use memory_engine::{Field, Filter, MemoryEngine, Result, ScanQuery, Scope};
 
 use super::{
-    sessions::SessionCache,
+    sessions::{Chain, SessionCache},
     thread::{ChatMessage, Speaker},
     turn::{RESPONSE, TURN_KEY, record_ids},
 };
-
-/// The end of the conversation before a request, which the service stores and the client does not repeat.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Chain {
-    pub(super) session: String,
-    /// The latest messages.
-    pub(super) messages: Vec<ChatMessage>,
-    /// The key of the turn before the open one.
-    pub(super) parent: Option<String>,
-}
 
 /// Records the chain of a response once its id is known.
 #[derive(Debug)]

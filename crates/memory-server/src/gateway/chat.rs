@@ -15,7 +15,7 @@ use tracing::Instrument;
 
 use super::{
     body::ChatBody,
-    chain::{Chain, ChainRecorder, find_chain},
+    chain::{ChainRecorder, find_chain},
     conversion::{Conversion, chat_headers},
     dialect::Dialect,
     exchange::ChatExchange,
@@ -24,6 +24,7 @@ use super::{
     pending_turn::PendingTurn,
     prompt::Prompt,
     relay::upstream_headers,
+    sessions::Chain,
     state::GatewayState,
     thread::{ChatMessage, Thread},
     turn::ChatTurn,

@@ -9,7 +9,7 @@ use axum::{body::Bytes, response::Response};
 use serde_json::{json, value::RawValue};
 
 use super::{
-    body::json_string,
+    json::{Edit, json_string},
     openai::{self, OpenAiError},
     reply::ReplyAccumulator,
     thread::ChatMessage,
@@ -106,9 +106,6 @@ impl Dialect {
         }
     }
 }
-
-/// A range of a body, and the text that replaces it.
-pub(super) type Edit = (Range<usize>, String);
 
 #[cfg(test)]
 mod tests;

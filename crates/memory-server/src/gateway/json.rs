@@ -1,11 +1,40 @@
 //! JSON that services and clients send, as it is.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, ops::Range};
 
-use serde::de::IgnoredAny;
+use serde::{Deserialize, de::IgnoredAny};
+use serde_json::Value;
 
 /// The code point that stands for a lone surrogate, as a JSON escape.
 const REPLACEMENT: &str = "\\ufffd";
+
+/// A range of a body, and the text that replaces it.
+pub(super) type Edit = (Range<usize>, String);
+
+#[derive(Deserialize)]
+struct MessagePart {
+    #[serde(default)]
+    text: Option<String>,
+}
+
+/// Returns the text as a JSON string, with quotes.
+pub(super) fn json_string(text: &str) -> String {
+    Value::from(text).to_string()
+}
+
+/// Returns the text of a content, which is a string or a list of parts. Parts without text are skipped, and lone
+/// surrogates are replaced.
+pub(super) fn content_text(raw: &str) -> String {
+    let raw: &str = &without_lone_surrogates(raw);
+    match raw.as_bytes().first() {
+        Some(b'"') => serde_json::from_str(raw).unwrap_or_default(),
+        Some(b'[') => {
+            let parts: Vec<MessagePart> = serde_json::from_str(raw).unwrap_or_default();
+            parts.into_iter().filter_map(|part| part.text).collect::<Vec<_>>().join("\n")
+        }
+        _ => String::new(),
+    }
+}
 
 /// Returns true if the bytes are one JSON value.
 pub(super) fn is_json(bytes: &[u8]) -> bool {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{body::content_text, json::without_lone_surrogates};
+use super::json::{content_text, without_lone_surrogates};
 
 /// Maximum number of choices that are tracked.
 const MAX_CHOICES: u64 = 1024;

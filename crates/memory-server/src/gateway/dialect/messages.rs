@@ -5,12 +5,10 @@ use std::ops::Range;
 use axum::{body::Bytes, response::Response};
 use serde_json::{Value, json, value::RawValue};
 
-use super::Edit;
 use crate::{
     fault::Fault,
     gateway::{
-        body::{content_text, json_string},
-        json::without_lone_surrogates,
+        json::{Edit, content_text, json_string, without_lone_surrogates},
         reply::ReplyAccumulator,
         thread::{ChatMessage, Speaker},
     },

@@ -5,10 +5,8 @@ use std::ops::Range;
 use axum::body::Bytes;
 use serde_json::{Value, json, value::RawValue};
 
-use super::Edit;
 use crate::gateway::{
-    body::{content_text, json_string},
-    json::without_lone_surrogates,
+    json::{Edit, content_text, json_string, without_lone_surrogates},
     reply::ReplyAccumulator,
     thread::{ChatMessage, Speaker},
 };
