@@ -26,7 +26,7 @@ use super::{
     relay::upstream_headers,
     sessions::Chain,
     state::GatewayState,
-    thread::{ChatMessage, Thread},
+    thread::{ChatMessage, Speaker, Thread},
     turn::ChatTurn,
     upstream::{Route, Service},
 };
@@ -111,8 +111,7 @@ impl GatewayState {
             MemoryUse::On | MemoryUse::Read => self.chain_of(&body, &recall_scope).await,
         };
         let earlier = chain.as_ref().map_or(&[][..], |chain| &chain.messages);
-        let messages: Vec<ChatMessage> = earlier.iter().chain(body.messages()).cloned().collect();
-        let thread = Thread::of(&messages);
+        let thread = Thread::of(earlier.iter().chain(body.messages()));
         let session = chain.as_ref().map(|chain| chain.session.as_str());
         let identity = Identity::resolve(access, &names, &self.options.user, session, &thread)?;
         let asked_at = self.options.clock.now();
@@ -140,7 +139,7 @@ impl GatewayState {
             conversation: body.conversation().map(str::to_owned),
             chain: Chain {
                 session: identity.address.session().unwrap_or_default().to_owned(),
-                messages,
+                messages: latest_exchanges(earlier.iter().chain(body.messages()).collect()),
                 parent: chain.as_ref().and_then(|chain| chain.parent.clone()),
             },
         });
@@ -182,6 +181,13 @@ impl GatewayState {
             Err(_) => (None, Some("deadline")),
         }
     }
+}
+
+/// Returns the open exchange and the one before it. The rest of a long history is not needed to continue it.
+fn latest_exchanges(messages: Vec<&ChatMessage>) -> Vec<ChatMessage> {
+    let of_user = (0..messages.len()).rev().filter(|index| messages[*index].speaker == Speaker::User);
+    let start = of_user.take(2).last().unwrap_or(0);
+    messages[start..].iter().map(|message| (*message).clone()).collect()
 }
 
 /// Builds the request to the upstream, and its conversion if the upstream does not speak the dialect.

@@ -68,7 +68,7 @@ pub(super) struct TurnKey {
 }
 
 impl Thread {
-    pub(super) fn of(messages: &[ChatMessage]) -> Self {
+    pub(super) fn of<'m>(messages: impl IntoIterator<Item = &'m ChatMessage>) -> Self {
         let mut thread = Self::default();
         for message in messages {
             let text = match message.speaker {
