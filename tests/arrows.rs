@@ -87,12 +87,12 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     // Reads the words of the user as the importers of agents do.
     ("memory-engine-agent-hooks", &["", "import"]),
     // Files of the model as records.
-    ("memory-engine-memory-tool", &[""]),
+    ("memory-engine-tool-backends", &[""]),
     // Readers of foreign formats yield rows; they need no engine.
     ("memory-engine-import", &["core", "rule-data"]),
     // Pure functions over JSON.
     ("memory-engine-dialects", &[]),
-    ("memory-engine-server", &["", "agent-hooks", "dialects", "http-models", "memory-tool"]),
+    ("memory-engine-server", &["", "agent-hooks", "dialects", "http-models", "tool-backends"]),
     ("memory-engine-cli", &["", "agent-hooks", "companion", "http-models", "import", "server"]),
     ("memory-engine-benches", &[""]),
     // The examples show that facade, recipes and server are enough.

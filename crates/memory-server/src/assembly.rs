@@ -20,8 +20,8 @@ const PARTS: &[BuildPart] = &[
     crate::mcp::build,
     #[cfg(feature = "hooks")]
     crate::hooks::build,
-    #[cfg(feature = "memory-tool")]
-    crate::memory_tool::build,
+    #[cfg(feature = "tools")]
+    crate::tools::build,
     #[cfg(feature = "debug")]
     crate::debug::build,
     #[cfg(feature = "gateway")]

@@ -73,8 +73,9 @@ pub struct Config {
     pub mem0: Mem0Config,
     /// The hooks of coding agents. Default: enabled.
     pub hooks: HooksConfig,
-    /// Anthropic's memory tool. Default: enabled.
-    pub memory_tool: PartConfig,
+    /// The backends of other frameworks' tools: Anthropic's memory tool, LangGraph's store, and the search of OpenAI's
+    /// vector stores. Default: enabled.
+    pub tools: PartConfig,
     /// The debug API. Default: enabled.
     pub debug: PartConfig,
     /// The Prometheus metrics under `/metrics`. Default: enabled.
@@ -324,7 +325,7 @@ impl Default for Config {
             mcp: McpConfig::default(),
             mem0: Mem0Config::default(),
             hooks: HooksConfig::default(),
-            memory_tool: PartConfig::default(),
+            tools: PartConfig::default(),
             debug: PartConfig::default(),
             metrics: PartConfig::default(),
         }

@@ -3,7 +3,7 @@
 use axum::http::HeaderMap;
 use percent_encoding::percent_decode;
 
-#[cfg(any(feature = "hooks", feature = "memory-tool"))]
+#[cfg(any(feature = "hooks", feature = "tools"))]
 use crate::access::{Access, Owner};
 use crate::fault::Fault;
 
@@ -23,7 +23,7 @@ pub(crate) fn header_text(headers: &HeaderMap, name: &str) -> Result<Option<Stri
 ///
 /// # Errors
 /// Those of [`Access::scope`]; 400 for a header that is not UTF-8.
-#[cfg(any(feature = "hooks", feature = "memory-tool"))]
+#[cfg(any(feature = "hooks", feature = "tools"))]
 pub(crate) fn user_scope(
     access: &Access,
     headers: &HeaderMap,

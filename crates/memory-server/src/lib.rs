@@ -6,7 +6,7 @@ mod config;
 mod connections;
 mod fault;
 mod guard;
-#[cfg(any(feature = "gateway", feature = "hooks", feature = "mcp", feature = "memory-tool"))]
+#[cfg(any(feature = "gateway", feature = "hooks", feature = "mcp", feature = "tools"))]
 mod headers;
 mod health;
 mod hosts;
@@ -31,8 +31,8 @@ mod hooks;
 mod mcp;
 #[cfg(feature = "mem0")]
 mod mem0;
-#[cfg(feature = "memory-tool")]
-mod memory_tool;
+#[cfg(feature = "tools")]
+mod tools;
 
 pub use access::{Access, Owner};
 pub use config::{
@@ -54,9 +54,9 @@ pub use mcp::{Mcp, McpOptions};
 pub use mem0::Mem0;
 #[cfg(feature = "hooks")]
 pub use memory_engine_agent_hooks::HookOptions;
-#[cfg(feature = "memory-tool")]
-pub use memory_tool::MemoryToolApi;
 pub use metrics::Metrics;
 pub use server::Server;
 pub use sources::{LoadedConfig, Setting, Sources};
+#[cfg(feature = "tools")]
+pub use tools::Tools;
 pub use zone::{local_zone, zone};

@@ -11,8 +11,8 @@ use std::{sync::Arc, time::Duration};
 use axum::Router;
 use memory_engine::{MemoryEngine, http_models::Endpoint};
 use memory_engine_server::{
-    Access, ApiKey, Debugging, Dialect, Gateway, GatewayOptions, Guard, Hooks, KeyRing, Mcp, Mem0, MemoryToolApi,
-    Server, Upstream,
+    Access, ApiKey, Debugging, Dialect, Gateway, GatewayOptions, Guard, Hooks, KeyRing, Mcp, Mem0, Server, Tools,
+    Upstream,
 };
 use tokio::net::TcpListener;
 use upstream::ReceivedRequests;
@@ -68,7 +68,7 @@ impl Served {
             .mem0(Mem0::new(engine.clone()))
             .mcp(Mcp::new(engine.clone()))
             .hooks(Hooks::new(engine.clone()))
-            .memory_tool(MemoryToolApi::new(engine.clone()))
+            .tools(Tools::new(engine.clone()))
             .debugging(Debugging::new(engine.clone()));
         let url = listen(server.router()).await;
         Self { url, key: key.reveal().to_owned(), upstream, received, received_natively, engine, gateway }

@@ -78,8 +78,8 @@ pub mod memory_engine {}
 pub mod memory_server {}
 
 #[cfg(doctest)]
-#[doc = include_str!("../../../../crates/memory-tool/README.md")]
-pub mod memory_tool {}
+#[doc = include_str!("../../../../crates/tool-backends/README.md")]
+pub mod tool_backends {}
 
 #[cfg(doctest)]
 #[doc = include_str!("../../../../crates/postgres/README.md")]

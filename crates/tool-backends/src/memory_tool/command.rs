@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::path::MemoryPath;
+use super::path::MemoryPath;
 
 /// The input of a `tool_use` block.
 #[derive(Debug, Deserialize)]

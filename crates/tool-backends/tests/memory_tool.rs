@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use memory_engine::{MemoryEngine, Scope, Turn};
-use memory_engine_memory_tool::MemoryTool;
+use memory_engine_tool_backends::MemoryTool;
 use serde_json::{Value, json};
 
 struct Files {

@@ -1,4 +1,4 @@
-#![doc = include_str!("../README.md")]
+//! Anthropic's memory tool: the files of the model are records.
 
 mod command;
 mod files;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{files::MemoryFile, path::MemoryPath};
+use super::{files::MemoryFile, path::MemoryPath};
 
 /// Width of the line numbers, as in Anthropic's backend.
 const LINE_NUMBER_WIDTH: usize = 6;

@@ -3,12 +3,13 @@
 use memory_engine::{MemoryEngine, Result, Scope};
 use serde_json::Value;
 
-use crate::{
+use super::{
     command::Command,
-    files::{MemoryFile, MemoryFiles, Written},
+    files::{MemoryFile, MemoryFiles},
     known, listing,
     path::MemoryPath,
 };
+use crate::named_records::Written;
 
 /// Maximum size of a file, in bytes.
 const MAX_FILE_BYTES: usize = 1_000_000;
@@ -84,7 +85,7 @@ impl MemoryTool {
             return Ok(view_file(&file, range));
         }
         let mut files = self.files.all().await?;
-        files.extend(known::files(&self.files.engine, &self.files.scope).await?);
+        files.extend(known::files(self.files.engine(), self.files.scope()).await?);
         if let Some(file) = files.iter().find(|file| file.path == *path) {
             return Ok(view_file(file, range));
         }

@@ -4,7 +4,7 @@ use memory_engine::{
     Field, Filter, Kind, MemoryEngine, Record, Result, ScanQuery, Scope, State, context::quoted, enrichment,
 };
 
-use crate::{files::MemoryFile, path::MemoryPath};
+use super::{files::MemoryFile, path::MemoryPath};
 
 /// The folder of these files.
 const FOLDER: &str = "/memories/known";

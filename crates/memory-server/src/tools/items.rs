@@ -1,0 +1,197 @@
+//! LangGraph's store, as the client `langgraph_sdk` calls it.
+
+use std::sync::Arc;
+
+use axum::{
+    Json,
+    body::Bytes,
+    extract::{Query, State, rejection::QueryRejection},
+    http::{HeaderMap, StatusCode},
+};
+use memory_engine_tool_backends::{Item, ItemQuery, ItemStore, NamespaceQuery};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::state::{ToolsState, UserHeader, UserQuery, parse_body};
+use crate::{
+    access::Access,
+    fault::Fault,
+    openapi::{ApiOperation, Routes},
+};
+
+pub(super) fn routes() -> Routes<Arc<ToolsState>> {
+    let operation = |id, summary| ApiOperation::new(id, summary).headers::<UserHeader>();
+    let put = operation("putItem", "Writes an item, in place of an earlier one with the same namespace and key.");
+    let get = operation("getItem", "Returns an item.").query::<ItemAddress>().answer::<ItemAnswer>();
+    let delete = operation("deleteItem", "Deletes an item for good.");
+    let search = operation("searchItems", "Searches items: best first with a query, else those written last first.");
+    let namespaces = operation("listNamespaces", "Lists the namespaces of all items.");
+    Routes::new("items", "LangGraph's store on the memory of a user.")
+        .put("/store/items", put_item, put.body::<NewItem>().status("204", "The item is written."))
+        .get("/store/items", get_item, get)
+        .delete(
+            "/store/items",
+            delete_item,
+            delete.body::<ItemName>().status("204", "The item is deleted, or missing."),
+        )
+        .post("/store/items/search", search_items, search.query::<UserQuery>().body::<Search>().answer::<Items>())
+        .post(
+            "/store/namespaces",
+            list_namespaces,
+            namespaces.query::<UserQuery>().body::<Search>().answer::<Namespaces>(),
+        )
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct NewItem {
+    namespace: Vec<String>,
+    key: String,
+    value: Map<String, Value>,
+    /// The fields whose texts are searched; `false` for none. Default: all.
+    #[serde(default)]
+    index: Option<Index>,
+    /// Not supported: an item is kept until it is deleted.
+    #[serde(default)]
+    ttl: Option<f64>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(untagged)]
+enum Index {
+    Fields(Vec<String>),
+    Off(bool),
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct ItemAddress {
+    /// The labels, with full stops between them.
+    namespace: String,
+    key: String,
+    /// The user. Default: the only user of the key, or the user of the configuration.
+    #[serde(default)]
+    user_id: String,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct ItemName {
+    #[serde(default)]
+    namespace: Vec<String>,
+    key: String,
+}
+
+/// The fields of a search or of a list of namespaces, as `langgraph_sdk` sends them.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "describes a body")]
+struct Search {
+    namespace_prefix: Option<Vec<String>>,
+    filter: Option<Map<String, Value>>,
+    query: Option<String>,
+    prefix: Option<Vec<String>>,
+    suffix: Option<Vec<String>>,
+    max_depth: Option<usize>,
+    limit: Option<usize>,
+    offset: Option<usize>,
+}
+
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "describes an answer")]
+struct ItemAnswer {
+    namespace: Vec<String>,
+    key: String,
+    value: Map<String, Value>,
+    created_at: String,
+    updated_at: String,
+    /// The score of a search with a query, comparable within the search only.
+    score: Option<f64>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Items {
+    #[schemars(with = "Vec<ItemAnswer>")]
+    items: Vec<Item>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Namespaces {
+    namespaces: Vec<Vec<String>>,
+}
+
+type UserParams = Result<Query<UserQuery>, QueryRejection>;
+
+impl ToolsState {
+    fn item_store(&self, access: &Access, headers: &HeaderMap, query: UserParams) -> Result<ItemStore, Fault> {
+        let Query(query) = query.map_err(|error| Fault::bad_request(error.body_text()))?;
+        Ok(ItemStore::new(self.engine.clone(), self.scope(access, headers, &query)?))
+    }
+}
+
+async fn put_item(
+    State(tools): State<Arc<ToolsState>>,
+    access: Access,
+    query: UserParams,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Result<StatusCode, Fault> {
+    let item: NewItem = parse_body(&body, "namespace, key and value")?;
+    if item.ttl.is_some() {
+        return Err(Fault::bad_request("ttl is not supported; delete the item when it is not needed any more"));
+    }
+    let indexed = match item.index {
+        None | Some(Index::Off(true)) => None,
+        Some(Index::Off(false)) => Some(Vec::new()),
+        Some(Index::Fields(fields)) => Some(fields),
+    };
+    let store = tools.item_store(&access, &headers, query)?;
+    store.put(&item.namespace, &item.key, &item.value, indexed.as_deref()).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+async fn get_item(
+    State(tools): State<Arc<ToolsState>>,
+    access: Access,
+    address: Result<Query<ItemAddress>, QueryRejection>,
+    headers: HeaderMap,
+) -> Result<Json<Item>, Fault> {
+    let Query(address) = address.map_err(|error| Fault::bad_request(error.body_text()))?;
+    let scope = tools.scope(&access, &headers, &UserQuery { user_id: address.user_id })?;
+    let namespace: Vec<String> = address.namespace.split('.').map(str::to_owned).collect();
+    let item = ItemStore::new(tools.engine.clone(), scope).get(&namespace, &address.key).await?;
+    item.map(Json).ok_or_else(|| Fault::not_found("there is no item with this namespace and key"))
+}
+
+async fn delete_item(
+    State(tools): State<Arc<ToolsState>>,
+    access: Access,
+    query: UserParams,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Result<StatusCode, Fault> {
+    let name: ItemName = parse_body(&body, "namespace and key")?;
+    tools.item_store(&access, &headers, query)?.delete(&name.namespace, &name.key).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+async fn search_items(
+    State(tools): State<Arc<ToolsState>>,
+    access: Access,
+    query: UserParams,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Result<Json<Items>, Fault> {
+    let search: ItemQuery = parse_body(&body, "namespace_prefix, filter, query, limit and offset")?;
+    let items = tools.item_store(&access, &headers, query)?.search(&search).await?;
+    Ok(Json(Items { items }))
+}
+
+async fn list_namespaces(
+    State(tools): State<Arc<ToolsState>>,
+    access: Access,
+    query: UserParams,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Result<Json<Namespaces>, Fault> {
+    let list: NamespaceQuery = parse_body(&body, "prefix, suffix, max_depth, limit and offset")?;
+    let namespaces = tools.item_store(&access, &headers, query)?.namespaces(&list).await?;
+    Ok(Json(Namespaces { namespaces }))
+}

@@ -1,0 +1,54 @@
+//! Anthropic's memory tool, `POST /v1/memory-tool`.
+
+use std::sync::Arc;
+
+use axum::{
+    Json,
+    body::Bytes,
+    extract::{Query, State, rejection::QueryRejection},
+    http::HeaderMap,
+};
+use memory_engine_tool_backends::MemoryTool;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::state::{ToolsState, UserHeader, UserQuery, parse_body};
+use crate::{
+    access::Access,
+    fault::Fault,
+    openapi::{ApiOperation, Routes},
+};
+
+pub(super) fn routes() -> Routes<Arc<ToolsState>> {
+    let call = ApiOperation::new(
+        "memoryTool",
+        "Executes a command of Anthropic's memory tool (memory_20250818): view, create, str_replace, insert, delete or \
+         rename.",
+    );
+    let call = call.query::<UserQuery>().headers::<UserHeader>().body::<Map<String, Value>>().answer::<ToolAnswer>();
+    Routes::new("memory tool", "Anthropic's memory tool on the memory of a user.").post("/v1/memory-tool", handle, call)
+}
+
+/// The content of a `tool_result` block.
+#[derive(Serialize, JsonSchema)]
+struct ToolAnswer {
+    /// The text for the model.
+    content: String,
+    /// True if the command was refused. The text says why.
+    is_error: bool,
+}
+
+async fn handle(
+    State(tools): State<Arc<ToolsState>>,
+    access: Access,
+    query: Result<Query<UserQuery>, QueryRejection>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Result<Json<ToolAnswer>, Fault> {
+    let Query(query) = query.map_err(|error| Fault::bad_request(error.body_text()))?;
+    let command: Value = parse_body(&body, "the input of a tool_use block")?;
+    let scope = tools.scope(&access, &headers, &query)?;
+    let result = MemoryTool::new(tools.engine.clone(), scope).call(&command).await?;
+    Ok(Json(ToolAnswer { content: result.content, is_error: result.is_error }))
+}

@@ -1,0 +1,43 @@
+//! What the routes share.
+
+use axum::http::HeaderMap;
+use memory_engine::{MemoryEngine, Scope};
+use schemars::JsonSchema;
+use serde::{Deserialize, de::DeserializeOwned};
+
+use crate::{access::Access, fault::Fault, headers::user_scope};
+
+/// The memory, and the user of requests that name none.
+#[derive(Debug, Clone)]
+pub(super) struct ToolsState {
+    pub(super) engine: MemoryEngine,
+    pub(super) default_user: String,
+}
+
+impl ToolsState {
+    /// Returns the scope of the user that a request names.
+    pub(super) fn scope(&self, access: &Access, headers: &HeaderMap, query: &UserQuery) -> Result<Scope, Fault> {
+        user_scope(access, headers, &query.user_id, &self.default_user)
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct UserQuery {
+    /// The user. Default: the only user of the key, or the user of the configuration.
+    #[serde(default)]
+    pub(super) user_id: String,
+}
+
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "describes a header")]
+pub(super) struct UserHeader {
+    /// The user, percent-encoded. It takes precedence over the URL.
+    #[schemars(rename = "X-User-Id")]
+    user: Option<String>,
+}
+
+/// Parses a body, and says what is wrong with one that cannot be parsed.
+pub(super) fn parse_body<T: DeserializeOwned>(body: &[u8], expected: &str) -> Result<T, Fault> {
+    serde_json::from_slice(body).map_err(|error| Fault::bad_request(format!("{error}; send {expected}")))
+}

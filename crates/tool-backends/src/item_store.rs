@@ -1,0 +1,10 @@
+//! LangGraph's store: items with a namespace and a key are records.
+
+mod filter;
+mod item;
+mod query;
+mod store;
+
+pub use item::Item;
+pub use query::{ItemQuery, NamespaceQuery};
+pub use store::ItemStore;

@@ -1,0 +1,8 @@
+#![doc = include_str!("../README.md")]
+
+mod item_store;
+mod memory_tool;
+mod named_records;
+
+pub use item_store::{Item, ItemQuery, ItemStore, NamespaceQuery};
+pub use memory_tool::{MemoryTool, ToolResult};
