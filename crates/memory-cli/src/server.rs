@@ -104,10 +104,8 @@ fn upstream(preset: Preset, settings: &Settings) -> UpstreamConfig {
     let key = preset.key_variable();
     let own_base_url = settings.get(preset.base_url_variable());
     // Another service at the address of the user may not have Responses.
-    let dialects = match preset {
-        Preset::OpenAi if own_base_url.is_none() => vec![Dialect::Chat, Dialect::Responses],
-        _ => vec![Dialect::Chat],
-    };
+    let has_responses = preset == Preset::OpenAi && own_base_url.is_none();
+    let dialects = if has_responses { vec![Dialect::Chat, Dialect::Responses] } else { vec![Dialect::Chat] };
     UpstreamConfig {
         name: preset.as_str().into(),
         base_url: own_base_url.unwrap_or_else(|| preset.base_url().into()),

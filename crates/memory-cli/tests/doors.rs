@@ -86,10 +86,12 @@ impl House {
     /// Sends a message to the chat gateway.
     fn chat(&self, door: Door, session: &str, text: &str) {
         let messages = json!([{ "role": "user", "content": text }]);
-        let (path, body) = match door {
-            Door::Messages => ("/v1/messages", json!({ "model": "m", "max_tokens": 9, "messages": messages })),
-            Door::Responses => ("/v1/responses", json!({ "model": "m", "input": messages })),
-            _ => ("/v1/chat/completions", json!({ "model": "m", "messages": messages })),
+        let (path, body) = if door == Door::Messages {
+            ("/v1/messages", json!({ "model": "m", "max_tokens": 9, "messages": messages }))
+        } else if door == Door::Responses {
+            ("/v1/responses", json!({ "model": "m", "input": messages }))
+        } else {
+            ("/v1/chat/completions", json!({ "model": "m", "messages": messages }))
         };
         self.post(path, Some(session), &body);
     }

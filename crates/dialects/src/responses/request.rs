@@ -65,7 +65,9 @@ pub fn chat_request(request: &Value) -> Result<Value, DialectError> {
                 push_item(item, &format!("input[{index}]"), &mut messages)?;
             }
         }
-        _ => return Err(DialectError::invalid("input", "a string or a list of items")),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => {
+            return Err(DialectError::invalid("input", "a string or a list of items"));
+        }
     }
     chat.insert("messages".to_owned(), Value::Array(messages));
     if let Some(tokens) = optional(request, "max_output_tokens") {

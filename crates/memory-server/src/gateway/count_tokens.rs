@@ -35,7 +35,7 @@ impl GatewayState {
         }
         let (_, chat) = Conversion::of_request(Dialect::Messages, &bytes)?;
         let chat: Value = serde_json::from_slice(&chat).unwrap_or_default();
-        let counted = ["messages", "tools"].map(|field| chat.get(field).map_or(0, |value| tokens(value)));
+        let counted = ["messages", "tools"].map(|field| chat.get(field).map_or(0, tokens));
         Ok(Json(json!({ "input_tokens": counted.iter().sum::<usize>() })).into_response())
     }
 }

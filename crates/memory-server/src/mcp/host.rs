@@ -173,11 +173,10 @@ impl ServerHandler for Host {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let caller = self.caller(&context.extensions)?;
-        let text = resources::read(&self.memory, &caller, &request.uri).await.map_err(|e| match e.kind() {
-            ErrorKind::NotFound => {
-                ErrorData::resource_not_found(e.to_string(), Some(json!({ "uri": request.uri.as_str() })))
-            }
-            _ => protocol_error(&e),
+        let text = resources::read(&self.memory, &caller, &request.uri).await.map_err(|e| {
+            let is_missing = e.kind() == ErrorKind::NotFound;
+            let detail = || Some(json!({ "uri": request.uri.as_str() }));
+            if is_missing { ErrorData::resource_not_found(e.to_string(), detail()) } else { protocol_error(&e) }
         })?;
         let contents = ResourceContents::text(text, request.uri).with_mime_type(resources::MIME_TYPE);
         Ok(ReadResourceResult::new(vec![contents]).into())
@@ -186,11 +185,11 @@ impl ServerHandler for Host {
 
 /// Returns the protocol error of a failed prompt or resource. Unlike those of tools, models do not read it.
 fn protocol_error(error: &Error) -> ErrorData {
-    match error.kind() {
-        ErrorKind::InvalidInput | ErrorKind::NotFound | ErrorKind::Unauthorized => {
-            ErrorData::invalid_params(error.to_string(), None)
-        }
-        _ => ErrorData::internal_error(error.to_string(), None),
+    let is_of_caller = matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::NotFound | ErrorKind::Unauthorized);
+    if is_of_caller {
+        ErrorData::invalid_params(error.to_string(), None)
+    } else {
+        ErrorData::internal_error(error.to_string(), None)
     }
 }
 
@@ -206,6 +205,7 @@ fn tool_error(error: &Error) -> CallToolResult {
 }
 
 /// Returns what a model should do after an error of this kind.
+#[allow(clippy::wildcard_enum_match_arm, reason = "a model can do nothing about all other errors")]
 fn hint(kind: ErrorKind) -> &'static str {
     match kind {
         ErrorKind::InvalidInput => "Correct the arguments as the message says, and call the tool again.",

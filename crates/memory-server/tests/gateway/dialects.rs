@@ -95,7 +95,9 @@ async fn streams_of_both_dialects_are_stored_when_they_have_ended() {
 async fn a_turn_with_tools_is_stored_with_its_answer() {
     let chat = chat().await;
     let question = user("柏林天气");
-    let first = chat.get("v1/messages", &streamed(messages_request("native-tools", &[question.clone()])), &OWNER).await;
+    let first = chat
+        .get("v1/messages", &streamed(messages_request("native-tools", std::slice::from_ref(&question))), &OWNER)
+        .await;
     assert!(first.body.contains("tool_use"), "{}", first.body);
     assert!(chat.turns("monday").await.is_empty());
     let call = json!({ "role": "assistant", "content": [{ "type": "tool_use", "id": "toolu_1", "name": "weather", "input": {} }] });

@@ -61,14 +61,15 @@ fn text_of(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),
         Value::Array(parts) => parts.iter().filter_map(|part| part["text"].as_str()).collect::<Vec<_>>().join("\n"),
-        _ => String::new(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => String::new(),
     }
 }
 
 fn last_of_user(messages: &Value) -> String {
     let list = messages.as_array().into_iter().flatten();
-    let texts = list.filter(|message| message["role"] == "user").map(|message| text_of(&message["content"]));
-    texts.filter(|text| !text.is_empty()).last().unwrap_or_default()
+    let of_user = list.filter(|message| message["role"] == "user");
+    let mut texts = of_user.map(|message| text_of(&message["content"]));
+    texts.rfind(|text| !text.is_empty()).unwrap_or_default()
 }
 
 fn sse(events: &[Value]) -> Response {
@@ -153,10 +154,7 @@ fn response(id: &str, status: &str, output: &Value) -> Value {
 }
 
 fn responses(body: &Value, id: &str) -> Response {
-    let input = match &body["input"] {
-        Value::String(text) => text.clone(),
-        list => last_of_user(list),
-    };
+    let input = body["input"].as_str().map_or_else(|| last_of_user(&body["input"]), str::to_owned);
     let reply = format!("好的: {input}");
     let model = body["model"].as_str().unwrap_or_default();
     if model == "native-limited" {

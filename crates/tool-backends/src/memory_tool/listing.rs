@@ -46,7 +46,7 @@ fn size(bytes: usize) -> String {
         divisor *= 1024;
         unit += 1;
     }
-    if bytes % divisor == 0 {
+    if bytes.is_multiple_of(divisor) {
         return format!("{}{}", bytes / divisor, units[unit]);
     }
     let tenths = (bytes * 10 + divisor / 2) / divisor;

@@ -80,10 +80,9 @@ pub(super) fn messages(raw: &RawValue) -> Vec<ChatMessage> {
 fn message(message: &Value) -> ChatMessage {
     let content = &message["content"];
     let has_part = |kind: &str| content.as_array().is_some_and(|parts| parts.iter().any(|part| part["type"] == kind));
-    let speaker = match Speaker::of(message["role"].as_str().unwrap_or_default()) {
-        Speaker::User if has_part("tool_result") => Speaker::Tool,
-        speaker => speaker,
-    };
+    let of_role = Speaker::of(message["role"].as_str().unwrap_or_default());
+    let is_tool = of_role == Speaker::User && has_part("tool_result");
+    let speaker = if is_tool { Speaker::Tool } else { of_role };
     ChatMessage { speaker, text: content_text(&content.to_string()), calls_tools: has_part("tool_use") }
 }
 

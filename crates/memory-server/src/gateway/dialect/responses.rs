@@ -81,7 +81,7 @@ pub(super) fn messages(raw: &RawValue) -> Vec<ChatMessage> {
             vec![ChatMessage { speaker: Speaker::User, text: text.clone(), calls_tools: false }]
         }
         Value::Array(items) => items.iter().filter(|item| item["type"] != "reasoning").map(message).collect(),
-        _ => Vec::new(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => Vec::new(),
     };
     // A text before a call is in the same reply.
     let mut is_before_call = false;
