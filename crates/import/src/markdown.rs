@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// The keys of the front matter that are fields of a record. The others become metadata.
-const FIELDS: [&str; 9] = ["id", "kind", "role", "scene", "session", "speaker", "tags", "time", "user"];
+const FIELDS: [&str; 10] = ["agent", "id", "kind", "role", "scene", "session", "speaker", "tags", "time", "user"];
 /// Other names for the time, in order of preference.
 const TIME_NAMES: [&str; 3] = ["date", "created", "created_at"];
 

@@ -3,9 +3,13 @@
 
 mod cli_fixture;
 
-use std::{fs, path::PathBuf};
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
 
-use cli_fixture::CliFixture;
+use cli_fixture::{CliFixture, TURNS};
 use serde_json::Value;
 
 fn fixture(name: &str) -> String {
@@ -214,4 +218,42 @@ fn k15_dry_run_writes_nothing() {
     // The import has the result that the dry run reports.
     let (real, _) = import(&cli, "chroma", "chroma/1.5", &[]);
     assert_eq!((counts(&real), &real["forgotten"]), ([3, 2, 0, 1], &1.into()));
+}
+
+#[test]
+fn markdown_files_are_exported_and_imported_once() {
+    let cli = CliFixture::new();
+    let turns = cli.write("turns.jsonl", TURNS);
+    cli.import(&turns);
+    cli.run(&["add", "Lin \u{201c}likes\u{201d}: tea\n---\nand rain", "--kind", "note", "--user", "lin"]).ok();
+    let report = cli.run(&["export", "--format", "markdown", "-o", "notes"]).ok();
+    let files = exported_files(&cli.path("notes"));
+    assert_eq!(files.len(), 5, "{report}");
+    let interview = files.iter().find(|text| text.contains("interview")).unwrap();
+    for line in
+        ["kind: \"turn\"", "user: \"lin\"", "session: \"b\"", "speaker: \"Lin\"", "scene: \"daily\"", "- \"work\""]
+    {
+        assert!(interview.contains(&format!("\n{line}\n")), "{line}: {interview}");
+    }
+    // A second import finds every record by its id.
+    let again = cli.run(&["import", "notes", "--format", "markdown", "--json"]).ok();
+    assert_eq!(cli.stats()["records"], 5, "{again}");
+    // In another database the records are the same.
+    cli.run(&["import", "notes", "--format", "markdown", "--db", "other.db"]).ok();
+    let lines = |db: &str| {
+        let text = cli.run(&["export", "--db", db]).ok();
+        let records = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let field = |record: &Value, name: &str| record[name].as_str().unwrap_or_default().to_owned();
+        records.map(|r| ["id", "text", "kind", "speaker", "scene"].map(|name| field(&r, name))).collect::<BTreeSet<_>>()
+    };
+    assert_eq!(lines("memory.db"), lines("other.db"));
+    cli.run(&["export", "--format", "markdown", "-o", "notes"]).assert_fails(&["has files already"]);
+    cli.run(&["export", "--format", "markdown"]).assert_fails(&["needs --output FOLDER"]);
+}
+
+/// Returns the texts of all files in the folders of a folder.
+fn exported_files(folder: &Path) -> Vec<String> {
+    let kinds = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let files = kinds.flat_map(|kind| fs::read_dir(kind).unwrap()).map(|entry| entry.unwrap().path());
+    files.map(|file| fs::read_to_string(file).unwrap()).collect()
 }

@@ -5,6 +5,6 @@ mod item;
 mod query;
 mod store;
 
-pub use item::Item;
+pub use item::StoreItem;
 pub use query::{ItemQuery, NamespaceQuery};
 pub use store::ItemStore;

@@ -11,7 +11,7 @@ const MAX_GENERATIONS: usize = 10_000;
 
 /// The outcome of a write that another writer can prevent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Written {
+pub(crate) enum WriteOutcome {
     Done,
     /// The name is taken (when creating), or the record has changed or disappeared (when replacing).
     Conflict,
@@ -57,7 +57,7 @@ impl NamedRecords {
     ///
     /// Its id is computed from the name, so that of two writers only one succeeds. The id of a deleted record is not
     /// used again.
-    pub(crate) async fn create(&self, name: &str, fill: impl Fn(&mut Record)) -> Result<Written> {
+    pub(crate) async fn create(&self, name: &str, fill: impl Fn(&mut Record)) -> Result<WriteOutcome> {
         for generation in 0..MAX_GENERATIONS {
             let mut record = Record::new(self.scope.clone(), Kind::NOTE, "", self.engine.clock().as_ref());
             record.id = RecordId::named(&self.scope, &format!("{}/{generation}/{name}", self.key));
@@ -66,11 +66,11 @@ impl NamedRecords {
             let id = record.id;
             match self.engine.store(&self.scope, vec![record], PutMode::Create).await {
                 Ok(results) if results.iter().all(|result| matches!(result.outcome, Outcome::Blocked(_))) => {}
-                Ok(_) => return Ok(Written::Done),
+                Ok(_) => return Ok(WriteOutcome::Done),
                 Err(e) if e.kind() == ErrorKind::Conflict => {
                     let stored = self.engine.get(&self.scope, id).await?;
                     if stored.is_some_and(|stored| self.name(&stored) == Some(name)) {
-                        return Ok(Written::Conflict);
+                        return Ok(WriteOutcome::Conflict);
                     }
                 }
                 Err(e) => return Err(e),
@@ -81,11 +81,11 @@ impl NamedRecords {
     }
 
     /// Replaces a record that has not changed since it was read.
-    pub(crate) async fn replace(&self, record: Record) -> Result<Written> {
+    pub(crate) async fn replace(&self, record: Record) -> Result<WriteOutcome> {
         let revision = record.revision;
         match self.engine.store(&self.scope, vec![record], PutMode::Update { revision }).await {
-            Ok(_) => Ok(Written::Done),
-            Err(e) if matches!(e.kind(), ErrorKind::Conflict | ErrorKind::NotFound) => Ok(Written::Conflict),
+            Ok(_) => Ok(WriteOutcome::Done),
+            Err(e) if matches!(e.kind(), ErrorKind::Conflict | ErrorKind::NotFound) => Ok(WriteOutcome::Conflict),
             Err(e) => Err(e),
         }
     }

@@ -7,22 +7,25 @@ use std::{
 };
 
 use anyhow::{Result, bail};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use memory_engine::{MemoryEngine, ScanQuery, Scope};
 use serde_json::Value;
 
 use crate::{
     args::{ScopeArgs, StoreArgs},
-    line, output,
+    line, markdown_export, output,
     output_file::OutputFile,
     records::PAGE_RECORDS,
 };
 
-/// Write all records and tombstones as JSON Lines, which `import` reads.
+/// Write all records and tombstones as JSON Lines, which `import` reads, or the active records as Markdown files.
 #[derive(Debug, Args)]
 pub(crate) struct ExportCommand {
-    /// File to write, or `-` for standard output, which is the default. A symbolic link, a FIFO or a device is never
-    /// replaced; a new file can be read by its owner only
+    /// Format. `jsonl` loses nothing; `markdown` is for people and for note-taking programs
+    #[arg(long, value_enum, default_value_t = ExportFormat::Jsonl)]
+    format: ExportFormat,
+    /// File to write, or `-` for standard output, which is the default; with `--format markdown` a new or empty folder.
+    /// A symbolic link, a FIFO or a device is never replaced; a new file can be read by its owner only
     #[arg(long, short)]
     output: Option<PathBuf>,
     #[command(flatten)]
@@ -31,9 +34,26 @@ pub(crate) struct ExportCommand {
     scope: ScopeArgs,
 }
 
+/// What an export is written as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ExportFormat {
+    /// A JSON object in each line.
+    Jsonl,
+    /// A Markdown file for each record.
+    Markdown,
+}
+
 impl ExportCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         let scope = self.scope.scope()?;
+        if self.format == ExportFormat::Markdown {
+            let Some(folder) = self.output.as_deref().filter(|path| *path != Path::new("-")) else {
+                bail!("--format markdown needs --output FOLDER, a new or empty folder");
+            };
+            let count = markdown_export::write_folder(&self.store.open().await?, &scope, folder).await?;
+            report_line!("{} written to {}", output::counted(count, "file", "files"), folder.display());
+            return Ok(ExitCode::SUCCESS);
+        }
         let engine = self.store.open().await?;
         let Some(path) = self.output.as_deref().filter(|path| *path != Path::new("-")) else {
             let mut output = BufWriter::new(io::stdout().lock());

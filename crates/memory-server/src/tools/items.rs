@@ -8,7 +8,7 @@ use axum::{
     extract::{Query, State, rejection::QueryRejection},
     http::{HeaderMap, StatusCode},
 };
-use memory_engine_tool_backends::{Item, ItemQuery, ItemStore, NamespaceQuery};
+use memory_engine_tool_backends::{ItemQuery, ItemStore, NamespaceQuery, StoreItem};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -109,7 +109,7 @@ struct ItemAnswer {
 #[derive(Serialize, JsonSchema)]
 struct Items {
     #[schemars(with = "Vec<ItemAnswer>")]
-    items: Vec<Item>,
+    items: Vec<StoreItem>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -152,7 +152,7 @@ async fn get_item(
     access: Access,
     address: Result<Query<ItemAddress>, QueryRejection>,
     headers: HeaderMap,
-) -> Result<Json<Item>, Fault> {
+) -> Result<Json<StoreItem>, Fault> {
     let Query(address) = address.map_err(|error| Fault::bad_request(error.body_text()))?;
     let scope = tools.scope(&access, &headers, &UserQuery { user_id: address.user_id })?;
     let namespace: Vec<String> = address.namespace.split('.').map(str::to_owned).collect();

@@ -82,13 +82,13 @@ struct RankingOptions {
 struct Page {
     object: &'static str,
     search_query: Vec<String>,
-    data: Vec<Found>,
+    data: Vec<SearchResult>,
     has_more: bool,
     next_page: Option<String>,
 }
 
 #[derive(Serialize, JsonSchema)]
-struct Found {
+struct SearchResult {
     /// The id of the memory.
     file_id: String,
     /// The kind and the conversation of the memory.
@@ -145,13 +145,13 @@ async fn recall(
     scope: &memory_engine::Scope,
     query: RecallQuery,
     min_score: f64,
-) -> Result<Vec<Found>, Fault> {
+) -> Result<Vec<SearchResult>, Fault> {
     let recall = engine.recall(scope, query).await?;
     let hits = recall.hits.into_iter().filter(|hit| hit.relevance >= min_score);
-    Ok(hits.map(|hit| Found::of(hit.record, hit.relevance)).collect())
+    Ok(hits.map(|hit| SearchResult::of(hit.record, hit.relevance)).collect())
 }
 
-impl Found {
+impl SearchResult {
     fn of(record: Record, score: f64) -> Self {
         let session = record.scope.session().unwrap_or_default();
         let mut attributes = Map::from_iter([

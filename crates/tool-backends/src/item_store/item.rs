@@ -4,7 +4,7 @@ use memory_engine::{Record, Timestamp};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-/// The metadata keys of an item. The name is [`Item::name`].
+/// The metadata keys of an item. The value of the first one is its [`name`].
 pub(crate) const NAME: &str = "store_item";
 const NAMESPACE: &str = "store_namespace";
 const KEY: &str = "store_key";
@@ -13,7 +13,7 @@ const VALUE: &str = "store_value";
 /// A value with a namespace and a key.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
-pub struct Item {
+pub struct StoreItem {
     /// The labels of the namespace, from the outermost one.
     pub namespace: Vec<String>,
     /// The key, unique within the namespace.
@@ -29,7 +29,7 @@ pub struct Item {
     pub score: Option<f64>,
 }
 
-impl Item {
+impl StoreItem {
     /// Reads an item from its record.
     pub(crate) fn of(record: &Record) -> Option<Self> {
         let namespace = record.metadata.get(NAMESPACE)?.as_array()?;

@@ -7,10 +7,10 @@ use serde_json::{Map, Value};
 
 use super::{
     filter,
-    item::{self, Item},
+    item::{self, StoreItem},
     query::{ItemQuery, NamespaceQuery},
 };
-use crate::named_records::{NamedRecords, Written};
+use crate::named_records::{NamedRecords, WriteOutcome};
 
 const OPERATION: &str = "item_store";
 /// Maximum size of a value, in bytes of JSON.
@@ -71,7 +71,7 @@ impl ItemStore {
                     self.0.replace(record).await?
                 }
             };
-            if written == Written::Done {
+            if written == WriteOutcome::Done {
                 return Ok(());
             }
         }
@@ -82,8 +82,8 @@ impl ItemStore {
     ///
     /// # Errors
     /// The errors of the store.
-    pub async fn get(&self, namespace: &[String], key: &str) -> Result<Option<Item>> {
-        Ok(self.0.find(&item::name(namespace, key)).await?.as_ref().and_then(Item::of))
+    pub async fn get(&self, namespace: &[String], key: &str) -> Result<Option<StoreItem>> {
+        Ok(self.0.find(&item::name(namespace, key)).await?.as_ref().and_then(StoreItem::of))
     }
 
     /// Deletes an item for good. Returns false if there is none.
@@ -101,7 +101,7 @@ impl ItemStore {
     ///
     /// # Errors
     /// `InvalidInput` for a limit above 1000 or an unknown operator; the errors of the store.
-    pub async fn search(&self, query: &ItemQuery) -> Result<Vec<Item>> {
+    pub async fn search(&self, query: &ItemQuery) -> Result<Vec<StoreItem>> {
         if query.limit > MAX_LIMIT {
             return Err(Error::invalid(OPERATION, format!("limit is {}; at most {MAX_LIMIT} is allowed", query.limit)));
         }
@@ -114,7 +114,8 @@ impl ItemStore {
         let items = match text {
             Some(text) => self.found(text, in_namespace).await?,
             None => {
-                let mut items: Vec<Item> = self.0.matching(in_namespace).await?.iter().filter_map(Item::of).collect();
+                let mut items: Vec<StoreItem> =
+                    self.0.matching(in_namespace).await?.iter().filter_map(StoreItem::of).collect();
                 items.sort_by_key(|item| std::cmp::Reverse(item.updated_at));
                 items
             }
@@ -124,10 +125,10 @@ impl ItemStore {
     }
 
     /// Returns the items that a recall finds.
-    async fn found(&self, text: &str, in_namespace: Filter) -> Result<Vec<Item>> {
+    async fn found(&self, text: &str, in_namespace: Filter) -> Result<Vec<StoreItem>> {
         let query = RecallQuery::new(text).with_limit(MAX_CANDIDATES).with_filter(self.0.filter().and(in_namespace));
         let recall = self.0.engine.recall(&self.0.scope, query).await?;
-        let item = |hit: &RecallHit| Some(Item { score: Some(hit.score.value()), ..Item::of(&hit.record)? });
+        let item = |hit: &RecallHit| Some(StoreItem { score: Some(hit.score.value()), ..StoreItem::of(&hit.record)? });
         Ok(recall.hits.iter().filter_map(item).collect())
     }
 
@@ -137,7 +138,7 @@ impl ItemStore {
     /// The errors of the store.
     pub async fn namespaces(&self, query: &NamespaceQuery) -> Result<Vec<Vec<String>>> {
         let records = self.0.matching(Filter::And(Vec::new())).await?;
-        let namespaces = records.iter().filter_map(Item::of).map(|item| item.namespace);
+        let namespaces = records.iter().filter_map(StoreItem::of).map(|item| item.namespace);
         let mut found: BTreeSet<Vec<String>> = BTreeSet::new();
         for mut namespace in namespaces.filter(|namespace| query.matches(namespace)) {
             namespace.truncate(query.max_depth.unwrap_or(usize::MAX));

@@ -4,7 +4,7 @@ use memory_engine::{Filter, MemoryEngine, Record, Result, Scope, Trust};
 use serde_json::json;
 
 use super::path::MemoryPath;
-use crate::named_records::{NamedRecords, Written};
+use crate::named_records::{NamedRecords, WriteOutcome};
 
 /// The metadata key of the path of a file.
 const PATH: &str = "memory_tool_path";
@@ -50,7 +50,7 @@ impl MemoryFiles {
         Ok(self.0.find(path.as_str()).await?.and_then(MemoryFile::of))
     }
 
-    pub(crate) async fn create(&self, path: &MemoryPath, text: &str) -> Result<Written> {
+    pub(crate) async fn create(&self, path: &MemoryPath, text: &str) -> Result<WriteOutcome> {
         let fill = |record: &mut Record| {
             record.trust = Trust::Assistant;
             set_text(record, path, text);
@@ -59,8 +59,8 @@ impl MemoryFiles {
     }
 
     /// Replaces the text of a file that has not changed since it was read.
-    pub(crate) async fn replace(&self, file: MemoryFile, text: &str) -> Result<Written> {
-        let Some(mut record) = file.record else { return Ok(Written::Conflict) };
+    pub(crate) async fn replace(&self, file: MemoryFile, text: &str) -> Result<WriteOutcome> {
+        let Some(mut record) = file.record else { return Ok(WriteOutcome::Conflict) };
         set_text(&mut record, &file.path, text);
         self.0.replace(record).await
     }

@@ -9,7 +9,7 @@ use super::{
     known, listing,
     path::MemoryPath,
 };
-use crate::named_records::Written;
+use crate::named_records::WriteOutcome;
 
 /// Maximum size of a file, in bytes.
 const MAX_FILE_BYTES: usize = 1_000_000;
@@ -104,8 +104,8 @@ impl MemoryTool {
             return Ok(Err(format!("There are {} files already; delete some first.", files.len())));
         }
         Ok(match self.files.create(path, text).await? {
-            Written::Done => Ok(format!("File created successfully at: {path}")),
-            Written::Conflict => Err(format!("File {path} already exists")),
+            WriteOutcome::Done => Ok(format!("File created successfully at: {path}")),
+            WriteOutcome::Conflict => Err(format!("File {path} already exists")),
         })
     }
 
@@ -129,8 +129,8 @@ impl MemoryTool {
             Err(refusal) => return Ok(Err(refusal)),
         };
         Ok(match self.files.replace(file, &text).await? {
-            Written::Done => Ok(answer),
-            Written::Conflict => {
+            WriteOutcome::Done => Ok(answer),
+            WriteOutcome::Conflict => {
                 Err(format!("The file {path} was changed at the same time. View it, and repeat the edit if needed."))
             }
         })
@@ -175,7 +175,7 @@ impl MemoryTool {
             }
         }
         for file in &moved {
-            if self.files.create(&file.path.moved(old, new), &file.text).await? == Written::Conflict {
+            if self.files.create(&file.path.moved(old, new), &file.text).await? == WriteOutcome::Conflict {
                 return Ok(Err(format!("The destination {new} already exists")));
             }
         }
