@@ -32,7 +32,7 @@ const MAX_MESSAGES: usize = 40;
 /// let opening = OpeningContext::load(&memory, &lin, None).await?;
 /// let rendered = opening.render(500, Timestamp::now(), &TimeZone::UTC, &EstimatedTokens)?;
 /// assert!(rendered.text.contains("Prefers answers without emoji"));
-/// # Ok::<(), Error>(()) }).unwrap();
+/// # Ok::<(), memory_engine::Error>(()) }).unwrap();
 /// ```
 #[derive(Debug, Default)]
 pub struct OpeningContext {
