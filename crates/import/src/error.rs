@@ -99,6 +99,24 @@ pub enum ImportError {
         /// The key of its conversations.
         key: &'static str,
     },
+    /// The file is not an agent file of Letta.
+    #[error(
+        "it is no agent file of Letta; one is an object with \"agents\" and \"blocks\", or with \"core_memory\" and \
+         \"messages\""
+    )]
+    NoAgents,
+    /// The file has no message, episode or edge of Zep or Graphiti.
+    #[error(
+        "there is no message, episode or edge of Zep in it; a message has \"role\" and \"content\", an episode \
+         \"content\" and \"source\", an edge \"fact\""
+    )]
+    NoEpisodes,
+    /// The file is not in the Modeled Information Format.
+    #[error(
+        "there is no memory of MIF in it; a file of MIF is a \"MemoryCorpus\" with \"records\", or objects with \
+         \"conceptType\" and \"content\""
+    )]
+    NoConcepts,
     /// The file has no message of WhatsApp.
     #[error("there is no message in it; a line of a WhatsApp chat is \"31/12/2024, 23:59 - Name: text\"")]
     NoMessages,

@@ -12,15 +12,20 @@ mod detect;
 mod error;
 mod json_array;
 pub mod json_lines;
+mod json_text;
+pub mod letta;
 mod lines;
 pub mod markdown;
 pub mod mem0;
+pub mod mif;
 mod row;
 pub mod silly_tavern;
 pub mod tables;
 mod unique_keys;
 mod user_words;
+mod validity;
 pub mod whatsapp;
+pub mod zep;
 
 pub use detect::{SourceFormat, detect};
 #[cfg(feature = "chroma")]

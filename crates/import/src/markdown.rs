@@ -14,25 +14,39 @@ use crate::{
 };
 
 /// The keys of the front matter that are fields of a record. The others become metadata.
-const FIELDS: [&str; 10] = ["agent", "id", "kind", "role", "scene", "session", "speaker", "tags", "time", "user"];
+const FIELDS: [&str; 12] =
+    ["agent", "id", "kind", "role", "scene", "session", "speaker", "tags", "time", "user", "valid_from", "valid_until"];
 /// Other names for the time, in order of preference.
-const TIME_NAMES: [&str; 3] = ["date", "created", "created_at"];
+const TIME_NAMES: [&str; 4] = ["date", "created", "created_at", "timestamp"];
+/// Keys that an export adds for readers of the Open Knowledge Format. They repeat fields of the record.
+const EXPORTED_KEYS: [&str; 3] = ["type", "generated", "stale_after"];
+/// The listing of a folder in the Open Knowledge Format. The one of the whole bundle has [`VERSION_KEY`].
+const INDEX_FILE: &str = "index.md";
+/// Files of the Open Knowledge Format that are not notes.
+const RESERVED_FILES: [&str; 2] = [INDEX_FILE, "log.md"];
+const VERSION_KEY: &str = "okf_version";
 
 /// Reads a file, or all `.md` files of a folder and of the folders in it. A row is a file. Returns the rows, and the
 /// size of the files in bytes.
 ///
+/// In a bundle of the Open Knowledge Format, the files `index.md` and `log.md` are no notes.
+///
 /// The text is what follows the front matter: lines `key: value` between two lines `---`, with lists as `[a, b]` or as
-/// lines `- a`. `date`, `created` or `created_at` is the time, else the time of the file's last change; `title` and
+/// lines `- a`. `date`, `created`, `created_at` or `timestamp` is the time, else the time of the file's last change; `title` and
 /// unknown keys become metadata. The id is the path of the file within the folder, unless the front matter has one.
 ///
 /// # Errors
 /// If the path cannot be read, or a folder has no Markdown file.
 pub fn rows(path: &Path) -> Result<(ImportRows, u64), ImportError> {
-    let (root, files) = if path.is_dir() {
+    let (root, mut files) = if path.is_dir() {
         (path.to_owned(), files_with_extension(path, "md")?)
     } else {
         (path.parent().map(Path::to_owned).unwrap_or_default(), vec![path.to_owned()])
     };
+    if path.is_dir() && is_bundle(path) {
+        files
+            .retain(|file| file.file_name().is_none_or(|name| RESERVED_FILES.iter().all(|reserved| name != *reserved)));
+    }
     if files.is_empty() {
         return Err(ImportError::NoNotes(path.to_owned()));
     }
@@ -42,6 +56,12 @@ pub fn rows(path: &Path) -> Result<(ImportRows, u64), ImportError> {
     }
     let rows = files.into_iter().zip(1..).map(move |(file, number)| read_file(&root, file, number));
     Ok((Box::new(rows), size))
+}
+
+/// Returns true if a folder has the listing of a bundle of the Open Knowledge Format.
+fn is_bundle(root: &Path) -> bool {
+    let Ok(index) = fs::read_to_string(root.join(INDEX_FILE)) else { return false };
+    matches!(front_matter(&index), Ok(Some((front, _))) if parse_front_matter(front).contains_key(VERSION_KEY))
 }
 
 fn read_file(root: &Path, file: PathBuf, number: u64) -> Result<Row, ImportError> {
@@ -91,6 +111,9 @@ fn read_note(text: &str, name: &str) -> Result<Vec<ImportedTurn>, RowError> {
     }
     if turn.keys.get("kind") == Some(&json!("turn")) {
         turn.set_if_missing("role", "user");
+    }
+    if turn.keys.get("kind") == keys.get("type") {
+        EXPORTED_KEYS.iter().for_each(|key| _ = keys.remove(*key));
     }
     turn.set("metadata", keys);
     Ok(vec![turn])

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json, value::RawValue};
 use crate::{
     error::{ImportError, RowError},
     json_lines::object,
+    json_text::JsonText,
     row::{ImportRows, ImportedTurn, Row, convert_time, take_first},
 };
 
@@ -33,30 +34,18 @@ struct ExportPage<'a> {
 ///
 /// # Errors
 /// If the file is not UTF-8 or not JSON, or contains no memory.
-pub fn read(mut input: impl Read) -> Result<Mem0Export, ImportError> {
-    let mut bytes = Vec::new();
-    input.read_to_end(&mut bytes)?;
-    let text = String::from_utf8(bytes).map_err(|e| ImportError::NotUtf8 { byte: e.utf8_error().valid_up_to() + 1 })?;
-    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+pub fn read(input: impl Read) -> Result<Mem0Export, ImportError> {
+    let text = JsonText::read(input)?;
     let mut rows = Vec::new();
     let mut is_partial = false;
-    // The number of the line at `line_offset`.
-    let mut line = 1;
-    let mut line_offset = 0;
-    for document in serde_json::Deserializer::from_str(text).into_iter::<&RawValue>() {
-        let document = document.map_err(|e| ImportError::NotJson { line: e.line(), column: e.column() })?;
+    for document in text.documents()? {
         let page = read_page(document)?;
         is_partial |= page.next.is_some();
         for memory in page.results {
-            // The raw value is a slice of the text.
-            let offset = memory.get().as_ptr() as usize - text.as_ptr() as usize;
-            line += text[line_offset..offset].matches('\n').count() as u64;
-            let bytes = (offset + memory.get().len() - line_offset) as u64;
-            line_offset = offset;
-            let place = format!("line {line}");
+            let place = format!("line {}", text.line(memory));
             let number = rows.len() as u64 + 1;
             let turns = object(memory.get()).and_then(read_turn).map(|turn| vec![turn]);
-            rows.push(Ok(Row { place, number, bytes, turns }));
+            rows.push(Ok(Row { place, number, bytes: memory.get().len() as u64, turns }));
         }
     }
     if rows.is_empty() {

@@ -53,3 +53,26 @@ fn all_notes_of_a_folder_are_read_in_order() {
     let empty = tempfile::tempdir().unwrap();
     assert!(super::rows(empty.path()).err().unwrap().to_string().contains("no Markdown file"));
 }
+
+#[test]
+fn keys_of_an_exported_bundle_are_not_metadata() {
+    let exported = "---\ntype: \"fact\"\nkind: \"fact\"\ngenerated: { by: \"process:x\", at: \"2026-01-05\" }\n\
+        stale_after: 2027-01-01\nvalid_until: \"2027-01-01T08:00:00Z\"\n---\nLin rents a garage.\n";
+    let expected = json!({"kind": "fact", "id": "tea/green.md", "valid_until": "2027-01-01T08:00:00Z",
+        "text": "Lin rents a garage.", "metadata": {}});
+    assert_eq!(read(exported), [expected]);
+    let foreign = &read("---\ntype: Playbook\ntimestamp: 2026-01-05\n---\nRestart it.\n")[0];
+    assert_eq!((&foreign["metadata"], &foreign["time"]), (&json!({"type": "Playbook"}), &json!("2026-01-05")));
+}
+
+#[test]
+fn listings_of_a_bundle_are_no_notes() {
+    let folder = tempfile::tempdir().unwrap();
+    let names = |folder: &Path| rows(folder).unwrap().0.map(|row| row.unwrap().place).collect::<Vec<_>>();
+    for file in ["index.md", "log.md", "note.md"] {
+        fs::write(folder.path().join(file), "# A title").unwrap();
+    }
+    assert_eq!(names(folder.path()), ["index.md", "log.md", "note.md"]);
+    fs::write(folder.path().join("index.md"), "---\nokf_version: \"0.2\"\n---\n# A title").unwrap();
+    assert_eq!(names(folder.path()), ["note.md"]);
+}
