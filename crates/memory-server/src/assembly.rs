@@ -30,12 +30,12 @@ const PARTS: &[BuildPart] = &[
 
 impl Config {
     /// Builds the server of this configuration, with the memories and the clock of this engine. `variable` looks up the
-    /// keys of upstreams and `MEMORY_TOKEN`. A protocol that this build does not contain is left out.
+    /// keys of upstreams, `MEMORY_TOKEN` and `MEMORY_OAUTH_SECRET`. A protocol that this build does not contain is left out.
     ///
     /// # Errors
     /// `InvalidInput` with the name of a setting that is not valid, and the errors of [`guard`](Self::guard);
     /// `Unauthorized` if the variable with the key of an upstream is not set; `Unsupported` for upstreams in a build
-    /// without the gateway.
+    /// without the gateway, and for OAuth in a build without it.
     pub fn server(&self, engine: &MemoryEngine, variable: impl Fn(&str) -> Option<String>) -> Result<Server> {
         self.time_zone()?;
         let guard = self.guard(variable(TOKEN_VARIABLE).as_deref())?;
@@ -49,12 +49,31 @@ impl Config {
                 "this build has no chat gateway; compile it with the feature gateway, or remove the upstreams";
             return Err(memory_engine::Error::new(memory_engine::ErrorKind::Unsupported, "config", message));
         }
+        let config = self.with_public_host();
         for build in PARTS {
-            if let Some(part) = build(self, engine, &variable)? {
+            if let Some(part) = build(&config, engine, &variable)? {
                 server = server.with_part(part);
             }
         }
+        #[cfg(feature = "oauth")]
+        {
+            server = crate::oauth::add(self, server, &variable)?;
+        }
+        #[cfg(not(feature = "oauth"))]
+        if self.oauth.enabled {
+            let message = "this build has no OAuth; compile it with the feature oauth, or remove oauth.enabled";
+            return Err(memory_engine::Error::new(memory_engine::ErrorKind::Unsupported, "config", message));
+        }
         Ok(server)
+    }
+
+    /// Returns the configuration with the host of the public address among the allowed ones.
+    fn with_public_host(&self) -> Self {
+        #[cfg_attr(not(feature = "oauth"), allow(unused_mut, reason = "the public address is that of OAuth"))]
+        let mut config = self.clone();
+        #[cfg(feature = "oauth")]
+        config.allowed_hosts.extend(crate::oauth::public_host(self));
+        config
     }
 }
 

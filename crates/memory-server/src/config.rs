@@ -69,6 +69,8 @@ pub struct Config {
     pub gateway: GatewayConfig,
     /// The tools of the Model Context Protocol. Default: enabled.
     pub mcp: McpConfig,
+    /// OAuth for clients of MCP that cannot send a key. Default: disabled.
+    pub oauth: OAuthConfig,
     /// The routes of mem0's API. Default: enabled.
     pub mem0: Mem0Config,
     /// The hooks of coding agents. Default: enabled.
@@ -202,6 +204,20 @@ pub struct McpConfig {
     pub allowed_origins: Vec<String>,
 }
 
+/// OAuth for clients of MCP that cannot send a key. The variable `MEMORY_OAUTH_SECRET` holds the secret that signs its
+/// tokens.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct OAuthConfig {
+    /// True if it is served. It needs a key, `issuer` and the secret. Default: false.
+    pub enabled: bool,
+    /// The public address of the server, such as `https://memory.example`, without a path. `http` is allowed for the
+    /// loopback only. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub issuer: Option<String>,
+}
+
 /// The hooks of coding agents.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -323,6 +339,7 @@ impl Default for Config {
             log: LogConfig::default(),
             gateway: GatewayConfig::default(),
             mcp: McpConfig::default(),
+            oauth: OAuthConfig::default(),
             mem0: Mem0Config::default(),
             hooks: HooksConfig::default(),
             tools: PartConfig::default(),

@@ -1,11 +1,14 @@
 //! The guard: assigns an [`Access`] to each request, or refuses it.
 
-use std::sync::Arc;
+use std::{fmt::Debug, sync::Arc};
 
 use axum::{
     Router,
     extract::{Request, State},
-    http::{HeaderMap, StatusCode, header::AUTHORIZATION},
+    http::{
+        HeaderMap, HeaderValue, StatusCode,
+        header::{AUTHORIZATION, WWW_AUTHENTICATE},
+    },
     middleware::{Next, from_fn_with_state},
     response::Response,
 };
@@ -19,7 +22,22 @@ use crate::{
 /// Decides which requests have access, and to which memories.
 #[derive(Debug, Clone)]
 #[must_use]
-pub struct Guard(Arc<AccessRule>);
+pub struct Guard {
+    rule: Arc<AccessRule>,
+    tokens: Option<Arc<dyn TokenVerifier>>,
+}
+
+/// Verifies tokens that some paths accept in place of a key.
+pub(crate) trait TokenVerifier: Debug + Send + Sync {
+    /// Returns true if requests to this path may have a token.
+    fn is_for_path(&self, path: &str) -> bool;
+
+    /// Returns the access of a token, or `None` if it is not valid.
+    fn verify(&self, token: &str) -> Option<Access>;
+
+    /// Returns the `WWW-Authenticate` header of a refusal, for a request with an invalid token or without one.
+    fn challenge(&self, is_token_invalid: bool) -> HeaderValue;
+}
 
 #[derive(Debug)]
 enum AccessRule {
@@ -32,18 +50,34 @@ enum AccessRule {
 impl Guard {
     /// Gives every caller this access, without a key. For a server that listens on the loopback only.
     pub fn open(access: Access) -> Self {
-        Self(Arc::new(AccessRule::Open(access)))
+        Self { rule: Arc::new(AccessRule::Open(access)), tokens: None }
     }
 
     /// Requires one of these keys, as `X-Memory-Key: KEY`, `X-API-Key: KEY`, `Authorization: Bearer KEY` or
     /// `Authorization: Token KEY`. The first of these headers that is present counts.
     pub fn keys(keys: KeyRing) -> Self {
-        Self(Arc::new(AccessRule::Keys(keys)))
+        Self { rule: Arc::new(AccessRule::Keys(keys)), tokens: None }
+    }
+
+    /// Accepts tokens in addition to keys.
+    #[cfg(feature = "oauth")]
+    pub(crate) fn with_tokens(mut self, tokens: Arc<dyn TokenVerifier>) -> Self {
+        self.tokens = Some(tokens);
+        self
+    }
+
+    /// Returns the keys, or `None` if no key is required.
+    #[cfg(feature = "oauth")]
+    pub(crate) fn key_ring(&self) -> Option<&KeyRing> {
+        match &*self.rule {
+            AccessRule::Open(_) => None,
+            AccessRule::Keys(keys) => Some(keys),
+        }
     }
 
     /// Returns true if no key is required.
     pub fn is_open(&self) -> bool {
-        matches!(*self.0, AccessRule::Open(_))
+        matches!(*self.rule, AccessRule::Open(_))
     }
 
     /// Checks the key of every request to a router, and writes refusals in the router's error format.
@@ -55,7 +89,7 @@ impl Guard {
     /// service in `Authorization` or `X-API-Key` is kept.
     fn remove_keys(&self, headers: &mut HeaderMap) {
         headers.remove(MEMORY_KEY);
-        let AccessRule::Keys(keys) = &*self.0 else { return };
+        let AccessRule::Keys(keys) = &*self.rule else { return };
         let is_own = |key: Option<&str>| key.is_some_and(|key| keys.find(key).is_some());
         if is_own(header(headers, API_KEY)) {
             headers.remove(API_KEY);
@@ -65,16 +99,23 @@ impl Guard {
         }
     }
 
-    /// Returns the access of a request.
-    fn authenticate(&self, headers: &HeaderMap) -> Result<Access, Fault> {
-        match &*self.0 {
+    /// Returns the verifier of tokens for a path.
+    fn tokens_for(&self, path: &str) -> Option<&dyn TokenVerifier> {
+        self.tokens.as_deref().filter(|tokens| tokens.is_for_path(path))
+    }
+
+    /// Returns the access of a request to a path that accepts these tokens.
+    fn authenticate(&self, headers: &HeaderMap, tokens: Option<&dyn TokenVerifier>) -> Result<Access, Fault> {
+        match &*self.rule {
             AccessRule::Open(access) => Ok(access.clone()),
             AccessRule::Keys(keys) => {
                 let Some(key) = sent_key(headers) else {
                     let message = "Authentication required: send a key as X-API-Key or as Authorization: Bearer";
                     return Err(Fault::new(StatusCode::UNAUTHORIZED, message));
                 };
-                keys.find(key).ok_or_else(|| Fault::new(StatusCode::UNAUTHORIZED, "the key is not valid"))
+                let of_token = || tokens.and_then(|tokens| tokens.verify(key));
+                let invalid = || Fault::new(StatusCode::UNAUTHORIZED, "the key is not valid");
+                keys.find(key).or_else(of_token).ok_or_else(invalid)
             }
         }
     }
@@ -102,13 +143,21 @@ const MEMORY_KEY: &str = "x-memory-key";
 const API_KEY: &str = "x-api-key";
 
 async fn check_key(State((guard, errors)): State<(Guard, ErrorFormat)>, mut request: Request, next: Next) -> Response {
-    match guard.authenticate(request.headers()) {
+    let tokens = guard.tokens_for(request.uri().path());
+    match guard.authenticate(request.headers(), tokens) {
         Ok(access) => {
             request.extensions_mut().insert(access);
             guard.remove_keys(request.headers_mut());
             next.run(request).await
         }
-        Err(fault) => errors(fault),
+        Err(fault) => {
+            let mut response = errors(fault);
+            if let Some(tokens) = tokens {
+                let challenge = tokens.challenge(sent_key(request.headers()).is_some());
+                response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
+            }
+            response
+        }
     }
 }
 

@@ -96,16 +96,27 @@ impl KeyRing {
 
     /// Returns the access of a key. Takes the same time for valid and invalid keys.
     pub fn find(&self, key: &str) -> Option<Access> {
+        self.find_entry(key).map(|(_, access)| access.clone())
+    }
+
+    /// Returns hash and access of a key. Takes the same time for valid and invalid keys.
+    pub(crate) fn find_entry(&self, key: &str) -> Option<(&blake3::Hash, &Access)> {
         let hash = KeyHash::of(key);
         // No early return, so that the time does not depend on the position of the key. `blake3::Hash` compares in
         // constant time.
         let mut found = None;
         for (known, access) in &self.0 {
             if *known == hash {
-                found = Some(access);
+                found = Some((&known.0, access));
             }
         }
-        found.cloned()
+        found
+    }
+
+    /// Returns hash and access of all keys.
+    #[cfg(feature = "oauth")]
+    pub(crate) fn entries(&self) -> impl Iterator<Item = (&blake3::Hash, &Access)> {
+        self.0.iter().map(|(hash, access)| (&hash.0, access))
     }
 }
 

@@ -31,13 +31,15 @@ mod hooks;
 mod mcp;
 #[cfg(feature = "mem0")]
 mod mem0;
+#[cfg(feature = "oauth")]
+mod oauth;
 #[cfg(feature = "tools")]
 mod tools;
 
 pub use access::{Access, Owner};
 pub use config::{
     Config, Dialect, GatewayConfig, HooksConfig, IncludedTurns, KeyConfig, LimitsConfig, LogConfig, LogFormat,
-    McpConfig, Mem0Config, PartConfig, UpstreamConfig,
+    McpConfig, Mem0Config, OAuthConfig, PartConfig, UpstreamConfig,
 };
 #[cfg(feature = "debug")]
 pub use debug::Debugging;
@@ -55,6 +57,8 @@ pub use mem0::Mem0;
 #[cfg(feature = "hooks")]
 pub use memory_engine_agent_hooks::HookOptions;
 pub use metrics::Metrics;
+#[cfg(feature = "oauth")]
+pub use oauth::OAuth;
 pub use server::Server;
 pub use sources::{LoadedConfig, Setting, Sources};
 #[cfg(feature = "tools")]

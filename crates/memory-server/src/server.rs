@@ -1,5 +1,7 @@
 //! The server: all parts behind one guard and one set of limits.
 
+#[cfg(feature = "oauth")]
+use std::sync::Arc;
 use std::{future::Future, time::Duration};
 
 use axum::{
@@ -18,6 +20,8 @@ use tower_http::{
     trace::TraceLayer,
 };
 
+#[cfg(feature = "oauth")]
+use crate::guard::TokenVerifier;
 use crate::{
     config::LimitsConfig,
     connections::Connections,
@@ -46,6 +50,7 @@ pub struct Server {
     hosts: Vec<String>,
     origins: Vec<HeaderValue>,
     parts: Vec<ServerPart>,
+    public_parts: Vec<ServerPart>,
 }
 
 impl Server {
@@ -58,6 +63,7 @@ impl Server {
             hosts: Vec::new(),
             origins: Vec::new(),
             parts: Vec::new(),
+            public_parts: Vec::new(),
         }
     }
 
@@ -104,6 +110,31 @@ impl Server {
         self
     }
 
+    /// Adds a part that needs no key and has limits of its own, in place of an earlier one of the same name.
+    #[cfg(feature = "oauth")]
+    pub(crate) fn with_public_part(mut self, part: ServerPart) -> Self {
+        self.public_parts.retain(|other| other.name != part.name);
+        self.public_parts.push(part);
+        self
+    }
+
+    /// Accepts tokens in addition to keys.
+    #[cfg(feature = "oauth")]
+    pub(crate) fn with_tokens(mut self, tokens: Arc<dyn TokenVerifier>) -> Self {
+        self.guard = self.guard.with_tokens(tokens);
+        self
+    }
+
+    #[cfg(feature = "oauth")]
+    pub(crate) fn guard(&self) -> &Guard {
+        &self.guard
+    }
+
+    #[cfg(feature = "oauth")]
+    pub(crate) fn engine(&self) -> &MemoryEngine {
+        &self.engine
+    }
+
     /// Returns true if no key is required.
     pub fn is_open(&self) -> bool {
         self.guard.is_open()
@@ -147,7 +178,7 @@ impl Server {
     /// Returns the routes, to be served or nested. `/health`, `/ready` and `/openapi.json` require no key and have no
     /// limits.
     pub fn router(self) -> Router {
-        let Self { engine, guard, limits, hosts, origins, parts } = self;
+        let Self { engine, guard, limits, hosts, origins, parts, public_parts } = self;
         let limits = Limits::new(&limits);
         let (health, section) = health::routes(engine).finish();
         let mut sections = vec![section, openapi::section()];
@@ -155,6 +186,10 @@ impl Server {
         for part in parts {
             let limited = limits.apply(part.router, part.errors);
             router = router.merge(metrics::count_requests(guard.protect(limited, part.errors)));
+            sections.extend(part.sections);
+        }
+        for part in public_parts {
+            router = router.merge(metrics::count_requests(part.router));
             sections.extend(part.sections);
         }
         let router = if guard.is_open() {

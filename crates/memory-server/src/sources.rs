@@ -115,8 +115,15 @@ impl Sources {
 }
 
 /// Settings without a default.
-const SETTINGS_WITHOUT_DEFAULT: [&str; 6] =
-    ["models_dir", "zone", "language", "gateway.max_chars", "gateway.scene_rules", "gateway.injection_rules"];
+const SETTINGS_WITHOUT_DEFAULT: [&str; 7] = [
+    "models_dir",
+    "zone",
+    "language",
+    "gateway.max_chars",
+    "gateway.scene_rules",
+    "gateway.injection_rules",
+    "oauth.issuer",
+];
 
 /// TOML files. The one of `figment` would bring a second version of `toml`.
 struct TomlFile;

@@ -12,7 +12,9 @@ use axum::{
     http::{Request, StatusCode},
 };
 use memory_engine::{MemoryEngine, http_models::Endpoint};
-use memory_engine_server::{Access, Debugging, Gateway, GatewayOptions, Guard, Mcp, Mem0, Metrics, Server, Upstream};
+use memory_engine_server::{
+    Access, ApiKey, Debugging, Gateway, GatewayOptions, Guard, KeyRing, Mcp, Mem0, Metrics, OAuth, Server, Upstream,
+};
 use serde_json::{Map, Value};
 use tower::ServiceExt;
 
@@ -33,6 +35,14 @@ fn full_router(engine: &MemoryEngine) -> Router {
         .mcp(Mcp::new(engine.clone()))
         .debugging(Debugging::new(engine.clone()))
         .router()
+}
+
+/// A server with OAuth, which needs keys.
+fn oauth_router(engine: &MemoryEngine) -> Router {
+    let access = Access::tenant("one", "acme").unwrap();
+    let guard = Guard::keys(KeyRing::default().with_key(&ApiKey::generate(), access));
+    let oauth = OAuth::new("https://memory.example", &"s".repeat(32)).unwrap();
+    Server::new(engine.clone(), guard).mcp(Mcp::new(engine.clone())).oauth(oauth).unwrap().router()
 }
 
 async fn engine() -> MemoryEngine {
@@ -98,6 +108,23 @@ async fn documented_routes_equal_served_routes() {
     assert!(documented.remove("/mcp").is_some());
     assert!(routed.len() > 10, "{routed:?}");
     assert_eq!(documented, routed);
+}
+
+#[tokio::test]
+async fn routes_of_oauth_are_documented() {
+    let router = oauth_router(&engine().await);
+    let document = document(&router).await;
+    let is_of_oauth = |path: &str| path.starts_with("/oauth/") || path.starts_with("/.well-known/");
+    let of_oauth = |mut routes: Routes| {
+        routes.retain(|path, _| is_of_oauth(path));
+        routes
+    };
+    let documented = of_oauth(documented(&document));
+    assert_eq!(documented.len(), 7, "{documented:?}");
+    assert_eq!(documented, of_oauth(routed(&router)));
+    let form = &document["paths"]["/oauth/token"]["post"]["requestBody"]["content"];
+    assert!(form["application/x-www-form-urlencoded"]["schema"]["$ref"].is_string(), "{form}");
+    assert_eq!(document["paths"]["/oauth/token"]["post"]["security"], serde_json::json!([{}]));
 }
 
 #[tokio::test]

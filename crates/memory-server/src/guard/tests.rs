@@ -21,7 +21,7 @@ fn a_key_is_read_from_any_supported_header() {
         headers(&[("x-memory-key", k), ("authorization", "Bearer sk-of-the-upstream")]),
     ];
     for headers in sent {
-        assert_eq!(guard.authenticate(&headers).unwrap().name(), "one");
+        assert_eq!(guard.authenticate(&headers, None).unwrap().name(), "one");
     }
 }
 
@@ -53,6 +53,6 @@ fn a_missing_or_wrong_key_is_refused() {
         headers(&[("x-memory-key", "wrong"), ("x-api-key", key.reveal())]),
     ];
     for headers in refused {
-        assert_eq!(guard.authenticate(&headers).unwrap_err().status(), StatusCode::UNAUTHORIZED);
+        assert_eq!(guard.authenticate(&headers, None).unwrap_err().status(), StatusCode::UNAUTHORIZED);
     }
 }

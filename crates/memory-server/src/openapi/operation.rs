@@ -19,7 +19,7 @@ pub(crate) struct ApiOperation {
     summary: &'static str,
     needs_key: bool,
     parameters: Vec<Parameters>,
-    request: Option<SchemaOf>,
+    request: Option<(&'static str, SchemaOf)>,
     responses: Vec<Response>,
     response_headers: Option<fn() -> Schema>,
     errors: (SchemaOf, &'static [&'static str]),
@@ -62,7 +62,14 @@ impl ApiOperation {
 
     /// Declares the JSON body of the request.
     pub(crate) fn body<T: JsonSchema>(mut self) -> Self {
-        self.request = Some(SchemaGenerator::subschema_for::<T>);
+        self.request = Some((JSON, SchemaGenerator::subschema_for::<T>));
+        self
+    }
+
+    /// Declares the form in the body of the request.
+    #[cfg(feature = "oauth")]
+    pub(crate) fn form<T: JsonSchema>(mut self) -> Self {
+        self.request = Some(("application/x-www-form-urlencoded", SchemaGenerator::subschema_for::<T>));
         self
     }
 
@@ -118,8 +125,9 @@ impl ApiOperation {
         if !parameters.is_empty() {
             operation["parameters"] = parameters.into();
         }
-        if let Some(request) = self.request {
-            operation["requestBody"] = json!({ "required": true, "content": { JSON: { "schema": request(schemas) } } });
+        if let Some((media_type, request)) = self.request {
+            let content = json!({ media_type: { "schema": request(schemas) } });
+            operation["requestBody"] = json!({ "required": true, "content": content });
         }
         operation["responses"] = self.responses(schemas).into();
         operation

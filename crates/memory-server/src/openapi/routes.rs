@@ -86,6 +86,13 @@ impl<S: Clone + Send + Sync + 'static> Routes<S> {
         self.route("delete", path, routing::delete(handler), operation)
     }
 
+    /// Describes a further method of a route.
+    #[cfg(feature = "oauth")]
+    pub(crate) fn described(mut self, method: &'static str, path: &str, operation: ApiOperation) -> Self {
+        self.section.add(method, path, operation);
+        self
+    }
+
     /// Adds a route that the document does not mention.
     pub(crate) fn undocumented(mut self, path: &str, handler: MethodRouter<S>) -> Self {
         self.router = self.router.route(path, handler);

@@ -11,8 +11,8 @@ use std::{sync::Arc, time::Duration};
 use axum::Router;
 use memory_engine::{MemoryEngine, http_models::Endpoint};
 use memory_engine_server::{
-    Access, ApiKey, Debugging, Dialect, Gateway, GatewayOptions, Guard, Hooks, KeyRing, Mcp, Mem0, Server, Tools,
-    Upstream,
+    Access, ApiKey, Debugging, Dialect, Gateway, GatewayOptions, Guard, Hooks, KeyRing, Mcp, Mem0, OAuth, Server,
+    Tools, Upstream,
 };
 use tokio::net::TcpListener;
 use upstream::ReceivedRequests;
@@ -63,22 +63,36 @@ impl Served {
             upstreams.push(native.with_models(["native-*"]).with_dialects([Dialect::Messages, Dialect::Responses]));
         }
         let gateway = Gateway::new(engine.clone(), upstreams, options).unwrap();
+        // The public address has the port, so that the port is chosen first.
+        let (listener, url) = bind().await;
         let server = Server::new(engine.clone(), guard)
             .gateway(gateway.clone())
             .mem0(Mem0::new(engine.clone()))
             .mcp(Mcp::new(engine.clone()))
             .hooks(Hooks::new(engine.clone()))
             .tools(Tools::new(engine.clone()))
-            .debugging(Debugging::new(engine.clone()));
-        let url = listen(server.router()).await;
+            .debugging(Debugging::new(engine.clone()))
+            .oauth(OAuth::new(&url, "a secret of at least 32 characters").unwrap())
+            .unwrap();
+        serve(listener, server.router());
         Self { url, key: key.reveal().to_owned(), upstream, received, received_natively, engine, gateway }
     }
 }
 
 /// Serves a router, and returns its base URL.
 pub(crate) async fn listen(router: Router) -> String {
+    let (listener, url) = bind().await;
+    serve(listener, router);
+    url
+}
+
+/// Chooses a port. Returns the base URL as well.
+async fn bind() -> (TcpListener, String) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
+    (listener, format!("http://{address}"))
+}
+
+fn serve(listener: TcpListener, router: Router) {
     tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
-    format!("http://{address}")
 }
