@@ -32,8 +32,9 @@ const VERSION_KEY: &str = "okf_version";
 /// In a bundle of the Open Knowledge Format, the files `index.md` and `log.md` are no notes.
 ///
 /// The text is what follows the front matter: lines `key: value` between two lines `---`, with lists as `[a, b]` or as
-/// lines `- a`. `date`, `created`, `created_at` or `timestamp` is the time, else the time of the file's last change; `title` and
-/// unknown keys become metadata. The id is the path of the file within the folder, unless the front matter has one.
+/// lines `- a`. `date`, `created`, `created_at` or `timestamp` is the time, else the time of the file's last change;
+/// `title` and unknown keys become metadata. The id is the path of the file within the folder, unless the front matter
+/// has one.
 ///
 /// # Errors
 /// If the path cannot be read, or a folder has no Markdown file.

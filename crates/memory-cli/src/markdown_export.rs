@@ -1,19 +1,23 @@
-//! Writes records as Markdown files with front matter.
+//! Writes records as Markdown files with front matter: a bundle of the Open Knowledge Format 0.2.
 
 use std::{
+    collections::BTreeMap,
     fs::{self, DirBuilder, OpenOptions},
     io::Write,
     path::{Path, PathBuf},
 };
 
 use anyhow::{Context, Result, bail};
-use memory_engine::{Field, Filter, MemoryEngine, Record, ScanQuery, Scope, State};
+use memory_engine::{Field, Filter, MemoryEngine, Record, ScanQuery, Scope, State, Timestamp, Trust};
 use serde_json::json;
 
 use crate::{output, records::PAGE_RECORDS};
 
-/// Writes the active records within `scope` into a folder that is new or empty: a file each, in a folder for each kind.
-/// Returns their number.
+/// The version of the Open Knowledge Format, which the listing of the bundle states.
+const OKF_VERSION: &str = "0.2";
+
+/// Writes the active records within `scope` into a folder that is new or empty: a file each, in a folder for each kind,
+/// and a listing of the folders. Returns the number of records.
 ///
 /// # Errors
 /// If the folder has files already, or cannot be written.
@@ -27,14 +31,17 @@ pub(crate) async fn write_folder(engine: &MemoryEngine, scope: &Scope, folder: &
     let active = Filter::eq(Field::State, State::Active.as_str());
     let mut query = ScanQuery::oldest(PAGE_RECORDS).with_filter(active);
     let mut count = 0;
+    let mut kinds: BTreeMap<String, u64> = BTreeMap::new();
     loop {
         let page = engine.scan(scope, &query).await?;
         for record in &page.records {
             write_file(&folder.join(file_name(record)), &file_text(record))?;
+            *kinds.entry(folder_name(record)).or_default() += 1;
             count += 1;
             bar.set_position(count);
         }
         if page.next.is_none() {
+            write_file(&folder.join("index.md"), &index_text(&kinds))?;
             bar.finish_and_clear();
             return Ok(count);
         }
@@ -61,37 +68,69 @@ fn write_file(path: &Path, text: &str) -> Result<()> {
     options.open(path).with_context(failed)?.write_all(text.as_bytes()).with_context(failed)
 }
 
+/// Returns the listing of the folders, with the number of records in each.
+fn index_text(kinds: &BTreeMap<String, u64>) -> String {
+    let mut text = format!("---\nokf_version: \"{OKF_VERSION}\"\n---\n\n# Memories\n\n");
+    let folders = kinds.iter().map(|(kind, count)| (kind, output::counted(*count, "record", "records")));
+    text.extend(folders.map(|(kind, count)| format!("* [{kind}]({kind}/) - {count}\n")));
+    text
+}
+
 /// Returns the name of a record's file, such as `note/2026-03-01-0198c0de-….md`.
 fn file_name(record: &Record) -> PathBuf {
+    let day = day(record.occurred_at);
+    PathBuf::from(folder_name(record)).join(format!("{day}-{}.md", record.id))
+}
+
+/// Returns the name of the folder of a record's kind.
+fn folder_name(record: &Record) -> String {
     // The name of a kind is not trusted: it must not lead out of the folder.
     let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_');
-    let kind: String = record.kind.as_str().chars().map(|c| if is_plain(c) { c } else { '_' }).collect();
-    let day = record.occurred_at.to_string().chars().take(10).collect::<String>();
-    PathBuf::from(kind).join(format!("{day}-{}.md", record.id))
+    record.kind.as_str().chars().map(|c| if is_plain(c) { c } else { '_' }).collect()
+}
+
+fn day(time: Timestamp) -> String {
+    time.to_string().chars().take(10).collect()
 }
 
 /// Returns the fields of a record as front matter, and its text.
 fn file_text(record: &Record) -> String {
-    let id = record.id.to_string();
-    let time = record.occurred_at.to_string();
+    let text = |value: &dyn ToString| Some(value.to_string());
+    let named = |name: Option<&str>| name.map(str::to_owned);
     let fields = [
-        ("id", Some(id.as_str())),
-        ("kind", Some(record.kind.as_str())),
-        ("time", Some(&time)),
-        ("user", record.scope.user_name()),
-        ("agent", record.scope.agent()),
-        ("session", record.scope.session()),
-        ("role", record.role.as_ref().map(|role| role.as_str())),
-        ("speaker", record.speaker.as_deref()),
-        ("scene", record.scene.as_deref()),
+        // The only required key of the Open Knowledge Format.
+        ("type", text(&record.kind)),
+        ("id", text(&record.id)),
+        ("kind", text(&record.kind)),
+        ("time", text(&record.occurred_at)),
+        ("valid_from", record.valid_from.map(|time| time.to_string())),
+        ("valid_until", record.valid_until.map(|time| time.to_string())),
+        ("user", named(record.scope.user_name())),
+        ("agent", named(record.scope.agent())),
+        ("session", named(record.scope.session())),
+        ("role", record.role.as_ref().map(ToString::to_string)),
+        ("speaker", record.speaker.clone()),
+        ("scene", record.scene.clone()),
     ];
     // A JSON string is a YAML string.
     let mut lines = vec!["---".to_owned()];
     lines.extend(fields.into_iter().filter_map(|(name, value)| Some(format!("{name}: {}", json!(value?)))));
+    lines.push(format!("generated: {{ by: {}, at: {} }}", json!(author(record)), json!(record.recorded_at)));
+    lines.extend(record.valid_until.map(|until| format!("stale_after: {}", day(until))));
     if !record.tags.is_empty() {
         lines.push("tags:".into());
         lines.extend(record.tags.iter().map(|tag| format!("- {}", json!(tag))));
     }
     lines.extend(["---".to_owned(), String::new(), record.text.clone()]);
     lines.join("\n") + "\n"
+}
+
+/// Returns who wrote a record, as an actor of the Open Knowledge Format.
+fn author(record: &Record) -> String {
+    match (record.trust, record.scope.user_name()) {
+        (Trust::User, Some(user)) => format!("human:{user}"),
+        (Trust::User | Trust::Assistant | Trust::Tool | Trust::Import | Trust::Derived, _) => {
+            "process:memory-engine".to_owned()
+        }
+    }
 }

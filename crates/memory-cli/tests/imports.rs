@@ -230,11 +230,22 @@ fn markdown_files_are_exported_and_imported_once() {
     let files = exported_files(&cli.path("notes"));
     assert_eq!(files.len(), 5, "{report}");
     let interview = files.iter().find(|text| text.contains("interview")).unwrap();
-    for line in
-        ["kind: \"turn\"", "user: \"lin\"", "session: \"b\"", "speaker: \"Lin\"", "scene: \"daily\"", "- \"work\""]
-    {
+    for line in [
+        "type: \"turn\"",
+        "kind: \"turn\"",
+        "user: \"lin\"",
+        "session: \"b\"",
+        "speaker: \"Lin\"",
+        "scene: \"daily\"",
+        "- \"work\"",
+    ] {
         assert!(interview.contains(&format!("\n{line}\n")), "{line}: {interview}");
     }
+    let listing = fs::read_to_string(cli.path("notes/index.md")).unwrap();
+    assert_eq!(
+        listing,
+        "---\nokf_version: \"0.2\"\n---\n\n# Memories\n\n* [note](note/) - 1 record\n* [turn](turn/) - 4 records\n"
+    );
     // A second import finds every record by its id.
     let again = cli.run(&["import", "notes", "--format", "markdown", "--json"]).ok();
     assert_eq!(cli.stats()["records"], 5, "{again}");
@@ -244,16 +255,21 @@ fn markdown_files_are_exported_and_imported_once() {
         let text = cli.run(&["export", "--db", db]).ok();
         let records = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
         let field = |record: &Value, name: &str| record[name].as_str().unwrap_or_default().to_owned();
-        records.map(|r| ["id", "text", "kind", "speaker", "scene"].map(|name| field(&r, name))).collect::<BTreeSet<_>>()
+        let values = |record: Value| {
+            let is_added = |key: &&str| record.pointer(&format!("/metadata/{key}")).is_some();
+            assert!(!["type", "generated"].iter().any(is_added), "{record}");
+            ["id", "text", "kind", "speaker", "scene"].map(|name| field(&record, name))
+        };
+        records.map(values).collect::<BTreeSet<_>>()
     };
     assert_eq!(lines("memory.db"), lines("other.db"));
-    cli.run(&["export", "--format", "markdown", "-o", "notes"]).assert_fails(&["has files already"]);
+    cli.run(&["export", "--format", "okf", "-o", "notes"]).assert_fails(&["has files already"]);
     cli.run(&["export", "--format", "markdown"]).assert_fails(&["needs --output FOLDER"]);
 }
 
 /// Returns the texts of all files in the folders of a folder.
 fn exported_files(folder: &Path) -> Vec<String> {
-    let kinds = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let kinds = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir());
     let files = kinds.flat_map(|kind| fs::read_dir(kind).unwrap()).map(|entry| entry.unwrap().path());
     files.map(|file| fs::read_to_string(file).unwrap()).collect()
 }

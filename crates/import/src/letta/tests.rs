@@ -124,7 +124,8 @@ fn agents_in_the_background_have_no_conversation() {
 #[test]
 fn passages_are_notes() {
     let passages = json!([{"id": "passage-7c9e6679-7425-40de-944b-e07fc1f90ae7", "text": "The key is under the fern.",
-        "tags": ["home"], "metadata": {"a": 1}, "created_at": "2026-02-16T12:00:00Z", "embedding": [0.5]}, {"id": "x"}]);
+        "tags": ["home"], "metadata": {"a": 1}, "created_at": "2026-02-16T12:00:00Z", "embedding": [0.5]},
+        {"id": "x"}]);
     let rows = rows(&passages);
     let expected = json!({"text": "The key is under the fern.", "kind": "note", "tags": ["home"], "metadata": {"a": 1},
         "id": "passage-7c9e6679-7425-40de-944b-e07fc1f90ae7", "time": "2026-02-16T12:00:00Z"});

@@ -30,7 +30,8 @@ fn memory(id: &str, more: &Value) -> Value {
 fn memories_of_other_programs_become_notes_and_events() {
     let entity = |name: Value, id: &str| json!({"@type": "EntityReference", "entity": {"@id": id}, "name": name});
     let more = json!({"tags": ["ui"], "title": "Dark mode", "namespace": "_semantic/alice",
-        "entities": [entity(json!("Lin"), "urn:mif:entity:person:lin"), entity(Value::Null, "urn:mif:entity:concept:ui")],
+        "entities": [entity(json!("Lin"), "urn:mif:entity:person:lin"),
+            entity(Value::Null, "urn:mif:entity:concept:ui")],
         "relationships": [{"type": "derived-from", "target": format!("urn:mif:{OLD}")},
             {"type": "derived-from", "target": "/semantic/a.md"}],
         "provenance": {"confidence": 0.5}, "temporal": {"validFrom": "2026-01-01T00:00:00Z", "validUntil": null},

@@ -24,7 +24,8 @@ fn episode(source: &str, content: &str) -> Value {
 
 fn edge(uuid: &str, more: &Value) -> Value {
     let mut edge = json!({"uuid": uuid, "group_id": "lin", "name": "LIVES_IN", "fact": "林住在里斯本",
-        "source_node_uuid": "n1", "target_node_uuid": "n2", "created_at": "2026-02-02T00:00:00Z", "fact_embedding": [0.5]});
+        "source_node_uuid": "n1", "target_node_uuid": "n2", "created_at": "2026-02-02T00:00:00Z",
+        "fact_embedding": [0.5]});
     edge.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     edge
 }

@@ -13,15 +13,15 @@ use serde_json::Value;
 
 use crate::{
     args::{ScopeArgs, StoreArgs},
-    line, markdown_export, output,
+    line, markdown_export, mif_export, output,
     output_file::OutputFile,
     records::PAGE_RECORDS,
 };
 
-/// Write all records and tombstones as JSON Lines, which `import` reads, or the active records as Markdown files.
+/// Write all records and tombstones as JSON Lines, which `import` reads, or the active records in an open format.
 #[derive(Debug, Args)]
 pub(crate) struct ExportCommand {
-    /// Format. `jsonl` loses nothing; `markdown` is for people and for note-taking programs
+    /// Format. `jsonl` loses nothing; `markdown` and `mif` have the active records, for people and for other programs
     #[arg(long, value_enum, default_value_t = ExportFormat::Jsonl)]
     format: ExportFormat,
     /// File to write, or `-` for standard output, which is the default; with `--format markdown` a new or empty folder.
@@ -39,8 +39,11 @@ pub(crate) struct ExportCommand {
 enum ExportFormat {
     /// A JSON object in each line.
     Jsonl,
-    /// A Markdown file for each record.
+    /// A Markdown file for each record: a bundle of the Open Knowledge Format (`okf` is the same).
+    #[value(alias = "okf")]
     Markdown,
+    /// A corpus of the Modeled Information Format: one JSON file.
+    Mif,
 }
 
 impl ExportCommand {
@@ -57,7 +60,7 @@ impl ExportCommand {
         let engine = self.store.open().await?;
         let Some(path) = self.output.as_deref().filter(|path| *path != Path::new("-")) else {
             let mut output = BufWriter::new(io::stdout().lock());
-            write_all(&engine, &scope, |line| Ok(writeln!(output, "{line}")?)).await?;
+            self.write_lines(&engine, &scope, |line| Ok(writeln!(output, "{line}")?)).await?;
             output.flush()?;
             return Ok(ExitCode::SUCCESS);
         };
@@ -65,10 +68,25 @@ impl ExportCommand {
             bail!("{} is the database itself; name another file with --output", path.display());
         }
         let mut file = OutputFile::create(path)?;
-        let count = write_all(&engine, &scope, |line| file.write_line(line)).await?;
+        let count = self.write_lines(&engine, &scope, |line| file.write_line(line)).await?;
         file.finish()?;
-        report_line!("{} written to {}", output::counted(count, "line", "lines"), path.display());
+        report_line!("{count} written to {}", path.display());
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// Passes each line of the file to `write`. Returns the number of written records, for messages.
+    async fn write_lines(
+        &self,
+        engine: &MemoryEngine,
+        scope: &Scope,
+        mut write: impl FnMut(&str) -> Result<()>,
+    ) -> Result<String> {
+        if self.format == ExportFormat::Mif {
+            let count = mif_export::write_corpus(engine, scope, write).await?;
+            return Ok(output::counted(count, "record", "records"));
+        }
+        let count = write_all(engine, scope, |line| write(&line.to_string())).await?;
+        Ok(output::counted(count, "line", "lines"))
     }
 }
 

@@ -15,8 +15,8 @@ use anyhow::{Context, Result, bail, ensure};
 use clap::{Args, ValueEnum};
 use memory_engine::{Job, MemoryEngine, PutMode, Scope};
 use memory_engine_import::{
-    ImportRows, SourceFormat, chatgpt, chroma, claude, claude_code, codex, detect, json_lines, markdown, mem0,
-    silly_tavern, tables, whatsapp,
+    ImportRows, SourceFormat, chatgpt, chroma, claude, claude_code, codex, detect, json_lines, letta, markdown, mem0,
+    mif, silly_tavern, tables, whatsapp, zep,
 };
 
 use self::{dry_run::DryRun, report::FileImportReport};
@@ -44,7 +44,7 @@ pub(crate) struct ImportCommand {
     enrichment: EnrichmentArgs,
     #[command(flatten)]
     scope: ScopeArgs,
-    /// Format of the file. Default: chatgpt, claude or whatsapp if the file begins so, else jsonl
+    /// Format of the file. Default: chatgpt, claude, letta, mif, whatsapp or zep if the file begins so, else jsonl
     #[arg(long, value_enum)]
     format: Option<Format>,
     /// Name of the user in a WhatsApp chat; the others are other participants
@@ -85,6 +85,13 @@ enum Format {
     SillyTavern,
     /// The result of mem0's get_all, from a server or the platform
     Mem0,
+    /// An agent file of Letta (.af), or a list of archival passages of its server
+    Letta,
+    /// Messages, episodes or edges of Zep or Graphiti, as their interfaces return them
+    #[value(alias = "graphiti")]
+    Zep,
+    /// A corpus of the Modeled Information Format, or memories of it as JSON-LD
+    Mif,
     /// The file conversations.json of a data export of ChatGPT
     #[value(name = "chatgpt")]
     ChatGpt,
@@ -99,6 +106,25 @@ enum Format {
     WhatsApp,
     /// A Markdown file, or a folder of them; each file is a note
     Markdown,
+}
+
+impl Format {
+    /// Returns true if the format can be read from standard input.
+    fn reads_stream(self) -> bool {
+        match self {
+            Self::Jsonl
+            | Self::Csv
+            | Self::Mem0
+            | Self::Letta
+            | Self::Zep
+            | Self::Mif
+            | Self::ChatGpt
+            | Self::Claude => true,
+            Self::Chroma | Self::SillyTavern | Self::ClaudeCode | Self::Codex | Self::WhatsApp | Self::Markdown => {
+                false
+            }
+        }
+    }
 }
 
 /// Number of bytes of a file that its format is recognised by.
@@ -165,6 +191,10 @@ impl ImportCommand {
             Some(SourceFormat::ChatGpt) => Format::ChatGpt,
             Some(SourceFormat::Claude) => Format::Claude,
             Some(SourceFormat::WhatsApp) => Format::WhatsApp,
+            Some(SourceFormat::Letta) => Format::Letta,
+            Some(SourceFormat::Zep) => Format::Zep,
+            Some(SourceFormat::Mif) => Format::Mif,
+            _ if self.file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("af")) => Format::Letta,
             _ => return Ok(Format::Jsonl),
         };
         let name = format.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
@@ -175,10 +205,8 @@ impl ImportCommand {
     /// Returns the rows of the source and its size: in rows for Chroma, in bytes otherwise.
     fn rows(&self, format: Format, scope: &Scope) -> Result<(ImportRows, u64)> {
         let is_stdin = self.file == Path::new("-");
-        let reads_stream =
-            matches!(format, Format::Jsonl | Format::Csv | Format::Mem0 | Format::ChatGpt | Format::Claude);
         ensure!(
-            reads_stream || !is_stdin,
+            format.reads_stream() || !is_stdin,
             "this format cannot be read from standard input; name the file or directory"
         );
         let path = || self.file.display().to_string();
@@ -205,6 +233,22 @@ impl ImportCommand {
                 let export = mem0::read(input).with_context(path)?;
                 if export.is_partial {
                     report_line!("the file is one page of several; the page named in \"next\" is not imported");
+                }
+                Ok((export.rows, size))
+            }
+            Format::Letta => {
+                let (input, size) = open(&self.file)?;
+                Ok((letta::read(input).with_context(path)?, size))
+            }
+            Format::Mif => {
+                let (input, size) = open(&self.file)?;
+                Ok((mif::read(input).with_context(path)?, size))
+            }
+            Format::Zep => {
+                let (input, size) = open(&self.file)?;
+                let export = zep::read(input).with_context(path)?;
+                if export.is_partial {
+                    report_line!("the file is one page of several; the others are not imported");
                 }
                 Ok((export.rows, size))
             }
