@@ -1,9 +1,6 @@
-//! Reads agent files of Letta (`.af`), of version 0.6 and of later ones.
+//! Reads agent files of Letta (`.af`), in the format of version 0.7 and in that of later ones.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    io::Read,
-};
+use std::{collections::BTreeMap, io::Read};
 
 use memory_engine_core::{Kind, RecordId};
 use serde::Deserialize;
@@ -72,7 +69,7 @@ pub fn read(input: impl Read) -> Result<ImportRows, ImportError> {
     }
     let documents = text.documents()?;
     let [document] = documents.as_slice() else { return Err(ImportError::NoAgents) };
-    let mut reader = AgentFileReader { text: &text, names: BTreeSet::new(), rows: Vec::new() };
+    let mut reader = AgentFileReader { text: &text, names: BTreeMap::new(), rows: Vec::new() };
     if document.get().starts_with('[') {
         let passages: Vec<&RawValue> = serde_json::from_str(document.get()).map_err(|_| ImportError::NoAgents)?;
         reader.read_passages(&passages, None);
@@ -87,8 +84,8 @@ pub fn read(input: impl Read) -> Result<ImportRows, ImportError> {
 
 struct AgentFileReader<'a> {
     text: &'a JsonText,
-    /// The computed ids, to number those that occur twice.
-    names: BTreeSet<String>,
+    /// The computed ids, with the number of times that each is used, to number those that occur twice.
+    names: BTreeMap<String, u64>,
     rows: Vec<Row>,
 }
 
@@ -205,13 +202,18 @@ impl AgentFileReader<'_> {
 
     /// Returns a name that no earlier call returned: the given one, or that with a number.
     fn unique_name(&mut self, name: String) -> String {
-        let mut unique = name.clone();
-        let mut number = 1;
-        while !self.names.insert(unique.clone()) {
-            number += 1;
-            unique = format!("{name}/{number}");
+        loop {
+            let count = self.names.entry(name.clone()).or_default();
+            *count += 1;
+            if *count == 1 {
+                return name;
+            }
+            let numbered = format!("{name}/{count}");
+            // The numbered name may be the name of another block.
+            if self.names.insert(numbered.clone(), 1).is_none() {
+                return numbered;
+            }
         }
-        unique
     }
 }
 

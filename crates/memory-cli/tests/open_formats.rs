@@ -39,7 +39,7 @@ fn agent_files_of_letta_are_recognised_and_imported_once() {
     assert!(errors.contains("--format letta"), "{errors}");
     assert_eq!(import(&cli, &fixture("letta/agent.af"), &[]).0, [6, 0, 6, 0]);
     assert_eq!(import(&cli, &fixture("letta/agent.af"), &[]).0, [0, 6, 6, 0]);
-    assert_eq!(import(&cli, &fixture("letta/agent_0.6.af"), &[]).0, [3, 0, 4, 0]);
+    assert_eq!(import(&cli, &fixture("letta/agent_0.7.af"), &[]).0, [3, 0, 4, 0]);
     assert_eq!(texts_of_hits(&cli, "喜欢喝什么茶", "lin")[0], "我喜欢绿茶，不喜欢咖啡。");
     assert_eq!(texts_of_hits(&cli, "where did Anna move", "lin")[0], "My sister Anna moved to Lisbon in May.");
     assert_eq!(texts_of_hits(&cli, "花生过敏", "lin")[0], "Name: Lin. 住在上海，对花生过敏。");

@@ -4,7 +4,8 @@ use std::{io::Cursor, path::PathBuf};
 
 use memory_engine_core::Scope;
 use memory_engine_import::{
-    chatgpt, chroma, claude, claude_code, codex, json_lines, markdown, mem0, silly_tavern, tables, whatsapp,
+    chatgpt, chroma, claude, claude_code, codex, json_lines, letta, markdown, mem0, mif, silly_tavern, tables,
+    whatsapp, zep,
 };
 use tempfile::TempDir;
 
@@ -32,6 +33,15 @@ pub(crate) const TOKENS: &[&str] = &[
     "\"sender\":\"human\"",
     "\"message\":{\"content\":",
     "\"payload\":{\"type\":\"message\"",
+    "{\"agents\":[{\"name\":\"a\",\"messages\":[",
+    "\"core_memory\":[{\"label\":\"a\",\"value\":\"",
+    "\"tool_calls\":[{\"function\":{\"name\":\"send_message\",\"arguments\":\"",
+    "{\"uuid\":\"a\",\"fact\":\"",
+    "\"source\":\"message\",\"content\":\"user: ",
+    "\"valid_at\":",
+    "\"invalid_at\":",
+    "{\"kind\":\"memory\",\"payload\":{\"conceptType\":\"semantic\",",
+    "\"relationships\":[{\"type\":\"supersedes\",\"target\":\"urn:mif:",
     "31/12/2024, 23:59 - Anna: ",
     "[12/31/24, 11:59:59 PM] ",
     "---\ntags: [",
@@ -62,6 +72,9 @@ pub(crate) fn imports(input: &[u8]) {
         drop(row.turns);
     }
     let _ = mem0::read(input);
+    let _ = letta::read(input);
+    let _ = zep::read(input);
+    let _ = mif::read(input);
     chatgpt::rows(input).map_while(Result::ok).for_each(drop);
     claude::rows(input).map_while(Result::ok).for_each(drop);
     if let Ok(rows) = tables::rows(Cursor::new(input.to_vec())) {

@@ -102,6 +102,15 @@ fn blocks_belong_to_their_agent() {
 }
 
 #[test]
+fn blocks_with_one_label_have_different_ids() {
+    let block = |label: &str| json!({"label": label, "value": label});
+    let file = json!({"agents": [agent(&json!([]))], "blocks": [block("a"), block("a"), block("a/3"), block("a")]});
+    let ids: Vec<String> =
+        rows(&file).into_iter().map(|(_, turns)| turns.unwrap()[0]["id"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(ids, ["/block/a", "/block/a/2", "/block/a/3", "/block/a/4"]);
+}
+
+#[test]
 fn the_older_format_has_one_agent_and_times_in_utc() {
     let mut message = message("user", "hello", &json!({}));
     message["created_at"] = json!("2025-04-01T03:47:27.492924");
