@@ -3,8 +3,8 @@
 mod api;
 mod body;
 mod build;
-mod chain;
 mod chat;
+mod continuation;
 mod conversion;
 mod count_tokens;
 mod dialect;

@@ -8,8 +8,8 @@ use serde_json::{Value, value::RawValue};
 
 use super::{
     dialect::Dialect,
-    json::{Edit, content_text, json_string},
-    thread::{ChatMessage, Speaker},
+    json::{Edit, json_string, range_of},
+    thread::ChatMessage,
 };
 use crate::access::Owner;
 
@@ -23,21 +23,14 @@ pub(super) struct ChatBody {
     model: Option<(String, Range<usize>)>,
     is_streamed: bool,
     owner: Owner,
-    messages: Option<RawMessages>,
+    messages: Vec<ChatMessage>,
+    /// The position of the messages. `None` if they are missing or cannot be read.
+    messages_range: Option<Range<usize>>,
     /// The position of a system prompt outside of the messages.
-    system: Option<Range<usize>>,
-    /// The response that this request continues, or its conversation.
-    continues: Option<String>,
-    conversation: Option<String>,
-}
-
-#[derive(Debug)]
-struct RawMessages {
-    /// The position after the opening bracket of the list.
-    start: usize,
-    list: Vec<ChatMessage>,
-    /// The position of the content of the first system or developer message.
-    system: Option<Range<usize>>,
+    system_range: Option<Range<usize>>,
+    /// The id of the response that this request continues, or else of its conversation.
+    continued_id: Option<String>,
+    conversation_id: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -68,18 +61,6 @@ struct Envelope<'b> {
     agent_id: Value,
     #[serde(default)]
     session_id: Value,
-}
-
-#[derive(Deserialize)]
-struct RawMessage<'b> {
-    #[serde(default)]
-    role: Value,
-    #[serde(borrow, default)]
-    content: Option<&'b RawValue>,
-    #[serde(borrow, default)]
-    tool_calls: Option<&'b RawValue>,
-    #[serde(borrow, default)]
-    function_call: Option<&'b RawValue>,
 }
 
 /// Reads a value that is present, even if it is null.
@@ -121,33 +102,31 @@ impl ChatBody {
         })?;
         let model = envelope.model.and_then(|raw| Some((serde_json::from_str(raw.get()).ok()?, range_of(text, raw))));
         let mut owner = dialect.owner(envelope.owner());
-        let messages = match dialect {
-            Dialect::Chat => envelope.messages.and_then(|raw| RawMessages::read(text, raw)),
-            Dialect::Messages => envelope.messages.map(|raw| RawMessages::of(dialect.messages(raw))),
-            Dialect::Responses => envelope.input.map(|raw| RawMessages::of(dialect.messages(raw))),
+        let (raw_messages, raw_system) = match dialect {
+            Dialect::Chat => (envelope.messages, None),
+            Dialect::Messages => (envelope.messages, envelope.system),
+            Dialect::Responses => (envelope.input, envelope.instructions),
         };
-        let system = match dialect {
-            Dialect::Chat => None,
-            Dialect::Messages => envelope.system,
-            Dialect::Responses => envelope.instructions,
-        };
-        let mut continues = None;
-        let mut conversation = None;
+        let messages = raw_messages.and_then(|raw| Some((dialect.read_messages(raw)?, range_of(text, raw))));
+        let (messages, messages_range) = messages.unzip();
+        let mut continued_id = None;
+        let mut conversation_id = None;
         if dialect == Dialect::Responses {
             let id = envelope.conversation.get("id").unwrap_or(&envelope.conversation);
-            conversation = owner_name(id);
-            continues = owner_name(&envelope.previous_response_id).or_else(|| conversation.clone());
-            owner.session = owner.session.or_else(|| conversation.clone());
+            conversation_id = owner_name(id);
+            continued_id = owner_name(&envelope.previous_response_id).or_else(|| conversation_id.clone());
+            owner.session = owner.session.or_else(|| conversation_id.clone());
         }
         Ok(Self {
             dialect,
-            system: system.map(|raw| range_of(text, raw)),
-            continues,
-            conversation,
             model,
             is_streamed: envelope.stream == Value::Bool(true),
             owner,
-            messages,
+            messages: messages.unwrap_or_default(),
+            messages_range,
+            system_range: raw_system.map(|raw| range_of(text, raw)),
+            continued_id,
+            conversation_id,
             bytes,
         })
     }
@@ -168,53 +147,42 @@ impl ChatBody {
     }
 
     /// Returns the id of the response or conversation that this request continues.
-    pub(super) fn continues(&self) -> Option<&str> {
-        self.continues.as_deref()
+    pub(super) fn continued_id(&self) -> Option<&str> {
+        self.continued_id.as_deref()
     }
 
     /// Returns the id of the conversation that the service stores.
-    pub(super) fn conversation(&self) -> Option<&str> {
-        self.conversation.as_deref()
+    pub(super) fn conversation_id(&self) -> Option<&str> {
+        self.conversation_id.as_deref()
     }
 
     /// Returns the messages, or none if they cannot be read.
     pub(super) fn messages(&self) -> &[ChatMessage] {
-        self.messages.as_ref().map_or(&[], |messages| &messages.list)
+        &self.messages
     }
 
-    /// Returns the bytes with the name of the model replaced, if one is given, and with `block` appended to the first
-    /// system message: to a text after a blank line, to a list of parts as a new part. Without a system message, a new
-    /// one is inserted before all other messages.
+    /// Returns the bytes with the name of the model replaced, if one is given, and with `block` added to the system
+    /// prompt as the dialect adds it. A body whose messages cannot be read gets no block.
     pub(super) fn edited(&self, model: Option<&str>, block: &str) -> Bytes {
         let mut edits: Vec<Edit> = Vec::new();
         if let (Some(new), Some((old, range))) = (model, &self.model)
             && new != old
         {
-            edits.push((range.clone(), json_string(new)));
+            edits.push(Edit { range: range.clone(), text: json_string(new) });
         }
-        if let Some(messages) = self.messages.as_ref().filter(|_| !block.is_empty()) {
-            let system = self.system.clone();
-            let system = system.map(|range| (&self.text()[range.clone()], range));
-            let is_outside = system.is_some();
-            match self.dialect.block_edits(system, block) {
-                None => edits.push(self.block_insertion(messages, block)),
-                Some(block_edits) => {
-                    // A new key is inserted before all others.
-                    let offset = if is_outside { 0 } else { self.after_opening_brace() };
-                    edits.extend(block_edits.into_iter().map(|(at, text)| (at.start + offset..at.end + offset, text)));
-                }
-            }
+        if let Some(messages) = self.messages_range.clone().filter(|_| !block.is_empty()) {
+            edits.extend(self.dialect.inject_block(self.text(), messages, self.system_range.clone(), block));
         }
         if edits.is_empty() {
             return self.bytes.clone();
         }
-        edits.sort_by_key(|(range, _)| range.start);
+        edits.sort_by_key(|edit| edit.range.start);
         let mut edited = Vec::with_capacity(self.bytes.len() + block.len() + 128);
         let mut copied_to = 0;
-        for (range, text) in edits {
-            edited.extend_from_slice(&self.bytes[copied_to..range.start]);
-            edited.extend_from_slice(text.as_bytes());
-            copied_to = range.end;
+        for edit in edits {
+            edited.extend_from_slice(&self.bytes[copied_to..edit.range.start]);
+            edited.extend_from_slice(edit.text.as_bytes());
+            copied_to = edit.range.end;
         }
         edited.extend_from_slice(&self.bytes[copied_to..]);
         edited.into()
@@ -224,70 +192,6 @@ impl ChatBody {
     fn text(&self) -> &str {
         std::str::from_utf8(&self.bytes).unwrap_or_default()
     }
-
-    fn after_opening_brace(&self) -> usize {
-        self.bytes.iter().position(|byte| *byte == b'{').map_or(0, |brace| brace + 1)
-    }
-
-    /// Returns the edit that inserts the block: an empty range and the text.
-    fn block_insertion(&self, messages: &RawMessages, block: &str) -> (Range<usize>, String) {
-        let system = messages.system.clone().unwrap_or(0..0);
-        // The last byte of a string or a list closes it.
-        let before_end = system.end.saturating_sub(1);
-        let content = &self.bytes[system];
-        match content.first() {
-            Some(b'"') => {
-                let text = if content.len() > 2 { format!("\n\n{block}") } else { block.to_owned() };
-                let text = json_string(&text);
-                (before_end..before_end, text[1..text.len() - 1].to_owned())
-            }
-            Some(b'[') => {
-                let is_empty = content[1..content.len() - 1].iter().all(u8::is_ascii_whitespace);
-                let comma = if is_empty { "" } else { "," };
-                (before_end..before_end, format!(r#"{comma}{{"type":"text","text":{}}}"#, json_string(block)))
-            }
-            _ => {
-                let comma = if messages.list.is_empty() { "" } else { "," };
-                let message = format!(r#"{{"role":"system","content":{}}}{comma}"#, json_string(block));
-                (messages.start..messages.start, message)
-            }
-        }
-    }
-}
-
-impl RawMessages {
-    /// Messages whose positions are not needed.
-    fn of(list: Vec<ChatMessage>) -> Self {
-        Self { start: 0, list, system: None }
-    }
-
-    /// Reads the value of `messages`. `None` if it is not a list.
-    fn read(text: &str, raw: &RawValue) -> Option<Self> {
-        let raw_messages: Vec<&RawValue> = serde_json::from_str(raw.get()).ok()?;
-        let mut list: Vec<ChatMessage> = Vec::with_capacity(raw_messages.len());
-        let mut system = None;
-        for raw in raw_messages {
-            let object = Some(raw.get()).filter(|raw| raw.starts_with('{'));
-            let Some(message) = object.and_then(|raw| serde_json::from_str::<RawMessage<'_>>(raw).ok()) else {
-                list.push(ChatMessage::unknown());
-                continue;
-            };
-            let chat_message = chat_message(&message);
-            let is_first_system = chat_message.speaker == Speaker::System
-                && !list.iter().any(|earlier| earlier.speaker == Speaker::System);
-            if is_first_system {
-                system = message.content.map(|content| range_of(text, content));
-            }
-            list.push(chat_message);
-        }
-        Some(Self { start: range_of(text, raw).start + 1, list, system })
-    }
-}
-
-/// Returns the range of a value in the text that contains it.
-fn range_of(text: &str, raw: &RawValue) -> Range<usize> {
-    let start = raw.get().as_ptr() as usize - text.as_ptr() as usize;
-    start..start + raw.get().len()
 }
 
 /// Returns the name in a value: a text that is not empty, or a number.
@@ -297,18 +201,6 @@ fn owner_name(value: &Value) -> Option<String> {
         Value::Number(number) => Some(number.to_string()),
         Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
     }
-}
-
-fn chat_message(message: &RawMessage<'_>) -> ChatMessage {
-    ChatMessage {
-        speaker: Speaker::of(message.role.as_str().unwrap_or_default()),
-        text: message.content.map(|raw| content_text(raw.get())).unwrap_or_default(),
-        calls_tools: is_present(message.tool_calls) || is_present(message.function_call),
-    }
-}
-
-fn is_present(raw: Option<&RawValue>) -> bool {
-    raw.is_some_and(|raw| !matches!(raw.get(), "null" | "[]"))
 }
 
 #[cfg(test)]

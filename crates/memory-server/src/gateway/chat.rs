@@ -15,7 +15,7 @@ use tracing::Instrument;
 
 use super::{
     body::ChatBody,
-    chain::{ChainRecorder, find_chain},
+    continuation::{Continuation, ContinuationRecorder, find_continuation, latest_exchanges},
     conversion::{Conversion, chat_headers},
     dialect::Dialect,
     exchange::ChatExchange,
@@ -24,9 +24,8 @@ use super::{
     pending_turn::PendingTurn,
     prompt::Prompt,
     relay::upstream_headers,
-    sessions::Chain,
     state::GatewayState,
-    thread::{ChatMessage, Speaker, Thread},
+    thread::{ChatMessage, Thread, TurnKey},
     turn::ChatTurn,
     upstream::{Route, Service},
 };
@@ -85,8 +84,10 @@ impl GatewayState {
             Ok(exchange) => {
                 let (client, response) = oneshot::channel();
                 self.tasks.spawn(exchange.run(client).in_current_span());
-                let stopped = Fault::new(StatusCode::INTERNAL_SERVER_ERROR, "the gateway stopped");
-                response.await.unwrap_or_else(|_| dialect.error_response(stopped))
+                let ended =
+                    "the request ended without a reply: the server stops, or had an internal error that its log shows";
+                let ended = Fault::new(StatusCode::INTERNAL_SERVER_ERROR, ended);
+                response.await.unwrap_or_else(|_| dialect.error_response(ended))
             }
             Err(fault) => dialect.error_response(fault),
         }
@@ -101,27 +102,17 @@ impl GatewayState {
         request: Request,
     ) -> Result<ChatExchange, Fault> {
         let (parts, body) = request.into_parts();
-        let mode = MemoryUse::of(&parts.headers)?;
+        let memory_use = MemoryUse::of(&parts.headers)?;
         let body = ChatBody::read(self.read_body(body).await?, dialect).map_err(Fault::bad_request)?;
         let Route { service, model } = self.route(body.model())?;
         let names = OwnerSources { headers: &parts.headers, path, body: body.owner() };
-        let recall_scope = Identity::recall_scope(access, &names, &self.options.user)?;
-        let (chain, lost_chain) = match mode {
-            MemoryUse::Off => (None, None),
-            MemoryUse::On | MemoryUse::Read => self.chain_of(&body, &recall_scope).await,
-        };
-        let earlier = chain.as_ref().map_or(&[][..], |chain| &chain.messages);
-        let thread = Thread::of(earlier.iter().chain(body.messages()));
-        let session = chain.as_ref().map(|chain| chain.session.as_str());
-        let identity = Identity::resolve(access, &names, &self.options.user, session, &thread)?;
+        let conversation = self.conversation(access, &names, &body, memory_use).await?;
         let asked_at = self.options.clock.now();
-        let mut prompt = match mode {
+        let prompt = match memory_use {
             MemoryUse::Off => Arc::new(Prompt::default()),
-            MemoryUse::On | MemoryUse::Read => self.prompter.prompt(&identity, &thread).await,
+            MemoryUse::On | MemoryUse::Read => self.prompt(&conversation).await,
         };
-        if let Some(stage) = lost_chain {
-            Arc::make_mut(&mut prompt).degraded.push(stage);
-        }
+        let request_id = request_id(&parts.extensions);
         let (request, conversion) = upstream_exchange(
             dialect,
             &service,
@@ -129,25 +120,11 @@ impl GatewayState {
             parts.headers,
             parts.uri.query(),
         )?;
-        let mut key = thread.key().filter(|_| mode == MemoryUse::On);
-        if let (Some(key), Some(chain)) = (&mut key, &chain) {
-            key.parent.clone_from(&chain.parent);
-        }
-        let recorder = (dialect == Dialect::Responses && conversion.is_none()).then(|| ChainRecorder {
-            sessions: Arc::clone(&self.sessions),
-            recall_scope,
-            conversation: body.conversation().map(str::to_owned),
-            chain: Chain {
-                session: identity.address.session().unwrap_or_default().to_owned(),
-                messages: latest_exchanges(earlier.iter().chain(body.messages()).collect()),
-                parent: chain.as_ref().and_then(|chain| chain.parent.clone()),
-            },
-        });
-        let turn = key.map(|key| ChatTurn {
-            address: identity.address.clone(),
+        let turn = conversation.key.clone().filter(|_| memory_use != MemoryUse::Off).map(|key| ChatTurn {
+            address: conversation.identity.address.clone(),
             key,
-            exchange: thread.open_exchange(),
-            previous: thread.previous_exchange().cloned(),
+            exchange: conversation.thread.open_exchange(),
+            previous: conversation.thread.previous_exchange().cloned(),
             scene: prompt.scene.clone(),
             model,
             response_id: None,
@@ -156,8 +133,13 @@ impl GatewayState {
             asked_at,
             answered_at: None,
             clock: Arc::clone(&self.options.clock),
-            request_id: request_id(&parts.extensions),
+            request_id,
         });
+        let session = conversation.identity.session().filter(|_| memory_use != MemoryUse::Off);
+        // An upstream that is served by conversion stores no responses.
+        let is_continuable = dialect == Dialect::Responses && conversion.is_none();
+        let recorder = is_continuable.then(|| self.continuation_recorder(conversation, &body));
+        let writer = (memory_use == MemoryUse::On).then(|| self.turns.clone());
         Ok(ChatExchange {
             service,
             dialect,
@@ -165,29 +147,96 @@ impl GatewayState {
             request,
             is_streamed: body.is_streamed(),
             prompt,
-            session: identity.session().filter(|_| mode != MemoryUse::Off),
-            turn: PendingTurn::new(turn, self.turns.clone(), recorder),
+            session,
+            turn: PendingTurn::new(turn, writer, recorder),
             options: Arc::clone(&self.options),
         })
     }
 
-    /// Returns the conversation that the request continues by an id, or the stage of the memory that failed.
-    async fn chain_of(&self, body: &ChatBody, recall_scope: &Scope) -> (Option<Arc<Chain>>, Option<&'static str>) {
-        let Some(id) = body.continues() else { return (None, None) };
-        let find = find_chain(&self.engine, &self.sessions, recall_scope, id);
+    /// Resolves the conversation of a request: its owner, and its latest messages, also those that the client does not
+    /// repeat.
+    async fn conversation(
+        &self,
+        access: &Access,
+        names: &OwnerSources<'_>,
+        body: &ChatBody,
+        memory_use: MemoryUse,
+    ) -> Result<Conversation, Fault> {
+        let owner = names.user_and_agent(access, &self.options.user)?;
+        let recall_scope = access.scope(&owner)?;
+        let continued_id = body.continued_id().filter(|_| memory_use != MemoryUse::Off);
+        let (continuation, failed_stage) = match continued_id {
+            None => (None, None),
+            Some(id) => match self.find_continuation(&recall_scope, id).await {
+                Ok(continuation) => (continuation, None),
+                Err(stage) => (None, Some(stage)),
+            },
+        };
+        let earlier = continuation.as_ref().map_or(&[][..], |continuation| &continuation.messages);
+        let thread = Thread::of(earlier.iter().chain(body.messages()));
+        let mut key = thread.key();
+        if let (Some(key), Some(continuation)) = (&mut key, &continuation) {
+            // The first exchange of the request itself follows the turn that it continues.
+            let is_first = Thread::of(body.messages()).previous_exchange().is_none();
+            if is_first && continuation.parent.is_some() {
+                key.parent.clone_from(&continuation.parent);
+            }
+        }
+        let session = continuation.as_ref().map(|continuation| continuation.session.as_str());
+        let identity = Identity::resolve(access, names, owner, session, &thread)?;
+        let messages = latest_exchanges(earlier.iter().chain(body.messages()));
+        let parent = continuation.as_ref().and_then(|continuation| continuation.parent.clone());
+        Ok(Conversation { identity, thread, key, messages, parent, failed_stage })
+    }
+
+    /// Returns what a request with this id of a response or conversation continues, or else the stage of the memory that
+    /// failed.
+    async fn find_continuation(
+        &self,
+        recall_scope: &Scope,
+        id: &str,
+    ) -> Result<Option<Arc<Continuation>>, &'static str> {
+        let find = find_continuation(&self.engine, &self.sessions, recall_scope, id);
         match timeout(self.options.memory_deadline, find).await {
-            Ok(Ok(chain)) => (chain, None),
-            Ok(Err(_)) => (None, Some("session")),
-            Err(_) => (None, Some("deadline")),
+            Ok(found) => found.map_err(|_| "session"),
+            Err(_) => Err("deadline"),
+        }
+    }
+
+    async fn prompt(&self, conversation: &Conversation) -> Arc<Prompt> {
+        let mut prompt = self.prompter.prompt(&conversation.identity, &conversation.thread).await;
+        if let Some(stage) = conversation.failed_stage {
+            Arc::make_mut(&mut prompt).degraded.push(stage);
+        }
+        prompt
+    }
+
+    fn continuation_recorder(&self, conversation: Conversation, body: &ChatBody) -> ContinuationRecorder {
+        ContinuationRecorder {
+            sessions: Arc::clone(&self.sessions),
+            before_reply: Continuation {
+                session: conversation.identity.address.session().unwrap_or_default().to_owned(),
+                messages: conversation.messages,
+                parent: conversation.parent,
+            },
+            recall_scope: conversation.identity.recall_scope,
+            conversation_id: body.conversation_id().map(str::to_owned),
         }
     }
 }
 
-/// Returns the open exchange and the one before it. The rest of a long history is not needed to continue it.
-fn latest_exchanges(messages: Vec<&ChatMessage>) -> Vec<ChatMessage> {
-    let of_user = (0..messages.len()).rev().filter(|index| messages[*index].speaker == Speaker::User);
-    let start = of_user.take(2).last().unwrap_or(0);
-    messages[start..].iter().map(|message| (*message).clone()).collect()
+/// The conversation that a request belongs to.
+struct Conversation {
+    identity: Identity,
+    thread: Thread,
+    /// The key of the open turn; `None` if the request has no messages.
+    key: Option<TurnKey>,
+    /// The open exchange and the one before it.
+    messages: Vec<ChatMessage>,
+    /// The key of the latest complete turn, if the request continues one by an id.
+    parent: Option<String>,
+    /// The stage of the memory that failed to find what the request continues.
+    failed_stage: Option<&'static str>,
 }
 
 /// Builds the request to the upstream, and its conversion if the upstream does not speak the dialect.
@@ -204,11 +253,7 @@ fn upstream_exchange(
         return Ok((request.with_headers(headers).with_body(body), None));
     }
     if !service.speaks(Dialect::Chat) {
-        let (name, spoken) = (&service.name, dialect.name());
-        return Err(Fault::bad_request(format!(
-            "the upstream '{name}' does not speak the dialect '{spoken}', and only 'chat' can stand in for another; \
-             add '{spoken}' or 'chat' to its `dialects`, or choose a model of another upstream"
-        )));
+        return Err(Fault::bad_request(unspoken_dialect(&service.name, dialect)));
     }
     let (conversion, body) = Conversion::of_request(dialect, &body)?;
     let headers = upstream_headers(Dialect::Chat, service, chat_headers(headers));
@@ -216,14 +261,27 @@ fn upstream_exchange(
     Ok((request, Some(conversion)))
 }
 
+/// Returns the message for a request in a dialect that the upstream does not speak and cannot be converted for.
+fn unspoken_dialect(upstream: &str, dialect: Dialect) -> String {
+    let spoken = dialect.name();
+    let way_out = match dialect {
+        Dialect::Chat => "add 'chat' to its `dialects` if it does, or choose a model of another upstream".to_owned(),
+        Dialect::Messages | Dialect::Responses => format!(
+            "and requests are converted only to 'chat'; add '{spoken}' or 'chat' to its `dialects` if it speaks one, or \
+             choose a model of another upstream"
+        ),
+    };
+    format!("the upstream '{upstream}' does not speak the dialect '{spoken}'; {way_out}")
+}
+
 impl MemoryUse {
     fn of(headers: &HeaderMap) -> Result<Self, Fault> {
-        let mode = headers.get("x-memory").map(|value| value.to_str().unwrap_or_default());
-        match mode.map(|mode| mode.trim().to_ascii_lowercase()).as_deref() {
-            None | Some("" | "on") => Ok(Self::On),
-            Some("read") => Ok(Self::Read),
-            Some("off") => Ok(Self::Off),
-            Some(_) => Err(Fault::bad_request("X-Memory must be `on`, `read` (nothing is stored) or `off`")),
+        let Some(value) = headers.get("x-memory") else { return Ok(Self::On) };
+        match value.to_str().map(|value| value.trim().to_ascii_lowercase()).as_deref() {
+            Ok("" | "on") => Ok(Self::On),
+            Ok("read") => Ok(Self::Read),
+            Ok("off") => Ok(Self::Off),
+            Ok(_) | Err(_) => Err(Fault::bad_request("X-Memory must be `on`, `read` (nothing is stored) or `off`")),
         }
     }
 }

@@ -7,7 +7,7 @@ use axum::{
 use memory_engine_dialects::{messages, responses};
 use serde_json::Value;
 
-use super::{dialect::Dialect, json::without_lone_surrogates};
+use super::{dialect::Dialect, json::without_lone_surrogates, relay::has_credentials};
 use crate::fault::Fault;
 
 /// Converts one exchange.
@@ -104,7 +104,8 @@ fn read_json(body: &[u8]) -> Option<Value> {
     serde_json::from_str(&without_lone_surrogates(std::str::from_utf8(body).ok()?)).ok()
 }
 
-/// Replaces the headers of Anthropic's API by those of OpenAI's: the key of the client becomes a bearer token.
+/// Replaces the headers of Anthropic's API by those of OpenAI's: the key of the client becomes a bearer token, unless the
+/// client sends one.
 pub(super) fn chat_headers(mut headers: HeaderMap) -> HeaderMap {
     let of_anthropic: Vec<_> = headers.keys().filter(|name| name.as_str().starts_with("anthropic-")).cloned().collect();
     for name in of_anthropic {
@@ -112,8 +113,11 @@ pub(super) fn chat_headers(mut headers: HeaderMap) -> HeaderMap {
     }
     let key = headers.remove("x-api-key");
     let bearer = key.as_ref().and_then(|key| format!("Bearer {}", key.to_str().ok()?.trim()).parse().ok());
-    if let Some(bearer) = bearer {
-        headers.entry(AUTHORIZATION).or_insert(bearer);
+    if let Some(bearer) = bearer.filter(|_| !headers.get(AUTHORIZATION).is_some_and(has_credentials)) {
+        headers.insert(AUTHORIZATION, bearer);
     }
     headers
 }
+
+#[cfg(test)]
+mod tests;

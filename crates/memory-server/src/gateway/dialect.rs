@@ -1,5 +1,6 @@
 //! The dialects of the gateway: the API in which a client and an upstream talk.
 
+mod chat;
 mod messages;
 mod responses;
 
@@ -85,26 +86,39 @@ impl Dialect {
         owner
     }
 
-    /// Returns the messages in a list of messages or input items. Not used for chat completions.
-    pub(super) fn messages(self, raw: &RawValue) -> Vec<ChatMessage> {
+    /// Reads the messages in a list of messages or input items; `None` if the value has another type.
+    pub(super) fn read_messages(self, raw: &RawValue) -> Option<Vec<ChatMessage>> {
         match self {
-            Self::Chat => Vec::new(),
-            Self::Messages => messages::messages(raw),
-            Self::Responses => responses::messages(raw),
+            Self::Chat => chat::read_messages(raw),
+            Self::Messages => messages::read_messages(raw),
+            Self::Responses => responses::read_messages(raw),
         }
     }
 
-    /// Returns the edits that add the block after a system prompt outside of the messages, given that prompt and its
-    /// position. Each edit replaces a range by a text.
-    pub(super) fn block_edits(self, system: Option<(&str, Range<usize>)>, block: &str) -> Option<Vec<Edit>> {
+    /// Returns the edits that add the block to the system prompt. `messages` is the range of the messages in the body,
+    /// and `system` that of a system prompt outside of the messages.
+    pub(super) fn inject_block(
+        self,
+        body: &str,
+        messages: Range<usize>,
+        system: Option<Range<usize>>,
+        block: &str,
+    ) -> Vec<Edit> {
         match (self, system) {
-            (Self::Chat, _) => None,
-            (Self::Messages, Some((raw, range))) => Some(messages::block_edits(raw, range, block)),
-            (Self::Responses, Some((raw, range))) => Some(responses::block_edits(raw, range, block)),
-            (Self::Messages, None) => Some(vec![(0..0, format!(r#""system":{},"#, json_string(block)))]),
-            (Self::Responses, None) => Some(vec![(0..0, format!(r#""instructions":{},"#, json_string(block)))]),
+            (Self::Chat, _) => vec![chat::inject_block(body, messages, block)],
+            (Self::Messages, Some(system)) => messages::inject_block(body, system, block),
+            (Self::Responses, Some(system)) => responses::inject_block(body, system, block).into_iter().collect(),
+            (Self::Messages, None) => vec![insert_field(body, "system", block)],
+            (Self::Responses, None) => vec![insert_field(body, "instructions", block)],
         }
     }
+}
+
+/// Returns the edit that inserts a field with a text before all other fields of the body, of which there is at least
+/// one.
+fn insert_field(body: &str, name: &str, text: &str) -> Edit {
+    let after_brace = body.find('{').map_or(0, |brace| brace + 1);
+    Edit::insert(after_brace, format!(r#""{name}":{},"#, json_string(text)))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
-use memory_engine::{Result, Scope};
+use memory_engine::Scope;
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 
 use super::thread::Thread;
@@ -29,34 +29,24 @@ pub(super) struct Identity {
 }
 
 impl Identity {
-    /// Resolves the owner that the request names. Without a user it is the only user of the key, or else
-    /// `default_user`. Without a session it is that of the conversation that the request continues, or else
-    /// derived from the first words of the conversation.
+    /// Adds the session that the request names to the owner. Without one it is that of the conversation that the request
+    /// continues, or else derived from the first words of the conversation.
     ///
     /// # Errors
     /// Those of [`Access::scope`]; 400 for a header that is not UTF-8.
     pub(super) fn resolve(
         access: &Access,
         names: &OwnerSources<'_>,
-        default_user: &str,
+        owner: Owner,
         continued_session: Option<&str>,
         thread: &Thread,
     ) -> Result<Self, Fault> {
-        let owner = names.user_and_agent(access, default_user)?;
         let session = names.find(&SESSION, "session", &names.body.session)?;
         let session = session.or_else(|| continued_session.map(str::to_owned));
         let session = session.unwrap_or_else(|| thread.derived_session());
         let recall_scope = access.scope(&owner)?;
         let address = access.scope(&Owner { session: Some(session), ..owner })?;
         Ok(Self { recall_scope, address })
-    }
-
-    /// Returns the scope of recall alone.
-    ///
-    /// # Errors
-    /// Those of [`Access::scope`]; 400 for a header that is not UTF-8.
-    pub(super) fn recall_scope(access: &Access, names: &OwnerSources<'_>, default_user: &str) -> Result<Scope, Fault> {
-        Ok(access.scope(&names.user_and_agent(access, default_user)?)?)
     }
 
     /// Returns the session as a header value.
@@ -75,7 +65,12 @@ pub(super) struct OwnerSources<'r> {
 }
 
 impl OwnerSources<'_> {
-    fn user_and_agent(&self, access: &Access, default_user: &str) -> Result<Owner, Fault> {
+    /// Returns the user and the agent that the request names. Without a user it is the only user of the key, or else
+    /// `default_user`.
+    ///
+    /// # Errors
+    /// 400 for a header that is not UTF-8.
+    pub(super) fn user_and_agent(&self, access: &Access, default_user: &str) -> Result<Owner, Fault> {
         // For a key of several users, `Access` reports that the user is missing.
         let default_user = access.is_for_all_users().then(|| default_user.to_owned());
         Ok(Owner {

@@ -3,13 +3,24 @@
 use std::{borrow::Cow, ops::Range};
 
 use serde::{Deserialize, de::IgnoredAny};
-use serde_json::Value;
+use serde_json::{Value, value::RawValue};
 
 /// The code point that stands for a lone surrogate, as a JSON escape.
 const REPLACEMENT: &str = "\\ufffd";
 
-/// A range of a body, and the text that replaces it.
-pub(super) type Edit = (Range<usize>, String);
+/// A change of a body: a range of its bytes, and the text that replaces it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Edit {
+    pub(super) range: Range<usize>,
+    pub(super) text: String,
+}
+
+impl Edit {
+    /// Returns the edit that inserts a text at this position.
+    pub(super) fn insert(position: usize, text: String) -> Self {
+        Self { range: position..position, text }
+    }
+}
 
 #[derive(Deserialize)]
 struct MessagePart {
@@ -20,6 +31,34 @@ struct MessagePart {
 /// Returns the text as a JSON string, with quotes.
 pub(super) fn json_string(text: &str) -> String {
     Value::from(text).to_string()
+}
+
+/// Returns the edit that appends a paragraph to the JSON string in this range of a body.
+pub(super) fn append_paragraph(body: &str, range: Range<usize>, paragraph: &str) -> Edit {
+    let is_empty = &body[range.clone()] == r#""""#;
+    let separator = if is_empty { "" } else { "\n\n" };
+    let text = json_string(&format!("{separator}{paragraph}"));
+    // Before the quote that closes the string.
+    Edit::insert(range.end - 1, text[1..text.len() - 1].to_owned())
+}
+
+/// Returns the edit that appends a text part to the JSON list of parts in this range of a body.
+pub(super) fn append_text_part(body: &str, range: Range<usize>, text: &str) -> Edit {
+    let is_empty = body[range.start + 1..range.end - 1].trim().is_empty();
+    let comma = if is_empty { "" } else { "," };
+    // Before the bracket that closes the list.
+    Edit::insert(range.end - 1, format!("{comma}{}", text_part(text)))
+}
+
+/// Returns a part of a message with this text.
+pub(super) fn text_part(text: &str) -> String {
+    format!(r#"{{"type":"text","text":{}}}"#, json_string(text))
+}
+
+/// Returns the range of a value in the text that contains it.
+pub(super) fn range_of(text: &str, raw: &RawValue) -> Range<usize> {
+    let start = raw.get().as_ptr() as usize - text.as_ptr() as usize;
+    start..start + raw.get().len()
 }
 
 /// Returns the text of a content, which is a string or a list of parts. Parts without text are skipped, and lone

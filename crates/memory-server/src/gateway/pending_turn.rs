@@ -1,16 +1,18 @@
 //! The turn of a request, until its reply is known.
 
 use super::{
-    chain::ChainRecorder, reply::ReplyAccumulator, thread::assistant_text, turn::ChatTurn, turn_writer::TurnWriter,
+    continuation::ContinuationRecorder, reply::ReplyAccumulator, thread::assistant_text, turn::ChatTurn,
+    turn_writer::TurnWriter,
 };
 
 /// The turn of a request, until its reply is known and it is stored.
 pub(super) struct PendingTurn {
-    /// `None` once it is stored, and for requests that store nothing.
+    /// `None` once it is stored, and for requests without memory.
     turn: Option<ChatTurn>,
-    writer: TurnWriter,
+    /// `None` for requests that store nothing.
+    writer: Option<TurnWriter>,
     /// For replies that a later request can continue by their id.
-    chain: Option<ChainRecorder>,
+    recorder: Option<ContinuationRecorder>,
 }
 
 /// The reason why a reply is incomplete.
@@ -33,8 +35,12 @@ impl Interruption {
 }
 
 impl PendingTurn {
-    pub(super) fn new(turn: Option<ChatTurn>, writer: TurnWriter, chain: Option<ChainRecorder>) -> Self {
-        Self { turn, writer, chain }
+    pub(super) fn new(
+        turn: Option<ChatTurn>,
+        writer: Option<TurnWriter>,
+        recorder: Option<ContinuationRecorder>,
+    ) -> Self {
+        Self { turn, writer, recorder }
     }
 
     /// Stores the turn with a complete reply. Returns false if it should have been stored and is not.
@@ -50,7 +56,7 @@ impl PendingTurn {
     async fn store(&mut self, reply: &ReplyAccumulator, interruption: Option<Interruption>) -> bool {
         let Some(mut turn) = self.turn.take() else { return true };
         // A reply that calls tools is not the answer yet. The turn is stored with the answer.
-        let recorder = self.chain.as_ref().zip(reply.response_id());
+        let recorder = self.recorder.as_ref().zip(reply.response_id());
         if reply.calls_tools() {
             if let Some((recorder, id)) = recorder {
                 recorder.record_tool_call(id);
@@ -69,11 +75,12 @@ impl PendingTurn {
             recorder.record_answer(id, &turn.key.key, &turn.exchange.user, &turn.exchange.assistant);
             turn.response_id = Some(id.to_owned());
         }
+        let Some(writer) = &self.writer else { return true };
         turn.answered_at = Some(turn.clock.now());
         turn.partial_reason = match interruption {
             None => reply.is_truncated().then_some("too_long"),
             Some(interruption) => Some(interruption.name()),
         };
-        self.writer.write(turn).await
+        writer.write(turn).await
     }
 }

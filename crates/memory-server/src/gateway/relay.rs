@@ -3,7 +3,7 @@
 use axum::{
     body::{Body, Bytes},
     http::{
-        HeaderMap, HeaderName, Method, StatusCode, Uri,
+        HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri,
         header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE},
         request::Parts,
     },
@@ -37,10 +37,15 @@ fn without_own_headers(mut headers: HeaderMap) -> HeaderMap {
         headers.remove(name);
     }
     // Clients without a key send only the scheme.
-    if headers.get(AUTHORIZATION).is_some_and(|value| !value.as_bytes().trim_ascii().contains(&b' ')) {
+    if headers.get(AUTHORIZATION).is_some_and(|value| !has_credentials(value)) {
         headers.remove(AUTHORIZATION);
     }
     headers
+}
+
+/// Returns true if the value of `Authorization` has more than a scheme.
+pub(super) fn has_credentials(authorization: &HeaderValue) -> bool {
+    authorization.as_bytes().trim_ascii().contains(&b' ')
 }
 
 /// Returns the headers of a request in a dialect. The key of the upstream replaces the keys of the client. Anthropic's

@@ -6,15 +6,15 @@ use lru::LruCache;
 use memory_engine::{Field, Filter, Kind, MemoryEngine, Result, ScanQuery, Scope, Timestamp};
 use parking_lot::Mutex;
 
-use super::{prompt::Prompt, thread::ChatMessage, turn::TURN_KEY};
+use super::{continuation::Continuation, prompt::Prompt, turn::TURN_KEY};
 
 /// The state of the most recently used conversations. Lost turns can be read from the store again; a lost prompt only
 /// means that a continued reply gets no memories.
 #[derive(Debug)]
 pub(super) struct SessionCache {
     sessions: Mutex<LruCache<Scope, CachedSession>>,
-    /// By user and response.
-    chains: Mutex<LruCache<(Scope, String), Arc<Chain>>>,
+    /// By user and id of the response or conversation.
+    continuations: Mutex<LruCache<(Scope, String), Arc<Continuation>>>,
 }
 
 #[derive(Debug, Default)]
@@ -32,20 +32,10 @@ pub(super) struct LastTurn {
     pub(super) key: Option<String>,
 }
 
-/// The end of the conversation before a request, which the service stores and the client does not repeat.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Chain {
-    pub(super) session: String,
-    /// The latest messages.
-    pub(super) messages: Vec<ChatMessage>,
-    /// The key of the turn before the open one.
-    pub(super) parent: Option<String>,
-}
-
 impl SessionCache {
     pub(super) fn new(capacity: usize) -> Self {
         let capacity = NonZeroUsize::new(capacity).unwrap_or(NonZeroUsize::MIN);
-        Self { sessions: Mutex::new(LruCache::new(capacity)), chains: Mutex::new(LruCache::new(capacity)) }
+        Self { sessions: Mutex::new(LruCache::new(capacity)), continuations: Mutex::new(LruCache::new(capacity)) }
     }
 
     /// Returns the latest turn, if it is cached.
@@ -66,13 +56,13 @@ impl SessionCache {
         self.update(address, |session| session.prompt = Some(prompt));
     }
 
-    /// Returns the chain of a response of this user, if it is cached.
-    pub(super) fn chain(&self, recall_scope: &Scope, response: &str) -> Option<Arc<Chain>> {
-        self.chains.lock().get(&(recall_scope.clone(), response.to_owned())).cloned()
+    /// Returns what a request of this user with the id of a response or conversation continues, if it is cached.
+    pub(super) fn continuation(&self, recall_scope: &Scope, id: &str) -> Option<Arc<Continuation>> {
+        self.continuations.lock().get(&(recall_scope.clone(), id.to_owned())).cloned()
     }
 
-    pub(super) fn set_chain(&self, recall_scope: &Scope, response: &str, chain: Arc<Chain>) {
-        self.chains.lock().put((recall_scope.clone(), response.to_owned()), chain);
+    pub(super) fn set_continuation(&self, recall_scope: &Scope, id: &str, continuation: Arc<Continuation>) {
+        self.continuations.lock().put((recall_scope.clone(), id.to_owned()), continuation);
     }
 
     fn update(&self, address: &Scope, update: impl FnOnce(&mut CachedSession)) {
@@ -89,13 +79,17 @@ pub(super) async fn read_last_turn(
     engine: &MemoryEngine,
     address: &Scope,
 ) -> Result<(LastTurn, Vec<(Timestamp, String)>)> {
-    let turns = Filter::eq(Field::Kind, Kind::TURN.as_str()).and(Filter::eq(Field::State, "active"));
-    let page = engine.scan(address, &ScanQuery::newest(SCENE_LOOKUP_TURNS).with_filter(turns)).await?;
+    let page = engine.scan(address, &ScanQuery::newest(SCENE_LOOKUP_TURNS).with_filter(active_turns())).await?;
     let Some(turn) = page.records.first() else { return Ok((LastTurn::default(), Vec::new())) };
     let key = turn.metadata.get(TURN_KEY).and_then(|key| key.as_str()).map(str::to_owned);
     let last = LastTurn { round: turn.source.round.unwrap_or(0), key };
     let scenes = page.records.into_iter().filter_map(|turn| Some((turn.occurred_at, turn.scene?)));
     Ok((last, scenes.collect()))
+}
+
+/// Returns the filter of turns that are neither retracted nor superseded.
+pub(super) fn active_turns() -> Filter {
+    Filter::eq(Field::Kind, Kind::TURN.as_str()).and(Filter::eq(Field::State, "active"))
 }
 
 #[cfg(test)]

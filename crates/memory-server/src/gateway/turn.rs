@@ -11,8 +11,8 @@ use super::thread::{Exchange, TurnKey};
 
 /// The metadata key of a record's turn.
 pub(super) const TURN_KEY: &str = "turn";
-/// The metadata key of the response of a reply.
-pub(super) const RESPONSE: &str = "response";
+/// The metadata key of the response id of a reply.
+pub(super) const RESPONSE_ID: &str = "response";
 /// The metadata key of the exchange before the turn.
 pub(super) const FOLLOWS: &str = "follows";
 
@@ -125,7 +125,7 @@ impl ChatTurn {
             metadata.insert("model".into(), json!(model));
         }
         if let Some(id) = &self.response_id {
-            metadata.insert(RESPONSE.into(), json!(id));
+            metadata.insert(RESPONSE_ID.into(), json!(id));
         }
         if let Some(reason) = self.partial_reason {
             metadata.insert("partial".into(), json!(reason));

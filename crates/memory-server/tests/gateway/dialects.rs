@@ -164,6 +164,36 @@ async fn a_response_is_found_by_its_id_after_a_restart() {
 }
 
 #[tokio::test]
+async fn a_request_that_stores_nothing_is_continued_as_well() {
+    let chat = chat().await;
+    let ask = async |input: &str, previous: &Value, memory: &str| {
+        let body = json!({ "model": "native-echo", "input": input, "previous_response_id": previous });
+        chat.get("v1/responses", &body, &[("x-user-id", "lin"), ("x-memory", memory)]).await
+    };
+    let first = ask("我住在柏林", &Value::Null, "on").await;
+    let session = first.header("x-memory-session").to_owned();
+    let second = ask("随便聊聊", &first.json()["id"], "read").await;
+    let third = ask("我养猫", &second.json()["id"], "on").await;
+    assert_eq!(third.header("x-memory-session"), session);
+    let texts = texts(chat.turns(&session).await);
+    assert_eq!(texts, ["我住在柏林", "好的: 我住在柏林", "我养猫", "好的: 我养猫"]);
+}
+
+#[tokio::test]
+async fn a_retracted_response_is_not_continued() {
+    let engine = MemoryEngine::builder().in_memory().build().await.unwrap();
+    let before = Chat::of(Served::with_both_upstreams(engine.clone(), patient_options()).await);
+    let first = before.get("v1/responses", &json!({ "model": "native-echo", "input": "我住在柏林" }), &OWNER).await;
+    let reply = before.turns("monday").await.pop().unwrap();
+    engine.retract(&lin(), &[reply.id], "edited").await.unwrap();
+    // The cache of a new server is empty.
+    let after = Chat::of(Served::with_both_upstreams(engine, patient_options()).await);
+    let body = json!({ "model": "native-echo", "input": "我养猫", "previous_response_id": first.json()["id"] });
+    let second = after.get("v1/responses", &body, &[("x-user-id", "lin")]).await;
+    assert_ne!(second.header("x-memory-session"), "monday");
+}
+
+#[tokio::test]
 async fn a_tool_result_continues_the_response_that_called_the_tool() {
     let chat = chat().await;
     let body = json!({ "model": "native-tools", "input": "柏林天气" });
@@ -281,7 +311,17 @@ async fn refusals_have_the_form_of_the_dialect() {
     let refused = ask("v1/chat/completions", json!({ "model": "native-echo", "messages": hello })).await;
     assert_eq!(refused.status, StatusCode::BAD_REQUEST);
     let message = refused.json()["error"]["message"].as_str().unwrap().to_owned();
-    assert!(message.contains("the upstream 'native' does not speak the dialect 'chat'"), "{message}");
+    assert_eq!(
+        message,
+        "the upstream 'native' does not speak the dialect 'chat'; add 'chat' to its `dialects` if it does, or choose a \
+         model of another upstream"
+    );
+    for value in ["never", "读"] {
+        let headers = [OWNER[0], ("x-memory", value)];
+        let refused = chat.get("v1/messages", &messages_request("native-echo", &hello), &headers).await;
+        assert_eq!(refused.status, StatusCode::BAD_REQUEST, "{value}");
+        assert!(refused.body.contains("X-Memory must be"), "{}", refused.body);
+    }
 
     let page = ask("v1/messages", messages_request("html", &hello)).await;
     assert_eq!((page.status, &page.json()["type"]), (StatusCode::BAD_GATEWAY, &json!("error")), "{}", page.body);

@@ -8,7 +8,7 @@ use serde_json::{Value, json, value::RawValue};
 use crate::{
     fault::Fault,
     gateway::{
-        json::{Edit, content_text, json_string, without_lone_surrogates},
+        json::{Edit, append_text_part, content_text, json_string, text_part, without_lone_surrogates},
         reply::ReplyAccumulator,
         thread::{ChatMessage, Speaker},
     },
@@ -42,7 +42,7 @@ pub(super) fn add_event(reply: &mut ReplyAccumulator, data: &str) {
     let Ok(event) = serde_json::from_str::<Value>(&without_lone_surrogates(data)) else { return };
     let block = event["index"].as_u64().unwrap_or(0);
     match event["type"].as_str().unwrap_or_default() {
-        "content_block_start" => add_block(reply, block, &event["content_block"]),
+        "content_block_start" => add_content_block(reply, block, &event["content_block"]),
         "content_block_delta" => reply.append_part((block, 0), event["delta"]["text"].as_str().unwrap_or_default()),
         "message_delta" if event["delta"]["stop_reason"].is_string() => reply.set_done(),
         "message_stop" => reply.set_done(),
@@ -57,12 +57,12 @@ pub(super) fn add_body(reply: &mut ReplyAccumulator, body: &Bytes) {
     let Ok(message) = serde_json::from_str::<Value>(&without_lone_surrogates(&text)) else { return };
     let Some(blocks) = message["content"].as_array().filter(|_| message["type"] == "message") else { return };
     for (index, block) in (0..).zip(blocks) {
-        add_block(reply, index, block);
+        add_content_block(reply, index, block);
     }
     reply.set_done();
 }
 
-fn add_block(reply: &mut ReplyAccumulator, index: u64, block: &Value) {
+fn add_content_block(reply: &mut ReplyAccumulator, index: u64, block: &Value) {
     match block["type"].as_str().unwrap_or_default() {
         "text" => reply.append_part((index, 0), block["text"].as_str().unwrap_or_default()),
         // Tools of the server, such as `server_tool_use`, are called within the reply.
@@ -71,13 +71,14 @@ fn add_block(reply: &mut ReplyAccumulator, index: u64, block: &Value) {
     }
 }
 
-/// Returns the messages. A message with the results of tools continues the exchange.
-pub(super) fn messages(raw: &RawValue) -> Vec<ChatMessage> {
-    let list: Vec<Value> = serde_json::from_str(&without_lone_surrogates(raw.get())).unwrap_or_default();
-    list.iter().map(message).collect()
+/// Reads the list of messages; `None` if the value is not a list. A message with the results of tools continues the
+/// exchange.
+pub(super) fn read_messages(raw: &RawValue) -> Option<Vec<ChatMessage>> {
+    let list: Vec<Value> = serde_json::from_str(&without_lone_surrogates(raw.get())).ok()?;
+    Some(list.iter().map(chat_message).collect())
 }
 
-fn message(message: &Value) -> ChatMessage {
+fn chat_message(message: &Value) -> ChatMessage {
     let content = &message["content"];
     let has_part = |kind: &str| content.as_array().is_some_and(|parts| parts.iter().any(|part| part["type"] == kind));
     let of_role = Speaker::of(message["role"].as_str().unwrap_or_default());
@@ -87,29 +88,28 @@ fn message(message: &Value) -> ChatMessage {
 }
 
 /// Returns the session in a `metadata.user_id` of Claude Code, which names the device, the account and the session:
-/// with underscores (`user_…_account_…_session_…`), or as a JSON object in a string.
+/// `user_…_account_…_session_…`, or a JSON object in a string with `device_id`, `account_uuid` and `session_id`.
 pub(super) fn session_of_claude_code(user_id: &str) -> Option<String> {
     if let Ok(names) = serde_json::from_str::<Value>(user_id) {
-        return Some(names.get("session_id")?.as_str()?.to_owned());
+        let is_of_claude_code = names.get("device_id").is_some() || names.get("account_uuid").is_some();
+        let session = names.get("session_id")?.as_str().filter(|_| is_of_claude_code)?.trim();
+        return Some(session.to_owned()).filter(|session| !session.is_empty());
     }
     let (account, session) = user_id.strip_prefix("user_")?.split_once("_session_")?;
     (account.contains("_account_") && !session.is_empty()).then(|| session.to_owned())
 }
 
-/// Adds the block as the last block of `system`, without `cache_control`, so that the cached prefix before it stays the
-/// same. A string becomes two blocks.
-pub(super) fn block_edits(raw: &str, range: Range<usize>, block: &str) -> Vec<Edit> {
-    let added = format!(r#"{{"type":"text","text":{}}}"#, json_string(block));
-    match raw.as_bytes().first() {
-        Some(b'"') if raw.len() > 2 => {
-            let before = (range.start..range.start, r#"[{"type":"text","text":"#.to_owned());
-            vec![before, (range.end..range.end, format!("}},{added}]"))]
-        }
-        Some(b'[') => {
-            let is_empty = raw[1..raw.len() - 1].trim().is_empty();
-            let comma = if is_empty { "" } else { "," };
-            vec![(range.end - 1..range.end - 1, format!("{comma}{added}"))]
-        }
-        _ => vec![(range, json_string(block))],
+/// Returns the edits that add the block as the last one of `system`, without `cache_control`, so that the cached prefix
+/// before it stays the same. A text becomes a list of two blocks. A value of another type is left to the service to
+/// refuse. `system` is its range in the body.
+pub(super) fn inject_block(body: &str, system: Range<usize>, block: &str) -> Vec<Edit> {
+    match &body[system.clone()] {
+        "null" | r#""""# => vec![Edit { range: system, text: json_string(block) }],
+        text if text.starts_with('"') => vec![
+            Edit::insert(system.start, r#"[{"type":"text","text":"#.to_owned()),
+            Edit::insert(system.end, format!("}},{}]", text_part(block))),
+        ],
+        list if list.starts_with('[') => vec![append_text_part(body, system, block)],
+        _ => Vec::new(),
     }
 }

@@ -6,7 +6,7 @@ use axum::body::Bytes;
 use serde_json::{Value, json, value::RawValue};
 
 use crate::gateway::{
-    json::{Edit, content_text, json_string, without_lone_surrogates},
+    json::{Edit, append_paragraph, content_text, json_string, without_lone_surrogates},
     reply::ReplyAccumulator,
     thread::{ChatMessage, Speaker},
 };
@@ -73,15 +73,15 @@ fn is_tool_call(item: &Value) -> bool {
     item["type"].as_str().is_some_and(|kind| TOOL_CALLS.contains(&kind))
 }
 
-/// Returns the messages in `input`: a text, or a list of items.
-pub(super) fn messages(raw: &RawValue) -> Vec<ChatMessage> {
-    let input: Value = serde_json::from_str(&without_lone_surrogates(raw.get())).unwrap_or_default();
+/// Reads the messages in `input`; `None` if it is neither a text nor a list of items.
+pub(super) fn read_messages(raw: &RawValue) -> Option<Vec<ChatMessage>> {
+    let input: Value = serde_json::from_str(&without_lone_surrogates(raw.get())).ok()?;
     let mut list: Vec<ChatMessage> = match &input {
         Value::String(text) => {
             vec![ChatMessage { speaker: Speaker::User, text: text.clone(), calls_tools: false }]
         }
-        Value::Array(items) => items.iter().filter(|item| item["type"] != "reasoning").map(message).collect(),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => Vec::new(),
+        Value::Array(items) => items.iter().filter(|item| item["type"] != "reasoning").map(chat_message).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => return None,
     };
     // A text before a call is in the same reply.
     let mut is_before_call = false;
@@ -90,10 +90,10 @@ pub(super) fn messages(raw: &RawValue) -> Vec<ChatMessage> {
         message.calls_tools |= is_assistant && is_before_call;
         is_before_call = is_assistant && message.calls_tools;
     }
-    list
+    Some(list)
 }
 
-fn message(item: &Value) -> ChatMessage {
+fn chat_message(item: &Value) -> ChatMessage {
     let kind = item["type"].as_str().unwrap_or("message");
     let calls_tools = is_tool_call(item);
     let speaker = match kind {
@@ -105,11 +105,12 @@ fn message(item: &Value) -> ChatMessage {
     ChatMessage { speaker, text: content_text(&item["content"].to_string()), calls_tools }
 }
 
-/// Appends the block to `instructions`, after a blank line.
-pub(super) fn block_edits(raw: &str, range: Range<usize>, block: &str) -> Vec<Edit> {
-    if !raw.starts_with('"') || raw.len() == 2 {
-        return vec![(range, json_string(block))];
+/// Returns the edit that appends the block to `instructions`, after a blank line; `None` for a value that is neither a
+/// text nor null, which is left to the service to refuse. `instructions` is its range in the body.
+pub(super) fn inject_block(body: &str, instructions: Range<usize>, block: &str) -> Option<Edit> {
+    match &body[instructions.clone()] {
+        "null" => Some(Edit { range: instructions, text: json_string(block) }),
+        text if text.starts_with('"') => Some(append_paragraph(body, instructions, block)),
+        _ => None,
     }
-    let text = json_string(&format!("\n\n{block}"));
-    vec![(range.end - 1..range.end - 1, text[1..text.len() - 1].to_owned())]
 }

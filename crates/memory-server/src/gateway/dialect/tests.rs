@@ -46,6 +46,17 @@ fn block_is_the_end_of_the_instructions_of_responses() {
 }
 
 #[test]
+fn a_system_prompt_of_an_invalid_type_is_left_to_the_upstream() {
+    for (dialect, body) in [
+        (Dialect::Messages, r#"{"system":{"text":"a"},"messages":[]}"#),
+        (Dialect::Messages, r#"{"system":5,"messages":[]}"#),
+        (Dialect::Responses, r#"{"instructions":["a"],"input":"hi"}"#),
+    ] {
+        assert_eq!(edited(dialect, body), body);
+    }
+}
+
+#[test]
 fn messages_are_read() {
     let body = json!({ "system": "Be brief.", "messages": [
         { "role": "user", "content": "What is the weather in Porto?" },
@@ -110,7 +121,14 @@ fn user_id_of_claude_code_names_a_session() {
         let owner = owner(id);
         assert_eq!((owner.user, owner.session.as_deref()), (None, Some("2b9e")), "{id}");
     }
-    for id in ["lin", "user_lin", "user_a_session_b", "{}"] {
+    for id in [
+        "lin",
+        "user_lin",
+        "user_a_session_b",
+        "{}",
+        r#"{"session_id":"2b9e"}"#,
+        r#"{"device_id":"0f3a","session_id":""}"#,
+    ] {
         assert_eq!((owner(id).user.as_deref(), owner(id).session), (Some(id), None));
     }
 }
@@ -118,11 +136,14 @@ fn user_id_of_claude_code_names_a_session() {
 #[test]
 fn continued_responses_and_conversations_are_named() {
     let body = read(Dialect::Responses, &json!({ "input": "and now?", "previous_response_id": "resp_1" }));
-    assert_eq!((body.continues(), body.conversation(), body.owner().session.as_deref()), (Some("resp_1"), None, None));
+    assert_eq!(
+        (body.continued_id(), body.conversation_id(), body.owner().session.as_deref()),
+        (Some("resp_1"), None, None)
+    );
     for conversation in [json!("conv_1"), json!({ "id": "conv_1" })] {
         let body = read(Dialect::Responses, &json!({ "input": "and now?", "conversation": conversation }));
-        assert_eq!(body.continues(), Some("conv_1"));
-        assert_eq!((body.conversation(), body.owner().session.as_deref()), (Some("conv_1"), Some("conv_1")));
+        assert_eq!(body.continued_id(), Some("conv_1"));
+        assert_eq!((body.conversation_id(), body.owner().session.as_deref()), (Some("conv_1"), Some("conv_1")));
     }
 }
 

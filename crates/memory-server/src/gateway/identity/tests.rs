@@ -14,7 +14,8 @@ fn resolve(
     let headers: HeaderMap = headers.iter().map(header).collect();
     let path = path.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
     let names = OwnerSources { headers: &headers, path: &path, body: &body };
-    Identity::resolve(access, &names, "default", None, &Thread::default())
+    let owner = names.user_and_agent(access, "default")?;
+    Identity::resolve(access, &names, owner, None, &Thread::default())
 }
 
 fn all_users() -> Access {
