@@ -1,11 +1,13 @@
-"""Checks the provider with the real Hermes Agent against a server.
+"""Checks the provider with the real Hermes Agent against a server, and against a double that misbehaves.
 
 Environment: MEMORY_SERVER, HERMES_HOME with the folder plugins/memory_engine.
 """
 
 import json
 import os
+import sys
 import time
+import unittest
 
 from agent.memory_manager import MemoryManager
 from plugins.memory import discover_memory_providers, load_memory_provider
@@ -44,11 +46,22 @@ assert any("Marvin" in memory for memory in found["memories"]), found
 assert "error" in json.loads(manager.handle_tool_call("memory_search", {}))
 second.shutdown()
 
+# A resumed session does not overwrite its earlier turns, although the host counts from 1 again.
+resumed, manager = provider("monday")
+turn(manager, resumed, 1, "The fax machine is called Trillian.", "Noted as well.", "monday")
+# A new session within the same process (/new) begins with everything that was said before.
+resumed.on_session_end([])
+resumed.on_session_switch("tuesday", parent_session_id="monday", reset=True)
+opening = resumed.system_prompt_block()
+assert all(word in opening for word in ["Marvin", "5544", "Trillian"]), opening
+resumed.shutdown()
+
 # A sub-agent reads, and stores nothing.
 helper, manager = provider("helper", agent_context="subagent")
 assert "Marvin" in turn(manager, helper, 1, "What is the printer called?", "It is called Zaphod.", "helper")
 helper.shutdown()
 third, manager = provider("sunday")
+assert "Marvin" in third.system_prompt_block(), third.system_prompt_block()
 assert "Zaphod" not in third.system_prompt_block(), third.system_prompt_block()
 third.shutdown()
 
@@ -56,7 +69,12 @@ third.shutdown()
 os.environ["MEMORY_SERVER"] = "http://127.0.0.1:9"
 started = time.monotonic()
 lost, manager = provider("lost")
+assert lost.system_prompt_block() == ""
 assert turn(manager, lost, 1, "hello", "hi", "lost") == ""
 lost.shutdown()
 assert time.monotonic() - started < 5
+
+tests = unittest.defaultTestLoader.loadTestsFromName("test_provider")
+if not unittest.TextTestRunner().run(tests).wasSuccessful():
+    sys.exit("hermes: the tests with a double of the server failed")
 print("hermes: ok")
