@@ -67,8 +67,8 @@ impl Server {
     /// `InvalidInput` if the server has no keys.
     pub fn oauth(self, oauth: OAuth) -> Result<Self> {
         let Some(ring) = self.guard().key_ring().cloned() else {
-            let message = "OAuth needs a key that a person can enter, and this server has none; add one to [[keys]], or \
-                           set MEMORY_TOKEN to a key for the whole default tenant";
+            let message = "OAuth needs a key that a person can enter, and this server has none; add one to [[keys]], \
+                           or set MEMORY_TOKEN to a key for the whole default tenant";
             return Err(Error::invalid("config", message));
         };
         let state = Arc::new(OAuthState::new(oauth.issuer, oauth.secret, ring, Arc::clone(self.engine().clock())));

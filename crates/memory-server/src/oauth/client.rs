@@ -1,5 +1,7 @@
 //! Clients. A registration is not stored: the id of a client is its signed description.
 
+use std::ops::RangeInclusive;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +17,19 @@ const MAX_REDIRECT_URIS: usize = 10;
 const MAX_REDIRECT_URIS_BYTES: usize = 1500;
 /// Maximum length of a client's name; the rest is cut off.
 const MAX_NAME_CHARS: usize = 60;
+
+/// Characters without a shape of their own, some of which change the direction of the text.
+const HIDDEN_CHARS: [RangeInclusive<char>; 9] = [
+    '\u{ad}'..='\u{ad}',
+    '\u{61c}'..='\u{61c}',
+    '\u{180e}'..='\u{180e}',
+    '\u{200b}'..='\u{200f}',
+    '\u{2028}'..='\u{202e}',
+    '\u{2060}'..='\u{206f}',
+    '\u{feff}'..='\u{feff}',
+    '\u{fff9}'..='\u{fffb}',
+    '\u{e0000}'..='\u{e007f}',
+];
 
 /// A registered client.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -94,12 +109,8 @@ impl Client {
 
 /// Returns a name on one line, without characters that hide or reorder others.
 fn readable_name(name: &str) -> String {
-    let is_visible = |c: &char| {
-        let is_format = matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}');
-        !c.is_control() && !is_format
-    };
-    let visible: String = name.chars().filter(is_visible).take(MAX_NAME_CHARS).collect();
+    let is_hidden = |c: char| c.is_control() || HIDDEN_CHARS.iter().any(|range| range.contains(&c));
+    let visible: String = name.chars().filter(|c| !is_hidden(*c)).take(MAX_NAME_CHARS).collect();
     visible.trim().to_owned()
 }
 

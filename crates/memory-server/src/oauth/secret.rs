@@ -45,8 +45,8 @@ impl SigningSecret {
     pub(super) fn new(text: &str) -> Result<Self> {
         if text.chars().count() < MIN_SECRET_CHARS {
             let message = format!(
-                "the secret of OAuth is too short; use at least {MIN_SECRET_CHARS} random characters, for example the \
-                 output of: openssl rand -hex 32"
+                "the secret of OAuth (MEMORY_OAUTH_SECRET) is too short; use at least {MIN_SECRET_CHARS} random \
+                 characters, for example the output of: openssl rand -hex 32"
             );
             return Err(Error::new(ErrorKind::InvalidInput, "oauth", message));
         }

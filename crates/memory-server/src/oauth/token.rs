@@ -35,8 +35,8 @@ pub(super) struct TokenClaims {
     pub(super) generation: u64,
 }
 
-/// Signs and verifies the tokens of the server's keys. The signature depends on the hash of the key: the tokens of a key
-/// that was removed or replaced are not valid.
+/// Signs and verifies the tokens of the server's keys. The signature depends on the hash of the key: the tokens of a
+/// key that was removed or replaced are not valid.
 #[derive(Debug)]
 pub(super) struct TokenKeys {
     ring: KeyRing,
