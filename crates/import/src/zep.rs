@@ -17,7 +17,11 @@ use crate::{
 
 mod edge;
 mod episode;
+mod keys;
 mod message;
+
+use edge::Graph;
+use keys::text;
 
 /// The keys of an answer that hold lists of messages, episodes, edges or nodes. `items` is a page of Zep's version 4,
 /// `relevant_facts` a memory of its version 2.
@@ -58,7 +62,7 @@ fn read_at(input: impl Read, now: Timestamp) -> Result<ZepExport, ImportError> {
     if !items.iter().any(|item| item.keys.as_ref().is_ok_and(is_known)) {
         return Err(ImportError::NoEpisodes);
     }
-    let graph = Graph::of(&items);
+    let graph = graph_of(&items);
     let rows: Vec<_> = items.into_iter().zip(1..).map(|(item, number)| Ok(item.read(number, &graph, now))).collect();
     Ok(ZepExport { rows: Box::new(rows.into_iter()), is_partial })
 }
@@ -122,29 +126,20 @@ impl Items<'_> {
     }
 }
 
-/// The parts of the graph that edges refer to.
-struct Graph {
-    /// Names of nodes by their ids.
-    nodes: BTreeMap<String, String>,
-    /// Ids of the records that are made of episodes and messages.
-    sources: BTreeSet<RecordId>,
-}
-
-impl Graph {
-    fn of(items: &[Item]) -> Self {
-        let mut graph = Self { nodes: BTreeMap::new(), sources: BTreeSet::new() };
-        for keys in items.iter().filter_map(|item| item.keys.as_ref().ok()) {
-            let Some(id) = text(keys, "uuid") else { continue };
-            if is_node(keys) {
-                graph.nodes.extend(text(keys, "name").map(|name| (id.to_owned(), name.to_owned())));
-            } else if let Ok(turns) = read_source(keys)
-                && turns.iter().any(|turn| turn.keys.get("id").and_then(Value::as_str) == Some(id))
-            {
-                graph.sources.extend(id.parse::<RecordId>());
-            }
+/// Returns the parts of the graph that the edges of a file refer to.
+fn graph_of(items: &[Item]) -> Graph {
+    let mut graph = Graph { nodes: BTreeMap::new(), sources: BTreeSet::new() };
+    for keys in items.iter().filter_map(|item| item.keys.as_ref().ok()) {
+        let Some(id) = text(keys, "uuid") else { continue };
+        if is_node(keys) {
+            graph.nodes.extend(text(keys, "name").map(|name| (id.to_owned(), name.to_owned())));
+        } else if let Ok(turns) = read_source(keys)
+            && turns.iter().any(|turn| turn.keys.get("id").and_then(Value::as_str) == Some(id))
+        {
+            graph.sources.extend(id.parse::<RecordId>());
         }
-        graph
     }
+    graph
 }
 
 impl Item {
@@ -179,15 +174,6 @@ fn set_scope(turn: &mut ImportedTurn, keys: &Map<String, Value>) {
     };
     turn.set("user", first(&["user_id", "user_uuid", "group_id"]));
     turn.set("session", first(&["thread_id", "thread_uuid", "session_id"]));
-}
-
-fn text<'k>(keys: &'k Map<String, Value>, name: &str) -> Option<&'k str> {
-    keys.get(name)?.as_str().filter(|text| !text.trim().is_empty())
-}
-
-/// Returns the first of these times that is set.
-fn time(keys: &Map<String, Value>, names: &[&str]) -> Value {
-    names.iter().filter_map(|name| keys.get(*name)).find(|value| !is_blank(value)).cloned().unwrap_or_default()
 }
 
 fn is_known(keys: &Map<String, Value>) -> bool {

@@ -1,14 +1,24 @@
 //! Edges of Graphiti and Zep: facts, with the time in which they hold.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use memory_engine_core::{Kind, RecordId, Timestamp};
 use serde_json::{Map, Value};
 
-use super::{Graph, text, time};
+use super::keys::{text, time};
 use crate::{
     error::RowError,
     row::{ImportedTurn, is_blank},
     validity::set_validity,
 };
+
+/// The parts of the graph that edges refer to.
+pub(super) struct Graph {
+    /// Names of nodes by their ids.
+    pub(super) nodes: BTreeMap<String, String>,
+    /// Ids of the records that are made of episodes and messages.
+    pub(super) sources: BTreeSet<RecordId>,
+}
 
 /// Returns the fact of an edge.
 pub(super) fn read(keys: &Map<String, Value>, graph: &Graph, now: Timestamp) -> Result<ImportedTurn, RowError> {

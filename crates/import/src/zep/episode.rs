@@ -4,8 +4,8 @@ use memory_engine_core::Kind;
 use serde_json::{Map, Value};
 
 use super::{
+    keys::{text, time},
     message::{self, PARTICIPANT, role},
-    text, time,
 };
 use crate::{error::RowError, row::ImportedTurn};
 

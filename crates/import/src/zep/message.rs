@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{text, time};
+use super::keys::{text, time};
 use crate::{error::RowError, row::ImportedTurn};
 
 /// Returns the turn of a message, or `None` for a message of the system or of a tool.
