@@ -30,7 +30,7 @@ const PARTS: &[BuildPart] = &[
 
 impl Config {
     /// Builds the server of this configuration, with the memories and the clock of this engine. `variable` looks up the
-    /// keys of upstreams, `MEMORY_TOKEN` and `MEMORY_OAUTH_SECRET`. A protocol that this build does not contain is left out.
+    /// keys of upstreams, `MEMORY_TOKEN` and `MEMORY_OAUTH_SECRET`. Protocols that this build lacks are left out.
     ///
     /// # Errors
     /// `InvalidInput` with the name of a setting that is not valid, and the errors of [`guard`](Self::guard);

@@ -6,14 +6,14 @@ use memory_engine::{
 };
 use serde_json::json;
 
-/// Maximum number of records that one name can have had. Each deletion takes one.
+/// Maximum number of records that one name can have had. Each deletion uses one up.
 const MAX_GENERATIONS: usize = 10_000;
 
-/// The outcome of a write that another writer can prevent.
+/// The outcome of a replacement, which another writer can prevent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WriteOutcome {
     Done,
-    /// The name is taken (when creating), or the record has changed or disappeared (when replacing).
+    /// The record has changed or disappeared.
     Conflict,
 }
 
@@ -43,6 +43,11 @@ impl NamedRecords {
             .and(Filter::Exists(Field::meta(self.key)))
     }
 
+    /// Returns all of these records, oldest first.
+    pub(crate) async fn all(&self) -> Result<Vec<Record>> {
+        self.engine.records(&self.scope).filter(self.filter()).collect().await
+    }
+
     /// Returns the records that match, oldest first.
     pub(crate) async fn matching(&self, filter: Filter) -> Result<Vec<Record>> {
         self.engine.records(&self.scope).filter(self.filter().and(filter)).collect().await
@@ -53,11 +58,12 @@ impl NamedRecords {
         Ok(self.matching(Filter::meta(self.key, name)).await?.into_iter().next())
     }
 
-    /// Creates a record with this name. `fill` sets its text and further metadata.
+    /// Creates a record with this name, and returns it as stored; `None` if the name is taken. `fill` sets its text and
+    /// further metadata.
     ///
     /// Its id is computed from the name, so that of two writers only one succeeds. The id of a deleted record is not
     /// used again.
-    pub(crate) async fn create(&self, name: &str, fill: impl Fn(&mut Record)) -> Result<WriteOutcome> {
+    pub(crate) async fn create(&self, name: &str, fill: impl Fn(&mut Record)) -> Result<Option<Record>> {
         for generation in 0..MAX_GENERATIONS {
             let mut record = Record::new(self.scope.clone(), Kind::NOTE, "", self.engine.clock().as_ref());
             record.id = RecordId::named(&self.scope, &format!("{}/{generation}/{name}", self.key));
@@ -66,11 +72,11 @@ impl NamedRecords {
             let id = record.id;
             match self.engine.store(&self.scope, vec![record], PutMode::Create).await {
                 Ok(results) if results.iter().all(|result| matches!(result.outcome, Outcome::Blocked(_))) => {}
-                Ok(_) => return Ok(WriteOutcome::Done),
+                Ok(_) => return self.engine.get(&self.scope, id).await,
                 Err(e) if e.kind() == ErrorKind::Conflict => {
                     let stored = self.engine.get(&self.scope, id).await?;
                     if stored.is_some_and(|stored| self.name(&stored) == Some(name)) {
-                        return Ok(WriteOutcome::Conflict);
+                        return Ok(None);
                     }
                 }
                 Err(e) => return Err(e),
@@ -88,6 +94,24 @@ impl NamedRecords {
             Err(e) if matches!(e.kind(), ErrorKind::Conflict | ErrorKind::NotFound) => Ok(WriteOutcome::Conflict),
             Err(e) => Err(e),
         }
+    }
+
+    /// Takes the name from a record that has not changed since it was read, and returns the record as stored; `None` if
+    /// it has changed.
+    pub(crate) async fn release(&self, mut record: Record) -> Result<Option<Record>> {
+        let id = record.id;
+        record.metadata.remove(self.key);
+        match self.replace(record).await? {
+            WriteOutcome::Done => self.engine.get(&self.scope, id).await,
+            WriteOutcome::Conflict => Ok(None),
+        }
+    }
+
+    /// Gives the name back to a released record.
+    pub(crate) async fn restore(&self, mut record: Record, name: &str) -> Result<()> {
+        record.metadata.insert(self.key.into(), json!(name));
+        self.replace(record).await?;
+        Ok(())
     }
 
     /// Deletes records for good.

@@ -70,7 +70,7 @@ async fn files_are_created_and_viewed() {
     let range = json!({ "command": "view", "path": "/memories/diet.md", "view_range": [2, -1] });
     assert!(files.ok(range).await.ends_with(":\n     2\tnuts\n     3\t"));
     let range = json!({ "command": "view", "path": "/memories/diet.md", "view_range": [7, 9] });
-    assert!(files.refused(range).await.contains("has 3 lines"));
+    assert!(files.refused(range).await.contains("[7, 9]. The file /memories/diet.md has the lines 1 to 3;"));
     let twice = json!({ "command": "create", "path": "/memories/diet.md", "file_text": "x" });
     assert_eq!(files.refused(twice).await, "File /memories/diet.md already exists");
     files.create("/memories/empty", "").await;
@@ -162,6 +162,54 @@ async fn files_and_folders_are_renamed() {
     assert!(files.refused(json!({ "command": "view", "path": "/memories/a" })).await.contains("does not exist"));
     files.ok(rename("/memories/z", "/memories/a")).await;
     assert!(files.view("/memories/a/one").await.ends_with("1\t1"));
+}
+
+#[tokio::test]
+async fn a_rename_that_meets_another_file_moves_nothing() {
+    let files = Files::new().await;
+    files.create("/memories/a/one", "1").await;
+    files.create("/memories/a/two", "2").await;
+    let rename = json!({ "command": "rename", "old_path": "/memories/a", "new_path": "/memories/b" });
+    let create = json!({ "command": "create", "path": "/memories/b/two", "file_text": "other" });
+    let (renamed, created) = tokio::join!(files.tool.call(&rename), files.tool.call(&create));
+    let (renamed, created) = (renamed.unwrap(), created.unwrap());
+    let listed = files.view("/memories").await;
+    let paths: Vec<&str> = listed.lines().filter_map(|line| line.split('\t').nth(1)).collect();
+    // The command that comes first wins; no file is lost or in two places.
+    let expected: &[&str] = match (renamed.is_error, created.is_error) {
+        (true, false) => &["/memories/a/", "/memories/a/one", "/memories/a/two", "/memories/b/", "/memories/b/two"],
+        (false, true) => &["/memories/b/", "/memories/b/one", "/memories/b/two"],
+        _ => panic!("{renamed:?} {created:?}"),
+    };
+    assert_eq!(paths[1..], *expected, "{renamed:?} {created:?}");
+}
+
+#[tokio::test]
+async fn an_edit_during_a_rename_is_not_lost() {
+    let files = Files::new().await;
+    files.create("/memories/a/one", "1").await;
+    files.create("/memories/a/two", "2").await;
+    let rename = json!({ "command": "rename", "old_path": "/memories/a", "new_path": "/memories/b" });
+    let edit = json!({ "command": "str_replace", "path": "/memories/a/two", "old_str": "2", "new_str": "two, edited" });
+    let (renamed, edited) = tokio::join!(files.tool.call(&rename), files.tool.call(&edit));
+    let folder = if renamed.unwrap().is_error { "a" } else { "b" };
+    let text = files.view(&format!("/memories/{folder}/two")).await;
+    assert_eq!(text.ends_with("two, edited"), !edited.unwrap().is_error, "{text}");
+}
+
+#[tokio::test]
+async fn whitespace_is_kept() {
+    let files = Files::new().await;
+    for (path, text) in [("/memories/empty", ""), ("/memories/blank", " \n\t"), ("/memories/padded", "  a\n\n")] {
+        files.create(path, text).await;
+        let insert = json!({ "command": "insert", "path": path, "insert_line": 0, "insert_text": "first" });
+        files.ok(insert).await;
+        let lines: Vec<&str> =
+            text.strip_suffix('\n').unwrap_or(text).split('\n').filter(|_| !text.is_empty()).collect();
+        let shown = files.view(path).await;
+        let shown: Vec<&str> = shown.lines().skip(2).filter_map(|line| Some(line.split_once('\t')?.1)).collect();
+        assert_eq!(shown[..lines.len()], lines, "{path}");
+    }
 }
 
 #[tokio::test]

@@ -15,7 +15,7 @@ use tracing::Instrument;
 
 use super::{
     body::ChatBody,
-    continuation::{Continuation, ContinuationRecorder, find_continuation, latest_exchanges},
+    continuation::{ContinuationRecorder, find_continuation, latest_exchanges},
     conversion::{Conversion, chat_headers},
     dialect::Dialect,
     exchange::ChatExchange,
@@ -24,6 +24,7 @@ use super::{
     pending_turn::PendingTurn,
     prompt::Prompt,
     relay::upstream_headers,
+    sessions::Continuation,
     state::GatewayState,
     thread::{ChatMessage, Thread, TurnKey},
     turn::ChatTurn,
@@ -189,8 +190,7 @@ impl GatewayState {
         Ok(Conversation { identity, thread, key, messages, parent, failed_stage })
     }
 
-    /// Returns what a request with this id of a response or conversation continues, or else the stage of the memory that
-    /// failed.
+    /// Returns what a request with this id of a response or conversation continues, or else the stage that failed.
     async fn find_continuation(
         &self,
         recall_scope: &Scope,
@@ -267,8 +267,8 @@ fn unspoken_dialect(upstream: &str, dialect: Dialect) -> String {
     let way_out = match dialect {
         Dialect::Chat => "add 'chat' to its `dialects` if it does, or choose a model of another upstream".to_owned(),
         Dialect::Messages | Dialect::Responses => format!(
-            "and requests are converted only to 'chat'; add '{spoken}' or 'chat' to its `dialects` if it speaks one, or \
-             choose a model of another upstream"
+            "and requests are converted only to 'chat'; add '{spoken}' or 'chat' to its `dialects` if it speaks one, \
+             or choose a model of another upstream"
         ),
     };
     format!("the upstream '{upstream}' does not speak the dialect '{spoken}'; {way_out}")

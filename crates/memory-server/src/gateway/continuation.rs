@@ -5,20 +5,10 @@ use std::sync::Arc;
 use memory_engine::{Field, Filter, MemoryEngine, Result, ScanQuery, Scope, State};
 
 use super::{
-    sessions::{SessionCache, active_turns},
+    sessions::{Continuation, SessionCache, active_turns},
     thread::{ChatMessage, Speaker},
     turn::{RESPONSE_ID, TURN_KEY, record_ids},
 };
-
-/// The end of the conversation before a request, which the service stores and the client does not repeat.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Continuation {
-    pub(super) session: String,
-    /// The latest messages.
-    pub(super) messages: Vec<ChatMessage>,
-    /// The key of the latest complete turn.
-    pub(super) parent: Option<String>,
-}
 
 /// Records what a later request continues, once the id of the response is known.
 #[derive(Debug)]

@@ -104,8 +104,8 @@ fn read_json(body: &[u8]) -> Option<Value> {
     serde_json::from_str(&without_lone_surrogates(std::str::from_utf8(body).ok()?)).ok()
 }
 
-/// Replaces the headers of Anthropic's API by those of OpenAI's: the key of the client becomes a bearer token, unless the
-/// client sends one.
+/// Replaces the headers of Anthropic's API by those of OpenAI's: the key of the client becomes a bearer token, unless
+/// the client sends one.
 pub(super) fn chat_headers(mut headers: HeaderMap) -> HeaderMap {
     let of_anthropic: Vec<_> = headers.keys().filter(|name| name.as_str().starts_with("anthropic-")).cloned().collect();
     for name in of_anthropic {

@@ -29,8 +29,8 @@ pub(super) struct Identity {
 }
 
 impl Identity {
-    /// Adds the session that the request names to the owner. Without one it is that of the conversation that the request
-    /// continues, or else derived from the first words of the conversation.
+    /// Adds the session that the request names to the owner. Without one it is that of the conversation that the
+    /// request continues, or else derived from the first words of the conversation.
     ///
     /// # Errors
     /// Those of [`Access::scope`]; 400 for a header that is not UTF-8.

@@ -6,7 +6,7 @@ use lru::LruCache;
 use memory_engine::{Field, Filter, Kind, MemoryEngine, Result, ScanQuery, Scope, Timestamp};
 use parking_lot::Mutex;
 
-use super::{continuation::Continuation, prompt::Prompt, turn::TURN_KEY};
+use super::{prompt::Prompt, thread::ChatMessage, turn::TURN_KEY};
 
 /// The state of the most recently used conversations. Lost turns can be read from the store again; a lost prompt only
 /// means that a continued reply gets no memories.
@@ -30,6 +30,16 @@ pub(super) struct LastTurn {
     pub(super) round: u32,
     /// Its key. `None` if it was not stored by a gateway.
     pub(super) key: Option<String>,
+}
+
+/// The end of the conversation before a request, which the service stores and the client does not repeat.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Continuation {
+    pub(super) session: String,
+    /// The latest messages.
+    pub(super) messages: Vec<ChatMessage>,
+    /// The key of the latest complete turn.
+    pub(super) parent: Option<String>,
 }
 
 impl SessionCache {

@@ -61,6 +61,14 @@ impl Caller {
         self.access.scope(&owner)
     }
 
+    /// Returns the scope that the URL or the headers name.
+    ///
+    /// # Errors
+    /// The errors of [`Access::scope`].
+    pub(super) fn own_scope(&self) -> Result<Scope> {
+        self.scope("", "")
+    }
+
     /// Returns the scope of all memories of a user, in every conversation, for lookups by id.
     ///
     /// # Errors

@@ -2,14 +2,17 @@
 
 use jiff::tz::TimeZone;
 use memory_engine::{
-    Clock, Field, Filter, Kind, MemoryEngine, Record, Result, ScanQuery, Scope, State, SystemClock, context::quoted,
+    Field, Filter, Kind, MemoryEngine, Record, Result, ScanQuery, Scope, State,
+    context::{TokenCounter, quoted},
     enrichment,
 };
 
 /// The text for hosts that show only text, if there are no memories.
 pub(super) const NO_MEMORIES_TEXT: &str = "Nothing is remembered yet.";
 /// Maximum number of notes in the list of facts and notes.
-const MAX_NOTES: usize = 40;
+const MAX_NOTES: usize = 500;
+/// Maximum number of tokens of the list of facts and notes.
+const FACTS_TOKENS: usize = 4000;
 /// Maximum number of messages in the list of the latest messages.
 const MAX_RECENT_MESSAGES: usize = 20;
 
@@ -22,17 +25,47 @@ pub(super) async fn profile(engine: &MemoryEngine, scope: &Scope) -> Result<Stri
     Ok(document("Profile", records.iter().map(|record| safe(&record.text))))
 }
 
-/// Returns the facts and notes, oldest first, each with its id.
+/// Returns the facts and notes, oldest first, each with its id. If there are too many, the oldest ones are left out,
+/// and a last line says how many.
 ///
 /// # Errors
 /// The errors of the store.
-pub(super) async fn facts(engine: &MemoryEngine, scope: &Scope, zone: &TimeZone) -> Result<String> {
+pub(super) async fn facts(
+    engine: &MemoryEngine,
+    scope: &Scope,
+    zone: &TimeZone,
+    counter: &dyn TokenCounter,
+) -> Result<String> {
     let mut facts = engine.facts(scope).records().await?;
     facts.extend(newest(engine, scope, Kind::NOTE, MAX_NOTES).await?);
     facts.sort_by_key(Record::position);
-    let now = SystemClock.now();
+    let now = engine.clock().now();
     let line = |fact: &Record| format!("- {} (`{}`)", safe(&enrichment::render(fact, now, zone)), fact.id);
-    Ok(document("Facts and notes", facts.iter().map(line)))
+    let newest_first = facts.iter().rev().map(line).collect();
+    let (mut lines, omitted) = within_tokens(newest_first, FACTS_TOKENS, counter);
+    lines.reverse();
+    if omitted > 0 {
+        lines.push(format!("\n{omitted} older ones are left out; list_memories shows them."));
+    }
+    Ok(document("Facts and notes", lines.into_iter()))
+}
+
+/// Returns the first lines that have at most `max_tokens` together, and the number of those that are left out.
+pub(super) fn within_tokens(
+    mut lines: Vec<String>,
+    max_tokens: usize,
+    counter: &dyn TokenCounter,
+) -> (Vec<String>, usize) {
+    let mut tokens = 0;
+    let is_too_long = |line: &String| {
+        // The line break is a token of its own.
+        tokens += counter.count(line) + 1;
+        tokens > max_tokens
+    };
+    let kept = lines.iter().position(is_too_long).unwrap_or(lines.len());
+    let omitted = lines.len() - kept;
+    lines.truncate(kept);
+    (lines, omitted)
 }
 
 /// Returns the latest messages, oldest first.

@@ -37,10 +37,10 @@ pub(super) fn templates() -> Vec<ResourceTemplate> {
 /// # Errors
 /// `NotFound` if there is no such resource for the caller, and the errors of the store.
 pub(super) async fn read(memory: &ToolContext, caller: &Caller, uri: &str) -> Result<String> {
-    let scope = caller.scope("", "")?;
+    let scope = caller.own_scope()?;
     match uri {
         PROFILE => markdown::profile(&memory.engine, &scope).await,
-        FACTS => markdown::facts(&memory.engine, &scope, &memory.zone).await,
+        FACTS => markdown::facts(&memory.engine, &scope, &memory.zone, memory.counter.as_ref()).await,
         RECENT => markdown::recent(&memory.engine, &scope, &memory.zone).await,
         _ => {
             let id = uri.strip_prefix(RECORD_PREFIX).ok_or_else(unknown_resource)?;

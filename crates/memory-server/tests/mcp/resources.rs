@@ -84,6 +84,27 @@ async fn missing_resources_have_the_code_of_their_revision() {
 }
 
 #[tokio::test]
+async fn long_lists_are_cut_and_say_so() {
+    let engine = engine().await;
+    let lin = Scope::user("lin").unwrap();
+    for number in 0..200 {
+        let note = format!("Visited harbour number {number}, which had {} berths, a crane and a long pier", number * 7);
+        engine.remember(&lin, Turn::note(note)).await.unwrap();
+    }
+    let router = mcp_router(&engine, open());
+    let facts = read(&router, "/mcp?user_id=lin", "memory://facts").await;
+    let shown = facts.matches("Visited harbour").count();
+    assert!((20..200).contains(&shown) && facts.contains("harbour number 199"), "{facts}");
+    let end = format!("\n{} older ones are left out; list_memories shows them.\n", 200 - shown);
+    assert!(facts.ends_with(&end), "{facts}");
+
+    let arguments = json!({ "name": "recall_about", "arguments": { "topic": "harbour berths" } });
+    let (_, answer) = send(&router, request("/mcp?user_id=lin", &[], rpc("prompts/get", arguments))).await;
+    let text = answer["result"]["messages"][0]["content"]["text"].as_str().unwrap();
+    assert!(text.contains("Visited harbour"), "{text}");
+}
+
+#[tokio::test]
 async fn shared_caches_may_not_keep_a_resource() {
     let router = mcp_router(&engine().await, open());
     let resource = "memory://facts";

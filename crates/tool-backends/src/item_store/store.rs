@@ -63,15 +63,15 @@ impl ItemStore {
             item::fill(record, namespace, key, value, indexed);
         };
         for _ in 0..MAX_RETRIES {
-            let written = match self.0.find(&name).await? {
-                None => self.0.create(&name, fill).await?,
+            let is_written = match self.0.find(&name).await? {
+                None => self.0.create(&name, fill).await?.is_some(),
                 Some(mut record) => {
                     fill(&mut record);
                     record.occurred_at = self.0.engine.clock().now();
-                    self.0.replace(record).await?
+                    self.0.replace(record).await? == WriteOutcome::Done
                 }
             };
-            if written == WriteOutcome::Done {
+            if is_written {
                 return Ok(());
             }
         }
@@ -137,7 +137,7 @@ impl ItemStore {
     /// # Errors
     /// The errors of the store.
     pub async fn namespaces(&self, query: &NamespaceQuery) -> Result<Vec<Vec<String>>> {
-        let records = self.0.matching(Filter::And(Vec::new())).await?;
+        let records = self.0.all().await?;
         let namespaces = records.iter().filter_map(StoreItem::of).map(|item| item.namespace);
         let mut found: BTreeSet<Vec<String>> = BTreeSet::new();
         for mut namespace in namespaces.filter(|namespace| query.matches(namespace)) {

@@ -1,15 +1,16 @@
 //! Memory files as records.
 
-use memory_engine::{Filter, MemoryEngine, Record, Result, Scope, Trust};
+use memory_engine::{MemoryEngine, Record, Result, Scope, Trust};
 use serde_json::json;
 
 use super::path::MemoryPath;
 use crate::named_records::{NamedRecords, WriteOutcome};
 
 /// The metadata key of the path of a file.
-const PATH: &str = "memory_tool_path";
-/// The metadata key of an empty file, whose text is its path: a record has a text.
-const IS_EMPTY: &str = "memory_tool_is_empty";
+const PATH_KEY: &str = "memory_tool_path";
+/// The metadata key of the text of a file that is empty or has only whitespace. A record needs other text; here that is
+/// the path.
+const BLANK_TEXT_KEY: &str = "memory_tool_text";
 
 /// A file.
 #[derive(Debug, Clone)]
@@ -26,7 +27,7 @@ pub(crate) struct MemoryFiles(NamedRecords);
 
 impl MemoryFiles {
     pub(crate) fn new(engine: MemoryEngine, scope: Scope) -> Self {
-        Self(NamedRecords::new(engine, scope, PATH))
+        Self(NamedRecords::new(engine, scope, PATH_KEY))
     }
 
     pub(crate) fn engine(&self) -> &MemoryEngine {
@@ -39,7 +40,7 @@ impl MemoryFiles {
 
     /// Returns all stored files in the order of their paths.
     pub(crate) async fn all(&self) -> Result<Vec<MemoryFile>> {
-        let records = self.0.matching(Filter::And(Vec::new())).await?;
+        let records = self.0.all().await?;
         let mut files: Vec<MemoryFile> = records.into_iter().filter_map(MemoryFile::of).collect();
         files.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(files)
@@ -50,16 +51,18 @@ impl MemoryFiles {
         Ok(self.0.find(path.as_str()).await?.and_then(MemoryFile::of))
     }
 
-    pub(crate) async fn create(&self, path: &MemoryPath, text: &str) -> Result<WriteOutcome> {
+    /// Creates a file and returns it; `None` if there is one of this path.
+    pub(crate) async fn create(&self, path: &MemoryPath, text: &str) -> Result<Option<MemoryFile>> {
         let fill = |record: &mut Record| {
             record.trust = Trust::Assistant;
             set_text(record, path, text);
         };
-        self.0.create(path.as_str(), fill).await
+        Ok(self.0.create(path.as_str(), fill).await?.and_then(MemoryFile::of))
     }
 
     /// Replaces the text of a file that has not changed since it was read.
     pub(crate) async fn replace(&self, file: MemoryFile, text: &str) -> Result<WriteOutcome> {
+        // A read-only file was never stored, so that it cannot be replaced.
         let Some(mut record) = file.record else { return Ok(WriteOutcome::Conflict) };
         set_text(&mut record, &file.path, text);
         self.0.replace(record).await
@@ -69,20 +72,40 @@ impl MemoryFiles {
     pub(crate) async fn delete(&self, files: &[MemoryFile]) -> Result<()> {
         self.0.delete(files.iter().filter_map(|file| Some(file.record.as_ref()?.id)).collect()).await
     }
+
+    /// Deletes files for good, unless one has changed since it was read. Then no file is deleted, and the path of the
+    /// changed one is returned.
+    pub(crate) async fn delete_unchanged(&self, files: Vec<MemoryFile>) -> Result<Option<MemoryPath>> {
+        let mut released = Vec::with_capacity(files.len());
+        for file in files {
+            let Some(record) = file.record else { continue };
+            match self.0.release(record).await? {
+                Some(record) => released.push((file.path, record)),
+                None => {
+                    for (path, record) in released {
+                        self.0.restore(record, path.as_str()).await?;
+                    }
+                    return Ok(Some(file.path));
+                }
+            }
+        }
+        self.0.delete(released.iter().map(|(_, record)| record.id).collect()).await?;
+        Ok(None)
+    }
 }
 
 impl MemoryFile {
     /// `None` for a record that is not a file.
     fn of(record: Record) -> Option<Self> {
-        let path = MemoryPath::parse(record.metadata.get(PATH)?.as_str()?).ok()?;
-        let is_empty = record.metadata.get(IS_EMPTY).is_some_and(|value| value == true);
-        let text = if is_empty { String::new() } else { record.text.clone() };
+        let path = MemoryPath::parse(record.metadata.get(PATH_KEY)?.as_str()?).ok()?;
+        let blank_text = record.metadata.get(BLANK_TEXT_KEY).and_then(|text| text.as_str());
+        let text = blank_text.unwrap_or(&record.text).to_owned();
         Some(Self { path, text, record: Some(record) })
     }
 
     /// Returns true if the record is a file.
     pub(crate) fn is(record: &Record) -> bool {
-        record.metadata.contains_key(PATH)
+        record.metadata.contains_key(PATH_KEY)
     }
 
     /// A file that is computed, and not stored.
@@ -92,10 +115,10 @@ impl MemoryFile {
 }
 
 fn set_text(record: &mut Record, path: &MemoryPath, text: &str) {
-    record.metadata.shift_remove(IS_EMPTY);
+    record.metadata.remove(BLANK_TEXT_KEY);
     record.text = text.to_owned();
     if text.trim().is_empty() {
-        record.metadata.insert(IS_EMPTY.into(), json!(true));
+        record.metadata.insert(BLANK_TEXT_KEY.into(), json!(text));
         record.text = path.as_str().to_owned();
     }
 }

@@ -18,8 +18,8 @@ pub(crate) fn is_known(path: &MemoryPath) -> bool {
     path.as_str().strip_prefix(FOLDER).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// The reason why a command on such a path is refused.
-pub(crate) fn read_only(path: &MemoryPath) -> String {
+/// Returns the refusal of a command that would change such a path.
+pub(crate) fn refusal(path: &MemoryPath) -> String {
     format!("{path} is read-only: {FOLDER} shows what is remembered from other conversations.")
 }
 

@@ -10,7 +10,7 @@ const LINE_NUMBER_WIDTH: usize = 6;
 const LISTED_LEVELS: usize = 2;
 
 /// Lists the files of a folder, with their sizes. A folder comes before what it contains.
-pub(crate) fn folder(path: &MemoryPath, files: &[MemoryFile]) -> String {
+pub(crate) fn list_folder(path: &MemoryPath, files: &[MemoryFile]) -> String {
     // Names are compared part by part, so that the contents of a folder stay together.
     let mut sizes: BTreeMap<Vec<&str>, (usize, bool)> = BTreeMap::new();
     let mut total = 0;
@@ -28,17 +28,17 @@ pub(crate) fn folder(path: &MemoryPath, files: &[MemoryFile]) -> String {
     }
     let mut lines = vec![
         format!("Here're the files and directories up to 2 levels deep in {path}, excluding hidden items:"),
-        format!("{}\t{path}", size(total)),
+        format!("{}\t{path}", format_size(total)),
     ];
     lines.extend(sizes.iter().map(|(names, (bytes, is_folder))| {
         let slash = if *is_folder { "/" } else { "" };
-        format!("{}\t{path}/{}{slash}", size(*bytes), names.join("/"))
+        format!("{}\t{path}/{}{slash}", format_size(*bytes), names.join("/"))
     }));
     lines.join("\n")
 }
 
 /// Formats a number of bytes as Anthropic's backend does: `0B`, `12B`, `1.5K`, `2M`.
-fn size(bytes: usize) -> String {
+fn format_size(bytes: usize) -> String {
     let units = ["B", "K", "M", "G"];
     let mut unit = 0;
     let mut divisor = 1;
@@ -54,7 +54,7 @@ fn size(bytes: usize) -> String {
 }
 
 /// Returns the lines of a text with their numbers. `first` is the number of the first one.
-pub(crate) fn numbered(lines: &[&str], first: usize) -> String {
+pub(crate) fn number_lines(lines: &[&str], first: usize) -> String {
     let line = |(number, line): (usize, &&str)| format!("{number:>LINE_NUMBER_WIDTH$}\t{line}");
     (first..).zip(lines).map(line).collect::<Vec<_>>().join("\n")
 }
@@ -74,12 +74,12 @@ mod tests {
             (3 << 20, "3M"),
             (1_100_000, "1.0M"),
         ] {
-            assert_eq!(size(bytes), expected);
+            assert_eq!(format_size(bytes), expected);
         }
     }
 
     #[test]
     fn line_numbers_are_right_aligned() {
-        assert_eq!(numbered(&["a", ""], 9), "     9\ta\n    10\t");
+        assert_eq!(number_lines(&["a", ""], 9), "     9\ta\n    10\t");
     }
 }

@@ -1,6 +1,6 @@
 //! The tool.
 
-use memory_engine::{MemoryEngine, Result, Scope};
+use memory_engine::{Error, MemoryEngine, Result, Scope};
 use serde_json::Value;
 
 use super::{
@@ -37,8 +37,33 @@ pub struct ToolResult {
     pub is_error: bool,
 }
 
-/// The outcome of a command: a text for the model, or the reason of a refusal.
-type Answer = std::result::Result<String, String>;
+/// The reason why a command has no result.
+enum CommandError {
+    /// The command is refused, with a text for the model.
+    Refused(String),
+    Store(Error),
+}
+
+impl From<String> for CommandError {
+    fn from(refusal: String) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+impl From<Error> for CommandError {
+    fn from(error: Error) -> Self {
+        Self::Store(error)
+    }
+}
+
+/// The text for the model.
+type CommandResult = std::result::Result<String, CommandError>;
+
+/// A file's new text, and the text for the model.
+struct Edit {
+    file_text: String,
+    answer: String,
+}
 
 impl MemoryTool {
     /// A tool with the files at `scope`, usually that of a user.
@@ -52,135 +77,119 @@ impl MemoryTool {
     /// # Errors
     /// The errors of the store.
     pub async fn call(&self, input: &Value) -> Result<ToolResult> {
-        let answer = match Command::parse(input) {
-            Ok(command) => match command.written_paths().into_iter().find(|path| known::is_known(path)) {
-                Some(path) => Err(known::read_only(path)),
-                None => self.execute(command).await?,
-            },
-            Err(refusal) => Err(refusal),
-        };
-        Ok(match answer {
-            Ok(content) => ToolResult { content, is_error: false },
-            Err(content) => ToolResult { content, is_error: true },
-        })
+        match self.execute(input).await {
+            Ok(content) => Ok(ToolResult { content, is_error: false }),
+            Err(CommandError::Refused(content)) => Ok(ToolResult { content, is_error: true }),
+            Err(CommandError::Store(e)) => Err(e),
+        }
     }
 
-    async fn execute(&self, command: Command) -> Result<Answer> {
+    async fn execute(&self, input: &Value) -> CommandResult {
+        let command = Command::parse(input)?;
+        if let Some(path) = command.written_paths().into_iter().find(|path| known::is_known(path)) {
+            return Err(known::refusal(path).into());
+        }
         match command {
             Command::View { path, view_range } => self.view(&path, view_range).await,
             Command::Create { path, file_text } => self.create(&path, &file_text).await,
             Command::StrReplace { path, old_str, new_str } => {
-                self.edit(&path, |text| replaced(&path, text, &old_str, &new_str)).await
+                self.edit(&path, |text| replace_once(&path, text, &old_str, &new_str)).await
             }
             Command::Insert { path, insert_line, insert_text } => {
-                self.edit(&path, |text| inserted(&path, text, insert_line, &insert_text)).await
+                self.edit(&path, |text| insert_lines(&path, text, insert_line, &insert_text)).await
             }
             Command::Delete { path } => self.delete(&path).await,
             Command::Rename { old_path, new_path } => self.rename(&old_path, &new_path).await,
         }
     }
 
-    async fn view(&self, path: &MemoryPath, range: Option<[i64; 2]>) -> Result<Answer> {
+    async fn view(&self, path: &MemoryPath, range: Option<[i64; 2]>) -> CommandResult {
         if let Some(file) = self.files.find(path).await? {
-            return Ok(view_file(&file, range));
+            return Ok(view_file(&file, range)?);
         }
         let mut files = self.files.all().await?;
         files.extend(known::files(self.files.engine(), self.files.scope()).await?);
         if let Some(file) = files.iter().find(|file| file.path == *path) {
-            return Ok(view_file(file, range));
+            return Ok(view_file(file, range)?);
         }
         if !path.is_root() && !is_folder(path, &files) {
-            return Ok(Err(format!("The path {path} does not exist. Please provide a valid path.")));
+            return Err(format!("The path {path} does not exist. Please provide a valid path.").into());
         }
-        Ok(Ok(listing::folder(path, &files)))
+        Ok(listing::list_folder(path, &files))
     }
 
-    async fn create(&self, path: &MemoryPath, text: &str) -> Result<Answer> {
+    async fn create(&self, path: &MemoryPath, text: &str) -> CommandResult {
         let files = self.files.all().await?;
-        if let Err(refusal) = check_new_path(path, &files).and_then(|()| check_text(text)) {
-            return Ok(Err(refusal));
-        }
+        check_new_path(path, &files)?;
+        check_text(text)?;
         if files.len() >= MAX_FILES {
-            return Ok(Err(format!("There are {} files already; delete some first.", files.len())));
+            return Err(format!("There are {} files already; delete some first.", files.len()).into());
         }
-        Ok(match self.files.create(path, text).await? {
-            WriteOutcome::Done => Ok(format!("File created successfully at: {path}")),
-            WriteOutcome::Conflict => Err(format!("File {path} already exists")),
-        })
+        match self.files.create(path, text).await? {
+            Some(_) => Ok(format!("File created successfully at: {path}")),
+            None => Err(format!("File {path} already exists").into()),
+        }
     }
 
-    /// Replaces the text of a file by that which `change` returns, with the text for the model.
+    /// Replaces the text of a file by that which `change` returns.
     async fn edit(
         &self,
         path: &MemoryPath,
-        change: impl Fn(&str) -> std::result::Result<(String, String), String>,
-    ) -> Result<Answer> {
+        change: impl Fn(&str) -> std::result::Result<Edit, String>,
+    ) -> CommandResult {
         let Some(file) = self.files.find(path).await? else {
             let files = self.files.all().await?;
             let is_folder = path.is_root() || is_folder(path, &files);
-            return Ok(Err(match is_folder {
+            return Err(match is_folder {
                 true => format!("The path {path} is not a file."),
                 false => format!("The path {path} does not exist. Please provide a valid path."),
-            }));
-        };
-        let changed = change(&file.text).and_then(|(text, answer)| check_text(&text).map(|()| (text, answer)));
-        let (text, answer) = match changed {
-            Ok(changed) => changed,
-            Err(refusal) => return Ok(Err(refusal)),
-        };
-        Ok(match self.files.replace(file, &text).await? {
-            WriteOutcome::Done => Ok(answer),
-            WriteOutcome::Conflict => {
-                Err(format!("The file {path} was changed at the same time. View it, and repeat the edit if needed."))
             }
-        })
+            .into());
+        };
+        let edit = change(&file.text)?;
+        check_text(&edit.file_text)?;
+        match self.files.replace(file, &edit.file_text).await? {
+            WriteOutcome::Done => Ok(edit.answer),
+            WriteOutcome::Conflict => {
+                Err(format!("The file {path} was changed at the same time. View it, and repeat the edit if needed.")
+                    .into())
+            }
+        }
     }
 
-    async fn delete(&self, path: &MemoryPath) -> Result<Answer> {
+    async fn delete(&self, path: &MemoryPath) -> CommandResult {
         if path.is_root() {
-            return Ok(Err("Cannot delete the /memories directory itself".into()));
+            return Err("Cannot delete the /memories directory itself".to_owned().into());
         }
         let files = self.at_or_below(path).await?;
         if files.is_empty() {
-            return Ok(Err(format!("The path {path} does not exist")));
+            return Err(format!("The path {path} does not exist").into());
         }
         self.files.delete(&files).await?;
-        Ok(Ok(format!("Successfully deleted {path}")))
+        Ok(format!("Successfully deleted {path}"))
     }
 
-    /// Stores the files under the new path first, so that a failure in between loses nothing.
-    async fn rename(&self, old: &MemoryPath, new: &MemoryPath) -> Result<Answer> {
-        if old.is_root() {
-            return Ok(Err("Cannot rename the /memories directory itself".into()));
-        }
-        if new.below(old).is_some() {
-            return Ok(Err(format!("Cannot move {old} into itself")));
-        }
-        let moved = self.at_or_below(old).await?;
-        if moved.is_empty() {
-            return Ok(Err(format!("The path {old} does not exist")));
-        }
+    /// Stores copies under the new path, then removes the files under the old one. If another command changes one of
+    /// the files meanwhile, nothing is renamed.
+    async fn rename(&self, old: &MemoryPath, new: &MemoryPath) -> CommandResult {
         let all = self.files.all().await?;
-        if new.is_root() || is_folder(new, &all) || all.iter().any(|file| file.path == *new) {
-            return Ok(Err(format!("The destination {new} already exists")));
-        }
-        if let Err(refusal) = check_new_path(new, &all) {
-            return Ok(Err(refusal));
-        }
+        let moved = self.at_or_below(old).await?;
+        check_rename(old, new, &moved, &all)?;
+        let mut copies = Vec::with_capacity(moved.len());
         for file in &moved {
-            let path = file.path.moved(old, new);
-            // The longest path may be too long now.
-            if let Err(refusal) = MemoryPath::parse(path.as_str()) {
-                return Ok(Err(refusal));
+            match self.files.create(&file.path.moved(old, new), &file.text).await? {
+                Some(copy) => copies.push(copy),
+                None => {
+                    self.files.delete(&copies).await?;
+                    return Err(format!("The destination {new} already exists").into());
+                }
             }
         }
-        for file in &moved {
-            if self.files.create(&file.path.moved(old, new), &file.text).await? == WriteOutcome::Conflict {
-                return Ok(Err(format!("The destination {new} already exists")));
-            }
+        if let Some(changed) = self.files.delete_unchanged(moved).await? {
+            self.files.delete(&copies).await?;
+            return Err(format!("The file {changed} was changed at the same time. Repeat the command.").into());
         }
-        self.files.delete(&moved).await?;
-        Ok(Ok(format!("Successfully renamed {old} to {new}")))
+        Ok(format!("Successfully renamed {old} to {new}"))
     }
 
     async fn at_or_below(&self, path: &MemoryPath) -> Result<Vec<MemoryFile>> {
@@ -190,11 +199,39 @@ impl MemoryTool {
     }
 }
 
+/// Checks that files can be renamed. `moved` are the files at the old path or below it.
+fn check_rename(
+    old: &MemoryPath,
+    new: &MemoryPath,
+    moved: &[MemoryFile],
+    all: &[MemoryFile],
+) -> std::result::Result<(), String> {
+    if old.is_root() {
+        return Err("Cannot rename the /memories directory itself".into());
+    }
+    if new.below(old).is_some() {
+        return Err(format!("Cannot move {old} into itself"));
+    }
+    if moved.is_empty() {
+        return Err(format!("The path {old} does not exist"));
+    }
+    if new.is_root() || is_folder(new, all) || all.iter().any(|file| file.path == *new) {
+        return Err(format!("The destination {new} already exists"));
+    }
+    check_new_path(new, all)?;
+    // The longest path may be too long now.
+    for file in moved {
+        MemoryPath::parse(file.path.moved(old, new).as_str())?;
+    }
+    Ok(())
+}
+
 fn is_folder(path: &MemoryPath, files: &[MemoryFile]) -> bool {
     files.iter().any(|file| file.path.below(path).is_some())
 }
 
-/// Refuses the path of a new file that exists, or that is within a file.
+/// Checks that a new file can have this path: it is no folder, and not below a file. A file of the same path is
+/// reported when it is created.
 fn check_new_path(path: &MemoryPath, files: &[MemoryFile]) -> std::result::Result<(), String> {
     if path.is_root() || is_folder(path, files) {
         return Err(format!("File {path} already exists"));
@@ -218,25 +255,33 @@ fn check_text(text: &str) -> std::result::Result<(), String> {
     Ok(())
 }
 
-fn view_file(file: &MemoryFile, range: Option<[i64; 2]>) -> Answer {
+/// Returns the numbered lines of a file. As in Anthropic's backend, a newline at the end of a file counts as the start
+/// of an empty last line here, but not for `insert`.
+fn view_file(file: &MemoryFile, range: Option<[i64; 2]>) -> std::result::Result<String, String> {
     let lines: Vec<&str> = file.text.split('\n').collect();
+    let count = lines.len();
     let (first, last) = match range {
-        None => (1, lines.len()),
+        None => (1, count),
         Some([first, last]) => {
-            let last = if last == -1 { lines.len() } else { usize::try_from(last).unwrap_or(0) };
-            (usize::try_from(first).unwrap_or(0).max(1), last.min(lines.len()))
+            let last = if last == -1 { count } else { usize::try_from(last).unwrap_or(0) };
+            // As in Anthropic's backend, line 0 is read as line 1.
+            (usize::try_from(first).unwrap_or(0).max(1), last.min(count))
         }
     };
     if first > last {
-        let count = lines.len();
-        return Err(format!("Invalid `view_range` parameter: the file {} has {count} lines, from 1 on.", file.path));
+        return Err(format!(
+            "Invalid `view_range` parameter: {:?}. The file {} has the lines 1 to {count}; give the first and the last \
+             line, or -1 for the end.",
+            range.unwrap_or_default(),
+            file.path
+        ));
     }
-    let numbered = listing::numbered(&lines[first - 1..last], first);
+    let numbered = listing::number_lines(&lines[first - 1..last], first);
     Ok(format!("Here's the content of {} with line numbers:\n{numbered}", file.path))
 }
 
-/// Returns the text with the only occurrence of `old` replaced, and the changed lines.
-fn replaced(path: &MemoryPath, text: &str, old: &str, new: &str) -> std::result::Result<(String, String), String> {
+/// Replaces the only occurrence of `old`. The answer shows the line where the change begins, with the lines around it.
+fn replace_once(path: &MemoryPath, text: &str, old: &str, new: &str) -> std::result::Result<Edit, String> {
     if old.is_empty() {
         return Err("No replacement was performed, old_str is empty. Use insert to add text.".into());
     }
@@ -261,20 +306,15 @@ fn replaced(path: &MemoryPath, text: &str, old: &str, new: &str) -> std::result:
     let line = line_at(position);
     let first = line.saturating_sub(CONTEXT_LINES);
     let last = (line + CONTEXT_LINES + 1).min(lines.len());
-    let snippet = listing::numbered(&lines[first..last], first + 1);
+    let snippet = listing::number_lines(&lines[first..last], first + 1);
     let answer = format!(
         "The memory file has been edited. Here is the snippet showing the change (with line numbers):\n{snippet}"
     );
-    Ok((changed, answer))
+    Ok(Edit { file_text: changed, answer })
 }
 
-/// Returns the text with `added` after a line. Line 0 is the beginning.
-fn inserted(
-    path: &MemoryPath,
-    text: &str,
-    after_line: i64,
-    added: &str,
-) -> std::result::Result<(String, String), String> {
+/// Inserts `added` after a line. Line 0 is the beginning.
+fn insert_lines(path: &MemoryPath, text: &str, after_line: i64, added: &str) -> std::result::Result<Edit, String> {
     let mut lines: Vec<&str> = text.strip_suffix('\n').unwrap_or(text).split('\n').collect();
     if text.is_empty() {
         lines.clear();
@@ -284,5 +324,5 @@ fn inserted(
         format!("Invalid `insert_line` parameter: {after_line}. It should be within the range [0, {count}].")
     })?;
     lines.insert(position, added.trim_end_matches('\n'));
-    Ok((lines.join("\n") + "\n", format!("The file {path} has been edited.")))
+    Ok(Edit { file_text: lines.join("\n") + "\n", answer: format!("The file {path} has been edited.") })
 }

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use memory_engine::{Clock, Result, SystemClock, context::OpeningContext};
+use memory_engine::{Result, context::OpeningContext};
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject, Tool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -61,7 +61,7 @@ pub(super) async fn call(memory: &ToolContext, caller: &Caller, arguments: JsonO
         check_scene(NAME, &memory.engine, &scope, scene).await?;
     }
     let opening = OpeningContext::load(&memory.engine, &scope, scene).await?;
-    let rendered = opening.render(budget, SystemClock.now(), &memory.zone, memory.counter.as_ref())?;
+    let rendered = opening.render(budget, memory.engine.clock().now(), &memory.zone, memory.counter.as_ref())?;
     let text = if rendered.text.is_empty() { NO_MEMORIES_TEXT.to_owned() } else { rendered.text.clone() };
     let memories = rendered.records.iter().map(ToString::to_string).collect();
     let mut result = to_result(&ContextResult { context: rendered.text, memories, tokens: rendered.tokens })?;
