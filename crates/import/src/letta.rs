@@ -97,18 +97,20 @@ impl AgentFileReader<'_> {
             None if file.core_memory.is_some() => vec![document],
             None => return Err(ImportError::NoAgents),
         };
-        let mut names_of_blocks: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        let mut agents_by_block: BTreeMap<String, Vec<Option<String>>> = BTreeMap::new();
         for (agent, number) in agents.into_iter().zip(1..) {
             let Ok(parsed) = serde_json::from_str::<Agent<'_>>(agent.get()) else {
-                self.push(agent, &format!("agent {number}"), |_| Err(RowError::NoText("it is no agent of Letta")));
+                self.push(agent, &format!("agent {number}"), |_| {
+                    Err(RowError::NoText("the value is not a Letta agent"))
+                });
                 continue;
             };
             let name = parsed.name.as_deref().filter(|name| !name.trim().is_empty());
-            for id in parsed.block_ids.iter().flatten() {
-                names_of_blocks.entry(id.clone()).or_default().extend(name.map(str::to_owned));
-            }
             let is_background = parsed.agent_type.as_deref().is_some_and(|kind| BACKGROUND_AGENTS.contains(&kind));
             if !is_background {
+                for id in parsed.block_ids.iter().flatten() {
+                    agents_by_block.entry(id.clone()).or_default().push(name.map(str::to_owned));
+                }
                 self.read_messages(parsed.messages.as_deref().unwrap_or_default(), name);
             }
             for block in parsed.core_memory.iter().chain(&parsed.memory_blocks).flatten() {
@@ -116,8 +118,8 @@ impl AgentFileReader<'_> {
             }
             self.read_passages(parsed.passages.as_deref().unwrap_or_default(), name);
         }
-        let only_agent = |id: &str| match names_of_blocks.get(id).map(Vec::as_slice) {
-            Some([name]) => Some(name.clone()),
+        let only_agent = |id: &str| match agents_by_block.get(id).map(Vec::as_slice) {
+            Some([name]) => name.clone(),
             _ => None,
         };
         for block in file.blocks.unwrap_or_default() {

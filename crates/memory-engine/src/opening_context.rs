@@ -20,7 +20,7 @@ const MAX_MESSAGES: usize = 40;
 ///
 /// ```
 /// use memory_engine::{
-///     MemoryEngine, Scope, Timestamp, Turn,
+///     MemoryEngine, Scope, Turn,
 ///     context::{EstimatedTokens, OpeningContext},
 ///     jiff::tz::TimeZone,
 /// };
@@ -30,7 +30,7 @@ const MAX_MESSAGES: usize = 40;
 /// let lin = Scope::user("lin")?;
 /// memory.remember(&lin, Turn::note("Prefers answers without emoji")).await?;
 /// let opening = OpeningContext::load(&memory, &lin, None).await?;
-/// let rendered = opening.render(500, Timestamp::now(), &TimeZone::UTC, &EstimatedTokens)?;
+/// let rendered = opening.render(500, memory.clock().now(), &TimeZone::UTC, &EstimatedTokens)?;
 /// assert!(rendered.text.contains("Prefers answers without emoji"));
 /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
 /// ```

@@ -9,11 +9,11 @@ use serde_json::json;
 /// Maximum number of records that one name can have had. Each deletion uses one up.
 const MAX_GENERATIONS: usize = 10_000;
 
-/// The outcome of a replacement, which another writer can prevent.
+/// The outcome of a write that another writer can prevent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WriteOutcome {
     Done,
-    /// The record has changed or disappeared.
+    /// The name is taken, or the record has changed or disappeared.
     Conflict,
 }
 
@@ -58,12 +58,14 @@ impl NamedRecords {
         Ok(self.matching(Filter::meta(self.key, name)).await?.into_iter().next())
     }
 
-    /// Creates a record with this name, and returns it as stored; `None` if the name is taken. `fill` sets its text and
-    /// further metadata.
+    /// Creates a record with this name. `fill` sets its text and further metadata.
     ///
     /// Its id is computed from the name, so that of two writers only one succeeds. The id of a deleted record is not
     /// used again.
-    pub(crate) async fn create(&self, name: &str, fill: impl Fn(&mut Record)) -> Result<Option<Record>> {
+    pub(crate) async fn create(&self, name: &str, fill: impl Fn(&mut Record)) -> Result<WriteOutcome> {
+        if self.find(name).await?.is_some() {
+            return Ok(WriteOutcome::Conflict);
+        }
         for generation in 0..MAX_GENERATIONS {
             let mut record = Record::new(self.scope.clone(), Kind::NOTE, "", self.engine.clock().as_ref());
             record.id = RecordId::named(&self.scope, &format!("{}/{generation}/{name}", self.key));
@@ -72,11 +74,11 @@ impl NamedRecords {
             let id = record.id;
             match self.engine.store(&self.scope, vec![record], PutMode::Create).await {
                 Ok(results) if results.iter().all(|result| matches!(result.outcome, Outcome::Blocked(_))) => {}
-                Ok(_) => return self.engine.get(&self.scope, id).await,
+                Ok(_) => return Ok(WriteOutcome::Done),
                 Err(e) if e.kind() == ErrorKind::Conflict => {
                     let stored = self.engine.get(&self.scope, id).await?;
                     if stored.is_some_and(|stored| self.name(&stored) == Some(name)) {
-                        return Ok(None);
+                        return Ok(WriteOutcome::Conflict);
                     }
                 }
                 Err(e) => return Err(e),
@@ -96,22 +98,26 @@ impl NamedRecords {
         }
     }
 
-    /// Takes the name from a record that has not changed since it was read, and returns the record as stored; `None` if
-    /// it has changed.
-    pub(crate) async fn release(&self, mut record: Record) -> Result<Option<Record>> {
+    /// Gives a record another name, unless it has changed since it was read or the name is taken.
+    ///
+    /// The id of the record stays the one of its first name. So a record of the new name that is created at the same
+    /// time has another id, and is found only after both are stored. Then the record gets its former name back.
+    pub(crate) async fn rename(&self, mut record: Record, name: &str) -> Result<WriteOutcome> {
         let id = record.id;
-        record.metadata.remove(self.key);
-        match self.replace(record).await? {
-            WriteOutcome::Done => self.engine.get(&self.scope, id).await,
-            WriteOutcome::Conflict => Ok(None),
-        }
-    }
-
-    /// Gives the name back to a released record.
-    pub(crate) async fn restore(&self, mut record: Record, name: &str) -> Result<()> {
+        let former = self.name(&record).map(str::to_owned);
         record.metadata.insert(self.key.into(), json!(name));
-        self.replace(record).await?;
-        Ok(())
+        if self.replace(record).await? == WriteOutcome::Conflict {
+            return Ok(WriteOutcome::Conflict);
+        }
+        let namesakes = self.matching(Filter::meta(self.key, name)).await?;
+        if namesakes.len() <= 1 {
+            return Ok(WriteOutcome::Done);
+        }
+        if let (Some(mut renamed), Some(former)) = (self.engine.get(&self.scope, id).await?, former) {
+            renamed.metadata.insert(self.key.into(), json!(former));
+            self.replace(renamed).await?;
+        }
+        Ok(WriteOutcome::Conflict)
     }
 
     /// Deletes records for good.

@@ -126,6 +126,20 @@ async fn files_are_edited() {
 }
 
 #[tokio::test]
+async fn a_refused_replacement_names_few_lines_and_takes_little_time() {
+    let files = Files::new().await;
+    files.create("/memories/long", &"a\n".repeat(300_000)).await;
+    let replace = json!({ "command": "str_replace", "path": "/memories/long", "old_str": "a", "new_str": "b" });
+    let started = std::time::Instant::now();
+    let refused = files.refused(replace).await;
+    assert!(refused.contains("in lines: 1, 2, 3,") && refused.contains("20, …"), "{refused}");
+    assert!(started.elapsed().as_secs() < 5, "{:?}", started.elapsed());
+    let absent = "x".repeat(10_000);
+    let replace = json!({ "command": "str_replace", "path": "/memories/long", "old_str": absent, "new_str": "b" });
+    assert!(files.refused(replace).await.len() < 1000);
+}
+
+#[tokio::test]
 async fn deleted_files_are_gone_and_can_be_created_again() {
     let files = Files::new().await;
     for round in ["first", "second", "third"] {
@@ -175,8 +189,9 @@ async fn a_rename_that_meets_another_file_moves_nothing() {
     let (renamed, created) = (renamed.unwrap(), created.unwrap());
     let listed = files.view("/memories").await;
     let paths: Vec<&str> = listed.lines().filter_map(|line| line.split('\t').nth(1)).collect();
-    // The command that comes first wins; no file is lost or in two places.
+    // No file is lost or in two places. If both commands meet, both may be refused.
     let expected: &[&str] = match (renamed.is_error, created.is_error) {
+        (true, true) => &["/memories/a/", "/memories/a/one", "/memories/a/two"],
         (true, false) => &["/memories/a/", "/memories/a/one", "/memories/a/two", "/memories/b/", "/memories/b/two"],
         (false, true) => &["/memories/b/", "/memories/b/one", "/memories/b/two"],
         _ => panic!("{renamed:?} {created:?}"),

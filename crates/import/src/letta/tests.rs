@@ -85,9 +85,10 @@ fn ids_are_those_of_every_file() {
 #[test]
 fn blocks_belong_to_their_agent() {
     let other = json!({"name": "ann", "agent_type": "memgpt_agent", "block_ids": ["block-1"], "messages": []});
+    let background = json!({"name": "sam-sleeptime", "agent_type": "sleeptime_agent", "block_ids": ["block-0"]});
     let mut sam = agent(&json!([]));
     sam["block_ids"] = json!(["block-0", "block-1"]);
-    let file = json!({"agents": [sam, other], "created_at": "2026-02-17T00:00:00Z", "blocks": [
+    let file = json!({"agents": [sam, other, background], "created_at": "2026-02-17T00:00:00Z", "blocks": [
         {"id": "block-0", "label": "human", "value": "\n住在上海\n", "description": "About the person."},
         {"id": "block-1", "label": "house", "value": "Rules of the house."},
         {"id": "block-2", "label": "empty", "value": " "},

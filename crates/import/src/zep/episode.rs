@@ -10,7 +10,7 @@ use super::{
 use crate::{error::RowError, row::ImportedTurn};
 
 /// Maximum number of characters of a speaker's name before a colon.
-const NAME_MAX_CHARS: usize = 40;
+const MAX_NAME_CHARS: usize = 40;
 
 /// Words of one speaker in the content of an episode.
 struct SpokenPart<'t> {
@@ -98,19 +98,20 @@ fn is_role(kind: &str) -> bool {
 
 /// Returns the name, the type and the words of a line `name: words` or `name (type): words`.
 fn speaker(line: &str) -> Option<(&str, &str, &str)> {
-    let (actor, words) = line.split_once(": ").or_else(|| line.split_once('：')).or_else(|| line.split_once(':'))?;
+    let (actor, words) = line.split_once([':', '：'])?;
     let actor = actor.trim();
     // An address, such as https://…, has no speaker.
-    let is_name = !actor.is_empty() && actor.chars().count() <= NAME_MAX_CHARS && !words.starts_with("//");
+    let is_name = !actor.is_empty() && actor.chars().count() <= MAX_NAME_CHARS && !words.starts_with("//");
     if !is_name {
         return None;
     }
+    let words = words.trim_start();
     let kind = actor.strip_suffix(')').and_then(|name| name.rsplit_once('(')).filter(|(_, kind)| is_role(kind.trim()));
     Some(kind.map_or((actor, actor, words), |(name, kind)| (name.trim(), kind.trim(), words)))
 }
 
 fn metadata(keys: &Map<String, Value>) -> Map<String, Value> {
-    let given = keys.get("metadata").or_else(|| keys.get("episode_metadata")).and_then(Value::as_object);
+    let given = ["metadata", "episode_metadata"].iter().find_map(|key| keys.get(*key)?.as_object());
     let mut metadata = given.cloned().unwrap_or_default();
     for (key, name) in [("zep.episode", "name"), ("zep.source", "source_description")] {
         if let Some(value) = text(keys, name) {

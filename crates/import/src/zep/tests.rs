@@ -62,6 +62,8 @@ fn conversations_of_an_episode_are_split_at_their_speakers() {
     };
     assert_eq!(spoken("user: 我住在上海"), [format!("user|-|我住在上海|{EPISODE}")]);
     assert_eq!(spoken("林：搬家了"), [format!("participant|林|搬家了|{EPISODE}")]);
+    assert_eq!(spoken("林：今天 10: 30 出发"), [format!("participant|林|今天 10: 30 出发|{EPISODE}")]);
+    assert_eq!(spoken("user:see note: x"), [format!("user|-|see note: x|{EPISODE}")]);
     let two = [format!("user|Lin|two: lines\nNote: not a name|{EPISODE}/1"), format!("assistant|-|ok|{EPISODE}/3")];
     assert_eq!(spoken("Lin (user): two: lines\nNote: not a name\nsystem: hidden\nassistant: ok"), two);
     assert_eq!(spoken("no speaker here"), [format!("participant|-|no speaker here|{EPISODE}")]);

@@ -15,7 +15,7 @@ use tracing::Instrument;
 
 use super::{
     body::ChatBody,
-    continuation::{ContinuationRecorder, find_continuation, latest_exchanges},
+    continuation::{ContinuationRecorder, find_continuation},
     conversion::{Conversion, chat_headers},
     dialect::Dialect,
     exchange::ChatExchange,
@@ -26,7 +26,7 @@ use super::{
     relay::upstream_headers,
     sessions::Continuation,
     state::GatewayState,
-    thread::{ChatMessage, Thread, TurnKey},
+    thread::{Thread, TurnKey},
     turn::ChatTurn,
     upstream::{Route, Service},
 };
@@ -43,7 +43,7 @@ enum MemoryUse {
     Off,
 }
 
-/// Completes a chat in OpenAI's chat completions.
+/// Handles `POST /v1/chat/completions` of OpenAI's API.
 pub(super) async fn chat(
     State(gateway): State<Arc<GatewayState>>,
     OpenAiAccess(access): OpenAiAccess,
@@ -53,7 +53,7 @@ pub(super) async fn chat(
     gateway.complete(Dialect::Chat, &access, &path, request).await
 }
 
-/// Completes a chat in Anthropic's messages.
+/// Handles `POST /v1/messages` of Anthropic's API.
 pub(super) async fn messages(
     State(gateway): State<Arc<GatewayState>>,
     access: Access,
@@ -63,7 +63,7 @@ pub(super) async fn messages(
     gateway.complete(Dialect::Messages, &access, &path, request).await
 }
 
-/// Completes a chat in OpenAI's responses.
+/// Handles `POST /v1/responses` of OpenAI's API.
 pub(super) async fn responses(
     State(gateway): State<Arc<GatewayState>>,
     OpenAiAccess(access): OpenAiAccess,
@@ -83,12 +83,12 @@ impl GatewayState {
     ) -> Response {
         match self.prepare_exchange(dialect, access, path, request).await {
             Ok(exchange) => {
-                let (client, response) = oneshot::channel();
-                self.tasks.spawn(exchange.run(client).in_current_span());
-                let ended =
+                let (response_sender, response_receiver) = oneshot::channel();
+                self.tasks.spawn(exchange.run(response_sender).in_current_span());
+                let message =
                     "the request ended without a reply: the server stops, or had an internal error that its log shows";
-                let ended = Fault::new(StatusCode::INTERNAL_SERVER_ERROR, ended);
-                response.await.unwrap_or_else(|_| dialect.error_response(ended))
+                let fault = Fault::new(StatusCode::INTERNAL_SERVER_ERROR, message);
+                response_receiver.await.unwrap_or_else(|_| dialect.error_response(fault))
             }
             Err(fault) => dialect.error_response(fault),
         }
@@ -103,15 +103,15 @@ impl GatewayState {
         request: Request,
     ) -> Result<ChatExchange, Fault> {
         let (parts, body) = request.into_parts();
-        let memory_use = MemoryUse::of(&parts.headers)?;
+        let memory_use = MemoryUse::from_headers(&parts.headers)?;
         let body = ChatBody::read(self.read_body(body).await?, dialect).map_err(Fault::bad_request)?;
         let Route { service, model } = self.route(body.model())?;
         let names = OwnerSources { headers: &parts.headers, path, body: body.owner() };
-        let conversation = self.conversation(access, &names, &body, memory_use).await?;
+        let conversation = self.resolve_conversation(access, &names, &body, memory_use).await?;
         let asked_at = self.options.clock.now();
         let prompt = match memory_use {
             MemoryUse::Off => Arc::new(Prompt::default()),
-            MemoryUse::On | MemoryUse::Read => self.prompt(&conversation).await,
+            MemoryUse::On | MemoryUse::Read => self.build_prompt(&conversation).await,
         };
         let request_id = request_id(&parts.extensions);
         let (request, conversion) = upstream_exchange(
@@ -156,7 +156,7 @@ impl GatewayState {
 
     /// Resolves the conversation of a request: its owner, and its latest messages, also those that the client does not
     /// repeat.
-    async fn conversation(
+    async fn resolve_conversation(
         &self,
         access: &Access,
         names: &OwnerSources<'_>,
@@ -177,20 +177,19 @@ impl GatewayState {
         let thread = Thread::of(earlier.iter().chain(body.messages()));
         let mut key = thread.key();
         if let (Some(key), Some(continuation)) = (&mut key, &continuation) {
-            // The first exchange of the request itself follows the turn that it continues.
-            let is_first = Thread::of(body.messages()).previous_exchange().is_none();
-            if is_first && continuation.parent.is_some() {
+            // A request with one exchange follows the continued turn. The key that is computed from the shortened
+            // history may differ.
+            let has_one_exchange = Thread::of(body.messages()).previous_exchange().is_none();
+            if has_one_exchange && continuation.parent.is_some() {
                 key.parent.clone_from(&continuation.parent);
             }
         }
         let session = continuation.as_ref().map(|continuation| continuation.session.as_str());
         let identity = Identity::resolve(access, names, owner, session, &thread)?;
-        let messages = latest_exchanges(earlier.iter().chain(body.messages()));
-        let parent = continuation.as_ref().and_then(|continuation| continuation.parent.clone());
-        Ok(Conversation { identity, thread, key, messages, parent, failed_stage })
+        Ok(Conversation { identity, thread, key, failed_stage })
     }
 
-    /// Returns what a request with this id of a response or conversation continues, or else the stage that failed.
+    /// Returns the continuation for the id of a response or conversation, or the stage of the memory that failed.
     async fn find_continuation(
         &self,
         recall_scope: &Scope,
@@ -203,7 +202,7 @@ impl GatewayState {
         }
     }
 
-    async fn prompt(&self, conversation: &Conversation) -> Arc<Prompt> {
+    async fn build_prompt(&self, conversation: &Conversation) -> Arc<Prompt> {
         let mut prompt = self.prompter.prompt(&conversation.identity, &conversation.thread).await;
         if let Some(stage) = conversation.failed_stage {
             Arc::make_mut(&mut prompt).degraded.push(stage);
@@ -216,8 +215,8 @@ impl GatewayState {
             sessions: Arc::clone(&self.sessions),
             before_reply: Continuation {
                 session: conversation.identity.address.session().unwrap_or_default().to_owned(),
-                messages: conversation.messages,
-                parent: conversation.parent,
+                messages: conversation.thread.latest_messages(),
+                parent: conversation.key.and_then(|key| key.parent),
             },
             recall_scope: conversation.identity.recall_scope,
             conversation_id: body.conversation_id().map(str::to_owned),
@@ -231,10 +230,6 @@ struct Conversation {
     thread: Thread,
     /// The key of the open turn; `None` if the request has no messages.
     key: Option<TurnKey>,
-    /// The open exchange and the one before it.
-    messages: Vec<ChatMessage>,
-    /// The key of the latest complete turn, if the request continues one by an id.
-    parent: Option<String>,
     /// The stage of the memory that failed to find what the request continues.
     failed_stage: Option<&'static str>,
 }
@@ -255,6 +250,7 @@ fn upstream_exchange(
     if !service.speaks(Dialect::Chat) {
         return Err(Fault::bad_request(unspoken_dialect(&service.name, dialect)));
     }
+    // The query belongs to the dialect of the client, so it is not sent with a converted request.
     let (conversion, body) = Conversion::of_request(dialect, &body)?;
     let headers = upstream_headers(Dialect::Chat, service, chat_headers(headers));
     let request = RelayRequest::new(Method::POST, Dialect::Chat.path()).with_headers(headers).with_body(body);
@@ -264,18 +260,18 @@ fn upstream_exchange(
 /// Returns the message for a request in a dialect that the upstream does not speak and cannot be converted for.
 fn unspoken_dialect(upstream: &str, dialect: Dialect) -> String {
     let spoken = dialect.name();
-    let way_out = match dialect {
+    let remedy = match dialect {
         Dialect::Chat => "add 'chat' to its `dialects` if it does, or choose a model of another upstream".to_owned(),
         Dialect::Messages | Dialect::Responses => format!(
             "and requests are converted only to 'chat'; add '{spoken}' or 'chat' to its `dialects` if it speaks one, \
              or choose a model of another upstream"
         ),
     };
-    format!("the upstream '{upstream}' does not speak the dialect '{spoken}'; {way_out}")
+    format!("the upstream '{upstream}' does not speak the dialect '{spoken}'; {remedy}")
 }
 
 impl MemoryUse {
-    fn of(headers: &HeaderMap) -> Result<Self, Fault> {
+    fn from_headers(headers: &HeaderMap) -> Result<Self, Fault> {
         let Some(value) = headers.get("x-memory") else { return Ok(Self::On) };
         match value.to_str().map(|value| value.trim().to_ascii_lowercase()).as_deref() {
             Ok("" | "on") => Ok(Self::On),

@@ -6,11 +6,14 @@ use memory_engine::{Field, Filter, MemoryEngine, Result, ScanQuery, Scope, State
 
 use super::{
     sessions::{Continuation, SessionCache, active_turns},
-    thread::{ChatMessage, Speaker},
+    thread::exchange_messages,
     turn::{RESPONSE_ID, TURN_KEY, record_ids},
 };
 
-/// Records what a later request continues, once the id of the response is known.
+/// Maximum size of the texts of a continuation in the cache, in bytes. A longer one is read from the store.
+const MAX_CACHED_BYTES: usize = 64 * 1024;
+
+/// Caches the continuation under the ids of the response and the conversation, once the former is known.
 #[derive(Debug)]
 pub(super) struct ContinuationRecorder {
     pub(super) sessions: Arc<SessionCache>,
@@ -22,7 +25,8 @@ pub(super) struct ContinuationRecorder {
 }
 
 impl ContinuationRecorder {
-    /// Records a response that calls tools. It is continued with their results.
+    /// Records a response that calls tools. Their results, in the next request, belong to the same open exchange, so
+    /// the call itself is not recorded.
     pub(super) fn record_tool_call(&self, response_id: &str) {
         self.record(response_id, self.before_reply.clone());
     }
@@ -35,6 +39,10 @@ impl ContinuationRecorder {
     }
 
     fn record(&self, response_id: &str, continuation: Continuation) {
+        let bytes: usize = continuation.messages.iter().map(|message| message.text.len()).sum();
+        if bytes > MAX_CACHED_BYTES {
+            return;
+        }
         let continuation = Arc::new(continuation);
         if let Some(conversation_id) = &self.conversation_id {
             self.sessions.set_continuation(&self.recall_scope, conversation_id, Arc::clone(&continuation));
@@ -43,10 +51,11 @@ impl ContinuationRecorder {
     }
 }
 
-/// Returns what a request with this id of a response or conversation continues; `None` if this user has no such id.
+/// Returns the continuation for the id of a response or conversation; `None` if this user has none.
 ///
 /// The cache has the ids of recent responses and conversations. The store has only the ids of responses that answered a
-/// stored turn. Turns that were retracted or forgotten are not continued.
+/// stored turn, without those that were retracted or forgotten. A cached text that was forgotten since helps to find
+/// memories, as if the client had sent it; it is never stored again.
 pub(super) async fn find_continuation(
     engine: &MemoryEngine,
     sessions: &SessionCache,
@@ -71,33 +80,3 @@ async fn read_continuation(engine: &MemoryEngine, recall_scope: &Scope, id: &str
     let messages = exchange_messages(question.as_ref().map_or("", |record| &record.text), &reply.text);
     Ok(Some(Continuation { session: session.to_owned(), messages, parent: Some(turn_key.to_owned()) }))
 }
-
-fn exchange_messages(user: &str, assistant: &str) -> Vec<ChatMessage> {
-    let message = |speaker, text: &str| ChatMessage { speaker, text: text.to_owned(), calls_tools: false };
-    vec![message(Speaker::User, user), message(Speaker::Assistant, assistant)]
-}
-
-/// Returns the open exchange and the one before it. The rest of a long history is not needed to continue it.
-pub(super) fn latest_exchanges<'m>(messages: impl IntoIterator<Item = &'m ChatMessage>) -> Vec<ChatMessage> {
-    let mut exchanges: Vec<Vec<ChatMessage>> = vec![Vec::new()];
-    let mut is_answered = false;
-    for message in messages {
-        // Consecutive messages of the user, and those between calls of tools, are in one exchange.
-        if message.speaker == Speaker::User && is_answered {
-            exchanges.push(Vec::new());
-        }
-        is_answered = match message.speaker {
-            Speaker::User => false,
-            Speaker::Assistant => is_answered || (!message.calls_tools && !message.text.is_empty()),
-            Speaker::System | Speaker::Tool | Speaker::Unknown => is_answered,
-        };
-        if let Some(open) = exchanges.last_mut() {
-            open.push(message.clone());
-        }
-    }
-    let start = exchanges.len().saturating_sub(2);
-    exchanges.drain(start..).flatten().collect()
-}
-
-#[cfg(test)]
-mod tests;

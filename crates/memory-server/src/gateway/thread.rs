@@ -124,6 +124,14 @@ impl Thread {
         self.exchanges.len().checked_sub(2).and_then(|i| self.exchanges.get(i))
     }
 
+    /// Returns the open exchange and the one before it as messages. The rest of a long history is not needed to
+    /// continue it.
+    pub(super) fn latest_messages(&self) -> Vec<ChatMessage> {
+        let start = self.exchanges.len().saturating_sub(2);
+        let exchanges = self.exchanges[start..].iter();
+        exchanges.flat_map(|exchange| exchange_messages(&exchange.user, &exchange.assistant)).collect()
+    }
+
     /// Returns the number of exchanges that contain a message of the user.
     pub(super) fn rounds(&self) -> u64 {
         self.exchanges.iter().filter(|exchange| !exchange.user.is_empty()).count() as u64
@@ -211,6 +219,15 @@ fn hash_text(hasher: &mut Hasher, text: &str) {
 /// Returns the first 16 bytes of the hash, in hexadecimal digits.
 fn short_hex(hasher: &Hasher) -> String {
     hasher.finalize().to_hex().as_str()[..32].to_owned()
+}
+
+/// Returns the messages of an exchange. An empty text has no message.
+pub(super) fn exchange_messages(user: &str, assistant: &str) -> Vec<ChatMessage> {
+    [(Speaker::User, user), (Speaker::Assistant, assistant)]
+        .into_iter()
+        .filter(|(_, text)| !text.is_empty())
+        .map(|(speaker, text)| ChatMessage { speaker, text: text.to_owned(), calls_tools: false })
+        .collect()
 }
 
 /// Appends text, on a new line unless `text` is empty.

@@ -17,16 +17,18 @@ use super::{
     page::{AuthorizePage, Notice, Problem, Texts, set_private, texts},
     parameters::Parameters,
     redirect::RedirectUri,
-    secret::Purpose,
+    secret::SignaturePurpose,
     state::OAuthState,
 };
 
 /// Time in which the form can be sent, in seconds.
-const FORM_SECONDS: u64 = 600;
+const FORM_LIFETIME_SECONDS: u64 = 600;
 /// Time after which a wrong key is answered.
 const WRONG_KEY_DELAY: Duration = Duration::from_secs(1);
-/// Number of characters of a PKCE challenge: a SHA-256 hash in Base64 without padding.
-const CHALLENGE_CHARS: usize = 43;
+/// Length of a PKCE challenge: a SHA-256 hash in Base64 without padding.
+const CHALLENGE_BYTES: usize = 43;
+/// Maximum length of the client's `state`, so that the form can be sent.
+const MAX_STATE_BYTES: usize = 2048;
 
 /// The request of a client. The form contains it, signed, so that nothing in it can be changed.
 #[derive(Debug, Serialize, Deserialize)]
@@ -75,7 +77,7 @@ pub(super) async fn show(
                 redirect_uri: redirect.as_str().to_owned(),
                 challenge: challenge.to_owned(),
                 state: state.map(str::to_owned),
-                expires: oauth.now() + FORM_SECONDS,
+                expires: oauth.now() + FORM_LIFETIME_SECONDS,
             };
             oauth.show_form(&request, &redirect, texts, None)
         }
@@ -102,20 +104,20 @@ pub(super) async fn submit(State(oauth): State<Arc<OAuthState>>, headers: Header
         Err(problem) => return Problem::InvalidRequest.response(texts, &problem, None),
     };
     let signed = parameters.get("request").unwrap_or_default();
-    let request: Option<AuthorizationRequest> = oauth.secret.verify(Purpose::Form, &[], signed);
+    let request: Option<AuthorizationRequest> = oauth.secret.verify(SignaturePurpose::Form, &[], signed);
     let request = request.filter(|request| request.expires > oauth.now());
     let redirect = request.as_ref().and_then(|request| RedirectUri::parse(&request.redirect_uri));
     let (Some(request), Some(redirect)) = (request, redirect) else {
         return Problem::ExpiredForm.response(texts, "", None);
     };
-    let Ok(attempt) = oauth.attempts.try_acquire() else {
-        return oauth.show_form(&request, &redirect, texts, Some(Notice::Busy));
-    };
     let key = parameters.get("key").unwrap_or_default().trim();
     let Some((key, access)) = oauth.keys.find(key, &oauth.secret) else {
+        // A valid key is accepted however many wrong ones arrive.
+        let Ok(_permit) = oauth.wrong_keys.try_acquire() else {
+            return oauth.show_form(&request, &redirect, texts, Some(Notice::Busy));
+        };
         tracing::warn!(part = "oauth", redirect = redirect.host(), "a wrong key was entered");
         tokio::time::sleep(WRONG_KEY_DELAY).await;
-        drop(attempt);
         return oauth.show_form(&request, &redirect, texts, Some(Notice::WrongKey));
     };
     let client = request.name.as_deref().unwrap_or_default();
@@ -139,7 +141,7 @@ impl OAuthState {
         texts: &Texts,
         notice: Option<Notice>,
     ) -> Response {
-        let signed = self.secret.sign(Purpose::Form, &[], request);
+        let signed = self.secret.sign(SignaturePurpose::Form, &[], request);
         let cancel_url = self.answer_url(redirect, request.state.as_deref(), &[("error", "access_denied")]);
         let (client, cancel_url) = (request.name.as_deref(), cancel_url.as_str());
         AuthorizePage { client, redirect, request: &signed, cancel_url, notice }.response(texts)
@@ -170,20 +172,23 @@ fn check_request<'p>(oauth: &OAuthState, parameters: &'p Parameters) -> Result<&
     if parameters.get("code_challenge_method") != Some("S256") {
         return Err(OAuthError::invalid_request("code_challenge_method must be S256"));
     }
-    if challenge.len() != CHALLENGE_CHARS {
-        let description = format!("code_challenge must have {CHALLENGE_CHARS} characters");
+    if challenge.len() != CHALLENGE_BYTES {
+        let description = format!("code_challenge must have {CHALLENGE_BYTES} characters");
         return Err(OAuthError::invalid_request(description));
+    }
+    if parameters.get("state").is_some_and(|state| state.len() > MAX_STATE_BYTES) {
+        return Err(OAuthError::invalid_request(format!("state may have at most {MAX_STATE_BYTES} bytes")));
     }
     Ok(challenge)
 }
 
-/// Returns true if a browser says that the form is not on a page of this server. Other clients say nothing.
+/// Returns true if `Sec-Fetch-Site` names another origin. Clients without this header are accepted.
 fn is_from_other_site(headers: &HeaderMap) -> bool {
     headers.get("sec-fetch-site").is_some_and(|site| site != "same-origin")
 }
 
 fn redirect_to(url: &str) -> Response {
-    // The address was serialized by a parser, which escapes everything else.
+    // `Url` serializes to visible ASCII.
     let Ok(location) = HeaderValue::from_str(url) else { return StatusCode::INTERNAL_SERVER_ERROR.into_response() };
     let mut response = StatusCode::SEE_OTHER.into_response();
     response.headers_mut().insert(LOCATION, location);

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     error::OAuthError,
     redirect::RedirectUri,
-    secret::{Purpose, SigningSecret},
+    secret::{SignaturePurpose, SigningSecret},
 };
 
 /// Maximum number of redirect URIs of a client.
@@ -87,12 +87,12 @@ impl Client {
 
     /// Returns the id of the client.
     pub(super) fn id(&self, secret: &SigningSecret) -> String {
-        secret.sign(Purpose::Client, &[], self)
+        secret.sign(SignaturePurpose::Client, &[], self)
     }
 
     /// Returns the client with this id, or `None` if this server did not issue it.
     pub(super) fn from_id(id: &str, secret: &SigningSecret) -> Option<Self> {
-        secret.verify(Purpose::Client, &[], id)
+        secret.verify(SignaturePurpose::Client, &[], id)
     }
 
     /// Returns the redirect URI of a request, or `None` if the client did not register it.

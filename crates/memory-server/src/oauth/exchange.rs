@@ -19,9 +19,9 @@ use super::{
     codes::{CODE_SECONDS, CodeUse},
     error::OAuthError,
     parameters::Parameters,
-    secret::Purpose,
+    secret::SignaturePurpose,
     state::{OAuthState, TokenPair},
-    token::ACCESS_SECONDS,
+    token::ACCESS_TOKEN_SECONDS,
 };
 
 /// The answer of the token endpoint.
@@ -57,8 +57,12 @@ pub(super) async fn exchange(
             return Err(OAuthError::new("unsupported_grant_type", description));
         }
     };
-    let answer =
-        TokenAnswer { access_token: access, token_type: "Bearer", expires_in: ACCESS_SECONDS, refresh_token: refresh };
+    let answer = TokenAnswer {
+        access_token: access,
+        token_type: "Bearer",
+        expires_in: ACCESS_TOKEN_SECONDS,
+        refresh_token: refresh,
+    };
     Ok(([(CACHE_CONTROL, "no-store")], Json(answer)).into_response())
 }
 
@@ -72,7 +76,7 @@ pub(super) async fn revoke(
     let parameters = Parameters::from_form(&headers, &body).map_err(OAuthError::invalid_request)?;
     let token = parameters.require("token").map_err(OAuthError::invalid_request)?;
     let client = parameters.get("client_id").map(|_| oauth.known_client(&parameters)).transpose()?;
-    let verified = [Purpose::RefreshToken, Purpose::AccessToken]
+    let verified = [SignaturePurpose::RefreshToken, SignaturePurpose::AccessToken]
         .into_iter()
         .find_map(|purpose| oauth.verify_token(purpose, token));
     if let Some((claims, _)) = verified {
@@ -87,7 +91,7 @@ pub(super) async fn revoke(
 impl OAuthState {
     /// Returns the id of a client, in short.
     pub(super) fn client_id(&self, id: &str) -> String {
-        self.secret.id_of(Purpose::Client, id.as_bytes())
+        self.secret.id_of(SignaturePurpose::Client, id.as_bytes())
     }
 
     /// Returns the id of the client that a request names, in short.
@@ -130,13 +134,13 @@ impl OAuthState {
     fn refresh(&self, parameters: &Parameters, client: &str) -> Result<TokenPair, OAuthError> {
         let token = parameters.require("refresh_token").map_err(OAuthError::invalid_request)?;
         let invalid = || OAuthError::invalid_grant("the refresh token is not valid, has expired, or is revoked");
-        let (claims, _) = self.verify_token(Purpose::RefreshToken, token).ok_or_else(invalid)?;
+        let (claims, _) = self.verify_token(SignaturePurpose::RefreshToken, token).ok_or_else(invalid)?;
         if claims.client != client {
             return Err(OAuthError::invalid_grant("the refresh token is of another client"));
         }
         let next = self.grants.lock().rotate(&claims.grant, claims.generation, self.now());
         let Some(generation) = next else {
-            tracing::warn!(part = "oauth", "a refresh token was used twice");
+            tracing::warn!(part = "oauth", "a used refresh token was presented again");
             return Err(OAuthError::invalid_grant("the refresh token was used before"));
         };
         self.issue_tokens(&claims.key, client, &claims.grant, generation)

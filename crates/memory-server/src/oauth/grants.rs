@@ -1,14 +1,18 @@
 //! The state of grants: the latest refresh token of each, and those that are revoked.
+//!
+//! It is lost when the server stops: grants that were revoked and refresh tokens that were used are then valid again
+//! until they expire. Another key or another `MEMORY_OAUTH_SECRET` ends them for good.
 
 use std::collections::HashMap;
 
-use super::token::REFRESH_SECONDS;
+use super::token::REFRESH_TOKEN_SECONDS;
 
-/// Maximum number of remembered grants, about 1.5 MB. At the maximum, the one that expires first is forgotten.
+/// Maximum number of remembered grants, about 1.5 MB. At the maximum, the one that expires first is forgotten, revoked
+/// ones last.
 const MAX_GRANTS: usize = 10_000;
 /// Time after a rotation in which the used token does not end the grant, in seconds: two processes of one client may
 /// refresh at once, or repeat a request.
-const REPETITION_SECONDS: u64 = 10;
+const ROTATION_GRACE_SECONDS: u64 = 10;
 
 /// The grants that were refreshed or revoked since the start of the server.
 #[derive(Debug, Default)]
@@ -16,7 +20,8 @@ pub(super) struct GrantTable(HashMap<String, GrantState>);
 
 #[derive(Debug)]
 struct GrantState {
-    /// The generation of the only refresh token that is valid.
+    /// The generation of the newest refresh token that was issued or presented since the start. Lower ones are used;
+    /// higher ones were issued before the start.
     generation: u64,
     rotated: u64,
     is_revoked: bool,
@@ -26,14 +31,15 @@ struct GrantState {
 
 impl GrantTable {
     /// Uses up the refresh token of a generation. Returns the next generation, or `None` for a token that was used
-    /// before or is revoked. Repeated use revokes the grant: one of the users is a thief (RFC 9700, section 4.14).
+    /// before or is revoked. Repeated use revokes the grant: one of the two holders has stolen the token
+    /// (RFC 9700, section 4.14).
     pub(super) fn rotate(&mut self, grant: &str, generation: u64, now: u64) -> Option<u64> {
         let next = generation.checked_add(1)?;
-        let expires = now + REFRESH_SECONDS;
+        let expires = now + REFRESH_TOKEN_SECONDS;
         match self.0.get_mut(grant) {
             Some(state) if state.is_revoked => None,
             Some(state) if generation < state.generation => {
-                let is_repetition = next == state.generation && now < state.rotated + REPETITION_SECONDS;
+                let is_repetition = next == state.generation && now < state.rotated + ROTATION_GRACE_SECONDS;
                 state.is_revoked = !is_repetition;
                 state.expires = expires;
                 None
@@ -51,7 +57,7 @@ impl GrantTable {
 
     /// Ends a grant with all of its tokens.
     pub(super) fn revoke(&mut self, grant: &str, now: u64) {
-        let expires = now + REFRESH_SECONDS;
+        let expires = now + REFRESH_TOKEN_SECONDS;
         self.insert(grant, GrantState { generation: 0, rotated: now, is_revoked: true, expires }, now);
     }
 
@@ -64,7 +70,11 @@ impl GrantTable {
         if self.0.len() >= MAX_GRANTS && !self.0.contains_key(grant) {
             self.0.retain(|_, state| state.expires > now);
             if self.0.len() >= MAX_GRANTS {
-                let first = self.0.iter().min_by_key(|(_, state)| state.expires).map(|(grant, _)| grant.clone());
+                let first = self
+                    .0
+                    .iter()
+                    .min_by_key(|(_, state)| (state.is_revoked, state.expires))
+                    .map(|(grant, _)| grant.clone());
                 first.and_then(|grant| self.0.remove(&grant));
             }
         }
@@ -88,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_repetition_within_seconds_is_refused_without_harm() {
+    fn a_repetition_within_the_grace_time_does_not_revoke_the_grant() {
         let mut grants = GrantTable::default();
         assert_eq!(grants.rotate("a", 0, 100), Some(1));
         assert_eq!(grants.rotate("a", 0, 109), None);
@@ -107,6 +117,17 @@ mod tests {
     }
 
     #[test]
+    fn revoked_grants_are_forgotten_last() {
+        let mut grants = GrantTable::default();
+        grants.revoke("stolen", 100);
+        for number in 0..MAX_GRANTS {
+            grants.rotate(&number.to_string(), 0, 101);
+        }
+        assert_eq!(grants.0.len(), MAX_GRANTS);
+        assert!(grants.is_revoked("stolen"));
+    }
+
+    #[test]
     fn the_number_of_grants_is_limited() {
         let mut grants = GrantTable::default();
         grants.revoke("first", 100);
@@ -115,7 +136,7 @@ mod tests {
         }
         assert_eq!(grants.0.len(), MAX_GRANTS);
         assert!(!grants.is_revoked("first") && grants.is_revoked("0"));
-        grants.revoke("late", 101 + REFRESH_SECONDS);
+        grants.revoke("late", 101 + REFRESH_TOKEN_SECONDS);
         assert_eq!(grants.0.len(), 1, "expired grants are forgotten");
     }
 }

@@ -21,6 +21,10 @@ use super::{
     template::{escape, render},
 };
 
+/// The source to which the form may be sent. Browsers apply it to redirects as well, also to those of the client after
+/// its own redirect URI, which this server does not know.
+const FORM_ACTION: &str = "'self' https: http:";
+
 const LAYOUT: &str = include_str!("../../data/oauth/layout.html");
 const AUTHORIZE: &str = include_str!("../../data/oauth/authorize.html");
 const PROBLEM: &str = include_str!("../../data/oauth/problem.html");
@@ -104,7 +108,7 @@ pub(super) fn texts(headers: &HeaderMap) -> &'static Texts {
 }
 
 impl AuthorizePage<'_> {
-    /// Returns the page as a response. It allows redirects of the form to the client only.
+    /// Returns the page as a response.
     pub(super) fn response(&self, texts: &Texts) -> Response {
         let caution = if self.redirect.is_local() { &texts.caution_local } else { &texts.caution_remote };
         let (status, notice) = match self.notice {
@@ -132,8 +136,7 @@ impl AuthorizePage<'_> {
                 ("cancel_url", self.cancel_url),
             ],
         );
-        let form_action = format!("'self' {}", self.redirect.policy_source());
-        page(status, texts, &texts.title, &content, &form_action)
+        page(status, texts, &texts.title, &content, FORM_ACTION)
     }
 }
 
@@ -238,7 +241,7 @@ mod tests {
         assert_eq!(response.status(), StatusCode::TOO_MANY_REQUESTS);
         let policy = response.headers()[CONTENT_SECURITY_POLICY].to_str().unwrap();
         assert!(policy.contains("default-src 'none'; style-src 'sha256-"), "{policy}");
-        assert!(policy.contains("form-action 'self' http://127.0.0.1:5000; base-uri 'none'"), "{policy}");
+        assert!(policy.contains("form-action 'self' https: http:; base-uri 'none'"), "{policy}");
         assert!(policy.ends_with("frame-ancestors 'none'"), "{policy}");
         for (name, value) in
             [("cache-control", "no-store"), ("referrer-policy", "no-referrer"), ("x-frame-options", "DENY")]

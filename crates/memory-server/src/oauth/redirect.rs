@@ -7,6 +7,9 @@ use super::issuer::is_loopback;
 /// Maximum length of a redirect URI.
 const MAX_REDIRECT_BYTES: usize = 400;
 
+/// The parameters of an answer to a client.
+const ANSWER_PARAMETERS: [&str; 5] = ["code", "state", "iss", "error", "error_description"];
+
 /// A redirect URI: `https`, or `http` to this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct RedirectUri {
@@ -16,8 +19,8 @@ pub(super) struct RedirectUri {
 }
 
 impl RedirectUri {
-    /// Parses a redirect URI. `None` for one that is not allowed: another scheme, a fragment, a user, or a character
-    /// that a browser could read in another way.
+    /// Parses a redirect URI. `None` for one that is not allowed: another scheme, a fragment, a user, a parameter of
+    /// an answer, or a character that a browser could read in another way.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let is_plain = text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
         if !is_plain || text.len() > MAX_REDIRECT_BYTES {
@@ -27,11 +30,13 @@ impl RedirectUri {
         let is_secure = url.scheme() == "https" || (url.scheme() == "http" && is_loopback(&url));
         let has_user = !url.username().is_empty() || url.password().is_some();
         let is_plain_host = match url.host()? {
-            // Other characters of a host could end a source in the Content-Security-Policy.
+            // Other characters would look like a part of the page that shows the host.
             Host::Domain(name) => name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._".contains(&byte)),
             Host::Ipv4(_) | Host::Ipv6(_) => true,
         };
-        let is_allowed = is_secure && !has_user && is_plain_host && url.fragment().is_none();
+        // A second value could be read in place of that of this server.
+        let has_answer = url.query_pairs().any(|(name, _)| ANSWER_PARAMETERS.contains(&name.as_ref()));
+        let is_allowed = is_secure && !has_user && is_plain_host && !has_answer && url.fragment().is_none();
         is_allowed.then(|| Self { text: text.to_owned(), url })
     }
 
@@ -64,15 +69,6 @@ impl RedirectUri {
     pub(super) fn host(&self) -> String {
         let host = self.url.host_str().unwrap_or_default();
         self.url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
-    }
-
-    /// Returns the source that allows this host in a Content-Security-Policy. There is none for an IPv6 address, so
-    /// that its scheme is returned.
-    pub(super) fn policy_source(&self) -> String {
-        match self.url.host() {
-            Some(Host::Domain(_) | Host::Ipv4(_)) => self.url.origin().ascii_serialization(),
-            Some(Host::Ipv6(_)) | None => format!("{}:", self.url.scheme()),
-        }
     }
 
     /// Returns the URI with these parameters added to its query.
@@ -109,6 +105,8 @@ mod tests {
             "javascript:alert(1)",
             "data:text/html,x",
             "https://app.example/#fragment",
+            "https://app.example/cb?code=x",
+            "https://app.example/cb?a=b&%69ss=https://evil.example",
             "https://app.example/#",
             "https://claude.ai@evil.example/",
             "https://evil.example\\@claude.ai/",
@@ -152,10 +150,9 @@ mod tests {
     }
 
     #[test]
-    fn host_and_policy_source_are_those_that_the_browser_uses() {
+    fn the_host_is_the_one_that_the_browser_uses() {
         assert_eq!(uri("http://LOCALHOST:6274/cb").host(), "localhost:6274");
-        assert_eq!(uri("https://App.Example/cb").policy_source(), "https://app.example");
-        assert_eq!(uri("http://[::1]:5000/").policy_source(), "http:");
+        assert_eq!(uri("https://App.Example/cb").host(), "app.example");
         assert!(uri("http://127.0.0.1/").is_local() && !uri("https://app.example/").is_local());
     }
 }

@@ -13,7 +13,7 @@ const DERIVATION_CONTEXT: &str = "memory-engine 2026-09 OAuth signatures v1";
 
 /// The purpose of a signature. A text that is signed for one purpose is not valid for another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Purpose {
+pub(super) enum SignaturePurpose {
     Client,
     Form,
     KeyId,
@@ -25,7 +25,7 @@ pub(super) enum Purpose {
 #[derive(Clone)]
 pub(super) struct SigningSecret([u8; 32]);
 
-impl Purpose {
+impl SignaturePurpose {
     fn label(self) -> &'static [u8] {
         match self {
             Self::Client => b"client",
@@ -54,14 +54,19 @@ impl SigningSecret {
     }
 
     /// Returns a text of payload and signature. `binding` is what the signature also depends on, such as a key's hash.
-    pub(super) fn sign(&self, purpose: Purpose, binding: &[u8], payload: &impl Serialize) -> String {
+    pub(super) fn sign(&self, purpose: SignaturePurpose, binding: &[u8], payload: &impl Serialize) -> String {
         let payload = URL_SAFE_NO_PAD.encode(serde_json::to_vec(payload).unwrap_or_default());
         let signature = self.signature(purpose, binding, payload.as_bytes());
         format!("{payload}.{}", URL_SAFE_NO_PAD.encode(signature.as_bytes()))
     }
 
     /// Returns the payload of a signed text, or `None` if the signature is not valid.
-    pub(super) fn verify<T: DeserializeOwned>(&self, purpose: Purpose, binding: &[u8], signed: &str) -> Option<T> {
+    pub(super) fn verify<T: DeserializeOwned>(
+        &self,
+        purpose: SignaturePurpose,
+        binding: &[u8],
+        signed: &str,
+    ) -> Option<T> {
         let (payload, signature) = signed.split_once('.')?;
         let signature: [u8; 32] = URL_SAFE_NO_PAD.decode(signature).ok()?.try_into().ok()?;
         // `blake3::Hash` compares in constant time.
@@ -70,11 +75,11 @@ impl SigningSecret {
     }
 
     /// Returns an id of some bytes, from which they cannot be computed.
-    pub(super) fn id_of(&self, purpose: Purpose, bytes: &[u8]) -> String {
+    pub(super) fn id_of(&self, purpose: SignaturePurpose, bytes: &[u8]) -> String {
         URL_SAFE_NO_PAD.encode(&self.signature(purpose, bytes, &[]).as_bytes()[..12])
     }
 
-    fn signature(&self, purpose: Purpose, binding: &[u8], payload: &[u8]) -> blake3::Hash {
+    fn signature(&self, purpose: SignaturePurpose, binding: &[u8], payload: &[u8]) -> blake3::Hash {
         // One key per purpose and binding, so that their lengths need no separators.
         let purpose_key = blake3::keyed_hash(&self.0, purpose.label());
         let key = blake3::keyed_hash(purpose_key.as_bytes(), binding);
@@ -104,20 +109,20 @@ mod tests {
 
     #[test]
     fn a_signature_is_valid_for_its_secret_purpose_and_binding_only() {
-        let signed = secret("a").sign(Purpose::AccessToken, b"key", &7);
-        assert_eq!(secret("a").verify::<u32>(Purpose::AccessToken, b"key", &signed), Some(7));
-        assert_eq!(secret("b").verify::<u32>(Purpose::AccessToken, b"key", &signed), None);
-        assert_eq!(secret("a").verify::<u32>(Purpose::RefreshToken, b"key", &signed), None);
-        assert_eq!(secret("a").verify::<u32>(Purpose::AccessToken, b"other", &signed), None);
+        let signed = secret("a").sign(SignaturePurpose::AccessToken, b"key", &7);
+        assert_eq!(secret("a").verify::<u32>(SignaturePurpose::AccessToken, b"key", &signed), Some(7));
+        assert_eq!(secret("b").verify::<u32>(SignaturePurpose::AccessToken, b"key", &signed), None);
+        assert_eq!(secret("a").verify::<u32>(SignaturePurpose::RefreshToken, b"key", &signed), None);
+        assert_eq!(secret("a").verify::<u32>(SignaturePurpose::AccessToken, b"other", &signed), None);
     }
 
     #[test]
     fn a_changed_text_is_not_valid() {
-        let signed = secret("a").sign(Purpose::Client, b"", &"name");
+        let signed = secret("a").sign(SignaturePurpose::Client, b"", &"name");
         let (payload, signature) = signed.split_once('.').unwrap();
         let other = URL_SAFE_NO_PAD.encode("\"nane\"");
         for changed in [format!("{other}.{signature}"), payload.to_owned(), format!("{payload}."), String::new()] {
-            assert_eq!(secret("a").verify::<String>(Purpose::Client, b"", &changed), None, "{changed}");
+            assert_eq!(secret("a").verify::<String>(SignaturePurpose::Client, b"", &changed), None, "{changed}");
         }
     }
 

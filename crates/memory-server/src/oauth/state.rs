@@ -11,15 +11,15 @@ use super::{
     codes::CodeTable,
     grants::GrantTable,
     issuer::{Issuer, is_mcp_path},
-    secret::{Purpose, SigningSecret},
-    token::{ACCESS_SECONDS, REFRESH_SECONDS, TokenClaims, TokenKeys},
+    secret::{SignaturePurpose, SigningSecret},
+    token::{ACCESS_TOKEN_SECONDS, REFRESH_TOKEN_SECONDS, TokenClaims, TokenKeys},
 };
 use crate::{access::Access, guard::TokenVerifier, keys::KeyRing};
 
 /// The path of the description of the protected resource, `/mcp`.
 pub(super) const RESOURCE_METADATA_PATH: &str = "/.well-known/oauth-protected-resource/mcp";
-/// Maximum number of keys that are checked at the same time. A wrong key occupies its place for `WRONG_KEY_DELAY`.
-const MAX_ATTEMPTS: usize = 16;
+/// Maximum number of wrong keys whose answers are delayed at the same time. More are refused at once.
+const MAX_DELAYED_ANSWERS: usize = 16;
 
 /// The state of the authorization server.
 #[derive(Debug)]
@@ -29,7 +29,8 @@ pub(super) struct OAuthState {
     pub(super) keys: TokenKeys,
     pub(super) codes: Mutex<CodeTable>,
     pub(super) grants: Mutex<GrantTable>,
-    pub(super) attempts: Semaphore,
+    /// A permit for each answer to a wrong key that may be delayed.
+    pub(super) wrong_keys: Semaphore,
     clock: Arc<dyn Clock>,
 }
 
@@ -43,8 +44,8 @@ pub(super) struct TokenPair {
 impl OAuthState {
     pub(super) fn new(issuer: Issuer, secret: SigningSecret, ring: KeyRing, clock: Arc<dyn Clock>) -> Self {
         let keys = TokenKeys::new(ring, &secret);
-        let attempts = Semaphore::new(MAX_ATTEMPTS);
-        Self { issuer, secret, keys, codes: Mutex::default(), grants: Mutex::default(), attempts, clock }
+        let wrong_keys = Semaphore::new(MAX_DELAYED_ANSWERS);
+        Self { issuer, secret, keys, codes: Mutex::default(), grants: Mutex::default(), wrong_keys, clock }
     }
 
     /// Returns the time in seconds since the Unix epoch.
@@ -63,13 +64,13 @@ impl OAuthState {
             grant: grant.to_owned(),
             generation,
         };
-        let access = self.keys.sign(Purpose::AccessToken, &claims(ACCESS_SECONDS), &self.secret)?;
-        let refresh = self.keys.sign(Purpose::RefreshToken, &claims(REFRESH_SECONDS), &self.secret)?;
+        let access = self.keys.sign(SignaturePurpose::AccessToken, &claims(ACCESS_TOKEN_SECONDS), &self.secret)?;
+        let refresh = self.keys.sign(SignaturePurpose::RefreshToken, &claims(REFRESH_TOKEN_SECONDS), &self.secret)?;
         Some(TokenPair { access, refresh })
     }
 
     /// Returns the content of a token and its access, unless it is not valid, has expired or is revoked.
-    pub(super) fn verify_token(&self, purpose: Purpose, token: &str) -> Option<(TokenClaims, Access)> {
+    pub(super) fn verify_token(&self, purpose: SignaturePurpose, token: &str) -> Option<(TokenClaims, Access)> {
         let verified = self.keys.verify(purpose, token, &self.issuer.resource(), self.now(), &self.secret)?;
         (!self.grants.lock().is_revoked(&verified.0.grant)).then_some(verified)
     }
@@ -81,7 +82,7 @@ impl TokenVerifier for OAuthState {
     }
 
     fn verify(&self, token: &str) -> Option<Access> {
-        self.verify_token(Purpose::AccessToken, token).map(|(_, access)| access)
+        self.verify_token(SignaturePurpose::AccessToken, token).map(|(_, access)| access)
     }
 
     fn challenge(&self, is_token_invalid: bool) -> HeaderValue {

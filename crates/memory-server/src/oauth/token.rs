@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::secret::{Purpose, SigningSecret, unverified};
+use super::secret::{SignaturePurpose, SigningSecret, unverified};
 use crate::{access::Access, keys::KeyRing};
 
 /// Lifetime of an access token, in seconds.
-pub(super) const ACCESS_SECONDS: u64 = 60 * 60;
+pub(super) const ACCESS_TOKEN_SECONDS: u64 = 60 * 60;
 /// Lifetime of a refresh token, in seconds.
-pub(super) const REFRESH_SECONDS: u64 = 30 * 24 * 60 * 60;
+pub(super) const REFRESH_TOKEN_SECONDS: u64 = 30 * 24 * 60 * 60;
 
 /// The content of a token. A client can read it, so it contains neither a key nor its hash.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,7 +56,12 @@ impl TokenKeys {
     }
 
     /// Returns a token, or `None` if its key is not one of this server.
-    pub(super) fn sign(&self, purpose: Purpose, claims: &TokenClaims, secret: &SigningSecret) -> Option<String> {
+    pub(super) fn sign(
+        &self,
+        purpose: SignaturePurpose,
+        claims: &TokenClaims,
+        secret: &SigningSecret,
+    ) -> Option<String> {
         let (hash, _) = self.by_id.get(&claims.key)?;
         Some(secret.sign(purpose, hash.as_bytes(), claims))
     }
@@ -65,7 +70,7 @@ impl TokenKeys {
     /// expired, or it is for another address.
     pub(super) fn verify(
         &self,
-        purpose: Purpose,
+        purpose: SignaturePurpose,
         token: &str,
         audience: &str,
         now: u64,
@@ -79,7 +84,7 @@ impl TokenKeys {
 }
 
 fn key_id(hash: &blake3::Hash, secret: &SigningSecret) -> String {
-    secret.id_of(Purpose::KeyId, hash.as_bytes())
+    secret.id_of(SignaturePurpose::KeyId, hash.as_bytes())
 }
 
 #[cfg(test)]
@@ -109,12 +114,12 @@ mod tests {
         let (one, two) = (ApiKey::generate(), ApiKey::generate());
         let keys = TokenKeys::new(ring(&[&one, &two]), &secret());
         let (id, access) = keys.find(two.reveal(), &secret()).unwrap();
-        let token = keys.sign(Purpose::AccessToken, &claims(id.clone()), &secret()).unwrap();
+        let token = keys.sign(SignaturePurpose::AccessToken, &claims(id.clone()), &secret()).unwrap();
         let verify = |purpose, audience, now| keys.verify(purpose, &token, audience, now, &secret());
-        assert_eq!(verify(Purpose::AccessToken, RESOURCE, 199), Some((claims(id), access)));
-        assert_eq!(verify(Purpose::AccessToken, RESOURCE, 200), None);
-        assert_eq!(verify(Purpose::RefreshToken, RESOURCE, 199), None);
-        assert_eq!(verify(Purpose::AccessToken, "https://other.example/mcp", 199), None);
+        assert_eq!(verify(SignaturePurpose::AccessToken, RESOURCE, 199), Some((claims(id), access)));
+        assert_eq!(verify(SignaturePurpose::AccessToken, RESOURCE, 200), None);
+        assert_eq!(verify(SignaturePurpose::RefreshToken, RESOURCE, 199), None);
+        assert_eq!(verify(SignaturePurpose::AccessToken, "https://other.example/mcp", 199), None);
     }
 
     #[test]
@@ -122,8 +127,9 @@ mod tests {
         let (one, two) = (ApiKey::generate(), ApiKey::generate());
         let keys = TokenKeys::new(ring(&[&one, &two]), &secret());
         let (id, _) = keys.find(one.reveal(), &secret()).unwrap();
-        let token = keys.sign(Purpose::AccessToken, &claims(id), &secret()).unwrap();
-        let verify = |keys: &TokenKeys, secret| keys.verify(Purpose::AccessToken, &token, RESOURCE, 100, &secret);
+        let token = keys.sign(SignaturePurpose::AccessToken, &claims(id), &secret()).unwrap();
+        let verify =
+            |keys: &TokenKeys, secret| keys.verify(SignaturePurpose::AccessToken, &token, RESOURCE, 100, &secret);
         assert!(verify(&TokenKeys::new(ring(&[&one]), &secret()), secret()).is_some(), "as after a restart");
         assert!(verify(&TokenKeys::new(ring(&[&two]), &secret()), secret()).is_none());
         let other = SigningSecret::new(&"t".repeat(32)).unwrap();
@@ -135,11 +141,11 @@ mod tests {
         let key = ApiKey::generate();
         let keys = TokenKeys::new(ring(&[&key]), &secret());
         let (id, _) = keys.find(key.reveal(), &secret()).unwrap();
-        let token = keys.sign(Purpose::AccessToken, &claims(id.clone()), &secret()).unwrap();
+        let token = keys.sign(SignaturePurpose::AccessToken, &claims(id.clone()), &secret()).unwrap();
         let payload: serde_json::Value = unverified(&token).unwrap();
         assert_eq!(payload["k"], id);
         let text = format!("{token} {payload}");
         assert!(!text.contains(key.reveal()) && !text.contains(&key.hash()) && !text.contains(&key.hash()[..16]));
-        assert!(keys.sign(Purpose::AccessToken, &claims("other".into()), &secret()).is_none());
+        assert!(keys.sign(SignaturePurpose::AccessToken, &claims("other".into()), &secret()).is_none());
     }
 }

@@ -64,7 +64,7 @@ impl ItemStore {
         };
         for _ in 0..MAX_RETRIES {
             let is_written = match self.0.find(&name).await? {
-                None => self.0.create(&name, fill).await?.is_some(),
+                None => self.0.create(&name, fill).await? == WriteOutcome::Done,
                 Some(mut record) => {
                     fill(&mut record);
                     record.occurred_at = self.0.engine.clock().now();

@@ -51,13 +51,12 @@ impl MemoryFiles {
         Ok(self.0.find(path.as_str()).await?.and_then(MemoryFile::of))
     }
 
-    /// Creates a file and returns it; `None` if there is one of this path.
-    pub(crate) async fn create(&self, path: &MemoryPath, text: &str) -> Result<Option<MemoryFile>> {
+    pub(crate) async fn create(&self, path: &MemoryPath, text: &str) -> Result<WriteOutcome> {
         let fill = |record: &mut Record| {
             record.trust = Trust::Assistant;
             set_text(record, path, text);
         };
-        Ok(self.0.create(path.as_str(), fill).await?.and_then(MemoryFile::of))
+        self.0.create(path.as_str(), fill).await
     }
 
     /// Replaces the text of a file that has not changed since it was read.
@@ -73,24 +72,22 @@ impl MemoryFiles {
         self.0.delete(files.iter().filter_map(|file| Some(file.record.as_ref()?.id)).collect()).await
     }
 
-    /// Deletes files for good, unless one has changed since it was read. Then no file is deleted, and the path of the
-    /// changed one is returned.
-    pub(crate) async fn delete_unchanged(&self, files: Vec<MemoryFile>) -> Result<Option<MemoryPath>> {
-        let mut released = Vec::with_capacity(files.len());
-        for file in files {
-            let Some(record) = file.record else { continue };
-            match self.0.release(record).await? {
-                Some(record) => released.push((file.path, record)),
-                None => {
-                    for (path, record) in released {
-                        self.0.restore(record, path.as_str()).await?;
-                    }
-                    return Ok(Some(file.path));
-                }
-            }
+    /// Gives a file another path, unless it has changed since it was read or there is a file of that path.
+    pub(crate) async fn set_path(&self, file: &MemoryFile, path: &MemoryPath) -> Result<WriteOutcome> {
+        // A read-only file was never stored, so that it has no other path.
+        let Some(mut record) = file.record.clone() else { return Ok(WriteOutcome::Conflict) };
+        set_text(&mut record, path, &file.text);
+        self.0.rename(record, path.as_str()).await
+    }
+
+    /// Gives a renamed file its former path back.
+    pub(crate) async fn restore_path(&self, former: &MemoryFile) -> Result<()> {
+        let Some(record) = &former.record else { return Ok(()) };
+        let renamed = self.0.engine.get(&self.0.scope, record.id).await?.and_then(MemoryFile::of);
+        if let Some(renamed) = renamed {
+            self.set_path(&renamed, &former.path).await?;
         }
-        self.0.delete(released.iter().map(|(_, record)| record.id).collect()).await?;
-        Ok(None)
+        Ok(())
     }
 }
 

@@ -66,6 +66,11 @@ impl MemoryPath {
         self.0.strip_prefix(&folder.0)?.strip_prefix('/')
     }
 
+    /// Returns true for the folder itself and everything below it.
+    pub(crate) fn is_at_or_below(&self, folder: &Self) -> bool {
+        self == folder || self.below(folder).is_some()
+    }
+
     /// Returns the path in another folder. It must be below `old` or be `old` itself.
     pub(crate) fn moved(&self, old: &Self, new: &Self) -> Self {
         Self(format!("{}{}", new.0, self.0.strip_prefix(&old.0).unwrap_or_default()))

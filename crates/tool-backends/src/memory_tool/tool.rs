@@ -1,4 +1,4 @@
-//! The tool.
+//! Executes the commands of Anthropic's memory tool on records.
 
 use memory_engine::{Error, MemoryEngine, Result, Scope};
 use serde_json::Value;
@@ -17,6 +17,10 @@ const MAX_FILE_BYTES: usize = 1_000_000;
 const MAX_FILES: usize = 1000;
 /// Maximum number of lines of a file, as in Anthropic's backend.
 const MAX_LINES: usize = 999_999;
+/// Maximum number of lines that a refusal names.
+const MAX_REPORTED_LINES: usize = 20;
+/// Maximum number of characters that a refusal quotes.
+const MAX_QUOTED_CHARS: usize = 500;
 /// Number of lines before and after a change in its result.
 const CONTEXT_LINES: usize = 2;
 
@@ -59,8 +63,11 @@ impl From<Error> for CommandError {
 /// The text for the model.
 type CommandResult = std::result::Result<String, CommandError>;
 
+/// A value, or the refusal as a text for the model.
+type Refusable<T> = std::result::Result<T, String>;
+
 /// A file's new text, and the text for the model.
-struct Edit {
+struct EditedFile {
     file_text: String,
     answer: String,
 }
@@ -126,25 +133,22 @@ impl MemoryTool {
             return Err(format!("There are {} files already; delete some first.", files.len()).into());
         }
         match self.files.create(path, text).await? {
-            Some(_) => Ok(format!("File created successfully at: {path}")),
-            None => Err(format!("File {path} already exists").into()),
+            WriteOutcome::Done => Ok(format!("File created successfully at: {path}")),
+            WriteOutcome::Conflict => Err(format!("File {path} already exists").into()),
         }
     }
 
     /// Replaces the text of a file by that which `change` returns.
-    async fn edit(
-        &self,
-        path: &MemoryPath,
-        change: impl Fn(&str) -> std::result::Result<Edit, String>,
-    ) -> CommandResult {
+    async fn edit(&self, path: &MemoryPath, change: impl Fn(&str) -> Refusable<EditedFile>) -> CommandResult {
         let Some(file) = self.files.find(path).await? else {
             let files = self.files.all().await?;
             let is_folder = path.is_root() || is_folder(path, &files);
-            return Err(match is_folder {
-                true => format!("The path {path} is not a file."),
-                false => format!("The path {path} does not exist. Please provide a valid path."),
-            }
-            .into());
+            let refusal = if is_folder {
+                format!("The path {path} is not a file.")
+            } else {
+                format!("The path {path} does not exist. Please provide a valid path.")
+            };
+            return Err(refusal.into());
         };
         let edit = change(&file.text)?;
         check_text(&edit.file_text)?;
@@ -161,7 +165,8 @@ impl MemoryTool {
         if path.is_root() {
             return Err("Cannot delete the /memories directory itself".to_owned().into());
         }
-        let files = self.at_or_below(path).await?;
+        let mut files = self.files.all().await?;
+        files.retain(|file| file.path.is_at_or_below(path));
         if files.is_empty() {
             return Err(format!("The path {path} does not exist").into());
         }
@@ -169,43 +174,31 @@ impl MemoryTool {
         Ok(format!("Successfully deleted {path}"))
     }
 
-    /// Stores copies under the new path, then removes the files under the old one. If another command changes one of
-    /// the files meanwhile, nothing is renamed.
+    /// Gives each file its new path. If one cannot have it, because another command created a file there or changed
+    /// this one meanwhile, those before it get their old paths back.
     async fn rename(&self, old: &MemoryPath, new: &MemoryPath) -> CommandResult {
         let all = self.files.all().await?;
-        let moved = self.at_or_below(old).await?;
+        let moved: Vec<MemoryFile> = all.iter().filter(|file| file.path.is_at_or_below(old)).cloned().collect();
         check_rename(old, new, &moved, &all)?;
-        let mut copies = Vec::with_capacity(moved.len());
-        for file in &moved {
-            match self.files.create(&file.path.moved(old, new), &file.text).await? {
-                Some(copy) => copies.push(copy),
-                None => {
-                    self.files.delete(&copies).await?;
-                    return Err(format!("The destination {new} already exists").into());
-                }
+        for (index, file) in moved.iter().enumerate() {
+            let outcome = self.files.set_path(file, &file.path.moved(old, new)).await;
+            if matches!(outcome, Ok(WriteOutcome::Done)) {
+                continue;
             }
-        }
-        if let Some(changed) = self.files.delete_unchanged(moved).await? {
-            self.files.delete(&copies).await?;
-            return Err(format!("The file {changed} was changed at the same time. Repeat the command.").into());
+            for file in &moved[..index] {
+                self.files.restore_path(file).await?;
+            }
+            outcome?;
+            return Err(
+                format!("{old} or {new} was changed at the same time. View them, and repeat the command.").into()
+            );
         }
         Ok(format!("Successfully renamed {old} to {new}"))
-    }
-
-    async fn at_or_below(&self, path: &MemoryPath) -> Result<Vec<MemoryFile>> {
-        let mut files = self.files.all().await?;
-        files.retain(|file| file.path == *path || file.path.below(path).is_some());
-        Ok(files)
     }
 }
 
 /// Checks that files can be renamed. `moved` are the files at the old path or below it.
-fn check_rename(
-    old: &MemoryPath,
-    new: &MemoryPath,
-    moved: &[MemoryFile],
-    all: &[MemoryFile],
-) -> std::result::Result<(), String> {
+fn check_rename(old: &MemoryPath, new: &MemoryPath, moved: &[MemoryFile], all: &[MemoryFile]) -> Refusable<()> {
     if old.is_root() {
         return Err("Cannot rename the /memories directory itself".into());
     }
@@ -232,7 +225,7 @@ fn is_folder(path: &MemoryPath, files: &[MemoryFile]) -> bool {
 
 /// Checks that a new file can have this path: it is no folder, and not below a file. A file of the same path is
 /// reported when it is created.
-fn check_new_path(path: &MemoryPath, files: &[MemoryFile]) -> std::result::Result<(), String> {
+fn check_new_path(path: &MemoryPath, files: &[MemoryFile]) -> Refusable<()> {
     if path.is_root() || is_folder(path, files) {
         return Err(format!("File {path} already exists"));
     }
@@ -242,7 +235,7 @@ fn check_new_path(path: &MemoryPath, files: &[MemoryFile]) -> std::result::Resul
     }
 }
 
-fn check_text(text: &str) -> std::result::Result<(), String> {
+fn check_text(text: &str) -> Refusable<()> {
     if text.len() > MAX_FILE_BYTES {
         return Err(format!("The file would have {} bytes; at most {MAX_FILE_BYTES} are allowed.", text.len()));
     }
@@ -257,7 +250,7 @@ fn check_text(text: &str) -> std::result::Result<(), String> {
 
 /// Returns the numbered lines of a file. As in Anthropic's backend, a newline at the end of a file counts as the start
 /// of an empty last line here, but not for `insert`.
-fn view_file(file: &MemoryFile, range: Option<[i64; 2]>) -> std::result::Result<String, String> {
+fn view_file(file: &MemoryFile, range: Option<[i64; 2]>) -> Refusable<String> {
     let lines: Vec<&str> = file.text.split('\n').collect();
     let count = lines.len();
     let (first, last) = match range {
@@ -281,40 +274,65 @@ fn view_file(file: &MemoryFile, range: Option<[i64; 2]>) -> std::result::Result<
 }
 
 /// Replaces the only occurrence of `old`. The answer shows the line where the change begins, with the lines around it.
-fn replace_once(path: &MemoryPath, text: &str, old: &str, new: &str) -> std::result::Result<Edit, String> {
+fn replace_once(path: &MemoryPath, text: &str, old: &str, new: &str) -> Refusable<EditedFile> {
     if old.is_empty() {
         return Err("No replacement was performed, old_str is empty. Use insert to add text.".into());
     }
-    let line_at = |position: usize| text[..position].matches('\n').count();
-    let positions: Vec<usize> = text.match_indices(old).map(|(position, _)| position).collect();
-    let position = match positions.as_slice() {
-        [] => {
-            return Err(format!("No replacement was performed, old_str `{old}` did not appear verbatim in {path}."));
-        }
-        [position] => *position,
-        several => {
-            let lines: Vec<String> = several.iter().map(|position| (line_at(*position) + 1).to_string()).collect();
-            return Err(format!(
-                "No replacement was performed. Multiple occurrences of old_str `{old}` in lines: {}. Please ensure it \
-                 is unique",
-                lines.join(", ")
-            ));
-        }
+    let mut positions = text.match_indices(old).map(|(position, _)| position);
+    let Some(position) = positions.next() else {
+        let old = shorten(old);
+        return Err(format!("No replacement was performed, old_str `{old}` did not appear verbatim in {path}."));
     };
+    if positions.next().is_some() {
+        let lines = lines_with(text, old).join(", ");
+        return Err(format!(
+            "No replacement was performed. Multiple occurrences of old_str `{}` in lines: {lines}. Please ensure it is \
+             unique",
+            shorten(old)
+        ));
+    }
     let changed = format!("{}{new}{}", &text[..position], &text[position + old.len()..]);
     let lines: Vec<&str> = changed.split('\n').collect();
-    let line = line_at(position);
+    let line = text[..position].matches('\n').count();
     let first = line.saturating_sub(CONTEXT_LINES);
     let last = (line + CONTEXT_LINES + 1).min(lines.len());
     let snippet = listing::number_lines(&lines[first..last], first + 1);
     let answer = format!(
         "The memory file has been edited. Here is the snippet showing the change (with line numbers):\n{snippet}"
     );
-    Ok(Edit { file_text: changed, answer })
+    Ok(EditedFile { file_text: changed, answer })
+}
+
+/// Returns the numbers of the lines in which `old` begins, at most [`MAX_REPORTED_LINES`] and then an ellipsis.
+fn lines_with(text: &str, old: &str) -> Vec<String> {
+    let mut lines: Vec<usize> = Vec::new();
+    let mut line = 1;
+    let mut counted_to = 0;
+    for (position, _) in text.match_indices(old) {
+        line += text[counted_to..position].matches('\n').count();
+        counted_to = position;
+        if lines.last() != Some(&line) {
+            lines.push(line);
+        }
+        if lines.len() > MAX_REPORTED_LINES {
+            break;
+        }
+    }
+    let is_cut = lines.len() > MAX_REPORTED_LINES;
+    let numbers = lines.iter().take(MAX_REPORTED_LINES).map(usize::to_string);
+    numbers.chain(is_cut.then(|| "…".to_owned())).collect()
+}
+
+/// Returns the beginning of a text that a message quotes.
+fn shorten(text: &str) -> String {
+    match text.char_indices().nth(MAX_QUOTED_CHARS) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
 }
 
 /// Inserts `added` after a line. Line 0 is the beginning.
-fn insert_lines(path: &MemoryPath, text: &str, after_line: i64, added: &str) -> std::result::Result<Edit, String> {
+fn insert_lines(path: &MemoryPath, text: &str, after_line: i64, added: &str) -> Refusable<EditedFile> {
     let mut lines: Vec<&str> = text.strip_suffix('\n').unwrap_or(text).split('\n').collect();
     if text.is_empty() {
         lines.clear();
@@ -324,5 +342,5 @@ fn insert_lines(path: &MemoryPath, text: &str, after_line: i64, added: &str) -> 
         format!("Invalid `insert_line` parameter: {after_line}. It should be within the range [0, {count}].")
     })?;
     lines.insert(position, added.trim_end_matches('\n'));
-    Ok(Edit { file_text: lines.join("\n") + "\n", answer: format!("The file {path} has been edited.") })
+    Ok(EditedFile { file_text: lines.join("\n") + "\n", answer: format!("The file {path} has been edited.") })
 }

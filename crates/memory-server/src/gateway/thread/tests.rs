@@ -37,6 +37,20 @@ fn tool_rounds_belong_to_their_question() {
 }
 
 #[test]
+fn the_latest_messages_continue_the_thread() {
+    let history = [("user", "a"), ("assistant", "b"), ("user", "c"), ("assistant", "d"), ("user", "e"), ("user", "f")];
+    let texts = |thread: &Thread| thread.latest_messages().into_iter().map(|message| message.text).collect::<Vec<_>>();
+    assert_eq!(texts(&thread(&history)), ["c", "d", "e\nf"]);
+    assert_eq!(texts(&thread(&[("assistant", "hello"), ("user", "a")])), ["hello", "a"]);
+    assert!(texts(&Thread::default()).is_empty());
+    // An answer with nothing but thoughts does not end an exchange.
+    let thoughts = [("user", "a"), ("assistant", "b"), ("user", "c"), ("assistant", "<think>x</think>"), ("user", "d")];
+    assert_eq!(texts(&thread(&thoughts)), ["a", "b", "c\nd"]);
+    let latest = thread(&history).latest_messages();
+    assert_eq!(Thread::of(&latest).open_exchange(), thread(&history).open_exchange());
+}
+
+#[test]
 fn a_turn_key_covers_the_message_and_previous_exchange() {
     let whole = [("user", "a"), ("assistant", "b"), ("user", "c"), ("assistant", "d"), ("user", "e")];
     let key = thread(&whole).key().unwrap();
