@@ -151,8 +151,10 @@ async fn thresholds_and_limits() {
     let error = search(1001, 0.0).await.unwrap_err();
     assert!(matches!(error, VectorStoreError::SamplesOutOfRange { requested: 1001, max: 1000 }));
     assert!(index(&engine).top_n_ids(request("  ")).await.unwrap().is_empty());
-    let unrelated = request("quarterly tax declaration");
-    assert!(index(&engine).only_relevant().top_n_ids(unrelated).await.unwrap().is_empty());
+    let unrelated = || request("My sister's new kitchen was painted yesterday by two men from Porto");
+    assert!(!index(&engine).top_n_ids(unrelated()).await.unwrap().is_empty());
+    assert!(index(&engine).only_relevant().top_n_ids(unrelated()).await.unwrap().is_empty());
+    assert!(!index(&engine).only_relevant().top_n_ids(request("lobster soup")).await.unwrap().is_empty());
 }
 
 #[tokio::test]
