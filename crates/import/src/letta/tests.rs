@@ -154,7 +154,7 @@ fn broken_rows_have_a_place_and_other_files_are_errors() {
     let file = "{\"agents\": [\n{\"name\": \"sam\", \"messages\": [\n{\"content\": \"a\"}]},\n7],\n\"blocks\": []}";
     let rows = rows_of(file);
     assert_eq!(rows[0], ("line 3, message 1".into(), Err("\"role\" is no text".into())));
-    assert_eq!(rows[1], ("line 4, agent 2".into(), Err("it is no agent of Letta".into())));
+    assert_eq!(rows[1], ("line 4, agent 2".into(), Err("the value is not a Letta agent".into())));
     let error = |text: &str| read(text.as_bytes()).err().unwrap().to_string();
     assert!(error("{\"agents\": [\n}").starts_with("line 2, column 1"), "{}", error("{\"agents\": [\n}"));
     for text in ["", "{}", "[]", "7", "\"a\"", "{\"agents\": 7}", "{\"agents\": [], \"blocks\": []}"] {
