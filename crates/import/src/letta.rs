@@ -47,8 +47,8 @@ struct Agent<'a> {
     passages: Option<Vec<&'a RawValue>>,
 }
 
-/// Reads the messages and the memory blocks of all agents of a file, and archival passages: those of the file, or a
-/// list of them as the server returns it. A row is one of these.
+/// Reads messages, memory blocks and archival passages. The input is an agent file, or the JSON list of passages that
+/// the server returns. Each of them is one row.
 ///
 /// The name of an agent becomes the agent of its records. System prompts, calls and results of tools, heartbeats,
 /// summaries and other notices of the program are skipped. The ids in a file are numbers that belong to this file only:
@@ -69,7 +69,7 @@ pub fn read(input: impl Read) -> Result<ImportRows, ImportError> {
     }
     let documents = text.documents()?;
     let [document] = documents.as_slice() else { return Err(ImportError::NoAgents) };
-    let mut reader = AgentFileReader { text: &text, names: BTreeMap::new(), rows: Vec::new() };
+    let mut reader = AgentFileReader { text: &text, id_counts: BTreeMap::new(), rows: Vec::new() };
     if document.get().starts_with('[') {
         let passages: Vec<&RawValue> = serde_json::from_str(document.get()).map_err(|_| ImportError::NoAgents)?;
         reader.read_passages(&passages, None);
@@ -85,7 +85,7 @@ pub fn read(input: impl Read) -> Result<ImportRows, ImportError> {
 struct AgentFileReader<'a> {
     text: &'a JsonText,
     /// The computed ids, with the number of times that each is used, to number those that occur twice.
-    names: BTreeMap<String, u64>,
+    id_counts: BTreeMap<String, u64>,
     rows: Vec<Row>,
 }
 
@@ -140,7 +140,7 @@ impl AgentFileReader<'_> {
                 let id = global_id(&keys).or_else(|| {
                     let time = turn.keys.get("time").and_then(Value::as_str)?;
                     let role = turn.keys.get("role").and_then(Value::as_str)?;
-                    Some(reader.unique_name(format!("{}/{time}/{role}", agent.unwrap_or_default())))
+                    Some(reader.unique_id(format!("{}/{time}/{role}", agent.unwrap_or_default())))
                 });
                 turn.set("id", id);
                 Ok(Some(turn))
@@ -155,9 +155,8 @@ impl AgentFileReader<'_> {
             let mut turn = note(text)?;
             let agent = agent_of(keys.get("id").and_then(Value::as_str).unwrap_or_default());
             let label = keys.get("label").and_then(Value::as_str).unwrap_or("block").to_owned();
-            let id = global_id(&keys).unwrap_or_else(|| {
-                reader.unique_name(format!("{}/block/{label}", agent.as_deref().unwrap_or_default()))
-            });
+            let id = global_id(&keys)
+                .unwrap_or_else(|| reader.unique_id(format!("{}/block/{label}", agent.as_deref().unwrap_or_default())));
             turn.set("id", id);
             turn.set("agent", agent);
             turn.set("tags", vec![label]);
@@ -203,16 +202,16 @@ impl AgentFileReader<'_> {
     }
 
     /// Returns a name that no earlier call returned: the given one, or that with a number.
-    fn unique_name(&mut self, name: String) -> String {
+    fn unique_id(&mut self, name: String) -> String {
         loop {
-            let count = self.names.entry(name.clone()).or_default();
+            let count = self.id_counts.entry(name.clone()).or_default();
             *count += 1;
             if *count == 1 {
                 return name;
             }
             let numbered = format!("{name}/{count}");
             // The numbered name may be the name of another block.
-            if self.names.insert(numbered.clone(), 1).is_none() {
+            if self.id_counts.insert(numbered.clone(), 1).is_none() {
                 return numbered;
             }
         }

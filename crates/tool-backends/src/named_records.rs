@@ -101,11 +101,12 @@ impl NamedRecords {
     /// Gives a record another name, unless it has changed since it was read or the name is taken.
     ///
     /// The id of the record stays the one of its first name. So a record of the new name that is created at the same
-    /// time has another id, and is found only after both are stored. Then the record gets its former name back.
-    pub(crate) async fn rename(&self, mut record: Record, name: &str) -> Result<WriteOutcome> {
-        let id = record.id;
-        let former = self.name(&record).map(str::to_owned);
+    /// time has another id, and is found only after both are stored. Then the record gets its former name back. `fill`
+    /// sets its text and further metadata.
+    pub(crate) async fn rename(&self, former: &Record, name: &str, fill: impl Fn(&mut Record)) -> Result<WriteOutcome> {
+        let mut record = former.clone();
         record.metadata.insert(self.key.into(), json!(name));
+        fill(&mut record);
         if self.replace(record).await? == WriteOutcome::Conflict {
             return Ok(WriteOutcome::Conflict);
         }
@@ -113,9 +114,10 @@ impl NamedRecords {
         if namesakes.len() <= 1 {
             return Ok(WriteOutcome::Done);
         }
-        if let (Some(mut renamed), Some(former)) = (self.engine.get(&self.scope, id).await?, former) {
-            renamed.metadata.insert(self.key.into(), json!(former));
-            self.replace(renamed).await?;
+        if let Some(renamed) = self.engine.get(&self.scope, former.id).await? {
+            let mut restored = former.clone();
+            restored.revision = renamed.revision;
+            self.replace(restored).await?;
         }
         Ok(WriteOutcome::Conflict)
     }

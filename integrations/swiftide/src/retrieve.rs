@@ -96,7 +96,7 @@ impl Retrieve<SimilaritySingleEmbedding<EngineFilter>> for EngineStorage {
     }
 }
 
-/// The same as the similarity search, which is a hybrid one already. `top_n` and the names of vectors are not used.
+/// Runs the similarity search, which is hybrid already. Ignores `top_n` and the names of vectors.
 #[async_trait]
 impl Retrieve<HybridSearch> for EngineStorage {
     async fn retrieve(

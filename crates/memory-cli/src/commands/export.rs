@@ -34,7 +34,7 @@ pub(crate) struct ExportCommand {
     scope: ScopeArgs,
 }
 
-/// What an export is written as.
+/// The format of an export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum ExportFormat {
     /// A JSON object in each line.

@@ -34,7 +34,7 @@ const HIDDEN_CHARS: [RangeInclusive<char>; 9] = [
 /// A registered client.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Client {
-    /// The name that it gave itself, which nobody has checked.
+    /// The name that the client gave itself. It is not verified.
     #[serde(rename = "n", skip_serializing_if = "Option::is_none")]
     pub(super) name: Option<String>,
     #[serde(rename = "r")]

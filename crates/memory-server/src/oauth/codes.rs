@@ -9,7 +9,7 @@ pub(super) const CODE_SECONDS: u64 = 60;
 /// Maximum number of codes. At the maximum, the oldest code is dropped. Only owners of keys create codes.
 const MAX_CODES: usize = 1000;
 
-/// What a person has authorized.
+/// The authorization that a person has given to a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Authorization {
     /// The id of the key that the person typed.

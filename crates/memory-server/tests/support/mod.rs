@@ -23,7 +23,8 @@ pub(crate) struct Served {
     pub(crate) key: String,
     pub(crate) upstream: String,
     pub(crate) received: Arc<ReceivedRequests>,
-    /// What the upstream of the models `native-…` received. It speaks Anthropic's messages and OpenAI's responses.
+    /// The requests that the upstream of the models `native-…` received. It speaks Anthropic's messages and OpenAI's
+    /// responses.
     pub(crate) received_natively: Arc<ReceivedRequests>,
     pub(crate) engine: MemoryEngine,
     pub(crate) gateway: Gateway,

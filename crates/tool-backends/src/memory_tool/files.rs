@@ -75,9 +75,8 @@ impl MemoryFiles {
     /// Gives a file another path, unless it has changed since it was read or there is a file of that path.
     pub(crate) async fn set_path(&self, file: &MemoryFile, path: &MemoryPath) -> Result<WriteOutcome> {
         // A read-only file was never stored, so that it has no other path.
-        let Some(mut record) = file.record.clone() else { return Ok(WriteOutcome::Conflict) };
-        set_text(&mut record, path, &file.text);
-        self.0.rename(record, path.as_str()).await
+        let Some(record) = &file.record else { return Ok(WriteOutcome::Conflict) };
+        self.0.rename(record, path.as_str(), |record| set_text(record, path, &file.text)).await
     }
 
     /// Gives a renamed file its former path back.
