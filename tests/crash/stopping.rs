@@ -12,7 +12,7 @@ use std::{
 use async_trait::async_trait;
 use memory_engine_core::{
     Adjacent, DeletionReport, Done, Failure, Job, JobQueue, Page, Pending, Record, RecordGroup, RecordId, RecordStore,
-    Result, ScanQuery, Scope, Stats, Tombstone, Write, WriteResult,
+    Result, ScanQuery, Scope, Stats, Timestamp, Tombstone, Write, WriteResult,
 };
 
 /// The line that is printed when the point is reached.
@@ -116,6 +116,12 @@ impl<S: RecordStore> RecordStore for StoppingStore<S> {
     }
     async fn import_tombstones(&self, scope: &Scope, tombstones: &[Tombstone]) -> Result<u64> {
         self.inner.import_tombstones(scope, tombstones).await
+    }
+    async fn expired(&self, now: Timestamp, limit: usize) -> Result<Vec<(Scope, RecordId)>> {
+        self.inner.expired(now, limit).await
+    }
+    async fn remove_tombstones(&self, scope: &Scope, ids: &[RecordId]) -> Result<u64> {
+        self.inner.remove_tombstones(scope, ids).await
     }
     async fn close(&self) {
         self.inner.close().await;

@@ -5,6 +5,7 @@ pub mod adjacency;
 pub mod concurrency;
 pub mod derivations;
 pub mod embedding_versions;
+pub mod expiry;
 pub mod failures;
 pub mod filter;
 pub mod forwarding;
@@ -95,6 +96,13 @@ macro_rules! each_scenario {
                 pages_cover_all_addresses_in_scope,
                 a_scan_returns_records_of_every_state,
                 scan_rejects_an_invalid_filter,
+            }
+            expiry {
+                expired_records_are_listed_in_the_order_of_their_expiry,
+                pinned_records_do_not_expire,
+                pinned_records_can_be_listed,
+                a_removed_tombstone_blocks_nothing,
+                a_content_stays_blocked_while_another_tombstone_blocks_it,
             }
             adjacency {
                 neighbours_are_the_previous_and_next_record,

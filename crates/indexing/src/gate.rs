@@ -12,8 +12,8 @@ use std::{
 use async_trait::async_trait;
 use memory_engine_core::{
     Adjacent, DeletionReport, Done, EmbeddingSpace, Error, ErrorKind, Failure, Hit, Job, JobQueue, MultiVector, Page,
-    Pending, Record, RecordGroup, RecordId, RecordStore, RemovalCounts, Result, ScanQuery, Scope, Stats, Tombstone,
-    Write, WriteResult,
+    Pending, Record, RecordGroup, RecordId, RecordStore, RemovalCounts, Result, ScanQuery, Scope, Stats, Timestamp,
+    Tombstone, Write, WriteResult,
 };
 use memory_engine_graph::{GraphEntry, GraphQuery, GraphStats, GraphStore, Subgraph};
 use memory_engine_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore, PackedTerms};
@@ -105,6 +105,12 @@ impl RecordStore for GatedStore<dyn RecordStore> {
     }
     async fn import_tombstones(&self, scope: &Scope, tombstones: &[Tombstone]) -> Result<u64> {
         self.open("import tombstones")?.import_tombstones(scope, tombstones).await
+    }
+    async fn expired(&self, now: Timestamp, limit: usize) -> Result<Vec<(Scope, RecordId)>> {
+        self.open("expired")?.expired(now, limit).await
+    }
+    async fn remove_tombstones(&self, scope: &Scope, ids: &[RecordId]) -> Result<u64> {
+        self.open("remove tombstones")?.remove_tombstones(scope, ids).await
     }
     async fn close(&self) {
         self.inner.close().await;

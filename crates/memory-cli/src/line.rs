@@ -71,6 +71,8 @@ pub(crate) fn read(mut keys: Map<String, Value>, defaults: &LineDefaults<'_>) ->
     record.recorded_at = recorded_at.unwrap_or(record.recorded_at);
     record.valid_from = keys.time("valid_from", defaults.zone)?;
     record.valid_until = keys.time("valid_until", defaults.zone)?;
+    record.pinned = keys.boolean("pinned")?.unwrap_or_default();
+    record.expires_at = keys.time("expires_at", defaults.zone)?;
     if let Some(trust) = keys.text("trust")? {
         record.trust = trust.parse::<Trust>()?;
     }
@@ -161,6 +163,13 @@ impl Keys {
         Ok(number)
     }
 
+    fn boolean(&mut self, key: &str) -> Result<Option<bool>> {
+        let Some(value) = self.take(key) else { return Ok(None) };
+        let boolean = value.as_bool();
+        ensure!(boolean.is_some(), "\"{key}\" is not true or false");
+        Ok(boolean)
+    }
+
     fn integer(&mut self, key: &str) -> Result<Option<i64>> {
         let Some(value) = self.take(key) else { return Ok(None) };
         let number = value.as_i64();
@@ -220,6 +229,8 @@ pub(crate) fn write(record: &Record) -> Value {
     put("recorded_at", json!(record.recorded_at));
     put("valid_from", json!(record.valid_from));
     put("valid_until", json!(record.valid_until));
+    put("pinned", json!(record.pinned.then_some(true)));
+    put("expires_at", json!(record.expires_at));
     put("metadata", Value::Object(record.metadata.clone()));
     Value::Object(line)
 }

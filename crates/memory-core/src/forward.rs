@@ -58,6 +58,12 @@ macro_rules! forward {
             async fn import_tombstones(&self, scope: &Scope, tombstones: &[Tombstone]) -> Result<u64> {
                 (**self).import_tombstones(scope, tombstones).await
             }
+            async fn expired(&self, now: Timestamp, limit: usize) -> Result<Vec<(Scope, RecordId)>> {
+                (**self).expired(now, limit).await
+            }
+            async fn remove_tombstones(&self, scope: &Scope, ids: &[RecordId]) -> Result<u64> {
+                (**self).remove_tombstones(scope, ids).await
+            }
             async fn close(&self) {
                 (**self).close().await;
             }

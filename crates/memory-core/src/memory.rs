@@ -23,7 +23,7 @@ use crate::{
         RemovalCounts, ScanQuery, Stats, Tombstone, Write, WriteResult,
     },
     sync::Mutex,
-    time::{Clock, SystemClock},
+    time::{Clock, SystemClock, Timestamp},
 };
 use record_key::{RecordKey, key};
 use tables::{PlannedWrite, RecordTables};
@@ -198,6 +198,17 @@ impl RecordStore for MemoryRecordStore {
         let mut tables = self.tables.lock();
         let now = self.clock.now();
         Ok(tombstones.iter().map(|tombstone| u64::from(tables.import_tombstone(tombstone, now))).sum())
+    }
+
+    async fn expired(&self, now: Timestamp, limit: usize) -> Result<Vec<(Scope, RecordId)>> {
+        let tables = self.tables.lock();
+        let mut expired: Vec<&Record> = tables.all().filter(|record| record.is_expired(now)).collect();
+        expired.sort_by_key(|record| (record.expires_at, record.id));
+        Ok(expired.into_iter().take(limit).map(|record| (record.scope.clone(), record.id)).collect())
+    }
+
+    async fn remove_tombstones(&self, scope: &Scope, ids: &[RecordId]) -> Result<u64> {
+        Ok(self.tables.lock().remove_tombstones(scope, ids))
     }
 }
 

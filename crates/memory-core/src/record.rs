@@ -61,6 +61,13 @@ pub struct Record {
     pub valid_until: Option<Timestamp>,
     /// State. Recall returns active records only.
     pub state: State,
+    /// True if rules and limits do not remove the record: it does not [expire](Self::is_expired), is not superseded by
+    /// extracted facts, is not moved behind better hits as a near-duplicate, and is part of every context.
+    #[serde(default)]
+    pub pinned: bool,
+    /// Time from which the engine treats the record as deleted, and removes it in the background.
+    #[serde(default)]
+    pub expires_at: Option<Timestamp>,
     /// Further fields of the caller.
     pub metadata: Map<String, Value>,
     /// Number of times that the store has written it; 0 before the first write.
@@ -104,6 +111,8 @@ impl Record {
             valid_from: None,
             valid_until: None,
             state: State::Active,
+            pinned: false,
+            expires_at: None,
             metadata: Map::new(),
             revision: 0,
         }
@@ -123,6 +132,16 @@ impl Record {
     /// [ledger](Kind::is_ledger).
     pub fn is_indexed(&self) -> bool {
         self.state == State::Active && !self.kind.is_ledger()
+    }
+
+    /// Returns true if the record has expired at this time. A pinned record does not expire.
+    pub fn is_expired(&self, now: Timestamp) -> bool {
+        !self.pinned && self.expires_at.is_some_and(|expires_at| expires_at <= now)
+    }
+
+    /// Returns true if the record states something that holds at this time, as far as its validity is known.
+    pub fn is_valid(&self, now: Timestamp) -> bool {
+        self.valid_until.is_none_or(|valid_until| now < valid_until)
     }
 
     /// Returns the name of the speaker if it says more than the role: `Lin`, but not `user` or `Assistant`.
@@ -391,6 +410,8 @@ closed! {
     State, "state" {
         /// Current.
         Active = "active",
+        /// Waits for a person to accept it.
+        Pending = "pending",
         /// Replaced by a newer record.
         Superseded = "superseded",
         /// Retracted, because it was wrong.

@@ -114,6 +114,17 @@ pub trait RecordStore: Debug + Send + Sync + 'static {
     /// `Unauthorized` for a tombstone outside of `scope`. None is applied then.
     async fn import_tombstones(&self, scope: &Scope, tombstones: &[Tombstone]) -> Result<u64>;
 
+    /// Returns the addresses and ids of the first `limit` records that have [expired](Record::is_expired) at `now`, in
+    /// any state, in the order of their expiry. Serves all tenants.
+    ///
+    /// The store returns expired records like others until they are deleted; the engine leaves them out of every read.
+    async fn expired(&self, now: Timestamp, limit: usize) -> Result<Vec<(Scope, RecordId)>>;
+
+    /// Removes the tombstones of these ids within `scope`, and lets their contents be stored again unless another
+    /// tombstone blocks them. Returns the number of removed tombstones. For records whose deletion need not be
+    /// remembered, such as expired ones.
+    async fn remove_tombstones(&self, scope: &Scope, ids: &[RecordId]) -> Result<u64>;
+
     /// Waits for running calls, and releases connections, threads and files. Later calls fail with `Closed`. A second
     /// call has no effect. The default implementation does nothing; such a store is closed when it is dropped.
     async fn close(&self) {}

@@ -9,8 +9,8 @@ use std::{
 use async_trait::async_trait;
 use memory_engine_core::{
     Adjacent, DeletionReport, Done, EmbeddingSpace, Error, ErrorKind, Failure, Hit, Job, JobQueue, MultiVector, Page,
-    Pending, Record, RecordGroup, RecordId, RecordStore, RemovalCounts, Result, ScanQuery, Scope, Stats, Tombstone,
-    Write, WriteResult,
+    Pending, Record, RecordGroup, RecordId, RecordStore, RemovalCounts, Result, ScanQuery, Scope, Stats, Timestamp,
+    Tombstone, Write, WriteResult,
 };
 use memory_engine_graph::{GraphEntry, GraphQuery, GraphStats, GraphStore, Subgraph};
 use memory_engine_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore, PackedTerms};
@@ -27,7 +27,7 @@ use crate::{records::scopes, store::PostgresStore};
 /// in n, for n databases).
 ///
 /// Every call needs a scope with a user, since no transaction and no ranking spans two servers. Without a user it fails
-/// with `Unsupported`, with three exceptions: statistics; a batch of writes whose users are all in one database; and
+/// with `Unsupported`, with exceptions: statistics; expired records, of the first databases first; a batch of writes whose users are all in one database; and
 /// index entries, which each database stores in its own transaction.
 #[derive(Debug)]
 pub struct ShardedStore {
@@ -166,6 +166,23 @@ impl RecordStore for ShardedStore {
 
     async fn import_tombstones(&self, scope: &Scope, tombstones: &[Tombstone]) -> Result<u64> {
         self.shard(scope)?.import_tombstones(scope, tombstones).await
+    }
+
+    /// The databases that cannot be reached are skipped.
+    async fn expired(&self, now: Timestamp, limit: usize) -> Result<Vec<(Scope, RecordId)>> {
+        let mut expired = Vec::new();
+        for shard in &self.shards {
+            match shard.expired(now, limit - expired.len()).await {
+                Ok(own) => expired.extend(own),
+                Err(error) if error.is_transient() => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(expired)
+    }
+
+    async fn remove_tombstones(&self, scope: &Scope, ids: &[RecordId]) -> Result<u64> {
+        self.shard(scope)?.remove_tombstones(scope, ids).await
     }
 
     async fn close(&self) {

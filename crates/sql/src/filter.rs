@@ -60,7 +60,8 @@ impl Operands {
             ValueType::Id => Self::Ids(values.filter_map(text).filter_map(|id| id.parse().ok()).collect()),
             ValueType::Number => Self::Numbers(values.filter_map(number).collect()),
             ValueType::Time => Self::Times(values.filter_map(time_in_micros).collect()),
-            ValueType::Json => return None,
+            // Conditions on booleans have no operands: see `compare`.
+            ValueType::Bool | ValueType::Json => return None,
             _ => return None,
         };
         (!operands.is_empty()).then_some(operands)
@@ -262,6 +263,8 @@ fn field_column(field: &Field, [agent, session, branch]: [&'static str; 3]) -> O
         Field::RecordedAt => ("r.recorded_at", UnsetValue::Never),
         Field::ValidFrom => ("r.valid_from", UnsetValue::Null),
         Field::ValidUntil => ("r.valid_until", UnsetValue::Null),
+        Field::Pinned => ("r.pinned", UnsetValue::Never),
+        Field::ExpiresAt => ("r.expires_at", UnsetValue::Null),
         Field::Metadata(_) => return None,
         _ => return None,
     })
@@ -289,6 +292,10 @@ fn compare<D: SqlDialect>(field: &Field, op: Op, values: &[FilterValue], stateme
         }
         return;
     }
+    if field.value_type() == ValueType::Bool {
+        compare_bool(field, values, statement);
+        return;
+    }
     let (Some((column, unset)), Some(operands)) = (column::<D>(field), Operands::new(field.value_type(), values))
     else {
         statement.append(D::FALSE);
@@ -305,6 +312,27 @@ fn compare<D: SqlDialect>(field: &Field, op: Op, values: &[FilterValue], stateme
         }
     }
     statement.append(")");
+}
+
+/// Appends the condition that a boolean field equals one of the values. The condition is the column itself, so that the
+/// database can use an index on the rows for which it is true.
+fn compare_bool<D: SqlDialect>(field: &Field, values: &[FilterValue], statement: &mut D) {
+    let contains = |value: bool| values.contains(&FilterValue::Bool(value));
+    match (column::<D>(field), contains(true), contains(false)) {
+        (Some(_), true, true) => drop(statement.append(D::TRUE)),
+        (Some((column, _)), true, false) => drop(statement.append(column)),
+        (Some((column, _)), false, true) => drop(statement.append("(NOT ").append(column).append(")")),
+        (None, ..) | (Some(_), false, false) => drop(statement.append(D::FALSE)),
+    }
+}
+
+/// Returns true if every record that matches the filter is pinned.
+pub fn requires_pinned(filter: &Filter) -> bool {
+    match filter {
+        Filter::Compare(Field::Pinned, Op::Eq, FilterValue::Bool(pinned)) => *pinned,
+        Filter::And(filters) => filters.iter().any(requires_pinned),
+        _ => false,
+    }
 }
 
 #[cfg(test)]

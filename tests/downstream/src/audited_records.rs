@@ -7,7 +7,7 @@ use std::{
 
 use async_trait::async_trait;
 use memory_engine::{
-    Job, Page, Record, RecordId, Result, ScanQuery, Scope, Stats, WriteResult,
+    Job, Page, Record, RecordId, Result, ScanQuery, Scope, Stats, Timestamp, WriteResult,
     store::{
         Adjacent, DeletionReport, Done, Failure, JobQueue, MemoryRecordStore, Pending, RecordGroup, RecordStore,
         Tombstone, Write,
@@ -81,6 +81,12 @@ impl RecordStore for AuditedRecords {
 
     async fn import_tombstones(&self, scope: &Scope, tombstones: &[Tombstone]) -> Result<u64> {
         self.records.import_tombstones(scope, tombstones).await
+    }
+    async fn expired(&self, now: Timestamp, limit: usize) -> Result<Vec<(Scope, RecordId)>> {
+        self.records.expired(now, limit).await
+    }
+    async fn remove_tombstones(&self, scope: &Scope, ids: &[RecordId]) -> Result<u64> {
+        self.records.remove_tombstones(scope, ids).await
     }
 }
 

@@ -23,7 +23,9 @@ fn leaf() -> impl Strategy<Value = Filter> {
     let compare = move |field: Field| {
         (ops.clone(), value(&field)).prop_map(move |(op, value)| {
             let ordered = match (field.value_type(), &value) {
-                (ValueType::Texts | ValueType::Id, _) | (ValueType::Json, FilterValue::Bool(_)) => false,
+                (ValueType::Texts | ValueType::Id | ValueType::Bool, _) | (ValueType::Json, FilterValue::Bool(_)) => {
+                    false
+                }
                 (ValueType::Text | ValueType::Number | ValueType::Time | ValueType::Json | _, _) => true,
             };
             Filter::Compare(field.clone(), if ordered { op } else { Op::Eq }, value)
@@ -63,6 +65,7 @@ fn value(field: &Field) -> BoxedStrategy<FilterValue> {
                 .prop_map(|(n, upper)| (id(n * 11 % 16).to_string(), upper))
                 .prop_map(|(id, upper)| FilterValue::Text(if upper { id.to_uppercase() } else { id }))
                 .boxed(),
+            ValueType::Bool => any::<bool>().prop_map(FilterValue::Bool).boxed(),
             ValueType::Json => prop_oneof![text(), number(), any::<bool>().prop_map(FilterValue::Bool)].boxed(),
             _ => text().boxed(),
         },

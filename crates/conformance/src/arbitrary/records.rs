@@ -38,8 +38,9 @@ fn record() -> impl Strategy<Value = Record> {
     let shares = (select(SHARES), select(SHARES));
     let times = (time(), time(), option::of(time()), option::of(time()));
     let labels = (select(Trust::ALL), prop_oneof![3 => Just(State::Active), 1 => select(State::ALL)]);
-    let drawn = (kind, role, words, lists, source, shares, times, labels, metadata());
-    drawn.prop_map(|(kind, role, words, lists, source, shares, times, labels, metadata)| {
+    let limits = (any::<bool>(), option::of(time()));
+    let drawn = (kind, role, words, lists, source, shares, times, (labels, limits), metadata());
+    drawn.prop_map(|(kind, role, words, lists, source, shares, times, (labels, limits), metadata)| {
         let mut record = turn(&lin(), "a record", 0);
         (record.kind, record.role) = (kind, role);
         (record.speaker, record.scene, record.topic, record.emotion, record.source.message_id) = words;
@@ -51,6 +52,7 @@ fn record() -> impl Strategy<Value = Record> {
             record.valid_until = None;
         }
         (record.trust, record.state) = labels;
+        (record.pinned, record.expires_at) = limits;
         record.metadata = metadata;
         record
     })

@@ -159,11 +159,13 @@ pub async fn a_new_text_speaker_or_role_requeues_the_record(world: &World) {
 pub async fn other_changes_do_not_requeue_the_record(world: &World) {
     let mut record = numbered(&lin(), 1);
     world.put(&[&record]).await;
-    let changes: [fn(&mut Record); 6] = [
+    let changes: [fn(&mut Record); 8] = [
         |r| drop(r.metadata.insert("mood".into(), json!("glad"))),
         |r| r.tags.push("btc".into()),
         |r| r.scene = Some("plot".into()),
         |r| r.importance = 0.75,
+        |r| r.pinned = true,
+        |r| r.expires_at = Some(Timestamp::from_micros(5)),
         |r| r.occurred_at = Timestamp::from_micros(-1),
         |r| r.derived_from.push(id(9)),
     ];

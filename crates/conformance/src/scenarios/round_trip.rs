@@ -53,6 +53,7 @@ pub async fn r4_every_field_comes_back(world: &World) {
     record.recorded_at = Timestamp::from_micros(1_772_000_000_654_322);
     record.valid_from = Some(Timestamp::from_micros(-1));
     record.valid_until = Some(Timestamp::from_micros(0));
+    (record.pinned, record.expires_at) = (true, Some(Timestamp::from_micros(-7)));
     record.metadata.insert("mood".into(), json!({"glad": [true, null, 2.5]}));
     assert_round_trip(world, record).await;
 }
@@ -113,6 +114,7 @@ pub async fn extreme_numbers_and_times_round_trip(world: &World) {
         let time = Timestamp::from_micros(times[i]);
         (record.occurred_at, record.recorded_at) = (time, time);
         (record.valid_from, record.valid_until) = (Some(time), Some(time));
+        record.expires_at = Some(time);
         (record.confidence, record.importance) = (shares[i], shares[5 - i]);
         (record.source.sequence, record.source.round) = (Some(sequences[i]), Some(if i == 0 { 0 } else { u32::MAX }));
         assert_round_trip(world, record).await;

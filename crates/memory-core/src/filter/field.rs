@@ -66,6 +66,10 @@ pub enum Field {
     ValidFrom,
     /// [`Record::valid_until`].
     ValidUntil,
+    /// [`Record::pinned`].
+    Pinned,
+    /// [`Record::expires_at`].
+    ExpiresAt,
     /// A top-level key of [`Record::metadata`]: letters, digits, `_`, `-` and `.`.
     Metadata(String),
 }
@@ -82,6 +86,8 @@ pub enum ValueType {
     Number,
     /// A point in time.
     Time,
+    /// True or false.
+    Bool,
     /// A record's id.
     Id,
     /// Any JSON.
@@ -94,6 +100,7 @@ crate::enum_names! {
         Texts => "texts",
         Number => "number",
         Time => "time",
+        Bool => "bool",
         Id => "id",
         Json => "json",
     }
@@ -113,6 +120,8 @@ pub enum FieldValue<'a> {
     Number(f64),
     /// A point in time.
     Time(Timestamp),
+    /// True or false.
+    Bool(bool),
     /// An id.
     Id(RecordId),
     /// JSON other than null.
@@ -120,7 +129,7 @@ pub enum FieldValue<'a> {
 }
 
 /// All fields other than metadata keys, with their names and types.
-const PLAIN_FIELDS: [(Field, &str, ValueType); 23] = [
+const PLAIN_FIELDS: [(Field, &str, ValueType); 25] = [
     (Field::Id, "id", ValueType::Id),
     (Field::Agent, "agent", ValueType::Text),
     (Field::Session, "session", ValueType::Text),
@@ -144,6 +153,8 @@ const PLAIN_FIELDS: [(Field, &str, ValueType); 23] = [
     (Field::RecordedAt, "recorded_at", ValueType::Time),
     (Field::ValidFrom, "valid_from", ValueType::Time),
     (Field::ValidUntil, "valid_until", ValueType::Time),
+    (Field::Pinned, "pinned", ValueType::Bool),
+    (Field::ExpiresAt, "expires_at", ValueType::Time),
 ];
 
 impl Field {
@@ -199,6 +210,8 @@ impl Field {
             Self::RecordedAt => FieldValue::Time(record.recorded_at),
             Self::ValidFrom => time(record.valid_from),
             Self::ValidUntil => time(record.valid_until),
+            Self::Pinned => FieldValue::Bool(record.pinned),
+            Self::ExpiresAt => time(record.expires_at),
             Self::Metadata(key) => match record.metadata.get(key) {
                 None | Some(Json::Null) => FieldValue::Missing,
                 Some(json) => FieldValue::Json(json),
@@ -236,12 +249,13 @@ impl Field {
             (ValueType::Id, FilterValue::Text(id)) => !is_ordering && id.parse::<RecordId>().is_ok(),
             (ValueType::Json, FilterValue::Text(_)) => true,
             (ValueType::Json, FilterValue::Number(n)) => n.is_finite(),
-            (ValueType::Json, FilterValue::Bool(_)) => !is_ordering,
+            (ValueType::Json | ValueType::Bool, FilterValue::Bool(_)) => !is_ordering,
             (
                 ValueType::Text
                 | ValueType::Time
                 | ValueType::Number
                 | ValueType::Texts
+                | ValueType::Bool
                 | ValueType::Id
                 | ValueType::Json,
                 _,
@@ -255,6 +269,7 @@ impl Field {
             ValueType::Texts => "a text to be equal to (it is a list and has no order)",
             ValueType::Number => "a finite number, an integer of at most 2^53",
             ValueType::Time => "a point in time",
+            ValueType::Bool => "true or false to be equal to",
             ValueType::Id => "an id to be equal to",
             ValueType::Json => "a text or a finite number, or true or false to be equal to",
         };
@@ -306,14 +321,22 @@ impl FieldValue<'_> {
             (Self::Texts(list), FilterValue::Text(right)) => op == Op::Eq && list.iter().any(|left| left == right),
             (Self::Number(left), FilterValue::Number(right)) => op.holds(left, right),
             (Self::Time(left), FilterValue::Time(right)) => op.holds(left, right),
+            (Self::Bool(left), FilterValue::Bool(right)) => op == Op::Eq && left == right,
             (Self::Id(left), FilterValue::Text(right)) => {
                 op == Op::Eq && right.parse().is_ok_and(|id: RecordId| id == *left)
             }
             (Self::Json(Json::Array(list)), _) => list.iter().any(|left| json_compares(left, op, value)),
             (Self::Json(left), _) => json_compares(left, op, value),
-            (Self::Missing | Self::Text(_) | Self::Texts(_) | Self::Number(_) | Self::Time(_) | Self::Id(_), _) => {
-                false
-            }
+            (
+                Self::Missing
+                | Self::Text(_)
+                | Self::Texts(_)
+                | Self::Number(_)
+                | Self::Time(_)
+                | Self::Bool(_)
+                | Self::Id(_),
+                _,
+            ) => false,
         }
     }
 }

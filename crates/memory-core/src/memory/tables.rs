@@ -83,6 +83,11 @@ impl RecordTables {
         rows.map(|(_, record)| record).filter(move |record| scope.covers(&record.scope))
     }
 
+    /// Returns all records, of every tenant.
+    pub(super) fn all(&self) -> impl Iterator<Item = &Record> {
+        self.records.values()
+    }
+
     /// Returns all records with this id within a scope: at most one per user.
     pub(super) fn find_all(&self, scope: &Scope, id: RecordId) -> Vec<Record> {
         match scope.user_name() {
@@ -290,6 +295,23 @@ impl RecordTables {
         let is_new = self.tombstones.insert(key, tombstone.clone()).is_none();
         removed.tombstones += u64::from(is_new);
         is_new
+    }
+
+    /// Removes tombstones within a scope, and unblocks contents that no other tombstone blocks. Returns their number.
+    pub(super) fn remove_tombstones(&mut self, scope: &Scope, ids: &[RecordId]) -> u64 {
+        let is_removed = |tombstone: &Tombstone| ids.contains(&tombstone.id) && scope.covers(&tombstone.scope);
+        let removed: Vec<Tombstone> = self.tombstones.values().filter(|t| is_removed(t)).cloned().collect();
+        self.tombstones.retain(|_, tombstone| !is_removed(tombstone));
+        for tombstone in &removed {
+            let namespace = tombstone.scope.namespace();
+            let blocks_content = |(key, other): (&RecordKey, &Tombstone)| {
+                key.0 == namespace && other.content_hash == tombstone.content_hash
+            };
+            if !self.tombstones.iter().any(blocks_content) {
+                self.deleted_contents.remove(&(namespace.clone(), tombstone.content_hash));
+            }
+        }
+        removed.len() as u64
     }
 
     pub(super) fn enqueue(&mut self, job: Job, key: &RecordKey, now: Timestamp) {

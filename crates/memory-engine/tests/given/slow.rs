@@ -7,7 +7,7 @@ use std::{
 
 use async_trait::async_trait;
 use memory_engine::{
-    Page, Record, RecordId, Result, ScanQuery, Scope, Stats, WriteResult,
+    Page, Record, RecordId, Result, ScanQuery, Scope, Stats, Timestamp, WriteResult,
     store::{
         Adjacent, DeletionReport, Done, Failure, Job, JobQueue, KeywordEntry, KeywordQuery, KeywordStore, PackedTerms,
         Pending, RecordGroup, RecordStore, Tombstone, Write,
@@ -87,6 +87,12 @@ impl<S: RecordStore> RecordStore for SlowStore<S> {
     }
     async fn import_tombstones(&self, scope: &Scope, tombstones: &[Tombstone]) -> Result<u64> {
         self.inner.import_tombstones(scope, tombstones).await
+    }
+    async fn expired(&self, now: Timestamp, limit: usize) -> Result<Vec<(Scope, RecordId)>> {
+        self.inner.expired(now, limit).await
+    }
+    async fn remove_tombstones(&self, scope: &Scope, ids: &[RecordId]) -> Result<u64> {
+        self.inner.remove_tombstones(scope, ids).await
     }
 }
 

@@ -88,6 +88,8 @@ always_unavailable! {
     stats(&Scope) -> Stats;
     tombstones(&Scope, Option<RecordId>, usize) -> Vec<Tombstone>;
     import_tombstones(&Scope, &[Tombstone]) -> u64;
+    expired(Timestamp, usize) -> Vec<(Scope, RecordId)>;
+    remove_tombstones(&Scope, &[RecordId]) -> u64;
 }
 
 always_unavailable! {

@@ -8,7 +8,8 @@ use std::{
 
 use async_trait::async_trait;
 use memory_engine::{
-    Error, ErrorKind, Job, MemoryEngine, Page, Record, RecordId, Result, ScanQuery, Scope, Stats, WriteResult,
+    Error, ErrorKind, Job, MemoryEngine, Page, Record, RecordId, Result, ScanQuery, Scope, Stats, Timestamp,
+    WriteResult,
     admin::Failure,
     embed::{DefaultEmbedder, Embedder},
     history::Tombstone,
@@ -110,6 +111,8 @@ watched! {
         stats(scope: &Scope) -> Stats;
         tombstones(scope: &Scope, after: Option<RecordId>, limit: usize) -> Vec<Tombstone>;
         import_tombstones(scope: &Scope, tombstones: &[Tombstone]) -> u64;
+        expired(now: Timestamp, limit: usize) -> Vec<(Scope, RecordId)>;
+        remove_tombstones(scope: &Scope, ids: &[RecordId]) -> u64;
     }
     jobs {
         claim(job: Job, limit: usize, lease: Duration) -> Vec<Pending>;

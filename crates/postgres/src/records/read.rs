@@ -1,6 +1,6 @@
 //! Reads records by id, finds adjacent records, and counts records.
 
-use memory_engine_core::{Adjacent, Neighbor, Record, RecordId, Scope, Stats};
+use memory_engine_core::{Adjacent, Neighbor, Record, RecordId, Scope, Stats, Timestamp};
 use memory_engine_sql::rows;
 use rustc_hash::FxHashMap;
 use sqlx::{PgConnection, Row};
@@ -10,7 +10,7 @@ use crate::{
     database::error::PostgresError,
     database::statement::StatementBuilder,
     queue::job_rows,
-    records::scopes::{CoveredScope, record_id, uuids},
+    records::scopes::{self, CoveredScope, record_id, uuids},
     records::{groups, row},
 };
 
@@ -26,6 +26,22 @@ pub(crate) async fn get(
         found.entry(stored.record.id).or_insert(stored.record);
     }
     Ok(ids.iter().map(|id| found.get(id).cloned()).collect())
+}
+
+/// Returns the addresses and ids of the first records that have expired, of all tenants, in the order of their expiry.
+pub(crate) async fn expired(
+    connection: &mut PgConnection,
+    now: Timestamp,
+    limit: usize,
+) -> Result<Vec<(Scope, RecordId)>, PostgresError> {
+    let sql = "SELECT n.tenant, n.username, a.agent, a.session, a.branch, x.id FROM
+        (SELECT r.ns, r.address, r.id, r.expires_at FROM records r
+         WHERE r.expires_at IS NOT NULL AND NOT r.pinned AND r.expires_at <= $1
+         ORDER BY r.expires_at, r.id LIMIT $2) x
+        JOIN namespaces n ON n.ns = x.ns JOIN addresses a ON a.ns = x.ns AND a.address = x.address
+        ORDER BY x.expires_at, x.id";
+    let rows = sqlx::query(sql).bind(now.as_micros()).bind(rows::sql_limit(limit)).fetch_all(connection).await?;
+    rows.iter().map(|row| Ok((scopes::read(row)?, record_id(row.try_get("id")?)))).collect()
 }
 
 /// SQL that joins the adjacent record: its id, and whether its role or speaker differs.

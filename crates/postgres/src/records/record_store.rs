@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use memory_engine_core::{
     Adjacent, DeletionReport, EmbeddingSpace, Hit, Index, Job, MultiVector, Page, Record, RecordGroup, RecordId,
-    RecordStore, Result, ScanQuery, Scope, Stats, Tombstone, Write, WriteResult,
+    RecordStore, Result, ScanQuery, Scope, Stats, Timestamp, Tombstone, Write, WriteResult,
 };
 use memory_engine_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore, PackedTerms};
 use memory_engine_sql::request;
@@ -80,6 +80,15 @@ impl RecordStore for PostgresStore {
             connection, tombstones, now
         )
         .await)
+    }
+
+    async fn expired(&self, now: Timestamp, limit: usize) -> Result<Vec<(Scope, RecordId)>> {
+        with_reader!(self, "expired", |connection| read::expired(connection, now, limit).await)
+    }
+
+    async fn remove_tombstones(&self, scope: &Scope, ids: &[RecordId]) -> Result<u64> {
+        let covered = CoveredScope::of(scope);
+        with_transaction!(self, "remove tombstones", |connection| tombstones::remove(connection, &covered, ids).await)
     }
 
     async fn close(&self) {

@@ -26,7 +26,7 @@ macro_rules! select_records {
         concat!(
             "SELECT n.tenant, n.username, a.agent, a.session, a.branch, r.ns, r.id, r.kind, r.text, r.role, ",
             "r.speaker, r.scene, r.topic, r.emotion, r.message_id, r.sequence, r.round, r.confidence, r.importance, ",
-            "r.occurred_at, r.recorded_at, r.valid_from, r.valid_until, r.trust, r.state, r.revision, ",
+            "r.occurred_at, r.recorded_at, r.valid_from, r.valid_until, r.trust, r.state, r.pinned, r.expires_at, r.revision, ",
             "r.entities, r.tags, r.derived_from, r.metadata",
             $more,
             " FROM ",
@@ -69,6 +69,8 @@ pub(crate) fn read(row: &PgRow) -> Result<StoredRecord, PostgresError> {
     record.trust = trust.map_err(|_| PostgresError::corrupt("a trust"))?;
     let state = row.try_get::<&str, _>("state")?.parse::<State>();
     record.state = state.map_err(|_| PostgresError::corrupt("a state"))?;
+    record.pinned = row.try_get("pinned")?;
+    record.expires_at = optional_time("expires_at")?;
     let revision = u64::try_from(row.try_get::<i64, _>("revision")?);
     record.revision = revision.map_err(|_| PostgresError::corrupt("a revision"))?;
     record.entities = row.try_get("entities")?;
@@ -201,6 +203,8 @@ struct RecordRow<'r> {
     text: &'r str,
     folded: Option<String>,
     content_hash: String,
+    pinned: bool,
+    expires_at: Option<i64>,
 }
 
 impl<'r> RecordRow<'r> {
@@ -235,6 +239,8 @@ impl<'r> RecordRow<'r> {
             text: &record.text,
             folded: (folded != record.text).then_some(folded),
             content_hash: format!("\\x{hash}"),
+            pinned: record.pinned,
+            expires_at: record.expires_at.map(Timestamp::as_micros),
         }
     }
 }
@@ -249,7 +255,7 @@ macro_rules! json_rows {
             occurred_at bigint, recorded_at bigint, valid_from bigint, valid_until bigint, role text, speaker text,
             scene text, topic text, emotion text, confidence double precision, importance double precision,
             message_id text, sequence bigint, round bigint, entities text[], tags text[], derived_from uuid[],
-            metadata json, text text, folded text, content_hash bytea)"
+            metadata json, text text, folded text, content_hash bytea, pinned boolean, expires_at bigint)"
         )
     };
 }
@@ -261,7 +267,7 @@ macro_rules! insert_records {
         concat!(
             "INSERT INTO records (ns, id, address, revision, state, kind, trust, occurred_at, recorded_at, valid_from,
                 valid_until, role, speaker, scene, topic, emotion, confidence, importance, message_id, sequence, round,
-                entities, tags, derived_from, metadata, text, folded, content_hash)
+                entities, tags, derived_from, metadata, text, folded, content_hash, pinned, expires_at)
              SELECT x.* FROM ",
             $crate::records::row::json_rows!($parameter)
         )
@@ -275,7 +281,8 @@ const REPLACE_RECORDS: &str = concat!(
         valid_until = x.valid_until, role = x.role, speaker = x.speaker, scene = x.scene, topic = x.topic,
         emotion = x.emotion, confidence = x.confidence, importance = x.importance, message_id = x.message_id,
         sequence = x.sequence, round = x.round, entities = x.entities, tags = x.tags, derived_from = x.derived_from,
-        metadata = x.metadata, text = x.text, folded = x.folded, content_hash = x.content_hash
+        metadata = x.metadata, text = x.text, folded = x.folded, content_hash = x.content_hash, pinned = x.pinned,
+        expires_at = x.expires_at
      FROM ",
     json_rows!("$1"),
     " WHERE r.ns = $2 AND x.ns = $2 AND r.id = x.id"

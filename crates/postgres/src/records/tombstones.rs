@@ -1,12 +1,13 @@
-//! Reads tombstones.
+//! Reads and removes tombstones.
 
 use memory_engine_core::{ContentHash, RecordId, Timestamp, Tombstone};
 use memory_engine_sql::rows::sql_limit;
 use sqlx::{PgConnection, Row, postgres::PgRow};
+use uuid::Uuid;
 
 use crate::{
     database::{error::PostgresError, statement::StatementBuilder},
-    records::scopes::{self, CoveredScope, uuid},
+    records::scopes::{self, CoveredScope, uuid, uuids},
 };
 
 /// Reads the column `content_hash` of a row.
@@ -40,4 +41,34 @@ pub(crate) async fn tombstones(
         Ok(tombstone.with_withdrawn(row.try_get("withdrawn")?))
     };
     statement.fetch_all(connection).await?.iter().map(read).collect()
+}
+
+/// Removes the tombstones of these ids in a scope, and unblocks contents that no other tombstone blocks. Returns their
+/// number.
+pub(crate) async fn remove(
+    connection: &mut PgConnection,
+    covered: &CoveredScope,
+    ids: &[RecordId],
+) -> Result<u64, PostgresError> {
+    let mut statement = StatementBuilder::new("DELETE FROM tombstones b WHERE b.id = ANY (");
+    statement.bind(uuids(ids)).push(") AND ");
+    covered.push_row_condition("b", &mut statement);
+    statement.push(" RETURNING b.ns, b.content_hash");
+    let removed = statement.fetch_all(connection).await?;
+    let mut namespaces: Vec<Uuid> = Vec::with_capacity(removed.len());
+    let mut hashes: Vec<Vec<u8>> = Vec::with_capacity(removed.len());
+    for row in &removed {
+        namespaces.push(row.try_get("ns")?);
+        hashes.push(row.try_get("content_hash")?);
+    }
+    sqlx::query(
+        "DELETE FROM barred_contents c USING unnest($1::uuid[], $2::bytea[]) x (ns, content_hash)
+         WHERE c.ns = x.ns AND c.content_hash = x.content_hash AND NOT EXISTS
+         (SELECT FROM tombstones b WHERE b.ns = x.ns AND b.content_hash = x.content_hash)",
+    )
+    .bind(namespaces)
+    .bind(hashes)
+    .execute(connection)
+    .await?;
+    Ok(removed.len() as u64)
 }

@@ -208,15 +208,18 @@ async fn synonyms(store: &dyn memory_engine_synonyms::SynonymStore, scope: &Scop
     store.clear(scope).await.unwrap();
 }
 
-/// Beginnings of the statements that serve all tenants: those that read and claim the oldest jobs.
-const STATEMENTS_FOR_ALL_TENANTS: [&str; 2] = [
+/// Beginnings of the statements that serve all tenants: those that read and claim the oldest jobs, and read the expired
+/// records.
+const STATEMENTS_FOR_ALL_TENANTS: [&str; 3] = [
     "SELECT n.tenant, n.username, a.agent, a.session, a.branch, r.ns, r.id, r.kind, r.text, r.role, r.speaker, \
      r.scene, r.topic, r.emotion, r.message_id, r.sequence, r.round, r.confidence, r.importance, r.occurred_at, \
      r.recorded_at, \
-     r.valid_from, r.valid_until, r.trust, r.state, r.revision, r.entities, r.tags, r.derived_from, r.metadata, \
+     r.valid_from, r.valid_until, r.trust, r.state, r.pinned, r.expires_at, r.revision, r.entities, r.tags, r.derived_from, r.metadata, \
      c.attempts, c.ticket, c.queued_at FROM (SELECT b.ns, b.id, b.ticket, b.attempts, b.queued_at FROM backlog b \
      WHERE b.job = $1",
     "WITH free AS ( SELECT b.ns, b.job, b.id, b.ticket FROM backlog b WHERE b.job = $1",
+    "SELECT n.tenant, n.username, a.agent, a.session, a.branch, x.id FROM (SELECT r.ns, r.address, r.id, \
+     r.expires_at FROM records r WHERE r.expires_at IS NOT NULL",
 ];
 
 /// Returns true if a bound value limits a statement to its namespaces.

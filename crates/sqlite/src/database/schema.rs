@@ -18,7 +18,7 @@ pub const SCHEMA: u32 = MIGRATIONS.len() as u32;
 pub(crate) const APPLICATION_ID: i32 = 0x4d65_6d45;
 
 /// The migration to each schema from the one before, and back.
-pub(crate) const MIGRATIONS: [(&str, &str); 17] = [
+pub(crate) const MIGRATIONS: [(&str, &str); 18] = [
     (include_str!("../../migrations/0001_initial.up.sql"), include_str!("../../migrations/0001_initial.down.sql")),
     (include_str!("../../migrations/0002_synonyms.up.sql"), include_str!("../../migrations/0002_synonyms.down.sql")),
     (include_str!("../../migrations/0003_life.up.sql"), include_str!("../../migrations/0003_life.down.sql")),
@@ -57,6 +57,10 @@ pub(crate) const MIGRATIONS: [(&str, &str); 17] = [
         include_str!("../../migrations/0017_record_groups.up.sql"),
         include_str!("../../migrations/0017_record_groups.down.sql"),
     ),
+    (
+        include_str!("../../migrations/0018_pin_and_expiry.up.sql"),
+        include_str!("../../migrations/0018_pin_and_expiry.down.sql"),
+    ),
 ];
 
 /// The names of the migrations.
@@ -78,6 +82,7 @@ pub const MIGRATIONS_BY_NAME: [&str; MIGRATIONS.len()] = [
     "0015_change_marks",
     "0016_lease_start",
     "0017_record_groups",
+    "0018_pin_and_expiry",
 ];
 
 /// Migrates the database to the schema of this version. If several processes open a new file at once, one migrates it,

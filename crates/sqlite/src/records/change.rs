@@ -129,8 +129,8 @@ impl<'c> Changes<'c> {
     }
 }
 
-/// Returns true if the records differ at most in state, kind, trust, confidence, importance, validity and
-/// `occurred_at`.
+/// Returns true if the records differ at most in state, kind, trust, confidence, importance, validity, pin, expiry
+/// and `occurred_at`.
 fn has_same_content(new: &Record, old: &Record) -> bool {
     let mut expected = old.clone();
     expected.state = new.state;
@@ -140,6 +140,8 @@ fn has_same_content(new: &Record, old: &Record) -> bool {
     expected.importance = new.importance;
     expected.valid_from = new.valid_from;
     expected.valid_until = new.valid_until;
+    expected.pinned = new.pinned;
+    expected.expires_at = new.expires_at;
     expected.occurred_at = new.occurred_at;
     expected.same_content(new)
 }

@@ -1,6 +1,6 @@
 //! Reads records by id and their neighbours, and counts records.
 
-use memory_engine_core::{Adjacent, Neighbor, Record, RecordId, Scope, Stats};
+use memory_engine_core::{Adjacent, Neighbor, Record, RecordId, Scope, Stats, Timestamp};
 use memory_engine_sql::rows;
 use rusqlite::{CachedStatement, Connection, params};
 
@@ -11,7 +11,7 @@ use crate::{
     queue::queue_rows,
     records::groups,
     records::row::{self, columns},
-    records::scopes::CoveredScope,
+    records::scopes::{self, CoveredScope},
 };
 
 /// Returns the records of these ids within `scope`, aligned with the ids.
@@ -38,6 +38,25 @@ pub(crate) fn get(
         Ok(found)
     };
     ids.iter().map(&mut find).collect()
+}
+
+/// Returns the addresses and ids of the first records that have expired, of all tenants, in the order of their expiry.
+pub(crate) fn expired(
+    connection: &Connection,
+    now: Timestamp,
+    limit: usize,
+) -> Result<Vec<(Scope, RecordId)>, SqliteError> {
+    let sql = "SELECT t.name, n.user, s.agent, s.session, s.branch, r.id
+        FROM records r INDEXED BY expiring_records CROSS JOIN scopes s ON s.scope = r.scope
+        CROSS JOIN namespaces n ON n.namespace = r.namespace CROSS JOIN tenants t ON t.tenant = n.tenant
+        WHERE r.expires_at IS NOT NULL AND NOT r.pinned AND r.expires_at <= ?1 ORDER BY r.expires_at, r.id LIMIT ?2";
+    let mut prepared = connection.prepare_cached(sql)?;
+    let mut rows = prepared.query(params![now.as_micros(), rows::sql_limit(limit)])?;
+    let mut expired = Vec::new();
+    while let Some(row) = rows.next()? {
+        expired.push((scopes::read(row)?, RecordId::from_bytes(row.get("id")?)));
+    }
+    Ok(expired)
 }
 
 /// Selects the neighbour before (`<`, `DESC`) or after (`>`, `ASC`) a position in a scope.

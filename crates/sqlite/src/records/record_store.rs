@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use memory_engine_core::{
     Adjacent, DeletionReport, EmbeddingSpace, Hit, Index, MultiVector, Page, Record, RecordGroup, RecordId,
-    RecordStore, Result, ScanQuery, Scope, Stats, Tombstone, Write, WriteResult,
+    RecordStore, Result, ScanQuery, Scope, Stats, Timestamp, Tombstone, Write, WriteResult,
 };
 use memory_engine_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore, PackedTerms};
 use memory_engine_sql::request;
@@ -107,6 +107,21 @@ impl RecordStore for SqliteStore {
         let now = self.clock().now();
         self.write("import_tombstones", residue, move |connection| {
             delete::import_tombstones(connection, &tombstones, now)
+        })
+        .await
+    }
+
+    async fn expired(&self, now: Timestamp, limit: usize) -> Result<Vec<(Scope, RecordId)>> {
+        self.read("expired", move |connection| read::expired(connection, now, limit)).await
+    }
+
+    async fn remove_tombstones(&self, scope: &Scope, ids: &[RecordId]) -> Result<u64> {
+        let scope = scope.clone();
+        let ids = ids.to_vec();
+        let residue = |removed: &u64| if *removed > 0 { Residue::Deleted } else { Residue::None };
+        self.write("remove tombstones", residue, move |connection| match CoveredScope::of(connection, &scope)? {
+            None => Ok(0),
+            Some(covered) => tombstones::remove(connection, &covered, &ids),
         })
         .await
     }

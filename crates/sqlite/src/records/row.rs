@@ -29,12 +29,12 @@ macro_rules! columns {
     () => {
         "r.record, r.id, r.kind, r.text, r.role, r.speaker, r.scene, r.topic, r.emotion, r.message_id, r.sequence, \
          r.round, r.confidence, r.importance, r.occurred_at, r.recorded_at, r.valid_from, r.valid_until, r.trust, \
-         r.state, r.revision, r.entities, r.tags, r.derived_from, r.metadata"
+         r.state, r.pinned, r.expires_at, r.revision, r.entities, r.tags, r.derived_from, r.metadata"
     };
 }
 pub(crate) use columns;
 
-/// The positions of [`columns!`] in a row. Looking up 25 columns by name in every row costs more than reading them.
+/// The positions of [`columns!`] in a row. Looking up 27 columns by name in every row costs more than reading them.
 #[derive(Debug, Clone, Copy)]
 enum Column {
     Record,
@@ -57,6 +57,8 @@ enum Column {
     ValidUntil,
     Trust,
     State,
+    Pinned,
+    ExpiresAt,
     Revision,
     Entities,
     Tags,
@@ -122,6 +124,8 @@ pub(crate) fn content(row: &Row<'_>, first: usize, scope: Scope) -> Result<Recor
     record.valid_until = optional_time(Column::ValidUntil)?;
     record.trust = text(Column::Trust)?.parse::<Trust>().map_err(|_| SqliteError::corrupt("a trust"))?;
     record.state = text(Column::State)?.parse::<State>().map_err(|_| SqliteError::corrupt("a state"))?;
+    record.pinned = row.get(at(Column::Pinned))?;
+    record.expires_at = optional_time(Column::ExpiresAt)?;
     record.revision = row.get(at(Column::Revision))?;
     record.entities = json(text(Column::Entities)?)?;
     record.tags = json(text(Column::Tags)?)?;
@@ -207,9 +211,9 @@ pub(crate) fn current(
 pub(crate) fn insert(connection: &Connection, address: RecordAddress, record: &Record) -> Result<i64, SqliteError> {
     let sql = "INSERT INTO records (namespace, scope, id, revision, state, kind, trust, occurred_at, recorded_at,
         valid_from, valid_until, role, speaker, scene, topic, emotion, confidence, importance, message_id, sequence,
-        round, entities, tags, derived_from, metadata, text)
+        round, entities, tags, derived_from, metadata, text, pinned, expires_at)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22,
-        ?23, ?24, ?25, ?26)";
+        ?23, ?24, ?25, ?26, ?27, ?28)";
     write(connection, sql, address, record)?;
     Ok(connection.last_insert_rowid())
 }
@@ -219,7 +223,7 @@ pub(crate) fn replace(connection: &Connection, address: RecordAddress, record: &
     let sql = "UPDATE records SET revision = ?4, state = ?5, kind = ?6, trust = ?7, occurred_at = ?8,
         recorded_at = ?9, valid_from = ?10, valid_until = ?11, role = ?12, speaker = ?13, scene = ?14, topic = ?15,
         emotion = ?16, confidence = ?17, importance = ?18, message_id = ?19, sequence = ?20, round = ?21,
-        entities = ?22, tags = ?23, derived_from = ?24, metadata = ?25, text = ?26
+        entities = ?22, tags = ?23, derived_from = ?24, metadata = ?25, text = ?26, pinned = ?27, expires_at = ?28
         WHERE id = ?3 AND namespace = ?1 AND scope = ?2";
     write(connection, sql, address, record)
 }
@@ -258,6 +262,8 @@ fn write(
         as_json(&record.derived_from)?,
         as_json(&SortedJson(&record.metadata))?,
         record.text,
+        record.pinned,
+        record.expires_at.map(Timestamp::as_micros),
     ])?;
     Ok(())
 }
@@ -305,6 +311,8 @@ mod tests {
             Column::ValidUntil,
             Column::Trust,
             Column::State,
+            Column::Pinned,
+            Column::ExpiresAt,
             Column::Revision,
             Column::Entities,
             Column::Tags,

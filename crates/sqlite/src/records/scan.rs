@@ -71,7 +71,11 @@ fn push_matching_rows(
     let is_narrow = covered.is_narrow();
     let only_scope = if is_narrow { only_scope(connection, covered)? } else { None };
     // The index of a single scope or user has the requested order, so that no sorting is needed.
-    let index = if is_narrow { "records_by_scope" } else { "records_by_namespace" };
+    let index = match &query.filter {
+        Some(filter) if filter::requires_pinned(filter) => "pinned_records",
+        _ if is_narrow => "records_by_scope",
+        _ => "records_by_namespace",
+    };
     statement.push(" FROM records r INDEXED BY ").push(index);
     statement.push(" CROSS JOIN scopes s ON s.scope = r.scope WHERE ");
     match only_scope {

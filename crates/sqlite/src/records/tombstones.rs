@@ -1,8 +1,8 @@
-//! Reads tombstones.
+//! Reads and removes tombstones.
 
 use memory_engine_core::{ContentHash, RecordId, Timestamp, Tombstone};
 use memory_engine_sql::rows::sql_limit;
-use rusqlite::Connection;
+use rusqlite::{Connection, params};
 
 use crate::{
     database::{error::SqliteError, statement::Statement},
@@ -39,4 +39,31 @@ pub(crate) fn tombstones(
         tombstones.push(tombstone.with_withdrawn(row.get("withdrawn")?));
     }
     Ok(tombstones)
+}
+
+/// Removes the tombstones of these ids in the covered scope, and unblocks contents that no other tombstone blocks.
+/// Returns their number.
+pub(crate) fn remove(connection: &Connection, covered: &CoveredScope, ids: &[RecordId]) -> Result<u64, SqliteError> {
+    let mut removed = 0;
+    for id in ids {
+        let mut statement = Statement::new("DELETE FROM tombstones AS b WHERE b.id = ");
+        statement.bind(id.as_bytes().to_vec()).push(" AND ");
+        covered.push_namespace_condition("b.namespace", &mut statement);
+        covered
+            .push_scope_condition(statement.push(" AND EXISTS (SELECT 1 FROM scopes s WHERE s.scope = b.scope AND "));
+        statement.push(") RETURNING b.namespace, b.content_hash");
+        let (mut prepared, values) = statement.prepare(connection)?;
+        let blocked: Vec<(i64, [u8; 32])> =
+            prepared.query_map(values, |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?;
+        for (namespace, hash) in blocked {
+            connection
+                .prepare_cached(
+                    "DELETE FROM barred_contents WHERE namespace = ?1 AND content_hash = ?2 AND NOT EXISTS
+                     (SELECT 1 FROM tombstones WHERE namespace = ?1 AND content_hash = ?2)",
+                )?
+                .execute(params![namespace, hash])?;
+            removed += 1;
+        }
+    }
+    Ok(removed)
 }

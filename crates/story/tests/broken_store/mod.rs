@@ -8,8 +8,8 @@ use std::{
 use async_trait::async_trait;
 use memory_engine_core::{
     Adjacent, DeletionReport, Done, EmbeddingSpace, Error, ErrorKind, Failure, Hit, Job, JobQueue, Page, Pending,
-    Record, RecordGroup, RecordId, RecordStore, RemovalCounts, Result, ScanQuery, Scope, Stats, Tombstone, Write,
-    WriteResult,
+    Record, RecordGroup, RecordId, RecordStore, RemovalCounts, Result, ScanQuery, Scope, Stats, Timestamp, Tombstone,
+    Write, WriteResult,
 };
 use memory_engine_embedder::{DefaultEmbedder, Embedder};
 use memory_engine_graph::{GraphEntry, GraphQuery, GraphStats, GraphStore, Subgraph};
@@ -71,6 +71,14 @@ impl RecordStore for BrokenStore {
         self.fail_call()
     }
     async fn import_tombstones(&self, _: &Scope, _: &[Tombstone]) -> Result<u64> {
+        self.fail_call()
+    }
+
+    async fn expired(&self, _: Timestamp, _: usize) -> Result<Vec<(Scope, RecordId)>> {
+        self.fail_call()
+    }
+
+    async fn remove_tombstones(&self, _: &Scope, _: &[RecordId]) -> Result<u64> {
         self.fail_call()
     }
 }
