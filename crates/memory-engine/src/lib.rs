@@ -44,6 +44,7 @@ pub mod synonyms;
 pub mod testing;
 #[cfg(feature = "enrichment")]
 mod topic_facts;
+pub mod transfer;
 mod turn;
 mod update;
 mod verb;

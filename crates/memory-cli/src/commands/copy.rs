@@ -1,13 +1,13 @@
 //! `memory copy`.
 
-mod copier;
-
 use std::{collections::BTreeSet, path::Path, process::ExitCode};
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use copier::{Copier, CopyReport};
-use memory_engine::{Database, Scope, admin};
+use memory_engine::{
+    Database, Scope, admin,
+    transfer::{Copier, CopyReport},
+};
 
 use crate::{
     args::{self, StoreArgs},
@@ -66,7 +66,7 @@ impl CopyCommand {
             total += stats.records + stats.tombstones;
         }
         let bar = output::progress(total, "copying {wide_bar} {pos}/{len} {per_sec} {eta}");
-        let mut copier = Copier::new(&source, &target, self.update, |report: &CopyReport| {
+        let mut copier = Copier::new(&source, &target).update(self.update).on_commit(|report| {
             bar.set_position(report.seen());
             if self.json {
                 output::print_json_line(&serde_json::json!({ "committed": report.seen() }));
@@ -79,7 +79,7 @@ impl CopyCommand {
                 break;
             }
         }
-        let mut report = copier.report;
+        let mut report = copier.into_report();
         bar.finish_and_clear();
         result.context("the copy is incomplete; run the same command again to continue")?;
         for tenant in &tenants {

@@ -1,59 +1,60 @@
 //! Copies one store into another, user by user.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt};
 
-use anyhow::Result;
-use memory_engine::{
-    ErrorKind, MemoryEngine, Outcome, PutMode, Record, ScanQuery, Scope, WriteResult, synonyms::PairVerdict,
+use memory_engine_core::{
+    Error, ErrorKind, Outcome, PutMode, Record, RecordId, Result, ScanQuery, Scope, WriteResult,
 };
+use memory_engine_synonyms::PairVerdict;
 use serde::Serialize;
 
-/// Number of records that are committed together.
-const PAGE_RECORDS: usize = 500;
+use crate::{engine::MemoryEngine, transfer::PAGE_RECORDS};
+
 /// Maximum number of refused records that are reported one by one.
 const MAX_REPORTED_RECORDS: u64 = 20;
 
 /// The result of a copy.
 #[derive(Debug, Default, Clone, Serialize)]
-pub(crate) struct CopyReport {
+#[non_exhaustive]
+pub struct CopyReport {
     /// Number of tenants and users that were processed.
-    pub(crate) namespaces: u64,
+    pub namespaces: u64,
     /// New records.
-    pub(crate) added: u64,
+    pub added: u64,
     /// Records that were replaced.
-    pub(crate) updated: u64,
+    pub updated: u64,
     /// Records that existed already.
-    pub(crate) unchanged: u64,
+    pub unchanged: u64,
     /// Of these, records whose content differs in the target.
-    pub(crate) different: u64,
+    pub different: u64,
     /// Records that were forgotten in the target, and are not copied.
-    pub(crate) forgotten: u64,
+    pub forgotten: u64,
     /// Records that the target refuses.
-    pub(crate) refused: u64,
+    pub refused: u64,
     /// New tombstones.
-    pub(crate) tombstones: u64,
+    pub tombstones: u64,
     /// Tombstones that existed already, or whose record the target has in another scope.
-    pub(crate) tombstones_there: u64,
+    pub tombstones_there: u64,
     /// Groups of synonyms that were written.
-    pub(crate) synonyms: u64,
+    pub synonyms: u64,
     /// Groups that differ in the target, and were not changed.
-    pub(crate) synonyms_different: u64,
+    pub synonyms_different: u64,
     /// Decisions about suggested synonyms that were written.
-    pub(crate) verdicts: u64,
-    /// Records that still wait for their vectors.
-    pub(crate) waiting: u64,
+    pub verdicts: u64,
+    /// Records that still wait for their vectors. The copier leaves it at 0; a caller that drains the target sets it.
+    pub waiting: u64,
     /// The reasons of the first refused records.
-    pub(crate) errors: Vec<String>,
+    pub errors: Vec<String>,
 }
 
 impl CopyReport {
     /// Returns the number of processed records and tombstones.
-    pub(crate) fn seen(&self) -> u64 {
+    pub fn seen(&self) -> u64 {
         let records = self.added + self.updated + self.unchanged + self.forgotten + self.refused;
         records + self.tombstones + self.tombstones_there
     }
 
-    fn count_refused(&mut self, record: &Record, error: &memory_engine::Error) {
+    fn count_refused(&mut self, record: &Record, error: &Error) {
         self.refused += 1;
         if self.refused <= MAX_REPORTED_RECORDS {
             self.errors.push(format!("record {} at {} was refused: {error}", record.id, record.scope));
@@ -71,23 +72,70 @@ impl CopyReport {
     }
 }
 
-/// Copies records, tombstones and synonyms. Calls `progress` after each commit.
-#[derive(Debug)]
-pub(crate) struct Copier<'e, P> {
+/// Copies records, tombstones and synonyms from one store into another, user by user.
+///
+/// ```
+/// use memory_engine::{MemoryEngine, Scope, transfer::Copier};
+///
+/// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+/// let source = MemoryEngine::builder().in_memory().build().await?;
+/// let target = MemoryEngine::builder().in_memory().build().await?;
+/// let lin = Scope::user("lin")?;
+/// source.remember(&lin, "I live in Porto.").await?;
+/// let mut copier = Copier::new(&source, &target).on_commit(|report| println!("{} copied", report.seen()));
+/// copier.copy(&lin).await?;
+/// assert_eq!(copier.report().added, 1);
+/// # Ok::<(), memory_engine::Error>(()) }).unwrap();
+/// ```
+pub struct Copier<'e> {
     source: &'e MemoryEngine,
     target: &'e MemoryEngine,
     update: bool,
-    progress: P,
-    pub(crate) report: CopyReport,
+    on_commit: Box<dyn FnMut(&CopyReport) + Send + 'e>,
+    report: CopyReport,
 }
 
-impl<'e, P: FnMut(&CopyReport)> Copier<'e, P> {
-    pub(crate) fn new(source: &'e MemoryEngine, target: &'e MemoryEngine, update: bool, progress: P) -> Self {
-        Self { source, target, update, progress, report: CopyReport::default() }
+impl fmt::Debug for Copier<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Copier").field("update", &self.update).field("report", &self.report).finish_non_exhaustive()
+    }
+}
+
+impl<'e> Copier<'e> {
+    /// Creates a copier that leaves the existing records of the target as they are.
+    pub fn new(source: &'e MemoryEngine, target: &'e MemoryEngine) -> Self {
+        Self { source, target, update: false, on_commit: Box::new(|_| ()), report: CopyReport::default() }
+    }
+
+    /// Sets whether records of the target that differ are replaced. Default: false.
+    #[must_use]
+    pub fn update(mut self, update: bool) -> Self {
+        self.update = update;
+        self
+    }
+
+    /// Sets a callback that is called after each commit.
+    #[must_use]
+    pub fn on_commit(mut self, on_commit: impl FnMut(&CopyReport) + Send + 'e) -> Self {
+        self.on_commit = Box::new(on_commit);
+        self
+    }
+
+    /// Returns the counts so far.
+    pub fn report(&self) -> &CopyReport {
+        &self.report
+    }
+
+    /// Returns the counts.
+    pub fn into_report(self) -> CopyReport {
+        self.report
     }
 
     /// Copies the data of one tenant or user: first the records, then the tombstones, which could block them.
-    pub(crate) async fn copy(&mut self, scope: &Scope) -> Result<()> {
+    ///
+    /// # Errors
+    /// The errors of either store. The committed records stay, and a second copy continues.
+    pub async fn copy(&mut self, scope: &Scope) -> Result<()> {
         self.report.namespaces += 1;
         self.copy_synonyms(scope).await?;
         let mut after = None;
@@ -96,13 +144,13 @@ impl<'e, P: FnMut(&CopyReport)> Copier<'e, P> {
             // The scope of a tenant includes its users, which are copied separately.
             self.copy_records(scope, page.records.into_iter().filter(|r| r.scope.namespace() == *scope).collect())
                 .await?;
-            (self.progress)(&self.report);
+            (self.on_commit)(&self.report);
             after = page.next;
             if after.is_none() {
                 break;
             }
         }
-        let mut last = None;
+        let mut last: Option<RecordId> = None;
         loop {
             let mut page = self.source.admin().tombstones(scope, last, PAGE_RECORDS).await?;
             let Some(end) = page.last().map(|tombstone| tombstone.id) else { return Ok(()) };
@@ -111,7 +159,7 @@ impl<'e, P: FnMut(&CopyReport)> Copier<'e, P> {
             let new = self.target.admin().import_tombstones(scope, &page).await?;
             self.report.tombstones += new;
             self.report.tombstones_there += page.len() as u64 - new;
-            (self.progress)(&self.report);
+            (self.on_commit)(&self.report);
         }
     }
 
@@ -146,11 +194,11 @@ impl<'e, P: FnMut(&CopyReport)> Copier<'e, P> {
                     match self.target.store(scope, vec![record.clone()], mode).await {
                         Ok(written) => written.iter().for_each(|written| self.report.count(written)),
                         Err(e) if is_about_a_record(e.kind()) => self.report.count_refused(&record, &e),
-                        Err(e) => return Err(e.into()),
+                        Err(e) => return Err(e),
                     }
                 }
             }
-            Err(e) => return Err(e.into()),
+            Err(e) => return Err(e),
         }
         Ok(())
     }
@@ -186,6 +234,6 @@ impl<'e, P: FnMut(&CopyReport)> Copier<'e, P> {
 }
 
 /// Returns true if an error is about the record, not about the store.
-fn is_about_a_record(kind: ErrorKind) -> bool {
+pub(crate) fn is_about_a_record(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::InvalidInput | ErrorKind::Conflict | ErrorKind::NotFound)
 }
