@@ -34,3 +34,4 @@ pub(crate) mod show;
 pub(crate) mod stats;
 pub(crate) mod summarize;
 pub(crate) mod synonyms;
+pub(crate) mod test;

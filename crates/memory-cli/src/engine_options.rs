@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 use jiff::tz::TimeZone;
 use memory_engine::{
-    Builder, Database, EnrichmentOptions, Language, RecallOptions, graph::GraphExtractor, recall::Rewrite,
+    Builder, Clock, Database, EnrichmentOptions, Language, RecallOptions, graph::GraphExtractor, recall::Rewrite,
     scene::ScenePolicy, sqlite::SqliteOptions,
 };
 use memory_engine_server::local_zone;
@@ -41,6 +41,8 @@ pub(crate) struct EngineOptions {
     pub(crate) zone: Option<TimeZone>,
     /// Language of generated texts. Default: the language of the source text.
     pub(crate) language: Option<Language>,
+    /// The clock. Default: the clock of the machine.
+    pub(crate) clock: Option<Arc<dyn Clock>>,
 }
 
 impl From<EnrichmentOptions> for EngineOptions {
@@ -62,6 +64,9 @@ impl EngineOptions {
         let mut builder = builder.enrichment(self.enrichment).zone(self.zone.unwrap_or_else(local_zone));
         if let Some(language) = self.language {
             builder = builder.language(language);
+        }
+        if let Some(clock) = self.clock {
+            builder = builder.clock(clock);
         }
         if let (Some(bytes), Some(path)) = (self.page_cache, database.path()) {
             builder = builder.sqlite_with(path, SqliteOptions::default().with_cache_bytes(bytes));

@@ -4,13 +4,15 @@ use std::{process::ExitCode, time::Duration};
 
 use anyhow::Result;
 use clap::Args;
-use memory_engine::{Field, Filter, MemoryEngine, Recall, RecallQuery, Scope, Timestamp, recall::Degraded};
+use memory_engine::{MemoryEngine, Recall, RecallQuery, Scope, recall::Degraded};
 
 use crate::{
-    args::{ScopeArgs, StoreArgs, ZoneArgs},
+    args::{ScopeArgs, StoreArgs},
     engine_options::EngineOptions,
     graph::GraphArgs,
-    output, records,
+    output,
+    query_args::QueryArgs,
+    records,
     report::ReportArgs,
 };
 
@@ -26,29 +28,8 @@ pub(crate) struct SearchCommand {
     graph: GraphArgs,
     #[command(flatten)]
     scope: ScopeArgs,
-    /// Maximum number of hits
-    #[arg(long, short = 'n', default_value_t = 10)]
-    limit: usize,
-    /// Only records from this time or later
-    #[arg(long, value_name = "TIME")]
-    since: Option<String>,
-    /// Only records before this time
-    #[arg(long, value_name = "TIME")]
-    until: Option<String>,
-    /// Only records from the time that the query names, such as "last week", 去年夏天 or "in May 2023"
-    #[arg(long)]
-    only_then: bool,
     #[command(flatten)]
-    timezone: ZoneArgs,
-    /// Only records of this kind, such as turn, summary, fact or note
-    #[arg(long)]
-    kind: Option<String>,
-    /// Only records of this scene
-    #[arg(long)]
-    scene: Option<String>,
-    /// Scene to search from: only records that are visible from it
-    #[arg(long, value_name = "SCENE")]
-    from_scene: Option<String>,
+    query: QueryArgs,
     /// Time limit in milliseconds
     #[arg(long, value_name = "MS")]
     deadline: Option<u64>,
@@ -65,7 +46,7 @@ pub(crate) struct SearchCommand {
 impl SearchCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         let scope = self.scope.scope()?;
-        let query = self.query()?;
+        let query = self.query.query(&self.text)?;
         let options = EngineOptions { graph: self.graph.reader(), ..EngineOptions::default() };
         let engine = self.store.open_with(options).await?;
         let query = match self.deadline {
@@ -86,7 +67,7 @@ impl SearchCommand {
         if recall.hits.is_empty() {
             lines.push(format!("nothing found within {scope}"));
         } else {
-            lines.push(output::recall_table(recall, &self.timezone.zone()));
+            lines.push(output::recall_table(recall, &self.query.timezone.zone()));
         }
         if self.explain {
             let hits = recall.hits.iter().zip(1..);
@@ -120,30 +101,5 @@ impl SearchCommand {
         for part in degraded.iter().filter(|_| !self.report.json) {
             report_line!("{} failed: {}", part.stage, part.reason);
         }
-    }
-
-    fn query(&self) -> Result<RecallQuery> {
-        let zone = self.timezone.zone();
-        let mut query = RecallQuery::new(&self.text).with_limit(self.limit);
-        if let Some(since) = &self.since {
-            query = query.since(Timestamp::parse_in(since, &zone)?);
-        }
-        if let Some(until) = &self.until {
-            query = query.until(Timestamp::parse_in(until, &zone)?);
-        }
-        if let Some(kind) = &self.kind {
-            query = query.with_filter(Filter::eq(Field::Kind, kind.as_str()));
-        }
-        if let Some(scene) = &self.from_scene {
-            query = query.in_scene(scene);
-        }
-        if self.only_then {
-            query = query.only_then();
-        }
-        query.zone = Some(zone);
-        if let Some(scene) = &self.scene {
-            query = query.with_filter(Filter::eq(Field::Scene, scene.as_str()));
-        }
-        Ok(query)
     }
 }
