@@ -20,6 +20,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("memory-engine-keyword-store", &["core", "rule-data"]),
     ("memory-engine-reranker", &["core", "rule-data"]),
     ("memory-engine-scene", &["core", "rule-data"]),
+    ("memory-engine-screening", &["core", "rule-data"]),
     ("memory-engine-synonyms", &["core", "keyword-store", "rule-data"]),
     ("memory-engine-temporal", &["core", "rule-data"]),
     ("memory-engine-context", &["core", "rule-data"]),
@@ -27,14 +28,19 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("memory-engine-graph", &["core", "llm", "rule-data"]),
     // Shared by both adapters; no driver.
     ("memory-engine-sql", &["core", "graph", "keyword-store", "vector-store"]),
-    ("memory-engine-sqlite", &["core", "graph", "keyword-store", "sql", "synonyms", "vector-store"]),
+    ("memory-engine-sqlite", &["core", "graph", "keyword-store", "sql", "sqlite3mc", "synonyms", "vector-store"]),
+    // SQLite itself, compiled from source.
+    ("memory-engine-sqlite3mc", &[]),
     ("memory-engine-postgres", &["core", "graph", "keyword-store", "sql", "synonyms", "vector-store"]),
     ("memory-engine-conformance", &["core", "graph", "keyword-store", "synonyms", "vector-store"]),
     ("memory-engine-llm", &["core"]),
     // `temporal` resolves the dates of appointments against the turn that names them.
     ("memory-engine-summarizer", &["core", "context", "llm", "rule-data", "temporal"]),
     ("memory-engine-http-models", &["core", "embedder", "reranker", "llm"]),
-    ("memory-engine-indexing", &["core", "embedder", "graph", "keyword-store", "temporal", "vector-store"]),
+    (
+        "memory-engine-indexing",
+        &["core", "embedder", "graph", "keyword-store", "screening", "temporal", "vector-store"],
+    ),
     (
         "memory-engine-recall",
         &[
@@ -66,6 +72,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
             "enrichment",
             "reranker",
             "scene",
+            "screening",
             "synonyms",
             "temporal",
             "llm",
@@ -89,7 +96,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     // Files of the model as records.
     ("memory-engine-tool-backends", &[""]),
     // Readers of foreign formats yield rows; they need no engine.
-    ("memory-engine-import", &["core", "rule-data"]),
+    ("memory-engine-import", &["core", "rule-data", "sqlite3mc"]),
     // Pure functions over JSON.
     ("memory-engine-dialects", &[]),
     ("memory-engine-server", &["", "agent-hooks", "dialects", "http-models", "tool-backends"]),
@@ -128,6 +135,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
 /// Third-party crates that only the named packages may depend on.
 const RESTRICTED_CRATES: &[(&str, &[&str])] = &[
     ("rusqlite", &["memory-engine-sqlite", "memory-engine-import"]),
+    ("libsqlite3-sys", &["memory-engine-sqlite3mc"]),
     ("sqlx", &["memory-engine-postgres", "memory-engine-tests"]),
     ("pgvector", &["memory-engine-postgres"]),
     ("reqwest", &["memory-engine-http-models"]),

@@ -1,0 +1,18 @@
+#![doc = include_str!("../README.md")]
+
+mod checks;
+mod finding;
+mod masks;
+mod policy;
+mod prefilter;
+mod record;
+mod rules;
+mod screener;
+#[cfg(test)]
+mod tests;
+
+pub use finding::{Finding, RecordField, RecordFinding, RuleId};
+pub use policy::{Action, Category, ScreeningPolicy};
+pub use record::{RecordScreening, count_by_rule};
+pub use rules::rule_ids;
+pub use screener::{ScreenedText, Screener};
