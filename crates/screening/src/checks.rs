@@ -95,6 +95,8 @@ impl Check {
             values::extended(text, range)
         } else if matches!(self, Self::Password | Self::MixedPassword | Self::Token) {
             values::without_punctuation(text, range)
+        } else if self == Self::Iban {
+            identity::without_next_words(text, range)
         } else {
             range
         }

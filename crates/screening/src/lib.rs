@@ -2,6 +2,7 @@
 
 mod checks;
 mod finding;
+mod lazy_regex;
 mod masks;
 mod policy;
 mod prefilter;
@@ -10,6 +11,7 @@ mod rules;
 mod screener;
 #[cfg(test)]
 mod tests;
+mod words;
 
 pub use finding::{Finding, RecordField, RecordFinding, RuleId};
 pub use policy::{Action, Category, ScreeningPolicy};

@@ -1,28 +1,17 @@
 //! The rules, from the data files.
 
-use std::{
-    collections::BTreeMap,
-    sync::{LazyLock, OnceLock},
-};
+use std::sync::LazyLock;
 
-use memory_engine_rule_data::{RegexOptions, SharedRegex, Words, data};
+use memory_engine_rule_data::{SharedRegex, data};
 use serde::Deserialize;
 
-use crate::{checks::Check, finding::RuleId, policy::Category};
+use crate::{checks::Check, finding::RuleId, lazy_regex::LazyRegex, policy::Category};
 
 /// The contents of the data files.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RuleData {
     rules: Vec<RuleEntry>,
-    /// Expressions of values that stand for a secret, such as `${TOKEN}`. They match a whole value.
-    placeholders: Vec<String>,
-    /// Words that follow "the password is" and are no password.
-    pub(crate) password_stop_words: Words,
-    /// The length of an IBAN of each country, in characters.
-    pub(crate) iban_lengths: BTreeMap<String, usize>,
-    /// Words after a number that make it a quantity, such as `characters` or 年.
-    pub(crate) units: Words,
 }
 
 /// A rule in a data file.
@@ -60,7 +49,6 @@ data!(RULE_DATA: RuleData =
     "identity.toml",
     "en/personal.toml",
     "zh/personal.toml",
-    "placeholders.toml",
 );
 
 /// A rule.
@@ -75,24 +63,6 @@ pub(crate) struct Rule {
     pub(crate) check: Check,
     pattern: LazyRegex,
     allow: Option<LazyRegex>,
-}
-
-/// An expression that is compiled at its first use.
-#[derive(Debug)]
-struct LazyRegex {
-    expression: &'static str,
-    compiled: OnceLock<Option<SharedRegex>>,
-}
-
-impl LazyRegex {
-    const fn new(expression: &'static str) -> Self {
-        Self { expression, compiled: OnceLock::new() }
-    }
-
-    /// Returns the expression, or `None` if it does not compile. A test compiles every expression.
-    fn get(&self) -> Option<&SharedRegex> {
-        self.compiled.get_or_init(|| RegexOptions::default().compile(self.expression).ok()).as_ref()
-    }
 }
 
 impl Rule {
@@ -124,19 +94,6 @@ pub(crate) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
     rules.collect()
 });
 
-static PLACEHOLDERS: LazyLock<Vec<LazyRegex>> =
-    LazyLock::new(|| RULE_DATA.placeholders.iter().map(|expression| LazyRegex::new(expression)).collect());
-
-/// Returns the word lists.
-pub(crate) fn words() -> &'static RuleData {
-    &RULE_DATA
-}
-
-/// Returns true if a value stands for a secret, such as `${TOKEN}` or `xxxx`.
-pub(crate) fn is_placeholder(value: &str) -> bool {
-    PLACEHOLDERS.iter().filter_map(LazyRegex::get).any(|placeholder| placeholder.is_match(value))
-}
-
 /// Returns the ids of all rules, each with its category.
 pub fn rule_ids() -> impl Iterator<Item = (RuleId, Category)> {
     RULES.iter().map(|rule| (rule.id, rule.category))
@@ -155,9 +112,6 @@ mod tests {
         for rule in RULES.iter() {
             assert!(rule.pattern().is_some(), "{}", rule.id);
             assert!(rule.allow.as_ref().is_none_or(|allow| allow.get().is_some()), "{}", rule.id);
-        }
-        for placeholder in PLACEHOLDERS.iter() {
-            assert!(placeholder.get().is_some(), "{}", placeholder.expression);
         }
     }
 

@@ -8,7 +8,8 @@ use crate::{
     masks::{mask_ranges, replace_findings},
     policy::{Action, Category, ScreeningPolicy},
     prefilter::Prefilter,
-    rules::{Rule, is_placeholder},
+    rules::Rule,
+    words::is_placeholder,
 };
 
 /// Maximum number of passes over a text. A mask can reveal a further finding.

@@ -1,9 +1,11 @@
 //! Numbers of cards, accounts and people. Each function gets a value in the form that the expression of its rule finds.
 
+use std::ops::Range;
+
 use super::digits::{
     digits_of, has_luhn_digit, has_verhoeff_digit, is_date, is_repetition, pair, remainder, weighted_sum,
 };
-use crate::rules::words;
+use crate::words::words;
 
 pub(super) fn is_card(value: &str) -> bool {
     let digits = digits_of(value);
@@ -24,6 +26,18 @@ pub(super) fn is_card(value: &str) -> bool {
         17 | 18 => prefix(2) == 62,
         19 => prefix(2) == 62 || prefix(1) == 4,
         _ => false,
+    }
+}
+
+/// Returns the position of an IBAN without the words after it, which the expression may have found, too.
+pub(super) fn without_next_words(text: &str, range: Range<usize>) -> Range<usize> {
+    let value = &text[range.clone()];
+    let country = value.get(..2).unwrap_or_default().to_ascii_uppercase();
+    let Some(length) = words().iban_lengths.get(&country) else { return range };
+    let mut ends = value.char_indices().filter(|(_, c)| !c.is_whitespace()).map(|(at, c)| at + c.len_utf8());
+    match ends.nth(length - 1) {
+        Some(end) => range.start..range.start + end,
+        None => range,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, ops::Range};
 
-use crate::rules::words;
+use crate::words::words;
 
 /// Minimum length of a password, in characters.
 const PASSWORD_MIN_CHARS: usize = 4;
