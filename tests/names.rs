@@ -21,12 +21,13 @@ use tokens::{Token, after_bracket, after_semicolon, tokens, without_tests};
 
 /// Names with several meanings on purpose: the functions of both adapters and of `admin`, which do the same for one
 /// backend and for any; and `blocking::MemoryEngine`, which is the engine for programs without a runtime.
-const SAME_ON_PURPOSE: [&str; 8] = [
+const SAME_ON_PURPOSE: [&str; 9] = [
     "checkup",
     "checkup_with_progress",
     "migrate_down",
     "migrate_up",
     "namespaces",
+    "rekey",
     "repair",
     "SCHEMA",
     "MemoryEngine",

@@ -1,5 +1,9 @@
 #![doc = include_str!("../README.md")]
 
+// `rusqlite` has no SQLite of its own then.
+#[cfg(feature = "sqlite3mc")]
+extern crate memory_engine_sqlite3mc as _;
+
 mod chat_files;
 pub mod chatgpt;
 #[cfg(feature = "chroma")]

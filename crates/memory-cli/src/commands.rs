@@ -24,6 +24,7 @@ pub(crate) mod mcp;
 pub(crate) mod migrate;
 pub(crate) mod models;
 pub(crate) mod reindex;
+pub(crate) mod rekey;
 pub(crate) mod restore;
 pub(crate) mod retract;
 pub(crate) mod retractions;

@@ -5,7 +5,10 @@ use std::{convert::Infallible, str::FromStr};
 use anyhow::{Context, Result, bail};
 use memory_engine::{Database, admin};
 
-use crate::settings::Settings;
+use crate::{
+    database_key::{self, PRESENT_KEY},
+    settings::Settings,
+};
 
 /// The value of `--db` that selects the address in the variable.
 const VARIABLE_WORD: &str = "postgres";
@@ -28,17 +31,24 @@ impl FromStr for DatabaseArg {
 }
 
 impl DatabaseArg {
-    /// Returns the database.
+    /// Returns the database, with the key of an encrypted file, if one is set.
     ///
     /// # Errors
-    /// If the name is empty. If the variable is needed and not set, or has no Postgres address.
+    /// If the name is empty. If the variable is needed and not set, or has no Postgres address. If the key of a file
+    /// cannot be read.
     pub(crate) fn database(&self) -> Result<Database> {
         match self {
             Self::At(database) => {
                 if database.path().is_some_and(|path| path.as_os_str().is_empty()) {
                     bail!("the database has an empty name; name a file or the address of a Postgres database");
                 }
-                Ok(database.clone())
+                if database.path().is_none() {
+                    return Ok(database.clone());
+                }
+                Ok(match database_key::load(&Settings::load()?, PRESENT_KEY)? {
+                    Some(key) => database.clone().with_key(key),
+                    None => database.clone(),
+                })
             }
             Self::InVariable => {
                 let url = Settings::load()?.get(VARIABLE);

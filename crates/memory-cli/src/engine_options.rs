@@ -69,7 +69,12 @@ impl EngineOptions {
             builder = builder.clock(clock);
         }
         if let (Some(bytes), Some(path)) = (self.page_cache, database.path()) {
-            builder = builder.sqlite_with(path, SqliteOptions::default().with_cache_bytes(bytes));
+            let options = SqliteOptions::default().with_cache_bytes(bytes);
+            let options = match database.key() {
+                Some(key) => options.with_encryption_key(key.clone()),
+                None => options,
+            };
+            builder = builder.sqlite_with(path, options);
         }
         if let Some(rewrite) = self.rewrite {
             builder = builder.rewrite(rewrite);

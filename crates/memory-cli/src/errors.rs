@@ -19,6 +19,10 @@ pub(crate) fn hint(error: &anyhow::Error) -> Option<String> {
             "{option} opens the store with the embedder of its vectors. `memory reindex` with this embedder rebuilds \
              the indexes; others can search the old ones meanwhile."
         ))
+    } else if message.contains("is encrypted; give its key") {
+        Some("Set MEMORY_DATABASE_KEY to the key, or MEMORY_DATABASE_KEY_FILE to the path of a file with it.".into())
+    } else if message.contains("is not encrypted, but a key is given") {
+        Some("`memory rekey` encrypts it: unset MEMORY_DATABASE_KEY, and set MEMORY_DATABASE_NEW_KEY instead.".into())
     } else {
         None
     }

@@ -10,6 +10,8 @@ pub use memory_engine_enrichment::EnrichmentReport;
 pub use memory_engine_enrichment::{LatencyStats, Progress, REQUEST_ID};
 pub use memory_engine_vector_store::{Generation, Generations};
 
+#[cfg(feature = "sqlite")]
+pub use crate::database_admin::rekey;
 pub use crate::{
     database_admin::{
         Migrations, checkup, checkup_with_progress, migrate_down, migrate_up, migrations, namespaces, repair,

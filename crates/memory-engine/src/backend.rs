@@ -9,8 +9,10 @@ use memory_engine_core::{MemoryRecordStore, Result};
 #[cfg(feature = "postgres")]
 use memory_engine_postgres::{PostgresOptions, PostgresStore, sqlx::PgPool};
 #[cfg(feature = "sqlite")]
-use memory_engine_sqlite::{SqliteOptions, SqliteStore};
+use memory_engine_sqlite::{DatabaseFile, SqliteOptions, SqliteStore};
 
+#[cfg(not(feature = "sqlite"))]
+use crate::database::DatabaseFile;
 use crate::{
     database::{DatabaseUrl, UnknownAddress},
     stores::Stores,
@@ -40,6 +42,22 @@ impl Backend {
     #[cfg(feature = "sqlite")]
     pub(crate) fn sqlite(path: PathBuf) -> Self {
         Self::Sqlite(path, SqliteOptions::default())
+    }
+
+    /// Returns the backend of a SQLite file and its key, with the default settings.
+    #[cfg(feature = "sqlite")]
+    pub(crate) fn file(file: DatabaseFile) -> Self {
+        let options = SqliteOptions::default();
+        let options = match file.key() {
+            Some(key) => options.with_encryption_key(key.clone()),
+            None => options,
+        };
+        Self::Sqlite(file.path().to_owned(), options)
+    }
+
+    #[cfg(not(feature = "sqlite"))]
+    pub(crate) fn file(_: DatabaseFile) -> Self {
+        Self::Missing("sqlite")
     }
 
     #[cfg(not(feature = "sqlite"))]

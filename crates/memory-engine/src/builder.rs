@@ -138,7 +138,10 @@ impl Builder {
     /// Stores everything in this database: a SQLite file or a Postgres database.
     pub fn database(mut self, database: impl Into<Database>) -> Self {
         match database.into().0 {
-            DatabaseLocation::File(path) => self.sqlite(path),
+            DatabaseLocation::File(file) => {
+                self.backend = Backend::file(file);
+                self
+            }
             DatabaseLocation::Server(DatabaseUrl(url)) => self.postgres(url),
             DatabaseLocation::Unknown(address) => {
                 self.backend = Backend::Unknown(address);

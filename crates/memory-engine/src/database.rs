@@ -11,7 +11,28 @@ use std::{
 
 use memory_engine_core::Error;
 
+#[cfg(feature = "sqlite")]
+pub(crate) use memory_engine_sqlite::DatabaseFile;
+#[cfg(feature = "sqlite")]
+use memory_engine_sqlite::EncryptionKey;
+
 use self::notation::{Notation, notation};
+
+/// A file without a key: nothing opens it.
+#[cfg(not(feature = "sqlite"))]
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct DatabaseFile(PathBuf);
+
+#[cfg(not(feature = "sqlite"))]
+impl DatabaseFile {
+    fn new(path: PathBuf) -> Self {
+        Self(path)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+}
 
 /// The location of a store: a SQLite file or a Postgres database. A text that begins with `postgres://` or
 /// `postgresql://` is the address of a Postgres database. A text with another scheme, such as `mysql://`, is an address
@@ -33,7 +54,7 @@ pub struct Database(pub(crate) DatabaseLocation);
 
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) enum DatabaseLocation {
-    File(PathBuf),
+    File(DatabaseFile),
     Server(DatabaseUrl),
     /// An address that is not one of a Postgres database. The rest of the address may contain a password and is not
     /// stored.
@@ -51,7 +72,36 @@ pub(crate) struct DatabaseUrl(pub(crate) String);
 impl Database {
     /// Creates the location of a SQLite file.
     pub fn file(path: impl Into<PathBuf>) -> Self {
-        Self(DatabaseLocation::File(path.into()))
+        Self(DatabaseLocation::File(DatabaseFile::new(path.into())))
+    }
+
+    /// Sets the key of an encrypted SQLite file. A new file is encrypted with it. A database on a server stays as it is.
+    /// Opening the file needs the feature `encryption`.
+    ///
+    /// ```
+    /// use memory_engine::{Database, sqlite::EncryptionKey};
+    ///
+    /// let key: EncryptionKey = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff".parse()?;
+    /// let database = Database::file("memory.db").with_key(key);
+    /// assert_eq!(format!("{database:?}"), "memory.db");
+    /// # Ok::<(), memory_engine::Error>(())
+    /// ```
+    #[cfg(feature = "sqlite")]
+    #[must_use]
+    pub fn with_key(mut self, key: EncryptionKey) -> Self {
+        if let DatabaseLocation::File(file) = self.0 {
+            self.0 = DatabaseLocation::File(file.with_key(key));
+        }
+        self
+    }
+
+    /// Returns the key of an encrypted SQLite file.
+    #[cfg(feature = "sqlite")]
+    pub fn key(&self) -> Option<&EncryptionKey> {
+        match &self.0 {
+            DatabaseLocation::File(file) => file.key(),
+            DatabaseLocation::Server(_) | DatabaseLocation::Unknown(_) => None,
+        }
     }
 
     /// Creates the location of a Postgres database: `postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=…`.
@@ -67,7 +117,7 @@ impl Database {
     /// Returns the path if the database is a file.
     pub fn path(&self) -> Option<&Path> {
         match &self.0 {
-            DatabaseLocation::File(path) => Some(path),
+            DatabaseLocation::File(file) => Some(file.path()),
             DatabaseLocation::Server(_) | DatabaseLocation::Unknown(_) => None,
         }
     }
@@ -114,7 +164,7 @@ impl From<&Path> for Database {
 impl fmt::Display for Database {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            DatabaseLocation::File(path) => path.display().fmt(f),
+            DatabaseLocation::File(file) => file.path().display().fmt(f),
             DatabaseLocation::Server(address) => address.fmt(f),
             DatabaseLocation::Unknown(address) => address.fmt(f),
         }

@@ -15,11 +15,9 @@
 //! # Ok::<(), memory_engine::Error>(()) }).unwrap();
 //! ```
 
-use std::path::Path;
-
 use memory_engine_core::{Error, ErrorKind, HealthReport, Result, Scope};
 
-use crate::database::{Database, DatabaseLocation};
+use crate::database::{Database, DatabaseFile, DatabaseLocation};
 
 /// The applied and the pending migrations.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
@@ -52,7 +50,7 @@ pub async fn checkup_with_progress(
     on_progress: impl Fn(usize, usize) + Send + Sync + 'static,
 ) -> Result<HealthReport> {
     match &database.0 {
-        DatabaseLocation::File(path) => file::checkup(path, on_progress).await,
+        DatabaseLocation::File(file) => file::checkup(file, on_progress).await,
         DatabaseLocation::Server(address) => server::checkup(&address.0, on_progress).await,
         DatabaseLocation::Unknown(address) => Err(address.error()),
     }
@@ -67,7 +65,7 @@ pub async fn checkup_with_progress(
 /// or columns are missing.
 pub async fn repair(database: &Database) -> Result<Vec<String>> {
     match &database.0 {
-        DatabaseLocation::File(path) => file::repair(path).await,
+        DatabaseLocation::File(file) => file::repair(file).await,
         DatabaseLocation::Server(address) => server::repair(&address.0).await,
         DatabaseLocation::Unknown(address) => Err(address.error()),
     }
@@ -79,7 +77,7 @@ pub async fn repair(database: &Database) -> Result<Vec<String>> {
 /// As [`checkup`].
 pub async fn namespaces(database: &Database) -> Result<Vec<Scope>> {
     match &database.0 {
-        DatabaseLocation::File(path) => file::namespaces(path).await,
+        DatabaseLocation::File(file) => file::namespaces(file).await,
         DatabaseLocation::Server(address) => server::namespaces(&address.0).await,
         DatabaseLocation::Unknown(address) => Err(address.error()),
     }
@@ -91,7 +89,7 @@ pub async fn namespaces(database: &Database) -> Result<Vec<Scope>> {
 /// As [`checkup`].
 pub async fn migrations(database: &Database) -> Result<Migrations> {
     match &database.0 {
-        DatabaseLocation::File(path) => file::migrations(path).await,
+        DatabaseLocation::File(file) => file::migrations(file).await,
         DatabaseLocation::Server(address) => server::migrations(&address.0).await,
         DatabaseLocation::Unknown(address) => Err(address.error()),
     }
@@ -107,7 +105,7 @@ pub async fn migrate_up(database: &Database, partitions: u32) -> Result<u32> {
         DatabaseLocation::File(_) if partitions > 0 => {
             Err(Error::new(ErrorKind::Unsupported, "migrate", "a SQLite file has no partitions; leave them out"))
         }
-        DatabaseLocation::File(path) => file::migrate_up(path).await,
+        DatabaseLocation::File(file) => file::migrate_up(file).await,
         DatabaseLocation::Server(address) => server::migrate_up(&address.0, partitions).await,
         DatabaseLocation::Unknown(address) => Err(address.error()),
     }
@@ -120,8 +118,29 @@ pub async fn migrate_up(database: &Database, partitions: u32) -> Result<u32> {
 /// As [`checkup`]; `InvalidInput` for a schema that is newer than that of the database.
 pub async fn migrate_down(database: &Database, schema: u32) -> Result<()> {
     match &database.0 {
-        DatabaseLocation::File(path) => file::migrate_down(path, schema).await,
+        DatabaseLocation::File(file) => file::migrate_down(file, schema).await,
         DatabaseLocation::Server(address) => server::migrate_down(&address.0, schema).await,
+        DatabaseLocation::Unknown(address) => Err(address.error()),
+    }
+}
+
+/// Encrypts a SQLite file, changes its key, or decrypts it (without a new key). The present key is that of `database`. The
+/// file must not be in use, and is changed in place, in one transaction. Needs free space for two copies of the file, and
+/// the feature `encryption`.
+///
+/// What the file system keeps of the former content, such as freed blocks and snapshots, is not overwritten.
+///
+/// # Errors
+/// As [`checkup`]; `Unauthorized` for a wrong key; `InvalidInput` for an empty file, or if there is neither a present nor a
+/// new key; `Unavailable` if the file is in use; `Unsupported` for a Postgres database, or if the feature is off.
+#[cfg(feature = "sqlite")]
+pub async fn rekey(database: &Database, new_key: Option<memory_engine_sqlite::EncryptionKey>) -> Result<()> {
+    match &database.0 {
+        DatabaseLocation::File(file) => file::rekey(file, new_key).await,
+        DatabaseLocation::Server(_) => {
+            let message = "only a SQLite file has a key; encrypt the disk of the Postgres server";
+            Err(Error::new(ErrorKind::Unsupported, "rekey", message))
+        }
         DatabaseLocation::Unknown(address) => Err(address.error()),
     }
 }
@@ -129,42 +148,50 @@ pub async fn migrate_down(database: &Database, schema: u32) -> Result<()> {
 #[cfg(feature = "sqlite")]
 mod file {
     use memory_engine_indexing::run_blocking;
+    use memory_engine_sqlite::EncryptionKey;
 
     use super::*;
 
-    async fn run<T: Send + 'static>(path: &Path, work: impl FnOnce(&Path) -> Result<T> + Send + 'static) -> Result<T> {
-        let path = path.to_owned();
-        run_blocking("upkeep", move || work(&path)).await?
+    async fn run<T: Send + 'static>(
+        file: &DatabaseFile,
+        work: impl FnOnce(DatabaseFile) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let file = file.clone();
+        run_blocking("upkeep", move || work(file)).await?
     }
 
     pub(super) async fn checkup(
-        path: &Path,
+        file: &DatabaseFile,
         on_progress: impl Fn(usize, usize) + Send + 'static,
     ) -> Result<HealthReport> {
-        run(path, move |path| memory_engine_sqlite::checkup_with_progress(path, &on_progress)).await
+        run(file, move |file| memory_engine_sqlite::checkup_with_progress(file, &on_progress)).await
     }
 
-    pub(super) async fn repair(path: &Path) -> Result<Vec<String>> {
-        run(path, memory_engine_sqlite::repair).await
+    pub(super) async fn repair(file: &DatabaseFile) -> Result<Vec<String>> {
+        run(file, memory_engine_sqlite::repair).await
     }
 
-    pub(super) async fn namespaces(path: &Path) -> Result<Vec<Scope>> {
-        run(path, memory_engine_sqlite::namespaces).await
+    pub(super) async fn namespaces(file: &DatabaseFile) -> Result<Vec<Scope>> {
+        run(file, memory_engine_sqlite::namespaces).await
     }
 
-    pub(super) async fn migrations(path: &Path) -> Result<Migrations> {
-        let schema = run(path, memory_engine_sqlite::schema).await?;
+    pub(super) async fn migrations(file: &DatabaseFile) -> Result<Migrations> {
+        let schema = run(file, memory_engine_sqlite::schema).await?;
         let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
         let (applied, pending) = memory_engine_sqlite::MIGRATIONS_BY_NAME.split_at(schema as usize);
         Ok(Migrations { schema, applied: names(applied), pending: names(pending) })
     }
 
-    pub(super) async fn migrate_up(path: &Path) -> Result<u32> {
-        run(path, memory_engine_sqlite::migrate_up).await
+    pub(super) async fn migrate_up(file: &DatabaseFile) -> Result<u32> {
+        run(file, memory_engine_sqlite::migrate_up).await
     }
 
-    pub(super) async fn migrate_down(path: &Path, schema: u32) -> Result<()> {
-        run(path, move |path| memory_engine_sqlite::migrate_down(path, schema)).await
+    pub(super) async fn migrate_down(file: &DatabaseFile, schema: u32) -> Result<()> {
+        run(file, move |file| memory_engine_sqlite::migrate_down(file, schema)).await
+    }
+
+    pub(super) async fn rekey(file: &DatabaseFile, new_key: Option<EncryptionKey>) -> Result<()> {
+        run(file, move |file| memory_engine_sqlite::rekey(file, new_key.as_ref())).await
     }
 }
 
@@ -176,27 +203,27 @@ mod file {
         Err(Error::new(ErrorKind::Unsupported, "upkeep", "the feature `sqlite` is off; switch it on"))
     }
 
-    pub(super) async fn checkup(_: &Path, _: impl Fn(usize, usize)) -> Result<HealthReport> {
+    pub(super) async fn checkup(_: &DatabaseFile, _: impl Fn(usize, usize)) -> Result<HealthReport> {
         feature_off()
     }
 
-    pub(super) async fn repair(_: &Path) -> Result<Vec<String>> {
+    pub(super) async fn repair(_: &DatabaseFile) -> Result<Vec<String>> {
         feature_off()
     }
 
-    pub(super) async fn namespaces(_: &Path) -> Result<Vec<Scope>> {
+    pub(super) async fn namespaces(_: &DatabaseFile) -> Result<Vec<Scope>> {
         feature_off()
     }
 
-    pub(super) async fn migrations(_: &Path) -> Result<Migrations> {
+    pub(super) async fn migrations(_: &DatabaseFile) -> Result<Migrations> {
         feature_off()
     }
 
-    pub(super) async fn migrate_up(_: &Path) -> Result<u32> {
+    pub(super) async fn migrate_up(_: &DatabaseFile) -> Result<u32> {
         feature_off()
     }
 
-    pub(super) async fn migrate_down(_: &Path, _: u32) -> Result<()> {
+    pub(super) async fn migrate_down(_: &DatabaseFile, _: u32) -> Result<()> {
         feature_off()
     }
 }

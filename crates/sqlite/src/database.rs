@@ -1,9 +1,12 @@
 pub(crate) mod connection;
+pub(crate) mod encryption;
 pub(crate) mod error;
+pub(crate) mod file;
 pub(crate) mod index_metadata;
 pub(crate) mod location;
 pub(crate) mod migration;
 pub(crate) mod readers;
+pub(crate) mod rekey;
 pub(crate) mod schema;
 pub(crate) mod statement;
 pub(crate) mod writer;

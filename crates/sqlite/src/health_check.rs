@@ -23,7 +23,7 @@ use crate::{
     cache,
     database::connection,
     database::error::SqliteError,
-    database::location::Location,
+    database::file::DatabaseFile,
     database::{index_metadata, schema},
     health_check::schema_objects::SchemaDifferences,
     vectors::embedding_versions,
@@ -54,19 +54,22 @@ const OTHER_STEPS: usize = 3;
 /// # Errors
 /// `NotFound` if there is no file; otherwise those of [`SqliteStore::open`](crate::SqliteStore::open), except the
 /// mismatches of indexes.
-pub fn checkup(path: &Path) -> Result<HealthReport> {
-    checkup_with_progress(path, &|_, _| {})
+pub fn checkup(file: impl Into<DatabaseFile>) -> Result<HealthReport> {
+    checkup_with_progress(file, &|_, _| {})
 }
 
 /// As [`checkup`]. Calls `on_progress` after each step with the number of completed steps and the number of all steps.
 ///
 /// # Errors
 /// Those of [`checkup`].
-pub fn checkup_with_progress(path: &Path, on_progress: &dyn Fn(usize, usize)) -> Result<HealthReport> {
-    let path = Location::resolve(path)?.path;
-    let connection = connection::open_existing(&path)?;
+pub fn checkup_with_progress(
+    file: impl Into<DatabaseFile>,
+    on_progress: &dyn Fn(usize, usize),
+) -> Result<HealthReport> {
+    let file = file.into().resolve()?;
+    let connection = connection::open_existing(&file)?;
     functions::define(&connection).map_err(|error| SqliteError::from(error).into_error("checkup"))?;
-    examine(&connection, &path, on_progress).map_err(|error| error.into_error("checkup"))
+    examine(&connection, &file, on_progress).map_err(|error| error.into_error("checkup"))
 }
 
 /// Repairs the findings that can be repaired, each kind in one transaction. Deletes no record and no tombstone. Lets
@@ -75,12 +78,12 @@ pub fn checkup_with_progress(path: &Path, on_progress: &dyn Fn(usize, usize)) ->
 /// # Errors
 /// As [`checkup`]; `SchemaMismatch` for a database of an earlier schema, which has to be migrated first; `Corrupt` for
 /// a damaged file or missing tables.
-pub fn repair(path: &Path) -> Result<Vec<String>> {
-    let path = Location::resolve(path)?.path;
-    connection::check_exists(&path)?;
+pub fn repair(file: impl Into<DatabaseFile>) -> Result<Vec<String>> {
+    let file = file.into().resolve()?;
+    connection::check_exists(&file.path)?;
     let mut connection =
-        connection::open_writer(&path, connection::DEFAULT_BUSY_TIMEOUT, connection::DEFAULT_PAGE_BYTES)?;
-    let repaired = repair::run(&mut connection, &path, SystemClock.now());
+        connection::open_writer(&file, connection::DEFAULT_BUSY_TIMEOUT, connection::DEFAULT_PAGE_BYTES)?;
+    let repaired = repair::run(&mut connection, &file, SystemClock.now());
     connection::close(connection);
     repaired.map_err(|error| error.into_error("repair"))
 }
@@ -90,9 +93,10 @@ pub fn repair(path: &Path) -> Result<Vec<String>> {
 ///
 /// # Errors
 /// As [`checkup`].
-pub fn namespaces(path: &Path) -> Result<Vec<Scope>> {
-    let connection = connection::open_existing(path)?;
-    read_namespaces(&connection, path).map_err(|error| error.into_error("namespaces"))
+pub fn namespaces(file: impl Into<DatabaseFile>) -> Result<Vec<Scope>> {
+    let file = file.into();
+    let connection = connection::open_existing(&file)?;
+    read_namespaces(&connection, &file.path).map_err(|error| error.into_error("namespaces"))
 }
 
 /// Selects the namespaces with an entry of this kind.
@@ -121,16 +125,21 @@ fn scopes(connection: &Connection, sql: &str, parameters: impl Params) -> Result
 }
 
 /// Creates the report in one transaction, so that all counts belong to one state of the file, and then checks the
-/// caches.
-fn examine(connection: &Connection, path: &Path, on_progress: OnProgress<'_>) -> Result<HealthReport, SqliteError> {
+/// caches. An encrypted file has none.
+fn examine(
+    connection: &Connection,
+    file: &DatabaseFile,
+    on_progress: OnProgress<'_>,
+) -> Result<HealthReport, SqliteError> {
     let transaction = connection.unchecked_transaction()?;
-    let mut report = report(&transaction, path, on_progress)?;
+    let mut report = report(&transaction, file, on_progress)?;
     transaction.finish()?;
     let cannot_check = [ProblemKind::FileDamaged, ProblemKind::TableMissing, ProblemKind::ColumnMissing];
-    if report.schema == schema::SCHEMA && !report.findings.iter().any(|found| cannot_check.contains(&found.kind)) {
+    let has_caches = file.key.is_none() && report.schema == schema::SCHEMA;
+    if has_caches && !report.findings.iter().any(|found| cannot_check.contains(&found.kind)) {
         // In a second, short transaction, because the files of a database in use do not stay in the state of the first.
         let transaction = connection.unchecked_transaction()?;
-        let wrong = cache::check::find_wrong_caches(&transaction, path)?;
+        let wrong = cache::check::find_wrong_caches(&transaction, &file.path)?;
         transaction.finish()?;
         let wrong = wrong.iter().map(ToString::to_string).collect();
         Finding::of_list(ProblemKind::CacheWrong, wrong).into_iter().for_each(|finding| report.add(finding));
@@ -138,9 +147,15 @@ fn examine(connection: &Connection, path: &Path, on_progress: OnProgress<'_>) ->
     Ok(report)
 }
 
-fn report(connection: &Connection, path: &Path, on_progress: OnProgress<'_>) -> Result<HealthReport, SqliteError> {
-    let schema = schema::read_schema(connection, path)?;
-    let mut report = HealthReport::new(format!("SQLite {}", rusqlite::version()), schema, schema::SCHEMA);
+fn report(
+    connection: &Connection,
+    file: &DatabaseFile,
+    on_progress: OnProgress<'_>,
+) -> Result<HealthReport, SqliteError> {
+    let schema = schema::read_schema(connection, &file.path)?;
+    let encrypted = if file.key.is_some() { ", encrypted" } else { "" };
+    let backend = format!("SQLite {}{encrypted}", rusqlite::version());
+    let mut report = HealthReport::new(backend, schema, schema::SCHEMA);
     let checks = content_checks::all()?;
     let steps = checks.len() + OTHER_STEPS;
     integrity::check(connection)?.into_iter().for_each(|finding| report.add(finding));

@@ -1,5 +1,9 @@
 #![doc = include_str!("../README.md")]
 
+// Links the SQLite that encrypts.
+#[cfg(feature = "encryption")]
+extern crate memory_engine_sqlite3mc as _;
+
 mod cache;
 mod database;
 mod filter_sql;
@@ -16,7 +20,10 @@ mod synonyms;
 mod vectors;
 
 pub use database::{
+    encryption::EncryptionKey,
+    file::DatabaseFile,
     migration::{migrate_down, migrate_up, schema},
+    rekey::rekey,
     schema::{MIGRATIONS_BY_NAME, SCHEMA},
 };
 pub use health_check::{checkup, checkup_with_progress, namespaces, repair};

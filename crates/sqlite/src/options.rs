@@ -4,6 +4,8 @@ use std::{num::NonZero, time::Duration};
 
 use memory_engine_core::{Error, Result};
 
+use crate::database::encryption::EncryptionKey;
+
 /// Maximum `busy_timeout`: SQLite counts milliseconds in 32 bits.
 const MAX_BUSY_TIMEOUT: Duration = Duration::from_millis(i32::MAX as u64);
 /// Maximum number of readers. Each is a thread with a connection.
@@ -66,6 +68,8 @@ pub struct SqliteOptions {
     /// Size to which SQLite truncates the write-ahead log when it restarts the log, in bytes, up to 64 TiB. Default:
     /// none; the log keeps its largest size until the store is closed.
     pub max_log_bytes: Option<u64>,
+    /// The key of an encrypted file; a new file is encrypted with it. Needs the feature `encryption`. Default: none.
+    pub encryption_key: Option<EncryptionKey>,
 }
 
 impl Default for SqliteOptions {
@@ -78,6 +82,7 @@ impl Default for SqliteOptions {
             synchronous: Synchronous::default(),
             mmap_bytes: 0,
             max_log_bytes: None,
+            encryption_key: None,
         }
     }
 }
@@ -129,6 +134,13 @@ impl SqliteOptions {
     #[must_use]
     pub fn with_max_log_bytes(mut self, max_log_bytes: u64) -> Self {
         self.max_log_bytes = Some(max_log_bytes);
+        self
+    }
+
+    /// Sets [`encryption_key`](Self::encryption_key).
+    #[must_use]
+    pub fn with_encryption_key(mut self, key: EncryptionKey) -> Self {
+        self.encryption_key = Some(key);
         self
     }
 

@@ -26,6 +26,7 @@ use crate::{
     cache::writer::CacheWriter,
     database::connection,
     database::error::SqliteError,
+    database::file::DatabaseFile,
     database::location::Location,
     database::readers::{self, ReadJob, ReadQueue},
     database::writer::{self, Residue, WriteJob, WriteJobOutcome},
@@ -84,7 +85,8 @@ impl SqliteStore {
     ///
     /// # Errors
     /// `NotFound` for a missing directory; `Unauthorized` for a read-only file or directory; `InvalidInput` for a file
-    /// that is not a SQLite database or belongs to another application; `SchemaMismatch` for a file that was made by a
+    /// that is not a SQLite database, belongs to another application, or is not encrypted although a key is given;
+    /// `SchemaMismatch` for a file that was made by a
     /// newer version, another analyzer or another embedder (see [`Mismatch`](crate::Mismatch)); `Unavailable` if
     /// another process holds the write lock for too long; `Corrupt` for a damaged file.
     ///
@@ -119,10 +121,15 @@ impl SqliteStore {
         let (readers_running, readers_ended) = mpsc::channel(1);
         let (writer_running, writer_ended) = mpsc::channel(1);
         let mut threads = Threads { handles: Vec::new(), writer_ended: Some(writer_ended) };
-        let caches = IndexCaches::new(&path, store.space.clone());
+        // The caches would show which words a database contains, and are not encrypted.
+        let caches = match &options.encryption_key {
+            None => IndexCaches::new(&path, store.space.clone()),
+            Some(_) => IndexCaches::without_files(store.space.clone()),
+        };
+        let file = DatabaseFile { path: path.clone(), key: options.encryption_key.clone() };
         let lease_owner = Arc::new(LeaseOwner::new(&path));
         let writer = WriterStart {
-            path: path.clone(),
+            file: file.clone(),
             store: store.clone(),
             options: options.clone(),
             metadata: metadata.clone(),
@@ -133,7 +140,7 @@ impl SqliteStore {
         threads.handles.push(writer.spawn(writes, readers_ended, writer_running, ready)?);
         wait_until_ready(&mut readiness).await?;
         let (ready, mut readiness) = mpsc::channel(options.readers);
-        threads.handles.extend(readers::start(&path, &options, &read, readers_running, ready)?);
+        threads.handles.extend(readers::start(&file, &options, &read, readers_running, ready)?);
         wait_until_ready(&mut readiness).await?;
         let database = OpenDatabase {
             path,
@@ -295,7 +302,7 @@ impl fmt::Debug for SqliteStore {
 
 /// The inputs of the writer thread.
 struct WriterStart {
-    path: PathBuf,
+    file: DatabaseFile,
     store: StoreOptions,
     options: SqliteOptions,
     metadata: IndexMetadata,
@@ -330,10 +337,11 @@ impl WriterStart {
 
     /// Opens the file for writing, migrates it and reconciles its indexes.
     fn open(&self) -> Result<Connection> {
-        let Self { path, store, options, metadata, .. } = self;
+        let Self { file, store, options, metadata, .. } = self;
+        let path = &file.path;
         connection::check_path(path)?;
         let page_size = connection::page_size(store.space.dimensions);
-        let mut connection = connection::open_writer(path, options.busy_timeout, page_size)?;
+        let mut connection = connection::open_writer(file, options.busy_timeout, page_size)?;
         connection::configure(&connection, options, 2).map_err(|failure| failure.into_error("open"))?;
         // Usually there is nothing to write, so that opening does not wait for the write lock. The checks share one
         // transaction, because another process may be creating the file at the same time.
@@ -351,16 +359,16 @@ impl WriterStart {
     /// Returns true if the file has the schema of this version, and indexes of the same analyzer and space.
     fn is_current(&self, connection: &mut Connection) -> Result<bool, SqliteError> {
         let transaction = connection.transaction()?;
-        let schema = schema::read_schema(&transaction, &self.path)?;
+        let schema = schema::read_schema(&transaction, &self.file.path)?;
         Ok(schema == schema::SCHEMA && index_metadata::matches(&transaction, &self.metadata)?)
     }
 
     /// Executes writes until the queue is closed and the readers have ended.
     fn run(self, connection: Connection, writes: mpsc::Receiver<WriteJob>, readers_ended: mpsc::Receiver<()>) {
-        let Self { path, options, metadata, caches, lease_owner, .. } = self;
+        let Self { file, options, metadata, caches, lease_owner, .. } = self;
         let cache_writer = CacheWriter::new(caches, metadata);
         let on_close = |connection: &Connection| lease_owner.retire(connection);
-        writer::run(connection, &path, writes, readers_ended, options.busy_timeout, cache_writer, on_close);
+        writer::run(connection, &file.path, writes, readers_ended, options.busy_timeout, cache_writer, on_close);
     }
 }
 

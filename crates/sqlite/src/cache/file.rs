@@ -46,6 +46,11 @@ impl IndexCacheFile {
         Self { files, database: database.to_owned() }
     }
 
+    /// Returns a cache that has no files: it is never valid, and never written.
+    pub(crate) fn none() -> Self {
+        Self { files: Vec::new(), database: PathBuf::new() }
+    }
+
     /// Returns the manifest if the cache is valid: the change log contains all later changes that this transaction
     /// sees.
     pub(crate) fn manifest(&self, connection: &Connection) -> Result<Option<Manifest>, SqliteError> {
@@ -53,6 +58,9 @@ impl IndexCacheFile {
     }
 
     fn open(&self, connection: &Connection) -> Result<Option<(Manifest, OpenFiles)>, SqliteError> {
+        if self.files.is_empty() {
+            return Ok(None);
+        }
         let Some(epoch) = epoch::current(connection)? else { return Ok(None) };
         // The append file is opened first: a segment that is being compacted is then read from both files or from one,
         // but never from none.
@@ -136,7 +144,8 @@ impl IndexCacheFile {
         header: SegmentHeader,
         body: impl FnOnce(&mut SegmentWriter) -> io::Result<()>,
     ) -> Result<(), SqliteError> {
-        self.append_to(self.files.len() - 1, connection, manifest, header, body)
+        let Some(last) = self.files.len().checked_sub(1) else { return Ok(()) };
+        self.append_to(last, connection, manifest, header, body)
     }
 
     /// Moves the segments of the append file to the main file, as one segment. `extend` reads each segment into
@@ -203,14 +212,15 @@ impl IndexCacheFile {
     }
 
     /// Starts a new cache that contains the changes up to `newest`, in a transaction that holds the write lock. Returns
-    /// `None` if the database is empty or the file cannot be created.
+    /// `None` if the cache has no files, if the database is empty, or if the file cannot be created.
     pub(crate) fn builder(
         &self,
         connection: &Connection,
         newest: i64,
     ) -> Result<Option<CacheBuilder<'_>>, SqliteError> {
+        let Some(main) = self.files.first() else { return Ok(None) };
         let Some(stamp) = epoch::stamp(connection, newest)? else { return Ok(None) };
-        let mut path = OsString::from(&self.files[0]);
+        let mut path = OsString::from(main);
         path.push(UNFINISHED_SUFFIX);
         let path = PathBuf::from(path);
         let create = || {

@@ -46,6 +46,21 @@ impl IndexCaches {
         }
     }
 
+    /// Returns the indexes of a database that has no cache files. They are not loaded yet.
+    pub(crate) fn without_files(space: EmbeddingSpace) -> Self {
+        Self {
+            addresses: Arc::default(),
+            filters: Arc::default(),
+            keywords: Arc::new(KeywordIndex::without_files()),
+            vectors: Arc::new(VectorIndex::new(space, None)),
+        }
+    }
+
+    /// Returns true if the database has cache files.
+    pub(crate) fn has_files(&self) -> bool {
+        self.keywords.has_files()
+    }
+
     /// Returns true if the cache of a loaded index lags by more than the flush threshold.
     pub(crate) fn needs_flush(&self) -> bool {
         self.vectors.needs_flush() || !self.keywords.tenants_to_flush().is_empty()

@@ -38,7 +38,8 @@ use crate::{
 /// is searched in the postings of the tenant, because their cache is read faster.
 #[derive(Debug)]
 pub(crate) struct KeywordIndex {
-    database: PathBuf,
+    /// The path of the database; `None` for one without cache files.
+    database: Option<PathBuf>,
     policy: CachePolicy,
     users: PostingsByOwner,
     tenants: PostingsByOwner,
@@ -55,8 +56,18 @@ fn postings_of(postings: &PostingsByOwner, owner: i64) -> Arc<RwLock<LoadedPosti
 impl KeywordIndex {
     /// Returns an index that is not loaded yet.
     pub(crate) fn new(database: PathBuf) -> Self {
+        Self { database: Some(database), ..Self::without_files() }
+    }
+
+    /// Returns an index that is not loaded yet, of a database without cache files.
+    pub(crate) fn without_files() -> Self {
         let policy = CachePolicy::DEFAULT;
-        Self { database, policy, users: PostingsByOwner::default(), tenants: PostingsByOwner::default() }
+        Self { database: None, policy, users: PostingsByOwner::default(), tenants: PostingsByOwner::default() }
+    }
+
+    /// Returns true if the database has cache files.
+    pub(crate) fn has_files(&self) -> bool {
+        self.database.is_some()
     }
 
     #[cfg(test)]
@@ -76,6 +87,9 @@ impl KeywordIndex {
     }
 
     fn large_tenants(&self, is_match: impl Fn(&LoadedPostings) -> bool) -> Vec<(i64, usize)> {
+        if !self.has_files() {
+            return Vec::new();
+        }
         let Some(tenants) = self.tenants.try_read() else { return Vec::new() };
         let mut large = Vec::new();
         for (tenant, shared) in tenants.iter() {
@@ -105,7 +119,7 @@ impl KeywordIndex {
 
     /// Returns the cache of a tenant's postings.
     pub(crate) fn file(&self, tenant: i64) -> IndexCacheFile {
-        cache_file(&self.database, tenant)
+        self.database.as_deref().map_or_else(IndexCacheFile::none, |database| cache_file(database, tenant))
     }
 
     /// Appends the changes since the last segment to a tenant's cache. The transaction must hold the write lock and

@@ -88,6 +88,9 @@ impl CacheWriter {
     /// # Errors
     /// Returns the error of the database. The caches stay valid.
     pub(crate) fn flush_if_due(&mut self, connection: &mut Connection) -> Result<(), SqliteError> {
+        if !self.caches.has_files() {
+            return Ok(());
+        }
         let rows = connection.total_changes();
         let has_written_much = rows - self.rows_at_last_flush >= self.policy.flush_min_changes as u64;
         if !has_written_much && !self.caches.needs_flush() {
@@ -103,6 +106,9 @@ impl CacheWriter {
     /// # Errors
     /// Returns the error of the database. The caches stay valid.
     pub(crate) fn flush_on_close(&mut self, connection: &mut Connection) -> Result<(), SqliteError> {
+        if !self.caches.has_files() {
+            return Ok(());
+        }
         let has_written_little = connection.total_changes() < self.policy.close_max_lag as u64;
         if has_written_little && !self.caches.any_loaded() {
             return Ok(());

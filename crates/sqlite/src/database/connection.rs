@@ -6,7 +6,9 @@ use memory_engine_core::{Error, ErrorKind, Result};
 use rusqlite::{Connection, OpenFlags, ffi::ErrorCode};
 
 use crate::{
+    database::encryption,
     database::error::{SqliteError, kind_and_message},
+    database::file::DatabaseFile,
     database::schema,
     metadata_sql,
     options::SqliteOptions,
@@ -83,12 +85,17 @@ fn bytes_per_vector(dimensions: usize, page: usize) -> usize {
 }
 
 /// Opens the connection for writing. `page_size` is that of a new file, in bytes.
-pub(crate) fn open_writer(path: &Path, busy_timeout: Duration, page_size: usize) -> Result<Connection> {
-    open(path, busy_timeout, |connection| {
+pub(crate) fn open_writer(
+    file: impl Into<DatabaseFile>,
+    busy_timeout: Duration,
+    page_size: usize,
+) -> Result<Connection> {
+    let file = file.into();
+    open(&file, busy_timeout, |connection| {
         // The schema is read before the first change, so that the file of another application stays unchanged. It is
         // read in a transaction, because another process may be creating this file.
         let transaction = connection.unchecked_transaction()?;
-        schema::read_schema(&transaction, path)?;
+        schema::read_schema(&transaction, &file.path)?;
         transaction.finish()?;
         // This has no effect on an existing file.
         connection.pragma_update(None, "page_size", page_size as i64)?;
@@ -119,17 +126,18 @@ pub(crate) fn configure(connection: &Connection, options: &SqliteOptions, shares
 }
 
 /// Opens a connection for reading.
-pub(crate) fn open_reader(path: &Path, busy_timeout: Duration) -> Result<Connection> {
-    open(path, busy_timeout, |connection| {
+pub(crate) fn open_reader(file: impl Into<DatabaseFile>, busy_timeout: Duration) -> Result<Connection> {
+    open(&file.into(), busy_timeout, |connection| {
         connection.execute_batch("PRAGMA query_only = ON; PRAGMA temp_store = MEMORY;")?;
         Ok(())
     })
 }
 
 /// Opens a connection for reading an existing file.
-pub(crate) fn open_existing(path: &Path) -> Result<Connection> {
-    check_exists(path)?;
-    open_reader(path, DEFAULT_BUSY_TIMEOUT)
+pub(crate) fn open_existing(file: impl Into<DatabaseFile>) -> Result<Connection> {
+    let file = file.into();
+    check_exists(&file.path)?;
+    open_reader(file, DEFAULT_BUSY_TIMEOUT)
 }
 
 /// Refuses a file that does not exist, because opening it would create it.
@@ -146,15 +154,21 @@ pub(crate) fn check_exists(path: &Path) -> Result<()> {
 }
 
 fn open(
-    path: &Path,
+    file: &DatabaseFile,
     busy_timeout: Duration,
     set_up: impl FnOnce(&Connection) -> Result<(), SqliteError>,
 ) -> Result<Connection> {
+    let DatabaseFile { path, key } = file;
+    encryption::check_file(path, key.as_ref())?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let try_open = || {
         let connection = Connection::open_with_flags(path, flags)?;
         connection.set_prepared_statement_cache_capacity(96);
         connection.busy_timeout(busy_timeout)?;
+        // Before anything is read.
+        if let Some(key) = key {
+            encryption::unlock(&connection, key)?;
+        }
         metadata_sql::define(&connection)?;
         set_up(&connection)?;
         Ok(connection)

@@ -1,7 +1,5 @@
 //! Migrates database files that no store has open.
 
-use std::path::Path;
-
 use memory_engine_core::{Error, Result};
 use rusqlite::Transaction;
 
@@ -9,7 +7,7 @@ use crate::{
     cache::epoch,
     database::{
         connection,
-        location::Location,
+        file::DatabaseFile,
         schema::{
             MIGRATIONS, MIGRATIONS_BY_NAME, SCHEMA, in_transaction, migrate_to_latest, read_schema, run_migration,
             set_schema,
@@ -22,10 +20,12 @@ use crate::{
 ///
 /// # Errors
 /// Those of [`SqliteStore::open`](crate::SqliteStore::open), except the mismatches of indexes, which stay as they are.
-pub fn migrate_up(path: &Path) -> Result<u32> {
+pub fn migrate_up(file: impl Into<DatabaseFile>) -> Result<u32> {
+    let file = file.into();
+    let path = &file.path;
     connection::check_path(path)?;
     let mut connection =
-        connection::open_writer(path, connection::DEFAULT_BUSY_TIMEOUT, connection::DEFAULT_PAGE_BYTES)?;
+        connection::open_writer(&file, connection::DEFAULT_BUSY_TIMEOUT, connection::DEFAULT_PAGE_BYTES)?;
     let mut previous = SCHEMA;
     in_transaction(&mut connection, |transaction| {
         previous = read_schema(transaction, path)?;
@@ -41,9 +41,10 @@ pub fn migrate_up(path: &Path) -> Result<u32> {
 /// # Errors
 /// `NotFound` if there is no file; otherwise those of [`SqliteStore::open`](crate::SqliteStore::open), except the
 /// mismatches of indexes.
-pub fn schema(path: &Path) -> Result<u32> {
-    let connection = connection::open_existing(path)?;
-    read_schema(&connection, path).map_err(|failure| failure.into_error("migrate"))
+pub fn schema(file: impl Into<DatabaseFile>) -> Result<u32> {
+    let file = file.into();
+    let connection = connection::open_existing(&file)?;
+    read_schema(&connection, &file.path).map_err(|failure| failure.into_error("migrate"))
 }
 
 /// Migrates a database file that no process has open back to an earlier schema; 0 empties it. Waits up to 5 seconds for
@@ -52,11 +53,12 @@ pub fn schema(path: &Path) -> Result<u32> {
 /// # Errors
 /// Those of [`SqliteStore::open`](crate::SqliteStore::open), and `InvalidInput` for a schema that is later than that of
 /// the file.
-pub fn migrate_down(path: &Path, schema: u32) -> Result<()> {
-    let path = &Location::resolve(path)?.path;
+pub fn migrate_down(file: impl Into<DatabaseFile>, schema: u32) -> Result<()> {
+    let file = file.into().resolve()?;
+    let path = &file.path;
     connection::check_exists(path)?;
     let mut connection =
-        connection::open_writer(path, connection::DEFAULT_BUSY_TIMEOUT, connection::DEFAULT_PAGE_BYTES)?;
+        connection::open_writer(&file, connection::DEFAULT_BUSY_TIMEOUT, connection::DEFAULT_PAGE_BYTES)?;
     let revert = |transaction: &Transaction<'_>| {
         let current = read_schema(transaction, path)?;
         if schema > current {

@@ -4,7 +4,6 @@ use std::{
     collections::VecDeque,
     fmt,
     panic::{AssertUnwindSafe, catch_unwind},
-    path::Path,
     sync::Arc,
     thread::JoinHandle,
 };
@@ -14,7 +13,7 @@ use parking_lot::{Condvar, Mutex};
 use rusqlite::Connection;
 use tokio::sync::{Semaphore, mpsc};
 
-use crate::{database::connection, options::SqliteOptions};
+use crate::{database::connection, database::file::DatabaseFile, options::SqliteOptions};
 
 /// A job of a reader thread. It sends its own reply.
 pub(crate) type ReadJob = Box<dyn FnOnce(&mut Connection) + Send>;
@@ -100,7 +99,7 @@ impl fmt::Debug for SharedQueue {
 /// Starts the reader threads, each with a connection of its own. A thread sends the result of opening its connection to
 /// `ready`. It ends when the queue is closed and empty, and then drops its `running`.
 pub(crate) fn start(
-    path: &Path,
+    file: &DatabaseFile,
     options: &SqliteOptions,
     queue: &ReadQueue,
     running: mpsc::Sender<()>,
@@ -108,13 +107,13 @@ pub(crate) fn start(
 ) -> Result<Vec<JoinHandle<()>>> {
     (0..options.readers)
         .map(|number| {
-            let path = path.to_owned();
+            let file = file.clone();
             let queue = Arc::clone(&queue.shared);
             let ready = ready.clone();
             let running = running.clone();
             let options = options.clone();
             spawn(format!("memory-read-{number}"), move || {
-                let opened = connection::open_reader(&path, options.busy_timeout).and_then(|connection| {
+                let opened = connection::open_reader(&file, options.busy_timeout).and_then(|connection| {
                     connection::configure(&connection, &options, 1).map_err(|failure| failure.into_error("open"))?;
                     Ok(connection)
                 });

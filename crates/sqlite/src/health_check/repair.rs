@@ -9,7 +9,7 @@ use rusqlite::{Connection, Transaction};
 
 use crate::{
     cache::check,
-    database::{error::SqliteError, index_metadata, schema},
+    database::{error::SqliteError, file::DatabaseFile, index_metadata, schema},
     health_check::{content_checks, functions, integrity, schema_objects::SchemaDifferences},
 };
 
@@ -17,7 +17,12 @@ use crate::{
 ///
 /// # Errors
 /// An error of a check or of a cache, even if earlier repairs are complete.
-pub(crate) fn run(connection: &mut Connection, path: &Path, now: Timestamp) -> Result<Vec<String>, SqliteError> {
+pub(crate) fn run(
+    connection: &mut Connection,
+    file: &DatabaseFile,
+    now: Timestamp,
+) -> Result<Vec<String>, SqliteError> {
+    let path = &file.path;
     let schema = schema::read_schema(connection, path)?;
     if schema != schema::SCHEMA {
         let message = format!("the database has schema {schema}, not {}; migrate it first", schema::SCHEMA);
@@ -26,7 +31,10 @@ pub(crate) fn run(connection: &mut Connection, path: &Path, now: Timestamp) -> R
     functions::define(connection)?;
     let mut repaired = repair_schema(connection)?;
     repaired.extend(repair_contents(connection, path, now)?);
-    repaired.extend(repair_caches(connection, path)?);
+    // An encrypted file has no caches.
+    if file.key.is_none() {
+        repaired.extend(repair_caches(connection, path)?);
+    }
     Ok(repaired)
 }
 
