@@ -7,6 +7,8 @@ mod filter;
 mod forward;
 mod health;
 mod id;
+pub mod history;
+mod history_keys;
 mod kernel;
 mod language;
 mod locale;

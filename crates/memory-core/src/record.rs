@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     error::{Error, Result},
+    history_keys::copy_history,
     id::RecordId,
     scope::Scope,
     text,
@@ -151,11 +152,13 @@ impl Record {
         (!speaker.eq_ignore_ascii_case(role)).then_some(speaker)
     }
 
-    /// Returns true if `other` is equal in every field that a caller sets: all except `recorded_at` and `revision`.
+    /// Returns true if `other` is equal in every field that a caller sets: all except `recorded_at`, `revision` and the
+    /// [history](crate::history) in the metadata.
     pub fn same_content(&self, other: &Self) -> bool {
         let mut comparable = other.clone();
         comparable.recorded_at = self.recorded_at;
         comparable.revision = self.revision;
+        copy_history(&self.metadata, &mut comparable.metadata);
         *self == comparable
     }
 
