@@ -1,0 +1,100 @@
+//! Traces of deleted records are found.
+
+use memory_engine_core::{
+    Record, RecordId, Scope, Trust,
+    residue::{ResidueProbe, ResidueProbes, ResidueReport, Salt},
+};
+
+use crate::{
+    World,
+    fixtures::{at_angle, id, lin, mo, numbered, session, terms},
+};
+
+const SALT: Salt = Salt::from_bytes([3; 32]);
+const SECRETS: [&str; 2] = ["the spare key is behind the atlas on the shelf", "备用钥匙藏在书架上的地图册后面"];
+
+fn probes(records: &[&Record]) -> ResidueProbes {
+    let probe = |record: &&Record| ResidueProbe {
+        namespace: record.scope.namespace(),
+        id: record.id,
+        content: SALT.hash(&record.content_hash()),
+        withdrawn: false,
+    };
+    let mut probes = ResidueProbes::new(SALT, records.iter().map(probe).collect());
+    records.iter().for_each(|record| probes.add_texts(record));
+    probes
+}
+
+fn with_text(address: &Scope, number: u8, text: &str) -> Record {
+    Record { text: text.to_owned(), ..numbered(address, number) }
+}
+
+async fn search(world: &World, records: &[&Record]) -> ResidueReport {
+    world.records.find_residue(&probes(records)).await.unwrap()
+}
+
+pub async fn stored_records_have_traces(world: &World) {
+    let records = [with_text(&session("a"), 1, SECRETS[0]), with_text(&lin(), 2, SECRETS[1])];
+    world.put(&[&records[0], &records[1]]).await;
+    world.embed(&records[0], at_angle(0.0)).await;
+    let report = search(world, &[&records[0], &records[1]]).await;
+    assert!(report.residue() >= 2, "{report:#?}");
+    assert_eq!(report.missing_tombstones, [id(1), id(2)]);
+}
+
+pub async fn deleted_records_have_no_traces(world: &World) {
+    let records = [with_text(&session("a"), 1, SECRETS[0]), with_text(&lin(), 2, SECRETS[1])];
+    let mut derived = with_text(&lin(), 3, "a summary about a key and an atlas on a shelf");
+    (derived.derived_from, derived.trust) = (vec![id(1)], Trust::Derived);
+    let kept = with_text(&lin(), 4, "tea is good in the morning, and coffee at noon");
+    world.put(&[&records[0], &records[1], &derived, &kept]).await;
+    for (record, angle) in [&records[0], &records[1], &derived, &kept].into_iter().zip([0.0, 0.5, 1.0, 1.5]) {
+        world.index(record, terms(["key"])).await;
+        world.embed(record, at_angle(angle)).await;
+    }
+    assert_eq!(world.forget(&lin(), &[id(1), id(2)]).await, [id(1), id(2), id(3)]);
+    let report = search(world, &[&records[0], &records[1], &derived]).await;
+    assert_eq!((report.residue(), &report.missing_tombstones), (0, &Vec::new()), "{report:#?}");
+    assert!(report.places.iter().any(|place| place.keeps_ids.is_some() && place.ids >= 3), "{report:#?}");
+    assert!(search(world, &[&kept]).await.residue() > 0, "the others stay");
+    world.records.remove_tombstones(&lin(), &[id(2)]).await.unwrap();
+    assert_eq!(search(world, &[&records[0], &records[1]]).await.missing_tombstones, [id(2)]);
+}
+
+pub async fn a_record_of_another_user_is_no_trace(world: &World) {
+    let (own, others) = (with_text(&lin(), 1, SECRETS[0]), with_text(&mo(), 1, SECRETS[0]));
+    world.put(&[&own]).await;
+    world.put(&[&others]).await;
+    world.forget(&lin(), &[id(1)]).await;
+    let report = search(world, &[&own]).await;
+    assert_eq!((report.residue(), report.blocked_copies.len(), report.other_copies), (0, 0, 0), "{report:#?}");
+    assert!(search(world, &[&others]).await.residue() > 0);
+}
+
+pub async fn remaining_records_with_the_content_are_listed(world: &World) {
+    let mut records: Vec<Record> = (1..=4).map(|number| with_text(&lin(), number, SECRETS[1])).collect();
+    for (record, trust) in records.iter_mut().zip([Trust::User, Trust::Import, Trust::User, Trust::Derived]) {
+        record.trust = trust;
+    }
+    world.put(&records.iter().collect::<Vec<_>>()).await;
+    world.forget(&lin(), &[id(1)]).await;
+    let report = search(world, &[&records[0]]).await;
+    let expected: Vec<RecordId> = vec![id(2), id(4)];
+    assert_eq!((report.residue(), &report.blocked_copies, report.other_copies), (0, &expected, 1), "{report:#?}");
+    // A content that was only cascade-deleted may be derived again.
+    let mut probe = probes(&[&records[0]]).records.remove(0);
+    probe.withdrawn = true;
+    let report = world.records.find_residue(&ResidueProbes::new(SALT, vec![probe])).await.unwrap();
+    assert_eq!((&report.blocked_copies, report.other_copies), (&vec![id(2)], 2), "{report:#?}");
+}
+
+pub async fn a_record_derived_from_a_deleted_one_is_a_trace(world: &World) {
+    let source = with_text(&lin(), 1, SECRETS[0]);
+    let mut derived = with_text(&lin(), 2, "the key is somewhere");
+    (derived.derived_from, derived.trust) = (vec![id(1)], Trust::Derived);
+    world.put(&[&source]).await;
+    world.forget(&lin(), &[id(1)]).await;
+    // A source need not exist.
+    world.put(&[&derived]).await;
+    assert!(search(world, &[&source]).await.residue() >= 1);
+}

@@ -1,0 +1,41 @@
+//! Signed certificates of deletions. Needs the feature `certificates`.
+//!
+//! [`MemoryEngine::forget_with_certificate`](crate::MemoryEngine::forget_with_certificate) deletes records, searches
+//! every table, index and file of the store for their traces, and signs a report of both with Ed25519. A certificate
+//! contains ids, kinds, counts and salted hashes, but no text. [`verify`] compares it with a store, a copy or a backup.
+//! `docs/reference/deletion-certificate.md` describes the format.
+//!
+//! ```
+//! use memory_engine::{Database, MemoryEngine, Scope, certificate::{self, CertificateKey}};
+//!
+//! # tokio::runtime::Runtime::new().unwrap().block_on(async {
+//! # let folder = tempfile::tempdir().unwrap();
+//! # let path = folder.path().join("memory.db");
+//! let memory = MemoryEngine::builder().sqlite(&path).build().await?;
+//! let lin = Scope::user("lin")?;
+//! let id = memory.remember(&lin, "My locker code is 4711, do not tell anyone.").await?;
+//!
+//! let key = CertificateKey::generate()?; // store `key.to_pem()` in a safe place
+//! let deletion = memory.forget_with_certificate(&lin, id, &key).await?;
+//! assert!(deletion.certificate.is_clean());
+//!
+//! let checked = certificate::verify(&deletion.certificate, &Database::file(path), Some(&key.public_key())).await?;
+//! assert!(checked.is_passed());
+//! # Ok::<(), memory_engine::Error>(()) }).unwrap();
+//! ```
+
+mod deletion;
+mod format;
+mod key;
+mod trace;
+mod verification;
+
+pub use self::{
+    deletion::CertifiedDeletion,
+    format::{CertifiedRecord, DeletionCertificate, Removed, Search, StoreIdentity, Target},
+    key::{CertificateKey, PublicKey},
+    verification::{Check, Verification, verify, verify_signature},
+};
+pub use memory_engine_core::residue::{PlaceKind, Salt, SaltedHash, SearchedPlace};
+
+pub(crate) use self::trace::DeletionTrace;

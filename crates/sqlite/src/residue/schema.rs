@@ -1,0 +1,140 @@
+//! The tables of a database, with what the search has to know about each.
+
+use rusqlite::Connection;
+
+use crate::database::error::SqliteError;
+
+/// The tables whose rows are names of tenants, users and conversations.
+const NAME_TABLES: [&str; 3] = ["tenants", "namespaces", "scopes"];
+
+/// A table.
+#[derive(Debug, Default)]
+pub(super) struct Table {
+    pub(super) name: String,
+    pub(super) columns: Vec<String>,
+    pub(super) indexes: Vec<Index>,
+    /// Columns that refer to another table, except to [`NAME_TABLES`].
+    references: Vec<Reference>,
+}
+
+/// An index with at least one column that can hold text or an id.
+#[derive(Debug)]
+pub(super) struct Index {
+    pub(super) name: String,
+    pub(super) columns: Vec<String>,
+}
+
+#[derive(Debug)]
+struct Reference {
+    column: String,
+    table: String,
+    key: String,
+}
+
+/// Returns every table of the database. The list comes from the database, so that no table of a later version is left
+/// out.
+pub(super) fn tables(connection: &Connection) -> Result<Vec<Table>, SqliteError> {
+    let sql = "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name";
+    let names = strings(connection, sql, [])?;
+    names.into_iter().map(|name| read(connection, name)).collect()
+}
+
+fn read(connection: &Connection, name: String) -> Result<Table, SqliteError> {
+    let columns = strings(connection, "SELECT name FROM pragma_table_xinfo(?1) WHERE hidden <> 1", [&name])?;
+    let mut table = Table { columns, ..Table::default() };
+    // The primary key of a table without rowid is the table itself.
+    let is_table = "SELECT wr FROM pragma_table_list(?1) WHERE schema = 'main'";
+    let is_table = connection.query_row(is_table, [&name], |row| row.get::<_, bool>(0)).unwrap_or(false);
+    let sql = "SELECT name FROM pragma_index_list(?1) WHERE NOT (?2 AND origin = 'pk')";
+    let mut statement = connection.prepare(sql)?;
+    let mut rows = statement.query(rusqlite::params![name, is_table])?;
+    while let Some(row) = rows.next()? {
+        let index: String = row.get(0)?;
+        let sql = "SELECT name FROM pragma_index_xinfo(?1) WHERE key = 1 AND name IS NOT NULL";
+        let columns = strings(connection, sql, [&index])?;
+        table.indexes.push(Index { name: index, columns });
+    }
+    let sql = "SELECT f.\"from\", f.\"table\", coalesce(f.\"to\", (
+            SELECT p.name FROM pragma_table_info(f.\"table\") p WHERE p.pk = 1
+        )) FROM pragma_foreign_key_list(?1) f";
+    let mut statement = connection.prepare(sql)?;
+    let mut rows = statement.query([&name])?;
+    while let Some(row) = rows.next()? {
+        let reference = Reference { column: row.get(0)?, table: row.get(1)?, key: row.get(2)? };
+        if !NAME_TABLES.contains(&reference.table.as_str()) {
+            table.references.push(reference);
+        }
+    }
+    table.name = name;
+    Ok(table)
+}
+
+fn strings(connection: &Connection, sql: &str, parameters: impl rusqlite::Params) -> Result<Vec<String>, SqliteError> {
+    let mut statement = connection.prepare(sql)?;
+    let strings = statement.query_map(parameters, |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+    Ok(strings)
+}
+
+impl Table {
+    pub(super) fn has(&self, column: &str) -> bool {
+        self.columns.iter().any(|name| name == column)
+    }
+
+    pub(super) fn is_records(&self) -> bool {
+        self.name == "records"
+    }
+
+    pub(super) fn is_of_names(&self) -> bool {
+        NAME_TABLES.contains(&self.name.as_str())
+    }
+
+    /// Returns the reason why ids remain in this table.
+    pub(super) fn keeps_ids(&self) -> Option<&'static str> {
+        match self.name.as_str() {
+            "tombstones" => Some("a tombstone blocks the id of a deleted record"),
+            name if name.starts_with("audit") => Some("the audit log names the records of each action, without texts"),
+            _ => None,
+        }
+    }
+
+    /// Returns an expression for the namespace of a row `t`.
+    pub(super) fn namespace_sql(&self) -> &'static str {
+        if self.has("namespace") {
+            "t.namespace"
+        } else if self.has("scope") {
+            "(SELECT s.namespace FROM scopes s WHERE s.scope = t.scope)"
+        } else if self.has("record") {
+            "(SELECT r.namespace FROM records r WHERE r.record = t.record)"
+        } else {
+            "NULL"
+        }
+    }
+
+    /// Returns an expression that is true if a row `t` belongs to an existing record.
+    pub(super) fn owner_sql(&self) -> &'static str {
+        if self.has("record") { "EXISTS (SELECT 1 FROM records r WHERE r.record = t.record)" } else { "0" }
+    }
+
+    /// Returns statements that count the rows whose reference leads nowhere.
+    pub(super) fn orphan_sql(&self) -> Vec<String> {
+        let is_of_user = if self.has("namespace") || self.has("scope") {
+            format!("({} IN (SELECT value FROM json_each(?1)))", self.namespace_sql())
+        } else {
+            "?1 IS NOT NULL".to_owned()
+        };
+        let count = |reference: &Reference| {
+            let Reference { column, table, key } = reference;
+            let [own, column, table, key] = [&self.name, column, table, key].map(|name| quoted(name));
+            format!(
+                "SELECT count(*) FROM {own} t WHERE t.{column} IS NOT NULL AND {is_of_user}
+                 AND NOT EXISTS (SELECT 1 FROM {table} p WHERE p.{key} = t.{column})"
+            )
+        };
+        self.references.iter().map(count).collect()
+    }
+}
+
+/// Returns a name in quotation marks.
+pub(super) fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
