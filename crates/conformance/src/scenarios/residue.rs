@@ -26,7 +26,9 @@ fn probes(records: &[&Record]) -> ResidueProbes {
 }
 
 fn with_text(address: &Scope, number: u8, text: &str) -> Record {
-    Record { text: text.to_owned(), ..numbered(address, number) }
+    let mut record = numbered(address, number);
+    text.clone_into(&mut record.text);
+    record
 }
 
 async fn search(world: &World, records: &[&Record]) -> ResidueReport {
