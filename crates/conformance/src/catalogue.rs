@@ -21,6 +21,7 @@ impl Scenario {
             (_, "an_extraction_is_deleted_with_its_record") => &[Capability::Graph, Capability::OneDatabase],
             ("synonyms", _) | ("forwarding", "boxed_synonym_stores_forward_every_call") => &[Capability::Synonyms],
             ("graph", _) => &[Capability::Graph],
+            ("audit", _) => &[Capability::AuditLog],
             ("one_database", _) | ("derivations", "cascade_deletion_clears_the_indexes") => &[Capability::OneDatabase],
             ("embedding_versions", _) => &[Capability::VectorVersions],
             _ => &[],

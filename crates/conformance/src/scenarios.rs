@@ -2,6 +2,7 @@
 #![allow(missing_docs, reason = "the name of a scenario says what it asserts")]
 
 pub mod adjacency;
+pub mod audit;
 pub mod concurrency;
 pub mod derivations;
 pub mod embedding_versions;
@@ -244,6 +245,19 @@ macro_rules! each_scenario {
                 a_shared_alias_does_not_merge_entities,
                 a_walk_stops_at_its_hop_limit,
                 limits_keep_the_most_supported_relations,
+            audit {
+                entries_follow_each_other_and_are_read_back,
+                every_field_of_an_entry_round_trips,
+                entries_are_read_within_their_scope,
+                tenants_have_separate_chains,
+                queries_select_by_actor_action_record_and_time,
+                pages_of_entries_are_complete_in_both_orders,
+                an_invalid_event_rejects_its_batch,
+                concurrent_appends_make_one_chain,
+                a_pruned_chain_verifies_from_its_anchor,
+                pruning_without_old_entries_writes_nothing,
+                an_expected_entry_must_be_in_the_chain,
+            }
                 relations_are_filtered_by_validity,
                 an_invalid_extraction_rejects_its_batch,
                 special_characters_round_trip_in_names,

@@ -70,6 +70,7 @@ impl World {
             Capability::Graph => self.graph.is_some(),
             Capability::OneDatabase => self.one_database,
             Capability::VectorVersions => self.vectors.generations().is_some(),
+            Capability::AuditLog => self.records.audit_log().is_some(),
         }
     }
 
@@ -120,6 +121,8 @@ pub enum Capability {
     OneDatabase,
     /// A second version of the vectors: `VectorStore::generations`.
     VectorVersions,
+    /// An audit log: `RecordStore::audit_log`.
+    AuditLog,
 }
 
 impl fmt::Display for Capability {
@@ -129,6 +132,7 @@ impl fmt::Display for Capability {
             Self::Graph => "a graph store",
             Self::OneDatabase => "all stores in one database",
             Self::VectorVersions => "a vector store with a second version",
+            Self::AuditLog => "an audit log",
         })
     }
 }

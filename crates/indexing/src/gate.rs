@@ -14,6 +14,7 @@ use memory_engine_core::{
     Adjacent, DeletionReport, Done, EmbeddingSpace, Error, ErrorKind, Failure, Hit, Job, JobQueue, MultiVector, Page,
     Pending, Record, RecordGroup, RecordId, RecordStore, RemovalCounts, Result, ScanQuery, Scope, Stats, Timestamp,
     Tombstone, Write, WriteResult,
+    audit::AuditLog,
 };
 use memory_engine_graph::{GraphEntry, GraphQuery, GraphStats, GraphStore, Subgraph};
 use memory_engine_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore, PackedTerms};
@@ -113,6 +114,9 @@ impl RecordStore for GatedStore<dyn RecordStore> {
         self.open("remove tombstones")?.remove_tombstones(scope, ids).await
     }
     async fn close(&self) {
+    fn audit_log(&self) -> Option<Arc<dyn AuditLog>> {
+        self.inner.audit_log()
+    }
         self.inner.close().await;
     }
 }

@@ -5,6 +5,7 @@ use std::{sync::Arc, time::Duration};
 use async_trait::async_trait;
 
 use crate::{
+    audit::AuditLog,
     error::Result,
     id::RecordId,
     record::Record,
@@ -65,6 +66,9 @@ macro_rules! forward {
                 (**self).remove_tombstones(scope, ids).await
             }
             async fn close(&self) {
+            fn audit_log(&self) -> Option<Arc<dyn AuditLog>> {
+                (**self).audit_log()
+            }
                 (**self).close().await;
             }
         }

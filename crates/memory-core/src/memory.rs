@@ -13,6 +13,7 @@ use std::{
 use async_trait::async_trait;
 
 use crate::{
+    audit::{AuditLog, MemoryAuditLog},
     error::Result,
     filter::Filter,
     id::RecordId,
@@ -35,6 +36,7 @@ use tables::{PlannedWrite, RecordTables};
 pub struct MemoryRecordStore {
     tables: Mutex<RecordTables>,
     clock: Arc<dyn Clock>,
+    audit: Arc<MemoryAuditLog>,
 }
 
 impl MemoryRecordStore {
@@ -45,7 +47,8 @@ impl MemoryRecordStore {
 
     /// Creates an empty store with this clock.
     pub fn with_clock(clock: impl Clock) -> Self {
-        Self { tables: Mutex::default(), clock: Arc::new(clock) }
+        let clock: Arc<dyn Clock> = Arc::new(clock);
+        Self { tables: Mutex::default(), audit: Arc::new(MemoryAuditLog::new(Arc::clone(&clock))), clock }
     }
 }
 
@@ -211,6 +214,10 @@ impl RecordStore for MemoryRecordStore {
         Ok(self.tables.lock().remove_tombstones(scope, ids))
     }
 }
+
+    fn audit_log(&self) -> Option<Arc<dyn AuditLog>> {
+        Some(self.audit.clone())
+    }
 
 #[async_trait]
 impl JobQueue for MemoryRecordStore {

@@ -137,6 +137,19 @@ impl Scope {
             && covers_name(&self.branch, &address.branch)
     }
 
+    /// Returns the narrowest scope that covers both, or `None` for two tenants.
+    #[must_use]
+    pub fn common_with(&self, other: &Scope) -> Option<Scope> {
+        let common = |own: &Option<String>, other: &Option<String>| own.clone().filter(|_| own == other);
+        (self.tenant == other.tenant).then(|| Self {
+            tenant: self.tenant.clone(),
+            user: common(&self.user, &other.user),
+            agent: common(&self.agent, &other.agent),
+            session: common(&self.session, &other.session),
+            branch: common(&self.branch, &other.branch),
+        })
+    }
+
     /// Checks that this scope covers an address.
     ///
     /// # Errors
@@ -228,6 +241,15 @@ mod tests {
         assert!(!session.covers(&user), "an address without a session is in no session");
         assert!(!Scope::user("mo").unwrap().covers(&session));
         assert!(!Scope::tenant_wide("other").unwrap().covers(&session));
+    }
+
+    #[test]
+    fn a_common_scope_has_the_dimensions_that_both_share() {
+        let lin = Scope::user("lin").unwrap();
+        let at = |agent: &str, session: &str| lin.clone().with_agent(agent).unwrap().with_session(session).unwrap();
+        assert_eq!(at("a", "s").common_with(&at("b", "s")), Some(lin.clone().with_session("s").unwrap()));
+        assert_eq!(at("a", "s").common_with(&Scope::user("mo").unwrap()), Some(Scope::tenant_wide("default").unwrap()));
+        assert_eq!(lin.common_with(&Scope::tenant_wide("other").unwrap()), None);
     }
 
     #[test]

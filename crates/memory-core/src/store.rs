@@ -7,7 +7,7 @@ mod put;
 mod queue;
 mod removal;
 
-use std::{collections::BTreeMap, fmt::Debug};
+use std::{collections::BTreeMap, fmt::Debug, sync::Arc};
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
@@ -20,6 +20,7 @@ pub use removal::{DeletionReport, RemovalCounts};
 
 use crate::{
     error::{Error, Result},
+    audit::AuditLog,
     filter::Filter,
     id::RecordId,
     record::{ContentHash, Record, Trust},
@@ -127,6 +128,12 @@ pub trait RecordStore: Debug + Send + Sync + 'static {
 
     /// Waits for running calls, and releases connections, threads and files. Later calls fail with `Closed`. A second
     /// call has no effect. The default implementation does nothing; such a store is closed when it is dropped.
+    /// Returns the audit log in the database of this store, if it has one. Calls of this store are not logged: the
+    /// engine logs them, if [auditing](crate::audit) is on. The default implementation returns `None`.
+    fn audit_log(&self) -> Option<Arc<dyn AuditLog>> {
+        None
+    }
+
     async fn close(&self) {}
 }
 

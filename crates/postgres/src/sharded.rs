@@ -2,7 +2,10 @@
 
 use std::{
     collections::BTreeMap,
-    sync::atomic::{AtomicUsize, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 
@@ -11,6 +14,7 @@ use memory_engine_core::{
     Adjacent, DeletionReport, Done, EmbeddingSpace, Error, ErrorKind, Failure, Hit, Job, JobQueue, MultiVector, Page,
     Pending, Record, RecordGroup, RecordId, RecordStore, RemovalCounts, Result, ScanQuery, Scope, Stats, Timestamp,
     Tombstone, Write, WriteResult,
+    audit::AuditLog,
 };
 use memory_engine_graph::{GraphEntry, GraphQuery, GraphStats, GraphStore, Subgraph};
 use memory_engine_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore, PackedTerms};
@@ -186,6 +190,11 @@ impl RecordStore for ShardedStore {
     }
 
     async fn close(&self) {
+    /// The first database has the audit log of all users, because each tenant has one chain.
+    fn audit_log(&self) -> Option<Arc<dyn AuditLog>> {
+        self.shards.first().map(PostgresStore::open_audit_log)
+    }
+
         for shard in &self.shards {
             shard.close().await;
         }

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+pub mod audit;
 pub mod checks;
 pub mod embedding_versions;
 pub mod filter;

@@ -4,6 +4,7 @@
 #[cfg(feature = "encryption")]
 extern crate memory_engine_sqlite3mc as _;
 
+mod audit;
 mod cache;
 mod database;
 mod filter_sql;

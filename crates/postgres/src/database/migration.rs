@@ -35,7 +35,7 @@ macro_rules! migration {
 }
 
 /// The migrations in order, each with its reversal. Their number is the schema version.
-const MIGRATIONS: [Migration; 18] = [
+const MIGRATIONS: [Migration; 19] = [
     migration!("0001_initial"),
     migration!("0002_documents"),
     migration!("0003_synonyms"),
@@ -54,6 +54,7 @@ const MIGRATIONS: [Migration; 18] = [
     migration!("0016_record_groups"),
     migration!("0017_record_group_counts"),
     migration!("0018_pin_and_expiry"),
+    migration!("0019_audit_log"),
 ];
 
 /// Marks the places in a migration where a table is partitioned, if that is configured.

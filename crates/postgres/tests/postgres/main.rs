@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 mod agreement;
+mod audit;
 mod catalogue;
 mod conformance;
 mod documents;
@@ -51,6 +52,11 @@ fn main() {
         metadata_numbers_compare_as_in_memory,
     ));
     trials.extend(trials!(has_url, leases:
+    trials.extend(trials!(has_url, audit:
+        changed_and_removed_entries_are_found,
+        several_stores_continue_one_chain,
+        a_sharded_store_has_its_log_in_the_first_database,
+    ));
         closing_a_store_releases_its_leases,
         leases_of_a_dead_process_are_released,
         a_lost_lease_session_is_replaced,

@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use memory_engine_core::{
     Adjacent, DeletionReport, EmbeddingSpace, Hit, Index, MultiVector, Page, Record, RecordGroup, RecordId,
     RecordStore, Result, ScanQuery, Scope, Stats, Timestamp, Tombstone, Write, WriteResult,
+    audit::AuditLog,
 };
 use memory_engine_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore, PackedTerms};
 use memory_engine_sql::request;
@@ -128,6 +129,10 @@ impl RecordStore for SqliteStore {
 
     async fn close(&self) {
         Self::close(self).await;
+    fn audit_log(&self) -> Option<Arc<dyn AuditLog>> {
+        Some(self.open_audit_log())
+    }
+
     }
 }
 

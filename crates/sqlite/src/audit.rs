@@ -1,0 +1,256 @@
+//! The audit log contract, and its rows. Appends run on the writer thread, in one transaction with the new head.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use memory_engine_core::{
+    RecordId, Result, Scope, Timestamp,
+    audit::{Actor, AuditChain, AuditEntry, AuditEvent, AuditHead, AuditLog, AuditPage, AuditQuery, PruneReport},
+};
+use memory_engine_sql::audit::{self as audit_rows, AuditRow};
+use rusqlite::{Connection, OptionalExtension, Row, params, types::Value};
+
+use crate::{
+    database::{error::SqliteError, statement::Statement, writer::Residue},
+    store::SqliteStore,
+};
+
+/// The audit log in the file of a store.
+#[derive(Debug)]
+pub(crate) struct SqliteAuditLog {
+    store: SqliteStore,
+}
+
+impl SqliteStore {
+    /// Returns the audit log in the same file.
+    pub(crate) fn open_audit_log(&self) -> Arc<dyn AuditLog> {
+        Arc::new(SqliteAuditLog { store: self.with_space(self.embedding_space().clone()) })
+    }
+}
+
+#[async_trait]
+impl AuditLog for SqliteAuditLog {
+    async fn append(&self, tenant: &str, events: Vec<AuditEvent>) -> Result<Vec<u64>> {
+        events.iter().try_for_each(|event| event.validate(tenant))?;
+        let tenant = tenant.to_owned();
+        let clock = Arc::clone(self.store.clock());
+        let no_residue = |_: &Vec<u64>| Residue::None;
+        self.store
+            .write("append to the audit log", no_residue, move |connection| {
+                append(connection, &tenant, events, clock.now())
+            })
+            .await
+    }
+
+    async fn read(&self, scope: &Scope, query: &AuditQuery) -> Result<AuditPage> {
+        let scope = scope.clone();
+        let query = query.clone();
+        self.store.read("read the audit log", move |connection| read(connection, &scope, &query)).await
+    }
+
+    async fn chain(&self, tenant: &str) -> Result<AuditChain> {
+        let tenant = tenant.to_owned();
+        self.store.read("read the audit log", move |connection| chain(connection, &tenant)).await
+    }
+
+    async fn is_used(&self) -> Result<bool> {
+        let sql = "SELECT EXISTS (SELECT 1 FROM audit_chains)";
+        self.store
+            .read("read the audit log", move |connection| Ok(connection.query_row(sql, [], |row| row.get(0))?))
+            .await
+    }
+
+    async fn prune(&self, tenant: &str, before: Timestamp, actor: &Actor) -> Result<PruneReport> {
+        let tenant = Scope::tenant_wide(tenant)?;
+        let actor = actor.clone();
+        let clock = Arc::clone(self.store.clock());
+        let no_residue = |_: &PruneReport| Residue::None;
+        self.store
+            .write("prune the audit log", no_residue, move |connection| {
+                prune(connection, tenant, before, actor, clock.now())
+            })
+            .await
+    }
+}
+
+fn append(
+    connection: &Connection,
+    tenant: &str,
+    events: Vec<AuditEvent>,
+    at: Timestamp,
+) -> Result<Vec<u64>, SqliteError> {
+    let mut chain = chain(connection, tenant)?;
+    let mut sequences = Vec::with_capacity(events.len());
+    for event in events {
+        let entry = AuditEntry::following(&chain.head, at, event);
+        insert(connection, &entry)?;
+        sequences.push(entry.sequence);
+        chain.head = entry.head();
+    }
+    set_chain(connection, &chain)?;
+    Ok(sequences)
+}
+
+fn insert(connection: &Connection, entry: &AuditEntry) -> Result<(), SqliteError> {
+    let event = &entry.event;
+    let records: Vec<u8> = event.records.iter().flat_map(|id| *id.as_bytes()).collect();
+    let [user, agent, session, branch] = event.scope.dimensions().map(|(_, name)| name.unwrap_or_default());
+    let (failed_entry, error) = audit_rows::failure(event);
+    connection
+        .prepare_cached(
+            "INSERT INTO audit_log (tenant, sequence, written_at, actor_key, actor_agent, action, operation, user,
+                 agent, session, branch, records, record_count, failed_entry, error, previous_hash, hash)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
+        )?
+        .execute(params![
+            event.scope.tenant(),
+            audit_rows::signed(entry.sequence),
+            entry.at.as_micros(),
+            event.actor.key(),
+            event.actor.agent(),
+            event.action.as_str(),
+            event.operation,
+            user,
+            agent,
+            session,
+            branch,
+            records,
+            audit_rows::signed(event.count),
+            failed_entry,
+            error,
+            entry.previous.as_bytes(),
+            entry.hash.as_bytes(),
+        ])?;
+    Ok(())
+}
+
+fn chain(connection: &Connection, tenant: &str) -> Result<AuditChain, SqliteError> {
+    let sql = "SELECT sequence, hash, pruned_sequence, pruned_hash FROM audit_chains WHERE tenant = ?1";
+    let read = |row: &Row<'_>| {
+        let hash = |column| row.get_ref(column)?.as_blob().map(<[u8]>::to_vec).map_err(rusqlite::Error::from);
+        Ok((row.get(0)?, hash(1)?, row.get(2)?, hash(3)?))
+    };
+    match connection.prepare_cached(sql)?.query_row([tenant], read).optional()? {
+        None => Ok(AuditChain::empty(tenant)),
+        Some((sequence, hash, pruned_sequence, pruned_hash)) => {
+            let head = audit_rows::head(sequence, &hash)?;
+            Ok(AuditChain::new(tenant, head, audit_rows::head(pruned_sequence, &pruned_hash)?))
+        }
+    }
+}
+
+fn set_chain(connection: &Connection, chain: &AuditChain) -> Result<(), SqliteError> {
+    connection
+        .prepare_cached(
+            "INSERT INTO audit_chains (tenant, sequence, hash, pruned_sequence, pruned_hash)
+             VALUES (?1, ?2, ?3, ?4, ?5)
+             ON CONFLICT DO UPDATE SET sequence = excluded.sequence, hash = excluded.hash,
+                 pruned_sequence = excluded.pruned_sequence, pruned_hash = excluded.pruned_hash",
+        )?
+        .execute(params![
+            chain.tenant,
+            audit_rows::signed(chain.head.sequence),
+            chain.head.hash.as_bytes(),
+            audit_rows::signed(chain.anchor.sequence),
+            chain.anchor.hash.as_bytes(),
+        ])?;
+    Ok(())
+}
+
+fn read(connection: &Connection, scope: &Scope, query: &AuditQuery) -> Result<AuditPage, SqliteError> {
+    let mut statement = Statement::new(
+        "SELECT sequence, written_at, actor_key, actor_agent, action, operation, tenant, user, agent, session, branch,
+             records, record_count, failed_entry, error, previous_hash, hash
+         FROM audit_log WHERE tenant = ",
+    );
+    statement.bind(Value::Text(scope.tenant().to_owned()));
+    let columns = [" AND user = ", " AND agent = ", " AND session = ", " AND branch = "];
+    for ((_, name), column) in scope.dimensions().into_iter().zip(columns) {
+        if let Some(name) = name {
+            statement.push(column).bind(Value::Text(name.to_owned()));
+        }
+    }
+    if let Some(after) = query.after {
+        let comparison = if query.oldest_first { " AND sequence > " } else { " AND sequence < " };
+        statement.push(comparison).bind(audit_rows::signed(after));
+    }
+    if let Some(record) = query.record {
+        statement.push(" AND instr(records, ").bind(record.as_bytes().to_vec()).push(") > 0");
+    }
+    statement.push(if query.oldest_first { " ORDER BY sequence" } else { " ORDER BY sequence DESC" });
+    let (mut prepared, values) = statement.prepare(connection)?;
+    let mut rows = prepared.query(values)?;
+    let mut entries = Vec::new();
+    while entries.len() <= query.limit
+        && let Some(row) = rows.next()?
+    {
+        let entry = entry(row)?;
+        if query.matches(&entry) {
+            entries.push(entry);
+        }
+    }
+    Ok(AuditPage::first_of(entries, query.limit))
+}
+
+fn entry(row: &Row<'_>) -> Result<AuditEntry, SqliteError> {
+    let text = |column: &str| row.get_ref(column)?.as_str().map_err(rusqlite::Error::from);
+    let blob = |column: &str| row.get_ref(column)?.as_blob().map_err(rusqlite::Error::from);
+    let (ids, rest) = blob("records")?.as_chunks::<16>();
+    if !rest.is_empty() {
+        return Err(SqliteError::corrupt("an entry of the audit log"));
+    }
+    let row = AuditRow {
+        sequence: row.get("sequence")?,
+        written_at: row.get("written_at")?,
+        key: row.get("actor_key")?,
+        agent: row.get("actor_agent")?,
+        action: text("action")?,
+        operation: row.get("operation")?,
+        scope: [text("tenant")?, text("user")?, text("agent")?, text("session")?, text("branch")?],
+        records: ids.iter().map(|id| RecordId::from_bytes(*id)).collect(),
+        record_count: row.get("record_count")?,
+        failed_entry: row.get("failed_entry")?,
+        error: row.get_ref("error")?.as_str_or_null().map_err(rusqlite::Error::from)?,
+        previous_hash: blob("previous_hash")?,
+        hash: blob("hash")?,
+    };
+    Ok(row.into_entry()?)
+}
+
+fn prune(
+    connection: &Connection,
+    tenant: Scope,
+    before: Timestamp,
+    actor: Actor,
+    at: Timestamp,
+) -> Result<PruneReport, SqliteError> {
+    let mut chain = chain(connection, tenant.tenant())?;
+    let Some(anchor) = last_entry_before(connection, tenant.tenant(), before)? else {
+        return Ok(PruneReport::new(0, chain.anchor));
+    };
+    let count = "SELECT count(*) FROM audit_log WHERE tenant = ?1 AND sequence <= ?2";
+    let key = params![tenant.tenant(), audit_rows::signed(anchor.sequence)];
+    let removed: u64 = connection.prepare_cached(count)?.query_row(key, |row| row.get(0))?;
+    let event = AuditEvent::pruning(actor, tenant.clone(), removed, &anchor);
+    let entry = AuditEntry::following(&chain.head, at, event);
+    insert(connection, &entry)?;
+    connection.prepare_cached("DELETE FROM audit_log WHERE tenant = ?1 AND sequence <= ?2")?.execute(key)?;
+    chain.head = entry.head();
+    chain.anchor = anchor;
+    set_chain(connection, &chain)?;
+    Ok(PruneReport::new(removed, anchor))
+}
+
+/// Returns the last of the oldest entries that were written before a time.
+fn last_entry_before(
+    connection: &Connection,
+    tenant: &str,
+    before: Timestamp,
+) -> Result<Option<AuditHead>, SqliteError> {
+    let sql = "SELECT sequence, hash FROM audit_log WHERE tenant = ?1 AND sequence < coalesce(
+                   (SELECT min(sequence) FROM audit_log WHERE tenant = ?1 AND written_at >= ?2), 9223372036854775807)
+               ORDER BY sequence DESC LIMIT 1";
+    let read = |row: &Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, Vec<u8>>(1)?));
+    let found = connection.prepare_cached(sql)?.query_row(params![tenant, before.as_micros()], read).optional()?;
+    Ok(found.map(|(sequence, hash)| audit_rows::head(sequence, &hash)).transpose()?)
+}
