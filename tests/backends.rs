@@ -7,6 +7,7 @@
 
 mod forgetting;
 mod rest;
+mod time_travel;
 
 use std::{env, fs, path::Path, sync::Arc};
 
@@ -243,10 +244,22 @@ fn main() {
             forgetting::a_user_who_is_forgotten_leaves_no_synonyms(memory).await;
         }))
     }));
+    trials.push(Trial::test("a_time_shows_what_was_stored_then_in_postgres", || {
+        Runtime::new().unwrap().block_on(time_travel_on_postgres())
+    }));
     trials = trials.into_iter().map(|trial| trial.with_ignored_flag(ignored)).collect();
     trials.push(Trial::test("a_user_who_is_forgotten_leaves_no_synonyms_in_sqlite", || {
         let folder = tempfile::tempdir().unwrap();
         Runtime::new().unwrap().block_on(forgetting::on_sqlite(folder.path()));
+        Ok(())
+    }));
+    trials.push(Trial::test("a_time_shows_what_was_stored_then_in_memory", || {
+        Runtime::new().unwrap().block_on(time_travel::in_memory());
+        Ok(())
+    }));
+    trials.push(Trial::test("a_time_shows_what_was_stored_then_in_sqlite", || {
+        let folder = tempfile::tempdir().unwrap();
+        Runtime::new().unwrap().block_on(time_travel::on_sqlite(folder.path()));
         Ok(())
     }));
     let trial = Trial::test("evidence_is_the_same_through_rest_and_directly", || {
@@ -270,6 +283,15 @@ async fn with_postgres(schema: &str, body: impl AsyncFnOnce(&MemoryEngine)) -> R
     let memory = MemoryEngine::builder().postgres_with(&url, options.clone()).background(false).build().await.unwrap();
     body(&memory).await;
     drop(memory);
+    migrate_down(&url, &options, 0).await.unwrap();
+    Ok(())
+}
+
+async fn time_travel_on_postgres() -> Result<(), Failed> {
+    let url = address()?;
+    let schema = format!("time_travel_{}", std::process::id());
+    let options = PostgresOptions::default().with_schema(schema);
+    time_travel::run(MemoryEngine::builder().postgres_with(&url, options.clone()), "lin", 11).await;
     migrate_down(&url, &options, 0).await.unwrap();
     Ok(())
 }

@@ -6,6 +6,8 @@
 
 #[path = "life/branches.rs"]
 mod branches;
+#[path = "life/certificate.rs"]
+mod certificate;
 #[path = "life/deletion.rs"]
 mod deletion;
 #[path = "life/digest.rs"]
@@ -19,8 +21,14 @@ mod models;
 mod profile;
 #[path = "life/reembedding.rs"]
 mod reembedding;
+#[path = "life/retention.rs"]
+mod retention;
 #[path = "life/retraction.rs"]
 mod retraction;
+#[path = "life/review.rs"]
+mod review;
+#[path = "life/screening.rs"]
+mod screening;
 
 use fixtures::{TestDatabase, trials};
 use libtest_mimic::Arguments;
@@ -40,6 +48,10 @@ fn main() {
         branches::r10_branch_sees_parent_up_to_fork_or_nothing,
         branches::r10_branch_visibility_matches_a_model,
         branches::r10_invalid_fork_is_refused,
+        certificate::a_deletion_by_id_is_certified,
+        certificate::a_deletion_by_filter_and_of_everything_is_certified,
+        certificate::a_restored_record_fails_the_verification,
+        certificate::a_changed_certificate_fails_the_verification,
         deletion::r9_deleted_records_stay_deleted,
         deletion::forgetting_a_user_deletes_everything,
         deletion::revoked_memory_is_kept,
@@ -57,6 +69,8 @@ fn main() {
         digest::r5_summary_is_rebuilt_after_deletion,
         digest::r15_failing_model_falls_back_to_rules,
         digest::r15_failing_item_does_not_block_others,
+        screening::derived_records_are_made_from_masked_text,
+        screening::a_redaction_includes_derived_records,
         profile::a4_profile_contains_facts_and_latest_messages,
         profile::a4_profile_is_deleted_with_sources_and_rebuilt,
         profile::a4_model_writes_profile_with_rules_as_fallback,
@@ -72,12 +86,39 @@ fn main() {
         reembedding::generation_can_be_dropped_or_kept,
         reembedding::failing_embedder_delays_only_new_vectors,
         reembedding::unembeddable_records_block_the_switch_until_accepted,
+        retention::no_read_returns_an_expired_record,
+        retention::expired_records_are_deleted_with_what_is_derived_from_them,
+        retention::an_expiry_without_tombstones_is_not_remembered,
+        retention::a_message_that_is_sent_again_keeps_pin_and_expiry,
+        retention::chunks_follow_the_expiry_of_their_turn,
+        retention::a_pinned_fact_is_not_superseded_by_rules,
+        retention::pinned_records_are_part_of_every_context,
+        retention::pinned_records_leave_room_for_relevant_ones,
+        retention::a_pinned_record_is_no_near_duplicate,
+        retention::importance_takes_part_in_ranking,
+        retention::recall_leaves_out_what_is_no_longer_valid,
+        retention::everything_is_forgotten_with_expired_records,
         retraction::r9_rewound_session_can_be_restored,
         retraction::r9_rewind_includes_derived_records,
         retraction::r11_retraction_includes_derived_records,
         retraction::r11_resent_message_stays_retracted,
         retraction::r9_text_equal_to_a_deleted_one_can_be_retracted,
         retraction::r9_restore_keeps_later_changes,
+        review::facts_count_after_they_are_accepted,
+        review::an_accepted_fact_supersedes_and_a_pending_one_does_not,
+        review::a_rejected_fact_stays_rejected_until_it_is_restored,
+        review::a_rejected_source_stores_nothing,
+        review::an_edited_fact_counts_with_its_new_value,
+        review::pending_facts_follow_their_turn,
+        review::summaries_wait_and_are_not_written_twice,
+        review::an_accepted_profile_replaces_the_former_one,
+        review::imports_wait_and_can_be_repeated,
+        review::statements_of_tools_wait,
+        review::a_review_reaches_only_its_scope,
+        review::filters_restrict_the_list,
+        review::two_reviewers_decide_once,
+        review::a_forgotten_text_is_not_accepted,
+        review::model_facts_have_a_mode_of_their_own,
     };
     libtest_mimic::run(&Arguments::from_args(), trials(&tests)).exit();
 }

@@ -178,7 +178,9 @@ impl AgentHooks {
         match (&event.turn_id, last) {
             (Some(id), _) => self.engine.remember(session, turn.with_message_id(message_id(id, "user"))).await,
             // An agent without ids of turns may send an event twice.
-            (None, Some(last)) if has_role(last, &Role::USER) && last.text == words => Ok(last.id),
+            (None, Some(last)) if has_role(last, &Role::USER) && last.text == self.engine.mask_secrets(words) => {
+                Ok(last.id)
+            },
             (None, _) => self.engine.remember(session, turn).await,
         }
     }

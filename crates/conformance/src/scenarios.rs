@@ -20,8 +20,10 @@ pub mod ledger;
 pub mod model;
 pub mod one_database;
 pub mod paging;
+pub mod pending;
 pub mod put_modes;
 pub mod records;
+pub mod residue;
 pub mod round_trip;
 pub mod synonyms;
 pub mod tombstones;
@@ -105,6 +107,13 @@ macro_rules! each_scenario {
                 a_removed_tombstone_blocks_nothing,
                 a_content_stays_blocked_while_another_tombstone_blocks_it,
             }
+            pending {
+                pending_records_are_stored_and_in_no_index,
+                pending_records_can_be_listed_and_counted,
+                an_accepted_record_gets_terms_and_jobs,
+                a_record_that_waits_again_leaves_the_indexes,
+                pending_records_are_deleted_with_their_source,
+            }
             adjacency {
                 neighbours_are_the_previous_and_next_record,
                 neighbours_at_one_time_follow_sequence_and_id,
@@ -129,6 +138,13 @@ macro_rules! each_scenario {
                 a_tenant_wide_delete_covers_all_users,
                 an_import_cannot_be_updated_to_deleted_content,
                 importing_tombstones_outside_the_scope_is_unauthorized,
+            }
+            residue {
+                stored_records_have_traces,
+                deleted_records_have_no_traces,
+                a_record_of_another_user_is_no_trace,
+                remaining_records_with_the_content_are_listed,
+                a_record_derived_from_a_deleted_one_is_a_trace,
             }
             job_queue {
                 jobs_are_claimed_in_queue_order,
@@ -229,6 +245,19 @@ macro_rules! each_scenario {
                 dead_letters_are_listed_and_counted_separately,
                 failures_of_old_revisions_are_ignored,
             }
+            audit {
+                entries_follow_each_other_and_are_read_back,
+                every_field_of_an_entry_round_trips,
+                entries_are_read_within_their_scope,
+                tenants_have_separate_chains,
+                queries_select_by_actor_action_record_and_time,
+                pages_of_entries_are_complete_in_both_orders,
+                an_invalid_event_rejects_its_batch,
+                concurrent_appends_make_one_chain,
+                a_pruned_chain_verifies_from_its_anchor,
+                pruning_without_old_entries_writes_nothing,
+                an_expected_entry_must_be_in_the_chain,
+            }
             ledger {
                 entries_are_stored_and_not_indexed,
                 a_record_that_becomes_an_entry_is_unqueued,
@@ -245,19 +274,6 @@ macro_rules! each_scenario {
                 a_shared_alias_does_not_merge_entities,
                 a_walk_stops_at_its_hop_limit,
                 limits_keep_the_most_supported_relations,
-            audit {
-                entries_follow_each_other_and_are_read_back,
-                every_field_of_an_entry_round_trips,
-                entries_are_read_within_their_scope,
-                tenants_have_separate_chains,
-                queries_select_by_actor_action_record_and_time,
-                pages_of_entries_are_complete_in_both_orders,
-                an_invalid_event_rejects_its_batch,
-                concurrent_appends_make_one_chain,
-                a_pruned_chain_verifies_from_its_anchor,
-                pruning_without_old_entries_writes_nothing,
-                an_expected_entry_must_be_in_the_chain,
-            }
                 relations_are_filtered_by_validity,
                 an_invalid_extraction_rejects_its_batch,
                 special_characters_round_trip_in_names,

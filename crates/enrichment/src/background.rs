@@ -9,6 +9,7 @@ use memory_engine_core::{ErrorKind, Result};
 use tokio::{runtime::Handle, sync::Notify, time::timeout};
 
 use crate::{
+    log::log_error,
     retry::backoff,
     worker::{LEASE_DURATION, Worker},
 };
@@ -96,6 +97,11 @@ async fn work_in_background(worker: Weak<Worker>, signal: Arc<Notify>) {
         let outcome = worker.run_all(|| Arc::strong_count(&worker) > 1 && !worker.is_paused(), |_| ()).await;
         if worker.is_stopping() {
             return;
+        }
+        if !worker.is_paused()
+            && let Err(error) = worker.expired.delete().await
+        {
+            log_error("expiry", "expired records are not deleted yet; no read returns them", &error);
         }
         drop(worker);
         let wait = match outcome {

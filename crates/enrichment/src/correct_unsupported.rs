@@ -13,4 +13,13 @@ impl Enrichment {
         let message = "this build cannot correct facts; enable the feature `enrichment`";
         Err(Error::new(ErrorKind::Unsupported, "update", message))
     }
+
+    /// Always fails, as [`correct_fact`](Self::correct_fact).
+    ///
+    /// # Errors
+    /// `Unsupported`.
+    pub async fn edited_fact(&self, _record: &Record, _text: &str) -> Result<Option<Record>> {
+        let message = "this build cannot edit facts; enable the feature `enrichment`";
+        Err(Error::new(ErrorKind::Unsupported, "review", message))
+    }
 }

@@ -3,12 +3,14 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use memory_engine_core::{
-    Error, ErrorKind, Field, Filter, Job, Kind, Locale, Record, RecordId, Result, ScanQuery, Scope, State,
+    Error, ErrorKind, Field, Filter, Job, Kind, Locale, Record, RecordId, RemovalCounts, Result, ReviewPolicy,
+    ScanQuery, Scope, State,
 };
 use memory_engine_graph::GraphExtractor;
 use memory_engine_indexing::IndexedStore;
 
 use crate::{
+    expiry::ExpiredRecords,
     graph_indexer::GraphIndexer,
     handler::JobHandler,
     jobs::{embeddings::EmbeddingJob, graph::GraphJob, keywords::KeywordJob},
@@ -22,7 +24,8 @@ const SCAN_PAGE_ROWS: usize = 500;
 #[derive(Debug)]
 pub struct Enrichment {
     store: Arc<IndexedStore>,
-    turns: TurnJobs,
+    turns: Arc<TurnJobs>,
+    expired: ExpiredRecords,
     graph: GraphIndexer,
     /// The jobs of turns, other than indexing.
     jobs: Vec<Job>,
@@ -31,19 +34,23 @@ pub struct Enrichment {
 
 impl Enrichment {
     /// Combines a store with the jobs of `options` and with a graph extractor. No job runs before [`Worker::spawn`] or
-    /// [`Worker::drain`]. Jobs use the time zone and language of `locale` unless their own options set others.
+    /// [`Worker::drain`]. Jobs use the time zone and language of `locale` unless their own options set others. Records
+    /// that `review` lets wait are stored as pending.
     pub fn new(
         store: Arc<IndexedStore>,
         options: EnrichmentOptions,
         extractor: Option<Arc<dyn GraphExtractor>>,
         locale: Locale,
+        review: ReviewPolicy,
     ) -> Self {
         let graph = GraphIndexer::new(Arc::clone(&store), extractor);
         let mut turn_jobs: Vec<Arc<dyn JobHandler>> = Vec::new();
         if graph.extractor().is_some() {
             turn_jobs.push(Arc::new(GraphJob { indexer: graph.clone() }));
         }
-        let (turns, more_jobs) = TurnJobs::new(&store, options, locale);
+        let (turns, more_jobs) = TurnJobs::new(&store, options, locale, review);
+        let turns = Arc::new(turns);
+        let expired = ExpiredRecords { store: Arc::clone(&store), turns: Arc::clone(&turns) };
         turn_jobs.extend(more_jobs);
         let jobs = turn_jobs.iter().map(|handler| handler.job()).collect();
         let embedding = |job| EmbeddingJob { store: Arc::clone(&store), job };
@@ -52,8 +59,8 @@ impl Enrichment {
         handlers.extend(turn_jobs);
         // Last, because callers do not wait for the vectors of a later cut-over.
         handlers.push(Arc::new(embedding(Job::Reembedding)));
-        let worker = Arc::new(Worker::new(Arc::clone(&store), handlers));
-        Self { store, turns, graph, jobs, worker }
+        let worker = Arc::new(Worker::new(Arc::clone(&store), handlers, expired.clone()));
+        Self { store, turns, expired, graph, jobs, worker }
     }
 
     /// Returns the worker that does the jobs.
@@ -64,6 +71,15 @@ impl Enrichment {
     /// Returns the jobs that derive facts, summaries and profiles from turns.
     pub fn turns(&self) -> &TurnJobs {
         &self.turns
+    }
+
+    /// Deletes the records of all tenants that have expired by now, with everything that is derived from them. The
+    /// background does so at least every 30 s. Returns the numbers of removed items.
+    ///
+    /// # Errors
+    /// The stores' errors. What was deleted before stays deleted.
+    pub async fn delete_expired(&self) -> Result<RemovalCounts> {
+        self.expired.delete().await
     }
 
     /// Returns the extraction of entities and relations.

@@ -6,10 +6,10 @@ use std::{
 };
 
 use memory_engine_core::{
-    Basis, ErrorKind, Field, Filter, Kind, Locale, Order, Outcome, PutMode, Record, RecordId, Result, Scope, State,
-    Trust, Write,
+    Basis, ErrorKind, Field, Filter, Kind, Locale, Order, Outcome, PutMode, Record, RecordId, Result, ReviewPolicy,
+    ReviewSource, RuleId, Scope, State, Trust, Write, history::is_history_key,
 };
-use memory_engine_indexing::IndexedStore;
+use memory_engine_indexing::{IndexedStore, inherit_expiry};
 use memory_engine_summarizer::{Change, ExtractedFact, FactExtractor, fact_keys, reconcile};
 
 use crate::log::log_degraded;
@@ -22,11 +22,12 @@ const MAX_RETRIES: usize = 5;
 pub struct FactBook {
     store: Arc<IndexedStore>,
     locale: Locale,
+    review: ReviewPolicy,
 }
 
 impl FactBook {
-    pub(crate) fn new(store: Arc<IndexedStore>, locale: Locale) -> Self {
-        Self { store, locale }
+    pub(crate) fn new(store: Arc<IndexedStore>, locale: Locale, review: ReviewPolicy) -> Self {
+        Self { store, locale, review }
     }
 
     pub(crate) fn locale(&self) -> &Locale {
@@ -91,7 +92,7 @@ impl FactBook {
     /// # Errors
     /// The store's error; `Conflict` if others keep writing facts of the same person.
     pub async fn reconcile(&self, person: &Scope) -> Result<()> {
-        self.add(person, &[], &[], Trust::Derived).await
+        self.add(person, &[], &[], Trust::Derived, &ReviewPolicy::default()).await
     }
 
     /// Extracts the facts in turns and reconciles them with the known ones. New facts get this trust. A tombstone
@@ -110,7 +111,7 @@ impl FactBook {
             log_degraded("facts", extracted.degraded.as_ref());
             let is_own = |fact: &ExtractedFact| fact.evidence.iter().any(|evidence| ids.contains(&evidence.record));
             let facts: Vec<ExtractedFact> = extracted.facts.into_iter().filter(is_own).collect();
-            self.add(address, &facts, &turns, trust).await?;
+            self.add(address, &facts, &turns, trust, &self.review).await?;
         }
         Ok(())
     }
@@ -130,13 +131,14 @@ impl FactBook {
     }
 
     /// Adds facts that were extracted from `turns` at an address to the known facts of the same person, and reconciles
-    /// them until nothing changes.
+    /// them until nothing changes. Facts that the policy reviews are stored as pending and supersede nothing.
     pub(crate) async fn add(
         &self,
         address: &Scope,
         facts: &[ExtractedFact],
         turns: &[Record],
         trust: Trust,
+        review: &ReviewPolicy,
     ) -> Result<()> {
         let person = person(address)?;
         let mut retries = 0;
@@ -145,12 +147,15 @@ impl FactBook {
             let known = self.all(&person).await?;
             let new = facts.iter().filter(|fact| !is_known(fact, address, &known));
             let new = new.map(|fact| self.to_record(fact, address, turns, trust));
-            let new: Vec<Record> = new.filter(|fact| !blocked.contains(&fact.id)).collect();
+            let new = new.filter(|fact| !blocked.contains(&fact.id));
+            let new = new.filter_map(|fact| review.apply(source_of(&fact), fact));
+            let (pending, new): (Vec<Record>, Vec<Record>) = new.partition(|fact| fact.state == State::Pending);
             let changes = reconcile(&new, &known);
-            if changes.is_empty() {
+            if changes.is_empty() && pending.is_empty() {
                 return Ok(());
             }
-            let writes = changes.into_iter().filter_map(|change| to_write(change, turns)).collect();
+            let pending = pending.into_iter().map(|fact| to_new_write(fact, turns));
+            let writes = changes.into_iter().filter_map(|change| to_write(change, turns)).chain(pending).collect();
             match self.store.write(&person, writes).await {
                 Err(error) if error.kind() == ErrorKind::Conflict && retries < MAX_RETRIES => {}
                 Err(error) => return Err(error),
@@ -171,15 +176,50 @@ impl FactBook {
         }
     }
 
+    /// Returns the writes that accept facts of one person after a review, and change the states of other facts
+    /// accordingly. `accepted` are stored facts, already without the state pending, and `new` ones are stated by the
+    /// reviewer.
+    pub(crate) async fn acceptance(
+        &self,
+        person: &Scope,
+        accepted: Vec<Record>,
+        new: &[Record],
+        sources: &[Record],
+    ) -> Result<Vec<Write>> {
+        let mut known = self.all(person).await?;
+        for record in &accepted {
+            let is_same = |known: &&mut Record| known.id == record.id && known.scope == record.scope;
+            match known.iter_mut().find(is_same) {
+                Some(known) => known.clone_from(record),
+                None => known.push(record.clone()),
+            }
+        }
+        let changes = reconcile(new, &known);
+        let is_unchanged = |record: &Record| {
+            let is_same = |change: &Change| {
+                change.after.as_ref().is_some_and(|after| after.id == record.id && after.scope == record.scope)
+            };
+            !changes.iter().any(is_same)
+        };
+        let to_update = |record: Record| {
+            let mode = PutMode::Update { revision: record.revision };
+            Write::new(record, mode)
+        };
+        let unchanged: Vec<Write> = accepted.into_iter().filter(is_unchanged).map(to_update).collect();
+        Ok(changes.into_iter().filter_map(|change| to_write(change, sources)).chain(unchanged).collect())
+    }
+
     /// Returns a fact as a record. Its id depends on the revisions of its evidence, so that the tombstone of a fact
     /// that was deleted with an edited turn does not block the same fact of the new text.
     fn to_record(&self, fact: &ExtractedFact, address: &Scope, turns: &[Record], trust: Trust) -> Record {
         let mut record = fact.to_record(address, self.store.clock().now());
         record.trust = trust;
         let source = record.derived_from.last().and_then(|id| turns.iter().find(|turn| turn.id == *id));
-        for (key, value) in source.into_iter().flat_map(|turn| &turn.metadata) {
+        let metadata = source.into_iter().flat_map(|turn| &turn.metadata);
+        for (key, value) in metadata.filter(|(key, _)| !is_history_key(key)) {
             record.metadata.entry(key).or_insert_with(|| value.clone());
         }
+        inherit_expiry(&mut record, turns.iter().filter(|turn| fact.evidence.iter().any(|e| e.record == turn.id)));
         let revision = |id: &RecordId| turns.iter().find(|turn| turn.id == *id).map_or(0, |turn| turn.revision);
         let revisions: Vec<String> = record.derived_from.iter().map(|id| revision(id).to_string()).collect();
         record.id = RecordId::named(address, &format!("{} at {}", record.id, revisions.join(" ")));
@@ -200,13 +240,26 @@ fn is_known(fact: &ExtractedFact, address: &Scope, known: &[Record]) -> bool {
     })
 }
 
-/// Returns the write of a change; `None` for a deletion. A new fact is written only if its evidence has not changed.
+/// Returns the write of a change; `None` for a deletion.
 fn to_write(change: Change, turns: &[Record]) -> Option<Write> {
     let record = change.after?;
-    let Some(before) = change.before else {
-        let evidence = turns.iter().filter(|turn| record.derived_from.contains(&turn.id));
-        let preconditions = evidence.map(Basis::of).collect();
-        return Some(Write { based_on: preconditions, ..Write::new(record, PutMode::IfAbsent) });
-    };
-    Some(Write::new(record, PutMode::Update { revision: before.revision }))
+    Some(match change.before {
+        Some(before) => Write::new(record, PutMode::Update { revision: before.revision }),
+        None => to_new_write(record, turns),
+    })
+}
+
+/// Returns the write of a new fact. It is written only if its evidence has not changed.
+fn to_new_write(record: Record, turns: &[Record]) -> Write {
+    let evidence = turns.iter().filter(|turn| record.derived_from.contains(&turn.id));
+    let preconditions = evidence.map(Basis::of).collect();
+    Write { based_on: preconditions, ..Write::new(record, PutMode::IfAbsent) }
+}
+
+/// Returns the source of an extracted fact: rules, or a model. An extractor that names no rule counts as a model.
+fn source_of(record: &Record) -> ReviewSource {
+    match ExtractedFact::from_record(record).and_then(|fact| fact.rule) {
+        Some(rule) if rule != RuleId::MODEL => ReviewSource::RuleFacts,
+        Some(_) | None => ReviewSource::ModelFacts,
+    }
 }

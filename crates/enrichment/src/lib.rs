@@ -11,6 +11,7 @@ mod drain;
 #[cfg(feature = "enrichment")]
 mod enrich;
 mod enrichment;
+mod expiry;
 #[cfg(feature = "enrichment")]
 mod fact_book;
 mod graph_indexer;

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use memory_engine_core::{Locale, Record, RecordId, Result, Scope};
+use memory_engine_core::{Locale, PutMode, Record, RecordId, Result, ReviewPolicy, Scope, Write};
 use memory_engine_indexing::IndexedStore;
 
 use crate::handler::JobHandler;
@@ -24,6 +24,7 @@ impl TurnJobs {
         store: &Arc<IndexedStore>,
         _options: EnrichmentOptions,
         _locale: Locale,
+        _review: ReviewPolicy,
     ) -> (Self, Vec<Arc<dyn JobHandler>>) {
         (Self { store: Arc::clone(store) }, Vec::new())
     }
@@ -42,6 +43,19 @@ impl TurnJobs {
     /// None.
     pub async fn reconcile_facts(&self, _person: &Scope) -> Result<()> {
         Ok(())
+    }
+
+    /// Returns the writes of the accepted and the new records. No other record changes.
+    ///
+    /// # Errors
+    /// None.
+    pub async fn acceptance(&self, accepted: Vec<Record>, new: Vec<Record>) -> Result<Vec<Write>> {
+        let to_update = |record: Record| {
+            let mode = PutMode::Update { revision: record.revision };
+            Write::new(record, mode)
+        };
+        let new = new.into_iter().map(|record| Write::new(record, PutMode::IfAbsent));
+        Ok(accepted.into_iter().map(to_update).chain(new).collect())
     }
 
     /// Returns false.

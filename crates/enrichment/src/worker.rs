@@ -14,6 +14,7 @@ use memory_engine_indexing::IndexedStore;
 use tokio::{sync::Mutex, task::JoinHandle};
 
 use crate::{
+    expiry::ExpiredRecords,
     handler::JobHandler,
     latency::{LatencyLog, LatencyStats},
     log::log_error,
@@ -29,6 +30,8 @@ pub struct Worker {
     pub(crate) store: Arc<IndexedStore>,
     /// The handlers, in the order of execution.
     pub(crate) handlers: Vec<Arc<dyn JobHandler>>,
+    /// Deletes expired records.
+    pub(crate) expired: ExpiredRecords,
     pub(crate) latencies: LatencyLog,
     /// Locked while a batch runs.
     pub(crate) running: Mutex<()>,
@@ -49,10 +52,11 @@ impl Drop for Worker {
 }
 
 impl Worker {
-    pub(crate) fn new(store: Arc<IndexedStore>, handlers: Vec<Arc<dyn JobHandler>>) -> Self {
+    pub(crate) fn new(store: Arc<IndexedStore>, handlers: Vec<Arc<dyn JobHandler>>, expired: ExpiredRecords) -> Self {
         Self {
             store,
             handlers,
+            expired,
             latencies: LatencyLog::default(),
             running: Mutex::new(()),
             claimed: memory_engine_core::sync::Mutex::default(),

@@ -15,6 +15,7 @@ use memory_engine_core::{
     Pending, Record, RecordGroup, RecordId, RecordStore, RemovalCounts, Result, ScanQuery, Scope, Stats, Timestamp,
     Tombstone, Write, WriteResult,
     audit::AuditLog,
+    residue::{ResidueProbes, ResidueReport},
 };
 use memory_engine_graph::{GraphEntry, GraphQuery, GraphStats, GraphStore, Subgraph};
 use memory_engine_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore, PackedTerms};
@@ -113,10 +114,13 @@ impl RecordStore for GatedStore<dyn RecordStore> {
     async fn remove_tombstones(&self, scope: &Scope, ids: &[RecordId]) -> Result<u64> {
         self.open("remove tombstones")?.remove_tombstones(scope, ids).await
     }
-    async fn close(&self) {
+    async fn find_residue(&self, probes: &ResidueProbes) -> Result<ResidueReport> {
+        self.open("find residue")?.find_residue(probes).await
+    }
     fn audit_log(&self) -> Option<Arc<dyn AuditLog>> {
         self.inner.audit_log()
     }
+    async fn close(&self) {
         self.inner.close().await;
     }
 }

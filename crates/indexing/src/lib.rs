@@ -1,19 +1,25 @@
 #![doc = include_str!("../README.md")]
 
 mod analysis;
+mod as_of;
+mod audit;
 mod blocking;
 mod date_terms;
 mod embedding;
 mod gate;
 mod indexed_text;
 mod pending;
+mod retention;
+mod screening;
 mod store;
 mod vectors;
 mod write;
 
 pub use analysis::Analysis;
+pub use audit::Auditor;
 pub use blocking::{current_runtime, run_blocking};
 pub use date_terms::{date_clauses, index_fingerprint, is_date_term};
 pub use embedding::{EmbeddingBackend, EmbeddingBackends};
 pub use indexed_text::indexed_text;
+pub use retention::{RetentionPolicy, RetentionRule, inherit_expiry, parse_time_to_live};
 pub use store::{IndexedStore, StoreSet};

@@ -6,17 +6,20 @@ use std::{
 };
 
 use memory_engine_core::{
-    Clock, Filter, JobQueue, Order, Page, Record, RecordId, RecordStore, Result, ScanQuery, Scope,
+    Clock, Field, Filter, JobQueue, Op, Order, Page, Record, RecordId, RecordStore, Result, ScanQuery, Scope, Timestamp,
 };
 use memory_engine_graph::GraphStore;
 use memory_engine_keyword_store::{Analyzer, KeywordStore};
+use memory_engine_screening::{Screener, ScreeningPolicy};
 use memory_engine_vector_store::VectorStore;
 use tokio::sync::{Mutex, Notify};
 
 use crate::{
     analysis::Analysis,
+    audit::{AuditedRecordStore, Auditor},
     embedding::EmbeddingBackends,
     gate::{Gate, GatedStore},
+    retention::RetentionPolicy,
 };
 
 const SCAN_PAGE_ROWS: usize = 500;
@@ -63,9 +66,12 @@ pub struct IndexedStore {
     stores: StoreSet,
     has_separate_indexes: bool,
     gate: Arc<Gate>,
+    auditor: Option<Arc<Auditor>>,
+    screener: Option<Arc<Screener>>,
     closing: Mutex<()>,
     embedding: EmbeddingBackends,
     analysis: Analysis,
+    retention: RetentionPolicy,
     clock: Arc<dyn Clock>,
     /// Wakes the worker when jobs were queued.
     signal: Arc<Notify>,
@@ -93,12 +99,52 @@ impl IndexedStore {
             stores: stores.behind_gate(&gate),
             embedding: embedding.behind_gate(&gate),
             gate,
+            auditor: None,
+            screener: None,
             closing: Mutex::new(()),
             analysis: Analysis::new(analyzer),
+            retention: RetentionPolicy::default(),
             clock,
             signal: Arc::new(Notify::new()),
             before_wake: OnceLock::new(),
         }
+    }
+
+    /// Screens the records of later writes. Without a screener, records are stored as they are.
+    #[must_use]
+    pub fn with_screening(mut self, policy: ScreeningPolicy) -> Self {
+        self.screener = (!policy.is_off()).then(|| Arc::new(Screener::new(policy)));
+        self
+    }
+
+    /// Returns the screener, if records are screened.
+    pub fn screener(&self) -> Option<&Arc<Screener>> {
+        self.screener.as_ref()
+    }
+
+    /// Logs every change of a record before it is made. Without an auditor, changes are not logged.
+    #[must_use]
+    pub fn with_auditor(mut self, auditor: Arc<Auditor>) -> Self {
+        self.stores.records = Arc::new(AuditedRecordStore::new(Arc::clone(&self.stores.records), Arc::clone(&auditor)));
+        self.auditor = Some(auditor);
+        self
+    }
+
+    /// Returns the auditor, if changes are logged.
+    pub fn auditor(&self) -> Option<&Arc<Auditor>> {
+        self.auditor.as_ref()
+    }
+
+    /// Sets the times to live of new records. Default: none.
+    #[must_use]
+    pub fn with_retention(mut self, retention: RetentionPolicy) -> Self {
+        self.retention = retention;
+        self
+    }
+
+    /// Returns the times to live of new records.
+    pub fn retention(&self) -> &RetentionPolicy {
+        &self.retention
     }
 
     /// Blocks all later calls and closes the record store. A running call completes, or fails with `Closed`.
@@ -179,7 +225,8 @@ impl IndexedStore {
         &self.signal
     }
 
-    pub(crate) fn has_separate_indexes(&self) -> bool {
+    /// Returns true if the keyword index or the vectors are outside of the database of the records.
+    pub fn has_separate_indexes(&self) -> bool {
         self.has_separate_indexes
     }
 
@@ -216,6 +263,33 @@ impl IndexedStore {
         self.stores.records.scan(scope, query).await
     }
 
+    /// As [`get_all`](Self::get_all), with `None` for a record that has expired.
+    ///
+    /// # Errors
+    /// The store's error.
+    pub async fn get_unexpired(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<Record>>> {
+        let now = self.clock.now();
+        let records = self.get_all(scope, ids).await?;
+        Ok(records.into_iter().map(|record| record.filter(|record| !record.is_expired(now))).collect())
+    }
+
+    /// As [`scan`](Self::scan), without records that have expired. A page can have fewer records than the limit
+    /// although another page follows.
+    ///
+    /// # Errors
+    /// The store's error.
+    pub async fn scan_unexpired(&self, scope: &Scope, query: &ScanQuery) -> Result<Page> {
+        let now = self.clock.now();
+        // A total needs the condition in the store; a page is cheaper without it. Expired records are rare, because the
+        // worker deletes them.
+        if query.counted && !self.stores.records.expired(now, 1).await?.is_empty() {
+            return self.scan(scope, &query.clone().with_filter(unexpired(query.filter.clone(), now))).await;
+        }
+        let mut page = self.scan(scope, query).await?;
+        page.records.retain(|record| !record.is_expired(now));
+        Ok(page)
+    }
+
     /// Returns all records that match `filter`, read page by page.
     ///
     /// # Errors
@@ -233,4 +307,11 @@ impl IndexedStore {
             }
         }
     }
+}
+
+/// Returns the filter for records that match `filter` and have not expired at `now`.
+fn unexpired(filter: Option<Filter>, now: Timestamp) -> Filter {
+    let is_due = Filter::compare(Field::ExpiresAt, Op::Le, now).and(Filter::eq(Field::Pinned, false));
+    let unexpired = Filter::Not(Box::new(is_due));
+    filter.map_or(unexpired.clone(), |filter| filter.and(unexpired))
 }

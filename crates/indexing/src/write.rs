@@ -29,9 +29,11 @@ impl IndexedStore {
     /// Returns an error for a record that [`write`](Self::write) would refuse.
     ///
     /// # Errors
-    /// `InvalidInput` as [`Record::validate`], and for a time more than a day after the clock's.
+    /// `InvalidInput` as [`Record::validate`], for a time more than a day after the clock's, and for findings of the
+    /// screening that are refused.
     pub fn check(&self, record: &Record) -> Result<()> {
         record.validate()?;
+        self.check_screening(record)?;
         if record.occurred_at <= self.clock().now().after(MAX_FUTURE) {
             return Ok(());
         }
@@ -39,17 +41,22 @@ impl IndexedStore {
         Err(Error::invalid("record", message))
     }
 
-    /// Writes records with their terms in one transaction, updates separate indexes, and wakes the worker if jobs were
-    /// queued. The time of a record that is stored already, or is derived from others, may lie in the future: the clock
-    /// may have been ahead when it was first stored.
+    /// Screens records, writes them with their terms in one transaction, updates separate indexes, and wakes the worker
+    /// if jobs were queued. The time of a record that is stored already, or is derived from others, may lie in the
+    /// future: the clock may have been ahead when it was first stored.
     ///
     /// # Errors
     /// As [`check`](Self::check) and [`RecordStore::put`](memory_engine_core::RecordStore::put).
     pub async fn write(&self, scope: &Scope, writes: Vec<Write>) -> Result<Vec<WriteResult>> {
+        let mut writes = writes;
+        for write in writes.iter_mut().filter(|write| !matches!(write.mode, PutMode::Update { .. })) {
+            self.retention().apply(&mut write.record);
+        }
         writes.iter().try_for_each(|write| {
             let is_new = !matches!(write.mode, PutMode::Update { .. }) && write.record.derived_from.is_empty();
             if is_new { self.check(&write.record) } else { write.record.validate() }
         })?;
+        let writes = self.screen_writes(writes).await?;
         let shared = Arc::new(writes);
         let terms = self.analysis().record_terms(Arc::clone(&shared), |write| &write.record).await?;
         let mut writes = Arc::unwrap_or_clone(shared);

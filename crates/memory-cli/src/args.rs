@@ -3,7 +3,9 @@
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use jiff::tz::TimeZone;
-use memory_engine::{Builder, Database, ErrorKind, MemoryEngine, Scope, admin::Mismatch};
+use memory_engine::{
+    Builder, Database, ErrorKind, MemoryEngine, Scope, admin::Mismatch, screening::ScreeningPolicy,
+};
 use memory_engine_server::local_zone;
 
 use crate::{
@@ -11,7 +13,11 @@ use crate::{
     embedder::EmbedderArgs,
     engine_options::EngineOptions,
     reranker::RerankerChoice,
+    settings::Settings,
 };
+
+/// The variable with the screening policy.
+const SCREENING_VARIABLE: &str = "MEMORY_SCREENING";
 
 /// The database and the models that a command uses.
 #[derive(Debug, Args)]
@@ -26,6 +32,11 @@ pub(crate) struct StoreArgs {
     /// with :MODEL; its key is read from the environment or .env, for example from JINA_API_KEY
     #[arg(long, env = "MEMORY_RERANKER", default_value = "none", value_name = "NAME")]
     pub(crate) reranker: RerankerChoice,
+    /// Action for secrets and personal data before they are stored: `off`, or CATEGORY=ACTION with commas in between.
+    /// Categories: key, password, private_key, connection_string, card, bank_account, identity, email, phone. Actions:
+    /// store, mask, refuse. Default: the first four are masked [env: MEMORY_SCREENING]
+    #[arg(long, value_name = "POLICY")]
+    pub(crate) screening: Option<ScreeningPolicy>,
 }
 
 impl StoreArgs {
@@ -36,7 +47,19 @@ impl StoreArgs {
 
     /// Creates arguments without a reranker.
     pub(crate) fn new(db: DatabaseArg, embedder: EmbedderArgs) -> Self {
-        Self { db, embedder, reranker: RerankerChoice::None }
+        Self { db, embedder, reranker: RerankerChoice::None, screening: None }
+    }
+
+    /// Returns the screening policy of the flag, of the engine's options, or of the environment and `.env`, in this
+    /// order.
+    pub(crate) fn policy(&self, option: Option<ScreeningPolicy>) -> Result<ScreeningPolicy> {
+        match self.screening.clone().or(option) {
+            Some(policy) => Ok(policy),
+            None => match Settings::load()?.get(SCREENING_VARIABLE) {
+                Some(text) => text.parse().context(SCREENING_VARIABLE),
+                None => Ok(ScreeningPolicy::default()),
+            },
+        }
     }
 
     async fn builder(&self, database: &Database) -> Result<Builder> {
@@ -69,6 +92,7 @@ impl StoreArgs {
     async fn build(&self, options: EngineOptions, background: bool) -> Result<MemoryEngine> {
         let database = self.database()?;
         let context = || database.to_string();
+        let options = EngineOptions { screening: Some(self.policy(options.screening.clone())?), ..options };
         let builder = options.clone().configure(self.builder(&database).await?, &database);
         match builder.background(background).build().await {
             Err(e) if e.kind() == ErrorKind::SchemaMismatch && self.embedder.is_auto() => {
@@ -209,6 +233,11 @@ impl ZoneArgs {
     /// Returns the zone that is set, or that of this machine; UTC if that is unknown.
     pub(crate) fn zone(&self) -> TimeZone {
         self.timezone.clone().unwrap_or_else(local_zone)
+    }
+
+    /// Returns the zone that is set, or else `default`.
+    pub(crate) fn zone_or(&self, default: &TimeZone) -> TimeZone {
+        self.timezone.as_ref().unwrap_or(default).clone()
     }
 }
 

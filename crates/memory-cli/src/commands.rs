@@ -1,6 +1,9 @@
 //! One file for each command.
 
 pub(crate) mod add;
+pub(crate) mod audit;
+pub(crate) mod certificate_key;
+pub(crate) mod backup;
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod context;
@@ -21,18 +24,24 @@ pub(crate) mod install;
 pub(crate) mod keys;
 pub(crate) mod man;
 pub(crate) mod mcp;
+pub(crate) mod merge;
 pub(crate) mod migrate;
 pub(crate) mod models;
 pub(crate) mod reindex;
 pub(crate) mod rekey;
 pub(crate) mod restore;
+pub(crate) mod restore_backup;
 pub(crate) mod retract;
 pub(crate) mod retractions;
+pub(crate) mod review;
 pub(crate) mod rewind;
+pub(crate) mod scan_secrets;
 pub(crate) mod search;
 pub(crate) mod serve;
+pub(crate) mod set;
 pub(crate) mod show;
 pub(crate) mod stats;
 pub(crate) mod summarize;
 pub(crate) mod synonyms;
 pub(crate) mod test;
+pub(crate) mod verify_certificate;

@@ -1,6 +1,6 @@
 //! The option `--db`.
 
-use std::{convert::Infallible, str::FromStr};
+use std::{convert::Infallible, path::Path, str::FromStr};
 
 use anyhow::{Context, Result, bail};
 use memory_engine::{Database, admin};
@@ -63,6 +63,14 @@ impl DatabaseArg {
             }
         }
     }
+}
+
+/// Returns the file of a backup, with the key of encrypted files, if one is set.
+///
+/// # Errors
+/// If the key cannot be read.
+pub(crate) fn file_argument(path: &Path) -> Result<Database> {
+    DatabaseArg::At(Database::file(path)).database()
 }
 
 /// Fails if the database does not exist or has no schema.

@@ -6,8 +6,8 @@ use anyhow::{Result, bail};
 use clap::Args;
 use jiff::tz::TimeZone;
 use memory_engine::{
-    Builder, Clock, Database, EnrichmentOptions, Language, RecallOptions, graph::GraphExtractor, recall::Rewrite,
-    scene::ScenePolicy, sqlite::SqliteOptions,
+    Builder, Clock, Database, EnrichmentOptions, Language, RecallOptions, audit::AuditOptions, graph::GraphExtractor,
+    recall::Rewrite, retention::RetentionPolicy, review::ReviewPolicy, scene::ScenePolicy, screening::ScreeningPolicy, sqlite::SqliteOptions,
 };
 use memory_engine_server::local_zone;
 
@@ -20,6 +20,11 @@ pub(crate) struct EnrichmentArgs {
     pub(crate) digest: DigestArgs,
     #[command(flatten)]
     pub(crate) graph: GraphArgs,
+    /// New memories that wait until `memory review` accepts them, or are not stored: SOURCE=MODE, separated by commas,
+    /// as in model_facts=review,imports=reject. Sources are rule_facts, model_facts, facts (both), summaries, profiles,
+    /// imports, tools and all; modes are automatic, review and reject. Default: all automatic
+    #[arg(long, env = "MEMORY_REVIEW", value_name = "SOURCE=MODE")]
+    pub(crate) review: Option<ReviewPolicy>,
 }
 
 /// The options of an engine, in addition to its database and models.
@@ -35,8 +40,16 @@ pub(crate) struct EngineOptions {
     pub(crate) recall: Option<RecallOptions>,
     /// The scenes that are visible from each scene. Default: that of the engine.
     pub(crate) scene_policy: Option<ScenePolicy>,
+    /// The action for each category of secrets. Default: that of the engine.
+    pub(crate) screening: Option<ScreeningPolicy>,
+    /// Whether changes are logged. Default: if the store has a log.
+    pub(crate) audit: AuditOptions,
     /// Size of the page cache in bytes. Default: that of the store.
     pub(crate) page_cache: Option<usize>,
+    /// Times to live of new records. Default: none.
+    pub(crate) retention: RetentionPolicy,
+    /// The review of new memories. Default: none.
+    pub(crate) review: ReviewPolicy,
     /// Time zone of the users. Default: the zone of this machine.
     pub(crate) zone: Option<TimeZone>,
     /// Language of generated texts. Default: the language of the source text.
@@ -61,7 +74,8 @@ impl EngineOptions {
 
     /// Applies the options to a builder for this database.
     pub(crate) fn configure(self, builder: Builder, database: &Database) -> Builder {
-        let mut builder = builder.enrichment(self.enrichment).zone(self.zone.unwrap_or_else(local_zone));
+        let mut builder = builder.audit(self.audit).enrichment(self.enrichment).zone(self.zone.unwrap_or_else(local_zone));
+        builder = builder.review(self.review).retention(self.retention);
         if let Some(language) = self.language {
             builder = builder.language(language);
         }
@@ -85,6 +99,9 @@ impl EngineOptions {
         if let Some(policy) = self.scene_policy {
             builder = builder.scene_policy(policy);
         }
+        if let Some(policy) = self.screening {
+            builder = builder.screening(policy);
+        }
         match self.graph {
             Some(extractor) => builder.graph(extractor),
             None => builder,
@@ -101,6 +118,7 @@ impl EnrichmentArgs {
         Ok(EngineOptions {
             enrichment: self.digest.options()?,
             graph: self.graph.extractor()?,
+            review: self.review.unwrap_or_default(),
             ..EngineOptions::default()
         })
     }

@@ -11,17 +11,22 @@ use anyhow::{Context, Result, bail};
 use memory_engine::{Field, Filter, MemoryEngine, Record, ScanQuery, Scope, State, Timestamp, Trust};
 use serde_json::json;
 
-use crate::{output, records::PAGE_RECORDS};
+use crate::{as_of, output, records::PAGE_RECORDS};
 
 /// The version of the Open Knowledge Format, which the listing of the bundle states.
 const OKF_VERSION: &str = "0.2";
 
-/// Writes the active records within `scope` into a folder that is new or empty: a file each, in a folder for each kind,
+/// Writes the active records within `scope`, or those that were current at a time, into a folder that is new or empty: a file each, in a folder for each kind,
 /// and a listing of the folders. Returns the number of records.
 ///
 /// # Errors
 /// If the folder has files already, or cannot be written.
-pub(crate) async fn write_folder(engine: &MemoryEngine, scope: &Scope, folder: &Path) -> Result<u64> {
+pub(crate) async fn write_folder(
+    engine: &MemoryEngine,
+    scope: &Scope,
+    folder: &Path,
+    as_of: Option<Timestamp>,
+) -> Result<u64> {
     create_folder(folder)?;
     let is_empty = fs::read_dir(folder).is_ok_and(|mut files| files.next().is_none());
     if !is_empty {
@@ -33,7 +38,7 @@ pub(crate) async fn write_folder(engine: &MemoryEngine, scope: &Scope, folder: &
     let mut count = 0;
     let mut kinds: BTreeMap<String, u64> = BTreeMap::new();
     loop {
-        let page = engine.scan(scope, &query).await?;
+        let page = as_of::scan(engine, scope, &query, as_of).await?;
         for record in &page.records {
             write_file(&folder.join(file_name(record)), &file_text(record))?;
             *kinds.entry(folder_name(record)).or_default() += 1;

@@ -3,21 +3,22 @@
 use std::fmt::Write as _;
 
 use anyhow::Result;
-use memory_engine::{Field, Filter, Kind, MemoryEngine, Record, ScanQuery, Scope, State, Trust};
+use memory_engine::{Field, Filter, Kind, MemoryEngine, Record, ScanQuery, Scope, State, Timestamp, Trust};
 use memory_engine_import::mif::{EXTENSION, URN_PREFIX};
 use serde_json::{Map, Value, json};
 
-use crate::{line, output, records::PAGE_RECORDS};
+use crate::{as_of, line, output, records::PAGE_RECORDS};
 
 const CORPUS_CONTEXT: &str = "https://mif-spec.dev/schema/container-context.jsonld";
 const MEMORY_CONTEXT: &str = "https://mif-spec.dev/schema/context.jsonld";
 const CONTAINER_PROFILE_VERSION: &str = "0.1.0";
 
-/// Passes the lines of the corpus of the active records within `scope` to `write`, one line for each record. Returns
-/// the number of records. Entries of ledgers are data of an application and are not exported.
+/// Passes the lines of the corpus of the active records within `scope`, or of those that were current at a time, to
+/// `write`, one line for each record. Returns the number of records. Entries of ledgers are data of an application and are not exported.
 pub(crate) async fn write_corpus(
     engine: &MemoryEngine,
     scope: &Scope,
+    as_of: Option<Timestamp>,
     mut write: impl FnMut(&str) -> Result<()>,
 ) -> Result<u64> {
     let bar = output::progress(engine.stats(scope).await?.records, "exporting {wide_bar} {pos}/{len} {eta}");
@@ -33,7 +34,7 @@ pub(crate) async fn write_corpus(
     let mut query = ScanQuery::oldest(PAGE_RECORDS).with_filter(active);
     let mut count = 0;
     loop {
-        let page = engine.scan(scope, &query).await?;
+        let page = as_of::scan(engine, scope, &query, as_of).await?;
         for record in page.records.iter().filter(|record| !record.kind.is_ledger()) {
             let comma = if count == 0 { "" } else { "," };
             write(&format!("{comma}{}", json!({ "kind": "memory", "payload": memory(record) })))?;

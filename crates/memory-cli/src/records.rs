@@ -42,6 +42,28 @@ pub(crate) async fn resolve(
     Ok(resolved)
 }
 
+/// As [`resolve`], but an unknown id is no error if it has the form of an id: the record may be deleted already.
+///
+/// # Errors
+/// If a text is neither a known id nor has the form of one; the message ends with `outcome`.
+pub(crate) async fn resolve_or_parse(
+    engine: &MemoryEngine,
+    scope: &Scope,
+    ids: &[String],
+    outcome: &str,
+) -> Result<Vec<RecordId>> {
+    let mut resolved = Vec::new();
+    for id in ids {
+        let records = find(engine, scope, id).await?;
+        match id.parse() {
+            Ok(id) if records.is_empty() => resolved.push(id),
+            _ if records.is_empty() => bail!("{id} not within {scope}; {outcome}"),
+            _ => resolved.extend(records.iter().map(|record| record.id)),
+        }
+    }
+    Ok(resolved)
+}
+
 /// Fails if no record is at the scope itself although some are within it: then the scope lacks an agent or a branch.
 pub(crate) async fn require_records_at(engine: &MemoryEngine, scope: &Scope) -> Result<()> {
     let mut newest = None;

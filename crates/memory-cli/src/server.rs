@@ -135,10 +135,13 @@ pub(crate) async fn open(config: &Config) -> Result<MemoryEngine> {
         rewrite: rewrite(&config.rewrite)?,
         recall: Some(config.recall),
         scene_policy: Some(config.scene_policy.clone()),
-        ..EnrichmentArgs { digest, graph }.engine_options()?
+        screening: Some(config.screening.clone()),
+        audit: config.audit.options(),
+        retention: config.retention.policy()?,
+        ..EnrichmentArgs { digest, graph, review: Some(config.review) }.engine_options()?
     };
     let options = options.with_locale(config.time_zone()?, config.language);
-    StoreArgs { db, embedder, reranker }.serve(options).await
+    StoreArgs { db, embedder, reranker, screening: None }.serve(options).await
 }
 
 /// Returns the rewrite of vague queries by the chat model of a service.

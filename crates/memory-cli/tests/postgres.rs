@@ -106,6 +106,7 @@ fn main() {
         commands_work_on_postgres,
         migrate_and_doctor_on_postgres,
         copy_to_postgres_and_back,
+        cases_are_tested_on_postgres,
         killed_digest_can_be_completed,
         killed_reindex_can_be_completed,
     ];
@@ -130,6 +131,23 @@ fn commands_work_on_postgres(server: &Server) {
     let by_word = cli.run_with(&[("DATABASE_URL", &server.url)], &["stats", "--db", "postgres", "--json"]);
     assert_eq!(server.assert_no_secret(by_word).json()["records"], 4);
     assert!(!cli.path("memory.db").exists(), "no file is created");
+}
+
+fn cases_are_tested_on_postgres(server: &Server) {
+    let cli = CliFixture::new();
+    let turns = cli.write("turns.jsonl", TURNS);
+    server.run(&cli, &["import", turns.to_str().unwrap()]).ok();
+    server.run(&cli, &["test", "record", "cases.toml", "我对什么过敏？", "--user", "lin"]).ok();
+    let recorded = std::fs::read_to_string(cli.path("cases.toml")).unwrap();
+    let blocks = "\n[[case]]\nuser = 'mo'\nquery = 'Do you remember where I moved to?'\ntarget = 'injection'\n\
+                  expect = ['Lisbon']\nforbid = ['interview']\n\n\
+                  [[case]]\nuser = 'mo'\nquery = 'Hi'\ntarget = 'context'\nexpect = ['Lisbon']\n";
+    cli.write("cases.toml", format!("{recorded}{blocks}"));
+    let tested = server.run(&cli, &["test", "cases.toml"]).ok();
+    assert!(tested.ends_with("3 cases passed, 0 failed\n"), "{tested}");
+    cli.write("cases.toml", "[[case]]\nuser = 'lin'\nquery = 'Where did I move to?'\nexpect = ['Lisbon']\n");
+    let failed = server.run(&cli, &["test", "cases.toml"]);
+    assert!(!failed.success && failed.stdout.contains(" does, at tenant default, user mo"), "{failed:?}");
 }
 
 fn migrate_and_doctor_on_postgres(server: &Server) {

@@ -82,7 +82,7 @@ fn cases_pass_in_both_languages_and_write_nothing() {
 #[test]
 fn each_failure_is_explained() {
     let cli = store();
-    let id = cli.run(&["add", "The vault code is 7341", "--user", "lin", "--session", "c"]).ok();
+    let id = cli.run(&["add", "The violin is in the attic", "--user", "lin", "--session", "c"]).ok();
     cli.run(&["retract", id.trim(), "--user", "lin", "--reason", "wrong"]).ok();
     let cases = r#"
 [[case]]
@@ -95,8 +95,8 @@ expect = ["不点虾"]
 [[case]]
 name = "retracted"
 user = "lin"
-query = "What is the vault code?"
-expect = ["7341"]
+query = "Where is the violin?"
+expect = ["attic"]
 
 [[case]]
 name = "of another user"
@@ -139,11 +139,11 @@ abstain = true
         "FAILED  below the rank (line 2)",
         "expected: text \"不点虾\" is not the first hit",
         "and 1 are given",
-        "it is retracted, and only active records are found",
+        "it is revoked, and only active records are found",
         "no record within tenant default, user lin matches; ",
         " does, at tenant default, user mo",
         "text \"Biscuit\" (\"the dog\") is not among the first 10 hits",
-        "no record of tenant default matches: it was never stored, or was deleted",
+        "no record of tenant default matches: it was never stored, was deleted or has expired",
         "no record within tenant default, user lin, session a matches; ",
         "it does not match the filter",
         "forbidden: text \"海鲜\" is hit 1 (relevant, ",
@@ -166,7 +166,7 @@ abstain = true
         junit.contains(r#"<testcase name="retracted" classname="cases.toml" file="cases.toml" line="9">"#),
         "{junit}"
     );
-    assert!(junit.contains("text &quot;7341&quot; is not among"), "{junit}");
+    assert!(junit.contains("text &quot;attic&quot; is not among"), "{junit}");
 }
 
 #[test]
@@ -249,7 +249,7 @@ fn files_that_are_not_valid_have_exit_code_2() {
     refused("[[case]]\nquery = 'x'", &["the case at line 1", "expects nothing"]);
     let output = cli.command(&["test", "missing.toml"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
-    CommandOutput::of(output).assert_fails(&["missing.toml cannot be read", "memory test record missing.toml"]);
+    CommandOutput::of(output).assert_fails(&["missing.toml does not exist", "memory test record missing.toml"]);
     let output = cli.command(&["test"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     // A store that does not exist is an error of another kind.
@@ -275,8 +275,8 @@ fn recorded_cases_pass_until_the_memory_changes() {
         shown.contains("我对海鲜过敏") && shown.ends_with("added \"我对什么过敏？\" to cases.toml: it passes now\n"),
         "{shown}"
     );
-    record(&["我对什么过敏？", "--user", "lin", "--forbid", "3", "--session", "b"])
-        .assert_fails(&["--forbid 3: neither the number", "user lin, session b"]);
+    record(&["我对什么过敏？", "--user", "lin", "--forbid", "99", "--session", "b"])
+        .assert_fails(&["--forbid 99: neither the number of a hit ", "user lin, session b"]);
     record(&[
         "我对什么过敏？",
         "--user",
@@ -306,7 +306,7 @@ fn recorded_cases_pass_until_the_memory_changes() {
     let output = cli.run(&["test", "cases.toml"]);
     assert!(!output.success && output.stdout.ends_with("4 cases passed, 1 failed\n"), "{output:?}");
     assert!(output.stdout.contains("My interview has moved to Friday"), "the note names the record: {output:?}");
-    assert!(output.stdout.contains("it was never stored, or was deleted"), "{output:?}");
+    assert!(output.stdout.contains("it was never stored, was deleted or has expired"), "{output:?}");
 }
 
 #[test]

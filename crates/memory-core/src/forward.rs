@@ -9,6 +9,7 @@ use crate::{
     error::Result,
     id::RecordId,
     record::Record,
+    residue::{ResidueProbes, ResidueReport},
     scope::Scope,
     store::{
         Adjacent, DeletionReport, Done, Failure, Job, JobQueue, Page, Pending, RecordGroup, RecordStore, ScanQuery,
@@ -65,10 +66,13 @@ macro_rules! forward {
             async fn remove_tombstones(&self, scope: &Scope, ids: &[RecordId]) -> Result<u64> {
                 (**self).remove_tombstones(scope, ids).await
             }
-            async fn close(&self) {
             fn audit_log(&self) -> Option<Arc<dyn AuditLog>> {
                 (**self).audit_log()
             }
+            async fn find_residue(&self, probes: &ResidueProbes) -> Result<ResidueReport> {
+                (**self).find_residue(probes).await
+            }
+            async fn close(&self) {
                 (**self).close().await;
             }
         }

@@ -18,6 +18,7 @@ use crate::{
     filter::Filter,
     id::RecordId,
     record::Record,
+    residue::{ResidueProbes, ResidueReport},
     scope::Scope,
     store::{
         Adjacent, Cursor, DeletionReport, Done, Failure, Job, JobQueue, Order, Page, Pending, RecordGroup, RecordStore,
@@ -35,8 +36,8 @@ use tables::{PlannedWrite, RecordTables};
 #[derive(Debug)]
 pub struct MemoryRecordStore {
     tables: Mutex<RecordTables>,
-    clock: Arc<dyn Clock>,
     audit: Arc<MemoryAuditLog>,
+    clock: Arc<dyn Clock>,
 }
 
 impl MemoryRecordStore {
@@ -64,13 +65,13 @@ impl RecordStore for MemoryRecordStore {
         writes.iter().try_for_each(|write| scope.authorize("put", &write.record.scope))?;
         let mut tables = self.tables.lock();
         // All writes are checked before the first is applied: all or none.
+        let now = self.clock.now();
         let mut planned_records = BTreeMap::new();
         let mut planned_writes = Vec::with_capacity(writes.len());
         for write in writes {
-            planned_writes.push(tables.plan(write, &mut planned_records)?);
+            planned_writes.push(tables.plan(write, &mut planned_records, now)?);
         }
         let batch: BTreeSet<RecordId> = planned_writes.iter().map(PlannedWrite::id).collect();
-        let now = self.clock.now();
         let mut results = Vec::with_capacity(planned_writes.len());
         let mut changed_sources = Vec::with_capacity(planned_writes.len());
         for write in planned_writes {
@@ -213,11 +214,15 @@ impl RecordStore for MemoryRecordStore {
     async fn remove_tombstones(&self, scope: &Scope, ids: &[RecordId]) -> Result<u64> {
         Ok(self.tables.lock().remove_tombstones(scope, ids))
     }
-}
+
+    async fn find_residue(&self, probes: &ResidueProbes) -> Result<ResidueReport> {
+        Ok(self.tables.lock().find_residue(probes))
+    }
 
     fn audit_log(&self) -> Option<Arc<dyn AuditLog>> {
         Some(self.audit.clone())
     }
+}
 
 #[async_trait]
 impl JobQueue for MemoryRecordStore {

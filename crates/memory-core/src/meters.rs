@@ -39,6 +39,7 @@ mod off {
     pub(crate) fn items_done(_: &'static str, _: usize, _: impl IntoIterator<Item = Duration>) {}
     pub(crate) fn item_failed(_: &'static str, _: bool) {}
     pub(crate) fn items_queued(_: impl IntoIterator<Item = &'static str>) {}
+    pub(crate) fn screened(_: &'static str, _: &'static str, _: u64) {}
     pub(crate) fn index_load(_: &'static str, _: &'static str, _: Duration) {}
     pub(crate) fn retry(_: &'static str) {}
 }
@@ -89,6 +90,7 @@ mod on {
     const JOBS_FAILED: &str = "memory_engine_jobs_failed_total";
     const BATCH_SECONDS: &str = "memory_engine_job_batch_duration_seconds";
     const JOB_LATENCY: &str = "memory_engine_job_latency_seconds";
+    const SCREENED: &str = "memory_engine_screened_total";
     const INDEX_LOADS: &str = "memory_engine_index_loads_total";
     const INDEX_LOAD_SECONDS: &str = "memory_engine_index_load_duration_seconds";
     const MODEL_CALLS: &str = "memory_engine_model_calls_total";
@@ -106,7 +108,7 @@ mod on {
     }
 
     /// Every metric of the engine.
-    pub const METRICS: [MetricDescription; 16] = [
+    pub const METRICS: [MetricDescription; 17] = [
         metric(OPERATIONS, MetricKind::Counter, &["operation", "outcome", "error_type"], "Calls of the engine."),
         metric(OPERATION_SECONDS, MetricKind::Seconds, &["operation"], "Duration of a call of the engine."),
         metric(RECALL_HITS, MetricKind::Counts, &[], "Number of hits of a recall."),
@@ -117,6 +119,12 @@ mod on {
         metric(JOBS_FAILED, MetricKind::Counter, &["job", "final"], "Failed attempts at an item."),
         metric(BATCH_SECONDS, MetricKind::Seconds, &["job", "outcome"], "Duration of a batch of a job."),
         metric(JOB_LATENCY, MetricKind::Seconds, &["job"], "Time from the write of a record until its job was done."),
+        metric(
+            SCREENED,
+            MetricKind::Counter,
+            &["category", "action"],
+            "Secrets and personal data in records to store.",
+        ),
         metric(INDEX_LOADS, MetricKind::Counter, &["index", "source"], "Loads of an index into memory."),
         metric(INDEX_LOAD_SECONDS, MetricKind::Seconds, &["index", "source"], "Duration of the load of an index."),
         metric(MODEL_CALLS, MetricKind::Counter, &["operation", "outcome", "error_type"], "Calls of a model."),
@@ -180,6 +188,10 @@ mod on {
         for job in jobs {
             counter!(JOBS_QUEUED, "job" => job).increment(1);
         }
+    }
+
+    pub(crate) fn screened(category: &'static str, action: &'static str, count: u64) {
+        counter!(SCREENED, "category" => category, "action" => action).increment(count);
     }
 
     pub(crate) fn index_load(index: &'static str, source: &'static str, took: Duration) {

@@ -151,6 +151,11 @@ pub fn count_queued(jobs: impl IntoIterator<Item = &'static str>) {
     meters::items_queued(jobs);
 }
 
+/// Counts findings of the screening in records that were to be stored. Does nothing without the feature `metrics`.
+pub fn count_screened(category: &'static str, action: &'static str, count: u64) {
+    meters::screened(category, action, count);
+}
+
 /// Counts the load of an index into memory; `source` is `file` for an index cache and `rows` for the database. Does
 /// nothing without the feature `metrics`.
 pub fn count_index_load(index: &'static str, source: &'static str, took: Duration) {

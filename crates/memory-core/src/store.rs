@@ -6,6 +6,7 @@ mod job;
 mod put;
 mod queue;
 mod removal;
+mod residue;
 
 use std::{collections::BTreeMap, fmt::Debug, sync::Arc};
 
@@ -19,11 +20,12 @@ pub use queue::JobQueue;
 pub use removal::{DeletionReport, RemovalCounts};
 
 use crate::{
-    error::{Error, Result},
     audit::AuditLog,
+    error::{Error, Result},
     filter::Filter,
     id::RecordId,
     record::{ContentHash, Record, Trust},
+    residue::{ResidueProbes, ResidueReport},
     scope::Scope,
     time::Timestamp,
 };
@@ -126,14 +128,22 @@ pub trait RecordStore: Debug + Send + Sync + 'static {
     /// remembered, such as expired ones.
     async fn remove_tombstones(&self, scope: &Scope, ids: &[RecordId]) -> Result<u64>;
 
-    /// Waits for running calls, and releases connections, threads and files. Later calls fail with `Closed`. A second
-    /// call has no effect. The default implementation does nothing; such a store is closed when it is dropped.
     /// Returns the audit log in the database of this store, if it has one. Calls of this store are not logged: the
     /// engine logs them, if [auditing](crate::audit) is on. The default implementation returns `None`.
     fn audit_log(&self) -> Option<Arc<dyn AuditLog>> {
         None
     }
 
+    /// Searches everything that this store keeps for traces of deleted records. Changes nothing. Serves all tenants.
+    ///
+    /// The default implementation reads the records, what is derived from them, and the tombstones, through the other
+    /// calls. A store that can read its tables, indexes and files searches these.
+    async fn find_residue(&self, probes: &ResidueProbes) -> Result<ResidueReport> {
+        residue::find_residue(self, probes).await
+    }
+
+    /// Waits for running calls, and releases connections, threads and files. Later calls fail with `Closed`. A second
+    /// call has no effect. The default implementation does nothing; such a store is closed when it is dropped.
     async fn close(&self) {}
 }
 

@@ -15,7 +15,7 @@ impl MemoryEngine {
     /// `InvalidInput` if `scope` names no user, session or branch, or the branch would be its own ancestor; `Conflict`
     /// if the branch was forked before, or forgotten.
     pub async fn fork(&self, scope: &Scope, fork: Fork) -> Result<()> {
-        verb!("fork", scope, {}, self.create_branch(scope, fork))
+        verb!("fork", scope, {}, self.acting(self.create_branch(scope, fork)))
     }
 
     async fn create_branch(&self, scope: &Scope, fork: Fork) -> Result<()> {

@@ -4,12 +4,15 @@ use std::{path::PathBuf, sync::Arc};
 
 use jiff::tz::TimeZone;
 use memory_engine_core::{
-    Clock, EmbeddingSpace, Error, ErrorKind, Language, Locale, Mismatch, Result, StoreOptions, SystemClock,
+    Clock, EmbeddingSpace, Error, ErrorKind, Language, Locale, Mismatch, Result, ReviewPolicy, StoreOptions,
+    SystemClock,
 };
 use memory_engine_embedder::{CachedEmbedder, DefaultEmbedder, Embedder};
 use memory_engine_enrichment::{Enrichment, EnrichmentOptions};
 use memory_engine_graph::GraphExtractor;
-use memory_engine_indexing::{self as indexing, EmbeddingBackend, EmbeddingBackends, IndexedStore, index_fingerprint};
+use memory_engine_indexing::{
+    self as indexing, EmbeddingBackend, EmbeddingBackends, IndexedStore, RetentionPolicy, index_fingerprint,
+};
 use memory_engine_keyword_store::{Analyzer, TextAnalyzer};
 #[cfg(feature = "postgres")]
 use memory_engine_postgres::{PostgresOptions, sqlx::PgPool};
@@ -18,11 +21,13 @@ use memory_engine_recall::Rewrite;
 use memory_engine_recall::{RecallOptions, RecallParts, RecallPipeline};
 use memory_engine_reranker::Reranker;
 use memory_engine_scene::ScenePolicy;
+use memory_engine_screening::ScreeningPolicy;
 #[cfg(feature = "sqlite")]
 use memory_engine_sqlite::SqliteOptions;
 use memory_engine_synonyms::SharedThesaurus;
 
 use crate::{
+    audit::{AuditOptions, AuditedSynonymStore},
     backend::Backend,
     database::{Database, DatabaseLocation, DatabaseUrl},
     engine::{EngineParts, MemoryEngine},
@@ -82,7 +87,11 @@ pub struct Builder {
     background: bool,
     embedding_cache: usize,
     pub(crate) enrichment: EnrichmentOptions,
+    retention: RetentionPolicy,
     locale: Locale,
+    review: ReviewPolicy,
+    screening: ScreeningPolicy,
+    audit: AuditOptions,
 }
 
 impl Default for Builder {
@@ -103,7 +112,11 @@ impl Default for Builder {
             background: true,
             embedding_cache: 16 << 20,
             enrichment: EnrichmentOptions::default(),
+            retention: RetentionPolicy::default(),
             locale: Locale::default(),
+            review: ReviewPolicy::default(),
+            screening: ScreeningPolicy::default(),
+            audit: AuditOptions::default(),
         }
     }
 }
@@ -313,6 +326,46 @@ impl Builder {
         self
     }
 
+    /// Sets which new memories wait until a person [accepts](MemoryEngine::accept) them. Default: none.
+    ///
+    /// ```
+    /// use memory_engine::{MemoryEngine, review::{ReviewMode, ReviewPolicy, ReviewSource}};
+    ///
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let policy = ReviewPolicy::default()
+    ///     .with(ReviewSource::ModelFacts, ReviewMode::Review)
+    ///     .with(ReviewSource::Profiles, ReviewMode::Reject);
+    /// let memory = MemoryEngine::builder().in_memory().review(policy).build().await?;
+    /// assert_eq!(memory.review_policy().mode(ReviewSource::RuleFacts), ReviewMode::Automatic);
+    /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
+    /// ```
+    pub fn review(mut self, policy: ReviewPolicy) -> Self {
+        self.review = policy;
+        self
+    }
+
+    /// Sets what happens to secrets and personal data in records before they are stored. Default: credentials are
+    /// masked, and personal data is stored. [`ScreeningPolicy::uniform`] with
+    /// [`Action::Store`](crate::screening::Action::Store) switches the screening off.
+    ///
+    /// ```
+    /// use memory_engine::{MemoryEngine, Scope, screening::{Action, Category, ScreeningPolicy}};
+    ///
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let policy = ScreeningPolicy::default().with(Category::Card, Action::Refuse);
+    /// let memory = MemoryEngine::builder().in_memory().screening(policy).build().await?;
+    /// let lin = Scope::user("lin")?;
+    /// let id = memory.remember(&lin, "家里的wifi密码是tiger4711").await?;
+    /// assert_eq!(memory.get(&lin, id).await?.unwrap().text, "家里的wifi密码是[redacted: zh-password]");
+    /// let refused = memory.remember(&lin, "My Visa is 4539 6574 7291 6880").await.unwrap_err();
+    /// assert!(refused.to_string().contains("matches the screening rule"));
+    /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
+    /// ```
+    pub fn screening(mut self, policy: ScreeningPolicy) -> Self {
+        self.screening = policy;
+        self
+    }
+
     /// Sets what happens if the indexes of the store are of another embedder or analyzer. Default: refuse.
     pub fn on_mismatch(mut self, mismatch: Mismatch) -> Self {
         self.mismatch = mismatch;
@@ -325,10 +378,38 @@ impl Builder {
         self
     }
 
+    /// Sets the times to live of new records, by kind and scope. Default: records do not expire.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use memory_engine::{MemoryEngine, Scope, Turn, retention::{RetentionPolicy, RetentionRule}};
+    ///
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let day = Duration::from_secs(24 * 60 * 60);
+    /// let policy = RetentionPolicy::default().with_rule(RetentionRule::expire_after(30 * day));
+    /// let memory = MemoryEngine::builder().in_memory().retention(policy).build().await?;
+    /// let lin = Scope::user("lin")?;
+    /// let id = memory.remember(&lin, "The code of the gate is 4711").await?;
+    /// assert!(memory.get(&lin, id).await?.unwrap().expires_at.is_some());
+    /// let id = memory.remember(&lin, Turn::note("Speaks Portuguese").pinned()).await?;
+    /// assert!(!memory.get(&lin, id).await?.unwrap().is_expired("2999-01-01".parse()?));
+    /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
+    /// ```
+    pub fn retention(mut self, policy: RetentionPolicy) -> Self {
+        self.retention = policy;
+        self
+    }
+
     /// Sets the size of the cache of embeddings, in bytes, so that a text is not embedded twice; 0 for none. The hash
     /// embedder has no cache. Default: 16 MiB.
     pub fn embedding_cache(mut self, max_bytes: usize) -> Self {
         self.embedding_cache = max_bytes;
+        self
+    }
+
+    /// Sets whether changes and exports are [logged](crate::audit). Default: if the store has a log already.
+    pub fn audit(mut self, options: AuditOptions) -> Self {
+        self.audit = options;
         self
     }
 
@@ -368,6 +449,7 @@ impl Builder {
         runtime::check("build")?;
         self.options.validate()?;
         self.scene_policy.validate()?;
+        self.retention.validate()?;
         let space = self.embedder.space().clone();
         self.replaced = self.replaced.filter(|old| *old.space() != space);
         let options = self.store_options();
@@ -377,8 +459,15 @@ impl Builder {
         let embedding = self.embedding_backends(&stores).await?;
         let Stores { records, jobs, keywords, vectors, graph, synonyms } = stores;
         let stores = indexing::StoreSet { records, jobs, keywords, vectors, graph };
-        let store = IndexedStore::new(stores, embedding, Arc::clone(&self.analyzer), Arc::clone(&self.clock));
-        let store = Arc::new(store);
+        let auditor = self.audit.auditor(stores.records.as_ref(), &self.clock).await?;
+        let mut store = IndexedStore::new(stores, embedding, Arc::clone(&self.analyzer), Arc::clone(&self.clock))
+            .with_screening(self.screening);
+        let mut synonyms = synonyms;
+        if let Some(auditor) = auditor {
+            synonyms = Arc::new(AuditedSynonymStore::new(synonyms, Arc::clone(&auditor)));
+            store = store.with_auditor(auditor);
+        }
+        let store = Arc::new(store.with_retention(self.retention));
         let recall = RecallPipeline::new(RecallParts {
             store: Arc::clone(&store),
             uses_graph: self.graph_extractor.is_some(),
@@ -392,12 +481,12 @@ impl Builder {
             thesaurus: SharedThesaurus::new(synonyms, self.analyzer, self.clock),
             zone: self.locale.zone.clone(),
         });
-        let enrichment =
-            Enrichment::new(Arc::clone(&store), self.enrichment, self.graph_extractor, self.locale.clone());
+        let (extractor, locale) = (self.graph_extractor, self.locale.clone());
+        let enrichment = Enrichment::new(Arc::clone(&store), self.enrichment, extractor, locale, self.review);
         if self.background {
             enrichment.worker().spawn();
         }
-        Ok(MemoryEngine::new(EngineParts { store, recall, enrichment, locale: self.locale }))
+        Ok(MemoryEngine::new(EngineParts { store, recall, enrichment, locale: self.locale, review: self.review }))
     }
 
     /// Pairs the embedders with their vectors. A store without generations has no vectors of a replaced embedder.

@@ -15,6 +15,8 @@
 //! # Ok::<(), memory_engine::Error>(()) }).unwrap();
 //! ```
 
+#[cfg(feature = "certificates")]
+use memory_engine_core::residue::{ResidueProbes, ResidueReport};
 use memory_engine_core::{Error, ErrorKind, HealthReport, Result, Scope};
 
 use crate::database::{Database, DatabaseFile, DatabaseLocation};
@@ -67,6 +69,19 @@ pub async fn repair(database: &Database) -> Result<Vec<String>> {
     match &database.0 {
         DatabaseLocation::File(file) => file::repair(file).await,
         DatabaseLocation::Server(address) => server::repair(&address.0).await,
+        DatabaseLocation::Unknown(address) => Err(address.error()),
+    }
+}
+
+/// Searches a whole database for traces of deleted records. Changes nothing.
+///
+/// # Errors
+/// As [`checkup`].
+#[cfg(feature = "certificates")]
+pub(crate) async fn find_residue(database: &Database, probes: &ResidueProbes) -> Result<ResidueReport> {
+    match &database.0 {
+        DatabaseLocation::File(path) => file::find_residue(path, probes).await,
+        DatabaseLocation::Server(address) => server::find_residue(&address.0, probes).await,
         DatabaseLocation::Unknown(address) => Err(address.error()),
     }
 }
@@ -171,6 +186,12 @@ mod file {
         run(file, memory_engine_sqlite::repair).await
     }
 
+    #[cfg(feature = "certificates")]
+    pub(super) async fn find_residue(file: &DatabaseFile, probes: &ResidueProbes) -> Result<ResidueReport> {
+        let probes = probes.clone();
+        run(file, move |file| memory_engine_sqlite::find_residue(file, &probes)).await
+    }
+
     pub(super) async fn namespaces(file: &DatabaseFile) -> Result<Vec<Scope>> {
         run(file, memory_engine_sqlite::namespaces).await
     }
@@ -211,6 +232,11 @@ mod file {
         feature_off()
     }
 
+    #[cfg(feature = "certificates")]
+    pub(super) async fn find_residue(_: &DatabaseFile, _: &ResidueProbes) -> Result<ResidueReport> {
+        feature_off()
+    }
+
     pub(super) async fn namespaces(_: &DatabaseFile) -> Result<Vec<Scope>> {
         feature_off()
     }
@@ -240,6 +266,11 @@ mod server {
 
     pub(super) async fn repair(url: &str) -> Result<Vec<String>> {
         memory_engine_postgres::repair(url, &PostgresOptions::default()).await
+    }
+
+    #[cfg(feature = "certificates")]
+    pub(super) async fn find_residue(url: &str, probes: &ResidueProbes) -> Result<ResidueReport> {
+        memory_engine_postgres::find_residue(url, &PostgresOptions::default(), probes).await
     }
 
     pub(super) async fn namespaces(url: &str) -> Result<Vec<Scope>> {
@@ -273,6 +304,11 @@ mod server {
     }
 
     pub(super) async fn repair(_: &str) -> Result<Vec<String>> {
+        feature_off()
+    }
+
+    #[cfg(feature = "certificates")]
+    pub(super) async fn find_residue(_: &str, _: &ResidueProbes) -> Result<ResidueReport> {
         feature_off()
     }
 

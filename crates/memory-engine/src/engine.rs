@@ -4,7 +4,10 @@
 use std::{fmt, sync::Arc};
 
 use jiff::tz::TimeZone;
-use memory_engine_core::{Clock, Language, Locale, RecordStore};
+use memory_engine_core::{
+    Clock, Language, Locale, RecordStore, ReviewPolicy,
+    audit::{Actor, AuditContext, in_context},
+};
 use memory_engine_embedder::Embedder;
 use memory_engine_enrichment::Enrichment;
 use memory_engine_indexing::IndexedStore;
@@ -45,6 +48,8 @@ use memory_engine_vector_store::VectorStore;
 #[derive(Clone)]
 pub struct MemoryEngine {
     parts: Arc<EngineParts>,
+    /// The actor of this handle in the audit log.
+    actor: Option<Arc<Actor>>,
 }
 
 /// The subsystems of an engine.
@@ -54,6 +59,7 @@ pub(crate) struct EngineParts {
     pub(crate) recall: RecallPipeline,
     pub(crate) enrichment: Enrichment,
     pub(crate) locale: Locale,
+    pub(crate) review: ReviewPolicy,
 }
 
 impl fmt::Debug for MemoryEngine {
@@ -64,7 +70,28 @@ impl fmt::Debug for MemoryEngine {
 
 impl MemoryEngine {
     pub(crate) fn new(parts: EngineParts) -> Self {
-        Self { parts: Arc::new(parts) }
+        Self { parts: Arc::new(parts), actor: None }
+    }
+
+    /// Returns a handle on the same memory whose changes are logged as those of this actor, if
+    /// [auditing](Self::audit) is on.
+    #[must_use]
+    pub fn with_actor(&self, actor: Actor) -> Self {
+        Self { parts: Arc::clone(&self.parts), actor: Some(Arc::new(actor)) }
+    }
+
+    /// Runs the work of a verb as the actor of this handle.
+    pub(crate) async fn acting<T>(&self, work: impl Future<Output = T>) -> T {
+        match &self.actor {
+            Some(actor) => in_context(AuditContext::current().with_actor(Arc::clone(actor)), Box::pin(work)).await,
+            None => work.await,
+        }
+    }
+
+    /// Returns the actor of this handle, or otherwise that of the running task.
+    pub(crate) fn actor(&self) -> Actor {
+        let actor = self.actor.clone().or_else(|| AuditContext::current().actor().cloned());
+        actor.map(Arc::unwrap_or_clone).unwrap_or_default()
     }
 
     /// Returns the embedder whose vectors are searched. An embedder that replaces another one is returned after the
@@ -110,6 +137,10 @@ impl MemoryEngine {
 
     pub(crate) fn scene_policy(&self) -> &ScenePolicy {
         &self.parts.recall.parts().scene_policy
+    }
+
+    pub(crate) fn policy_of_reviews(&self) -> &ReviewPolicy {
+        &self.parts.review
     }
 
     pub(crate) fn recall_pipeline(&self) -> &RecallPipeline {

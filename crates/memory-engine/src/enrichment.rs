@@ -36,7 +36,7 @@ impl Admin {
     /// Dropping the future may leave turns without facts until [`requeue_enrichment`](Self::requeue_enrichment).
     pub async fn enrich(&self, address: &Scope, turns: Vec<Record>, timeout: Duration) -> Result<EnrichmentReport> {
         let records = turns.len();
-        let work = self.engine.enrichment().enrich(address, turns, timeout);
+        let work = self.engine.acting(self.engine.enrichment().enrich(address, turns, timeout));
         verb!("admin.enrich", address, { records = records }, work)
     }
 
@@ -45,7 +45,7 @@ impl Admin {
     /// # Errors
     /// The store's error.
     pub async fn facts_from(&self, address: &Scope, records: &[RecordId]) -> Result<Vec<Record>> {
-        let work = self.engine.enrichment().turns().facts().derived_from(address, records);
+        let work = self.engine.acting(self.engine.enrichment().turns().facts().derived_from(address, records));
         verb!("admin.facts_from", address, { ids = records.len() }, work)
     }
 
@@ -69,7 +69,7 @@ impl Admin {
     /// # Errors
     /// `Unsupported` if the engine makes no summaries; the store's error.
     pub async fn summarize_now(&self, address: &Scope) -> Result<usize> {
-        let work = self.engine.enrichment().turns().summarize_now(address);
+        let work = self.engine.acting(self.engine.enrichment().turns().summarize_now(address));
         verb!("admin.summarize_now", address, {}, work)
     }
 }

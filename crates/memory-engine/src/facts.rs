@@ -206,7 +206,8 @@ impl FactQuery {
             Validity::Current => facts.current(&self.scope).await?,
             Validity::At(_) | Validity::Ever => facts.history(&self.scope).await?,
         };
-        let pairs = records.into_iter().map(|record| {
+        let now = self.engine.clock().now();
+        let pairs = records.into_iter().filter(|record| !record.is_expired(now)).map(|record| {
             let fact = Fact::from_record(&record);
             (record, fact)
         });

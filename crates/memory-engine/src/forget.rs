@@ -9,6 +9,9 @@ use memory_engine_core::{
 use serde::{Deserialize, Serialize};
 use tracing::{Span, field::Empty};
 
+#[cfg(feature = "certificates")]
+use memory_engine_core::{Error, ErrorKind};
+
 use crate::{engine::MemoryEngine, verb::verb};
 
 /// Number of records that one transaction removes.
@@ -76,11 +79,15 @@ impl ForgetReport {
     }
 }
 
-/// The scopes of the people whose facts or profiles were derived from forgotten records.
+/// The scopes of the people whose facts or profiles were derived from forgotten records, and the trace of a certified
+/// deletion.
 #[derive(Debug, Default)]
 struct Affected {
     facts: BTreeSet<Scope>,
     profiles: BTreeSet<Scope>,
+    /// Collects the deleted records, if the deletion is certified.
+    #[cfg(feature = "certificates")]
+    trace: Option<crate::certificate::DeletionTrace>,
 }
 
 fn is_mark() -> Filter {
@@ -105,18 +112,33 @@ impl MemoryEngine {
     /// `InvalidInput` for an invalid filter; the stores' errors.
     pub async fn forget(&self, scope: &Scope, target: impl Into<Forget>) -> Result<ForgetReport> {
         let note = |span: &Span, report: &ForgetReport| _ = span.record("records", report.records());
-        verb!("forget", scope, { records = Empty }, self.forget_records(scope, target.into()), note)
+        let mut affected = Affected::default();
+        let work = self.acting(self.forget_records(scope, target.into(), &mut affected));
+        verb!("forget", scope, { records = Empty }, work, note)
     }
 
-    async fn forget_records(&self, scope: &Scope, target: Forget) -> Result<ForgetReport> {
+    /// Forgets records, and adds them to `trace` before.
+    #[cfg(feature = "certificates")]
+    pub(crate) async fn forget_traced(
+        &self,
+        scope: &Scope,
+        target: Forget,
+        trace: crate::certificate::DeletionTrace,
+    ) -> Result<(ForgetReport, crate::certificate::DeletionTrace)> {
+        let mut affected = Affected { trace: Some(trace), ..Affected::default() };
+        let report = self.forget_records(scope, target, &mut affected).await?;
+        let missing = || Error::new(ErrorKind::Internal, "forget", "the trace is missing; please report this");
+        Ok((report, affected.trace.ok_or_else(missing)?))
+    }
+
+    async fn forget_records(&self, scope: &Scope, target: Forget, affected: &mut Affected) -> Result<ForgetReport> {
         let is_everything = target == Forget::Everything;
-        let mut affected = Affected::default();
         let removed = match target {
-            Forget::Ids(ids) => self.forget_ids(scope, &ids, &mut affected).await?,
-            Forget::Matching(filter) => self.forget_matching(scope, filter, &mut affected).await?,
+            Forget::Ids(ids) => self.forget_ids(scope, &ids, affected).await?,
+            Forget::Matching(filter) => self.forget_matching(scope, filter, affected).await?,
             Forget::Everything => {
                 self.mark_unfinished(scope).await?;
-                self.forget_matching(scope, everything(), &mut affected).await?
+                self.forget_matching(scope, everything(), affected).await?
             }
         };
         // After the last deletion, because a fact holds again once the fact that superseded it is deleted.
@@ -169,7 +191,7 @@ impl MemoryEngine {
         for (user, ids) in &ids_by_user {
             self.indexed_store().unindex(user, ids).await?;
         }
-        self.repair(affected).await?;
+        self.repair(&affected).await?;
         self.indexed_store().wake();
         Ok(new_count)
     }
@@ -197,7 +219,15 @@ impl MemoryEngine {
 
     async fn forget_page(&self, scope: &Scope, ids: &[RecordId], affected: &mut Affected) -> Result<RemovalCounts> {
         self.add_affected(scope, ids, affected).await?;
+        #[cfg(feature = "certificates")]
+        if let Some(trace) = &mut affected.trace {
+            trace.add_page(self.record_store().as_ref(), scope, ids).await?;
+        }
         let DeletionReport { ids: deleted, mut removed } = self.record_store().delete(scope, ids).await?;
+        #[cfg(feature = "certificates")]
+        if let Some(trace) = &mut affected.trace {
+            trace.add_deleted(&deleted);
+        }
         // All ids, not only the deleted ones: an earlier call may have failed after deleting the records.
         removed += self.indexed_store().unindex(scope, ids).await?;
         // Records that were derived from them may be outside this scope, in the memory of the same user.
@@ -217,9 +247,9 @@ impl MemoryEngine {
     }
 
     /// Recomputes the remaining facts and profiles without the forgotten records.
-    async fn repair(&self, affected: Affected) -> Result<()> {
-        for person in affected.facts {
-            self.enrichment().turns().reconcile_facts(&person).await?;
+    async fn repair(&self, affected: &Affected) -> Result<()> {
+        for person in &affected.facts {
+            self.enrichment().turns().reconcile_facts(person).await?;
         }
         self.enrichment().turns().renew_profiles(&affected.profiles).await
     }

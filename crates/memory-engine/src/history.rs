@@ -1,9 +1,9 @@
 //! Changes, retractions, branches and deletions.
 
-pub use memory_engine_core::{BlockReason, Tombstone};
+pub use memory_engine_core::{
+    BlockReason, Tombstone,
+    history::{Edit, FormerState},
+};
 pub use memory_engine_recall::{Fork, Inherits};
 
-pub use crate::{
-    retraction::{Retraction, Rewind},
-    update::Edit,
-};
+pub use crate::retraction::{Retraction, Rewind};

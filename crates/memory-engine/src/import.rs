@@ -3,11 +3,11 @@
 use std::{fmt, pin::pin};
 
 use futures_util::{Stream, StreamExt};
-use memory_engine_core::{Error, ErrorKind, Outcome, PutMode, Record, Result, Scope, WriteResult};
+use memory_engine_core::{Error, ErrorKind, Outcome, PutMode, Record, Result, ReviewSource, Scope, WriteResult};
 use serde::Serialize;
 use tracing::{Span, field::Empty};
 
-use crate::{engine::MemoryEngine, turn::Turn, verb::verb};
+use crate::{engine::MemoryEngine, review::StoredRecord, turn::Turn, verb::verb};
 
 /// Number of records in one transaction.
 const BATCH_ROWS: usize = 1000;
@@ -49,10 +49,17 @@ pub struct ImportReport {
     pub unchanged: u64,
     /// Number of records that were not stored because they were forgotten before.
     pub blocked: u64,
+    /// Number of created or updated records that wait for a review.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub pending: u64,
     /// Number of records that were refused.
     pub failed: u64,
     /// The refused records, at most the first 1000.
     pub failures: Vec<ImportFailure>,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// A record that an import did not store.
@@ -153,19 +160,22 @@ impl<S: Stream<Item: ImportItem> + Send> Import<S> {
     /// Runs the import to its end.
     ///
     /// # Errors
-    /// The store's error. Everything reported before is stored.
+    /// The store's error. Everything reported before is stored. `Unauthorized` if the review policy rejects imports.
     pub async fn run(self) -> Result<ImportReport> {
         let scope = self.scope.clone();
         let note = |span: &Span, report: &ImportReport| {
             span.record("read", report.read);
             span.record("failed", report.failed);
         };
-        verb!("import", &scope, { read = Empty, failed = Empty }, self.store_all(), note)
+        let engine = self.engine.clone();
+        let work = engine.acting(self.store_all());
+        verb!("import", &scope, { read = Empty, failed = Empty }, work, note)
     }
 
     async fn store_all(self) -> Result<ImportReport> {
         let Self { engine, scope, records, mode, batch_rows, mut on_written, mut on_progress } = self;
         let _pause = engine.enrichment().worker().pause();
+        engine.require_accepted_source(ReviewSource::Imports)?;
         let mut report = ImportReport::default();
         let mut batches = pin!(records.chunks(batch_rows));
         while let Some(batch) = batches.next().await {
@@ -195,16 +205,18 @@ async fn store_batch(
     report: &mut ImportReport,
     mut on_written: impl FnMut(u64, &WriteResult),
 ) -> Result<()> {
-    let mut add = |report: &mut ImportReport, index, written: &WriteResult| {
-        report.add(written);
-        on_written(index, written);
+    let mut add = |report: &mut ImportReport, index, stored: &StoredRecord| {
+        report.add(&stored.result);
+        report.pending += u64::from(stored.is_pending);
+        on_written(index, &stored.result);
     };
+    let source = ReviewSource::Imports;
     let records = batch.iter().map(|(_, record)| record.clone()).collect();
-    match engine.store_records(scope, records, mode).await {
+    match engine.store_from(source, scope, records, mode).await {
         Ok(written) => batch.iter().zip(&written).for_each(|((index, _), written)| add(report, *index, written)),
         Err(error) if is_record_error(&error) => {
             for (index, record) in batch {
-                match engine.store_records(scope, vec![record], mode).await {
+                match engine.store_from(source, scope, vec![record], mode).await {
                     Ok(written) => written.iter().for_each(|written| add(report, index, written)),
                     Err(error) if is_record_error(&error) => report.add_failure(index, &error),
                     Err(error) => return Err(error),

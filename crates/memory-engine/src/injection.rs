@@ -24,7 +24,10 @@ use memory_engine_core::{
 use memory_engine_recall::{Degraded, Enhancement, RecallOptions, RecallQuery, Retrievers};
 use tokio::time::timeout;
 
-use crate::engine::MemoryEngine;
+use crate::{
+    engine::MemoryEngine,
+    pinned::{MAX_PINNED, pinned_filter, within_budget},
+};
 use informative::most_informative;
 use recalled::{RecalledMemories, has_content};
 
@@ -47,6 +50,9 @@ const RECALL_TIME_SHARE: f64 = 0.9;
 /// Rules, frame and dates exist in Chinese and in English. The engine's [language](MemoryEngine::language) decides; if
 /// it is not set, the language of the message decides about the rules, and that of the latest messages of the
 /// conversation about the frame. Times are in the engine's [zone](MemoryEngine::zone).
+///
+/// Pinned memories are part of every injection, also if no rule applies: the latest ones, up to half of the characters
+/// of the block.
 ///
 /// An injection does not fail and takes at most as long as a recall: stages that fail are named in
 /// [`Injection::degraded`], and the rest is injected.
@@ -159,14 +165,11 @@ impl Injector {
         let block_language = self.engine.language().or_else(|| conversation_language(message, conversation));
         let language = self.engine.language().unwrap_or_else(|| Language::of(message.text));
         let decision = self.rules.decide_in(message, language);
-        // Without an action, the hashes of the conversation are not needed.
-        let conversation: &[&str] = if decision.action == Action::Nothing { &[] } else { conversation };
-        let hashes = conversation.iter().map(|text| ContentHash::of(text)).collect();
-        let mut recalled = RecalledMemories::new(hashes, excluded.clone());
+        let mut recalled = RecalledMemories::new(excluded.clone());
         if let Err(error) = self.engine.indexed_store().check_open("injection") {
             recalled.add_failure(&error);
         } else {
-            let work = self.recall_memories(scope, message, &decision, conversation, &mut recalled);
+            let work = self.collect_memories(scope, message, &decision, conversation, &mut recalled);
             if timeout(self.deadline, work).await.is_err() {
                 let reason = format!("not ready after {} ms", self.deadline.as_millis());
                 recalled.add_failure(&Error::new(ErrorKind::Timeout, "injection", reason));
@@ -185,6 +188,28 @@ impl Injector {
         let decision =
             if decision.rule == Rule::Relevant && records.is_empty() { InjectionDecision::nothing() } else { decision };
         Injection { decision, text: rendered.text, records, degraded }
+    }
+
+    /// Adds the memories that the decision asks for, and the pinned ones before them.
+    async fn collect_memories(
+        &self,
+        scope: &Scope,
+        message: &IncomingMessage<'_>,
+        decision: &InjectionDecision,
+        conversation: &[&str],
+        recalled: &mut RecalledMemories,
+    ) {
+        let pinned = self.newest_records(scope, message, pinned_filter(), MAX_PINNED).await;
+        let mut pinned = recalled.records_or_failure(pinned);
+        if decision.action == Action::Nothing && pinned.is_empty() {
+            return;
+        }
+        recalled.set_conversation(conversation.iter().map(|text| ContentHash::of(text)).collect());
+        self.recall_memories(scope, message, decision, conversation, recalled).await;
+        pinned.retain(|record| !recalled.is_in_conversation(record));
+        let frame = self.engine.language().unwrap_or_else(|| Language::of(message.text));
+        let frame = frame.pick(&self.block.chinese, &self.block.english);
+        recalled.put_first(within_budget(pinned, frame.max_chars, frame.max_chars_each));
     }
 
     /// Adds the memories that the decision asks for. A search that fails does not stop the others.

@@ -2,11 +2,14 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod admin;
+pub mod audit;
 mod backend;
 #[cfg(feature = "blocking")]
 pub mod blocking;
 mod branches;
 mod builder;
+#[cfg(feature = "certificates")]
+pub mod certificate;
 pub mod context;
 mod database;
 mod database_admin;
@@ -29,6 +32,7 @@ mod lifecycle;
 #[cfg(feature = "enrichment")]
 mod opening_context;
 mod operations;
+mod pinned;
 pub mod prelude;
 mod prompt;
 mod read;
@@ -36,8 +40,11 @@ pub mod recall;
 mod records;
 mod remember;
 mod remember_all;
+pub mod retention;
 mod retraction;
+pub mod review;
 mod runtime;
+pub mod screening;
 pub mod store;
 mod stores;
 pub mod synonyms;

@@ -160,7 +160,8 @@ impl Admin {
     /// # Errors
     /// As [`MemoryEngine::remember`].
     pub async fn remember_without(&self, scope: &Scope, turn: Turn, skipped: &[Job]) -> Result<RecordId> {
-        verb!("admin.remember_without", scope, {}, self.engine.remember_without(scope, turn, skipped))
+        let work = self.engine.acting(self.engine.remember_without(scope, turn, skipped));
+        verb!("admin.remember_without", scope, {}, work)
     }
 
     /// Writes records and their index terms in one transaction, all or none. [`jobs_for`](Self::jobs_for) returns the
@@ -170,7 +171,8 @@ impl Admin {
     /// `InvalidInput` for a record that [`check`](Self::check) refuses; `Conflict` and `NotFound` for a write whose
     /// mode or precondition does not hold; the errors of the store.
     pub async fn write(&self, scope: &Scope, writes: Vec<Write>) -> Result<Vec<WriteResult>> {
-        verb!("admin.write", scope, { records = writes.len() }, self.engine.write(scope, writes))
+        let count = writes.len();
+        verb!("admin.write", scope, { records = count }, self.engine.acting(self.engine.write(scope, writes)))
     }
 
     /// Returns the error with which [`MemoryEngine::store`] would refuse a record, if it would.
@@ -226,7 +228,9 @@ impl Admin {
             ..Write::new(record, mode)
         };
         let writes: Vec<Write> = records.into_iter().map(write).collect();
-        verb!("admin.store_embedded", scope, { records = writes.len() }, self.engine.write(scope, writes))
+        let count = writes.len();
+        let work = self.engine.acting(self.engine.write(scope, writes));
+        verb!("admin.store_embedded", scope, { records = count }, work)
     }
 }
 
@@ -343,7 +347,7 @@ impl Admin {
     /// # Errors
     /// The stores' errors.
     pub async fn import_tombstones(&self, scope: &Scope, tombstones: &[Tombstone]) -> Result<u64> {
-        let work = self.engine.import_tombstones(scope, tombstones);
+        let work = self.engine.acting(self.engine.import_tombstones(scope, tombstones));
         verb!("admin.import_tombstones", scope, { tombstones = tombstones.len() }, work)
     }
 }

@@ -7,10 +7,10 @@ use memory_engine_context::{
     ContextPlan, EstimatedTokens, Item, Layer, LayerReport, MemoryBlock, Overflow, RenderedBlock, TokenCounter,
 };
 use memory_engine_core::{Field, Filter, Kind, Record, RecordId, Result, ScanQuery, Scope, State};
-use memory_engine_recall::{Degraded, RecallHit, RecallQuery};
+use memory_engine_recall::{Degraded, RecallQuery};
 use tracing::{Span, field::Empty};
 
-use crate::{engine::MemoryEngine, verb::verb};
+use crate::{engine::MemoryEngine, pinned::within_budget, verb::verb};
 
 /// Budget of the persona, as a share of the token limit (0–1). The persona is never cut, and may exceed it.
 const PERSONA_SHARE: f64 = 0.4;
@@ -55,7 +55,8 @@ impl MemoryEngine {
         block.with_zone(self.zone().clone())
     }
 
-    /// Returns the memories that are relevant to the query as text for a prompt, within a limit of tokens.
+    /// Returns the memories that are relevant to the query as text for a prompt, within a limit of tokens. Pinned memories
+    /// come first, up to half of the memories' characters.
     ///
     /// ```
     /// use memory_engine::{MemoryEngine, Scope, Turn};
@@ -137,9 +138,14 @@ impl ContextRequest {
     async fn build(self) -> Result<PromptContext> {
         let recent = self.recent_turns().await?;
         let recall = self.engine.recall(&self.scope, self.query.clone()).await?;
-        let is_recent = |hit: &&RecallHit| recent.iter().any(|turn| turn.id == hit.record.id);
-        let relevant = recall.relevant().filter(|hit| !is_recent(hit)).map(|hit| &hit.record);
+        let is_recent = |record: &&Record| recent.iter().any(|turn| turn.id == record.id);
         let mut block = self.block.clone();
+        let mut pinned = self.engine.pinned_records(&self.scope).await?;
+        pinned.retain(|record| !is_recent(&record));
+        let pinned = within_budget(pinned, block.max_chars, block.max_chars_each);
+        let relevant = recall.relevant().map(|hit| &hit.record).filter(|record| !is_recent(record));
+        let relevant = relevant.filter(|record| pinned.iter().all(|pinned| pinned.id != record.id));
+        let memories: Vec<&Record> = pinned.iter().chain(relevant).collect();
         block.zone.get_or_insert_with(|| self.engine.zone().clone());
         let recent_budget = token_share(self.max_tokens, RECENT_SHARE);
         // The separators before and after the memories.
@@ -147,7 +153,7 @@ impl ContextRequest {
         let persona_tokens = self.counter.count(&self.persona);
         let reserved_tokens = recent_budget.max(persona_tokens + separator_tokens);
         let memories_budget = self.max_tokens.saturating_sub(reserved_tokens);
-        let memories = render_within(block, relevant.collect(), memories_budget, self.counter.as_ref());
+        let memories = render_within(block, memories, memories_budget, self.counter.as_ref());
         let persona = Layer::text("persona", token_share(self.max_tokens, PERSONA_SHARE), self.persona).stable();
         let recent_items = recent.iter().map(|turn| Item::of(turn, spoken_line(turn)));
         let plan = ContextPlan::new(self.max_tokens)

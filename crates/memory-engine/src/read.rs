@@ -1,6 +1,8 @@
 //! Verbs that read: recall and look-ups.
 
-use memory_engine_core::{Page, Record, RecordGroup, RecordId, Result, ScanQuery, Scope, Stats, observe::count_recall};
+use memory_engine_core::{
+    Page, Record, RecordGroup, RecordId, Result, ScanQuery, Scope, Stats, Timestamp, observe::count_recall,
+};
 use memory_engine_recall::{EnhancedRecall, Enhancement, Explanation, ReadScope, Recall, RecallQuery};
 use tracing::{Span, field::Empty};
 
@@ -70,7 +72,8 @@ impl MemoryEngine {
     /// The store's error.
     pub async fn get(&self, scope: &Scope, id: RecordId) -> Result<Option<Record>> {
         let note = |span: &Span, record: &Option<Record>| _ = span.record("records", usize::from(record.is_some()));
-        verb!("get", scope, { records = Empty }, self.indexed_store().get(scope, id), note)
+        let work = async { Ok(self.indexed_store().get_unexpired(scope, &[id]).await?.pop().flatten()) };
+        verb!("get", scope, { records = Empty }, work, note)
     }
 
     /// Returns the records with these ids, in the same order; `None` for an id that is not within `scope`.
@@ -80,15 +83,17 @@ impl MemoryEngine {
     pub async fn get_all(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<Record>>> {
         let note =
             |span: &Span, found: &Vec<Option<Record>>| _ = span.record("records", found.iter().flatten().count());
-        verb!("get_all", scope, { ids = ids.len(), records = Empty }, self.indexed_store().get_all(scope, ids), note)
+        let work = self.indexed_store().get_unexpired(scope, ids);
+        verb!("get_all", scope, { ids = ids.len(), records = Empty }, work, note)
     }
 
-    /// Returns a page of records in order of time.
+    /// Returns a page of records in order of time. Records that have [expired](Record::is_expired) and are not deleted
+    /// yet are left out, so that a page can have fewer records than the limit although another page follows.
     ///
     /// # Errors
     /// `InvalidInput` for an invalid filter; the store's error.
     pub async fn scan(&self, scope: &Scope, query: &ScanQuery) -> Result<Page> {
-        let work = self.indexed_store().scan(scope, query);
+        let work = self.indexed_store().scan_unexpired(scope, query);
         verb!("scan", scope, { limit = query.limit, records = Empty }, work, note_page)
     }
 
@@ -100,6 +105,48 @@ impl MemoryEngine {
         let store = self.indexed_store();
         let work = async { ReadScope::resolve(store, scope).await?.scan(store, query).await };
         verb!("timeline", scope, { limit = query.limit, records = Empty }, work, note_page)
+    }
+
+    /// Returns a page of the memories that were current at a time, as they were then: with the text, the state and the
+    /// validity of the time, and without what was recorded later. [`Record::as_of`] defines what is visible at a time.
+    /// The filter of the query applies to the records as they were. A record that was deleted since is never returned.
+    ///
+    /// ```
+    /// use std::{sync::Arc, time::Duration};
+    /// use memory_engine::{MemoryEngine, ScanQuery, Scope, testing::ManualClock};
+    ///
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let clock = Arc::new(ManualClock::new("2026-03-01T09:00:00Z".parse()?));
+    /// let memory = MemoryEngine::builder().in_memory().clock(clock.clone()).build().await?;
+    /// let lin = Scope::user("lin")?;
+    /// let key = memory.remember(&lin, "The spare key is under the mat").await?;
+    /// clock.advance(Duration::from_secs(24 * 60 * 60));
+    /// memory.update(&lin, key, "The spare key is with Mo").await?;
+    /// memory.remember(&lin, "Mo moved to Porto").await?;
+    ///
+    /// let page = memory.scan_as_of(&lin, &ScanQuery::oldest(10), "2026-03-01T12:00:00Z".parse()?).await?;
+    /// let texts: Vec<&str> = page.records.iter().map(|record| record.text.as_str()).collect();
+    /// assert_eq!(texts, ["The spare key is under the mat"]);
+    /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// As [`scan`](Self::scan).
+    pub async fn scan_as_of(&self, scope: &Scope, query: &ScanQuery, time: Timestamp) -> Result<Page> {
+        let work = self.indexed_store().scan_as_of(scope, query, time);
+        verb!("scan_as_of", scope, { limit = query.limit, records = Empty }, work, note_page)
+    }
+
+    /// Returns the records with these ids as they were at a time, in the same order; `None` for an id that is not
+    /// within `scope`, or was not a current memory then. [`Record::as_of`] defines what is visible at a time.
+    ///
+    /// # Errors
+    /// The store's error.
+    pub async fn get_as_of(&self, scope: &Scope, ids: &[RecordId], time: Timestamp) -> Result<Vec<Option<Record>>> {
+        let note =
+            |span: &Span, found: &Vec<Option<Record>>| _ = span.record("records", found.iter().flatten().count());
+        let work = self.indexed_store().get_as_of(scope, ids, time);
+        verb!("get_as_of", scope, { ids = ids.len(), records = Empty }, work, note)
     }
 
     /// Returns the groups of the records within `scope`: the number of records of each kind, state and application at

@@ -4,7 +4,7 @@ use futures_util::{
     Stream, TryStreamExt,
     stream::{self, BoxStream},
 };
-use memory_engine_core::{Cursor, Filter, Order, Page, Record, Result, ScanQuery, Scope};
+use memory_engine_core::{Cursor, Filter, Order, Page, Record, Result, ScanQuery, Scope, Timestamp};
 
 use crate::engine::MemoryEngine;
 
@@ -18,6 +18,7 @@ pub struct RecordQuery {
     engine: MemoryEngine,
     scope: Scope,
     query: ScanQuery,
+    as_of: Option<Timestamp>,
 }
 
 impl MemoryEngine {
@@ -44,7 +45,7 @@ impl MemoryEngine {
     /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
     /// ```
     pub fn records(&self, scope: &Scope) -> RecordQuery {
-        RecordQuery { engine: self.clone(), scope: scope.clone(), query: ScanQuery::oldest(PAGE_ROWS) }
+        RecordQuery { engine: self.clone(), scope: scope.clone(), query: ScanQuery::oldest(PAGE_ROWS), as_of: None }
     }
 }
 
@@ -55,6 +56,13 @@ impl RecordQuery {
             Some(old) => old.and(filter),
             None => filter,
         });
+        self
+    }
+
+    /// Reads the memories that were current at this time, as they were then: see
+    /// [`scan_as_of`](MemoryEngine::scan_as_of). Default: all records, as they are.
+    pub fn as_of(mut self, time: impl Into<Timestamp>) -> Self {
+        self.as_of = Some(time.into());
         self
     }
 
@@ -94,13 +102,16 @@ impl RecordQuery {
     }
 
     fn pages(self) -> impl Stream<Item = Result<Page>> + Send {
-        let Self { engine, scope, query } = self;
+        let Self { engine, scope, query, as_of } = self;
         stream::try_unfold(Some(query), move |query| {
             let engine = engine.clone();
             let scope = scope.clone();
             async move {
                 let Some(query) = query else { return Ok(None) };
-                let page = engine.scan(&scope, &query).await?;
+                let page = match as_of {
+                    Some(time) => engine.scan_as_of(&scope, &query, time).await?,
+                    None => engine.scan(&scope, &query).await?,
+                };
                 let next = page.next.map(|cursor| query.with_after(Some(cursor)));
                 Ok(Some((page, next)))
             }

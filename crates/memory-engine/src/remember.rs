@@ -21,14 +21,15 @@ impl MemoryEngine {
     /// than a day ahead; `Conflict` if a record with this id was forgotten, belongs to another scope, or is
     /// continuously changed by other writers; `Unavailable` if the store cannot be written.
     pub async fn remember(&self, scope: &Scope, turn: impl Into<Turn>) -> Result<RecordId> {
-        verb!("remember", scope, {}, self.remember_without(scope, turn.into(), &[]))
+        verb!("remember", scope, {}, self.acting(self.remember_without(scope, turn.into(), &[])))
     }
 
     /// As [`remember`](Self::remember), without the background jobs `skipped`.
     pub(crate) async fn remember_without(&self, scope: &Scope, turn: Turn, skipped: &[Job]) -> Result<RecordId> {
         let is_named = turn.is_named();
-        let record = turn.into_record(scope, self.clock());
+        let mut record = turn.into_record(scope, self.clock());
         self.indexed_store().check(&record)?;
+        self.indexed_store().screen(&mut record)?;
         let mut jobs = self.jobs_for(&record);
         jobs.retain(|job| !skipped.contains(job));
         let mut retries = if is_named { MAX_RETRIES } else { 0 };
@@ -62,7 +63,8 @@ impl MemoryEngine {
     /// As [`RecordStore::put`](memory_engine_core::RecordStore::put), and `InvalidInput` for a time more than a day
     /// ahead.
     pub async fn store(&self, scope: &Scope, records: Vec<Record>, mode: PutMode) -> Result<Vec<WriteResult>> {
-        verb!("store", scope, { records = records.len() }, self.store_records(scope, records, mode))
+        let count = records.len();
+        verb!("store", scope, { records = count }, self.acting(self.store_records(scope, records, mode)))
     }
 
     pub(crate) async fn store_records(
@@ -101,6 +103,9 @@ pub(crate) fn replacement(mut record: Record, old: Option<&Record>) -> (Record, 
         if record.entities.is_empty() {
             record.entities.clone_from(&old.entities);
         }
+        // A client that sends a message twice changes neither its pin nor its expiry.
+        record.pinned |= old.pinned;
+        record.expires_at = record.expires_at.or(old.expires_at);
     }
     (record, PutMode::Update { revision: old.revision })
 }

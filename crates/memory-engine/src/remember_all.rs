@@ -38,7 +38,8 @@ impl MemoryEngine {
         turns: impl IntoIterator<Item = T>,
     ) -> Result<Vec<WriteResult>> {
         let turns: Vec<Turn> = turns.into_iter().map(Into::into).collect();
-        verb!("remember_all", scope, { records = turns.len() }, self.remember_turns(scope, turns))
+        let count = turns.len();
+        verb!("remember_all", scope, { records = count }, self.acting(self.remember_turns(scope, turns)))
     }
 
     async fn remember_turns(&self, scope: &Scope, turns: Vec<Turn>) -> Result<Vec<WriteResult>> {
@@ -46,8 +47,9 @@ impl MemoryEngine {
         let mut records = Vec::new();
         for turn in turns {
             let is_named = turn.is_named();
-            let record = turn.into_record(scope, self.clock());
+            let mut record = turn.into_record(scope, self.clock());
             self.indexed_store().check(&record)?;
+            self.indexed_store().screen(&mut record)?;
             if is_named {
                 named.push(record.id);
             }

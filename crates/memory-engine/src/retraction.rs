@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use memory_engine_core::{
     Error, ErrorKind, Field, Filter, Job, Kind, Op, Order, PutMode, Record, RecordId, Result, ScanQuery, Scope, State,
-    Timestamp, Trust, Write,
+    Timestamp, Trust, Write, review_keys,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -75,7 +75,7 @@ struct RetractedRecord {
 
 /// The metadata key of the retraction's id, in ledger entries and in retracted records. A record that was written again
 /// does not have it. Unlike a revision, it is also valid in a copied store, where revisions begin at 1.
-const RETRACTION: &str = "retraction";
+pub(crate) const RETRACTION: &str = "retraction";
 /// The metadata key of the reason.
 const REASON: &str = "reason";
 /// The reason of a rewind. It is not the text of a caller.
@@ -89,7 +89,8 @@ impl MemoryEngine {
     /// # Errors
     /// The store's; `Conflict` if others keep writing to the same records.
     pub async fn rewind(&self, scope: &Scope, rewind: Rewind) -> Result<Retraction> {
-        verb!("rewind", scope, { records = Empty }, self.retract_end(scope, rewind), note_retraction)
+        let work = self.acting(self.retract_end(scope, rewind));
+        verb!("rewind", scope, { records = Empty }, work, note_retraction)
     }
 
     async fn retract_end(&self, scope: &Scope, rewind: Rewind) -> Result<Retraction> {
@@ -114,17 +115,18 @@ impl MemoryEngine {
     }
 
     /// Retracts wrong records within `scope`, and everything derived from them. They stay stored, as
-    /// [`State::Revoked`], and are no longer recalled. Records that do not exist or are not active are skipped. The
+    /// [`State::Revoked`], and are no longer recalled. Records that do not exist or are retracted already are skipped.
+    /// A pending record is [rejected](Self::reject). The
     /// reason is deleted as soon as the text of one of these records changes or the record is forgotten.
     ///
     /// # Errors
     /// The store's; `Conflict` if others keep writing to the same records.
     pub async fn retract(&self, scope: &Scope, ids: &[RecordId], reason: &str) -> Result<Retraction> {
-        let work = self.retract_records(scope, ids, reason);
+        let work = self.acting(self.retract_records(scope, ids, reason));
         verb!("retract", scope, { ids = ids.len(), records = Empty }, work, note_retraction)
     }
 
-    async fn retract_records(&self, scope: &Scope, ids: &[RecordId], reason: &str) -> Result<Retraction> {
+    pub(crate) async fn retract_records(&self, scope: &Scope, ids: &[RecordId], reason: &str) -> Result<Retraction> {
         let mut retraction =
             Retraction { id: RecordId::new(), reason: reason.to_owned(), at: self.clock().now(), records: Vec::new() };
         let user = scope.namespace();
@@ -166,6 +168,8 @@ impl MemoryEngine {
         ids: &[RecordId],
         retraction: &mut Retraction,
     ) -> Result<bool> {
+        // Later rounds are for records derived from those of the first one, which the caller did not name.
+        let is_first_round = retraction.records.is_empty();
         let mut source_ids: Vec<RecordId> = Vec::new();
         for source in self.retractable_records(source_scope, ids).await? {
             if !source_ids.contains(&source.id) {
@@ -186,7 +190,11 @@ impl MemoryEngine {
         let mut retracted = Vec::new();
         let mut writes = Vec::new();
         for mut record in records {
-            if let Some(job) = Job::making(&record.kind) {
+            let is_rejected = is_first_round && record.state == State::Pending && source_ids.contains(&record.id);
+            if is_rejected {
+                // Its sources are not processed again.
+                record.metadata.insert(review_keys::REJECTED.into(), json!(true));
+            } else if let Some(job) = Job::making(&record.kind) {
                 let remaining = record.derived_from.iter().filter(|id| !all_ids.contains(id));
                 remaining_sources.entry(job).or_default().extend(remaining);
             }
@@ -217,6 +225,19 @@ impl MemoryEngine {
         }
         retraction.records.extend(retracted_ids);
         Ok(true)
+    }
+
+    /// Returns the writes that reject one pending record, as [`reject`](Self::reject).
+    pub(crate) fn rejection_writes(&self, scope: &Scope, mut record: Record, reason: &str) -> [Write; 3] {
+        let (id, at) = (RecordId::new(), self.clock().now());
+        let retraction = Retraction { id, reason: reason.to_owned(), at, records: vec![record.id] };
+        let entry = self.ledger_entry(scope, &retraction, &[RetractedRecord { id: record.id, state: record.state }]);
+        let reason = self.reason_entry(scope, &retraction, retraction.records.clone());
+        let mode = PutMode::Update { revision: record.revision };
+        record.state = State::Revoked;
+        record.metadata.insert(RETRACTION.into(), json!(retraction.id));
+        record.metadata.insert(review_keys::REJECTED.into(), json!(true));
+        [Write::new(record, mode), Write::new(entry, PutMode::Create), Write::new(reason, PutMode::Create)]
     }
 
     /// Returns the records with these ids that can be retracted.
@@ -258,7 +279,8 @@ impl MemoryEngine {
     /// `NotFound` if there is no such retraction within `scope`; the store's error.
     pub async fn restore(&self, scope: &Scope, retraction: RecordId) -> Result<u64> {
         let note = |span: &Span, records: &u64| _ = span.record("records", *records);
-        verb!("restore", scope, { records = Empty }, self.restore_records(scope, retraction), note)
+        let work = self.acting(self.restore_records(scope, retraction));
+        verb!("restore", scope, { records = Empty }, work, note)
     }
 
     async fn restore_records(&self, scope: &Scope, retraction: RecordId) -> Result<u64> {
@@ -281,7 +303,8 @@ impl MemoryEngine {
             let is_summary = record.kind == Kind::SUMMARY && record.trust == Trust::Derived;
             let is_rewritten = (is_summary && self.enrichment().does(Job::Summary))
                 || self.enrichment().turns().writes_profile(&record);
-            if is_rewritten {
+            let was_rejected = record.metadata.remove(review_keys::REJECTED).is_some();
+            if is_rewritten && !was_rejected {
                 continue;
             }
             let mode = PutMode::Update { revision: record.revision };
@@ -340,12 +363,12 @@ impl MemoryEngine {
     }
 }
 
-fn note_retraction(span: &Span, retraction: &Retraction) {
+pub(crate) fn note_retraction(span: &Span, retraction: &Retraction) {
     span.record("records", retraction.records.len());
 }
 
 fn is_retractable(record: &Record) -> bool {
-    matches!(record.state, State::Active | State::Superseded) && !record.kind.is_ledger()
+    matches!(record.state, State::Active | State::Superseded | State::Pending) && !record.kind.is_ledger()
 }
 
 fn records_of_entry(entry: &Record) -> Vec<RetractedRecord> {

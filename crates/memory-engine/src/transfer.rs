@@ -1,8 +1,14 @@
-//! Copies of whole stores: from one database into another.
+//! Transfers of whole stores: backups, copies from one database into another, and merges of stores that have diverged.
 
+mod backup;
 mod copy;
+mod merge;
 
-pub use self::copy::{Copier, CopyReport};
+pub use self::{
+    backup::{BackupReport, backup, check_backup, fingerprint, restore_backup},
+    copy::{Copier, CopyReport},
+    merge::{Merge, MergeConflict, MergeReason, MergeReport, MergeSide},
+};
 
 /// Number of records that are read and committed together.
 const PAGE_RECORDS: usize = 500;

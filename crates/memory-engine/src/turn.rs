@@ -1,5 +1,7 @@
 //! The input of `remember`.
 
+use std::time::Duration;
+
 use memory_engine_core::{Clock, Kind, Record, RecordId, Role, Scope, Timestamp, Trust};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -40,8 +42,19 @@ pub struct Turn {
     scene: Option<String>,
     tags: Vec<String>,
     confidence: f64,
+    importance: f64,
+    pinned: bool,
+    expiry: Option<Expiry>,
     metadata: Map<String, Value>,
     trust: Trust,
+}
+
+/// The expiry of a turn.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Expiry {
+    At(Timestamp),
+    /// This long after it is stored.
+    After(Duration),
 }
 
 /// The JSON form of a turn. Trust follows from the role: a request cannot claim more.
@@ -71,6 +84,15 @@ struct TurnObject {
     tags: Vec<String>,
     #[serde(default = "full_confidence")]
     confidence: f64,
+    #[serde(default = "medium_importance")]
+    importance: f64,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pinned: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    expires_at: Option<Timestamp>,
+    /// Seconds after it is stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    time_to_live: Option<u64>,
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     metadata: Map<String, Value>,
 }
@@ -81,6 +103,10 @@ fn turn_kind() -> Kind {
 
 fn full_confidence() -> f64 {
     1.0
+}
+
+fn medium_importance() -> f64 {
+    0.5
 }
 
 impl From<TurnObject> for Turn {
@@ -101,6 +127,10 @@ impl From<TurnObject> for Turn {
         turn.occurred_at = object.occurred_at;
         turn.scene = object.scene;
         turn.tags = object.tags;
+        turn.importance = object.importance;
+        turn.pinned = object.pinned;
+        let after = object.time_to_live.map(|seconds| Expiry::After(Duration::from_secs(seconds)));
+        turn.expiry = object.expires_at.map(Expiry::At).or(after);
         turn.metadata = object.metadata;
         turn
     }
@@ -108,6 +138,11 @@ impl From<TurnObject> for Turn {
 
 impl From<Turn> for TurnObject {
     fn from(turn: Turn) -> Self {
+        let (expires_at, time_to_live) = match turn.expiry {
+            Some(Expiry::At(time)) => (Some(time), None),
+            Some(Expiry::After(duration)) => (None, Some(duration.as_secs())),
+            None => (None, None),
+        };
         Self {
             text: turn.text,
             role: turn.role,
@@ -121,6 +156,10 @@ impl From<Turn> for TurnObject {
             scene: turn.scene,
             tags: turn.tags,
             confidence: turn.confidence,
+            importance: turn.importance,
+            pinned: turn.pinned,
+            expires_at,
+            time_to_live,
             metadata: turn.metadata,
         }
     }
@@ -171,6 +210,9 @@ impl Turn {
             scene: None,
             tags: Vec::new(),
             confidence: 1.0,
+            importance: medium_importance(),
+            pinned: false,
+            expiry: None,
             metadata: Map::new(),
             trust,
         }
@@ -250,6 +292,33 @@ impl Turn {
         self
     }
 
+    /// Sets the importance, 0 to 1, which takes part in ranking by
+    /// [`importance_weight`](crate::RecallOptions::importance_weight). Default: 0.5.
+    pub fn with_importance(mut self, importance: f64) -> Self {
+        self.importance = importance;
+        self
+    }
+
+    /// Pins it: it is part of every context, does not expire, and is neither superseded by extracted facts nor moved
+    /// behind better hits as a near-duplicate.
+    pub fn pinned(mut self) -> Self {
+        self.pinned = true;
+        self
+    }
+
+    /// Sets the time from which no read returns it, and at which it is deleted. Default: that of the engine's
+    /// [retention policy](crate::Builder::retention), which has no rules by default.
+    pub fn expires_at(mut self, time: impl Into<Timestamp>) -> Self {
+        self.expiry = Some(Expiry::At(time.into()));
+        self
+    }
+
+    /// Lets it expire this long after it is stored.
+    pub fn with_time_to_live(mut self, time_to_live: Duration) -> Self {
+        self.expiry = Some(Expiry::After(time_to_live));
+        self
+    }
+
     /// Adds a value to the metadata, in place of one with the same key.
     ///
     /// ```
@@ -288,6 +357,12 @@ impl Turn {
         record.scene = self.scene;
         record.tags = self.tags;
         record.confidence = self.confidence;
+        record.importance = self.importance;
+        record.pinned = self.pinned;
+        record.expires_at = self.expiry.map(|expiry| match expiry {
+            Expiry::At(time) => time,
+            Expiry::After(duration) => record.recorded_at.after(duration),
+        });
         record.metadata = self.metadata;
         record.trust = self.trust;
         record

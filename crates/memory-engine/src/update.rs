@@ -1,38 +1,15 @@
 //! Correcting a memory.
 
-use memory_engine_core::{Error, ErrorKind, Kind, PutMode, Record, RecordId, Result, Scope, Timestamp, Write};
-use serde::{Deserialize, Serialize};
-use serde_json::json;
+use memory_engine_core::{Error, ErrorKind, Kind, PutMode, Record, RecordId, Result, Scope, State, Write, history::Edit};
 
 use crate::{engine::MemoryEngine, verb::verb};
 
 /// Maximum number of retries after another writer changed the same record.
 const MAX_RETRIES: usize = 5;
 /// Maximum number of former texts kept with a record.
-const MAX_EDITS: usize = 50;
+pub(crate) const MAX_EDITS: usize = 50;
 /// Maximum size of the former texts of a record, in bytes of JSON. The oldest are dropped first.
-const EDITS_MAX_BYTES: usize = Record::MAX_METADATA_BYTES / 2;
-/// The metadata key of the former texts.
-const EDITS: &str = "edits";
-
-/// A text that a record had before it was updated.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct Edit {
-    /// The former text.
-    pub text: String,
-    /// The time of the update that replaced it.
-    pub until: Timestamp,
-}
-
-impl Edit {
-    /// Returns the former texts of a record that [`MemoryEngine::update`] changed, oldest first. At most 50 are kept,
-    /// and only as many as leave the metadata at half of its maximum size.
-    pub fn all_of(record: &Record) -> Vec<Self> {
-        let edits = record.metadata.get(EDITS).cloned().unwrap_or_default();
-        serde_json::from_value(edits).unwrap_or_default()
-    }
-}
+pub(crate) const EDITS_MAX_BYTES: usize = Record::MAX_METADATA_BYTES / 2;
 
 impl MemoryEngine {
     /// Corrects a memory within `scope`. Returns the id of the record that states the new text.
@@ -44,6 +21,7 @@ impl MemoryEngine {
     ///   that were derived from the old text are removed and derived again.
     ///   [`Edit::all_of`](crate::history::Edit::all_of) returns the former texts; [`forget`](Self::forget) removes
     ///   them with the record.
+    /// - A **pending** record is [accepted](Self::accept_edited) with the new text.
     ///
     /// ```
     /// use memory_engine::{MemoryEngine, Scope, history::Edit};
@@ -64,13 +42,14 @@ impl MemoryEngine {
     /// `NotFound` if there is no such record within `scope`; `InvalidInput` for an empty text; `Conflict` if others
     /// keep changing the record; `Unsupported` for a fact if the feature `enrichment` is off; the store's error.
     pub async fn update(&self, scope: &Scope, id: RecordId, text: impl Into<String>) -> Result<RecordId> {
-        verb!("update", scope, {}, self.update_text(scope, id, text.into()))
+        verb!("update", scope, {}, self.acting(self.update_text(scope, id, text.into())))
     }
 
     async fn update_text(&self, scope: &Scope, id: RecordId, text: String) -> Result<RecordId> {
         if text.trim().is_empty() {
             return Err(Error::invalid("update", "the new text is empty; `forget` removes a memory"));
         }
+        let text = self.indexed_store().screened_text(text);
         let mut retries = 0;
         loop {
             match self.try_update(scope, id, &text).await {
@@ -81,9 +60,12 @@ impl MemoryEngine {
     }
 
     async fn try_update(&self, scope: &Scope, id: RecordId, text: &str) -> Result<RecordId> {
-        let Some(mut record) = self.indexed_store().get(scope, id).await? else {
+        let Some(mut record) = self.indexed_store().get_unexpired(scope, &[id]).await?.pop().flatten() else {
             return Err(Error::new(ErrorKind::NotFound, "update", format!("there is no record {id} in this scope")));
         };
+        if record.state == State::Pending {
+            return self.accept_with_text(scope, id, text.to_owned()).await;
+        }
         if record.text == text {
             return Ok(id);
         }
@@ -92,24 +74,11 @@ impl MemoryEngine {
         {
             return Ok(new);
         }
-        add_edit(&mut record, self.clock().now());
+        Edit::add_to(&mut record, self.clock().now(), MAX_EDITS, EDITS_MAX_BYTES);
         text.clone_into(&mut record.text);
         let mode = PutMode::Update { revision: record.revision };
         let jobs = self.jobs_for(&record);
         self.write(scope, vec![Write { jobs, ..Write::new(record, mode) }]).await?;
         Ok(id)
     }
-}
-
-/// Adds the current text of a record to its former texts, before it changes.
-fn add_edit(record: &mut Record, until: Timestamp) {
-    let mut edits = Edit::all_of(record);
-    edits.push(Edit { text: record.text.clone(), until });
-    record.metadata.remove(EDITS);
-    let other_bytes = json!(record.metadata).to_string().len();
-    let max_bytes = EDITS_MAX_BYTES.saturating_sub(other_bytes);
-    while edits.len() > MAX_EDITS || (!edits.is_empty() && json!(edits).to_string().len() > max_bytes) {
-        edits.remove(0);
-    }
-    record.metadata.insert(EDITS.into(), json!(edits));
 }

@@ -23,6 +23,7 @@ use memory_engine::{
     graph::{GraphFactsQuery, RuleExtractor},
     history::{Fork, Rewind},
     recall::{Enhancement, Rewrite},
+    review::{ReviewQuery, ReviewSource},
     store::{VectorQuery, Write},
 };
 use table::Table;
@@ -132,6 +133,22 @@ async fn converse(checked: &mut Checked, memory: &MemoryEngine) {
     checked.call("graph.facts", graph.facts(&user(), &GraphFactsQuery::about(["Anna Qwertz"]))).await;
 }
 
+/// Reviews statements of a tool.
+async fn review(checked: &mut Checked, memory: &MemoryEngine) {
+    let here = session();
+    let mut ids = Vec::new();
+    for text in ["a qwertz tool", "another qwertz tool", "a third qwertz tool"] {
+        let stored = memory.remember_from(ReviewSource::Tools, &here, turn(text));
+        ids.push(checked.call("remember_from", stored).await.unwrap());
+    }
+    let listed = checked.call("pending_reviews", memory.pending_reviews(&here, &ReviewQuery::default())).await.unwrap();
+    assert_eq!(listed.total, 3);
+    checked.call("accept", memory.accept(&here, &ids[..1])).await;
+    checked.call("reject", memory.reject(&here, &ids[1..2], "no qwertztool")).await;
+    checked.call("accept_edited", memory.accept_edited(&here, ids[2], "an edited qwertz tool")).await;
+    checked.call("accept_edited", memory.accept_edited(&here, ids[2], "qwertz once more")).await;
+}
+
 /// Retracts and deletes.
 async fn forget(checked: &mut Checked, memory: &MemoryEngine) {
     let here = session();
@@ -165,6 +182,8 @@ async fn operate(checked: &mut Checked, memory: &MemoryEngine) {
     let embedder = memory_engine::embed::DefaultEmbedder::default();
     let vector = embedder.embed(&["qwertz"], Purpose::Document).await.unwrap().remove(0);
     let records = vec![(stored.clone(), vector.clone())];
+    let imported = vec![record("qwertz imported")];
+    checked.call("admin.store_from", admin.store_from(ReviewSource::Imports, &here, imported, PutMode::Upsert)).await;
     checked.call("admin.store_embedded", admin.store_embedded(&here, records, PutMode::Upsert)).await;
     let vectors = vec![(stored.id, vector.values().to_vec())];
     checked.call("admin.adopt_vectors", admin.adopt_vectors(&here, vectors)).await;
@@ -180,9 +199,11 @@ async fn operate(checked: &mut Checked, memory: &MemoryEngine) {
 async fn script(checked: &mut Checked, builder: Builder) {
     let embedder = Arc::new(LeakyEmbedder::default());
     let builder = builder.embedder(Arc::clone(&embedder)).graph(RuleExtractor::default()).enrichment(enrichment());
+    let builder = builder.review("tools=review".parse().unwrap());
     let memory = builder.background(false).build().await.unwrap();
     converse(checked, &memory).await;
     operate(checked, &memory).await;
+    review(checked, &memory).await;
     embedder.fail();
     // With an embedder that fails and repeats its input in the error.
     checked.call("remember", memory.remember(&session(), turn("Qwertzville is lost."))).await;

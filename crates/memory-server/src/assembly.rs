@@ -14,6 +14,7 @@ type BuildPart = fn(&Config, &MemoryEngine, LookUpVariable<'_>) -> Result<Option
 
 /// The protocols of this build.
 const PARTS: &[BuildPart] = &[
+    crate::audit::build,
     #[cfg(feature = "mem0")]
     crate::mem0::build,
     #[cfg(feature = "mcp")]
@@ -22,8 +23,12 @@ const PARTS: &[BuildPart] = &[
     crate::hooks::build,
     #[cfg(feature = "tools")]
     crate::tools::build,
+    #[cfg(feature = "review")]
+    crate::review::build,
     #[cfg(feature = "debug")]
     crate::debug::build,
+    #[cfg(feature = "deletions")]
+    crate::deletions::build,
     #[cfg(feature = "gateway")]
     crate::gateway::build,
 ];

@@ -1,9 +1,15 @@
 //! The configuration of a server: defaults, overridden by a TOML file, environment variables and flags, in this
 //! order.
 
+mod retention;
+
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use memory_engine::{Error, Language, RecallOptions, Result, jiff::tz::TimeZone, scene::ScenePolicy};
+use memory_engine::{
+    audit::AuditMode,
+    Error, Language, RecallOptions, Result, jiff::tz::TimeZone, review::ReviewPolicy, scene::ScenePolicy,
+    screening::ScreeningPolicy,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -12,6 +18,8 @@ use crate::{
     keys::{ApiKey, KeyRing},
     zone::{local_zone, zone},
 };
+
+pub use retention::{RetentionConfig, RetentionRuleConfig};
 
 /// The configuration of a server. Every setting is optional; an unknown one is an error.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -40,6 +48,9 @@ pub struct Config {
     /// The service whose model rewrites a query that finds nothing, with the dialogue before it: a name as for
     /// `memory --digest`, or `none`. A chat or search waits for the model within its time limit. Default: `none`.
     pub rewrite: String,
+    /// The action for each category of secrets and personal data in records, before they are stored: `store`, `mask` or
+    /// `refuse`. Default: `mask` for `key`, `password`, `private_key` and `connection_string`; `store` for the others.
+    pub screening: ScreeningPolicy,
     /// The user of a chat or tool call that names none and whose key is not bound to one. Default: `default`.
     pub user: String,
     /// The time zone of the users, such as `Asia/Shanghai` or `+08:00`. It applies to days in queries and facts, and
@@ -78,10 +89,22 @@ pub struct Config {
     /// The backends of other frameworks' tools: Anthropic's memory tool, LangGraph's store, and the search of OpenAI's
     /// vector stores. Default: enabled.
     pub tools: PartConfig,
+    /// Deletions with a signed certificate. They are served if there is a key. Default: no key.
+    pub deletions: DeletionsConfig,
     /// The debug API. Default: enabled.
     pub debug: PartConfig,
     /// The Prometheus metrics under `/metrics`. Default: enabled.
     pub metrics: PartConfig,
+    /// New memories of these sources that wait until a person accepts them (`review`), or are not stored (`reject`):
+    /// `rule_facts`, `model_facts`, `summaries`, `profiles`, `imports` and `tools`. Also a text such as
+    /// `model_facts=review`. Default: all `automatic`.
+    pub review: ReviewPolicy,
+    /// Times to live of new records, by kind and scope. Default: records do not expire.
+    pub retention: RetentionConfig,
+    /// The routes under `/api/review`, by which a key reviews its memories. Default: enabled.
+    pub review_api: PartConfig,
+    /// The audit log. Default: it is continued if the database has one.
+    pub audit: AuditConfig,
     /// Options of recalls, such as `limit`, `max_candidates`, `rerank_weight` and `min_relevance`. Each protocol has a
     /// limit of its own; that of the chat gateway is `gateway.max_memories`. Default: those of [`RecallOptions`].
     pub recall: RecallOptions,
@@ -218,6 +241,36 @@ pub struct OAuthConfig {
     pub issuer: Option<String>,
 }
 
+/// The audit log.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct AuditConfig {
+    /// `on` logs changes and exports, `off` does not, and `auto` continues a log that the database has. Default: `auto`.
+    pub mode: AuditMode,
+    /// Number of days for which entries are kept; 0 for no limit. Default: 0.
+    pub retention_days: u32,
+}
+
+/// Deletions with a signed certificate.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct DeletionsConfig {
+    /// True if they are served. Default: true.
+    pub enabled: bool,
+    /// The file with the key that signs certificates, from `memory certificate-key`. Default: the key in the variable
+    /// `MEMORY_CERTIFICATE_KEY`; without it, the routes are not served.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key_file: Option<String>,
+}
+
+impl Default for DeletionsConfig {
+    fn default() -> Self {
+        Self { enabled: true, key_file: None }
+    }
+}
+
 /// The hooks of coding agents.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -327,6 +380,7 @@ impl Default for Config {
             rewrite: "none".into(),
             recall: RecallOptions::default(),
             scene_policy: ScenePolicy::default(),
+            screening: ScreeningPolicy::default(),
             user: "default".into(),
             zone: None,
             language: None,
@@ -342,9 +396,14 @@ impl Default for Config {
             oauth: OAuthConfig::default(),
             mem0: Mem0Config::default(),
             hooks: HooksConfig::default(),
+            deletions: DeletionsConfig::default(),
             tools: PartConfig::default(),
             debug: PartConfig::default(),
             metrics: PartConfig::default(),
+            review: ReviewPolicy::default(),
+            retention: RetentionConfig::default(),
+            review_api: PartConfig::default(),
+            audit: AuditConfig::default(),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The debug API: inspects the memory of a session.
 
 mod reindex;
+mod scan;
 mod search;
 mod session;
 mod stats;
@@ -15,6 +16,7 @@ use memory_engine::{MemoryEngine, Result};
 use self::{
     reindex::ReindexProgress,
     search::{SearchParams, SearchReport},
+    scan::{ScanParams, ScanReport},
     session::OwnerQuery,
     stats::Report,
 };
@@ -87,5 +89,8 @@ fn routes() -> Routes<MemoryEngine> {
         post "/api/memory/{session_id}/search" => search::by_body, "searchByBody",
             "Recalls memories for a query in the body, and explains each hit.",
             query OwnerQuery, body SearchParams => SearchReport;
+        post "/api/memory/{session_id}/scan-secrets" => scan::run, "scanSecrets",
+            "Counts secrets and personal data in the session by rule, and masks them on request.",
+            query OwnerQuery, body ScanParams => ScanReport;
     }
 }

@@ -13,8 +13,11 @@ use axum::{
     response::Response,
 };
 
+use memory_engine::audit::{AuditContext, in_context};
+
 use crate::{
     access::Access,
+    audit,
     fault::{ErrorFormat, Fault},
     keys::KeyRing,
 };
@@ -146,9 +149,11 @@ async fn check_key(State((guard, errors)): State<(Guard, ErrorFormat)>, mut requ
     let tokens = guard.tokens_for(request.uri().path());
     match guard.authenticate(request.headers(), tokens) {
         Ok(access) => {
+            let actor = Arc::new(audit::actor(&access, request.headers()));
+            request.extensions_mut().insert(Arc::clone(&actor));
             request.extensions_mut().insert(access);
             guard.remove_keys(request.headers_mut());
-            next.run(request).await
+            in_context(AuditContext::default().with_actor(actor), next.run(request)).await
         }
         Err(fault) => {
             let mut response = errors(fault);

@@ -2,6 +2,7 @@
 
 mod access;
 mod assembly;
+mod audit;
 mod config;
 mod connections;
 mod fault;
@@ -23,6 +24,8 @@ mod zone;
 // The protocols. Outside of their folders they are named only here and in `assembly`.
 #[cfg(feature = "debug")]
 mod debug;
+#[cfg(feature = "deletions")]
+mod deletions;
 #[cfg(feature = "gateway")]
 mod gateway;
 #[cfg(feature = "hooks")]
@@ -33,16 +36,21 @@ mod mcp;
 mod mem0;
 #[cfg(feature = "oauth")]
 mod oauth;
+#[cfg(feature = "review")]
+mod review;
 #[cfg(feature = "tools")]
 mod tools;
 
 pub use access::{Access, Owner};
+pub use audit::Auditing;
 pub use config::{
-    Config, Dialect, GatewayConfig, HooksConfig, IncludedTurns, KeyConfig, LimitsConfig, LogConfig, LogFormat,
-    McpConfig, Mem0Config, OAuthConfig, PartConfig, UpstreamConfig,
+    AuditConfig, Config, DeletionsConfig, Dialect, GatewayConfig, HooksConfig, IncludedTurns, KeyConfig, LimitsConfig, LogConfig, LogFormat,
+    McpConfig, Mem0Config, OAuthConfig, PartConfig, RetentionConfig, RetentionRuleConfig, UpstreamConfig,
 };
 #[cfg(feature = "debug")]
 pub use debug::Debugging;
+#[cfg(feature = "deletions")]
+pub use deletions::Deletions;
 pub use fault::Fault;
 #[cfg(feature = "gateway")]
 pub use gateway::{Gateway, GatewayOptions, Upstream};
@@ -59,6 +67,8 @@ pub use memory_engine_agent_hooks::HookOptions;
 pub use metrics::Metrics;
 #[cfg(feature = "oauth")]
 pub use oauth::OAuth;
+#[cfg(feature = "review")]
+pub use review::Reviews;
 pub use server::Server;
 pub use sources::{LoadedConfig, Setting, Sources};
 #[cfg(feature = "tools")]

@@ -192,3 +192,32 @@ async fn key_of_one_user_reaches_no_other_session() {
     let (_, text) = ask("GET", &format!("/api/memory/s1/search?q=tea&why={secret}"), true).await;
     assert!(text.contains("not_there") && !text.contains("Mei"), "{text}");
 }
+
+#[tokio::test]
+async fn a_scan_names_rules_and_masks_on_request() {
+    use memory_engine::screening::{Action, ScreeningPolicy};
+    let policy = ScreeningPolicy::uniform(Action::Store);
+    let engine = MemoryEngine::builder().in_memory().background(false).screening(policy).build().await.unwrap();
+    let scope = session("lin", "s1");
+    let id = engine.remember(&scope, "The wifi password is tiger-4711.").await.unwrap();
+    engine.remember(&session("lin", "s2"), "password: tiger-4711").await.unwrap();
+    let router = debug_router(&engine);
+    let scan = async |body: Value| send(&router, "POST", "/api/memory/s1/scan-secrets?user_id=lin", Some(body)).await;
+
+    let (status, report) = scan(json!({})).await;
+    assert_eq!(status, StatusCode::OK);
+    assert_eq!((&report["scanned"], &report["found"], &report["redacted"]), (&json!(1), &json!(1), &json!(0)));
+    assert_eq!(report["records"][0]["id"], json!(id.to_string()));
+    assert_eq!(report["records"][0]["rules"], json!({ "en-password": 1 }));
+    assert!(!report.to_string().contains("tiger"), "{report}");
+    assert_eq!(scan(json!({ "categories": ["card"] })).await.1["found"], 0);
+
+    assert_eq!(scan(json!({ "redact": true })).await.1["redacted"], 1);
+    let record = engine.get(&scope, id).await.unwrap().unwrap();
+    assert_eq!(record.text, "The wifi password is [redacted: en-password].");
+    for (body, message) in [(json!({ "categories": ["cards"] }), "no category"), (json!({ "mask": true }), "unknown field")] {
+        let (status, error) = scan(body).await;
+        assert_eq!(status, StatusCode::BAD_REQUEST);
+        assert!(error["error"].as_str().unwrap().contains(message), "{error}");
+    }
+}

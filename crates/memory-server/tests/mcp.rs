@@ -251,6 +251,28 @@ async fn kinds_and_scenes_of_applications_are_known_once_they_are_stored() {
 }
 
 #[tokio::test]
+async fn a_reviewed_statement_waits() {
+    let policy = "tools=review".parse().unwrap();
+    let engine = MemoryEngine::builder().in_memory().review(policy).build().await.unwrap();
+    let router = mcp_router(&engine, open());
+    let uri = "/mcp?user_id=lin";
+    let added = call(&router, uri, "add_memory", json!({ "text": "喜欢爵士乐" })).await;
+    assert_eq!(added["structuredContent"]["memory"], "喜欢爵士乐");
+    assert!(added["content"][1]["text"].as_str().unwrap().contains("waits"), "{added}");
+    let id = added["structuredContent"]["id"].as_str().unwrap();
+    for (tool, arguments) in [("get_memory", json!({ "id": id })), ("update_memory", json!({ "id": id, "text": "x" }))] {
+        assert!(tool_error(&router, uri, tool, arguments).await.contains("no memory"), "{tool}");
+    }
+    assert!(memories(&call(&router, uri, "list_memories", json!({})).await).is_empty());
+    engine.accept(&Scope::user("lin").unwrap(), &[id.parse().unwrap()]).await.unwrap();
+    assert_eq!(memories(&call(&router, uri, "list_memories", json!({})).await), ["喜欢爵士乐"]);
+    let policy = "tools=reject".parse().unwrap();
+    let engine = MemoryEngine::builder().in_memory().review(policy).build().await.unwrap();
+    let error = tool_error(&mcp_router(&engine, open()), uri, "add_memory", json!({ "text": "x" })).await;
+    assert!(error.contains("rejects tools"), "{error}");
+}
+
+#[tokio::test]
 async fn adds_corrects_lists_and_deletes() {
     let engine = engine().await;
     let router = mcp_router(&engine, open());

@@ -11,9 +11,10 @@ use axum::{
     body::{Body, to_bytes},
     http::{Request, StatusCode},
 };
-use memory_engine::{MemoryEngine, http_models::Endpoint};
+use memory_engine::{MemoryEngine, certificate::CertificateKey, http_models::Endpoint};
 use memory_engine_server::{
-    Access, ApiKey, Debugging, Gateway, GatewayOptions, Guard, KeyRing, Mcp, Mem0, Metrics, OAuth, Server, Upstream,
+    Access, ApiKey, Auditing, Debugging, Deletions, Gateway, GatewayOptions, Guard, KeyRing, Mcp, Mem0, Metrics, OAuth, Reviews,
+    Server, Upstream,
 };
 use serde_json::{Map, Value};
 use tower::ServiceExt;
@@ -34,6 +35,9 @@ fn full_router(engine: &MemoryEngine) -> Router {
         .mem0(Mem0::new(engine.clone()))
         .mcp(Mcp::new(engine.clone()))
         .debugging(Debugging::new(engine.clone()))
+        .deletions(Deletions::new(engine.clone(), CertificateKey::generate().unwrap()))
+        .auditing(Auditing::new(engine.clone()))
+        .reviews(Reviews::new(engine.clone()))
         .router()
 }
 

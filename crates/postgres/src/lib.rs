@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod audit;
+mod backup;
 mod checkup;
 mod database;
 mod events;
@@ -11,11 +12,15 @@ mod options;
 mod queue;
 mod reconcile;
 mod records;
+mod residue;
 mod sharded;
 mod store;
 mod synonyms;
 mod vectors;
 
+#[doc(hidden)]
+pub use backup::tables;
+pub use backup::{BackupMessage, fingerprint, receive_backup, send_backup};
 pub use checkup::{checkup, checkup_with_progress, namespaces, repair};
 pub use database::migration::{MigrationStatus, SCHEMA, migrate_down, migrate_up, migration_status};
 pub use events::{EventQuery, MemoryEvent};
@@ -24,6 +29,7 @@ pub use filter_sql::compiled_filter;
 pub use memory_engine_sql::options::{Mismatch, StoreOptions};
 pub use options::PostgresOptions;
 pub use records::explain::Lookup;
+pub use residue::find_residue;
 pub use sharded::ShardedStore;
 pub use store::PostgresStore;
 

@@ -15,6 +15,7 @@ use memory_engine_core::{
     Pending, Record, RecordGroup, RecordId, RecordStore, RemovalCounts, Result, ScanQuery, Scope, Stats, Timestamp,
     Tombstone, Write, WriteResult,
     audit::AuditLog,
+    residue::{ResidueProbes, ResidueReport},
 };
 use memory_engine_graph::{GraphEntry, GraphQuery, GraphStats, GraphStore, Subgraph};
 use memory_engine_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore, PackedTerms};
@@ -189,12 +190,29 @@ impl RecordStore for ShardedStore {
         self.shard(scope)?.remove_tombstones(scope, ids).await
     }
 
-    async fn close(&self) {
+    /// Each database is searched for the records of its users.
+    async fn find_residue(&self, probes: &ResidueProbes) -> Result<ResidueReport> {
+        let mut report = ResidueReport::default();
+        for (index, shard) in self.shards.iter().enumerate() {
+            let own = probes.only(|probe| self.shard_index(&probe.namespace) == index);
+            if own.records.is_empty() {
+                continue;
+            }
+            let mut found = shard.find_residue(&own).await?;
+            for place in &mut found.places {
+                place.name = format!("{} (database {})", place.name, index + 1);
+            }
+            report.extend(found);
+        }
+        Ok(report)
+    }
+
     /// The first database has the audit log of all users, because each tenant has one chain.
     fn audit_log(&self) -> Option<Arc<dyn AuditLog>> {
         self.shards.first().map(PostgresStore::open_audit_log)
     }
 
+    async fn close(&self) {
         for shard in &self.shards {
             shard.close().await;
         }

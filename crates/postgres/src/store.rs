@@ -194,6 +194,10 @@ impl PostgresStore {
         &self.lease_owner
     }
 
+    pub(crate) fn server(&self) -> &ServerConfig {
+        &self.server
+    }
+
     pub(crate) fn primary(&self) -> &Connections {
         &self.primary
     }

@@ -26,6 +26,7 @@ impl<'a> Boosts<'a> {
         let factors = [
             ("scene", scene),
             ("confidence", 1.0 - options.confidence_penalty * (1.0 - record.confidence)),
+            ("importance", 1.0 + options.importance_weight * (2.0 * record.importance - 1.0)),
             ("age", self.age(record)),
             ("speaker", if by_speaker { options.speaker_boost } else { 1.0 }),
         ];

@@ -217,7 +217,7 @@ impl<'a> EnhancedRun<'a> {
         if form != QueryForm::Question && query.only_then {
             // The time is that of the query, not one that the dialogue names.
             query.only_then = false;
-            let asked_at = self.query.asked_at.unwrap_or_else(|| self.parts.store.clock().now());
+            let asked_at = self.query.asked_at.or(self.query.as_of).unwrap_or_else(|| self.parts.store.clock().now());
             let zone = query_zone(self.parts, self.query);
             query = time_filter(self.query, asked_at, zone).into_iter().fold(query, RecallQuery::with_filter);
         }

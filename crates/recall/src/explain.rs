@@ -42,11 +42,24 @@ impl RecallRun<'_> {
         let Some((record, is_visible)) = self.scope.locate(&self.parts.store, id).await? else {
             return Ok(Some(Verdict::NotThere));
         };
+        if record.is_expired(self.plan.now) {
+            return Ok(Some(Verdict::NotThere));
+        }
+        let record = match self.plan.query.as_of {
+            Some(at) => match record.as_of(at) {
+                Some(record) => record,
+                None => return Ok(Some(Verdict::NotThen { as_of: at })),
+            },
+            None => record,
+        };
         if record.state != State::Active {
             return Ok(Some(Verdict::NotActive { state: record.state }));
         }
         if self.plan.query.filter.as_ref().is_some_and(|filter| !filter.matches(&record)) {
             return Ok(Some(Verdict::Filtered));
+        }
+        if let Some(valid_until) = record.valid_until.filter(|_| self.plan.is_ended(&record)) {
+            return Ok(Some(Verdict::Ended { valid_until }));
         }
         let policy = &self.parts.scene_policy;
         if let Some(from) = self.plan.query.scene.clone()

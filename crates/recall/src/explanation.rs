@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use memory_engine_core::{RecordId, State};
+use memory_engine_core::{RecordId, State, Timestamp};
 use serde::Serialize;
 
 use crate::hit::{Degraded, RecallHit};
@@ -35,6 +35,16 @@ pub enum Verdict {
     NotActive {
         /// Its state.
         state: State,
+    },
+    /// Its validity has ended at the time of the question.
+    Ended {
+        /// The end of its validity.
+        valid_until: Timestamp,
+    },
+    /// It was not a current memory at the time of the question.
+    NotThen {
+        /// The time as of which the question was asked.
+        as_of: Timestamp,
     },
     /// It does not match the question's filter.
     Filtered,
@@ -72,6 +82,8 @@ impl Verdict {
             Self::Hit { .. } => "hit",
             Self::NotThere => "not_there",
             Self::NotActive { .. } => "not_active",
+            Self::Ended { .. } => "ended",
+            Self::NotThen { .. } => "not_then",
             Self::Filtered => "filtered",
             Self::OutOfSight { .. } => "out_of_sight",
             Self::NotFound { .. } => "not_found",
@@ -87,6 +99,8 @@ impl fmt::Display for Verdict {
             Self::Hit { place } => write!(f, "it is hit {place}"),
             Self::NotThere => f.write_str("there is no such record within the scope"),
             Self::NotActive { state } => write!(f, "it is {}, and only active records are found", state.as_str()),
+            Self::Ended { valid_until } => write!(f, "it was valid until {valid_until}, before the question"),
+            Self::NotThen { as_of } => write!(f, "it was not a current memory at {as_of}"),
             Self::Filtered => f.write_str("it does not match the filter"),
             Self::OutOfSight { from, scene } => {
                 let scene = scene.as_deref().unwrap_or("no scene");

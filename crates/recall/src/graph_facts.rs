@@ -157,7 +157,9 @@ pub(crate) async fn facts(store: &IndexedStore, scope: &ReadScope, query: &Graph
     let ids: Vec<RecordId> = ids.into_iter().collect();
     let records = scope.get(store, &ids).await?;
     // A record may have been deleted or revoked since the walk: what it alone states is left out.
-    let active = records.into_iter().flatten().filter(|record| record.state == State::Active);
+    let now = store.clock().now();
+    let is_current = |record: &Record| record.state == State::Active && !record.is_expired(now);
+    let active = records.into_iter().flatten().filter(is_current);
     let active: BTreeMap<RecordId, Record> = active.map(|record| (record.id, record)).collect();
     let cite = |evidence: &[RecordId]| evidence.iter().find_map(|id| active.get(id)).map(Citation::of);
     let entities = found.entities.iter().filter_map(|entity| {

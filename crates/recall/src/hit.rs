@@ -205,7 +205,7 @@ pub struct FeatureScore {
 /// A factor of a score that does not depend on the text of the record.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Boost {
-    /// Its reason: `scene`, `confidence`, `age` or `speaker`.
+    /// Its reason: `scene`, `confidence`, `importance`, `age` or `speaker`.
     pub of: &'static str,
     /// The factor.
     pub factor: f64,

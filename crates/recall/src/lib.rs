@@ -12,6 +12,7 @@ mod hit;
 mod neighbors;
 mod options;
 mod parts;
+mod past;
 mod pipeline;
 mod plan;
 mod query;
@@ -27,6 +28,7 @@ mod rewrite;
 mod rewrite;
 mod run;
 mod select;
+mod time_travel;
 mod trace;
 mod warm_up;
 

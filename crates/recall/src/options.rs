@@ -69,6 +69,12 @@ pub struct RecallOptions {
     pub assistant_penalty: f64,
     /// Penalty of a record with confidence 0 (0–1). Default: 0.3.
     pub confidence_penalty: f64,
+    /// Weight of the importance of records (0–1). The score of a record is multiplied by 1 + weight · (2 · importance − 1),
+    /// so that the default importance of 0.5 changes nothing. 0 turns it off. Default: 0.2.
+    pub importance_weight: f64,
+    /// True if records whose [validity](Record::valid_until) has ended at the time of the query are recalled, too.
+    /// Default: false.
+    pub include_ended: bool,
     /// Factor of the oldest possible record next to one of now (0–1); 1 ignores age. Default: 1.
     pub min_recency_weight: f64,
     /// Time in which a record loses half of what age can cost. Default: 30 days.
@@ -101,6 +107,8 @@ impl Default for RecallOptions {
             neighbor_share: 0.5,
             assistant_penalty: 1.0,
             confidence_penalty: 0.3,
+            importance_weight: 0.2,
+            include_ended: false,
             min_recency_weight: 1.0,
             half_life: Duration::from_secs(30 * 24 * 60 * 60),
             speaker_boost: 1.2,
@@ -124,6 +132,7 @@ impl RecallOptions {
             ("neighbor_share", self.neighbor_share),
             ("assistant_penalty", self.assistant_penalty),
             ("confidence_penalty", self.confidence_penalty),
+            ("importance_weight", self.importance_weight),
             ("min_recency_weight", self.min_recency_weight),
             ("min_relevance", self.min_relevance),
             ("diversity", self.diversity),
@@ -177,6 +186,8 @@ setters! {
     with_neighbor_share => neighbor_share: f64;
     with_assistant_penalty => assistant_penalty: f64;
     with_confidence_penalty => confidence_penalty: f64;
+    with_importance_weight => importance_weight: f64;
+    with_include_ended => include_ended: bool;
     with_min_recency_weight => min_recency_weight: f64;
     with_half_life => half_life: Duration;
     with_speaker_boost => speaker_boost: f64;

@@ -1,7 +1,7 @@
 //! The plan of a recall: the query combined with the options and the scene policy.
 
 use jiff::tz::TimeZone;
-use memory_engine_core::{Error, Field, Filter, Op, Record, Result, Timestamp};
+use memory_engine_core::{Error, Field, Filter, Op, Record, Result, Timestamp, history::recorded_by};
 use memory_engine_embedder::Scale;
 use memory_engine_indexing::EmbeddingBackend;
 use memory_engine_temporal::{TimeWindow, windows};
@@ -18,6 +18,8 @@ pub(crate) struct Plan<'a> {
     pub(crate) query: &'a RecallQuery,
     pub(crate) options: RecallOptions,
     pub(crate) asked_at: Timestamp,
+    /// The time by the engine's clock, at which records expire.
+    pub(crate) now: Timestamp,
     /// The zone of days that the query names.
     pub(crate) zone: &'a TimeZone,
     /// Maximum number of hits.
@@ -44,16 +46,17 @@ impl<'a> Plan<'a> {
             filter.validate()?;
         }
         let options = query.options.unwrap_or(parts.options);
-        let asked_at = query.asked_at.unwrap_or_else(|| parts.store.clock().now());
+        let now = parts.store.clock().now();
+        let asked_at = query.asked_at.or(query.as_of).unwrap_or(now);
         let zone = query_zone(parts, query);
         let scene = query.scene.as_ref().and_then(|scene| parts.scene_policy.filter(scene));
         let time = if query.only_then { time_filter(query, asked_at, zone) } else { None };
-        let filter = [query.filter.clone(), scene, time].into_iter().flatten().reduce(Filter::and);
+        let filter = [query.filter.clone(), scene, time, query.as_of.map(recorded_by)].into_iter().flatten().reduce(Filter::and);
         let limit = query.limit.unwrap_or(options.limit);
         let max_candidates = options.max_candidates.max(limit);
         let backend = parts.store.embedding().serving().clone();
         let scale = backend.embedder.scale(&query.text);
-        Ok(Self { query, options, asked_at, zone, limit, max_candidates, filter, backend, scale })
+        Ok(Self { query, options, asked_at, now, zone, limit, max_candidates, filter, backend, scale })
     }
 }
 
@@ -61,6 +64,11 @@ impl Plan<'_> {
     /// Returns true if the candidates are ranked by features. The hits of one retriever alone stay in its order.
     pub(crate) fn ranks_by_features(&self) -> bool {
         self.query.retrievers == Retrievers::All
+    }
+
+    /// Returns true if a record is left out because its validity has ended at the time of the query.
+    pub(crate) fn is_ended(&self, record: &Record) -> bool {
+        !self.options.include_ended && !record.is_valid(self.asked_at)
     }
 
     /// Uses another backend for the query.
@@ -76,7 +84,10 @@ impl Plan<'_> {
 
     /// Returns true if a record may be returned. It may have been deleted or revoked since a retriever found it.
     pub(crate) fn admits(&self, record: &Record) -> bool {
-        record.is_indexed() && self.filter.as_ref().is_none_or(|filter| filter.matches(record))
+        record.is_indexed()
+            && !record.is_expired(self.now)
+            && !self.is_ended(record)
+            && self.filter.as_ref().is_none_or(|filter| filter.matches(record))
     }
 }
 

@@ -54,6 +54,11 @@ pub struct RecallQuery {
     /// The time of the query, which decides what "last week" in it means. Default: now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked_at: Option<Timestamp>,
+    /// The time as of which memories are recalled: as they were then, with the text, the state and the validity of the
+    /// time, and without what was recorded later. [`Record::as_of`](memory_engine_core::Record::as_of) defines what is
+    /// visible at a time. It is also the time of the query, unless `asked_at` is set. Default: none, for the present.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub as_of: Option<Timestamp>,
     /// The time zone of days that the query names; in JSON a name such as `Asia/Shanghai` or an offset. Default: the
     /// engine's.
     #[serde(default, with = "jiff::fmt::serde::tz::optional", skip_serializing_if = "Option::is_none")]
@@ -82,6 +87,7 @@ impl RecallQuery {
             scene: None,
             speaker: None,
             asked_at: None,
+            as_of: None,
             zone: None,
             only_then: false,
             options: None,
@@ -150,6 +156,32 @@ impl RecallQuery {
     pub fn asked_at(mut self, time: impl Into<Timestamp>, zone: TimeZone) -> Self {
         self.asked_at = Some(time.into());
         self.zone = Some(zone);
+        self
+    }
+
+    /// Recalls the memories of a time, as they were then.
+    ///
+    /// ```
+    /// use std::{sync::Arc, time::Duration};
+    /// use memory_engine::{EnrichmentOptions, MemoryEngine, RecallQuery, Scope, Timestamp, testing::ManualClock};
+    ///
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let clock = Arc::new(ManualClock::new("2026-03-01T09:00:00Z".parse()?));
+    /// let builder = MemoryEngine::builder().in_memory().clock(clock.clone());
+    /// let memory = builder.enrichment(EnrichmentOptions::rules()?).build().await?;
+    /// let lin = Scope::user("lin")?;
+    /// let turn = memory.remember(&lin, "I live in Porto.").await?;
+    /// clock.advance(Duration::from_secs(90 * 24 * 60 * 60));
+    /// memory.retract(&lin, &[turn], "it was a joke").await?;
+    ///
+    /// let may: Timestamp = "2026-05-01T00:00:00Z".parse()?;
+    /// assert!(memory.recall(&lin, "Where do I live?").await?.hits.is_empty());
+    /// let then = memory.recall(&lin, RecallQuery::new("Where do I live?").as_of(may)).await?;
+    /// assert_eq!(then.hits[0].record.text, "I live in Porto.");
+    /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
+    /// ```
+    pub fn as_of(mut self, time: impl Into<Timestamp>) -> Self {
+        self.as_of = Some(time.into());
         self
     }
 

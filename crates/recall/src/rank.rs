@@ -137,7 +137,7 @@ impl RecallRun<'_> {
     async fn with_records(&mut self, candidates: Vec<Candidate>) -> Result<Vec<(Candidate, Record)>> {
         let started = Instant::now();
         let ids: Vec<RecordId> = candidates.iter().map(|c| c.id).collect();
-        let outcome = self.trace.limit(Stage::Fetch, self.scope.get(&self.parts.store, &ids)).await;
+        let outcome = self.trace.limit(Stage::Fetch, self.records(&ids)).await;
         let records = outcome.map_err(|error| {
             let is_late = error.kind() == ErrorKind::Timeout;
             if is_late { self.trace.timeout("no record of a hit was read") } else { error }
@@ -160,6 +160,9 @@ impl RecallRun<'_> {
         let outcome = self.trace.limit(Stage::Terms, read).await;
         let (mut terms, query_terms) = self.trace.finish(Stage::Terms, started, outcome);
         terms.resize(ids.len(), None);
+        if let Some(past) = &self.past {
+            past.set_terms(&ids, &mut terms);
+        }
         let terms = terms.into_iter().map(|terms| terms.map(DocumentTerms::from).unwrap_or_default()).collect();
         (terms, query_terms)
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use memory_engine_core::{
-    Adjacent, Field, Filter, Hit, MultiVector, Op, Page, Record, RecordId, Result, ScanQuery, Scope,
+    Adjacent, Field, Filter, Hit, MultiVector, Op, Page, Record, RecordId, Result, ScanQuery, Scope, Timestamp,
 };
 use memory_engine_graph::{GraphQuery, GraphStore, Subgraph};
 use memory_engine_indexing::IndexedStore;
@@ -96,22 +96,33 @@ impl ReadScope {
         store.expand(&self.scope, &query).await
     }
 
-    /// Returns a page of records in order of time.
+    /// Returns a page of records in order of time, without expired ones.
     ///
     /// # Errors
     /// The store's error.
     pub async fn scan(&self, store: &IndexedStore, query: &ScanQuery) -> Result<Page> {
         let mut query = query.clone();
         query.filter = self.restrict(query.filter);
-        store.scan(&self.scope, &query).await
+        store.scan_unexpired(&self.scope, &query).await
     }
 
-    /// Returns the records with these ids, in the same order; `None` for one that is not there or not visible.
+    /// Returns a page of the records that were visible at a time, as they were then.
+    ///
+    /// # Errors
+    /// The store's error.
+    pub async fn scan_as_of(&self, store: &IndexedStore, query: &ScanQuery, at: Timestamp) -> Result<Page> {
+        let mut query = query.clone();
+        query.filter = self.restrict(query.filter);
+        store.scan_as_of(&self.scope, &query, at).await
+    }
+
+    /// Returns the records with these ids, in the same order; `None` for one that is not there, has expired or is not
+    /// visible.
     ///
     /// # Errors
     /// The store's error.
     pub async fn get(&self, store: &IndexedStore, ids: &[RecordId]) -> Result<Vec<Option<Record>>> {
-        let records = store.get_all(&self.scope, ids).await?;
+        let records = store.get_unexpired(&self.scope, ids).await?;
         Ok(records.into_iter().map(|record| record.filter(|record| self.is_visible(record))).collect())
     }
 
@@ -128,6 +139,11 @@ impl ReadScope {
     /// [`get`](Self::get), which returns `None` for an invisible record.
     pub(crate) async fn adjacent(&self, store: &IndexedStore, ids: &[RecordId]) -> Result<Vec<Adjacent>> {
         store.records().adjacent(&self.scope, ids).await
+    }
+
+    /// Returns the number of records within the scope, in any state and on any branch.
+    pub(crate) async fn count_records(&self, store: &IndexedStore) -> Result<u64> {
+        Ok(store.records().stats(&self.scope).await?.records)
     }
 
     /// Returns the synonyms of the scope.

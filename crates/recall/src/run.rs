@@ -5,6 +5,7 @@ use memory_engine_reranker::QueryShape;
 
 use crate::{
     parts::RecallParts,
+    past::Past,
     plan::Plan,
     query::RecallQuery,
     read_scope::ReadScope,
@@ -18,6 +19,8 @@ pub(crate) struct RecallRun<'a> {
     pub(crate) scope: ReadScope,
     pub(crate) plan: Plan<'a>,
     pub(crate) trace: Trace,
+    /// The records that were different at the time of the query; `None` for a query of the present.
+    pub(crate) past: Option<Past>,
     /// The formula that ranked the candidates.
     pub(crate) shape: Option<QueryShape>,
 }
@@ -31,6 +34,8 @@ impl<'a> RecallRun<'a> {
         let plan = Plan::new(parts, query)?;
         let trace = Trace::new(plan.options.deadline);
         let scope = trace.require(Stage::Branches, ReadScope::resolve(&parts.store, scope)).await?;
-        Ok(Self { parts, scope, plan, trace, shape: None })
+        let mut run = Self { parts, scope, plan, trace, past: None, shape: None };
+        run.load_past().await;
+        Ok(run)
     }
 }

@@ -39,8 +39,11 @@ impl RecallRun<'_> {
         let scores: Vec<f64> = hits.iter().map(|(hit, _)| hit.score.value()).collect();
         let repeats_part = |a: usize, b: usize| is_part_of_other(&hits[a].0.record, &hits[b].0.record);
         let strength = self.plan.options.diversity;
-        let order = diversify(&scores, self.plan.limit, |a, b| {
-            if repeats_part(a, b) { 1.0 } else { strength * hits[a].1.similarity(&hits[b].1) }
+        let order = diversify(&scores, self.plan.limit, |better, other| {
+            if hits[other].0.record.pinned {
+                return 0.0;
+            }
+            if repeats_part(better, other) { 1.0 } else { strength * hits[better].1.similarity(&hits[other].1) }
         });
         let ids: Vec<RecordId> = hits.iter().map(|(hit, _)| hit.record.id).collect();
         let mut hits: Vec<Option<RecallHit>> = hits.into_iter().map(|(hit, _)| Some(hit)).collect();

@@ -13,6 +13,7 @@ use crate::hit::{Degraded, Recall, RecallHit, StageTime};
 
 /// The share of the whole time at which each stage has to be done. Time that an early stage leaves is for later ones.
 const SYNONYMS_SHARE: f64 = 0.2;
+const PAST_SHARE: f64 = 0.4;
 const RETRIEVE_SHARE: f64 = 0.6;
 const NEIGHBORS_SHARE: f64 = 0.7;
 const SENTENCES_SHARE: f64 = 0.8;
@@ -32,6 +33,8 @@ pub(crate) struct Trace {
 pub(crate) enum Stage {
     /// The branches that are visible from the scope.
     Branches,
+    /// The records that were different at the time of the query.
+    Past,
     Synonyms,
     Keyword,
     Vector,
@@ -54,6 +57,7 @@ impl Stage {
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Branches => "branches",
+            Self::Past => "past",
             Self::Synonyms => "synonyms",
             Self::Keyword => "keyword",
             Self::Vector => "vector",
@@ -70,6 +74,7 @@ impl Stage {
     const fn share(self) -> f64 {
         match self {
             Self::Synonyms => SYNONYMS_SHARE,
+            Self::Past => PAST_SHARE,
             Self::Branches | Self::Keyword | Self::Vector | Self::Graph => RETRIEVE_SHARE,
             Self::Neighbors => NEIGHBORS_SHARE,
             Self::Terms | Self::Tokens | Self::Sentences => SENTENCES_SHARE,

@@ -17,8 +17,8 @@ const MAX_PASSES: usize = 16;
 /// Minimum length of a text with a finding, in bytes.
 const TEXT_MIN_BYTES: usize = 4;
 
-/// Finds the secrets and personal data that a [`ScreeningPolicy`] masks or refuses. The rules of the other categories do
-/// not run.
+/// Finds the secrets and personal data that a [`ScreeningPolicy`] masks or refuses. The rules of the other categories
+/// do not run.
 ///
 /// ```
 /// use memory_engine_screening::{Screener, ScreeningPolicy};

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 pub mod audit;
+pub mod backup;
 pub mod checks;
 pub mod embedding_versions;
 pub mod filter;

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use memory_engine_core::{
-    Basis, BlockReason, Decision, DeletionReport, Embedding, Error, Job, Outcome, Record, RecordId, RemovalCounts,
-    Result, Terms, Timestamp, Tombstone, Write, WriteResult,
+    Basis, BlockReason, Decision, DeletionReport, Embedding, Error, Job, Outcome, PutMode, Record, RecordId,
+    RemovalCounts, Result, Terms, Timestamp, Tombstone, Write, WriteResult,
 };
 
 /// A change to one record and to everything that is derived from it. A backend has one function that applies it.
@@ -65,8 +65,9 @@ pub trait NamespaceState {
     fn deleted_content(&self, record: &Record) -> Result<Option<bool>, Self::Error>;
 }
 
-/// Decides one write, given the stored record of the same namespace and id. Returns the change to apply, if there is
-/// one. If `keeps_vectors` is false, the vector of the write is dropped, and a background job computes it.
+/// Decides one write at the time `now`, given the stored record of the same namespace and id. Returns the change to
+/// apply, if there is one. If `keeps_vectors` is false, the vector of the write is dropped, and a background job
+/// computes it.
 ///
 /// # Errors
 /// Those of [`Decision::of`] and [`Basis::check`], and those of reading the state.
@@ -75,20 +76,25 @@ pub fn decide<S: NamespaceState>(
     old: Option<&Record>,
     state: &S,
     keeps_vectors: bool,
+    now: Timestamp,
 ) -> Result<(WriteResult, Option<RecordWrite>), S::Error> {
     for precondition in &write.based_on {
         Basis::check(*precondition, state.source_revision(precondition.id)?)?;
     }
     let id = write.record.id;
     let jobs = write.pending();
+    // The content of a replica may be blocked by the tombstone of another record of its own store.
+    let may_block_content = !matches!(write.mode, PutMode::Replica { .. });
     let unchanged = |outcome, revision| Ok((WriteResult::new(id, outcome, revision, Vec::new()), None));
-    let accepted = match Decision::of(write.mode, write.record, old)? {
+    let accepted = match Decision::of(write.mode, write.record, old, now)? {
         Decision::Keep(revision) => return unchanged(Outcome::Unchanged, revision),
         Decision::Insert(_) if state.has_tombstone(id)? => return unchanged(Outcome::Blocked(BlockReason::Id), 0),
-        Decision::Insert(record) if blocks_content(&record, state)? => {
+        Decision::Insert(record) if may_block_content && blocks_content(&record, state)? => {
             return unchanged(Outcome::Blocked(BlockReason::Content), 0);
         }
-        Decision::Replace { record, reindex: true, .. } if record.is_indexed() && blocks_content(&record, state)? => {
+        Decision::Replace { record, reindex: true, .. }
+            if may_block_content && record.is_indexed() && blocks_content(&record, state)? =>
+        {
             return unchanged(Outcome::Blocked(BlockReason::Content), record.revision - 1);
         }
         Decision::Insert(record) => AcceptedWrite { record: *record, is_new: true, reindex: true, cascades: false },

@@ -5,6 +5,7 @@
 extern crate memory_engine_sqlite3mc as _;
 
 mod audit;
+mod backup;
 mod cache;
 mod database;
 mod filter_sql;
@@ -16,10 +17,12 @@ mod options;
 mod queue;
 mod reconcile;
 mod records;
+mod residue;
 mod store;
 mod synonyms;
 mod vectors;
 
+pub use backup::{BackupInfo, BackupWriter, back_up, check_backup, fingerprint, read_backup, restore_backup};
 pub use database::{
     encryption::EncryptionKey,
     file::DatabaseFile,
@@ -30,4 +33,5 @@ pub use database::{
 pub use health_check::{checkup, checkup_with_progress, namespaces, repair};
 pub use memory_engine_sql::options::{Mismatch, StoreOptions};
 pub use options::{SqliteOptions, Synchronous};
+pub use residue::find_residue;
 pub use store::SqliteStore;

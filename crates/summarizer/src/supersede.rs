@@ -267,7 +267,8 @@ fn compute_ends(group: &mut [FactState]) {
         let begins = newest.fact.begins();
         let is_bounded = newest.fact.valid_until.is_some();
         let is_single = newest.fact.is_single();
-        for older in earlier.iter_mut().filter(|older| older.end.is_none() && newest.is_comparable_with(older)) {
+        let can_end = |older: &FactState| older.end.is_none() && !older.record.pinned;
+        for older in earlier.iter_mut().filter(|older| can_end(older) && newest.is_comparable_with(older)) {
             if newest.fact.corrects == Some(older.record.id) {
                 older.end = Some(FactEnd::Superseded(id, begins));
                 continue;

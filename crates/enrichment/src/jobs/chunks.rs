@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use memory_engine_core::{Basis, Done, Job, Kind, Pending, PutMode, Record, RecordId, Result, State, Trust, Write};
-use memory_engine_indexing::IndexedStore;
+use memory_engine_indexing::{IndexedStore, inherit_expiry};
 use memory_engine_summarizer::Chunker;
 
 use crate::handler::JobHandler;
@@ -63,5 +63,7 @@ fn chunk(turn: &Record, number: usize, text: &str) -> Record {
     chunk.trust = Trust::Derived;
     chunk.text = text.to_owned();
     chunk.derived_from = vec![turn.id];
+    chunk.pinned = false;
+    inherit_expiry(&mut chunk, [turn]);
     chunk
 }

@@ -5,9 +5,9 @@ use std::{collections::BTreeSet, sync::Arc};
 use async_trait::async_trait;
 use memory_engine_core::{
     Basis, Done, ErrorKind, Field, Filter, Job, Kind, Language, Locale, Order, Pending, PutMode, Record, RecordId,
-    Result, ScanQuery, Scope, State, Write,
+    Result, ReviewMode, ReviewPolicy, ReviewSource, ScanQuery, Scope, State, Timestamp, Write, review_keys,
 };
-use memory_engine_indexing::IndexedStore;
+use memory_engine_indexing::{IndexedStore, inherit_expiry};
 use memory_engine_summarizer::{
     ExtractedFact, FactKind, Observed, Profile, ProfileSummarizer, RuleProfiles, is_said, user_profile_record,
 };
@@ -41,6 +41,7 @@ pub(crate) struct ProfileJob {
     /// Number of new messages after which a profile is written again.
     pub(crate) every: usize,
     pub(crate) locale: Locale,
+    pub(crate) review: ReviewPolicy,
 }
 
 #[async_trait]
@@ -76,7 +77,12 @@ impl ProfileJob {
         let covered: BTreeSet<RecordId> =
             stored.iter().flat_map(|profile| profile.derived_from.iter().copied()).collect();
         let new = turns.iter().filter(|turn| !covered.contains(&turn.id)).count();
-        let is_due = new >= self.every || !self.are_all_active(person, &covered).await?;
+        let (pending, active) = split_by_state(stored);
+        // A pending profile is newer than the active one. A rejected one only counts for its messages.
+        let latest = if pending.is_empty() { &active } else { &pending };
+        let sources: BTreeSet<RecordId> =
+            latest.iter().flat_map(|profile| profile.derived_from.iter().copied()).collect();
+        let is_due = new >= self.every || !self.are_all_active(person, &sources).await?;
         if !is_due || turns.is_empty() {
             return Ok(());
         }
@@ -89,8 +95,13 @@ impl ProfileJob {
             return Ok(());
         }
         let sources: Vec<&Record> = facts.iter().chain(&turns).collect();
-        let writes = self.profile_writes(person, &profile, self.language(&turns), &sources, stored)?;
+        let replaced = if self.is_reviewed() { pending } else { active };
+        let writes = self.profile_writes(person, &profile, self.language(&turns), &sources, replaced)?;
         self.store.write(person, writes).await.map(drop)
+    }
+
+    fn is_reviewed(&self) -> bool {
+        self.review.mode(ReviewSource::Profiles) == ReviewMode::Review
     }
 
     /// Returns the writes that replace the stored profile, or add one. Further stored profiles, which exist after a
@@ -109,6 +120,7 @@ impl ProfileJob {
         let mut record = user_profile_record(profile, language, person, source_ids, self.store.clock());
         record.occurred_at = sources.iter().map(|source| source.occurred_at).max().unwrap_or(now);
         record.metadata.insert(PROFILE_MARKER.0.into(), json!(PROFILE_MARKER.1));
+        inherit_expiry(&mut record, sources.iter().copied());
         let mut stored = stored.into_iter();
         let mode = match stored.next() {
             Some(old) => {
@@ -124,29 +136,25 @@ impl ProfileJob {
                 PutMode::IfAbsent
             }
         };
-        let mut writes = vec![Write { based_on: preconditions, ..Write::new(record, mode) }];
-        for mut old in stored {
-            let mode = PutMode::Update { revision: old.revision };
-            old.state = State::Superseded;
-            old.valid_until = Some(now.max(old.occurred_at));
-            writes.push(Write::new(old, mode));
-        }
-        Ok(writes)
+        let Some(record) = self.review.apply(ReviewSource::Profiles, record) else { return Ok(Vec::new()) };
+        let write = Write { based_on: preconditions, ..Write::new(record, mode) };
+        Ok([write].into_iter().chain(superseding_writes(stored, now)).collect())
     }
 
-    /// Returns the profiles of a person that this job wrote, latest first: one, unless a retraction was undone. Looks
-    /// among the records derived from the latest turns, and then, if a profile may be due, in the whole scope.
+    /// Returns the profiles of a person that this job wrote, latest first: one that is active, unless a retraction was
+    /// undone, and those that wait for a review or were rejected. Looks among the records derived from the latest
+    /// turns, and then, if a profile may be due, in the whole scope.
     async fn stored_profiles(&self, person: &Scope, turns: &[Record]) -> Result<Vec<Record>> {
-        let is_own =
-            |record: &Record| is_written_here(record) && record.state == State::Active && record.scope == *person;
+        let is_own = |record: &Record| {
+            let is_rejected = record.metadata.get(review_keys::REJECTED) == Some(&json!(true));
+            let counts = matches!(record.state, State::Active | State::Pending) || is_rejected;
+            is_written_here(record) && counts && record.scope == *person
+        };
         let latest: Vec<RecordId> = turns.iter().map(|turn| turn.id).collect();
         let mut profiles = self.store.get_derived(person, &latest).await?;
         profiles.retain(is_own);
         if profiles.is_empty() && turns.len() >= self.every {
-            let filter = Filter::eq(Field::Kind, Kind::PROFILE.as_str())
-                .and(Filter::eq(Field::State, State::Active.as_str()))
-                .and(Filter::eq(Field::Metadata(PROFILE_MARKER.0.into()), PROFILE_MARKER.1));
-            profiles = self.store.scan_all(person, filter, Order::NewestFirst).await?;
+            profiles = self.store.scan_all(person, written_here(), Order::NewestFirst).await?;
             profiles.retain(is_own);
         }
         profiles.sort_by_key(|profile| std::cmp::Reverse(profile.position()));
@@ -211,6 +219,39 @@ impl ProfileJob {
 /// Returns true if a record is a profile that this job wrote.
 pub(crate) fn is_written_here(record: &Record) -> bool {
     record.kind == Kind::PROFILE && record.metadata.get(PROFILE_MARKER.0) == Some(&json!(PROFILE_MARKER.1))
+}
+
+/// Returns a filter for the profiles that this job wrote.
+fn written_here() -> Filter {
+    let marker = Filter::eq(Field::Metadata(PROFILE_MARKER.0.into()), PROFILE_MARKER.1);
+    Filter::eq(Field::Kind, Kind::PROFILE.as_str()).and(marker)
+}
+
+/// Returns the active profiles of a person that this job wrote.
+pub(crate) async fn active_profiles(store: &IndexedStore, person: &Scope) -> Result<Vec<Record>> {
+    let active = Filter::eq(Field::State, State::Active.as_str());
+    let mut profiles = store.scan_all(person, written_here().and(active), Order::NewestFirst).await?;
+    profiles.retain(|profile| profile.scope == *person);
+    Ok(profiles)
+}
+
+/// Returns the writes after which another profile has superseded these.
+pub(crate) fn superseding_writes(
+    profiles: impl IntoIterator<Item = Record>,
+    now: Timestamp,
+) -> impl Iterator<Item = Write> {
+    profiles.into_iter().map(move |mut profile| {
+        let mode = PutMode::Update { revision: profile.revision };
+        profile.state = State::Superseded;
+        profile.valid_until = Some(now.max(profile.occurred_at));
+        Write::new(profile, mode)
+    })
+}
+
+/// Returns the pending and the active profiles. Rejected ones are left out.
+fn split_by_state(profiles: Vec<Record>) -> (Vec<Record>, Vec<Record>) {
+    let current = profiles.into_iter().filter(|profile| matches!(profile.state, State::Pending | State::Active));
+    current.partition(|profile| profile.state == State::Pending)
 }
 
 /// Returns the label of the line with the facts that are no preferences.

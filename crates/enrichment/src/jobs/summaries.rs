@@ -8,10 +8,10 @@ use std::{
 use async_trait::async_trait;
 use memory_engine_core::{
     Basis, Cursor, Done, Embedding, ErrorKind, Field, Filter, Job, Kind, Op, Pending, PutMode, Record, RecordId,
-    Result, ScanQuery, Scope, State, Write,
+    Result, ReviewPolicy, ReviewSource, ScanQuery, Scope, State, Write, review_keys,
 };
 use memory_engine_embedder::Purpose;
-use memory_engine_indexing::{IndexedStore, indexed_text};
+use memory_engine_indexing::{IndexedStore, indexed_text, inherit_expiry};
 use memory_engine_summarizer::{RollingWindow, Summarizer, SummaryRequest, SummaryTrigger, Window};
 
 use super::MODEL_BATCH_SIZE;
@@ -34,6 +34,7 @@ pub(crate) struct SummaryJob {
     pub(crate) summarizer: Arc<dyn Summarizer>,
     pub(crate) trigger: SummaryTrigger,
     pub(crate) request: SummaryRequest,
+    pub(crate) review: ReviewPolicy,
 }
 
 #[async_trait]
@@ -69,7 +70,7 @@ impl SummaryJob {
     /// Returns the turns of a conversation around `oldest`: from the end of the last summary before it, and at most
     /// `MAX_TURNS_AFTER` after it; and the ids of turns that a summary covers.
     async fn turns_around(&self, address: &Scope, oldest: &Record) -> Result<(Vec<Record>, BTreeSet<RecordId>)> {
-        let turns_here = at_exactly(address).and(Filter::eq(Field::Kind, Kind::TURN.as_str()));
+        let turns_here = active().and(at_exactly(address)).and(Filter::eq(Field::Kind, Kind::TURN.as_str()));
         let before =
             ScanQuery::newest(MAX_TURNS_BEFORE).with_filter(turns_here.clone()).with_after(Some(Cursor::at(oldest)));
         let mut turns = self.store.scan(address, &before).await?.records;
@@ -78,7 +79,8 @@ impl SummaryJob {
         let after = ScanQuery::oldest(MAX_TURNS_AFTER).with_filter(turns_here).with_after(turns.last().map(Cursor::at));
         turns.extend(self.store.scan(address, &after).await?.records);
         // A summary is as old as the last turn that it covers: none of these turns is covered by an earlier one.
-        let summaries_here = at_exactly(address).and(Filter::eq(Field::Kind, Kind::SUMMARY.as_str()));
+        let summaries_here =
+            covering().and(at_exactly(address)).and(Filter::eq(Field::Kind, Kind::SUMMARY.as_str()));
         let from = Filter::compare(Field::OccurredAt, Op::Ge, start);
         let mut scan = ScanQuery::oldest(SCAN_PAGE_ROWS).with_filter(summaries_here.and(from));
         let mut covered = BTreeSet::new();
@@ -139,12 +141,14 @@ impl SummaryJob {
             return Ok(());
         }
         let mut record = summary.to_record(&turns, address, self.store.clock().now())?;
-        let covered = turns.iter().filter(|turn| record.derived_from.contains(&turn.id));
-        let preconditions: Vec<Basis> = covered.map(Basis::of).collect();
+        let covered: Vec<&Record> = turns.iter().filter(|turn| record.derived_from.contains(&turn.id)).collect();
+        inherit_expiry(&mut record, covered.iter().copied());
+        let preconditions: Vec<Basis> = covered.into_iter().map(Basis::of).collect();
         // The id contains the revisions, so that the tombstone of a summary that was deleted with an edited turn does
         // not block the summary of the new text.
         let revisions: Vec<String> = preconditions.iter().map(|turn| turn.revision.to_string()).collect();
         record.id = RecordId::named(address, &format!("{} at {}", record.id, revisions.join(" ")));
+        let Some(record) = self.review.apply(ReviewSource::Summaries, record) else { return Ok(()) };
         let write = Write { based_on: preconditions, ..Write::new(record, PutMode::IfAbsent) };
         self.store.write(address, vec![write]).await.map(drop)
     }
@@ -165,7 +169,7 @@ impl SummaryJob {
 
     /// Summarizes the turns at the end of a conversation, and adds the number of windows to `count`.
     async fn summarize_end(&self, address: &Scope, count: &mut usize) -> Result<()> {
-        let turns_here = at_exactly(address).and(Filter::eq(Field::Kind, Kind::TURN.as_str()));
+        let turns_here = active().and(at_exactly(address)).and(Filter::eq(Field::Kind, Kind::TURN.as_str()));
         let newest = self.store.scan(address, &ScanQuery::newest(1).with_filter(turns_here)).await?.records.pop();
         let Some(newest) = newest else { return Ok(()) };
         let (turns, covered) = self.turns_around(address, &newest).await?;
@@ -179,11 +183,22 @@ impl SummaryJob {
     }
 }
 
-/// Returns a filter for active records at exactly this address, not below it.
+fn active() -> Filter {
+    Filter::eq(Field::State, State::Active.as_str())
+}
+
+/// Returns a filter for summaries whose turns need no other one: also those that wait for a review, and those that a
+/// person rejected.
+fn covering() -> Filter {
+    let pending = Filter::eq(Field::State, State::Pending.as_str());
+    let rejected = Filter::eq(Field::Metadata(review_keys::REJECTED.into()), true);
+    Filter::Or(vec![active(), pending, rejected])
+}
+
+/// Returns a filter for records at exactly this address, not below it.
 fn at_exactly(address: &Scope) -> Filter {
-    let active = Filter::eq(Field::State, State::Active.as_str());
     let below =
         [(Field::Agent, address.agent()), (Field::Session, address.session()), (Field::Branch, address.branch())];
     let unset = below.into_iter().filter(|(_, name)| name.is_none());
-    unset.fold(active, |filter, (field, _)| filter.and(Filter::Not(Box::new(Filter::Exists(field)))))
+    Filter::And(unset.map(|(field, _)| Filter::Not(Box::new(Filter::Exists(field)))).collect())
 }

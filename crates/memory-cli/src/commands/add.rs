@@ -11,6 +11,7 @@ use crate::{
     engine_options::EnrichmentArgs,
     output,
     report::ReportArgs,
+    time_to_live::TimeToLive,
 };
 
 /// Store one text.
@@ -41,6 +42,15 @@ pub(crate) struct AddCommand {
     /// Kind of the record, such as turn, fact or note; not `ledger/…`
     #[arg(long, default_value = "turn", value_parser = kind)]
     kind: Kind,
+    /// Pin the record: it does not expire, and is part of every context
+    #[arg(long)]
+    pin: bool,
+    /// Importance, from 0 to 1
+    #[arg(long, value_name = "NUMBER", default_value_t = 0.5)]
+    importance: f64,
+    /// Time after which the record expires, as in 30d or 12h; default: never
+    #[arg(long, value_name = "DURATION")]
+    expires_in: Option<TimeToLive>,
     /// Labels, separated by commas
     #[arg(long, value_delimiter = ',')]
     tags: Vec<String>,
@@ -74,6 +84,13 @@ impl AddCommand {
         }
         if let Some(time) = self.time {
             turn = turn.at(Timestamp::parse_in(&time, &self.timezone.zone())?);
+        }
+        turn = turn.with_importance(self.importance);
+        if self.pin {
+            turn = turn.pinned();
+        }
+        if let Some(TimeToLive(duration)) = self.expires_in {
+            turn = turn.with_time_to_live(duration);
         }
         if let Some(scene) = self.scene {
             turn = turn.with_scene(scene);

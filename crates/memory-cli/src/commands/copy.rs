@@ -74,6 +74,7 @@ impl CopyCommand {
         });
         let mut result = Ok(());
         for scope in &scopes {
+            source.audit().log_export(scope, "memory copy").await?;
             result = copier.copy(scope).await;
             if result.is_err() {
                 break;
@@ -155,7 +156,7 @@ impl CopyCommand {
 }
 
 /// Returns true if both are the same store, as far as the addresses show.
-fn is_same_store(from: &Database, to: &Database) -> bool {
+pub(crate) fn is_same_store(from: &Database, to: &Database) -> bool {
     let canonical = |path: &Path| path.canonicalize().ok();
     match (from.path(), to.path()) {
         (Some(from), Some(to)) => from == to || (canonical(from).is_some() && canonical(from) == canonical(to)),

@@ -16,7 +16,7 @@ use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use comfy_table::Table;
 use jiff::tz::TimeZone;
-use memory_engine::{Database, MemoryEngine, Scope, admin};
+use memory_engine::{Database, MemoryEngine, RecallOptions, Scope, admin};
 use serde_json::{Map, Value, json};
 
 use super::import::Importer;
@@ -24,6 +24,7 @@ use crate::{
     args::StoreArgs,
     database::DatabaseArg,
     embedder::EmbedderArgs,
+    engine_options::EngineOptions,
     metrics::{RECIPROCAL_RANK_DEPTH, RetrievalMetrics},
     modes::Mode,
     output,
@@ -91,8 +92,10 @@ impl EvalCommand {
         let folder = tempfile::tempdir().context("no folder for temporary files")?;
         let db = self.db.clone().unwrap_or_else(|| DatabaseArg::At(Database::file(folder.path().join("eval.db"))));
         ensure!(is_new(&db.database()?).await?, "{} exists already; name a new database with --db", db.database()?);
-        let engine =
-            StoreArgs { db, embedder: self.embedder.clone(), reranker: self.reranker.clone() }.create().await?;
+        // The importance of a record is a decision of its owner, not a property of the ranking that is measured.
+        let recall = Some(RecallOptions::default().with_importance_weight(0.0));
+        let store = StoreArgs { reranker: self.reranker.clone(), ..StoreArgs::new(db, self.embedder.clone()) };
+        let engine = store.create_with(EngineOptions { recall, ..EngineOptions::default() }).await?;
         let memories = build(&engine, &self.memories).await?;
         let mut report = Map::new();
         report.insert("memories".into(), json!(memories));

@@ -8,11 +8,12 @@ use std::{
 
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
-use memory_engine::{MemoryEngine, ScanQuery, Scope};
+use memory_engine::{MemoryEngine, ScanQuery, Scope, Timestamp};
 use serde_json::Value;
 
 use crate::{
-    args::{ScopeArgs, StoreArgs},
+    args::{ScopeArgs, StoreArgs, ZoneArgs},
+    as_of::{self, AsOfArgs},
     line, markdown_export, mif_export, output,
     output_file::OutputFile,
     records::PAGE_RECORDS,
@@ -32,6 +33,10 @@ pub(crate) struct ExportCommand {
     store: StoreArgs,
     #[command(flatten)]
     scope: ScopeArgs,
+    #[command(flatten)]
+    as_of: AsOfArgs,
+    #[command(flatten)]
+    timezone: ZoneArgs,
 }
 
 /// The format of an export.
@@ -49,18 +54,21 @@ enum ExportFormat {
 impl ExportCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         let scope = self.scope.scope()?;
+        let as_of = self.as_of.time(&self.timezone.zone())?;
         if self.format == ExportFormat::Markdown {
             let Some(folder) = self.output.as_deref().filter(|path| *path != Path::new("-")) else {
                 bail!("--format markdown needs --output FOLDER, a new or empty folder");
             };
-            let count = markdown_export::write_folder(&self.store.open().await?, &scope, folder).await?;
+            let engine = self.store.open().await?;
+            engine.audit().log_export(&scope, "memory export --format markdown").await?;
+            let count = markdown_export::write_folder(&engine, &scope, folder, as_of).await?;
             report_line!("{} written to {}", output::counted(count, "file", "files"), folder.display());
             return Ok(ExitCode::SUCCESS);
         }
         let engine = self.store.open().await?;
         let Some(path) = self.output.as_deref().filter(|path| *path != Path::new("-")) else {
             let mut output = BufWriter::new(io::stdout().lock());
-            self.write_lines(&engine, &scope, |line| Ok(writeln!(output, "{line}")?)).await?;
+            self.write_lines(&engine, &scope, as_of, |line| Ok(writeln!(output, "{line}")?)).await?;
             output.flush()?;
             return Ok(ExitCode::SUCCESS);
         };
@@ -68,7 +76,7 @@ impl ExportCommand {
             bail!("{} is the database itself; name another file with --output", path.display());
         }
         let mut file = OutputFile::create(path)?;
-        let count = self.write_lines(&engine, &scope, |line| file.write_line(line)).await?;
+        let count = self.write_lines(&engine, &scope, as_of, |line| file.write_line(line)).await?;
         file.finish()?;
         report_line!("{count} written to {}", path.display());
         Ok(ExitCode::SUCCESS)
@@ -79,13 +87,17 @@ impl ExportCommand {
         &self,
         engine: &MemoryEngine,
         scope: &Scope,
+        as_of: Option<Timestamp>,
         mut write: impl FnMut(&str) -> Result<()>,
     ) -> Result<String> {
-        if self.format == ExportFormat::Mif {
-            let count = mif_export::write_corpus(engine, scope, write).await?;
+        let is_mif = self.format == ExportFormat::Mif;
+        let operation = if is_mif { "memory export --format mif" } else { "memory export" };
+        engine.audit().log_export(scope, operation).await?;
+        if is_mif {
+            let count = mif_export::write_corpus(engine, scope, as_of, write).await?;
             return Ok(output::counted(count, "record", "records"));
         }
-        let count = write_all(engine, scope, |line| write(&line.to_string())).await?;
+        let count = write_all(engine, scope, as_of, |line| write(&line.to_string())).await?;
         Ok(output::counted(count, "line", "lines"))
     }
 }
@@ -100,14 +112,20 @@ fn is_database_file(path: &Path, db: &Path) -> bool {
     })
 }
 
-/// Passes each line to `write`. Returns their number.
-async fn write_all(engine: &MemoryEngine, scope: &Scope, mut write: impl FnMut(Value) -> Result<()>) -> Result<u64> {
+/// Passes each line to `write`: records as they were at a time without tombstones, or all of the present. Returns their
+/// number.
+async fn write_all(
+    engine: &MemoryEngine,
+    scope: &Scope,
+    as_of: Option<Timestamp>,
+    mut write: impl FnMut(Value) -> Result<()>,
+) -> Result<u64> {
     let stats = engine.stats(scope).await?;
     let bar = output::progress(stats.records + stats.tombstones, "exporting {wide_bar} {pos}/{len} {eta}");
     let mut count = 0;
     let mut after = None;
     loop {
-        let page = engine.scan(scope, &ScanQuery::oldest(PAGE_RECORDS).with_after(after)).await?;
+        let page = as_of::scan(engine, scope, &ScanQuery::oldest(PAGE_RECORDS).with_after(after), as_of).await?;
         for record in &page.records {
             write(line::write(record))?;
             count += 1;
@@ -119,7 +137,7 @@ async fn write_all(engine: &MemoryEngine, scope: &Scope, mut write: impl FnMut(V
         }
     }
     let mut last = None;
-    loop {
+    while as_of.is_none() {
         let page = engine.admin().tombstones(scope, last, PAGE_RECORDS).await?;
         let Some(end) = page.last().map(|t| t.id) else { break };
         for tombstone in &page {

@@ -4,10 +4,14 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
-use memory_engine::{Clock, Record, SystemClock, enrichment::render};
+use jiff::tz::TimeZone;
+use memory_engine::{
+    Clock, Field, Filter, Kind, MemoryEngine, Record, Scope, SystemClock, Timestamp, enrichment::render,
+};
 
 use crate::{
     args::{ScopeArgs, StoreArgs, ZoneArgs},
+    as_of::AsOfArgs,
     output,
     report::ReportArgs,
 };
@@ -20,8 +24,13 @@ pub(crate) struct FactsCommand {
     #[command(flatten)]
     scope: ScopeArgs,
     /// Include former facts, with the day on which they ended
-    #[arg(long)]
+    #[arg(long, conflicts_with = "as_of")]
     history: bool,
+    #[command(flatten)]
+    as_of: AsOfArgs,
+    /// List the facts that were valid at this time, as far as is known today
+    #[arg(long, value_name = "TIME", conflicts_with_all = ["history", "as_of"])]
+    valid_at: Option<String>,
     #[command(flatten)]
     timezone: ZoneArgs,
     #[command(flatten)]
@@ -33,10 +42,8 @@ impl FactsCommand {
         let scope = self.scope.address()?;
         let zone = self.timezone.zone();
         let engine = self.store.open_without_indexes().await?;
-        let query = engine.facts(&scope);
-        let query = if self.history { query.history() } else { query };
-        let facts = query.records().await?;
-        let now = SystemClock.now();
+        let facts = self.facts(&engine, &scope, &zone).await?;
+        let now = self.as_of.time(&zone)?.unwrap_or_else(|| SystemClock.now());
         let sentence = |fact: &Record| render(fact, now, &zone);
         let lines = facts.iter().map(|fact| {
             let mut line = serde_json::to_value(fact)?;
@@ -55,5 +62,19 @@ impl FactsCommand {
             }
             table.to_string()
         })
+    }
+    async fn facts(&self, engine: &MemoryEngine, scope: &Scope, zone: &TimeZone) -> Result<Vec<Record>> {
+        let as_of = self.as_of.time(zone)?;
+        if let Some(time) = as_of {
+            let facts = Filter::eq(Field::Kind, Kind::FACT.as_str());
+            return Ok(engine.records(scope).filter(facts).as_of(time).collect().await?);
+        }
+        let query = engine.facts(scope);
+        let query = match &self.valid_at {
+            Some(time) => query.as_of(Timestamp::parse_in(time, zone)?),
+            None if self.history => query.history(),
+            None => query,
+        };
+        Ok(query.records().await?)
     }
 }

@@ -11,11 +11,15 @@ use memory_engine::ForgetReport;
 
 use crate::{
     args::{ScopeArgs, StoreArgs},
+    certificate::{CertificateArgs, TRACES_REMAIN},
     output, records,
     report::ReportArgs,
 };
 
 /// Delete records for good, by id or by scope.
+///
+/// With --certificate, the store is searched for traces of the deleted records, and a signed certificate is written. The
+/// exit code is 3 if traces remain.
 #[derive(Debug, Args)]
 pub(crate) struct ForgetCommand {
     /// Ids of the records, or their ids in an imported file; default: everything within the scope
@@ -28,6 +32,8 @@ pub(crate) struct ForgetCommand {
     #[arg(long, short)]
     yes: bool,
     #[command(flatten)]
+    certificate: CertificateArgs,
+    #[command(flatten)]
     report: ReportArgs,
 }
 
@@ -37,8 +43,13 @@ impl ForgetCommand {
         if self.ids.is_empty() && scope.user_name().is_none() {
             bail!("nothing to forget: name records by id, or a user with --user");
         }
+        let certificate = self.certificate.prepare()?;
         let engine = self.store.open().await?;
-        let ids = records::resolve(&engine, &scope, &self.ids, "nothing was forgotten").await?;
+        let ids = match certificate {
+            // The certificate also covers records that are deleted already.
+            Some(_) => records::resolve_or_parse(&engine, &scope, &self.ids, NOTHING).await?,
+            None => records::resolve(&engine, &scope, &self.ids, NOTHING).await?,
+        };
         let (target, records) = if self.ids.is_empty() {
             let count = engine.stats(&scope).await?.records;
             (memory_engine::Forget::Everything, output::counted(count, "record", "records"))
@@ -47,16 +58,36 @@ impl ForgetCommand {
         };
         let question = format!("Delete {records} within {scope} for good?");
         if !self.yes && !confirm(&question)? {
-            bail!("nothing was forgotten");
+            bail!(NOTHING);
         }
-        let forgotten = engine.forget(&scope, target).await?;
-        let mut report = serde_json::to_value(&forgotten)?;
-        report["forgotten"] = forgotten.records().into();
+        let Some(certificate) = certificate else {
+            let forgotten = engine.forget(&scope, target).await?;
+            let report = report(&forgotten)?;
+            return self.report.print_line(&report, || text(&forgotten));
+        };
+        let deletion = engine.forget_with_certificate(&scope, target, &certificate.key).await?;
+        let summary = certificate.write(&deletion.certificate)?;
+        let mut report = report(&deletion.report)?;
+        report["certificate"] = summary.json(&deletion.certificate);
         self.report.print_line(&report, || {
-            let records = output::counted(forgotten.records(), "record", "records");
-            format!("{records} forgotten\n{}", table(&forgotten))
-        })
+            format!("{}\n{}", text(&deletion.report), summary.text(&deletion.certificate))
+        })?;
+        Ok(if deletion.certificate.is_clean() { ExitCode::SUCCESS } else { ExitCode::from(TRACES_REMAIN) })
     }
+}
+
+/// The outcome of a command that was not executed.
+const NOTHING: &str = "nothing was forgotten";
+
+fn report(forgotten: &ForgetReport) -> Result<serde_json::Value> {
+    let mut report = serde_json::to_value(forgotten)?;
+    report["forgotten"] = forgotten.records().into();
+    Ok(report)
+}
+
+fn text(forgotten: &ForgetReport) -> String {
+    let records = output::counted(forgotten.records(), "record", "records");
+    format!("{records} forgotten\n{}", table(forgotten))
 }
 
 /// Lists the counts of removed items, without those that are zero.

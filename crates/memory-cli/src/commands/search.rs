@@ -8,6 +8,7 @@ use memory_engine::{MemoryEngine, Recall, RecallQuery, Scope, recall::Degraded};
 
 use crate::{
     args::{ScopeArgs, StoreArgs},
+    as_of::AsOfArgs,
     engine_options::EngineOptions,
     graph::GraphArgs,
     output,
@@ -30,6 +31,8 @@ pub(crate) struct SearchCommand {
     scope: ScopeArgs,
     #[command(flatten)]
     query: QueryArgs,
+    #[command(flatten)]
+    as_of: AsOfArgs,
     /// Time limit in milliseconds
     #[arg(long, value_name = "MS")]
     deadline: Option<u64>,
@@ -46,7 +49,8 @@ pub(crate) struct SearchCommand {
 impl SearchCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         let scope = self.scope.scope()?;
-        let query = self.query.query(&self.text)?;
+        let mut query = self.query.query(&self.text)?;
+        query.as_of = self.as_of.time(&self.query.timezone.zone())?;
         let options = EngineOptions { graph: self.graph.reader(), ..EngineOptions::default() };
         let engine = self.store.open_with(options).await?;
         let query = match self.deadline {

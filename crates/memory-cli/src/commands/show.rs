@@ -6,7 +6,8 @@ use anyhow::{Result, bail};
 use clap::Args;
 
 use crate::{
-    args::{ScopeArgs, StoreArgs},
+    args::{ScopeArgs, StoreArgs, ZoneArgs},
+    as_of::AsOfArgs,
     records, report,
 };
 
@@ -19,11 +20,16 @@ pub(crate) struct ShowCommand {
     store: StoreArgs,
     #[command(flatten)]
     scope: ScopeArgs,
+    #[command(flatten)]
+    as_of: AsOfArgs,
+    #[command(flatten)]
+    timezone: ZoneArgs,
 }
 
 impl ShowCommand {
     pub(crate) async fn run(self) -> Result<ExitCode> {
         let scope = self.scope.scope()?;
+        let as_of = self.as_of.time(&self.timezone.zone())?;
         let engine = self.store.open().await?;
         let found = records::find(&engine, &scope, &self.id).await?;
         let record = match found.as_slice() {
@@ -36,6 +42,13 @@ impl ShowCommand {
                 first.scope
             ),
         };
-        report::print_text(serde_json::to_string_pretty(record)?)
+        let Some(time) = as_of else { return report::print_text(serde_json::to_string_pretty(record)?) };
+        match engine.get_as_of(&scope, &[record.id], time).await?.pop().flatten() {
+            Some(record) => report::print_text(serde_json::to_string_pretty(&record)?),
+            None => {
+                let recorded_at = record.recorded_at;
+                bail!("record {} was not a current memory at {time}; it was recorded at {recorded_at}", self.id)
+            }
+        }
     }
 }

@@ -4,7 +4,7 @@ mod tables;
 
 use std::{collections::BTreeSet, fs, path::Path};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use jiff::tz::TimeZone;
 use memory_engine::{Field, Filter, RecallOptions, Timestamp};
 use tables::{CaseTable, DefaultsTable, FileTable, TimeText};
@@ -56,16 +56,13 @@ impl CaseDefaults {
 /// # Errors
 /// If the file cannot be read, is not valid or contains no case. The message has the line, and says what is allowed.
 pub(crate) fn read(path: &Path, local: &TimeZone) -> Result<CaseFile> {
-    let bytes = fs::read(path).with_context(|| {
-        format!("{} cannot be read; `memory test record {} QUERY` creates it", path.display(), path.display())
-    })?;
-    let text = String::from_utf8(bytes).with_context(|| format!("{} is not UTF-8", path.display()))?;
-    let file = parse(&text, local).with_context(|| format!("{} is not valid", path.display()))?;
+    let name = path.display();
+    ensure!(path.exists(), "{name} does not exist; `memory test record {name} QUERY` creates it");
+    let text = fs::read_to_string(path).with_context(|| format!("{name} cannot be read"))?;
+    let file = parse(&text, local).with_context(|| format!("{name} is not valid"))?;
     ensure!(
         !file.cases.is_empty(),
-        "{} contains no case; add one with [[case]], query and expect, or with `memory test record {} QUERY`",
-        path.display(),
-        path.display()
+        "{name} contains no case; add one with [[case]], query and expect, or with `memory test record {name} QUERY`"
     );
     Ok(file)
 }
@@ -75,7 +72,8 @@ pub(crate) fn read(path: &Path, local: &TimeZone) -> Result<CaseFile> {
 /// # Errors
 /// As [`read`].
 pub(crate) fn parse(text: &str, local: &TimeZone) -> Result<CaseFile> {
-    let file: FileTable = toml::from_str(text.strip_prefix('\u{feff}').unwrap_or(text))?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let file: FileTable = toml::from_str(text).map_err(|e| anyhow!("{}", e.to_string().trim_end()))?;
     let zone = match &file.defaults.timezone {
         Some(name) => args::zone(name).context("[defaults]")?,
         None => local.clone(),

@@ -171,7 +171,10 @@ impl CaseRunner {
         let elsewhere = self.matching(&tenant, pattern).await?;
         Ok(match elsewhere.first() {
             Some(record) => format!("no record within {scope} matches; {} does, at {}", record.id, record.scope),
-            None => format!("no record of tenant {} matches: it was never stored, or was deleted", scope.tenant()),
+            None => format!(
+                "no record of tenant {} matches: it was never stored, was deleted or has expired",
+                scope.tenant()
+            ),
         })
     }
 }

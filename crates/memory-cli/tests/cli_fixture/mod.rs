@@ -80,10 +80,13 @@ impl CliFixture {
         command.current_dir(self.folder.path()).args(arguments);
         let unset = [
             "MEMORY_DB",
+            "MEMORY_DATABASE_KEY",
+            "MEMORY_DATABASE_KEY_FILE",
             "MEMORY_EMBEDDER",
             "MEMORY_RERANKER",
             "MEMORY_DIGEST",
             "MEMORY_GRAPH",
+            "MEMORY_REVIEW",
             "DATABASE_URL",
             "OPENAI_API_KEY",
             "SILICONFLOW_API_KEY",

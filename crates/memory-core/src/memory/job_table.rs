@@ -72,6 +72,11 @@ impl JobTable {
         self.items.insert((job, self.last_ticket), item);
     }
 
+    /// Returns the record of each item, and of each entry of the table of tickets.
+    pub(super) fn keys(&self) -> impl Iterator<Item = &RecordKey> {
+        self.items.values().map(|item| &item.key).chain(self.tickets.keys().map(|(_, key)| key))
+    }
+
     /// Removes every job of a record from the queue. Returns the number of removed jobs.
     pub(super) fn remove(&mut self, key: &RecordKey) -> u64 {
         let mut removed = 0;

@@ -14,10 +14,11 @@ use crate::{
     error::Result,
     id::RecordId,
     record::{ContentHash, Kind, Record, State},
+    residue::{PlaceKind, ResidueProbe, ResidueProbes, ResidueReport, SearchedPlace, Trace},
     scope::Scope,
     store::{
-        Adjacent, Basis, BlockReason, Decision, Done, Failure, Job, Neighbor, Outcome, Pending, RemovalCounts,
-        Tombstone, Write, WriteResult,
+        Adjacent, Basis, BlockReason, Decision, Done, Failure, Job, Neighbor, Outcome, Pending, PutMode,
+        RemovalCounts, Tombstone, Write, WriteResult,
     },
     time::Timestamp,
 };
@@ -142,11 +143,11 @@ impl RecordTables {
         self.tombstones.values().filter(move |tombstone| scope.covers(&tombstone.scope))
     }
 
-    fn block_reason(&self, record: &Record) -> Option<BlockReason> {
+    fn block_reason(&self, record: &Record, may_block_content: bool) -> Option<BlockReason> {
         if self.tombstones.contains_key(&key(record)) {
             return Some(BlockReason::Id);
         }
-        self.is_content_blocked(record).then_some(BlockReason::Content)
+        (may_block_content && self.is_content_blocked(record)).then_some(BlockReason::Content)
     }
 
     fn is_content_blocked(&self, record: &Record) -> bool {
@@ -156,7 +157,12 @@ impl RecordTables {
 
     /// Checks a write. `planned` holds the records that earlier writes of the batch will store; adds the one of this
     /// write.
-    pub(super) fn plan(&self, write: Write, planned: &mut BTreeMap<RecordKey, Record>) -> Result<PlannedWrite> {
+    pub(super) fn plan(
+        &self,
+        write: Write,
+        planned: &mut BTreeMap<RecordKey, Record>,
+        now: Timestamp,
+    ) -> Result<PlannedWrite> {
         let id = write.record.id;
         let key = key(&write.record);
         let jobs = write.pending();
@@ -165,18 +171,21 @@ impl RecordTables {
             let source = current(&(key.0.clone(), precondition.id)).filter(|source| source.is_indexed());
             Basis::check(*precondition, source.map(|source| source.revision))?;
         }
+        // The content of a replica may be blocked by the tombstone of another record of its own store.
+        let may_block_content = !matches!(write.mode, PutMode::Replica { .. });
         let unchanged = |outcome, revision| PlannedWrite { id, outcome, revision, change: None };
-        let write = match Decision::of(write.mode, write.record, current(&key))? {
+        let write = match Decision::of(write.mode, write.record, current(&key), now)? {
             Decision::Keep(revision) => unchanged(Outcome::Unchanged, revision),
-            Decision::Insert(record) => match self.block_reason(&record) {
+            Decision::Insert(record) => match self.block_reason(&record, may_block_content) {
                 Some(reason) => unchanged(Outcome::Blocked(reason), 0),
                 None => {
+                    let revision = record.revision;
                     let change = PlannedChange { record: *record, reindex: true, deletes_derived: false, jobs };
-                    PlannedWrite { id, outcome: Outcome::Created, revision: 1, change: Some(change) }
+                    PlannedWrite { id, outcome: Outcome::Created, revision, change: Some(change) }
                 }
             },
             Decision::Replace { record, reindex: true, .. }
-                if record.is_indexed() && self.is_content_blocked(&record) =>
+                if may_block_content && record.is_indexed() && self.is_content_blocked(&record) =>
             {
                 unchanged(Outcome::Blocked(BlockReason::Content), record.revision - 1)
             }
@@ -312,6 +321,57 @@ impl RecordTables {
             }
         }
         removed.len() as u64
+    }
+
+    /// Searches every table for deleted records. A new table has to be added here to compile.
+    pub(super) fn find_residue(&self, probes: &ResidueProbes) -> ResidueReport {
+        let Self { records, positions, derivations, tombstones, deleted_contents, jobs } = self;
+        let is_deleted = |(namespace, id): &RecordKey| u64::from(probes.find(namespace, *id).is_some());
+        let place = |name: &str, count: usize| {
+            SearchedPlace::new(PlaceKind::Memory, name).with_searched(u64::try_from(count).unwrap_or(u64::MAX))
+        };
+        let mut report = ResidueReport::new("memory");
+        let search = probes.byte_search();
+        let contents = probes.contents();
+        let (mut rows, mut references) = (place("records", records.len()), place("record references", records.len()));
+        references.keeps_ids = Some("a remaining record may name the id of a deleted one".to_owned());
+        for (key, record) in records {
+            rows.ids += is_deleted(key);
+            if is_deleted(key) == 1 {
+                continue;
+            }
+            let sources = record.derived_from.iter().map(|source| (key.0.clone(), *source));
+            rows.ids += sources.map(|source| is_deleted(&source)).sum::<u64>();
+            let metadata = serde_json::to_string(&record.metadata).unwrap_or_default();
+            for bytes in [record.text.as_bytes(), metadata.as_bytes()] {
+                search.search(bytes, &mut |trace| match trace {
+                    Trace::Id(_) => references.ids += 1,
+                    Trace::Text(_) => rows.shared += 1,
+                });
+            }
+            if let Some(withdrawn) = contents.find(&key.0, &record.content_hash()) {
+                report.add_copy(key.1, Tombstone::bars_content_for(record.trust, withdrawn));
+            }
+        }
+        let mut by_position = place("positions", positions.values().map(BTreeSet::len).sum());
+        for ((scope, _), set) in positions {
+            by_position.ids += set.iter().map(|(.., id)| is_deleted(&(scope.namespace(), *id))).sum::<u64>();
+        }
+        let mut sources = place("derivations", derivations.len());
+        for (source, id) in derivations {
+            sources.ids += is_deleted(source) + is_deleted(&(source.0.clone(), *id));
+        }
+        let mut queue = place("jobs and dead letters", jobs.keys().count());
+        queue.ids = jobs.keys().map(is_deleted).sum();
+        let mut marks = place("tombstones", tombstones.len());
+        marks.ids = tombstones.keys().map(is_deleted).sum();
+        marks.keeps_ids = Some("a tombstone blocks the id of a deleted record".to_owned());
+        let hashes = place("contents that tombstones block", deleted_contents.len());
+        let is_missing = |probe: &&ResidueProbe| !tombstones.contains_key(&(probe.namespace.clone(), probe.id));
+        report.missing_tombstones = probes.records.iter().filter(is_missing).map(|probe| probe.id).collect();
+        report.places = vec![rows, references, by_position, sources, queue, marks, hashes];
+        report.sort();
+        report
     }
 
     pub(super) fn enqueue(&mut self, job: Job, key: &RecordKey, now: Timestamp) {

@@ -163,7 +163,8 @@ mod tests {
         search.add_id(ids[1], 1);
         search.build();
         let text = ids[1].to_string();
-        let bytes = [b"x".as_slice(), ids[0].as_bytes(), b"[", text.as_bytes(), b"]", text.replace('-', "").as_bytes()];
+        let digits = text.replace('-', "");
+        let bytes = [b"x".as_slice(), ids[0].as_bytes(), b"[", text.as_bytes(), b"]", digits.as_bytes()];
         let mut bytes = bytes.concat();
         let mut found = Vec::new();
         search.search(&bytes, &mut |trace| found.push(trace));

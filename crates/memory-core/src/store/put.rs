@@ -7,9 +7,11 @@ use serde::{Deserialize, Serialize};
 use crate::{
     embedding::Embedding,
     error::{Error, ErrorKind, Result},
+    history,
     id::RecordId,
     record::Record,
     terms::Terms,
+    time::Timestamp,
 };
 
 use super::job::Job;
@@ -104,6 +106,13 @@ pub enum PutMode {
         /// The revision that the caller has read.
         revision: u64,
     },
+    /// Stores the record of another store as it is there, with its revision and without an entry in its history, for
+    /// merges. The stored record must have the revision `replaces`, or be missing if that is 0; otherwise the write
+    /// fails as [`Update`](Self::Update) does. The new revision is higher than the replaced one.
+    Replica {
+        /// The revision that the caller has read; 0 for a missing record.
+        replaces: u64,
+    },
 }
 
 /// The outcome of one write.
@@ -163,6 +172,7 @@ impl PutMode {
             Self::IfAbsent => "if_absent",
             Self::Create => "create",
             Self::Update { .. } => "update",
+            Self::Replica { .. } => "replica",
         }
     }
 }
@@ -217,12 +227,16 @@ pub enum Decision {
 }
 
 impl Decision {
-    /// Decides on a write. `old` is the stored record with the same namespace and id.
+    /// Decides on a write at the time `now`. `old` is the stored record with the same namespace and id. A record that is
+    /// replaced keeps its [history](crate::history), to which the change is added.
     ///
     /// # Errors
     /// Those of [`RecordStore::put`](crate::RecordStore::put), except for `Unauthorized`.
-    pub fn of(mode: PutMode, mut new: Record, old: Option<&Record>) -> Result<Self> {
+    pub fn of(mode: PutMode, mut new: Record, old: Option<&Record>, now: Timestamp) -> Result<Self> {
         new.validate()?;
+        if let PutMode::Replica { replaces } = mode {
+            return Self::of_replica(replaces, new, old);
+        }
         let id = new.id;
         let conflict = |message: String| Err(Error::new(ErrorKind::Conflict, "put", message));
         let Some(old) = old else {
@@ -239,7 +253,7 @@ impl Decision {
                 let current = old.revision;
                 return conflict(format!("record {id} is at revision {current}, not {revision}; read it again"));
             }
-            PutMode::Update { .. } | PutMode::Upsert => {}
+            PutMode::Update { .. } | PutMode::Replica { .. } | PutMode::Upsert => {}
         }
         if old.scope != new.scope {
             return conflict(format!("record {id} lives at another address; delete it there first"));
@@ -247,11 +261,45 @@ impl Decision {
         if old.same_content(&new) {
             return Ok(Self::Keep(old.revision));
         }
+        history::add_change(old, &mut new, now);
+        new.revision = old.revision + 1;
+        new.recorded_at = old.recorded_at;
+        Ok(Self::replacement(old, new))
+    }
+
+    fn of_replica(replaces: u64, mut new: Record, old: Option<&Record>) -> Result<Self> {
+        let id = new.id;
+        let Some(old) = old else {
+            if replaces > 0 {
+                return Err(Error::new(ErrorKind::NotFound, "put", format!("there is no record {id} to replace")));
+            }
+            new.revision = new.revision.max(1);
+            return Ok(Self::Insert(Box::new(new)));
+        };
+        let conflict = |message: String| Err(Error::new(ErrorKind::Conflict, "put", message));
+        if old.revision != replaces {
+            let current = old.revision;
+            return conflict(format!("record {id} is at revision {current}, not {replaces}; read it again"));
+        }
+        if old.scope != new.scope {
+            return conflict(format!("record {id} lives at another address; delete it there first"));
+        }
+        let revision = new.revision;
+        new.recorded_at = new.recorded_at.min(old.recorded_at);
+        new.revision = old.revision;
+        // Unlike `Record::same_content`, this also compares the history.
+        let is_same = new == Record { recorded_at: new.recorded_at, ..old.clone() };
+        if is_same && revision <= old.revision {
+            return Ok(Self::Keep(old.revision));
+        }
+        new.revision = revision.max(old.revision + 1);
+        Ok(Self::replacement(old, new))
+    }
+
+    fn replacement(old: &Record, new: Record) -> Self {
         let reindex =
             old.text != new.text || old.named_speaker() != new.named_speaker() || old.is_indexed() != new.is_indexed();
         let withdraw = old.content_hash() != new.content_hash();
-        new.revision = old.revision + 1;
-        new.recorded_at = old.recorded_at;
-        Ok(Self::Replace { record: Box::new(new), reindex, withdraw })
+        Self::Replace { record: Box::new(new), reindex, withdraw }
     }
 }

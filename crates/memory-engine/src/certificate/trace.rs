@@ -93,7 +93,7 @@ impl DeletionTrace {
         for ((namespace, id), tombstone) in &tombstones {
             // A requested id may have been deleted by an earlier call, at an address that this scope covers.
             let kind = candidates.get(&(namespace.clone(), *id)).map(|(kind, _)| kind.clone());
-            if kind.is_none() && !scope.covers(&tombstone.scope) {
+            if kind.is_none() && !deleted.contains(id) && !scope.covers(&tombstone.scope) {
                 continue;
             }
             let content = salt.hash(&tombstone.content_hash);

@@ -22,16 +22,21 @@ pub(super) struct RecalledMemories {
 }
 
 impl RecalledMemories {
-    pub(super) fn new(conversation: BTreeSet<ContentHash>, excluded: BTreeSet<RecordId>) -> Self {
+    pub(super) fn new(excluded: BTreeSet<RecordId>) -> Self {
         Self {
             relevant: Vec::new(),
             summaries: Vec::new(),
             others: Vec::new(),
             degraded: Vec::new(),
-            conversation,
+            conversation: BTreeSet::new(),
             excluded,
             started: Instant::now(),
         }
+    }
+
+    /// Sets the texts that the conversation already contains.
+    pub(super) fn set_conversation(&mut self, texts: BTreeSet<ContentHash>) {
+        self.conversation = texts;
     }
 
     /// Returns true if there are messages of the conversation, or excluded records, to compare with.
@@ -42,6 +47,15 @@ impl RecalledMemories {
     /// Returns true if the conversation contains the text of the record, or the record is excluded.
     pub(super) fn is_in_conversation(&self, record: &Record) -> bool {
         self.excluded.contains(&record.id) || self.conversation.contains(&record.content_hash())
+    }
+
+    /// Puts these records before all others, and removes them from the other lists.
+    pub(super) fn put_first(&mut self, records: Vec<Record>) {
+        let is_other = |record: &Record| records.iter().all(|first| first.id != record.id);
+        for list in [&mut self.relevant, &mut self.summaries, &mut self.others] {
+            list.retain(is_other);
+        }
+        self.relevant.splice(0..0, records);
     }
 
     pub(super) fn add_failure(&mut self, error: &Error) {

@@ -2,9 +2,7 @@
 
 use std::{collections::BTreeMap, fmt};
 
-use memory_engine_core::{
-    Error, ErrorKind, Outcome, PutMode, Record, RecordId, Result, ScanQuery, Scope, WriteResult,
-};
+use memory_engine_core::{Error, ErrorKind, Outcome, PutMode, Record, RecordId, Result, ScanQuery, Scope, WriteResult};
 use memory_engine_synonyms::PairVerdict;
 use serde::Serialize;
 

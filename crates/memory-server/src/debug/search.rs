@@ -40,6 +40,9 @@ pub(super) struct SearchParams {
     /// Only records before this time.
     #[serde(default)]
     until: String,
+    /// Recalls the memories that were current at this time, as they were then.
+    #[serde(default)]
+    as_of: String,
     /// The id of a record. The response explains why it is a hit or not.
     #[serde(default)]
     why: String,
@@ -50,7 +53,8 @@ fn default_limit() -> usize {
 }
 
 impl Params for SearchParams {
-    const NAMES: &'static [&'static str] = &["query", "q", "limit", "top_k", "scene", "kind", "since", "until", "why"];
+    const NAMES: &'static [&'static str] =
+        &["query", "q", "limit", "top_k", "scene", "kind", "since", "until", "as_of", "why"];
 }
 
 /// The hits of a query, and how they were found.
@@ -148,6 +152,9 @@ impl SearchParams {
         }
         if !self.until.trim().is_empty() {
             query = query.until(Timestamp::parse_in(&self.until, &TimeZone::UTC)?);
+        }
+        if !self.as_of.trim().is_empty() {
+            query = query.as_of(Timestamp::parse_in(&self.as_of, &TimeZone::UTC)?);
         }
         Ok(query)
     }

@@ -8,7 +8,11 @@ use axum::{
     http::{Extensions, HeaderMap, Method, StatusCode},
     response::Response,
 };
-use memory_engine::{Scope, http_models::RelayRequest};
+use memory_engine::{
+    Scope,
+    audit::{AuditContext, in_context},
+    http_models::RelayRequest,
+};
 use tokio::{sync::oneshot, time::timeout};
 use tower_http::request_id::RequestId;
 use tracing::Instrument;
@@ -84,7 +88,8 @@ impl GatewayState {
         match self.prepare_exchange(dialect, access, path, request).await {
             Ok(exchange) => {
                 let (response_sender, response_receiver) = oneshot::channel();
-                self.tasks.spawn(exchange.run(response_sender).in_current_span());
+                let exchange = in_context(AuditContext::current(), exchange.run(response_sender));
+                self.tasks.spawn(exchange.in_current_span());
                 let message =
                     "the request ended without a reply: the server stops, or had an internal error that its log shows";
                 let fault = Fault::new(StatusCode::INTERNAL_SERVER_ERROR, message);

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use memory_engine::{
-    Clock, Kind, Record, RecordId, Role, Scope, State, Timestamp, Trust, admin::REQUEST_ID, store::ContentHash,
+    Clock, Kind, MemoryEngine, Record, RecordId, Role, Scope, State, Timestamp, Trust, admin::REQUEST_ID,
+    store::ContentHash,
 };
 use serde_json::{Map, Value, json};
 
@@ -68,6 +69,14 @@ impl ChatTurn {
     /// Returns the id of its request, or an empty string.
     pub(super) fn request_id(&self) -> &str {
         self.request_id.as_deref().unwrap_or_default()
+    }
+
+    /// Masks the secrets of the texts, so that a turn that waits to be stored again holds none.
+    pub(super) fn mask_secrets(&mut self, engine: &MemoryEngine) {
+        for exchange in [Some(&mut self.exchange), self.previous.as_mut()].into_iter().flatten() {
+            exchange.user = engine.mask_secrets(std::mem::take(&mut exchange.user));
+            exchange.assistant = engine.mask_secrets(std::mem::take(&mut exchange.assistant));
+        }
     }
 
     /// Returns the records to write, given the stored ones. Unchanged records are left out. A new reply replaces the

@@ -9,7 +9,7 @@ mod worker;
 
 use std::{sync::Arc, time::Duration};
 
-use memory_engine::MemoryEngine;
+use memory_engine::{MemoryEngine, audit::AuditContext};
 use tokio::{
     runtime::Handle,
     sync::{Semaphore, mpsc, oneshot},
@@ -59,7 +59,8 @@ impl TurnWriter {
             return false;
         };
         let (stored, receiver) = oneshot::channel();
-        let pending = PendingWrite { turn, stored, _permit: permit, _tracked: self.tracker.token() };
+        let audit = AuditContext::current();
+        let pending = PendingWrite { turn, audit, stored, _permit: permit, _tracked: self.tracker.token() };
         if let Err(rejected) = self.queue.send(pending) {
             report_lost(&rejected.0.turn, "the task that stores turns has stopped");
             return false;

@@ -3,7 +3,11 @@
 use std::sync::Arc;
 
 use axum::http::request::Parts;
-use memory_engine::{Error, ErrorKind, MemoryEngine, context::EstimatedTokens};
+use memory_engine::{
+    Error, ErrorKind, MemoryEngine,
+    audit::{Actor, AuditContext, in_context},
+    context::EstimatedTokens,
+};
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
@@ -22,7 +26,10 @@ use super::{
     prompts, resources,
     tools::{self, ToolContext},
 };
-use crate::access::{Access, Owner};
+use crate::{
+    access::{Access, Owner},
+    audit::request_actor,
+};
 
 const NAME: &str = "memory-engine";
 /// The default user, the same as that of the chat gateway.
@@ -44,6 +51,8 @@ pub(super) struct Host {
     pub(super) owner: Owner,
     /// The access of requests over pipes.
     pub(super) access: Option<Access>,
+    /// The actor of requests over pipes in the audit log.
+    pub(super) actor: Option<Arc<Actor>>,
     tools: Arc<[Tool]>,
 }
 
@@ -54,8 +63,25 @@ impl Host {
             memory: ToolContext { engine, counter: Arc::new(EstimatedTokens), zone },
             owner: Owner::user(DEFAULT_USER),
             access: None,
+            actor: None,
             tools: tools::all().into(),
         }
+    }
+
+    /// Returns the actor of a request: that of its key, or of the process that has the pipes. A client that states no
+    /// program in a header states one in the handshake.
+    fn audit_context(&self, context: &RequestContext<RoleServer>) -> AuditContext {
+        let of_key = context.extensions.get::<Parts>().and_then(|parts| request_actor(&parts.extensions));
+        let Some(actor) = of_key.or_else(|| self.actor.clone()) else { return AuditContext::current() };
+        let program = || {
+            let client = context.peer.peer_info()?;
+            Some(format!("{}/{}", client.client_info.name, client.client_info.version))
+        };
+        let actor = match actor.agent() {
+            None => Arc::new(Actor::new(actor.key(), program().as_deref())),
+            Some(_) => actor,
+        };
+        AuditContext::default().with_actor(actor)
     }
 
     /// Resolves the caller of a request.
@@ -110,7 +136,8 @@ impl ServerHandler for Host {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let caller = self.caller(&context.extensions)?;
-        let outcome = tools::call(&self.memory, &caller, &request.name, request.arguments.unwrap_or_default()).await;
+        let call = tools::call(&self.memory, &caller, &request.name, request.arguments.unwrap_or_default());
+        let outcome = in_context(self.audit_context(&context), call).await;
         let outcome = outcome.ok_or_else(|| {
             let known = self.tools.iter().map(|tool| tool.name.as_ref()).collect::<Vec<_>>().join(", ");
             ErrorData::invalid_params(format!("unknown tool; the tools are {known}"), None)

@@ -10,7 +10,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use jiff::tz::TimeZone;
-use memory_engine::{Error, ErrorKind, MemoryEngine, Result, context::TokenCounter};
+use memory_engine::{Error, ErrorKind, MemoryEngine, Result, audit::AuditContext, context::TokenCounter};
 use rmcp::{
     ServiceExt,
     transport::streamable_http_server::{StreamableHttpService, session::never::NeverSessionManager},
@@ -126,6 +126,7 @@ impl Mcp {
             |e| Error::new(ErrorKind::Unavailable, "mcp", "the handshake with the client failed").with_source(e);
         let mut host = self.host;
         host.access = Some(access);
+        host.actor = AuditContext::current().actor().cloned();
         let running = match host.serve((input, output)).await {
             Ok(running) => running,
             Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => return Ok(()),

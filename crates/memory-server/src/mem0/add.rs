@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use memory_engine::{
     Error, ErrorKind, Kind, PutMode, Record, RecordId, Role, Scope, State, Timestamp, Trust, admin::EnrichmentReport,
+    audit::{AuditContext, in_context},
     enrichment::fact_keys,
 };
 use schemars::JsonSchema;
@@ -185,7 +186,8 @@ impl Mem0 {
     ) -> Result<AddOutcome, Mem0Error> {
         let address = input.owner.address(access)?;
         let mem0 = self.clone();
-        let task = tokio::spawn(async move { mem0.store(&address, input, timeout).await });
+        let store = async move { mem0.store(&address, input, timeout).await };
+        let task = tokio::spawn(in_context(AuditContext::current(), store));
         task.await.map_err(|_| Error::new(ErrorKind::Internal, "add", "the task that stores the messages panicked"))?
     }
 

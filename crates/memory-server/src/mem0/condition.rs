@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use memory_engine::{Field, Filter, FilterValue, Op, Record, Scope};
+use memory_engine::{Field, Filter, FilterValue, Op, Record, Scope, Timestamp};
 use serde_json::Value as Json;
 
 use super::error::Mem0Error;
@@ -57,6 +57,8 @@ pub(super) struct SearchArea {
     pub(super) filter: Filter,
     /// The whole condition, if the filter cannot express it.
     pub(super) condition: Option<FilterCondition>,
+    /// The time at which the memories were current; `None` for the present.
+    pub(super) as_of: Option<Timestamp>,
 }
 
 /// The user that a record belongs to, as far as a condition distinguishes users.
@@ -162,7 +164,7 @@ impl FilterCondition {
             for (scope, filter) in parts.into_iter().filter(|(_, filter)| *filter != constant(false)) {
                 filter.validate()?;
                 let condition = (!is_exact).then(|| self.clone());
-                areas.push(SearchArea { scope: narrow_scope(scope, &filter), filter, condition });
+                areas.push(SearchArea { scope: narrow_scope(scope, &filter), filter, condition, as_of: None });
             }
         }
         Ok(areas)

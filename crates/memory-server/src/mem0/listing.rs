@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use memory_engine::{Filter, Record, ScanQuery, Scope};
+use memory_engine::{Filter, Page, Record, ScanQuery, Scope, Timestamp};
 
 use super::{
     condition::{FilterCondition, SearchArea},
@@ -21,6 +21,8 @@ pub(super) struct Visibility {
     /// Includes expired memories.
     pub(super) expired: bool,
     pub(super) turns: IncludedTurns,
+    /// The time at which they were current; `None` for the present.
+    pub(super) as_of: Option<Timestamp>,
 }
 
 impl Mem0 {
@@ -37,7 +39,11 @@ impl Mem0 {
             let today = row::day_of(self.engine.clock().now());
             visible = visible.and(FilterCondition::Field(row::not_expired(&today)));
         }
-        visible.areas(access, scopes)
+        let mut areas = visible.areas(access, scopes)?;
+        for area in &mut areas {
+            area.as_of = visibility.as_of;
+        }
+        Ok(areas)
     }
 
     /// Returns the newest memories, at most `limit` after the first `skip`, and their total number. Without `count`,
@@ -49,10 +55,13 @@ impl Mem0 {
         limit: usize,
         count: bool,
     ) -> Result<(Vec<Record>, usize), Mem0Error> {
-        if let [SearchArea { scope, filter, condition: None }] = areas {
+        for area in areas {
+            self.engine.audit().log_export(&area.scope, "mem0.list").await?;
+        }
+        if let [area @ SearchArea { filter, condition: None, .. }] = areas {
             let mut query = ScanQuery::newest(limit).with_filter(filter.clone()).with_skip(skip);
             query.counted = count;
-            let page = self.engine.scan(scope, &query).await?;
+            let page = self.scan_area(area, &query).await?;
             let total = page.total.map_or(skip + page.records.len(), to_usize);
             return Ok((page.records, total));
         }
@@ -69,7 +78,7 @@ impl Mem0 {
                 if !count || area.condition.is_none() {
                     query.limit = SCAN_PAGE_ROWS.min((max_candidates - matches).max(1));
                 }
-                let page = self.engine.scan(&area.scope, &query).await?;
+                let page = self.scan_area(area, &query).await?;
                 area_total = area_total.or(page.total);
                 for record in page.records.into_iter().filter(|record| area.matches(record)) {
                     if matches < max_candidates {
@@ -88,6 +97,13 @@ impl Mem0 {
         }
         candidates.sort_by_key(|record| std::cmp::Reverse(record.position()));
         Ok((candidates.into_iter().skip(skip).take(limit).collect(), total))
+    }
+
+    async fn scan_area(&self, area: &SearchArea, query: &ScanQuery) -> Result<Page, Mem0Error> {
+        Ok(match area.as_of {
+            Some(time) => self.engine.scan_as_of(&area.scope, query, time).await?,
+            None => self.engine.scan(&area.scope, query).await?,
+        })
     }
 
     /// Forgets the records in the scopes that pass the filter, and logs the deletion of each memory. Returns the number

@@ -90,6 +90,8 @@ struct ListParams {
     top_k: Option<Int<0, MAX_LIMIT>>,
     /// Includes memories that have expired. Default: false.
     show_expired: Option<bool>,
+    /// Lists the memories that were current at this time, as they were then. Default: the present ones.
+    as_of: Option<Value>,
 }
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -132,8 +134,8 @@ async fn list(
     let owner = owner.owner()?;
     let default_limit = if owner.is_empty() { MAX_LIMIT as usize } else { DEFAULT_LIMIT };
     let limit = options.top_k.map_or(default_limit, Int::get);
-    let visibility =
-        VisibilityParams { show_expired: options.show_expired, include_turns: None }.resolve(IncludedTurns::None);
+    let ListParams { show_expired, as_of, .. } = options;
+    let visibility = VisibilityParams { show_expired, include_turns: None, as_of }.resolve(IncludedTurns::None)?;
     let areas = mem0.areas(&access, &owner.scopes(&access)?, owner.condition(), visibility)?;
     let (records, _) = mem0.newest(&areas, 0, limit, false).await?;
     Ok(Json(Results { results: records.iter().map(|record| MemoryRow::new(record, API)).collect() }))
@@ -213,7 +215,7 @@ async fn search(
         return Err(Mem0Error::bad_request(message));
     }
     let condition = API.read_filter(&filter)?.and(owner.condition());
-    let visibility = visibility.resolve(mem0.include_turns);
+    let visibility = visibility.resolve(mem0.include_turns)?;
     let areas = mem0.areas(&access, &owner.scopes(&access)?, condition, visibility)?;
     let hits = mem0.search(&areas, &query, visibility.turns).await?;
     Ok(Json(Results { results: hits.iter().map(|hit| hit.row(API, &query)).collect() }))

@@ -290,7 +290,7 @@ struct ListInput {
 impl Mem0 {
     async fn list(&self, access: &Access, list: ListInput, page: &ListPage) -> Result<PageOf<Value>, Mem0Error> {
         let scopes = list.owner.scopes(access)?;
-        let areas = self.areas(access, &scopes, list.condition, list.visibility.resolve(IncludedTurns::None))?;
+        let areas = self.areas(access, &scopes, list.condition, list.visibility.resolve(IncludedTurns::None)?)?;
         let (records, count) = self.newest(&areas, page.skip(), page.size, true).await?;
         let rows = records.iter().map(|record| list.fields.select(&MemoryRow::new(record, API)));
         Ok(page.with_results(rows.collect(), count))
@@ -320,7 +320,7 @@ impl Mem0 {
         let query = request.search.into_query(DEFAULT_LIMIT, request.dialogue)?;
         let owner = request.owner.owner()?;
         let condition = request.selection.condition(&owner, access, requires_filters)?;
-        let visibility = request.visibility.resolve(self.include_turns);
+        let visibility = request.visibility.resolve(self.include_turns)?;
         let areas = self.areas(access, &owner.scopes(access)?, condition, visibility)?;
         let hits = self.search(&areas, &query, visibility.turns).await?;
         Ok(hits.iter().map(|hit| request.fields.select(&hit.row(API, &query))).collect())

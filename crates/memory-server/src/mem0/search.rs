@@ -206,6 +206,7 @@ impl Mem0 {
             if let Some(time) = search.asked_at {
                 query = query.asked_at(time, jiff::tz::TimeZone::UTC);
             }
+            query.as_of = area.as_of;
             let hits = self.engine.recall(&area.scope, query).await?.hits;
             let is_exhausted = hits.len() < limit;
             let mut memories = self.score_hits(&search.text, hits);

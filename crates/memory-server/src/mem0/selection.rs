@@ -37,13 +37,15 @@ pub(super) struct SelectionParams {
 }
 
 /// The memories that are shown.
-#[derive(Debug, Default, Clone, Copy, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Clone, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(super) struct VisibilityParams {
     /// Includes memories that have expired. Default: false.
     pub(super) show_expired: Option<bool>,
     /// True for all turns, false for none. Default: set by the server for searches, false for lists.
     pub(super) include_turns: Option<bool>,
+    /// Shows the memories that were current at this time, as they were then. Default: the present ones.
+    pub(super) as_of: Option<Value>,
 }
 
 /// The fields of each memory in the response.
@@ -122,9 +124,15 @@ fn date_condition(name: &str, op: Op, value: &Value) -> Result<FilterCondition, 
 
 impl VisibilityParams {
     /// Returns the memories to show; `turns` if the request does not say which turns.
-    pub(super) fn resolve(self, turns: IncludedTurns) -> Visibility {
+    ///
+    /// # Errors
+    /// 400 for an invalid time.
+    pub(super) fn resolve(self, turns: IncludedTurns) -> Result<Visibility, Mem0Error> {
         let requested = self.include_turns.map(|all| if all { IncludedTurns::All } else { IncludedTurns::None });
-        Visibility { expired: self.show_expired.unwrap_or(false), turns: requested.unwrap_or(turns) }
+        let invalid_time = || Mem0Error::bad_request("as_of must be a time such as 2026-03-02T20:15:00Z, or a day");
+        let as_of = self.as_of.map(|value| moment(&value).ok_or_else(invalid_time)).transpose()?;
+        let expired = self.show_expired.unwrap_or(false);
+        Ok(Visibility { expired, turns: requested.unwrap_or(turns), as_of })
     }
 }
 

@@ -55,7 +55,7 @@ pub(crate) async fn put(
         let ns = scopes::namespace(&write.record.scope);
         let key = (ns, write.record.id);
         let namespace = Namespace { state: &state, ns };
-        let (result, change) = decide(write.clone(), state.records.get(&key), &namespace, table.is_some())?;
+        let (result, change) = decide(write.clone(), state.records.get(&key), &namespace, table.is_some(), now)?;
         if let Some(change) = change {
             if change.cascades {
                 cascading.push((results.len(), ns));

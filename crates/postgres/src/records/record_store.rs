@@ -7,6 +7,7 @@ use memory_engine_core::{
     Adjacent, DeletionReport, EmbeddingSpace, Hit, Index, Job, MultiVector, Page, Record, RecordGroup, RecordId,
     RecordStore, Result, ScanQuery, Scope, Stats, Timestamp, Tombstone, Write, WriteResult,
     audit::AuditLog,
+    residue::{ResidueProbes, ResidueReport},
 };
 use memory_engine_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore, PackedTerms};
 use memory_engine_sql::request;
@@ -19,6 +20,7 @@ use crate::{
     },
     keywords::{keyword_search, keyword_store},
     records::{delete, derivations, groups, put, read, scan, scopes::CoveredScope, tombstones},
+    residue,
     store::PostgresStore,
     vectors::{generations, vector_search, vector_store},
 };
@@ -92,12 +94,17 @@ impl RecordStore for PostgresStore {
         with_transaction!(self, "remove tombstones", |connection| tombstones::remove(connection, &covered, ids).await)
     }
 
-    async fn close(&self) {
-        Self::close(self).await;
     fn audit_log(&self) -> Option<Arc<dyn AuditLog>> {
         Some(self.open_audit_log())
     }
 
+    async fn find_residue(&self, probes: &ResidueProbes) -> Result<ResidueReport> {
+        let found = residue::search_server(self.server(), probes).await;
+        found.map_err(|failure| failure.into_error("find residue"))
+    }
+
+    async fn close(&self) {
+        Self::close(self).await;
     }
 }
 

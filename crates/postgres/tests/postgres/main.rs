@@ -11,6 +11,7 @@ mod fixtures;
 mod groups;
 mod leases;
 mod migration;
+mod residue;
 mod server;
 mod sharing;
 mod vector_search;
@@ -51,12 +52,12 @@ fn main() {
         records_with_many_terms_are_found,
         metadata_numbers_compare_as_in_memory,
     ));
-    trials.extend(trials!(has_url, leases:
     trials.extend(trials!(has_url, audit:
         changed_and_removed_entries_are_found,
         several_stores_continue_one_chain,
         a_sharded_store_has_its_log_in_the_first_database,
     ));
+    trials.extend(trials!(has_url, leases:
         closing_a_store_releases_its_leases,
         leases_of_a_dead_process_are_released,
         a_lost_lease_session_is_replaced,
@@ -85,6 +86,12 @@ fn main() {
     trials.extend(trials!(has_url, groups:
         a_migration_counts_the_existing_records,
         wrong_groups_are_reported_and_repaired,
+    ));
+    trials.extend(trials!(has_url, residue:
+        nothing_remains_of_deleted_records,
+        an_id_and_a_text_are_found_in_every_table,
+        a_table_that_no_version_knows_is_searched,
+        rows_without_records_and_copies_of_contents_are_found,
     ));
     trials.extend(trials!(has_url, catalogue:
         every_key_begins_with_the_namespace,

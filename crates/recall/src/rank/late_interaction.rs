@@ -60,7 +60,7 @@ impl RecallRun<'_> {
         let mut queries = encodings.into_iter().map(|encoding| encoding.tokens);
         let Some(query) = queries.next().flatten() else { return Ok(TokenSimilarities::default()) };
         let ids: Vec<_> = candidates.iter().map(|(candidate, _)| candidate.id).collect();
-        let texts = self.scope.token_vectors(backend.vectors.as_ref(), &ids).await?;
+        let texts = self.token_vectors(&ids).await?;
         Ok(TokenSimilarities {
             means: texts.iter().map(|text| text.as_ref().map(MultiVector::weighted_mean)).collect(),
             ..compare(&query, queries.flatten(), &texts)

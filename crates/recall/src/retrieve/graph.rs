@@ -28,13 +28,17 @@ impl RecallRun<'_> {
             return Ok(None);
         }
         let texts = [&plan.query.text].into_iter().chain(&plan.query.context).map(String::as_str);
-        let query = GraphQuery::new(seeds(texts))
+        let mut query = GraphQuery::new(seeds(texts))
             .with_hops(plan.options.graph_hops.min(GraphQuery::MAX_HOPS))
             .with_limits(MAX_ENTITIES, MAX_EDGES)
             .with_evidence(MAX_EVIDENCE)
             .with_filter(plan.filter.clone());
+        query.at = plan.query.as_of;
         let subgraph = self.scope.expand_graph(self.parts.store.graph().as_ref(), query).await?;
         let mut hits = scored(&subgraph);
+        if let Some(past) = &self.past {
+            past.retain_valid(&mut hits);
+        }
         hits.truncate(plan.max_candidates);
         Ok(Some(hits))
     }

@@ -63,7 +63,8 @@ impl RecallRun<'_> {
     }
 
     async fn search_clauses(&self, clauses: Vec<Clause>) -> Result<Vec<Hit>> {
-        let query = KeywordQuery::new(clauses, self.plan.max_candidates).with_filter(self.plan.filter.clone());
-        self.scope.search_keywords(self.parts.store.keywords().as_ref(), query).await
+        let query = KeywordQuery::new(clauses.clone(), self.plan.max_candidates).with_filter(self.plan.filter.clone());
+        let hits = self.scope.search_keywords(self.parts.store.keywords().as_ref(), query).await?;
+        self.add_past_keywords(&clauses, hits).await
     }
 }

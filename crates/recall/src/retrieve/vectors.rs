@@ -17,7 +17,8 @@ impl RecallRun<'_> {
         let mut vectors = plan.backend.embed(vec![plan.query.text.clone()], Purpose::Query).await?;
         let Some(embedding) = vectors.pop() else { return Ok(None) };
         let query = VectorQuery::new(embedding, plan.max_candidates).with_filter(plan.filter.clone());
-        let mut hits = self.scope.search_vectors(plan.backend.vectors.as_ref(), query).await?;
+        let hits = self.scope.search_vectors(plan.backend.vectors.as_ref(), query.clone()).await?;
+        let mut hits = self.add_past_vectors(query, hits).await?;
         hits.retain(|hit| hit.score.value() > plan.scale.score_floor);
         Ok(Some(hits))
     }

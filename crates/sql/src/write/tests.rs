@@ -33,7 +33,7 @@ fn record(trust: Trust) -> Record {
 fn a_new_record_queues_the_jobs_of_its_missing_index_entries() {
     let mut write = Write::upsert(record(Trust::User));
     write.terms = Some(["seafood"].into_iter().collect());
-    let (result, change) = decide(write, None, &State::default(), true).unwrap();
+    let (result, change) = decide(write, None, &State::default(), true, Timestamp::default()).unwrap();
     assert_eq!((result.outcome, result.pending), (Outcome::Created, vec![Job::Embedding]));
     assert!(change.is_some_and(|change| change.is_new && change.index.is_some_and(|index| index.terms.is_some())));
 }
@@ -43,7 +43,10 @@ fn tombstones_block_ids_always_and_content_by_trust() {
     let import = record(Trust::Import);
     let tombstone = State { tombstone: Some(import.id), deleted_content: None };
     let outcome = |record: &Record, state: &State| {
-        decide(Write::new(record.clone(), PutMode::Upsert), None, state, false).unwrap().0.outcome
+        decide(Write::new(record.clone(), PutMode::Upsert), None, state, false, Timestamp::default())
+            .unwrap()
+            .0
+            .outcome
     };
     assert_eq!(outcome(&import, &tombstone), Outcome::Blocked(BlockReason::Id));
     let cascade_deleted = State { tombstone: None, deleted_content: Some(true) };

@@ -49,7 +49,7 @@ pub(crate) fn put(
         };
         let old = row::find(connection, address.namespace, write.record.id)?;
         let state = Namespace { connection, namespace: address.namespace };
-        let (result, change) = decide(write, old.as_ref().map(|old| &old.record), &state, table.is_some())?;
+        let (result, change) = decide(write, old.as_ref().map(|old| &old.record), &state, table.is_some(), now)?;
         if let Some(change) = change {
             if change.cascades {
                 cascading.push((results.len(), address.namespace));

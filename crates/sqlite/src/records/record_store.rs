@@ -7,6 +7,7 @@ use memory_engine_core::{
     Adjacent, DeletionReport, EmbeddingSpace, Hit, Index, MultiVector, Page, Record, RecordGroup, RecordId,
     RecordStore, Result, ScanQuery, Scope, Stats, Timestamp, Tombstone, Write, WriteResult,
     audit::AuditLog,
+    residue::{ResidueProbes, ResidueReport},
 };
 use memory_engine_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore, PackedTerms};
 use memory_engine_sql::request;
@@ -16,6 +17,7 @@ use crate::{
     database::{index_metadata, writer::Residue},
     keywords::keyword_store,
     records::{delete, derivations, groups, put, read, scan, scopes::CoveredScope, tombstones},
+    residue,
     store::SqliteStore,
     vectors::{embedding_versions, vector_store},
 };
@@ -127,12 +129,20 @@ impl RecordStore for SqliteStore {
         .await
     }
 
-    async fn close(&self) {
-        Self::close(self).await;
     fn audit_log(&self) -> Option<Arc<dyn AuditLog>> {
         Some(self.open_audit_log())
     }
 
+    async fn find_residue(&self, probes: &ResidueProbes) -> Result<ResidueReport> {
+        // An empty write that clears the log.
+        self.write("find residue", |_: &()| Residue::Deleted, |_| Ok(())).await?;
+        let path = self.path().to_owned();
+        let probes = probes.clone();
+        self.read("find residue", move |connection| residue::search(connection, &path, &probes)).await
+    }
+
+    async fn close(&self) {
+        Self::close(self).await;
     }
 }
 

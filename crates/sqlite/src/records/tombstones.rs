@@ -51,7 +51,7 @@ pub(crate) fn remove(connection: &Connection, covered: &CoveredScope, ids: &[Rec
         covered.push_namespace_condition("b.namespace", &mut statement);
         covered
             .push_scope_condition(statement.push(" AND EXISTS (SELECT 1 FROM scopes s WHERE s.scope = b.scope AND "));
-        statement.push(") RETURNING b.namespace, b.content_hash");
+        statement.push(") RETURNING namespace, content_hash");
         let (mut prepared, values) = statement.prepare(connection)?;
         let blocked: Vec<(i64, [u8; 32])> =
             prepared.query_map(values, |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?;

@@ -70,7 +70,7 @@ impl<'s> RowSearch<'s> {
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
             place.searched += 1;
-            let found = FoundRow { namespace: row.get(0)?, has_owner: row.get(1)? };
+            let found = FoundRow { namespace: integer(row.get_ref(0)?), has_owner: row.get(1)? };
             if table.is_records() {
                 self.record(row, &names, &found, &mut place, &mut references, report)?;
             } else {
@@ -162,9 +162,13 @@ impl<'s> RowSearch<'s> {
         let mut place = SearchedPlace::new(PlaceKind::Index, format!("{} of {}", index.name, table.name));
         place.keeps_ids = table.keeps_ids().map(str::to_owned);
         let has = |name: &str| index.columns.iter().any(|column| column == name);
-        let namespace = match () {
-            () if has("namespace") || has("scope") => table.namespace_sql(),
-            () => "NULL",
+        // Only columns of the index, so that SQLite does not read the rows of the table.
+        let namespace = if table.has_users() && has("namespace") {
+            "t.namespace"
+        } else if table.has_users() && has("scope") {
+            "(SELECT s.namespace FROM scopes s WHERE s.scope = t.scope)"
+        } else {
+            "NULL"
         };
         let columns: Vec<String> = index.columns.iter().map(|name| format!("t.{}", quoted(name))).collect();
         if columns.is_empty() {
@@ -180,7 +184,7 @@ impl<'s> RowSearch<'s> {
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
             place.searched += 1;
-            let found = FoundRow { namespace: row.get(0)?, has_owner: false };
+            let found = FoundRow { namespace: integer(row.get_ref(0)?), has_owner: false };
             let mut traces = RowTraces::default();
             for column in 1..count {
                 self.value(row.get_ref(column)?, &found, &mut traces);
@@ -190,5 +194,12 @@ impl<'s> RowSearch<'s> {
             place.shared += traces.texts.len() as u64;
         }
         Ok(place)
+    }
+}
+
+fn integer(value: ValueRef<'_>) -> Option<i64> {
+    match value {
+        ValueRef::Integer(number) => Some(number),
+        ValueRef::Null | ValueRef::Real(_) | ValueRef::Text(_) | ValueRef::Blob(_) => None,
     }
 }

@@ -6,14 +6,15 @@ use crate::database::error::SqliteError;
 
 /// The tables whose rows are names of tenants, users and conversations.
 const NAME_TABLES: [&str; 3] = ["tenants", "namespaces", "scopes"];
+/// The tables whose keys are the numbers of records.
+const RECORD_TABLES: [&str; 3] = ["records", "vectors", "second_vectors"];
 
 /// A table.
 #[derive(Debug, Default)]
 pub(super) struct Table {
     pub(super) name: String,
-    pub(super) columns: Vec<String>,
     pub(super) indexes: Vec<Index>,
-    /// Columns that refer to another table, except to [`NAME_TABLES`].
+    /// Columns that refer to another table.
     references: Vec<Reference>,
 }
 
@@ -40,8 +41,7 @@ pub(super) fn tables(connection: &Connection) -> Result<Vec<Table>, SqliteError>
 }
 
 fn read(connection: &Connection, name: String) -> Result<Table, SqliteError> {
-    let columns = strings(connection, "SELECT name FROM pragma_table_xinfo(?1) WHERE hidden <> 1", [&name])?;
-    let mut table = Table { columns, ..Table::default() };
+    let mut table = Table::default();
     // The primary key of a table without rowid is the table itself.
     let is_table = "SELECT wr FROM pragma_table_list(?1) WHERE schema = 'main'";
     let is_table = connection.query_row(is_table, [&name], |row| row.get::<_, bool>(0)).unwrap_or(false);
@@ -60,10 +60,7 @@ fn read(connection: &Connection, name: String) -> Result<Table, SqliteError> {
     let mut statement = connection.prepare(sql)?;
     let mut rows = statement.query([&name])?;
     while let Some(row) = rows.next()? {
-        let reference = Reference { column: row.get(0)?, table: row.get(1)?, key: row.get(2)? };
-        if !NAME_TABLES.contains(&reference.table.as_str()) {
-            table.references.push(reference);
-        }
+        table.references.push(Reference { column: row.get(0)?, table: row.get(1)?, key: row.get(2)? });
     }
     table.name = name;
     Ok(table)
@@ -76,8 +73,16 @@ fn strings(connection: &Connection, sql: &str, parameters: impl rusqlite::Params
 }
 
 impl Table {
-    pub(super) fn has(&self, column: &str) -> bool {
-        self.columns.iter().any(|name| name == column)
+    /// Returns true if a column refers to one of these tables. A table of another program may have a column of the same
+    /// name with another meaning.
+    fn refers(&self, column: &str, tables: &[&str]) -> bool {
+        let is_reference = |other: &Reference| other.column == column && tables.contains(&other.table.as_str());
+        self.references.iter().any(is_reference)
+    }
+
+    /// Returns true if the rows of the table name their user.
+    pub(super) fn has_users(&self) -> bool {
+        self.refers("namespace", &["namespaces"]) || self.refers("scope", &["scopes"])
     }
 
     pub(super) fn is_records(&self) -> bool {
@@ -99,11 +104,11 @@ impl Table {
 
     /// Returns an expression for the namespace of a row `t`.
     pub(super) fn namespace_sql(&self) -> &'static str {
-        if self.has("namespace") {
+        if self.refers("namespace", &["namespaces"]) {
             "t.namespace"
-        } else if self.has("scope") {
+        } else if self.refers("scope", &["scopes"]) {
             "(SELECT s.namespace FROM scopes s WHERE s.scope = t.scope)"
-        } else if self.has("record") {
+        } else if self.refers("record", &RECORD_TABLES) {
             "(SELECT r.namespace FROM records r WHERE r.record = t.record)"
         } else {
             "NULL"
@@ -112,12 +117,16 @@ impl Table {
 
     /// Returns an expression that is true if a row `t` belongs to an existing record.
     pub(super) fn owner_sql(&self) -> &'static str {
-        if self.has("record") { "EXISTS (SELECT 1 FROM records r WHERE r.record = t.record)" } else { "0" }
+        if self.refers("record", &RECORD_TABLES) {
+            "EXISTS (SELECT 1 FROM records r WHERE r.record = t.record)"
+        } else {
+            "0"
+        }
     }
 
     /// Returns statements that count the rows whose reference leads nowhere.
     pub(super) fn orphan_sql(&self) -> Vec<String> {
-        let is_of_user = if self.has("namespace") || self.has("scope") {
+        let is_of_user = if self.has_users() {
             format!("({} IN (SELECT value FROM json_each(?1)))", self.namespace_sql())
         } else {
             "?1 IS NOT NULL".to_owned()
@@ -130,7 +139,8 @@ impl Table {
                  AND NOT EXISTS (SELECT 1 FROM {table} p WHERE p.{key} = t.{column})"
             )
         };
-        self.references.iter().map(count).collect()
+        let is_counted = |reference: &&Reference| !NAME_TABLES.contains(&reference.table.as_str());
+        self.references.iter().filter(is_counted).map(count).collect()
     }
 }
 

@@ -66,7 +66,7 @@ impl DryRun {
         report: &mut FileImportReport,
     ) -> Result<()> {
         for record in records {
-            let hash = record.content_hash();
+            let hash = stored_hash(engine, &record);
             let stored = engine.get(&record.scope.namespace(), record.id).await?.map(|stored| stored.content_hash());
             let text = (record.scope.namespace(), hash.to_string());
             match self.seen.get(&record.id).copied().or(stored) {
@@ -120,4 +120,9 @@ impl DryRun {
             .collect();
         serde_json::json!({ "users": self.users, "kinds": kinds })
     }
+}
+
+/// Returns the content hash of a record as it would be stored: with its secrets masked.
+pub(super) fn stored_hash(engine: &MemoryEngine, record: &Record) -> ContentHash {
+    ContentHash::of(&engine.mask_secrets(record.text.as_str()))
 }

@@ -6,11 +6,14 @@ use anyhow::{Context, Result, bail, ensure};
 use jiff::tz::TimeZone;
 use memory_engine::{
     Job, MemoryEngine, Outcome, PutMode, Record, RecordId, Scope, SystemClock, WriteResult, history::Tombstone,
-    store::ContentHash,
+    review::ReviewSource, store::ContentHash,
 };
 use memory_engine_import::{ImportError, ImportedTurn, Row, json_lines};
 
-use super::{dry_run::DryRun, report::FileImportReport};
+use super::{
+    dry_run::{DryRun, stored_hash},
+    report::FileImportReport,
+};
 use crate::line::{self, ImportLine, LineDefaults};
 
 /// Number of records and tombstones that are committed together.
@@ -168,8 +171,11 @@ impl<'a> Importer<'a> {
         let tenant = Scope::tenant_wide(self.scope.tenant())?;
         if !records.is_empty() {
             let contents: Vec<(Scope, ContentHash)> =
-                records.iter().map(|r| (r.scope.clone(), r.content_hash())).collect();
-            let written = self.engine.store(&tenant, records, self.mode).await?;
+                records.iter().map(|r| (r.scope.clone(), stored_hash(self.engine, r))).collect();
+            let source = ReviewSource::Imports;
+            let stored = self.engine.admin().store_from(source, &tenant, records, self.mode).await?;
+            self.report.pending += stored.iter().filter(|stored| stored.is_pending).count() as u64;
+            let written: Vec<WriteResult> = stored.into_iter().map(|stored| stored.result).collect();
             // Grouped by user: records of two users may have the same id.
             let mut vectors_by_user: BTreeMap<Scope, Vec<(RecordId, Vec<f32>)>> = BTreeMap::new();
             for (written, (scope, hash)) in written.iter().zip(contents) {

@@ -16,6 +16,8 @@ pub(crate) struct FileImportReport {
     pub(crate) different: u64,
     /// Lines whose record was forgotten earlier, and which are not imported.
     pub(crate) forgotten: u64,
+    /// Added and replaced records that wait for a review.
+    pub(crate) pending: u64,
     /// Imported tombstones.
     pub(crate) tombstones: u64,
     /// Vectors that were imported instead of computed.

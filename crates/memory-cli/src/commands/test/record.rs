@@ -11,6 +11,7 @@ use std::{
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use entry::{CaseEntry, RecordEntry};
+use jiff::tz::TimeZone;
 use memory_engine::{MemoryEngine, Recall, Scope, Timestamp};
 
 use super::invalid_file;
@@ -68,18 +69,22 @@ pub(super) struct RecordCommand {
 impl RecordCommand {
     pub(super) async fn run(&self) -> Result<ExitCode> {
         let local = self.query.timezone.zone();
-        let old_text = read_text(&self.file)?;
+        let old_text = match read_text(&self.file) {
+            Ok(text) => text,
+            Err(e) => return Ok(invalid_file(&e)),
+        };
         let described = || format!("{} is not valid, and was not changed", self.file.display());
         let file = match case_file::parse(&old_text, &local).with_context(described) {
             Ok(file) => file,
             Err(e) => return Ok(invalid_file(&e)),
         };
+        let zone = self.query.timezone.zone_or(&file.defaults.zone);
         let scope_args = file.defaults.scope_args(self.scope.clone());
         let scope = scope_args.scope()?;
         // Checks the query before the store is opened.
         _ = self.query.query(&self.text)?;
         let now = match &self.query.now {
-            Some(now) => Timestamp::parse_in(now, &local)?,
+            Some(now) => Timestamp::parse_in(now, &zone)?,
             None => now_in_seconds(),
         };
         let runner = CaseRunner::open(&self.store, &self.graph, &file.defaults.zone).await?;
@@ -89,7 +94,7 @@ impl RecordCommand {
             scope: &scope_args,
             options: &self.query,
             now,
-            zone: &local,
+            zone: &zone,
             expect: Vec::new(),
             forbid: Vec::new(),
             // A case without expectations is not valid.
@@ -117,7 +122,7 @@ impl RecordCommand {
         let case = parsed.cases.last().context("the new case cannot be read back")?;
         let outcome = runner.run(case).await?;
         write_text(&self.file, &new_text)?;
-        self.report.print_line(&outcome, || self.describe(&recall, &outcome))
+        self.report.print_line(&outcome, || self.describe(&recall, &outcome, &zone))
     }
 
     /// Runs the search of a case.
@@ -154,10 +159,10 @@ impl RecordCommand {
         Ok(entries)
     }
 
-    fn describe(&self, recall: &Recall, outcome: &CaseOutcome) -> String {
+    fn describe(&self, recall: &Recall, outcome: &CaseOutcome, zone: &TimeZone) -> String {
         let mut text = String::new();
         if !recall.hits.is_empty() {
-            text = format!("{}\n\n", output::recall_table(recall, &self.query.timezone.zone()));
+            text = format!("{}\n\n", output::recall_table(recall, zone));
         }
         let state = if outcome.passed { "passes now" } else { "fails now" };
         text += &format!("added \"{}\" to {}: it {state}", outcome.name, self.file.display());
@@ -196,7 +201,7 @@ async fn stored_record(
     let hit = |record: &memory_engine::Record| recall.hits.iter().find(|hit| hit.record.id == record.id);
     match found.as_slice() {
         [] => bail!(
-            "{option} {id}: neither the number of one of the {} nor the id of a record within {scope}",
+            "{option} {id}: neither the number of a hit ({} found) nor the id of a record within {scope}",
             output::counted(recall.hits.len() as u64, "hit", "hits")
         ),
         [record] => Ok(RecordEntry {

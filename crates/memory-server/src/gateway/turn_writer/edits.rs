@@ -41,7 +41,7 @@ impl TurnWorker {
                 // A new reply is not the reply that was retracted.
                 let is_reply = record.role == Some(Role::ASSISTANT);
                 let text = if is_reply { &turn.exchange.assistant } else { &turn.exchange.user };
-                record.content_hash() == ContentHash::of(text)
+                record.content_hash() == ContentHash::of(&self.engine.mask_secrets(text.as_str()))
             })
             .collect();
         if revoked.is_empty() {

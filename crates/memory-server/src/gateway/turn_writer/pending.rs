@@ -3,7 +3,7 @@
 use std::{panic::AssertUnwindSafe, time::Duration};
 
 use futures::FutureExt;
-use memory_engine::{Error, ErrorKind, Result};
+use memory_engine::{Error, ErrorKind, Result, audit::AuditContext};
 use tokio::{
     sync::{OwnedSemaphorePermit, oneshot},
     time::timeout,
@@ -19,6 +19,8 @@ const STORE_TIMEOUT: Duration = Duration::from_secs(30);
 #[derive(Debug)]
 pub(super) struct PendingWrite {
     pub(super) turn: ChatTurn,
+    /// The actor whose turn it is.
+    pub(super) audit: AuditContext,
     /// Sends true once the turn is stored, false if it is dropped.
     pub(super) stored: oneshot::Sender<bool>,
     pub(super) _permit: OwnedSemaphorePermit,

@@ -1,9 +1,15 @@
 //! Plans and writes the records of turns.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use futures::future::join_all;
-use memory_engine::{Outcome, PutMode, Record, RecordId, Result, Scope};
+use memory_engine::{
+    Outcome, PutMode, Record, RecordId, Result, Scope,
+    audit::{Actor, in_context},
+};
 
 use super::{
     pending::{PendingWrite, count_turn, with_store_timeout},
@@ -35,22 +41,26 @@ pub(super) struct TurnWriteOutcome {
 }
 
 impl TurnWorker {
-    /// Stores turns of different sessions, one transaction per tenant. Returns the turns for which that fails.
+    /// Stores turns of different sessions, one transaction per tenant and key. Returns the turns for which that fails.
     pub(super) async fn store_together(&self, group: Vec<PendingWrite>) -> Vec<PendingWrite> {
         let plans = join_all(group.into_iter().map(|pending| async {
-            let plan = with_store_timeout(self.plan(&pending.turn)).await;
+            let plan = in_context(pending.audit.clone(), with_store_timeout(self.plan(&pending.turn))).await;
             (pending, plan)
         }));
-        let mut by_tenant: BTreeMap<Scope, Vec<(PendingWrite, WritePlan)>> = BTreeMap::new();
+        let mut by_tenant: BTreeMap<(Scope, Option<Arc<Actor>>), Vec<(PendingWrite, WritePlan)>> = BTreeMap::new();
         let mut refused = Vec::new();
+        let is_audited = self.engine.audit().is_on();
         for (pending, plan) in plans.await {
             match plan.and_then(|plan| Ok((Scope::tenant_wide(pending.turn.address.tenant())?, plan))) {
-                Ok((tenant, plan)) => by_tenant.entry(tenant).or_default().push((pending, plan)),
+                Ok((tenant, plan)) => {
+                    let actor = pending.audit.actor().filter(|_| is_audited).cloned();
+                    by_tenant.entry((tenant, actor)).or_default().push((pending, plan));
+                }
                 Err(_) => refused.push(pending),
             }
         }
-        let refused_by_tenant =
-            join_all(by_tenant.into_iter().map(|(tenant, planned)| self.store_planned(tenant, planned))).await;
+        let store = |((tenant, _), planned)| self.store_planned(tenant, planned);
+        let refused_by_tenant = join_all(by_tenant.into_iter().map(store)).await;
         refused.extend(refused_by_tenant.into_iter().flatten());
         refused
     }
@@ -58,7 +68,8 @@ impl TurnWorker {
     /// Stores the planned turns of a tenant in one transaction. Returns all of them if that fails.
     async fn store_planned(&self, tenant: Scope, planned: Vec<(PendingWrite, WritePlan)>) -> Vec<PendingWrite> {
         let records = planned.iter().flat_map(|(_, plan)| plan.records.iter().cloned()).collect();
-        match self.store(&tenant, records).await {
+        let audit = planned.first().map(|(pending, _)| pending.audit.clone()).unwrap_or_default();
+        match in_context(audit, self.store(&tenant, records)).await {
             Ok(blocked) => {
                 join_all(planned.into_iter().map(|(pending, plan)| self.finish(pending, plan.outcome(&blocked)))).await;
                 Vec::new()
@@ -104,7 +115,8 @@ impl TurnWorker {
         let retracted = self.retracted_by_others(turn, &stored).await?;
         // Without a new reply, the stored one stays.
         let new_reply = &turn.exchange.assistant;
-        let replaced_reply = stored.reply.as_ref().filter(|reply| !new_reply.is_empty() && reply.text != *new_reply);
+        let has_new_text = |reply: &&Record| reply.text != self.engine.mask_secrets(new_reply.as_str());
+        let replaced_reply = stored.reply.as_ref().filter(|_| !new_reply.is_empty()).filter(has_new_text);
         let former_exchange = replaced_reply
             .map(|reply| exchange_key(&Exchange { user: turn.exchange.user.clone(), assistant: reply.text.clone() }));
         let mut records = turn.records(stored, round);
@@ -126,7 +138,7 @@ impl TurnWorker {
     /// may send its next message as soon as the reply has ended, and retracted turns must not be recalled for it.
     pub(super) async fn finish(&self, pending: PendingWrite, outcome: TurnWriteOutcome) {
         count_turn(if outcome.blocked { "barred" } else { "stored" });
-        let PendingWrite { turn, stored, _permit, _tracked } = pending;
+        let PendingWrite { turn, audit: _, stored, _permit, _tracked } = pending;
         let last_turn = self.sessions.last_turn(&turn.address);
         self.sessions.set_last_turn(&turn.address, LastTurn { round: outcome.round, key: Some(turn.key.key.clone()) });
         // A turn that follows or repeats the latest one replaces no other turn. A derived session contains all

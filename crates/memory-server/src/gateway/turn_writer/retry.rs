@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use memory_engine::{ErrorKind, Result, Scope};
+use memory_engine::{ErrorKind, Result, Scope, audit::in_context};
 use tokio::time::sleep;
 
 use super::{
@@ -22,7 +22,7 @@ impl TurnWorker {
     pub(super) async fn retry_session(self: Arc<Self>, address: Scope, refused: PendingWrite) {
         let mut next = Some(refused);
         while let Some(pending) = next {
-            match self.store_with_retries(&pending.turn).await {
+            match in_context(pending.audit.clone(), self.store_with_retries(&pending.turn)).await {
                 Ok(outcome) => self.finish(pending, outcome).await,
                 Err(e) => {
                     report_lost(&pending.turn, &e.to_string());

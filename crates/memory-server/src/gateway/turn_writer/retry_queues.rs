@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use memory_engine::Scope;
+use memory_engine::{MemoryEngine, Scope};
 use parking_lot::Mutex;
 
 use super::pending::PendingWrite;
@@ -12,10 +12,11 @@ use super::pending::PendingWrite;
 pub(super) struct RetryQueues(Mutex<BTreeMap<Scope, VecDeque<PendingWrite>>>);
 
 impl RetryQueues {
-    /// Queues a turn if an earlier one of its session is being retried. Returns it otherwise.
-    pub(super) fn queue_if_retrying(&self, entry: PendingWrite) -> Option<PendingWrite> {
+    /// Queues a turn if an earlier one of its session is being retried, with its secrets masked. Returns it otherwise.
+    pub(super) fn queue_if_retrying(&self, mut entry: PendingWrite, engine: &MemoryEngine) -> Option<PendingWrite> {
         match self.0.lock().get_mut(&entry.turn.address) {
             Some(queue) => {
+                entry.turn.mask_secrets(engine);
                 queue.push_back(entry);
                 None
             }

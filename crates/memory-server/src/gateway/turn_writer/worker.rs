@@ -30,7 +30,7 @@ impl TurnWorker {
                 if group.iter().any(|other| other.turn.address == entry.turn.address) {
                     self.store_group(std::mem::take(&mut group)).await;
                 }
-                group.extend(self.retries.queue_if_retrying(entry));
+                group.extend(self.retries.queue_if_retrying(entry, &self.engine));
             }
             self.store_group(group).await;
         }
@@ -39,7 +39,8 @@ impl TurnWorker {
     /// Stores turns of different sessions, in one transaction per tenant. Turns for which that fails are retried in a
     /// separate task per session.
     async fn store_group(self: &Arc<Self>, group: Vec<PendingWrite>) {
-        for refused in self.store_together(group).await {
+        for mut refused in self.store_together(group).await {
+            refused.turn.mask_secrets(&self.engine);
             let address = refused.turn.address.clone();
             self.retries.open(&address);
             tokio::spawn(Arc::clone(self).retry_session(address, refused));

@@ -1,7 +1,10 @@
 //! `add_memory`.
 
-use memory_engine::{Error, Result, Role, Turn};
-use rmcp::model::{CallToolResult, JsonObject, Tool};
+use memory_engine::{
+    Error, Result, Role, State, Turn,
+    review::{ReviewMode, ReviewSource},
+};
+use rmcp::model::{CallToolResult, ContentBlock, JsonObject, Tool};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -9,6 +12,8 @@ use super::support::{ToolContext, build_tool, find_memory, parse_arguments, to_r
 use crate::mcp::{caller::Caller, memory::Memory};
 
 pub(super) const NAME: &str = "add_memory";
+/// The note in the result if the memory waits for a review.
+const PENDING_NOTE: &str = "The memory waits until a person accepts it; searches do not find it before.";
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -51,6 +56,14 @@ pub(super) async fn call(memory: &ToolContext, caller: &Caller, arguments: JsonO
     };
     let scene = arguments.scene.trim();
     let turn = if scene.is_empty() { turn } else { turn.with_scene(scene) };
-    let id = memory.engine.remember(&scope, turn).await?;
+    let engine = &memory.engine;
+    let id = engine.remember_from(ReviewSource::Tools, &scope, turn).await?;
+    if engine.review_policy().mode(ReviewSource::Tools) == ReviewMode::Review
+        && let Some(pending) = engine.get(&scope, id).await?.filter(|record| record.state == State::Pending)
+    {
+        let mut result = to_result(&Memory::from(&pending))?;
+        result.content.push(ContentBlock::text(PENDING_NOTE));
+        return Ok(result);
+    }
     to_result(&Memory::from(&find_memory(NAME, &memory.engine, &scope, &id.to_string()).await?))
 }

@@ -72,6 +72,7 @@ pub(super) async fn call(memory: &ToolContext, caller: &Caller, arguments: JsonO
     if !arguments.cursor.trim().is_empty() {
         query.after = Some(parse_cursor(arguments.cursor.trim())?);
     }
+    memory.engine.audit().log_export(&scope, NAME).await?;
     let mut records: Vec<Record> = Vec::with_capacity(limit);
     // A page may contain ledger entries, which are not memories, so several pages may be needed.
     loop {

@@ -34,6 +34,9 @@ struct Arguments {
     /// Only memories from before this time
     #[serde(default)]
     until: String,
+    /// Memories as they were at this time
+    #[serde(default)]
+    as_of: String,
     /// Only memories of this conversation; write * for all conversations if the server's address names one
     #[serde(default)]
     session_id: String,
@@ -100,6 +103,9 @@ pub(super) async fn call(memory: &ToolContext, caller: &Caller, arguments: JsonO
     }
     if !arguments.until.trim().is_empty() {
         query = query.until(Timestamp::parse_in(&arguments.until, &memory.zone)?);
+    }
+    if !arguments.as_of.trim().is_empty() {
+        query = query.as_of(Timestamp::parse_in(&arguments.as_of, &memory.zone)?);
     }
     query.zone = Some(memory.zone.clone());
     to_result(&SearchResult::from(&memory.engine.recall(&scope, query).await?))

@@ -1,6 +1,6 @@
 //! `update_memory`.
 
-use memory_engine::{PutMode, Result};
+use memory_engine::{Error, PutMode, Result, retention::RecordPatch};
 use rmcp::model::{CallToolResult, JsonObject, Tool};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -16,14 +16,17 @@ struct Arguments {
     /// The id of the memory as returned by search_memory, such as 0198c0de-0000-7000-8000-000000000000
     id: String,
     /// The new text, such as: Lin is allergic to shrimp, but not to fish
+    #[serde(default)]
     text: String,
+    /// True to show it in every conversation and never let it expire; false to stop that
+    pinned: Option<bool>,
     /// The user, unless the server's address names one
     #[serde(default)]
     user_id: String,
 }
 
 pub(super) fn tool() -> Tool {
-    let description = "Corrects the text of a memory. Everything derived from the old text is deleted. \
+    let description = "Corrects the text of a memory, or pins it. Everything derived from the old text is deleted. \
         If something has changed in the world, add a new memory instead: the old one was true in its time.";
     build_tool::<Arguments, Memory>(NAME, "Correct a memory", description, writes(true, true))
 }
@@ -32,9 +35,17 @@ pub(super) async fn call(memory: &ToolContext, caller: &Caller, arguments: JsonO
     let arguments: Arguments = parse_arguments(NAME, arguments)?;
     let scope = caller.user_scope(&arguments.user_id)?;
     let mut record = find_memory(NAME, &memory.engine, &scope, &arguments.id).await?;
-    record.text = arguments.text;
-    // If two clients correct a memory at the same time, the second one is refused.
-    let mode = PutMode::Update { revision: record.revision };
-    memory.engine.store(&scope, vec![record.clone()], mode).await?;
+    if arguments.text.trim().is_empty() && arguments.pinned.is_none() {
+        return Err(Error::invalid(NAME, "it changes nothing; give a text, or pinned"));
+    }
+    if !arguments.text.trim().is_empty() {
+        record.text = arguments.text;
+        // If two clients correct a memory at the same time, the second one is refused.
+        let mode = PutMode::Update { revision: record.revision };
+        memory.engine.store(&scope, vec![record.clone()], mode).await?;
+    }
+    if let Some(pinned) = arguments.pinned {
+        memory.engine.patch(&scope, &[record.id], RecordPatch::default().pinned(pinned)).await?;
+    }
     to_result(&Memory::from(&record))
 }

@@ -1,0 +1,122 @@
+//! Screening of records before they are stored: secrets are masked or refused.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use memory_engine_core::{Error, Record, Result, Write, observe::count_screened};
+use memory_engine_screening::{Action, Category, RecordFinding, RecordScreening, Screener, count_by_rule};
+
+use crate::{blocking::run_blocking, store::IndexedStore};
+
+/// Maximum size of the texts of a write that are screened on the calling thread, in bytes. A switch of threads would
+/// take longer.
+const INLINE_MAX_BYTES: usize = 1 << 15;
+
+impl IndexedStore {
+    /// Masks secrets in a record as [`write`](Self::write) does, for callers that compare it with a stored record.
+    ///
+    /// # Errors
+    /// `InvalidInput` for findings that are refused.
+    pub fn screen(&self, record: &mut Record) -> Result<()> {
+        let Some(screener) = self.screener() else { return Ok(()) };
+        let screening = screener.screen_record(record);
+        report(&screening);
+        refuse(&screening, None)
+    }
+
+    /// Masks secrets in a text as [`write`](Self::write) does, for callers that compare it with a stored text.
+    pub fn screened_text(&self, text: String) -> String {
+        match self.screener() {
+            Some(screener) => screener.screen(&text).text.into_owned(),
+            None => text,
+        }
+    }
+
+    /// Returns an error if the screening refuses a record.
+    ///
+    /// # Errors
+    /// `InvalidInput`, with the field and the rule.
+    pub(crate) fn check_screening(&self, record: &Record) -> Result<()> {
+        let Some(screener) = self.screener() else { return Ok(()) };
+        let refuses = |category: &Category| screener.policy().action(*category) == Action::Refuse;
+        if !Category::ALL.iter().any(refuses) {
+            return Ok(());
+        }
+        let screening = screener.screen_record(&mut record.clone());
+        report_refused(&screening);
+        refuse(&screening, None)
+    }
+
+    /// Masks the secrets in the records of writes. A record that changes loses its vector, which was computed from the
+    /// secret, too.
+    ///
+    /// # Errors
+    /// `InvalidInput` if the screening refuses a record; `Internal` if the thread stops without a result.
+    pub(crate) async fn screen_writes(&self, mut writes: Vec<Write>) -> Result<Vec<Write>> {
+        let Some(screener) = self.screener() else { return Ok(writes) };
+        let bytes: usize = writes.iter().map(|write| write.record.text.len()).sum();
+        if bytes <= INLINE_MAX_BYTES {
+            screen_all(screener, &mut writes)?;
+            return Ok(writes);
+        }
+        let screener = Arc::clone(screener);
+        run_blocking("screen", move || screen_all(&screener, &mut writes).map(|()| writes)).await?
+    }
+}
+
+fn screen_all(screener: &Screener, writes: &mut [Write]) -> Result<()> {
+    let count = writes.len();
+    let mut masked = Vec::new();
+    for (index, write) in writes.iter_mut().enumerate() {
+        let screening = screener.screen_record(&mut write.record);
+        if screening.is_clean() {
+            continue;
+        }
+        report_refused(&screening);
+        refuse(&screening, (count > 1).then_some((index, count)))?;
+        write.record.validate()?;
+        write.embedding = None;
+        masked.extend(screening.masked);
+    }
+    report_masked(&masked);
+    Ok(())
+}
+
+/// Returns the error for findings that are refused. In a batch, it names the record by its position.
+fn refuse(screening: &RecordScreening, position: Option<(usize, usize)>) -> Result<()> {
+    let Some(reason) = screening.refusal() else { return Ok(()) };
+    let message = match position {
+        Some((index, count)) => format!("record {} of {count}: {reason}", index + 1),
+        None => reason,
+    };
+    Err(Error::invalid("record", message))
+}
+
+fn report(screening: &RecordScreening) {
+    report_refused(screening);
+    report_masked(&screening.masked);
+}
+
+fn report_refused(screening: &RecordScreening) {
+    count(&screening.refused, Action::Refuse);
+}
+
+/// Counts and logs the findings that were masked, by their rules.
+fn report_masked(masked: &[RecordFinding]) {
+    if masked.is_empty() {
+        return;
+    }
+    count(masked, Action::Mask);
+    let counts = count_by_rule(masked);
+    let rules: Vec<String> = counts.iter().map(|(rule, count)| format!("{rule}={count}")).collect();
+    tracing::info!(findings = masked.len(), rules = rules.join(","), "secrets in records were masked");
+}
+
+fn count(findings: &[RecordFinding], action: Action) {
+    let mut counts: BTreeMap<Category, u64> = BTreeMap::new();
+    for finding in findings {
+        *counts.entry(finding.category).or_default() += 1;
+    }
+    for (category, count) in counts {
+        count_screened(category.as_str(), action.as_str(), count);
+    }
+}

@@ -1,0 +1,174 @@
+//! `memory merge`.
+
+use std::{
+    collections::BTreeSet,
+    process::ExitCode,
+};
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use memory_engine::{
+    Database, Scope, admin,
+    transfer::{Merge, MergeConflict, MergeReason, MergeReport, MergeSide},
+};
+
+use crate::{
+    args::{self, StoreArgs},
+    commands::copy::is_same_store,
+    database::{self, DatabaseArg},
+    embedder::EmbedderArgs,
+    output,
+};
+
+/// Maximum number of conflicts that are printed. `--json` prints up to 1000.
+const MAX_PRINTED_CONFLICTS: usize = 20;
+
+/// Merge another store into a store, after both were changed separately.
+///
+/// Afterwards the store has what either of them had. What was forgotten in one of them is forgotten, with everything
+/// derived from it. Of a record that both have changed, one version is kept and the conflict is listed: an undone
+/// retraction and then a retraction that the other store never had go first, then the higher revision. The other store is
+/// not changed. The result does not depend on the direction, and a second merge changes nothing.
+#[derive(Debug, Args)]
+pub(crate) struct MergeCommand {
+    /// Database to read: a SQLite file, also a backup, postgres://USER:PASSWORD@HOST:PORT/DATABASE, or `postgres` for
+    /// the address in the variable DATABASE_URL
+    #[arg(value_name = "FILE|URL")]
+    other: DatabaseArg,
+    /// Database to write, in the same notation; it must exist
+    #[arg(long, env = "MEMORY_DB", hide_env_values = true, default_value = "memory.db", value_name = "FILE|URL")]
+    into: DatabaseArg,
+    #[command(flatten)]
+    embedder: EmbedderArgs,
+    /// Merge only this tenant
+    #[arg(long, value_name = "NAME")]
+    tenant: Option<String>,
+    /// Merge only this user
+    #[arg(long, short, value_name = "NAME")]
+    user: Option<String>,
+    /// List what would change; change nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Print the report as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl MergeCommand {
+    pub(crate) async fn run(self) -> Result<ExitCode> {
+        let other = self.other.database()?;
+        let into = self.into.database()?;
+        if is_same_store(&other, &into) {
+            bail!("{other} cannot be merged into itself; name another store with --into");
+        }
+        database::require_database(&other).await?;
+        database::require_database(&into).await?;
+        let scopes = self.scopes(&other, &into).await?;
+        let source = args::open_database_without_indexes(&other).await?;
+        let target = match self.dry_run {
+            true => args::open_database_without_indexes(&into).await?,
+            false => StoreArgs::new(self.into.clone(), self.embedder.clone()).open().await?,
+        };
+        let bar = output::progress(0, "merging {spinner} {pos} records {per_sec}");
+        let mut merge = Merge::new(&source, &target).dry_run(self.dry_run).on_progress(|records| bar.inc(records));
+        let mut result = Ok(());
+        for scope in &scopes {
+            source.audit().log_export(scope, "memory merge").await?;
+            result = merge.merge(scope).await;
+            if result.is_err() {
+                break;
+            }
+        }
+        let report = merge.into_report();
+        bar.finish_and_clear();
+        result.context("the merge is incomplete; run the same command again to continue")?;
+        if !self.dry_run {
+            for tenant in scopes.iter().map(Scope::tenant).collect::<BTreeSet<_>>() {
+                output::finish_indexing(&target, &self.scope_within(tenant)?).await?;
+            }
+        }
+        self.print_report(&other, &into, &report)?;
+        Ok(if report.refused == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+
+    /// Returns the tenants and users to merge. One that only the target has is not affected.
+    async fn scopes(&self, other: &Database, into: &Database) -> Result<Vec<Scope>> {
+        let mut scopes = admin::namespaces(other).await.with_context(|| other.to_string())?;
+        let has_scopes = !scopes.is_empty();
+        // Fails early if the target cannot be read.
+        admin::namespaces(into).await.with_context(|| into.to_string())?;
+        scopes.retain(|scope| self.tenant.as_deref().is_none_or(|tenant| scope.tenant() == tenant));
+        scopes.retain(|scope| self.user.is_none() || scope.user_name() == self.user.as_deref());
+        if has_scopes && scopes.is_empty() {
+            bail!("{other} has no tenant or user of this name");
+        }
+        Ok(scopes)
+    }
+
+    fn scope_within(&self, tenant: &str) -> Result<Scope> {
+        let scope = Scope::tenant_wide(tenant)?;
+        Ok(match &self.user {
+            Some(user) => scope.with_user(user)?,
+            None => scope,
+        })
+    }
+
+    fn print_report(&self, other: &Database, into: &Database, report: &MergeReport) -> Result<()> {
+        for error in &report.errors {
+            report_line!("{error}");
+        }
+        if self.json {
+            print_line!("{}", serde_json::to_string(report)?);
+            return Ok(());
+        }
+        for conflict in report.conflicts.iter().take(MAX_PRINTED_CONFLICTS) {
+            print_line!("{}", conflict_line(conflict, other, into));
+        }
+        let hidden = report.conflicts().saturating_sub(MAX_PRINTED_CONFLICTS as u64);
+        if hidden > 0 {
+            print_line!("{} more; --json lists them", output::counted(hidden, "conflict", "conflicts"));
+        }
+        let outcome = if self.dry_run { "would be merged" } else { "merged" };
+        let records = output::counted(report.added, "record", "records");
+        let tombstones = output::counted(report.tombstones, "tombstone", "tombstones");
+        print_line!("{records} and {tombstones} of {other} {outcome} into {into}");
+        let rows = [
+            (report.replaced, "record replaced by the other version", "records replaced by the other version"),
+            (report.kept, "record kept in a conflict", "records kept in conflicts"),
+            (report.unchanged, "record is the same in both", "records are the same in both"),
+            (
+                report.deleted,
+                "record deleted, because it or its source was forgotten or replaced there",
+                "records deleted, because they or their sources were forgotten or replaced there",
+            ),
+            (
+                report.forgotten,
+                "record not taken, because it or its source was forgotten or replaced here",
+                "records not taken, because they or their sources were forgotten or replaced here",
+            ),
+            (report.refused, "record refused, see above", "records refused, see above"),
+            (report.synonyms, "group of synonyms merged", "groups of synonyms merged"),
+            (report.verdicts, "decision about suggested synonyms merged", "decisions about suggested synonyms merged"),
+        ];
+        for (count, singular, plural) in rows.into_iter().filter(|(count, ..)| *count > 0) {
+            print_line!("{}", output::counted(count, singular, plural));
+        }
+        Ok(())
+    }
+}
+
+fn conflict_line(conflict: &MergeConflict, other: &Database, into: &Database) -> String {
+    let winner = match conflict.winner {
+        MergeSide::Source => other,
+        _ => into,
+    };
+    let reason = match conflict.reason {
+        MergeReason::RetractionUndone => "the retraction of the other version was undone",
+        MergeReason::Retracted => "it was retracted there",
+        MergeReason::HigherRevision => "it has the higher revision",
+        MergeReason::State => "the revisions are equal, and its state comes first",
+        _ => "the revisions are equal, and its hash is greater",
+    };
+    let MergeConflict { id, scope, kind, differs, .. } = conflict;
+    format!("conflict: {kind} {id} at {scope} differs in {}; kept that of {winner}: {reason}", differs.join(", "))
+}

@@ -1,0 +1,43 @@
+//! Pinned records in contexts: they are part of each, up to a budget.
+
+use memory_engine_core::{Field, Filter, Record, Result, ScanQuery, Scope, State};
+
+use crate::engine::MemoryEngine;
+
+/// Maximum number of pinned records in a context. The latest ones are taken.
+pub(crate) const MAX_PINNED: usize = 20;
+/// Budget of the pinned records, as a share of the characters of all memories of a context (0–1). What they do not use
+/// is left to the others.
+const PINNED_SHARE: f64 = 0.5;
+
+/// Returns the filter for active pinned records.
+pub(crate) fn pinned_filter() -> Filter {
+    Filter::eq(Field::Pinned, true).and(Filter::eq(Field::State, State::Active.as_str()))
+}
+
+impl MemoryEngine {
+    /// Returns the latest pinned records that are visible from `scope`, the latest first.
+    pub(crate) async fn pinned_records(&self, scope: &Scope) -> Result<Vec<Record>> {
+        Ok(self.timeline(scope, &ScanQuery::newest(MAX_PINNED).with_filter(pinned_filter())).await?.records)
+    }
+}
+
+/// Returns the first records whose texts fit into the budget of pinned records, next to memories of at most `max_chars`
+/// characters together and `max_chars_each` characters each.
+pub(crate) fn within_budget(
+    pinned: impl IntoIterator<Item = Record>,
+    max_chars: usize,
+    max_chars_each: usize,
+) -> Vec<Record> {
+    let mut remaining = (max_chars as f64 * PINNED_SHARE) as usize;
+    let mut included = Vec::new();
+    for record in pinned {
+        let chars = record.text.chars().count().min(max_chars_each);
+        if chars > remaining {
+            break;
+        }
+        remaining -= chars;
+        included.push(record);
+    }
+    included
+}

@@ -1,0 +1,210 @@
+//! Pins, importance and expiry of stored records.
+
+pub use memory_engine_indexing::{RetentionPolicy, RetentionRule, parse_time_to_live};
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use memory_engine_core::{
+    Error, ErrorKind, PutMode, Record, RecordId, RemovalCounts, Result, Scope, Timestamp, Trust, Write,
+};
+use memory_engine_indexing::inherit_expiry;
+use serde::{Deserialize, Serialize};
+
+use crate::{engine::MemoryEngine, verb::verb};
+
+/// Maximum number of retries after another writer changed the same records.
+const MAX_RETRIES: usize = 5;
+
+/// A change of the pin, the importance or the expiry of records. What is not set stays as it is.
+///
+/// In JSON, `"expires_at": null` removes the expiry.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[must_use]
+pub struct RecordPatch {
+    /// True to pin the records, false to unpin them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pinned: Option<bool>,
+    /// Importance, 0 to 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    importance: Option<f64>,
+    /// `Some(None)` if the records do not expire.
+    #[serde(skip_serializing_if = "Option::is_none", with = "nullable")]
+    expires_at: Option<Option<Timestamp>>,
+}
+
+/// A field that is missing, null, or a value.
+mod nullable {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(super) fn serialize<T: Serialize, S: Serializer>(
+        value: &Option<Option<T>>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        value.as_ref().and_then(Option::as_ref).serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, T, D>(deserializer: D) -> Result<Option<Option<T>>, D::Error>
+    where
+        T: Deserialize<'de>,
+        D: Deserializer<'de>,
+    {
+        Option::deserialize(deserializer).map(Some)
+    }
+}
+
+impl RecordPatch {
+    /// Pins or unpins the records.
+    pub fn pinned(mut self, pinned: bool) -> Self {
+        self.pinned = Some(pinned);
+        self
+    }
+
+    /// Sets the importance, 0 to 1.
+    pub fn importance(mut self, importance: f64) -> Self {
+        self.importance = Some(importance);
+        self
+    }
+
+    /// Sets the time at which the records expire.
+    pub fn expires_at(mut self, time: impl Into<Timestamp>) -> Self {
+        self.expires_at = Some(Some(time.into()));
+        self
+    }
+
+    /// Removes the expiry of the records.
+    pub fn never_expires(mut self) -> Self {
+        self.expires_at = Some(None);
+        self
+    }
+
+    /// Returns true if the patch changes nothing.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    fn apply(&self, record: &mut Record) {
+        record.pinned = self.pinned.unwrap_or(record.pinned);
+        record.importance = self.importance.unwrap_or(record.importance);
+        record.expires_at = self.expires_at.unwrap_or(record.expires_at);
+    }
+}
+
+impl MemoryEngine {
+    /// Changes the pin, the importance or the expiry of records within `scope`. Records that are derived from them, such
+    /// as chunks and facts, expire with the earliest of their sources. Returns the number of changed records, without
+    /// derived ones.
+    ///
+    /// A pinned record does not expire, is not superseded by extracted facts, is not moved behind better hits as a
+    /// near-duplicate, and is part of every context.
+    ///
+    /// ```
+    /// use memory_engine::{MemoryEngine, Scope, retention::RecordPatch};
+    ///
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let memory = MemoryEngine::builder().in_memory().build().await?;
+    /// let lin = Scope::user("lin")?;
+    /// let allergy = memory.remember(&lin, "I am allergic to peanuts").await?;
+    /// memory.patch(&lin, &[allergy], RecordPatch::default().pinned(true).importance(0.9)).await?;
+    ///
+    /// let context = memory.context(&lin, "Which film shall we watch tonight?").await?;
+    /// assert!(context.text.contains("allergic to peanuts"));
+    /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// `InvalidInput` for an empty patch or an importance that is not between 0 and 1; `NotFound` if one of the records
+    /// does not exist within `scope`: nothing is changed then; `Conflict` if others keep changing the records; the
+    /// store's error.
+    pub async fn patch(&self, scope: &Scope, ids: &[RecordId], patch: RecordPatch) -> Result<u64> {
+        verb!("patch", scope, { ids = ids.len() }, self.acting(self.patch_records(scope, ids, patch)))
+    }
+
+    async fn patch_records(&self, scope: &Scope, ids: &[RecordId], patch: RecordPatch) -> Result<u64> {
+        if patch.is_empty() {
+            return Err(Error::invalid("patch", "it changes nothing; set pinned, importance or expires_at"));
+        }
+        let ids: Vec<RecordId> = ids.iter().copied().collect::<BTreeSet<_>>().into_iter().collect();
+        let mut retries = 0;
+        loop {
+            match self.try_patch(scope, &ids, &patch).await {
+                Err(error) if error.kind() == ErrorKind::Conflict && retries < MAX_RETRIES => retries += 1,
+                outcome => return outcome,
+            }
+        }
+    }
+
+    async fn try_patch(&self, scope: &Scope, ids: &[RecordId], patch: &RecordPatch) -> Result<u64> {
+        let found = self.indexed_store().get_unexpired(scope, ids).await?;
+        let mut patched: BTreeMap<RecordId, Record> = BTreeMap::new();
+        let mut changed = BTreeSet::new();
+        for (id, record) in ids.iter().zip(found) {
+            let Some(mut record) = record.filter(|record| !record.kind.is_ledger()) else {
+                let message = format!("there is no record {id} in this scope");
+                return Err(Error::new(ErrorKind::NotFound, "patch", message));
+            };
+            let old = record.clone();
+            patch.apply(&mut record);
+            if record != old {
+                changed.insert(record.id);
+            }
+            patched.insert(record.id, record);
+        }
+        let count = changed.len() as u64;
+        let derived = self.renew_derived_expiry(scope, &patched).await?;
+        let writes = patched.into_values().filter(|record| changed.contains(&record.id)).chain(derived);
+        let writes: Vec<Write> = writes
+            .map(|record| {
+                let revision = record.revision;
+                Write::new(record, PutMode::Update { revision })
+            })
+            .collect();
+        if !writes.is_empty() {
+            self.write(&scope.namespace(), writes).await?;
+        }
+        Ok(count)
+    }
+
+    /// Returns the records that the engine derived from the patched ones, with the expiry of their sources, if that
+    /// changes.
+    async fn renew_derived_expiry(&self, scope: &Scope, patched: &BTreeMap<RecordId, Record>) -> Result<Vec<Record>> {
+        let user = scope.namespace();
+        let ids: Vec<RecordId> = patched.keys().copied().collect();
+        let derived = self.indexed_store().get_derived(&user, &ids).await?;
+        let derived: Vec<Record> = derived
+            .into_iter()
+            .filter(|record| record.trust == Trust::Derived && !patched.contains_key(&record.id))
+            .collect();
+        let others: BTreeSet<RecordId> = derived
+            .iter()
+            .flat_map(|record| &record.derived_from)
+            .filter(|id| !patched.contains_key(id))
+            .copied()
+            .collect();
+        let others: Vec<RecordId> = others.into_iter().collect();
+        let others = self.indexed_store().get_all(&user, &others).await?;
+        let sources: BTreeMap<RecordId, &Record> =
+            others.iter().flatten().chain(patched.values()).map(|source| (source.id, source)).collect();
+        let mut renewed = Vec::new();
+        for mut record in derived {
+            let old = record.expires_at;
+            let own_sources: Vec<&Record> =
+                record.derived_from.iter().filter_map(|id| sources.get(id).copied()).collect();
+            inherit_expiry(&mut record, own_sources);
+            if record.expires_at != old {
+                renewed.push(record);
+            }
+        }
+        Ok(renewed)
+    }
+
+    /// Deletes the records of all tenants that have expired, with everything that is derived from them. Reads do not
+    /// return expired records even before; the background task deletes them at least every 30 seconds. Returns the
+    /// numbers of removed items.
+    ///
+    /// # Errors
+    /// The stores' errors. What was deleted before stays deleted.
+    pub async fn delete_expired(&self) -> Result<RemovalCounts> {
+        self.enrichment().delete_expired().await
+    }
+}

@@ -1,0 +1,236 @@
+//! The audit log: reading and verifying it, and the actor of each request.
+
+use std::{sync::Arc, time::Duration};
+
+use axum::{
+    Json, Router,
+    extract::{Query, State},
+    http::{HeaderMap, StatusCode, header::USER_AGENT},
+    response::IntoResponse,
+};
+use memory_engine::{
+    MemoryEngine, RecordId, Result, Scope, Timestamp,
+    audit::{Actor, AuditAction, AuditHead, AuditOptions, AuditQuery},
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{
+    access::{Access, Owner},
+    config::{AuditConfig, Config},
+    fault::Fault,
+    headers::header_text,
+    openapi::{ApiOperation, Routes},
+    part::ServerPart,
+    server::Server,
+};
+
+/// The header with the name of the agent or program. Without it, `User-Agent` counts.
+const AGENT_HEADER: &str = "x-memory-agent";
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+/// Maximum number of entries in an answer.
+const MAX_ENTRIES: usize = 1000;
+
+impl AuditConfig {
+    /// Returns the options of the engine.
+    pub fn options(&self) -> AuditOptions {
+        let options = AuditOptions::new(self.mode);
+        match self.retention_days {
+            0 => options,
+            days => options.with_retention(DAY * days),
+        }
+    }
+}
+
+/// Returns the actor of a request: the name of its key, and the program as it states itself.
+pub(crate) fn actor(access: &Access, headers: &HeaderMap) -> Actor {
+    let key = access.name();
+    // These are names of actors without a key of the server.
+    let is_reserved = key == Actor::ENGINE || key == "cli" || key.starts_with("cli:");
+    let key = if is_reserved { format!("key:{key}") } else { key.to_owned() };
+    let stated = header_text(headers, AGENT_HEADER).ok().flatten();
+    let agent = stated.or_else(|| headers.get(USER_AGENT)?.to_str().ok().map(str::to_owned));
+    Actor::new(Some(&key), agent.as_deref())
+}
+
+/// The parameters of a list of entries.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+struct EntriesQuery {
+    /// The user. Default: the only user of the key, or all users.
+    user_id: String,
+    /// The agent of the memories.
+    agent_id: String,
+    /// The conversation.
+    session_id: String,
+    /// Only entries of this key.
+    key: Option<String>,
+    /// Only entries of this program or agent.
+    program: Option<String>,
+    /// Only entries with one of these actions, separated by commas, such as `delete,export`.
+    action: String,
+    /// Only entries that name this record.
+    record: Option<String>,
+    /// Only entries written at this time or later, such as `2026-02-18T20:00:00Z`.
+    since: Option<String>,
+    /// Only entries written before this time.
+    until: Option<String>,
+    /// Continues after the entry with this number.
+    after: Option<u64>,
+    /// The oldest entry first. Default: the newest first.
+    oldest_first: bool,
+    /// Maximum number of entries, at most 1000. Default: 100.
+    limit: Option<usize>,
+}
+
+/// The parameters of a verification.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+struct VerifyQuery {
+    /// An entry that was noted earlier, as SEQUENCE:HASH. The log must contain it.
+    expect: Option<String>,
+}
+
+/// A page of entries.
+#[derive(Debug, Serialize, JsonSchema)]
+struct EntriesAnswer {
+    /// The entries, with their hashes.
+    entries: Vec<Value>,
+    /// The value of `after` for the next page. Missing on the last page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<u64>,
+}
+
+/// The result of a verification.
+#[derive(Debug, Serialize, JsonSchema)]
+struct VerifyAnswer {
+    /// True if no entry was changed or removed.
+    intact: bool,
+    /// The latest entry, as SEQUENCE:HASH.
+    head: String,
+    /// The number of entries.
+    entries: u64,
+    /// Descriptions of the problems.
+    problems: Vec<String>,
+}
+
+/// The audit log over HTTP: lists its entries, and verifies it.
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct Auditing {
+    engine: MemoryEngine,
+}
+
+impl Auditing {
+    /// Creates the API over a memory.
+    pub fn new(engine: MemoryEngine) -> Self {
+        Self { engine }
+    }
+
+    /// Returns the routes. Each request needs an [`Access`], which a [`Guard`](crate::Guard) adds.
+    pub fn router(self) -> Router {
+        self.part().router
+    }
+
+    fn part(self) -> ServerPart {
+        let (router, section) = routes().finish();
+        let router = router.with_state(self.engine);
+        ServerPart { name: "audit", router, sections: vec![section], errors: Fault::into_response, background: None }
+    }
+}
+
+impl Server {
+    /// Adds the audit log under `/api/audit`.
+    pub fn auditing(self, auditing: Auditing) -> Self {
+        self.with_part(auditing.part())
+    }
+}
+
+/// Builds the part.
+pub(crate) fn build(
+    _: &Config,
+    engine: &MemoryEngine,
+    _: &dyn Fn(&str) -> Option<String>,
+) -> Result<Option<ServerPart>> {
+    Ok(Some(Auditing::new(engine.clone()).part()))
+}
+
+fn routes() -> Routes<MemoryEngine> {
+    let list = ApiOperation::new("auditEntries", "Lists entries of the audit log within a scope.");
+    let verify = ApiOperation::new("auditVerify", "Verifies the audit log of the tenant. Needs a key for all users.");
+    Routes::new("audit", "Who changed, deleted or exported which records, and when.")
+        .get("/api/audit", entries, list.query::<EntriesQuery>().answer::<EntriesAnswer>())
+        .get("/api/audit/verify", verification, verify.query::<VerifyQuery>().answer::<VerifyAnswer>())
+}
+
+async fn entries(
+    State(engine): State<MemoryEngine>,
+    access: Access,
+    query: Result<Query<EntriesQuery>, axum::extract::rejection::QueryRejection>,
+) -> Result<Json<EntriesAnswer>, Fault> {
+    let Query(query) = query.map_err(|e| Fault::bad_request(e.body_text()))?;
+    let scope = query.scope(&access)?;
+    let page = engine.audit().read(&scope, &query.audit_query()?).await?;
+    let entries = page.entries.iter().map(serde_json::to_value).collect::<Result<Vec<_>, _>>();
+    let entries = entries.map_err(|e| Fault::new(StatusCode::INTERNAL_SERVER_ERROR, e.to_string()))?;
+    Ok(Json(EntriesAnswer { entries, next: page.next }))
+}
+
+async fn verification(
+    State(engine): State<MemoryEngine>,
+    access: Access,
+    query: Result<Query<VerifyQuery>, axum::extract::rejection::QueryRejection>,
+) -> Result<Json<VerifyAnswer>, Fault> {
+    let Query(query) = query.map_err(|e| Fault::bad_request(e.body_text()))?;
+    if !access.is_for_all_users() {
+        let message = "the audit log of a tenant is one chain; verify it with a key for all users";
+        return Err(Fault::new(StatusCode::FORBIDDEN, message));
+    }
+    let expected: Option<AuditHead> = query.expect.as_deref().map(str::parse).transpose()?;
+    let tenant = access.scope(&Owner::default())?;
+    let verification = engine.audit().verify(&tenant, expected.as_ref()).await?;
+    Ok(Json(VerifyAnswer {
+        intact: verification.is_intact(),
+        head: verification.chain.head.to_string(),
+        entries: verification.entries,
+        problems: verification.problems.iter().map(ToString::to_string).collect(),
+    }))
+}
+
+impl EntriesQuery {
+    fn scope(&self, access: &Access) -> Result<Scope> {
+        let non_empty = |name: &str| Some(name.trim().to_owned()).filter(|name| !name.is_empty());
+        access.scope(&Owner {
+            user: non_empty(&self.user_id),
+            agent: non_empty(&self.agent_id),
+            session: non_empty(&self.session_id),
+            branch: None,
+        })
+    }
+
+    fn audit_query(&self) -> Result<AuditQuery, Fault> {
+        let limit = self.limit.unwrap_or(AuditQuery::DEFAULT_LIMIT);
+        if !(1..=MAX_ENTRIES).contains(&limit) {
+            return Err(Fault::bad_request(format!("limit is {limit}; it must be from 1 to {MAX_ENTRIES}")));
+        }
+        let mut query = AuditQuery::newest(limit).with_after(self.after);
+        query.oldest_first = self.oldest_first;
+        query.key.clone_from(&self.key);
+        query.agent.clone_from(&self.program);
+        for action in self.action.split(',').map(str::trim).filter(|action| !action.is_empty()) {
+            query = query.with_action(action.parse::<AuditAction>()?);
+        }
+        query.record = self.record.as_deref().map(str::parse::<RecordId>).transpose()?;
+        let time = |text: &Option<String>| text.as_deref().map(str::parse::<Timestamp>).transpose();
+        query.since = time(&self.since)?;
+        query.until = time(&self.until)?;
+        Ok(query)
+    }
+}
+
+/// Returns the actor of the request that the parts belong to, if the guard has set one.
+#[cfg(feature = "mcp")]
+pub(crate) fn request_actor(extensions: &axum::http::Extensions) -> Option<Arc<Actor>> {
+    extensions.get::<Arc<Actor>>().cloned()
+}

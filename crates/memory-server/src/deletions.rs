@@ -1,0 +1,98 @@
+//! Deletions with a signed certificate.
+
+mod api;
+
+use std::{fs, sync::Arc};
+
+use axum::{
+    Router,
+    http::{Method, StatusCode},
+    response::IntoResponse,
+};
+use memory_engine::{Error, ErrorKind, MemoryEngine, Result, certificate::CertificateKey};
+
+use crate::{config::Config, fault::Fault, openapi::{ApiOperation, Routes}, part::ServerPart, server::Server};
+
+/// The variable with the key that signs certificates.
+const KEY_VARIABLE: &str = "MEMORY_CERTIFICATE_KEY";
+
+/// The routes that delete records and certify it, under `/api/deletions`.
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct Deletions {
+    engine: MemoryEngine,
+    key: Arc<CertificateKey>,
+}
+
+impl Deletions {
+    /// Creates the routes over a memory. The key signs the certificates.
+    pub fn new(engine: MemoryEngine, key: CertificateKey) -> Self {
+        Self { engine, key: Arc::new(key) }
+    }
+
+    /// Returns the routes. Each request needs an [`Access`](crate::Access), which a [`Guard`](crate::Guard) adds.
+    pub fn router(self) -> Router {
+        self.part().router
+    }
+
+    pub(crate) fn part(self) -> ServerPart {
+        let (router, section) = routes().finish();
+        let router = router
+            .method_not_allowed_fallback(async |method: Method| {
+                Fault::new(StatusCode::METHOD_NOT_ALLOWED, format!("{method} is not allowed on this path"))
+            })
+            .with_state(self);
+        ServerPart { name: "deletions", router, sections: vec![section], errors: Fault::into_response, background: None }
+    }
+}
+
+impl Server {
+    /// Adds the deletions with a certificate under `/api/deletions`.
+    pub fn deletions(self, deletions: Deletions) -> Self {
+        self.with_part(deletions.part())
+    }
+}
+
+/// Builds the part if there is a key for certificates, unless the configuration switches it off.
+pub(crate) fn build(
+    config: &Config,
+    engine: &MemoryEngine,
+    variable: &dyn Fn(&str) -> Option<String>,
+) -> Result<Option<ServerPart>> {
+    if !config.deletions.enabled {
+        return Ok(None);
+    }
+    let key = match &config.deletions.key_file {
+        Some(file) => {
+            let text = fs::read_to_string(file).map_err(|error| {
+                let message = format!("deletions.key_file: {file} cannot be read");
+                Error::new(ErrorKind::NotFound, "config", message).with_source(error)
+            })?;
+            CertificateKey::from_text(&text)?
+        }
+        None => match variable(KEY_VARIABLE) {
+            Some(text) => CertificateKey::from_text(&text)?,
+            None => return Ok(None),
+        },
+    };
+    Ok(Some(Deletions::new(engine.clone(), key).part()))
+}
+
+fn routes() -> Routes<Deletions> {
+    let routes = Routes::new("deletions", "Deletes records, searches for their traces, and certifies both.");
+    let delete = "Deletes records, searches the store for their traces, and returns a signed certificate.";
+    let verify = "Verifies a certificate, and compares it with the store.";
+    routes
+        .post(
+            "/api/deletions",
+            api::delete,
+            ApiOperation::new("certifyDeletion", delete).body::<api::DeletionRequest>().answer::<api::DeletionReply>(),
+        )
+        .post(
+            "/api/deletions/verify",
+            api::verify,
+            ApiOperation::new("verifyDeletion", verify)
+                .body::<api::CertificateBody>()
+                .answer::<api::VerificationReply>(),
+        )
+}

@@ -1,0 +1,142 @@
+//! The handlers.
+
+use axum::{
+    Json,
+    extract::{FromRequest, Request, State, rejection::JsonRejection},
+};
+use memory_engine::{
+    Filter, Forget, RecordId, Scope,
+    certificate::{Check, DeletionCertificate},
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::{Map, Value};
+
+use super::Deletions;
+use crate::{
+    access::{Access, Owner},
+    fault::Fault,
+};
+
+/// A deletion: the owner, and exactly one of `ids`, `filter` and `everything`.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct DeletionRequest {
+    /// The user. Default: the only user of the key. A key for all users may leave it out together with `ids`.
+    #[serde(default)]
+    user_id: Option<String>,
+    /// The agent.
+    #[serde(default)]
+    agent_id: Option<String>,
+    /// The conversation.
+    #[serde(default)]
+    session_id: Option<String>,
+    /// The branch of the conversation.
+    #[serde(default)]
+    branch: Option<String>,
+    /// The ids of the records.
+    #[serde(default)]
+    #[schemars(with = "Option<Vec<String>>")]
+    ids: Option<Vec<RecordId>>,
+    /// A filter of the records, in the engine's JSON format.
+    #[serde(default)]
+    #[schemars(with = "Option<Map<String, Value>>")]
+    filter: Option<Filter>,
+    /// True to delete everything of the owner.
+    #[serde(default)]
+    everything: bool,
+}
+
+/// The result of a deletion.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct DeletionReply {
+    /// True if no trace was found, and every deleted record has a tombstone.
+    clean: bool,
+    /// Number of deleted records.
+    forgotten: u64,
+    /// The certificate, for `memory verify-certificate` and the route `/api/deletions/verify`.
+    #[schemars(with = "Map<String, Value>")]
+    certificate: DeletionCertificate,
+}
+
+/// A certificate.
+#[derive(Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub(super) struct CertificateBody(Map<String, Value>);
+
+/// The result of a verification.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct VerificationReply {
+    /// True if every check has passed.
+    passed: bool,
+    /// The checks: name, result and detail.
+    #[schemars(with = "Vec<Map<String, Value>>")]
+    checks: Vec<Check>,
+}
+
+/// A JSON body whose errors are messages.
+pub(super) struct Body<T>(T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
+    type Rejection = Fault;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Fault> {
+        match Json::from_request(request, state).await {
+            Ok(Json(body)) => Ok(Self(body)),
+            Err(JsonRejection::JsonDataError(error)) => Err(Fault::bad_request(error.body_text())),
+            Err(error) => Err(Fault::new(error.status(), error.body_text())),
+        }
+    }
+}
+
+pub(super) async fn delete(
+    State(deletions): State<Deletions>,
+    access: Access,
+    Body(request): Body<DeletionRequest>,
+) -> Result<Json<DeletionReply>, Fault> {
+    let owner = Owner {
+        user: non_empty(request.user_id),
+        agent: non_empty(request.agent_id),
+        session: non_empty(request.session_id),
+        branch: non_empty(request.branch),
+    };
+    let scope = access.scope(&owner)?;
+    let target = match (request.ids, request.filter, request.everything) {
+        (Some(ids), None, false) => Forget::Ids(ids),
+        (None, Some(filter), false) => Forget::Matching(filter),
+        (None, None, true) => Forget::Everything,
+        _ => return Err(Fault::bad_request("name exactly one of `ids`, `filter` and `everything: true`")),
+    };
+    if scope.user_name().is_none() && !matches!(target, Forget::Ids(_)) {
+        return Err(Fault::bad_request("name the user in `user_id`: without it, the records of all users match"));
+    }
+    let deletion = deletions.engine.forget_with_certificate(&scope, target, &deletions.key).await?;
+    Ok(Json(DeletionReply {
+        clean: deletion.certificate.is_clean(),
+        forgotten: deletion.report.records(),
+        certificate: deletion.certificate,
+    }))
+}
+
+pub(super) async fn verify(
+    State(deletions): State<Deletions>,
+    access: Access,
+    Body(CertificateBody(body)): Body<CertificateBody>,
+) -> Result<Json<VerificationReply>, Fault> {
+    let certificate = DeletionCertificate::parse(&Value::Object(body).to_string())?;
+    let scope = scope_of(&access, &certificate)?;
+    // The certificates of this server are signed with its key.
+    let pinned = deletions.key.public_key();
+    let verification = deletions.engine.verify_certificate(&scope, &certificate, Some(&pinned)).await?;
+    Ok(Json(VerificationReply { passed: verification.is_passed(), checks: verification.checks }))
+}
+
+/// Returns the scope of a certificate, if the caller has access to it.
+fn scope_of(access: &Access, certificate: &DeletionCertificate) -> Result<Scope, Fault> {
+    let owner = Owner { user: certificate.scope.user_name().map(str::to_owned), ..Owner::default() };
+    Ok(access.scope(&owner)?)
+}
+
+fn non_empty(name: Option<String>) -> Option<String> {
+    name.map(|name| name.trim().to_owned()).filter(|name| !name.is_empty())
+}

@@ -1,0 +1,49 @@
+//! The review of memories before they count.
+
+mod api;
+
+use axum::{Router, response::IntoResponse};
+use memory_engine::{MemoryEngine, Result};
+
+use crate::{config::Config, fault::Fault, part::ServerPart, server::Server};
+
+/// The routes under `/api/review`: list the memories that wait for a review, accept, reject and edit them.
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct Reviews {
+    engine: MemoryEngine,
+}
+
+impl Reviews {
+    /// Creates the routes over a memory.
+    pub fn new(engine: MemoryEngine) -> Self {
+        Self { engine }
+    }
+
+    /// Returns the routes. Each request needs an [`Access`](crate::Access), which a [`Guard`](crate::Guard) adds.
+    pub fn router(self) -> Router {
+        self.part().router
+    }
+
+    pub(crate) fn part(self) -> ServerPart {
+        let (router, section) = api::routes().finish();
+        let router = router.with_state(self.engine);
+        ServerPart { name: "review", router, sections: vec![section], errors: Fault::into_response, background: None }
+    }
+}
+
+impl Server {
+    /// Adds the review of memories under `/api/review`.
+    pub fn reviews(self, reviews: Reviews) -> Self {
+        self.with_part(reviews.part())
+    }
+}
+
+/// Builds the part unless the configuration switches it off.
+pub(crate) fn build(
+    config: &Config,
+    engine: &MemoryEngine,
+    _: &dyn Fn(&str) -> Option<String>,
+) -> Result<Option<ServerPart>> {
+    Ok(config.review_api.enabled.then(|| Reviews::new(engine.clone()).part()))
+}

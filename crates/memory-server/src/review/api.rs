@@ -1,0 +1,292 @@
+//! The routes, their parameters and answers.
+
+use std::ops::RangeInclusive;
+
+use axum::{
+    Json,
+    body::Bytes,
+    extract::{FromRequestParts, Query, State},
+    http::request::Parts,
+};
+use memory_engine::{
+    Cursor, Kind, MemoryEngine, RecordId, Scope, Timestamp,
+    review::{PendingMemory, ReviewQuery, ReviewSource},
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+use crate::{
+    access::{Access, Owner},
+    fault::Fault,
+    openapi::{ApiOperation, Routes},
+};
+
+const LIMIT_RANGE: RangeInclusive<usize> = 1..=500;
+/// Maximum number of ids of a request.
+const MAX_IDS: usize = 500;
+
+pub(super) fn routes() -> Routes<MemoryEngine> {
+    let list = ApiOperation::new("listPending", "Lists the memories that wait for a review, oldest first.");
+    let accept = ApiOperation::new("acceptPending", "Accepts memories: searches find them from now on.");
+    let reject = ApiOperation::new("rejectPending", "Rejects memories. They can be restored.");
+    let edit = ApiOperation::new("editPending", "Accepts a memory with another text.");
+    Routes::new("review", "The review of memories before they count.")
+        .get("/api/review", list_pending, list.query::<ListParams>().answer::<PendingPage>())
+        .post("/api/review/accept", accept_pending, accept.query::<OwnerParams>().body::<Ids>().answer::<Accepted>())
+        .post(
+            "/api/review/reject",
+            reject_pending,
+            reject.query::<OwnerParams>().body::<Rejection>().answer::<Rejected>(),
+        )
+        .post("/api/review/edit", edit_pending, edit.query::<OwnerParams>().body::<NewText>().answer::<Edited>())
+}
+
+/// The owner of the memories. An empty name counts as missing.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+struct OwnerParams {
+    /// The user. Default: the only user of the key, or all users of its tenant.
+    user_id: String,
+    /// The agent.
+    agent_id: String,
+    /// The conversation.
+    session_id: String,
+    /// The branch of the conversation.
+    branch: String,
+}
+
+/// The parameters of a list.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+struct ListParams {
+    /// The user. Default: the only user of the key, or all users of its tenant.
+    user_id: String,
+    /// The agent.
+    agent_id: String,
+    /// The conversation.
+    session_id: String,
+    /// The branch of the conversation.
+    branch: String,
+    /// Only memories from this source: rule_facts, model_facts, summaries, profiles, imports or tools.
+    source: String,
+    /// Only memories of this kind, such as turn, summary, fact or note.
+    kind: String,
+    /// Only memories from this time or later (RFC 3339).
+    since: String,
+    /// Only memories before this time (RFC 3339).
+    until: String,
+    /// Maximum number of memories, from 1 to 500. Default: 100.
+    limit: Option<usize>,
+    /// The `next` of the previous page.
+    after: String,
+}
+
+/// The ids of memories.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Ids {
+    /// The ids, at most 500.
+    #[schemars(with = "Vec<String>")]
+    ids: Vec<RecordId>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Rejection {
+    /// The ids, at most 500.
+    #[schemars(with = "Vec<String>")]
+    ids: Vec<RecordId>,
+    /// The reason, stored with the rejection.
+    #[serde(default)]
+    reason: String,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct NewText {
+    /// The id of the memory.
+    #[schemars(with = "String")]
+    id: RecordId,
+    /// The new text. For a fact its value, or a sentence that states it.
+    text: String,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct PendingPage {
+    /// The memories that wait, oldest first.
+    pending: Vec<Pending>,
+    /// Pass it as `after` for the next page. Null on the last page.
+    next: Option<String>,
+    /// Number of matching memories on all pages.
+    total: u64,
+}
+
+/// A memory that waits for a review.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Pending {
+    id: String,
+    text: String,
+    kind: String,
+    /// The source: rule_facts, model_facts, summaries, profiles, imports or tools.
+    source: Option<String>,
+    /// The rule that extracted a fact, or `model`.
+    rule: Option<String>,
+    user_id: Option<String>,
+    agent_id: Option<String>,
+    session_id: Option<String>,
+    /// The time at which it was said or happened (RFC 3339, UTC).
+    created_at: String,
+    /// The memories that it was derived from.
+    evidence: Vec<Evidence>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Evidence {
+    id: String,
+    text: String,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Accepted {
+    /// The memories that count from now on.
+    accepted: Vec<String>,
+    /// The ids that are not of waiting memories.
+    skipped: Vec<String>,
+    /// The memories that still wait, because the same text was forgotten before.
+    blocked: Vec<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Rejected {
+    /// The id of the rejection, by which it can be restored. Null if none of the ids is of a waiting memory.
+    retraction: Option<String>,
+    /// The rejected memories.
+    rejected: Vec<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Edited {
+    /// The id of the memory with the new text. A fact gets a new one.
+    id: String,
+}
+
+/// The memory and the scope of a request.
+struct Reviewer {
+    engine: MemoryEngine,
+    scope: Scope,
+}
+
+impl FromRequestParts<MemoryEngine> for Reviewer {
+    type Rejection = Fault;
+
+    async fn from_request_parts(parts: &mut Parts, engine: &MemoryEngine) -> Result<Self, Fault> {
+        let access = <Access as FromRequestParts<MemoryEngine>>::from_request_parts(parts, engine).await?;
+        let owner: OwnerParams = query(parts)?;
+        let scope = scope(&access, owner.user_id, owner.agent_id, owner.session_id, owner.branch)?;
+        Ok(Self { engine: engine.clone(), scope })
+    }
+}
+
+/// The parameters of a list and the scope that they name.
+struct ListRequest {
+    scope: Scope,
+    query: ReviewQuery,
+}
+
+impl FromRequestParts<MemoryEngine> for ListRequest {
+    type Rejection = Fault;
+
+    async fn from_request_parts(parts: &mut Parts, engine: &MemoryEngine) -> Result<Self, Fault> {
+        let access = <Access as FromRequestParts<MemoryEngine>>::from_request_parts(parts, engine).await?;
+        let params: ListParams = query(parts)?;
+        let limit = params.limit.unwrap_or(100);
+        if !LIMIT_RANGE.contains(&limit) {
+            let (min, max) = (LIMIT_RANGE.start(), LIMIT_RANGE.end());
+            return Err(Fault::bad_request(format!("limit is {limit}; it must be from {min} to {max}")));
+        }
+        let mut query = ReviewQuery::default().with_limit(limit);
+        query.source = non_empty(params.source).map(|name| name.parse::<ReviewSource>()).transpose()?;
+        query.kind = non_empty(params.kind).map(Kind::new);
+        query.since = non_empty(params.since).map(|time| time.parse::<Timestamp>()).transpose()?;
+        query.until = non_empty(params.until).map(|time| time.parse::<Timestamp>()).transpose()?;
+        query.after = non_empty(params.after).map(|cursor| cursor.parse::<Cursor>()).transpose()?;
+        let scope = scope(&access, params.user_id, params.agent_id, params.session_id, params.branch)?;
+        Ok(Self { scope, query })
+    }
+}
+
+fn query<T: DeserializeOwned>(parts: &Parts) -> Result<T, Fault> {
+    let query = Query::try_from_uri(&parts.uri);
+    query.map(|Query(query)| query).map_err(|error| Fault::bad_request(error.body_text()))
+}
+
+fn scope(access: &Access, user: String, agent: String, session: String, branch: String) -> Result<Scope, Fault> {
+    let [user, agent, session, branch] = [user, agent, session, branch].map(non_empty);
+    Ok(access.scope(&Owner { user, agent, session, branch })?)
+}
+
+fn non_empty(name: String) -> Option<String> {
+    Some(name.trim().to_owned()).filter(|name| !name.is_empty())
+}
+
+fn body<T: DeserializeOwned>(body: &[u8], expected: &str) -> Result<T, Fault> {
+    serde_json::from_slice(body).map_err(|error| Fault::bad_request(format!("{error}; send {expected}")))
+}
+
+fn check_ids(ids: &[RecordId]) -> Result<(), Fault> {
+    match ids.len() {
+        0 => Err(Fault::bad_request("ids is empty; name at least one memory that GET /api/review lists")),
+        count if count > MAX_IDS => {
+            Err(Fault::bad_request(format!("ids has {count} entries; the maximum is {MAX_IDS}, so send several requests")))
+        }
+        _ => Ok(()),
+    }
+}
+
+async fn list_pending(State(engine): State<MemoryEngine>, request: ListRequest) -> Result<Json<PendingPage>, Fault> {
+    let page = engine.pending_reviews(&request.scope, &request.query).await?;
+    let pending = page.pending.into_iter().map(Pending::from).collect();
+    Ok(Json(PendingPage { pending, next: page.next.map(|next| next.to_string()), total: page.total }))
+}
+
+async fn accept_pending(reviewer: Reviewer, bytes: Bytes) -> Result<Json<Accepted>, Fault> {
+    let Ids { ids } = body(&bytes, "{\"ids\": [...]}")?;
+    check_ids(&ids)?;
+    let report = reviewer.engine.accept(&reviewer.scope, &ids).await?;
+    let texts = |ids: Vec<RecordId>| ids.iter().map(ToString::to_string).collect();
+    let (accepted, skipped, blocked) = (report.accepted, report.skipped, report.blocked);
+    Ok(Json(Accepted { accepted: texts(accepted), skipped: texts(skipped), blocked: texts(blocked) }))
+}
+
+async fn reject_pending(reviewer: Reviewer, bytes: Bytes) -> Result<Json<Rejected>, Fault> {
+    let Rejection { ids, reason } = body(&bytes, "{\"ids\": [...]} and optionally \"reason\"")?;
+    check_ids(&ids)?;
+    let rejection = reviewer.engine.reject(&reviewer.scope, &ids, &reason).await?;
+    let retraction = (!rejection.records.is_empty()).then(|| rejection.id.to_string());
+    Ok(Json(Rejected { retraction, rejected: rejection.records.iter().map(ToString::to_string).collect() }))
+}
+
+async fn edit_pending(reviewer: Reviewer, bytes: Bytes) -> Result<Json<Edited>, Fault> {
+    let NewText { id, text } = body(&bytes, "{\"id\": \"...\", \"text\": \"...\"}")?;
+    let id = reviewer.engine.accept_edited(&reviewer.scope, id, text).await?;
+    Ok(Json(Edited { id: id.to_string() }))
+}
+
+impl From<PendingMemory> for Pending {
+    fn from(pending: PendingMemory) -> Self {
+        let PendingMemory { record, source, rule, evidence, .. } = pending;
+        let evidence = evidence.into_iter().map(|source| Evidence { id: source.id.to_string(), text: source.text });
+        Self {
+            id: record.id.to_string(),
+            kind: record.kind.to_string(),
+            source: source.map(|source| source.to_string()),
+            rule: rule.map(|rule| rule.to_string()),
+            user_id: record.scope.user_name().map(str::to_owned),
+            agent_id: record.scope.agent().map(str::to_owned),
+            session_id: record.scope.session().map(str::to_owned),
+            created_at: record.occurred_at.to_string(),
+            evidence: evidence.collect(),
+            text: record.text,
+        }
+    }
+}

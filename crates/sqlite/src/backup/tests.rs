@@ -1,0 +1,103 @@
+use std::collections::BTreeSet;
+
+use memory_engine_sql::backup::BackupTable;
+
+use super::{digest::VOLATILE_TABLES, *};
+
+/// The tables that backups of other databases fill row by row, with the columns that they write.
+const BACKED_UP: [(&str, &str); 20] = [
+    ("audit_chains", "hash, pruned_hash, pruned_sequence, sequence, tenant"),
+    (
+        "audit_log",
+        "action, actor_agent, actor_key, agent, branch, error, failed_entry, hash, operation, previous_hash, \
+         record_count, records, sequence, session, tenant, user, written_at",
+    ),
+    ("barred_contents", "content_hash, namespace, withdrawn"),
+    // Leases and delays of retries end with a backup.
+    ("backlog", "attempts, job, leased_at, leased_until, owner, queued_at, reason, record, ticket"),
+    ("derivations", "namespace, record, source"),
+    ("graph_aliases", "alias, entity, name, record, scope"),
+    ("graph_edges", "edge, record, relation, rule, scope, source, target, valid_from, valid_until"),
+    ("graph_entities", "entity, kind, name, record, scope"),
+    ("keyword_documents", "counts, id, length, record, scope, terms"),
+    ("namespaces", "namespace, tenant, user"),
+    ("origins", "made_by, part"),
+    (
+        "records",
+        "confidence, derived_from, emotion, entities, expires_at, id, importance, kind, message_id, metadata, \
+         namespace, occurred_at, pinned, record, recorded_at, revision, role, round, scene, scope, sequence, speaker, \
+         state, tags, text, topic, trust, valid_from, valid_until",
+    ),
+    ("scopes", "agent, branch, namespace, scope, session"),
+    ("second_vector_tokens", "record, tokens"),
+    ("second_vectors", "id, record, scope, vector"),
+    ("synonym_groups", "category, members, namespace, term"),
+    ("synonym_verdicts", "accepted, first, namespace, second"),
+    ("tenants", "name, tenant"),
+    ("tombstones", "content_hash, deleted_at, id, namespace, scope, withdrawn"),
+    ("vector_tokens", "record, tokens"),
+];
+const BACKED_UP_TOO: [(&str, &str); 1] = [("vectors", "id, record, scope, vector")];
+/// Tables without content of their own: triggers, openings and caches fill them.
+const DERIVED: [&str; 3] = ["changes", "lease_owners", "record_groups"];
+
+#[test]
+fn every_table_and_column_is_backed_up_or_named_as_derived() {
+    let folder = tempfile::tempdir().unwrap();
+    let writer = BackupWriter::create(folder.path().join("b.db"), false).unwrap();
+    let expected: BTreeSet<(String, String)> = BACKED_UP
+        .iter()
+        .chain(&BACKED_UP_TOO)
+        .map(|(table, columns)| ((*table).to_owned(), (*columns).to_owned()))
+        .collect();
+    let mut found = BTreeSet::new();
+    for table in digest::tables(&writer.connection).unwrap() {
+        if DERIVED.contains(&table.as_str()) {
+            continue;
+        }
+        let sql = format!("SELECT name FROM pragma_table_info('{table}') ORDER BY name");
+        let mut statement = writer.connection.prepare(&sql).unwrap();
+        let columns = statement.query_map([], |row| row.get::<_, String>(0)).unwrap();
+        let columns: Vec<String> = columns.collect::<Result<_, _>>().unwrap();
+        found.insert((table, columns.join(", ")));
+    }
+    assert_eq!(
+        found, expected,
+        "add the table or column to `BackupTable`, to both backends, and to this list; the queue and derived tables \
+         excepted"
+    );
+    assert!(VOLATILE_TABLES.iter().all(|table| DERIVED.contains(table) || *table == "backlog"));
+    // Every statement is valid for the current schema.
+    assert_eq!(read_fingerprint(&writer.connection).unwrap(), Fingerprint::default());
+    assert_eq!(BackupTable::ALL.len(), 17);
+}
+
+#[test]
+fn an_unfinished_backup_leaves_no_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("b.db");
+    let names = || -> Vec<String> {
+        let entries = std::fs::read_dir(folder.path()).unwrap();
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    };
+    let writer = BackupWriter::create(&file, false).unwrap();
+    assert!(!file.exists());
+    assert_eq!(names().len(), 1);
+    // The folder of a running backup stays, that of a killed one is removed by the next backup of this name.
+    let second = BackupWriter::create(&file, false).unwrap();
+    assert_eq!(names().len(), 2);
+    drop(writer);
+    std::mem::forget(second.pending);
+    drop(second.connection);
+    assert_eq!(names().len(), 1);
+    let finished = BackupWriter::create(&file, false).unwrap();
+    finished.finish(Fingerprint::default(), Timestamp::from_micros(1)).unwrap();
+    assert!(names().contains(&"b.db".to_owned()));
+    assert_eq!(check_backup(&file).unwrap().records, 0);
+    // Another process created the file in the meantime: it stays.
+    let late = BackupWriter::create(folder.path().join("c.db"), false).unwrap();
+    std::fs::write(folder.path().join("c.db"), "mine").unwrap();
+    let error = late.finish(Fingerprint::default(), Timestamp::from_micros(1)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Conflict);
+    assert_eq!(std::fs::read(folder.path().join("c.db")).unwrap(), b"mine");
+}
