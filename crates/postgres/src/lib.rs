@@ -2,6 +2,7 @@
 
 mod audit;
 mod backup;
+mod backup;
 mod checkup;
 mod database;
 mod events;
@@ -18,6 +19,9 @@ mod store;
 mod synonyms;
 mod vectors;
 
+#[doc(hidden)]
+pub use backup::tables;
+pub use backup::{BackupMessage, fingerprint, receive_backup, send_backup};
 #[doc(hidden)]
 pub use backup::tables;
 pub use backup::{BackupMessage, fingerprint, receive_backup, send_backup};
