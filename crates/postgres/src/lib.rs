@@ -2,7 +2,6 @@
 
 mod audit;
 mod backup;
-mod backup;
 mod checkup;
 mod database;
 mod events;
@@ -19,9 +18,6 @@ mod store;
 mod synonyms;
 mod vectors;
 
-#[doc(hidden)]
-pub use backup::tables;
-pub use backup::{BackupMessage, fingerprint, receive_backup, send_backup};
 #[doc(hidden)]
 pub use backup::tables;
 pub use backup::{BackupMessage, fingerprint, receive_backup, send_backup};

@@ -2,7 +2,6 @@
 
 pub mod audit;
 pub mod backup;
-pub mod backup;
 pub mod checks;
 pub mod embedding_versions;
 pub mod filter;

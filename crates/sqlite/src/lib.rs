@@ -6,7 +6,6 @@ extern crate memory_engine_sqlite3mc as _;
 
 mod audit;
 mod backup;
-mod backup;
 mod cache;
 mod database;
 mod filter_sql;
@@ -23,7 +22,6 @@ mod store;
 mod synonyms;
 mod vectors;
 
-pub use backup::{BackupInfo, BackupWriter, back_up, check_backup, fingerprint, read_backup, restore_backup};
 pub use backup::{BackupInfo, BackupWriter, back_up, check_backup, fingerprint, read_backup, restore_backup};
 pub use database::{
     encryption::EncryptionKey,
