@@ -9,9 +9,9 @@ const PREFIX_BYTES: usize = 16;
 /// Maximum length of a needle, in bytes: the textual form of an id.
 const MAX_NEEDLE_BYTES: usize = 36;
 /// Number of bits of the filter for each needle.
-const FILTER_BITS_PER_NEEDLE: usize = 16;
+const FILTER_BITS_PER_NEEDLE: usize = 128;
 /// Limits of the number of bits of the filter.
-const FILTER_BITS: std::ops::RangeInclusive<usize> = 1 << 16..=1 << 26;
+const FILTER_BITS: std::ops::RangeInclusive<usize> = 1 << 16..=1 << 27;
 /// Size of the blocks in which a file is read.
 const BLOCK_BYTES: usize = 1 << 20;
 

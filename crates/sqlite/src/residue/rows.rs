@@ -175,10 +175,9 @@ impl<'s> RowSearch<'s> {
             return Ok(place.with_not_searched("its entries are expressions; its table was searched"));
         }
         let (columns, table, name) = (columns.join(", "), quoted(&table.name), quoted(&index.name));
-        let sql = format!("SELECT {namespace}, {columns} FROM {table} t INDEXED BY {name}");
-        // SQLite cannot read all rows by a partial index.
+        let sql = format!("SELECT {namespace}, {columns} FROM {table} t INDEXED BY {name} {}", index.condition);
         let Ok(mut statement) = self.connection.prepare(&sql) else {
-            return Ok(place.with_not_searched("it has entries for a part of the rows only; its table was searched"));
+            return Ok(place.with_not_searched("SQLite does not read it alone; its table was searched"));
         };
         let count = statement.column_count();
         let mut rows = statement.query([])?;

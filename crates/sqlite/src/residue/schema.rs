@@ -23,6 +23,8 @@ pub(super) struct Table {
 pub(super) struct Index {
     pub(super) name: String,
     pub(super) columns: Vec<String>,
+    /// The condition of a partial index, with its `WHERE`; otherwise empty.
+    pub(super) condition: String,
 }
 
 #[derive(Debug)]
@@ -45,14 +47,16 @@ fn read(connection: &Connection, name: String) -> Result<Table, SqliteError> {
     // The primary key of a table without rowid is the table itself.
     let is_table = "SELECT wr FROM pragma_table_list(?1) WHERE schema = 'main'";
     let is_table = connection.query_row(is_table, [&name], |row| row.get::<_, bool>(0)).unwrap_or(false);
-    let sql = "SELECT name FROM pragma_index_list(?1) WHERE NOT (?2 AND origin = 'pk')";
+    let sql = "SELECT l.name, CASE WHEN l.partial THEN
+            (SELECT substr(s.sql, instr(upper(s.sql), 'WHERE')) FROM sqlite_schema s WHERE s.name = l.name)
+        ELSE '' END FROM pragma_index_list(?1) l WHERE NOT (?2 AND l.origin = 'pk')";
     let mut statement = connection.prepare(sql)?;
     let mut rows = statement.query(rusqlite::params![name, is_table])?;
     while let Some(row) = rows.next()? {
         let index: String = row.get(0)?;
         let sql = "SELECT name FROM pragma_index_xinfo(?1) WHERE key = 1 AND name IS NOT NULL";
         let columns = strings(connection, sql, [&index])?;
-        table.indexes.push(Index { name: index, columns });
+        table.indexes.push(Index { name: index, columns, condition: row.get(1)? });
     }
     let sql = "SELECT f.\"from\", f.\"table\", coalesce(f.\"to\", (
             SELECT p.name FROM pragma_table_info(f.\"table\") p WHERE p.pk = 1
