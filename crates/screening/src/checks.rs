@@ -141,22 +141,8 @@ impl Check {
             Self::SouthAfricaId => identity::is_south_africa_id,
             Self::AustraliaTfn => identity::is_australia_tfn,
         };
-        is_separate(text, range) && check(value)
+        values::is_separate(text, range) && check(value)
     }
-}
-
-/// Returns true if the value is not part of a longer number, word or decimal.
-fn is_separate(text: &str, range: &Range<usize>) -> bool {
-    let continues = |byte: Option<&u8>, next: Option<&u8>| match byte {
-        Some(b'.' | b'-' | b'/') => next.is_some_and(u8::is_ascii_digit),
-        Some(byte) => byte.is_ascii_alphanumeric() || *byte == b'_',
-        None => false,
-    };
-    let before = &text.as_bytes()[..range.start];
-    let after = &text.as_bytes()[range.end..];
-    let mut previous = before.iter().rev();
-    let mut next = after.iter();
-    !continues(previous.next(), previous.next()) && !continues(next.next(), next.next())
 }
 
 #[cfg(test)]
@@ -167,7 +153,7 @@ mod tests {
     fn separate_values() {
         let is_separate = |text: &str| {
             let start = text.find("4711").unwrap_or_default();
-            super::is_separate(text, &(start..start + 4))
+            values::is_separate(text, &(start..start + 4))
         };
         assert!(is_separate("4711") && is_separate("号码4711。") && is_separate("(4711)-") && is_separate("-4711."));
         assert!(!is_separate("a4711") && !is_separate("4711_") && !is_separate("3.4711") && !is_separate("4711-2"));

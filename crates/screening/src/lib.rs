@@ -3,6 +3,7 @@
 mod checks;
 mod finding;
 mod lazy_regex;
+mod masked_values;
 mod masks;
 mod policy;
 mod prefilter;

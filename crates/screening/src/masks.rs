@@ -22,7 +22,8 @@ pub(crate) fn mask_ranges(text: &str) -> Vec<Range<usize>> {
         .collect()
 }
 
-fn mask_of(rule: RuleId) -> String {
+/// Returns the text that replaces a finding.
+pub(crate) fn mask_of(rule: RuleId) -> String {
     format!("{MASK_START}{rule}{MASK_END}")
 }
 

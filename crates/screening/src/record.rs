@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     finding::{RecordField, RecordFinding, RuleId},
+    masked_values::MaskedValues,
     policy::Action,
     screener::Screener,
 };
@@ -19,6 +20,8 @@ pub struct RecordScreening {
     pub masked: Vec<RecordFinding>,
     /// Findings because of which the record is refused.
     pub refused: Vec<RecordFinding>,
+    /// The values that were masked, until the record is complete.
+    values: MaskedValues,
 }
 
 impl RecordScreening {
@@ -48,7 +51,8 @@ pub fn count_by_rule<'f>(findings: impl IntoIterator<Item = &'f RecordFinding>) 
 }
 
 impl Screener {
-    /// Masks the findings in the text, speaker, topic, entities, tags and metadata of a record. Returns the findings.
+    /// Masks the findings in the text, speaker, topic, entities, tags and metadata of a record, and repetitions of these
+    /// values in the same record. Returns the findings.
     ///
     /// Ids, scopes, the scene and the emotion are not screened.
     pub fn screen_record(&self, record: &mut Record) -> RecordScreening {
@@ -68,6 +72,11 @@ impl Screener {
             }
         }
         self.screen_map(&mut record.metadata, &mut screening);
+        // Labels are often words of the text, such as the names in it.
+        let values = std::mem::take(&mut screening.values);
+        if !values.is_empty() {
+            values.mask_in_record(record, &mut screening.masked);
+        }
         screening
     }
 
@@ -80,6 +89,9 @@ impl Screener {
     /// Adds the findings of a text. Returns the masked text if there is something to mask.
     fn screen_field(&self, text: &str, field: RecordField, screening: &mut RecordScreening) -> Option<String> {
         let screened = self.screen(text);
+        if matches!(screened.text, Cow::Owned(_)) {
+            screening.values.add(text, &self.findings(text), field);
+        }
         for finding in &screened.findings {
             let found = RecordFinding { rule: finding.rule, category: finding.category, field };
             match self.policy().action(finding.category) {

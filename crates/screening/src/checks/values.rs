@@ -67,9 +67,23 @@ pub(super) fn is_mixed(value: &str) -> bool {
         && value.chars().any(|c| c.is_ascii_digit())
 }
 
+/// Returns true if the value is not part of a longer number, word or decimal.
+pub(super) fn is_separate(text: &str, range: &Range<usize>) -> bool {
+    let continues = |byte: Option<&u8>, next: Option<&u8>| match byte {
+        Some(b'.' | b'-' | b'/') => next.is_some_and(u8::is_ascii_digit),
+        Some(byte) => byte.is_ascii_alphanumeric() || *byte == b'_',
+        None => false,
+    };
+    let before = &text.as_bytes()[..range.start];
+    let after = &text.as_bytes()[range.end..];
+    let mut previous = before.iter().rev();
+    let mut next = after.iter();
+    !continues(previous.next(), previous.next()) && !continues(next.next(), next.next())
+}
+
 /// Returns true if a value can be a one-time code.
 pub(super) fn is_code(text: &str, range: &Range<usize>) -> bool {
-    super::is_separate(text, range) && !is_quantity(&text[range.end..])
+    is_separate(text, range) && !is_quantity(&text[range.end..])
 }
 
 /// Returns true if a value is long and has letters and digits in no order.
