@@ -30,7 +30,9 @@ fn main() {
         let uses_server = one == Kind::Postgres || other == Kind::Postgres;
         for seed in 0..merges::seeds(uses_server) {
             let name = format!("merge::{one:?}_{other:?}::random_histories_{seed}");
-            trials.push(trial(name, uses_server, move |stores| Box::pin(merges::random_histories(stores, one, other, seed))));
+            trials.push(trial(name, uses_server, move |stores| {
+                Box::pin(merges::random_histories(stores, one, other, seed))
+            }));
         }
         let name = |test: &str| format!("merge::{one:?}_{other:?}::{test}");
         trials.push(trial(name("conflicts_are_listed"), uses_server, move |stores| {

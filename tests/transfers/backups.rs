@@ -25,10 +25,12 @@ async fn restore(file: &Database, database: &Database) -> memory_engine::Result<
 async fn fill(stores: &Stores, database: &Database) -> MemoryEngine {
     let options = memory_engine::EnrichmentOptions::rules().unwrap();
     let builder = MemoryEngine::builder().database(database.clone()).clock(stores.clock.clone()).background(false);
-    let engine = builder.enrichment(options).graph(memory_engine::graph::RuleExtractor::default()).build().await.unwrap();
+    let engine =
+        builder.enrichment(options).graph(memory_engine::graph::RuleExtractor::default()).build().await.unwrap();
     history::apply(&engine, &stores.clock, &mut Random::new(7), "filled", 120).await;
     let lin = Scope::user("lin").unwrap();
-    for text in ["My sister Mei works with Kai at Acme in Porto.", "林和小梅住在上海。", "I love hiking with Kai."] {
+    for text in ["My sister Mei works with Kai at Acme in Porto.", "林和小梅住在上海。", "I love hiking with Kai."]
+    {
         engine.remember(&lin, Turn::user(text)).await.unwrap();
     }
     engine.drain(&lin, |_| ()).await.unwrap();
@@ -73,12 +75,8 @@ pub(crate) async fn everything_is_restored(stores: Stores, one: Kind, other: Kin
     let tombstones = engine.admin().tombstones(&lin, None, 1000).await.unwrap();
     assert!(!tombstones.is_empty());
     for tombstone in tombstones {
-        let mut record = memory_engine::Record::new(
-            tombstone.scope.clone(),
-            memory_engine::Kind::NOTE,
-            "again",
-            &*stores.clock,
-        );
+        let mut record =
+            memory_engine::Record::new(tombstone.scope.clone(), memory_engine::Kind::NOTE, "again", &*stores.clock);
         record.id = tombstone.id;
         let written = copy.store(&tombstone.scope, vec![record], PutMode::Upsert).await.unwrap();
         assert_eq!(written[0].outcome.as_str(), "blocked");

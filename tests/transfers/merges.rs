@@ -86,7 +86,8 @@ async fn assert_no_foreign_records(sources: &[&MemoryEngine], merged: &MemoryEng
         for record in merged.scan(&scope, &ScanQuery::oldest(100_000)).await.unwrap().records {
             let mut known = false;
             for source in sources {
-                known |= source.get(&record.scope, record.id).await.unwrap().is_some_and(|own| own.scope == record.scope);
+                known |=
+                    source.get(&record.scope, record.id).await.unwrap().is_some_and(|own| own.scope == record.scope);
             }
             assert!(known, "{} at {} is from another scope", record.id, record.scope);
         }

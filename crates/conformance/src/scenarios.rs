@@ -79,6 +79,7 @@ macro_rules! each_scenario {
                 an_identical_upsert_changes_nothing,
                 if_absent_keeps_an_existing_record,
                 create_conflicts_with_an_existing_record,
+                a_replica_keeps_its_revision_and_history,
                 an_update_needs_the_current_revision,
                 an_update_of_a_missing_record_is_not_found,
                 later_writes_of_a_batch_see_earlier_ones,

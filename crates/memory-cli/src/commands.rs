@@ -2,8 +2,8 @@
 
 pub(crate) mod add;
 pub(crate) mod audit;
-pub(crate) mod certificate_key;
 pub(crate) mod backup;
+pub(crate) mod certificate_key;
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod context;

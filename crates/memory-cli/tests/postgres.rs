@@ -106,6 +106,7 @@ fn main() {
         commands_work_on_postgres,
         migrate_and_doctor_on_postgres,
         copy_to_postgres_and_back,
+        backup_restore_and_merge_on_postgres,
         cases_are_tested_on_postgres,
         killed_digest_can_be_completed,
         killed_reindex_can_be_completed,
@@ -188,6 +189,32 @@ fn killed_digest_can_be_completed(server: &Server) {
 
 fn killed_reindex_can_be_completed(server: &Server) {
     Runtime::new().unwrap().block_on(interrupted_reindex::can_be_completed(&[("MEMORY_DB", &server.url)]));
+}
+
+fn backup_restore_and_merge_on_postgres(server: &Server) {
+    let cli = CliFixture::new();
+    let runtime = Runtime::new().unwrap();
+    let everything = |database: &Database| runtime.block_on(sample_store::everything(database));
+    let first = Database::file(cli.path("a.db"));
+    let on_server = Database::postgres(&server.url);
+    runtime.block_on(sample_store::fill(&first));
+    cli.run(&["backup", "a.backup", "--db", "a.db"]).ok();
+    let shown = server.run(&cli, &["restore-backup", "a.backup"]).ok();
+    assert!(shown.contains("9 records and 2 tombstones restored from a.backup into postgres://"), "{shown}");
+    assert_eq!(everything(&first), everything(&on_server));
+    server.run(&cli, &["restore-backup", "a.backup"]).assert_fails(&["is not empty", "memory merge"]);
+    let report = server.run(&cli, &["backup", "server.backup", "--json"]).json();
+    assert_eq!((report["records"].as_u64(), report["tombstones"].as_u64()), (Some(9), Some(2)), "{report}");
+    server.run(&cli, &["restore-backup", "server.backup", "--db", "b.db"]).ok();
+    assert_eq!(everything(&first), everything(&Database::file(cli.path("b.db"))));
+    cli.run(&["add", "only in the file", "--user", "lin", "--db", "b.db"]).ok();
+    let merge = ["merge", "b.db", "--into", &server.url, "--json"];
+    let merged = server.run(&cli, &merge).json();
+    assert_eq!((merged["added"].as_u64(), merged["conflicts"].as_array().unwrap().len()), (Some(1), 0), "{merged}");
+    assert_eq!(everything(&on_server), everything(&Database::file(cli.path("b.db"))));
+    for arguments in [&["doctor"][..], &["doctor", "--db", "b.db"]] {
+        assert!(server.run(&cli, arguments).ok().contains("no problems found"));
+    }
 }
 
 fn copy_to_postgres_and_back(server: &Server) {

@@ -1,7 +1,7 @@
 //! Backups: all rows of a database in one consistent state, and the way back.
 //!
-//! The rows have a form that every backend reads and writes, so that no program of the server is needed, and a backup of
-//! one backend can be restored into another.
+//! The rows have a form that every backend reads and writes, so that no program of the server is needed, and a backup
+//! of one backend can be restored into another.
 
 mod rows;
 
@@ -65,8 +65,7 @@ pub async fn receive_backup(
 ) -> Result<Fingerprint> {
     let run = async {
         // The lock of migrations also excludes a second restore.
-        let mut connection =
-            migration::connect_locked(&server(url, options)?, options).await?;
+        let mut connection = migration::connect_locked(&server(url, options)?, options).await?;
         migration::up(&mut connection, options).await?;
         check_schema(&mut connection, "restore backup").await?;
         check_empty(&mut connection).await?;

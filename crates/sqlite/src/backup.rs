@@ -287,8 +287,8 @@ fn copy_pages(source: &Connection, copy: &DatabaseFile, on_progress: OnProgress<
     Ok(digest)
 }
 
-/// Writes the rows of a copied file into a new file, without free pages and without the remains of deleted rows. Leases,
-/// and the epoch of the caches, end here.
+/// Writes the rows of a copied file into a new file, without free pages and without the remains of deleted rows.
+/// Leases, and the epoch of the caches, end here.
 fn rebuild(copy: &DatabaseFile, result: &Path) -> Result<(), SqliteError> {
     let connection = open_result(copy)?;
     if schema::read_schema(&connection, &copy.path)? == schema::SCHEMA {

@@ -1,7 +1,8 @@
 //! The modes of a write to an existing record.
 
 use memory_engine_core::{
-    ErrorKind, Job, ManualClock, Outcome, PutMode, Record, Result, Role, State, Timestamp, Write, WriteResult,
+    BlockReason, ErrorKind, Job, ManualClock, Outcome, PutMode, Record, Result, Role, State, Timestamp, Trust, Write,
+    WriteResult,
 };
 use serde_json::json;
 
@@ -50,6 +51,41 @@ pub async fn if_absent_keeps_an_existing_record(world: &World) {
     let written = put_one(world, &with_text(&record, "other"), PutMode::IfAbsent).await.unwrap();
     assert_eq!((written.outcome, written.revision, written.pending), (Outcome::Unchanged, 1, vec![]));
     assert_eq!(world.stored(&record).await.unwrap().text, record.text);
+}
+
+pub async fn a_replica_keeps_its_revision_and_history(world: &World) {
+    let mut replica = numbered(&lin(), 1);
+    (replica.revision, replica.trust) = (7, Trust::Import);
+    replica.metadata.insert("former_states".into(), json!([]));
+    let written = put_one(world, &replica, PutMode::Replica { replaces: 0 }).await.unwrap();
+    assert_eq!((written.outcome, written.revision), (Outcome::Created, 7));
+    assert_eq!(world.stored(&replica).await, Some(replica.clone()));
+    // The same content with a higher revision, and another content with a lower one.
+    replica.revision = 9;
+    let written = put_one(world, &replica, PutMode::Replica { replaces: 7 }).await.unwrap();
+    assert_eq!((written.outcome, written.revision), (Outcome::Updated, 9));
+    let mut other = with_text(&replica, "another text");
+    (other.revision, other.recorded_at) = (3, Timestamp::from_micros(4));
+    assert_error_kind(ErrorKind::Conflict, put_one(world, &other, PutMode::Replica { replaces: 7 }).await);
+    assert_error_kind(ErrorKind::Conflict, put_one(world, &other, PutMode::Replica { replaces: 0 }).await);
+    let written = put_one(world, &other, PutMode::Replica { replaces: 9 }).await.unwrap();
+    assert_eq!((written.outcome, written.revision), (Outcome::Updated, 10));
+    other.revision = 10;
+    assert_eq!(world.stored(&other).await, Some(other.clone()));
+    let written = put_one(world, &other, PutMode::Replica { replaces: 10 }).await.unwrap();
+    assert_eq!((written.outcome, written.revision), (Outcome::Unchanged, 10));
+    // A tombstone blocks the id, and not the content of another replica.
+    world.records.delete(&lin(), &[other.id]).await.unwrap();
+    let written = put_one(world, &other, PutMode::Replica { replaces: 0 }).await.unwrap();
+    assert_eq!(written.outcome, Outcome::Blocked(BlockReason::Id));
+    let mut twin = other.clone();
+    twin.id = numbered(&lin(), 2).id;
+    let written = put_one(world, &twin, PutMode::IfAbsent).await.unwrap();
+    assert_eq!(written.outcome, Outcome::Blocked(BlockReason::Content));
+    let written = put_one(world, &twin, PutMode::Replica { replaces: 0 }).await.unwrap();
+    assert_eq!(written.outcome, Outcome::Created);
+    let missing = numbered(&lin(), 3);
+    assert_error_kind(ErrorKind::NotFound, put_one(world, &missing, PutMode::Replica { replaces: 2 }).await);
 }
 
 pub async fn create_conflicts_with_an_existing_record(world: &World) {

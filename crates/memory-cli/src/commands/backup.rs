@@ -1,12 +1,13 @@
 //! `memory backup`.
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{collections::BTreeSet, path::PathBuf, process::ExitCode};
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use memory_engine::transfer;
+use memory_engine::{Database, Scope, admin, transfer};
 
 use crate::{
+    args,
     database::{self, DatabaseArg},
     output,
 };
@@ -21,8 +22,8 @@ pub(crate) struct BackupCommand {
     /// File to write
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Database to back up: a SQLite file, postgres://USER:PASSWORD@HOST:PORT/DATABASE, or `postgres` for the address in
-    /// the variable DATABASE_URL (from the environment or .env)
+    /// Database to back up: a SQLite file, postgres://USER:PASSWORD@HOST:PORT/DATABASE, or `postgres` for the address
+    /// in the variable DATABASE_URL (from the environment or .env)
     #[arg(long, env = "MEMORY_DB", hide_env_values = true, default_value = "memory.db", value_name = "FILE|URL")]
     db: DatabaseArg,
     /// Replace the file if it exists
@@ -41,6 +42,7 @@ impl BackupCommand {
             bail!("{} exists already; choose another name, or replace it with --force", self.file.display());
         }
         let file = database::file_argument(&self.file)?;
+        log_export(&database).await.with_context(|| database.to_string())?;
         let bar = output::progress(0, "copying {wide_bar} {pos}/{len} {eta}");
         let progress = bar.clone();
         let backup = transfer::backup(&database, &file, self.force, move |done, total| {
@@ -59,4 +61,19 @@ impl BackupCommand {
         print_line!("{records} and {tombstones} of {database} are in {} ({} bytes)", self.file.display(), report.bytes);
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// Logs the export of each tenant, if the store has an audit log. A store of an earlier schema has none, and is not
+/// migrated by its backup.
+async fn log_export(database: &Database) -> Result<()> {
+    if !admin::migrations(database).await?.pending.is_empty() {
+        return Ok(());
+    }
+    let namespaces = admin::namespaces(database).await?;
+    let engine = args::open_database_without_indexes(database).await?;
+    for tenant in namespaces.iter().map(Scope::tenant).collect::<BTreeSet<_>>() {
+        engine.audit().log_export(&Scope::tenant_wide(tenant)?, "memory backup").await?;
+    }
+    engine.close().await;
+    Ok(())
 }

@@ -1,9 +1,6 @@
 //! `memory merge`.
 
-use std::{
-    collections::BTreeSet,
-    process::ExitCode,
-};
+use std::{collections::BTreeSet, process::ExitCode};
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
@@ -27,8 +24,8 @@ const MAX_PRINTED_CONFLICTS: usize = 20;
 ///
 /// Afterwards the store has what either of them had. What was forgotten in one of them is forgotten, with everything
 /// derived from it. Of a record that both have changed, one version is kept and the conflict is listed: an undone
-/// retraction and then a retraction that the other store never had go first, then the higher revision. The other store is
-/// not changed. The result does not depend on the direction, and a second merge changes nothing.
+/// retraction and then a retraction that the other store never had go first, then the higher revision. The other store
+/// is not changed. The result does not depend on the direction, and a second merge changes nothing.
 #[derive(Debug, Args)]
 pub(crate) struct MergeCommand {
     /// Database to read: a SQLite file, also a backup, postgres://USER:PASSWORD@HOST:PORT/DATABASE, or `postgres` for

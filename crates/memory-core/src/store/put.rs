@@ -227,8 +227,8 @@ pub enum Decision {
 }
 
 impl Decision {
-    /// Decides on a write at the time `now`. `old` is the stored record with the same namespace and id. A record that is
-    /// replaced keeps its [history](crate::history), to which the change is added.
+    /// Decides on a write at the time `now`. `old` is the stored record with the same namespace and id. A record that
+    /// is replaced keeps its [history](crate::history), to which the change is added.
     ///
     /// # Errors
     /// Those of [`RecordStore::put`](crate::RecordStore::put), except for `Unauthorized`.

@@ -185,7 +185,12 @@ mod files {
         Err(Error::new(ErrorKind::Unsupported, "backup", message))
     }
 
-    pub(super) async fn back_up(_: &DatabaseFile, _: &DatabaseFile, _: bool, _: impl Fn(u64, u64)) -> Result<BackupReport> {
+    pub(super) async fn back_up(
+        _: &DatabaseFile,
+        _: &DatabaseFile,
+        _: bool,
+        _: impl Fn(u64, u64),
+    ) -> Result<BackupReport> {
         feature_off()
     }
 

@@ -54,7 +54,8 @@ pub(super) fn select(table: BackupTable) -> &'static str {
         BackupTable::Tombstones => {
             "SELECT n.tenant, n.username, a.agent, a.session, a.branch, x.id AS row_id, x.content_hash, x.deleted_at,
                     x.withdrawn
-             FROM tombstones x JOIN namespaces n ON n.ns = x.ns JOIN addresses a ON a.ns = x.ns AND a.address = x.address"
+             FROM tombstones x JOIN namespaces n ON n.ns = x.ns
+                  JOIN addresses a ON a.ns = x.ns AND a.address = x.address"
         }
         BackupTable::BlockedContents => of_namespace!("x.content_hash, x.withdrawn", "barred_contents"),
         BackupTable::Terms => of_namespace!("x.id AS row_id, x.length, x.terms, x.counts", "keyword_documents"),
@@ -75,7 +76,10 @@ pub(super) fn select(table: BackupTable) -> &'static str {
             " ORDER BY x.ns, x.id, x.number"
         ),
         BackupTable::SynonymGroups => {
-            of_namespace!("x.term, to_json(x.synonyms)::text AS members, coalesce(x.category, 'general')", "synonym_map")
+            of_namespace!(
+                "x.term, to_json(x.synonyms)::text AS members, coalesce(x.category, 'general')",
+                "synonym_map"
+            )
         }
         BackupTable::SynonymVerdicts => of_namespace!("x.first, x.second, x.accepted", "synonym_verdicts"),
         BackupTable::Queue => concat!(
@@ -152,14 +156,12 @@ fn insert(table: BackupTable) -> &'static str {
             "UPDATE second_vectors v SET tokens = decode(x->>3, 'hex') FROM json_array_elements($1::text::json) AS j (x)
              WHERE v.ns = (x->>0)::uuid AND v.id = (x->>2)::uuid"
         }
-        BackupTable::Entities => of_record!(
-            "graph_entities (ns, id, address, entity, name, kind)",
-            "(x->>3)::uuid, x->>4, x->>5"
-        ),
-        BackupTable::Aliases => of_record!(
-            "graph_aliases (ns, id, address, entity, alias, name)",
-            "(x->>3)::uuid, (x->>4)::uuid, x->>5"
-        ),
+        BackupTable::Entities => {
+            of_record!("graph_entities (ns, id, address, entity, name, kind)", "(x->>3)::uuid, x->>4, x->>5")
+        }
+        BackupTable::Aliases => {
+            of_record!("graph_aliases (ns, id, address, entity, alias, name)", "(x->>3)::uuid, (x->>4)::uuid, x->>5")
+        }
         BackupTable::Relations => of_record!(
             "graph_edges (ns, id, address, number, source, relation, target, valid_from, valid_until, rule)",
             "(x->>3)::int, (x->>4)::uuid, x->>5, (x->>6)::uuid, (x->>7)::bigint, (x->>8)::bigint, x->>9"
@@ -267,8 +269,7 @@ fn record(row: &BackupRow) -> Option<&Record> {
 fn json_row(table: BackupTable, row: &BackupRow) -> Result<Value, PostgresError> {
     let RowContent::Cells(cells) = &row.content else { return Ok(Value::Null) };
     let scope = row.scope.as_ref();
-    let mut values =
-        vec![json!(scope.map(scopes::namespace)), json!(scope.map(scopes::address))];
+    let mut values = vec![json!(scope.map(scopes::namespace)), json!(scope.map(scopes::address))];
     for (column, cell) in cells.iter().enumerate() {
         values.push(match cell {
             Cell::Null => Value::Null,

@@ -8,8 +8,8 @@ use std::{
 
 use memory_engine_core::{Error, ErrorKind, RecordId, Result};
 
-/// A folder next to the final file, in which the file is made. Only its owner can read it. It is removed when this value
-/// is dropped. What a killed process leaves is removed by the next run for the same file.
+/// A folder next to the final file, in which the file is made. Only its owner can read it. It is removed when this
+/// value is dropped. What a killed process leaves is removed by the next run for the same file.
 #[derive(Debug)]
 pub(crate) struct PendingFile {
     target: PathBuf,

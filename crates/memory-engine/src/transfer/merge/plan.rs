@@ -132,8 +132,8 @@ fn strength(tombstone: &Tombstone) -> (bool, ContentHash) {
 }
 
 /// Returns the tombstones of the source that block more than those of the target with the same ids, each followed by
-/// the one that stays. An id from which a record was derived after its deletion is left out: the import of its tombstone
-/// would delete that record.
+/// the one that stays. An id from which a record was derived after its deletion is left out: the import of its
+/// tombstone would delete that record.
 fn further_blocks(source: &Side, target: &Side, dead: &BTreeMap<RecordId, Tombstone>) -> Vec<Tombstone> {
     let has_derived: BTreeSet<RecordId> =
         target.records.values().flat_map(|version| version.derived_from.iter().copied()).collect();
@@ -229,9 +229,7 @@ fn decide(source: &Side, target: &Side, ours: &Version, theirs: &Version) -> (Me
         retraction.is_some_and(|id| entries(id).is_some_and(|entries| !other.has_seen(id, entries)))
     };
     by(undone(theirs).cmp(&undone(ours)), MergeReason::RetractionUndone)
-        .or_else(|| {
-            by(is_new(ours, source, target).cmp(&is_new(theirs, target, source)), MergeReason::Retracted)
-        })
+        .or_else(|| by(is_new(ours, source, target).cmp(&is_new(theirs, target, source)), MergeReason::Retracted))
         .or_else(|| by(ours.revision.cmp(&theirs.revision), MergeReason::HigherRevision))
         .or_else(|| by(rank(ours.state).cmp(&rank(theirs.state)), MergeReason::State))
         .or_else(|| by(ours.digest.cmp(&theirs.digest), MergeReason::Hash))

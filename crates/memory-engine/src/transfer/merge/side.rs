@@ -3,15 +3,12 @@
 use std::collections::BTreeMap;
 
 use memory_engine_core::{
-    ContentHash, Error, ErrorKind, Kind, Record, RecordId, Result, ScanQuery, Scope, SortedJson, State, Tombstone, Trust,
+    ContentHash, Error, ErrorKind, Kind, Record, RecordId, Result, ScanQuery, Scope, SortedJson, State, Tombstone,
+    Trust,
 };
 use serde_json::Value;
 
-use crate::{
-    engine::MemoryEngine,
-    retraction::RETRACTION,
-    transfer::PAGE_RECORDS,
-};
+use crate::{engine::MemoryEngine, retraction::RETRACTION, transfer::PAGE_RECORDS};
 
 /// Fields that do not count as content.
 const NOT_CONTENT: [&str; 2] = ["recorded_at", "revision"];
