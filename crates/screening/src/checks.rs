@@ -110,7 +110,7 @@ impl Check {
             Self::Password => return values::is_password(text, range),
             Self::MixedPassword => return values::is_mixed(value) && values::is_password(text, range),
             Self::Code => return values::is_code(text, range),
-            Self::Token => return values::is_token(value),
+            Self::Token => return values::is_token(text, range),
             Self::Number => |_| true,
             Self::Phone => values::is_phone,
             Self::Card => identity::is_card,

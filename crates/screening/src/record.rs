@@ -51,7 +51,7 @@ pub fn count_by_rule<'f>(findings: impl IntoIterator<Item = &'f RecordFinding>) 
 }
 
 impl Screener {
-    /// Masks the findings in the text, speaker, topic, entities, tags and metadata of a record, and repetitions of these
+    /// Masks the findings in the text, speaker, topic, entities, tags and metadata of a record, and repetitions of their
     /// values in the same record. Returns the findings.
     ///
     /// Ids, scopes, the scene and the emotion are not screened.

@@ -8,7 +8,7 @@ use crate::words::words;
 const PASSWORD_MIN_CHARS: usize = 4;
 /// Minimum length of a password with letters and digits that needs no word before it, in characters.
 const MIXED_MIN_CHARS: usize = 6;
-/// Minimum length of a token without a prefix of its own, in bytes.
+/// Minimum length of the longest part of a token without a prefix of its own, in bytes.
 const TOKEN_MIN_BYTES: usize = 12;
 /// Minimum entropy of such a token, in bits per character.
 const TOKEN_MIN_ENTROPY: f64 = 2.8;
@@ -86,9 +86,13 @@ pub(super) fn is_code(text: &str, range: &Range<usize>) -> bool {
     is_separate(text, range) && !is_quantity(&text[range.end..])
 }
 
-/// Returns true if a value is long and has letters and digits in no order.
-pub(super) fn is_token(value: &str) -> bool {
-    value.len() >= TOKEN_MIN_BYTES && is_mixed(value) && !value.contains("://") && entropy(value) >= TOKEN_MIN_ENTROPY
+/// Returns true if a value is long and has letters and digits in no order. Paths, calls and names of code are none: they
+/// consist of short parts.
+pub(super) fn is_token(text: &str, range: &Range<usize>) -> bool {
+    let value = &text[range.clone()];
+    let is_code = ["(", "::"].iter().any(|next| text[range.end..].starts_with(next));
+    let longest_part = value.split(|c: char| !c.is_ascii_alphanumeric()).map(str::len).max().unwrap_or(0);
+    !is_code && longest_part >= TOKEN_MIN_BYTES && is_mixed(value) && entropy(value) >= TOKEN_MIN_ENTROPY
 }
 
 /// Returns true if a value has the digits of a telephone number, and is not a date such as `2025-03-14`.
@@ -130,9 +134,11 @@ mod tests {
 
     #[test]
     fn tokens_have_letters_and_digits_in_no_order() {
-        assert!(is_token("9f8a7c6b5d4e3f2a"));
+        let is_token = |value: &str| super::is_token(value, &(0..value.len()));
+        assert!(is_token("9f8a7c6b5d4e3f2a") && is_token("kT-9f8a7c6b5d4e3f2a"));
         assert!(!is_token("configuration") && !is_token("a1a1a1a1a1a1a1") && !is_token("202411270001"));
-        assert!(!is_token("https://example.com/a1"));
+        assert!(!is_token("https://example.com/a1") && !is_token("test-ca/rsa-2048/end.key"));
+        assert!(!super::is_token("spawn4711thread0x(1)", &(0..17)));
     }
 
     #[test]
