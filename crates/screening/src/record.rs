@@ -51,8 +51,8 @@ pub fn count_by_rule<'f>(findings: impl IntoIterator<Item = &'f RecordFinding>) 
 }
 
 impl Screener {
-    /// Masks the findings in the text, speaker, topic, entities, tags and metadata of a record, and repetitions of their
-    /// values in the same record. Returns the findings.
+    /// Masks the findings in the text, speaker, topic, entities, tags and metadata of a record, and repetitions of
+    /// their values in the same record. Returns the findings.
     ///
     /// Ids, scopes, the scene and the emotion are not screened.
     pub fn screen_record(&self, record: &mut Record) -> RecordScreening {

@@ -86,8 +86,8 @@ pub(super) fn is_code(text: &str, range: &Range<usize>) -> bool {
     is_separate(text, range) && !is_quantity(&text[range.end..])
 }
 
-/// Returns true if a value is long and has letters and digits in no order. Paths, calls and names of code are none: they
-/// consist of short parts.
+/// Returns true if a value is long and has letters and digits in no order. Paths, calls and names of code are none:
+/// they consist of short parts.
 pub(super) fn is_token(text: &str, range: &Range<usize>) -> bool {
     let value = &text[range.clone()];
     let is_code = ["(", "::"].iter().any(|next| text[range.end..].starts_with(next));
