@@ -256,6 +256,7 @@ async fn prune(
         .execute(&mut *connection)
         .await?
         .rows_affected();
+    chain.check_pruning(removed, &anchor)?;
     let event = AuditEvent::pruning(actor.clone(), tenant.clone(), removed, &anchor);
     let entry = AuditEntry::following(&chain.head, at, event);
     insert(connection, &entry).await?;

@@ -231,6 +231,7 @@ fn prune(
     let count = "SELECT count(*) FROM audit_log WHERE tenant = ?1 AND sequence <= ?2";
     let key = params![tenant.tenant(), audit_rows::signed(anchor.sequence)];
     let removed: u64 = connection.prepare_cached(count)?.query_row(key, |row| row.get(0))?;
+    chain.check_pruning(removed, &anchor)?;
     let event = AuditEvent::pruning(actor, tenant.clone(), removed, &anchor);
     let entry = AuditEntry::following(&chain.head, at, event);
     insert(connection, &entry)?;

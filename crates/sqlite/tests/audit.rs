@@ -112,6 +112,19 @@ async fn a_moved_beginning_is_found() {
     assert_eq!(problems, [AuditProblem::AnchorDiffers { sequence: 3 }]);
 }
 
+#[tokio::test]
+async fn pruning_does_not_hide_missing_entries() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("memory.db");
+    let store = open(&path).await;
+    log(&store).append(TENANT, vec![event(), event(), event()]).await.unwrap();
+    execute(&path, "DELETE FROM audit_log WHERE sequence = 2");
+    let pruned = log(&store).prune(TENANT, Timestamp::from_micros(i64::MAX), &Actor::engine()).await;
+    assert_eq!(pruned.unwrap_err().kind(), memory_engine_core::ErrorKind::Corrupt);
+    let problems = verify_chain(&*log(&store), TENANT, None).await.unwrap().problems;
+    assert_eq!(problems, [AuditProblem::Missing { first: 2, last: 2 }]);
+}
+
 /// Without an entry that was noted elsewhere, a removed end cannot be found: this is why `memory audit head` exists.
 #[tokio::test]
 async fn a_removed_end_is_found_with_a_noted_entry() {

@@ -39,6 +39,9 @@ pub trait AuditLog: Debug + Send + Sync + 'static {
 
     /// Removes the oldest entries of a tenant, up to the first one that was written at `before` or later. Appends an
     /// entry about it first, in the same transaction. Without entries to remove, nothing is written.
+    ///
+    /// # Errors
+    /// `Corrupt` if entries are missing: pruning would hide that. The store's error.
     async fn prune(&self, tenant: &str, before: Timestamp, actor: &Actor) -> Result<PruneReport>;
 }
 
