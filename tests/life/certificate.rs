@@ -26,7 +26,7 @@ const TEXTS: [&str; 6] = [
 ];
 
 async fn open(test_db: &TestDatabase) -> MemoryEngine {
-    let digest = EnrichmentOptions::rules().unwrap().with_trigger(SummaryTrigger::every_turns(3)).with_profiles(2);
+    let digest = EnrichmentOptions::rules().unwrap().with_trigger(SummaryTrigger::every_turns(3)).with_profile(2);
     test_db.open_with(|builder| builder.enrichment(digest).graph(Arc::new(RuleExtractor::default()))).await
 }
 
