@@ -291,6 +291,7 @@ async fn time_travel_on_postgres() -> Result<(), Failed> {
     let url = address()?;
     let schema = format!("time_travel_{}", std::process::id());
     let options = PostgresOptions::default().with_schema(schema);
+    time_travel::answers(MemoryEngine::builder().postgres_with(&url, options.clone())).await;
     time_travel::run(MemoryEngine::builder().postgres_with(&url, options.clone()), "lin", 11).await;
     migrate_down(&url, &options, 0).await.unwrap();
     Ok(())

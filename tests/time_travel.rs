@@ -11,7 +11,7 @@ use std::{
 use futures::TryStreamExt;
 use memory_engine::{
     Builder, Clock, EnrichmentOptions, Kind, MemoryEngine, PutMode, RecallQuery, Record, RecordId, ScanQuery, Scope, State,
-    Timestamp, Turn, testing::ManualClock,
+    Timestamp, Turn, recall::Verdict, testing::ManualClock,
 };
 
 const NOON: i64 = 1_772_000_000_000_000;
@@ -201,6 +201,67 @@ impl History {
     }
 }
 
+/// Checks the questions of one user, in English and Chinese, after an update, a retraction and a deletion.
+pub(crate) async fn answers(builder: Builder) {
+    let clock = Arc::new(ManualClock::new(Timestamp::from_micros(NOON)));
+    let memory = builder.clock(clock.clone()).background(false).build().await.unwrap();
+    let user = Scope::user("mo").unwrap();
+    let note = async |text: &str| memory.remember(&user, Turn::note(text).at(clock.now())).await.unwrap();
+    let key = note("The spare key is under the mat").await;
+    let code = note("车库的密码提示是猫的名字").await;
+    let secret = note("Mo keeps a violin in the attic").await;
+    let then = clock.now();
+    clock.advance(24 * HOUR);
+    memory.update(&user, key, "The spare key is with Ana").await.unwrap();
+    memory.retract(&user, &[code], "wrong").await.unwrap();
+    memory.forget(&user, secret).await.unwrap();
+    let later = note("Ana plays the cello").await;
+    memory.drain(&user, |_| ()).await.unwrap();
+
+    let best = async |text: &str, at: Option<Timestamp>| {
+        let mut query = RecallQuery::new(text);
+        query.as_of = at;
+        let recall = memory.recall(&user, query).await.unwrap();
+        assert!(recall.degraded.is_empty(), "{:?}", recall.degraded);
+        recall.relevant().next().map(|hit| hit.record.text.clone())
+    };
+    let question = "Where is the spare key?";
+    assert_eq!(best(question, Some(then)).await.as_deref(), Some("The spare key is under the mat"));
+    assert_eq!(best(question, None).await.as_deref(), Some("The spare key is with Ana"));
+    assert_eq!(best("车库的密码提示", Some(then)).await.as_deref(), Some("车库的密码提示是猫的名字"));
+    assert_eq!(best("车库的密码提示", None).await, None);
+    for at in [Some(then), None] {
+        assert_eq!(best("Where is the violin?", at).await, None, "what was forgotten does not come back");
+    }
+    assert_eq!(best("Who plays the cello?", Some(then)).await, None);
+    assert_eq!(best("Who plays the cello?", Some(clock.now())).await.as_deref(), Some("Ana plays the cello"));
+
+    let why = async |text: &str, id: RecordId| {
+        memory.explain(&user, RecallQuery::new(text).as_of(then), id).await.unwrap().verdict
+    };
+    assert_eq!(why(question, key).await, Verdict::Hit { place: 1 });
+    assert_eq!(why("车库的密码提示", code).await, Verdict::Hit { place: 1 });
+    assert_eq!(why("cello", later).await, Verdict::NotThen { as_of: then });
+    assert_eq!(why("violin", secret).await, Verdict::NotThere);
+
+    // A question with a relative date is read from the time.
+    let today = RecallQuery::new("What did I note today?").only_then().as_of(then);
+    let texts: Vec<String> =
+        memory.recall(&user, today).await.unwrap().hits.into_iter().map(|hit| hit.record.text).collect();
+    assert!(texts.contains(&"The spare key is under the mat".to_owned()), "{texts:?}");
+    let yesterday = RecallQuery::new("昨天记了什么？").only_then().as_of(then.after(24 * HOUR - HOUR));
+    assert!(!memory.recall(&user, yesterday).await.unwrap().hits.is_empty());
+    let before = RecallQuery::new(question).as_of(then.before(HOUR));
+    assert!(memory.recall(&user, before).await.unwrap().hits.is_empty());
+
+    let got = memory.get_as_of(&user, &[key, later, code], then).await.unwrap();
+    let texts: Vec<Option<&str>> = got.iter().map(|record| record.as_ref().map(|r| r.text.as_str())).collect();
+    assert_eq!(texts, [Some("The spare key is under the mat"), None, Some("车库的密码提示是猫的名字")]);
+    let other = Scope::user("lin").unwrap();
+    assert_eq!(memory.get_as_of(&other, &[key], then).await.unwrap(), [None]);
+    assert!(memory.recall(&other, RecallQuery::new(question).as_of(then)).await.unwrap().hits.is_empty());
+}
+
 /// Runs one history and checks it.
 pub(crate) async fn run(builder: Builder, user: &str, seed: u64) {
     let mut history = History::new(builder, Scope::user(user).unwrap(), seed).await;
@@ -212,6 +273,7 @@ pub(crate) async fn run(builder: Builder, user: &str, seed: u64) {
 
 /// Runs several histories in memory.
 pub(crate) async fn in_memory() {
+    answers(MemoryEngine::builder().in_memory()).await;
     for seed in 0..6 {
         run(MemoryEngine::builder().in_memory(), "lin", seed).await;
     }
@@ -219,5 +281,6 @@ pub(crate) async fn in_memory() {
 
 /// Runs a history on a SQLite file.
 pub(crate) async fn on_sqlite(folder: &Path) {
+    answers(MemoryEngine::builder().sqlite(folder.join("answers.db"))).await;
     run(MemoryEngine::builder().sqlite(folder.join("memory.db")), "lin", 7).await;
 }

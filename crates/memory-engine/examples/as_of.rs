@@ -30,7 +30,8 @@ async fn main() -> Result<()> {
     for (user, question) in [(&lin, "Where do I live?"), (&xiaolin, "我住在哪里？")] {
         for time in ["2026-05-15", "2026-08-01", "2027-01-01"] {
             let time: Timestamp = time.parse()?;
-            let query = RecallQuery::new(question).as_of(time).with_limit(1);
+            let facts = Filter::eq(Field::Kind, Kind::FACT.as_str());
+            let query = RecallQuery::new(question).with_filter(facts).as_of(time);
             let best = memory.recall(user, query).await?;
             println!("{time}  {question}  {}", best.hits[0].record.text);
         }
