@@ -12,6 +12,7 @@ pub mod filter;
 pub mod forwarding;
 pub mod graph;
 pub mod groups;
+pub mod history;
 pub mod isolation;
 pub mod job_queue;
 pub mod keyword_scores;
@@ -107,6 +108,12 @@ macro_rules! each_scenario {
                 pinned_records_can_be_listed,
                 a_removed_tombstone_blocks_nothing,
                 a_content_stays_blocked_while_another_tombstone_blocks_it,
+            }
+            history {
+                a_change_of_the_state_is_kept_with_its_time,
+                a_replaced_text_is_unknown_unless_it_is_kept,
+                the_history_of_a_caller_is_only_kept_with_a_new_record,
+                changed_records_can_be_listed,
             }
             pending {
                 pending_records_are_stored_and_in_no_index,

@@ -5,7 +5,10 @@ use std::{
     sync::Arc,
 };
 
-use memory_engine_core::{RecordId, RemovalCounts, Result, Scope};
+use memory_engine_core::{
+    RecordId, RemovalCounts, Result, Scope,
+    audit::{Actor, AuditAction, AuditContext, in_context},
+};
 use memory_engine_indexing::IndexedStore;
 
 use crate::turn_jobs::TurnJobs;
@@ -46,7 +49,9 @@ impl ExpiredRecords {
     async fn delete_of_user(&self, user: &Scope, ids: &[RecordId]) -> Result<RemovalCounts> {
         let people: BTreeSet<Scope> = self.turns.people_with_facts(user, ids).await?.into_iter().collect();
         let profiles = self.turns.people_with_profiles(user, ids).await?;
-        let report = self.store.records().delete(user, ids).await?;
+        let audit = AuditContext::default().with_actor(Arc::new(Actor::engine()));
+        let audit = audit.with_verb(AuditAction::Expire, "expiry");
+        let report = in_context(audit, self.store.records().delete(user, ids)).await?;
         let mut all: BTreeSet<RecordId> = report.ids.iter().copied().collect();
         all.extend(ids);
         let all: Vec<RecordId> = all.into_iter().collect();

@@ -139,15 +139,15 @@ pub async fn migrate_down(database: &Database, schema: u32) -> Result<()> {
     }
 }
 
-/// Encrypts a SQLite file, changes its key, or decrypts it (without a new key). The present key is that of `database`. The
-/// file must not be in use, and is changed in place, in one transaction. Needs free space for two copies of the file, and
-/// the feature `encryption`.
+/// Encrypts a SQLite file, changes its key, or decrypts it (without a new key). The present key is that of `database`.
+/// The file must not be in use, and is changed in place, in one transaction. Needs free space for two copies of the
+/// file, and the feature `encryption`.
 ///
 /// What the file system keeps of the former content, such as freed blocks and snapshots, is not overwritten.
 ///
 /// # Errors
-/// As [`checkup`]; `Unauthorized` for a wrong key; `InvalidInput` for an empty file, or if there is neither a present nor a
-/// new key; `Unavailable` if the file is in use; `Unsupported` for a Postgres database, or if the feature is off.
+/// As [`checkup`]; `Unauthorized` for a wrong key; `InvalidInput` for an empty file, or if there is neither a present
+/// nor a new key; `Unavailable` if the file is in use; `Unsupported` for a Postgres database, or if the feature is off.
 #[cfg(feature = "sqlite")]
 pub async fn rekey(database: &Database, new_key: Option<memory_engine_sqlite::EncryptionKey>) -> Result<()> {
     match &database.0 {

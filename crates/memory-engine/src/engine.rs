@@ -6,7 +6,7 @@ use std::{fmt, sync::Arc};
 use jiff::tz::TimeZone;
 use memory_engine_core::{
     Clock, Language, Locale, RecordStore, ReviewPolicy,
-    audit::{Actor, AuditContext, in_context},
+    audit::{Actor, AuditAction, AuditContext, in_context},
 };
 use memory_engine_embedder::Embedder;
 use memory_engine_enrichment::Enrichment;
@@ -86,6 +86,12 @@ impl MemoryEngine {
             Some(actor) => in_context(AuditContext::current().with_actor(Arc::clone(actor)), Box::pin(work)).await,
             None => work.await,
         }
+    }
+
+    /// Runs work that writes the records of another store. `operation` names it in the audit log.
+    pub(crate) async fn importing<T>(&self, operation: &'static str, work: impl Future<Output = T>) -> T {
+        let context = AuditContext::current().with_actor(Arc::new(self.actor()));
+        in_context(context.with_verb(AuditAction::Import, operation), Box::pin(work)).await
     }
 
     /// Returns the actor of this handle, or otherwise that of the running task.

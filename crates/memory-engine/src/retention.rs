@@ -8,7 +8,6 @@ use memory_engine_core::{
     Error, ErrorKind, PutMode, Record, RecordId, RemovalCounts, Result, Scope, Timestamp, Trust, Write,
 };
 use memory_engine_indexing::inherit_expiry;
-use serde::{Deserialize, Serialize};
 
 use crate::{engine::MemoryEngine, verb::verb};
 
@@ -16,41 +15,15 @@ use crate::{engine::MemoryEngine, verb::verb};
 const MAX_RETRIES: usize = 5;
 
 /// A change of the pin, the importance or the expiry of records. What is not set stays as it is.
-///
-/// In JSON, `"expires_at": null` removes the expiry.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 #[must_use]
 pub struct RecordPatch {
     /// True to pin the records, false to unpin them.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pinned: Option<bool>,
     /// Importance, 0 to 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
     importance: Option<f64>,
     /// `Some(None)` if the records do not expire.
-    #[serde(skip_serializing_if = "Option::is_none", with = "nullable")]
     expires_at: Option<Option<Timestamp>>,
-}
-
-/// A field that is missing, null, or a value.
-mod nullable {
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    pub(super) fn serialize<T: Serialize, S: Serializer>(
-        value: &Option<Option<T>>,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        value.as_ref().and_then(Option::as_ref).serialize(serializer)
-    }
-
-    pub(super) fn deserialize<'de, T, D>(deserializer: D) -> Result<Option<Option<T>>, D::Error>
-    where
-        T: Deserialize<'de>,
-        D: Deserializer<'de>,
-    {
-        Option::deserialize(deserializer).map(Some)
-    }
 }
 
 impl RecordPatch {

@@ -44,12 +44,15 @@ pub(crate) fn run<T>(
     }
 }
 
-/// Runs the work of a verb so that the changes that it makes are logged as its action.
+/// Runs the work of a verb so that the changes that it makes are logged as its action, or as that of the work that it
+/// is a part of.
 async fn in_verb<T>(name: &'static str, work: impl Future<Output = T>) -> T {
-    match audit_action(name) {
-        Some(action) => in_context(AuditContext::current().with_verb(action, name), Box::pin(work)).await,
-        None => work.await,
+    let Some(action) = audit_action(name) else { return work.await };
+    let context = AuditContext::current();
+    if context.verb().is_some() {
+        return work.await;
     }
+    in_context(context.with_verb(action, name), Box::pin(work)).await
 }
 
 /// Returns the action of a verb in the audit log; `None` for a verb that changes no record. A change within a verb

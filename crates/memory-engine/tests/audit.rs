@@ -2,11 +2,11 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "this is test code: a failed expectation is a panic")]
 #![cfg(all(feature = "sqlite", feature = "enrichment"))]
 
-use std::path::Path;
+use std::{path::Path, sync::Arc, time::Duration};
 
 use memory_engine::{
-    Builder, Database, EnrichmentOptions, ErrorKind, Filter, Forget, Kind, MemoryEngine, PutMode, Record, RecordId,
-    Scope, Turn, admin,
+    Builder, Clock, Database, EnrichmentOptions, ErrorKind, Filter, Forget, Kind, MemoryEngine, PutMode, Record,
+    RecordId, Scope, Turn, admin,
     audit::{
         Actor, AuditAction, AuditContext, AuditEntry, AuditMode, AuditOptions, AuditOutcome, AuditQuery, in_context,
     },
@@ -14,6 +14,8 @@ use memory_engine::{
     history::{Fork, Rewind},
     store::Write,
     synonyms::{SynonymGroup, WordPair},
+    testing::ManualClock,
+    transfer::{Copier, Merge},
 };
 
 /// The last schema without an audit log.
@@ -96,7 +98,7 @@ async fn every_changing_verb_is_logged_with_its_actor() {
     engine.import(&lin(), futures::stream::iter([seventh.clone()])).run().await.unwrap();
     check("import", AuditAction::Import, &[seventh.id]).await;
     let said = Record::new(lin(), Kind::TURN, "I work in Lisbon.", engine.clock());
-    engine.admin().enrich(&lin(), vec![said], std::time::Duration::from_secs(5)).await.unwrap();
+    engine.admin().enrich(&lin(), vec![said], Duration::from_secs(5)).await.unwrap();
     check("admin.enrich", AuditAction::Derive, &[]).await;
     engine.forget(&lin(), seventh.id).await.unwrap();
     check("forget", AuditAction::Delete, &[seventh.id]).await;
@@ -280,9 +282,6 @@ async fn a_call_is_refused_if_its_entry_cannot_be_written() {
 
 #[tokio::test]
 async fn entries_older_than_the_retention_are_removed() {
-    use memory_engine::{Clock, testing::ManualClock};
-    use std::{sync::Arc, time::Duration};
-
     let clock = Arc::new(ManualClock::new("2026-02-18T20:00:00Z".parse().unwrap()));
     let day = Duration::from_secs(24 * 60 * 60);
     let audit = AuditOptions::new(AuditMode::On).with_retention(30 * day);
@@ -306,6 +305,36 @@ async fn verdicts_on_synonyms_are_logged_without_words() {
     let [entry] = entries(&memory).await.try_into().unwrap();
     assert_eq!((entry.event.action, entry.event.count), (AuditAction::Review, 1));
     assert!(!serde_json::to_string(&entry).unwrap().contains("纹身"));
+}
+
+#[tokio::test]
+async fn copies_and_merges_are_logged_as_imports_of_their_actor() {
+    let source = MemoryEngine::builder().in_memory().background(false).build().await.unwrap();
+    let id = source.remember(&lin(), "I live in Porto.").await.unwrap();
+    for operation in ["copy", "merge"] {
+        let memory = in_memory().await;
+        let target = memory.with_actor(laptop());
+        match operation {
+            "copy" => Copier::new(&source, &target).copy(&lin()).await.unwrap(),
+            _ => Merge::new(&source, &target).merge(&lin()).await.unwrap(),
+        }
+        let imports = of_action(&memory, AuditAction::Import).await;
+        let entry = imports.iter().find(|entry| entry.event.records.contains(&id)).unwrap();
+        assert_eq!((entry.event.operation.as_str(), &entry.event.actor), (operation, &laptop()));
+    }
+}
+
+#[tokio::test]
+async fn expired_records_are_logged_as_expired() {
+    let clock = Arc::new(ManualClock::new("2026-02-18T20:00:00Z".parse().unwrap()));
+    let memory = builder().in_memory().clock(clock.clone()).build().await.unwrap();
+    let mut record = Record::new(lin(), Kind::NOTE, "The code of the gate is 4711", memory.clock());
+    record.expires_at = Some(clock.now().after(Duration::from_secs(60)));
+    memory.store(&lin(), vec![record.clone()], PutMode::Upsert).await.unwrap();
+    clock.advance(Duration::from_secs(61));
+    memory.with_actor(laptop()).delete_expired().await.unwrap();
+    let entry = of_action(&memory, AuditAction::Expire).await.remove(0);
+    assert_eq!((entry.event.records, entry.event.actor), (vec![record.id], Actor::engine()));
 }
 
 /// Prints the time of a write with and without auditing. Run it alone:

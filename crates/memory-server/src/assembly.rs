@@ -15,6 +15,7 @@ type BuildPart = fn(&Config, &MemoryEngine, LookUpVariable<'_>) -> Result<Option
 /// The protocols of this build.
 const PARTS: &[BuildPart] = &[
     crate::audit::build,
+    crate::records::build,
     #[cfg(feature = "mem0")]
     crate::mem0::build,
     #[cfg(feature = "mcp")]

@@ -103,6 +103,8 @@ pub struct Config {
     pub retention: RetentionConfig,
     /// The routes under `/api/review`, by which a key reviews its memories. Default: enabled.
     pub review_api: PartConfig,
+    /// The route `/api/records/patch`, by which a key pins records, and sets importance and expiry. Default: enabled.
+    pub records_api: PartConfig,
     /// The audit log. Default: it is continued if the database has one.
     pub audit: AuditConfig,
     /// Options of recalls, such as `limit`, `max_candidates`, `rerank_weight` and `min_relevance`. Each protocol has a
@@ -402,6 +404,7 @@ impl Default for Config {
             metrics: PartConfig::default(),
             review: ReviewPolicy::default(),
             retention: RetentionConfig::default(),
+            records_api: PartConfig::default(),
             review_api: PartConfig::default(),
             audit: AuditConfig::default(),
         }

@@ -36,6 +36,7 @@ mod mcp;
 mod mem0;
 #[cfg(feature = "oauth")]
 mod oauth;
+mod records;
 #[cfg(feature = "review")]
 mod review;
 #[cfg(feature = "tools")]

@@ -22,7 +22,7 @@ use crate::{
         digest::{EPOCH_KEY, STAMP_KEY, Stamp},
         pending::PendingFile,
     },
-    cache::epoch,
+    cache::{change_log, epoch},
     database::{
         connection::{self, DEFAULT_BUSY_TIMEOUT, DEFAULT_PAGE_BYTES},
         encryption::{self, EncryptionKey},
@@ -237,6 +237,8 @@ impl BackupWriter {
     pub fn finish(self, expected: Fingerprint, now: Timestamp) -> Result<BackupInfo> {
         let Self { pending, connection, overwrite } = self;
         let run = || {
+            // The rows were written without it, and a store needs a log of changes.
+            change_log::invalidate_all(&connection)?;
             connection.execute_batch("COMMIT")?;
             check_integrity(&connection)?;
             if read_fingerprint(&connection)? != expected {

@@ -84,11 +84,11 @@ impl SqliteStore {
     /// Opens or creates a database file, and migrates it to the schema of this version.
     ///
     /// # Errors
-    /// `NotFound` for a missing directory; `Unauthorized` for a read-only file or directory; `InvalidInput` for a file
-    /// that is not a SQLite database, belongs to another application, or is not encrypted although a key is given;
-    /// `SchemaMismatch` for a file that was made by a
-    /// newer version, another analyzer or another embedder (see [`Mismatch`](crate::Mismatch)); `Unavailable` if
-    /// another process holds the write lock for too long; `Corrupt` for a damaged file.
+    /// `NotFound` for a missing directory; `Unauthorized` for a read-only file or directory, and for a wrong or missing
+    /// key; `InvalidInput` for a file that is not a SQLite database, belongs to another application, or is not
+    /// encrypted although a key is given; `SchemaMismatch` for a file that was made by a newer version, another
+    /// analyzer or another embedder (see [`Mismatch`](crate::Mismatch)); `Unsupported` for a key, if this SQLite cannot
+    /// encrypt; `Unavailable` if another process holds the write lock for too long; `Corrupt` for a damaged file.
     ///
     /// # Cancel safety
     /// If the future is dropped, the file is either unchanged, or opened and closed again.

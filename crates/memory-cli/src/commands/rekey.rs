@@ -18,8 +18,8 @@ use crate::{
 ///
 /// A key is 64 hexadecimal digits; `openssl rand -hex 32` prints one. The present key of an encrypted file is read from
 /// MEMORY_DATABASE_KEY, or from the file that MEMORY_DATABASE_KEY_FILE names, as in every command. The new key is read
-/// from MEMORY_DATABASE_NEW_KEY, or from a file. No other process may have the database open. It is changed in place, in
-/// one transaction, which needs free space for two copies of it. Needs a `memory` with the feature `encryption`.
+/// from MEMORY_DATABASE_NEW_KEY, or from a file. No other process may have the database open. It is changed in place,
+/// in one transaction, which needs free space for two copies of it. Needs a `memory` with the feature `encryption`.
 #[derive(Debug, Args)]
 pub(crate) struct RekeyCommand {
     /// Database: a SQLite file
@@ -46,7 +46,8 @@ impl RekeyCommand {
                 let key = database_key::load(&Settings::load()?, NEW_KEY)?;
                 if key.is_none() {
                     bail!(
-                        "no new key given; name a file with --new-key-file, or set {}; --decrypt removes the encryption",
+                        "no new key given; name a file with --new-key-file, or set {}; --decrypt removes the \
+                         encryption",
                         NEW_KEY.value
                     );
                 }
@@ -62,9 +63,9 @@ impl RekeyCommand {
             (true, false) => "decrypted",
         };
         admin::rekey(&db, new_key).await.with_context(|| db.to_string())?;
-        let data = json!({ "database": db.to_string(), "encrypted": !self.decrypt });
-        self.report.print_line(&data, || {
-            let next = if self.decrypt { "unset MEMORY_DATABASE_KEY" } else { "set MEMORY_DATABASE_KEY to the new key" };
+        let Self { decrypt, report, .. } = self;
+        report.print_line(&json!({ "database": db.to_string(), "encrypted": !decrypt }), || {
+            let next = if decrypt { "unset MEMORY_DATABASE_KEY" } else { "set MEMORY_DATABASE_KEY to the new key" };
             format!("{db} is {change}; {next}")
         })
     }

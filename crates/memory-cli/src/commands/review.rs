@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use clap::{Args, Subcommand};
+use comfy_table::ColumnConstraint;
 use memory_engine::{
     Cursor, MemoryEngine, Record, Scope,
     review::{PendingMemory, ReviewPage, ReviewReport},
@@ -133,16 +134,20 @@ impl ListArgs {
             return format!("no memories wait for a review within {scope}");
         }
         let zone = self.selection.timezone.zone();
-        let mut table = output::table(["date", "source", "rule", "memory", "from", "id"]);
+        let mut table = output::table(["id", "date", "source", "memory", "from"]);
+        // An id on two lines could not be copied.
+        if let Some(ids) = table.column_mut(0) {
+            ids.set_constraint(ColumnConstraint::ContentWidth);
+        }
         for pending in &page.pending {
             let PendingMemory { record, source, rule, .. } = pending;
+            let source = source.map_or_else(|| record.kind.to_string(), |source| source.to_string());
             table.add_row([
+                record.id.to_string(),
                 record.occurred_at.in_zone(&zone).strftime("%Y-%m-%d").to_string(),
-                source.map_or_else(|| record.kind.to_string(), |source| source.to_string()),
-                rule.as_ref().map(ToString::to_string).unwrap_or_default(),
+                rule.as_ref().map_or_else(|| source.clone(), |rule| format!("{source}\n{rule}")),
                 output::shorten(&record.text, SHOWN_CHARS),
                 evidence(pending),
-                record.id.to_string(),
             ]);
         }
         let shown = page.pending.len() as u64;

@@ -134,6 +134,10 @@ impl<'e> Copier<'e> {
     /// # Errors
     /// The errors of either store. The committed records stay, and a second copy continues.
     pub async fn copy(&mut self, scope: &Scope) -> Result<()> {
+        self.target.importing("copy", self.copy_all(scope)).await
+    }
+
+    async fn copy_all(&mut self, scope: &Scope) -> Result<()> {
         self.report.namespaces += 1;
         self.copy_synonyms(scope).await?;
         let mut after = None;

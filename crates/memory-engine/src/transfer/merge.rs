@@ -188,7 +188,7 @@ impl<'e> Merge<'e> {
             self.report.added += plan.added.len() as u64;
             self.report.replaced += of_source(&plan).count() as u64;
         } else {
-            self.write(scope, &plan, &target).await?;
+            self.target.importing("merge", self.write(scope, &plan, &target)).await?;
         }
         self.merge_words(scope).await
     }

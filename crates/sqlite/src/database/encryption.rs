@@ -117,8 +117,7 @@ pub(crate) fn change_key(connection: &Connection, key: Option<&EncryptionKey>) -
 /// Runs `PRAGMA key` or `PRAGMA rekey`. Its error contains no SQL, because the SQL contains the key.
 fn run_key_pragma(connection: &Connection, pragma: &str, key: Option<&EncryptionKey>) -> Result<(), SqliteError> {
     // The bundled SQLite does not have this pragma, and ignores the one that sets a key.
-    let cipher: Option<String> =
-        connection.query_row("PRAGMA cipher = 'chacha20'", [], |row| row.get(0)).optional()?;
+    let cipher: Option<String> = connection.query_row("PRAGMA cipher = 'chacha20'", [], |row| row.get(0)).optional()?;
     if cipher.is_none() {
         let message = "this program was built without encryption; build it with the feature `encryption`, or leave \
                        the key out";

@@ -69,7 +69,9 @@ pub(crate) fn kind_and_message(error: &rusqlite::Error) -> (ErrorKind, &'static 
         Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied | ErrorCode::AuthorizationForStatementDenied) => {
             (ErrorKind::Unauthorized, "the database cannot be written; make the file and its directory writable")
         }
-        Some(ErrorCode::NotADatabase) => (ErrorKind::InvalidInput, "the file is not a SQLite database; if it is encrypted, give its key"),
+        Some(ErrorCode::NotADatabase) => {
+            (ErrorKind::InvalidInput, "the file is not a SQLite database; if it is encrypted, give its key")
+        }
         Some(ErrorCode::DatabaseCorrupt) => {
             (ErrorKind::Corrupt, "the database file is damaged; restore it from a backup")
         }

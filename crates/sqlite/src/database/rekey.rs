@@ -37,8 +37,7 @@ pub fn rekey(file: impl Into<DatabaseFile>, new_key: Option<&EncryptionKey>) -> 
     change(&mut connection, &file, new_key).map_err(|error| error.into_error("rekey"))?;
     drop(connection);
     let file = DatabaseFile { path: file.path, key: new_key.cloned() };
-    let connection =
-        connection::open_writer(&file, connection::DEFAULT_BUSY_TIMEOUT, connection::DEFAULT_PAGE_BYTES)?;
+    let connection = connection::open_writer(&file, connection::DEFAULT_BUSY_TIMEOUT, connection::DEFAULT_PAGE_BYTES)?;
     let result: String = connection
         .query_row("PRAGMA quick_check(1)", [], |row| row.get(0))
         .map_err(|error| SqliteError::from(error).into_error("rekey"))?;
