@@ -171,7 +171,7 @@ pub(crate) async fn a_restored_record_fails_the_verification(test_db: TestDataba
     other.forget(&lin(), Forget::Everything).await.unwrap();
     let clean = folder.path().join("clean.db");
     let other = MemoryEngine::builder().background(false).sqlite(&clean).build().await.unwrap();
-    let deleted = before.iter().find(|record| record.id == ids[3]).unwrap();
+    let deleted = before.iter().find(|record| record.id == ids[3]).unwrap().clone();
     let mut again = Record::new(story(None), Kind::TURN, &deleted.text, &memory_engine::SystemClock);
     again.trust = Trust::Import;
     other.store(&lin(), vec![again.clone()], PutMode::Create).await.unwrap();
