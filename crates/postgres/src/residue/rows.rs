@@ -110,19 +110,21 @@ impl RowSearch<'_> {
         report: &mut ResidueReport,
     ) -> Result<(), PostgresError> {
         let contents = self.probes.contents();
+        // A name of its own: the driver keeps the columns of each statement text.
         let sql = format!(
-            "DECLARE residue NO SCROLL CURSOR FOR SELECT r.ns, r.id, r.trust, r.content_hash FROM records r
+            "DECLARE residue_copies NO SCROLL CURSOR FOR SELECT r.ns, r.id, r.trust, r.content_hash FROM records r
              WHERE r.ns = ANY ('{{{users}}}'::uuid[])"
         );
         sqlx::query(AssertSqlSafe(sql)).execute(&mut *connection).await?;
         loop {
-            let fetch = format!("FETCH {PAGE_ROWS} FROM residue");
+            let fetch = format!("FETCH {PAGE_ROWS} FROM residue_copies");
             let rows = sqlx::query(AssertSqlSafe(fetch)).fetch_all(&mut *connection).await?;
             for row in &rows {
                 let (ns, id): (Uuid, Uuid) = (row.try_get("ns")?, row.try_get("id")?);
                 let Some(user) = self.users.get(&ns).filter(|user| !self.is_deleted(user, id)) else { continue };
                 if let Some(withdrawn) = contents.find(user, &tombstones::content_hash(row)?) {
-                    let trust: Trust = row.try_get::<&str, _>("trust")?.parse()?;
+                    // A damaged record must not prevent the search.
+                    let trust = row.try_get::<&str, _>("trust")?.parse().unwrap_or(Trust::Import);
                     report.add_copy(record_id(id), Tombstone::bars_content_for(trust, withdrawn));
                 }
             }
@@ -130,7 +132,7 @@ impl RowSearch<'_> {
                 break;
             }
         }
-        sqlx::query("CLOSE residue").execute(connection).await?;
+        sqlx::query("CLOSE residue_copies").execute(connection).await?;
         Ok(())
     }
 }

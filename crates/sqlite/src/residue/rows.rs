@@ -126,7 +126,8 @@ impl<'s> RowSearch<'s> {
         self.count_texts(&traces, !is_deleted, place);
         let Some(namespace) = namespace.filter(|_| !is_deleted) else { return Ok(()) };
         let text = row.get_ref("text")?.as_str().map_err(rusqlite::Error::from)?;
-        let trust: Trust = row.get_ref("trust")?.as_str().map_err(rusqlite::Error::from)?.parse()?;
+        // A damaged record must not prevent the search.
+        let trust = row.get_ref("trust")?.as_str().ok().and_then(|trust| trust.parse().ok()).unwrap_or(Trust::Import);
         if let Some(withdrawn) = self.contents.find(namespace, &ContentHash::of(text)) {
             report.add_copy(id, Tombstone::bars_content_for(trust, withdrawn));
         }
