@@ -182,8 +182,8 @@ mod tests {
         search.add(NEEDLES[0], Trace::Text(0));
         search.add(NEEDLES[1], Trace::Text(1));
         search.build();
-        for start in BLOCK_BYTES - 60..BLOCK_BYTES + 60 {
-            let mut bytes = vec![7; 2 * BLOCK_BYTES + 100];
+        for start in (BLOCK_BYTES - 60..BLOCK_BYTES + 60).step_by(7) {
+            let mut bytes = vec![7; BLOCK_BYTES + 200];
             for (needle, start) in NEEDLES.iter().zip([start, start + 30]) {
                 bytes[start..start + needle.len()].copy_from_slice(needle);
             }
