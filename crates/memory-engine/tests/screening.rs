@@ -207,7 +207,10 @@ async fn redaction_leaves_no_bytes_in_the_caches() {
     // More records than an index cache needs at least.
     let notes = (0..20_100).map(|n| Turn::user(format!("note {n} about w{}", n % 50)));
     memory.import(&lin(), stream::iter(notes)).run().await.unwrap();
-    memory.recall(&lin(), memory_engine::RecallQuery::new("river").with_retrievers(Retrievers::KeywordOnly)).await.unwrap();
+    memory
+        .recall(&lin(), memory_engine::RecallQuery::new("river").with_retrievers(Retrievers::KeywordOnly))
+        .await
+        .unwrap();
     memory.close().await;
     drop(memory);
     let names: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();

@@ -215,7 +215,9 @@ async fn a_scan_names_rules_and_masks_on_request() {
     assert_eq!(scan(json!({ "redact": true })).await.1["redacted"], 1);
     let record = engine.get(&scope, id).await.unwrap().unwrap();
     assert_eq!(record.text, "The wifi password is [redacted: en-password].");
-    for (body, message) in [(json!({ "categories": ["cards"] }), "no category"), (json!({ "mask": true }), "unknown field")] {
+    for (body, message) in
+        [(json!({ "categories": ["cards"] }), "no category"), (json!({ "mask": true }), "unknown field")]
+    {
         let (status, error) = scan(body).await;
         assert_eq!(status, StatusCode::BAD_REQUEST);
         assert!(error["error"].as_str().unwrap().contains(message), "{error}");
