@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use memory_engine::{
-    Database, EnrichmentOptions, Field, Filter, Forget, Kind, MemoryEngine, PutMode, Record, RecordId, ScanQuery, Scope,
-    Trust, Turn,
+    Database, EnrichmentOptions, Field, Filter, Forget, Kind, MemoryEngine, PutMode, Record, RecordId, ScanQuery,
+    Scope, Trust, Turn,
     certificate::{
         self, CertificateKey, CertifiedDeletion, DeletionCertificate, Target, Verification, verify_signature,
     },
@@ -38,7 +38,8 @@ async fn fill(memory: &MemoryEngine) -> Vec<RecordId> {
         ids.push(memory.remember(&story(None), turn).await.unwrap());
     }
     // A turn that is long enough for chunks.
-    let long: String = (0..90).map(|n| format!("On day {n} the keeper of the lighthouse wrote about ship {n}. ")).collect();
+    let long: String =
+        (0..90).map(|n| format!("On day {n} the keeper of the lighthouse wrote about ship {n}. ")).collect();
     ids.push(memory.remember(&story(None), Turn::user(&long).with_message_id("long")).await.unwrap());
     memory.drain(&lin(), |_| ()).await.unwrap();
     let kinds: Vec<String> = scan(memory, &lin()).await.into_iter().map(|record| record.kind.to_string()).collect();
@@ -82,9 +83,15 @@ pub(crate) async fn a_deletion_by_id_is_certified(test_db: TestDatabase) {
     let deletion = memory.forget_with_certificate(&lin(), target.clone(), &key).await.unwrap();
     assert_clean(&deletion, &key);
     let certificate = &deletion.certificate;
-    assert_eq!((certificate.target, &certificate.scope, certificate.not_found.clone()), (Target::Ids, &lin(), vec![unknown]));
+    assert_eq!(
+        (certificate.target, &certificate.scope, certificate.not_found.clone()),
+        (Target::Ids, &lin(), vec![unknown])
+    );
     let kinds = |kind: &str| certificate.records.iter().filter(|record| record.kind.as_deref() == Some(kind)).count();
-    assert!(kinds("turn") == 3 && kinds("fact") >= 2 && kinds("chunk") >= 2 && kinds("summary") >= 1, "{certificate:?}");
+    assert!(
+        kinds("turn") == 3 && kinds("fact") >= 2 && kinds("chunk") >= 2 && kinds("summary") >= 1,
+        "{certificate:?}"
+    );
     assert_eq!(certificate.records.len() as u64, deletion.report.records());
     assert!(certificate.records.iter().all(|record| record.derived == (record.kind.as_deref() != Some("turn"))));
     assert_eq!(certificate.removed.items["vectors"], deletion.report.removed.vectors);
@@ -202,7 +209,8 @@ pub(crate) async fn a_changed_certificate_fails_the_verification(test_db: TestDa
     assert_eq!(verify(&value.to_string()).unwrap(), "");
     let fields = value.as_object().unwrap();
     assert!(fields.len() >= 16, "{fields:?}");
-    for name in fields.keys().filter(|name| !["format", "version", "algorithm", "public_key"].contains(&name.as_str())) {
+    for name in fields.keys().filter(|name| !["format", "version", "algorithm", "public_key"].contains(&name.as_str()))
+    {
         let mut changed = value.clone();
         let field = &mut changed[name];
         *field = match field.take() {

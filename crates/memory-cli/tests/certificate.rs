@@ -36,7 +36,10 @@ fn a_key_is_private_and_never_overwritten() {
     let shown = cli.run(&["certificate-key", "key.pem"]).ok();
     let (private, public) = (cli.path("key.pem"), cli.path("key.pem.pub"));
     let text = fs::read_to_string(&private).unwrap();
-    assert!(text.starts_with("-----BEGIN PRIVATE KEY-----\n") && !shown.contains(text.lines().nth(1).unwrap()), "{shown}");
+    assert!(
+        text.starts_with("-----BEGIN PRIVATE KEY-----\n") && !shown.contains(text.lines().nth(1).unwrap()),
+        "{shown}"
+    );
     assert!(fs::read_to_string(&public).unwrap().starts_with("-----BEGIN PUBLIC KEY-----\n"));
     #[cfg(unix)]
     {
@@ -75,7 +78,10 @@ fn a_deletion_is_certified_and_verified() {
     assert_eq!((&report["passed"], &report["records"]), (&true.into(), &2.into()));
     // A copy from before the deletion.
     let (code, shown) = cli.exit_code(&["verify-certificate", "c.json", "--db", "before.db"]);
-    assert!(code == 3 && shown.contains("FAILED") && shown.contains("2 of 2 deleted records have no tombstone"), "{shown}");
+    assert!(
+        code == 3 && shown.contains("FAILED") && shown.contains("2 of 2 deleted records have no tombstone"),
+        "{shown}"
+    );
     // Another key, and a changed file.
     cli.run(&["certificate-key", "other.pem"]).ok();
     let (code, shown) = cli.exit_code(&["verify-certificate", "c.json", "--public-key", "other.pem.pub"]);
@@ -145,8 +151,10 @@ fn nothing_is_deleted_without_a_key_or_a_new_file() {
     run(&["--certificate-key", "key.pem"]).assert_fails(&["c.json exists", "never overwritten"]);
     assert_eq!(fs::read_to_string(cli.path("c.json")).unwrap(), "kept");
     fs::remove_file(cli.path("c.json")).unwrap();
-    cli.run(&["forget", &id, "--user", "lin", "--yes", "--certificate-key", "key.pem"]).assert_fails(&["--certificate"]);
-    let unknown = ["forget", "nobody", "--user", "lin", "--yes", "--certificate", "c.json", "--certificate-key", "key.pem"];
+    cli.run(&["forget", &id, "--user", "lin", "--yes", "--certificate-key", "key.pem"])
+        .assert_fails(&["--certificate"]);
+    let unknown =
+        ["forget", "nobody", "--user", "lin", "--yes", "--certificate", "c.json", "--certificate-key", "key.pem"];
     cli.run(&unknown).assert_fails(&["nobody not within", "nothing was forgotten"]);
     assert!(!cli.path("c.json").exists());
     assert_eq!(cli.run(&["stats", "--user", "lin", "--json"]).json()["records"], 1);

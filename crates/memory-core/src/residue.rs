@@ -193,8 +193,8 @@ pub struct DeletedContents<'p> {
 }
 
 impl DeletedContents<'_> {
-    /// Returns `None` if no deleted record of this user had this content. Otherwise returns true if all that had it were
-    /// cascade-deleted.
+    /// Returns `None` if no deleted record of this user had this content. Otherwise returns true if all that had it
+    /// were cascade-deleted.
     pub fn find(&self, namespace: &Scope, content: &ContentHash) -> Option<bool> {
         let hash = self.salt.hash(content);
         let first = self.contents.partition_point(|(user, other, _)| (*user, *other) < (namespace, hash));

@@ -11,7 +11,13 @@ use axum::{
 };
 use memory_engine::{Error, ErrorKind, MemoryEngine, Result, certificate::CertificateKey};
 
-use crate::{config::Config, fault::Fault, openapi::{ApiOperation, Routes}, part::ServerPart, server::Server};
+use crate::{
+    config::Config,
+    fault::Fault,
+    openapi::{ApiOperation, Routes},
+    part::ServerPart,
+    server::Server,
+};
 
 /// The variable with the key that signs certificates.
 const KEY_VARIABLE: &str = "MEMORY_CERTIFICATE_KEY";
@@ -42,7 +48,13 @@ impl Deletions {
                 Fault::new(StatusCode::METHOD_NOT_ALLOWED, format!("{method} is not allowed on this path"))
             })
             .with_state(self);
-        ServerPart { name: "deletions", router, sections: vec![section], errors: Fault::into_response, background: None }
+        ServerPart {
+            name: "deletions",
+            router,
+            sections: vec![section],
+            errors: Fault::into_response,
+            background: None,
+        }
     }
 }
 

@@ -115,7 +115,10 @@ async fn other_users_and_incomplete_requests_are_refused() {
     let (status, _) = server.post("/api/deletions/verify", &serde_json::to_value(&certificate).unwrap()).await;
     assert_eq!(status, StatusCode::FORBIDDEN);
     let (status, reply) = server.post("/api/deletions/verify", &json!({ "format": "x" })).await;
-    assert!(status == StatusCode::BAD_REQUEST && reply["detail"].as_str().unwrap().contains("not a deletion"), "{reply}");
+    assert!(
+        status == StatusCode::BAD_REQUEST && reply["detail"].as_str().unwrap().contains("not a deletion"),
+        "{reply}"
+    );
 }
 
 #[tokio::test]

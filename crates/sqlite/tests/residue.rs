@@ -14,7 +14,8 @@ use memory_engine_graph::{EntityKind, Extraction, GraphEntry, Mention, Relation}
 use memory_engine_sqlite::{SqliteStore, find_residue};
 use rusqlite::{Connection, types::Value};
 
-const SECRETS: [&str; 2] = ["the combination of the safe is 31-7-88, behind the atlas", "保险箱的密码写在书架最上面那本地图册的扉页"];
+const SECRETS: [&str; 2] =
+    ["the combination of the safe is 31-7-88, behind the atlas", "保险箱的密码写在书架最上面那本地图册的扉页"];
 const SALT: Salt = Salt::from_bytes([5; 32]);
 
 /// Returns the probes of these records, with their texts.
@@ -247,9 +248,8 @@ async fn an_entry_that_only_an_index_has_is_found() {
              DELETE FROM sqlite_schema WHERE name = 'records_by_namespace';",
         )
         .unwrap();
-    let hidden = connection.query_row("SELECT sql, rootpage FROM hidden", [], |row| {
-        Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?))
-    });
+    let hidden = connection
+        .query_row("SELECT sql, rootpage FROM hidden", [], |row| Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?)));
     let (sql, rootpage) = hidden.unwrap();
     drop(connection);
     let connection = unprotected(&path);

@@ -17,8 +17,8 @@ use crate::report::ReportArgs;
 
 /// Create a key that signs certificates of deletions.
 ///
-/// The private key is written into FILE, which only its owner can read, and the public key into FILE.pub. Existing files
-/// are never overwritten.
+/// The private key is written into FILE, which only its owner can read, and the public key into FILE.pub. Existing
+/// files are never overwritten.
 #[derive(Debug, Args)]
 pub(crate) struct CertificateKeyCommand {
     /// New file for the private key

@@ -18,8 +18,8 @@ use crate::{
 
 /// Delete records for good, by id or by scope.
 ///
-/// With --certificate, the store is searched for traces of the deleted records, and a signed certificate is written. The
-/// exit code is 3 if traces remain.
+/// With --certificate, the store is searched for traces of the deleted records, and a signed certificate is written.
+/// The exit code is 3 if traces remain.
 #[derive(Debug, Args)]
 pub(crate) struct ForgetCommand {
     /// Ids of the records, or their ids in an imported file; default: everything within the scope
@@ -69,9 +69,8 @@ impl ForgetCommand {
         let summary = certificate.write(&deletion.certificate)?;
         let mut report = report(&deletion.report)?;
         report["certificate"] = summary.json(&deletion.certificate);
-        self.report.print_line(&report, || {
-            format!("{}\n{}", text(&deletion.report), summary.text(&deletion.certificate))
-        })?;
+        self.report
+            .print_line(&report, || format!("{}\n{}", text(&deletion.report), summary.text(&deletion.certificate)))?;
         Ok(if deletion.certificate.is_clean() { ExitCode::SUCCESS } else { ExitCode::from(TRACES_REMAIN) })
     }
 }

@@ -20,8 +20,8 @@ pub(crate) struct VerifyCertificateCommand {
     /// the variable DATABASE_URL; default: only the signature is verified
     #[arg(long, env = "MEMORY_DB", hide_env_values = true, value_name = "FILE|URL")]
     db: Option<DatabaseArg>,
-    /// File with the public key that must have signed the certificate; default: the key in the certificate, which anyone
-    /// can have made
+    /// File with the public key that must have signed the certificate; default: the key in the certificate, which
+    /// anyone can have made
     #[arg(long, value_name = "FILE")]
     public_key: Option<PathBuf>,
     #[command(flatten)]

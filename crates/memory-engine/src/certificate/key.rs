@@ -118,9 +118,9 @@ impl PublicKey {
 /// Returns 32 random bytes.
 pub(super) fn random_bytes() -> Result<[u8; KEY_BYTES]> {
     let mut bytes = [0; KEY_BYTES];
-    SystemRandom::new().fill(&mut bytes).map_err(|_| {
-        Error::new(ErrorKind::Unavailable, "certificate", "the system has no source of random numbers")
-    })?;
+    SystemRandom::new()
+        .fill(&mut bytes)
+        .map_err(|_| Error::new(ErrorKind::Unavailable, "certificate", "the system has no source of random numbers"))?;
     Ok(bytes)
 }
 
@@ -169,10 +169,9 @@ mod tests {
         };
         let seed = hex("9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60");
         let public = hex("d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a");
-        let signature = hex(
-            "e5564300c360ac729086e2cc806e828a84877f1eb8e5d974d873e065224901555fb8821590a33bacc61e39701cf9b46b\
-             d25bf5f0595bbe24655141438e7a100b",
-        );
+        let signature =
+            hex("e5564300c360ac729086e2cc806e828a84877f1eb8e5d974d873e065224901555fb8821590a33bacc61e39701cf9b46b\
+             d25bf5f0595bbe24655141438e7a100b");
         let text = BASE64_STANDARD.encode([PRIVATE_PREFIX.as_slice(), &seed].concat());
         let key = CertificateKey::from_text(&text).unwrap();
         assert_eq!(key.public_key().0.as_slice(), public);

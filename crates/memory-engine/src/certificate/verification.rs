@@ -151,7 +151,9 @@ fn check_store(verification: &mut Verification, certificate: &DeletionCertificat
     let names = list(found.missing_tombstones.iter().map(RecordId::to_string));
     let detail = match missing {
         0 => format!("all {all} deleted records have a tombstone"),
-        _ => format!("{missing} of {all} deleted records have no tombstone, so that an import can restore them: {names}"),
+        _ => {
+            format!("{missing} of {all} deleted records have no tombstone, so that an import can restore them: {names}")
+        }
     };
     verification.add("tombstones", missing == 0, detail);
 }

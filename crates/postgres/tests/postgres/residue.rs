@@ -13,7 +13,8 @@ use sqlx::{AssertSqlSafe, PgConnection, Row};
 
 use crate::fixtures::{Database, lin, turn, vector, write};
 
-const SECRETS: [&str; 2] = ["the combination of the safe is 31-7-88, behind the atlas", "保险箱的密码写在书架最上面那本地图册的扉页"];
+const SECRETS: [&str; 2] =
+    ["the combination of the safe is 31-7-88, behind the atlas", "保险箱的密码写在书架最上面那本地图册的扉页"];
 const SALT: Salt = Salt::from_bytes([5; 32]);
 
 fn probes(records: &[Record]) -> ResidueProbes {
@@ -198,7 +199,8 @@ pub(crate) async fn rows_without_records_and_copies_of_contents_are_found(databa
     assert_eq!((&report.blocked_copies, report.other_copies), (&vec![others[1].id], 1));
 
     let mut connection = database.connect_directly().await;
-    let sql = "SET session_replication_role = replica; DELETE FROM records WHERE kind = 'turn' AND text LIKE 'message%';
+    let sql =
+        "SET session_replication_role = replica; DELETE FROM records WHERE kind = 'turn' AND text LIKE 'message%';
         DELETE FROM tombstones";
     sqlx::raw_sql(sql).execute(&mut connection).await.unwrap();
     let report = store.find_residue(&probes(&records)).await.unwrap();
