@@ -10,12 +10,12 @@ use std::{
 };
 
 use fixtures::{embed, found, golden_groups, lin, near, options, turn, vector, words, write};
-use memory_engine_core::{Embedding, ErrorKind, Record, RecordStore, Scope, Write};
+use memory_engine_core::{Clock, Embedding, ErrorKind, Record, RecordStore, Scope, SystemClock, Write};
 use memory_engine_graph::{EntityKind, Extraction, GraphEntry, GraphStore, Mention};
 use memory_engine_keyword_store::{Clause, KeywordQuery, KeywordStore};
 use memory_engine_sqlite::{
-    DatabaseFile, EncryptionKey, SCHEMA, SqliteOptions, SqliteStore, checkup, migrate_down, migrate_up, namespaces,
-    rekey, repair, schema,
+    DatabaseFile, EncryptionKey, SCHEMA, SqliteOptions, SqliteStore, back_up, check_backup, checkup, migrate_down,
+    migrate_up, namespaces, rekey, repair, restore_backup, schema,
 };
 use memory_engine_synonyms::SynonymStore;
 use memory_engine_vector_store::{VectorQuery, VectorStore};
@@ -238,6 +238,25 @@ async fn administration_works_with_the_key() {
     let store = open(&path, Some(key(0))).await.unwrap();
     check_contents(&store, &records).await;
     store.close().await;
+    assert_eq!(plain_files(directory.path()), []);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_backup_of_an_encrypted_file_is_encrypted() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| DatabaseFile::new(directory.path().join(name)).with_key(key(0));
+    let store = open(at("memory.db").path(), Some(key(0))).await.unwrap();
+    let records = fill(&store).await;
+    // The store is in use.
+    back_up(at("memory.db"), at("backup.db"), false, SystemClock.now(), &|_, _| ()).unwrap();
+    store.close().await;
+    assert_eq!(plain_files(directory.path()), []);
+    assert_eq!(check_backup(DatabaseFile::new(at("backup.db").path())).unwrap_err().kind(), ErrorKind::Unauthorized);
+    assert_eq!(check_backup(at("backup.db")).unwrap().records, 2);
+    restore_backup(at("backup.db"), at("restored.db"), &|_, _| ()).unwrap();
+    let restored = open(at("restored.db").path(), Some(key(0))).await.unwrap();
+    check_contents(&restored, &records).await;
+    restored.close().await;
     assert_eq!(plain_files(directory.path()), []);
 }
 
