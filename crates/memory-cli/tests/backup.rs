@@ -50,6 +50,24 @@ async fn a_backup_is_restored_completely() {
     assert!(!cli.path("d.db").exists());
 }
 
+#[cfg(feature = "encryption")]
+#[test]
+fn the_backup_of_an_encrypted_store_is_encrypted() {
+    let cli = CliFixture::new();
+    let key = [("MEMORY_DATABASE_KEY", "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff")];
+    let run = |arguments: &[&str]| cli.run_with(&key, arguments);
+    run(&["add", "My sister plays the violin", "--user", "lin"]).ok();
+    run(&["backup", "monday.backup"]).ok();
+    for file in ["monday.backup", "memory.db"] {
+        let bytes = fs::read(cli.path(file)).unwrap();
+        assert!(!bytes.windows(6).any(|window| window == b"violin" || window == b"SQLite"), "{file}");
+    }
+    cli.run(&["restore-backup", "monday.backup", "--db", "b.db"]).assert_fails(&["is encrypted"]);
+    run(&["restore-backup", "monday.backup", "--db", "b.db"]).ok();
+    let found = run(&["search", "violin", "--user", "lin", "--db", "b.db"]).ok();
+    assert!(found.contains("My sister plays the violin"), "{found}");
+}
+
 #[test]
 fn a_backup_works_while_a_server_writes() {
     let cli = CliFixture::new();

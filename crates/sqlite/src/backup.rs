@@ -270,6 +270,9 @@ fn copy_pages(source: &Connection, copy: &DatabaseFile, on_progress: OnProgress<
     let digest = digest::digest(source)?.to_string();
     create_file(&copy.path)?;
     let mut target = open(copy, OpenFlags::default())?;
+    // The pages of an encrypted file are copied as they are, so that both files must have the same size of pages.
+    let page_size: i64 = source.query_row("PRAGMA page_size", [], |row| row.get(0))?;
+    target.pragma_update(None, "page_size", page_size)?;
     // The size of the pages of an encrypted target cannot change while it is written.
     let page_size: i64 = source.query_row("PRAGMA page_size", [], |row| row.get(0))?;
     target.pragma_update(None, "page_size", page_size)?;
