@@ -75,8 +75,8 @@ impl Database {
         Self(DatabaseLocation::File(DatabaseFile::new(path.into())))
     }
 
-    /// Sets the key of an encrypted SQLite file. A new file is encrypted with it. The location of another database stays
-    /// as it is. Opening the file needs the feature `encryption`.
+    /// Sets the key of an encrypted SQLite file. A new file is encrypted with it. The location of another database
+    /// stays as it is. Opening the file needs the feature `encryption`.
     ///
     /// ```
     /// use memory_engine::{Database, sqlite::EncryptionKey};

@@ -273,9 +273,6 @@ fn copy_pages(source: &Connection, copy: &DatabaseFile, on_progress: OnProgress<
     // The pages of an encrypted file are copied as they are, so that both files must have the same size of pages.
     let page_size: i64 = source.query_row("PRAGMA page_size", [], |row| row.get(0))?;
     target.pragma_update(None, "page_size", page_size)?;
-    // The size of the pages of an encrypted target cannot change while it is written.
-    let page_size: i64 = source.query_row("PRAGMA page_size", [], |row| row.get(0))?;
-    target.pragma_update(None, "page_size", page_size)?;
     let backup = rusqlite::backup::Backup::new(source, &mut target)?;
     loop {
         let step = backup.step(STEP_PAGES)?;
