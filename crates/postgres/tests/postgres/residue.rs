@@ -159,7 +159,11 @@ pub(crate) async fn an_id_and_a_text_are_found_in_every_table(database: &Databas
             let planted = plant(&mut connection, table, records[0].id, secret).await;
             let found = store.find_residue(&probes).await.unwrap();
             let found = place(&found, table);
-            assert_eq!((found.ids > 0, found.texts + found.shared > 0), (planted.has_id, planted.has_text), "{found:?}");
+            assert_eq!(
+                (found.ids > 0, found.texts + found.shared > 0),
+                (planted.has_id, planted.has_text),
+                "{found:?}"
+            );
             assert!(found.residue() > 0 || found.keeps_ids.is_some() || !planted.has_id, "{found:?}");
             with_ids += u32::from(planted.has_id);
             with_texts += u32::from(planted.has_text);
