@@ -39,7 +39,8 @@ fn memories_are_listed_accepted_rejected_and_edited() {
     let cli = fixture();
     assert!(values(&cli).is_empty());
     let table = cli.run(&["review", "list", "--user", "lin", "--timezone", "UTC", "-n", "2"]).ok();
-    for text in ["2026-03-01", "rule_facts", "en.", "I live in Porto.", "我对海鲜过敏。", "2 of 3 shown; --after"] {
+    for text in ["2026-03-01", "rule_facts", "en.", "I live in Porto.", "我对海鲜过敏。", "2 of 3 shown; --after"]
+    {
         assert!(table.contains(text), "{text}: {table}");
     }
     let [home, seafood, walnuts] = waiting(&cli, &[]).try_into().unwrap();

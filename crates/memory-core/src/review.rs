@@ -80,8 +80,9 @@ impl ReviewSource {
 
 /// The mode of each source of memories. Default: all automatic.
 ///
-/// In text it is a list such as `model_facts=review,imports=reject`. `all` names every source, and `facts` both kinds of
-/// facts; later entries override earlier ones. In JSON and TOML it is that text, or a table with the names of sources.
+/// In text it is a list such as `model_facts=review,imports=reject`. `all` names every source, and `facts` both kinds
+/// of facts; later entries override earlier ones. In JSON and TOML it is that text, or a table with the names of
+/// sources.
 ///
 /// ```
 /// use memory_engine_core::{ReviewMode, ReviewPolicy, ReviewSource};
@@ -247,11 +248,8 @@ mod tests {
 
     #[test]
     fn an_unknown_name_is_reported_with_the_known_ones() {
-        for (text, expected) in [
-            ("facts", "SOURCE=MODE"),
-            ("facts=later", "automatic"),
-            ("notes=review", "rule_facts"),
-        ] {
+        for (text, expected) in [("facts", "SOURCE=MODE"), ("facts=later", "automatic"), ("notes=review", "rule_facts")]
+        {
             let error = text.parse::<ReviewPolicy>().unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");
         }

@@ -89,7 +89,7 @@ pub struct Builder {
     pub(crate) enrichment: EnrichmentOptions,
     retention: RetentionPolicy,
     locale: Locale,
-    review: ReviewPolicy,
+    pub(crate) review: ReviewPolicy,
     screening: ScreeningPolicy,
     audit: AuditOptions,
 }
@@ -323,24 +323,6 @@ impl Builder {
     /// Sets the scenes that are visible from each scene, with their weights.
     pub fn scene_policy(mut self, policy: ScenePolicy) -> Self {
         self.scene_policy = policy;
-        self
-    }
-
-    /// Sets which new memories wait until a person [accepts](MemoryEngine::accept) them. Default: none.
-    ///
-    /// ```
-    /// use memory_engine::{MemoryEngine, review::{ReviewMode, ReviewPolicy, ReviewSource}};
-    ///
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// let policy = ReviewPolicy::default()
-    ///     .with(ReviewSource::ModelFacts, ReviewMode::Review)
-    ///     .with(ReviewSource::Profiles, ReviewMode::Reject);
-    /// let memory = MemoryEngine::builder().in_memory().review(policy).build().await?;
-    /// assert_eq!(memory.review_policy().mode(ReviewSource::RuleFacts), ReviewMode::Automatic);
-    /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
-    /// ```
-    pub fn review(mut self, policy: ReviewPolicy) -> Self {
-        self.review = policy;
         self
     }
 

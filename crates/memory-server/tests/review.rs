@@ -64,7 +64,10 @@ async fn memories_are_listed_accepted_rejected_and_edited() {
     let first = list(&router, &key, "?user_id=lin&limit=2").await;
     assert_eq!((first["total"].as_u64(), first["pending"].as_array().unwrap().len()), (Some(3), 2));
     let home = &first["pending"][0];
-    assert_eq!((&home["source"], &home["kind"], &home["user_id"]), (&json!("rule_facts"), &json!("fact"), &json!("lin")));
+    assert_eq!(
+        (&home["source"], &home["kind"], &home["user_id"]),
+        (&json!("rule_facts"), &json!("fact"), &json!("lin"))
+    );
     assert_eq!(home["evidence"][0]["text"], "I live in Porto.");
     assert!(home["rule"].as_str().unwrap().starts_with("en."), "{home}");
     let next = first["next"].as_str().unwrap();

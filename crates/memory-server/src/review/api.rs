@@ -236,9 +236,9 @@ fn body<T: DeserializeOwned>(body: &[u8], expected: &str) -> Result<T, Fault> {
 fn check_ids(ids: &[RecordId]) -> Result<(), Fault> {
     match ids.len() {
         0 => Err(Fault::bad_request("ids is empty; name at least one memory that GET /api/review lists")),
-        count if count > MAX_IDS => {
-            Err(Fault::bad_request(format!("ids has {count} entries; the maximum is {MAX_IDS}, so send several requests")))
-        }
+        count if count > MAX_IDS => Err(Fault::bad_request(format!(
+            "ids has {count} entries; the maximum is {MAX_IDS}, so send several requests"
+        ))),
         _ => Ok(()),
     }
 }

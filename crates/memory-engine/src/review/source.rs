@@ -1,0 +1,188 @@
+//! Storing records of a source that may be reviewed: imports, and statements of tools.
+
+use std::collections::BTreeMap;
+
+use memory_engine_core::{
+    Error, ErrorKind, Outcome, PutMode, Record, RecordId, Result, ReviewMode, ReviewSource, Scope, State, Write,
+    WriteResult, history::Edit, review_keys,
+};
+use serde_json::Value;
+
+use crate::{engine::MemoryEngine, operations::Admin, turn::Turn, verb::verb};
+
+/// Maximum number of retries after another writer changed the same records.
+pub(super) const MAX_RETRIES: usize = 5;
+
+/// The outcome of storing a record of a source that may be reviewed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct StoredRecord {
+    /// The outcome of the write. `Unchanged` for a record that a person rejected or edited before.
+    pub result: WriteResult,
+    /// True if the write was made and the record waits for a review.
+    pub is_pending: bool,
+}
+
+impl MemoryEngine {
+    /// As [`remember`](Self::remember), for a statement of this source: if the policy reviews the source, the record is
+    /// pending.
+    ///
+    /// # Errors
+    /// As [`remember`](Self::remember); `Unauthorized` if the policy rejects the source.
+    pub async fn remember_from(&self, source: ReviewSource, scope: &Scope, turn: impl Into<Turn>) -> Result<RecordId> {
+        if self.review_policy().mode(source) == ReviewMode::Automatic {
+            return self.remember(scope, turn).await;
+        }
+        let record = turn.into().into_record(scope, self.clock());
+        verb!("remember_from", scope, {}, self.acting(self.remember_reviewed(source, scope, record)))
+    }
+
+    async fn remember_reviewed(&self, source: ReviewSource, scope: &Scope, record: Record) -> Result<RecordId> {
+        let id = record.id;
+        let stored = self.store_from(source, scope, vec![record], PutMode::Upsert).await?;
+        if stored.iter().any(|stored| is_blocked(&stored.result)) {
+            let message = format!("record {id} was forgotten and stays away");
+            return Err(Error::new(ErrorKind::Conflict, "remember", message));
+        }
+        Ok(id)
+    }
+
+    /// Stores records of this source, as [`Admin::store_from`].
+    pub(crate) async fn store_from(
+        &self,
+        source: ReviewSource,
+        scope: &Scope,
+        records: Vec<Record>,
+        mode: PutMode,
+    ) -> Result<Vec<StoredRecord>> {
+        self.require_accepted_source(source)?;
+        if self.review_policy().mode(source) == ReviewMode::Automatic {
+            let written = self.store_records(scope, records, mode).await?;
+            return Ok(written.into_iter().map(|result| StoredRecord { result, is_pending: false }).collect());
+        }
+        let mut records = records;
+        for record in &mut records {
+            self.indexed_store().check(record)?;
+            // The stored records are screened, too, so that equal texts stay equal.
+            self.indexed_store().screen(record)?;
+        }
+        let mut retries = 0;
+        loop {
+            match self.try_store_reviewed(source, scope, &records, mode).await {
+                Err(error) if error.kind() == ErrorKind::Conflict && retries < MAX_RETRIES => retries += 1,
+                outcome => return outcome,
+            }
+        }
+    }
+
+    async fn try_store_reviewed(
+        &self,
+        source: ReviewSource,
+        scope: &Scope,
+        records: &[Record],
+        mode: PutMode,
+    ) -> Result<Vec<StoredRecord>> {
+        let stored = self.stored_versions(records).await?;
+        let mut results = Vec::with_capacity(records.len());
+        let mut writes = Vec::new();
+        for (record, stored) in records.iter().zip(stored) {
+            let Some(record) = self.reviewed(source, record.clone(), stored.as_ref()) else {
+                let revision = stored.map_or(0, |stored| stored.revision);
+                let result = WriteResult::new(record.id, Outcome::Unchanged, revision, Vec::new());
+                results.push((Some(result), false));
+                continue;
+            };
+            // A record that is accepted meanwhile must not wait again.
+            let mode = match (mode, stored) {
+                (PutMode::Upsert, Some(stored)) => PutMode::Update { revision: stored.revision },
+                (mode, _) => mode,
+            };
+            results.push((None, record.state == State::Pending));
+            writes.push(Write { jobs: self.jobs_for(&record), ..Write::new(record, mode) });
+        }
+        let mut written = self.write(scope, writes).await?.into_iter();
+        let to_stored = |(result, is_pending): (Option<WriteResult>, bool)| {
+            let result = result.or_else(|| written.next())?;
+            let is_pending = is_pending && matches!(result.outcome, Outcome::Created | Outcome::Updated);
+            Some(StoredRecord { result, is_pending })
+        };
+        Ok(results.into_iter().filter_map(to_stored).collect())
+    }
+
+    /// Checks that the policy does not reject a source.
+    ///
+    /// # Errors
+    /// `Unauthorized` if it does.
+    pub(crate) fn require_accepted_source(&self, source: ReviewSource) -> Result<()> {
+        match self.review_policy().mode(source) {
+            ReviewMode::Reject => Err(rejected(source)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns the stored version of each record, if there is one at the same address.
+    async fn stored_versions(&self, records: &[Record]) -> Result<Vec<Option<Record>>> {
+        let mut ids_by_user: BTreeMap<Scope, Vec<RecordId>> = BTreeMap::new();
+        for record in records {
+            ids_by_user.entry(record.scope.namespace()).or_default().push(record.id);
+        }
+        let mut stored: BTreeMap<(Scope, RecordId), Record> = BTreeMap::new();
+        for (user, ids) in ids_by_user {
+            for record in self.indexed_store().get_all(&user, &ids).await?.into_iter().flatten() {
+                stored.insert((record.scope.clone(), record.id), record);
+            }
+        }
+        Ok(records.iter().map(|record| stored.get(&(record.scope.clone(), record.id)).cloned()).collect())
+    }
+
+    /// Returns a record of a reviewed source as it is stored. `None` if the stored one stays as it is.
+    fn reviewed(&self, source: ReviewSource, record: Record, stored: Option<&Record>) -> Option<Record> {
+        let Some(stored) = stored else { return self.review_policy().apply(source, record) };
+        // A reviewer has changed the text.
+        let was_edited = Edit::all_of(stored).iter().any(|edit| edit.text == record.text);
+        if stored.content_hash() != record.content_hash() {
+            return if was_edited { None } else { self.review_policy().apply(source, record) };
+        }
+        match stored.state {
+            State::Revoked if is_rejected(stored) => None,
+            State::Active => Some(record),
+            _ => self.review_policy().apply(source, record),
+        }
+    }
+}
+
+impl Admin {
+    /// As [`MemoryEngine::store`], for records of this source, such as an import. If the
+    /// [policy](MemoryEngine::review_policy) reviews the source, new and changed records are pending, and those that a
+    /// person accepted, rejected or edited stay so.
+    ///
+    /// # Errors
+    /// As [`MemoryEngine::store`]; `Unauthorized` if the policy rejects the source.
+    pub async fn store_from(
+        &self,
+        source: ReviewSource,
+        scope: &Scope,
+        records: Vec<Record>,
+        mode: PutMode,
+    ) -> Result<Vec<StoredRecord>> {
+        let count = records.len();
+        let work = self.engine.acting(self.engine.store_from(source, scope, records, mode));
+        verb!("admin.store_from", scope, { records = count }, work)
+    }
+}
+
+fn rejected(source: ReviewSource) -> Error {
+    let message = format!(
+        "the review policy rejects {source}; nothing was stored. Set it to automatic, or to review to decide on each"
+    );
+    Error::new(ErrorKind::Unauthorized, "review", message)
+}
+
+pub(super) fn is_blocked(written: &WriteResult) -> bool {
+    matches!(written.outcome, Outcome::Blocked(_))
+}
+
+/// Returns true for a record that a person rejected.
+fn is_rejected(record: &Record) -> bool {
+    record.metadata.get(review_keys::REJECTED) == Some(&Value::Bool(true))
+}
