@@ -180,7 +180,7 @@ pub(crate) async fn a_restored_record_fails_the_verification(test_db: TestDataba
     let other = MemoryEngine::builder().background(false).sqlite(&clean).build().await.unwrap();
     let deleted = before.iter().find(|record| record.id == ids[3]).unwrap().clone();
     let mut again = Record::new(story(None), Kind::TURN, &deleted.text, &memory_engine::SystemClock);
-    again.trust = Trust::Import;
+    (again.trust, again.occurred_at) = (Trust::Import, deleted.occurred_at);
     other.store(&lin(), vec![again.clone()], PutMode::Create).await.unwrap();
     let (names, checked) = check(&other).await;
     assert_eq!(names, ["contents", "tombstones"], "{checked:#?}");
