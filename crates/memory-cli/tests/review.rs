@@ -76,9 +76,9 @@ fn imports_wait_and_copies_keep_the_state() {
     let again = cli.run(&["import", file, "--review", "imports=review", "--update", "--json"]).ok();
     assert!(again.contains("\"added\":0,"), "{again}");
     assert_eq!(waiting(&cli, &["--source", "imports"]).len(), 3);
-    cli.run(&["export", "all.jsonl"]).ok();
+    let exported = cli.run(&["export"]).ok();
     let other = CliFixture::new();
-    other.import(&cli.path("all.jsonl"));
+    other.import(&other.write("all.jsonl", exported));
     assert_eq!(waiting(&other, &[]).len(), 3, "an export contains the state");
     cli.run(&["copy", "--from", "memory.db", "--to", "copy.db"]).ok();
     let copied = cli.run(&["review", "list", "--user", "lin", "--db", "copy.db", "--json"]).json();

@@ -55,6 +55,22 @@ fn variables_reach_every_level_of_a_section() {
 }
 
 #[test]
+fn the_review_is_a_table_or_a_text() {
+    use memory_engine::review::{ReviewMode, ReviewSource};
+
+    let imports = |sources: Sources| sources.load().unwrap().config.review.mode(ReviewSource::Imports);
+    let (_folder, path) = file("[review]\nimports = \"review\"\n");
+    assert_eq!(imports(Sources::new().with_file(&path)), ReviewMode::Review);
+    let (_folder, path) = file("review = \"imports=reject\"\n");
+    assert_eq!(imports(Sources::new().with_file(&path)), ReviewMode::Reject);
+    for (name, value) in [("MEMORY_REVIEW", "imports=review"), ("MEMORY_REVIEW__IMPORTS", "review")] {
+        assert_eq!(imports(Sources::new().with_variables(variable(name, value))), ReviewMode::Review, "{name}");
+    }
+    let unknown = Sources::new().with_variables(variable("MEMORY_REVIEW", "import=review")).load().unwrap_err();
+    assert!(unknown.to_string().contains("imports"), "{unknown}");
+}
+
+#[test]
 fn values_out_of_range_are_refused() {
     for (text, name) in
         [("[recall]\nmin_relevance = 3", "min_relevance"), ("[scene_policy.views.daily]\nothers = -1", "scene_policy")]
