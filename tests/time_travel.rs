@@ -10,8 +10,8 @@ use std::{
 
 use futures::TryStreamExt;
 use memory_engine::{
-    Builder, Clock, EnrichmentOptions, Kind, MemoryEngine, PutMode, RecallQuery, Record, RecordId, ScanQuery, Scope, State,
-    Timestamp, Turn, recall::Verdict, testing::ManualClock,
+    Builder, Clock, EnrichmentOptions, Kind, MemoryEngine, PutMode, RecallQuery, Record, RecordId, ScanQuery, Scope,
+    State, Timestamp, Turn, recall::Verdict, testing::ManualClock,
 };
 
 const NOON: i64 = 1_772_000_000_000_000;
@@ -82,7 +82,8 @@ impl History {
         let session = self.user.clone().with_session(format!("s{}", number % 2)).unwrap();
         match self.random.below(11) {
             0 | 1 => {
-                let text = if number % 2 == 0 { format!("note {number} on tea") } else { format!("笔记{number}：喝茶") };
+                let text =
+                    if number % 2 == 0 { format!("note {number} on tea") } else { format!("笔记{number}：喝茶") };
                 self.memory.remember(&session, Turn::note(text)).await.unwrap();
             }
             2 | 3 => {

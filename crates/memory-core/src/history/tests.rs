@@ -51,7 +51,8 @@ fn every_state_between_two_changes_is_known() {
         record.valid_until = Some(time(40));
         record.metadata.insert("superseded_by".into(), json!("id"));
     });
-    for (minute, is_visible) in [(10, true), (19, true), (20, false), (29, false), (30, true), (39, true), (40, false)] {
+    for (minute, is_visible) in [(10, true), (19, true), (20, false), (29, false), (30, true), (39, true), (40, false)]
+    {
         assert_eq!(superseded.as_of(time(minute)).is_some(), is_visible, "minute {minute}");
     }
     let then = superseded.as_of(time(19)).unwrap();
