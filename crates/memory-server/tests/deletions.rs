@@ -132,28 +132,30 @@ async fn everything_of_all_users_needs_a_user() {
     assert_eq!(response.status(), StatusCode::BAD_REQUEST);
 }
 
+/// Returns the status of an empty request to a server of this configuration, with this key in the variable.
+async fn status(engine: &MemoryEngine, config: &Config, key: Option<String>) -> memory_engine::Result<StatusCode> {
+    let variable = move |name: &str| key.clone().filter(|_| name == "MEMORY_CERTIFICATE_KEY");
+    let router = config.server(engine, variable)?.router();
+    let request = Request::post("/api/deletions").header("content-type", "application/json");
+    let request = request.header("host", "localhost").body(Body::from("{}")).unwrap();
+    Ok(router.oneshot(request).await.unwrap().status())
+}
+
 #[tokio::test]
 async fn the_routes_need_a_key_for_certificates() {
     let engine = MemoryEngine::builder().in_memory().build().await.unwrap();
     let key = CertificateKey::generate().unwrap().to_pem();
     let mut config = Config::default();
     config.metrics.enabled = false;
-    let status = async |config: &Config, key: Option<String>| {
-        let variable = move |name: &str| key.clone().filter(|_| name == "MEMORY_CERTIFICATE_KEY");
-        let router = config.server(&engine, variable)?.router();
-        let request = Request::post("/api/deletions").header("content-type", "application/json");
-        let request = request.header("host", "localhost").body(Body::from("{}")).unwrap();
-        memory_engine::Result::Ok(router.oneshot(request).await.unwrap().status())
-    };
-    assert_eq!(status(&config, None).await.unwrap(), StatusCode::NOT_FOUND);
-    assert_eq!(status(&config, Some(key.clone())).await.unwrap(), StatusCode::BAD_REQUEST);
-    assert!(status(&config, Some("secret".into())).await.unwrap_err().to_string().contains("PKCS#8"));
+    assert_eq!(status(&engine, &config, None).await.unwrap(), StatusCode::NOT_FOUND);
+    assert_eq!(status(&engine, &config, Some(key.clone())).await.unwrap(), StatusCode::BAD_REQUEST);
+    assert!(status(&engine, &config, Some("secret".into())).await.unwrap_err().to_string().contains("PKCS#8"));
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("key.pem").display().to_string();
     config.deletions.key_file = Some(file.clone());
-    assert!(status(&config, Some(key.clone())).await.unwrap_err().to_string().contains("cannot be read"));
+    assert!(status(&engine, &config, Some(key.clone())).await.unwrap_err().to_string().contains("cannot be read"));
     std::fs::write(&file, &key).unwrap();
-    assert_eq!(status(&config, None).await.unwrap(), StatusCode::BAD_REQUEST);
+    assert_eq!(status(&engine, &config, None).await.unwrap(), StatusCode::BAD_REQUEST);
     config.deletions.enabled = false;
-    assert_eq!(status(&config, Some(key)).await.unwrap(), StatusCode::NOT_FOUND);
+    assert_eq!(status(&engine, &config, Some(key)).await.unwrap(), StatusCode::NOT_FOUND);
 }
