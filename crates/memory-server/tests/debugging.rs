@@ -1,14 +1,14 @@
 //! The debug API.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may panic")]
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use axum::{
     Router,
     body::{Body, to_bytes},
     http::{Request, StatusCode},
 };
-use memory_engine::{MemoryEngine, RecordId, Scope, Turn};
+use memory_engine::{MemoryEngine, RecordId, Scope, Turn, testing::ManualClock};
 use memory_engine_server::{Access, ApiKey, Debugging, Guard, KeyRing, Server};
 use serde_json::{Value, json};
 use tower::ServiceExt;
@@ -101,6 +101,30 @@ async fn background_finishes_a_reindex() {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     panic!("the reindex is not done after four seconds");
+}
+
+#[tokio::test]
+async fn a_search_as_of_a_time_finds_the_memories_of_that_time() {
+    let clock = Arc::new(ManualClock::new("2026-05-01T09:00:00Z".parse().unwrap()));
+    let engine = MemoryEngine::builder().in_memory().clock(clock.clone()).background(false).build().await.unwrap();
+    let scope = session("lin", "s1");
+    let id = engine.remember(&scope, Turn::note("The spare key is under the mat")).await.unwrap();
+    clock.advance(Duration::from_secs(24 * 60 * 60));
+    engine.update(&scope, id, "The spare key is with Mo").await.unwrap();
+    let router = debug_router(&engine);
+    let search = async |as_of: &str| {
+        let uri = format!("/api/memory/s1/search?user_id=lin&q=spare%20key&why={id}{as_of}");
+        send(&router, "GET", &uri, None).await
+    };
+    let text = |answer: &Value| answer["hits"][0]["record"]["text"].as_str().map(str::to_owned);
+    assert_eq!(text(&search("").await.1).as_deref(), Some("The spare key is with Mo"));
+    assert_eq!(text(&search("&as_of=2026-05-01T12:00:00Z").await.1).as_deref(), Some("The spare key is under the mat"));
+    let (_, before) = search("&as_of=2026-04-30").await;
+    assert_eq!(text(&before), None);
+    assert_eq!(before["why"]["verdict"], json!({ "not_then": { "as_of": "2026-04-30T00:00:00Z" } }));
+    let (status, answer) = search("&as_of=May").await;
+    assert_eq!(status, StatusCode::BAD_REQUEST);
+    assert!(answer["detail"].as_str().unwrap().contains("2026-03-02"), "{answer}");
 }
 
 #[tokio::test]
