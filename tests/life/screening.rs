@@ -29,7 +29,7 @@ pub(crate) async fn derived_records_are_made_from_masked_text(test_db: TestDatab
     assert!(texts.iter().filter(|(kind, _)| *kind == Kind::CHUNK).count() > 1);
     assert!(texts.iter().all(|(_, text)| !text.contains(PASSWORD)), "{texts:?}");
     assert!(texts.iter().any(|(kind, text)| *kind == Kind::CHUNK && text.contains("[redacted: ")));
-    memory.close().await;
+    memory.close().await.unwrap();
 }
 
 pub(crate) async fn a_redaction_includes_derived_records(test_db: TestDatabase) {
@@ -53,5 +53,5 @@ pub(crate) async fn a_redaction_includes_derived_records(test_db: TestDatabase) 
     assert!(memory.recall(&lin, "harvest and weather").await.unwrap().hits.len() > 1);
     let others = texts(&memory, &mo).await;
     assert!(others.iter().any(|(_, text)| text.contains(PASSWORD)), "another user is outside of the scope");
-    memory.close().await;
+    memory.close().await.unwrap();
 }

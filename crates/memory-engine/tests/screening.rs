@@ -211,7 +211,7 @@ async fn redaction_leaves_no_bytes_in_the_caches() {
         .recall(&lin(), memory_engine::RecallQuery::new("river").with_retrievers(Retrievers::KeywordOnly))
         .await
         .unwrap();
-    memory.close().await;
+    memory.close().await.unwrap();
     drop(memory);
     let names: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert!(names.len() > 1, "the index has a cache: {names:?}");
@@ -221,7 +221,7 @@ async fn redaction_leaves_no_bytes_in_the_caches() {
     let report = memory.scan_secrets(&lin()).redact(true).run().await.unwrap();
     assert_eq!(report.redacted, 2, "{report:?}");
     assert_eq!(files_with(folder.path(), &[PASSWORD, "90417"]), Vec::<String>::new());
-    memory.close().await;
+    memory.close().await.unwrap();
     assert_eq!(files_with(folder.path(), &[PASSWORD, "90417"]), Vec::<String>::new());
 }
 
