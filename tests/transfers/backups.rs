@@ -130,7 +130,7 @@ pub(crate) async fn damage_and_existing_data_are_refused(stores: Stores, kind: K
     engine.remember(&Scope::user("mo").unwrap(), "mine").await.unwrap();
     let error = restore(&file, &target).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Conflict, "{error}");
-    engine.close().await;
+    engine.close().await.unwrap();
 
     // One changed letter, in a text of a record.
     let intact = fs::read(&path).unwrap();
@@ -230,7 +230,7 @@ const DERIVED: [&str; 3] = ["lease_owners", "memory_schema", "record_groups"];
 
 pub(crate) async fn no_table_is_forgotten(stores: Stores) {
     let database = stores.database(Kind::Postgres).await;
-    stores.open(&database).await.close().await;
+    stores.open(&database).await.close().await.unwrap();
     let url = crate::address().unwrap();
     let schema = stores.last_schema();
     let options = PostgresOptions::default().with_schema(schema);

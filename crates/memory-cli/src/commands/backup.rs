@@ -74,6 +74,6 @@ async fn log_export(database: &Database) -> Result<()> {
     for tenant in namespaces.iter().map(Scope::tenant).collect::<BTreeSet<_>>() {
         engine.audit().log_export(&Scope::tenant_wide(tenant)?, "memory backup").await?;
     }
-    engine.close().await;
+    engine.close().await?;
     Ok(())
 }
