@@ -16,7 +16,7 @@ pub use memory_engine_core::{ReviewMode, ReviewPolicy, ReviewSource, review_keys
 
 use self::source::{MAX_RETRIES, is_blocked};
 pub use self::{
-    query::{Evidence, PendingMemory, ReviewPage, ReviewQuery, ReviewReport},
+    query::{PendingMemory, ReviewEvidence, ReviewPage, ReviewQuery, ReviewReport},
     source::StoredRecord,
 };
 use crate::{
@@ -109,7 +109,8 @@ impl MemoryEngine {
             sources.into_iter().flatten().map(|source| (source.id, source.text)).collect();
         let to_pending = |record: Record| {
             let evidence = record.derived_from.iter();
-            let evidence = evidence.filter_map(|id| Some(Evidence { id: *id, text: texts.get(id)?.clone() })).collect();
+            let evidence =
+                evidence.filter_map(|id| Some(ReviewEvidence { id: *id, text: texts.get(id)?.clone() })).collect();
             let rule = record.metadata.get("rule").and_then(Value::as_str);
             let rule = rule.filter(|_| record.kind == Kind::FACT).and_then(|rule| RuleId::new(rule.to_owned()).ok());
             PendingMemory { source: ReviewSource::of(&record), rule, evidence, record }

@@ -101,13 +101,13 @@ pub struct PendingMemory {
     /// The rule that made it, or `model`. Only facts have one.
     pub rule: Option<RuleId>,
     /// The records that it was derived from, as far as they are within the scope of the query.
-    pub evidence: Vec<Evidence>,
+    pub evidence: Vec<ReviewEvidence>,
 }
 
 /// A record that a pending one was derived from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
-pub struct Evidence {
+pub struct ReviewEvidence {
     /// Its id.
     pub id: RecordId,
     /// Its text.
