@@ -47,9 +47,12 @@ const ENGINE_KEYS: &[&str] = &[
     "retraction",
 ];
 
+/// The keys of the history of a record, which are hidden in every memory.
+const HISTORY_KEYS: &[&str] = &["former_states", "text_since"];
+
 /// Returns the key under which a caller's key is stored.
 pub(super) fn stored_key(name: &str) -> Cow<'_, str> {
-    if name.starts_with(OWN_KEY_PREFIX) || ENGINE_KEYS.contains(&name) {
+    if name.starts_with(OWN_KEY_PREFIX) || ENGINE_KEYS.contains(&name) || HISTORY_KEYS.contains(&name) {
         Cow::Owned(format!("{ESCAPED_KEY_PREFIX}{name}"))
     } else {
         name.into()
@@ -73,7 +76,9 @@ pub(super) fn to_caller(record: &Record) -> Value {
             continue;
         }
         let is_engine_key = ENGINE_KEYS.contains(&key.as_str());
-        let is_hidden = key.starts_with(OWN_KEY_PREFIX) || (is_engine_key && hides_engine_keys);
+        let is_hidden = key.starts_with(OWN_KEY_PREFIX)
+            || HISTORY_KEYS.contains(&key.as_str())
+            || (is_engine_key && hides_engine_keys);
         if !is_hidden {
             metadata.insert(key.clone(), value.clone());
         }
