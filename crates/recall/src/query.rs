@@ -163,12 +163,11 @@ impl RecallQuery {
     ///
     /// ```
     /// use std::{sync::Arc, time::Duration};
-    /// use memory_engine::{EnrichmentOptions, MemoryEngine, RecallQuery, Scope, Timestamp, testing::ManualClock};
+    /// use memory_engine::{MemoryEngine, RecallQuery, Scope, Timestamp, testing::ManualClock};
     ///
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
     /// let clock = Arc::new(ManualClock::new("2026-03-01T09:00:00Z".parse()?));
-    /// let builder = MemoryEngine::builder().in_memory().clock(clock.clone());
-    /// let memory = builder.enrichment(EnrichmentOptions::rules()?).build().await?;
+    /// let memory = MemoryEngine::builder().in_memory().clock(clock.clone()).build().await?;
     /// let lin = Scope::user("lin")?;
     /// let turn = memory.remember(&lin, "I live in Porto.").await?;
     /// clock.advance(Duration::from_secs(90 * 24 * 60 * 60));
