@@ -51,7 +51,8 @@ impl<'a> Plan<'a> {
         let zone = query_zone(parts, query);
         let scene = query.scene.as_ref().and_then(|scene| parts.scene_policy.filter(scene));
         let time = if query.only_then { time_filter(query, asked_at, zone) } else { None };
-        let filter = [query.filter.clone(), scene, time, query.as_of.map(recorded_by)].into_iter().flatten().reduce(Filter::and);
+        let stored = query.as_of.map(recorded_by);
+        let filter = [query.filter.clone(), scene, time, stored].into_iter().flatten().reduce(Filter::and);
         let limit = query.limit.unwrap_or(options.limit);
         let max_candidates = options.max_candidates.max(limit);
         let backend = parts.store.embedding().serving().clone();
