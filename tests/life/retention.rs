@@ -6,10 +6,10 @@ use memory_engine::{
     EnrichmentOptions, ErrorKind, Field, Filter, Forget, Injector, Kind, MemoryEngine, PutMode, RecallOptions,
     RecallQuery, Record, RecordId, ScanQuery, Scope, State, Timestamp, Turn,
     context::{EstimatedTokens, IncomingMessage, OpeningContext},
+    enrichment::Chunker,
     jiff::tz::TimeZone,
     recall::Verdict,
     retention::{RecordPatch, RetentionPolicy, RetentionRule},
-    enrichment::Chunker,
 };
 
 use crate::fixtures::{NOON, TestDatabase, lin, message, recalled_texts, story};
@@ -97,7 +97,7 @@ pub(crate) async fn an_expiry_without_tombstones_is_not_remembered(test_db: Test
 pub(crate) async fn a_message_that_is_sent_again_keeps_pin_and_expiry(test_db: TestDatabase) {
     let policy = RetentionPolicy::default().with_rule(RetentionRule::expire_after(10 * HOUR).of_kind(Kind::TURN));
     let memory = test_db.open_with(|builder| builder.retention(policy)).await;
-    let turn = || Turn::user("我对花生过敏").with_message_id("m1");
+    let turn = || Turn::user("我对花生过敏").with_message_id("m1").at(at(0));
     let id = memory.remember(&lin(), turn()).await.unwrap();
     memory.patch(&lin(), &[id], RecordPatch::default().pinned(true)).await.unwrap();
     let first = memory.get(&lin(), id).await.unwrap().unwrap();

@@ -180,7 +180,7 @@ impl AgentHooks {
             // An agent without ids of turns may send an event twice.
             (None, Some(last)) if has_role(last, &Role::USER) && last.text == self.engine.mask_secrets(words) => {
                 Ok(last.id)
-            },
+            }
             (None, _) => self.engine.remember(session, turn).await,
         }
     }

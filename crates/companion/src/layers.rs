@@ -25,7 +25,7 @@ pub struct ContextInput<'r> {
     pub moments: Vec<Record>,
     /// The recent conversation without the message itself, in the order of time.
     pub recent: Vec<Record>,
-    /// Related earlier messages, best first.
+    /// Pinned records, the latest first, and then related earlier messages, best first.
     pub related: Vec<Record>,
     /// The key moments that the message may trigger.
     pub possible: Vec<&'r MomentRule>,

@@ -1,8 +1,6 @@
 //! Corrections of facts by a person.
 
-use memory_engine_core::{
-    Error, ErrorKind, Kind, PutMode, Record, RecordId, Result, ReviewPolicy, Role, Trust, Write,
-};
+use memory_engine_core::{Error, ErrorKind, Kind, PutMode, Record, RecordId, Result, ReviewPolicy, Role, Trust, Write};
 use memory_engine_summarizer::{ExtractedFact, FactEvidence, FactExtractor};
 
 use crate::{enrich::built_in_rules, enrichment::Enrichment};

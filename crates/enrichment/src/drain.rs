@@ -20,8 +20,8 @@ pub struct Progress {
 }
 
 impl Worker {
-    /// Runs the jobs of this engine until no item within `scope` is queued. Returns the number of items that were
-    /// queued.
+    /// Deletes expired records, and runs the jobs of this engine until no item within `scope` is queued. Returns the
+    /// number of items that were queued.
     ///
     /// Waits for items that another process has claimed. An item whose record is at fault becomes a dead letter after
     /// five attempts.
@@ -30,6 +30,7 @@ impl Worker {
     /// The error of the embedder or the store; `Closed` once the worker stops. What was indexed before stays.
     pub async fn drain(&self, scope: &Scope, mut progress: impl FnMut(Progress)) -> Result<u64> {
         self.store.check_open("drain")?;
+        self.expired.delete().await?;
         let jobs = self.own_jobs().await?;
         let total = self.queued(scope, &jobs).await?;
         progress(Progress { done: 0, total });

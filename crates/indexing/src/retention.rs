@@ -189,7 +189,8 @@ mod tests {
 
     #[test]
     fn times_to_live_are_durations_with_a_unit() {
-        let cases = [("30d", 30 * 24), ("12h", 12), ("2 weeks", 14 * 24), ("P1DT1H", 25), ("1y", 365 * 24), ("1mo", 720)];
+        let cases =
+            [("30d", 30 * 24), ("12h", 12), ("2 weeks", 14 * 24), ("P1DT1H", 25), ("1y", 365 * 24), ("1mo", 720)];
         for (text, hours) in cases {
             assert_eq!(parse_time_to_live(text).unwrap(), Duration::from_secs(hours * HOUR), "{text}");
         }
@@ -239,7 +240,8 @@ mod tests {
             (source.expires_at, source.pinned) = (at.map(Timestamp::from_micros), pinned);
             source
         };
-        let sources = [expiring(Some(9), false), expiring(Some(3), true), expiring(None, false), expiring(Some(7), false)];
+        let sources =
+            [expiring(Some(9), false), expiring(Some(3), true), expiring(None, false), expiring(Some(7), false)];
         let mut derived = record(&lin, Kind::SUMMARY);
         inherit_expiry(&mut derived, &sources);
         assert_eq!(derived.expires_at, Some(Timestamp::from_micros(7)));

@@ -3,9 +3,7 @@
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use jiff::tz::TimeZone;
-use memory_engine::{
-    Builder, Database, ErrorKind, MemoryEngine, Scope, admin::Mismatch, screening::ScreeningPolicy,
-};
+use memory_engine::{Builder, Database, ErrorKind, MemoryEngine, Scope, admin::Mismatch, screening::ScreeningPolicy};
 use memory_engine_server::local_zone;
 
 use crate::{

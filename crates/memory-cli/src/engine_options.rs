@@ -7,7 +7,8 @@ use clap::Args;
 use jiff::tz::TimeZone;
 use memory_engine::{
     Builder, Clock, Database, EnrichmentOptions, Language, RecallOptions, audit::AuditOptions, graph::GraphExtractor,
-    recall::Rewrite, retention::RetentionPolicy, review::ReviewPolicy, scene::ScenePolicy, screening::ScreeningPolicy, sqlite::SqliteOptions,
+    recall::Rewrite, retention::RetentionPolicy, review::ReviewPolicy, scene::ScenePolicy, screening::ScreeningPolicy,
+    sqlite::SqliteOptions,
 };
 use memory_engine_server::local_zone;
 
@@ -74,7 +75,8 @@ impl EngineOptions {
 
     /// Applies the options to a builder for this database.
     pub(crate) fn configure(self, builder: Builder, database: &Database) -> Builder {
-        let mut builder = builder.audit(self.audit).enrichment(self.enrichment).zone(self.zone.unwrap_or_else(local_zone));
+        let mut builder =
+            builder.audit(self.audit).enrichment(self.enrichment).zone(self.zone.unwrap_or_else(local_zone));
         builder = builder.review(self.review).retention(self.retention);
         if let Some(language) = self.language {
             builder = builder.language(language);

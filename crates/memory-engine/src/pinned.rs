@@ -16,9 +16,12 @@ pub(crate) fn pinned_filter() -> Filter {
 }
 
 impl MemoryEngine {
-    /// Returns the latest pinned records that are visible from `scope`, the latest first.
-    pub(crate) async fn pinned_records(&self, scope: &Scope) -> Result<Vec<Record>> {
-        Ok(self.timeline(scope, &ScanQuery::newest(MAX_PINNED).with_filter(pinned_filter())).await?.records)
+    /// Returns at most `limit` active pinned records that are visible from `scope`, the latest first.
+    ///
+    /// # Errors
+    /// The store's error.
+    pub async fn pinned(&self, scope: &Scope, limit: usize) -> Result<Vec<Record>> {
+        Ok(self.timeline(scope, &ScanQuery::newest(limit).with_filter(pinned_filter())).await?.records)
     }
 }
 

@@ -10,7 +10,11 @@ use memory_engine_core::{Field, Filter, Kind, Record, RecordId, Result, ScanQuer
 use memory_engine_recall::{Degraded, RecallQuery};
 use tracing::{Span, field::Empty};
 
-use crate::{engine::MemoryEngine, pinned::within_budget, verb::verb};
+use crate::{
+    engine::MemoryEngine,
+    pinned::{MAX_PINNED, within_budget},
+    verb::verb,
+};
 
 /// Budget of the persona, as a share of the token limit (0–1). The persona is never cut, and may exceed it.
 const PERSONA_SHARE: f64 = 0.4;
@@ -140,7 +144,7 @@ impl ContextRequest {
         let recall = self.engine.recall(&self.scope, self.query.clone()).await?;
         let is_recent = |record: &&Record| recent.iter().any(|turn| turn.id == record.id);
         let mut block = self.block.clone();
-        let mut pinned = self.engine.pinned_records(&self.scope).await?;
+        let mut pinned = self.engine.pinned(&self.scope, MAX_PINNED).await?;
         pinned.retain(|record| !is_recent(&record));
         let pinned = within_budget(pinned, block.max_chars, block.max_chars_each);
         let relevant = recall.relevant().map(|hit| &hit.record).filter(|record| !is_recent(record));

@@ -1,6 +1,8 @@
 //! Correcting a memory.
 
-use memory_engine_core::{Error, ErrorKind, Kind, PutMode, Record, RecordId, Result, Scope, State, Write, history::Edit};
+use memory_engine_core::{
+    Error, ErrorKind, Kind, PutMode, Record, RecordId, Result, Scope, State, Write, history::Edit,
+};
 
 use crate::{engine::MemoryEngine, verb::verb};
 

@@ -65,7 +65,9 @@ fn audit_action(verb: &str) -> Option<AuditAction> {
         | "fork"
         | "admin.write"
         | "admin.remember_without"
-        | "admin.store_embedded" | "admin.store_from" | "remember_from" => AuditAction::Write,
+        | "admin.store_embedded"
+        | "admin.store_from"
+        | "remember_from" => AuditAction::Write,
         "update" | "patch" => AuditAction::Change,
         "retract" | "rewind" => AuditAction::Retract,
         "restore" => AuditAction::Restore,

@@ -6,9 +6,8 @@ mod retention;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use memory_engine::{
-    audit::AuditMode,
-    Error, Language, RecallOptions, Result, jiff::tz::TimeZone, review::ReviewPolicy, scene::ScenePolicy,
-    screening::ScreeningPolicy,
+    Error, Language, RecallOptions, Result, audit::AuditMode, jiff::tz::TimeZone, review::ReviewPolicy,
+    scene::ScenePolicy, screening::ScreeningPolicy,
 };
 use serde::{Deserialize, Serialize};
 

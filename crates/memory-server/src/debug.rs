@@ -15,8 +15,8 @@ use memory_engine::{MemoryEngine, Result};
 
 use self::{
     reindex::ReindexProgress,
-    search::{SearchParams, SearchReport},
     scan::{ScanParams, ScanReport},
+    search::{SearchParams, SearchReport},
     session::OwnerQuery,
     stats::Report,
 };

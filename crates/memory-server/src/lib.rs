@@ -45,8 +45,9 @@ mod tools;
 pub use access::{Access, Owner};
 pub use audit::Auditing;
 pub use config::{
-    AuditConfig, Config, DeletionsConfig, Dialect, GatewayConfig, HooksConfig, IncludedTurns, KeyConfig, LimitsConfig, LogConfig, LogFormat,
-    McpConfig, Mem0Config, OAuthConfig, PartConfig, RetentionConfig, RetentionRuleConfig, UpstreamConfig,
+    AuditConfig, Config, DeletionsConfig, Dialect, GatewayConfig, HooksConfig, IncludedTurns, KeyConfig, LimitsConfig,
+    LogConfig, LogFormat, McpConfig, Mem0Config, OAuthConfig, PartConfig, RetentionConfig, RetentionRuleConfig,
+    UpstreamConfig,
 };
 #[cfg(feature = "debug")]
 pub use debug::Debugging;

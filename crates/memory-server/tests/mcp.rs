@@ -260,7 +260,8 @@ async fn a_reviewed_statement_waits() {
     assert_eq!(added["structuredContent"]["memory"], "喜欢爵士乐");
     assert!(added["content"][1]["text"].as_str().unwrap().contains("waits"), "{added}");
     let id = added["structuredContent"]["id"].as_str().unwrap();
-    for (tool, arguments) in [("get_memory", json!({ "id": id })), ("update_memory", json!({ "id": id, "text": "x" }))] {
+    for (tool, arguments) in [("get_memory", json!({ "id": id })), ("update_memory", json!({ "id": id, "text": "x" }))]
+    {
         assert!(tool_error(&router, uri, tool, arguments).await.contains("no memory"), "{tool}");
     }
     assert!(memories(&call(&router, uri, "list_memories", json!({})).await).is_empty());

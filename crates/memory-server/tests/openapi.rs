@@ -13,8 +13,8 @@ use axum::{
 };
 use memory_engine::{MemoryEngine, certificate::CertificateKey, http_models::Endpoint};
 use memory_engine_server::{
-    Access, ApiKey, Auditing, Debugging, Deletions, Gateway, GatewayOptions, Guard, KeyRing, Mcp, Mem0, Metrics, OAuth, Reviews,
-    Server, Upstream,
+    Access, ApiKey, Auditing, Debugging, Deletions, Gateway, GatewayOptions, Guard, KeyRing, Mcp, Mem0, Metrics, OAuth,
+    Reviews, Server, Upstream,
 };
 use serde_json::{Map, Value};
 use tower::ServiceExt;

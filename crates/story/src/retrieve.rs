@@ -13,7 +13,7 @@ use crate::{
     memory::{StoryContext, StoryMemory, degraded_stage, require_branch},
     message::StoryTurn,
     mode::MemoryMode,
-    snippets::{cites_sources, select_snippets, with_citation},
+    snippets::{cites_sources, repeats_recent, select_snippets, with_citation},
 };
 
 impl StoryMemory {
@@ -58,7 +58,19 @@ impl StoryMemory {
             Ok(facts) => context.facts = facts,
             Err(error) => context.degraded.push(degraded_stage("graph", &error)),
         }
-        let snippets = select_snippets(&successful, turn, self.options.sections.snippets);
+        let limit = self.options.sections.snippets;
+        let mut snippets = match self.with_deadline(self.engine.pinned(scope, limit.div_ceil(2))).await.flatten() {
+            Ok(pinned) => pinned.into_iter().filter(|record| !repeats_recent(record, turn)).collect(),
+            Err(error) => {
+                context.degraded.push(degraded_stage("pinned", &error));
+                Vec::new()
+            }
+        };
+        let is_pinned = |record: &Record, pinned: &[Record]| pinned.iter().any(|pinned| pinned.id == record.id);
+        let mut others = select_snippets(&successful, turn, limit);
+        others.retain(|record| !is_pinned(record, &snippets));
+        others.truncate(limit.saturating_sub(snippets.len()));
+        snippets.append(&mut others);
         let cited = match self.with_deadline(self.with_citations(&snippets)).await.flatten() {
             Ok(cited) => cited,
             Err(error) => {

@@ -91,7 +91,7 @@ pub(crate) fn with_citation(record: &Record, sources: &[Record]) -> Option<Recor
 }
 
 /// Returns true if a record is derived only from recent messages.
-fn repeats_recent(record: &Record, turn: &StoryTurn) -> bool {
+pub(crate) fn repeats_recent(record: &Record, turn: &StoryTurn) -> bool {
     let is_recent =
         |id: &RecordId| turn.recent.iter().any(|message| RecordId::named(&record.scope, &message.id) == *id);
     !record.derived_from.is_empty() && record.derived_from.iter().all(is_recent)

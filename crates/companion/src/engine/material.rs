@@ -14,6 +14,8 @@ const WINDOW_MAX: i64 = 50;
 const WINDOW_MIN: i64 = 30;
 /// Maximum number of key moments in a context.
 const MAX_MOMENTS: usize = 10;
+/// Maximum number of pinned records in a context.
+const MAX_PINNED: usize = 6;
 /// Maximum number of related memories in a context.
 const MAX_RELATED: usize = 12;
 
@@ -43,6 +45,17 @@ impl Companion {
     ) -> Result<(BuiltContext, Vec<Degraded>)> {
         let mut degraded = Vec::new();
         let related = self.related(scope, state, message, stored_message, recent, &mut degraded).await;
+        let mut pinned = self.engine.pinned(scope, MAX_PINNED).await?;
+        pinned.retain(|record| {
+            // Key moments and the profile have layers of their own.
+            record.kind != Kind::KEY_MOMENT
+                && record.kind != Kind::PROFILE
+                && recent.iter().all(|message| message.id != record.id)
+                && stored_message.is_none_or(|message| message.id != record.id)
+        });
+        let is_pinned = |record: &Record| pinned.iter().any(|pinned| pinned.id == record.id);
+        let others: Vec<Record> = related.into_iter().filter(|record| !is_pinned(record)).collect();
+        let related = pinned.into_iter().chain(others).collect();
         // Some of the latest key moments may have been deleted, so more are loaded than needed.
         let first = state.key_moments.len().saturating_sub(MAX_MOMENTS * 2);
         let ids: Vec<RecordId> = state.key_moments[first..].iter().copied().chain(state.profile).collect();

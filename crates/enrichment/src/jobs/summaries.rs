@@ -79,8 +79,7 @@ impl SummaryJob {
         let after = ScanQuery::oldest(MAX_TURNS_AFTER).with_filter(turns_here).with_after(turns.last().map(Cursor::at));
         turns.extend(self.store.scan(address, &after).await?.records);
         // A summary is as old as the last turn that it covers: none of these turns is covered by an earlier one.
-        let summaries_here =
-            covering().and(at_exactly(address)).and(Filter::eq(Field::Kind, Kind::SUMMARY.as_str()));
+        let summaries_here = covering().and(at_exactly(address)).and(Filter::eq(Field::Kind, Kind::SUMMARY.as_str()));
         let from = Filter::compare(Field::OccurredAt, Op::Ge, start);
         let mut scan = ScanQuery::oldest(SCAN_PAGE_ROWS).with_filter(summaries_here.and(from));
         let mut covered = BTreeSet::new();

@@ -304,11 +304,7 @@ impl ImportCommand {
                 "record was forgotten earlier and is not imported",
                 "records were forgotten earlier and are not imported",
             ),
-            (
-                report.pending,
-                "record waits for `memory review`",
-                "records wait for `memory review`",
-            ),
+            (report.pending, "record waits for `memory review`", "records wait for `memory review`"),
             (report.tombstones, "tombstone imported", "tombstones imported"),
             (report.vectors, "vector imported", "vectors imported"),
             (report.passed_over, "row without text skipped", "rows without text skipped"),

@@ -17,8 +17,8 @@ use crate::{
     residue::{PlaceKind, ResidueProbe, ResidueProbes, ResidueReport, SearchedPlace, Trace},
     scope::Scope,
     store::{
-        Adjacent, Basis, BlockReason, Decision, Done, Failure, Job, Neighbor, Outcome, Pending, PutMode,
-        RemovalCounts, Tombstone, Write, WriteResult,
+        Adjacent, Basis, BlockReason, Decision, Done, Failure, Job, Neighbor, Outcome, Pending, PutMode, RemovalCounts,
+        Tombstone, Write, WriteResult,
     },
     time::Timestamp,
 };

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use memory_engine::{
-    Error, ErrorKind, Kind, PutMode, Record, RecordId, Role, Scope, State, Timestamp, Trust, admin::EnrichmentReport,
+    Error, ErrorKind, Kind, PutMode, Record, RecordId, Role, Scope, State, Timestamp, Trust,
+    admin::EnrichmentReport,
     audit::{AuditContext, in_context},
     enrichment::fact_keys,
 };

@@ -43,10 +43,7 @@ fn tombstones_block_ids_always_and_content_by_trust() {
     let import = record(Trust::Import);
     let tombstone = State { tombstone: Some(import.id), deleted_content: None };
     let outcome = |record: &Record, state: &State| {
-        decide(Write::new(record.clone(), PutMode::Upsert), None, state, false, Timestamp::default())
-            .unwrap()
-            .0
-            .outcome
+        decide(Write::new(record.clone(), PutMode::Upsert), None, state, false, Timestamp::default()).unwrap().0.outcome
     };
     assert_eq!(outcome(&import, &tombstone), Outcome::Blocked(BlockReason::Id));
     let cascade_deleted = State { tombstone: None, deleted_content: Some(true) };
