@@ -249,7 +249,7 @@ pub(crate) async fn r6_long_turn_is_found_by_chunks(test_db: TestDatabase) {
     let filler =
         |n: usize| format!("On day {n} we walked along the river, talked about the weather and had soup for dinner. ");
     let mut page: String = (0..30).map(filler).collect();
-    page.push_str("The password of the lighthouse is marmalade. ");
+    page.push_str("The keeper of the lighthouse is called Marmalade. ");
     page.extend((30..60).map(filler));
     let turn = user_turn(1, &page).with_message_id("page").with_sequence(7);
     let whole = memory.remember(&story(None), turn).await.unwrap();
@@ -262,9 +262,9 @@ pub(crate) async fn r6_long_turn_is_found_by_chunks(test_db: TestDatabase) {
         assert_eq!((part.derived_from.clone(), part.source.sequence), (vec![whole], Some(7)));
         assert_eq!(part.source.message_id.as_deref(), Some("page"));
     }
-    let recall = memory.recall(&lin(), "password of the lighthouse").await.unwrap();
+    let recall = memory.recall(&lin(), "keeper of the lighthouse").await.unwrap();
     let first = &recall.hits[0].record;
-    assert!(first.kind == Kind::CHUNK && first.text.contains("marmalade"), "{}", first.text);
+    assert!(first.kind == Kind::CHUNK && first.text.contains("Marmalade"), "{}", first.text);
     let again = recall.hits.iter().find(|hit| hit.record.id == whole).and_then(|hit| hit.repeats);
     assert!(again.is_none_or(|id| id == first.id), "the page as a whole is a repetition");
     let edited = user_turn(1, "Never mind.").with_message_id("page").with_sequence(7);

@@ -6,9 +6,12 @@ mod job;
 mod put;
 mod queue;
 mod removal;
-mod residue;
 
-use std::{collections::BTreeMap, fmt::Debug, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Debug,
+    sync::Arc,
+};
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
@@ -25,7 +28,7 @@ use crate::{
     filter::Filter,
     id::RecordId,
     record::{ContentHash, Record, Trust},
-    residue::{ResidueProbes, ResidueReport},
+    residue::{PlaceKind, ResidueProbes, ResidueReport, SearchedPlace},
     scope::Scope,
     time::Timestamp,
 };
@@ -139,13 +142,44 @@ pub trait RecordStore: Debug + Send + Sync + 'static {
     /// The default implementation reads the records, what is derived from them, and the tombstones, through the other
     /// calls. A store that can read its tables, indexes and files searches these.
     async fn find_residue(&self, probes: &ResidueProbes) -> Result<ResidueReport> {
-        residue::find_residue(self, probes).await
+        let mut report = ResidueReport::new("a store of the application");
+        report.limits.push("tables, indexes and files of the store: it was searched through its calls only".to_owned());
+        let mut records = SearchedPlace::new(PlaceKind::Table, "records");
+        let mut derived = SearchedPlace::new(PlaceKind::Table, "derived records");
+        let mut tombstones =
+            SearchedPlace::new(PlaceKind::Table, "tombstones").with_kept_ids("a tombstone blocks the id");
+        for namespace in probes.namespaces() {
+            let probes = probes.records.iter().filter(|probe| probe.namespace == *namespace);
+            let ids: Vec<RecordId> = probes.map(|probe| probe.id).collect();
+            for page in ids.chunks(RESIDUE_PAGE_IDS) {
+                records.searched += page.len() as u64;
+                records.ids += self.get(namespace, page).await?.iter().flatten().count() as u64;
+                derived.searched += page.len() as u64;
+                derived.ids += self.derived(namespace, page).await?.len() as u64;
+            }
+            let mut missing: BTreeSet<RecordId> = ids.into_iter().collect();
+            let mut after = None;
+            loop {
+                let page = self.tombstones(namespace, after, RESIDUE_PAGE_IDS).await?;
+                let Some(last) = page.last() else { break };
+                after = Some(last.id);
+                tombstones.searched += page.len() as u64;
+                tombstones.ids += page.iter().map(|tombstone| u64::from(missing.remove(&tombstone.id))).sum::<u64>();
+            }
+            report.missing_tombstones.extend(missing);
+        }
+        report.places = vec![records, derived, tombstones];
+        report.sort();
+        Ok(report)
     }
 
     /// Waits for running calls, and releases connections, threads and files. Later calls fail with `Closed`. A second
     /// call has no effect. The default implementation does nothing; such a store is closed when it is dropped.
     async fn close(&self) {}
 }
+
+/// Number of ids of one call of the default search for traces.
+const RESIDUE_PAGE_IDS: usize = 500;
 
 const _: fn(&dyn RecordStore) = |_| {};
 

@@ -1,5 +1,6 @@
 //! `memory test`.
 
+mod invalid_file;
 mod junit;
 mod record;
 
@@ -7,12 +8,12 @@ use std::{collections::BTreeSet, path::PathBuf, process::ExitCode};
 
 use anyhow::{Result, bail};
 use clap::{Args, Subcommand};
+use invalid_file::invalid_file;
 use memory_engine::Scope;
 use record::RecordCommand;
 
 use crate::{
     args::{StoreArgs, ZoneArgs},
-    errors,
     graph::GraphArgs,
     output,
     regression::{
@@ -23,9 +24,6 @@ use crate::{
     },
     report::ReportArgs,
 };
-
-/// Exit code for a file of cases that is not valid, as for wrong arguments.
-const INVALID_FILE: u8 = 2;
 
 /// Test which memories a store finds: runs the cases of a TOML file.
 ///
@@ -104,12 +102,6 @@ impl TestCommand {
         ReportArgs { json: self.json }.print_line(data, || text(data))?;
         Ok(())
     }
-}
-
-/// Reports a file that is not valid.
-fn invalid_file(error: &anyhow::Error) -> ExitCode {
-    report_line!("error: {}", errors::describe(error));
-    ExitCode::from(INVALID_FILE)
 }
 
 /// Returns the cases with these names; all if there are no names.

@@ -14,7 +14,7 @@ use entry::{CaseEntry, RecordEntry};
 use jiff::tz::TimeZone;
 use memory_engine::{MemoryEngine, Recall, Scope, Timestamp};
 
-use super::invalid_file;
+use super::invalid_file::invalid_file;
 use crate::{
     args::{ScopeArgs, StoreArgs},
     graph::GraphArgs,
