@@ -147,8 +147,8 @@ impl RetentionPolicy {
     }
 }
 
-/// Parses a time to live, such as `30d`, `12h`, `2 weeks` or `P30D`. A day has 24 hours, a month 30 days, and a year 365
-/// days.
+/// Parses a time to live, such as `30d`, `12h`, `2 weeks` or `P30D`. A day has 24 hours, a month 30 days, and a year
+/// 365 days.
 ///
 /// # Errors
 /// `InvalidInput` for another text, and for a duration that is not positive.

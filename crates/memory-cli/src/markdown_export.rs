@@ -16,8 +16,8 @@ use crate::{as_of, output, records::PAGE_RECORDS};
 /// The version of the Open Knowledge Format, which the listing of the bundle states.
 const OKF_VERSION: &str = "0.2";
 
-/// Writes the active records within `scope`, or those that were current at a time, into a folder that is new or empty: a file each, in a folder for each kind,
-/// and a listing of the folders. Returns the number of records.
+/// Writes the active records within `scope`, or those that were current at a time, into a folder that is new or empty:
+/// a file each, in a folder for each kind, and a listing of the folders. Returns the number of records.
 ///
 /// # Errors
 /// If the folder has files already, or cannot be written.

@@ -14,7 +14,8 @@ const MEMORY_CONTEXT: &str = "https://mif-spec.dev/schema/context.jsonld";
 const CONTAINER_PROFILE_VERSION: &str = "0.1.0";
 
 /// Passes the lines of the corpus of the active records within `scope`, or of those that were current at a time, to
-/// `write`, one line for each record. Returns the number of records. Entries of ledgers are data of an application and are not exported.
+/// `write`, one line for each record. Returns the number of records. Entries of ledgers are data of an application and
+/// are not exported.
 pub(crate) async fn write_corpus(
     engine: &MemoryEngine,
     scope: &Scope,

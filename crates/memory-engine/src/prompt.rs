@@ -59,8 +59,8 @@ impl MemoryEngine {
         block.with_zone(self.zone().clone())
     }
 
-    /// Returns the memories that are relevant to the query as text for a prompt, within a limit of tokens. Pinned memories
-    /// come first, up to half of the memories' characters.
+    /// Returns the memories that are relevant to the query as text for a prompt, within a limit of tokens. Pinned
+    /// memories come first, up to half of the memories' characters.
     ///
     /// ```
     /// use memory_engine::{MemoryEngine, Scope, Turn};

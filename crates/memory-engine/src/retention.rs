@@ -64,9 +64,9 @@ impl RecordPatch {
 }
 
 impl MemoryEngine {
-    /// Changes the pin, the importance or the expiry of records within `scope`. Records that are derived from them, such
-    /// as chunks and facts, expire with the earliest of their sources. Returns the number of changed records, without
-    /// derived ones.
+    /// Changes the pin, the importance or the expiry of records within `scope`. Records that are derived from them,
+    /// such as chunks and facts, expire with the earliest of their sources. Returns the number of changed records,
+    /// without derived ones.
     ///
     /// A pinned record does not expire, is not superseded by extracted facts, is not moved behind better hits as a
     /// near-duplicate, and is part of every context.

@@ -69,8 +69,9 @@ pub struct RecallOptions {
     pub assistant_penalty: f64,
     /// Penalty of a record with confidence 0 (0–1). Default: 0.3.
     pub confidence_penalty: f64,
-    /// Weight of the importance of records (0–1). The score of a record is multiplied by 1 + weight · (2 · importance − 1),
-    /// so that the default importance of 0.5 changes nothing. 0 turns it off. Default: 0.2.
+    /// Weight of the importance of records (0–1). The score of a record is multiplied by
+    /// 1 + weight · (2 · importance − 1), so that the default importance of 0.5 changes nothing. 0 turns it off.
+    /// Default: 0.2.
     pub importance_weight: f64,
     /// True if records whose [validity](Record::valid_until) has ended at the time of the query are recalled, too.
     /// Default: false.

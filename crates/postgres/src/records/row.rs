@@ -26,8 +26,8 @@ macro_rules! select_records {
         concat!(
             "SELECT n.tenant, n.username, a.agent, a.session, a.branch, r.ns, r.id, r.kind, r.text, r.role, ",
             "r.speaker, r.scene, r.topic, r.emotion, r.message_id, r.sequence, r.round, r.confidence, r.importance, ",
-            "r.occurred_at, r.recorded_at, r.valid_from, r.valid_until, r.trust, r.state, r.pinned, r.expires_at, r.revision, ",
-            "r.entities, r.tags, r.derived_from, r.metadata",
+            "r.occurred_at, r.recorded_at, r.valid_from, r.valid_until, r.trust, r.state, r.pinned, r.expires_at, ",
+            "r.revision, r.entities, r.tags, r.derived_from, r.metadata",
             $more,
             " FROM ",
             $from,
