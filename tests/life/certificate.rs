@@ -6,7 +6,7 @@ use memory_engine::{
     Database, EnrichmentOptions, Field, Filter, Forget, Kind, MemoryEngine, PutMode, Record, RecordId, ScanQuery,
     Scope, Trust, Turn,
     certificate::{
-        self, CertificateKey, CertifiedDeletion, DeletionCertificate, Target, Verification, verify_signature,
+        self, CertificateKey, CertificateVerification, CertifiedDeletion, DeletionCertificate, Target, verify_signature,
     },
     enrichment::SummaryTrigger,
     graph::RuleExtractor,
@@ -70,7 +70,7 @@ fn assert_clean(deletion: &CertifiedDeletion, key: &CertificateKey) {
     assert!(verify_signature(&read, Some(&key.public_key())).unwrap().is_passed());
 }
 
-fn failed(verification: &Verification) -> Vec<&str> {
+fn failed(verification: &CertificateVerification) -> Vec<&str> {
     verification.checks.iter().filter(|check| !check.passed).map(|check| check.name).collect()
 }
 

@@ -2,7 +2,7 @@
 
 use memory_engine::{
     EnrichmentOptions, Kind, Scope,
-    screening::{Action, Category, ScreeningPolicy},
+    screening::{Category, ScreeningAction, ScreeningPolicy},
 };
 
 use crate::fixtures::TestDatabase;
@@ -34,7 +34,7 @@ pub(crate) async fn derived_records_are_made_from_masked_text(test_db: TestDatab
 
 pub(crate) async fn a_redaction_includes_derived_records(test_db: TestDatabase) {
     let rules = EnrichmentOptions::rules().unwrap();
-    let policy = ScreeningPolicy::uniform(Action::Store);
+    let policy = ScreeningPolicy::uniform(ScreeningAction::Store);
     let memory = test_db.open_with(|builder| builder.enrichment(rules).screening(policy)).await;
     let lin = Scope::user("lin").unwrap();
     let mo = Scope::user("mo").unwrap();

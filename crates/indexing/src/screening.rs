@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use memory_engine_core::{Error, Record, Result, Write, observe::count_screened};
-use memory_engine_screening::{Action, Category, RecordFinding, RecordScreening, Screener, count_by_rule};
+use memory_engine_screening::{Category, RecordFinding, RecordScreening, Screener, ScreeningAction, count_by_rule};
 
 use crate::{blocking::run_blocking, store::IndexedStore};
 
@@ -37,7 +37,7 @@ impl IndexedStore {
     /// `InvalidInput`, with the field and the rule.
     pub(crate) fn check_screening(&self, record: &Record) -> Result<()> {
         let Some(screener) = self.screener() else { return Ok(()) };
-        let refuses = |category: &Category| screener.policy().action(*category) == Action::Refuse;
+        let refuses = |category: &Category| screener.policy().action(*category) == ScreeningAction::Refuse;
         if !Category::ALL.iter().any(refuses) {
             return Ok(());
         }
@@ -97,7 +97,7 @@ fn report(screening: &RecordScreening) {
 }
 
 fn report_refused(screening: &RecordScreening) {
-    count(&screening.refused, Action::Refuse);
+    count(&screening.refused, ScreeningAction::Refuse);
 }
 
 /// Counts and logs the findings that were masked, by their rules.
@@ -105,13 +105,13 @@ fn report_masked(masked: &[RecordFinding]) {
     if masked.is_empty() {
         return;
     }
-    count(masked, Action::Mask);
+    count(masked, ScreeningAction::Mask);
     let counts = count_by_rule(masked);
     let rules: Vec<String> = counts.iter().map(|(rule, count)| format!("{rule}={count}")).collect();
     tracing::info!(findings = masked.len(), rules = rules.join(","), "secrets in records were masked");
 }
 
-fn count(findings: &[RecordFinding], action: Action) {
+fn count(findings: &[RecordFinding], action: ScreeningAction) {
     let mut counts: BTreeMap<Category, u64> = BTreeMap::new();
     for finding in findings {
         *counts.entry(finding.category).or_default() += 1;

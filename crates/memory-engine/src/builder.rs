@@ -1,5 +1,7 @@
 //! The builder of an engine.
 
+mod policies;
+
 use std::{path::PathBuf, sync::Arc};
 
 use jiff::tz::TimeZone;
@@ -326,28 +328,6 @@ impl Builder {
         self
     }
 
-    /// Sets what happens to secrets and personal data in records before they are stored. Default: credentials are
-    /// masked, and personal data is stored. [`ScreeningPolicy::uniform`] with
-    /// [`Action::Store`](crate::screening::Action::Store) switches the screening off.
-    ///
-    /// ```
-    /// use memory_engine::{MemoryEngine, Scope, screening::{Action, Category, ScreeningPolicy}};
-    ///
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// let policy = ScreeningPolicy::default().with(Category::Card, Action::Refuse);
-    /// let memory = MemoryEngine::builder().in_memory().screening(policy).build().await?;
-    /// let lin = Scope::user("lin")?;
-    /// let id = memory.remember(&lin, "家里的wifi密码是tiger4711").await?;
-    /// assert_eq!(memory.get(&lin, id).await?.unwrap().text, "家里的wifi密码是[redacted: zh-password]");
-    /// let refused = memory.remember(&lin, "My Visa is 4539 6574 7291 6880").await.unwrap_err();
-    /// assert!(refused.to_string().contains("matches the screening rule"));
-    /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
-    /// ```
-    pub fn screening(mut self, policy: ScreeningPolicy) -> Self {
-        self.screening = policy;
-        self
-    }
-
     /// Sets what happens if the indexes of the store are of another embedder or analyzer. Default: refuse.
     pub fn on_mismatch(mut self, mismatch: Mismatch) -> Self {
         self.mismatch = mismatch;
@@ -360,38 +340,10 @@ impl Builder {
         self
     }
 
-    /// Sets the times to live of new records, by kind and scope. Default: records do not expire.
-    ///
-    /// ```
-    /// use std::time::Duration;
-    /// use memory_engine::{MemoryEngine, Scope, Turn, retention::{RetentionPolicy, RetentionRule}};
-    ///
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// let day = Duration::from_secs(24 * 60 * 60);
-    /// let policy = RetentionPolicy::default().with_rule(RetentionRule::expire_after(30 * day));
-    /// let memory = MemoryEngine::builder().in_memory().retention(policy).build().await?;
-    /// let lin = Scope::user("lin")?;
-    /// let id = memory.remember(&lin, "The code of the gate is 4711").await?;
-    /// assert!(memory.get(&lin, id).await?.unwrap().expires_at.is_some());
-    /// let id = memory.remember(&lin, Turn::note("Speaks Portuguese").pinned()).await?;
-    /// assert!(!memory.get(&lin, id).await?.unwrap().is_expired("2999-01-01".parse()?));
-    /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
-    /// ```
-    pub fn retention(mut self, policy: RetentionPolicy) -> Self {
-        self.retention = policy;
-        self
-    }
-
     /// Sets the size of the cache of embeddings, in bytes, so that a text is not embedded twice; 0 for none. The hash
     /// embedder has no cache. Default: 16 MiB.
     pub fn embedding_cache(mut self, max_bytes: usize) -> Self {
         self.embedding_cache = max_bytes;
-        self
-    }
-
-    /// Sets whether changes and exports are [logged](crate::audit). Default: if the store has a log already.
-    pub fn audit(mut self, options: AuditOptions) -> Self {
-        self.audit = options;
         self
     }
 

@@ -27,15 +27,13 @@
 mod deletion;
 mod format;
 mod key;
-mod trace;
+pub(crate) mod trace;
 mod verification;
 
 pub use self::{
     deletion::CertifiedDeletion,
     format::{CertifiedRecord, DeletionCertificate, Removed, Search, StoreIdentity, Target},
     key::{CertificateKey, PublicKey},
-    verification::{Check, Verification, verify, verify_signature},
+    verification::{CertificateCheck, CertificateVerification, verify, verify_signature},
 };
 pub use memory_engine_core::residue::{PlaceKind, Salt, SaltedHash, SearchedPlace};
-
-pub(crate) use self::trace::DeletionTrace;

@@ -1,5 +1,7 @@
 //! Facts: statements about a person, with the time in which each holds and the records that state it.
 
+pub(crate) mod topic_facts;
+
 use std::future::IntoFuture;
 
 use futures_util::{FutureExt, future::BoxFuture};

@@ -87,7 +87,7 @@ struct Affected {
     profiles: BTreeSet<Scope>,
     /// Collects the deleted records, if the deletion is certified.
     #[cfg(feature = "certificates")]
-    trace: Option<crate::certificate::DeletionTrace>,
+    trace: Option<crate::certificate::trace::DeletionTrace>,
 }
 
 fn is_mark() -> Filter {
@@ -123,8 +123,8 @@ impl MemoryEngine {
         &self,
         scope: &Scope,
         target: Forget,
-        trace: crate::certificate::DeletionTrace,
-    ) -> Result<(ForgetReport, crate::certificate::DeletionTrace)> {
+        trace: crate::certificate::trace::DeletionTrace,
+    ) -> Result<(ForgetReport, crate::certificate::trace::DeletionTrace)> {
         let mut affected = Affected { trace: Some(trace), ..Affected::default() };
         let report = self.forget_records(scope, target, &mut affected).await?;
         let missing = || Error::new(ErrorKind::Internal, "forget", "the trace is missing; please report this");

@@ -18,8 +18,6 @@ pub mod embed;
 mod engine;
 #[cfg(feature = "enrichment")]
 pub mod enrichment;
-#[cfg(feature = "graph")]
-mod entity_graph;
 #[cfg(feature = "enrichment")]
 pub mod facts;
 mod forget;
@@ -49,8 +47,6 @@ pub mod store;
 mod stores;
 pub mod synonyms;
 pub mod testing;
-#[cfg(feature = "enrichment")]
-mod topic_facts;
 pub mod transfer;
 mod turn;
 mod update;
@@ -79,7 +75,6 @@ pub use memory_engine_http_models as http_models;
 pub use memory_engine_llm as llm;
 #[cfg(feature = "postgres")]
 pub use memory_engine_postgres as postgres;
-pub use memory_engine_scene as scene;
 #[cfg(feature = "sqlite")]
 pub use memory_engine_sqlite as sqlite;
-pub use {jiff, serde_json};
+pub use {jiff, memory_engine_scene as scene, serde_json};

@@ -64,7 +64,7 @@ impl MemoryEngine {
                 rules.decide(&IncomingMessage { round: 2, scene: "daily", text });
                 is_question(text);
                 #[cfg(feature = "enrichment")]
-                crate::topic_facts::topics_of(text);
+                crate::facts::topic_facts::topics_of(text);
             }
         })
         .await

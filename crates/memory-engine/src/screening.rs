@@ -3,7 +3,8 @@
 use std::{collections::BTreeMap, fmt};
 
 pub use memory_engine_screening::{
-    Action, Category, Finding, RecordField, RecordFinding, RuleId, ScreenedText, Screener, ScreeningPolicy, rule_ids,
+    Category, RecordField, RecordFinding, ScreenedText, Screener, ScreeningAction, ScreeningFinding, ScreeningPolicy,
+    ScreeningRuleId, rule_ids,
 };
 
 use memory_engine_core::{ErrorKind, Kind, PutMode, Record, RecordId, Result, ScanQuery, Scope, Write};
@@ -50,7 +51,7 @@ pub struct SecretReport {
     /// Number of records whose findings were masked.
     pub redacted: u64,
     /// Number of findings of each rule.
-    pub rules: BTreeMap<RuleId, u64>,
+    pub rules: BTreeMap<ScreeningRuleId, u64>,
     /// The records with findings, at most the first 1000.
     pub records: Vec<RecordSecrets>,
 }
@@ -64,7 +65,7 @@ pub struct RecordSecrets {
     /// Its kind.
     pub kind: Kind,
     /// Number of findings of each rule.
-    pub rules: BTreeMap<RuleId, u64>,
+    pub rules: BTreeMap<ScreeningRuleId, u64>,
     /// The fields with findings.
     pub fields: Vec<RecordField>,
 }
@@ -79,10 +80,10 @@ impl MemoryEngine {
     /// masks or refuses, or for credentials if the screening is off, and changes nothing.
     ///
     /// ```
-    /// use memory_engine::{MemoryEngine, Scope, screening::{Action, ScreeningPolicy}};
+    /// use memory_engine::{MemoryEngine, Scope, screening::{ScreeningAction, ScreeningPolicy}};
     ///
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// let unscreened = ScreeningPolicy::uniform(Action::Store);
+    /// let unscreened = ScreeningPolicy::uniform(ScreeningAction::Store);
     /// let memory = MemoryEngine::builder().in_memory().screening(unscreened).build().await?;
     /// let lin = Scope::user("lin")?;
     /// let id = memory.remember(&lin, "The wifi password is tiger-4711.").await?;

@@ -6,6 +6,8 @@ pub use memory_engine_core::{
     Failure, Hit, Index, Job, JobQueue, MemoryRecordStore, Metric, MultiVector, Neighbor, Order, Outcome, Page,
     Pending, PutMode, Record, RecordGroup, RecordStore, RemovalCounts, ScanQuery, Score, Source, Stats, StoreOptions,
     Terms, Ticket, Tombstone, Write, WriteResult,
+    audit::AuditLog,
+    residue::{ResidueProbes, ResidueReport},
 };
 pub use memory_engine_graph::{
     AliasRow, Edge, EdgeRow, Entity, EntityId, EntityKind, Extraction, GraphEntry, GraphQuery, GraphRows, GraphStats,

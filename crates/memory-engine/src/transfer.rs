@@ -3,12 +3,10 @@
 mod backup;
 mod copy;
 mod merge;
+mod pages;
 
 pub use self::{
     backup::{BackupReport, backup, check_backup, fingerprint, restore_backup},
     copy::{Copier, CopyReport},
     merge::{Merge, MergeConflict, MergeReason, MergeReport, MergeSide},
 };
-
-/// Number of records that are read and committed together.
-const PAGE_RECORDS: usize = 500;

@@ -12,7 +12,7 @@ use memory_engine::{
     EnrichmentOptions, ErrorKind, Kind, MemoryEngine, PutMode, Record, Scope, State, SystemClock, Turn,
     graph::RuleExtractor,
     recall::Retrievers,
-    screening::{Action, Category, RecordField, ScreeningPolicy},
+    screening::{Category, RecordField, ScreeningAction, ScreeningPolicy},
 };
 use serde_json::{Value, json};
 
@@ -20,7 +20,7 @@ const PASSWORD: &str = "Kestrel-90417x";
 const MASK: &str = "[redacted: en-password]";
 
 fn policy_off() -> ScreeningPolicy {
-    ScreeningPolicy::uniform(Action::Store)
+    ScreeningPolicy::uniform(ScreeningAction::Store)
 }
 
 /// Returns a record with a password in each screened field.
@@ -68,7 +68,7 @@ async fn chinese_text_is_masked_and_personal_data_is_stored_by_default() {
 
 #[tokio::test]
 async fn a_refused_record_is_named_and_nothing_is_stored() {
-    let policy = ScreeningPolicy::default().with(Category::Password, Action::Refuse);
+    let policy = ScreeningPolicy::default().with(Category::Password, ScreeningAction::Refuse);
     for backend in Backend::all() {
         let memory = backend.builder().background(false).screening(policy.clone()).build().await.unwrap();
         let turns = ["hello", "The wifi password is tiger4711.", "bye"];

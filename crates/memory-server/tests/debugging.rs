@@ -219,8 +219,8 @@ async fn key_of_one_user_reaches_no_other_session() {
 
 #[tokio::test]
 async fn a_scan_names_rules_and_masks_on_request() {
-    use memory_engine::screening::{Action, ScreeningPolicy};
-    let policy = ScreeningPolicy::uniform(Action::Store);
+    use memory_engine::screening::{ScreeningAction, ScreeningPolicy};
+    let policy = ScreeningPolicy::uniform(ScreeningAction::Store);
     let engine = MemoryEngine::builder().in_memory().background(false).screening(policy).build().await.unwrap();
     let scope = session("lin", "s1");
     let id = engine.remember(&scope, "The wifi password is tiger-4711.").await.unwrap();

@@ -13,18 +13,18 @@ use std::{
     time::{Duration, Instant},
 };
 
-use memory_engine_screening::{Action, RuleId, Screener, ScreeningPolicy};
+use memory_engine_screening::{Screener, ScreeningAction, ScreeningPolicy, ScreeningRuleId};
 
 fn main() -> io::Result<()> {
     let shows_lines = std::env::args().any(|argument| argument == "--show");
     let is_default = std::env::args().any(|argument| argument == "--default");
-    let policy = if is_default { ScreeningPolicy::default() } else { ScreeningPolicy::uniform(Action::Mask) };
+    let policy = if is_default { ScreeningPolicy::default() } else { ScreeningPolicy::uniform(ScreeningAction::Mask) };
     let screener = Screener::new(policy);
     let separator = if std::env::args().any(|argument| argument == "-0") { '\0' } else { '\n' };
     let mut input = String::new();
     io::stdin().lock().read_to_string(&mut input)?;
     let lines: Vec<&str> = input.split_terminator(separator).collect();
-    let mut counts: BTreeMap<RuleId, u64> = BTreeMap::new();
+    let mut counts: BTreeMap<ScreeningRuleId, u64> = BTreeMap::new();
     // Expressions are compiled at their first use.
     for line in &lines {
         let screened = screener.screen(line);

@@ -9,16 +9,16 @@ use crate::policy::Category;
 /// The id of a rule, such as `github-pat` or `zh-password`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
-pub struct RuleId(pub(crate) &'static str);
+pub struct ScreeningRuleId(pub(crate) &'static str);
 
-impl RuleId {
+impl ScreeningRuleId {
     /// Returns the id.
     pub const fn as_str(self) -> &'static str {
         self.0
     }
 }
 
-impl fmt::Display for RuleId {
+impl fmt::Display for ScreeningRuleId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.0)
     }
@@ -27,9 +27,9 @@ impl fmt::Display for RuleId {
 /// A secret or personal data in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Finding {
+pub struct ScreeningFinding {
     /// The rule that matched.
-    pub rule: RuleId,
+    pub rule: ScreeningRuleId,
     /// Its category.
     pub category: Category,
     /// The position in the text, in bytes.
@@ -80,7 +80,7 @@ impl fmt::Display for RecordField {
 #[non_exhaustive]
 pub struct RecordFinding {
     /// The rule that matched.
-    pub rule: RuleId,
+    pub rule: ScreeningRuleId,
     /// Its category.
     pub category: Category,
     /// The field.

@@ -14,8 +14,8 @@ mod screener;
 mod tests;
 mod words;
 
-pub use finding::{Finding, RecordField, RecordFinding, RuleId};
-pub use policy::{Action, Category, ScreeningPolicy};
+pub use finding::{RecordField, RecordFinding, ScreeningFinding, ScreeningRuleId};
+pub use policy::{Category, ScreeningAction, ScreeningPolicy};
 pub use record::{RecordScreening, count_by_rule};
 pub use rules::rule_ids;
 pub use screener::{ScreenedText, Screener};

@@ -6,7 +6,7 @@ use memory_engine_core::Record;
 use serde_json::Value;
 
 use crate::{
-    finding::{Finding, RecordField, RecordFinding},
+    finding::{RecordField, RecordFinding, ScreeningFinding},
     masks::mask_of,
 };
 
@@ -31,7 +31,7 @@ impl MaskedValues {
     }
 
     /// Adds the values of findings that are long enough and have a digit. An ordinary word is not masked elsewhere.
-    pub(crate) fn add(&mut self, text: &str, findings: &[Finding], field: RecordField) {
+    pub(crate) fn add(&mut self, text: &str, findings: &[ScreeningFinding], field: RecordField) {
         for finding in findings {
             let value = &text[finding.range.clone()];
             if value.len() >= VALUE_MIN_BYTES && has_digit(value) {

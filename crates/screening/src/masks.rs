@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::{
-    finding::{Finding, RuleId},
+    finding::{ScreeningFinding, ScreeningRuleId},
     rules::is_rule_id,
 };
 
@@ -23,12 +23,12 @@ pub(crate) fn mask_ranges(text: &str) -> Vec<Range<usize>> {
 }
 
 /// Returns the text that replaces a finding.
-pub(crate) fn mask_of(rule: RuleId) -> String {
+pub(crate) fn mask_of(rule: ScreeningRuleId) -> String {
     format!("{MASK_START}{rule}{MASK_END}")
 }
 
 /// Replaces findings, which are sorted and do not overlap, by masks.
-pub(crate) fn replace_findings<'f>(text: &str, findings: impl IntoIterator<Item = &'f Finding>) -> String {
+pub(crate) fn replace_findings<'f>(text: &str, findings: impl IntoIterator<Item = &'f ScreeningFinding>) -> String {
     let mut masked = String::with_capacity(text.len());
     let mut end = 0;
     for finding in findings {

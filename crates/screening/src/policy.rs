@@ -76,7 +76,7 @@ names! {
 
 names! {
     /// The action for findings of a category.
-    Action, "action" {
+    ScreeningAction, "action" {
         /// Stores the text as it is. The rules of the category do not run.
         Store = "store",
         /// Replaces the finding by `[redacted: RULE]`.
@@ -100,18 +100,18 @@ impl Category {
 /// The action for each category. Default: credentials are masked, and personal data is stored.
 ///
 /// ```
-/// use memory_engine_screening::{Action, Category, ScreeningPolicy};
+/// use memory_engine_screening::{Category, ScreeningAction, ScreeningPolicy};
 ///
-/// let policy = ScreeningPolicy::default().with(Category::Card, Action::Refuse);
-/// assert_eq!(policy.action(Category::Key), Action::Mask);
-/// assert_eq!(policy.action(Category::Card), Action::Refuse);
-/// assert_eq!(policy.action(Category::Phone), Action::Store);
+/// let policy = ScreeningPolicy::default().with(Category::Card, ScreeningAction::Refuse);
+/// assert_eq!(policy.action(Category::Key), ScreeningAction::Mask);
+/// assert_eq!(policy.action(Category::Card), ScreeningAction::Refuse);
+/// assert_eq!(policy.action(Category::Phone), ScreeningAction::Store);
 /// ```
 /// In settings, the policy is a table of categories and their actions, or a text as [`FromStr`] parses it. Categories
 /// that are not listed have their default.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
-pub struct ScreeningPolicy(BTreeMap<Category, Action>);
+pub struct ScreeningPolicy(BTreeMap<Category, ScreeningAction>);
 
 impl<'de> Deserialize<'de> for ScreeningPolicy {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -146,7 +146,8 @@ impl<'de> Visitor<'de> for PolicyVisitor {
 
 impl Default for ScreeningPolicy {
     fn default() -> Self {
-        let default = |category: Category| if category.is_credential() { Action::Mask } else { Action::Store };
+        let default =
+            |category: Category| if category.is_credential() { ScreeningAction::Mask } else { ScreeningAction::Store };
         Self(Category::ALL.iter().map(|category| (*category, default(*category))).collect())
     }
 }
@@ -157,7 +158,7 @@ impl FromStr for ScreeningPolicy {
 
     fn from_str(text: &str) -> Result<Self, Error> {
         if text.trim() == "off" {
-            return Ok(Self::uniform(Action::Store));
+            return Ok(Self::uniform(ScreeningAction::Store));
         }
         let mut policy = Self::default();
         for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
@@ -172,31 +173,31 @@ impl FromStr for ScreeningPolicy {
 }
 
 impl ScreeningPolicy {
-    /// Returns a policy with the same action for every category. With [`Action::Store`], nothing is screened.
-    pub fn uniform(action: Action) -> Self {
+    /// Returns a policy with the same action for every category. With [`ScreeningAction::Store`], nothing is screened.
+    pub fn uniform(action: ScreeningAction) -> Self {
         Self(Category::ALL.iter().map(|category| (*category, action)).collect())
     }
 
     /// Sets the action of a category.
     #[must_use]
-    pub fn with(mut self, category: Category, action: Action) -> Self {
+    pub fn with(mut self, category: Category, action: ScreeningAction) -> Self {
         self.0.insert(category, action);
         self
     }
 
     /// Returns the action of a category.
-    pub fn action(&self, category: Category) -> Action {
-        self.0.get(&category).copied().unwrap_or(Action::Store)
+    pub fn action(&self, category: Category) -> ScreeningAction {
+        self.0.get(&category).copied().unwrap_or(ScreeningAction::Store)
     }
 
     /// Returns true if every category is stored as it is.
     pub fn is_off(&self) -> bool {
-        Category::ALL.iter().all(|category| self.action(*category) == Action::Store)
+        Category::ALL.iter().all(|category| self.action(*category) == ScreeningAction::Store)
     }
 
     /// Returns the categories whose findings are masked or refused.
     pub fn screened_categories(&self) -> Vec<Category> {
-        Category::ALL.iter().copied().filter(|category| self.action(*category) != Action::Store).collect()
+        Category::ALL.iter().copied().filter(|category| self.action(*category) != ScreeningAction::Store).collect()
     }
 }
 
@@ -208,7 +209,10 @@ mod tests {
     fn policies_are_parsed() -> Result<(), Error> {
         let policy: ScreeningPolicy = "card=mask, phone=refuse,key=store".parse()?;
         let actions = [Category::Card, Category::Phone, Category::Key, Category::Password].map(|c| policy.action(c));
-        assert_eq!(actions, [Action::Mask, Action::Refuse, Action::Store, Action::Mask]);
+        assert_eq!(
+            actions,
+            [ScreeningAction::Mask, ScreeningAction::Refuse, ScreeningAction::Store, ScreeningAction::Mask]
+        );
         assert!("off".parse::<ScreeningPolicy>()?.is_off());
         assert_eq!("".parse::<ScreeningPolicy>()?, ScreeningPolicy::default());
         Ok(())
@@ -217,7 +221,7 @@ mod tests {
     #[test]
     fn policies_are_read_from_settings() -> Result<(), serde_json::Error> {
         let table: ScreeningPolicy = serde_json::from_str(r#"{"card": "refuse"}"#)?;
-        assert_eq!(table, ScreeningPolicy::default().with(Category::Card, Action::Refuse));
+        assert_eq!(table, ScreeningPolicy::default().with(Category::Card, ScreeningAction::Refuse));
         assert_eq!(serde_json::from_str::<ScreeningPolicy>(r#""card=refuse""#)?, table);
         assert_eq!(serde_json::from_str::<ScreeningPolicy>(&serde_json::to_string(&table)?)?, table);
         let error = serde_json::from_str::<ScreeningPolicy>(r#"{"cards": "refuse"}"#)

@@ -6,9 +6,9 @@ use memory_engine_core::Record;
 use serde_json::{Map, Value};
 
 use crate::{
-    finding::{RecordField, RecordFinding, RuleId},
+    finding::{RecordField, RecordFinding, ScreeningRuleId},
     masked_values::MaskedValues,
-    policy::Action,
+    policy::ScreeningAction,
     screener::Screener,
 };
 
@@ -42,7 +42,7 @@ impl RecordScreening {
 }
 
 /// Counts findings by their rules.
-pub fn count_by_rule<'f>(findings: impl IntoIterator<Item = &'f RecordFinding>) -> BTreeMap<RuleId, u64> {
+pub fn count_by_rule<'f>(findings: impl IntoIterator<Item = &'f RecordFinding>) -> BTreeMap<ScreeningRuleId, u64> {
     let mut counts = BTreeMap::new();
     for finding in findings {
         *counts.entry(finding.rule).or_default() += 1;
@@ -95,9 +95,9 @@ impl Screener {
         for finding in &screened.findings {
             let found = RecordFinding { rule: finding.rule, category: finding.category, field };
             match self.policy().action(finding.category) {
-                Action::Mask => screening.masked.push(found),
-                Action::Refuse => screening.refused.push(found),
-                Action::Store => {}
+                ScreeningAction::Mask => screening.masked.push(found),
+                ScreeningAction::Refuse => screening.refused.push(found),
+                ScreeningAction::Store => {}
             }
         }
         match screened.text {

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use memory_engine_rule_data::{SharedRegex, data};
 use serde::Deserialize;
 
-use crate::{checks::Check, finding::RuleId, lazy_regex::LazyRegex, policy::Category};
+use crate::{checks::Check, finding::ScreeningRuleId, lazy_regex::LazyRegex, policy::Category};
 
 /// The contents of the data files.
 #[derive(Debug, Deserialize)]
@@ -54,7 +54,7 @@ data!(RULE_DATA: RuleData =
 /// A rule.
 #[derive(Debug)]
 pub(crate) struct Rule {
-    pub(crate) id: RuleId,
+    pub(crate) id: ScreeningRuleId,
     pub(crate) category: Category,
     pub(crate) keywords: &'static [String],
     pub(crate) min_token: usize,
@@ -81,7 +81,7 @@ impl Rule {
 pub(crate) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
     let data = LazyLock::force(&RULE_DATA);
     let rules = data.rules.iter().map(|entry| Rule {
-        id: RuleId(&entry.id),
+        id: ScreeningRuleId(&entry.id),
         category: entry.category,
         keywords: &entry.keywords,
         min_token: entry.min_token,
@@ -95,7 +95,7 @@ pub(crate) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
 });
 
 /// Returns the ids of all rules, each with its category.
-pub fn rule_ids() -> impl Iterator<Item = (RuleId, Category)> {
+pub fn rule_ids() -> impl Iterator<Item = (ScreeningRuleId, Category)> {
     RULES.iter().map(|rule| (rule.id, rule.category))
 }
 

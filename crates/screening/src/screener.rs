@@ -4,9 +4,9 @@ use std::{borrow::Cow, ops::Range};
 
 use crate::{
     checks::entropy,
-    finding::Finding,
+    finding::ScreeningFinding,
     masks::{mask_ranges, replace_findings},
-    policy::{Action, Category, ScreeningPolicy},
+    policy::{Category, ScreeningAction, ScreeningPolicy},
     prefilter::Prefilter,
     rules::Rule,
     words::is_placeholder,
@@ -43,20 +43,20 @@ pub struct ScreenedText<'t> {
     pub text: Cow<'t, str>,
     /// The findings that were masked, and those to refuse. A finding that appears only after another one was masked has
     /// its position in the partly masked text.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<ScreeningFinding>,
 }
 
 impl Screener {
     /// Creates a screener with the built-in rules.
     pub fn new(policy: ScreeningPolicy) -> Self {
-        let prefilter = Prefilter::new(|rule| policy.action(rule.category) != Action::Store);
+        let prefilter = Prefilter::new(|rule| policy.action(rule.category) != ScreeningAction::Store);
         Self { policy, prefilter }
     }
 
     /// Creates a screener that masks these categories.
     pub fn of_categories(categories: &[Category]) -> Self {
-        let nothing = ScreeningPolicy::uniform(Action::Store);
-        Self::new(categories.iter().fold(nothing, |policy, category| policy.with(*category, Action::Mask)))
+        let nothing = ScreeningPolicy::uniform(ScreeningAction::Store);
+        Self::new(categories.iter().fold(nothing, |policy, category| policy.with(*category, ScreeningAction::Mask)))
     }
 
     /// Returns the policy.
@@ -65,7 +65,7 @@ impl Screener {
     }
 
     /// Returns the findings of a text, sorted by position and without overlaps. Masks contain no findings.
-    pub fn findings(&self, text: &str) -> Vec<Finding> {
+    pub fn findings(&self, text: &str) -> Vec<ScreeningFinding> {
         if text.len() < TEXT_MIN_BYTES {
             return Vec::new();
         }
@@ -79,7 +79,7 @@ impl Screener {
         let mut findings = Vec::new();
         for rule in candidates {
             let ranges = secrets_of(rule, text).into_iter().filter(|range| !is_in_mask(range));
-            findings.extend(ranges.map(|range| Finding { rule: rule.id, category: rule.category, range }));
+            findings.extend(ranges.map(|range| ScreeningFinding { rule: rule.id, category: rule.category, range }));
         }
         without_overlaps(findings)
     }
@@ -93,10 +93,10 @@ impl Screener {
     pub fn screen<'t>(&self, text: &'t str) -> ScreenedText<'t> {
         let mut screened = ScreenedText { text: Cow::Borrowed(text), findings: Vec::new() };
         for _ in 0..MAX_PASSES {
-            let (masked, refused): (Vec<Finding>, Vec<Finding>) = self
+            let (masked, refused): (Vec<ScreeningFinding>, Vec<ScreeningFinding>) = self
                 .findings(&screened.text)
                 .into_iter()
-                .partition(|finding| self.policy.action(finding.category) == Action::Mask);
+                .partition(|finding| self.policy.action(finding.category) == ScreeningAction::Mask);
             if !masked.is_empty() {
                 screened.text = replace_findings(&screened.text, &masked).into();
             }
@@ -132,13 +132,14 @@ fn is_secret(rule: &Rule, text: &str, range: &Range<usize>) -> bool {
 }
 
 /// Keeps the longest of the findings that overlap; of those with the same length, the first.
-fn without_overlaps(mut findings: Vec<Finding>) -> Vec<Finding> {
+fn without_overlaps(mut findings: Vec<ScreeningFinding>) -> Vec<ScreeningFinding> {
     if findings.len() > 1 {
         findings.sort_by_key(|finding| std::cmp::Reverse(finding.range.len()));
-        let mut kept: Vec<Finding> = Vec::with_capacity(findings.len());
+        let mut kept: Vec<ScreeningFinding> = Vec::with_capacity(findings.len());
         for finding in findings {
-            let overlaps =
-                |other: &Finding| finding.range.start < other.range.end && other.range.start < finding.range.end;
+            let overlaps = |other: &ScreeningFinding| {
+                finding.range.start < other.range.end && other.range.start < finding.range.end
+            };
             if !kept.iter().any(overlaps) {
                 kept.push(finding);
             }

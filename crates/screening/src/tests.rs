@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use serde::Deserialize;
 
 use crate::{
-    policy::{Action, Category, ScreeningPolicy},
+    policy::{Category, ScreeningAction, ScreeningPolicy},
     prefilter::Prefilter,
     rules::{RULES, Rule},
     screener::{Screener, secrets_of},
@@ -131,7 +131,7 @@ fn rules_ignore_near_misses() {
 
 #[test]
 fn secrets_of_every_table_are_masked_and_stay_masked() {
-    let screener = Screener::new(ScreeningPolicy::uniform(Action::Mask));
+    let screener = Screener::new(ScreeningPolicy::uniform(ScreeningAction::Mask));
     for (id, table) in tables() {
         for template in &table.matches {
             let (text, secrets) = marked(template);
@@ -152,7 +152,7 @@ fn rules_run_only_for_screened_categories() {
     let findings = screener.findings(text);
     assert_eq!(findings.len(), 1);
     assert_eq!((findings[0].rule.as_str(), &text[findings[0].range.clone()]), ("email-address", "lin@example.com"));
-    assert!(Screener::new(ScreeningPolicy::uniform(Action::Store)).findings(text).is_empty());
+    assert!(Screener::new(ScreeningPolicy::uniform(ScreeningAction::Store)).findings(text).is_empty());
 }
 
 #[test]
@@ -177,7 +177,7 @@ proptest! {
             0..12,
         )
     ) {
-        let screener = Screener::new(ScreeningPolicy::uniform(Action::Mask));
+        let screener = Screener::new(ScreeningPolicy::uniform(ScreeningAction::Mask));
         let once = screener.screen(&parts.concat()).text.into_owned();
         let twice = screener.screen(&once).text.into_owned();
         prop_assert_eq!(once, twice);

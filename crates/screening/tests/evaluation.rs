@@ -7,7 +7,7 @@ mod values;
 
 use std::collections::BTreeMap;
 
-use memory_engine_screening::{Action, Screener, ScreeningPolicy};
+use memory_engine_screening::{Screener, ScreeningAction, ScreeningPolicy};
 use serde::Deserialize;
 use values::Values;
 
@@ -60,7 +60,7 @@ fn filled(template: &str, values: &mut Values) -> (String, Vec<String>) {
 
 #[test]
 fn precision_and_recall() {
-    let screener = Screener::new(ScreeningPolicy::uniform(Action::Mask));
+    let screener = Screener::new(ScreeningPolicy::uniform(ScreeningAction::Mask));
     for (language, min_recall) in [("en", 0.9), ("zh", 0.9)] {
         let sentences = sentences(language);
         let mut found_values = 0;

@@ -17,15 +17,15 @@ const MAX_NAMES: usize = 5;
 /// The result of a verification.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
-pub struct Verification {
+pub struct CertificateVerification {
     /// The checks, in their order.
-    pub checks: Vec<Check>,
+    pub checks: Vec<CertificateCheck>,
 }
 
 /// A check of a certificate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
-pub struct Check {
+pub struct CertificateCheck {
     /// The name of the check.
     pub name: &'static str,
     /// True if it has passed.
@@ -34,14 +34,14 @@ pub struct Check {
     pub detail: String,
 }
 
-impl Verification {
+impl CertificateVerification {
     /// Returns true if every check has passed.
     pub fn is_passed(&self) -> bool {
         self.checks.iter().all(|check| check.passed)
     }
 
     fn add(&mut self, name: &'static str, passed: bool, detail: impl Into<String>) {
-        self.checks.push(Check { name, passed, detail: detail.into() });
+        self.checks.push(CertificateCheck { name, passed, detail: detail.into() });
     }
 }
 
@@ -49,12 +49,12 @@ impl Verification {
 ///
 /// # Errors
 /// Those of [`admin::checkup`](crate::admin::checkup). A check that fails is no error: see
-/// [`Verification::is_passed`].
+/// [`CertificateVerification::is_passed`].
 pub async fn verify(
     certificate: &DeletionCertificate,
     database: &Database,
     pinned: Option<&PublicKey>,
-) -> Result<Verification> {
+) -> Result<CertificateVerification> {
     let mut verification = verify_signature(certificate, pinned)?;
     let found = database_admin::find_residue(database, &certificate.probes()?).await?;
     check_store(&mut verification, certificate, &found);
@@ -65,8 +65,11 @@ pub async fn verify(
 ///
 /// # Errors
 /// `InvalidInput` if the key of the certificate is not a key.
-pub fn verify_signature(certificate: &DeletionCertificate, pinned: Option<&PublicKey>) -> Result<Verification> {
-    let mut verification = Verification { checks: Vec::new() };
+pub fn verify_signature(
+    certificate: &DeletionCertificate,
+    pinned: Option<&PublicKey>,
+) -> Result<CertificateVerification> {
+    let mut verification = CertificateVerification { checks: Vec::new() };
     let key = certificate.public_key()?;
     let is_signed = key.verifies(&certificate.signed_bytes()?, &certificate.signature);
     let signed = if is_signed { "the certificate is unchanged" } else { "the certificate was changed after signing" };
@@ -98,7 +101,7 @@ impl MemoryEngine {
         scope: &memory_engine_core::Scope,
         certificate: &DeletionCertificate,
         pinned: Option<&PublicKey>,
-    ) -> Result<Verification> {
+    ) -> Result<CertificateVerification> {
         let work = async {
             scope.authorize("verify certificate", &certificate.scope)?;
             let mut verification = verify_signature(certificate, pinned)?;
@@ -110,14 +113,17 @@ impl MemoryEngine {
     }
 }
 
+/// Tells whether a place belongs to a check.
+type IsMember<'f> = &'f dyn Fn(&SearchedPlace) -> bool;
+
 /// Adds the checks of a store.
-fn check_store(verification: &mut Verification, certificate: &DeletionCertificate, found: &ResidueReport) {
+fn check_store(verification: &mut CertificateVerification, certificate: &DeletionCertificate, found: &ResidueReport) {
     let id = certificate.store.id.as_deref();
     let (is_same, system) = (id.is_some() && id == found.store_id.as_deref(), &found.system);
     let store = if is_same { "the store of the certificate, or a copy of it" } else { "another store" };
     verification.add("store", true, format!("{system}: {store}"));
     let is_queue = |place: &SearchedPlace| place.name.starts_with("backlog") || place.name.starts_with("jobs");
-    let groups: [(&'static str, &dyn Fn(&SearchedPlace) -> bool); 4] = [
+    let groups: [(&'static str, IsMember<'_>); 4] = [
         ("tables", &|place| matches!(place.kind, PlaceKind::Table | PlaceKind::Memory) && !is_queue(place)),
         ("indexes", &|place| place.kind == PlaceKind::Index && !is_queue(place)),
         ("queue", &|place| is_queue(place)),

@@ -114,10 +114,7 @@ impl MemoryEngine {
     /// # Errors
     /// `Unauthorized` if it does.
     pub(crate) fn require_accepted_source(&self, source: ReviewSource) -> Result<()> {
-        match self.review_policy().mode(source) {
-            ReviewMode::Reject => Err(rejected(source)),
-            _ => Ok(()),
-        }
+        if self.review_policy().mode(source) == ReviewMode::Reject { Err(rejected(source)) } else { Ok(()) }
     }
 
     /// Returns the stored version of each record, if there is one at the same address.
@@ -146,7 +143,9 @@ impl MemoryEngine {
         match stored.state {
             State::Revoked if is_rejected(stored) => None,
             State::Active => Some(record),
-            _ => self.review_policy().apply(source, record),
+            State::Revoked | State::Pending | State::Superseded | State::Deleted => {
+                self.review_policy().apply(source, record)
+            }
         }
     }
 }

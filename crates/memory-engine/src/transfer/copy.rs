@@ -6,7 +6,7 @@ use memory_engine_core::{Error, ErrorKind, Outcome, PutMode, Record, RecordId, R
 use memory_engine_synonyms::PairVerdict;
 use serde::Serialize;
 
-use crate::{engine::MemoryEngine, transfer::PAGE_RECORDS};
+use crate::{engine::MemoryEngine, transfer::pages::PAGE_RECORDS};
 
 /// Maximum number of refused records that are reported one by one.
 const MAX_REPORTED_RECORDS: u64 = 20;

@@ -12,7 +12,7 @@ use serde::Serialize;
 use self::{plan::Plan, side::Side};
 use crate::{
     engine::MemoryEngine,
-    transfer::{PAGE_RECORDS, copy::is_about_a_record},
+    transfer::{copy::is_about_a_record, pages::PAGE_RECORDS},
 };
 
 pub use self::plan::{MergeReason, MergeSide};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use axum::{Json, extract::State};
 use memory_engine::{
     MemoryEngine, RecordId,
-    screening::{Category, RuleId, SecretReport},
+    screening::{Category, ScreeningRuleId, SecretReport},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -73,7 +73,7 @@ pub(super) async fn run(
 
 impl ScanReport {
     fn new(session_id: String, report: SecretReport) -> Self {
-        let counts = |rules: BTreeMap<RuleId, u64>| {
+        let counts = |rules: BTreeMap<ScreeningRuleId, u64>| {
             rules.into_iter().map(|(rule, count)| (rule.to_string(), count.into())).collect()
         };
         let records = report.records.into_iter().map(|record| RecordFindings {

@@ -6,7 +6,7 @@ use axum::{
 };
 use memory_engine::{
     Filter, Forget, RecordId, Scope,
-    certificate::{Check, DeletionCertificate},
+    certificate::{CertificateCheck, DeletionCertificate},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -71,7 +71,7 @@ pub(super) struct VerificationReply {
     passed: bool,
     /// The checks: name, result and detail.
     #[schemars(with = "Vec<Map<String, Value>>")]
-    checks: Vec<Check>,
+    checks: Vec<CertificateCheck>,
 }
 
 /// A JSON body whose errors are messages.

@@ -55,7 +55,7 @@ mod tests {
         let merged = groups(ours.clone(), theirs.clone());
         let union = SynonymGroup::new("KSK", ["commando", "KOMMANDO"]).with_category("org");
         assert_eq!(merged, [union.clone(), SynonymGroup::new("猫", ["猫咪"])]);
-        assert_eq!(groups(theirs.clone(), ours), [union.clone()]);
+        assert_eq!(groups(theirs.clone(), ours), std::slice::from_ref(&union));
         assert!(groups(theirs, vec![union]).is_empty());
     }
 
