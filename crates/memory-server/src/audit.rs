@@ -1,16 +1,14 @@
-//! The audit log: reading and verifying it, and the actor of each request.
-
-use std::{sync::Arc, time::Duration};
+//! The audit log: reading and verifying it.
 
 use axum::{
     Json, Router,
     extract::{Query, State},
-    http::{HeaderMap, StatusCode, header::USER_AGENT},
+    http::StatusCode,
     response::IntoResponse,
 };
 use memory_engine::{
     MemoryEngine, RecordId, Result, Scope, Timestamp,
-    audit::{Actor, AuditAction, AuditHead, AuditOptions, AuditQuery},
+    audit::{AuditAction, AuditHead, AuditQuery},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,41 +16,15 @@ use serde_json::Value;
 
 use crate::{
     access::{Access, Owner},
-    config::{AuditConfig, Config},
+    config::Config,
     fault::Fault,
-    headers::header_text,
     openapi::{ApiOperation, Routes},
     part::ServerPart,
     server::Server,
 };
 
-/// The header with the name of the agent or program. Without it, `User-Agent` counts.
-const AGENT_HEADER: &str = "x-memory-agent";
-const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// Maximum number of entries in an answer.
 const MAX_ENTRIES: usize = 1000;
-
-impl AuditConfig {
-    /// Returns the options of the engine.
-    pub fn options(&self) -> AuditOptions {
-        let options = AuditOptions::new(self.mode);
-        match self.retention_days {
-            0 => options,
-            days => options.with_retention(DAY * days),
-        }
-    }
-}
-
-/// Returns the actor of a request: the name of its key, and the program as it states itself.
-pub(crate) fn actor(access: &Access, headers: &HeaderMap) -> Actor {
-    let key = access.name();
-    // These are names of actors without a key of the server.
-    let is_reserved = key == Actor::ENGINE || key == "cli" || key.starts_with("cli:");
-    let key = if is_reserved { format!("key:{key}") } else { key.to_owned() };
-    let stated = header_text(headers, AGENT_HEADER).ok().flatten();
-    let agent = stated.or_else(|| headers.get(USER_AGENT)?.to_str().ok().map(str::to_owned));
-    Actor::new(Some(&key), agent.as_deref())
-}
 
 /// The parameters of a list of entries.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -227,10 +199,4 @@ impl EntriesQuery {
         query.until = time(&self.until)?;
         Ok(query)
     }
-}
-
-/// Returns the actor of the request that the parts belong to, if the guard has set one.
-#[cfg(feature = "mcp")]
-pub(crate) fn request_actor(extensions: &axum::http::Extensions) -> Option<Arc<Actor>> {
-    extensions.get::<Arc<Actor>>().cloned()
 }

@@ -1,6 +1,7 @@
 //! Deletions with a signed certificate.
 
 mod api;
+mod state;
 
 use std::{fs, sync::Arc};
 
@@ -11,6 +12,7 @@ use axum::{
 };
 use memory_engine::{Error, ErrorKind, MemoryEngine, Result, certificate::CertificateKey};
 
+use self::state::DeletionsState;
 use crate::{
     config::Config,
     fault::Fault,
@@ -25,15 +27,12 @@ const KEY_VARIABLE: &str = "MEMORY_CERTIFICATE_KEY";
 /// The routes that delete records and certify it, under `/api/deletions`.
 #[derive(Debug, Clone)]
 #[must_use]
-pub struct Deletions {
-    engine: MemoryEngine,
-    key: Arc<CertificateKey>,
-}
+pub struct Deletions(DeletionsState);
 
 impl Deletions {
     /// Creates the routes over a memory. The key signs the certificates.
     pub fn new(engine: MemoryEngine, key: CertificateKey) -> Self {
-        Self { engine, key: Arc::new(key) }
+        Self(DeletionsState { engine, key: Arc::new(key) })
     }
 
     /// Returns the routes. Each request needs an [`Access`](crate::Access), which a [`Guard`](crate::Guard) adds.
@@ -47,7 +46,7 @@ impl Deletions {
             .method_not_allowed_fallback(async |method: Method| {
                 Fault::new(StatusCode::METHOD_NOT_ALLOWED, format!("{method} is not allowed on this path"))
             })
-            .with_state(self);
+            .with_state(self.0);
         ServerPart {
             name: "deletions",
             router,
@@ -90,7 +89,7 @@ pub(crate) fn build(
     Ok(Some(Deletions::new(engine.clone(), key).part()))
 }
 
-fn routes() -> Routes<Deletions> {
+fn routes() -> Routes<DeletionsState> {
     let routes = Routes::new("deletions", "Deletes records, searches for their traces, and certifies both.");
     let delete = "Deletes records, searches the store for their traces, and returns a signed certificate.";
     let verify = "Verifies a certificate, and compares it with the store.";

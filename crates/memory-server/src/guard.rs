@@ -17,7 +17,7 @@ use memory_engine::audit::{AuditContext, in_context};
 
 use crate::{
     access::Access,
-    audit,
+    actor::identify_actor,
     fault::{ErrorFormat, Fault},
     keys::KeyRing,
 };
@@ -149,7 +149,7 @@ async fn check_key(State((guard, errors)): State<(Guard, ErrorFormat)>, mut requ
     let tokens = guard.tokens_for(request.uri().path());
     match guard.authenticate(request.headers(), tokens) {
         Ok(access) => {
-            let actor = Arc::new(audit::actor(&access, request.headers()));
+            let actor = Arc::new(identify_actor(&access, request.headers()));
             request.extensions_mut().insert(Arc::clone(&actor));
             request.extensions_mut().insert(access);
             guard.remove_keys(request.headers_mut());

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod access;
+mod actor;
 mod assembly;
 mod audit;
 mod config;

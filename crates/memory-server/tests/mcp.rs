@@ -293,7 +293,7 @@ async fn adds_corrects_lists_and_deletes() {
     let shown = call(&router, uri, "get_memory", json!({ "id": id })).await;
     assert_eq!(shown["structuredContent"], corrected["structuredContent"]);
     let empty = tool_error(&router, uri, "update_memory", json!({ "id": id, "text": "" })).await;
-    assert!(empty.contains("empty"), "{empty}");
+    assert!(empty.contains("it changes nothing; give a text, or pinned"), "{empty}");
 
     let deleted = call(&router, uri, "delete_memory", json!({ "id": id })).await;
     assert_eq!(deleted["structuredContent"], json!({ "id": id, "deleted": 1 }));

@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
-use super::Deletions;
+use super::state::DeletionsState;
 use crate::{
     access::{Access, Owner},
     fault::Fault,
@@ -90,7 +90,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
 }
 
 pub(super) async fn delete(
-    State(deletions): State<Deletions>,
+    State(deletions): State<DeletionsState>,
     access: Access,
     Body(request): Body<DeletionRequest>,
 ) -> Result<Json<DeletionReply>, Fault> {
@@ -119,7 +119,7 @@ pub(super) async fn delete(
 }
 
 pub(super) async fn verify(
-    State(deletions): State<Deletions>,
+    State(deletions): State<DeletionsState>,
     access: Access,
     Body(CertificateBody(body)): Body<CertificateBody>,
 ) -> Result<Json<VerificationReply>, Fault> {

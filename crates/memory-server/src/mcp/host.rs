@@ -28,7 +28,7 @@ use super::{
 };
 use crate::{
     access::{Access, Owner},
-    audit::request_actor,
+    actor::request_actor,
 };
 
 const NAME: &str = "memory-engine";

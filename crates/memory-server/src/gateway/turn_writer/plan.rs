@@ -21,6 +21,9 @@ use crate::gateway::{
     turn::{ChatTurn, StoredTurn, record_ids},
 };
 
+/// The tenant and the actor whose turns are stored in one transaction.
+type TransactionKey = (Scope, Option<Arc<Actor>>);
+
 /// The records to write for a turn.
 #[derive(Debug)]
 struct WritePlan {
@@ -47,7 +50,7 @@ impl TurnWorker {
             let plan = in_context(pending.audit.clone(), with_store_timeout(self.plan(&pending.turn))).await;
             (pending, plan)
         }));
-        let mut by_tenant: BTreeMap<(Scope, Option<Arc<Actor>>), Vec<(PendingWrite, WritePlan)>> = BTreeMap::new();
+        let mut by_tenant: BTreeMap<TransactionKey, Vec<(PendingWrite, WritePlan)>> = BTreeMap::new();
         let mut refused = Vec::new();
         let is_audited = self.engine.audit().is_on();
         for (pending, plan) in plans.await {

@@ -1,0 +1,90 @@
+//! The chat gateway and its upstreams.
+
+use serde::{Deserialize, Serialize};
+
+/// The chat gateway.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct GatewayConfig {
+    /// The upstream services. The first one gets every model that no other one lists. Default: none.
+    pub upstreams: Vec<UpstreamConfig>,
+    /// Time that a chat waits for its memories, in milliseconds. Default: 1500.
+    pub deadline_ms: u64,
+    /// Maximum number of recalled memories in a prompt. Default: 5.
+    pub max_memories: usize,
+    /// Maximum number of characters of memories in a prompt. Default: 500 in Chinese, 1500 in English.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_chars: Option<usize>,
+    /// A TOML file with rules for scenes that replace or extend the built-in ones. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scene_rules: Option<String>,
+    /// The built-in injection rules. Default: `default`.
+    pub rules: RuleSet,
+    /// A TOML file with injection rules that replace or extend the built-in ones. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub injection_rules: Option<String>,
+}
+
+impl Default for GatewayConfig {
+    fn default() -> Self {
+        Self {
+            upstreams: Vec::new(),
+            deadline_ms: 1500,
+            max_memories: 5,
+            max_chars: None,
+            scene_rules: None,
+            rules: RuleSet::Default,
+            injection_rules: None,
+        }
+    }
+}
+
+/// The API in which a client and an upstream talk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Dialect {
+    /// OpenAI's chat completions, `/v1/chat/completions`.
+    Chat,
+    /// Anthropic's messages, `/v1/messages`.
+    Messages,
+    /// OpenAI's responses, `/v1/responses`.
+    Responses,
+}
+
+/// The built-in injection rules of the gateway.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum RuleSet {
+    /// Injects the memories that are relevant to a message.
+    #[default]
+    Default,
+    /// Injects only at a cold start, for questions about the past and for feelings, as the document of the chat
+    /// gateway specifies.
+    Document,
+}
+
+/// A service behind the gateway.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct UpstreamConfig {
+    /// The name in logs and errors; `NAME/MODEL` selects it for a model. There is no default.
+    pub name: String,
+    /// The base URL, such as `https://api.openai.com/v1`. There is no default.
+    pub base_url: String,
+    /// The environment variable with its key. Default: none; then it gets the key that the client sends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key_env: Option<String>,
+    /// Its models, by name or prefix with `*`. Default: none; then it gets models that no other one lists.
+    #[serde(default)]
+    pub models: Vec<String>,
+    /// The dialects that it speaks: `chat`, `messages`, `responses`. Default: `chat`.
+    #[serde(default = "default_dialects")]
+    pub dialects: Vec<Dialect>,
+}
+
+fn default_dialects() -> Vec<Dialect> {
+    vec![Dialect::Chat]
+}
