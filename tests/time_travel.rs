@@ -82,8 +82,11 @@ impl History {
         let session = self.user.clone().with_session(format!("s{}", number % 2)).unwrap();
         match self.random.below(11) {
             0 | 1 => {
-                let text =
-                    if number % 2 == 0 { format!("note {number} on tea") } else { format!("笔记{number}：喝茶") };
+                let text = if number.is_multiple_of(2) {
+                    format!("note {number} on tea")
+                } else {
+                    format!("笔记{number}：喝茶")
+                };
                 self.memory.remember(&session, Turn::note(text)).await.unwrap();
             }
             2 | 3 => {

@@ -13,6 +13,8 @@ use async_trait::async_trait;
 use memory_engine_core::{
     Adjacent, DeletionReport, Done, Failure, Job, JobQueue, Page, Pending, Record, RecordGroup, RecordId, RecordStore,
     Result, ScanQuery, Scope, Stats, Timestamp, Tombstone, Write, WriteResult,
+    audit::AuditLog,
+    residue::{ResidueProbes, ResidueReport},
 };
 
 /// The line that is printed when the point is reached.
@@ -122,6 +124,12 @@ impl<S: RecordStore> RecordStore for StoppingStore<S> {
     }
     async fn remove_tombstones(&self, scope: &Scope, ids: &[RecordId]) -> Result<u64> {
         self.inner.remove_tombstones(scope, ids).await
+    }
+    fn audit_log(&self) -> Option<Arc<dyn AuditLog>> {
+        self.inner.audit_log()
+    }
+    async fn find_residue(&self, probes: &ResidueProbes) -> Result<ResidueReport> {
+        self.inner.find_residue(probes).await
     }
     async fn close(&self) {
         self.inner.close().await;

@@ -228,7 +228,7 @@ pub(crate) async fn a_changed_certificate_fails_the_verification(test_db: TestDa
                 "salt" => "0".repeat(64).into(),
                 _ => format!("{text}x").into(),
             },
-            mut object => {
+            mut object @ (serde_json::Value::Null | serde_json::Value::Bool(_) | serde_json::Value::Object(_)) => {
                 let inner = match name.as_str() {
                     "scope" => "user",
                     "store" => "system",

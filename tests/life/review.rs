@@ -205,7 +205,7 @@ pub(crate) async fn summaries_wait_and_are_not_written_twice(test_db: TestDataba
         drain(&memory).await;
         waiting(&memory).await
     };
-    assert_eq!(again().await, [summary.clone()]);
+    assert_eq!(again().await, std::slice::from_ref(&summary));
     let rejection = memory.reject(&lin(), &[summary.id], "").await.unwrap();
     assert_eq!(again().await, [], "the turns are not summarized again");
     assert_eq!(memory.restore(&lin(), rejection.id).await.unwrap(), 1);

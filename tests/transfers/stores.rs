@@ -95,7 +95,8 @@ impl Stores {
     }
 
     pub(crate) async fn remove(self) {
-        for schema in self.schemas.lock().unwrap().drain(..) {
+        let schemas = std::mem::take(&mut *self.schemas.lock().unwrap());
+        for schema in schemas {
             let options = PostgresOptions::default().with_schema(schema);
             migrate_down(&address().unwrap(), &options, 0).await.unwrap();
         }

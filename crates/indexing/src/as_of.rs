@@ -31,10 +31,13 @@ impl IndexedStore {
             filter.validate()?;
         }
         let total = if query.counted { Some(self.count_as_of(scope, query, at).await?) } else { None };
+        if query.limit == 0 {
+            return Ok(Page::default().with_total(total));
+        }
         let mut records = Vec::new();
         let mut to_skip = query.skip;
         let mut rows = rows_query(query, at);
-        while query.limit > 0 {
+        loop {
             let page = self.scan_unexpired(scope, &rows).await?;
             for record in page.records.iter().filter_map(|record| matching_at(query, record, at)) {
                 if to_skip > 0 {

@@ -49,7 +49,9 @@ impl IndexedStore {
     /// As [`check`](Self::check) and [`RecordStore::put`](memory_engine_core::RecordStore::put).
     pub async fn write(&self, scope: &Scope, writes: Vec<Write>) -> Result<Vec<WriteResult>> {
         let mut writes = writes;
-        for write in writes.iter_mut().filter(|write| !matches!(write.mode, PutMode::Update { .. })) {
+        // A record that replaces a stored one, or is copied with its history, keeps its expiry.
+        let is_new = |write: &&mut Write| !matches!(write.mode, PutMode::Update { .. } | PutMode::Replica { .. });
+        for write in writes.iter_mut().filter(is_new) {
             self.retention().apply(&mut write.record);
         }
         writes.iter().try_for_each(|write| {

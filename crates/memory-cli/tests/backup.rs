@@ -85,7 +85,7 @@ fn a_backup_works_while_a_server_writes() {
         for n in 0..3 {
             let report = cli.run(&["backup", &format!("{n}.backup"), "--json"]).json();
             assert!(report["records"].as_u64().unwrap() >= 4, "{report}");
-            thread::sleep(Duration::from_millis(100));
+            pause(100);
         }
         writes.join().unwrap()
     });
@@ -107,7 +107,7 @@ fn a_killed_backup_leaves_no_file() {
     for milliseconds in [20, 60, 120, 200, 300, 400] {
         let _ = fs::remove_file(cli.path("monday.backup"));
         let mut child = cli.command(&["backup", "monday.backup"]).stdout(Stdio::null()).spawn().unwrap();
-        thread::sleep(Duration::from_millis(milliseconds));
+        pause(milliseconds);
         child.kill().unwrap(); // SIGKILL: no destructor, no flush
         child.wait().unwrap();
         if cli.path("monday.backup").exists() {
@@ -165,4 +165,10 @@ async fn stores_that_diverged_are_merged() {
     cli.run(&["merge", "laptop.db", "--into", "laptop.db"]).assert_fails(&["into itself"]);
     cli.run(&["merge", "phone.db", "--into", "absent.db"]).assert_fails(&["absent.db does not exist"]);
     cli.run(&["merge", "phone.db", "--into", "laptop.db", "--user", "nobody"]).assert_fails(&["no tenant or user"]);
+}
+
+/// Waits for another process.
+#[allow(clippy::disallowed_methods, reason = "waits for another process")]
+fn pause(milliseconds: u64) {
+    thread::sleep(Duration::from_millis(milliseconds));
 }

@@ -44,7 +44,7 @@ fn memories_are_listed_accepted_rejected_and_edited() {
         assert!(table.contains(text), "{text}: {table}");
     }
     let [home, seafood, walnuts] = waiting(&cli, &[]).try_into().unwrap();
-    assert_eq!(waiting(&cli, &["--since", "2026-03-02", "--until", "2026-03-03"]), [seafood.clone()]);
+    assert_eq!(waiting(&cli, &["--since", "2026-03-02", "--until", "2026-03-03"]), std::slice::from_ref(&seafood));
     assert_eq!(waiting(&cli, &["--source", "summaries"]), [] as [Value; 0]);
     let accepted = cli.run(&["review", "accept", id(&seafood), "--user", "lin"]).ok();
     assert!(accepted.contains("1 memory accepted"), "{accepted}");

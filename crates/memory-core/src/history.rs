@@ -159,7 +159,7 @@ impl Record {
     /// Returns true if the record may have been different before: it is not active, or has a history.
     pub fn has_changed(&self) -> bool {
         let has_key = |key: &&str| self.metadata.contains_key(*key);
-        self.state != State::Active || STORE_KEYS.iter().any(|key| has_key(&key)) || has_key(&EDITS)
+        self.state != State::Active || STORE_KEYS.iter().any(has_key) || has_key(&EDITS)
     }
 
     fn is_plan(&self) -> bool {

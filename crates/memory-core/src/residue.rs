@@ -16,8 +16,8 @@ use crate::{
     scope::Scope,
 };
 
-/// Maximum number of fragments of one text that are searched for.
-const MAX_FRAGMENTS: usize = 64;
+/// Maximum number of steps between the fragments of one text: there is one fragment more.
+const MAX_FRAGMENT_STEPS: usize = 64;
 /// Length of a fragment, in bytes.
 const FRAGMENT_BYTES: usize = 24;
 /// Minimum length of a text that is searched for, in bytes. A shorter one would be found by chance.
@@ -41,7 +41,8 @@ pub struct ResidueProbe {
 /// The traces of deleted records that a store is searched for: ids, hashes of contents, and fragments of texts.
 ///
 /// Fragments are known only to the call that deletes the records. They are taken from the text and from the string
-/// values of the metadata: at most 64 per value, 24 bytes each.
+/// values of the metadata: at most 65 per value, 24 bytes each. Labels such as speakers and tags have none, because other
+/// records share them.
 #[derive(Clone, Default)]
 pub struct ResidueProbes {
     /// The deleted records, sorted by namespace and id.
@@ -87,7 +88,15 @@ impl ResidueProbes {
     fn add_strings(&mut self, value: &serde_json::Value) {
         use serde_json::Value;
         match value {
-            Value::String(text) => self.add_text(text),
+            Value::String(text) => {
+                self.add_text(text);
+                // Stores keep metadata as JSON, in which quotes and line breaks are escaped.
+                let json = value.to_string();
+                let escaped = json.trim_matches('"');
+                if escaped != text {
+                    self.add_text(escaped);
+                }
+            }
             Value::Array(items) => items.iter().for_each(|item| self.add_strings(item)),
             Value::Object(map) => map.values().for_each(|item| self.add_strings(item)),
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
@@ -95,29 +104,33 @@ impl ResidueProbes {
     }
 
     fn add_text(&mut self, text: &str) {
-        let bytes = text.trim().as_bytes();
+        let text = text.trim();
+        // The metadata may name ids and hashes, which tombstones also have.
+        if text.parse::<RecordId>().is_ok() || text.parse::<ContentHash>().is_ok() {
+            return;
+        }
+        let bytes = text.as_bytes();
+        let fragments_before = self.fragments.len();
         if bytes.len() < MIN_TEXT_BYTES {
             self.short_texts += u64::from(!bytes.is_empty());
             return;
         }
         if bytes.len() <= FRAGMENT_BYTES {
             self.add_fragment(bytes);
+            self.short_texts += u64::from(self.fragments.len() == fragments_before);
             return;
         }
         let windows = bytes.len() / FRAGMENT_BYTES;
-        let count = windows.min(MAX_FRAGMENTS);
+        let count = windows.min(MAX_FRAGMENT_STEPS);
         let last_start = bytes.len() - FRAGMENT_BYTES;
         for number in 0..=count {
             let start = last_start * number / count;
             self.add_fragment(&bytes[start..start + FRAGMENT_BYTES]);
         }
+        self.short_texts += u64::from(self.fragments.len() == fragments_before);
     }
 
     fn add_fragment(&mut self, fragment: &[u8]) {
-        // The metadata may name ids and hashes, which tombstones also have.
-        if fragment.iter().all(|byte| byte.is_ascii_hexdigit() || *byte == b'-') {
-            return;
-        }
         let mut different = fragment.to_vec();
         different.sort_unstable();
         different.dedup();
@@ -126,7 +139,8 @@ impl ResidueProbes {
         }
     }
 
-    /// Returns the number of texts that are too short to be searched for: fewer than 16 bytes.
+    /// Returns the number of texts that are not searched for, because they would be found by chance: they have fewer than
+    /// 16 bytes, or consist of few different characters.
     pub fn short_texts(&self) -> u64 {
         self.short_texts
     }
@@ -297,9 +311,11 @@ mod tests {
     #[test]
     fn short_and_monotonous_texts_are_not_searched_for() {
         assert_eq!((probes("好的，谢谢").fragments(), probes("好的，谢谢").short_texts()), (0, 1));
-        assert_eq!(probes(&"-".repeat(500)).fragments(), 0);
+        let dashes = probes(&"-".repeat(500));
+        assert_eq!((dashes.fragments(), dashes.short_texts()), (0, 1));
+        assert_eq!(probes("4111-1111-2222-3456").fragments(), 1, "a number is searched for");
         assert_eq!(probes("我对海鲜过敏").fragments(), 1);
-        assert!(probes(&"a long text, ".repeat(10_000)).fragments() <= MAX_FRAGMENTS + 1);
+        assert!(probes(&"a long text, ".repeat(10_000)).fragments() <= MAX_FRAGMENT_STEPS + 1);
     }
 
     #[test]
@@ -309,7 +325,13 @@ mod tests {
         record.metadata.insert("note".into(), serde_json::json!({ "a": ["the locker code is 4711", id, hash] }));
         let mut probes = ResidueProbes::default();
         probes.add_texts(&record);
-        assert_eq!((probes.fragments(), probes.short_texts()), (1, 1));
+        assert_eq!((probes.fragments(), probes.short_texts()), (1, 1), "ids and hashes are not texts");
+        record.metadata.insert("former".into(), "she said\n\"no\" to it".into());
+        probes.add_texts(&record);
+        let json = serde_json::to_vec(&record.metadata).unwrap_or_default();
+        let mut found = 0;
+        probes.byte_search().search(&json, &mut |_| found += 1);
+        assert_eq!(found, 2, "the texts are found as stores keep them");
     }
 
     #[test]

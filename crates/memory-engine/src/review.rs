@@ -98,13 +98,12 @@ impl MemoryEngine {
 
     async fn list_pending(&self, scope: &Scope, query: &ReviewQuery) -> Result<ReviewPage> {
         let scan = ScanQuery::oldest(query.limit).with_filter(query.filter()).with_after(query.after).counted();
-        let page = self.indexed_store().scan(scope, &scan).await?;
-        let now = self.clock().now();
-        let records: Vec<Record> = page.records.into_iter().filter(|record| !record.is_expired(now)).collect();
+        let page = self.indexed_store().scan_unexpired(scope, &scan).await?;
+        let records = page.records;
         let source_ids: BTreeSet<RecordId> =
             records.iter().flat_map(|record| record.derived_from.iter().copied()).collect();
         let source_ids: Vec<RecordId> = source_ids.into_iter().collect();
-        let sources = self.indexed_store().get_all(scope, &source_ids).await?;
+        let sources = self.indexed_store().get_unexpired(scope, &source_ids).await?;
         let texts: BTreeMap<RecordId, String> =
             sources.into_iter().flatten().map(|source| (source.id, source.text)).collect();
         let to_pending = |record: Record| {

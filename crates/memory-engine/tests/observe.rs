@@ -18,11 +18,13 @@ use leaky::{LeakyEmbedder, LeakyModel, SECRET};
 use memory_engine::{
     Builder, EnrichmentOptions, Field, Filter, Forget, Kind, MemoryEngine, PutMode, Record, RecordId, Result,
     ScanQuery, Scope, SystemClock, Turn,
+    audit::{AuditMode, AuditOptions, AuditQuery},
     context::MemoryBlock,
     embed::{Embedder, Purpose},
     graph::{GraphFactsQuery, RuleExtractor},
     history::{Fork, Rewind},
     recall::{Enhancement, Rewrite},
+    retention::RecordPatch,
     review::{ReviewQuery, ReviewSource},
     store::{VectorQuery, Write},
 };
@@ -121,6 +123,9 @@ async fn converse(checked: &mut Checked, memory: &MemoryEngine) {
     let named = ScanQuery::oldest(5).with_filter(Filter::eq(Field::Scene, "scene-qwertz"));
     checked.call("scan", memory.scan(&here, &named)).await;
     checked.call("timeline", memory.timeline(&here, &named)).await;
+    let then = memory.clock().now();
+    checked.call("scan_as_of", memory.scan_as_of(&here, &named, then)).await;
+    checked.call("get_as_of", memory.get_as_of(&here, &[first, missing], then)).await;
     checked.call("record_groups", memory.record_groups(&user())).await;
     checked.call("stats", memory.stats(&user())).await;
     let branch = here.clone().with_branch("branch-qwertz").unwrap();
@@ -131,6 +136,27 @@ async fn converse(checked: &mut Checked, memory: &MemoryEngine) {
     checked.call("graph.index", graph.index(&here, &[note])).await;
     checked.call("graph.rebuild", graph.rebuild(&user(), |_| ())).await;
     checked.call("graph.facts", graph.facts(&user(), &GraphFactsQuery::about(["Anna Qwertz"]))).await;
+}
+
+/// Pins a record, masks secrets, and reads the audit log.
+async fn control(checked: &mut Checked, memory: &MemoryEngine) {
+    let here = session();
+    let id = memory.remember(&here, turn("The qwertz password is tiger4711")).await.unwrap();
+    checked.call("patch", memory.patch(&here, &[id], RecordPatch::default().pinned(true))).await;
+    checked.call("patch", memory.patch(&here, &[id], RecordPatch::default())).await;
+    checked.call("scan_secrets", memory.scan_secrets(&here).redact(true).run()).await;
+    let audit = memory.audit();
+    checked.call("audit.start", audit.start(&here)).await;
+    checked.call("audit.log_export", audit.log_export(&here, "a test")).await;
+    checked.call("audit.read", audit.read(&here, &AuditQuery::default())).await;
+    checked.call("audit.chain", audit.chain(&here)).await;
+    checked.call("audit.verify", audit.verify(&here, None)).await;
+    checked.call("audit.prune", audit.prune(&here, memory.clock().now())).await;
+    #[cfg(feature = "certificates")]
+    {
+        let key = memory_engine::certificate::CertificateKey::generate().unwrap();
+        checked.call("forget_with_certificate", memory.forget_with_certificate(&here, id, &key)).await;
+    }
 }
 
 /// Reviews statements of a tool.
@@ -199,11 +225,12 @@ async fn operate(checked: &mut Checked, memory: &MemoryEngine) {
 async fn script(checked: &mut Checked, builder: Builder) {
     let embedder = Arc::new(LeakyEmbedder::default());
     let builder = builder.embedder(Arc::clone(&embedder)).graph(RuleExtractor::default()).enrichment(enrichment());
-    let builder = builder.review("tools=review".parse().unwrap());
+    let builder = builder.review("tools=review".parse().unwrap()).audit(AuditOptions::new(AuditMode::On));
     let memory = builder.background(false).build().await.unwrap();
     converse(checked, &memory).await;
     operate(checked, &memory).await;
     review(checked, &memory).await;
+    control(checked, &memory).await;
     embedder.fail();
     // With an embedder that fails and repeats its input in the error.
     checked.call("remember", memory.remember(&session(), turn("Qwertzville is lost."))).await;
@@ -239,6 +266,9 @@ async fn every_call_has_its_documented_span_and_no_text_of_users_is_recorded() {
     script(&mut checked, MemoryEngine::builder().sqlite(&path)).await;
     memory_engine::admin::migrate_down(&memory_engine::Database::file(path), 0).await.unwrap();
     let mut unseen = vec!["memory_engine.model.load", "memory_engine.model.run"];
+    if cfg!(not(feature = "certificates")) {
+        unseen.push("memory_engine.forget_with_certificate");
+    }
     #[cfg(feature = "http-models")]
     call_a_service_that_is_away().await;
     if cfg!(not(feature = "http-models")) {

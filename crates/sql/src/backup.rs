@@ -195,7 +195,9 @@ pub fn canonical_json(record: &Record) -> Result<Vec<u8>> {
     let value = serde_json::to_value(record).map_err(failed)?;
     match &value {
         Value::Object(fields) => serde_json::to_vec(&SortedJson(fields)).map_err(failed),
-        other => serde_json::to_vec(other).map_err(failed),
+        other @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_)) => {
+            serde_json::to_vec(other).map_err(failed)
+        }
     }
 }
 

@@ -331,7 +331,7 @@ pub fn requires_pinned(filter: &Filter) -> bool {
     match filter {
         Filter::Compare(Field::Pinned, Op::Eq, FilterValue::Bool(pinned)) => *pinned,
         Filter::And(filters) => filters.iter().any(requires_pinned),
-        _ => false,
+        Filter::Compare(..) | Filter::In(..) | Filter::Exists(_) | Filter::Or(_) | Filter::Not(_) | _ => false,
     }
 }
 

@@ -284,7 +284,7 @@ fn copy_pages(source: &Connection, copy: &DatabaseFile, on_progress: OnProgress<
             StepResult::Done => break,
             StepResult::More => {}
             // `StepResult` may get further results.
-            _ => std::thread::park_timeout(BUSY_PAUSE),
+            StepResult::Busy | StepResult::Locked | _ => std::thread::park_timeout(BUSY_PAUSE),
         }
     }
     drop(backup);

@@ -157,14 +157,14 @@ impl MergeCommand {
 fn conflict_line(conflict: &MergeConflict, other: &Database, into: &Database) -> String {
     let winner = match conflict.winner {
         MergeSide::Source => other,
-        _ => into,
+        MergeSide::Target | _ => into,
     };
     let reason = match conflict.reason {
         MergeReason::RetractionUndone => "the retraction of the other version was undone",
         MergeReason::Retracted => "it was retracted there",
         MergeReason::HigherRevision => "it has the higher revision",
         MergeReason::State => "the revisions are equal, and its state comes first",
-        _ => "the revisions are equal, and its hash is greater",
+        MergeReason::Hash | _ => "the revisions are equal, and its hash is greater",
     };
     let MergeConflict { id, scope, kind, differs, .. } = conflict;
     format!("conflict: {kind} {id} at {scope} differs in {}; kept that of {winner}: {reason}", differs.join(", "))

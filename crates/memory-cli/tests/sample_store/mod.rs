@@ -79,6 +79,8 @@ pub(crate) async fn everything(database: &Database) -> String {
         let page = engine.scan(scope, &ScanQuery::oldest(10_000)).await.unwrap();
         for mut record in page.records.into_iter().filter(|record| is_in_scope(&record.scope)) {
             record.revision = 0;
+            // The former states of a record are those of its store.
+            record.metadata.retain(|key, _| !matches!(key.as_str(), "former_states" | "text_since" | "edits"));
             line(serde_json::to_value(record).unwrap());
         }
         for tombstone in

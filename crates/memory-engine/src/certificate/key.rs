@@ -132,14 +132,14 @@ fn invalid_private_key() -> Error {
 
 /// Decodes base64, with or without the lines of PEM around it.
 fn decode(text: &str, label: &str) -> Option<Vec<u8>> {
+    // In an environment variable, the line breaks may be written as `\n`.
+    let text = text.replace("\\n", "\n");
     let text = text.trim();
     let (begin, end) = (format!("-----BEGIN {label}-----"), format!("-----END {label}-----"));
     let encoded = match text.strip_prefix(&begin) {
         Some(rest) => rest.strip_suffix(&end)?,
         None => text,
     };
-    // In an environment variable, the line breaks may be written as `\n`.
-    let encoded = encoded.replace("\\n", "\n");
     let encoded: String = encoded.chars().filter(|c| !c.is_whitespace()).collect();
     BASE64_STANDARD.decode(encoded).ok()
 }

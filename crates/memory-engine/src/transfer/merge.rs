@@ -201,8 +201,8 @@ impl<'e> Merge<'e> {
                 return Ok(());
             }
             let ids: Vec<RecordId> = page.iter().map(|(id, ..)| *id).collect();
-            let ours = self.source.get_all(scope, &ids).await?;
-            let theirs = self.target.get_all(scope, &ids).await?;
+            let ours = self.source.indexed_store().get_all(scope, &ids).await?;
+            let theirs = self.target.indexed_store().get_all(scope, &ids).await?;
             for ((ours, theirs), (id, winner, reason)) in ours.into_iter().zip(theirs).zip(page) {
                 let (Some(ours), Some(theirs)) = (ours, theirs) else { continue };
                 if self.report.conflicts.len() < MAX_LISTED {
@@ -255,7 +255,8 @@ impl<'e> Merge<'e> {
     async fn store(&mut self, scope: &Scope, ids: &[RecordId], target: &Side) -> Result<u64> {
         let mut stored = 0;
         for page in ids.chunks(PAGE_RECORDS) {
-            let records: Vec<Record> = self.source.get_all(scope, page).await?.into_iter().flatten().collect();
+            let records: Vec<Record> =
+                self.source.indexed_store().get_all(scope, page).await?.into_iter().flatten().collect();
             let mut checked = Vec::with_capacity(records.len());
             for record in records {
                 match self.target.admin().check(&record) {

@@ -94,10 +94,8 @@ pub(crate) fn exists_error(operation: &'static str, path: &Path) -> Error {
 }
 
 fn io_error(operation: &'static str, path: &Path, error: io::Error) -> Error {
-    let kind = match error.kind() {
-        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => ErrorKind::Unauthorized,
-        _ => ErrorKind::Unavailable,
-    };
+    let is_forbidden = matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem);
+    let kind = if is_forbidden { ErrorKind::Unauthorized } else { ErrorKind::Unavailable };
     Error::new(kind, operation, format!("{} cannot be written: {error}", path.display()))
 }
 

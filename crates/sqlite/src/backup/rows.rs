@@ -75,12 +75,12 @@ fn select(table: BackupTable) -> &'static str {
         ),
         BackupTable::SynonymGroups => of_namespace!("x.term, json(x.members), x.category", "synonym_groups"),
         BackupTable::SynonymVerdicts => of_namespace!("x.first, x.second, x.accepted", "synonym_verdicts"),
-        BackupTable::Queue => concat!(
+        BackupTable::Queue => {
             "SELECT t.name, n.user, '', '', '', x.job, r.id, x.queued_at, x.attempts, x.reason,
                     x.leased_until = 9223372036854775807
              FROM backlog x JOIN records r ON r.record = x.record JOIN namespaces n ON n.namespace = r.namespace
              JOIN tenants t ON t.tenant = n.tenant ORDER BY x.ticket"
-        ),
+        }
         BackupTable::AuditChains => {
             "SELECT '', '', '', '', '', tenant, sequence, hash, pruned_sequence, pruned_hash FROM audit_chains"
         }

@@ -125,9 +125,9 @@ fn run_key_pragma(connection: &Connection, pragma: &str, key: Option<&Encryption
     }
     let value = key.map(EncryptionKey::pragma_value).unwrap_or_default();
     let run = connection.query_row(&format!("PRAGMA {pragma} = '{value}'"), [], |_| Ok(())).optional();
-    run.map(drop).map_err(|error| match error {
-        rusqlite::Error::SqliteFailure(failure, _) => rusqlite::Error::SqliteFailure(failure, None).into(),
-        _ => Error::new(ErrorKind::Internal, "open", "SQLite refused the key; please report this").into(),
+    run.map(drop).map_err(|error| match error.sqlite_error() {
+        Some(failure) => rusqlite::Error::SqliteFailure(*failure, None).into(),
+        None => Error::new(ErrorKind::Internal, "open", "SQLite refused the key; please report this").into(),
     })
 }
 

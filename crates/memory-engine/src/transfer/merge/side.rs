@@ -44,7 +44,9 @@ impl Side {
         let mut side = Self::default();
         let mut after = None;
         loop {
-            let page = engine.scan(scope, &ScanQuery::oldest(PAGE_RECORDS).with_after(after)).await?;
+            // Also expired records that are not deleted yet: the other side may have prolonged them.
+            let query = ScanQuery::oldest(PAGE_RECORDS).with_after(after);
+            let page = engine.indexed_store().scan(scope, &query).await?;
             on_page(page.records.len() as u64);
             for record in page.records.iter().filter(|record| record.scope.namespace() == *scope) {
                 side.add(record)?;
