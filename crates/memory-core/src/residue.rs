@@ -41,8 +41,8 @@ pub struct ResidueProbe {
 /// The traces of deleted records that a store is searched for: ids, hashes of contents, and fragments of texts.
 ///
 /// Fragments are known only to the call that deletes the records. They are taken from the text and from the string
-/// values of the metadata: at most 65 per value, 24 bytes each. Labels such as speakers and tags have none, because other
-/// records share them.
+/// values of the metadata: at most 65 per value, 24 bytes each. Labels such as speakers and tags have none, because
+/// other records share them.
 #[derive(Clone, Default)]
 pub struct ResidueProbes {
     /// The deleted records, sorted by namespace and id.
@@ -139,8 +139,8 @@ impl ResidueProbes {
         }
     }
 
-    /// Returns the number of texts that are not searched for, because they would be found by chance: they have fewer than
-    /// 16 bytes, or consist of few different characters.
+    /// Returns the number of texts that are not searched for, because they would be found by chance: they have fewer
+    /// than 16 bytes, or consist of few different characters.
     pub fn short_texts(&self) -> u64 {
         self.short_texts
     }

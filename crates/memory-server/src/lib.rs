@@ -8,7 +8,6 @@ mod config;
 mod connections;
 mod fault;
 mod guard;
-#[cfg(any(feature = "gateway", feature = "hooks", feature = "mcp", feature = "tools"))]
 mod headers;
 mod health;
 mod hosts;

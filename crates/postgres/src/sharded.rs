@@ -32,8 +32,8 @@ use crate::{records::scopes, store::PostgresStore};
 /// in n, for n databases).
 ///
 /// Every call needs a scope with a user, since no transaction and no ranking spans two servers. Without a user it fails
-/// with `Unsupported`, with these exceptions: statistics; expired records, those of the first database first; a batch of
-/// writes whose users are all in one database; and index entries, which each database stores in its own transaction.
+/// with `Unsupported`, with these exceptions: statistics; expired records, those of the first database first; a batch
+/// of writes whose users are all in one database; and index entries, which each database stores in its own transaction.
 #[derive(Debug)]
 pub struct ShardedStore {
     shards: Vec<PostgresStore>,

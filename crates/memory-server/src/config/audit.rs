@@ -12,7 +12,8 @@ const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct AuditConfig {
-    /// `on` logs changes and exports, `off` does not, and `auto` continues a log that the database has. Default: `auto`.
+    /// `on` logs changes and exports, `off` does not, and `auto` continues a log that the database has. Default:
+    /// `auto`.
     pub mode: AuditMode,
     /// Number of days for which entries are kept; 0 for no limit. Default: 0.
     pub retention_days: u32,
