@@ -70,14 +70,15 @@ impl MemoryEngine {
     /// let builder = MemoryEngine::builder().in_memory().enrichment(EnrichmentOptions::rules()?).review(policy);
     /// let memory = builder.build().await?;
     /// let lin = Scope::user("lin")?;
-    /// memory.remember(&lin, "I'm allergic to seafood. I live in Porto.").await?;
+    /// memory.remember(&lin, "I'm allergic to seafood.").await?;
+    /// memory.remember(&lin, "I live in Porto.").await?;
     /// memory.drain(&lin, |_| ()).await?;
     /// assert!(memory.facts(&lin).await?.is_empty());
     ///
     /// let page = memory.pending_reviews(&lin, &ReviewQuery::default()).await?;
     /// assert_eq!(page.total, 2);
     /// let (allergy, home) = (&page.pending[0], &page.pending[1]);
-    /// assert_eq!(allergy.evidence[0].text, "I'm allergic to seafood. I live in Porto.");
+    /// assert_eq!(allergy.evidence[0].text, "I'm allergic to seafood.");
     /// memory.accept(&lin, &[allergy.record.id]).await?;
     /// let rejection = memory.reject(&lin, &[home.record.id], "she only visits").await?;
     /// assert_eq!(memory.facts(&lin).await?[0].value, "seafood");

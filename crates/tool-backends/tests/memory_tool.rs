@@ -143,7 +143,7 @@ async fn a_refused_replacement_names_few_lines_and_takes_little_time() {
 async fn deleted_files_are_gone_and_can_be_created_again() {
     let files = Files::new().await;
     for round in ["first", "second", "third"] {
-        files.create("/memories/a/secret", &format!("the {round} password is swordfish")).await;
+        files.create("/memories/a/secret", &format!("the {round} word is swordfish")).await;
         assert_eq!(files.recall("swordfish").await.len(), 1);
         let delete = json!({ "command": "delete", "path": "/memories/a" });
         assert_eq!(files.ok(delete.clone()).await, "Successfully deleted /memories/a");

@@ -58,8 +58,9 @@ fn stored_lines(exported: &str) -> BTreeMap<String, usize> {
             keys.remove("id");
             let metadata = keys.get_mut("metadata").and_then(Value::as_object_mut);
             metadata.into_iter().for_each(|metadata| {
-                for link in ["superseded_by", "merged_into", "confirmed_by"] {
-                    metadata.remove(link);
+                // Links name ids, and the history has the times at which each process worked.
+                for key in ["superseded_by", "merged_into", "confirmed_by", "former_states", "text_since"] {
+                    metadata.remove(key);
                 }
             });
         }
