@@ -326,12 +326,22 @@ mod tests {
         let mut probes = ResidueProbes::default();
         probes.add_texts(&record);
         assert_eq!((probes.fragments(), probes.short_texts()), (1, 1), "ids and hashes are not texts");
+    }
+
+    #[test]
+    fn values_of_the_metadata_are_found_as_stores_keep_them() {
+        let mut record = Record::new(Scope::user("lin").unwrap(), Kind::TURN, "ok", &SystemClock);
         record.metadata.insert("former".into(), "she said\n\"no\" to it".into());
+        let mut probes = ResidueProbes::default();
         probes.add_texts(&record);
-        let json = serde_json::to_vec(&record.metadata).unwrap_or_default();
-        let mut found = 0;
-        probes.byte_search().search(&json, &mut |_| found += 1);
-        assert_eq!(found, 2, "the texts are found as stores keep them");
+        let is_found = |bytes: &[u8]| {
+            let mut found = false;
+            probes.byte_search().search(bytes, &mut |_| found = true);
+            found
+        };
+        assert!(is_found(&serde_json::to_vec(&record.metadata).unwrap()), "escaped, in JSON");
+        assert!(is_found(b"she said\n\"no\" to it"), "and as it is");
+        assert!(!is_found(b"she said no to it"));
     }
 
     #[test]
