@@ -6,7 +6,8 @@ use memory_engine::{
     Database, EnrichmentOptions, Field, Filter, Forget, Kind, MemoryEngine, PutMode, Record, RecordId, ScanQuery,
     Scope, Trust, Turn,
     certificate::{
-        self, CertificateKey, CertificateVerification, CertifiedDeletion, DeletionCertificate, Target, verify_signature,
+        self, CertificateKey, CertificateVerification, CertifiedDeletion, DeletionCertificate, DeletionTarget,
+        verify_signature,
     },
     enrichment::SummaryTrigger,
     graph::RuleExtractor,
@@ -67,7 +68,7 @@ fn assert_clean(deletion: &CertifiedDeletion, key: &CertificateKey) {
     }
     let read = DeletionCertificate::parse(&json).unwrap();
     assert_eq!(read, deletion.certificate);
-    assert!(verify_signature(&read, Some(&key.public_key())).unwrap().is_passed());
+    assert!(verify_signature(&read, Some(&key.public_key())).unwrap().has_passed());
 }
 
 fn failed(verification: &CertificateVerification) -> Vec<&str> {
@@ -85,7 +86,7 @@ pub(crate) async fn a_deletion_by_id_is_certified(test_db: TestDatabase) {
     let certificate = &deletion.certificate;
     assert_eq!(
         (certificate.target, &certificate.scope, certificate.not_found.clone()),
-        (Target::Ids, &lin(), vec![unknown])
+        (DeletionTarget::Ids, &lin(), vec![unknown])
     );
     let kinds = |kind: &str| certificate.records.iter().filter(|record| record.kind.as_deref() == Some(kind)).count();
     assert!(
@@ -130,7 +131,7 @@ pub(crate) async fn a_deletion_by_filter_and_of_everything_is_certified(test_db:
     let filter = Filter::any_of(Field::MessageId, ["m3", "m4"]);
     let deletion = memory.forget_with_certificate(&lin(), Forget::Matching(filter), &key).await.unwrap();
     assert_clean(&deletion, &key);
-    assert_eq!(deletion.certificate.target, Target::Matching);
+    assert_eq!(deletion.certificate.target, DeletionTarget::Matching);
     let _ = retraction;
     let word = SynonymGroup::new("我家那位住在海边的老朋友", ["an old friend who lives by the sea"]);
     memory.synonyms().store().put(&lin(), &[word]).await.unwrap();
@@ -138,7 +139,10 @@ pub(crate) async fn a_deletion_by_filter_and_of_everything_is_certified(test_db:
 
     let deletion = memory.forget_with_certificate(&lin(), Forget::Everything, &key).await.unwrap();
     assert_clean(&deletion, &key);
-    assert_eq!((deletion.certificate.target, deletion.certificate.removed.items["synonyms"]), (Target::Everything, 1));
+    assert_eq!(
+        (deletion.certificate.target, deletion.certificate.removed.items["synonyms"]),
+        (DeletionTarget::Everything, 1)
+    );
     assert_eq!(scan(&memory, &mo).await, others, "nobody else is touched");
     // The whole tenant, with several users.
     memory.remember(&lin(), TEXTS[0]).await.unwrap();
@@ -254,6 +258,6 @@ pub(crate) async fn a_changed_certificate_fails_the_verification(test_db: TestDa
     let other = CertificateKey::generate().unwrap();
     let id = memory.remember(&story(None), TEXTS[2]).await.unwrap();
     let forged = memory.forget_with_certificate(&lin(), id, &other).await.unwrap().certificate;
-    assert!(verify_signature(&forged, None).unwrap().is_passed());
+    assert!(verify_signature(&forged, None).unwrap().has_passed());
     assert_eq!(failed(&verify_signature(&forged, Some(&key.public_key())).unwrap()), ["public key"]);
 }

@@ -231,7 +231,7 @@ pub(crate) async fn importance_takes_part_in_ranking(test_db: TestDatabase) {
     memory.patch(&lin(), &[first, second], RecordPatch::default().importance(0.5)).await.unwrap();
     assert_eq!((order(0.0).await, order(0.2).await), (unweighted.clone(), unweighted), "0.5 changes nothing");
     let error = memory.patch(&lin(), &[first], RecordPatch::default().importance(7.0)).await.unwrap_err();
-    assert!(error.to_string().contains("between 0 and 1"), "{error}");
+    assert!(error.to_string().contains("from 0 to 1"), "{error}");
     let error = memory.patch(&lin(), &[first], RecordPatch::default()).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
     let unknown = RecordId::new();

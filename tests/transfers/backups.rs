@@ -156,7 +156,7 @@ pub(crate) async fn damage_and_existing_data_are_refused(stores: Stores, kind: K
     if let Some(path) = empty.path() {
         assert!(!path.exists());
     }
-    // None of the failures has left anything.
+    // Failed restores leave no file.
     fs::write(&path, &intact).unwrap();
     restore(&file, &empty).await.unwrap();
     let names = fs::read_dir(path.parent().unwrap()).unwrap().map(|entry| entry.unwrap().file_name());

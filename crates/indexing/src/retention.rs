@@ -41,7 +41,7 @@ impl RetentionRule {
         self
     }
 
-    /// Restricts the rule to this user.
+    /// Restricts the rule to users of this name, in every tenant.
     pub fn of_user(mut self, user: impl Into<String>) -> Self {
         self.user = Some(user.into());
         self
@@ -74,8 +74,8 @@ impl RetentionRule {
 /// Times to live of new records. The first rule that matches a record decides. Default: no rules, so that nothing
 /// expires.
 ///
-/// A rule applies when a record is first stored without an expiry of its own. It does not change stored records, and
-/// not records that are derived from others: they expire with their sources.
+/// A rule applies when a record is first stored without an expiry of its own. It does not change stored records. It does
+/// not apply to records derived from others, which expire with their sources.
 ///
 /// ```
 /// use std::time::Duration;
@@ -125,7 +125,7 @@ impl RetentionPolicy {
     /// # Errors
     /// `InvalidInput` for a time to live of less than a second, or more than 1000 years.
     pub fn validate(&self) -> Result<()> {
-        const MAX_TIME_TO_LIVE: Duration = Duration::from_secs(1000 * 366 * 24 * 60 * 60);
+        const MAX_TIME_TO_LIVE: Duration = Duration::from_secs(1000 * 365 * 24 * 60 * 60);
         let is_valid = |time: Duration| time >= Duration::from_secs(1) && time <= MAX_TIME_TO_LIVE;
         match self.rules.iter().filter_map(|rule| rule.time_to_live).find(|time| !is_valid(*time)) {
             Some(time) => {

@@ -43,7 +43,7 @@ pub(crate) struct EngineOptions {
     pub(crate) scene_policy: Option<ScenePolicy>,
     /// The action for each category of secrets. Default: that of the engine.
     pub(crate) screening: Option<ScreeningPolicy>,
-    /// Whether changes are logged. Default: if the store has a log.
+    /// The mode and retention of the audit log. Default: an existing log is continued.
     pub(crate) audit: AuditOptions,
     /// Size of the page cache in bytes. Default: that of the store.
     pub(crate) page_cache: Option<usize>,

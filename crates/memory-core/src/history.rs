@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     filter::{Field, Filter, Op},
-    history_keys::{FORMER_STATES, STORE_KEYS, TEXT_SINCE, copy_history},
+    history_keys::{FORMER_STATES, STORE_KEYS, TEXT_KNOWN_SINCE, copy_history},
     record::{Kind, Record, State},
     time::Timestamp,
 };
@@ -19,7 +19,7 @@ const MERGED_INTO: &str = "merged_into";
 /// The keys that explain why a record is not active. A record that was active at a time did not have them.
 const INACTIVITY_KEYS: [&str; 3] = [MERGED_INTO, "superseded_by", "retraction"];
 /// The slots of facts that are known before they begin: the plans of a person.
-const PLAN_SLOTS: &str = "plan.";
+const PLAN_SLOT_PREFIX: &str = "plan.";
 /// Maximum number of former states kept with a record.
 const MAX_FORMER_STATES: usize = 50;
 
@@ -42,7 +42,7 @@ impl Edit {
 
     /// Adds the current text of a record to its former texts, before it changes. Keeps at most `max_edits`, and at most
     /// as many as fit into `max_bytes` of JSON with the other metadata. The oldest are dropped first.
-    pub fn add_to(record: &mut Record, until: Timestamp, max_edits: usize, max_bytes: usize) {
+    pub fn push_current_text(record: &mut Record, until: Timestamp, max_edits: usize, max_bytes: usize) {
         let mut edits = Self::all_of(record);
         edits.push(Self { text: record.text.clone(), until });
         record.metadata.remove(EDITS);
@@ -119,11 +119,11 @@ impl Record {
     ///
     /// The text is known if it has not changed since, or was kept as an [`Edit`]. A text that was replaced by a new
     /// message with the same id, or a profile that was written again, is not kept: the record is then not visible at
-    /// times before. Changes that were made by a version of the engine before this function have no time: such a record
-    /// is treated as if it always had its present state, apart from its validity.
+    /// times before. Changes that were made before the engine recorded former states have no time: such a record is
+    /// treated as if it always had its present state, apart from its validity.
     #[must_use]
     pub fn as_of(&self, at: Timestamp) -> Option<Self> {
-        let is_unknown_text = metadata_value(self, TEXT_SINCE).is_some_and(|since: Timestamp| at < since);
+        let is_unknown_text = metadata_value(self, TEXT_KNOWN_SINCE).is_some_and(|since: Timestamp| at < since);
         if self.kind.is_ledger() || at < self.recorded_at || is_unknown_text {
             return None;
         }
@@ -164,7 +164,7 @@ impl Record {
 
     fn is_plan(&self) -> bool {
         let slot = self.metadata.get("slot").and_then(Value::as_str);
-        self.kind == Kind::FACT && slot.is_some_and(|slot| slot.starts_with(PLAN_SLOTS))
+        self.kind == Kind::FACT && slot.is_some_and(|slot| slot.starts_with(PLAN_SLOT_PREFIX))
     }
 }
 
@@ -193,8 +193,8 @@ pub(crate) fn add_change(old: &Record, new: &mut Record, now: Timestamp) {
     let lost_edits = Edit::all_of(old).into_iter().filter(|edit| !edits.contains(edit)).map(|edit| edit.until);
     let lost_until = if is_text_kept { lost_edits.max() } else { Some(now) };
     if let Some(until) = lost_until {
-        let known_since = metadata_value(old, TEXT_SINCE).map_or(until, |since: Timestamp| since.max(until));
-        new.metadata.insert(TEXT_SINCE.into(), json!(known_since));
+        let known_since = metadata_value(old, TEXT_KNOWN_SINCE).map_or(until, |since: Timestamp| since.max(until));
+        new.metadata.insert(TEXT_KNOWN_SINCE.into(), json!(known_since));
     }
     let mut states = FormerState::all_of(old);
     let since = states.last().map_or(old.recorded_at, |last| last.until);

@@ -3,11 +3,11 @@
 use serde_json::{Map, Value};
 
 /// The time since which every text of the record is known.
-pub(crate) const TEXT_SINCE: &str = "text_since";
+pub(crate) const TEXT_KNOWN_SINCE: &str = "text_since";
 /// The former states: a list of [`FormerState`](crate::history::FormerState).
 pub(crate) const FORMER_STATES: &str = "former_states";
 /// The keys that only stores write.
-pub(crate) const STORE_KEYS: [&str; 2] = [TEXT_SINCE, FORMER_STATES];
+pub(crate) const STORE_KEYS: [&str; 2] = [TEXT_KNOWN_SINCE, FORMER_STATES];
 
 /// Gives the metadata the history of a stored record. A history that a caller wrote is dropped.
 pub(crate) fn copy_history(stored: &Map<String, Value>, metadata: &mut Map<String, Value>) {

@@ -188,7 +188,7 @@ impl Record {
         }
         for (field, share) in [("confidence", self.confidence), ("importance", self.importance)] {
             if !(0.0..=1.0).contains(&share) {
-                return invalid(format!("{field} is {share}; it lies between 0 and 1"));
+                return invalid(format!("{field} is {share}; it must be from 0 to 1"));
             }
         }
         if matches!((self.valid_from, self.valid_until), (Some(from), Some(until)) if until < from) {

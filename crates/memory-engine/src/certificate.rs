@@ -1,8 +1,8 @@
 //! Signed certificates of deletions. Needs the feature `certificates`.
 //!
 //! [`MemoryEngine::forget_with_certificate`](crate::MemoryEngine::forget_with_certificate) deletes records, searches
-//! every table, index and file of the store for their traces, and signs a report of both with Ed25519. A certificate
-//! contains ids, kinds, counts and salted hashes, but no text. [`verify`] compares it with a store, a copy or a backup.
+//! every table, index and file of the store for their traces, and signs a report of the deletion and the search with
+//! Ed25519. A certificate contains scopes with their names, ids, kinds, counts and salted hashes, but no text. [`verify`] compares it with a store, a copy or a backup.
 //! `docs/reference/deletion-certificate.md` describes the format.
 //!
 //! ```
@@ -20,7 +20,7 @@
 //! assert!(deletion.certificate.is_clean());
 //!
 //! let checked = certificate::verify(&deletion.certificate, &Database::file(path), Some(&key.public_key())).await?;
-//! assert!(checked.is_passed());
+//! assert!(checked.has_passed());
 //! # Ok::<(), memory_engine::Error>(()) }).unwrap();
 //! ```
 
@@ -32,7 +32,7 @@ mod verification;
 
 pub use self::{
     deletion::CertifiedDeletion,
-    format::{CertifiedRecord, DeletionCertificate, Removed, Search, StoreIdentity, Target},
+    format::{CertifiedRecord, DeletionCertificate, DeletionTarget, RemovalSummary, StoreIdentity, TraceSearch},
     key::{CertificateKey, PublicKey},
     verification::{CertificateCheck, CertificateVerification, verify, verify_signature},
 };

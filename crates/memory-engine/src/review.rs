@@ -1,4 +1,4 @@
-//! The review of memories before they count: listing, accepting and rejecting the pending ones.
+//! The review of pending memories: listing, accepting and rejecting them.
 
 mod query;
 mod source;
@@ -83,7 +83,7 @@ impl MemoryEngine {
     /// let rejection = memory.reject(&lin, &[home.record.id], "she only visits").await?;
     /// assert_eq!(memory.facts(&lin).await?[0].value, "seafood");
     ///
-    /// memory.restore(&lin, rejection.id).await?; // it waits again
+    /// memory.restore(&lin, rejection.id).await?; // it is pending again
     /// memory.accept_edited(&lin, home.record.id, "Lisbon").await?;
     /// assert_eq!(memory.facts(&lin).attribute("home").await?[0].value, "Lisbon");
     /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
@@ -119,9 +119,9 @@ impl MemoryEngine {
         Ok(ReviewPage { pending, next: page.next, total: page.total.unwrap_or_default() })
     }
 
-    /// Accepts pending records within `scope`: they are indexed and count from now on, as if they had never waited. A
-    /// fact supersedes the facts that it contradicts, or is superseded by a later one. Up to 500 records are accepted
-    /// in one transaction.
+    /// Accepts pending records within `scope`: they become active and are indexed. A fact supersedes the facts that it
+    /// contradicts, or is superseded by a later one. Up to 500 records are accepted in one transaction. If a later
+    /// transaction fails, the records of the earlier ones stay accepted; repeat the call, which skips them.
     ///
     /// # Errors
     /// The store's error; `Conflict` if others keep writing the same records.
@@ -168,8 +168,8 @@ impl MemoryEngine {
         Ok(report)
     }
 
-    /// Writes accepted records, with their jobs. If a text like that of one was forgotten, the facts are reconciled
-    /// without it.
+    /// Writes accepted records, with their jobs. If a tombstone blocks one of them, the facts of its person are
+    /// reconciled without it.
     async fn write_accepted(&self, scope: &Scope, mut writes: Vec<Write>) -> Result<Vec<WriteResult>> {
         if writes.is_empty() {
             return Ok(Vec::new());
@@ -190,7 +190,7 @@ impl MemoryEngine {
 
     /// Rejects pending records within `scope`. Records that are not pending are skipped. The turns that they were
     /// derived from are not processed again. [`restore`](Self::restore) makes the records of the returned retraction
-    /// wait again.
+    /// pending again.
     ///
     /// # Errors
     /// The store's error; `Conflict` if others keep writing the same records.
@@ -208,7 +208,7 @@ impl MemoryEngine {
 
     /// Accepts a pending record within `scope` with another text. Returns the id of the record that states it.
     ///
-    /// - A **fact** is rejected, and a new fact with the same evidence, subject and attribute counts instead. `text` is
+    /// - A **fact** is rejected, and a new fact with the same evidence, subject and attribute becomes active. `text` is
     ///   its value ("Lisbon") or a sentence ("I live in Lisbon"), as for [`update`](Self::update).
     /// - **Any other record** gets the new text in place and keeps its id.
     ///
@@ -239,8 +239,7 @@ impl MemoryEngine {
             return Err(Error::new(ErrorKind::NotFound, "review", format!("there is no record {id} in this scope")));
         };
         if record.state != State::Pending {
-            let message =
-                format!("record {id} is {}, not pending; `update` corrects a memory that counts", record.state);
+            let message = format!("record {id} is {}, not pending; `update` corrects an active memory", record.state);
             return Err(Error::invalid("review", message));
         }
         let mut writes = Vec::new();
@@ -254,7 +253,7 @@ impl MemoryEngine {
             new_id
         } else {
             if record.text != text {
-                Edit::add_to(&mut record, self.clock().now(), MAX_EDITS, EDITS_MAX_BYTES);
+                Edit::push_current_text(&mut record, self.clock().now(), MAX_EDITS, EDITS_MAX_BYTES);
                 text.clone_into(&mut record.text);
             }
             writes.extend(self.enrichment().turns().acceptance(vec![activated(record)], Vec::new()).await?);

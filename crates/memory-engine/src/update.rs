@@ -76,7 +76,7 @@ impl MemoryEngine {
         {
             return Ok(new);
         }
-        Edit::add_to(&mut record, self.clock().now(), MAX_EDITS, EDITS_MAX_BYTES);
+        Edit::push_current_text(&mut record, self.clock().now(), MAX_EDITS, EDITS_MAX_BYTES);
         text.clone_into(&mut record.text);
         let mode = PutMode::Update { revision: record.revision };
         let jobs = self.jobs_for(&record);

@@ -64,7 +64,7 @@ async fn a_deletion_is_certified_and_verified() {
     assert_eq!((status, &reply["clean"], &reply["forgotten"]), (StatusCode::OK, &json!(true), &json!(1)), "{reply}");
     assert!(!reply.to_string().contains("地图册"));
     let certificate = DeletionCertificate::parse(&reply["certificate"].to_string()).unwrap();
-    assert!(verify_signature(&certificate, Some(&server.key.public_key())).unwrap().is_passed());
+    assert!(verify_signature(&certificate, Some(&server.key.public_key())).unwrap().has_passed());
     let (status, checked) = server.post("/api/deletions/verify", &reply["certificate"]).await;
     assert_eq!((status, &checked["passed"]), (StatusCode::OK, &json!(true)), "{checked}");
     let mut changed = reply["certificate"].clone();

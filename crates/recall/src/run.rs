@@ -4,8 +4,8 @@ use memory_engine_core::{Result, Scope};
 use memory_engine_reranker::QueryShape;
 
 use crate::{
+    index_corrections::IndexCorrections,
     parts::RecallParts,
-    past::Past,
     plan::Plan,
     query::RecallQuery,
     read_scope::ReadScope,
@@ -20,7 +20,7 @@ pub(crate) struct RecallRun<'a> {
     pub(crate) plan: Plan<'a>,
     pub(crate) trace: Trace,
     /// The records that were different at the time of the query; `None` for a query of the present.
-    pub(crate) past: Option<Past>,
+    pub(crate) past: Option<IndexCorrections>,
     /// The formula that ranked the candidates.
     pub(crate) shape: Option<QueryShape>,
 }

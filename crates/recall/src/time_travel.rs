@@ -18,7 +18,7 @@ use rustc_hash::FxHashMap;
 use tokio::time::Instant;
 
 use crate::{
-    past::{Past, PastRecord},
+    index_corrections::{IndexCorrections, PastRecord},
     query::Retrievers,
     run::RecallRun,
     trace::Stage,
@@ -38,7 +38,7 @@ impl RecallRun<'_> {
         let started = Instant::now();
         let outcome = self.trace.limit(Stage::Past, self.read_past(at)).await;
         let mut past = self.trace.finish(Stage::Past, started, outcome);
-        if past.is_cut {
+        if past.is_truncated {
             let message = format!(
                 "more than {MAX_CHANGED} memories have changed since; those that occurred earliest were not searched"
             );
@@ -51,9 +51,10 @@ impl RecallRun<'_> {
         self.past = Some(past);
     }
 
-    async fn read_past(&self, at: Timestamp) -> Result<Past> {
+    async fn read_past(&self, at: Timestamp) -> Result<IndexCorrections> {
         let store = &self.parts.store;
-        let mut past = Past { documents: self.scope.count_records(store).await?, ..Past::default() };
+        let mut past =
+            IndexCorrections { scope_records: self.scope.count_records(store).await?, ..IndexCorrections::default() };
         let mut scan = ScanQuery::newest(SCAN_PAGE_ROWS).with_filter(recorded_by(at).and(has_changed()));
         let mut changed = 0;
         let mut records = Vec::new();
@@ -68,8 +69,8 @@ impl RecallRun<'_> {
                 }
             }
             scan.after = page.next;
-            past.is_cut = scan.after.is_some() && changed >= MAX_CHANGED;
-            if past.is_cut || scan.after.is_none() {
+            past.is_truncated = scan.after.is_some() && changed >= MAX_CHANGED;
+            if past.is_truncated || scan.after.is_none() {
                 break;
             }
         }
@@ -83,7 +84,7 @@ impl RecallRun<'_> {
     }
 
     /// Embeds the past texts that have most words in common with the query, and then the newest.
-    async fn embed_past(&self, past: &Past) -> Result<MemoryVectorStore> {
+    async fn embed_past(&self, past: &IndexCorrections) -> Result<MemoryVectorStore> {
         let words = self.parts.store.analysis().query_clauses(self.plan.query.text.clone()).await?;
         let matches = |past: &PastRecord| frequencies(&past.terms, &words).iter().filter(|count| **count > 0.0).count();
         let mut ordered: Vec<(usize, &Record)> =
@@ -111,7 +112,7 @@ impl RecallRun<'_> {
         let former = past.records.iter().map(|(id, past)| candidate(*id, &past.terms, clauses, true));
         let matching = |candidate: &Bm25Candidate<RecordId>| candidate.frequencies.iter().any(|count| *count > 0.0);
         let candidates: Vec<Bm25Candidate<RecordId>> = present.chain(former).filter(matching).collect();
-        let ranked = Bm25::default().rank(past.documents, clauses, &candidates, self.plan.max_candidates);
+        let ranked = Bm25::default().rank(past.scope_records, clauses, &candidates, self.plan.max_candidates);
         hits.extend(ranked.into_iter().map(|(id, score)| Hit { id, score }));
         Ok(self.best(hits))
     }
@@ -137,7 +138,7 @@ impl RecallRun<'_> {
             None => vec![None; ids.len()],
         };
         for ((id, tokens), former) in ids.iter().zip(&mut tokens).zip(former) {
-            if past.replaces(*id) {
+            if past.invalidates(*id) {
                 *tokens = former;
             }
         }

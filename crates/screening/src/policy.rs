@@ -1,6 +1,10 @@
 //! Categories of findings, and the action for each.
 
-use std::{collections::BTreeMap, fmt, str::FromStr};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    str::FromStr,
+};
 
 use memory_engine_core::Error;
 use serde::{
@@ -161,12 +165,20 @@ impl FromStr for ScreeningPolicy {
             return Ok(Self::uniform(ScreeningAction::Store));
         }
         let mut policy = Self::default();
+        let mut named = BTreeSet::new();
         for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
             let Some((category, action)) = part.split_once('=') else {
-                let message = format!("\"{part}\" is not CATEGORY=ACTION; write for example card=mask, or off");
+                let message = match part {
+                    "off" => "\"off\" cannot be combined with categories; it switches all of them off".to_owned(),
+                    part => format!("\"{part}\" is not CATEGORY=ACTION; write for example card=mask, or off"),
+                };
                 return Err(Error::invalid("screening", message));
             };
-            policy = policy.with(category.trim().parse()?, action.trim().parse()?);
+            let category = category.trim().parse()?;
+            if !named.insert(category) {
+                return Err(Error::invalid("screening", format!("{category} is named twice; name it once")));
+            }
+            policy = policy.with(category, action.trim().parse()?);
         }
         Ok(policy)
     }

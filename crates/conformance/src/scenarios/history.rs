@@ -65,7 +65,7 @@ pub async fn a_replaced_text_is_unknown_unless_it_is_kept(world: &World) {
     let mut second = world.stored(&first).await.unwrap();
     world.clock.advance(MINUTE);
     let edited_at = world.clock.now();
-    Edit::add_to(&mut second, edited_at, 50, Record::MAX_METADATA_BYTES);
+    Edit::push_current_text(&mut second, edited_at, 50, Record::MAX_METADATA_BYTES);
     second.text = "第二个文本".into();
     world.put(&[&second]).await;
     let stored = world.stored(&first).await.unwrap();

@@ -10,7 +10,7 @@ use memory_engine_core::{
 /// The operation of calls outside of the verbs of the engine.
 const BACKGROUND: &str = "background";
 
-/// Who acts, and in which verb.
+/// The actor of a call, and the verb of the engine that makes it.
 #[derive(Debug, Clone)]
 pub(super) struct Author {
     actor: Actor,

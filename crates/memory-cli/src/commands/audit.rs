@@ -39,13 +39,13 @@ pub(crate) struct AuditCommand {
 #[derive(Debug, Subcommand)]
 enum AuditSubcommand {
     /// Begin the log of the tenant; everything that opens the store later logs
-    Start(Target),
+    Start(TenantArgs),
     /// List entries, newest first
     List(List),
     /// Check that no entry was changed or removed; the exit code is 1 if one was
     Verify(Verify),
     /// Print the number and the hash of the latest entry, to be noted outside of the database for `verify --expect`
-    Head(Target),
+    Head(TenantArgs),
     /// Remove old entries; the removal is logged
     Prune(Prune),
     /// Write all entries within a scope as JSON Lines, oldest first, with their hashes
@@ -54,7 +54,7 @@ enum AuditSubcommand {
 
 /// A store and a scope.
 #[derive(Debug, Args)]
-struct Target {
+struct TenantArgs {
     #[command(flatten)]
     store: StoreArgs,
     #[command(flatten)]
@@ -74,7 +74,7 @@ struct List {
     #[arg(long, value_name = "SEQUENCE")]
     after: Option<u64>,
     #[command(flatten)]
-    target: Target,
+    target: TenantArgs,
 }
 
 /// The entries that are listed.
@@ -108,7 +108,7 @@ struct Verify {
     #[arg(long, value_name = "SEQUENCE:HASH")]
     expect: Option<AuditHead>,
     #[command(flatten)]
-    target: Target,
+    target: TenantArgs,
 }
 
 #[derive(Debug, Args)]
@@ -122,7 +122,7 @@ struct Prune {
     #[command(flatten)]
     zone: ZoneArgs,
     #[command(flatten)]
-    target: Target,
+    target: TenantArgs,
 }
 
 #[derive(Debug, Args)]
@@ -149,7 +149,7 @@ impl AuditCommand {
     }
 }
 
-impl Target {
+impl TenantArgs {
     async fn start(&self) -> Result<ExitCode> {
         let scope = self.scope.scope()?;
         let engine = self.store.create_without_indexes().await?;

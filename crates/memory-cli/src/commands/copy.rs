@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, path::Path, process::ExitCode};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use memory_engine::{
-    Database, Scope, admin,
+    Database, Scope,
     transfer::{Copier, CopyReport},
 };
 
@@ -13,6 +13,7 @@ use crate::{
     args::{self, StoreArgs},
     database::{self, DatabaseArg},
     embedder::EmbedderArgs,
+    namespace_args::NamespaceArgs,
     output,
 };
 
@@ -32,12 +33,8 @@ pub(crate) struct CopyCommand {
     to: DatabaseArg,
     #[command(flatten)]
     embedder: EmbedderArgs,
-    /// Copy only this tenant
-    #[arg(long, value_name = "NAME")]
-    tenant: Option<String>,
-    /// Copy only this user
-    #[arg(long, short, value_name = "NAME")]
-    user: Option<String>,
+    #[command(flatten)]
+    namespaces: NamespaceArgs,
     /// Replace records of the target that differ
     #[arg(long)]
     update: bool,
@@ -54,14 +51,14 @@ impl CopyCommand {
             bail!("{from} cannot be copied onto itself; name another store with --to");
         }
         database::require_database(&from).await?;
-        let scopes = self.scopes(&from).await?;
+        let scopes = self.namespaces.namespaces(&from).await?;
         let source = args::open_database_without_indexes(&from).await?;
         let target = StoreArgs::new(self.to.clone(), self.embedder.clone()).create().await?;
 
         let tenants: BTreeSet<&str> = scopes.iter().map(Scope::tenant).collect();
         let mut total = 0;
         for tenant in &tenants {
-            let scope = self.scope_within(tenant)?;
+            let scope = self.namespaces.scope_within(tenant)?;
             let stats = source.stats(&scope).await?;
             total += stats.records + stats.tombstones;
         }
@@ -84,30 +81,10 @@ impl CopyCommand {
         bar.finish_and_clear();
         result.context("the copy is incomplete; run the same command again to continue")?;
         for tenant in &tenants {
-            report.waiting += output::finish_indexing(&target, &self.scope_within(tenant)?).await?;
+            report.waiting += output::finish_indexing(&target, &self.namespaces.scope_within(tenant)?).await?;
         }
         self.print_report(&from, &to, &report)?;
         Ok(if report.refused == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
-    }
-
-    /// Returns the tenants and users to copy.
-    async fn scopes(&self, from: &Database) -> Result<Vec<Scope>> {
-        let mut scopes = admin::namespaces(from).await.with_context(|| from.to_string())?;
-        let has_scopes = !scopes.is_empty();
-        scopes.retain(|scope| self.tenant.as_deref().is_none_or(|tenant| scope.tenant() == tenant));
-        scopes.retain(|scope| self.user.is_none() || scope.user_name() == self.user.as_deref());
-        if has_scopes && scopes.is_empty() {
-            bail!("{from} has no tenant or user of this name");
-        }
-        Ok(scopes)
-    }
-
-    fn scope_within(&self, tenant: &str) -> Result<Scope> {
-        let scope = Scope::tenant_wide(tenant)?;
-        Ok(match &self.user {
-            Some(user) => scope.with_user(user)?,
-            None => scope,
-        })
     }
 
     fn print_report(&self, from: &Database, to: &Database, report: &CopyReport) -> Result<()> {

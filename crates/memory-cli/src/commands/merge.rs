@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, process::ExitCode};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use memory_engine::{
-    Database, Scope, admin,
+    Database, Scope,
     transfer::{Merge, MergeConflict, MergeReason, MergeReport, MergeSide},
 };
 
@@ -14,6 +14,7 @@ use crate::{
     commands::copy::is_same_store,
     database::{self, DatabaseArg},
     embedder::EmbedderArgs,
+    namespace_args::NamespaceArgs,
     output,
 };
 
@@ -37,12 +38,8 @@ pub(crate) struct MergeCommand {
     into: DatabaseArg,
     #[command(flatten)]
     embedder: EmbedderArgs,
-    /// Merge only this tenant
-    #[arg(long, value_name = "NAME")]
-    tenant: Option<String>,
-    /// Merge only this user
-    #[arg(long, short, value_name = "NAME")]
-    user: Option<String>,
+    #[command(flatten)]
+    namespaces: NamespaceArgs,
     /// List what would change; change nothing
     #[arg(long)]
     dry_run: bool,
@@ -60,7 +57,8 @@ impl MergeCommand {
         }
         database::require_database(&other).await?;
         database::require_database(&into).await?;
-        let scopes = self.scopes(&other, &into).await?;
+        // A tenant or user that only the target has is not affected.
+        let scopes = self.namespaces.namespaces(&other).await?;
         let source = args::open_database_without_indexes(&other).await?;
         let target = match self.dry_run {
             true => args::open_database_without_indexes(&into).await?,
@@ -81,33 +79,11 @@ impl MergeCommand {
         result.context("the merge is incomplete; run the same command again to continue")?;
         if !self.dry_run {
             for tenant in scopes.iter().map(Scope::tenant).collect::<BTreeSet<_>>() {
-                output::finish_indexing(&target, &self.scope_within(tenant)?).await?;
+                output::finish_indexing(&target, &self.namespaces.scope_within(tenant)?).await?;
             }
         }
         self.print_report(&other, &into, &report)?;
         Ok(if report.refused == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
-    }
-
-    /// Returns the tenants and users to merge. One that only the target has is not affected.
-    async fn scopes(&self, other: &Database, into: &Database) -> Result<Vec<Scope>> {
-        let mut scopes = admin::namespaces(other).await.with_context(|| other.to_string())?;
-        let has_scopes = !scopes.is_empty();
-        // Fails early if the target cannot be read.
-        admin::namespaces(into).await.with_context(|| into.to_string())?;
-        scopes.retain(|scope| self.tenant.as_deref().is_none_or(|tenant| scope.tenant() == tenant));
-        scopes.retain(|scope| self.user.is_none() || scope.user_name() == self.user.as_deref());
-        if has_scopes && scopes.is_empty() {
-            bail!("{other} has no tenant or user of this name");
-        }
-        Ok(scopes)
-    }
-
-    fn scope_within(&self, tenant: &str) -> Result<Scope> {
-        let scope = Scope::tenant_wide(tenant)?;
-        Ok(match &self.user {
-            Some(user) => scope.with_user(user)?,
-            None => scope,
-        })
     }
 
     fn print_report(&self, other: &Database, into: &Database, report: &MergeReport) -> Result<()> {
@@ -121,7 +97,7 @@ impl MergeCommand {
         for conflict in report.conflicts.iter().take(MAX_PRINTED_CONFLICTS) {
             print_line!("{}", conflict_line(conflict, other, into));
         }
-        let hidden = report.conflicts().saturating_sub(MAX_PRINTED_CONFLICTS as u64);
+        let hidden = report.conflict_count.saturating_sub(MAX_PRINTED_CONFLICTS as u64);
         if hidden > 0 {
             print_line!("{} more; --json lists them", output::counted(hidden, "conflict", "conflicts"));
         }
@@ -133,22 +109,19 @@ impl MergeCommand {
             (report.replaced, "record replaced by the other version", "records replaced by the other version"),
             (report.kept, "record kept in a conflict", "records kept in conflicts"),
             (report.unchanged, "record is the same in both", "records are the same in both"),
-            (
-                report.deleted,
-                "record deleted, because it or its source was forgotten or replaced there",
-                "records deleted, because they or their sources were forgotten or replaced there",
-            ),
-            (
-                report.forgotten,
-                "record not taken, because it or its source was forgotten or replaced here",
-                "records not taken, because they or their sources were forgotten or replaced here",
-            ),
             (report.refused, "record refused, see above", "records refused, see above"),
             (report.synonyms, "group of synonyms merged", "groups of synonyms merged"),
             (report.verdicts, "decision about suggested synonyms merged", "decisions about suggested synonyms merged"),
         ];
         for (count, singular, plural) in rows.into_iter().filter(|(count, ..)| *count > 0) {
             print_line!("{}", output::counted(count, singular, plural));
+        }
+        for (count, what, store) in [(report.deleted, "deleted", other), (report.forgotten, "not taken", into)] {
+            if count > 0 {
+                let records = output::counted(count, "record", "records");
+                let they = if count == 1 { "it or its source was" } else { "they or their sources were" };
+                print_line!("{records} {what}, because {they} forgotten or replaced in {store}");
+            }
         }
         Ok(())
     }
@@ -161,11 +134,14 @@ fn conflict_line(conflict: &MergeConflict, other: &Database, into: &Database) ->
     };
     let reason = match conflict.reason {
         MergeReason::RetractionUndone => "the retraction of the other version was undone",
-        MergeReason::Retracted => "it was retracted there",
+        MergeReason::Retracted => "it was retracted, and the other store never had that retraction",
         MergeReason::HigherRevision => "it has the higher revision",
         MergeReason::State => "the revisions are equal, and its state comes first",
         MergeReason::Hash | _ => "the revisions are equal, and its hash is greater",
     };
     let MergeConflict { id, scope, kind, differs, .. } = conflict;
-    format!("conflict: {kind} {id} at {scope} differs in {}; kept that of {winner}: {reason}", differs.join(", "))
+    format!(
+        "conflict: {kind} {id} at {scope} differs in {}; the version of {winner} wins: {reason}",
+        differs.join(", ")
+    )
 }

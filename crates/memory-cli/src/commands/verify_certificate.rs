@@ -48,7 +48,7 @@ impl VerifyCertificateCommand {
             None => certificate::verify_signature(&certificate, pinned.as_ref())?,
         };
         let data = json!({
-            "passed": verification.is_passed(),
+            "passed": verification.has_passed(),
             "scope": certificate.scope,
             "records": certificate.records.len(),
             "deleted_at": certificate.begun_at,
@@ -67,6 +67,6 @@ impl VerifyCertificateCommand {
             }
             text
         })?;
-        Ok(if verification.is_passed() { ExitCode::SUCCESS } else { ExitCode::from(TRACES_REMAIN) })
+        Ok(if verification.has_passed() { ExitCode::SUCCESS } else { ExitCode::from(TRACES_REMAIN) })
     }
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 
-/// What an entry of an audit log is about. Its name, such as `write`, is the same in text and in JSON.
+/// The action that an audit entry records. Its name, such as `write`, is the same in text and in JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Who acts: the name of a key and the program that uses it.
+/// The actor of an action: the name of a key and the program that uses it.
 ///
 /// ```
 /// use memory_engine_core::audit::Actor;

@@ -1,4 +1,4 @@
-//! The context in which a task acts: who, and in which verb.
+//! The actor and the verb of the running task.
 
 use std::{cell::RefCell, future::poll_fn, pin::pin, sync::Arc};
 
@@ -8,7 +8,7 @@ thread_local! {
     static CURRENT: RefCell<Option<AuditContext>> = const { RefCell::new(None) };
 }
 
-/// Who acts, and in which verb of the engine. It applies to a task, not to a thread: see [`in_context`].
+/// The actor and the verb of the running task. It applies to a task, not to a thread: see [`in_context`].
 #[derive(Debug, Clone, Default)]
 pub struct AuditContext {
     actor: Option<Arc<Actor>>,

@@ -14,7 +14,7 @@ use crate::{
     time::Timestamp,
 };
 
-/// Whether an entry announces an action or reports its failure.
+/// The outcome that an entry records: an action that begins, or the failure of one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum AuditOutcome {

@@ -118,8 +118,8 @@ impl fmt::Display for AuditProblem {
 /// Verifies the chain of a tenant: every entry has its hash and follows the one before it, from the beginning or the
 /// latest pruned entry to the head.
 ///
-/// Whoever can write to the database can compute a new chain. `expected` is an entry that was noted outside of the
-/// database: the chain must contain it.
+/// A program that can write to the database can also compute a new chain. To detect that, note an entry outside of the
+/// database and pass it as `expected`: the chain must contain it.
 ///
 /// # Errors
 /// The store's error.

@@ -102,7 +102,7 @@ fn validity_includes_its_start_but_not_its_end_and_plans_are_known_before() {
 fn a_text_that_was_kept_is_that_of_the_time_and_one_that_was_not_is_unknown() {
     let stored = record("钥匙在垫子下面", 10);
     let edited = changed(&stored, 20, |record| {
-        Edit::add_to(record, time(20), 50, 1 << 16);
+        Edit::push_current_text(record, time(20), 50, 1 << 16);
         record.text = "钥匙在小莫那里".into();
     });
     assert_eq!(text_at(&edited, 19).as_deref(), Some("钥匙在垫子下面"));
@@ -126,7 +126,7 @@ fn dropped_edits_and_states_are_unknown() {
     let mut stored = record("text 0", 0);
     for minute in 1..=60 {
         stored = changed(&stored, minute, |record| {
-            Edit::add_to(record, time(minute), 3, 1 << 16);
+            Edit::push_current_text(record, time(minute), 3, 1 << 16);
             record.text = format!("text {minute}");
         });
     }
@@ -146,7 +146,7 @@ fn a_caller_cannot_change_the_history() {
     let retracted = changed(&stored, 20, |record| record.state = State::Revoked);
     let forged = changed(&retracted, 30, |record| {
         record.metadata.insert(FORMER_STATES.into(), json!([]));
-        record.metadata.insert(TEXT_SINCE.into(), json!(time(25)));
+        record.metadata.insert(TEXT_KNOWN_SINCE.into(), json!(time(25)));
         record.importance = 0.9;
     });
     assert_eq!(FormerState::all_of(&forged).len(), 1);

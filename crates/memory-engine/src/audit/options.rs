@@ -6,7 +6,7 @@ use memory_engine_core::{Clock, Error, ErrorKind, RecordStore, Result, enum_name
 use memory_engine_indexing::Auditor;
 use serde::{Deserialize, Serialize};
 
-/// Whether an engine writes to the audit log of its store.
+/// The condition under which an engine writes to the audit log of its store.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AuditMode {
@@ -31,7 +31,7 @@ enum_names! {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AuditOptions {
-    /// Whether changes and exports are logged. Default: if the store has a log.
+    /// The condition for logging changes and exports. Default: the store has a log already.
     pub mode: AuditMode,
     /// The time for which entries are kept. Older ones are removed about once an hour, when their tenant writes.
     /// Default: they are kept.
@@ -51,7 +51,7 @@ impl AuditOptions {
         self
     }
 
-    /// Returns the auditor of a store, if changes are to be logged.
+    /// Returns the auditor of a store; `None` if changes are not logged.
     pub(crate) async fn auditor(
         &self,
         records: &dyn RecordStore,

@@ -10,7 +10,7 @@ use serde_json::Value;
 use tracing::{Span, field::Empty};
 
 use super::{
-    format::{CertifiedRecord, DeletionCertificate, Removed, Search, StoreIdentity, Target},
+    format::{CertifiedRecord, DeletionCertificate, DeletionTarget, RemovalSummary, StoreIdentity, TraceSearch},
     key::{CertificateKey, random_bytes},
     trace::{DeletionTrace, TracedRecords},
 };
@@ -70,10 +70,10 @@ impl MemoryEngine {
         let kind = match &target {
             Forget::Ids(ids) => {
                 trace.requested.extend(ids);
-                Target::Ids
+                DeletionTarget::Ids
             }
-            Forget::Matching(_) => Target::Matching,
-            Forget::Everything => Target::Everything,
+            Forget::Matching(_) => DeletionTarget::Matching,
+            Forget::Everything => DeletionTarget::Everything,
         };
         let (report, trace) = self.forget_traced(scope, target, trace).await?;
         let traced = trace.finish(self.record_store().as_ref(), scope).await?;
@@ -93,7 +93,7 @@ impl MemoryEngine {
             salt,
             records: records(scope, &traced),
             not_found: traced.not_found.clone(),
-            search: Search {
+            search: TraceSearch {
                 places: found.places,
                 fragments: probes.fragments() as u64,
                 short_texts: probes.short_texts(),
@@ -174,11 +174,11 @@ fn records(scope: &Scope, traced: &TracedRecords) -> Vec<CertifiedRecord> {
 }
 
 /// Returns every number of the report, under its name in the JSON of the report.
-fn removed(report: &ForgetReport) -> Result<Removed> {
+fn removed(report: &ForgetReport) -> Result<RemovalSummary> {
     let internal = |error: serde_json::Error| {
         memory_engine_core::Error::new(memory_engine_core::ErrorKind::Internal, "certificate", error.to_string())
     };
-    let mut removed = Removed { records: report.removed.records.clone(), items: BTreeMap::new() };
+    let mut removed = RemovalSummary { records: report.removed.records.clone(), items: BTreeMap::new() };
     if let Value::Object(fields) = serde_json::to_value(report).map_err(internal)? {
         for (name, value) in fields {
             if let Some(count) = value.as_u64() {

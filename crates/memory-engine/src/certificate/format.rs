@@ -34,22 +34,22 @@ pub struct DeletionCertificate {
     pub store: StoreIdentity,
     /// The scope of the deletion.
     pub scope: Scope,
-    /// What was to be deleted.
-    pub target: Target,
+    /// The selection of the records to delete.
+    pub target: DeletionTarget,
     /// The time at which the deletion began.
     pub begun_at: Timestamp,
     /// The time at which the search ended.
     pub searched_at: Timestamp,
     /// The numbers of removed items.
-    pub removed: Removed,
+    pub removed: RemovalSummary,
     /// The salt of the hashes of contents.
     pub salt: Salt,
-    /// The deleted records. For [`Target::Ids`] also those that an earlier call had deleted.
+    /// The deleted records. For [`DeletionTarget::Ids`] also those that an earlier call had deleted.
     pub records: Vec<CertifiedRecord>,
     /// Requested ids without a record and without a tombstone.
     pub not_found: Vec<RecordId>,
     /// The search for traces, after the deletion.
-    pub search: Search,
+    pub search: TraceSearch,
     /// Number of traces that should not be there. [`is_clean`](Self::is_clean) requires 0.
     pub residue: u64,
     /// `Ed25519`.
@@ -71,10 +71,10 @@ pub struct StoreIdentity {
     pub id: Option<String>,
 }
 
-/// What a deletion was asked for. A filter is not written into the certificate, because it may contain text.
+/// The selection of the records to delete. A filter is not written into the certificate, because it may contain text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Target {
+pub enum DeletionTarget {
     /// Records by id.
     Ids,
     /// The records that match a filter.
@@ -86,7 +86,7 @@ pub enum Target {
 /// The numbers of removed items.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Removed {
+pub struct RemovalSummary {
     /// Records of each kind.
     pub records: BTreeMap<String, u64>,
     /// Items of each other sort: index entries, vectors, rows of the graph, jobs, synonyms, tombstones (new ones).
@@ -115,12 +115,13 @@ pub struct CertifiedRecord {
 /// The search for traces of the deleted records.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Search {
+pub struct TraceSearch {
     /// The searched places with the number of traces in each.
     pub places: Vec<SearchedPlace>,
     /// Number of fragments of texts that were searched for.
     pub fragments: u64,
-    /// Number of texts that are too short to be searched for as bytes. Their ids and hashes were searched for.
+    /// Number of texts that are too short, or have too few different characters, to be searched for as bytes. Their ids
+    /// and hashes were searched for.
     pub short_texts: u64,
     /// Deleted records without a tombstone.
     pub missing_tombstones: Vec<RecordId>,
@@ -128,7 +129,7 @@ pub struct Search {
     pub remaining_copies: Vec<RecordId>,
     /// Number of remaining statements of a person, a model or a tool with the same content as a deleted record.
     pub remaining_statements: u64,
-    /// What the search does not cover.
+    /// The limits of the search, as sentences.
     pub limits: Vec<String>,
 }
 
@@ -159,7 +160,8 @@ impl DeletionCertificate {
         serde_json::to_string_pretty(self).map_err(|error| internal(&error))
     }
 
-    /// Returns true if nothing was found that should not be there, and every deleted record has a tombstone.
+    /// Returns true if no trace was found that should not be there, and every deleted record has a tombstone. Other
+    /// records with the same content may remain: see [`TraceSearch::remaining_copies`].
     pub fn is_clean(&self) -> bool {
         self.residue == 0 && self.search.missing_tombstones.is_empty()
     }

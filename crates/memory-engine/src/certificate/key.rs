@@ -53,7 +53,7 @@ impl CertificateKey {
         Ok(Self { pair, document })
     }
 
-    /// Returns the key as PEM. Whoever has it can sign certificates.
+    /// Returns the key as PEM. It is a secret: with it, anyone can sign certificates.
     pub fn to_pem(&self) -> String {
         pem(&self.document, "PRIVATE KEY")
     }

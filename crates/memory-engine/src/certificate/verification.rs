@@ -36,7 +36,7 @@ pub struct CertificateCheck {
 
 impl CertificateVerification {
     /// Returns true if every check has passed.
-    pub fn is_passed(&self) -> bool {
+    pub fn has_passed(&self) -> bool {
         self.checks.iter().all(|check| check.passed)
     }
 
@@ -49,7 +49,7 @@ impl CertificateVerification {
 ///
 /// # Errors
 /// Those of [`admin::checkup`](crate::admin::checkup). A check that fails is no error: see
-/// [`CertificateVerification::is_passed`].
+/// [`CertificateVerification::has_passed`].
 pub async fn verify(
     certificate: &DeletionCertificate,
     database: &Database,

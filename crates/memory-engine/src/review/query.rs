@@ -132,7 +132,7 @@ pub struct ReviewPage {
 pub struct ReviewReport {
     /// The records that count from now on. A fact among them may be superseded at once, by a later one.
     pub accepted: Vec<RecordId>,
-    /// The ids that are not of pending records within the scope.
+    /// The ids without a pending record within the scope.
     pub skipped: Vec<RecordId>,
     /// The records that stay pending, because a text like theirs was [forgotten](crate::MemoryEngine::forget).
     pub blocked: Vec<RecordId>,

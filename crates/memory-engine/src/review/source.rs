@@ -1,6 +1,6 @@
 //! Storing records of a source that may be reviewed: imports, and statements of tools.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use memory_engine_core::{
     Error, ErrorKind, Outcome, PutMode, Record, RecordId, Result, ReviewMode, ReviewSource, Scope, State, Write,
@@ -85,16 +85,20 @@ impl MemoryEngine {
         let stored = self.stored_versions(records).await?;
         let mut results = Vec::with_capacity(records.len());
         let mut writes = Vec::new();
+        let mut ids = BTreeSet::new();
         for (record, stored) in records.iter().zip(stored) {
-            let Some(record) = self.reviewed(source, record.clone(), stored.as_ref()) else {
+            let Some(record) = self.apply_review_policy(source, record.clone(), stored.as_ref()) else {
                 let revision = stored.map_or(0, |stored| stored.revision);
                 let result = WriteResult::new(record.id, Outcome::Unchanged, revision, Vec::new());
                 results.push((Some(result), false));
                 continue;
             };
-            // A record that is accepted meanwhile must not wait again.
+            // A record that is stored or accepted meanwhile must not become pending again. The second of two records with
+            // one id replaces the first.
+            let is_first = ids.insert((record.scope.namespace(), record.id));
             let mode = match (mode, stored) {
-                (PutMode::Upsert, Some(stored)) => PutMode::Update { revision: stored.revision },
+                (PutMode::Upsert, Some(stored)) if is_first => PutMode::Update { revision: stored.revision },
+                (PutMode::Upsert, None) if is_first => PutMode::Create,
                 (mode, _) => mode,
             };
             results.push((None, record.state == State::Pending));
@@ -133,7 +137,7 @@ impl MemoryEngine {
     }
 
     /// Returns a record of a reviewed source as it is stored. `None` if the stored one stays as it is.
-    fn reviewed(&self, source: ReviewSource, record: Record, stored: Option<&Record>) -> Option<Record> {
+    fn apply_review_policy(&self, source: ReviewSource, record: Record, stored: Option<&Record>) -> Option<Record> {
         let Some(stored) = stored else { return self.review_policy().apply(source, record) };
         // A reviewer has changed the text.
         let was_edited = Edit::all_of(stored).iter().any(|edit| edit.text == record.text);

@@ -1,15 +1,15 @@
 //! Merges two stores that have diverged.
 
 mod plan;
-mod side;
-mod words;
+mod snapshot;
+mod synonyms;
 
 use std::fmt;
 
-use memory_engine_core::{Error, Outcome, PutMode, Record, RecordId, Result, Scope, Write};
+use memory_engine_core::{Error, Outcome, PutMode, Record, RecordId, Result, Scope, Write, WriteResult};
 use serde::Serialize;
 
-use self::{plan::Plan, side::Side};
+use self::{plan::Plan, snapshot::StoreSnapshot};
 use crate::{
     engine::MemoryEngine,
     transfer::{copy::is_about_a_record, pages::PAGE_RECORDS},
@@ -46,6 +46,8 @@ pub struct MergeReport {
     pub namespaces: u64,
     /// Number of records that only the source had.
     pub added: u64,
+    /// Number of conflicts: records that both stores have with different content. They are replaced, kept or refused.
+    pub conflict_count: u64,
     /// Number of conflicts in which the version of the source replaced that of the target.
     pub replaced: u64,
     /// Number of conflicts in which the target kept its version.
@@ -73,12 +75,8 @@ pub struct MergeReport {
 }
 
 impl MergeReport {
-    /// Returns the number of conflicts.
-    pub fn conflicts(&self) -> u64 {
-        self.replaced + self.kept
-    }
-
-    /// Returns true if the merge changes nothing in the target.
+    /// Returns true if no record, tombstone or synonym was added, replaced or deleted. The revisions of unchanged records
+    /// may have been raised to those of the source.
     pub fn is_empty(&self) -> bool {
         self.added + self.replaced + self.deleted + self.tombstones + self.synonyms + self.verdicts == 0
     }
@@ -92,7 +90,8 @@ impl MergeReport {
 }
 
 /// Merges the data of users from a source into a target, so that the target has what either of them had. The source is
-/// not changed. The result is the same if source and target are exchanged, and a second merge changes nothing.
+/// not changed. The result is the same if source and target are exchanged, and a second merge changes nothing, except
+/// for records that the target refuses or whose texts its [screening](crate::screening) masks.
 ///
 /// - Records of either store are in the result. Tombstones of either store win over content, and so does the deletion
 ///   of what a record was derived from.
@@ -141,7 +140,7 @@ impl<'e> Merge<'e> {
         Self { source, target, dry_run: false, on_progress: Box::new(|_| ()), report: MergeReport::default() }
     }
 
-    /// Sets whether the merge only reports what it would do. Default: false.
+    /// Sets whether the merge only reports the changes. A dry run does not screen the records. Default: false.
     #[must_use]
     pub fn dry_run(mut self, dry_run: bool) -> Self {
         self.dry_run = dry_run;
@@ -172,8 +171,8 @@ impl<'e> Merge<'e> {
     /// written stays, and a second merge continues.
     pub async fn merge(&mut self, scope: &Scope) -> Result<()> {
         let scope = &scope.namespace();
-        let source = Side::read(self.source, scope, &mut self.on_progress).await?;
-        let target = Side::read(self.target, scope, &mut self.on_progress).await?;
+        let source = StoreSnapshot::read(self.source, scope, &mut self.on_progress).await?;
+        let target = StoreSnapshot::read(self.target, scope, &mut self.on_progress).await?;
         let plan = Plan::of(&source, &target, self.target.clock().now());
         self.report.namespaces += 1;
         self.report.unchanged += plan.unchanged.len() as u64;
@@ -185,32 +184,35 @@ impl<'e> Merge<'e> {
         self.list_conflicts(scope, &plan).await?;
         if self.dry_run {
             self.report.tombstones += plan.tombstones.len() as u64;
-            self.report.added += plan.added.len() as u64;
-            self.report.replaced += of_source(&plan).count() as u64;
+            self.report.replaced += self.count_accepted(scope, &source_wins(&plan).collect::<Vec<_>>()).await?;
+            self.report.added += self.count_accepted(scope, &plan.added).await?;
         } else {
             self.target.importing("merge", self.write(scope, &plan, &target)).await?;
         }
-        self.merge_words(scope).await
+        self.merge_synonyms(scope).await
     }
 
     /// Adds the conflicts to the report.
     async fn list_conflicts(&mut self, scope: &Scope, plan: &Plan) -> Result<()> {
+        self.report.conflict_count += plan.conflicts.len() as u64;
         self.report.kept += plan.conflicts.iter().filter(|(_, winner, _)| *winner == MergeSide::Target).count() as u64;
         for page in plan.conflicts.chunks(PAGE_RECORDS) {
             if self.report.conflicts.len() >= MAX_LISTED {
                 return Ok(());
             }
             let ids: Vec<RecordId> = page.iter().map(|(id, ..)| *id).collect();
-            let ours = self.source.indexed_store().get_all(scope, &ids).await?;
-            let theirs = self.target.indexed_store().get_all(scope, &ids).await?;
-            for ((ours, theirs), (id, winner, reason)) in ours.into_iter().zip(theirs).zip(page) {
-                let (Some(ours), Some(theirs)) = (ours, theirs) else { continue };
+            let source_record = self.source.indexed_store().get_all(scope, &ids).await?;
+            let target_record = self.target.indexed_store().get_all(scope, &ids).await?;
+            for ((source_record, target_record), (id, winner, reason)) in
+                source_record.into_iter().zip(target_record).zip(page)
+            {
+                let (Some(source_record), Some(target_record)) = (source_record, target_record) else { continue };
                 if self.report.conflicts.len() < MAX_LISTED {
                     self.report.conflicts.push(MergeConflict {
                         id: *id,
-                        differs: side::differences(&ours, &theirs),
-                        scope: theirs.scope,
-                        kind: theirs.kind.as_str().to_owned(),
+                        differs: snapshot::differences(&source_record, &target_record),
+                        scope: target_record.scope,
+                        kind: target_record.kind.as_str().to_owned(),
                         winner: *winner,
                         reason: *reason,
                     });
@@ -220,7 +222,7 @@ impl<'e> Merge<'e> {
         Ok(())
     }
 
-    async fn write(&mut self, scope: &Scope, plan: &Plan, target: &Side) -> Result<()> {
+    async fn write(&mut self, scope: &Scope, plan: &Plan, target: &StoreSnapshot) -> Result<()> {
         // Cascade deletions first, with the tombstones of the plan: the store would make the same ones with its time.
         let (cascaded, others): (Vec<_>, Vec<_>) =
             plan.tombstones.iter().cloned().partition(|tombstone| tombstone.withdrawn);
@@ -232,7 +234,7 @@ impl<'e> Merge<'e> {
             self.target.admin().import_tombstones(scope, std::slice::from_ref(tombstone)).await?;
         }
         // Before the new records: a replaced text removes the records that were derived from it.
-        let replaced: Vec<RecordId> = of_source(plan).collect();
+        let replaced: Vec<RecordId> = source_wins(plan).collect();
         self.report.replaced += self.store(scope, &replaced, target).await?;
         self.store(scope, &plan.outdated, target).await?;
         self.report.added += self.store(scope, &plan.added, target).await?;
@@ -252,30 +254,22 @@ impl<'e> Merge<'e> {
     }
 
     /// Stores the source's versions of these records in the target. Returns the number of stored records.
-    async fn store(&mut self, scope: &Scope, ids: &[RecordId], target: &Side) -> Result<u64> {
+    async fn store(&mut self, scope: &Scope, ids: &[RecordId], target: &StoreSnapshot) -> Result<u64> {
         let mut stored = 0;
         for page in ids.chunks(PAGE_RECORDS) {
-            let records: Vec<Record> =
-                self.source.indexed_store().get_all(scope, page).await?.into_iter().flatten().collect();
-            let mut checked = Vec::with_capacity(records.len());
-            for record in records {
-                match self.target.admin().check(&record) {
-                    Ok(()) => checked.push(record),
-                    Err(error) => self.report.refuse(record.id, error),
-                }
-            }
+            let checked = self.accepted_records(scope, page).await?;
             let replaces = |record: &Record| target.records.get(&record.id).map_or(0, |version| version.revision);
             let write = |record: &Record| Write {
                 jobs: self.target.jobs_for(record),
                 ..Write::new(record.clone(), PutMode::Replica { replaces: replaces(record) })
             };
             match self.target.write(scope, checked.iter().map(write).collect()).await {
-                Ok(written) => stored += written.iter().filter(|written| is_stored(written.outcome)).count() as u64,
+                Ok(written) => stored += self.count_stored(&written),
                 // One refused record rejects its whole batch, so they are stored one by one.
                 Err(error) if is_about_a_record(error.kind()) => {
                     for record in &checked {
                         match self.target.write(scope, vec![write(record)]).await {
-                            Ok(written) => stored += u64::from(written.iter().any(|result| is_stored(result.outcome))),
+                            Ok(written) => stored += self.count_stored(&written),
                             Err(error) if is_about_a_record(error.kind()) => self.report.refuse(record.id, error),
                             Err(error) => return Err(error),
                         }
@@ -288,11 +282,40 @@ impl<'e> Merge<'e> {
         Ok(stored)
     }
 
-    async fn merge_words(&mut self, scope: &Scope) -> Result<()> {
+    /// Returns the source's versions of these records that the target accepts, and reports the others.
+    async fn accepted_records(&mut self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Record>> {
+        let records = self.source.indexed_store().get_all(scope, ids).await?;
+        let mut accepted = Vec::with_capacity(records.len());
+        for record in records.into_iter().flatten() {
+            match self.target.admin().check(&record) {
+                Ok(()) => accepted.push(record),
+                Err(error) => self.report.refuse(record.id, error),
+            }
+        }
+        Ok(accepted)
+    }
+
+    /// Returns the number of these records that the target accepts, and reports the others.
+    async fn count_accepted(&mut self, scope: &Scope, ids: &[RecordId]) -> Result<u64> {
+        let mut count = 0;
+        for page in ids.chunks(PAGE_RECORDS) {
+            count += self.accepted_records(scope, page).await?.len() as u64;
+        }
+        Ok(count)
+    }
+
+    /// Returns the number of stored records, and reports those that tombstones have blocked meanwhile.
+    fn count_stored(&mut self, written: &[WriteResult]) -> u64 {
+        self.report.forgotten +=
+            written.iter().filter(|result| matches!(result.outcome, Outcome::Blocked(_))).count() as u64;
+        written.iter().filter(|result| matches!(result.outcome, Outcome::Created | Outcome::Updated)).count() as u64
+    }
+
+    async fn merge_synonyms(&mut self, scope: &Scope) -> Result<()> {
         let source = self.source.synonyms().store();
         let target = self.target.synonyms().store();
-        let groups = words::groups(source.list(scope).await?, target.list(scope).await?);
-        let verdicts = words::verdicts(source.verdicts(scope).await?, target.verdicts(scope).await?);
+        let groups = synonyms::groups(source.list(scope).await?, target.list(scope).await?);
+        let verdicts = synonyms::verdicts(source.verdicts(scope).await?, target.verdicts(scope).await?);
         self.report.synonyms += groups.len() as u64;
         self.report.verdicts += verdicts.len() as u64;
         if self.dry_run {
@@ -309,11 +332,7 @@ impl<'e> Merge<'e> {
 }
 
 /// Returns the conflicts that the source wins.
-fn of_source(plan: &Plan) -> impl Iterator<Item = RecordId> {
+fn source_wins(plan: &Plan) -> impl Iterator<Item = RecordId> {
     let won = plan.conflicts.iter().filter(|(_, winner, _)| *winner == MergeSide::Source);
     won.map(|(id, ..)| *id)
-}
-
-fn is_stored(outcome: Outcome) -> bool {
-    matches!(outcome, Outcome::Created | Outcome::Updated)
 }

@@ -128,7 +128,7 @@ pub(super) async fn verify(
     // The certificates of this server are signed with its key.
     let pinned = deletions.key.public_key();
     let verification = deletions.engine.verify_certificate(&scope, &certificate, Some(&pinned)).await?;
-    Ok(Json(VerificationReply { passed: verification.is_passed(), checks: verification.checks }))
+    Ok(Json(VerificationReply { passed: verification.has_passed(), checks: verification.checks }))
 }
 
 /// Returns the scope of a certificate, if the caller has access to it.

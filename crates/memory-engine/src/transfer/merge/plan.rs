@@ -1,5 +1,4 @@
-//! Decides what two stores become when they are merged. The result does not depend on which of them is the target,
-//! except for what is written.
+//! The plan of a merge. The merged content does not depend on which of the stores is the target; only the writes do.
 
 use std::{
     cmp::Ordering,
@@ -9,7 +8,7 @@ use std::{
 use memory_engine_core::{ContentHash, Job, RecordId, State, Timestamp, Tombstone};
 use serde::Serialize;
 
-use super::side::{Side, Version};
+use super::snapshot::{StoreSnapshot, Version};
 
 /// One of the two stores of a merge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -62,43 +61,47 @@ pub(super) struct Plan {
     pub(super) added: Vec<RecordId>,
     /// The records that both stores have with the same content.
     pub(super) unchanged: Vec<RecordId>,
-    /// The records from which others have to be derived again, by job.
+    /// The sources of cascade-deleted records, from which these are derived again, by job.
     pub(super) rederived: BTreeMap<Job, BTreeSet<RecordId>>,
 }
 
 impl Plan {
-    pub(super) fn of(source: &Side, target: &Side, now: Timestamp) -> Self {
+    pub(super) fn of(source: &StoreSnapshot, target: &StoreSnapshot, now: Timestamp) -> Self {
         let mut plan = Self::default();
-        let mut dead = union(source, target);
-        // What was changed or deleted in one store and not in the other: what the other one derived from it goes, too.
-        let [mut of_source, mut of_target] = [lacking(source, target), lacking(target, source)];
-        for (id, ours) in &source.records {
-            let Some(theirs) = target.records.get(id).filter(|_| !dead.contains_key(id)) else { continue };
-            if ours.scope != theirs.scope {
+        let mut tombstones = union(source, target);
+        // Records that were changed or deleted in one store only: records that the other store derived from them are
+        // deleted, too.
+        let [mut source_causes, mut target_causes] =
+            [missing_tombstones(source, target), missing_tombstones(target, source)];
+        for (id, source_version) in &source.records {
+            let Some(target_version) = target.records.get(id).filter(|_| !tombstones.contains_key(id)) else {
+                continue;
+            };
+            if source_version.scope != target_version.scope {
                 plan.misplaced.push(*id);
-            } else if ours.digest == theirs.digest {
+            } else if source_version.digest == target_version.digest {
                 plan.unchanged.push(*id);
-                if ours.revision > theirs.revision {
+                if source_version.revision > target_version.revision {
                     plan.outdated.push(*id);
                 }
             } else {
-                let (winner, reason) = decide(source, target, ours, theirs);
+                let (winner, reason) = decide(source, target, source_version, target_version);
                 plan.conflicts.push((*id, winner, reason));
-                if ours.content_hash != theirs.content_hash {
-                    let loser = if winner == MergeSide::Source { &mut of_target } else { &mut of_source };
+                if source_version.content_hash != target_version.content_hash {
+                    let loser = if winner == MergeSide::Source { &mut target_causes } else { &mut source_causes };
                     loser.insert(*id);
                 }
             }
         }
         let forgotten = forgotten_contents(source, target).into_iter().chain(forgotten_contents(target, source));
         for (id, version) in forgotten.collect::<Vec<_>>() {
-            bury(&mut dead, id, version, now);
-            of_source.insert(id);
-            of_target.insert(id);
+            add_tombstone(&mut tombstones, id, version, now);
+            source_causes.insert(id);
+            target_causes.insert(id);
         }
-        cascade([source, target], &mut dead, [of_source, of_target], now);
+        cascade([source, target], &mut tombstones, [source_causes, target_causes], now);
 
-        let is_alive = |id: &RecordId| !dead.contains_key(id);
+        let is_alive = |id: &RecordId| !tombstones.contains_key(id);
         plan.conflicts.retain(|(id, ..)| is_alive(id));
         for ids in [&mut plan.unchanged, &mut plan.outdated, &mut plan.misplaced] {
             ids.retain(is_alive);
@@ -107,15 +110,15 @@ impl Plan {
         plan.forgotten = only_source().filter(|id| !is_alive(id)).count() as u64;
         plan.added = only_source().filter(|id| is_alive(id)).copied().collect();
         plan.deleted = target.records.keys().filter(|id| !is_alive(id)).copied().collect();
-        plan.rederived = rederived([source, target], &dead);
-        plan.further_blocks = further_blocks(source, target, &dead);
-        plan.tombstones = dead.into_values().filter(|t| !target.tombstones.contains_key(&t.id)).collect();
+        plan.rederived = rederived([source, target], &tombstones);
+        plan.further_blocks = further_blocks(source, target, &tombstones);
+        plan.tombstones = tombstones.into_values().filter(|t| !target.tombstones.contains_key(&t.id)).collect();
         plan
     }
 }
 
 /// Returns the tombstones of both stores.
-fn union(source: &Side, target: &Side) -> BTreeMap<RecordId, Tombstone> {
+fn union(source: &StoreSnapshot, target: &StoreSnapshot) -> BTreeMap<RecordId, Tombstone> {
     let mut all = target.tombstones.clone();
     for tombstone in source.tombstones.values() {
         match all.get(&tombstone.id) {
@@ -132,25 +135,34 @@ fn strength(tombstone: &Tombstone) -> (bool, ContentHash) {
 }
 
 /// Returns the tombstones of the source that block more than those of the target with the same ids, each followed by
-/// the one that stays. An id from which a record was derived after its deletion is left out: the import of its
-/// tombstone would delete that record.
-fn further_blocks(source: &Side, target: &Side, dead: &BTreeMap<RecordId, Tombstone>) -> Vec<Tombstone> {
+/// the one that is stored in the end. An id from which a record was derived after its deletion is left out: the import
+/// of its tombstone would delete that record.
+fn further_blocks(
+    source: &StoreSnapshot,
+    target: &StoreSnapshot,
+    tombstones: &BTreeMap<RecordId, Tombstone>,
+) -> Vec<Tombstone> {
     let has_derived: BTreeSet<RecordId> =
         target.records.values().flat_map(|version| version.derived_from.iter().copied()).collect();
-    let pairs = source.tombstones.values().filter_map(|ours| Some((ours, target.tombstones.get(&ours.id)?)));
-    let differing = pairs.filter(|(ours, theirs)| {
-        strength(ours) != strength(theirs) && ours.scope == theirs.scope && !has_derived.contains(&ours.id)
+    let pairs =
+        source.tombstones.values().filter_map(|of_source| Some((of_source, target.tombstones.get(&of_source.id)?)));
+    let differing = pairs.filter(|(of_source, of_target)| {
+        strength(of_source) != strength(of_target)
+            && of_source.scope == of_target.scope
+            && !has_derived.contains(&of_source.id)
     });
-    differing.flat_map(|(ours, _)| [ours.clone()].into_iter().chain(dead.get(&ours.id).cloned())).collect()
+    differing
+        .flat_map(|(of_source, _)| [of_source.clone()].into_iter().chain(tombstones.get(&of_source.id).cloned()))
+        .collect()
 }
 
 /// Returns the ids with a tombstone in the other store only.
-fn lacking(side: &Side, other: &Side) -> BTreeSet<RecordId> {
-    other.tombstones.keys().filter(|id| !side.tombstones.contains_key(id)).copied().collect()
+fn missing_tombstones(snapshot: &StoreSnapshot, other: &StoreSnapshot) -> BTreeSet<RecordId> {
+    other.tombstones.keys().filter(|id| !snapshot.tombstones.contains_key(id)).copied().collect()
 }
 
-/// Returns the records that only `side` has, and whose content was forgotten in the other store.
-fn forgotten_contents<'s>(side: &'s Side, other: &Side) -> Vec<(RecordId, &'s Version)> {
+/// Returns the records that only `snapshot` has, and whose content was forgotten in the other store.
+fn forgotten_contents<'s>(snapshot: &'s StoreSnapshot, other: &StoreSnapshot) -> Vec<(RecordId, &'s Version)> {
     // A content is blocked as withdrawn only if all of its tombstones are.
     let mut blocked: BTreeMap<ContentHash, bool> = BTreeMap::new();
     for tombstone in other.tombstones.values() {
@@ -161,38 +173,38 @@ fn forgotten_contents<'s>(side: &'s Side, other: &Side) -> Vec<(RecordId, &'s Ve
         let withdrawn = blocked.get(&version.content_hash);
         withdrawn.is_some_and(|withdrawn| Tombstone::bars_content_for(version.trust, *withdrawn))
     };
-    let only_here = side.records.iter().filter(|(id, _)| {
-        !other.records.contains_key(id) && !other.tombstones.contains_key(id) && !side.tombstones.contains_key(id)
+    let only_here = snapshot.records.iter().filter(|(id, _)| {
+        !other.records.contains_key(id) && !other.tombstones.contains_key(id) && !snapshot.tombstones.contains_key(id)
     });
     only_here.filter(|(_, version)| is_blocked(version)).map(|(id, version)| (*id, version)).collect()
 }
 
-fn bury(dead: &mut BTreeMap<RecordId, Tombstone>, id: RecordId, version: &Version, now: Timestamp) {
+fn add_tombstone(tombstones: &mut BTreeMap<RecordId, Tombstone>, id: RecordId, version: &Version, now: Timestamp) {
     let tombstone = Tombstone::new(id, version.scope.clone(), version.content_hash, now).with_withdrawn(true);
-    dead.entry(id).or_insert(tombstone);
+    tombstones.entry(id).or_insert(tombstone);
 }
 
 /// Adds tombstones for everything that is derived from `causes`, in the store of each set.
 fn cascade(
-    sides: [&Side; 2],
-    dead: &mut BTreeMap<RecordId, Tombstone>,
+    snapshots: [&StoreSnapshot; 2],
+    tombstones: &mut BTreeMap<RecordId, Tombstone>,
     mut causes: [BTreeSet<RecordId>; 2],
     now: Timestamp,
 ) {
-    let derived: [BTreeMap<RecordId, Vec<RecordId>>; 2] = sides.map(|side| {
+    let derived: [BTreeMap<RecordId, Vec<RecordId>>; 2] = snapshots.map(|snapshot| {
         let mut derived: BTreeMap<RecordId, Vec<RecordId>> = BTreeMap::new();
-        for (id, version) in &side.records {
+        for (id, version) in &snapshot.records {
             version.derived_from.iter().for_each(|source| derived.entry(*source).or_default().push(*id));
         }
         derived
     });
     while causes.iter().any(|causes| !causes.is_empty()) {
         let mut new = BTreeSet::new();
-        for ((side, derived), causes) in sides.iter().zip(&derived).zip(&mut causes) {
+        for ((snapshot, derived), causes) in snapshots.iter().zip(&derived).zip(&mut causes) {
             for cause in std::mem::take(causes) {
                 for id in derived.get(&cause).into_iter().flatten().filter(|id| **id != cause) {
-                    if let Some(version) = side.records.get(id).filter(|_| !dead.contains_key(id)) {
-                        bury(dead, *id, version, now);
+                    if let Some(version) = snapshot.records.get(id).filter(|_| !tombstones.contains_key(id)) {
+                        add_tombstone(tombstones, *id, version, now);
                         new.insert(*id);
                     }
                 }
@@ -203,12 +215,15 @@ fn cascade(
 }
 
 /// Returns the sources that remain of derived records that are deleted now.
-fn rederived(sides: [&Side; 2], dead: &BTreeMap<RecordId, Tombstone>) -> BTreeMap<Job, BTreeSet<RecordId>> {
+fn rederived(
+    snapshots: [&StoreSnapshot; 2],
+    tombstones: &BTreeMap<RecordId, Tombstone>,
+) -> BTreeMap<Job, BTreeSet<RecordId>> {
     let mut sources: BTreeMap<Job, BTreeSet<RecordId>> = BTreeMap::new();
-    for (id, version) in sides.iter().flat_map(|side| &side.records) {
-        let is_new = sides.iter().all(|side| !side.tombstones.contains_key(id));
-        if let Some(job) = Job::making(&version.kind).filter(|_| is_new && dead.contains_key(id)) {
-            let remaining = version.derived_from.iter().filter(|id| !dead.contains_key(id));
+    for (id, version) in snapshots.iter().flat_map(|snapshot| &snapshot.records) {
+        let is_new = snapshots.iter().all(|snapshot| !snapshot.tombstones.contains_key(id));
+        if let Some(job) = Job::making(&version.kind).filter(|_| is_new && tombstones.contains_key(id)) {
+            let remaining = version.derived_from.iter().filter(|id| !tombstones.contains_key(id));
             sources.entry(job).or_default().extend(remaining);
         }
     }
@@ -216,30 +231,37 @@ fn rederived(sides: [&Side; 2], dead: &BTreeMap<RecordId, Tombstone>) -> BTreeMa
 }
 
 /// Decides between two versions of a record. The decision is the same if source and target are exchanged.
-fn decide(source: &Side, target: &Side, ours: &Version, theirs: &Version) -> (MergeSide, MergeReason) {
+fn decide(
+    source: &StoreSnapshot,
+    target: &StoreSnapshot,
+    source_version: &Version,
+    target_version: &Version,
+) -> (MergeSide, MergeReason) {
     let by = |ordering: Ordering, reason| match ordering {
         Ordering::Greater => Some((MergeSide::Source, reason)),
         Ordering::Less => Some((MergeSide::Target, reason)),
         Ordering::Equal => None,
     };
     let undone = |version: &Version| version.retraction.as_deref().is_some_and(|id| is_undone(source, target, id));
-    let is_new = |version: &Version, side: &Side, other: &Side| {
+    let is_new = |version: &Version, snapshot: &StoreSnapshot, other: &StoreSnapshot| {
         let retraction = version.retraction.as_deref();
-        let entries = |id| side.retractions.get(id).map(Vec::as_slice);
+        let entries = |id| snapshot.retractions.get(id).map(Vec::as_slice);
         retraction.is_some_and(|id| entries(id).is_some_and(|entries| !other.has_seen(id, entries)))
     };
-    by(undone(theirs).cmp(&undone(ours)), MergeReason::RetractionUndone)
-        .or_else(|| by(is_new(ours, source, target).cmp(&is_new(theirs, target, source)), MergeReason::Retracted))
-        .or_else(|| by(ours.revision.cmp(&theirs.revision), MergeReason::HigherRevision))
-        .or_else(|| by(rank(ours.state).cmp(&rank(theirs.state)), MergeReason::State))
-        .or_else(|| by(ours.digest.cmp(&theirs.digest), MergeReason::Hash))
+    let undone = undone(target_version).cmp(&undone(source_version));
+    let retracted = is_new(source_version, source, target).cmp(&is_new(target_version, target, source));
+    by(undone, MergeReason::RetractionUndone)
+        .or_else(|| by(retracted, MergeReason::Retracted))
+        .or_else(|| by(source_version.revision.cmp(&target_version.revision), MergeReason::HigherRevision))
+        .or_else(|| by(rank(source_version.state).cmp(&rank(target_version.state)), MergeReason::State))
+        .or_else(|| by(source_version.digest.cmp(&target_version.digest), MergeReason::Hash))
         .unwrap_or((MergeSide::Target, MergeReason::Hash))
 }
 
 /// Returns true if one store has restored the records of a retraction that the other one still has.
-fn is_undone(source: &Side, target: &Side, retraction: &str) -> bool {
-    [(source, target), (target, source)].iter().any(|(side, other)| {
-        let entries = side.retractions.get(retraction).into_iter().flatten();
+fn is_undone(source: &StoreSnapshot, target: &StoreSnapshot, retraction: &str) -> bool {
+    [(source, target), (target, source)].iter().any(|(snapshot, other)| {
+        let entries = snapshot.retractions.get(retraction).into_iter().flatten();
         entries.into_iter().any(|entry| other.tombstones.contains_key(entry))
     })
 }

@@ -1,4 +1,4 @@
-//! What a merge reads of a store: its records without their texts, and its tombstones.
+//! A snapshot of one store for a merge: its records without their texts, and its tombstones.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::{engine::MemoryEngine, retraction::RETRACTION, transfer::pages::PAGE_RECORDS};
 
-/// Fields that do not count as content.
+/// Fields that are not compared.
 const NOT_CONTENT: [&str; 2] = ["recorded_at", "revision"];
 
 /// A record of one store, without its text.
@@ -31,25 +31,25 @@ pub(super) struct Version {
 
 /// The records and tombstones of one user in one store.
 #[derive(Debug, Default)]
-pub(super) struct Side {
+pub(super) struct StoreSnapshot {
     pub(super) records: BTreeMap<RecordId, Version>,
     pub(super) tombstones: BTreeMap<RecordId, Tombstone>,
     /// The ledger entries of each retraction that can be restored.
     pub(super) retractions: BTreeMap<String, Vec<RecordId>>,
 }
 
-impl Side {
+impl StoreSnapshot {
     /// Reads the records and tombstones of a user, or of a tenant without those of its users.
     pub(super) async fn read(engine: &MemoryEngine, scope: &Scope, on_page: &mut dyn FnMut(u64)) -> Result<Self> {
-        let mut side = Self::default();
+        let mut snapshot = Self::default();
         let mut after = None;
         loop {
-            // Also expired records that are not deleted yet: the other side may have prolonged them.
+            // Also expired records that are not deleted yet: the other snapshot may have prolonged them.
             let query = ScanQuery::oldest(PAGE_RECORDS).with_after(after);
             let page = engine.indexed_store().scan(scope, &query).await?;
             on_page(page.records.len() as u64);
             for record in page.records.iter().filter(|record| record.scope.namespace() == *scope) {
-                side.add(record)?;
+                snapshot.add(record)?;
             }
             after = page.next;
             if after.is_none() {
@@ -59,10 +59,10 @@ impl Side {
         let mut last: Option<RecordId> = None;
         loop {
             let page = engine.admin().tombstones(scope, last, PAGE_RECORDS).await?;
-            let Some(end) = page.last().map(|tombstone| tombstone.id) else { return Ok(side) };
+            let Some(end) = page.last().map(|tombstone| tombstone.id) else { return Ok(snapshot) };
             last = Some(end);
             let of_user = page.into_iter().filter(|tombstone| tombstone.scope.namespace() == *scope);
-            side.tombstones.extend(of_user.map(|tombstone| (tombstone.id, tombstone)));
+            snapshot.tombstones.extend(of_user.map(|tombstone| (tombstone.id, tombstone)));
         }
     }
 

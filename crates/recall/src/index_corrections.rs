@@ -1,23 +1,24 @@
-//! The memories of a recall as of a time that are different today: superseded, retracted or edited since.
+//! Corrections of the indexes for a recall as of a time. The indexes have the records of today; records that were
+//! superseded, retracted or edited since were different then.
 
 use memory_engine_core::{Hit, Record, RecordId};
 use memory_engine_keyword_store::PackedTerms;
 use memory_engine_vector_store::MemoryVectorStore;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// The records that were different at the time of a recall.
+/// The differences between the indexes and the records at the time of a recall.
 #[derive(Debug, Default)]
-pub(crate) struct Past {
+pub(crate) struct IndexCorrections {
     /// Records that were current at the time, and have another text today or are not active any more.
     pub(crate) records: FxHashMap<RecordId, PastRecord>,
-    /// Active records that were not current at the time.
+    /// Changed records that the recall must not return.
     pub(crate) hidden: FxHashSet<RecordId>,
-    /// Their vectors; `None` if they are not compared.
+    /// The vectors of `records`; `None` if they are not compared.
     pub(crate) vectors: Option<MemoryVectorStore>,
     /// Number of records within the scope, for the statistics of terms.
-    pub(crate) documents: u64,
+    pub(crate) scope_records: u64,
     /// True if there were more changed records than a recall reads.
-    pub(crate) is_cut: bool,
+    pub(crate) is_truncated: bool,
 }
 
 /// A record as it was at the time, with the terms of its text.
@@ -27,9 +28,9 @@ pub(crate) struct PastRecord {
     pub(crate) terms: PackedTerms,
 }
 
-impl Past {
-    /// Returns true if the stores have no valid entry of the record for the time of the recall.
-    pub(crate) fn replaces(&self, id: RecordId) -> bool {
+impl IndexCorrections {
+    /// Returns true if the index entries of the record do not apply to the time of the recall.
+    pub(crate) fn invalidates(&self, id: RecordId) -> bool {
         self.hidden.contains(&id) || self.records.contains_key(&id)
     }
 
@@ -42,8 +43,8 @@ impl Past {
         }
     }
 
-    /// Removes the hits whose entries in the stores do not apply to the time of the recall.
+    /// Removes the hits whose index entries do not apply to the time of the recall.
     pub(crate) fn retain_valid(&self, hits: &mut Vec<Hit>) {
-        hits.retain(|hit| !self.replaces(hit.id));
+        hits.retain(|hit| !self.invalidates(hit.id));
     }
 }
