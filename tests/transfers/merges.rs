@@ -1,7 +1,10 @@
 //! Merges of stores that have diverged.
 
+use std::time::Duration;
+
 use memory_engine::{
-    MemoryEngine, PutMode, RecallQuery, RecordId, ScanQuery, Scope, State, Turn,
+    Clock, MemoryEngine, PutMode, RecallQuery, RecordId, ScanQuery, Scope, State, Turn,
+    retention::{RecordPatch, RetentionPolicy, RetentionRule},
     transfer::{Merge, MergeReason, MergeReport, MergeSide},
 };
 
@@ -185,4 +188,30 @@ pub(crate) async fn edits_after_a_merge_win(stores: Stores, one: Kind, other: Ki
     merge(&theirs, &ours).await;
     let (ours, theirs) = (ours.get(&lin, ids[0]).await.unwrap(), theirs.get(&lin, ids[0]).await.unwrap());
     assert_eq!(ours, theirs);
+}
+
+pub(crate) async fn expiries_are_merged_as_they_are(stores: Stores, one: Kind, other: Kind) {
+    const HOUR: Duration = Duration::from_secs(60 * 60);
+    let Diverged { ours, theirs, lin, ids } = diverged(&stores, one, other).await;
+    let now = stores.clock.now();
+    let expiring = RecordPatch::default().expires_at(now.after(HOUR));
+    ours.patch(&lin, &ids[..2], expiring).await.unwrap();
+    merge(&ours, &theirs).await;
+    ours.patch(&lin, &ids[..1], RecordPatch::default().expires_at(now.after(9 * HOUR))).await.unwrap();
+    stores.clock.advance(2 * HOUR);
+
+    // The version of the target has expired, and is not deleted yet.
+    let report = merge(&ours, &theirs).await;
+    assert_eq!((report.refused, report.replaced), (0, 1), "{report:?}");
+    assert_eq!(theirs.get(&lin, ids[0]).await.unwrap(), ours.get(&lin, ids[0]).await.unwrap());
+    assert_eq!(theirs.get(&lin, ids[1]).await.unwrap(), None);
+
+    // A policy of the target applies to new records, not to merged ones.
+    let policy = RetentionPolicy::default().with_rule(RetentionRule::expire_after(HOUR));
+    let builder = MemoryEngine::builder().in_memory().clock(stores.clock.clone()).background(false);
+    let short_lived = builder.retention(policy).build().await.unwrap();
+    merge(&ours, &short_lived).await;
+    assert_same(&contents(&ours, &scopes()).await, &contents(&short_lived, &scopes()).await, "expiries");
+    let id = short_lived.remember(&lin, "a new one").await.unwrap();
+    assert!(short_lived.get(&lin, id).await.unwrap().unwrap().expires_at.is_some());
 }

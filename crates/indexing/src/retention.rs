@@ -74,8 +74,8 @@ impl RetentionRule {
 /// Times to live of new records. The first rule that matches a record decides. Default: no rules, so that nothing
 /// expires.
 ///
-/// A rule applies when a record is first stored without an expiry of its own. It does not change stored records. It does
-/// not apply to records derived from others, which expire with their sources.
+/// A rule applies when a record is first stored without an expiry of its own. It does not change stored records. It
+/// does not apply to records derived from others, which expire with their sources.
 ///
 /// ```
 /// use std::time::Duration;

@@ -146,7 +146,7 @@ async fn stores_that_diverged_are_merged() {
     drop((laptop, phone));
 
     let dry = cli.run(&["merge", "phone.db", "--into", "laptop.db", "--dry-run"]).ok();
-    assert!(dry.contains("kept that of phone.db: it has the higher revision"), "{dry}");
+    assert!(dry.contains("the version of phone.db wins: it has the higher revision"), "{dry}");
     assert!(dry.contains("differs in ") && dry.contains("text"), "{dry}");
     assert!(dry.contains("1 record and 0 tombstones of phone.db would be merged into laptop.db"), "{dry}");
     let report = cli.run(&["merge", "phone.db", "--into", "laptop.db", "--json"]).json();

@@ -93,8 +93,8 @@ impl MemoryEngine {
                 results.push((Some(result), false));
                 continue;
             };
-            // A record that is stored or accepted meanwhile must not become pending again. The second of two records with
-            // one id replaces the first.
+            // A record that is stored or accepted meanwhile must not become pending again. The second of two records
+            // with one id replaces the first.
             let is_first = ids.insert((record.scope.namespace(), record.id));
             let mode = match (mode, stored) {
                 (PutMode::Upsert, Some(stored)) if is_first => PutMode::Update { revision: stored.revision },

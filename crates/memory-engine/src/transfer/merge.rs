@@ -75,8 +75,8 @@ pub struct MergeReport {
 }
 
 impl MergeReport {
-    /// Returns true if no record, tombstone or synonym was added, replaced or deleted. The revisions of unchanged records
-    /// may have been raised to those of the source.
+    /// Returns true if no record, tombstone or synonym was added, replaced or deleted. The revisions of unchanged
+    /// records may have been raised to those of the source.
     pub fn is_empty(&self) -> bool {
         self.added + self.replaced + self.deleted + self.tombstones + self.synonyms + self.verdicts == 0
     }
