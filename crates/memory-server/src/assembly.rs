@@ -47,8 +47,9 @@ impl Config {
         let guard = self.guard(variable(TOKEN_VARIABLE).as_deref())?;
         let mut server = Server::new(engine.clone(), guard).limits(self.limits).allowed_hosts(&self.allowed_hosts);
         server = server.cors_origins(self.cors_origins.iter().map(String::as_str))?;
-        if self.metrics.enabled {
-            server = server.metrics(Metrics::install()?);
+        let metrics = if self.metrics.enabled { Some(Metrics::install()?) } else { None };
+        if let Some(metrics) = metrics.clone() {
+            server = server.metrics(metrics);
         }
         if cfg!(not(feature = "gateway")) && !self.gateway.upstreams.is_empty() {
             let message =
@@ -60,6 +61,10 @@ impl Config {
             if let Some(part) = build(&config, engine, &variable)? {
                 server = server.with_part(part);
             }
+        }
+        #[cfg(feature = "ui")]
+        {
+            server = crate::inspector::add(&config, server, engine, metrics);
         }
         #[cfg(feature = "oauth")]
         {

@@ -114,8 +114,11 @@ pub struct Config {
     pub retention: RetentionConfig,
     /// The routes under `/api/review`, by which a key reviews its memories. Default: enabled.
     pub review_api: PartConfig,
-    /// The route `/api/records/patch`, by which a key pins records, and sets importance and expiry. Default: enabled.
+    /// The routes under `/api/records`, by which a key pins, corrects, retracts and restores records, and sets their
+    /// importance and expiry. Default: enabled.
     pub records_api: PartConfig,
+    /// The inspector, the web page at `/ui/`. Default: enabled.
+    pub ui: PartConfig,
     /// The audit log. Default: it is continued if the database has one.
     pub audit: AuditConfig,
     /// Options of recalls, such as `limit`, `max_candidates`, `rerank_weight` and `min_relevance`. Each protocol has a
@@ -183,6 +186,7 @@ impl Default for Config {
             retention: RetentionConfig::default(),
             records_api: PartConfig::default(),
             review_api: PartConfig::default(),
+            ui: PartConfig::default(),
             audit: AuditConfig::default(),
         }
     }

@@ -26,15 +26,6 @@ impl Fault {
         Self { status, message: message.into(), retry_after: None }
     }
 
-    #[cfg(any(
-        feature = "gateway",
-        feature = "hooks",
-        feature = "mem0",
-        feature = "mcp",
-        feature = "review",
-        feature = "debug",
-        feature = "deletions"
-    ))]
     pub(crate) fn bad_request(message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, message)
     }

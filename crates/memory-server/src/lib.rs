@@ -30,6 +30,8 @@ mod deletions;
 mod gateway;
 #[cfg(feature = "hooks")]
 mod hooks;
+#[cfg(feature = "ui")]
+mod inspector;
 #[cfg(feature = "mcp")]
 mod mcp;
 #[cfg(feature = "mem0")]
@@ -59,6 +61,8 @@ pub use gateway::{Gateway, GatewayOptions, Upstream};
 pub use guard::Guard;
 #[cfg(feature = "hooks")]
 pub use hooks::Hooks;
+#[cfg(feature = "ui")]
+pub use inspector::Inspector;
 pub use keys::{ApiKey, KeyRing};
 #[cfg(feature = "mcp")]
 pub use mcp::{Mcp, McpOptions};
@@ -69,6 +73,7 @@ pub use memory_engine_agent_hooks::HookOptions;
 pub use metrics::Metrics;
 #[cfg(feature = "oauth")]
 pub use oauth::OAuth;
+pub use records::Records;
 #[cfg(feature = "review")]
 pub use review::Reviews;
 pub use server::Server;

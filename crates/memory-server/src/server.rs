@@ -111,7 +111,7 @@ impl Server {
     }
 
     /// Adds a part that needs no key and has limits of its own, in place of an earlier one of the same name.
-    #[cfg(feature = "oauth")]
+    #[cfg(any(feature = "oauth", feature = "ui"))]
     pub(crate) fn with_public_part(mut self, part: ServerPart) -> Self {
         self.public_parts.retain(|other| other.name != part.name);
         self.public_parts.push(part);

@@ -1,0 +1,79 @@
+//! The inspector: a web page that shows the memories of an owner, and the routes that it reads from.
+//!
+//! The files of the page (`/ui/`) contain no memories and need no key. All data comes from routes behind the guard:
+//! those of this folder, which only read, and the public API, through which every write goes.
+
+mod assets;
+mod owners;
+mod query;
+
+use std::sync::Arc;
+
+use axum::{Router, http::Method, http::StatusCode};
+use memory_engine::MemoryEngine;
+
+use crate::{config::Config, fault::Fault, metrics::Metrics, openapi::Routes, part::ServerPart, server::Server};
+
+/// The inspector: a web page at `/ui/`.
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct Inspector {
+    state: InspectorState,
+}
+
+/// What the routes of the inspector read from.
+#[derive(Debug, Clone)]
+struct InspectorState {
+    engine: MemoryEngine,
+    config: Arc<Config>,
+    /// The metrics of the process, if they are collected.
+    metrics: Option<Metrics>,
+}
+
+impl Inspector {
+    /// Creates the inspector of a memory. Previews and statistics follow this configuration.
+    pub fn new(engine: MemoryEngine, config: Config) -> Self {
+        Self { state: InspectorState { engine, config: Arc::new(config), metrics: None } }
+    }
+
+    /// Adds figures of these metrics.
+    pub fn metrics(mut self, metrics: Metrics) -> Self {
+        self.state.metrics = Some(metrics);
+        self
+    }
+
+    /// Returns the part with the routes that read memories.
+    fn part(self) -> ServerPart {
+        let (router, section) = routes().finish();
+        let router: Router = router
+            .method_not_allowed_fallback(async |method: Method| {
+                Fault::new(StatusCode::METHOD_NOT_ALLOWED, format!("{method} is not allowed on this path"))
+            })
+            .with_state(self.state);
+        let errors = Fault::into_response;
+        ServerPart { name: "inspector", router, sections: vec![section], errors, background: None }
+    }
+}
+
+impl Server {
+    /// Adds the page `/ui/` and the routes under `/api/inspector`.
+    pub fn inspector(self, inspector: Inspector) -> Self {
+        self.with_public_part(assets::part()).with_part(inspector.part())
+    }
+}
+
+/// Adds the inspector unless the configuration switches it off.
+pub(crate) fn add(config: &Config, server: Server, engine: &MemoryEngine, metrics: Option<Metrics>) -> Server {
+    if !config.ui.enabled {
+        return server;
+    }
+    let mut inspector = Inspector::new(engine.clone(), config.clone());
+    inspector.state.metrics = metrics;
+    server.inspector(inspector)
+}
+
+fn routes() -> Routes<InspectorState> {
+    let routes = Routes::new("inspector", "Read-only routes of the inspector, the web page at /ui/.");
+    let views = [owners::routes];
+    views.into_iter().fold(routes, |routes, add| add(routes))
+}

@@ -1,0 +1,135 @@
+//! The owners of memories that a key may access, for the lists in which a person chooses one.
+
+use std::collections::BTreeMap;
+
+use axum::{Json, extract::State};
+use memory_engine::Timestamp;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{InspectorState, query::Scoped};
+use crate::{
+    access::Access,
+    fault::Fault,
+    openapi::{ApiOperation, Routes},
+};
+
+/// Maximum number of users or conversations in an answer. The newest are kept.
+const MAX_OWNERS: usize = 1000;
+
+/// The users that the key may access.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Users {
+    /// The name of the key.
+    key: String,
+    /// True if the key may access all users of its tenant.
+    all_users: bool,
+    /// The version of the server.
+    version: &'static str,
+    /// Users with memories, newest first, at most 1000.
+    users: Vec<UserSummary>,
+    /// Number of users, with those that are left out.
+    total: usize,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct UserSummary {
+    user_id: String,
+    /// Number of records in all states.
+    records: u64,
+    /// Time of the newest record.
+    newest: String,
+}
+
+/// The places of a user's memories.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Places {
+    /// Agents, conversations and branches with memories, newest first, at most 1000.
+    places: Vec<Place>,
+    /// Number of places, with those that are left out.
+    total: usize,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Place {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    agent_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    branch: Option<String>,
+    /// Number of records in all states.
+    records: u64,
+    /// Time of the newest record.
+    newest: String,
+}
+
+/// The number of records, and the time of the newest.
+type Summary = (u64, Timestamp);
+
+pub(super) fn routes(routes: Routes<InspectorState>) -> Routes<InspectorState> {
+    let users = ApiOperation::new("inspectorUsers", "Lists the users that the key may access.");
+    let places = ApiOperation::new("inspectorPlaces", "Lists agents, conversations and branches of a user.");
+    routes.get("/api/inspector/users", list_users, users.answer::<Users>()).get(
+        "/api/inspector/places",
+        list_places,
+        places.query::<super::query::OwnerQuery>().answer::<Places>(),
+    )
+}
+
+async fn list_users(State(state): State<InspectorState>, access: Access) -> Result<Json<Users>, Fault> {
+    let mut found: BTreeMap<String, Summary> = BTreeMap::new();
+    for scope in access.scopes()? {
+        for group in state.engine.record_groups(&scope).await? {
+            if let Some(user) = group.scope.user_name() {
+                add(&mut found, user.to_owned(), group.records, group.newest);
+            }
+        }
+    }
+    let (users, total) = newest_first(found);
+    let users = users.into_iter().map(|(user_id, (records, newest))| UserSummary {
+        user_id,
+        records,
+        newest: newest.to_string(),
+    });
+    Ok(Json(Users {
+        key: access.name().to_owned(),
+        all_users: access.is_for_all_users(),
+        version: env!("CARGO_PKG_VERSION"),
+        users: users.collect(),
+        total,
+    }))
+}
+
+async fn list_places(State(state): State<InspectorState>, scoped: Scoped) -> Result<Json<Places>, Fault> {
+    let mut found = BTreeMap::new();
+    for group in state.engine.record_groups(&scoped.scope).await? {
+        let [agent, session, branch] =
+            [group.scope.agent(), group.scope.session(), group.scope.branch()].map(|name| name.map(str::to_owned));
+        add(&mut found, (agent, session, branch), group.records, group.newest);
+    }
+    let (places, total) = newest_first(found);
+    let places = places.into_iter().map(|((agent_id, session_id, branch), (records, newest))| Place {
+        agent_id,
+        session_id,
+        branch,
+        records,
+        newest: newest.to_string(),
+    });
+    Ok(Json(Places { places: places.collect(), total }))
+}
+
+fn add<K: Ord>(found: &mut BTreeMap<K, Summary>, key: K, records: u64, newest: Timestamp) {
+    let summary = found.entry(key).or_insert((0, newest));
+    summary.0 += records;
+    summary.1 = summary.1.max(newest);
+}
+
+/// Returns the newest entries, and the number of all.
+fn newest_first<K>(found: BTreeMap<K, Summary>) -> (Vec<(K, Summary)>, usize) {
+    let total = found.len();
+    let mut entries: Vec<_> = found.into_iter().collect();
+    entries.sort_by_key(|(_, (_, newest))| std::cmp::Reverse(*newest));
+    entries.truncate(MAX_OWNERS);
+    (entries, total)
+}

@@ -1,0 +1,109 @@
+// Line charts. The library is loaded when the first chart is shown.
+
+import { html, useEffect, useRef, useState } from './ui.js';
+import { useTexts } from './texts.js';
+import { Table } from './components.js';
+
+const texts = {
+  en: { table: 'Show as a table', chart: 'Show as a chart' },
+  zh: { table: '以表格显示', chart: '以图表显示' },
+};
+
+let library = null;
+
+/** Loads uPlot and its style sheet once. */
+function loadLibrary() {
+  library ??= new Promise((resolve, reject) => {
+    const link = document.createElement('link');
+    link.rel = 'stylesheet';
+    link.href = new URL('../vendor/uplot.css', import.meta.url).href;
+    document.head.append(link);
+    import('../vendor/uplot.js').then((module) => resolve(module.default), reject);
+  });
+  return library;
+}
+
+const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+/**
+ * A line chart over time, with a table of the same figures as the alternative.
+ *
+ * `times` are seconds since 1970; `series` is a list of `{ label, values, color }`, where `color` is the name of a CSS
+ * variable such as `--series-1`. `format(value)` writes a value, `formatTime(seconds)` a time in the table.
+ */
+export function LineChart({ title, times, series, format = String, formatTime, height = 240, markers = [] }) {
+  const t = useTexts(texts);
+  const [asTable, setAsTable] = useState(false);
+  const rows = times.map((time, index) => ({ time, index }));
+  const columns = [
+    { name: 'time', title: '', cell: (row) => formatTime(row.time) },
+    ...series.map((one) => ({ title: one.label, align: 'end', cell: (row) => format(one.values[row.index]) })),
+  ];
+  return html`<figure class="chart" aria-label=${title}>
+    ${asTable
+      ? html`<${Table} caption=${title} columns=${columns} rows=${rows} />`
+      : html`<${Plot} times=${times} series=${series} format=${format} height=${height} markers=${markers} />`}
+    <figcaption><ul class="legend">${series.map((one) => html`<li><span class="swatch" aria-hidden="true"
+        style=${{ background: `var(${one.color})` }}></span>${one.label}</li>`)}</ul>
+      <button type="button" class="link" onClick=${() => setAsTable(!asTable)}>${t(asTable ? 'chart' : 'table')}</button>
+    </figcaption>
+  </figure>`;
+}
+
+function Plot({ times, series, format, height, markers }) {
+  const holder = useRef(null);
+  useEffect(() => {
+    let plot = null;
+    let removed = false;
+    const draw = async () => {
+      const uPlot = await loadLibrary();
+      if (removed) return;
+      const axis = { stroke: color('--muted'), grid: { stroke: color('--line') }, ticks: { stroke: color('--line') } };
+      const options = {
+        width: holder.current.clientWidth,
+        height,
+        legend: { show: false },
+        cursor: { y: false },
+        series: [{}, ...series.map((one) => ({
+          label: one.label, stroke: color(one.color), width: 2, points: { show: times.length < 40 },
+        }))],
+        axes: [axis, { ...axis, size: 60, values: (_, ticks) => ticks.map(format) }],
+        hooks: { draw: [(drawn) => drawMarkers(drawn, markers)] },
+      };
+      plot?.destroy();
+      plot = new uPlot(options, [times, ...series.map((one) => one.values)], holder.current);
+    };
+    draw();
+    const resize = new ResizeObserver(() => plot?.setSize({ width: holder.current.clientWidth, height }));
+    resize.observe(holder.current);
+    const scheme = matchMedia('(prefers-color-scheme: dark)');
+    scheme.addEventListener('change', draw);
+    return () => {
+      removed = true;
+      resize.disconnect();
+      scheme.removeEventListener('change', draw);
+      plot?.destroy();
+    };
+  }, [times, series, height, markers]);
+  return html`<div class="plot" ref=${holder} aria-hidden="true" style=${{ minHeight: `${height}px` }}></div>`;
+}
+
+/** Draws horizontal lines, `{ value, label }`, such as the thresholds of stages. */
+function drawMarkers(plot, markers) {
+  const { ctx, bbox } = plot;
+  ctx.save();
+  ctx.strokeStyle = color('--muted');
+  ctx.fillStyle = color('--muted');
+  ctx.setLineDash([4, 4]);
+  ctx.font = `${11 * devicePixelRatio}px sans-serif`;
+  for (const { value, label } of markers) {
+    const y = plot.valToPos(value, 'y', true);
+    if (y < bbox.top || y > bbox.top + bbox.height) continue;
+    ctx.beginPath();
+    ctx.moveTo(bbox.left, y);
+    ctx.lineTo(bbox.left + bbox.width, y);
+    ctx.stroke();
+    ctx.fillText(label, bbox.left + 4, y - 4);
+  }
+  ctx.restore();
+}

@@ -1,0 +1,125 @@
+// A record as the views show it: its text, its labels, and the actions that every record has.
+
+import { html, useState } from './ui.js';
+import { useTexts } from './texts.js';
+import { formatTime } from './format.js';
+import { post } from './api.js';
+import { routeTo } from './route.js';
+import { ownerOf } from './owner.js';
+import { Badge, Field, MemoryName, MemoryText } from './components.js';
+import { ConfirmDialog } from './dialog.js';
+
+const texts = {
+  en: {
+    pinned: 'pinned', superseded: 'superseded', retracted: 'retracted', pending: 'waiting for review', expires: 'expires {time}',
+    importance: 'importance {value}', ended: 'valid until {time}', pin: 'Pin', unpin: 'Unpin', settings: 'Importance and expiry',
+    retract: 'Retract', retractTitle: 'Retract this memory?', retractText: 'It no longer counts, and what was derived from it neither. '
+      + 'You can restore it in “Undo”.', reason: 'Reason', save: 'Save', importanceField: 'Importance, 0 to 1',
+    expiryField: 'Expires at (empty: never)', why: 'Why in search?', copyId: 'Copy id', copied: 'Copied',
+  },
+  zh: {
+    pinned: '已置顶', superseded: '已被取代', retracted: '已撤回', pending: '待审核', expires: '{time} 到期',
+    importance: '重要性 {value}', ended: '有效期至 {time}', pin: '置顶', unpin: '取消置顶', settings: '重要性与到期时间',
+    retract: '撤回', retractTitle: '撤回这条记忆？', retractText: '它及其派生的内容将不再生效。您可以在“撤销”中恢复。', reason: '原因',
+    save: '保存', importanceField: '重要性（0 到 1）', expiryField: '到期时间（留空表示永不到期）', why: '检索原因', copyId: '复制 ID',
+    copied: '已复制',
+  },
+};
+
+/** States in which a record no longer counts. */
+const STRUCK = new Set(['superseded', 'retracted']);
+
+/** The labels of a record: kind, state, pin, importance, expiry, end of its validity. */
+export function RecordBadges({ record }) {
+  const t = useTexts(texts);
+  const tone = { pending: 'warn', superseded: 'neutral', retracted: 'bad' }[record.state];
+  return html`<span class="badges">
+    <${Badge} tone="info">${record.kind}<//>
+    ${tone && html`<${Badge} tone=${tone}>${t(record.state)}<//>`}
+    ${record.pinned && html`<${Badge} tone="good">${t('pinned')}<//>`}
+    ${record.importance > 0 && html`<${Badge}>${t('importance', { value: record.importance })}<//>`}
+    ${record.expires_at && html`<${Badge} tone="warn">${t('expires', { time: formatTime(record.expires_at) })}<//>`}
+    ${record.valid_until && html`<${Badge}>${t('ended', { time: formatTime(record.valid_until) })}<//>`}
+  </span>`;
+}
+
+/**
+ * A record: time, speaker, labels, text and actions. `owner` are the owner's parameters; `onChanged` is called after a
+ * write. `children` is shown below the text, `readOnly` leaves out the actions.
+ */
+export function RecordCard({ record, owner, onChanged, readOnly = false, children }) {
+  return html`<article class="record" data-id=${record.id}>
+    <header><time datetime=${record.occurred_at}>${formatTime(record.occurred_at)}</time>
+      ${record.speaker && html`<${MemoryName} name=${record.speaker} />`}
+      <${RecordBadges} record=${record} /></header>
+    <${MemoryText} text=${record.text} strike=${STRUCK.has(record.state)} />
+    ${children}
+    ${!readOnly && html`<${RecordActions} record=${record} owner=${owner} onChanged=${onChanged} />`}
+  </article>`;
+}
+
+/** The actions of a record: pin, importance and expiry, retract, and the search that explains it. */
+export function RecordActions({ record, owner, onChanged }) {
+  const t = useTexts(texts);
+  const [dialog, setDialog] = useState(null);
+  const [error, setError] = useState(null);
+  const [copied, setCopied] = useState(false);
+  const names = ownerOf(owner);
+  const patch = async (change) => {
+    await post('/api/records/patch', { ...names, ids: [record.id], ...change });
+    setDialog(null);
+    onChanged?.();
+  };
+  const togglePin = () => patch({ pinned: !record.pinned }).catch(setError);
+  const retract = async (reason) => {
+    await post('/api/records/retract', { ...names, ids: [record.id], reason });
+    setDialog(null);
+    onChanged?.();
+  };
+  const copy = () => navigator.clipboard.writeText(record.id).then(() => setCopied(true), setError);
+  return html`<div class="record-actions">
+    <button type="button" class="link" onClick=${togglePin}>${t(record.pinned ? 'unpin' : 'pin')}</button>
+    <button type="button" class="link" onClick=${() => setDialog('settings')}>${t('settings')}</button>
+    ${record.state === 'active' && html`<button type="button" class="link"
+      onClick=${() => setDialog('retract')}>${t('retract')}</button>`}
+    <a href=${routeTo('search', { ...names, why: record.id })}>${t('why')}</a>
+    <button type="button" class="link" onClick=${copy}>${t(copied ? 'copied' : 'copyId')}</button>
+    ${error && html`<span role="alert" class="error-text">${error.message}</span>`}
+    ${dialog === 'settings' && html`<${SettingsDialog} record=${record} onSave=${patch} onClose=${() => setDialog(null)} />`}
+    ${dialog === 'retract' && html`<${RetractDialog} onRetract=${retract} onClose=${() => setDialog(null)} />`}
+  </div>`;
+}
+
+function SettingsDialog({ record, onSave, onClose }) {
+  const t = useTexts(texts);
+  const [importance, setImportance] = useState(String(record.importance));
+  const [expiry, setExpiry] = useState(record.expires_at ? toLocalInput(record.expires_at) : '');
+  const save = () => onSave({
+    importance: Number(importance),
+    expires_at: expiry ? new Date(expiry).toISOString() : 'never',
+  });
+  return html`<${ConfirmDialog} title=${t('settings')} action=${t('save')} onConfirm=${save} onClose=${onClose}>
+    <${Field} label=${t('importanceField')}><input type="number" min="0" max="1" step="any" required value=${importance}
+      onInput=${(event) => setImportance(event.target.value)} /><//>
+    <${Field} label=${t('expiryField')}><input type="datetime-local" value=${expiry}
+      onInput=${(event) => setExpiry(event.target.value)} /><//>
+  <//>`;
+}
+
+/** A dialog that asks for the reason of a retraction. */
+export function RetractDialog({ onRetract, onClose }) {
+  const t = useTexts(texts);
+  const [reason, setReason] = useState('');
+  return html`<${ConfirmDialog} title=${t('retractTitle')} action=${t('retract')} danger
+    onConfirm=${() => onRetract(reason)} onClose=${onClose}>
+    <p>${t('retractText')}</p>
+    <${Field} label=${t('reason')}><input value=${reason} maxlength="500"
+      onInput=${(event) => setReason(event.target.value)} /><//>
+  <//>`;
+}
+
+/** Returns a time as the value of a `datetime-local` input, in the time zone of the browser. */
+function toLocalInput(time) {
+  const date = new Date(time);
+  return new Date(date.getTime() - date.getTimezoneOffset() * 60000).toISOString().slice(0, 16);
+}
