@@ -14,7 +14,7 @@ use axum::{
 use memory_engine::{MemoryEngine, certificate::CertificateKey, http_models::Endpoint};
 use memory_engine_server::{
     Access, ApiKey, Auditing, Debugging, Deletions, Gateway, GatewayOptions, Guard, KeyRing, Mcp, Mem0, Metrics, OAuth,
-    Reviews, Server, Upstream,
+    Records, Reviews, Server, Upstream,
 };
 use serde_json::{Map, Value};
 use tower::ServiceExt;
@@ -37,6 +37,7 @@ fn full_router(engine: &MemoryEngine) -> Router {
         .debugging(Debugging::new(engine.clone()))
         .deletions(Deletions::new(engine.clone(), CertificateKey::generate().unwrap()))
         .auditing(Auditing::new(engine.clone()))
+        .records(Records::new(engine.clone()))
         .reviews(Reviews::new(engine.clone()))
         .router()
 }
