@@ -44,4 +44,5 @@ pub(crate) mod stats;
 pub(crate) mod summarize;
 pub(crate) mod synonyms;
 pub(crate) mod test;
+pub(crate) mod ui;
 pub(crate) mod verify_certificate;

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use clap::Args;
+use memory_engine_server::Config;
 use tokio::net::TcpListener;
 
 use crate::{
@@ -12,7 +13,7 @@ use crate::{
     settings::Settings,
 };
 
-/// Serve the memory over HTTP: a chat gateway, mem0's routes, MCP and a debug API.
+/// Serve the memory over HTTP: a chat gateway, mem0's routes, MCP, a debug API, and a web page at /ui/.
 ///
 /// Listens on this machine only, unless --listen sets another address. Requires a key if one is configured:
 /// `memory keys new` creates a key, and the variable MEMORY_TOKEN sets one for the default tenant. `memory config show`
@@ -30,16 +31,22 @@ impl ServeCommand {
         // Bind before the database is opened, which may take long.
         let listener = TcpListener::bind(config.listen).await;
         let listener = listener.with_context(|| format!("cannot listen on {}", config.listen))?;
-        let settings = Settings::load()?;
-        let engine = server::open(&config).await?;
-        server::load_dictionaries(&engine);
-        let server = config.server(&engine, |name| settings.get(name))?;
-        let open = if server.is_open() { ", without keys" } else { "" };
-        tracing::info!(part = "serve", "listening on http://{}{open}", listener.local_addr()?);
-        server.serve(listener, stop_signal()).await?;
-        tracing::info!(part = "serve", "stopped; queued jobs continue after the next start");
-        Ok(ExitCode::SUCCESS)
+        serve(&config, listener, || Ok(())).await
     }
+}
+
+/// Serves until a signal stops it. `on_ready` is called once the database is open.
+pub(super) async fn serve(config: &Config, listener: TcpListener, on_ready: impl FnOnce() -> Result<()>) -> Result<ExitCode> {
+    let settings = Settings::load()?;
+    let engine = server::open(config).await?;
+    server::load_dictionaries(&engine);
+    let server = config.server(&engine, |name| settings.get(name))?;
+    let open = if server.is_open() { ", without keys" } else { "" };
+    tracing::info!(part = "serve", "listening on http://{}{open}", listener.local_addr()?);
+    on_ready()?;
+    server.serve(listener, stop_signal()).await?;
+    tracing::info!(part = "serve", "stopped; queued jobs continue after the next start");
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Waits for the signal to stop.

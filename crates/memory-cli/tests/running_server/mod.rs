@@ -17,7 +17,12 @@ pub(crate) struct RunningServer {
 
 impl RunningServer {
     pub(crate) fn start(command: &mut Command) -> Self {
-        let mut child = command.args(["serve", "--listen", "127.0.0.1:0"]).stderr(Stdio::piped()).spawn().unwrap();
+        Self::start_as(command, &["serve"])
+    }
+
+    /// Starts the server by a command of another name, on a port of its own.
+    pub(crate) fn start_as(command: &mut Command, arguments: &[&str]) -> Self {
+        let mut child = command.args(arguments).args(["--listen", "127.0.0.1:0"]).stderr(Stdio::piped()).spawn().unwrap();
         let log = BufReader::new(child.stderr.take().unwrap());
         let mut served = Self { child, address: String::new(), log };
         let mut message = String::new();
