@@ -11,14 +11,16 @@ import { ConfirmDialog } from './dialog.js';
 
 const texts = {
   en: {
-    pinned: 'pinned', superseded: 'superseded', retracted: 'retracted', pending: 'waiting for review', expires: 'expires {time}',
+    pinned: 'pinned', superseded: 'superseded', retracted: 'retracted', revoked: 'retracted', deleted: 'deleted',
+    pending: 'waiting for review', expires: 'expires {time}',
     importance: 'importance {value}', ended: 'valid until {time}', pin: 'Pin', unpin: 'Unpin', settings: 'Importance and expiry',
     retract: 'Retract', retractTitle: 'Retract this memory?', retractText: 'It no longer counts, and what was derived from it neither. '
       + 'You can restore it in “Undo”.', reason: 'Reason', save: 'Save', importanceField: 'Importance, 0 to 1',
     expiryField: 'Expires at (empty: never)', why: 'Why in search?', copyId: 'Copy id', copied: 'Copied',
   },
   zh: {
-    pinned: '已置顶', superseded: '已被取代', retracted: '已撤回', pending: '待审核', expires: '{time} 到期',
+    pinned: '已置顶', superseded: '已被取代', retracted: '已撤回', revoked: '已撤回', deleted: '已删除', pending: '待审核',
+    expires: '{time} 到期',
     importance: '重要性 {value}', ended: '有效期至 {time}', pin: '置顶', unpin: '取消置顶', settings: '重要性与到期时间',
     retract: '撤回', retractTitle: '撤回这条记忆？', retractText: '它及其派生的内容将不再生效。您可以在“撤销”中恢复。', reason: '原因',
     save: '保存', importanceField: '重要性（0 到 1）', expiryField: '到期时间（留空表示永不到期）', why: '检索原因', copyId: '复制 ID',
@@ -26,18 +28,29 @@ const texts = {
   },
 };
 
-/** States in which a record no longer counts. */
-const STRUCK = new Set(['superseded', 'retracted']);
+/** States in which a record no longer counts. `revoked` is the stored name of a retracted record. */
+const STRUCK = new Set(['superseded', 'retracted', 'revoked', 'deleted']);
+const STATE_TONES = { pending: 'warn', superseded: 'neutral', retracted: 'bad', revoked: 'bad', deleted: 'bad' };
+const DEFAULT_IMPORTANCE = 0.5;
 
-/** The labels of a record: kind, state, pin, importance, expiry, end of its validity. */
-export function RecordBadges({ record }) {
+/** Returns true if a record no longer counts. */
+export function isStruck(record) {
+  return STRUCK.has(record.state);
+}
+
+/**
+ * The labels of a record: kind, state, pin, importance, expiry, end of its validity. A kind that is `usualKind` is not
+ * shown.
+ */
+export function RecordBadges({ record, usualKind }) {
   const t = useTexts(texts);
-  const tone = { pending: 'warn', superseded: 'neutral', retracted: 'bad' }[record.state];
+  const tone = STATE_TONES[record.state];
   return html`<span class="badges">
-    <${Badge} tone="info">${record.kind}<//>
+    ${record.kind !== usualKind && html`<${Badge} tone="info">${record.kind}<//>`}
     ${tone && html`<${Badge} tone=${tone}>${t(record.state)}<//>`}
     ${record.pinned && html`<${Badge} tone="good">${t('pinned')}<//>`}
-    ${record.importance > 0 && html`<${Badge}>${t('importance', { value: record.importance })}<//>`}
+    ${(record.importance ?? DEFAULT_IMPORTANCE) !== DEFAULT_IMPORTANCE
+      && html`<${Badge}>${t('importance', { value: record.importance })}<//>`}
     ${record.expires_at && html`<${Badge} tone="warn">${t('expires', { time: formatTime(record.expires_at) })}<//>`}
     ${record.valid_until && html`<${Badge}>${t('ended', { time: formatTime(record.valid_until) })}<//>`}
   </span>`;
@@ -52,7 +65,7 @@ export function RecordCard({ record, owner, onChanged, readOnly = false, childre
     <header><time datetime=${record.occurred_at}>${formatTime(record.occurred_at)}</time>
       ${record.speaker && html`<${MemoryName} name=${record.speaker} />`}
       <${RecordBadges} record=${record} /></header>
-    <${MemoryText} text=${record.text} strike=${STRUCK.has(record.state)} />
+    <${MemoryText} text=${record.text} strike=${isStruck(record)} />
     ${children}
     ${!readOnly && html`<${RecordActions} record=${record} owner=${owner} onChanged=${onChanged} />`}
   </article>`;
