@@ -1,5 +1,7 @@
 //! Verbs that delete records.
 
+mod preview;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use memory_engine_core::{
@@ -12,6 +14,7 @@ use tracing::{Span, field::Empty};
 #[cfg(feature = "certificates")]
 use memory_engine_core::{Error, ErrorKind};
 
+pub use self::preview::ForgetPreview;
 use crate::{engine::MemoryEngine, verb::verb};
 
 /// Number of records that one transaction removes.

@@ -21,6 +21,9 @@ use crate::{
     server::Server,
 };
 
+#[cfg(feature = "ui")]
+pub(crate) use self::api::{Body, DeletionRequest};
+
 /// The variable with the key that signs certificates.
 const KEY_VARIABLE: &str = "MEMORY_CERTIFICATE_KEY";
 

@@ -21,7 +21,7 @@ use crate::{
 /// A deletion: the owner, and exactly one of `ids`, `filter` and `everything`.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct DeletionRequest {
+pub(crate) struct DeletionRequest {
     /// The user. Default: the only user of the key. A key for all users may leave it out together with `ids`.
     #[serde(default)]
     user_id: Option<String>,
@@ -75,7 +75,7 @@ pub(super) struct VerificationReply {
 }
 
 /// A JSON body whose errors are messages.
-pub(super) struct Body<T>(T);
+pub(crate) struct Body<T>(pub(crate) T);
 
 impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
     type Rejection = Fault;
@@ -89,27 +89,35 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
     }
 }
 
+impl DeletionRequest {
+    /// Returns the scope of the request, to which the caller has access, and the records to delete.
+    pub(crate) fn resolve(self, access: &Access) -> Result<(Scope, Forget), Fault> {
+        let owner = Owner {
+            user: non_empty(self.user_id),
+            agent: non_empty(self.agent_id),
+            session: non_empty(self.session_id),
+            branch: non_empty(self.branch),
+        };
+        let scope = access.scope(&owner)?;
+        let target = match (self.ids, self.filter, self.everything) {
+            (Some(ids), None, false) => Forget::Ids(ids),
+            (None, Some(filter), false) => Forget::Matching(filter),
+            (None, None, true) => Forget::Everything,
+            _ => return Err(Fault::bad_request("name exactly one of `ids`, `filter` and `everything: true`")),
+        };
+        if scope.user_name().is_none() && !matches!(target, Forget::Ids(_)) {
+            return Err(Fault::bad_request("name the user in `user_id`: without it, the records of all users match"));
+        }
+        Ok((scope, target))
+    }
+}
+
 pub(super) async fn delete(
     State(deletions): State<DeletionsState>,
     access: Access,
     Body(request): Body<DeletionRequest>,
 ) -> Result<Json<DeletionReply>, Fault> {
-    let owner = Owner {
-        user: non_empty(request.user_id),
-        agent: non_empty(request.agent_id),
-        session: non_empty(request.session_id),
-        branch: non_empty(request.branch),
-    };
-    let scope = access.scope(&owner)?;
-    let target = match (request.ids, request.filter, request.everything) {
-        (Some(ids), None, false) => Forget::Ids(ids),
-        (None, Some(filter), false) => Forget::Matching(filter),
-        (None, None, true) => Forget::Everything,
-        _ => return Err(Fault::bad_request("name exactly one of `ids`, `filter` and `everything: true`")),
-    };
-    if scope.user_name().is_none() && !matches!(target, Forget::Ids(_)) {
-        return Err(Fault::bad_request("name the user in `user_id`: without it, the records of all users match"));
-    }
+    let (scope, target) = request.resolve(&access)?;
     let deletion = deletions.engine.forget_with_certificate(&scope, target, &deletions.key).await?;
     Ok(Json(DeletionReply {
         clean: deletion.certificate.is_clean(),

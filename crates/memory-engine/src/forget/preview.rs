@@ -1,0 +1,177 @@
+//! The records that a deletion would remove.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use memory_engine_core::{Field, Filter, FilterValue, Record, RecordId, Result, ScanQuery, Scope};
+use serde::Serialize;
+use tracing::{Span, field::Empty};
+
+use super::{Forget, PAGE_ROWS, everything};
+use crate::{engine::MemoryEngine, verb::verb};
+
+/// The records that [`forget`](MemoryEngine::forget) would remove. [`MemoryEngine::preview_forget`] returns it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct ForgetPreview {
+    /// Number of records that the target names or matches, by kind.
+    pub selected: BTreeMap<String, u64>,
+    /// Number of further records, by kind, that are deleted because they are derived from those. They may be outside
+    /// of the scope, in the memory of the same user.
+    pub derived: BTreeMap<String, u64>,
+    /// Groups of synonyms, and decisions about pairs of words.
+    pub synonyms: u64,
+    /// Ids of the target that no record within the scope has.
+    pub not_found: Vec<RecordId>,
+    /// The first of the selected records.
+    pub selected_sample: Vec<Record>,
+    /// The first of the derived records.
+    pub derived_sample: Vec<Record>,
+}
+
+impl ForgetPreview {
+    /// Number of records, of any kind.
+    pub fn records(&self) -> u64 {
+        self.selected.values().chain(self.derived.values()).sum()
+    }
+}
+
+/// The ids of records, by user. Two users can have records with the same id.
+type IdsByUser = BTreeMap<Scope, BTreeSet<RecordId>>;
+
+/// A preview while its records are read.
+struct PreviewBuilder<'e> {
+    engine: &'e MemoryEngine,
+    sample: usize,
+    selected: IdsByUser,
+    derived: IdsByUser,
+    preview: ForgetPreview,
+}
+
+impl MemoryEngine {
+    /// Returns the records that [`forget`](Self::forget) would remove now. Changes nothing. `sample` is the maximum
+    /// number of selected records, and of derived ones, that it contains; it counts all of them.
+    ///
+    /// All selected records are read. If `scope` covers several users and the target is a filter, records of two users
+    /// with exactly the same time and sequence may be missed.
+    ///
+    /// ```
+    /// use memory_engine::{Forget, MemoryEngine, Scope};
+    ///
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let memory = MemoryEngine::builder().in_memory().build().await?;
+    /// let lin = Scope::user("lin")?;
+    /// memory.remember(&lin, "The spare key is under the mat").await?;
+    ///
+    /// let preview = memory.preview_forget(&lin, Forget::Everything, 10).await?;
+    /// assert_eq!(preview.selected_sample[0].text, "The spare key is under the mat");
+    /// assert_eq!(memory.forget(&lin, Forget::Everything).await?.records(), preview.records());
+    /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// `InvalidInput` for an invalid filter; the store's error.
+    pub async fn preview_forget(
+        &self,
+        scope: &Scope,
+        target: impl Into<Forget>,
+        sample: usize,
+    ) -> Result<ForgetPreview> {
+        let note = |span: &Span, preview: &ForgetPreview| _ = span.record("records", preview.records());
+        let work = self.build_preview(scope, target.into(), sample);
+        verb!("preview_forget", scope, { records = Empty }, work, note)
+    }
+
+    async fn build_preview(&self, scope: &Scope, target: Forget, sample: usize) -> Result<ForgetPreview> {
+        let mut builder = PreviewBuilder {
+            engine: self,
+            sample,
+            selected: IdsByUser::new(),
+            derived: IdsByUser::new(),
+            preview: ForgetPreview::default(),
+        };
+        match target {
+            Forget::Ids(ids) => builder.select_ids(scope, &ids).await?,
+            Forget::Matching(filter) => builder.select_matching(scope, filter).await?,
+            Forget::Everything => {
+                builder.select_matching(scope, everything()).await?;
+                if *scope == scope.namespace() {
+                    let synonyms = self.synonyms();
+                    let store = synonyms.store();
+                    builder.preview.synonyms =
+                        store.list(scope).await?.len() as u64 + store.verdicts(scope).await?.len() as u64;
+                }
+            }
+        }
+        builder.finish().await
+    }
+}
+
+impl PreviewBuilder<'_> {
+    async fn select_ids(&mut self, scope: &Scope, ids: &[RecordId]) -> Result<()> {
+        for page in ids.chunks(PAGE_ROWS) {
+            let filter = Filter::any_of(Field::Id, page.iter().map(|id| FilterValue::from(id.to_string())));
+            let query = ScanQuery::oldest(usize::MAX).with_filter(filter);
+            let records = self.engine.indexed_store().scan(scope, &query).await?.records;
+            self.select(&records).await?;
+        }
+        let found: BTreeSet<RecordId> = self.selected.values().flatten().copied().collect();
+        self.preview.not_found = ids.iter().filter(|id| !found.contains(id)).copied().collect();
+        Ok(())
+    }
+
+    async fn select_matching(&mut self, scope: &Scope, filter: Filter) -> Result<()> {
+        let mut query = ScanQuery::oldest(PAGE_ROWS).with_filter(filter);
+        loop {
+            let page = self.engine.indexed_store().scan(scope, &query).await?;
+            self.select(&page.records).await?;
+            if page.next.is_none() {
+                return Ok(());
+            }
+            query = query.with_after(page.next);
+        }
+    }
+
+    /// Adds selected records, and the ids of those derived from them.
+    async fn select(&mut self, records: &[Record]) -> Result<()> {
+        let mut ids_by_user: BTreeMap<Scope, Vec<RecordId>> = BTreeMap::new();
+        for record in records {
+            let user = record.scope.namespace();
+            if self.selected.entry(user.clone()).or_default().insert(record.id) {
+                count(&mut self.preview.selected, record);
+                add_sample(&mut self.preview.selected_sample, record, self.sample);
+                ids_by_user.entry(user).or_default().push(record.id);
+            }
+        }
+        for (user, ids) in ids_by_user {
+            let derived = self.engine.record_store().derived(&user, &ids).await?;
+            self.derived.entry(user).or_default().extend(derived);
+        }
+        Ok(())
+    }
+
+    /// Reads the derived records that were not selected themselves.
+    async fn finish(mut self) -> Result<ForgetPreview> {
+        for (user, ids) in std::mem::take(&mut self.derived) {
+            let is_selected = |id: &RecordId| self.selected.get(&user).is_some_and(|selected| selected.contains(id));
+            let ids: Vec<RecordId> = ids.into_iter().filter(|id| !is_selected(id)).collect();
+            for page in ids.chunks(PAGE_ROWS) {
+                for record in self.engine.indexed_store().get_all(&user, page).await?.iter().flatten() {
+                    count(&mut self.preview.derived, record);
+                    add_sample(&mut self.preview.derived_sample, record, self.sample);
+                }
+            }
+        }
+        Ok(self.preview)
+    }
+}
+
+fn count(counts: &mut BTreeMap<String, u64>, record: &Record) {
+    *counts.entry(record.kind.as_str().to_owned()).or_default() += 1;
+}
+
+/// Adds a record to a sample unless it is full.
+fn add_sample(sample: &mut Vec<Record>, record: &Record, limit: usize) {
+    if sample.len() < limit {
+        sample.push(record.clone());
+    }
+}
