@@ -99,7 +99,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("memory-engine-import", &["core", "rule-data", "sqlite3mc"]),
     // Pure functions over JSON.
     ("memory-engine-dialects", &[]),
-    ("memory-engine-server", &["", "agent-hooks", "dialects", "http-models", "tool-backends"]),
+    ("memory-engine-server", &["", "agent-hooks", "companion", "dialects", "http-models", "tool-backends"]),
     ("memory-engine-cli", &["", "agent-hooks", "companion", "http-models", "import", "server"]),
     ("memory-engine-benches", &[""]),
     // The examples show that facade, recipes and server are enough.

@@ -1,9 +1,10 @@
 //! The rules by which affection grows with messages and fades over days without one.
 
-use std::fmt;
+use std::{fmt, str::FromStr};
 
 use jiff::{ToSpan, civil::Date};
-use serde::{Deserialize, Serialize};
+use memory_engine_core::{Error, ErrorKind, Record, Result};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::stage::{MAX_AFFECTION, Stages};
 
@@ -80,6 +81,52 @@ impl fmt::Display for AffectionReason {
             Self::Moment(name) => write!(f, "key moment: {name}"),
         }
     }
+}
+
+impl FromStr for AffectionReason {
+    type Err = Error;
+
+    /// Parses the text form.
+    fn from_str(text: &str) -> Result<Self> {
+        let days = |text: &str| text.parse::<u32>().ok();
+        let reason = if text == "message" {
+            Some(Self::Message)
+        } else if let Some(name) = text.strip_prefix("key moment: ") {
+            Some(Self::Moment(name.to_owned()))
+        } else if let Some(day) = text.strip_prefix("idle day ") {
+            days(day).map(Self::Idle)
+        } else {
+            text.strip_suffix(" days in a row").and_then(days).map(Self::Streak)
+        };
+        reason.ok_or_else(|| Error::invalid("companion", "this is no reason of a change of affection"))
+    }
+}
+
+impl AffectionChange {
+    /// Reads a change from a record of [`affection_record`](crate::affection_record).
+    ///
+    /// # Errors
+    /// `Corrupt` for any other record.
+    pub fn of(record: &Record) -> Result<Self> {
+        let reason: Option<String> = metadata_value(record, "reason");
+        let change = || {
+            Some(Self {
+                delta: metadata_value(record, "delta")?,
+                before: metadata_value(record, "before_value")?,
+                after: metadata_value(record, "after_value")?,
+                reason: reason?.parse().ok()?,
+                day: metadata_value(record, "day")?,
+            })
+        };
+        change().ok_or_else(|| {
+            let message = format!("record {} does not contain a change of affection", record.id);
+            Error::new(ErrorKind::Corrupt, "companion", message)
+        })
+    }
+}
+
+fn metadata_value<T: DeserializeOwned>(record: &Record, key: &str) -> Option<T> {
+    serde_json::from_value(record.metadata.get(key)?.clone()).ok()
 }
 
 impl Bond {

@@ -27,6 +27,6 @@ pub use pack::Pack;
 pub use profile::{profile_record, profile_text};
 pub use record::{AFFECTION_LOG, COMPANION_STATE, affection_record, moment_record, state_record};
 pub use reply::{FilterEnd, ReplyFilter};
-pub use stage::{MAX_AFFECTION, Stage, Stages};
+pub use stage::{MAX_AFFECTION, Stage, StageThreshold, Stages};
 pub use state::CompanionState;
 pub use verdict::MomentVerdict;

@@ -1,6 +1,7 @@
 //! The stages of a relationship.
 
-use memory_engine_core::{Error, Result};
+use memory_engine_core::{Error, Record, Result};
+use serde::{Deserialize, Serialize};
 
 /// Maximum affection, in points. The minimum is 0.
 pub const MAX_AFFECTION: i32 = 9999;
@@ -16,6 +17,28 @@ pub struct Stage {
     pub keywords: Vec<String>,
     /// The description of the companion in this stage, for the model.
     pub text: String,
+}
+
+/// The name and the beginning of a stage, as the record of a state contains them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct StageThreshold {
+    /// The name.
+    pub name: String,
+    /// Minimum affection of the stage.
+    pub from: i32,
+}
+
+impl StageThreshold {
+    /// The metadata key of the thresholds.
+    pub(crate) const KEY: &str = "stages";
+
+    /// Returns the stages in the record of a state, in order. Empty for a record without them: records of earlier
+    /// versions contain only the number of the current stage.
+    pub fn all_of(record: &Record) -> Vec<Self> {
+        let stages = record.metadata.get(Self::KEY).cloned().unwrap_or_default();
+        serde_json::from_value(stages).unwrap_or_default()
+    }
 }
 
 /// The stages of a relationship, of which exactly one is current. Their numbers, from 1, are the chapters.
@@ -61,6 +84,11 @@ impl Stages {
     /// Returns the minimum affection of the chapter at this affection.
     pub fn floor(&self, affection: i32) -> i32 {
         self.at(affection).1.from
+    }
+
+    /// Returns the names and beginnings of all stages in order.
+    pub fn thresholds(&self) -> Vec<StageThreshold> {
+        self.0.iter().map(|stage| StageThreshold { name: stage.name.clone(), from: stage.from }).collect()
     }
 
     /// Returns all stages in order.

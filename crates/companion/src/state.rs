@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     affection::Bond,
-    stage::{MAX_AFFECTION, Stages},
+    stage::{MAX_AFFECTION, StageThreshold, Stages},
 };
 
 /// The state of the relationship between a companion and a user, stored in one record.
@@ -96,6 +96,8 @@ impl CompanionState {
         };
         metadata.retain(|_, value| !value.is_null());
         metadata.insert("current_chapter".into(), json!(stages.at(self.bond.affection).0));
+        // A viewer of the record has no pack, and cannot name the stages otherwise.
+        metadata.insert(StageThreshold::KEY.into(), json!(stages.thresholds()));
         // SQL queries sort by this number.
         if let Some(at) = self.last_active_at {
             metadata.insert("last_active_micros".into(), json!(at.as_micros()));

@@ -7,8 +7,8 @@ use futures::executor::block_on;
 use jiff::{civil::date, tz::TimeZone};
 use memory_engine_companion::{
     AffectionChange, AffectionReason, ChatProfiles, CompanionState, ContextInput, Language, MomentRule, Observed, Pack,
-    Profile, ProfileSummarizer, RuleProfiles, affection_record, moment_record, profile_record, profile_text,
-    state_record,
+    Profile, ProfileSummarizer, RuleProfiles, StageThreshold, affection_record, moment_record, profile_record,
+    profile_text, state_record,
 };
 use memory_engine_context::{BuiltContext, EstimatedTokens, TokenCounter};
 use memory_engine_core::{Clock, Kind, ManualClock, Record, RecordId, Role, Scope, Timestamp};
@@ -247,12 +247,26 @@ fn state_round_trip() {
     record.validate().unwrap();
     assert_eq!((record.kind.as_str(), record.metadata["current_chapter"].as_u64()), ("ledger/companion", Some(3)));
     assert_eq!(CompanionState::of(&record).unwrap(), state);
+    let stages = StageThreshold::all_of(&record);
+    assert_eq!(stages, pack.stages.thresholds());
+    assert_eq!(stages.iter().filter(|stage| stage.from <= 2600).count(), 3, "the state is in the third stage");
     let mut broken = record.clone();
     broken.metadata.insert("affection".into(), "much".into());
     assert_eq!(CompanionState::of(&broken).unwrap_err().kind(), memory_engine_core::ErrorKind::Corrupt);
     let change =
         AffectionChange { delta: 1, before: 4, after: 5, reason: AffectionReason::Message, day: date(2026, 3, 5) };
     let line = |cause| affection_record(record.id, &scope(), &change, cause, &clock);
+    assert_eq!(AffectionChange::of(&record).unwrap_err().kind(), memory_engine_core::ErrorKind::Corrupt);
+    for reason in [
+        AffectionReason::Message,
+        AffectionReason::Streak(14),
+        AffectionReason::Idle(31),
+        AffectionReason::Moment("idle day 3 days in a row".into()),
+    ] {
+        let change = AffectionChange { reason, ..change.clone() };
+        let record = affection_record(record.id, &scope(), &change, "cause", &clock);
+        assert_eq!(AffectionChange::of(&record).unwrap(), change);
+    }
     assert_eq!(line("message/m1").id, line("message/m1").id, "the same change is the same line");
     assert_ne!(line("message/m1").id, line("message/m2").id);
 }

@@ -1,12 +1,13 @@
-//! Reading every record of a scope as a stream.
+//! Reading every record of a scope as a stream, and the records derived from others.
 
 use futures_util::{
     Stream, TryStreamExt,
     stream::{self, BoxStream},
 };
-use memory_engine_core::{Cursor, Filter, Order, Page, Record, Result, ScanQuery, Scope, Timestamp};
+use memory_engine_core::{Cursor, Filter, Order, Page, Record, RecordId, Result, ScanQuery, Scope, Timestamp};
+use tracing::{Span, field::Empty};
 
-use crate::engine::MemoryEngine;
+use crate::{engine::MemoryEngine, verb::verb};
 
 /// Number of records read at a time.
 const PAGE_ROWS: usize = 500;
@@ -46,6 +47,36 @@ impl MemoryEngine {
     /// ```
     pub fn records(&self, scope: &Scope) -> RecordQuery {
         RecordQuery { engine: self.clone(), scope: scope.clone(), query: ScanQuery::oldest(PAGE_ROWS), as_of: None }
+    }
+
+    /// Returns the records within `scope` that were derived from these, directly or through others, in any state and
+    /// ordered by id: for example the facts and summaries that were made of some turns.
+    ///
+    /// ```
+    /// use memory_engine::{EnrichmentOptions, MemoryEngine, Scope};
+    ///
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let memory = MemoryEngine::builder().in_memory().enrichment(EnrichmentOptions::rules()?).build().await?;
+    /// let lin = Scope::user("lin")?;
+    /// let turn = memory.remember(&lin, "I'm allergic to seafood.").await?;
+    /// memory.drain(&lin, |_| ()).await?;
+    ///
+    /// let derived = memory.derived(&lin, &[turn]).await?;
+    /// assert!(derived.iter().any(|record| record.kind == memory_engine::Kind::FACT));
+    /// # Ok::<(), memory_engine::Error>(()) }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// The store's error.
+    pub async fn derived(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Record>> {
+        let note = |span: &Span, found: &Vec<Record>| _ = span.record("records", found.len());
+        let work = async {
+            let now = self.clock().now();
+            let mut derived = self.indexed_store().get_derived(scope, ids).await?;
+            derived.retain(|record| !record.is_expired(now));
+            Ok(derived)
+        };
+        verb!("derived", scope, { ids = ids.len(), records = Empty }, work, note)
     }
 }
 

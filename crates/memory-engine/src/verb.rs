@@ -107,6 +107,7 @@ mod tests {
         "audit.verify",
         "close",
         "context",
+        "derived",
         "drain",
         "explain",
         "facts",

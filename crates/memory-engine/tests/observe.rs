@@ -126,6 +126,7 @@ async fn converse(checked: &mut Checked, memory: &MemoryEngine) {
     let then = memory.clock().now();
     checked.call("scan_as_of", memory.scan_as_of(&here, &named, then)).await;
     checked.call("get_as_of", memory.get_as_of(&here, &[first, missing], then)).await;
+    checked.call("derived", memory.derived(&user(), &[first, missing])).await;
     checked.call("record_groups", memory.record_groups(&user())).await;
     checked.call("stats", memory.stats(&user())).await;
     let branch = here.clone().with_branch("branch-qwertz").unwrap();

@@ -4,12 +4,20 @@
 //! those of this folder, which only read, and the public API, through which every write goes.
 
 mod assets;
+mod companion;
+mod companion_view;
 mod owners;
 mod query;
+mod record;
+mod timeline;
 
 use std::sync::Arc;
 
-use axum::{Router, http::Method, http::StatusCode};
+use axum::{
+    Router,
+    http::{Method, StatusCode},
+    response::IntoResponse,
+};
 use memory_engine::MemoryEngine;
 
 use crate::{config::Config, fault::Fault, metrics::Metrics, openapi::Routes, part::ServerPart, server::Server};
@@ -74,6 +82,6 @@ pub(crate) fn add(config: &Config, server: Server, engine: &MemoryEngine, metric
 
 fn routes() -> Routes<InspectorState> {
     let routes = Routes::new("inspector", "Read-only routes of the inspector, the web page at /ui/.");
-    let views = [owners::routes];
+    let views = [owners::routes, timeline::routes, companion::routes];
     views.into_iter().fold(routes, |routes, add| add(routes))
 }

@@ -1,0 +1,223 @@
+//! The timeline of a user or of a conversation: turns in order of time, with the records derived from each.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::RangeInclusive,
+};
+
+use axum::{Json, extract::State};
+use memory_engine::{
+    Cursor, Field, Filter, Kind, MemoryEngine, Op, Page, Record, RecordId, ScanQuery, Scope, State as RecordState,
+    Timestamp, Trust,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    InspectorState,
+    query::{OwnerQuery, Scoped},
+    record::RecordView,
+};
+use crate::{
+    fault::Fault,
+    openapi::{ApiOperation, Routes},
+};
+
+const LIMIT_RANGE: RangeInclusive<usize> = 1..=200;
+const DEFAULT_LIMIT: usize = 50;
+/// The kinds of ledgers begin with `ledger/`. The second text is the first one after all of them.
+const LEDGER_KINDS: [&str; 2] = ["ledger/", "ledger0"];
+
+/// The parameters of a page of the timeline.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct TimelineParams {
+    /// `newest` or `oldest` first. Default: `newest`.
+    order: TimelineOrder,
+    /// The `next_cursor` of a page. With the `first_cursor` and the other order, the page before it is returned.
+    cursor: String,
+    /// The time at which the page begins: RFC 3339, or a date. Not with a cursor.
+    from: String,
+    /// The timeline as it was at this time: RFC 3339, or a date. Default: as it is.
+    as_of: String,
+    /// Only records of this kind, such as `turn`. Default: all that were not derived from others.
+    kind: String,
+    /// False to leave out retracted and superseded records. Default: true.
+    inactive: Option<bool>,
+    /// Maximum number of entries, from 1 to 200. Default: 50.
+    limit: Option<usize>,
+}
+
+#[derive(Debug, Default, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum TimelineOrder {
+    #[default]
+    Newest,
+    Oldest,
+}
+
+/// A page of the timeline.
+#[derive(Debug, Serialize, JsonSchema)]
+struct TimelinePage {
+    /// The records that were not derived from others, such as turns and notes, in the requested order.
+    entries: Vec<Entry>,
+    /// The records that were derived from them, each once, oldest first.
+    derived: Vec<RecordView>,
+    /// The position of the first entry.
+    first_cursor: Option<String>,
+    /// Pass it as `cursor` for the next page. Null on the last page.
+    next_cursor: Option<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Entry {
+    #[serde(flatten)]
+    record: RecordView,
+    /// The ids of the records that were derived directly from this one.
+    #[schemars(with = "Vec<String>")]
+    derived: Vec<RecordId>,
+}
+
+pub(super) fn routes(routes: Routes<InspectorState>) -> Routes<InspectorState> {
+    let operation = ApiOperation::new("inspectorTimeline", "Lists turns in order of time, with what was derived.");
+    let operation = operation.query::<OwnerQuery>().query::<TimelineParams>().answer::<TimelinePage>();
+    routes.get("/api/inspector/timeline", show_timeline, operation)
+}
+
+async fn show_timeline(
+    State(state): State<InspectorState>,
+    scoped: Scoped<TimelineParams>,
+) -> Result<Json<TimelinePage>, Fault> {
+    let Scoped { scope, params, .. } = scoped;
+    let engine = &state.engine;
+    let as_of = params.time(&params.as_of, engine)?;
+    let query = params.query(engine)?;
+    let Page { records, next, .. } = match as_of {
+        Some(time) => engine.scan_as_of(&scope, &query, time).await?,
+        None => engine.timeline(&scope, &query).await?,
+    };
+    let ids: Vec<RecordId> = records.iter().map(|record| record.id).collect();
+    let mut derived = derived_records(engine, &scope, &ids, as_of).await?;
+    if params.hides_inactive() {
+        derived.retain(is_current);
+    }
+    let by_source = group_by_source(&ids, &derived);
+    let first_cursor = records.first().map(|record| Cursor::at(record).to_string());
+    let entries = records.iter().map(|record| Entry {
+        record: RecordView::of(record),
+        derived: by_source.get(&record.id).cloned().unwrap_or_default(),
+    });
+    let is_direct = |record: &&Record| by_source.values().any(|ids| ids.contains(&record.id));
+    Ok(Json(TimelinePage {
+        entries: entries.collect(),
+        derived: derived.iter().filter(is_direct).map(RecordView::of).collect(),
+        first_cursor,
+        next_cursor: next.map(|cursor| cursor.to_string()),
+    }))
+}
+
+/// Returns the records that were derived from these, at any address of the user, without chunks and ledgers.
+async fn derived_records(
+    engine: &MemoryEngine,
+    scope: &Scope,
+    ids: &[RecordId],
+    as_of: Option<Timestamp>,
+) -> Result<Vec<Record>, Fault> {
+    let user = scope.namespace();
+    let mut derived = engine.derived(&user, ids).await?;
+    derived.retain(|record| record.kind != Kind::CHUNK && !record.kind.is_ledger());
+    if let Some(time) = as_of {
+        let ids: Vec<RecordId> = derived.iter().map(|record| record.id).collect();
+        derived = engine.get_as_of(&user, &ids, time).await?.into_iter().flatten().collect();
+    }
+    derived.sort_by_key(Record::position);
+    Ok(derived)
+}
+
+/// Returns the ids of the records that name each of these as their source.
+fn group_by_source(sources: &[RecordId], derived: &[Record]) -> BTreeMap<RecordId, Vec<RecordId>> {
+    let sources: BTreeSet<RecordId> = sources.iter().copied().collect();
+    let mut by_source: BTreeMap<RecordId, Vec<RecordId>> = BTreeMap::new();
+    for record in derived {
+        let named: BTreeSet<RecordId> = record.derived_from.iter().copied().collect();
+        for source in named.intersection(&sources) {
+            by_source.entry(*source).or_default().push(record.id);
+        }
+    }
+    by_source
+}
+
+fn is_current(record: &Record) -> bool {
+    matches!(record.state, RecordState::Active | RecordState::Pending)
+}
+
+impl TimelineParams {
+    fn query(&self, engine: &MemoryEngine) -> Result<ScanQuery, Fault> {
+        let limit = self.limit.unwrap_or(DEFAULT_LIMIT);
+        if !LIMIT_RANGE.contains(&limit) {
+            let (min, max) = (LIMIT_RANGE.start(), LIMIT_RANGE.end());
+            return Err(Fault::bad_request(format!("limit is {limit}; it must be from {min} to {max}")));
+        }
+        let mut query = match self.order {
+            TimelineOrder::Newest => ScanQuery::newest(limit),
+            TimelineOrder::Oldest => ScanQuery::oldest(limit),
+        };
+        query.after = self.start(engine)?;
+        Ok(query.with_filter(self.filter()))
+    }
+
+    /// Returns the position after which the page begins.
+    fn start(&self, engine: &MemoryEngine) -> Result<Option<Cursor>, Fault> {
+        let from = self.time(&self.from, engine)?;
+        let cursor = self.cursor.trim();
+        match (cursor.is_empty(), from) {
+            (true, None) => Ok(None),
+            (true, Some(time)) => Ok(Some(position_before(time, self.order))),
+            (false, None) => Ok(Some(cursor.parse()?)),
+            (false, Some(_)) => Err(Fault::bad_request("send either a cursor or from; a cursor names a position")),
+        }
+    }
+
+    fn filter(&self) -> Filter {
+        let kind = self.kind.trim();
+        let mut filter = if kind.is_empty() {
+            let [first, end] = LEDGER_KINDS;
+            let is_ledger = Filter::compare(Field::Kind, Op::Ge, first).and(Filter::compare(Field::Kind, Op::Lt, end));
+            Filter::ne(Field::Trust, Trust::Derived.as_str())
+                .and(Filter::ne(Field::Kind, Kind::CHUNK.as_str()))
+                .and(Filter::Not(Box::new(is_ledger)))
+        } else {
+            Filter::eq(Field::Kind, kind)
+        };
+        if self.hides_inactive() {
+            let current = [RecordState::Active, RecordState::Pending];
+            filter = filter.and(Filter::In(Field::State, current.map(|state| state.as_str().into()).to_vec()));
+        }
+        filter
+    }
+
+    fn hides_inactive(&self) -> bool {
+        self.inactive == Some(false)
+    }
+
+    /// Parses a time. A time without an offset is in the time zone of the engine. An empty one counts as missing.
+    fn time(&self, text: &str, engine: &MemoryEngine) -> Result<Option<Timestamp>, Fault> {
+        let text = text.trim();
+        if text.is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(Timestamp::parse_in(text, engine.zone())?))
+    }
+}
+
+/// Returns the position before the records that occurred at this time, in the order of the page.
+fn position_before(time: Timestamp, order: TimelineOrder) -> Cursor {
+    match order {
+        TimelineOrder::Newest => {
+            Cursor { occurred_at: time, sequence: i64::MAX, id: RecordId::from_bytes([u8::MAX; 16]) }
+        }
+        TimelineOrder::Oldest => {
+            Cursor { occurred_at: time, sequence: i64::MIN, id: RecordId::from_bytes([u8::MIN; 16]) }
+        }
+    }
+}
