@@ -16,6 +16,7 @@ by `check()`.
 import os
 import pathlib
 import re
+import time
 import urllib.parse
 
 from playwright.sync_api import sync_playwright
@@ -96,10 +97,12 @@ class Inspector:
         self.context, self.url = context, url
         self.page = context.new_page()
         self.faults, self.expected, self.matched = [], [], set()
+        self.running, self.last_change = set(), 0.0
         self.page.on("console", self._hear)
         self.page.on("pageerror", lambda error: self._fault(f"exception: {error}"))
         self.page.on("request", self._see_request)
         self.page.on("response", self._see_response)
+        self.page.on("requestfinished", self._end_request)
         self.page.on("requestfailed", self._see_failure)
 
     def _fault(self, text):
@@ -114,6 +117,8 @@ class Inspector:
             self._fault(f"console {message.type}: {message.text} ({message.location.get('url', '')})")
 
     def _see_request(self, request):
+        self.running.add(request)
+        self.last_change = time.monotonic()
         is_own = request.url.startswith((self.url + "/", "data:", "blob:" + self.url)) or request.url == self.url
         if not is_own:
             self._fault(f"request to another origin: {request.url}")
@@ -122,7 +127,12 @@ class Inspector:
         if response.status >= 500:
             self._fault(f"status {response.status}: {response.request.method} {response.url}")
 
+    def _end_request(self, request):
+        self.running.discard(request)
+        self.last_change = time.monotonic()
+
     def _see_failure(self, request):
+        self._end_request(request)
         # A request that the page itself ends, because a newer one replaces it, is no fault.
         if request.failure and "ERR_ABORTED" not in request.failure:
             self._fault(f"request failed: {request.failure}, {request.method} {request.url}")
@@ -151,12 +161,21 @@ class Inspector:
         self.settle()
         return self
 
-    def settle(self):
-        """Waits until the page has no request and shows no loading state."""
-        self.page.wait_for_load_state("networkidle")
-        self.page.wait_for_function("!document.querySelector('[aria-busy=\"true\"]')")
-        # Two frames: the first renders the state, the second has painted it.
-        self.page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done())))")
+    def settle(self, quiet_ms=120, timeout_ms=20_000):
+        """Waits until the page has had no request, and shown no loading state, for a moment."""
+        deadline = time.monotonic() + timeout_ms / 1000
+        self.last_change = time.monotonic()
+        while True:
+            # This wait handles the events of the page.
+            self.page.wait_for_timeout(20)
+            if self.page.locator('main [aria-busy="true"], main .loading').count():
+                self.last_change = time.monotonic()
+            is_quiet = (time.monotonic() - self.last_change) * 1000 >= quiet_ms
+            if is_quiet and not self.running:
+                return
+            if time.monotonic() > deadline:
+                urls = [request.url for request in self.running]
+                raise AssertionError(f"{self.page.url} still loads after {timeout_ms} ms: {urls}")
 
     def screenshot(self, name, full_page=False):
         """Saves a screenshot in the test's output folder, and returns its path."""
