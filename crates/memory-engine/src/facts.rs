@@ -1,5 +1,6 @@
 //! Facts: statements about a person, with the time in which each holds and the records that state it.
 
+mod contradiction;
 pub(crate) mod topic_facts;
 
 use std::future::IntoFuture;
@@ -11,6 +12,8 @@ use serde::{Deserialize, Serialize};
 use tracing::{Span, field::Empty};
 
 pub use memory_engine_summarizer::{FactEvidence, FactKind, Polarity, render};
+
+pub use self::contradiction::contradict;
 
 use crate::{engine::MemoryEngine, verb::verb};
 
@@ -68,7 +71,9 @@ impl Fact {
         self.valid_from <= time && self.valid_until.is_none_or(|until| time < until)
     }
 
-    fn from_record(record: &Record) -> Self {
+    /// Returns the fact that a record of kind `fact` states. A fact that was written by hand has the attribute `note`,
+    /// and its text is the value.
+    pub fn from_record(record: &Record) -> Self {
         let superseded_by = record.metadata.get(fact_keys::SUPERSEDED_BY).cloned();
         let superseded_by = superseded_by.and_then(|id| serde_json::from_value(id).ok());
         let evidence_of = |id: &RecordId| FactEvidence { record: *id, quote: String::new() };

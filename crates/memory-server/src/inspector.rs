@@ -4,8 +4,12 @@
 //! those of this folder, which only read, and the public API, through which every write goes.
 
 mod assets;
+mod clip;
 mod companion;
 mod companion_view;
+mod evidence;
+mod facts;
+mod graph;
 mod owners;
 mod query;
 mod record;
@@ -82,6 +86,6 @@ pub(crate) fn add(config: &Config, server: Server, engine: &MemoryEngine, metric
 
 fn routes() -> Routes<InspectorState> {
     let routes = Routes::new("inspector", "Read-only routes of the inspector, the web page at /ui/.");
-    let views = [owners::routes, timeline::routes, companion::routes];
+    let views = [owners::routes, timeline::routes, companion::routes, facts::routes, graph::routes];
     views.into_iter().fold(routes, |routes, add| add(routes))
 }
