@@ -53,6 +53,8 @@ export function LineChart({ title, times, series, format = String, formatTime, h
 function Plot({ times, series, format, height, markers }) {
   const holder = useRef(null);
   useEffect(() => {
+    // When the chart is removed, the reference is cleared before this effect is cleaned up.
+    const element = holder.current;
     let plot = null;
     let removed = false;
     const draw = async () => {
@@ -60,7 +62,7 @@ function Plot({ times, series, format, height, markers }) {
       if (removed) return;
       const axis = { stroke: color('--muted'), grid: { stroke: color('--line') }, ticks: { stroke: color('--line') } };
       const options = {
-        width: holder.current.clientWidth,
+        width: element.clientWidth,
         height,
         legend: { show: false },
         cursor: { y: false },
@@ -71,11 +73,11 @@ function Plot({ times, series, format, height, markers }) {
         hooks: { draw: [(drawn) => drawMarkers(drawn, markers)] },
       };
       plot?.destroy();
-      plot = new uPlot(options, [times, ...series.map((one) => one.values)], holder.current);
+      plot = new uPlot(options, [times, ...series.map((one) => one.values)], element);
     };
     draw();
-    const resize = new ResizeObserver(() => plot?.setSize({ width: holder.current.clientWidth, height }));
-    resize.observe(holder.current);
+    const resize = new ResizeObserver(() => plot?.setSize({ width: element.clientWidth, height }));
+    resize.observe(element);
     const scheme = matchMedia('(prefers-color-scheme: dark)');
     scheme.addEventListener('change', draw);
     return () => {
