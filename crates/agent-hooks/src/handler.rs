@@ -5,9 +5,12 @@ use std::{sync::Arc, time::Duration};
 use memory_engine::{
     Error, ErrorKind, Field, Filter, Injector, Kind, MemoryEngine, Record, RecordId, Result, Role, ScanQuery, Scope,
     Turn,
-    context::{EstimatedTokens, GatewayBlock, IncomingMessage, InjectionRules, OpeningContext},
+    context::{
+        EstimatedTokens, GatewayBlock, IncomingMessage, Injection, InjectionRules, OpeningContext, RenderedOpening,
+    },
     recall::Retrievers,
 };
+use memory_engine_import::user_words;
 use tokio::time::timeout;
 
 use crate::{
@@ -72,6 +75,18 @@ pub struct HookAnswer {
     pub degraded: Vec<String>,
 }
 
+/// The memories for a prompt, which was not handled.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct PromptPreview {
+    /// The scene of the prompt.
+    pub scene: &'static str,
+    /// Its round in the session, from 1.
+    pub round: u32,
+    /// The memories, with a trace.
+    pub injection: Injection,
+}
+
 impl AgentHooks {
     /// Creates a handler with the default options.
     pub fn new(engine: MemoryEngine) -> Self {
@@ -131,9 +146,7 @@ impl AgentHooks {
 
     async fn open_session(&self, user: &Scope, session: &Scope, answer: &mut HookAnswer) -> Result<()> {
         self.injected.clear(session);
-        let opening = OpeningContext::load(&self.engine, user, Some(SCENE)).await?;
-        let now = self.engine.clock().now();
-        let rendered = opening.render(self.options.opening_tokens, now, self.engine.zone(), &EstimatedTokens)?;
+        let rendered = self.preview_opening(user).await?;
         self.injected.add(session, &rendered.records);
         answer.context = rendered.text;
         answer.memories = rendered.records;
@@ -150,13 +163,8 @@ impl AgentHooks {
         answer: &mut HookAnswer,
     ) -> Result<()> {
         let turns = self.session_turns(session).await?;
-        let mut conversation: Vec<&str> = turns.iter().map(|turn| turn.text.as_str()).collect();
-        conversation.push(words);
-        let rounds = turns.iter().filter(|turn| has_role(turn, &Role::USER)).count() + 1;
-        let round = u32::try_from(rounds).unwrap_or(u32::MAX);
-        let message = IncomingMessage { round: round.into(), scene: SCENE, text: words };
-        let excluded = self.injected.get(session);
-        let inject = self.injector.inject_except(user, &message, &conversation, &excluded);
+        let round = next_round(&turns);
+        let inject = self.inject(&self.injector, user, session, &turns, words);
         let (injection, stored) = tokio::join!(inject, self.store_prompt(session, event, words, turns.last(), round));
         answer.memories = injection.records.iter().map(|record| record.id).collect();
         answer.context = injection.text;
@@ -164,6 +172,47 @@ impl AgentHooks {
         self.injected.add(session, &answer.memories);
         answer.stored = Some(stored?);
         Ok(())
+    }
+
+    /// Returns the memories for a prompt, without those that the session contains already.
+    async fn inject(
+        &self,
+        injector: &Injector,
+        user: &Scope,
+        session: &Scope,
+        turns: &[Record],
+        words: &str,
+    ) -> Injection {
+        let mut conversation: Vec<&str> = turns.iter().map(|turn| turn.text.as_str()).collect();
+        conversation.push(words);
+        let message = IncomingMessage { round: next_round(turns).into(), scene: SCENE, text: words };
+        let excluded = self.injected.get(session);
+        injector.inject_except(user, &message, &conversation, &excluded).await
+    }
+
+    /// Returns the memories that [`handle`](Self::handle) would inject for a prompt in this session, with a trace;
+    /// `None` for a prompt without words of the user. It stores nothing, and later events of the session are handled as
+    /// if it had not been called.
+    ///
+    /// # Errors
+    /// `InvalidInput` for a session name that is not valid; the error of the store.
+    pub async fn preview_prompt(&self, user: &Scope, session: &str, prompt: &str) -> Result<Option<PromptPreview>> {
+        let Some(words) = user_words(prompt) else { return Ok(None) };
+        let session = user.clone().with_session(session)?;
+        let turns = self.session_turns(&session).await?;
+        let injector = self.injector.clone().with_trace();
+        let injection = self.inject(&injector, user, &session, &turns, &words).await;
+        Ok(Some(PromptPreview { scene: SCENE, round: next_round(&turns), injection }))
+    }
+
+    /// Returns the context that [`handle`](Self::handle) would give to a session that starts empty. It changes nothing.
+    ///
+    /// # Errors
+    /// The error of the store.
+    pub async fn preview_opening(&self, user: &Scope) -> Result<RenderedOpening> {
+        let opening = OpeningContext::load(&self.engine, user, Some(SCENE)).await?;
+        let now = self.engine.clock().now();
+        opening.render(self.options.opening_tokens, now, self.engine.zone(), &EstimatedTokens)
     }
 
     async fn store_prompt(
@@ -234,6 +283,12 @@ fn injector(engine: &MemoryEngine, options: &HookOptions) -> Injector {
         .with_limit(options.max_memories)
         .with_deadline(options.deadline)
         .with_retrievers(options.retrievers)
+}
+
+/// Returns the round of a prompt after these turns.
+fn next_round(turns: &[Record]) -> u32 {
+    let rounds = turns.iter().filter(|turn| has_role(turn, &Role::USER)).count() + 1;
+    u32::try_from(rounds).unwrap_or(u32::MAX)
 }
 
 fn has_role(turn: &Record, role: &Role) -> bool {

@@ -8,4 +8,4 @@ mod session;
 
 pub use agent::Agent;
 pub use event::{HookEvent, HookKind, SessionBeginning};
-pub use handler::{AgentHooks, HookAnswer, HookOptions};
+pub use handler::{AgentHooks, HookAnswer, HookOptions, PromptPreview};

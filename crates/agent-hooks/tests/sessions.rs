@@ -182,3 +182,25 @@ async fn a_closed_store_degrades() {
     assert_eq!((answer.context.as_str(), answer.stored), ("", None));
     assert!(!answer.degraded.is_empty());
 }
+
+#[tokio::test]
+async fn a_preview_is_what_the_next_prompt_gets_and_stores_nothing() {
+    let hooks = Hooks::new().await;
+    hooks.prompt("s1", "My dog is called Biscuit.").await;
+    hooks.stop("s1", "What a good name.").await;
+    let asked = "Do you remember what my dog is called?";
+    let before = hooks.turns().await.len();
+    let preview = hooks.hooks.preview_prompt(&hooks.user, "s2", asked).await.unwrap().unwrap();
+    assert_eq!(hooks.turns().await.len(), before);
+    assert!(preview.injection.trace.is_some());
+    assert_eq!(preview.round, 1);
+    assert_eq!(hooks.hooks.preview_prompt(&hooks.user, "s2", "/clear").await.unwrap().map(|p| p.round), None);
+    let opening = hooks.hooks.preview_opening(&hooks.user).await.unwrap();
+    assert!(opening.layers.iter().any(|layer| !layer.included.is_empty()), "{opening:?}");
+    // The previews do not count as answers: the memory is injected all the same.
+    let answer = hooks.prompt("s2", asked).await;
+    assert!(answer.context.contains("Biscuit"), "{answer:?}");
+    assert_eq!(answer.context, preview.injection.text);
+    let opening = hooks.hooks.preview_opening(&hooks.user).await.unwrap();
+    assert_eq!(hooks.start("s3", "startup").await.context, opening.text);
+}

@@ -36,7 +36,7 @@ impl BuiltContext {
 }
 
 /// The tokens that a layer used, and the items in it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct LayerReport {
     /// The name of the layer.

@@ -5,6 +5,6 @@ pub use memory_engine_context::*;
 #[cfg(feature = "enrichment")]
 pub use crate::opening_context::{OpeningContext, RenderedOpening};
 pub use crate::{
-    injection::Injection,
+    injection::{ConsideredMemory, Injection, InjectionTrace, MemoryOutcome, MemorySource},
     prompt::{ContextRequest, PromptContext},
 };

@@ -127,6 +127,11 @@ impl MemoryEngine {
         self.parts.locale.language
     }
 
+    /// Returns the options of recalls whose query has none of its own.
+    pub fn recall_options(&self) -> &RecallOptions {
+        self.options()
+    }
+
     /// Returns the rewrite of queries that find nothing. Default: none.
     #[cfg(feature = "llm")]
     pub fn rewrite(&self) -> Option<&Rewrite> {

@@ -7,6 +7,7 @@ mod topic;
 #[cfg(not(feature = "enrichment"))]
 #[path = "injection/topic_unsupported.rs"]
 mod topic;
+mod trace;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -30,6 +31,7 @@ use crate::{
 };
 use informative::most_informative;
 use recalled::{RecalledMemories, has_content};
+pub use trace::{ConsideredMemory, InjectionTrace, MemoryOutcome, MemorySource};
 
 /// Turns per round: a message of the user and the reply.
 const TURNS_PER_ROUND: usize = 2;
@@ -85,6 +87,7 @@ pub struct Injector {
     limit: usize,
     deadline: Duration,
     retrievers: Retrievers,
+    traces: bool,
 }
 
 /// The memories to inject for a message.
@@ -99,6 +102,8 @@ pub struct Injection {
     pub records: Vec<Record>,
     /// The stages that failed, with the reason.
     pub degraded: Vec<Degraded>,
+    /// The memories that were considered, if the injector [keeps a trace](Injector::with_trace).
+    pub trace: Option<InjectionTrace>,
 }
 
 impl Injector {
@@ -107,7 +112,7 @@ impl Injector {
         let deadline = engine.options().deadline;
         let block = GatewayBlock::default().with_zone(engine.zone().clone());
         let rules = InjectionRules::default();
-        Self { engine, rules, block, limit: 5, deadline, retrievers: Retrievers::default() }
+        Self { engine, rules, block, limit: 5, deadline, retrievers: Retrievers::default(), traces: false }
     }
 
     /// Sets the rules.
@@ -141,6 +146,12 @@ impl Injector {
         self
     }
 
+    /// Adds a trace to every injection: the memories that were considered, and why each is in the text or not.
+    pub fn with_trace(mut self) -> Self {
+        self.traces = true;
+        self
+    }
+
     /// Returns the memories to inject for a message, from everything within `scope` that is visible from its scene.
     pub async fn inject(&self, scope: &Scope, message: &IncomingMessage<'_>) -> Injection {
         self.inject_into(scope, message, &[]).await
@@ -165,7 +176,7 @@ impl Injector {
         let block_language = self.engine.language().or_else(|| conversation_language(message, conversation));
         let language = self.engine.language().unwrap_or_else(|| Language::of(message.text));
         let decision = self.rules.decide_in(message, language);
-        let mut recalled = RecalledMemories::new(excluded.clone());
+        let mut recalled = RecalledMemories::new(excluded.clone(), self.traces);
         if let Err(error) = self.engine.indexed_store().check_open("injection") {
             recalled.add_failure(&error);
         } else {
@@ -175,19 +186,17 @@ impl Injector {
                 recalled.add_failure(&Error::new(ErrorKind::Timeout, "injection", reason));
             }
         }
-        let rendered = self.block.render_relevant_first(
-            block_language.unwrap_or_else(|| recalled.language()),
-            &recalled.relevant,
-            &recalled.summaries,
-            &recalled.others,
-        );
+        let block_language = block_language.unwrap_or_else(|| recalled.language());
+        let rendered =
+            self.block.render_relevant_first(block_language, &recalled.relevant, &recalled.summaries, &recalled.others);
         let degraded = std::mem::take(&mut recalled.degraded);
+        let trace = self.trace(&mut recalled, &rendered, block_language, &decision);
         let all = recalled.into_records();
         let record = |id| all.iter().find(|record| record.id == id).cloned();
         let records: Vec<Record> = rendered.included.into_iter().filter_map(record).collect();
         let decision =
             if decision.rule == Rule::Relevant && records.is_empty() { InjectionDecision::nothing() } else { decision };
-        Injection { decision, text: rendered.text, records, degraded }
+        Injection { decision, text: rendered.text, records, degraded, trace }
     }
 
     /// Adds the memories that the decision asks for, and the pinned ones before them.
@@ -201,15 +210,20 @@ impl Injector {
     ) {
         let pinned = self.newest_records(scope, message, pinned_filter(), MAX_PINNED).await;
         let mut pinned = recalled.records_or_failure(pinned);
+        recalled.consider(MemorySource::Pinned, &pinned);
         if decision.action == Action::Nothing && pinned.is_empty() {
             return;
         }
         recalled.set_conversation(conversation.iter().map(|text| ContentHash::of(text)).collect());
         self.recall_memories(scope, message, decision, conversation, recalled).await;
-        pinned.retain(|record| !recalled.is_in_conversation(record));
+        // A search may have found them, too.
+        recalled.consider(MemorySource::Pinned, &pinned);
+        recalled.reject_conversation(&mut pinned);
         let frame = self.engine.language().unwrap_or_else(|| Language::of(message.text));
         let frame = frame.pick(&self.block.chinese, &self.block.english);
-        recalled.put_first(within_budget(pinned, frame.max_chars, frame.max_chars_each));
+        let included = within_budget(pinned.iter().cloned(), frame.max_chars, frame.max_chars_each);
+        recalled.reject(pinned.get(included.len()..).unwrap_or_default(), MemoryOutcome::OverPinnedBudget);
+        recalled.put_first(included);
     }
 
     /// Adds the memories that the decision asks for. A search that fails does not stop the others.
@@ -267,10 +281,12 @@ impl Injector {
         let limit = max_summaries + EXTRA_CANDIDATES;
         let summaries = self.newest_records(scope, message, kind_filter(Kind::SUMMARY), limit).await;
         let summaries = recalled.records_or_failure(summaries);
+        recalled.consider(MemorySource::LatestSummaries, &summaries);
         recalled.summaries = self.select(scope, summaries, max_summaries, recalled).await;
         let limit = max_turns + EXTRA_CANDIDATES;
         let turns = self.newest_records(scope, message, kind_filter(Kind::TURN), limit).await;
         let turns = recalled.records_or_failure(turns);
+        recalled.consider(MemorySource::LatestTurns, &turns);
         let turns = self.without_conversation(scope, turns, max_turns, recalled).await;
         recalled.others.extend(turns);
     }
@@ -280,6 +296,7 @@ impl Injector {
         let limit = self.limit + EXTRA_CANDIDATES;
         let facts = self.newest_records(scope, message, kind_filter(Kind::FACT), limit).await;
         let facts = recalled.records_or_failure(facts);
+        recalled.consider(MemorySource::Facts, &facts);
         recalled.relevant = self.select(scope, facts, self.limit, recalled).await;
         if recalled.relevant.is_empty() {
             self.previous_session(scope, message, recalled).await;
@@ -294,7 +311,8 @@ impl Injector {
         limit: usize,
         recalled: &mut RecalledMemories,
     ) -> Vec<Record> {
-        let with_content = records.into_iter().filter(has_content).collect();
+        let (with_content, empty): (Vec<Record>, Vec<Record>) = records.into_iter().partition(has_content);
+        recalled.reject(&empty, MemoryOutcome::NoContent);
         self.without_conversation(scope, with_content, limit, recalled).await
     }
 
@@ -306,10 +324,11 @@ impl Injector {
         limit: usize,
         recalled: &mut RecalledMemories,
     ) -> Vec<Record> {
-        records.retain(|record| !recalled.is_in_conversation(record));
+        recalled.reject_conversation(&mut records);
         if recalled.has_conversation() {
             self.remove_derived_from_conversation(scope, &mut records, recalled).await;
         }
+        recalled.reject(records.get(limit..).unwrap_or_default(), MemoryOutcome::OverLimit);
         records.truncate(limit);
         records
     }
@@ -337,7 +356,9 @@ impl Injector {
             let mut sources = record.derived_from.iter();
             !record.derived_from.is_empty() && sources.all(|id| in_conversation.get(id) == Some(&true))
         };
-        records.retain(|record| !repeats_conversation(record));
+        let (repeats, others): (Vec<Record>, Vec<Record>) = records.drain(..).partition(repeats_conversation);
+        recalled.reject(&repeats, MemoryOutcome::DerivedFromConversation);
+        *records = others;
     }
 
     /// Returns the options of a recall that begins now: it ends a little before the injection, so that its results are
@@ -361,6 +382,7 @@ impl Injector {
         };
         match outcome {
             Ok(recall) => {
+                recalled.consider_hits(&recall.hits);
                 let relevant = recall.relevant().map(|hit| hit.record.clone()).collect();
                 recalled.relevant = self.select(scope, relevant, self.limit, recalled).await;
                 recalled.degraded.extend(recall.degraded);
@@ -393,12 +415,15 @@ impl Injector {
             let of_session = |records: &[Record]| -> Vec<Record> {
                 records.iter().filter(|record| session(record) == previous).cloned().collect()
             };
-            recalled.summaries =
-                self.select(scope, of_session(&summaries), PREVIOUS_SESSION_MAX_SUMMARIES, recalled).await;
+            let summaries = of_session(&summaries);
+            recalled.consider(MemorySource::PreviousSession, &summaries);
+            recalled.summaries = self.select(scope, summaries, PREVIOUS_SESSION_MAX_SUMMARIES, recalled).await;
             if !recalled.summaries.is_empty() {
                 return;
             }
-            let statements = self.select(scope, of_session(&turns), PREVIOUS_SESSION_SCAN_ROWS, recalled).await;
+            let turns = of_session(&turns);
+            recalled.consider(MemorySource::PreviousSession, &turns);
+            let statements = self.select(scope, turns, PREVIOUS_SESSION_SCAN_ROWS, recalled).await;
             let informative = most_informative(statements, self.limit);
             if !informative.is_empty() {
                 recalled.others.extend(informative);
@@ -441,6 +466,7 @@ impl Injector {
         let limit = self.limit + EXTRA_CANDIDATES;
         let labelled = self.newest_records(scope, message, is_labelled, limit).await;
         let labelled = recalled.records_or_failure(labelled);
+        recalled.consider(MemorySource::Emotion, &labelled);
         recalled.others = self.select(scope, labelled, self.limit, recalled).await;
         let options = self.recall_options(recalled);
         let query = RecallQuery::new(words.join(" ")).with_retrievers(Retrievers::KeywordOnly).with_filter(is_recent);
@@ -450,7 +476,9 @@ impl Injector {
         };
         let phrases = Phrases::new(words);
         let is_unlabelled_match = |record: &Record| record.emotion.is_none() && phrases.find(&record.text).is_some();
-        let unlabelled = recall.hits.into_iter().map(|hit| hit.record).filter(is_unlabelled_match).collect();
+        let unlabelled: Vec<Record> =
+            recall.hits.into_iter().map(|hit| hit.record).filter(is_unlabelled_match).collect();
+        recalled.consider(MemorySource::Emotion, &unlabelled);
         let unlabelled = self.select(scope, unlabelled, self.limit, recalled).await;
         recalled.others.extend(unlabelled);
         recalled.others.truncate(self.limit);

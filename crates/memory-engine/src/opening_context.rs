@@ -1,7 +1,7 @@
 //! The context at the beginning of a conversation.
 
 use jiff::tz::TimeZone;
-use memory_engine_context::{ContextPlan, Item, Layer, Overflow, TokenCounter, quoted};
+use memory_engine_context::{ContextPlan, Item, Layer, LayerReport, Overflow, TokenCounter, quoted};
 use memory_engine_core::{
     Error, Field, Filter, Kind, Language, Record, RecordId, Result, ScanQuery, Scope, State, Timestamp,
 };
@@ -58,6 +58,8 @@ pub struct RenderedOpening {
     pub records: Vec<RecordId>,
     /// Number of tokens of the text.
     pub tokens: usize,
+    /// The size of each part, and what was left out. Empty if the text is.
+    pub layers: Vec<LayerReport>,
 }
 
 /// The headings and labels around the memories.
@@ -165,7 +167,7 @@ impl OpeningContext {
         if records.is_empty() {
             return Ok(RenderedOpening::default());
         }
-        Ok(RenderedOpening { text: built.text, records, tokens: built.tokens })
+        Ok(RenderedOpening { text: built.text, records, tokens: built.tokens, layers: built.layers })
     }
 
     /// Returns the labels in the language of the memories.

@@ -4,10 +4,11 @@ use std::{future::IntoFuture, sync::Arc};
 
 use futures_util::{FutureExt, future::BoxFuture};
 use memory_engine_context::{
-    ContextPlan, EstimatedTokens, Item, Layer, LayerReport, MemoryBlock, Overflow, RenderedBlock, TokenCounter,
+    ContextPlan, EstimatedTokens, Item, Layer, LayerReport, LeftOut, LeftOutReason, MemoryBlock, Overflow,
+    RenderedBlock, TokenCounter,
 };
 use memory_engine_core::{Field, Filter, Kind, Record, RecordId, Result, ScanQuery, Scope, State};
-use memory_engine_recall::{Degraded, RecallQuery};
+use memory_engine_recall::{Degraded, RecallHit, RecallQuery};
 use tracing::{Span, field::Empty};
 
 use crate::{
@@ -21,6 +22,8 @@ const PERSONA_SHARE: f64 = 0.4;
 /// Budget of the recent turns, as a share of the token limit (0–1). Persona and memories are filled first; the
 /// memories get at most the rest of the limit.
 const RECENT_SHARE: f64 = 0.3;
+/// The name of the layer of the memories.
+const MEMORIES: &str = "memories";
 
 /// A request for text for a prompt. [`MemoryEngine::context`] creates one; awaiting it runs it.
 #[derive(Debug, Clone)]
@@ -48,6 +51,8 @@ pub struct PromptContext {
     pub records: Vec<RecordId>,
     /// The size of each part, and what was left out.
     pub layers: Vec<LayerReport>,
+    /// The hits of the recall, best first, also those that are not in the text.
+    pub hits: Vec<RecallHit>,
     /// Stages of the recall that failed or were late.
     pub degraded: Vec<Degraded>,
 }
@@ -157,22 +162,25 @@ impl ContextRequest {
         let persona_tokens = self.counter.count(&self.persona);
         let reserved_tokens = recent_budget.max(persona_tokens + separator_tokens);
         let memories_budget = self.max_tokens.saturating_sub(reserved_tokens);
+        let order: Vec<RecordId> = memories.iter().map(|record| record.id).collect();
         let memories = render_within(block, memories, memories_budget, self.counter.as_ref());
         let persona = Layer::text("persona", token_share(self.max_tokens, PERSONA_SHARE), self.persona).stable();
         let recent_items = recent.iter().map(|turn| Item::of(turn, spoken_line(turn)));
         let plan = ContextPlan::new(self.max_tokens)
             .with_layer(persona.with_overflow(Overflow::NeverCut))
-            .with_layer(Layer::block("memories", memories_budget, &memories))
+            .with_layer(Layer::block(MEMORIES, memories_budget, &memories))
             .with_layer(Layer::new("recent", recent_budget).with_items(recent_items));
-        let built = plan.build(self.counter.as_ref())?;
-        let has_memories = built.layers.iter().any(|layer| layer.name == "memories" && layer.tokens > 0);
-        let memories = memories.included.into_iter().filter(|_| has_memories);
-        let records = memories.chain(built.layers.iter().flat_map(|layer| layer.included.iter().copied())).collect();
+        let mut built = plan.build(self.counter.as_ref())?;
+        if let Some(layer) = built.layers.iter_mut().find(|layer| layer.name == MEMORIES) {
+            report_memories(layer, &order, memories);
+        }
+        let records = built.layers.iter().flat_map(|layer| layer.included.iter().copied()).collect();
         Ok(PromptContext {
             text: built.text,
             tokens: built.tokens,
             records,
             layers: built.layers,
+            hits: recall.hits,
             degraded: recall.degraded,
         })
     }
@@ -211,6 +219,18 @@ fn render_within(
         let max_chars = rendered.text.chars().count() * max_tokens / tokens;
         block = block.with_max_chars(max_chars);
     }
+}
+
+/// Names the memories of a block in the report of its layer: those in the text, and those that did not fit. `order` are
+/// the ids of all of them, best first.
+fn report_memories(layer: &mut LayerReport, order: &[RecordId], block: RenderedBlock) {
+    if layer.tokens > 0 {
+        layer.included = block.included;
+    }
+    let left_out = order.iter().copied().enumerate().filter(|(_, id)| !layer.included.contains(id));
+    let reason = LeftOutReason::Layer;
+    layer.left_out = left_out.map(|(place, id)| LeftOut { place, id: Some(id), reason }).collect();
+    layer.taken = layer.included.len();
 }
 
 fn spoken_line(turn: &Record) -> String {

@@ -3,7 +3,8 @@
 #[cfg(feature = "llm")]
 pub use memory_engine_recall::Rewrite;
 pub use memory_engine_recall::{
-    Boost, Degraded, EnhancedRecall, Enhancement, Explanation, Feature, FeatureScore, QueryForm, QueryShape, Recall,
-    RecallHit, RecallOptions, RecallQuery, Retriever, RetrieverHit, Retrievers, StageTime, Verdict, WarmUp,
+    Boost, Degraded, EnhancedRecall, Enhancement, Explanation, Feature, FeatureScore, QueryForm, QueryShape,
+    RankingStep, Recall, RecallHit, RecallOptions, RecallQuery, Retriever, RetrieverHit, Retrievers, StageTime,
+    StepRank, Verdict, WarmUp,
 };
 pub use memory_engine_reranker::{LexicalReranker, Method, Reranker};

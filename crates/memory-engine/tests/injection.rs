@@ -9,7 +9,7 @@ use std::{sync::Arc, time::Duration};
 use given::{Backend, lin};
 use memory_engine::{
     ErrorKind, Forget, Injector, Kind, MemoryEngine, RecallOptions, Timestamp, Turn,
-    context::{IncomingMessage, InjectionRules, Rule, append_to_system},
+    context::{GatewayBlock, IncomingMessage, InjectionRules, MemoryOutcome, MemorySource, Rule, append_to_system},
     llm::{ScriptedModel, ScriptedReply},
     recall::{Enhancement, QueryForm, Rewrite},
     testing::ManualClock,
@@ -418,5 +418,50 @@ async fn replies_without_content_do_not_name_the_session() {
         let message = IncomingMessage { round: 2, scene: "daily", text: question };
         let injection = injector.inject_into(&lin(), &message, &["hi there", "OK.", question]).await;
         assert!(injection.text.contains("oak table"), "{injection:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_trace_names_each_considered_memory_with_its_outcome() {
+    for backend in Backend::all() {
+        let memory = empty(&backend).await;
+        let store = async |turn: Turn| memory.remember(&lin(), turn).await.unwrap();
+        let answer = store(Turn::user("My dog is called Biscuit.").with_scene("daily")).await;
+        let question = store(Turn::user("Do you know what my dog is called?").with_scene("daily")).await;
+        let pinned = store(Turn::note("Speak plainly").pinned()).await;
+        let message = IncomingMessage { round: 5, scene: "daily", text: "Do you remember what my dog is called?" };
+        let injector = Injector::new(memory.clone());
+        let plain = injector.inject(&lin(), &message).await;
+        assert!(plain.trace.is_none());
+        let traced = injector.clone().with_trace();
+        let injection = traced.inject(&lin(), &message).await;
+        assert_eq!(injection.text, plain.text);
+        let trace = injection.trace.unwrap();
+        let outcome = |trace: &memory_engine::context::InjectionTrace, id| {
+            let found = trace.considered.iter().find(|memory| memory.record.id == id).unwrap();
+            (found.source, found.outcome)
+        };
+        assert_eq!(outcome(&trace, answer), (MemorySource::Search, MemoryOutcome::Injected));
+        assert_eq!(outcome(&trace, question), (MemorySource::Search, MemoryOutcome::NoContent));
+        assert_eq!(outcome(&trace, pinned), (MemorySource::Pinned, MemoryOutcome::Injected));
+        assert!(trace.considered.iter().all(|memory| memory.relevance.is_some() == (memory.record.id != pinned)));
+        assert_eq!((trace.decision.rule, trace.max_memories), (Rule::Recall, 5));
+
+        let known = traced.inject_into(&lin(), &message, &["My dog is called Biscuit."]).await.trace.unwrap();
+        assert_eq!(outcome(&known, answer).1, MemoryOutcome::InConversation);
+        let excluded = traced.inject_except(&lin(), &message, &[], &[answer].into()).await.trace.unwrap();
+        assert_eq!(outcome(&excluded, answer).1, MemoryOutcome::Excluded);
+        let narrow = injector.clone().with_block(GatewayBlock::default().with_max_chars(340)).with_trace();
+        let cut = narrow.inject(&lin(), &message).await.trace.unwrap();
+        assert_eq!(outcome(&cut, pinned).1, MemoryOutcome::Injected);
+        assert_eq!(outcome(&cut, answer).1, MemoryOutcome::NoRoom);
+
+        // A message that nothing is relevant to: the rule asked for a search, and nothing is injected.
+        let unrelated =
+            IncomingMessage { round: 5, scene: "daily", text: "Have you called the plumber about the tap?" };
+        let nothing = traced.inject_except(&lin(), &unrelated, &[], &[pinned].into()).await;
+        let trace = nothing.trace.unwrap();
+        assert_eq!((nothing.decision.rule, trace.decision.rule), (Rule::Nothing, Rule::Relevant));
+        assert!(trace.considered.iter().all(|memory| memory.outcome != MemoryOutcome::Injected), "{trace:?}");
     }
 }

@@ -9,7 +9,7 @@ use std::{sync::Arc, time::Duration};
 use given::{Backend, BrokenReranker, FlakyEmbedder, lin};
 use memory_engine::{
     MemoryEngine, RecallOptions, RecallQuery, Timestamp, Turn,
-    recall::{Retriever, Verdict},
+    recall::{LexicalReranker, RankingStep, Retriever, Verdict},
     scene::SceneView,
     synonyms::SynonymGroup,
     testing::ManualClock,
@@ -206,6 +206,39 @@ async fn explain_gives_a_verdict_for_every_record() {
         let weak = store(Turn::user("a very long story about a dragon that nobody ever saw, told by the fire")).await;
         assert!(matches!(why(ask(), weak).await.verdict, Verdict::BelowTheCut { place: 3.., limit: 2 }));
     }
+}
+
+#[tokio::test]
+async fn a_trace_lists_the_rank_of_each_hit_after_each_step() {
+    use RankingStep::{Boosted, Fused, Ranked, Reranked, Selected};
+    for backend in Backend::all() {
+        let memory = with_scenes(&backend).await;
+        let ask = || RecallQuery::new("where is the dragon hidden?").in_scene("daily");
+        let plain = memory.recall(&lin(), ask()).await.unwrap();
+        assert!(plain.hits.iter().all(|hit| hit.ranks.is_empty()));
+        let traced = memory.recall(&lin(), ask().with_trace()).await.unwrap();
+        assert_eq!(texts(&traced), texts(&plain));
+        for (hit, place) in traced.hits.iter().zip(1..) {
+            assert_eq!(hit.ranks.iter().map(|rank| rank.step).collect::<Vec<_>>(), [Fused, Ranked, Boosted, Selected]);
+            let last = hit.ranks.last().unwrap();
+            assert_eq!((last.rank, last.of, last.score), (place, traced.hits.len(), hit.score));
+        }
+        for step in 0..4 {
+            let mut ranks: Vec<_> = traced.hits.iter().map(|hit| (hit.ranks[step].rank, hit.ranks[step].of)).collect();
+            ranks.sort_unstable();
+            assert_eq!(ranks, [(1, 3), (2, 3), (3, 3)], "step {step}");
+        }
+        // The scene of the plot counts less: the boost moves its hit down.
+        let plot = traced.hits.iter().find(|hit| hit.record.scene.as_deref() == Some("plot")).unwrap();
+        assert!(plot.ranks[2].score < plot.ranks[1].score, "{:?}", plot.ranks);
+        let explained = memory.explain(&lin(), ask().with_limit(1), plot.record.id).await.unwrap();
+        assert_eq!(explained.verdict, Verdict::BelowTheCut { place: 3, limit: 1 });
+        assert_eq!(explained.hit.unwrap().ranks.last().unwrap().rank, 3);
+    }
+    let memory = MemoryEngine::builder().in_memory().reranker(LexicalReranker::default()).build().await.unwrap();
+    memory.remember(&lin(), "the violin is in the attic").await.unwrap();
+    let reranked = memory.recall(&lin(), RecallQuery::new("violin").with_trace()).await.unwrap();
+    assert!(reranked.hits[0].ranks.iter().any(|rank| rank.step == Reranked), "{reranked:?}");
 }
 
 #[tokio::test]

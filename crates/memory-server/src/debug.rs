@@ -16,7 +16,7 @@ use memory_engine::{MemoryEngine, Result};
 use self::{
     reindex::ReindexProgress,
     scan::{ScanParams, ScanReport},
-    search::{SearchParams, SearchReport},
+    search::SessionReport,
     session::OwnerQuery,
     stats::Report,
 };
@@ -25,6 +25,7 @@ use crate::{
     fault::Fault,
     openapi::{ApiOperation, Routes, table},
     part::ServerPart,
+    search_report::SearchParams,
     server::Server,
 };
 
@@ -85,10 +86,10 @@ fn routes() -> Routes<MemoryEngine> {
             "Counts the records of the session, and lists failed jobs.", query OwnerQuery => Report;
         get "/api/memory/{session_id}/search" => search::by_url, "searchByUrl",
             "Recalls memories for a query in the URL, and explains each hit.",
-            query OwnerQuery, query SearchParams => SearchReport;
+            query OwnerQuery, query SearchParams => SessionReport;
         post "/api/memory/{session_id}/search" => search::by_body, "searchByBody",
             "Recalls memories for a query in the body, and explains each hit.",
-            query OwnerQuery, body SearchParams => SearchReport;
+            query OwnerQuery, body SearchParams => SessionReport;
         post "/api/memory/{session_id}/scan-secrets" => scan::run, "scanSecrets",
             "Counts secrets and personal data in the session by rule, and masks them on request.",
             query OwnerQuery, body ScanParams => ScanReport;

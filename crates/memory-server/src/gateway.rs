@@ -15,6 +15,8 @@ mod models;
 mod openai;
 mod options;
 mod pending_turn;
+#[cfg(feature = "ui")]
+mod preview;
 mod prompt;
 mod prompter;
 mod relay;
@@ -33,5 +35,7 @@ mod upstream;
 
 pub(crate) use build::build;
 pub use options::GatewayOptions;
+#[cfg(feature = "ui")]
+pub(crate) use preview::{EarlierMessage, preview};
 pub use service::Gateway;
 pub use upstream::Upstream;

@@ -77,7 +77,7 @@ pub(crate) fn build(
 }
 
 impl HooksConfig {
-    fn options(&self) -> Result<HookOptions> {
+    pub(crate) fn options(&self) -> Result<HookOptions> {
         if self.opening_tokens < MIN_OPENING_TOKENS {
             let message =
                 format!("hooks.opening_tokens is {}; the minimum is {MIN_OPENING_TOKENS}", self.opening_tokens);

@@ -7,12 +7,14 @@ mod assets;
 mod clip;
 mod companion;
 mod companion_view;
+mod context;
 mod evidence;
 mod facts;
 mod graph;
 mod owners;
 mod query;
 mod record;
+mod search;
 mod timeline;
 
 use std::sync::Arc;
@@ -86,6 +88,14 @@ pub(crate) fn add(config: &Config, server: Server, engine: &MemoryEngine, metric
 
 fn routes() -> Routes<InspectorState> {
     let routes = Routes::new("inspector", "Read-only routes of the inspector, the web page at /ui/.");
-    let views = [owners::routes, timeline::routes, companion::routes, facts::routes, graph::routes];
+    let views = [
+        owners::routes,
+        timeline::routes,
+        companion::routes,
+        search::routes,
+        context::routes,
+        facts::routes,
+        graph::routes,
+    ];
     views.into_iter().fold(routes, |routes, add| add(routes))
 }

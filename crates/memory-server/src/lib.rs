@@ -16,6 +16,8 @@ mod limits;
 mod metrics;
 mod openapi;
 mod part;
+#[cfg(feature = "debug")]
+mod search_report;
 mod server;
 mod sources;
 mod unread_body;

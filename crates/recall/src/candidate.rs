@@ -5,7 +5,10 @@ use std::cmp::Ordering;
 use memory_engine_core::{RecordId, Score};
 use memory_engine_reranker::{Fused, RetrieverRank};
 
-use crate::hit::{Retriever, RetrieverHit};
+use crate::{
+    hit::{Retriever, RetrieverHit},
+    ranking_step::StepRank,
+};
 
 /// A record that a retriever found, by its id.
 #[derive(Debug, Clone)]
@@ -19,6 +22,8 @@ pub(crate) struct Candidate {
     /// Similarity of its vector, or an upper bound: a record that is not among the nearest is at most as near as the
     /// last of them. `None` if there is no bound.
     pub(crate) similarity: Option<f64>,
+    /// Its rank after each step, if the query asks for a trace.
+    pub(crate) ranks: Vec<StepRank>,
 }
 
 impl Candidate {
@@ -33,7 +38,15 @@ impl Candidate {
 
     /// A record that only stands next to a candidate, without a score.
     pub(crate) fn neighbor(id: RecordId) -> Self {
-        Self { id, score: 0.0, found_by: Vec::new(), reranked: None, word_score: None, similarity: None }
+        Self {
+            id,
+            score: 0.0,
+            found_by: Vec::new(),
+            reranked: None,
+            word_score: None,
+            similarity: None,
+            ranks: Vec::new(),
+        }
     }
 
     pub(crate) fn is_found_by_vector_only(&self) -> bool {

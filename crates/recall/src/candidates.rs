@@ -8,6 +8,7 @@ use tokio::time::Instant;
 use crate::{
     candidate::Candidate,
     neighbors::{self, NeighborPair},
+    ranking_step::{RankingStep, note_ranks},
     retrieve::fuse,
     run::RecallRun,
     trace::Stage,
@@ -38,6 +39,9 @@ impl RecallRun<'_> {
             let gains = neighbors::gains(&candidates, &neighbors, self.plan.options.neighbor_share);
             neighbors::add_gains(gains, &mut candidates);
             candidates.truncate(self.plan.max_candidates);
+        }
+        if self.plan.traces_ranks {
+            note_ranks(RankingStep::Fused, candidates.iter_mut());
         }
         Ok(CandidateList { candidates, neighbors, keyword_shares, words })
     }

@@ -18,6 +18,7 @@ pub(crate) async fn explain(
     id: RecordId,
 ) -> Result<Explanation> {
     let mut run = RecallRun::begin(parts, scope, query).await?;
+    run.plan.traces_ranks = true;
     if let Some(verdict) = run.trace.require(Stage::Fetch, run.excluded(id)).await? {
         return Ok(Explanation { verdict, hit: None, degraded: Vec::new() });
     }

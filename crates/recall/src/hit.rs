@@ -6,6 +6,8 @@ use memory_engine_core::{Error, Record, RecordId, Score, enum_names};
 use memory_engine_reranker::{Feature, QueryShape};
 use serde::{Deserialize, Serialize};
 
+use crate::ranking_step::StepRank;
+
 /// The result of a recall.
 ///
 /// ```
@@ -90,6 +92,10 @@ pub struct RecallHit {
     pub found_by: Vec<RetrieverHit>,
     /// The better hit that it repeats, if any.
     pub repeats: Option<RecordId>,
+    /// Its rank after each step: fused, ranked, reranked, boosted, selected. Empty unless the query
+    /// [asks for a trace](crate::RecallQuery::with_trace); an explanation always has it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ranks: Vec<StepRank>,
 }
 
 impl RecallHit {

@@ -33,6 +33,8 @@ pub(crate) struct Plan<'a> {
     pub(crate) backend: EmbeddingBackend,
     /// The scale of the backend's scores for this query.
     pub(crate) scale: Scale,
+    /// True if each candidate notes its rank after each step.
+    pub(crate) traces_ranks: bool,
 }
 
 impl<'a> Plan<'a> {
@@ -57,7 +59,8 @@ impl<'a> Plan<'a> {
         let max_candidates = options.max_candidates.max(limit);
         let backend = parts.store.embedding().serving().clone();
         let scale = backend.embedder.scale(&query.text);
-        Ok(Self { query, options, asked_at, now, zone, limit, max_candidates, filter, backend, scale })
+        let traces_ranks = query.trace;
+        Ok(Self { query, options, asked_at, now, zone, limit, max_candidates, filter, backend, scale, traces_ranks })
     }
 }
 

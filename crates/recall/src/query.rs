@@ -70,6 +70,10 @@ pub struct RecallQuery {
     /// Options of this query. Default: the engine's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub options: Option<RecallOptions>,
+    /// True if each hit lists its rank after each step, in [`RecallHit::ranks`](crate::RecallHit::ranks). Default:
+    /// false.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub trace: bool,
     /// True if the text contains the dialogue before the question.
     #[serde(skip)]
     pub(crate) has_context: bool,
@@ -91,6 +95,7 @@ impl RecallQuery {
             zone: None,
             only_then: false,
             options: None,
+            trace: false,
             has_context: false,
         }
     }
@@ -193,6 +198,12 @@ impl RecallQuery {
     /// Restricts to records of the time that the query names. If it names none, there is no restriction.
     pub fn only_then(mut self) -> Self {
         self.only_then = true;
+        self
+    }
+
+    /// Lists the rank of each hit after each step, in [`RecallHit::ranks`](crate::RecallHit::ranks).
+    pub fn with_trace(mut self) -> Self {
+        self.trace = true;
         self
     }
 

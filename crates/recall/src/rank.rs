@@ -20,8 +20,14 @@ use rustc_hash::FxHashMap;
 use tokio::time::Instant;
 
 use crate::{
-    candidate::Candidate, candidates::CandidateList, hit::FeatureScore, neighbors::NeighborPair,
-    retrieve::score_shares, run::RecallRun, trace::Stage,
+    candidate::Candidate,
+    candidates::CandidateList,
+    hit::FeatureScore,
+    neighbors::NeighborPair,
+    ranking_step::{RankingStep, note_ranks},
+    retrieve::score_shares,
+    run::RecallRun,
+    trace::Stage,
 };
 pub(crate) use content::Content;
 use document_terms::DocumentTerms;
@@ -68,7 +74,15 @@ impl RecallRun<'_> {
             ranked.push(RankedCandidate { candidate, record, content, features: Vec::new(), relevance: 0.0 });
         }
         ranked.sort_by(|a, b| Candidate::best_first(&a.candidate, &b.candidate));
+        self.note_ranks(RankingStep::Ranked, &mut ranked);
         Ok(ranked)
+    }
+
+    /// Notes the rank of each candidate after a step, if the query asks for a trace.
+    pub(crate) fn note_ranks(&self, step: RankingStep, ranked: &mut [RankedCandidate]) {
+        if self.plan.traces_ranks {
+            note_ranks(step, ranked.iter_mut().map(|ranked| &mut ranked.candidate));
+        }
     }
 
     /// Computes the features of the candidates, and from them their relevance and their scores. The order stays.

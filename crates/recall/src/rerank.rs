@@ -5,7 +5,7 @@ use memory_engine_indexing::indexed_text;
 use memory_engine_reranker::Reranker;
 use tokio::time::Instant;
 
-use crate::{candidate::Candidate, rank::RankedCandidate, run::RecallRun, trace::Stage};
+use crate::{candidate::Candidate, rank::RankedCandidate, ranking_step::RankingStep, run::RecallRun, trace::Stage};
 
 impl RecallRun<'_> {
     /// Lets the reranker, if there is one, reorder the best candidates. On a timeout or an error the order stays.
@@ -19,6 +19,9 @@ impl RecallRun<'_> {
         let outcome = self.trace.limit(Stage::Rerank, scores).await;
         let scores = self.trace.finish(Stage::Rerank, started, outcome);
         mix_scores(best, &scores, self.plan.options.rerank_weight);
+        if !scores.is_empty() {
+            self.note_ranks(RankingStep::Reranked, ranked);
+        }
     }
 }
 

@@ -11,6 +11,7 @@ use crate::{
     candidates::CandidateList,
     hit::RecallHit,
     rank::{Content, RankedCandidate},
+    ranking_step::{RankingStep, note_ranks},
     run::RecallRun,
 };
 
@@ -33,6 +34,9 @@ impl RecallRun<'_> {
         let min_relevance = self.plan.options.min_relevance;
         let mut hits: Vec<_> = ranked.into_iter().map(|ranked| into_hit(ranked, &boosts, min_relevance)).collect();
         hits.sort_by(|(a, _), (b, _)| best_first(a, b));
+        if self.plan.traces_ranks {
+            note_ranks(RankingStep::Boosted, hits.iter_mut().map(|(hit, _)| hit));
+        }
         if !self.plan.ranks_by_features() {
             return hits.into_iter().map(|(hit, _)| hit).take(self.plan.limit).collect();
         }
@@ -53,7 +57,11 @@ impl RecallRun<'_> {
             hit.repeats = place.repeats.map(|index| ids[index]);
             Some(hit)
         });
-        placed.collect()
+        let mut placed: Vec<RecallHit> = placed.collect();
+        if self.plan.traces_ranks {
+            note_ranks(RankingStep::Selected, placed.iter_mut());
+        }
+        placed
     }
 }
 
@@ -64,11 +72,12 @@ fn best_first(a: &RecallHit, b: &RecallHit) -> Ordering {
 /// Makes a hit of a candidate: multiplies its score by its boosts. They do not change its relevance.
 fn into_hit(ranked: RankedCandidate, boosts: &Boosts<'_>, min_relevance: f64) -> (RecallHit, Content) {
     let RankedCandidate { candidate, record, content, features, relevance } = ranked;
-    let Candidate { score, found_by, reranked, .. } = candidate;
+    let Candidate { score, found_by, reranked, ranks, .. } = candidate;
     let boosts = boosts.of(&record);
     let score = Score::new(boosts.iter().fold(score, |score, boost| score * boost.factor));
     let relevant = relevance >= min_relevance;
-    let hit = RecallHit { record, score, reranked, relevant, relevance, features, boosts, found_by, repeats: None };
+    let hit =
+        RecallHit { record, score, reranked, relevant, relevance, features, boosts, found_by, repeats: None, ranks };
     (hit, content)
 }
 

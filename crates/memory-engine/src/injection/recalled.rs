@@ -6,6 +6,8 @@ use memory_engine_core::{ContentHash, Error, Kind, Language, Record, RecordId, R
 use memory_engine_recall::Degraded;
 use tokio::time::Instant;
 
+use super::trace::ConsideredMemory;
+
 /// The memories for one message, each list best first.
 #[derive(Debug)]
 pub(super) struct RecalledMemories {
@@ -18,11 +20,13 @@ pub(super) struct RecalledMemories {
     conversation: BTreeSet<ContentHash>,
     /// Records that are not injected.
     excluded: BTreeSet<RecordId>,
+    /// The memories that were considered; `None` if no trace is kept.
+    pub(super) considered: Option<Vec<ConsideredMemory>>,
     pub(super) started: Instant,
 }
 
 impl RecalledMemories {
-    pub(super) fn new(excluded: BTreeSet<RecordId>) -> Self {
+    pub(super) fn new(excluded: BTreeSet<RecordId>, traces: bool) -> Self {
         Self {
             relevant: Vec::new(),
             summaries: Vec::new(),
@@ -30,6 +34,7 @@ impl RecalledMemories {
             degraded: Vec::new(),
             conversation: BTreeSet::new(),
             excluded,
+            considered: traces.then(Vec::new),
             started: Instant::now(),
         }
     }
@@ -46,7 +51,11 @@ impl RecalledMemories {
 
     /// Returns true if the conversation contains the text of the record, or the record is excluded.
     pub(super) fn is_in_conversation(&self, record: &Record) -> bool {
-        self.excluded.contains(&record.id) || self.conversation.contains(&record.content_hash())
+        self.is_excluded(record) || self.conversation.contains(&record.content_hash())
+    }
+
+    pub(super) fn is_excluded(&self, record: &Record) -> bool {
+        self.excluded.contains(&record.id)
     }
 
     /// Puts these records before all others, and removes them from the other lists.

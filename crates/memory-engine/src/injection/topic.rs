@@ -3,7 +3,7 @@
 use memory_engine_context::IncomingMessage;
 use memory_engine_core::{Kind, Record, Scope};
 
-use super::{Injector, kind_filter, recalled::RecalledMemories};
+use super::{Injector, kind_filter, recalled::RecalledMemories, trace::MemorySource};
 use crate::facts::topic_facts::{facts_of_topics, topics_of};
 
 /// Number of newest facts that are filtered by the topic. The recall finds older ones.
@@ -27,6 +27,7 @@ impl Injector {
         let facts = self.newest_records(scope, message, kind_filter(Kind::FACT), TOPIC_SCAN_ROWS).await;
         let facts = recalled.records_or_failure(facts);
         let facts = facts_of_topics(facts, &topics, self.engine.clock().now());
+        recalled.consider(MemorySource::Topic, &facts);
         let mut added = self.select(scope, facts, TOPIC_MAX_FACTS, recalled).await;
         let is_stated = |fact: &Record| {
             recalled.relevant.iter().any(|known| known.id == fact.id || fact.derived_from.contains(&known.id))

@@ -1,110 +1,33 @@
-//! Recalls memories, and explains each hit.
-
-use std::time::Duration;
+//! Recalls memories of a session, and explains each hit.
 
 use axum::{Json, extract::State};
-use jiff::tz::TimeZone;
-use memory_engine::{
-    Field, Filter, MemoryEngine, Recall, RecallHit, RecallQuery, RecordId, Timestamp,
-    recall::{Degraded, Explanation},
-};
+use memory_engine::MemoryEngine;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde::Serialize;
 
 use super::session::{NoParams, Params, Session, StrictJson};
-use crate::fault::Fault;
-
-/// Maximum number of hits of a search.
-const MAX_LIMIT: usize = 100;
-
-/// A query, in the URL or in the body. An empty field counts as missing.
-#[derive(Debug, Deserialize, JsonSchema)]
-pub(super) struct SearchParams {
-    /// The text of the query, also called `q`.
-    #[serde(alias = "q")]
-    query: String,
-    /// Maximum number of hits, also called `top_k`. Default: 10.
-    #[serde(default = "default_limit", alias = "top_k")]
-    #[schemars(range(min = 1, max = 100))]
-    limit: usize,
-    /// The scene of the query.
-    #[serde(default)]
-    scene: String,
-    /// Only records of this kind.
-    #[serde(default)]
-    kind: String,
-    /// Only records from this time on.
-    #[serde(default)]
-    since: String,
-    /// Only records before this time.
-    #[serde(default)]
-    until: String,
-    /// Recalls the memories that were current at this time, as they were then.
-    #[serde(default)]
-    as_of: String,
-    /// The id of a record. The response explains why it is a hit or not.
-    #[serde(default)]
-    why: String,
-}
-
-fn default_limit() -> usize {
-    10
-}
+use crate::{
+    fault::Fault,
+    search_report::{self, SEARCH_PARAMETERS, SearchParams, SearchReport},
+};
 
 impl Params for SearchParams {
-    const NAMES: &'static [&'static str] =
-        &["query", "q", "limit", "top_k", "scene", "kind", "since", "until", "as_of", "why"];
+    const NAMES: &'static [&'static str] = SEARCH_PARAMETERS;
 }
 
 /// The hits of a query, and how they were found.
 #[derive(Serialize, JsonSchema)]
-pub(super) struct SearchReport {
+#[schemars(rename = "SessionSearchReport")]
+pub(super) struct SessionReport {
     session_id: String,
-    hits: Vec<ExplainedHit>,
-    /// The time of each stage of the recall.
-    stages: Vec<RecallStageTime>,
-    /// The stages that failed or were skipped, with the reason.
-    #[schemars(with = "Vec<Map<String, Value>>")]
-    degraded: Vec<Degraded>,
-    /// The explanation for the record in `why`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    why: Option<RecordExplanation>,
-}
-
-/// A hit with all parts of its score.
-#[derive(Serialize, JsonSchema)]
-struct ExplainedHit {
-    /// The rank in the list, from 1.
-    place: usize,
-    /// The parts of the score, as text.
-    explanation: String,
     #[serde(flatten)]
-    #[schemars(with = "Map<String, Value>")]
-    hit: RecallHit,
-}
-
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "StageTime")]
-struct RecallStageTime {
-    stage: &'static str,
-    ms: f64,
-}
-
-#[derive(Serialize, JsonSchema)]
-struct RecordExplanation {
-    #[schemars(with = "String")]
-    id: RecordId,
-    explanation: String,
-    #[serde(flatten)]
-    #[schemars(with = "Map<String, Value>")]
-    details: Explanation,
+    report: SearchReport,
 }
 
 pub(super) async fn by_url(
     State(engine): State<MemoryEngine>,
     session: Session<SearchParams>,
-) -> Result<Json<SearchReport>, Fault> {
+) -> Result<Json<SessionReport>, Fault> {
     let Session { scope, id, params } = session;
     search(&engine, Session { scope, id, params: NoParams {} }, params).await
 }
@@ -113,54 +36,11 @@ pub(super) async fn by_body(
     State(engine): State<MemoryEngine>,
     session: Session,
     StrictJson(params): StrictJson<SearchParams>,
-) -> Result<Json<SearchReport>, Fault> {
+) -> Result<Json<SessionReport>, Fault> {
     search(&engine, session, params).await
 }
 
-async fn search(engine: &MemoryEngine, session: Session, params: SearchParams) -> Result<Json<SearchReport>, Fault> {
-    let explained_id = params.why.trim().to_owned();
-    let query = params.query()?;
-    let why = if explained_id.is_empty() {
-        None
-    } else {
-        let id = explained_id.parse().map_err(|_| Fault::bad_request("why must be the id of a record, a UUID"))?;
-        let details = engine.explain(&session.scope, query.clone(), id).await?;
-        Some(RecordExplanation { id, explanation: details.verdict.to_string(), details })
-    };
-    let Recall { hits, degraded, stages, .. } = engine.recall(&session.scope, query).await?;
-    let hits = hits.into_iter().zip(1..);
-    let hits = hits.map(|(hit, place)| ExplainedHit { place, explanation: hit.score_summary(), hit }).collect();
-    let stages =
-        stages.iter().map(|stage| RecallStageTime { stage: stage.stage, ms: rounded_ms(stage.took) }).collect();
-    Ok(Json(SearchReport { session_id: session.id, hits, stages, degraded, why }))
-}
-
-impl SearchParams {
-    fn query(self) -> Result<RecallQuery, Fault> {
-        if !(1..=MAX_LIMIT).contains(&self.limit) {
-            return Err(Fault::bad_request(format!("limit is {}; it must be from 1 to {MAX_LIMIT}", self.limit)));
-        }
-        let mut query = RecallQuery::new(self.query).with_limit(self.limit);
-        if !self.scene.trim().is_empty() {
-            query = query.in_scene(self.scene.trim());
-        }
-        if !self.kind.trim().is_empty() {
-            query = query.with_filter(Filter::eq(Field::Kind, self.kind.trim()));
-        }
-        if !self.since.trim().is_empty() {
-            query = query.since(Timestamp::parse_in(&self.since, &TimeZone::UTC)?);
-        }
-        if !self.until.trim().is_empty() {
-            query = query.until(Timestamp::parse_in(&self.until, &TimeZone::UTC)?);
-        }
-        if !self.as_of.trim().is_empty() {
-            query = query.as_of(Timestamp::parse_in(&self.as_of, &TimeZone::UTC)?);
-        }
-        Ok(query)
-    }
-}
-
-/// Returns a duration in milliseconds with three decimal places.
-fn rounded_ms(duration: Duration) -> f64 {
-    (duration.as_secs_f64() * 1e6).round() / 1e3
+async fn search(engine: &MemoryEngine, session: Session, params: SearchParams) -> Result<Json<SessionReport>, Fault> {
+    let report = search_report::search(engine, &session.scope, params).await?;
+    Ok(Json(SessionReport { session_id: session.id, report }))
 }

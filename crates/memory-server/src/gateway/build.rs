@@ -26,13 +26,17 @@ pub(crate) fn build(
     }
     let upstreams =
         config.gateway.upstreams.iter().map(|upstream| upstream.upstream(variable)).collect::<Result<_>>()?;
-    let options = config
-        .gateway
-        .options()?
-        .with_user(&config.user)
-        .with_clock(Arc::clone(engine.clock()))
-        .with_max_bytes(config.limits.max_body_bytes, config.limits.max_reply_bytes);
+    let options = configured_options(config, engine)?;
     Ok(Some(Gateway::new(engine.clone(), upstreams, options)?.part()))
+}
+
+/// Returns the options of the gateway of a configuration, also if it has no upstreams.
+///
+/// # Errors
+/// `InvalidInput` for a file of rules that is not valid.
+pub(super) fn configured_options(config: &Config, engine: &MemoryEngine) -> Result<GatewayOptions> {
+    let options = config.gateway.options()?.with_user(&config.user).with_clock(Arc::clone(engine.clock()));
+    Ok(options.with_max_bytes(config.limits.max_body_bytes, config.limits.max_reply_bytes))
 }
 
 impl GatewayConfig {

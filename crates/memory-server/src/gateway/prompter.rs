@@ -49,6 +49,13 @@ impl Prompter {
         Ok(Self { engine, injector, scenes, sessions, deadline: options.memory_deadline, clock })
     }
 
+    /// Adds a trace to every injection.
+    #[cfg(feature = "ui")]
+    pub(super) fn with_trace(mut self) -> Self {
+        self.injector = self.injector.with_trace();
+        self
+    }
+
     /// Returns the memories for this request. Memories are recalled only for a question. A request that continues the
     /// previous exchange (tool results, a longer reply) gets the memories of its question.
     pub(super) async fn prompt(&self, identity: &Identity, thread: &Thread) -> Arc<Prompt> {
@@ -56,6 +63,20 @@ impl Prompter {
         let Some(question) = thread.question() else {
             return self.previous_prompt(identity, deadline).await;
         };
+        let (prompt, _) = self.prompt_for(identity, thread, question, deadline).await;
+        let prompt = Arc::new(prompt);
+        self.sessions.set_prompt(&identity.address, Arc::clone(&prompt));
+        prompt
+    }
+
+    /// Returns the memories for a question, and the injection that they are from; `None` if it failed.
+    pub(super) async fn prompt_for(
+        &self,
+        identity: &Identity,
+        thread: &Thread,
+        question: &str,
+        deadline: Instant,
+    ) -> (Prompt, Option<Injection>) {
         let mut degraded = Vec::new();
         if self.sessions.last_turn(&identity.address).is_none() {
             degraded.extend(self.restore_session(&identity.address, deadline).await);
@@ -67,21 +88,21 @@ impl Prompter {
         });
         let injection = self.inject(identity, thread, question, &scene, replaced, deadline).await;
         let mut prompt = Prompt { scene: Some(scene), ..Prompt::default() };
+        let mut done = None;
         match injection {
             Ok(injection) => {
                 degraded.extend(injection.degraded.iter().map(|degraded| degraded.stage));
                 prompt.rule = injection.decision.rule.as_str();
                 prompt.ids = injection.records.iter().map(|record| record.id).collect();
                 prompt.hashes = injection.records.iter().map(Record::content_hash).collect();
-                prompt.block = injection.text;
+                prompt.block.clone_from(&injection.text);
+                done = Some(injection);
             }
             Err(stage) => degraded.push(stage),
         }
         degraded.dedup();
         prompt.degraded = degraded;
-        let prompt = Arc::new(prompt);
-        self.sessions.set_prompt(&identity.address, Arc::clone(&prompt));
-        prompt
+        (prompt, done)
     }
 
     /// Returns the memories of the last question, or none if any of them has been deleted, retracted or edited since.

@@ -1,0 +1,210 @@
+//! Previews of the memories that the server would put before a model. Nothing is stored.
+
+#[cfg(feature = "gateway")]
+mod chat;
+mod format;
+#[cfg(feature = "hooks")]
+mod hooks;
+mod library;
+
+use std::time::Instant;
+
+use axum::{Json, extract::State};
+use memory_engine::{Scope, recall::Degraded};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use self::format::{Budget, Candidate, PreviewLayer};
+use super::{
+    InspectorState,
+    query::{OwnerQuery, Scoped},
+    record::RecordView,
+};
+use crate::{
+    access::{Access, Owner},
+    fault::Fault,
+    openapi::{ApiOperation, Routes},
+    search_report::rounded_ms,
+};
+
+/// Maximum number of earlier messages in a request.
+const MAX_EARLIER: usize = 200;
+
+/// A message, and the part of the server that it is sent to.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct PreviewRequest {
+    /// The part of the server. Default: `gateway`.
+    #[serde(default)]
+    path: ContextPath,
+    /// The message of the user. It may be empty for `session_start` only.
+    #[serde(default)]
+    message: String,
+    /// The conversation before the message, oldest first, at most 200 messages. Default: for `gateway` and `hook` the
+    /// stored turns of the conversation, if the URL names one.
+    #[serde(default)]
+    earlier: Vec<EarlierMessage>,
+    /// The limit of `library`, in tokens. Default: 1000.
+    max_tokens: Option<usize>,
+    /// Number of latest turns that `library` adds. Default: 0.
+    #[serde(default)]
+    recent: usize,
+    /// The persona of `library`. Default: none.
+    #[serde(default)]
+    persona: String,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct EarlierMessage {
+    /// The speaker: `user` or `assistant`.
+    role: EarlierRole,
+    text: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum EarlierRole {
+    User,
+    Assistant,
+}
+
+/// The part of the server that adds memories.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum ContextPath {
+    /// The chat gateway, before a message is passed on.
+    #[default]
+    Gateway,
+    /// The hooks of coding agents, before a prompt.
+    Hook,
+    /// The hooks of coding agents, at the start of a session.
+    SessionStart,
+    /// The library, for an application that asks for a context.
+    Library,
+}
+
+/// The text that a model would get, and everything that decided about it.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+struct ContextPreview {
+    path: ContextPath,
+    /// True if this server serves the path.
+    served: bool,
+    /// The text. Empty if nothing is added.
+    text: String,
+    /// The size of the text, and its limit.
+    budget: Budget,
+    /// Number of tokens of the text, estimated.
+    tokens: usize,
+    /// The rule that decides. Null for a path without rules.
+    #[schemars(with = "Option<Map<String, Value>>")]
+    decision: Option<Value>,
+    /// The scene of the message. Null for a path without scenes.
+    scene: Option<String>,
+    /// The number of the message in its conversation, from 1. Null for a path without conversations.
+    round: Option<u64>,
+    /// The user whose memories are recalled. Null for all users.
+    user_id: Option<String>,
+    /// The conversation of the message.
+    session_id: Option<String>,
+    /// The settings that limit the text, by their names in the configuration.
+    settings: Map<String, Value>,
+    /// The parts of the text, in the order in which they were filled.
+    layers: Vec<PreviewLayer>,
+    /// Minimum relevance of a memory that the search finds. Null without a search.
+    min_relevance: Option<f64>,
+    /// The memories that were considered, and why each is in the text or not.
+    candidates: Vec<Candidate>,
+    /// The records that layers and candidates name, by id.
+    records: Vec<RecordView>,
+    /// The stages that failed, with the reason.
+    #[schemars(with = "Vec<Map<String, Value>>")]
+    degraded: Vec<Degraded>,
+    /// The time of the preview.
+    took_ms: f64,
+}
+
+/// A checked request, with the owner that the URL names.
+#[derive(Debug)]
+struct Preview<'r> {
+    state: &'r InspectorState,
+    access: Access,
+    scope: Scope,
+    request: PreviewRequest,
+}
+
+pub(super) fn routes(routes: Routes<InspectorState>) -> Routes<InspectorState> {
+    let operation = ApiOperation::new(
+        "inspectorContext",
+        "Returns the memories that the server would put before a model for a message. Stores nothing.",
+    );
+    let operation = operation.query::<OwnerQuery>().body::<PreviewRequest>().answer::<ContextPreview>();
+    routes.post("/api/inspector/context", show, operation)
+}
+
+async fn show(
+    State(state): State<InspectorState>,
+    scoped: Scoped,
+    body: Result<Json<PreviewRequest>, axum::extract::rejection::JsonRejection>,
+) -> Result<Json<ContextPreview>, Fault> {
+    let Json(request) = body.map_err(|error| Fault::new(error.status(), error.body_text()))?;
+    request.validate()?;
+    let started = Instant::now();
+    let path = request.path;
+    let preview = Preview { state: &state, access: scoped.access, scope: scoped.scope, request };
+    let mut shown = preview.run().await?;
+    shown.path = path;
+    shown.took_ms = rounded_ms(started.elapsed());
+    Ok(Json(shown))
+}
+
+impl PreviewRequest {
+    fn validate(&self) -> Result<(), Fault> {
+        if self.message.trim().is_empty() && self.path != ContextPath::SessionStart {
+            return Err(Fault::bad_request("message is empty; send the message of the user"));
+        }
+        if self.earlier.len() > MAX_EARLIER {
+            let message = format!("earlier has {} messages; send at most the last {MAX_EARLIER}", self.earlier.len());
+            return Err(Fault::bad_request(message));
+        }
+        let is_library = self.path == ContextPath::Library;
+        if !is_library && (self.max_tokens.is_some() || self.recent > 0 || !self.persona.is_empty()) {
+            let message = "max_tokens, recent and persona are options of the path library; the configuration sets those \
+                           of the other paths";
+            return Err(Fault::bad_request(message));
+        }
+        Ok(())
+    }
+}
+
+impl Preview<'_> {
+    async fn run(&self) -> Result<ContextPreview, Fault> {
+        match self.request.path {
+            #[cfg(feature = "gateway")]
+            ContextPath::Gateway => self.gateway().await,
+            #[cfg(not(feature = "gateway"))]
+            ContextPath::Gateway => Err(missing_part("gateway")),
+            #[cfg(feature = "hooks")]
+            ContextPath::Hook => self.hook().await,
+            #[cfg(feature = "hooks")]
+            ContextPath::SessionStart => self.session_start().await,
+            #[cfg(not(feature = "hooks"))]
+            ContextPath::Hook | ContextPath::SessionStart => Err(missing_part("hooks")),
+            ContextPath::Library => self.library().await,
+        }
+    }
+
+    /// Returns the owner that the URL names.
+    fn owner(&self) -> Owner {
+        let [user, agent, session, branch] =
+            [self.scope.user_name(), self.scope.agent(), self.scope.session(), self.scope.branch()];
+        let [user, agent, session, branch] = [user, agent, session, branch].map(|name| name.map(str::to_owned));
+        Owner { user, agent, session, branch }
+    }
+}
+
+#[cfg(not(all(feature = "gateway", feature = "hooks")))]
+fn missing_part(feature: &str) -> Fault {
+    Fault::bad_request(format!("this build lacks that part of the server; compile it with the feature {feature}"))
+}

@@ -1,0 +1,43 @@
+//! The search of the inspector: hits of all conversations of an owner, with everything that made their order.
+
+use axum::{
+    Json,
+    extract::{Query, State},
+    http::Uri,
+};
+
+use super::{
+    InspectorState,
+    query::{OwnerQuery, Scoped},
+};
+use crate::{
+    fault::Fault,
+    openapi::{ApiOperation, Routes},
+    search_report::{SEARCH_PARAMETERS, SearchParams, SearchReport, search},
+};
+
+/// Parameters as they are in the URL: their names are compared with the known ones before they are read.
+type Pairs = Vec<(String, String)>;
+
+pub(super) fn routes(routes: Routes<InspectorState>) -> Routes<InspectorState> {
+    let operation = ApiOperation::new(
+        "inspectorSearch",
+        "Recalls memories of an owner, and explains each hit: scores, and ranks after each step.",
+    );
+    let operation = operation.query::<OwnerQuery>().query::<SearchParams>().answer::<SearchReport>();
+    routes.get("/api/inspector/search", by_url, operation)
+}
+
+async fn by_url(
+    State(state): State<InspectorState>,
+    scoped: Scoped<Pairs>,
+    uri: Uri,
+) -> Result<Json<SearchReport>, Fault> {
+    if let Some((name, _)) = scoped.params.iter().find(|(name, _)| !SEARCH_PARAMETERS.contains(&name.as_str())) {
+        let known = SEARCH_PARAMETERS.join(", ");
+        let message = format!("unknown parameter {name:?} in the URL; besides those of the owner, known are {known}");
+        return Err(Fault::bad_request(message));
+    }
+    let Query(params) = Query::try_from_uri(&uri).map_err(|error| Fault::bad_request(error.body_text()))?;
+    Ok(Json(search(&state.engine, &scoped.scope, params).await?))
+}
