@@ -7,6 +7,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::record::RecordView;
+
 /// A companion of a user.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct CompanionView {
@@ -157,21 +159,17 @@ impl ChangeView {
     }
 }
 
-/// A key moment.
+/// A key moment. Its `topic` is its name, and its text are its messages, word for word.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct MomentView {
-    #[schemars(with = "String")]
-    id: RecordId,
-    name: String,
-    /// Its messages, word for word.
-    text: String,
-    state: &'static str,
-    occurred_at: String,
+    #[serde(flatten)]
+    record: RecordView,
     /// The number of the stage in which it happened.
     chapter: Option<u64>,
     outcome: Option<String>,
     /// `completed` or `failed`.
     status: Option<String>,
+    /// The change of affection.
     affection: Option<i64>,
 }
 
@@ -179,11 +177,7 @@ impl MomentView {
     pub(super) fn of(record: &Record) -> Self {
         let text = |key: &str| record.metadata.get(key).and_then(Value::as_str).map(str::to_owned);
         Self {
-            id: record.id,
-            name: record.topic.clone().or_else(|| text("moment_name")).unwrap_or_default(),
-            text: record.text.clone(),
-            state: record.state.as_str(),
-            occurred_at: record.occurred_at.to_string(),
+            record: RecordView::of(record),
             chapter: record.metadata.get("chapter").and_then(Value::as_u64),
             outcome: text("outcome"),
             status: text("status"),
