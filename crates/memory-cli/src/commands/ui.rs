@@ -12,7 +12,6 @@ use tokio::net::TcpListener;
 use super::serve::serve;
 use crate::{
     log::Log,
-    output::print_line,
     plain_http::{PlainRequest, ServerAddress},
     server::ConfigArgs,
 };
