@@ -71,10 +71,10 @@ function App() {
     <main id="main" tabindex="-1"><${CurrentView} route=${route} owner=${owner} users=${users} /></main>`;
 }
 
-/** Returns the owner in the route. A key of one user need not name them. */
+/** Returns the owner in the route. A single user need not be chosen. */
 function chosenOwner(params, users) {
   const owner = ownerOf(params);
-  const only = users && !users.all_users && users.users.length === 1 ? users.users[0].user_id : undefined;
+  const only = users?.total === 1 ? users.users[0].user_id : undefined;
   return owner.user_id || !only ? owner : { ...owner, user_id: only };
 }
 
@@ -121,7 +121,7 @@ function OwnerPicker({ route, owner, users }) {
   const shown = OWNER_NAMES.filter((name) => name === 'user_id' || owner[name] || values(name).length > 0);
   return html`<div class="owner" role="group" aria-label=${t('owner')}>${shown.map((name) => html`
     <label><span>${t(name)}</span><select value=${owner[name] ?? ''} onChange=${(event) => choose(name, event.target.value)}>
-      <option value="">${t('all')}</option>
+      ${(name !== 'user_id' || users?.total !== 1) && html`<option value="">${t('all')}</option>`}
       ${withCurrent(values(name), owner[name]).map((value) => html`<option value=${value}>${shortened(value)}</option>`)}
     </select></label>`)}</div>`;
 }
