@@ -62,6 +62,7 @@ macro_rules! each_scenario {
                 groups_have_the_latest_edit,
                 groups_accept_any_metadata,
                 groups_follow_a_deletion_of_two_thousand_records,
+                records_are_counted_by_period_and_kind,
             }
             round_trip {
                 r4_every_field_comes_back,

@@ -12,8 +12,8 @@ use std::{
 use async_trait::async_trait;
 use memory_engine_core::{
     Adjacent, DeletionReport, Done, EmbeddingSpace, Error, ErrorKind, Failure, Hit, Job, JobQueue, MultiVector, Page,
-    Pending, Record, RecordGroup, RecordId, RecordStore, RemovalCounts, Result, ScanQuery, Scope, Stats, Timestamp,
-    Tombstone, Write, WriteResult,
+    Pending, PeriodCount, Periods, Record, RecordGroup, RecordId, RecordStore, RemovalCounts, Result, ScanQuery, Scope,
+    Stats, Timestamp, Tombstone, Write, WriteResult,
     audit::AuditLog,
     residue::{ResidueProbes, ResidueReport},
 };
@@ -98,6 +98,9 @@ impl RecordStore for GatedStore<dyn RecordStore> {
     }
     async fn record_groups(&self, scope: &Scope) -> Result<Vec<RecordGroup>> {
         self.open("record groups")?.record_groups(scope).await
+    }
+    async fn period_counts(&self, scope: &Scope, periods: Periods) -> Result<Vec<PeriodCount>> {
+        self.open("period counts")?.period_counts(scope, periods).await
     }
     async fn stats(&self, scope: &Scope) -> Result<Stats> {
         self.open("stats")?.stats(scope).await

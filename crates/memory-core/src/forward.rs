@@ -12,8 +12,8 @@ use crate::{
     residue::{ResidueProbes, ResidueReport},
     scope::Scope,
     store::{
-        Adjacent, DeletionReport, Done, Failure, Job, JobQueue, Page, Pending, RecordGroup, RecordStore, ScanQuery,
-        Stats, Tombstone, Write, WriteResult,
+        Adjacent, DeletionReport, Done, Failure, Job, JobQueue, Page, Pending, PeriodCount, Periods, RecordGroup,
+        RecordStore, ScanQuery, Stats, Tombstone, Write, WriteResult,
     },
     time::{Clock, Timestamp},
 };
@@ -50,6 +50,9 @@ macro_rules! forward {
             }
             async fn record_groups(&self, scope: &Scope) -> Result<Vec<RecordGroup>> {
                 (**self).record_groups(scope).await
+            }
+            async fn period_counts(&self, scope: &Scope, periods: Periods) -> Result<Vec<PeriodCount>> {
+                (**self).period_counts(scope, periods).await
             }
             async fn stats(&self, scope: &Scope) -> Result<Stats> {
                 (**self).stats(scope).await

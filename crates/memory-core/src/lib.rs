@@ -57,7 +57,7 @@ pub use score::{Hit, Score};
 pub use sorted_json::SortedJson;
 pub use store::{
     Adjacent, Basis, BlockReason, Cursor, Decision, DeletionReport, Done, Failure, Index, Job, JobQueue, Neighbor,
-    Order, Outcome, Page, Pending, PutMode, RecordGroup, RecordStore, RemovalCounts, ScanQuery, Stats, Ticket,
+    Order, Outcome, Page, Pending, PeriodCount, Periods, PutMode, RecordGroup, RecordStore, RemovalCounts, ScanQuery, Stats, Ticket,
     Tombstone, Write, WriteResult,
 };
 pub use store_options::{Mismatch, StoreOptions};

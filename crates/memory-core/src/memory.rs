@@ -21,8 +21,8 @@ use crate::{
     residue::{ResidueProbes, ResidueReport},
     scope::Scope,
     store::{
-        Adjacent, Cursor, DeletionReport, Done, Failure, Job, JobQueue, Order, Page, Pending, RecordGroup, RecordStore,
-        RemovalCounts, ScanQuery, Stats, Tombstone, Write, WriteResult,
+        Adjacent, Cursor, DeletionReport, Done, Failure, Job, JobQueue, Order, Page, Pending, PeriodCount, Periods,
+        RecordGroup, RecordStore, RemovalCounts, ScanQuery, Stats, Tombstone, Write, WriteResult,
     },
     sync::Mutex,
     time::{Clock, SystemClock, Timestamp},
@@ -159,6 +159,10 @@ impl RecordStore for MemoryRecordStore {
 
     async fn record_groups(&self, scope: &Scope) -> Result<Vec<RecordGroup>> {
         Ok(RecordGroup::collect(self.tables.lock().within(scope)))
+    }
+
+    async fn period_counts(&self, scope: &Scope, periods: Periods) -> Result<Vec<PeriodCount>> {
+        Ok(periods.count(self.tables.lock().within(scope)))
     }
 
     async fn stats(&self, scope: &Scope) -> Result<Stats> {

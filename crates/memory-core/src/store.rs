@@ -3,6 +3,7 @@
 mod cursor;
 mod groups;
 mod job;
+mod periods;
 mod put;
 mod queue;
 mod removal;
@@ -18,6 +19,7 @@ use serde::{Deserialize, Serialize};
 
 pub use groups::RecordGroup;
 pub use job::{Done, Failure, Index, Job, Pending, Ticket};
+pub use periods::{PeriodCount, Periods};
 pub use put::{Basis, BlockReason, Decision, Outcome, PutMode, Write, WriteResult};
 pub use queue::JobQueue;
 pub use removal::{DeletionReport, RemovalCounts};
@@ -101,6 +103,13 @@ pub trait RecordStore: Debug + Send + Sync + 'static {
     async fn record_groups(&self, scope: &Scope) -> Result<Vec<RecordGroup>> {
         let records = self.scan(scope, &ScanQuery::oldest(usize::MAX)).await?.records;
         Ok(RecordGroup::collect(&records))
+    }
+
+    /// Counts the records within `scope`, in any state, by the period in which they occurred and by kind. Ordered by
+    /// both; periods without records are left out. The default implementation reads all records within `scope` at once.
+    async fn period_counts(&self, scope: &Scope, periods: Periods) -> Result<Vec<PeriodCount>> {
+        let records = self.scan(scope, &ScanQuery::oldest(usize::MAX)).await?.records;
+        Ok(periods.count(&records))
     }
 
     /// Returns the statistics of a scope.

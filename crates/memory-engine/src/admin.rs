@@ -16,5 +16,6 @@ pub use crate::{
     database_admin::{
         Migrations, checkup, checkup_with_progress, migrate_down, migrate_up, migrations, namespaces, repair,
     },
+    degraded_log::DegradedRecall,
     operations::Admin,
 };

@@ -32,6 +32,7 @@ use crate::{
     audit::{AuditOptions, AuditedSynonymStore},
     backend::Backend,
     database::{Database, DatabaseLocation, DatabaseUrl},
+    degraded_log::DegradedLog,
     engine::{EngineParts, MemoryEngine},
     runtime,
     stores::Stores,
@@ -420,7 +421,8 @@ impl Builder {
         if self.background {
             enrichment.worker().spawn();
         }
-        Ok(MemoryEngine::new(EngineParts { store, recall, enrichment, locale: self.locale, review: self.review }))
+        let (locale, review, degraded_log) = (self.locale, self.review, DegradedLog::default());
+        Ok(MemoryEngine::new(EngineParts { store, recall, enrichment, locale, review, degraded_log }))
     }
 
     /// Pairs the embedders with their vectors. A store without generations has no vectors of a replaced embedder.

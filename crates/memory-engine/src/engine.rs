@@ -18,6 +18,8 @@ use memory_engine_scene::ScenePolicy;
 use memory_engine_synonyms::SharedThesaurus;
 use memory_engine_vector_store::VectorStore;
 
+use crate::degraded_log::DegradedLog;
+
 /// A handle on long-term memory. Cloning it is cheap and gives another handle on the same memory.
 ///
 /// ```
@@ -60,6 +62,7 @@ pub(crate) struct EngineParts {
     pub(crate) enrichment: Enrichment,
     pub(crate) locale: Locale,
     pub(crate) review: ReviewPolicy,
+    pub(crate) degraded_log: DegradedLog,
 }
 
 impl fmt::Debug for MemoryEngine {
@@ -156,6 +159,10 @@ impl MemoryEngine {
 
     pub(crate) fn recall_pipeline(&self) -> &RecallPipeline {
         &self.parts.recall
+    }
+
+    pub(crate) fn degraded_log(&self) -> &DegradedLog {
+        &self.parts.degraded_log
     }
 
     pub(crate) fn enrichment(&self) -> &Enrichment {

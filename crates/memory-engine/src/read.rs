@@ -1,7 +1,8 @@
 //! Verbs that read: recall and look-ups.
 
 use memory_engine_core::{
-    Page, Record, RecordGroup, RecordId, Result, ScanQuery, Scope, Stats, Timestamp, observe::count_recall,
+    Page, PeriodCount, Periods, Record, RecordGroup, RecordId, Result, ScanQuery, Scope, Stats, Timestamp,
+    observe::count_recall,
 };
 use memory_engine_recall::{EnhancedRecall, Enhancement, Explanation, ReadScope, Recall, RecallQuery};
 use tracing::{Span, field::Empty};
@@ -16,7 +17,11 @@ impl MemoryEngine {
     /// late, otherwise the error of one of them. If only one is late or fails, [`Recall::degraded`] names it.
     pub async fn recall(&self, scope: &Scope, query: impl Into<RecallQuery>) -> Result<Recall> {
         let query = query.into();
-        let work = self.recall_pipeline().recall(scope, &query);
+        let work = async {
+            let outcome = self.recall_pipeline().recall(scope, &query).await;
+            self.note_degraded(scope, &query.text, outcome.as_ref());
+            outcome
+        };
         let limit = query.limit.unwrap_or_else(|| query.options.unwrap_or(*self.options()).limit);
         verb!("recall", scope, { limit = limit, hits = Empty, relevant = Empty, degraded = Empty }, work, note_recall)
     }
@@ -34,7 +39,11 @@ impl MemoryEngine {
         enhancement: &Enhancement,
     ) -> Result<EnhancedRecall> {
         let query = query.into();
-        let work = self.recall_pipeline().recall_enhanced(scope, &query, enhancement);
+        let work = async {
+            let outcome = self.recall_pipeline().recall_enhanced(scope, &query, enhancement).await;
+            self.note_degraded(scope, &query.text, outcome.as_ref().map(|enhanced| &enhanced.recall));
+            outcome
+        };
         let fields = |span: &Span, enhanced: &EnhancedRecall| note_recall(span, &enhanced.recall);
         verb!("recall_enhanced", scope, { hits = Empty, relevant = Empty, degraded = Empty }, work, fields)
     }
@@ -156,6 +165,15 @@ impl MemoryEngine {
     /// The store's error.
     pub async fn record_groups(&self, scope: &Scope) -> Result<Vec<RecordGroup>> {
         verb!("record_groups", scope, {}, self.record_store().record_groups(scope))
+    }
+
+    /// Counts the records within `scope`, in any state, by the period in which they occurred and by kind, for charts.
+    /// The store reads every record within `scope`: about 0.2 s for 100,000 records.
+    ///
+    /// # Errors
+    /// The store's error.
+    pub async fn period_counts(&self, scope: &Scope, periods: Periods) -> Result<Vec<PeriodCount>> {
+        verb!("period_counts", scope, {}, self.record_store().period_counts(scope, periods))
     }
 
     /// Counts records and queued jobs within `scope`.

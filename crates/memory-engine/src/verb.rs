@@ -119,6 +119,8 @@ mod tests {
         "graph.index",
         "graph.rebuild",
         "pending_reviews",
+        "period_counts",
+        "preview_forget",
         "recall",
         "recall_enhanced",
         "record_groups",

@@ -6,6 +6,7 @@ pub(crate) mod derivations;
 pub(crate) mod explain;
 pub(crate) mod groups;
 pub(crate) mod namespaces;
+pub(crate) mod periods;
 pub(crate) mod put;
 pub(crate) mod read;
 pub(crate) mod record_store;

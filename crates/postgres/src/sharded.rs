@@ -11,9 +11,9 @@ use std::{
 
 use async_trait::async_trait;
 use memory_engine_core::{
-    Adjacent, DeletionReport, Done, EmbeddingSpace, Error, ErrorKind, Failure, Hit, Job, JobQueue, MultiVector, Page,
-    Pending, Record, RecordGroup, RecordId, RecordStore, RemovalCounts, Result, ScanQuery, Scope, Stats, Timestamp,
-    Tombstone, Write, WriteResult,
+    Adjacent, DeletionReport, Done, EmbeddingSpace, Error, ErrorKind, Failure, Hit, Job, JobQueue, Kind, MultiVector,
+    Page, Pending, PeriodCount, Periods, Record, RecordGroup, RecordId, RecordStore, RemovalCounts, Result, ScanQuery,
+    Scope, Stats, Timestamp, Tombstone, Write, WriteResult,
     audit::AuditLog,
     residue::{ResidueProbes, ResidueReport},
 };
@@ -139,6 +139,20 @@ impl RecordStore for ShardedStore {
         }
         RecordGroup::sort(&mut groups);
         Ok(groups)
+    }
+
+    async fn period_counts(&self, scope: &Scope, periods: Periods) -> Result<Vec<PeriodCount>> {
+        if scope.user_name().is_some() {
+            return self.shard(scope)?.period_counts(scope, periods).await;
+        }
+        let mut counts = BTreeMap::new();
+        for shard in &self.shards {
+            for count in shard.period_counts(scope, periods).await? {
+                *counts.entry((count.start, count.kind.as_str().to_owned())).or_default() += count.records;
+            }
+        }
+        let count = |((start, kind), records)| PeriodCount::new(start, Kind::new(kind), records);
+        Ok(counts.into_iter().map(count).collect())
     }
 
     async fn stats(&self, scope: &Scope) -> Result<Stats> {

@@ -3,6 +3,7 @@ pub(crate) mod change;
 pub(crate) mod delete;
 pub(crate) mod derivations;
 pub(crate) mod groups;
+pub(crate) mod periods;
 pub(crate) mod put;
 pub(crate) mod read;
 pub(crate) mod record_store;

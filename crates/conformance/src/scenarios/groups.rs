@@ -1,12 +1,24 @@
 //! Groups of records always equal those counted from the records.
 
-use memory_engine_core::{Clock, Kind, Record, RecordGroup, ScanQuery, Scope, State, Timestamp, Tombstone, Write};
+use std::time::Duration;
+
+use memory_engine_core::{
+    Clock, Kind, Periods, Record, RecordGroup, ScanQuery, Scope, State, Timestamp, Tombstone, Write,
+};
 use serde_json::json;
 
 use crate::{
     World,
     fixtures::{LARGE_LIMIT, id, lin, mo, numbered, session},
 };
+
+/// Returns the start, kind and number of the counts in a scope, after comparing them with its records.
+async fn period_counts(world: &World, scope: &Scope, periods: Periods) -> Vec<(Timestamp, String, u64)> {
+    let records = world.records.scan(scope, &ScanQuery::oldest(LARGE_LIMIT)).await.unwrap().records;
+    let counts = world.records.period_counts(scope, periods).await.unwrap();
+    assert_eq!(counts, periods.count(&records), "{scope}");
+    counts.into_iter().map(|count| (count.start, count.kind.as_str().to_owned(), count.records)).collect()
+}
 
 fn tenant() -> Scope {
     Scope::tenant_wide(Scope::DEFAULT_TENANT).unwrap()
@@ -170,4 +182,30 @@ pub async fn groups_follow_a_deletion_of_two_thousand_records(world: &World) {
     let groups = groups(world, &lin()).await;
     let times: Vec<_> = groups.iter().map(|group| (group.oldest.as_micros(), group.newest.as_micros())).collect();
     assert_eq!(times, [(1991, 1999), (1990, 1998)]);
+}
+
+pub async fn records_are_counted_by_period_and_kind(world: &World) {
+    let mut records: Vec<_> = (1..=7).map(|number| numbered(&session("a"), number)).collect();
+    records[1].kind = Kind::new("dream");
+    records[2].state = State::Superseded;
+    records[3].scope = session("b");
+    records[6].occurred_at = seconds(-4);
+    let other = numbered(&mo(), 9);
+    world.put(&records.iter().collect::<Vec<_>>()).await;
+    world.put(&[&other]).await;
+
+    // Periods of three seconds: …, −4 to −1, −1 to 2, 2 to 5, 5 to 8, 8 to 11.
+    let periods = Periods::new(seconds(2), Duration::from_secs(3)).unwrap();
+    let count = |start, kind: &str, records| (seconds(start), kind.to_owned(), records);
+    let of_a = [count(-4, "turn", 1), count(-1, "turn", 1), count(2, "dream", 1), count(2, "turn", 1)];
+    let of_a = [&of_a[..], &[count(5, "turn", 2)]].concat();
+    assert_eq!(period_counts(world, &session("a"), periods).await, of_a);
+    let mut of_lin = of_a.clone();
+    of_lin[3].2 = 2;
+    assert_eq!(period_counts(world, &lin(), periods).await, of_lin);
+    let of_tenant = [&of_lin[..], &[count(8, "turn", 1)]].concat();
+    assert_eq!(period_counts(world, &tenant(), periods).await, of_tenant);
+    assert_eq!(period_counts(world, &Scope::tenant_wide("unknown").unwrap(), periods).await, []);
+    world.forget(&lin(), &[id(5)]).await;
+    assert_eq!(period_counts(world, &session("a"), periods).await.last(), Some(&count(5, "turn", 1)));
 }

@@ -4,8 +4,8 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use async_trait::async_trait;
 use memory_engine_core::{
-    Adjacent, DeletionReport, Page, PutMode, Record, RecordGroup, RecordId, RecordStore, Result, ScanQuery, Scope,
-    Stats, Timestamp, Tombstone, Write, WriteResult,
+    Adjacent, DeletionReport, Page, PeriodCount, Periods, PutMode, Record, RecordGroup, RecordId, RecordStore, Result,
+    ScanQuery, Scope, Stats, Timestamp, Tombstone, Write, WriteResult,
     audit::{AuditAction, AuditEvent, AuditLog},
     residue::{ResidueProbes, ResidueReport},
 };
@@ -144,6 +144,10 @@ impl RecordStore for AuditedRecordStore {
 
     async fn record_groups(&self, scope: &Scope) -> Result<Vec<RecordGroup>> {
         self.inner.record_groups(scope).await
+    }
+
+    async fn period_counts(&self, scope: &Scope, periods: Periods) -> Result<Vec<PeriodCount>> {
+        self.inner.period_counts(scope, periods).await
     }
 
     async fn stats(&self, scope: &Scope) -> Result<Stats> {

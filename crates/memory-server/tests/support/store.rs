@@ -15,7 +15,7 @@ use memory_engine::{
     history::Tombstone,
     store::{JobQueue, MemoryRecordStore, RecordStore, Stores},
 };
-use memory_engine_core::{Adjacent, DeletionReport, Done, Pending, RecordGroup, Write};
+use memory_engine_core::{Adjacent, DeletionReport, Done, Pending, PeriodCount, Periods, RecordGroup, Write};
 use parking_lot::Mutex;
 use std::sync::Arc;
 
@@ -108,6 +108,7 @@ watched! {
         derived(scope: &Scope, ids: &[RecordId]) -> Vec<RecordId>;
         adjacent(scope: &Scope, ids: &[RecordId]) -> Vec<Adjacent>;
         record_groups(scope: &Scope) -> Vec<RecordGroup>;
+        period_counts(scope: &Scope, periods: Periods) -> Vec<PeriodCount>;
         stats(scope: &Scope) -> Stats;
         tombstones(scope: &Scope, after: Option<RecordId>, limit: usize) -> Vec<Tombstone>;
         import_tombstones(scope: &Scope, tombstones: &[Tombstone]) -> u64;

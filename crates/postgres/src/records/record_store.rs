@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use memory_engine_core::{
-    Adjacent, DeletionReport, EmbeddingSpace, Hit, Index, Job, MultiVector, Page, Record, RecordGroup, RecordId,
-    RecordStore, Result, ScanQuery, Scope, Stats, Timestamp, Tombstone, Write, WriteResult,
+    Adjacent, DeletionReport, EmbeddingSpace, Hit, Index, Job, MultiVector, Page, PeriodCount, Periods, Record,
+    RecordGroup, RecordId, RecordStore, Result, ScanQuery, Scope, Stats, Timestamp, Tombstone, Write, WriteResult,
     audit::AuditLog,
     residue::{ResidueProbes, ResidueReport},
 };
@@ -19,7 +19,7 @@ use crate::{
         transaction::{ReadServers, with_reader, with_transaction},
     },
     keywords::{keyword_search, keyword_store},
-    records::{delete, derivations, groups, put, read, scan, scopes::CoveredScope, tombstones},
+    records::{delete, derivations, groups, periods, put, read, scan, scopes::CoveredScope, tombstones},
     residue,
     store::PostgresStore,
     vectors::{generations, vector_search, vector_store},
@@ -65,6 +65,11 @@ impl RecordStore for PostgresStore {
     async fn record_groups(&self, scope: &Scope) -> Result<Vec<RecordGroup>> {
         let covered = CoveredScope::of(scope);
         with_reader!(self, "record groups", |connection| groups::read(connection, &covered).await)
+    }
+
+    async fn period_counts(&self, scope: &Scope, periods: Periods) -> Result<Vec<PeriodCount>> {
+        let covered = CoveredScope::of(scope);
+        with_reader!(self, "period counts", |connection| periods::count(connection, &covered, periods).await)
     }
 
     async fn stats(&self, scope: &Scope) -> Result<Stats> {

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use memory_engine_core::{
-    Adjacent, DeletionReport, EmbeddingSpace, Hit, Index, MultiVector, Page, Record, RecordGroup, RecordId,
-    RecordStore, Result, ScanQuery, Scope, Stats, Timestamp, Tombstone, Write, WriteResult,
+    Adjacent, DeletionReport, EmbeddingSpace, Hit, Index, MultiVector, Page, PeriodCount, Periods, Record,
+    RecordGroup, RecordId, RecordStore, Result, ScanQuery, Scope, Stats, Timestamp, Tombstone, Write, WriteResult,
     audit::AuditLog,
     residue::{ResidueProbes, ResidueReport},
 };
@@ -16,7 +16,7 @@ use memory_engine_vector_store::{GenerationRole, GenerationStore, Generations, V
 use crate::{
     database::{index_metadata, writer::Residue},
     keywords::keyword_store,
-    records::{delete, derivations, groups, put, read, scan, scopes::CoveredScope, tombstones},
+    records::{delete, derivations, groups, periods, put, read, scan, scopes::CoveredScope, tombstones},
     residue,
     store::SqliteStore,
     vectors::{embedding_versions, vector_store},
@@ -85,6 +85,15 @@ impl RecordStore for SqliteStore {
         self.read("record groups", move |connection| match CoveredScope::of(connection, &scope)? {
             None => Ok(Vec::new()),
             Some(covered) => groups::read(connection, &covered),
+        })
+        .await
+    }
+
+    async fn period_counts(&self, scope: &Scope, periods: Periods) -> Result<Vec<PeriodCount>> {
+        let scope = scope.clone();
+        self.read("period counts", move |connection| match CoveredScope::of(connection, &scope)? {
+            None => Ok(Vec::new()),
+            Some(covered) => periods::count(connection, &covered, periods),
         })
         .await
     }

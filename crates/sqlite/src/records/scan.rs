@@ -62,7 +62,7 @@ fn tie_breaker(covered: &CoveredScope, order: Order) -> &'static str {
 }
 
 /// Appends the `FROM` and `WHERE` clauses of the covered rows that match the filter.
-fn push_matching_rows(
+pub(super) fn push_matching_rows(
     connection: &Connection,
     covered: &CoveredScope,
     query: &ScanQuery,
