@@ -180,13 +180,19 @@ fn in_order_of_effect(log: Vec<Record>) -> Vec<(Timestamp, AffectionChange)> {
     for (time, mut changes) in by_time {
         changes.sort_by_key(|change| change.day);
         while !changes.is_empty() {
-            let next = changes.iter().position(|change| Some(change.before) == affection).unwrap_or_default();
-            let change = changes.remove(next);
+            let change = changes.remove(position_of_next(&changes, affection));
             affection = Some(change.after);
             ordered.push((time, change));
         }
     }
     ordered
+}
+
+/// Returns the position of the change that continues at this affection; otherwise of one that continues no other.
+fn position_of_next(changes: &[AffectionChange], affection: Option<i32>) -> usize {
+    let continues = |change: &AffectionChange| Some(change.before) == affection;
+    let is_first = |change: &AffectionChange| !changes.iter().any(|other| other.after == change.before);
+    changes.iter().position(continues).or_else(|| changes.iter().position(is_first)).unwrap_or_default()
 }
 
 /// Returns the newest records of a kind at exactly this address.

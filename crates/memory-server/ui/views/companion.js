@@ -139,7 +139,7 @@ function Curve({ companion, selected }) {
     ${times.length === 0
       ? html`<p class="hint">${t('curveEmpty')}</p>`
       : html`<${LineChart} title=${t('curve')} times=${times} series=${series} markers=${markers}
-          format=${(value) => formatNumber(value)} formatTime=${(seconds) => formatDate(seconds * 1000)} />`}
+          format=${wholeNumber} formatTime=${(seconds) => formatDate(seconds * 1000)} />`}
     ${!selected.is_complete && html`<p class="hint">${t('incomplete')}</p>`}
   <//>`;
 }
@@ -226,6 +226,11 @@ function Profile({ companion, selected }) {
       <header><time datetime=${summary.occurred_at}>${formatTime(summary.occurred_at)}</time>
         ${summary.topic && html`<${MemoryName} name=${summary.topic} />`}</header>
       <${MemoryText} text=${summary.text} strike=${isStruck(summary)} /></article>`)}<//>`}`;
+}
+
+/** Formats a number of points. A tick of the chart between two points has no label. */
+function wholeNumber(value) {
+  return Number.isInteger(value) ? formatNumber(value) : '';
 }
 
 function signed(points) {

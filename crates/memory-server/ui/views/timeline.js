@@ -164,10 +164,10 @@ function Turn({ entry, rowRef, position, size, derived, opened, onToggle, onChan
       <${Places} record=${entry} owner=${owner} />
       <${RecordBadges} record=${entry} usualKind="turn" />
       ${entry.edits > 0 && html`<${Badge}>${t('edits', { count: entry.edits })}<//>`}
+      ${!readOnly && html`<${ActionsButton} place=${entry.id} opened=${opened} onToggle=${onToggle} />`}
     </header>
     <${MemoryText} text=${entry.text} strike=${isStruck(entry)} />
-    ${!readOnly && html`<${Actions} record=${entry} place=${entry.id} opened=${opened} onToggle=${onToggle}
-      onChanged=${onChanged} />`}
+    <${Actions} record=${entry} place=${entry.id} opened=${opened} onChanged=${onChanged} />
     ${records.length > 0 && html`<ul class="derived" aria-label=${t('derived')}>${records.map((record) => html`
       <${Derived} key=${record.id} record=${record} place=${`${entry.id}/${record.id}`} opened=${opened}
         onToggle=${onToggle} onChanged=${onChanged} readOnly=${readOnly} />`)}</ul>`}
@@ -190,25 +190,31 @@ function Derived({ record, place, opened, onToggle, onChanged, readOnly }) {
   const isFolded = record.sources > MAX_OPEN_SOURCES && !opened.has(`${place}/text`);
   const count = t('from', { count: record.sources });
   return html`<li class="derived-record">
-    <${RecordBadges} record=${record} />
-    ${record.sources > MAX_OPEN_SOURCES
-      ? html` <button type="button" class="link" aria-expanded=${!isFolded}
-          onClick=${() => onToggle(`${place}/text`)}>${count}</button>`
-      : record.sources > 1 && html` <span class="hint">${count}</span>`}
-    ${!isFolded && html`<${MemoryText} text=${record.text} strike=${isStruck(record)} />`}
-    ${!isFolded && !readOnly && html`<${Actions} record=${record} place=${place} opened=${opened} onToggle=${onToggle}
-      onChanged=${onChanged} />`}
+    <header><${RecordBadges} record=${record} />
+      ${record.sources > MAX_OPEN_SOURCES
+        ? html`<button type="button" class="link" aria-expanded=${!isFolded}
+            onClick=${() => onToggle(`${place}/text`)}>${count}</button>`
+        : record.sources > 1 && html`<span class="hint">${count}</span>`}
+      ${!isFolded && !readOnly && html`<${ActionsButton} place=${place} opened=${opened} onToggle=${onToggle} />`}
+    </header>
+    ${!isFolded && html`<${MemoryText} text=${record.text} strike=${isStruck(record)} />
+      <${Actions} record=${record} place=${place} opened=${opened} onChanged=${onChanged} />`}
   </li>`;
 }
 
-/** A button that opens the actions of a record. */
-function Actions({ record, place, opened, onToggle, onChanged }) {
+/** A button that opens and closes the actions of a record. */
+function ActionsButton({ place, opened, onToggle }) {
   const t = useTexts(texts);
-  const key = `${place}/actions`;
-  const isOpen = opened.has(key);
-  return html`<div class="turn-actions"><button type="button" class="quiet" aria-expanded=${isOpen}
-      onClick=${() => onToggle(key)}>${t('actions')}<span aria-hidden="true"> ${isOpen ? '▴' : '▾'}</span></button>
-    ${isOpen && html`<${RecordActions} record=${record} owner=${ownerOf(record)} onChanged=${onChanged} />`}</div>`;
+  const isOpen = opened.has(`${place}/actions`);
+  return html`<button type="button" class="quiet actions-button" aria-expanded=${isOpen}
+    onClick=${() => onToggle(`${place}/actions`)}>${t('actions')}
+    <span aria-hidden="true">${isOpen ? '▴' : '▾'}</span></button>`;
+}
+
+/** The actions of a record, while they are open. */
+function Actions({ record, place, opened, onChanged }) {
+  if (!opened.has(`${place}/actions`)) return null;
+  return html`<${RecordActions} record=${record} owner=${ownerOf(record)} onChanged=${onChanged} />`;
 }
 
 /** Keeps the visible rows in their place when rows are added before them. Returns a function to call before that. */
