@@ -44,6 +44,7 @@ impl Config {
     /// without the gateway, and for OAuth in a build without it.
     pub fn server(&self, engine: &MemoryEngine, variable: impl Fn(&str) -> Option<String>) -> Result<Server> {
         self.time_zone()?;
+        self.gateway.check_prices()?;
         let guard = self.guard(variable(TOKEN_VARIABLE).as_deref())?;
         let mut server = Server::new(engine.clone(), guard).limits(self.limits).allowed_hosts(&self.allowed_hosts);
         server = server.cors_origins(self.cors_origins.iter().map(String::as_str))?;

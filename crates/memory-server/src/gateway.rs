@@ -32,6 +32,7 @@ mod thread;
 mod turn;
 mod turn_writer;
 mod upstream;
+mod usage;
 
 pub(crate) use build::build;
 pub use options::GatewayOptions;

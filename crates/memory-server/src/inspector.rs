@@ -8,14 +8,19 @@ mod clip;
 mod companion;
 mod companion_view;
 mod context;
+mod deletion;
 mod evidence;
 mod facts;
 mod graph;
+mod operations;
+mod overview;
 mod owners;
 mod query;
+mod reach;
 mod record;
 mod search;
 mod timeline;
+mod undo;
 
 use std::sync::Arc;
 
@@ -90,12 +95,16 @@ fn routes() -> Routes<InspectorState> {
     let routes = Routes::new("inspector", "Read-only routes of the inspector, the web page at /ui/.");
     let views = [
         owners::routes,
+        overview::routes,
+        operations::routes,
         timeline::routes,
         companion::routes,
         search::routes,
         context::routes,
         facts::routes,
         graph::routes,
+        undo::routes,
+        deletion::routes,
     ];
     views.into_iter().fold(routes, |routes, add| add(routes))
 }

@@ -11,7 +11,7 @@ use axum::{
     middleware::{Next, from_fn},
     response::{IntoResponse, Response},
 };
-use memory_engine::{Error, ErrorKind, Job, MemoryEngine, Result};
+use memory_engine::{Clock, Error, ErrorKind, Job, MemoryEngine, Result, SystemClock, Timestamp};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use tokio::runtime::Handle;
 
@@ -23,8 +23,12 @@ use crate::{
 };
 
 /// Upper bounds of the duration buckets, in seconds. The server's own work takes milliseconds; a reply may take
-/// minutes.
-const DURATION_BUCKETS: [f64; 13] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0, 120.0];
+/// minutes, and a stage of a recall less than a millisecond.
+const DURATION_BUCKETS: [f64; 15] =
+    [0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0, 120.0];
+
+/// Upper bounds of the buckets for the number of hits of a recall. The first one counts recalls without hits.
+const HIT_BUCKETS: [f64; 8] = [0.0, 1.0, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0];
 
 /// Interval at which measured values are aggregated.
 const AGGREGATION_INTERVAL: Duration = Duration::from_secs(5);
@@ -43,7 +47,11 @@ const AGGREGATION_INTERVAL: Duration = Duration::from_secs(5);
 /// [`METRICS`](memory_engine::admin::METRICS), all of which begin with `memory_engine_`; `docs/reference/metrics.md`
 /// lists them.
 #[derive(Debug, Clone)]
-pub struct Metrics(PrometheusHandle);
+pub struct Metrics {
+    handle: PrometheusHandle,
+    /// The time since which metrics are counted.
+    since: Timestamp,
+}
 
 impl Metrics {
     /// Installs the recorder of the process. Metrics are counted from now on.
@@ -55,12 +63,16 @@ impl Metrics {
             |e| Error::new(ErrorKind::Conflict, "metrics", "the process already has a metrics recorder").with_source(e);
         let builder = PrometheusBuilder::new()
             .set_buckets_for_metric(Matcher::Suffix("_seconds".into()), &DURATION_BUCKETS)
+            .and_then(|builder| {
+                builder.set_buckets_for_metric(Matcher::Full("memory_engine_recall_hits".into()), &HIT_BUCKETS)
+            })
             .map_err(conflict)?;
-        let metrics = builder.install_recorder().map(Self).map_err(conflict)?;
+        let handle = builder.install_recorder().map_err(conflict)?;
+        let metrics = Self { handle, since: SystemClock.now() };
         memory_engine::admin::describe_metrics();
         if let Ok(runtime) = Handle::try_current() {
             // Without aggregation, the memory for values that are not fetched would grow without limit.
-            let handle = metrics.0.clone();
+            let handle = metrics.handle.clone();
             runtime.spawn(async move {
                 loop {
                     tokio::time::sleep(AGGREGATION_INTERVAL).await;
@@ -69,6 +81,18 @@ impl Metrics {
             });
         }
         Ok(metrics)
+    }
+
+    /// Returns the time since which metrics are counted.
+    #[cfg(feature = "ui")]
+    pub(crate) fn since(&self) -> Timestamp {
+        self.since
+    }
+
+    /// Returns the metrics of the process in the format of Prometheus. They are for keys of all users.
+    pub(crate) fn process_text(&self) -> String {
+        self.handle.run_upkeep();
+        self.handle.render()
     }
 
     /// Returns counts of visible records and queues in the format of Prometheus, and the metrics of the process for
@@ -81,8 +105,7 @@ impl Metrics {
         if !access.is_for_all_users() {
             return gauges;
         }
-        self.0.run_upkeep();
-        self.0.render() + &gauges
+        self.process_text() + &gauges
     }
 
     /// Returns the part with the route `GET /metrics`.

@@ -1,5 +1,8 @@
 //! The chat gateway and its upstreams.
 
+use std::collections::BTreeMap;
+
+use memory_engine::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 /// The chat gateway.
@@ -24,6 +27,51 @@ pub struct GatewayConfig {
     /// A TOML file with injection rules that replace or extend the built-in ones. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub injection_rules: Option<String>,
+    /// The prices of upstreams, by their names, for the costs that the inspector shows. Default: none; then it shows
+    /// tokens only.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub prices: BTreeMap<String, PriceConfig>,
+}
+
+/// The price of an upstream, per million tokens.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PriceConfig {
+    /// The price of prompts. There is no default.
+    pub prompt: f64,
+    /// The price of prompt tokens that the upstream had cached. Default: that of prompts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cached: Option<f64>,
+    /// The price of replies. There is no default.
+    pub completion: f64,
+    /// The currency. Default: `USD`.
+    #[serde(default = "default_currency")]
+    pub currency: String,
+}
+
+fn default_currency() -> String {
+    "USD".to_owned()
+}
+
+impl GatewayConfig {
+    /// Checks the prices.
+    ///
+    /// # Errors
+    /// `InvalidInput` for the price of an unknown upstream, and for one that is negative or not a number.
+    pub(crate) fn check_prices(&self) -> Result<()> {
+        for (name, price) in &self.prices {
+            if !self.upstreams.iter().any(|upstream| upstream.name == *name) {
+                let message = format!("gateway.prices.{name} names no upstream; use a name of gateway.upstreams");
+                return Err(Error::invalid("config", message));
+            }
+            let prices = [Some(price.prompt), price.cached, Some(price.completion)];
+            if prices.into_iter().flatten().any(|price| !price.is_finite() || price < 0.0) {
+                let message = format!("gateway.prices.{name} must be numbers of at least 0, per million tokens");
+                return Err(Error::invalid("config", message));
+            }
+        }
+        Ok(())
+    }
 }
 
 impl Default for GatewayConfig {
@@ -36,6 +84,7 @@ impl Default for GatewayConfig {
             scene_rules: None,
             rules: RuleSet::Default,
             injection_rules: None,
+            prices: BTreeMap::new(),
         }
     }
 }

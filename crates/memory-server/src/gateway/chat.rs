@@ -212,6 +212,7 @@ impl GatewayState {
         if let Some(stage) = conversation.failed_stage {
             Arc::make_mut(&mut prompt).degraded.push(stage);
         }
+        prompt.count();
         prompt
     }
 

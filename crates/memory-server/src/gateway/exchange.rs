@@ -103,6 +103,7 @@ impl ChatExchange {
                 let mut accumulator = ReplyAccumulator::new(self.options.max_reply_bytes);
                 if status.is_success() {
                     self.upstream_dialect().add_body(&mut accumulator, &body);
+                    accumulator.usage().count(&self.service.name);
                 }
                 let mut failed_stage = None;
                 if accumulator.is_complete() && !self.turn.store_complete(&accumulator).await {

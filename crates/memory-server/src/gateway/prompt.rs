@@ -34,6 +34,18 @@ impl Prompt {
         })
     }
 
+    /// Counts the prompt by the injection rule that applied, and by its outcome: `injected`, `empty`, or `degraded` if
+    /// nothing was injected and a stage failed.
+    pub(super) fn count(&self) {
+        let rule = if self.rule.is_empty() { "none" } else { self.rule };
+        let outcome = match (self.block.is_empty(), self.degraded.is_empty()) {
+            (false, _) => "injected",
+            (true, true) => "empty",
+            (true, false) => "degraded",
+        };
+        metrics::counter!("memory_gateway_prompts_total", "rule" => rule, "outcome" => outcome).increment(1);
+    }
+
     /// Returns the response headers that report on the memory. `failed_stage` is reported in addition to those that
     /// failed before.
     pub(super) fn headers(&self, failed_stage: Option<&'static str>) -> HeaderMap {

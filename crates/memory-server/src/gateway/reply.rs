@@ -5,7 +5,10 @@ use std::collections::BTreeSet;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::json::{content_text, without_lone_surrogates};
+use super::{
+    json::{content_text, without_lone_surrogates},
+    usage::TokenUsage,
+};
 
 /// Maximum number of choices that are tracked.
 const MAX_CHOICES: u64 = 1024;
@@ -30,6 +33,8 @@ pub(super) struct ReplyAccumulator {
     response_id: Option<String>,
     /// The part of the reply to which the end of the text belongs.
     last_part: Option<(u64, u64)>,
+    /// The tokens that the upstream has reported.
+    usage: TokenUsage,
 }
 
 #[derive(Deserialize, Default)]
@@ -37,6 +42,7 @@ pub(super) struct ReplyAccumulator {
 struct Chunk {
     choices: Option<Vec<ReplyChoice>>,
     error: Option<Value>,
+    usage: Value,
 }
 
 #[derive(Deserialize, Default)]
@@ -69,6 +75,7 @@ impl ReplyAccumulator {
             has_failed: false,
             response_id: None,
             last_part: None,
+            usage: TokenUsage::default(),
         }
     }
 
@@ -91,6 +98,7 @@ impl ReplyAccumulator {
     }
 
     fn add_chunk(&mut self, chunk: Chunk) {
+        self.usage.add(&chunk.usage);
         self.has_failed |= chunk.error.is_some_and(|error| !error.is_null());
         for choice in chunk.choices.unwrap_or_default() {
             let index = choice.index.unwrap_or(0);
@@ -130,6 +138,16 @@ impl ReplyAccumulator {
         }
         self.last_part = Some(part);
         self.append(text);
+    }
+
+    /// Adds a report of tokens: the field `usage` of an event or a reply.
+    pub(super) fn add_usage(&mut self, usage: &Value) {
+        self.usage.add(usage);
+    }
+
+    /// Returns the tokens that the upstream has reported.
+    pub(super) fn usage(&self) -> TokenUsage {
+        self.usage
     }
 
     pub(super) fn set_done(&mut self) {

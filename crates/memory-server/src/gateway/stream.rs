@@ -98,6 +98,13 @@ pub(super) async fn relay_stream(
     }
 }
 
+impl Drop for StreamRelay<'_> {
+    /// Counts the tokens at the end of the stream, since they are reported after the text.
+    fn drop(&mut self) {
+        self.reply.usage().count(self.service);
+    }
+}
+
 impl StreamRelay<'_> {
     /// Waits for the next bytes, and sends comments meanwhile so that no proxy closes the connection.
     async fn next_arrival(&self, upstream: &mut RelayReply) -> Arrival {

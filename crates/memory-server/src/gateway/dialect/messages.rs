@@ -40,6 +40,8 @@ pub(super) fn error_event(message: &str) -> String {
 /// Adds the data of an event.
 pub(super) fn add_event(reply: &mut ReplyAccumulator, data: &str) {
     let Ok(event) = serde_json::from_str::<Value>(&without_lone_surrogates(data)) else { return };
+    reply.add_usage(&event["message"]["usage"]);
+    reply.add_usage(&event["usage"]);
     let block = event["index"].as_u64().unwrap_or(0);
     match event["type"].as_str().unwrap_or_default() {
         "content_block_start" => add_content_block(reply, block, &event["content_block"]),
@@ -56,6 +58,7 @@ pub(super) fn add_body(reply: &mut ReplyAccumulator, body: &Bytes) {
     let text = String::from_utf8_lossy(body);
     let Ok(message) = serde_json::from_str::<Value>(&without_lone_surrogates(&text)) else { return };
     let Some(blocks) = message["content"].as_array().filter(|_| message["type"] == "message") else { return };
+    reply.add_usage(&message["usage"]);
     for (index, block) in (0..).zip(blocks) {
         add_content_block(reply, index, block);
     }

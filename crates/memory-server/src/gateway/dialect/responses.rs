@@ -33,6 +33,7 @@ pub(super) fn add_event(reply: &mut ReplyAccumulator, data: &str) {
     if let Some(id) = event["response"]["id"].as_str() {
         reply.set_response_id(id);
     }
+    reply.add_usage(&event["response"]["usage"]);
     let part = (event["output_index"].as_u64().unwrap_or(0), event["content_index"].as_u64().unwrap_or(0));
     match event["type"].as_str().unwrap_or_default() {
         "response.output_text.delta" => reply.append_part(part, event["delta"].as_str().unwrap_or_default()),
@@ -52,6 +53,7 @@ pub(super) fn add_body(reply: &mut ReplyAccumulator, body: &Bytes) {
     if let Some(id) = response["id"].as_str() {
         reply.set_response_id(id);
     }
+    reply.add_usage(&response["usage"]);
     for (index, item) in (0..).zip(response["output"].as_array().into_iter().flatten()) {
         if is_tool_call(item) {
             reply.set_calls_tools();

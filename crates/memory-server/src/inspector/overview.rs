@@ -1,0 +1,222 @@
+//! The overview: numbers of records, their growth, the queue, and the storage.
+
+mod growth;
+mod storage;
+
+use std::collections::BTreeMap;
+
+use axum::{Json, extract::State};
+use memory_engine::{Job, MemoryEngine, Scope, State as RecordState, Stats, Timestamp};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use self::{
+    growth::{Growth, show_growth},
+    storage::{Backend, Storage},
+};
+use super::{InspectorState, query::OwnerQuery, reach::Reach};
+use crate::{
+    fault::Fault,
+    openapi::{ApiOperation, Routes},
+};
+
+/// Maximum number of failed jobs in an answer.
+const MAX_FAILURES: usize = 50;
+
+/// The numbers of an owner, or of all users of the key.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Overview {
+    server: ServerFacts,
+    totals: Totals,
+    /// The indexes, with the numbers of records in them.
+    indexes: Vec<IndexFill>,
+    /// Jobs that wait or have failed for good.
+    queue: Vec<QueuedJob>,
+    /// Jobs whose last attempt failed, those queued longest first, at most 50.
+    failures: Vec<FailedJob>,
+    /// Sizes of the database. Missing for keys of some users, and if the size is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    storage: Option<Storage>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct ServerFacts {
+    version: &'static str,
+    /// `sqlite` or `postgres`; missing if the store is another one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    backend: Option<&'static str>,
+    /// The embedder: model, dimensions and metric.
+    embedder: String,
+    /// The time zone of the users.
+    zone: String,
+}
+
+/// Numbers of records.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+struct Totals {
+    /// Records in all states.
+    records: u64,
+    /// Addresses (users with agents, conversations and branches) with at least one record.
+    addresses: u64,
+    /// Tombstones of deleted records.
+    tombstones: u64,
+    kinds: BTreeMap<String, u64>,
+    states: BTreeMap<String, u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    oldest: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    newest: Option<String>,
+}
+
+/// The state of an index.
+#[derive(Debug, Serialize, JsonSchema)]
+struct IndexFill {
+    /// `keywords` or `embedding`.
+    index: &'static str,
+    /// Active records that belong in the index.
+    records: u64,
+    /// Records of them that wait for their entry.
+    waiting: u64,
+    /// Records of them whose job failed for good.
+    given_up: u64,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct QueuedJob {
+    job: &'static str,
+    waiting: u64,
+    given_up: u64,
+    /// The time at which the oldest waiting record was queued.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    waiting_since: Option<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct FailedJob {
+    id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    user_id: Option<String>,
+    job: &'static str,
+    attempts: u32,
+    reason: String,
+    /// Missing for a dead letter.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    retry_at: Option<String>,
+}
+
+pub(super) fn routes(routes: Routes<InspectorState>) -> Routes<InspectorState> {
+    let show =
+        ApiOperation::new("inspectorOverview", "Counts records, queued jobs and failures, and names the backend.");
+    let growth = ApiOperation::new("inspectorGrowth", "Counts records by kind and day, or by kind and week.");
+    routes.get("/api/inspector/overview", show_overview, show.query::<OwnerQuery>().answer::<Overview>()).get(
+        "/api/inspector/overview/growth",
+        show_growth,
+        growth.query::<OwnerQuery>().answer::<Growth>(),
+    )
+}
+
+async fn show_overview(State(state): State<InspectorState>, reach: Reach) -> Result<Json<Overview>, Fault> {
+    let engine = &state.engine;
+    let stats = stats_of(engine, &reach.scopes).await?;
+    let backend = Backend::of(&state.config.db);
+    let storage = if reach.is_for_all_users { backend.storage().await } else { None };
+    let server = ServerFacts {
+        version: env!("CARGO_PKG_VERSION"),
+        backend: backend.name(),
+        embedder: engine.embedder().space().to_string(),
+        zone: engine.zone().iana_name().unwrap_or("UTC").to_owned(),
+    };
+    let indexed = indexed_records(engine, &reach.scopes).await?;
+    let indexes = Job::INDEXING.map(|job| IndexFill {
+        index: job.as_str(),
+        records: indexed,
+        waiting: stats.backlog.get(&job).copied().unwrap_or(0),
+        given_up: stats.given_up.get(&job).copied().unwrap_or(0),
+    });
+    let failures = failures_of(engine, &reach.scopes).await?;
+    let (indexes, queue) = (indexes.into(), queued_jobs(&stats));
+    Ok(Json(Overview { server, totals: Totals::from(stats), indexes, queue, failures, storage }))
+}
+
+/// Returns the sum of the statistics of these scopes.
+async fn stats_of(engine: &MemoryEngine, scopes: &[Scope]) -> Result<Stats, Fault> {
+    let mut total = Stats::default();
+    for scope in scopes {
+        let stats = engine.stats(scope).await?;
+        total.records += stats.records;
+        total.addresses += stats.addresses;
+        total.tombstones += stats.tombstones;
+        add_all(&mut total.kinds, stats.kinds);
+        add_all(&mut total.states, stats.states);
+        add_all(&mut total.backlog, stats.backlog);
+        add_all(&mut total.given_up, stats.given_up);
+        for (job, since) in stats.waiting_since {
+            let oldest = total.waiting_since.entry(job).or_insert(since);
+            *oldest = since.min(*oldest);
+        }
+        total.oldest = [total.oldest, stats.oldest].into_iter().flatten().min();
+        total.newest = total.newest.max(stats.newest);
+    }
+    Ok(total)
+}
+
+fn add_all<K: Ord>(total: &mut BTreeMap<K, u64>, counts: BTreeMap<K, u64>) {
+    for (key, count) in counts {
+        *total.entry(key).or_default() += count;
+    }
+}
+
+/// Returns the number of records that belong in the indexes.
+async fn indexed_records(engine: &MemoryEngine, scopes: &[Scope]) -> Result<u64, Fault> {
+    let mut records = 0;
+    for scope in scopes {
+        let groups = engine.record_groups(scope).await?;
+        let indexed = groups.iter().filter(|group| group.state == RecordState::Active && !group.kind.is_ledger());
+        records += indexed.map(|group| group.records).sum::<u64>();
+    }
+    Ok(records)
+}
+
+fn queued_jobs(stats: &Stats) -> Vec<QueuedJob> {
+    let count = |counts: &BTreeMap<Job, u64>, job| counts.get(&job).copied().unwrap_or(0);
+    let jobs = Job::ALL.into_iter().map(|job| QueuedJob {
+        job: job.as_str(),
+        waiting: count(&stats.backlog, job),
+        given_up: count(&stats.given_up, job),
+        waiting_since: stats.waiting_since.get(&job).map(Timestamp::to_string),
+    });
+    jobs.filter(|job| job.waiting + job.given_up > 0).collect()
+}
+
+async fn failures_of(engine: &MemoryEngine, scopes: &[Scope]) -> Result<Vec<FailedJob>, Fault> {
+    let mut failures = Vec::new();
+    for scope in scopes {
+        failures.extend(engine.admin().failures(scope, MAX_FAILURES - failures.len()).await?);
+        if failures.len() == MAX_FAILURES {
+            break;
+        }
+    }
+    let failures = failures.into_iter().map(|failure| FailedJob {
+        id: failure.id.to_string(),
+        user_id: failure.scope.user_name().map(str::to_owned),
+        job: failure.job.as_str(),
+        attempts: failure.attempts,
+        reason: failure.reason,
+        retry_at: failure.retry_at.map(|time| time.to_string()),
+    });
+    Ok(failures.collect())
+}
+
+impl From<Stats> for Totals {
+    fn from(stats: Stats) -> Self {
+        Self {
+            records: stats.records,
+            addresses: stats.addresses,
+            tombstones: stats.tombstones,
+            kinds: stats.kinds,
+            states: stats.states,
+            oldest: stats.oldest.map(|time| time.to_string()),
+            newest: stats.newest.map(|time| time.to_string()),
+        }
+    }
+}
