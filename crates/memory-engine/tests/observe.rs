@@ -185,6 +185,7 @@ async fn forget(checked: &mut Checked, memory: &MemoryEngine) {
     checked.call("restore", memory.restore(&here, retraction.id)).await;
     checked.call("restore", memory.restore(&here, RecordId::new())).await;
     checked.call("rewind", memory.rewind(&here, Rewind::Last(1))).await;
+    checked.call("preview_forget", memory.preview_forget(&here, wrong, 1)).await;
     checked.call("forget", memory.forget(&here, wrong)).await;
     let matching = Forget::Matching(Filter::eq(Field::Metadata("key-qwertz".into()), "value-qwertz"));
     checked.call("forget", memory.forget(&here, matching)).await;
