@@ -2,6 +2,7 @@
 
 import { html, useEffect, useRef, useState } from './ui.js';
 import { useTexts } from './texts.js';
+import { formatTick } from './format.js';
 import { Table } from './components.js';
 
 const texts = {
@@ -22,6 +23,8 @@ function loadLibrary() {
   });
   return library;
 }
+
+const DAY_SECONDS = 24 * 60 * 60;
 
 const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
@@ -69,7 +72,7 @@ function Plot({ times, series, format, height, markers }) {
         series: [{}, ...series.map((one) => ({
           label: one.label, stroke: color(one.color), width: 2, points: { show: times.length < 40 },
         }))],
-        axes: [axis, { ...axis, size: 60, values: (_, ticks) => ticks.map(format) }],
+        axes: [{ ...axis, values: timeLabels }, { ...axis, size: 60, values: (_, ticks) => ticks.map(format) }],
         hooks: { draw: [(drawn) => drawMarkers(drawn, markers)] },
       };
       plot?.destroy();
@@ -88,6 +91,15 @@ function Plot({ times, series, format, height, markers }) {
     };
   }, [times, series, height, markers]);
   return html`<div class="plot" ref=${holder} aria-hidden="true" style=${{ minHeight: `${height}px` }}></div>`;
+}
+
+/** Returns the labels of times on an axis, in seconds since 1970, with `step` seconds in between. */
+function timeLabels(plot, times, axis, space, step) {
+  return times.map((time) => {
+    const date = new Date(time * 1000);
+    const isMidnight = date.getHours() === 0 && date.getMinutes() === 0;
+    return formatTick(date, step < DAY_SECONDS && isMidnight ? DAY_SECONDS : step);
+  });
 }
 
 /** Draws horizontal lines, `{ value, label }`, such as the thresholds of stages. */

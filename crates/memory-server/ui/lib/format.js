@@ -28,6 +28,16 @@ export function formatDate(time) {
   return new Intl.DateTimeFormat(locale(), { dateStyle: 'medium' }).format(new Date(time));
 }
 
+/** Formats a date as precisely as an axis needs it whose marks are `step` seconds apart: a year, month, day or minute. */
+export function formatTick(date, step) {
+  const days = step / (24 * 60 * 60);
+  const options = days >= 365 ? { year: 'numeric' }
+    : days >= 28 ? { year: 'numeric', month: 'short' }
+    : days >= 1 ? { month: 'short', day: 'numeric' }
+    : { hour: '2-digit', minute: '2-digit' };
+  return new Intl.DateTimeFormat(locale(), options).format(date);
+}
+
 /** Formats a duration in milliseconds: `0.42 ms`, `12 ms`, `3.1 s`. */
 export function formatDuration(ms) {
   if (ms === undefined || ms === null) return '–';

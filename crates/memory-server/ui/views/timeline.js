@@ -189,7 +189,7 @@ function Derived({ record, place, opened, onToggle, onChanged, readOnly }) {
   const t = useTexts(texts);
   const isFolded = record.sources > MAX_OPEN_SOURCES && !opened.has(`${place}/text`);
   const count = t('from', { count: record.sources });
-  return html`<li class="derived-record">
+  return html`<li class="derived-record ${isFolded ? 'folded' : ''}">
     <header><${RecordBadges} record=${record} />
       ${record.sources > MAX_OPEN_SOURCES
         ? html`<button type="button" class="link" aria-expanded=${!isFolded}
@@ -207,7 +207,7 @@ function ActionsButton({ place, opened, onToggle }) {
   const t = useTexts(texts);
   const isOpen = opened.has(`${place}/actions`);
   return html`<button type="button" class="quiet actions-button" aria-expanded=${isOpen}
-    onClick=${() => onToggle(`${place}/actions`)}>${t('actions')}
+    onClick=${() => onToggle(`${place}/actions`)}>${t('actions')}${' '}
     <span aria-hidden="true">${isOpen ? '▴' : '▾'}</span></button>`;
 }
 
