@@ -122,7 +122,7 @@ async fn a_search_covers_all_sessions_of_a_user_and_no_other_user() {
     assert_eq!(own["hits"].as_array().unwrap().len(), 2, "{own}");
     assert_eq!(own["why"]["verdict"], "not_there");
     let (status, _) = inspected.send(&inspected.lin_key, "GET", "/api/inspector/search?user_id=anna&q=a", None).await;
-    assert_eq!(status, StatusCode::UNAUTHORIZED);
+    assert_eq!(status, StatusCode::FORBIDDEN);
 }
 
 #[tokio::test]
@@ -212,8 +212,11 @@ async fn the_previews_of_hooks_are_what_agents_get() {
     assert!(preview["text"].as_str().unwrap().contains("Biscuit"), "{preview}");
     assert!(opening["text"].as_str().unwrap().contains("emoji"), "{opening}");
     assert_eq!((&opening["budget"]["unit"], &opening["budget"]["limit"]), (&json!("tokens"), &json!(1200)));
-    let used: u64 = opening["layers"].as_array().unwrap().iter().map(|layer| layer["used"].as_u64().unwrap()).sum();
-    assert!(used > 0 && used <= opening["budget"]["used"].as_u64().unwrap(), "{opening}");
+    let layers = opening["layers"].as_array().unwrap();
+    let tokens = |layer: &Value, name: &str| layer[name].as_u64().unwrap();
+    assert!(layers.iter().all(|layer| tokens(layer, "used") <= tokens(layer, "budget") + tokens(layer, "flowed")));
+    let facts = layers.iter().find(|layer| layer["name"] == "Known facts").unwrap();
+    assert!(tokens(facts, "used") > 0 && facts["included"].as_array().unwrap().len() == 1, "{facts}");
 }
 
 #[tokio::test]
@@ -245,7 +248,7 @@ async fn a_preview_refuses_another_user_and_wrong_requests() {
         body["path"] = path.into();
         let uri = "/api/inspector/context?user_id=anna";
         let (status, _) = inspected.send(&inspected.lin_key, "POST", uri, Some(body.clone())).await;
-        assert_eq!(status, StatusCode::UNAUTHORIZED, "{path}");
+        assert_eq!(status, StatusCode::FORBIDDEN, "{path}");
         let (_, own) = inspected.send(&inspected.lin_key, "POST", "/api/inspector/context", Some(body)).await;
         assert_eq!((&own["user_id"], own.to_string().contains("Rex")), (&json!("lin"), false), "{path}: {own}");
     }

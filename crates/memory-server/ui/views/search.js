@@ -1,7 +1,113 @@
-// Placeholder of the view "search".
+// Search: the hits of a query, with everything that made their order, and why a record is a hit or not.
 
-import { html } from '../lib/ui.js';
+import { html, useState } from '../lib/ui.js';
+import { useTexts } from '../lib/texts.js';
+import { formatDuration, formatNumber } from '../lib/format.js';
+import { useGet } from '../lib/api.js';
+import { navigate } from '../lib/route.js';
+import { Bar, Empty, Loaded, Notice, Panel } from '../lib/components.js';
+import { SearchForm, searchOf } from '../lib/search_form.js';
+import { SearchHit } from '../lib/search_hit.js';
+import { RankChart } from '../lib/rank_chart.js';
+import { Explanation, RecordChoice } from '../lib/explanation.js';
 
-export default function View() {
-  return html`<p>…</p>`;
+const texts = {
+  en: {
+    emptyTitle: 'Search these memories',
+    emptyText: 'Enter a question as a person would ask it. Each hit shows which retrievers found it, how its rank '
+      + 'changed from step to step, and whether it is relevant enough to be put before a model.',
+    nothingTitle: 'No memory was found',
+    nothingText: 'No retriever found a record for this query. Try other words, or remove a filter. To learn why a '
+      + 'certain record is missing, choose it above.',
+    hits: ['{count} hit', '{count} hits'], relevant: '{count} relevant', threshold: 'relevant from {value}',
+    took: 'took {time}', degraded: 'A part of the search did not take part', degradedStage: '{stage}: {reason}',
+    stages: 'Time per stage',
+    stagesHint: 'The retrievers run side by side. The sum is less than the whole time, which also covers planning and '
+      + 'selection.',
+    whyTitle: 'Why is a record a hit, or not?',
+    whyText: 'Choose a record: the search explains its place, or its absence.',
+    whyNeedsQuery: 'Enter a query above: the record is then explained for this query.', results: 'Hits',
+    movement: 'Rank movement', shape: 'ranked as: {shape}', question: 'question',
+    dated_question: 'question with a date', long_query: 'long query', long_messages: 'question about long messages',
+  },
+  zh: {
+    emptyTitle: '检索这些记忆', emptyText: '像平常提问一样输入问题。每条结果都会显示由哪些检索器找到、各步骤中的名次变化，以及其相关性是否足以提供给模型。', nothingTitle: '没有找到记忆',
+    nothingText: '没有检索器为此查询找到记录。请换一种说法，或去掉筛选条件。若想知道某条记录为何缺席，请在上方选择它。', hits: '{count} 条结果', relevant: '{count} 条相关',
+    threshold: '相关性阈值 {value}', took: '耗时 {time}', degraded: '检索的一部分没有参与', degradedStage: '{stage}：{reason}',
+    stages: '各阶段耗时', stagesHint: '各检索器并行运行。各阶段之和小于总耗时，总耗时还包括规划与选择。', whyTitle: '某条记录为何是或不是结果？',
+    whyText: '选择一条记录：检索会说明它的名次，或它缺席的原因。', whyNeedsQuery: '请先在上方输入查询：随后会针对该查询解释这条记录。', results: '结果', movement: '名次变化',
+    shape: '排序方式：{shape}', question: '问题', dated_question: '带日期的问题', long_query: '长查询', long_messages: '针对长消息的问题',
+  },
+};
+
+/** The stages of a recall. A stage without a text is shown by its name. */
+const stageTexts = {
+  en: {
+    branches: 'Branches', past: 'Past states', synonyms: 'Synonyms', retrievers: 'Retrievers', neighbors: 'Neighbors',
+    fetch: 'Records', terms: 'Index terms', tokens: 'Token vectors', sentences: 'Sentences', rerank: 'Reranker',
+  },
+  zh: {
+    branches: '分支', past: '过去的状态', synonyms: '同义词', retrievers: '检索器', neighbors: '相邻记录', fetch: '读取记录', terms: '索引词',
+    tokens: '词元向量', sentences: '分句', rerank: '重排器',
+  },
+};
+
+/** The view. The search is in the address, so that it can be shared, and the back button returns to the last one. */
+export default function View({ params, owner }) {
+  const t = useTexts(texts);
+  const search = searchOf(params);
+  const open = (change) => navigate('search', { ...owner, ...search, ...change });
+  const hasQuery = Boolean(search.q);
+  const read = useGet(hasQuery ? '/api/inspector/search' : null, { ...owner, ...search });
+  return html`
+    <${Panel}><${SearchForm} key=${JSON.stringify(search)} search=${search} onSearch=${open} /><//>
+    <${Panel} title=${t('whyTitle')}><p class="hint">${t('whyText')}</p>
+      <${RecordChoice} owner=${owner} chosen=${search.why} onChoose=${(why) => open({ why })} />
+      ${search.why && !hasQuery && html`<${Notice}>${t('whyNeedsQuery')}<//>`}
+      ${read.data?.why && html`<${Explanation} why=${read.data.why} hits=${read.data.hits}
+        threshold=${read.data.min_relevance} />`}
+    <//>
+    ${!hasQuery && html`<${Panel}><${Empty} title=${t('emptyTitle')}>${t('emptyText')}<//><//>`}
+    ${hasQuery && html`<${Loaded} read=${read}>${(report) => html`<${Report} report=${report} why=${search.why}
+      owner=${owner} />`}<//>`}`;
+}
+
+function Report({ report, why, owner }) {
+  const t = useTexts(texts);
+  const [focused, setFocused] = useState(null);
+  const relevant = report.hits.filter((hit) => hit.relevant).length;
+  const best = bestScores(report.hits);
+  return html`
+    ${report.degraded.length > 0 && html`<${Notice} tone="warn"><strong>${t('degraded')}.</strong>
+      <ul class="plain">${report.degraded.map((one) => html`<li>${t('degradedStage', one)}</li>`)}</ul><//>`}
+    ${report.hits.length === 0 && html`<${Panel}><${Empty} title=${t('nothingTitle')}>${t('nothingText')}<//><//>`}
+    ${report.hits.length > 0 && html`<${Panel} title=${t('results')} actions=${html`<span class="hint search-summary">
+        <span>${t('hits', { count: report.hits.length })}</span> <span>${t('relevant', { count: relevant })}</span>
+        <span>${t('threshold', { value: formatNumber(report.min_relevance, 2) })}</span>
+        ${report.query_shape && html`<span>${t('shape', { shape: t(report.query_shape) })}</span>`}
+        <span>${t('took', { time: formatDuration(report.took_ms) })}</span></span>`}>
+      <ol class="search-hits" aria-label=${t('results')}>${report.hits.map((hit) => html`<li key=${hit.record.id}
+        class=${[focused, why].includes(hit.record.id) ? 'focused' : ''}><${SearchHit} hit=${hit} best=${best}
+          threshold=${report.min_relevance} owner=${owner} /></li>`)}</ol>
+    <//>
+    <${Panel} title=${t('movement')}><${RankChart} hits=${report.hits} onFocus=${setFocused} focused=${focused} /><//>`}
+    <${Panel} title=${t('stages')}><${Stages} stages=${report.stages} total=${report.took_ms} />
+      <p class="hint">${t('stagesHint')}</p><//>`;
+}
+
+function Stages({ stages, total }) {
+  const t = useTexts(stageTexts);
+  const longest = Math.max(...stages.map((stage) => stage.ms), total, 0.001);
+  const name = (stage) => (stage in stageTexts.en ? t(stage) : stage);
+  return html`<div class="stage-times">${stages.map(({ stage, ms }) => html`<${Bar} key=${stage} label=${name(stage)}
+    share=${ms / longest} value=${formatDuration(ms)} />`)}</div>`;
+}
+
+/** Returns the best score of each retriever among the hits. */
+function bestScores(hits) {
+  const best = {};
+  for (const found of hits.flatMap((hit) => hit.found_by)) {
+    best[found.retriever] = Math.max(best[found.retriever] ?? 0, found.score);
+  }
+  return best;
 }
