@@ -49,7 +49,7 @@ pub(super) struct GraphParams {
 pub(super) struct GraphPicture {
     /// The entities, the best-connected first; if some are named, the nearest first.
     nodes: Vec<Node>,
-    /// The relations between these entities, those with the most records first.
+    /// The relations between these entities, those with the most records first, at most 3000.
     edges: Vec<Link>,
     /// Number of entities of the owner. An entity with several names may count more than once if there are more than
     /// 1500.
@@ -201,9 +201,9 @@ impl GraphPicture {
         let Subgraph { entities, mut edges } = found;
         let shown: BTreeSet<EntityId> = entities.iter().map(|entity| entity.id).collect();
         edges.retain(|edge| shown.contains(&edge.source) && shown.contains(&edge.target));
+        let degrees = degrees(&edges);
         edges.sort_by_key(|edge| Reverse(edge.records));
         edges.truncate(MAX_RELATIONS);
-        let degrees = degrees(&edges);
         let nodes = entities.into_iter().map(|entity| Node {
             degree: degrees.get(&entity.id).copied().unwrap_or(0),
             id: entity.id,

@@ -1,0 +1,16 @@
+// Links from a record to its place in the timeline.
+
+import { routeTo } from './route.js';
+
+/** Returns the address of a record in the timeline: its session, from its day on. */
+export function timelineOf(record, owner) {
+  const place = { user_id: record.user_id ?? owner.user_id, agent_id: record.agent_id, session_id: record.session_id, branch: record.branch };
+  return routeTo('timeline', { ...place, order: 'oldest', date: localDate(record.occurred_at) });
+}
+
+/** Returns the date of a time in the time zone of the browser, as the value of a date input. */
+function localDate(time) {
+  const date = new Date(time);
+  const parts = [date.getFullYear(), date.getMonth() + 1, date.getDate()];
+  return parts.map((part) => String(part).padStart(2, '0')).join('-');
+}

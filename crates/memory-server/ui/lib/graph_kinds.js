@@ -1,0 +1,22 @@
+// The kinds of entities: their names, and the marks that the legend and the lists show.
+
+import { html } from './ui.js';
+
+/** The names of the kinds. */
+export const kindTexts = {
+  en: { person: 'person', place: 'place', org: 'organisation', concept: 'concept', other: 'other' },
+  zh: { person: '人物', place: '地点', org: '组织', concept: '概念', other: '其他' },
+};
+
+const SHAPES = {
+  person: html`<circle cx="6" cy="6" r="5" />`,
+  place: html`<rect x="1" y="1" width="10" height="10" rx="2" />`,
+  org: html`<polygon points="3,1 9,1 12,6 9,11 3,11 0,6" />`,
+  concept: html`<polygon points="6,0 12,6 6,12 0,6" />`,
+  other: html`<polygon points="6,1 12,11 0,11" />`,
+};
+
+/** The mark of a kind: its colour and its shape in the picture. */
+export function KindMark({ kind }) {
+  return html`<svg class="kind-mark kind-${kind}" viewBox="0 0 12 12" width="12" height="12" aria-hidden="true">${SHAPES[kind]}</svg>`;
+}
