@@ -41,7 +41,7 @@ const texts = {
     ],
     typeLabel: 'Type the name of the user to confirm: {user}', confirm: 'Delete for good',
     takesTime: 'The whole store is searched for traces afterwards. With a large store this takes a while.',
-    noKey: 'This server cannot certify deletions: it has no key for certificates',
+    noKey: 'This server cannot certify deletions: it has no key for certificates.',
     noKeyText: 'Create one with “memory certificate-key key.pem”, and start the server with '
       + 'MEMORY_CERTIFICATE_KEY, or with deletions.key_file in its configuration. You can still see what would go.',
     report: '3. Report', clean: 'No trace of the deleted records was found.',
@@ -62,7 +62,7 @@ const texts = {
     derivedNote: '派生的内容随其来源一起删除；还有其他来源的，会在去掉已删除来源后重新派生。', delete: '永久删除 {n} 条记录', forGood: '此操作无法撤销。如果希望可以撤销，请改用撤回。',
     changed: '选择已更改。请重新查看将删除的内容。', confirmTitle: '永久删除？', confirmText: '将删除{user}的 {n} 条记录。不保留副本，也无法恢复。',
     typeLabel: '输入用户名以确认：{user}', confirm: '永久删除', takesTime: '删除后会在整个存储中搜索残留。存储较大时需要一些时间。',
-    noKey: '此服务器无法出具删除证书：没有证书密钥',
+    noKey: '此服务器无法出具删除证书：没有证书密钥。',
     noKeyText: '请用“memory certificate-key key.pem”创建密钥，然后设置 MEMORY_CERTIFICATE_KEY 或配置项 deletions.key_file 并启动服务器。'
       + '仍可查看将删除的内容。',
     report: '3. 报告', clean: '未发现已删除记录的残留。', dirty: '仍有残留，见下面的位置。请消除原因，然后再次删除相同的 ID：新证书会一并涵盖。',
@@ -83,7 +83,7 @@ export default function Deletion({ params, owner, users }) {
   const api = useGet('/openapi.json');
   const canCertify = api.data === null || '/api/deletions' in api.data.paths;
   const address = JSON.stringify(owner);
-  return html`${!canCertify && html`<${Notice} tone="warn"><strong>${t('noKey')}.</strong> ${t('noKeyText')}<//>`}
+  return html`${!canCertify && html`<${Notice} tone="warn"><strong>${t('noKey')}</strong> ${t('noKeyText')}<//>`}
     ${owner.user_id
       ? html`<${DeletionSteps} key=${address} owner=${owner} ids=${params.ids ?? ''} canCertify=${canCertify}
           users=${users} />`
