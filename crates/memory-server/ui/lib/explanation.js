@@ -53,7 +53,7 @@ export function RecordChoice({ owner, chosen, onChoose }) {
   };
   return html`<form class="fields" onSubmit=${submit}>
     <${Field} label=${t('id')} className="record-id"><input name="why" value=${id} required spellcheck="false"
-      pattern="\\s*[0-9a-fA-F-]{32,36}\\s*" onInput=${(event) => setId(event.target.value)} /><//>
+      pattern="[ 0-9a-fA-F\\-]{32,40}" onInput=${(event) => setId(event.target.value)} /><//>
     <button type="submit">${t('explain')}</button>
     <button type="button" onClick=${() => setOpen(true)}>${t('choose')}</button>
     ${chosen && html`<button type="button" class="quiet" onClick=${() => onChoose('')}>${t('clear')}</button>`}
