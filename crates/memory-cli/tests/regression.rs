@@ -236,6 +236,25 @@ fn the_time_of_a_case_decides_what_last_week_means() {
 }
 
 #[test]
+fn a_case_can_search_what_was_stored_at_a_time() {
+    let cli = store();
+    let cases = |as_of: &str| {
+        format!(
+            "[[case]]\nuser = 'lin'\nquery = 'When is the interview?'\nas_of = {as_of}\n\
+             expect = [{{ text = 'interview', relevant = false }}]"
+        )
+    };
+    let (output, code) = test(&cli, &cases("'2100-01-01'"), &[]);
+    assert_eq!(code, Some(0), "{output:?}");
+    let (output, code) = test(&cli, &cases("2020-01-01T00:00:00Z"), &[]);
+    assert_eq!(code, Some(1), "nothing was stored then: {output:?}");
+    let misplaced = "[[case]]\nuser = 'lin'\nquery = 'hello'\ntarget = 'injection'\nas_of = '2026-01-01'\nabstain = true";
+    let (output, code) = test(&cli, misplaced, &[]);
+    assert_eq!(code, Some(2), "{output:?}");
+    assert!(output.stderr.contains("as_of has no effect with target = \"injection\""), "{output:?}");
+}
+
+#[test]
 fn files_that_are_not_valid_have_exit_code_2() {
     let cli = store();
     let refused = |cases: &str, words: &[&str]| {

@@ -45,6 +45,8 @@ pub(crate) struct TestCase {
     pub(crate) limit: usize,
     /// The time of the query. `None`: now.
     pub(crate) now: Option<Timestamp>,
+    /// The time as of which memories are searched. `None`: now.
+    pub(crate) as_of: Option<Timestamp>,
     pub(crate) zone: TimeZone,
     pub(crate) filter: Option<Filter>,
     /// The scene of the conversation.
@@ -70,6 +72,7 @@ impl TestCase {
         query.filter.clone_from(&self.filter);
         query.scene.clone_from(&self.from_scene);
         query.asked_at = self.now;
+        query.as_of = self.as_of;
         query.only_then = self.only_then;
         query
     }

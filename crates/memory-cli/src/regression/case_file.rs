@@ -146,6 +146,7 @@ fn resolve(table: CaseTable, line: usize, defaults: &CaseDefaults) -> Result<Tes
     if let Some(filter) = &filter {
         filter.validate()?;
     }
+    let as_of = time("as_of", &table.as_of)?;
     check_expectations(&table, target, limit)?;
     Ok(TestCase {
         name: table.name.unwrap_or_else(|| table.query.clone()),
@@ -155,6 +156,7 @@ fn resolve(table: CaseTable, line: usize, defaults: &CaseDefaults) -> Result<Tes
         scope: scope.scope()?,
         limit,
         now,
+        as_of,
         zone,
         filter,
         from_scene: table.from_scene,
@@ -171,6 +173,7 @@ fn resolve(table: CaseTable, line: usize, defaults: &CaseDefaults) -> Result<Tes
 /// Fails if a key has no effect on the target.
 fn check_target_keys(table: &CaseTable, target: Target) -> Result<()> {
     let search_only = [
+        ("as_of", table.as_of.is_some()),
         ("since", table.since.is_some()),
         ("until", table.until.is_some()),
         ("only_then", table.only_then),

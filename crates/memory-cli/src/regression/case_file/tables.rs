@@ -51,6 +51,7 @@ pub(super) struct CaseTable {
     pub(super) timezone: Option<String>,
     pub(super) since: Option<TimeText>,
     pub(super) until: Option<TimeText>,
+    pub(super) as_of: Option<TimeText>,
     #[serde(default)]
     pub(super) only_then: bool,
     pub(super) kind: Option<String>,
