@@ -47,6 +47,8 @@ def check_gateway(browser):
     ids = chat.headers["x-memory-ids"].split(",")
     assert ids == wanted["layers"][0]["included"], (ids, wanted["layers"])
     assert chat.headers["x-memory-tokens"] == str(wanted["tokens"])
+    link = inspector.page.get_by_role("link", name="Search with this message")
+    assert "q=when+i+go+to+berlin" in link.get_attribute("href").lower()
     # The address holds the preview.
     shared = browser.open()
     shared.page.goto(inspector.page.url)

@@ -63,6 +63,8 @@ def check_hits(browser):
     open_details(inspector, "Ranks as a table")
     rows = inspector.page.get_by_role("region", name="Ranks as a table").locator("tbody tr")
     assert rows.count() == len(report["hits"])
+    link = inspector.page.get_by_role("link", name="What would a model get?")
+    assert link.get_attribute("href").startswith("#/context?user_id=anna&message=When")
     stages = inspector.page.locator(".stage-times .bar")
     assert stages.count() == len(report["stages"]) and "Retrievers" in stages.first.inner_text()
 
@@ -89,7 +91,7 @@ def check_address(browser):
 def check_filters(browser):
     inspector = browser.open("search", user_id="anna", q=QUERY)
     open_details(inspector, "Filters")
-    inspector.page.get_by_label("Kind").select_option("fact")
+    inspector.page.get_by_label("Kind").fill("fact")
     inspector.page.get_by_label("Occurred before").fill("2026-03-15")
     inspector.page.get_by_label("Query").press("Enter")
     inspector.settle()

@@ -1,6 +1,6 @@
 // The form of a search: the query, and what restricts it.
 
-import { html, useState } from './ui.js';
+import { html, useId, useState } from './ui.js';
 import { useTexts } from './texts.js';
 import { Field } from './components.js';
 
@@ -21,7 +21,8 @@ const texts = {
 export const SEARCH_NAMES = ['q', 'kind', 'scene', 'since', 'until', 'as_of', 'limit', 'why'];
 const FILTER_NAMES = ['kind', 'scene', 'since', 'until', 'as_of', 'limit'];
 const DATES = [{ name: 'since', text: 'since' }, { name: 'until', text: 'until' }, { name: 'as_of', text: 'asOf' }];
-const KINDS = ['turn', 'fact', 'summary', 'profile', 'note', 'event', 'moment'];
+/** The kinds of the library. Callers can add their own. */
+const KINDS = ['turn', 'chunk', 'summary', 'fact', 'profile', 'key_moment', 'event', 'note'];
 
 /** Returns the search in the parameters of a route. */
 export function searchOf(params) {
@@ -36,6 +37,7 @@ export function searchOf(params) {
 export function SearchForm({ search, onSearch }) {
   const t = useTexts(texts);
   const [values, setValues] = useState(search);
+  const kinds = useId();
   const set = (name) => (event) => setValues({ ...values, [name]: event.target.value });
   const empty = Object.fromEntries(FILTER_NAMES.map((name) => [name, '']));
   const submit = (event) => {
@@ -43,15 +45,14 @@ export function SearchForm({ search, onSearch }) {
     onSearch({ ...empty, ...trimmed(values) });
   };
   const hasFilter = FILTER_NAMES.some((name) => search[name]);
-  const kinds = values.kind && !KINDS.includes(values.kind) ? [...KINDS, values.kind] : KINDS;
   return html`<form class="search-form" role="search" onSubmit=${submit}>
     <div class="search-line"><${Field} label=${t('query')} className="grow"><input type="search" name="q" required
         value=${values.q ?? ''} placeholder=${t('placeholder')} maxlength="4000" onInput=${set('q')} /><//>
       <button type="submit" class="primary">${t('search')}</button></div>
     <details open=${hasFilter}><summary>${t('filters')}</summary><div class="fields">
-      <${Field} label=${t('kind')}><select name="kind" value=${values.kind ?? ''} onChange=${set('kind')}>
-        <option value="">${t('any')}</option>
-        ${kinds.map((kind) => html`<option value=${kind}>${kind}</option>`)}</select><//>
+      <${Field} label=${t('kind')}><input name="kind" size="12" list=${kinds} value=${values.kind ?? ''}
+        placeholder=${t('any')} onInput=${set('kind')} /><//>
+      <datalist id=${kinds}>${KINDS.map((kind) => html`<option value=${kind}></option>`)}</datalist>
       <${Field} label=${t('scene')}><input name="scene" size="10" value=${values.scene ?? ''} placeholder=${t('any')}
         title=${t('sceneHint')} onInput=${set('scene')} /><//>
       ${DATES.map(({ name, text }) => html`<${Field} key=${name} label=${t(text)}><input type="date" name=${name}

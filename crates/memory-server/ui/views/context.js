@@ -3,7 +3,7 @@
 import { html, useEffect, useState } from '../lib/ui.js';
 import { useTexts } from '../lib/texts.js';
 import { post, withParams } from '../lib/api.js';
-import { navigate } from '../lib/route.js';
+import { navigate, routeTo } from '../lib/route.js';
 import { ownerOf } from '../lib/owner.js';
 import { Empty, Loaded, Notice, Panel } from '../lib/components.js';
 import { ContextForm, requestOf } from '../lib/context_form.js';
@@ -15,13 +15,14 @@ const texts = {
     emptyText: 'Enter a message as a user would send it. The preview runs the code of the server with its '
       + 'configuration, shows the exact text that would be added, and stores nothing.',
     decision: 'Decision', budget: 'Budget', gate: 'Candidates', block: 'What the model gets',
+    search: 'Search with this message',
     notServed: 'This server does not serve this path at present. The preview follows its configuration all the same.',
     degraded: 'A part of the memory did not take part', degradedStage: '{stage}: {reason}',
   },
   zh: {
-    emptyTitle: '查看模型会得到什么', emptyText: '像用户那样输入一条消息。预览会按服务器的配置运行同样的代码，显示将要加入的确切文本，并且不会存储任何内容。', decision: '决定',
-    budget: '预算', gate: '候选记忆', block: '模型得到的内容', notServed: '此服务器目前没有提供这一路径。预览仍按其配置进行。', degraded: '记忆的一部分没有参与',
-    degradedStage: '{stage}：{reason}',
+    emptyTitle: '查看模型会得到什么', emptyText: '像用户那样输入一条消息。预览会按服务器的配置运行同样的代码，显示将要加入的确切文本，并且不会存储任何内容。', search: '以此消息检索',
+    decision: '决定', budget: '预算', gate: '候选记忆', block: '模型得到的内容', notServed: '此服务器目前没有提供这一路径。预览仍按其配置进行。',
+    degraded: '记忆的一部分没有参与', degradedStage: '{stage}：{reason}',
   },
 };
 
@@ -36,10 +37,11 @@ export default function View({ params, owner }) {
     <${Panel}><${ContextForm} key=${sent} params=${params} hasSession=${Boolean(owner.session_id)}
       onPreview=${open} /><//>
     ${body === null && html`<${Panel}><${Empty} title=${t('emptyTitle')}>${t('emptyText')}<//><//>`}
-    ${body !== null && html`<${Loaded} read=${read}>${(preview) => html`<${Preview} preview=${preview} />`}<//>`}`;
+    ${body !== null && html`<${Loaded} read=${read}>${(preview) => html`<${Preview} preview=${preview}
+      query=${preview.decision?.search_text ?? body.message} owner=${owner} />`}<//>`}`;
 }
 
-function Preview({ preview }) {
+function Preview({ preview, query, owner }) {
   const t = useTexts(texts);
   const records = new Map(preview.records.map((record) => [record.id, record]));
   return html`
@@ -50,7 +52,8 @@ function Preview({ preview }) {
     <${Panel} title=${t('block')}><${ContextBlock} preview=${preview} /><//>
     ${preview.layers.length > 0 && html`<${Panel} title=${t('budget')}>
       <${ContextBudget} preview=${preview} records=${records} /><//>`}
-    ${preview.candidates.length > 0 && html`<${Panel} title=${t('gate')}>
+    ${preview.candidates.length > 0 && html`<${Panel} title=${t('gate')}
+      actions=${query && html`<a href=${routeTo('search', { ...owner, q: query })}>${t('search')}</a>`}>
       <${ContextGate} preview=${preview} records=${records} /><//>`}`;
 }
 

@@ -4,7 +4,7 @@ import { html, useState } from '../lib/ui.js';
 import { useTexts } from '../lib/texts.js';
 import { formatDuration, formatNumber } from '../lib/format.js';
 import { useGet } from '../lib/api.js';
-import { navigate } from '../lib/route.js';
+import { navigate, routeTo } from '../lib/route.js';
 import { Bar, Empty, Loaded, Notice, Panel } from '../lib/components.js';
 import { SearchForm, searchOf } from '../lib/search_form.js';
 import { SearchHit } from '../lib/search_hit.js';
@@ -24,7 +24,7 @@ const texts = {
     stages: 'Time per stage',
     stagesHint: 'The retrievers run side by side. The sum is less than the whole time, which also covers planning and '
       + 'selection.',
-    whyTitle: 'Why is a record a hit, or not?',
+    preview: 'What would a model get?', whyTitle: 'Why is a record a hit, or not?',
     whyText: 'Choose a record: the search explains its place, or its absence.',
     whyNeedsQuery: 'Enter a query above: the record is then explained for this query.', results: 'Hits',
     movement: 'Rank movement', shape: 'ranked as: {shape}', question: 'question',
@@ -34,7 +34,7 @@ const texts = {
     emptyTitle: '检索这些记忆', emptyText: '像平常提问一样输入问题。每条结果都会显示由哪些检索器找到、各步骤中的名次变化，以及其相关性是否足以提供给模型。', nothingTitle: '没有找到记忆',
     nothingText: '没有检索器为此查询找到记录。请换一种说法，或去掉筛选条件。若想知道某条记录为何缺席，请在上方选择它。', hits: '{count} 条结果', relevant: '{count} 条相关',
     threshold: '相关性阈值 {value}', took: '耗时 {time}', degraded: '检索的一部分没有参与', degradedStage: '{stage}：{reason}',
-    stages: '各阶段耗时', stagesHint: '各检索器并行运行。各阶段之和小于总耗时，总耗时还包括规划与选择。', whyTitle: '某条记录为何是或不是结果？',
+    stages: '各阶段耗时', stagesHint: '各检索器并行运行。各阶段之和小于总耗时，总耗时还包括规划与选择。', preview: '模型会得到什么？', whyTitle: '某条记录为何是或不是结果？',
     whyText: '选择一条记录：检索会说明它的名次，或它缺席的原因。', whyNeedsQuery: '请先在上方输入查询：随后会针对该查询解释这条记录。', results: '结果', movement: '名次变化',
     shape: '排序方式：{shape}', question: '问题', dated_question: '带日期的问题', long_query: '长查询', long_messages: '针对长消息的问题',
   },
@@ -68,11 +68,11 @@ export default function View({ params, owner }) {
         threshold=${read.data.min_relevance} />`}
     <//>
     ${!hasQuery && html`<${Panel}><${Empty} title=${t('emptyTitle')}>${t('emptyText')}<//><//>`}
-    ${hasQuery && html`<${Loaded} read=${read}>${(report) => html`<${Report} report=${report} why=${search.why}
-      owner=${owner} />`}<//>`}`;
+    ${hasQuery && html`<${Loaded} read=${read}>${(report) => html`<${Report} report=${report} query=${search.q}
+      why=${search.why} owner=${owner} />`}<//>`}`;
 }
 
-function Report({ report, why, owner }) {
+function Report({ report, query, why, owner }) {
   const t = useTexts(texts);
   const [focused, setFocused] = useState(null);
   const relevant = report.hits.filter((hit) => hit.relevant).length;
@@ -85,7 +85,8 @@ function Report({ report, why, owner }) {
         <span>${t('hits', { count: report.hits.length })}</span> <span>${t('relevant', { count: relevant })}</span>
         <span>${t('threshold', { value: formatNumber(report.min_relevance, 2) })}</span>
         ${report.query_shape && html`<span>${t('shape', { shape: t(report.query_shape) })}</span>`}
-        <span>${t('took', { time: formatDuration(report.took_ms) })}</span></span>`}>
+        <span>${t('took', { time: formatDuration(report.took_ms) })}</span>
+        <a href=${routeTo('context', { ...owner, message: query })}>${t('preview')}</a></span>`}>
       <ol class="search-hits" aria-label=${t('results')}>${report.hits.map((hit) => html`<li key=${hit.record.id}
         class=${[focused, why].includes(hit.record.id) ? 'focused' : ''}><${SearchHit} hit=${hit} best=${best}
           threshold=${report.min_relevance} owner=${owner} /></li>`)}</ol>
