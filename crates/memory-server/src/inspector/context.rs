@@ -1,4 +1,8 @@
 //! Previews of the memories that the server would put before a model. Nothing is stored.
+#![cfg_attr(
+    not(all(feature = "gateway", feature = "hooks")),
+    allow(dead_code, reason = "the previews of parts that this build lacks use it")
+)]
 
 #[cfg(feature = "gateway")]
 mod chat;

@@ -1,4 +1,7 @@
 //! The previews of the hooks of coding agents.
+//!
+//! A running handler also leaves out memories that its earlier answers have added to a session. It keeps them in memory,
+//! so a preview has no access to them.
 
 use memory_engine::Scope;
 use memory_engine_agent_hooks::AgentHooks;
