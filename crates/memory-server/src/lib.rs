@@ -50,8 +50,8 @@ pub use access::{Access, Owner};
 pub use audit::Auditing;
 pub use config::{
     AuditConfig, Config, DeletionsConfig, Dialect, GatewayConfig, HooksConfig, IncludedTurns, KeyConfig, LimitsConfig,
-    LogConfig, LogFormat, McpConfig, Mem0Config, OAuthConfig, PartConfig, PriceConfig, RetentionConfig, RetentionRuleConfig,
-    UpstreamConfig,
+    LogConfig, LogFormat, McpConfig, Mem0Config, OAuthConfig, PartConfig, PriceConfig, RetentionConfig,
+    RetentionRuleConfig, UpstreamConfig,
 };
 #[cfg(feature = "debug")]
 pub use debug::Debugging;

@@ -6,7 +6,7 @@ mod storage;
 use std::collections::BTreeMap;
 
 use axum::{Json, extract::State};
-use memory_engine::{Job, MemoryEngine, Scope, State as RecordState, Stats, Timestamp};
+use memory_engine::{Job, Kind, MemoryEngine, Scope, State as RecordState, Stats, Timestamp};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -126,7 +126,7 @@ async fn show_overview(State(state): State<InspectorState>, reach: Reach) -> Res
         embedder: engine.embedder().space().to_string(),
         zone: engine.zone().iana_name().unwrap_or("UTC").to_owned(),
     };
-    let indexed = indexed_records(engine, &reach.scopes).await?;
+    let indexed = indexed_records(&stats);
     let indexes = Job::INDEXING.map(|job| IndexFill {
         index: job.as_str(),
         records: indexed,
@@ -166,15 +166,11 @@ fn add_all<K: Ord>(total: &mut BTreeMap<K, u64>, counts: BTreeMap<K, u64>) {
     }
 }
 
-/// Returns the number of records that belong in the indexes.
-async fn indexed_records(engine: &MemoryEngine, scopes: &[Scope]) -> Result<u64, Fault> {
-    let mut records = 0;
-    for scope in scopes {
-        let groups = engine.record_groups(scope).await?;
-        let indexed = groups.iter().filter(|group| group.state == RecordState::Active && !group.kind.is_ledger());
-        records += indexed.map(|group| group.records).sum::<u64>();
-    }
-    Ok(records)
+/// Returns the number of records that belong in the indexes: active ones that are not entries of a ledger.
+fn indexed_records(stats: &Stats) -> u64 {
+    let active = stats.states.get(RecordState::Active.as_str()).copied().unwrap_or(0);
+    let ledgers = stats.kinds.iter().filter(|(kind, _)| Kind::new(kind.as_str()).is_ledger());
+    active.saturating_sub(ledgers.map(|(_, records)| records).sum())
 }
 
 fn queued_jobs(stats: &Stats) -> Vec<QueuedJob> {

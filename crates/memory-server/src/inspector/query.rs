@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// The names of the owner's dimensions in the URL.
-const OWNER_NAMES: [&str; 4] = ["user_id", "agent_id", "session_id", "branch"];
+pub(super) const OWNER_NAMES: [&str; 4] = ["user_id", "agent_id", "session_id", "branch"];
 
 /// The scope of a request, to which its key has access, and the other parameters of the URL.
 #[derive(Debug)]

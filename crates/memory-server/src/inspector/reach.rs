@@ -1,12 +1,14 @@
 //! The scopes of a request that may cover several users.
 
+use std::collections::BTreeMap;
+
 use axum::{
-    extract::{FromRequestParts, Query},
+    extract::{FromRequestParts, Query, rejection::QueryRejection},
     http::request::Parts,
 };
 use memory_engine::Scope;
 
-use super::query::OwnerQuery;
+use super::query::{OWNER_NAMES, OwnerQuery};
 use crate::{
     access::{Access, Owner},
     fault::Fault,
@@ -26,9 +28,14 @@ impl<S: Send + Sync> FromRequestParts<S> for Reach {
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Fault> {
         let access = <Access as FromRequestParts<S>>::from_request_parts(parts, state).await?;
-        let Query(owner) = Query::<OwnerQuery>::try_from_uri(&parts.uri).map_err(|e| {
-            Fault::bad_request(format!("{}; the owner has user_id, agent_id, session_id", e.body_text()))
-        })?;
+        let invalid = |e: QueryRejection| Fault::bad_request(e.body_text());
+        let Query(named) = Query::<BTreeMap<String, String>>::try_from_uri(&parts.uri).map_err(invalid)?;
+        // A mistyped name must not lead to the figures of all users.
+        if let Some(unknown) = named.keys().find(|name| !OWNER_NAMES.contains(&name.as_str())) {
+            let names = OWNER_NAMES.join(", ");
+            return Err(Fault::bad_request(format!("unknown parameter '{unknown}'; the parameters are {names}")));
+        }
+        let Query(owner) = Query::<OwnerQuery>::try_from_uri(&parts.uri).map_err(invalid)?;
         let owner = Owner::from(owner);
         let scopes = if owner.is_empty() { access.scopes()? } else { vec![access.scope(&owner)?] };
         Ok(Self { scopes, is_for_all_users: access.is_for_all_users() })

@@ -63,7 +63,8 @@ function Plot({ times, series, format, height, markers }) {
     const draw = async () => {
       const uPlot = await loadLibrary();
       if (removed) return;
-      const axis = { stroke: color('--muted'), grid: { stroke: color('--line') }, ticks: { stroke: color('--line') } };
+      const grid = { stroke: color('--line'), width: 1 };
+      const axis = { stroke: color('--muted'), grid, ticks: grid };
       const options = {
         width: element.clientWidth,
         height,
@@ -72,7 +73,10 @@ function Plot({ times, series, format, height, markers }) {
         series: [{}, ...series.map((one) => ({
           label: one.label, stroke: color(one.color), width: 2, points: { show: times.length < 40 },
         }))],
-        axes: [{ ...axis, values: timeLabels }, { ...axis, size: 60, values: (_, ticks) => ticks.map(format) }],
+        axes: [
+          { ...axis, space: 84, values: timeLabels },
+          { ...axis, size: 60, values: (_, ticks) => ticks.map(format) },
+        ],
         hooks: { draw: [(drawn) => drawMarkers(drawn, markers)] },
       };
       plot?.destroy();

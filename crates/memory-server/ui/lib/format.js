@@ -22,6 +22,11 @@ export function formatTime(time) {
   return new Intl.DateTimeFormat(locale(), { dateStyle: 'medium', timeStyle: 'short' }).format(date);
 }
 
+/** Formats a `Date` as the time of day with seconds. */
+export function formatClock(date) {
+  return new Intl.DateTimeFormat(locale(), { timeStyle: 'medium' }).format(date);
+}
+
 /** Formats an RFC 3339 time as a date in the time zone of the browser. */
 export function formatDate(time) {
   if (!time) return '–';

@@ -59,7 +59,7 @@ struct RecallFigures {
     recalls: u64,
     /// Number of recalls with at least one hit.
     with_hits: u64,
-    /// Number of recalls that failed as a whole.
+    /// Number of recalls that failed as a whole, without those whose query was not valid.
     failed: u64,
     latency: Latency,
     stages: Vec<StageFigures>,
@@ -161,8 +161,11 @@ fn route_figures(samples: &Samples) -> Vec<RouteFigures> {
 
 fn recall_figures(samples: &Samples) -> RecallFigures {
     let hits = samples.histograms("memory_engine_recall_hits", []).remove(&[]).unwrap_or_default();
-    let operations = samples.sums("memory_engine_operations_total", ["operation", "outcome"]);
-    let failed = ["recall", "recall_enhanced"].map(|operation| [operation.to_owned(), "error".to_owned()]);
+    let operations = samples.sums("memory_engine_operations_total", ["operation", "outcome", "error_type"]);
+    // A query that is not valid is a mistake of the caller.
+    let failed = operations.into_iter().filter(|([operation, outcome, error_type], _)| {
+        matches!(operation.as_str(), "recall" | "recall_enhanced") && outcome == "error" && error_type != "invalid_input"
+    });
     let durations = samples.histograms("memory_engine_operation_duration_seconds", ["operation"]);
     let degraded = samples.sums("memory_engine_recall_degraded_total", ["stage"]);
     let mut stages = samples.histograms("memory_engine_recall_stage_duration_seconds", ["stage"]);
@@ -177,7 +180,7 @@ fn recall_figures(samples: &Samples) -> RecallFigures {
     RecallFigures {
         recalls: hits.count(),
         with_hits: hits.count().saturating_sub(hits.first_bucket()),
-        failed: failed.iter().filter_map(|key| operations.get(key)).sum(),
+        failed: failed.map(|(_, count)| count).sum(),
         latency: Latency::of(durations.get(&["recall".to_owned()])),
         stages: stages.collect(),
     }

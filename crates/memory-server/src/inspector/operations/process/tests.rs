@@ -36,6 +36,7 @@ memory_engine_recall_hits_bucket{le="1"} 4
 memory_engine_recall_hits_bucket{le="+Inf"} 12
 memory_engine_operations_total{operation="recall",outcome="error",error_type="timeout"} 2
 memory_engine_operations_total{operation="recall_enhanced",outcome="error",error_type="timeout"} 1
+memory_engine_operations_total{operation="recall",outcome="error",error_type="invalid_input"} 7
 memory_engine_operations_total{operation="recall",outcome="ok",error_type="none"} 12
 memory_engine_recall_degraded_total{stage="rerank"} 5
 memory_engine_recall_stage_duration_seconds_bucket{stage="vector",outcome="ok",le="+Inf"} 9
