@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use futures::{StreamExt, stream};
 use memory_engine::{
-    Language, MemoryEngine, Result,
+    Language, MemoryEngine, Result, Timestamp,
     llm::{ChatDelta, ChatModel, ChatReply, ChatRequest, ChatStream, FinishReason},
 };
 use memory_engine_companion::{Companion, Pack};
@@ -17,6 +17,12 @@ pub(crate) struct CompanionDay {
 
 const fn day(agent: &'static str, at: &'static str, messages: &'static [&'static str]) -> CompanionDay {
     CompanionDay { agent, at, messages }
+}
+
+impl CompanionDay {
+    pub(crate) fn time(&self) -> Timestamp {
+        self.at.parse().unwrap()
+    }
 }
 
 /// Lin writes to Aicy on eight consecutive days, which completes a streak of seven. Anna writes to Ivy on two days.

@@ -24,7 +24,7 @@ use memory_engine_core::Clock;
 use parking_lot::Mutex;
 use serde::Deserialize;
 
-use crate::companion_data::{COMPANION_DAYS, companion};
+use crate::companion_data::{COMPANION_DAYS, CompanionDay, companion};
 
 /// The time at which the last of the data is stored. From then on the clock of the engine runs.
 pub(crate) const NOW: &str = "2026-04-20T20:00:00+08:00";
@@ -111,14 +111,14 @@ pub(crate) async fn filled_engine(folder: &Path) -> MemoryEngine {
         .await
         .unwrap();
     store_conversations(&engine, &clock, &lines).await;
-    keep_company(&engine, &clock).await;
     correct(&engine, &clock).await;
     clock.advance_to(NOW.parse().unwrap());
     store_notes(&engine).await;
     store_branch(&engine).await;
+    // Leases of jobs end only while the clock runs.
+    clock.run();
     let tenant = Scope::tenant_wide(Scope::DEFAULT_TENANT).unwrap();
     engine.drain(&tenant, |_| ()).await.unwrap();
-    clock.run();
     engine
 }
 
@@ -133,9 +133,14 @@ fn conversations() -> Vec<Line> {
     lines
 }
 
-/// Stores each conversation at its time, and derives facts and summaries when it ends.
+/// Stores each conversation at its time, and derives facts and summaries when it ends. In between, both users talk with
+/// a companion.
 async fn store_conversations(engine: &MemoryEngine, clock: &SeedClock, lines: &[Line]) {
+    let mut days = COMPANION_DAYS.iter().peekable();
     for conversation in lines.chunk_by(|line, next| line.session == next.session) {
+        while let Some(day) = days.next_if(|day| day.time() < conversation[0].time) {
+            keep_company(engine, clock, day).await;
+        }
         let scope = conversation[0].scope();
         for (number, line) in conversation.iter().enumerate() {
             clock.advance_to(line.time);
@@ -144,19 +149,19 @@ async fn store_conversations(engine: &MemoryEngine, clock: &SeedClock, lines: &[
         engine.drain(&scope, |_| ()).await.unwrap();
         engine.admin().summarize_now(&scope).await.unwrap();
     }
+    for day in days {
+        keep_company(engine, clock, day).await;
+    }
 }
 
-/// Lets both users talk with a companion on consecutive days.
-async fn keep_company(engine: &MemoryEngine, clock: &SeedClock) {
-    for (user, agent) in [(LIN, "aicy"), (ANNA, "ivy")] {
-        let companion: Companion = companion(engine, agent);
-        let scope = Scope::user(user).unwrap().with_agent(agent).unwrap();
-        for day in COMPANION_DAYS.iter().filter(|day| day.agent == agent) {
-            clock.advance_to(day.at.parse().unwrap());
-            for message in day.messages {
-                companion.turn(&scope, *message).await.unwrap();
-            }
-        }
+/// Lets a user talk with their companion on one day.
+async fn keep_company(engine: &MemoryEngine, clock: &SeedClock, day: &CompanionDay) {
+    let user = if day.agent == "aicy" { LIN } else { ANNA };
+    let companion: Companion = companion(engine, day.agent);
+    let scope = Scope::user(user).unwrap().with_agent(day.agent).unwrap();
+    clock.advance_to(day.time());
+    for message in day.messages {
+        companion.turn(&scope, *message).await.unwrap();
     }
 }
 
