@@ -116,8 +116,8 @@ impl MemoryEngine {
 
     /// Retracts wrong records within `scope`, and everything derived from them. They stay stored, as
     /// [`State::Revoked`], and are no longer recalled. Records that do not exist or are retracted already are skipped.
-    /// A pending record is [rejected](Self::reject). The
-    /// reason is deleted as soon as the text of one of these records changes or the record is forgotten.
+    /// A pending record is [rejected](Self::reject). The reason is deleted as soon as the text of one of these records
+    /// changes or the record is forgotten, except for derived summaries and profiles, which the engine derives again.
     ///
     /// # Errors
     /// The store's; `Conflict` if others keep writing to the same records.
@@ -188,10 +188,15 @@ impl MemoryEngine {
         // The other sources of derived records: their jobs run again, without the retracted sources.
         let mut remaining_sources: BTreeMap<Job, BTreeSet<RecordId>> = BTreeMap::new();
         let mut retracted = Vec::new();
+        // The reason is deleted with any of these. The engine replaces profiles and summaries soon.
+        let mut reason_sources = Vec::new();
         let mut writes = Vec::new();
         for mut record in records {
-            let is_rejected = is_first_round && record.state == State::Pending && source_ids.contains(&record.id);
-            if is_rejected {
+            let is_named = is_first_round && source_ids.contains(&record.id);
+            if is_named || !self.is_rewritten(&record) {
+                reason_sources.push(record.id);
+            }
+            if is_named && record.state == State::Pending {
                 // Its sources are not processed again.
                 record.metadata.insert(review_keys::REJECTED.into(), json!(true));
             } else if let Some(job) = Job::making(&record.kind) {
@@ -207,9 +212,8 @@ impl MemoryEngine {
         for records in retracted.chunks(ENTRY_MAX_RECORDS) {
             writes.push(Write::new(self.ledger_entry(scope, retraction, records), PutMode::Create));
         }
-        if !matches!(retraction.reason.as_str(), "" | REWIND_REASON) {
-            let ids = retracted.iter().map(|record| record.id).collect();
-            writes.push(Write::new(self.reason_entry(scope, retraction, ids), PutMode::Create));
+        if !matches!(retraction.reason.as_str(), "" | REWIND_REASON) && !reason_sources.is_empty() {
+            writes.push(Write::new(self.reason_entry(scope, retraction, reason_sources), PutMode::Create));
         }
         let profiles = self.enrichment().turns().people_with_profiles(&user, &all_ids).await?;
         self.write(&user, writes).await?;
@@ -300,9 +304,7 @@ impl MemoryEngine {
         for (record, retracted) in stored.into_iter().zip(&retracted) {
             let Some(mut record) = record.filter(is_unchanged) else { continue };
             // Summaries and profiles are written again, because newer ones may cover the same turns.
-            let is_summary = record.kind == Kind::SUMMARY && record.trust == Trust::Derived;
-            let is_rewritten = (is_summary && self.enrichment().does(Job::Summary))
-                || self.enrichment().turns().writes_profile(&record);
+            let is_rewritten = self.is_rewritten(&record);
             let was_rejected = record.metadata.remove(review_keys::REJECTED).is_some();
             if is_rewritten && !was_rejected {
                 continue;
@@ -320,6 +322,12 @@ impl MemoryEngine {
         let entry_ids: Vec<RecordId> = entries.iter().map(|entry| entry.id).collect();
         self.record_store().delete(&user, &entry_ids).await?;
         Ok(count)
+    }
+
+    /// Returns true for a summary or a profile that the engine derives again when its sources change.
+    fn is_rewritten(&self, record: &Record) -> bool {
+        let is_summary = record.kind == Kind::SUMMARY && record.trust == Trust::Derived;
+        (is_summary && self.enrichment().does(Job::Summary)) || self.enrichment().turns().writes_profile(record)
     }
 
     /// Returns at most `limit` retractions within `scope` that can be restored, the latest first.

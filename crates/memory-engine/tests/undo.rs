@@ -1,4 +1,4 @@
-//! The preview of a deletion says what the deletion then removes, on every backend.
+//! Deletion and undo, on every backend: the preview of a deletion says what the deletion then removes.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -98,5 +98,25 @@ async fn everything_of_a_session_or_a_user() {
         assert_eq!(by_kind(&preview), BTreeMap::from([("fact".to_owned(), 2), ("turn".to_owned(), 2)]));
         let of_mo = memory.scan(&Scope::user("mo").unwrap(), &ScanQuery::oldest(9)).await.unwrap().records;
         assert_eq!(of_mo.len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn the_reason_of_a_retraction_outlives_a_derived_profile() {
+    for backend in Backend::all() {
+        let options = EnrichmentOptions::rules().unwrap().with_profile(1);
+        let memory = backend.builder().enrichment(options).background(false).build().await.unwrap();
+        let porto = say(&memory, &monday(), "I live in Porto.").await;
+        say(&memory, &monday(), "我对海鲜过敏。").await;
+        let retraction = memory.retract(&lin(), &[porto], "that was Mo").await.unwrap();
+        let retracted = memory.get_all(&lin(), &retraction.records).await.unwrap();
+        let kinds: Vec<Kind> = retracted.into_iter().flatten().map(|record| record.kind).collect();
+        assert!(kinds.contains(&Kind::PROFILE), "{kinds:?}");
+        // The profile is written again, without the retracted turn.
+        memory.drain(&lin(), |_| ()).await.unwrap();
+        assert_eq!(memory.retractions(&lin(), 9).await.unwrap()[0].reason, "that was Mo");
+        // The reason may repeat the text of the turn, and goes with it.
+        memory.forget(&lin(), porto).await.unwrap();
+        assert_eq!(memory.retractions(&lin(), 9).await.unwrap()[0].reason, "");
     }
 }
