@@ -26,8 +26,10 @@ impl Fixture {
         let key = ApiKey::generate();
         let access = Access::tenant("desk", "acme").unwrap().only_users(["lin", "mei"]).unwrap();
         let guard = Guard::keys(KeyRing::default().with_key(&key, access));
-        let router = Server::new(engine.clone(), guard).records(Records::new(engine.clone())).router();
-        Self { engine, router, key: key.reveal().to_owned() }
+        let server = Server::new(engine.clone(), guard).records(Records::new(engine.clone()));
+        #[cfg(feature = "ui")]
+        let server = server.inspector(memory_engine_server::Inspector::new(engine.clone(), Config::default()));
+        Self { engine, router: server.router(), key: key.reveal().to_owned() }
     }
 
     async fn remember(&self, scope: &Scope, text: &str) -> RecordId {
@@ -79,7 +81,8 @@ async fn a_text_is_corrected_and_a_fact_superseded() {
     let server = Fixture::new().await;
     let lin = user("lin").with_session("monday").unwrap();
     let note = server.engine.remember(&lin, Turn::note("备用钥匙在门垫下面")).await.unwrap();
-    let (status, reply) = server.post("edit", json!({ "user_id": "lin", "id": note, "text": "备用钥匙在阿墨那里" })).await;
+    let (status, reply) =
+        server.post("edit", json!({ "user_id": "lin", "id": note, "text": "备用钥匙在阿墨那里" })).await;
     assert_eq!((status, &reply), (StatusCode::OK, &json!({ "id": note })));
     assert_eq!(server.record(&lin, &reply["id"]).await.text, "备用钥匙在阿墨那里");
 
@@ -224,5 +227,103 @@ async fn the_configuration_switches_the_routes_off() {
         let request = Request::get("/api/records/retractions").header("host", "localhost");
         let response = router.oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
         assert_eq!(response.status(), expected);
+    }
+}
+
+#[cfg(feature = "ui")]
+mod inspector {
+    use memory_engine::history::Fork;
+
+    use super::*;
+
+    async fn get(server: &Fixture, path: &str) -> (StatusCode, Value) {
+        server.send(Request::get(format!("/api/inspector/{path}")), "").await
+    }
+
+    async fn preview(server: &Fixture, body: Value) -> (StatusCode, Value) {
+        let request = Request::post("/api/inspector/deletion-preview").header("content-type", "application/json");
+        server.send(request, &body.to_string()).await
+    }
+
+    #[tokio::test]
+    async fn records_of_a_retraction_are_shown_with_deleted_ones() {
+        let server = Fixture::new().await;
+        let id = server.remember(&user("lin"), "I live in Porto.").await;
+        let of_mei = server.remember(&user("mei"), "Mei keeps bees").await;
+        let (_, retraction) = server.post("retract", json!({ "user_id": "lin", "ids": [id] })).await;
+        let ids: Vec<&str> = retraction["records"].as_array().unwrap().iter().map(|id| id.as_str().unwrap()).collect();
+        let path = format!("undo/records?user_id=lin&ids={},{of_mei}", ids.join(","));
+        let (status, shown) = get(&server, &path).await;
+        assert_eq!(status, StatusCode::OK, "{shown}");
+        assert_eq!(
+            (&shown["records"][0]["text"], &shown["records"][0]["state"]),
+            (&json!("I live in Porto."), &json!("revoked"))
+        );
+        assert_eq!((&shown["records"][1]["kind"], &shown["missing"]), (&json!("fact"), &json!([of_mei])));
+        assert_eq!(get(&server, &format!("undo/records?user_id=wang&ids={id}")).await.0, StatusCode::FORBIDDEN);
+        for (query, expected) in [("ids=", "from 1 to 100"), ("ids=one", "id"), ("id=one", "unknown field")] {
+            let (status, reply) = get(&server, &format!("undo/records?user_id=lin&{query}")).await;
+            assert_eq!(status, StatusCode::BAD_REQUEST, "{query}: {reply}");
+            assert!(reply["detail"].as_str().unwrap().contains(expected), "{query}: {reply}");
+        }
+    }
+
+    #[tokio::test]
+    async fn branches_are_listed_with_what_they_share() {
+        let server = Fixture::new().await;
+        let story = user("lin").with_session("story").unwrap();
+        for (sequence, text) in [(1, "船启航了"), (2, "船沉了")] {
+            server.engine.remember(&story, Turn::assistant(text).with_sequence(sequence)).await.unwrap();
+        }
+        let branch = |name: &str| story.clone().with_branch(name).unwrap();
+        server.engine.fork(&branch("mercy"), Fork::at(1)).await.unwrap();
+        server.engine.remember(&branch("mercy"), Turn::assistant("船靠岸了").with_sequence(2)).await.unwrap();
+        server.engine.fork(&branch("apart"), Fork::at(2).from_branch("mercy").alone()).await.unwrap();
+
+        let (_, first) = get(&server, "undo/branches?user_id=lin&limit=1").await;
+        let apart = &first["branches"][0];
+        assert_eq!((&apart["branch"], &apart["parent"], &apart["at"]), (&json!("apart"), &json!("mercy"), &json!(2)));
+        assert_eq!(
+            (&apart["inherits"], &apart["last_shared"], &apart["records"]),
+            (&json!(false), &Value::Null, &json!(0))
+        );
+        let cursor = first["next_cursor"].as_str().unwrap();
+        let (_, second) = get(&server, &format!("undo/branches?user_id=lin&limit=1&cursor={cursor}")).await;
+        let mercy = &second["branches"][0];
+        assert_eq!((&mercy["branch"], &mercy["parent"], &mercy["records"]), (&json!("mercy"), &Value::Null, &json!(1)));
+        assert_eq!((&mercy["last_shared"]["text"], &mercy["session_id"]), (&json!("船启航了"), &json!("story")));
+        assert_eq!(second["next_cursor"], Value::Null);
+
+        assert_eq!(get(&server, "undo/branches?user_id=mei").await.1["branches"], json!([]));
+        assert_eq!(get(&server, "undo/branches?user_id=wang").await.0, StatusCode::FORBIDDEN);
+        assert_eq!(get(&server, "undo/branches?user_id=lin&limit=101").await.0, StatusCode::BAD_REQUEST);
+    }
+
+    #[tokio::test]
+    async fn a_deletion_is_previewed() {
+        let server = Fixture::new().await;
+        let id = server.remember(&user("lin"), "I live in Porto.").await;
+        let of_mei = server.remember(&user("mei"), "Mei keeps bees").await;
+        let (status, shown) = preview(&server, json!({ "user_id": "lin", "ids": [id, of_mei] })).await;
+        assert_eq!((status, &shown["records"]), (StatusCode::OK, &json!(2)), "{shown}");
+        assert_eq!((&shown["selected"], &shown["derived"]), (&json!({ "turn": 1 }), &json!({ "fact": 1 })));
+        assert_eq!(
+            (&shown["selected_sample"][0]["text"], &shown["not_found"]),
+            (&json!("I live in Porto."), &json!([of_mei]))
+        );
+        let (_, shown) =
+            preview(&server, json!({ "user_id": "lin", "filter": { "field": "kind", "value": "fact" } })).await;
+        assert_eq!((&shown["selected"], &shown["derived"]), (&json!({ "fact": 1 }), &json!({})));
+        let (_, shown) = preview(&server, json!({ "user_id": "lin", "everything": true })).await;
+        assert_eq!(shown["selected"], json!({ "fact": 1, "turn": 1 }));
+        assert_eq!(server.record(&user("lin"), &json!(id)).await.state, State::Active);
+        for (body, status) in [
+            (json!({ "user_id": "wang", "everything": true }), StatusCode::FORBIDDEN),
+            (json!({ "everything": true }), StatusCode::FORBIDDEN),
+            (json!({ "user_id": "lin" }), StatusCode::BAD_REQUEST),
+            (json!({ "user_id": "lin", "ids": ["one"] }), StatusCode::BAD_REQUEST),
+        ] {
+            assert_eq!(preview(&server, body.clone()).await.0, status, "{body}");
+        }
     }
 }

@@ -131,7 +131,8 @@ async fn list_branches(
     let after = after.map(str::parse::<Cursor>).transpose()?;
     let forks = Filter::eq(Field::Kind, Kind::ledger("fork").as_str());
     let page = state.engine.scan(&scope, &ScanQuery::newest(limit).with_filter(forks).with_after(after)).await?;
-    let counts = if page.records.is_empty() { BTreeMap::new() } else { count_by_address(&state.engine, &scope).await? };
+    let counts =
+        if page.records.is_empty() { BTreeMap::new() } else { count_by_address(&state.engine, &scope).await? };
     let mut branches = Vec::new();
     for record in &page.records {
         // The entry of a later version, with fields that this one cannot read, is left out.
@@ -171,8 +172,8 @@ async fn last_shared(engine: &MemoryEngine, branch: &Scope, fork: &Fork) -> Resu
     if fork.inherits != Inherits::UpToTheFork {
         return Ok(None);
     }
-    let shared = Filter::eq(Field::Kind, Kind::TURN.as_str())
-        .and(Filter::compare(Field::Sequence, Op::Le, fork.at as f64));
+    let shared =
+        Filter::eq(Field::Kind, Kind::TURN.as_str()).and(Filter::compare(Field::Sequence, Op::Le, fork.at as f64));
     let page = engine.timeline(branch, &ScanQuery::newest(1).with_filter(shared)).await?;
     Ok(page.records.into_iter().next())
 }

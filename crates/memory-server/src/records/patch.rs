@@ -50,8 +50,7 @@ pub(super) async fn patch(
     access: Access,
     bytes: Bytes,
 ) -> Result<Json<PatchReply>, Fault> {
-    let request: PatchRequest =
-        body::parse(&bytes, "{\"ids\": [...], \"pinned\": true}, importance or expires_at")?;
+    let request: PatchRequest = body::parse(&bytes, "{\"ids\": [...], \"pinned\": true}, importance or expires_at")?;
     body::check_ids(&request.ids)?;
     let mut patch = RecordPatch::default();
     if let Some(pinned) = request.pinned {

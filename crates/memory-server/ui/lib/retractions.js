@@ -19,13 +19,14 @@ const texts = {
       + 'written again.',
     restored: ['{n} of {all} records was restored.', '{n} of {all} records were restored.'],
     showAll: 'Show all records', hide: 'Hide', more: 'Show more', changed: 'not retracted any more',
-    missing: ['{n} record was deleted since.', '{n} records were deleted since.'], furtherTexts: 'and {n} more',
+    missing: ['{n} record was deleted or written again since.', '{n} records were deleted or written again since.'],
+    furtherTexts: 'and {n} more',
   },
   zh: {
     none: '没有撤回的内容', noneText: '撤回的记忆仍然保存，但不再生效。在时间线或检索结果中点击记忆下方的“撤回”，它就会列在这里，并且可以恢复。', latest: '显示最近 {n} 次撤回。',
     rewind: '会话末尾', noReason: '未填写原因', records: '{n} 条记录', restore: '恢复', restoreTitle: '恢复撤回的内容？',
     restoreText: '{n} 条记录将重新生效。', restoreNote: '此后已更改或已恢复的记录保持不变。摘要和画像会重新生成。', restored: '已恢复 {all} 条记录中的 {n} 条。',
-    showAll: '显示全部记录', hide: '收起', more: '显示更多', changed: '已不再是撤回状态', missing: '此后已删除 {n} 条记录。',
+    showAll: '显示全部记录', hide: '收起', more: '显示更多', changed: '已不再是撤回状态', missing: '{n} 条记录此后已删除或重新生成。',
     furtherTexts: '另有 {n} 条',
   },
 };
