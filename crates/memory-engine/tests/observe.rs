@@ -16,7 +16,7 @@ use capture::Capture;
 use futures::stream;
 use leaky::{LeakyEmbedder, LeakyModel, SECRET};
 use memory_engine::{
-    Builder, EnrichmentOptions, Field, Filter, Forget, Kind, MemoryEngine, PutMode, Record, RecordId, Result,
+    Builder, Clock, EnrichmentOptions, Field, Filter, Forget, Kind, MemoryEngine, PutMode, Record, RecordId, Result,
     ScanQuery, Scope, SystemClock, Turn,
     audit::{AuditMode, AuditOptions, AuditQuery},
     context::MemoryBlock,
@@ -26,7 +26,7 @@ use memory_engine::{
     recall::{Enhancement, Rewrite},
     retention::RecordPatch,
     review::{ReviewQuery, ReviewSource},
-    store::{VectorQuery, Write},
+    store::{Periods, VectorQuery, Write},
 };
 use table::Table;
 
@@ -128,6 +128,8 @@ async fn converse(checked: &mut Checked, memory: &MemoryEngine) {
     checked.call("get_as_of", memory.get_as_of(&here, &[first, missing], then)).await;
     checked.call("derived", memory.derived(&user(), &[first, missing])).await;
     checked.call("record_groups", memory.record_groups(&user())).await;
+    let days = Periods::new(SystemClock.now(), Duration::from_secs(24 * 60 * 60)).unwrap();
+    checked.call("period_counts", memory.period_counts(&user(), days)).await;
     checked.call("stats", memory.stats(&user())).await;
     let branch = here.clone().with_branch("branch-qwertz").unwrap();
     checked.call("fork", memory.fork(&branch, Fork::at(1))).await;
