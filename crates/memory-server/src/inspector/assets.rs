@@ -56,6 +56,7 @@ const ASSETS: &[Asset] = assets![
     "lib/format.js",
     "lib/graph_evidence.js",
     "lib/graph_kinds.js",
+    "lib/graph_lines.js",
     "lib/graph_lists.js",
     "lib/graph_picture.js",
     "lib/owner.js",

@@ -55,7 +55,7 @@ export function FactDetail({ id, params, owner, onChanged }) {
 function Summary({ fact, owner, onChanged }) {
   const t = useTexts(texts);
   const heading = useRef(null);
-  useEffect(() => heading.current.focus({ preventScroll: true }), []);
+  useEffect(() => heading.current.focus(), []);
   const rows = [
     ['person', subjectName(fact.subject, t('user'))], ['attribute', attributeName(fact.attribute)],
     ['value', fact.value.length > 300 ? `${Array.from(fact.value).slice(0, 300).join('')}…` : fact.value],

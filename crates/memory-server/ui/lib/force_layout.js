@@ -3,9 +3,12 @@
 
 /** Time that one slice may take, in milliseconds. */
 const SLICE_MS = 12;
-/** Number of iterations for small and for large graphs. */
-const MAX_ITERATIONS = 320;
-const MIN_ITERATIONS = 120;
+/** Number of iterations, and for graphs with many nodes. */
+const ITERATIONS = 320;
+const LARGE_GRAPH_ITERATIONS = 180;
+const LARGE_GRAPH_NODES = 250;
+/** Strength of the pull of a link. */
+const LINK_PULL = 0.3;
 /** Strength of the pull to the centre, which keeps unconnected parts together. */
 const GRAVITY = 0.06;
 /** Nodes push each other away only up to this many times the wanted length of a link. */
@@ -38,7 +41,7 @@ class Layout {
     this.y = new Float64Array(count);
     this.forceX = new Float64Array(count);
     this.forceY = new Float64Array(count);
-    this.iterations = count > 250 ? MIN_ITERATIONS + 60 : MAX_ITERATIONS;
+    this.iterations = count > LARGE_GRAPH_NODES ? LARGE_GRAPH_ITERATIONS : ITERATIONS;
     this.done = 0;
     this.start();
   }
@@ -95,7 +98,7 @@ class Layout {
     }
   }
 
-  /** Linked nodes pull each other. A node with many links pulls less on each, so that its neighbours spread. */
+  /** Linked nodes pull each other. Nodes with many links pull less on each, so that dense parts spread. */
   attract() {
     const { x, y, forceX, forceY, distance } = this;
     this.degrees ??= this.countLinks();
@@ -103,7 +106,7 @@ class Layout {
       const deltaX = x[source] - x[target];
       const deltaY = y[source] - y[target];
       const length = Math.hypot(deltaX, deltaY);
-      const weight = 1 / Math.sqrt(Math.min(this.degrees[source], this.degrees[target]) || 1);
+      const weight = LINK_PULL / Math.sqrt(this.degrees[source] * this.degrees[target]);
       const pull = (length / distance) * weight;
       forceX[source] -= deltaX * pull;
       forceY[source] -= deltaY * pull;

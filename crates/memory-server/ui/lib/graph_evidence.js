@@ -7,7 +7,7 @@ import { routeTo } from './route.js';
 import { formatDate, formatTime } from './format.js';
 import { Badge, Loaded, MemoryName, MemoryText } from './components.js';
 import { timelineOf } from './evidence.js';
-import { KindMark, kindTexts } from './graph_kinds.js';
+import { KindMark, kindTexts, relationName } from './graph_kinds.js';
 import { relationKey } from './graph_lists.js';
 
 const texts = {
@@ -32,7 +32,7 @@ export function GraphEvidence({ chosen, params, owner, onChoose }) {
   const t = useTexts(texts);
   const read = useGet('/api/inspector/graph/evidence', { ...owner, ...chosen, limit: MAX_RECORDS });
   const back = useRef(null);
-  useEffect(() => back.current.focus({ preventScroll: true }), []);
+  useEffect(() => back.current.focus(), []);
   return html`<p><button type="button" class="link" ref=${back} onClick=${() => onChoose(null)}>← ${t('back')}</button></p>
     <${Loaded} read=${read}>${(evidence) => html`
       ${evidence.entities.map((entity) => html`<${EntityHeading} key=${entity.id} entity=${entity} params=${params}
@@ -60,7 +60,7 @@ function Relations({ evidence, chosen, params }) {
     ...relation.rules.map((rule) => (rule === 'model' ? t('byModel') : t('byRule', { name: rule }))),
   ].filter(Boolean).join(' · ');
   const link = (relation) => routeTo('graph', { ...params, entity: '', source: relation.source, target: relation.target });
-  const text = (relation) => html`<bdi>${relation.source_name}</bdi> — <bdi>${relation.relation}</bdi> → <bdi>${relation.target_name}</bdi>`;
+  const text = (relation) => html`<bdi>${relation.source_name}</bdi> — <bdi>${relationName(relation.relation)}</bdi> → <bdi>${relation.target_name}</bdi>`;
   return html`<h3>${t('relations')}</h3><ul class="graph-list">${evidence.relations.map((relation) => html`
     <li key=${relationKey(relation)}>${chosen.entity ? html`<a href=${link(relation)}>${text(relation)}</a>` : html`<span>${text(relation)}</span>`}
       <span class="hint">${details(relation)}</span></li>`)}</ul>`;

@@ -1,12 +1,21 @@
 // The kinds of entities: their names, and the marks that the legend and the lists show.
 
 import { html } from './ui.js';
+import { language } from './texts.js';
 
 /** The names of the kinds. */
 export const kindTexts = {
   en: { person: 'person', place: 'place', org: 'organisation', concept: 'concept', other: 'other' },
   zh: { person: '人物', place: '地点', org: '组织', concept: '概念', other: '其他' },
 };
+
+/** The relation that rules give to the names of one sentence, as the server writes it. */
+const CO_OCCURRENCE = 'appears with';
+
+/** Returns the name of a relation in the language of the page, as far as the server and not a text gave the name. */
+export function relationName(relation) {
+  return relation === CO_OCCURRENCE && language() === 'zh' ? '同时出现' : relation;
+}
 
 const SHAPES = {
   person: html`<circle cx="6" cy="6" r="5" />`,

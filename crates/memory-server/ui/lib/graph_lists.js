@@ -5,7 +5,7 @@ import { useTexts } from './texts.js';
 import { formatNumber } from './format.js';
 import { routeTo } from './route.js';
 import { Tabs } from './components.js';
-import { KindMark, kindTexts } from './graph_kinds.js';
+import { KindMark, kindTexts, relationName } from './graph_kinds.js';
 
 const texts = {
   en: {
@@ -66,7 +66,7 @@ function EntityRow({ node, params }) {
 function RelationRow({ edge, names, params }) {
   const t = useTexts(texts);
   return html`<li><a href=${routeTo('graph', { ...params, entity: '', source: edge.source, target: edge.target })}>
-    <bdi>${names.get(edge.source)}</bdi> — <bdi>${edge.relation}</bdi> → <bdi>${names.get(edge.target)}</bdi></a>
+    <bdi>${names.get(edge.source)}</bdi> — <bdi>${relationName(edge.relation)}</bdi> → <bdi>${names.get(edge.target)}</bdi></a>
     <span class="hint">${t('records', { count: edge.records })}</span></li>`;
 }
 

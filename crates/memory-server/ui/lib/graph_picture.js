@@ -2,6 +2,7 @@
 
 import cytoscape from '../vendor/cytoscape.js';
 import { forceLayout } from './force_layout.js';
+import { linesOf } from './graph_lines.js';
 
 /** Cytoscape adds a style element unless an element has this id. The page's policy blocks it; app.css has the rule. */
 const STYLE_ID = '__________cytoscape_stylesheet';
@@ -9,6 +10,8 @@ const STYLE_ID = '__________cytoscape_stylesheet';
 const NAMED_NODES = 40;
 /** Up to this number of nodes, all names are shown, and the picture is drawn sharply while it moves. */
 const FEW_NODES = 80;
+/** Share of the nodes at each side that do not determine the scale of a large picture. */
+const OUTLIERS = 0.03;
 /** Distance between the picture and its border, in pixels. */
 const BORDER = 36;
 /** Largest scale of the layout, so that two entities are not at opposite ends. */
@@ -44,7 +47,7 @@ export class GraphPicture {
     this.version += 1;
     const version = this.version;
     const indexes = new Map(nodes.map((node, index) => [node.id, index]));
-    const pairs = pairsOf(edges);
+    const pairs = linesOf(edges);
     const links = pairs.map((pair) => [indexes.get(pair.source), indexes.get(pair.target)]);
     const start = performance.now();
     const positions = await forceLayout(nodes.length, links, { isCancelled: () => version !== this.version });
@@ -63,7 +66,7 @@ export class GraphPicture {
     const size = Math.max(5, Math.min(16, 70 / Math.sqrt(nodes.length)));
     const elements = [
       ...nodes.map((node, index) => ({
-        data: { id: node.id, name: shortened(node.name), size: size * (1 + Math.log2(1 + node.degree) / 4) },
+        data: { id: node.id, name: shortened(node.name), size: size * (0.8 + Math.sqrt(node.degree) / 4) },
         classes: `${node.kind} ${named.has(node.id) ? 'named' : ''}`,
         position: { x: positions.x[index], y: positions.y[index] },
       })),
@@ -72,7 +75,7 @@ export class GraphPicture {
       })),
     ];
     this.cy = cytoscape({
-      container: this.container, elements, style: styleOf(), layout: { name: 'preset' }, minZoom: 0.3, maxZoom: 6,
+      container: this.container, elements, style: styleOf(), layout: { name: 'preset', fit: false }, minZoom: 0.3, maxZoom: 6,
       // While the picture moves, an image of it is moved instead of drawing every line.
       textureOnViewport: !isSmall, pixelRatio: isSmall ? 'auto' : 1, boxSelectionEnabled: false,
       selectionType: 'single', autounselectify: true,
@@ -127,33 +130,31 @@ export class GraphPicture {
   }
 }
 
-/** Returns each pair of related entities once, with the number of records that state a relation between them. */
-export function pairsOf(edges) {
-  const pairs = new Map();
-  for (const edge of edges) {
-    const [source, target] = [edge.source, edge.target].sort();
-    const key = `${source}-${target}`;
-    const pair = pairs.get(key) ?? { source, target, records: 0 };
-    pair.records += edge.records;
-    pairs.set(key, pair);
-  }
-  return [...pairs.values()];
-}
-
 /** Returns the positions scaled and moved so that they fill the container. */
 function fitted({ x, y }, container) {
-  const [minX, maxX, minY, maxY] = [Math.min(...x), Math.max(...x), Math.min(...y), Math.max(...y)];
-  const width = container.clientWidth - 2 * BORDER;
-  const height = container.clientHeight - 2 * BORDER;
-  const scale = (extent, room) => (extent > 0 ? room / extent : 1);
+  const [minX, maxX] = extent(x);
+  const [minY, maxY] = extent(y);
+  const { clientWidth: width, clientHeight: height } = container;
+  const scale = (from, to, room) => Math.min(to > from ? (room - 2 * BORDER) / (to - from) : 1, MAX_SCALE);
+  const scaleX = scale(minX, maxX, width);
+  const scaleY = scale(minY, maxY, height);
   // A wide container gets a wide picture, up to a limit: a stretched picture shows less of the groups.
-  const both = Math.min(scale(maxX - minX, width), scale(maxY - minY, height), MAX_SCALE);
-  const scaleX = Math.min(scale(maxX - minX, width), both * MAX_STRETCH, MAX_SCALE);
-  const scaleY = Math.min(scale(maxY - minY, height), both * MAX_STRETCH, MAX_SCALE);
-  return {
-    x: x.map((value) => container.clientWidth / 2 + (value - (minX + maxX) / 2) * scaleX),
-    y: y.map((value) => container.clientHeight / 2 + (value - (minY + maxY) / 2) * scaleY),
+  const both = Math.min(scaleX, scaleY);
+  const place = (value, middle, factor, room) => {
+    const moved = room / 2 + (value - middle) * Math.min(factor, both * MAX_STRETCH);
+    return Math.max(BORDER / 2, Math.min(room - BORDER / 2, moved));
   };
+  return {
+    x: x.map((value) => place(value, (minX + maxX) / 2, scaleX, width)),
+    y: y.map((value) => place(value, (minY + maxY) / 2, scaleY, height)),
+  };
+}
+
+/** Returns the smallest and the largest value, of a large picture without outliers. */
+function extent(values) {
+  const sorted = [...values].sort((a, b) => a - b);
+  const left = sorted.length > FEW_NODES ? Math.floor(sorted.length * OUTLIERS) : 0;
+  return [sorted[left], sorted[sorted.length - 1 - left]];
 }
 
 function preventStyleElement() {
@@ -179,7 +180,7 @@ function styleOf() {
     { selector: 'node', style: { ...text, label: 'data(name)', width: 'data(size)', height: 'data(size)', 'font-size': 11, 'min-zoomed-font-size': 17,
       'text-valign': 'bottom', 'text-margin-y': 3, 'overlay-opacity': 0 } },
     ...kinds,
-    { selector: 'node.named', style: { 'min-zoomed-font-size': 0 } },
+    { selector: 'node.named', style: { 'min-zoomed-font-size': 0, 'z-index': 3 } },
     { selector: 'edge', style: { 'curve-style': 'haystack', 'haystack-radius': 0, width: 'data(width)', 'line-color': color('--muted'),
       opacity: 0.35, 'overlay-opacity': 0 } },
     { selector: 'node.near, node.found', style: { 'min-zoomed-font-size': 0, 'z-index': 5 } },

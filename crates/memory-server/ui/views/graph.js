@@ -10,6 +10,7 @@ import { Empty, Field, Loaded, Notice } from '../lib/components.js';
 import { GraphEvidence } from '../lib/graph_evidence.js';
 import { GraphLists } from '../lib/graph_lists.js';
 import { KindMark, kindTexts } from '../lib/graph_kinds.js';
+import { linesOf, pairsOf } from '../lib/graph_lines.js';
 
 const texts = {
   en: {
@@ -18,7 +19,9 @@ const texts = {
       + 'name contains it.',
     limited: 'The {shown} best-connected of {total} entities are shown. Search for a name to see the others.',
     limitedAbout: 'Only the nearest {shown} entities are shown.',
-    counts: '{entities} and {relations}, from {records}', entities: ['1 entity', '{count} entities'], relations: ['1 relation', '{count} relations'],
+    limitedRelations: 'The list has the {shown} relations with the most records.',
+    limitedLines: 'The picture has a line for the {lines} pairs with the most records.',
+    counts: '{entities} and {relations}, from {records}.', entities: ['1 entity', '{count} entities'], relations: ['1 relation', '{count} relations'],
     records: ['1 record', '{count} records'], picture: 'Picture of {entities} and {relations}. The list next to it has the same entities and '
       + 'relations.',
     zoomIn: 'Enlarge', zoomOut: 'Reduce', fit: 'Show all', arranging: 'Arranging {count} entities …', broken: 'The picture could not be drawn: {reason}',
@@ -32,7 +35,8 @@ const texts = {
     find: '查找实体', findHint: '名称或其中一部分', search: '搜索', all: '显示整个关系图', hops: '距离', hop: '{count} 层关系',
     about: '“{about}”的周边。', noMatch: '没有名为“{about}”的实体，也没有名称包含它。',
     limited: '共 {total} 个实体，仅显示关联最多的 {shown} 个。搜索名称可查看其余实体。', limitedAbout: '仅显示距离最近的 {shown} 个实体。',
-    counts: '{entities}，{relations}，来自{records}', entities: '{count} 个实体', relations: '{count} 个关系', records: '{count} 条记录',
+    limitedRelations: '列表仅包含记录最多的 {shown} 个关系。', limitedLines: '图中仅为记录最多的 {lines} 对实体画线。',
+    counts: '{entities}，{relations}，来自{records}。', entities: '{count} 个实体', relations: '{count} 个关系', records: '{count} 条记录',
     picture: '关系图：{entities}，{relations}。旁边的列表包含相同的内容。', zoomIn: '放大', zoomOut: '缩小', fit: '显示全部',
     arranging: '正在排列 {count} 个实体…', broken: '无法绘制关系图：{reason}', emptyTitle: '还没有实体',
     emptyOff: '此服务器未提取实体。请用 “--graph rules” 启动；“memory digest --graph rules” 可从已存入的消息中提取。',
@@ -42,6 +46,9 @@ const texts = {
 };
 
 const MAX_HOPS = 3;
+/** Maximum numbers of entities and relations that the server returns. */
+const MAX_ENTITIES = 500;
+const MAX_RELATIONS = 3000;
 const ZOOM_STEP = 1.3;
 
 /** The view "Graph". */
@@ -105,15 +112,21 @@ function GraphContent({ graph, params, owner, filter }) {
 /** The numbers, and what is not shown. */
 function Limits({ graph, params }) {
   const t = useTexts(texts);
-  const shown = graph.nodes.length;
+  const [shown, total] = [graph.nodes.length, graph.total_entities].map((count) => formatNumber(count));
   const count = (key, value) => t(key, { count: value === 1 ? 1 : formatNumber(value) });
-  const values = { shown: formatNumber(shown), total: formatNumber(graph.total_entities), about: params.about };
-  const isLimited = params.about ? shown >= 500 : shown < graph.total_entities;
+  const counts = {
+    entities: count('entities', graph.total_entities), relations: count('relations', graph.total_relations),
+    records: count('records', graph.records),
+  };
+  const isLimited = params.about ? graph.nodes.length >= MAX_ENTITIES : graph.nodes.length < graph.total_entities;
+  const pairs = useMemo(() => pairsOf(graph.edges).length, [graph]);
+  const lines = useMemo(() => linesOf(graph.edges).length, [graph]);
   return html`
-    ${params.about && html`<p>${t('about', values)}</p>`}
-    ${isLimited && html`<${Notice}>${t(params.about ? 'limitedAbout' : 'limited', values)}<//>`}
-    ${!params.about && html`<p class="hint">${t('counts', { entities: count('entities', graph.total_entities),
-      relations: count('relations', graph.total_relations), records: count('records', graph.records) })}</p>`}`;
+    ${params.about && html`<p>${t('about', { about: params.about })}</p>`}
+    ${isLimited && html`<${Notice}>${t(params.about ? 'limitedAbout' : 'limited', { shown, total })}<//>`}
+    <p class="hint">${!params.about && t('counts', counts)}
+      ${graph.edges.length >= MAX_RELATIONS && ` ${t('limitedRelations', { shown: formatNumber(graph.edges.length) })}`}
+      ${lines < pairs && ` ${t('limitedLines', { lines: formatNumber(lines) })}`}</p>`;
 }
 
 /** The picture with its buttons and its legend. */
