@@ -235,7 +235,7 @@ async fn a_trace_lists_the_rank_of_each_hit_after_each_step() {
         assert_eq!(explained.verdict, Verdict::BelowTheCut { place: 3, limit: 1 });
         assert_eq!(explained.hit.unwrap().ranks.last().unwrap().rank, 3);
     }
-    let memory = MemoryEngine::builder().in_memory().reranker(LexicalReranker::default()).build().await.unwrap();
+    let memory = MemoryEngine::builder().in_memory().reranker(LexicalReranker).build().await.unwrap();
     memory.remember(&lin(), "the violin is in the attic").await.unwrap();
     let reranked = memory.recall(&lin(), RecallQuery::new("violin").with_trace()).await.unwrap();
     assert!(reranked.hits[0].ranks.iter().any(|rank| rank.step == Reranked), "{reranked:?}");
