@@ -4,7 +4,7 @@ import json
 import re
 
 from support.api import request
-from support.page import KEY_ANNA, KEYED_URL, URL, Browser
+from support.page import KEY_ANNA, KEYED_URL, Browser
 
 PATH = "/api/inspector/timeline"
 LONG_LIST = 330
@@ -35,10 +35,12 @@ def check_order(browser):
     inspector = browser.open("timeline", user_id="anna")
     first = turns(inspector).first
     assert newest["entries"][0]["text"] in first.inner_text()
+    inspector.page.get_by_label("Order").focus()
     inspector.page.get_by_label("Order").select_option("oldest")
     inspector.settle()
     assert oldest["entries"][0]["text"] in turns(inspector).first.inner_text()
     assert "order=oldest" in inspector.page.url
+    assert inspector.page.get_by_label("Order").evaluate("field => field === document.activeElement"), "focus is lost"
 
 
 def check_pages():

@@ -57,7 +57,7 @@ const LOAD_AHEAD_ROWS = 15;
 export default function Timeline({ params, owner, users }) {
   const t = useTexts(texts);
   const mustChoose = !owner.user_id && (users.data?.users.length ?? 0) > 1;
-  return html`<${Controls} key=${JSON.stringify(params)} params=${params} />
+  return html`<${Controls} params=${params} />
     ${params.as_of && html`<${Notice}>${t('then', { time: formatTime(params.as_of) })}
       ${' '}<a href=${routeTo('timeline', { ...params, as_of: '' })}>${t('now')}</a><//>`}
     ${mustChoose
@@ -68,8 +68,12 @@ export default function Timeline({ params, owner, users }) {
 /** Chooses what the timeline shows. The choices are part of the address of the page. */
 function Controls({ params }) {
   const t = useTexts(texts);
-  const [date, setDate] = useState(params.date ?? '');
-  const [asOf, setAsOf] = useState(params.as_of ? toLocalInput(params.as_of) : '');
+  const [date, setDate] = useState('');
+  const [asOf, setAsOf] = useState('');
+  useEffect(() => {
+    setDate(params.date ?? '');
+    setAsOf(params.as_of ? toLocalInput(params.as_of) : '');
+  }, [params.date, params.as_of]);
   const change = (changes) => navigate('timeline', { ...params, ...changes });
   const submit = (event) => {
     event.preventDefault();
@@ -122,12 +126,12 @@ function TurnList({ params, owner }) {
       <button type="button" disabled=${loading} onClick=${loadBefore}>
         ${t(params.order === 'oldest' ? 'loadOlder' : 'loadNewer')}</button></p>`}
     <div class="timeline" role="feed" aria-label=${t('list')} aria-busy=${loading} ref=${rows.list}>
-      <div class="timeline-space" style=${{ height: `${rows.before}px` }}></div>
+      <div class="timeline-space" aria-hidden="true" style=${{ height: `${rows.before}px` }}></div>
       ${shown.map((entry, index) => html`<${Turn} key=${entry.id} entry=${entry} rowRef=${rows.row(entry.id)}
         position=${rows.start + index + 1} size=${hasMore ? -1 : entries.length} derived=${timeline.derived}
         opened=${opened} onToggle=${toggle} onChanged=${() => timeline.refresh(entry.id)}
         readOnly=${Boolean(params.as_of)} owner=${owner} />`)}
-      <div class="timeline-space" style=${{ height: `${rows.after}px` }}></div>
+      <div class="timeline-space" aria-hidden="true" style=${{ height: `${rows.after}px` }}></div>
     </div>
     <${ListEnd} timeline=${timeline} />`;
 }
