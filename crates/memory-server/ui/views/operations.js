@@ -34,10 +34,11 @@ const texts = {
       + 'are lower than the truth. A stream reports them if the client sets “stream_options.include_usage”.',
       '{count} replies without reported tokens: the figures '
       + 'are lower than the truth. A stream reports them if the client sets “stream_options.include_usage”.'],
-    models: 'Models of the engine', model: 'Call', calls: 'Calls', retries: 'Retries', prompts: 'Injection by rule',
-    rule: 'Rule', injected: 'Injected', empty: 'Nothing to inject', notReady: 'Nothing, since a stage failed',
-    log: 'Latest degraded recalls', logHint: 'Without queries and memories. This process keeps the latest 200.',
-    time: 'Time', user: 'User', reasons: 'Stages and reasons', hits: 'Hits', allFailed: 'failed',
+    models: 'Calls of models and upstreams', model: 'Call', calls: 'Calls', retries: 'Retries',
+    prompts: 'Injection by rule', rule: 'Rule', injected: 'Injected', empty: 'Nothing to inject',
+    notReady: 'Nothing, since a stage failed', log: 'Latest degraded recalls',
+    logHint: 'Without queries and memories. This process keeps the latest 200.', time: 'Time', user: 'User',
+    reasons: 'Stages and reasons', hits: 'Hits', showAll: 'Show {count} more', allFailed: 'failed',
     noDegraded: 'No degraded recalls',
     noDegradedText: 'Every stage took part in every recall since the server started.',
   },
@@ -53,16 +54,19 @@ const texts = {
     upstreams: '聊天网关的上游', upstream: '上游', replies: '回复', prompt: '提示令牌', cached: '其中已缓存', completion: '回复令牌',
     cost: '费用', failed: '失败', noUpstreams: '还没有聊天', noUpstreamsText: '聊天经过网关时会统计令牌。上游在配置的“gateway.upstreams”中设置。',
     noPrice: '未设置价格', priceHint: '费用需要价格：请在配置中设置“gateway.prices.名称”的“prompt”和“completion”（每百万令牌）。程序不内置任何价格。',
-    unreported: '{count} 条回复未报告令牌数，因此数字低于实际。客户端设置“stream_options.include_usage”后，流式回复才会报告。', models: '引擎调用的模型',
+    unreported: '{count} 条回复未报告令牌数，因此数字低于实际。客户端设置“stream_options.include_usage”后，流式回复才会报告。', models: '模型与上游调用',
     model: '调用', calls: '次数', retries: '重试', prompts: '按规则的注入', rule: '规则', injected: '已注入', empty: '无可注入',
     notReady: '因阶段失败而未注入', log: '最近的降级检索', logHint: '不含查询和记忆。本进程保留最近 200 条。', time: '时间', user: '用户', reasons: '阶段与原因',
-    hits: '命中', allFailed: '失败', noDegraded: '没有降级的检索', noDegradedText: '自服务器启动以来，每次检索的所有阶段都已参与。',
+    hits: '命中', showAll: '再显示 {count} 条', allFailed: '失败', noDegraded: '没有降级的检索',
+    noDegradedText: '自服务器启动以来，每次检索的所有阶段都已参与。',
   },
 };
 
 const REFRESH_MS = 5000;
 /** Above this, a percentile is in the last bucket, of which only the lower bound is known. */
 const LARGEST_BUCKET_MS = 120000;
+/** Number of degraded recalls that are shown before "Show more". */
+const SHOWN_RECALLS = 15;
 /** Routes that this page itself reads. */
 const OWN_ROUTES = ['/ui', '/api/inspector'];
 
@@ -262,17 +266,26 @@ function Models({ models }) {
 /** The latest recalls in which a stage failed or was late. */
 function DegradedLog({ recalls }) {
   const t = useTexts(texts);
+  const [showsAll, setShowsAll] = useState(false);
+  const rows = showsAll ? recalls : recalls.slice(0, SHOWN_RECALLS);
   const columns = [
     { title: t('time'), cell: (row) => html`<span class="nowrap">${formatTime(row.at)}</span>` },
     { title: t('user'), cell: (row) => (row.user_id ? html`<${MemoryName} name=${row.user_id} />` : '–') },
     { title: t('reasons'), cell: (row) => html`<ul class="reasons">${row.stages.map(({ stage, reason }) => html`
-      <li><code>${stage}</code> <span class="reason">${reason}</span></li>`)}</ul>` },
+      <li><code>${stage}</code> <span class="reason">${withoutStage(reason, stage)}</span></li>`)}</ul>` },
     { title: t('hits'), align: 'end', cell: (row) => (row.hits === undefined
       ? html`<${Badge} tone="bad">${t('allFailed')}<//>` : formatNumber(row.hits)) },
   ];
   return html`<${Panel} title=${t('log')}>
     <p class="hint">${t('logHint')}</p>
     ${recalls.length === 0 ? html`<${Empty} title=${t('noDegraded')}>${t('noDegradedText')}<//>`
-      : html`<${Table} caption=${t('log')} columns=${columns} rows=${recalls} />`}
+      : html`<${Table} caption=${t('log')} columns=${columns} rows=${rows} />`}
+    ${rows.length < recalls.length && html`<p><button type="button" class="link" onClick=${() => setShowsAll(true)}>
+      ${t('showAll', { count: recalls.length - rows.length })}</button></p>`}
   <//>`;
+}
+
+/** Returns a reason without the stage that begins it. */
+function withoutStage(reason, stage) {
+  return reason.startsWith(`${stage}: `) ? reason.slice(stage.length + 2) : reason;
 }
