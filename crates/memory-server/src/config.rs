@@ -100,7 +100,7 @@ pub struct Config {
     /// The backends of other frameworks' tools: Anthropic's memory tool, LangGraph's store, and the search of OpenAI's
     /// vector stores. Default: enabled.
     pub tools: PartConfig,
-    /// Deletions with a signed certificate. They are served if there is a key. Default: no key.
+    /// Deletions, with a signed certificate if there is a key. Default: enabled, no key.
     pub deletions: DeletionsConfig,
     /// The debug API. Default: enabled.
     pub debug: PartConfig,

@@ -1,4 +1,4 @@
-//! Deletions with a signed certificate.
+//! Deletions, with a signed certificate if the server has a key for it.
 
 mod api;
 mod state;
@@ -27,7 +27,7 @@ pub(crate) use self::api::{Body, DeletionRequest};
 /// The variable with the key that signs certificates.
 const KEY_VARIABLE: &str = "MEMORY_CERTIFICATE_KEY";
 
-/// The routes that delete records and certify it, under `/api/deletions`.
+/// The routes that delete records, and certify it with a key, under `/api/deletions`.
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Deletions(DeletionsState);
@@ -35,7 +35,12 @@ pub struct Deletions(DeletionsState);
 impl Deletions {
     /// Creates the routes over a memory. The key signs the certificates.
     pub fn new(engine: MemoryEngine, key: CertificateKey) -> Self {
-        Self(DeletionsState { engine, key: Arc::new(key) })
+        Self(DeletionsState { engine, key: Some(Arc::new(key)) })
+    }
+
+    /// Creates the routes over a memory. Deletions have no certificate.
+    pub fn without_certificates(engine: MemoryEngine) -> Self {
+        Self(DeletionsState { engine, key: None })
     }
 
     /// Returns the routes. Each request needs an [`Access`](crate::Access), which a [`Guard`](crate::Guard) adds.
@@ -61,13 +66,13 @@ impl Deletions {
 }
 
 impl Server {
-    /// Adds the deletions with a certificate under `/api/deletions`.
+    /// Adds the deletions under `/api/deletions`.
     pub fn deletions(self, deletions: Deletions) -> Self {
         self.with_part(deletions.part())
     }
 }
 
-/// Builds the part if there is a key for certificates, unless the configuration switches it off.
+/// Builds the part unless the configuration switches it off.
 pub(crate) fn build(
     config: &Config,
     engine: &MemoryEngine,
@@ -86,7 +91,7 @@ pub(crate) fn build(
         }
         None => match variable(KEY_VARIABLE) {
             Some(text) => CertificateKey::from_text(&text)?,
-            None => return Ok(None),
+            None => return Ok(Some(Deletions::without_certificates(engine.clone()).part())),
         },
     };
     Ok(Some(Deletions::new(engine.clone(), key).part()))
@@ -94,9 +99,11 @@ pub(crate) fn build(
 
 fn routes() -> Routes<DeletionsState> {
     let routes = Routes::new("deletions", "Deletes records, searches for their traces, and certifies both.");
-    let delete = "Deletes records, searches the store for their traces, and returns a signed certificate.";
+    let show = "Says whether deletions are certified.";
+    let delete = "Deletes records. With a key, searches the store for their traces, and returns a signed certificate.";
     let verify = "Verifies a certificate, and compares it with the store.";
     routes
+        .get("/api/deletions", api::show, ApiOperation::new("showDeletions", show).answer::<api::DeletionsInfo>())
         .post(
             "/api/deletions",
             api::delete,

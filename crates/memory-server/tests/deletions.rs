@@ -142,12 +142,12 @@ async fn status(engine: &MemoryEngine, config: &Config, key: Option<String>) -> 
 }
 
 #[tokio::test]
-async fn the_routes_need_a_key_for_certificates() {
+async fn the_configuration_names_the_key_for_certificates() {
     let engine = MemoryEngine::builder().in_memory().build().await.unwrap();
     let key = CertificateKey::generate().unwrap().to_pem();
     let mut config = Config::default();
     config.metrics.enabled = false;
-    assert_eq!(status(&engine, &config, None).await.unwrap(), StatusCode::NOT_FOUND);
+    assert_eq!(status(&engine, &config, None).await.unwrap(), StatusCode::BAD_REQUEST);
     assert_eq!(status(&engine, &config, Some(key.clone())).await.unwrap(), StatusCode::BAD_REQUEST);
     assert!(status(&engine, &config, Some("secret".into())).await.unwrap_err().to_string().contains("PKCS#8"));
     let folder = tempfile::tempdir().unwrap();
@@ -158,4 +158,25 @@ async fn the_routes_need_a_key_for_certificates() {
     assert_eq!(status(&engine, &config, None).await.unwrap(), StatusCode::BAD_REQUEST);
     config.deletions.enabled = false;
     assert_eq!(status(&engine, &config, Some(key)).await.unwrap(), StatusCode::NOT_FOUND);
+}
+
+#[tokio::test]
+async fn without_a_key_records_are_deleted_without_a_certificate() {
+    let engine = MemoryEngine::builder().in_memory().build().await.unwrap();
+    let lin = Scope::user("lin").unwrap();
+    let id = engine.remember(&lin, SECRET).await.unwrap();
+    let mut config = Config::default();
+    config.metrics.enabled = false;
+    let router = config.server(&engine, |_: &str| None).unwrap().router();
+    let send = async |request: Request<Body>| {
+        let response = router.clone().oneshot(request).await.unwrap();
+        let bytes = to_bytes(response.into_body(), usize::MAX).await.unwrap();
+        serde_json::from_slice::<Value>(&bytes).unwrap_or_else(|_| panic!("{bytes:?}"))
+    };
+    let show = Request::get("/api/deletions").header("host", "localhost").body(Body::empty()).unwrap();
+    assert_eq!(send(show).await, json!({ "certified": false }));
+    let delete = Request::post("/api/deletions").header("host", "localhost").header("content-type", "application/json");
+    let delete = delete.body(Body::from(json!({ "user_id": "lin", "ids": [id] }).to_string())).unwrap();
+    assert_eq!(send(delete).await, json!({ "forgotten": 1 }));
+    assert!(engine.get(&lin, id).await.unwrap().is_none());
 }

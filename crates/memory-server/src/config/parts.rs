@@ -78,7 +78,7 @@ pub struct OAuthConfig {
     pub issuer: Option<String>,
 }
 
-/// Deletions with a signed certificate.
+/// Deletions, with a signed certificate if there is a key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
@@ -86,7 +86,7 @@ pub struct DeletionsConfig {
     /// True if they are served. Default: true.
     pub enabled: bool,
     /// The file with the key that signs certificates, from `memory certificate-key`. Default: the key in the variable
-    /// `MEMORY_CERTIFICATE_KEY`; without it, the routes are not served.
+    /// `MEMORY_CERTIFICATE_KEY`; without it, deletions have no certificate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key_file: Option<String>,
 }

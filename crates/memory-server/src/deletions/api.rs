@@ -50,13 +50,24 @@ pub(crate) struct DeletionRequest {
 /// The result of a deletion.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct DeletionReply {
-    /// True if no trace was found, and every deleted record has a tombstone.
-    clean: bool,
+    /// True if no trace was found, and every deleted record has a tombstone. Missing without a certificate: the store
+    /// was not searched.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    clean: Option<bool>,
     /// Number of deleted records.
     forgotten: u64,
-    /// The certificate, for `memory verify-certificate` and the route `/api/deletions/verify`.
-    #[schemars(with = "Map<String, Value>")]
-    certificate: DeletionCertificate,
+    /// The certificate, for `memory verify-certificate` and the route `/api/deletions/verify`. Missing if the server
+    /// has no key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Map<String, Value>>")]
+    certificate: Option<DeletionCertificate>,
+}
+
+/// How this server deletes.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct DeletionsInfo {
+    /// True if the server has a key, so that deletions have a certificate.
+    certified: bool,
 }
 
 /// A certificate.
@@ -112,17 +123,25 @@ impl DeletionRequest {
     }
 }
 
+pub(super) async fn show(State(deletions): State<DeletionsState>) -> Json<DeletionsInfo> {
+    Json(DeletionsInfo { certified: deletions.key.is_some() })
+}
+
 pub(super) async fn delete(
     State(deletions): State<DeletionsState>,
     access: Access,
     Body(request): Body<DeletionRequest>,
 ) -> Result<Json<DeletionReply>, Fault> {
     let (scope, target) = request.resolve(&access)?;
-    let deletion = deletions.engine.forget_with_certificate(&scope, target, &deletions.key).await?;
+    let Some(key) = &deletions.key else {
+        let report = deletions.engine.forget(&scope, target).await?;
+        return Ok(Json(DeletionReply { clean: None, forgotten: report.records(), certificate: None }));
+    };
+    let deletion = deletions.engine.forget_with_certificate(&scope, target, key).await?;
     Ok(Json(DeletionReply {
-        clean: deletion.certificate.is_clean(),
+        clean: Some(deletion.certificate.is_clean()),
         forgotten: deletion.report.records(),
-        certificate: deletion.certificate,
+        certificate: Some(deletion.certificate),
     }))
 }
 
@@ -133,9 +152,10 @@ pub(super) async fn verify(
 ) -> Result<Json<VerificationReply>, Fault> {
     let certificate = DeletionCertificate::parse(&Value::Object(body).to_string())?;
     let scope = scope_of(&access, &certificate)?;
-    // The certificates of this server are signed with its key.
-    let pinned = deletions.key.public_key();
-    let verification = deletions.engine.verify_certificate(&scope, &certificate, Some(&pinned)).await?;
+    // The certificates of this server are signed with its key. Without one, the signature is checked with the key that
+    // the certificate names.
+    let pinned = deletions.key.as_ref().map(|key| key.public_key());
+    let verification = deletions.engine.verify_certificate(&scope, &certificate, pinned.as_ref()).await?;
     Ok(Json(VerificationReply { passed: verification.has_passed(), checks: verification.checks }))
 }
 

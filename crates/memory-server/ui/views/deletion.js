@@ -1,4 +1,4 @@
-// The view "Deletion": choose records, see exactly what would go, confirm, and get a signed certificate.
+// The view "Deletion": choose records, see exactly what would go, confirm, and get a report.
 
 import { html, useEffect, useRef, useState } from '../lib/ui.js';
 import { useTexts } from '../lib/texts.js';
@@ -41,9 +41,10 @@ const texts = {
     ],
     typeLabel: 'Type the name of the user to confirm: {user}', confirm: 'Delete for good',
     takesTime: 'The whole store is searched for traces afterwards. With a large store this takes a while.',
-    noKey: 'This server cannot certify deletions: it has no key for certificates.',
-    noKeyText: 'Create one with “memory certificate-key key.pem”, and start the server with '
-      + 'MEMORY_CERTIFICATE_KEY, or with deletions.key_file in its configuration. You can still see what would go.',
+    noKey: 'Deletions have no certificate: the server has no key for it.',
+    noKeyText: 'To get one, create a key with “memory certificate-key key.pem”, and start the server with '
+      + 'MEMORY_CERTIFICATE_KEY, or with deletions.key_file in its configuration.',
+    off: 'Deletions are switched off on this server (deletions.enabled). You can still see what would go.',
     report: '3. Report', clean: 'No trace of the deleted records was found.',
     dirty: 'Traces remain, see the places below. Remove the cause and delete the same ids again: the new '
       + 'certificate covers them.',
@@ -62,9 +63,9 @@ const texts = {
     derivedNote: '派生的内容随其来源一起删除；还有其他来源的，会在去掉已删除来源后重新派生。', delete: '永久删除 {n} 条记录', forGood: '此操作无法撤销。如果希望可以撤销，请改用撤回。',
     changed: '选择已更改。请重新查看将删除的内容。', confirmTitle: '永久删除？', confirmText: '将删除{user}的 {n} 条记录。不保留副本，也无法恢复。',
     typeLabel: '输入用户名以确认：{user}', confirm: '永久删除', takesTime: '删除后会在整个存储中搜索残留。存储较大时需要一些时间。',
-    noKey: '此服务器无法出具删除证书：没有证书密钥。',
-    noKeyText: '请用“memory certificate-key key.pem”创建密钥，然后设置 MEMORY_CERTIFICATE_KEY 或配置项 deletions.key_file 并启动服务器。'
-      + '仍可查看将删除的内容。',
+    noKey: '删除不会附带证书：服务器没有证书密钥。',
+    noKeyText: '如需证书，请用“memory certificate-key key.pem”创建密钥，然后设置 MEMORY_CERTIFICATE_KEY 或配置项 deletions.key_file 并启动服务器。',
+    off: '此服务器已关闭删除功能（deletions.enabled）。仍可查看将删除的内容。',
     report: '3. 报告', clean: '未发现已删除记录的残留。', dirty: '仍有残留，见下面的位置。请消除原因，然后再次删除相同的 ID：新证书会一并涵盖。',
     forgotten: '已删除 {n} 条记录。',
   },
@@ -80,19 +81,21 @@ const counted = (count) => ({ count, n: formatNumber(count) });
 /** The view "Deletion". */
 export default function Deletion({ params, owner, users }) {
   const t = useTexts(texts);
-  const api = useGet('/openapi.json');
-  const canCertify = api.data === null || '/api/deletions' in api.data.paths;
+  const server = useGet('/api/deletions');
+  const isOff = server.error?.status === 404;
+  const isCertified = server.data?.certified ?? false;
   const address = JSON.stringify(owner);
-  return html`${!canCertify && html`<${Notice} tone="warn"><strong>${t('noKey')}</strong> ${t('noKeyText')}<//>`}
+  return html`${isOff && html`<${Notice} tone="warn">${t('off')}<//>`}
+    ${server.data && !isCertified && html`<${Notice}><strong>${t('noKey')}</strong> ${t('noKeyText')}<//>`}
     ${owner.user_id
-      ? html`<${DeletionSteps} key=${address} owner=${owner} ids=${params.ids ?? ''} canCertify=${canCertify}
-          users=${users} />`
+      ? html`<${DeletionSteps} key=${address} owner=${owner} ids=${params.ids ?? ''} isOff=${isOff}
+          isCertified=${isCertified} users=${users} />`
       : html`<${Panel}><${Empty} title=${t('choose')}>${t('chooseText')}<//><//>`}
-    ${canCertify && html`<${VerifyPanel} />`}`;
+    ${!isOff && html`<${VerifyPanel} />`}`;
 }
 
 /** The three steps: choice, preview with the confirmation, and report. */
-function DeletionSteps({ owner, ids, canCertify, users }) {
+function DeletionSteps({ owner, ids, isOff, isCertified, users }) {
   const t = useTexts(texts);
   const [choice, setChoice] = useState({ mode: ids ? 'ids' : 'filter', kinds: [], from: '', until: '', ids });
   const [state, setState] = useState({ busy: false, error: null });
@@ -138,12 +141,12 @@ function DeletionSteps({ owner, ids, canCertify, users }) {
       </form>
     <//>
     ${preview && html`<${PreviewPanel} preview=${preview} isCurrent=${preview.choice === choice}
-      canCertify=${canCertify} onDelete=${() => setAsking(true)} />`}
+      isOff=${isOff} onDelete=${() => setAsking(true)} />`}
     ${isAsking && html`<${ConfirmDialog} title=${t('confirmTitle')} action=${t('confirm')} danger
       mustType=${owner.user_id} typeLabel=${t('typeLabel', { user: owner.user_id })} onConfirm=${remove}
       onClose=${() => setAsking(false)}>
       <p>${t('confirmText', { ...counted(preview.data.records), user: owner.user_id })}</p>
-      <p class="hint">${t('takesTime')}</p>
+      ${isCertified && html`<p class="hint">${t('takesTime')}</p>`}
     <//>`}
     ${report && html`<${ReportPanel} report=${report} />`}`;
 }
@@ -204,7 +207,7 @@ function ChoiceFields({ choice, owner, onChange }) {
 }
 
 /** What would go: numbers for each kind, and the first texts. */
-function PreviewPanel({ preview, isCurrent, canCertify, onDelete }) {
+function PreviewPanel({ preview, isCurrent, isOff, onDelete }) {
   const t = useTexts(texts);
   const { data } = preview;
   const kinds = [...new Set([...Object.keys(data.selected), ...Object.keys(data.derived)])].sort();
@@ -229,7 +232,7 @@ function PreviewPanel({ preview, isCurrent, canCertify, onDelete }) {
       <${Sample} title="derivedSample" records=${data.derived_sample} note=${t('derivedNote')} />
       ${!isCurrent && html`<${Notice} tone="warn">${t('changed')}<//>`}
       <p class="hint">${t('forGood')}</p>
-      <button type="button" class="danger" disabled=${!isCurrent || !canCertify}
+      <button type="button" class="danger" disabled=${!isCurrent || isOff}
         onClick=${onDelete}>${t('delete', counted(data.records))}</button>`}
   <//>`;
 }
@@ -254,7 +257,7 @@ function ReportPanel({ report }) {
   const element = useRef(null);
   useEffect(() => element.current.focus(), []);
   return html`<div ref=${element} tabindex="-1" class="report"><${Panel} title=${t('report')}>
-    <${Notice} tone=${report.clean ? 'success' : 'error'}>${t('forgotten', counted(report.forgotten))}${' '}
-      ${t(report.clean ? 'clean' : 'dirty')}<//>
-    <${CertificatePanel} certificate=${report.certificate} /><//></div>`;
+    <${Notice} tone=${report.clean === false ? 'error' : 'success'}>${t('forgotten', counted(report.forgotten))}${' '}
+      ${report.certificate && t(report.clean ? 'clean' : 'dirty')}<//>
+    ${report.certificate && html`<${CertificatePanel} certificate=${report.certificate} />`}<//></div>`;
 }
