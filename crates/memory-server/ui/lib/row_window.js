@@ -6,6 +6,8 @@ import { useCallback, useEffect, useLayoutEffect, useRef, useState } from './ui.
 const FIRST_ESTIMATE = 110;
 /** Pixels above and below the visible part in which rows are shown. */
 const MARGIN = 600;
+/** The shown rows begin and end at multiples of this number, so that they do not change with every row that passes. */
+const BLOCK_ROWS = 5;
 
 /**
  * Chooses the rows of a list that are shown. `ids` are the keys of all rows. The page scrolls, not the list. Returns
@@ -38,7 +40,7 @@ export function useRowWindow(ids) {
     heightOf: sizes.heightOf };
 }
 
-/** Returns the first and the last row between two distances from the top of the list, in pixels. */
+/** Returns the rows between two distances from the top of the list, in pixels. */
 export function visibleRange(ids, heightOf, top, bottom) {
   let offset = 0;
   let start = 0;
@@ -51,7 +53,8 @@ export function visibleRange(ids, heightOf, top, bottom) {
     offset += heightOf(ids[end]);
     end += 1;
   }
-  return { start, end };
+  const blockEnd = Math.ceil(end / BLOCK_ROWS) * BLOCK_ROWS;
+  return { start: start - (start % BLOCK_ROWS), end: Math.min(ids.length, blockEnd) };
 }
 
 /** Measures rows while they are shown. A row that was never shown has the mean height of the others. */
