@@ -105,8 +105,9 @@ def check_edit(browser):
     page = inspector.page
     edit = page.get_by_role("button", name="Edit")
     edit.click()
+    page.get_by_role("dialog").wait_for()
     page.keyboard.press("Escape")
-    assert page.get_by_role("dialog").count() == 0
+    page.locator("dialog").wait_for(state="detached")
     assert edit.evaluate("element => element === document.activeElement"), "the focus is lost after the dialog"
     edit.click()
     page.get_by_role("dialog").get_by_label("New value").fill("peanuts and almonds")
@@ -129,7 +130,7 @@ def check_pending(browser):
     page.get_by_role("button", name="Accept with changes").click()
     page.get_by_role("dialog").get_by_label("New text").fill("Anna wants to run a marathon in spring")
     page.get_by_role("button", name="Save").click()
-    page.get_by_role("dialog").wait_for(state="detached")
+    page.locator("dialog").wait_for(state="detached")
     inspector.settle()
     assert the_fact("user_id=anna", "Anna wants to run a marathon in spring")["state"] == "current"
 
@@ -186,7 +187,8 @@ def check_access():
     own = facts("limit=500&state=all", key=KEY_ANNA, url=KEYED_URL)
     assert {fact["user_id"] for fact in own["facts"]} == {"anna"}
     assert own["counts"] == facts("user_id=anna")["counts"]
-    for query, word in [("state=old", "pending"), ("limit=0", "500"), ("cursor=x", "next_cursor"), ("user=anna", "user")]:
+    faults = [("state=old", "pending"), ("limit=0", "500"), ("cursor=x", "next_cursor"), ("user=anna", "user")]
+    for query, word in faults:
         response = request("GET", f"{PATH}?user_id=anna&{query}")
         assert response.status == 400 and word in response.text, f"{query}: {response}"
 

@@ -119,8 +119,8 @@ def check_keyboard(browser):
 def check_large(browser):
     """500 of more entities are drawn without a long pause, and the page says that there are more."""
     ids = [f"{number:032x}" for number in range(NODES)]
-    nodes = [{"id": id, "name": f"Entity {number}", "kind": "person", "aliases": [], "mentions": 1, "degree": 3, "hops": 0}
-             for number, id in enumerate(ids)]
+    node = {"kind": "person", "aliases": [], "mentions": 1, "degree": 3, "hops": 0}
+    nodes = [{"id": id, "name": f"Entity {number}", **node} for number, id in enumerate(ids)]
     pairs = {tuple(sorted((number, number * step % NODES))) for number in range(1, NODES) for step in (0, 3, 7)}
     edges = [{"source": ids[one], "relation": "knows", "target": ids[other], "records": 1, "valid_from": None,
               "valid_until": None} for one, other in sorted(pairs) if one != other]
@@ -135,7 +135,7 @@ def check_large(browser):
     drawn_ms = (time.monotonic() - start) * 1000
     cy = "document.querySelector('.graph-canvas')._cyreg.cy"
     assert page.evaluate(f"[{cy}.nodes().length, {cy}.edges().length]") == [NODES, len(edges)]
-    positions = page.evaluate(f"{cy}.nodes().map(node => [Math.round(node.position('x')), Math.round(node.position('y'))])")
+    positions = page.evaluate(f"{cy}.nodes().map(node => Object.values(node.position()).map(Math.round))")
     assert len({tuple(position) for position in positions}) > NODES * 0.9, "the entities are drawn on top of each other"
     box = page.locator(".graph-canvas").bounding_box()
     assert all(0 <= x <= box["width"] and 0 <= y <= box["height"] for x, y in positions)
@@ -147,7 +147,8 @@ def check_large(browser):
     frames = page.evaluate(FRAMES)
     page.mouse.up()
     median = frames[len(frames) // 2]
-    print(f"{NODES} entities, {len(edges)} relations: drawn after {drawn_ms:.0f} ms; median frame after a move {median:.1f} ms")
+    print(f"{NODES} entities, {len(edges)} relations: drawn after {drawn_ms:.0f} ms; "
+          f"median frame after a move {median:.1f} ms")
     assert page.evaluate(f"{cy}.pan().x") > 100, "the picture does not follow the pointer"
     assert median < 100
 
@@ -167,7 +168,9 @@ def check_api():
     assert request("GET", f"{PATH}/evidence?entity={of_anna}", key=KEY_ANNA, url=KEYED_URL).status == 200
     own = graph("", key=KEY_LIN, url=KEYED_URL)
     assert own["total_entities"] == graph("user_id=lin")["total_entities"]
-    for path, word in [("?limit=501", "500"), ("?hops=4&about=Anna", "3"), ("/evidence?", "entity"), ("/evidence?entity=x", "32")]:
+    faults = [("?limit=501", "500"), ("?hops=4&about=Anna", "3"), ("/evidence?", "entity"),
+              ("/evidence?entity=x", "32")]
+    for path, word in faults:
         response = request("GET", f"{PATH}{path}&user_id=anna")
         assert response.status == 400 and word in response.text, f"{path}: {response}"
 

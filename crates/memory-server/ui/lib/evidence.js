@@ -4,7 +4,8 @@ import { routeTo } from './route.js';
 
 /** Returns the address of a record in the timeline: its session, from its day on. */
 export function timelineOf(record, owner) {
-  const place = { user_id: record.user_id ?? owner.user_id, agent_id: record.agent_id, session_id: record.session_id, branch: record.branch };
+  const { agent_id, session_id, branch } = record;
+  const place = { user_id: record.user_id ?? owner.user_id, agent_id, session_id, branch };
   return routeTo('timeline', { ...place, order: 'oldest', date: localDate(record.occurred_at) });
 }
 

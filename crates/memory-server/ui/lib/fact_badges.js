@@ -7,10 +7,11 @@ import { Badge } from './components.js';
 
 const texts = {
   en: {
-    pending: 'waiting for review', ended: 'ended', retired: 'retired', rejected: 'rejected', denied: 'denied', pinned: 'pinned',
-    until: 'until {date}', expires: 'expires {time}', importance: 'importance {value}', repeats: ['said again', 'said {count} more times'],
-    edits: ['edited', 'edited {count} times'], contradictions: ['contradicted', '{count} contradictions'], agent: 'agent {name}',
-    branch: 'branch {name}', preference: 'preference', state: 'for a time',
+    pending: 'waiting for review', ended: 'ended', retired: 'retired', rejected: 'rejected', denied: 'denied',
+    pinned: 'pinned', until: 'until {date}', expires: 'expires {time}', importance: 'importance {value}',
+    repeats: ['said again', 'said {count} more times'], edits: ['edited', 'edited {count} times'],
+    contradictions: ['contradicted', '{count} contradictions'], agent: 'agent {name}', branch: 'branch {name}',
+    preference: 'preference', state: 'for a time',
   },
   zh: {
     pending: '待审核', ended: '已结束', retired: '已撤回', rejected: '已拒绝', denied: '否定', pinned: '已置顶', until: '至 {date}',
@@ -34,6 +35,8 @@ export function isOver(fact) {
 export function FactBadges({ fact, owner = {}, isShort = false }) {
   const t = useTexts(texts);
   const showsPlace = !isShort || fact.contradictions > 0;
+  const agent = showsPlace && !owner.agent_id && fact.agent_id;
+  const branch = showsPlace && !owner.branch && fact.branch;
   const state = fact.is_rejected ? 'rejected' : fact.state;
   return html`<span class="badges">
     ${fact.state !== 'current' && html`<${Badge} tone=${STATE_TONES[fact.state]}>${t(state)}<//>`}
@@ -46,8 +49,8 @@ export function FactBadges({ fact, owner = {}, isShort = false }) {
     ${fact.expires_at && html`<${Badge} tone="warn">${t('expires', { time: formatTime(fact.expires_at) })}<//>`}
     ${fact.repeats > 0 && html`<${Badge}>${t('repeats', { count: fact.repeats })}<//>`}
     ${fact.edits > 0 && html`<${Badge}>${t('edits', { count: fact.edits })}<//>`}
-    ${showsPlace && fact.agent_id && !owner.agent_id && html`<${Badge}><bdi>${t('agent', { name: shortened(fact.agent_id) })}</bdi><//>`}
-    ${showsPlace && fact.branch && !owner.branch && html`<${Badge}><bdi>${t('branch', { name: shortened(fact.branch) })}</bdi><//>`}
+    ${agent && html`<${Badge}><bdi>${t('agent', { name: shortened(agent) })}</bdi><//>`}
+    ${branch && html`<${Badge}><bdi>${t('branch', { name: shortened(branch) })}</bdi><//>`}
   </span>`;
 }
 

@@ -13,15 +13,18 @@ import { timelineOf } from './evidence.js';
 
 const texts = {
   en: {
-    back: 'Back to the list', user: 'User', value: 'Value', attribute: 'Attribute', person: 'About', from: 'Holds from', until: 'Holds until',
-    said: 'Said', stored: 'Stored', confidence: 'Confidence', rule: 'Found by', model: 'a model', hand: 'a person or an import',
-    sources: 'Where it comes from', noSources: 'It was written by hand, or its sources have expired.', gone: 'This record has expired.',
-    timeline: 'Show in the timeline', contradictions: 'What contradicts it', contradictionHint: 'These facts cannot both hold. Edit or '
-      + 'retire the wrong one; unpin a fact that a newer one should replace.', attributeHistory: 'History of {person} · {attribute}',
-    now: 'now', states: 'States of this fact', texts: 'Former texts', repeats: 'Said again', replaced: 'Replaced by', active: 'current',
-    pending: 'waiting for review', superseded: 'superseded', revoked: 'retired', deleted: 'deleted', since: 'since {time}',
-    span: '{from} – {until}', validUntil: 'held until {time}', clipped: 'The text is longer; the timeline shows all of it.',
-    editedAt: 'until {time}', missing: 'The fact was deleted, or belongs to another user.',
+    back: 'Back to the list', user: 'User', value: 'Value', attribute: 'Attribute', person: 'About',
+    from: 'Holds from', until: 'Holds until', said: 'Said', stored: 'Stored', confidence: 'Confidence',
+    rule: 'Found by', model: 'a model', hand: 'a person or an import', sources: 'Where it comes from',
+    noSources: 'It was written by hand, or its sources have expired.', gone: 'This record has expired.',
+    timeline: 'Show in the timeline', contradictions: 'What contradicts it',
+    contradictionHint: 'These facts cannot both hold. Edit or retire the wrong one; unpin a fact that a newer one '
+      + 'should replace.',
+    attributeHistory: 'History of {person} · {attribute}', now: 'now', states: 'States of this fact',
+    texts: 'Former texts', repeats: 'Said again', replaced: 'Replaced by', active: 'current',
+    pending: 'waiting for review', superseded: 'superseded', revoked: 'retired', deleted: 'deleted',
+    since: 'since {time}', span: '{from} – {until}', validUntil: 'held until {time}',
+    clipped: 'The text is longer; the timeline shows all of it.', editedAt: 'until {time}',
   },
   zh: {
     back: '返回列表', user: '用户', value: '值', attribute: '属性', person: '关于', from: '生效时间', until: '失效时间', said: '说出时间',
@@ -29,8 +32,8 @@ const texts = {
     noSources: '该事实由人工写入，或其来源已过期。', gone: '此记录已过期。', timeline: '在时间线中查看', contradictions: '与之矛盾',
     contradictionHint: '这些事实不能同时成立。请修改或撤回错误的一条；若应由新事实取代，请取消置顶。', attributeHistory: '{person} · {attribute} 的历史',
     now: '至今', states: '此事实的状态', texts: '原来的文本', repeats: '再次提到', replaced: '被取代为', active: '当前', pending: '待审核',
-    superseded: '已被取代', revoked: '已撤回', deleted: '已删除', since: '自 {time}', span: '{from} – {until}', validUntil: '有效至 {time}',
-    clipped: '文本较长，可在时间线中查看全文。', editedAt: '至 {time}', missing: '该事实已删除，或属于其他用户。',
+    superseded: '已被取代', revoked: '已撤回', deleted: '已删除', since: '自 {time}', span: '{from} – {until}',
+    validUntil: '有效至 {time}', clipped: '文本较长，可在时间线中查看全文。', editedAt: '至 {time}',
   },
 };
 
@@ -51,7 +54,7 @@ export function FactDetail({ id, params, owner, onChanged }) {
       <${OwnHistory} detail=${detail} params=${params} />`}<//>`;
 }
 
-/** The sentence, its parts and the actions. It takes the focus, so that a reader of the screen hears the chosen fact. */
+/** The sentence, its parts and the actions. It takes the focus, so that a screen reader reads the chosen fact. */
 function Summary({ fact, owner, onChanged }) {
   const t = useTexts(texts);
   const heading = useRef(null);
@@ -61,10 +64,12 @@ function Summary({ fact, owner, onChanged }) {
     ['value', fact.value.length > 300 ? `${Array.from(fact.value).slice(0, 300).join('')}…` : fact.value],
     ['from', formatTime(fact.valid_from)], ['until', fact.valid_until && formatTime(fact.valid_until)],
     ['said', formatTime(fact.occurred_at)], ['stored', formatTime(fact.recorded_at)],
-    ['confidence', formatNumber(fact.confidence, 2)], ['rule', fact.rule === 'model' ? t('model') : fact.rule ?? t('hand')],
+    ['confidence', formatNumber(fact.confidence, 2)],
+    ['rule', fact.rule === 'model' ? t('model') : fact.rule ?? t('hand')],
   ];
   return html`<section class="panel" aria-busy="false">
-    <div class="fact-heading" tabindex="-1" ref=${heading}><${MemoryText} text=${fact.text} strike=${isOver(fact)} /></div>
+    <div class="fact-heading" tabindex="-1" ref=${heading}>
+      <${MemoryText} text=${fact.text} strike=${isOver(fact)} /></div>
     <${FactBadges} fact=${fact} owner=${owner} />
     <dl class="pairs">${rows.filter(([, value]) => value).map(([name, value]) => html`
       <div key=${name}><dt>${t(name)}</dt><dd><bdi dir="auto">${value}</bdi></dd></div>`)}</dl>
@@ -103,8 +108,8 @@ function Sources({ detail, owner }) {
 function Quoted({ text, quote }) {
   const start = quote ? text.indexOf(quote) : -1;
   if (start < 0 || text.length > 600) return html`<${MemoryText} text=${text} />`;
-  const end = start + quote.length;
-  return html`<div class="memory-text" dir="auto"><bdi>${text.slice(0, start)}<mark>${text.slice(start, end)}</mark>${text.slice(end)}</bdi></div>`;
+  const [before, after] = [text.slice(0, start), text.slice(start + quote.length)];
+  return html`<div class="memory-text" dir="auto"><bdi>${before}<mark>${quote}</mark>${after}</bdi></div>`;
 }
 
 /** All facts of the same person and attribute, with the time in which each held. */
@@ -112,10 +117,12 @@ function AttributeHistory({ detail, params, owner }) {
   const t = useTexts(texts);
   const { fact, attribute_facts: facts } = detail;
   if (facts.length < 2) return null;
-  const title = t('attributeHistory', { person: subjectName(fact.subject, t('user')), attribute: attributeName(fact.attribute) });
+  const person = subjectName(fact.subject, t('user'));
+  const title = t('attributeHistory', { person, attribute: attributeName(fact.attribute) });
+  const until = (other) => (other.valid_until ? formatTime(other.valid_until) : t('now'));
   return html`<${Panel} title=${html`<bdi>${title}</bdi>`}>
     <ol class="history">${facts.map((other) => html`<li key=${other.id} class=${other.id === fact.id ? 'chosen' : ''}>
-      <span class="hint">${t('span', { from: formatTime(other.valid_from), until: other.valid_until ? formatTime(other.valid_until) : t('now') })}</span>
+      <span class="hint">${t('span', { from: formatTime(other.valid_from), until: until(other) })}</span>
       <${FactLine} fact=${other} params=${params} owner=${owner} element="div" />
     </li>`)}</ol><//>`;
 }
@@ -127,19 +134,22 @@ function OwnHistory({ detail, params }) {
   const hasStates = detail.states.length > 1;
   if (!newer && !hasStates && detail.former_texts.length === 0 && detail.repeats.length === 0) return null;
   return html`<${Panel} title=${t('states')}>
-    ${newer && html`<h3>${t('replaced')}</h3><ul class="fact-lines"><${FactLine} fact=${newer} params=${params} /></ul>`}
+    ${newer && html`<h3>${t('replaced')}</h3>
+      <ul class="fact-lines"><${FactLine} fact=${newer} params=${params} /></ul>`}
     ${hasStates && html`<ol class="history">${detail.states.map((span) => html`<li key=${span.since}>
       <span class="hint">${span.until
         ? t('span', { from: formatTime(span.since), until: formatTime(span.until) })
         : t('since', { time: formatTime(span.since) })}</span>
-      <div>${t(span.state)}${span.valid_until && html`, ${t('validUntil', { time: formatTime(span.valid_until) })}`}</div>
+      <div>${t(span.state)}
+        ${span.valid_until && `, ${t('validUntil', { time: formatTime(span.valid_until) })}`}</div>
     </li>`)}</ol>`}
     ${detail.former_texts.length > 0 && html`<h3>${t('texts')}</h3>
       <ol class="history">${detail.former_texts.map((former) => html`<li key=${former.until}>
         <span class="hint">${t('editedAt', { time: formatTime(former.until) })}</span>
         <${MemoryText} text=${former.text} /></li>`)}</ol>`}
-    ${detail.repeats.length > 0 && html`<h3>${t('repeats')}</h3><ul class="fact-lines">${detail.repeats.map((fact) => html`
-      <${FactLine} key=${fact.id} fact=${fact} params=${params} />`)}</ul>`}
+    ${detail.repeats.length > 0 && html`<h3>${t('repeats')}</h3>
+      <ul class="fact-lines">${detail.repeats.map((fact) => html`
+        <${FactLine} key=${fact.id} fact=${fact} params=${params} />`)}</ul>`}
   <//>`;
 }
 

@@ -13,7 +13,8 @@ const ATTRIBUTES = {
 /** Returns the name of an attribute: `favorite.food` as `favorite · food`. */
 export function attributeName(attribute) {
   const [family, ...rest] = attribute.split('.');
-  const name = language() === 'zh' && Object.hasOwn(ATTRIBUTES, family) ? ATTRIBUTES[family] : family.replaceAll('_', ' ');
+  const hasName = language() === 'zh' && Object.hasOwn(ATTRIBUTES, family);
+  const name = hasName ? ATTRIBUTES[family] : family.replaceAll('_', ' ');
   return [name, ...rest].join(' · ');
 }
 

@@ -7,20 +7,21 @@ import { routeTo } from './route.js';
 import { formatDate, formatTime } from './format.js';
 import { Badge, Loaded, MemoryName, MemoryText } from './components.js';
 import { timelineOf } from './evidence.js';
-import { KindMark, kindTexts, relationName } from './graph_kinds.js';
+import { KindMark, RelationText, kindTexts } from './graph_kinds.js';
 import { relationKey } from './graph_lists.js';
 
 const texts = {
   en: {
-    back: 'Back to the list', aliases: 'Also called {names}', mentions: ['in 1 record', 'in {count} records'], relations: 'Relations',
-    records: 'Records', latest: 'The latest {count} records', around: 'Show its surroundings', timeline: 'Show in the timeline',
-    from: 'since {time}', until: 'until {time}', stated: ['stated once', 'stated by {count} records'], byModel: 'found by a model',
-    byRule: 'rule {name}', clipped: 'The text is longer; the timeline shows all of it.', noRecords: 'The records have expired.',
+    back: 'Back to the list', aliases: 'Also called {names}', mentions: ['in 1 record', 'in {count} records'],
+    relations: 'Relations', records: 'Records', latest: 'The latest {count} records', around: 'Show its surroundings',
+    timeline: 'Show in the timeline', from: 'since {time}', until: 'until {time}',
+    stated: ['stated once', 'stated by {count} records'], byModel: 'found by a model', byRule: 'rule {name}',
+    clipped: 'The text is longer; the timeline shows all of it.', noRecords: 'The records have expired.',
   },
   zh: {
-    back: '返回列表', aliases: '又名 {names}', mentions: '出现在 {count} 条记录中', relations: '关系', records: '记录', latest: '最近 {count} 条记录',
-    around: '显示其周边', timeline: '在时间线中查看', from: '自 {time}', until: '至 {time}', stated: '{count} 条记录提到',
-    byModel: '由模型提取', byRule: '规则 {name}', clipped: '文本较长，可在时间线中查看全文。', noRecords: '记录已过期。',
+    back: '返回列表', aliases: '又名 {names}', mentions: '出现在 {count} 条记录中', relations: '关系', records: '记录',
+    latest: '最近 {count} 条记录', around: '显示其周边', timeline: '在时间线中查看', from: '自 {time}', until: '至 {time}',
+    stated: '{count} 条记录提到', byModel: '由模型提取', byRule: '规则 {name}', clipped: '文本较长，可在时间线中查看全文。', noRecords: '记录已过期。',
   },
 };
 
@@ -33,7 +34,8 @@ export function GraphEvidence({ chosen, params, owner, onChoose }) {
   const read = useGet('/api/inspector/graph/evidence', { ...owner, ...chosen, limit: MAX_RECORDS });
   const back = useRef(null);
   useEffect(() => back.current.focus(), []);
-  return html`<p><button type="button" class="link" ref=${back} onClick=${() => onChoose(null)}>← ${t('back')}</button></p>
+  return html`<p><button type="button" class="link" ref=${back} onClick=${() => onChoose(null)}>
+      ← ${t('back')}</button></p>
     <${Loaded} read=${read}>${(evidence) => html`
       ${evidence.entities.map((entity) => html`<${EntityHeading} key=${entity.id} entity=${entity} params=${params}
         isPair=${evidence.entities.length > 1} />`)}
@@ -47,7 +49,8 @@ function EntityHeading({ entity, params, isPair }) {
   const around = { ...params, about: entity.name, hops: '', entity: entity.id, source: '', target: '' };
   return html`<div class="entity-heading"><h2><${KindMark} kind=${entity.kind} /> <bdi>${entity.name}</bdi></h2>
     <p class="hint">${kind(entity.kind)} · ${t('mentions', { count: entity.mentions })}</p>
-    ${entity.aliases.length > 0 && html`<p class="hint"><bdi>${t('aliases', { names: entity.aliases.join(', ') })}</bdi></p>`}
+    ${entity.aliases.length > 0 && html`<p class="hint">
+      <bdi>${t('aliases', { names: entity.aliases.join(', ') })}</bdi></p>`}
     ${!isPair && html`<p><a href=${routeTo('graph', around)}>${t('around')}</a></p>`}</div>`;
 }
 
@@ -55,14 +58,17 @@ function Relations({ evidence, chosen, params }) {
   const t = useTexts(texts);
   if (evidence.relations.length === 0) return null;
   const details = (relation) => [
-    t('stated', { count: relation.records }), relation.valid_from && t('from', { time: formatDate(relation.valid_from) }),
+    t('stated', { count: relation.records }),
+    relation.valid_from && t('from', { time: formatDate(relation.valid_from) }),
     relation.valid_until && t('until', { time: formatDate(relation.valid_until) }),
     ...relation.rules.map((rule) => (rule === 'model' ? t('byModel') : t('byRule', { name: rule }))),
   ].filter(Boolean).join(' · ');
-  const link = (relation) => routeTo('graph', { ...params, entity: '', source: relation.source, target: relation.target });
-  const text = (relation) => html`<bdi>${relation.source_name}</bdi> — <bdi>${relationName(relation.relation)}</bdi> → <bdi>${relation.target_name}</bdi>`;
+  const link = ({ source, target }) => routeTo('graph', { ...params, entity: '', source, target });
+  const text = (relation) => html`<${RelationText} source=${relation.source_name} relation=${relation.relation}
+    target=${relation.target_name} />`;
   return html`<h3>${t('relations')}</h3><ul class="graph-list">${evidence.relations.map((relation) => html`
-    <li key=${relationKey(relation)}>${chosen.entity ? html`<a href=${link(relation)}>${text(relation)}</a>` : html`<span>${text(relation)}</span>`}
+    <li key=${relationKey(relation)}>
+      ${chosen.entity ? html`<a href=${link(relation)}>${text(relation)}</a>` : html`<span>${text(relation)}</span>`}
       <span class="hint">${details(relation)}</span></li>`)}</ul>`;
 }
 

@@ -13,7 +13,7 @@ export const kindTexts = {
 const CO_OCCURRENCE = 'appears with';
 
 /** Returns the name of a relation in the language of the page, as far as the server and not a text gave the name. */
-export function relationName(relation) {
+function relationName(relation) {
   return relation === CO_OCCURRENCE && language() === 'zh' ? '同时出现' : relation;
 }
 
@@ -27,5 +27,11 @@ const SHAPES = {
 
 /** The mark of a kind: its colour and its shape in the picture. */
 export function KindMark({ kind }) {
-  return html`<svg class="kind-mark kind-${kind}" viewBox="0 0 12 12" width="12" height="12" aria-hidden="true">${SHAPES[kind]}</svg>`;
+  return html`<svg class="kind-mark kind-${kind}" viewBox="0 0 12 12" width="12" height="12" aria-hidden="true">
+    ${SHAPES[kind]}</svg>`;
+}
+
+/** A relation: its source, its name and its target. */
+export function RelationText({ source, relation, target }) {
+  return html`<bdi>${source}</bdi> — <bdi>${relationName(relation)}</bdi> → <bdi>${target}</bdi>`;
 }

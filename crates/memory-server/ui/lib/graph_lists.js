@@ -5,13 +5,15 @@ import { useTexts } from './texts.js';
 import { formatNumber } from './format.js';
 import { routeTo } from './route.js';
 import { Tabs } from './components.js';
-import { KindMark, kindTexts, relationName } from './graph_kinds.js';
+import { KindMark, RelationText, kindTexts } from './graph_kinds.js';
 
 const texts = {
   en: {
-    lists: 'Entities and relations', entities: 'Entities ({count})', relations: 'Relations ({count})', more: ['Show 1 more', 'Show {count} more'],
-    none: 'No name of the picture contains this text. “Search” asks the whole graph.', noRelations: 'No relations are shown.',
-    neighbours: ['1 neighbour', '{count} neighbours'], records: ['1 record', '{count} records'],
+    lists: 'Entities and relations', entities: 'Entities ({count})', relations: 'Relations ({count})',
+    more: ['Show 1 more', 'Show {count} more'],
+    none: 'No name of the picture contains this text. “Search” asks the whole graph.',
+    noRelations: 'No relations are shown.', neighbours: ['1 neighbour', '{count} neighbours'],
+    records: ['1 record', '{count} records'],
   },
   zh: {
     lists: '实体与关系', entities: '实体（{count}）', relations: '关系（{count}）', more: '再显示 {count} 条',
@@ -52,7 +54,8 @@ function Rows({ rows, empty, row }) {
   if (rows.length === 0) return html`<p class="hint">${empty}</p>`;
   const rest = Math.min(PAGE_ROWS, rows.length - count);
   return html`<ul class="graph-list">${rows.slice(0, count).map(row)}</ul>
-    ${rest > 0 && html`<button type="button" onClick=${() => setCount(count + PAGE_ROWS)}>${t('more', { count: rest })}</button>`}`;
+    ${rest > 0 && html`<button type="button" onClick=${() => setCount(count + PAGE_ROWS)}>
+      ${t('more', { count: rest })}</button>`}`;
 }
 
 function EntityRow({ node, params }) {
@@ -66,7 +69,7 @@ function EntityRow({ node, params }) {
 function RelationRow({ edge, names, params }) {
   const t = useTexts(texts);
   return html`<li><a href=${routeTo('graph', { ...params, entity: '', source: edge.source, target: edge.target })}>
-    <bdi>${names.get(edge.source)}</bdi> — <bdi>${relationName(edge.relation)}</bdi> → <bdi>${names.get(edge.target)}</bdi></a>
+    <${RelationText} source=${names.get(edge.source)} relation=${edge.relation} target=${names.get(edge.target)} /></a>
     <span class="hint">${t('records', { count: edge.records })}</span></li>`;
 }
 

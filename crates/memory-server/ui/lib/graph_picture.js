@@ -71,17 +71,23 @@ export class GraphPicture {
         position: { x: positions.x[index], y: positions.y[index] },
       })),
       ...pairs.map((pair) => ({
-        data: { id: `${pair.source}-${pair.target}`, source: pair.source, target: pair.target, width: 1 + Math.log2(pair.records) / 2 },
+        data: {
+          id: `${pair.source}-${pair.target}`, source: pair.source, target: pair.target,
+          width: 1 + Math.log2(pair.records) / 2,
+        },
       })),
     ];
     this.cy = cytoscape({
-      container: this.container, elements, style: styleOf(), layout: { name: 'preset', fit: false }, minZoom: 0.3, maxZoom: 6,
+      container: this.container, elements, style: styleOf(), layout: { name: 'preset', fit: false },
+      minZoom: 0.3, maxZoom: 6,
       // While the picture moves, an image of it is moved instead of drawing every line.
       textureOnViewport: !isSmall, pixelRatio: isSmall ? 'auto' : 1, boxSelectionEnabled: false,
       selectionType: 'single', autounselectify: true,
     });
     this.cy.on('tap', 'node', (event) => this.onSelect({ entity: event.target.id() }));
-    this.cy.on('tap', 'edge', (event) => this.onSelect({ source: event.target.data('source'), target: event.target.data('target') }));
+    this.cy.on('tap', 'edge', (event) => {
+      this.onSelect({ source: event.target.data('source'), target: event.target.data('target') });
+    });
     this.cy.on('tap', (event) => event.target === this.cy && this.onSelect(null));
   }
 
@@ -172,22 +178,31 @@ function isInside(box, cy) {
 function styleOf() {
   const computed = getComputedStyle(document.documentElement);
   const color = (name) => computed.getPropertyValue(name).trim();
-  const text = { color: color('--text'), 'text-outline-color': color('--surface'), 'text-outline-width': 2, 'font-family': 'system-ui, sans-serif' };
+  const node = {
+    label: 'data(name)', color: color('--text'), 'text-outline-color': color('--surface'), 'text-outline-width': 2,
+    'font-family': 'system-ui, sans-serif', 'font-size': 11, 'min-zoomed-font-size': 17, 'text-valign': 'bottom',
+    'text-margin-y': 3, width: 'data(size)', height: 'data(size)', 'overlay-opacity': 0,
+  };
+  const line = {
+    'curve-style': 'haystack', 'haystack-radius': 0, width: 'data(width)', 'line-color': color('--muted'),
+    opacity: 0.35, 'overlay-opacity': 0,
+  };
+  const chosen = {
+    'border-width': 4, 'border-color': color('--accent'), 'border-opacity': 1, 'font-weight': 700, 'z-index': 9,
+  };
   const kinds = Object.entries(KINDS).map(([kind, look]) => ({
     selector: `node.${kind}`, style: { 'background-color': color(look.color), shape: look.shape },
   }));
   return [
-    { selector: 'node', style: { ...text, label: 'data(name)', width: 'data(size)', height: 'data(size)', 'font-size': 11, 'min-zoomed-font-size': 17,
-      'text-valign': 'bottom', 'text-margin-y': 3, 'overlay-opacity': 0 } },
+    { selector: 'node', style: node },
     ...kinds,
     { selector: 'node.named', style: { 'min-zoomed-font-size': 0, 'z-index': 3 } },
-    { selector: 'edge', style: { 'curve-style': 'haystack', 'haystack-radius': 0, width: 'data(width)', 'line-color': color('--muted'),
-      opacity: 0.35, 'overlay-opacity': 0 } },
+    { selector: 'edge', style: line },
     { selector: 'node.near, node.found', style: { 'min-zoomed-font-size': 0, 'z-index': 5 } },
     { selector: 'edge.near', style: { 'line-color': color('--accent'), opacity: 0.85 } },
     { selector: '.far', style: { opacity: 0.18 } },
     { selector: 'node.found', style: { opacity: 1, 'border-width': 3, 'border-color': color('--warn') } },
-    { selector: 'node.chosen', style: { 'border-width': 4, 'border-color': color('--accent'), 'border-opacity': 1, 'font-weight': 700, 'z-index': 9 } },
+    { selector: 'node.chosen', style: chosen },
   ];
 }
 

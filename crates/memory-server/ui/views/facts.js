@@ -13,15 +13,19 @@ import { FactDetail } from '../lib/fact_detail.js';
 
 const texts = {
   en: {
-    filter: 'Filter', filterHint: 'text, person or attribute', kind: 'Kind', all: 'All', fact: 'Facts', preference: 'Preferences',
-    state: 'For a limited time', contradicting: 'Only contradictions ({count})', states: 'State', stateCurrent: 'Current ({count})',
-    statePending: 'Waiting for review ({count})', stateEnded: 'Ended ({count})', stateRetired: 'Retired ({count})', stateAll: 'All ({count})',
-    list: 'Facts', user: 'User', shown: ['1 fact', '{count} facts'], first: 'First page', next: 'Next page', pages: 'Pages',
-    truncated: 'There are more than 20,000 facts. Only the newest are shown; choose a session or an agent to see fewer.',
-    emptyTitle: 'No facts yet', empty: 'Facts are extracted from messages if the server enriches them (“memory serve --digest '
-      + 'rules”). Stored messages are enriched by “memory digest --digest rules”.',
-    noneTitle: 'No such facts', none: 'No fact matches. Change the filter, or choose another state.', reset: 'Remove the filters',
-    chooseTitle: 'Choose a user', choose: 'Facts are shown for one user at a time. Choose a user at the top of the page.',
+    filter: 'Filter', filterHint: 'text, person or attribute', kind: 'Kind', all: 'All', fact: 'Facts',
+    preference: 'Preferences', state: 'For a limited time', contradicting: 'Only contradictions ({count})',
+    states: 'State', stateCurrent: 'Current ({count})', statePending: 'Waiting for review ({count})',
+    stateEnded: 'Ended ({count})', stateRetired: 'Retired ({count})', stateAll: 'All ({count})', list: 'Facts',
+    user: 'User', shown: ['1 fact', '{count} facts'], first: 'First page', next: 'Next page', pages: 'Pages',
+    truncated: 'There are more than 20,000 facts. Only the newest are shown; choose a session or an agent to see '
+      + 'fewer.',
+    emptyTitle: 'No facts yet',
+    empty: 'Facts are extracted from messages if the server enriches them (“memory serve --digest rules”). Stored '
+      + 'messages are enriched by “memory digest --digest rules”.',
+    noneTitle: 'No such facts', none: 'No fact matches. Change the filter, or choose another state.',
+    reset: 'Remove the filters', chooseTitle: 'Choose a user',
+    choose: 'Facts are shown for one user at a time. Choose a user at the top of the page.',
     select: 'Choose a fact to see its history and where it comes from.',
   },
   zh: {
@@ -29,8 +33,8 @@ const texts = {
     contradicting: '仅显示矛盾（{count}）', states: '状态', stateCurrent: '当前（{count}）', statePending: '待审核（{count}）',
     stateEnded: '已结束（{count}）', stateRetired: '已撤回（{count}）', stateAll: '全部（{count}）', list: '事实', user: '用户',
     shown: '{count} 条事实', first: '第一页', next: '下一页', pages: '翻页', truncated: '事实超过 20,000 条，只显示最新的。请选择会话或智能体以缩小范围。',
-    emptyTitle: '还没有事实', empty: '服务器启用提取后（“memory serve --digest rules”），会从消息中提取事实。已存入的消息可用 '
-      + '“memory digest --digest rules” 提取。',
+    emptyTitle: '还没有事实',
+    empty: '服务器启用提取后（“memory serve --digest rules”），会从消息中提取事实。已存入的消息可用 “memory digest --digest rules” 提取。',
     noneTitle: '没有符合条件的事实', none: '请修改筛选条件，或选择其他状态。', reset: '清除筛选', chooseTitle: '请选择用户',
     choose: '事实一次显示一个用户。请在页面顶部选择用户。', select: '选择一条事实，查看其历史和来源。',
   },
@@ -54,7 +58,8 @@ export default function Facts({ params, owner, users }) {
 function FactBrowser({ params, owner }) {
   const t = useTexts(texts);
   const request = {
-    ...owner, text: params.text, kind: params.kind, state: params.state, contradicting: params.contradicting, cursor: params.cursor,
+    ...owner, text: params.text, kind: params.kind, state: params.state, contradicting: params.contradicting,
+    cursor: params.cursor,
   };
   const read = useGet('/api/inspector/facts', request);
   const change = (changes, options) => navigate('facts', { ...params, cursor: '', ...changes }, options);
@@ -68,7 +73,8 @@ function FactBrowser({ params, owner }) {
       <div class="split-list"><${Loaded} read=${read}>${(page) => html`
         <${FactList} page=${page} params=${params} owner=${owner} change=${change} />`}<//></div>
       <div class="split-detail">${params.fact
-        ? html`<${FactDetail} key=${params.fact} id=${params.fact} params=${params} owner=${owner} onChanged=${changed} />`
+        ? html`<${FactDetail} key=${params.fact} id=${params.fact} params=${params} owner=${owner}
+            onChanged=${changed} />`
         : html`<p class="hint split-hint">${t('select')}</p>`}</div>
     </div>`;
 }
@@ -103,7 +109,8 @@ function Controls({ params, counts, change }) {
         onInput=${type} /><//>
       <${Field} label=${t('kind')}><select value=${params.kind ?? ''}
         onChange=${(event) => change({ kind: event.target.value, fact: '' })}>
-        <option value="">${t('all')}</option>${KINDS.map((kind) => html`<option value=${kind}>${t(kind)}</option>`)}</select><//>
+        <option value="">${t('all')}</option>
+        ${KINDS.map((kind) => html`<option value=${kind}>${t(kind)}</option>`)}</select><//>
       <label class="check"><input type="checkbox" checked=${params.contradicting === 'true'}
         onChange=${(event) => change({ contradicting: event.target.checked ? 'true' : '', fact: '' })} />
         ${t('contradicting', { count: counts ? formatNumber(counts.contradicting) : '…' })}</label>
@@ -151,7 +158,8 @@ function NoFacts({ page, params }) {
   if (isEmpty) return html`<${Empty} title=${t('emptyTitle')}>${t('empty')}<//>`;
   const isFiltered = params.text || params.kind || params.contradicting;
   return html`<${Empty} title=${t('noneTitle')}>${t('none')}
-    ${isFiltered && html` <a href=${routeTo('facts', { ...ownerOf(params), state: params.state })}>${t('reset')}</a>`}<//>`;
+    ${' '}${isFiltered && html`<a href=${routeTo('facts', { ...ownerOf(params), state: params.state })}>
+      ${t('reset')}</a>`}<//>`;
 }
 
 /** Returns the rows with the same key next to each other as pairs of the key and the rows. */
