@@ -122,6 +122,7 @@ def check_filter(browser):
     everything = preview(user_id="lin", filter={"and": condition[:1]}).json
     assert 0 < expected["selected"]["summary"] < everything["selected"]["summary"], (expected, everything)
     assert expected["selected_sample"][0]["text"] in page.locator(".deletion-preview").inner_text()
+    assert page.get_by_role("button", name=f"永久删除 {expected['records']} 条记录").is_enabled()
     assert counts("lin") == before
     page.get_by_label("起（含）").fill("2026-05-01T00:00")
     page.get_by_role("button", name="查看将删除的内容").click()

@@ -14,6 +14,7 @@ def waiting(user):
 
 def check_restore(browser):
     [before] = retractions("lin")
+    assert before["reason"] == "The cat is one year old, not Lin.", before
     inspector = browser.open("undo", user_id="lin")
     page = inspector.page
     card = page.locator(f'article[data-retraction="{before["id"]}"]')

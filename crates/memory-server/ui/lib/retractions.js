@@ -14,7 +14,7 @@ const texts = {
       + 'timeline or in a search; it is then listed here, and can be restored.',
     latest: 'The latest {n} retractions are shown.', rewind: 'end of a conversation', noReason: 'No reason given',
     records: ['{n} record', '{n} records'], restore: 'Restore', restoreTitle: 'Restore what was retracted?',
-    restoreText: ['{n} record counts again.', '{n} records count again.'],
+    restoreText: ['{n} record counts again.', 'Up to {n} records count again.'],
     restoreNote: 'Records that were changed or restored since stay as they are. Summaries and profiles are '
       + 'written again.',
     restored: ['{n} of {all} records was restored.', '{n} of {all} records were restored.'],
@@ -25,7 +25,7 @@ const texts = {
   zh: {
     none: '没有撤回的内容', noneText: '撤回的记忆仍然保存，但不再生效。在时间线或检索结果中点击记忆下方的“撤回”，它就会列在这里，并且可以恢复。', latest: '显示最近 {n} 次撤回。',
     rewind: '会话末尾', noReason: '未填写原因', records: '{n} 条记录', restore: '恢复', restoreTitle: '恢复撤回的内容？',
-    restoreText: '{n} 条记录将重新生效。', restoreNote: '此后已更改或已恢复的记录保持不变。摘要和画像会重新生成。', restored: '已恢复 {all} 条记录中的 {n} 条。',
+    restoreText: '最多 {n} 条记录将重新生效。', restoreNote: '此后已更改或已恢复的记录保持不变。摘要和画像会重新生成。', restored: '已恢复 {all} 条记录中的 {n} 条。',
     showAll: '显示全部记录', hide: '收起', more: '显示更多', changed: '已不再是撤回状态', missing: '{n} 条记录此后已删除或重新生成。',
     furtherTexts: '另有 {n} 条',
   },
