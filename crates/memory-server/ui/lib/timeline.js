@@ -13,33 +13,27 @@ const NONE = { pages: [], derived: new Map(), loading: true, error: null };
  */
 export function useTimeline(params) {
   const [state, setState] = useState(NONE);
-  const running = useRef(null);
+  const list = useRef(null);
   const address = JSON.stringify(params);
-  const load = useCallback((request, place) => {
-    if (running.current) return;
-    const controller = new AbortController();
-    running.current = controller;
-    setState((earlier) => ({ ...earlier, loading: true, error: null }));
-    get(PATH, { ...request, limit: PAGE_ENTRIES }, { signal: controller.signal }).then(
-      (answer) => {
-        running.current = null;
-        setState((earlier) => place(earlier, { request, ...answer }));
-      },
-      (error) => {
-        if (error.name === 'AbortError') return;
-        running.current = null;
-        setState((earlier) => ({ ...earlier, loading: false, error }));
-      },
+  const read = useCallback((request, place) => {
+    const { signal } = list.current;
+    get(PATH, { ...request, limit: PAGE_ENTRIES }, { signal }).then(
+      (answer) => signal.aborted || setState((earlier) => place(earlier, { request, ...answer })),
+      (error) => signal.aborted || setState((earlier) => ({ ...earlier, loading: false, error })),
     );
   }, []);
+  const load = (request, place) => {
+    if (state.loading) return;
+    setState((earlier) => ({ ...earlier, loading: true, error: null }));
+    read(request, place);
+  };
   useEffect(() => {
+    // Answers for an earlier list are ignored.
+    list.current = new AbortController();
     setState(NONE);
-    load(params, append);
-    return () => {
-      running.current?.abort();
-      running.current = null;
-    };
-  }, [address, load]);
+    read(params, append);
+    return () => list.current.abort();
+  }, [address, read]);
 
   const first = state.pages[0];
   const last = state.pages[state.pages.length - 1];
@@ -53,7 +47,7 @@ export function useTimeline(params) {
   };
   const refresh = (id) => {
     const page = state.pages.find((one) => one.entries.some((entry) => entry.id === id));
-    if (page) load(page.request, (earlier, fresh) => replace(earlier, page, fresh));
+    if (page) read(page.request, replace);
   };
   const entries = useMemo(() => state.pages.flatMap((page) => page.entries), [state.pages]);
   return {
@@ -81,12 +75,13 @@ function prepend(state, page) {
 }
 
 /** Replaces the records of a page that was read again, without those that another page shows. */
-function replace(state, page, fresh) {
-  const others = new Set(state.pages.flatMap((one) => (one === page ? [] : one.entries.map((entry) => entry.id))));
+function replace(state, fresh) {
+  const isSame = (page) => page.request === fresh.request;
+  const others = new Set(state.pages.flatMap((page) => (isSame(page) ? [] : page.entries.map((entry) => entry.id))));
   const entries = fresh.entries.filter((entry) => !others.has(entry.id));
-  if (page.isReversed) entries.reverse();
-  const pages = state.pages.map((one) => (one === page ? { ...page, entries } : one));
-  return added(state, pages, fresh);
+  const replaced = (page) => ({ ...page, entries: page.isReversed ? entries.reverse() : entries });
+  const { loading } = state;
+  return { ...added(state, state.pages.map((page) => (isSame(page) ? replaced(page) : page)), fresh), loading };
 }
 
 function added(state, pages, page) {
