@@ -147,7 +147,8 @@ function ContextCandidate({ candidate, record, threshold }) {
   return html`<article class="record candidate"><header>
       <${Badge} tone=${isIn ? 'good' : 'neutral'}>${t(`outcome_${candidate.outcome}`)}<//>
       <${Badge} tone="info">${t(`source_${candidate.source}`)}<//>
-      ${record && html`<span class="hint">${record.kind} · ${formatTime(record.occurred_at)}</span>`}</header>
+      ${record && html`<span class="hint"><${MemoryName} name=${record.kind} />
+        ${' '}· ${formatTime(record.occurred_at)}</span>`}</header>
     <${MemoryText} text=${record?.text ?? candidate.id} />
     ${candidate.relevance !== null && html`<${Relevance} relevance=${candidate.relevance}
       threshold=${threshold ?? 0} />`}

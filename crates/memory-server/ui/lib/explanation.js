@@ -4,7 +4,7 @@ import { html, useState } from './ui.js';
 import { useTexts } from './texts.js';
 import { formatTime } from './format.js';
 import { useGet } from './api.js';
-import { Badge, Empty, Field, Loaded, MemoryText } from './components.js';
+import { Badge, Empty, Field, Loaded, MemoryName, MemoryText } from './components.js';
 import { Dialog } from './dialog.js';
 import { HitScores } from './search_hit.js';
 
@@ -77,7 +77,8 @@ function RecordDialog({ owner, onChoose, onClose }) {
     <${Loaded} read=${read}>${(page) => html`
       ${page.entries.length === 0 && html`<${Empty} title=${t('emptyTitle')}>${t('emptyText')}<//>`}
       <ul class="plain">${page.entries.map((record) => html`<li key=${record.id}><button type="button" class="choice"
-        onClick=${() => onChoose(record)}><span class="hint">${formatTime(record.occurred_at)} · ${record.kind}</span>
+        onClick=${() => onChoose(record)}><span class="hint">
+          ${formatTime(record.occurred_at)} · <${MemoryName} name=${record.kind} /></span>
         <bdi>${Array.from(record.text).slice(0, 160).join('')}</bdi></button></li>`)}</ul>
       ${page.next_cursor && html`<button type="button"
         onClick=${() => setCursor(page.next_cursor)}>${t('next')}</button>`}`}<//>
@@ -92,7 +93,7 @@ export function Explanation({ why, hits, threshold }) {
   const stages = why.degraded.map((one) => one.stage).join(', ');
   return html`<div class="explanation" role="status">
     <p class="verdict"><${Badge} tone=${name === 'hit' ? 'good' : 'warn'}>${t(name === 'hit' ? 'isHit' : 'isNoHit')}<//>
-      ${' '}<span>${t(name, readable(details, t))}</span></p>
+      ${' '}<bdi>${t(name, readable(details, t))}</bdi></p>
     ${why.degraded.length > 0 && html`<p class="hint">${t('degraded', { stages })}</p>`}
     ${why.hit && html`<${MemoryText} text=${why.hit.record.text} /><${HitScores} hit=${why.hit} best=${best}
       threshold=${threshold} />`}
@@ -107,10 +108,16 @@ function verdictOf(verdict) {
 function readable(details, t) {
   return {
     ...details,
-    scene: details.scene ?? t('noScene'),
+    scene: details.scene ? isolated(details.scene) : t('noScene'),
+    from: details.from && isolated(details.from),
     valid_until: details.valid_until && formatTime(details.valid_until),
     as_of: details.as_of && formatTime(details.as_of),
   };
+}
+
+/** Returns a name whose direction does not affect the text around it. */
+function isolated(name) {
+  return `\u2068${name}\u2069`;
 }
 
 /** Returns the best score of each retriever among the hits and the explained record. */

@@ -40,8 +40,8 @@ export function SearchHit({ hit, best, threshold, owner }) {
     <header><span class="place">${hit.place}</span>
       <time datetime=${record.occurred_at}>${formatTime(record.occurred_at)}</time>
       ${(record.speaker || record.role) && html`<${MemoryName} name=${record.speaker ?? record.role} />`}
-      <span class="badges"><${Badge} tone="info">${record.kind}<//>
-        ${record.scene && html`<${Badge}>${record.scene}<//>`}
+      <span class="badges"><${Badge} tone="info"><${MemoryName} name=${record.kind} /><//>
+        ${record.scene && html`<${Badge}><${MemoryName} name=${record.scene} /><//>`}
         <${Badge} tone=${hit.relevant ? 'good' : 'neutral'}>${hit.relevant ? t('relevant')
           : t('notRelevant', { threshold: formatNumber(threshold, 2) })}<//>
         ${hit.repeats && html`<${Badge} tone="warn">${t('repeats')}<//>`}</span></header>
