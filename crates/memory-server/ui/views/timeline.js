@@ -163,7 +163,7 @@ function Turn({ entry, rowRef, position, size, derived, opened, onToggle, onChan
     data-row=${entry.id} aria-posinset=${position} aria-setsize=${size} tabindex="-1">
     <header>
       ${entry.speaker && html`<strong><${MemoryName} name=${entry.speaker} /></strong>`}
-      ${name && !entry.speaker && html`<strong>${ROLES.has(name) ? t(`role_${name}`) : name}</strong>`}
+      ${name && !entry.speaker && html`<strong><bdi>${ROLES.has(name) ? t(`role_${name}`) : name}</bdi></strong>`}
       <time datetime=${entry.occurred_at}>${formatTime(entry.occurred_at)}</time>
       <${Places} record=${entry} owner=${owner} />
       <${RecordBadges} record=${entry} usualKind="turn" />
