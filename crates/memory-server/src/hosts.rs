@@ -6,7 +6,7 @@ use axum::{
     Router,
     extract::{Request, State},
     http::{
-        HeaderMap, StatusCode,
+        HeaderMap, Method, StatusCode,
         header::{HOST, ORIGIN},
     },
     middleware::{Next, from_fn_with_state},
@@ -17,6 +17,10 @@ use crate::fault::Fault;
 
 /// Allows every host or origin.
 const ANY: &str = "*";
+/// The relation of a page to the origin of its request. Browsers send it to this machine, and over HTTPS.
+const FETCH_SITE: &str = "sec-fetch-site";
+const FETCH_MODE: &str = "sec-fetch-mode";
+const FETCH_DESTINATION: &str = "sec-fetch-dest";
 /// The names of the loopback.
 pub(crate) const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 
@@ -40,13 +44,15 @@ impl AllowedHosts {
         router.layer(from_fn_with_state(self.clone(), check))
     }
 
-    fn check_headers(&self, headers: &HeaderMap) -> Result<(), Fault> {
+    fn check_headers(&self, method: &Method, headers: &HeaderMap) -> Result<(), Fault> {
         let value = |name| headers.get(name).map(|value| value.to_str().unwrap_or_default());
         // Browsers always send a host, so a request without one does not come from a web page.
         if value(HOST).is_some_and(|host| !self.allows_host(host)) {
             return Err(refusal("this host name is not allowed; add it to allowed_hosts in the configuration"));
         }
-        if value(ORIGIN).is_some_and(|origin| !self.allows_origin(origin)) {
+        let is_listed = value(ORIGIN).is_some_and(|origin| self.origins.iter().any(|allowed| allowed == origin));
+        let is_foreign = value(ORIGIN).is_some_and(|origin| !self.allows_origin(origin));
+        if is_foreign || (is_by_other_page(method, headers) && !is_listed) {
             return Err(refusal(
                 "web pages of this origin are not allowed; add it to cors_origins in the configuration",
             ));
@@ -69,6 +75,15 @@ impl AllowedHosts {
     }
 }
 
+/// Returns true if a browser states that a page of another origin makes the request. A page on another port of this
+/// machine has an allowed host, and could send a form. A link to a page of this server is no such request.
+fn is_by_other_page(method: &Method, headers: &HeaderMap) -> bool {
+    let is = |name: &str, expected: &str| headers.get(name).is_some_and(|value| value == expected);
+    let is_other = is(FETCH_SITE, "cross-site") || is(FETCH_SITE, "same-site");
+    let is_link = *method == Method::GET && is(FETCH_MODE, "navigate") && is(FETCH_DESTINATION, "document");
+    is_other && !is_link
+}
+
 fn refusal(message: &str) -> Fault {
     Fault::new(StatusCode::FORBIDDEN, message)
 }
@@ -82,7 +97,7 @@ fn without_port(host: &str) -> &str {
 }
 
 async fn check(State(hosts): State<AllowedHosts>, request: Request, next: Next) -> Response {
-    match hosts.check_headers(request.headers()) {
+    match hosts.check_headers(request.method(), request.headers()) {
         Ok(()) => next.run(request).await,
         Err(fault) => fault.into_response(),
     }

@@ -9,13 +9,14 @@
 //! | `MEMORY_KEY` | a key for all users |
 //! | `MEMORY_KEY_ANNA`, `MEMORY_KEY_LIN` | a key for one user each |
 //! | `MEMORY_NOW` | the time of the memory's clock at the start of the test |
-//! | `BROWSER_OUTPUT` | a folder for screenshots of failures |
+//! | `BROWSER_OUTPUT` | a folder for screenshots. Default: one in `target/tmp` |
 //!
 //! A script passes if it exits with 0; otherwise its output is shown. `scripts/browser` provides `BROWSER_PYTHON`, a
 //! Python interpreter with Playwright, and `CHROMIUM`. Without them these tests are listed as ignored; with
 //! `BROWSER_REQUIRE=1` they then fail.
 //!
-//! `browser serve` starts the servers, prints the variables, and runs until its standard input is closed.
+//! `browser run SCRIPT` runs another script in the same way. `browser serve` starts the servers, prints the variables, and
+//! runs until its standard input is closed; `browser serve injection` has the memory of the script `injection`.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
@@ -43,8 +44,11 @@ use tokio::runtime::Runtime;
 const HOSTILE_SCRIPT: &str = "injection";
 
 fn main() {
-    if env::args().nth(1).as_deref() == Some("serve") {
-        return serve();
+    let named = env::args().nth(2).unwrap_or_default();
+    match env::args().nth(1).as_deref() {
+        Some("serve") => return serve(&named),
+        Some("run") => return run(env::var("BROWSER_PYTHON").ok().as_deref(), Path::new(&named)).unwrap(),
+        _ => {}
     }
     let arguments = Arguments::from_args();
     let variable = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
@@ -71,11 +75,9 @@ fn run(python: Option<&str>, script: &Path) -> Result<(), Failed> {
     )?;
     let name = script.file_stem().unwrap().to_string_lossy().into_owned();
     let runtime = Runtime::new()?;
-    let memory = runtime.block_on(InspectedMemory::start());
-    if name == HOSTILE_SCRIPT {
-        runtime.block_on(hostile_data::store(&memory.engine));
-    }
-    let output_folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("browser").join(&name);
+    let memory = runtime.block_on(memory_for(&name));
+    let default_folder = || Path::new(env!("CARGO_TARGET_TMPDIR")).join("browser").join(&name);
+    let output_folder = env::var_os("BROWSER_OUTPUT").map_or_else(default_folder, PathBuf::from);
     fs::create_dir_all(&output_folder)?;
     let mut command = Command::new(python);
     command.arg("-u").arg(script).env("PYTHONDONTWRITEBYTECODE", "1").envs(variables(&memory));
@@ -105,10 +107,19 @@ fn variables(memory: &InspectedMemory) -> [(&'static str, String); 7] {
     ]
 }
 
-/// Serves the memory of the tests until the standard input is closed.
-fn serve() {
+/// Returns the servers for a script.
+async fn memory_for(script: &str) -> InspectedMemory {
+    let memory = InspectedMemory::start().await;
+    if script == HOSTILE_SCRIPT {
+        hostile_data::store(&memory.engine).await;
+    }
+    memory
+}
+
+/// Serves the memory of a script until the standard input is closed.
+fn serve(script: &str) {
     let runtime = Runtime::new().unwrap();
-    let memory = runtime.block_on(InspectedMemory::start());
+    let memory = runtime.block_on(memory_for(script));
     for (name, value) in variables(&memory) {
         println!("{name}={value}");
     }

@@ -6,7 +6,7 @@ fn is_allowed(hosts: &AllowedHosts, host: &str, origin: Option<&str>) -> bool {
     let mut headers = HeaderMap::new();
     headers.insert(HOST, host.parse().unwrap());
     origin.map(|origin| headers.insert(ORIGIN, origin.parse().unwrap()));
-    hosts.check_headers(&headers).is_ok()
+    hosts.check_headers(&Method::GET, &headers).is_ok()
 }
 
 #[test]
@@ -30,5 +30,27 @@ fn an_unlisted_origin_is_refused() {
     }
     for origin in ["https://evil.example", "null", "https://chat.example.evil", "http://localhost.evil"] {
         assert!(!is_allowed(&hosts, "localhost", Some(origin)), "{origin}");
+    }
+}
+
+#[test]
+fn a_page_on_another_port_is_refused() {
+    let hosts = AllowedHosts::new(&[], &["http://localhost:3000".into()]);
+    let is_allowed = |method: Method, pairs: &[(&'static str, &'static str)]| {
+        let own = [("host", "localhost:8765")];
+        let headers = own.iter().chain(pairs).map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap()));
+        hosts.check_headers(&method, &headers.collect()).is_ok()
+    };
+    for site in ["same-site", "cross-site"] {
+        assert!(!is_allowed(Method::POST, &[("sec-fetch-site", site), ("origin", "http://localhost:4000")]), "{site}");
+        assert!(!is_allowed(Method::GET, &[("sec-fetch-site", site), ("sec-fetch-mode", "no-cors")]), "{site}");
+        assert!(is_allowed(Method::POST, &[("sec-fetch-site", site), ("origin", "http://localhost:3000")]), "{site}");
+        let link = [("sec-fetch-site", site), ("sec-fetch-mode", "navigate"), ("sec-fetch-dest", "document")];
+        assert!(is_allowed(Method::GET, &link) && !is_allowed(Method::POST, &link), "{site}");
+        let frame = [("sec-fetch-site", site), ("sec-fetch-mode", "navigate"), ("sec-fetch-dest", "iframe")];
+        assert!(!is_allowed(Method::GET, &frame), "{site}");
+    }
+    for site in ["same-origin", "none"] {
+        assert!(is_allowed(Method::POST, &[("sec-fetch-site", site)]), "{site}");
     }
 }

@@ -45,12 +45,16 @@ document.addEventListener('securitypolicyviolation', event => {
 class Browser:
     """A Chromium for one test. Leaving the `with` block checks and closes all pages."""
 
+    def __init__(self, arguments=()):
+        """Starts Chromium with these arguments of the command line as well."""
+        self.arguments = arguments
+
     def __enter__(self):
         self.playwright = sync_playwright().start()
         # Chromium's sandbox does not start as root.
         arguments = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
         self.chromium = self.playwright.chromium.launch(
-            executable_path=os.environ["CHROMIUM"], args=[*arguments, "--force-color-profile=srgb"])
+            executable_path=os.environ["CHROMIUM"], args=[*arguments, *self.arguments, "--force-color-profile=srgb"])
         self.inspectors = []
         return self
 
