@@ -13,7 +13,5 @@ pub(super) fn routes(routes: Routes<InspectorState>) -> Routes<InspectorState> {
     let list = list.query::<OwnerQuery>().query::<list::ListParams>().answer::<list::FactPage>();
     let show = ApiOperation::new("inspectFact", "Returns a fact with its history, sources and contradictions.");
     let show = show.query::<OwnerQuery>().answer::<detail::FactDetail>();
-    routes
-        .get("/api/inspector/facts", list::list_facts, list)
-        .get("/api/inspector/facts/{id}", detail::show_fact, show)
+    routes.get("/api/inspector/facts", list::list_facts, list).get("/api/inspector/facts/{id}", detail::show_fact, show)
 }

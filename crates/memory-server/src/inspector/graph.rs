@@ -15,9 +15,11 @@ pub(super) fn routes(routes: Routes<InspectorState>) -> Routes<InspectorState> {
     let evidence = ApiOperation::new("inspectGraphEvidence", "Returns the records behind an entity or relation.");
     let evidence =
         evidence.query::<OwnerQuery>().query::<evidence::EvidenceParams>().answer::<evidence::GraphEvidence>();
-    routes
-        .get("/api/inspector/graph", picture::show_graph, graph)
-        .get("/api/inspector/graph/evidence", evidence::show_evidence, evidence)
+    routes.get("/api/inspector/graph", picture::show_graph, graph).get(
+        "/api/inspector/graph/evidence",
+        evidence::show_evidence,
+        evidence,
+    )
 }
 
 /// Returns the filter for records that have not expired. A pinned record does not expire.
