@@ -14,7 +14,7 @@ from support.page import KEY, KEY_ANNA, KEY_LIN, KEYED_URL, ROUTES, Browser
 # Parameters of the routes besides the owner's. `{id}` is an id of Lin.
 PARAMETERS = {
     "/api/inspector/users": {},
-    "/api/inspector/places": {},
+    "/api/inspector/addresses": {},
     "/api/inspector/overview": {},
     "/api/inspector/overview/growth": {},
     "/api/inspector/timeline": {},
@@ -56,8 +56,8 @@ def timeline(user):
 
 def names_of(user):
     """Returns sessions, agents and branches of a user."""
-    places = get("/api/inspector/places", KEY, user_id=user).json["places"]
-    return {place[name] for place in places for name in OWNER[1:] if place.get(name)}
+    addresses = get("/api/inspector/addresses", KEY, user_id=user).json["addresses"]
+    return {address[name] for address in addresses for name in OWNER[1:] if address.get(name)}
 
 
 def secrets_of(user, shared):
