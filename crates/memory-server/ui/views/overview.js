@@ -27,7 +27,7 @@ const texts = {
     queueOk: 'none failed', databaseDown: 'does not answer', embedderDown: 'failing: search uses keywords only',
     queueDown: 'jobs failed for good', unknown: 'not known', queueTitle: 'Background jobs', job: 'Job',
     waiting: 'Waiting', failed: 'Failed for good', waitingSince: 'Oldest since', noQueue: 'All jobs are done',
-    noQueueText: 'Everything that was stored is indexed and processed.', failures: 'Latest failures', record: 'Record',
+    noQueueText: 'Everything that was stored is indexed and processed.', failures: 'Failed jobs', record: 'Record',
     attempts: 'Attempts', reason: 'Reason', next: 'Next attempt', never: 'none',
     remedy: 'After the cause is removed, “memory reindex --failed” tries the jobs again.', indexes: 'Indexes',
     keywords: 'Keyword index', embedding: 'Vector index', filled: '{done} of {total}', server: 'Server',
@@ -44,7 +44,7 @@ const texts = {
     tooMany: '共 {total} 个用户，此处为记忆最新的 {shown} 个。其他用户可通过地址打开：#/timeline?user_id=名称。', health: '服务', database: '数据库',
     embedder: '向量模型', queue: '全部记忆的任务', ok: '正常', queueOk: '没有失败', databaseDown: '没有响应', embedderDown: '故障：仅用关键词检索',
     queueDown: '有任务最终失败', unknown: '未知', queueTitle: '后台任务', job: '任务', waiting: '等待中', failed: '最终失败',
-    waitingSince: '最早排队时间', noQueue: '所有任务均已完成', noQueueText: '已存储的内容都已建立索引并处理完毕。', failures: '最近的失败', record: '记录',
+    waitingSince: '最早排队时间', noQueue: '所有任务均已完成', noQueueText: '已存储的内容都已建立索引并处理完毕。', failures: '失败的任务', record: '记录',
     attempts: '尝试次数', reason: '原因', next: '下次尝试', never: '无', remedy: '排除原因后，可用“memory reindex --failed”重新执行这些任务。',
     indexes: '索引', keywords: '关键词索引', embedding: '向量索引', filled: '{done} / {total}', server: '服务器', version: '版本',
     backend: '数据库', other: '其他存储', model: '向量模型', zone: '时区', size: '数据库大小', journal: '日志', caches: '索引缓存',
@@ -65,8 +65,9 @@ export default function Overview({ params, users }) {
   const overview = useGet('/api/inspector/overview', owner);
   const growth = useGet('/api/inspector/overview/growth', owner);
   const refresh = () => [overview, growth, users].forEach((read) => read.reload());
+  const [beforeUser, afterUser] = t('shownUser', { user: '\n' }).split('\n');
   return html`<div class="overview">
-    <div class="view-actions">${owner.user_id && html`<span>${t('shownUser', { user: owner.user_id })}
+    <div class="view-actions">${owner.user_id && html`<span>${beforeUser}<bdi>${owner.user_id}</bdi>${afterUser}
         ${' '}<a href="#/overview">${t('allUsers')}</a></span>`}
       <button type="button" onClick=${refresh}>${t('refresh')}</button></div>
     <${Loaded} read=${overview}>${(data) => html`
