@@ -48,8 +48,8 @@ fn starts_before_end(fact: &ExtractedFact, end: Option<Timestamp>) -> bool {
     end.is_none_or(|end| fact.begins() < end)
 }
 
-/// Returns true if the values of an attribute with one value differ. "Shanghai" and "Shanghai Pudong" do not differ, and
-/// a value for a stated time ("Berlin this week") does not contradict one without an end.
+/// Returns true if the values of an attribute with one value differ. "Shanghai" and "Shanghai Pudong" do not differ,
+/// and a value for a stated time ("Berlin this week") does not contradict one without an end.
 fn gives_another_value(one: &ExtractedFact, other: &ExtractedFact) -> bool {
     let (key, other_key) = (one.value_key(), other.value_key());
     let is_single = [one, other].iter().all(|fact| fact.cardinality == Cardinality::Single);
