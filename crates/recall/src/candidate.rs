@@ -7,7 +7,7 @@ use memory_engine_reranker::{Fused, RetrieverRank};
 
 use crate::{
     hit::{Retriever, RetrieverHit},
-    ranking_step::StepRank,
+    ranking_step::{HasRankTrace, StepRank},
 };
 
 /// A record that a retriever found, by its id.
@@ -24,6 +24,16 @@ pub(crate) struct Candidate {
     pub(crate) similarity: Option<f64>,
     /// Its rank after each step, if the query asks for a trace.
     pub(crate) ranks: Vec<StepRank>,
+}
+
+impl HasRankTrace for Candidate {
+    fn score(&self) -> Score {
+        Score::new(self.score)
+    }
+
+    fn ranks(&mut self) -> &mut Vec<StepRank> {
+        &mut self.ranks
+    }
 }
 
 impl Candidate {

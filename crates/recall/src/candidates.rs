@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use crate::{
     candidate::Candidate,
     neighbors::{self, NeighborPair},
-    ranking_step::{RankingStep, note_ranks},
+    ranking_step::{RankingStep, record_ranks},
     retrieve::fuse,
     run::RecallRun,
     trace::Stage,
@@ -41,7 +41,7 @@ impl RecallRun<'_> {
             candidates.truncate(self.plan.max_candidates);
         }
         if self.plan.traces_ranks {
-            note_ranks(RankingStep::Fused, candidates.iter_mut());
+            record_ranks(RankingStep::Fused, candidates.iter_mut());
         }
         Ok(CandidateList { candidates, neighbors, keyword_shares, words })
     }

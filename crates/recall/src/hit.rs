@@ -6,7 +6,7 @@ use memory_engine_core::{Error, Record, RecordId, Score, enum_names};
 use memory_engine_reranker::{Feature, QueryShape};
 use serde::{Deserialize, Serialize};
 
-use crate::ranking_step::StepRank;
+use crate::ranking_step::{HasRankTrace, StepRank};
 
 /// The result of a recall.
 ///
@@ -96,6 +96,16 @@ pub struct RecallHit {
     /// [asks for a trace](crate::RecallQuery::with_trace); an explanation always has it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ranks: Vec<StepRank>,
+}
+
+impl HasRankTrace for RecallHit {
+    fn score(&self) -> Score {
+        self.score
+    }
+
+    fn ranks(&mut self) -> &mut Vec<StepRank> {
+        &mut self.ranks
+    }
 }
 
 impl RecallHit {

@@ -24,7 +24,7 @@ use crate::{
     candidates::CandidateList,
     hit::FeatureScore,
     neighbors::NeighborPair,
-    ranking_step::{RankingStep, note_ranks},
+    ranking_step::{RankingStep, record_ranks},
     retrieve::score_shares,
     run::RecallRun,
     trace::Stage,
@@ -74,14 +74,14 @@ impl RecallRun<'_> {
             ranked.push(RankedCandidate { candidate, record, content, features: Vec::new(), relevance: 0.0 });
         }
         ranked.sort_by(|a, b| Candidate::best_first(&a.candidate, &b.candidate));
-        self.note_ranks(RankingStep::Ranked, &mut ranked);
+        self.record_ranks(RankingStep::Ranked, &mut ranked);
         Ok(ranked)
     }
 
     /// Notes the rank of each candidate after a step, if the query asks for a trace.
-    pub(crate) fn note_ranks(&self, step: RankingStep, ranked: &mut [RankedCandidate]) {
+    pub(crate) fn record_ranks(&self, step: RankingStep, ranked: &mut [RankedCandidate]) {
         if self.plan.traces_ranks {
-            note_ranks(step, ranked.iter_mut().map(|ranked| &mut ranked.candidate));
+            record_ranks(step, ranked.iter_mut().map(|ranked| &mut ranked.candidate));
         }
     }
 

@@ -3,23 +3,22 @@
 use memory_engine_core::{Error, Score, enum_names};
 use serde::{Deserialize, Serialize};
 
-use crate::{candidate::Candidate, hit::RecallHit};
-
 /// A step of a recall after which its candidates have a new order. The ranks before the first step are those of the
-/// retrievers, in [`RecallHit::found_by`].
+/// retrievers, in [`RecallHit::found_by`](crate::RecallHit::found_by).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum RankingStep {
-    /// The lists of the retrievers are fused, and neighbors are added.
+    /// After the lists of the retrievers are fused and neighboring turns are added.
     Fused,
-    /// Features rank the candidates.
+    /// After the candidates are ranked by their features.
     Ranked,
-    /// The reranker has judged the best of them. Missing without a reranker.
+    /// After the reranker has judged the best of them. Missing without a reranker.
     Reranked,
-    /// Boosts have multiplied the scores.
+    /// After boosts, such as those for the scene and for importance, have multiplied the scores.
     Boosted,
-    /// Diversity has moved hits that repeat better ones. It is the order of the result.
+    /// After hits that repeat better ones were moved back. It is the order of the result. Missing if the candidates are
+    /// not ranked by features; the order of the result is that of `Boosted` then.
     Selected,
 }
 
@@ -42,40 +41,23 @@ pub struct StepRank {
     pub rank: usize,
     /// Number of candidates after this step.
     pub of: usize,
-    /// The score by which the step ordered the candidates.
+    /// The score by which the step ordered the candidates. Scores of different steps cannot be compared.
     pub score: Score,
 }
 
-/// Something with a score and a list of ranks.
-pub(crate) trait Traced {
+/// An item whose rank is recorded after each step.
+pub(crate) trait HasRankTrace {
     /// Returns the score by which it is ordered now.
     fn score(&self) -> Score;
 
     fn ranks(&mut self) -> &mut Vec<StepRank>;
 }
 
-impl Traced for Candidate {
-    fn score(&self) -> Score {
-        Score::new(self.score)
-    }
-
-    fn ranks(&mut self) -> &mut Vec<StepRank> {
-        &mut self.ranks
-    }
-}
-
-impl Traced for RecallHit {
-    fn score(&self) -> Score {
-        self.score
-    }
-
-    fn ranks(&mut self) -> &mut Vec<StepRank> {
-        &mut self.ranks
-    }
-}
-
-/// Adds the present rank to each candidate. They are given in their order after the step.
-pub(crate) fn note_ranks<'c, T: Traced + 'c>(step: RankingStep, candidates: impl ExactSizeIterator<Item = &'c mut T>) {
+/// Records the rank of each candidate. `candidates` must be in the order after the step.
+pub(crate) fn record_ranks<'c, T: HasRankTrace + 'c>(
+    step: RankingStep,
+    candidates: impl ExactSizeIterator<Item = &'c mut T>,
+) {
     let of = candidates.len();
     for (candidate, rank) in candidates.zip(1..) {
         let score = candidate.score();

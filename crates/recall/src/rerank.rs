@@ -20,7 +20,7 @@ impl RecallRun<'_> {
         let scores = self.trace.finish(Stage::Rerank, started, outcome);
         mix_scores(best, &scores, self.plan.options.rerank_weight);
         if !scores.is_empty() {
-            self.note_ranks(RankingStep::Reranked, ranked);
+            self.record_ranks(RankingStep::Reranked, ranked);
         }
     }
 }

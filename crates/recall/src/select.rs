@@ -11,7 +11,7 @@ use crate::{
     candidates::CandidateList,
     hit::RecallHit,
     rank::{Content, RankedCandidate},
-    ranking_step::{RankingStep, note_ranks},
+    ranking_step::{RankingStep, record_ranks},
     run::RecallRun,
 };
 
@@ -35,7 +35,7 @@ impl RecallRun<'_> {
         let mut hits: Vec<_> = ranked.into_iter().map(|ranked| into_hit(ranked, &boosts, min_relevance)).collect();
         hits.sort_by(|(a, _), (b, _)| best_first(a, b));
         if self.plan.traces_ranks {
-            note_ranks(RankingStep::Boosted, hits.iter_mut().map(|(hit, _)| hit));
+            record_ranks(RankingStep::Boosted, hits.iter_mut().map(|(hit, _)| hit));
         }
         if !self.plan.ranks_by_features() {
             return hits.into_iter().map(|(hit, _)| hit).take(self.plan.limit).collect();
@@ -59,7 +59,7 @@ impl RecallRun<'_> {
         });
         let mut placed: Vec<RecallHit> = placed.collect();
         if self.plan.traces_ranks {
-            note_ranks(RankingStep::Selected, placed.iter_mut());
+            record_ranks(RankingStep::Selected, placed.iter_mut());
         }
         placed
     }
