@@ -1,6 +1,8 @@
 //! Administration of a store: health checks, migrations, job queue, vectors, tombstones. Most applications do not need
 //! it.
 
+pub(crate) mod degraded_log;
+
 pub use memory_engine_core::Mismatch;
 #[cfg(feature = "metrics")]
 pub use memory_engine_core::observe::{METRICS, MetricDescription, MetricKind, describe_metrics};
@@ -10,12 +12,12 @@ pub use memory_engine_enrichment::EnrichmentReport;
 pub use memory_engine_enrichment::{LatencyStats, Progress, REQUEST_ID};
 pub use memory_engine_vector_store::{Generation, Generations};
 
+pub use self::degraded_log::DegradedRecall;
 #[cfg(feature = "sqlite")]
 pub use crate::database_admin::rekey;
 pub use crate::{
     database_admin::{
         Migrations, checkup, checkup_with_progress, migrate_down, migrate_up, migrations, namespaces, repair,
     },
-    degraded_log::DegradedRecall,
     operations::Admin,
 };

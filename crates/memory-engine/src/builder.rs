@@ -29,10 +29,10 @@ use memory_engine_sqlite::SqliteOptions;
 use memory_engine_synonyms::SharedThesaurus;
 
 use crate::{
+    admin::degraded_log::DegradedLog,
     audit::{AuditOptions, AuditedSynonymStore},
     backend::Backend,
     database::{Database, DatabaseLocation, DatabaseUrl},
-    degraded_log::DegradedLog,
     engine::{EngineParts, MemoryEngine},
     runtime,
     stores::Stores,

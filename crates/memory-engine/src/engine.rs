@@ -18,7 +18,7 @@ use memory_engine_scene::ScenePolicy;
 use memory_engine_synonyms::SharedThesaurus;
 use memory_engine_vector_store::VectorStore;
 
-use crate::degraded_log::DegradedLog;
+use crate::admin::degraded_log::DegradedLog;
 
 /// A handle on long-term memory. Cloning it is cheap and gives another handle on the same memory.
 ///

@@ -218,7 +218,7 @@ impl Injector {
         self.recall_memories(scope, message, decision, conversation, recalled).await;
         // A search may have found them, too.
         recalled.consider(MemorySource::Pinned, &pinned);
-        recalled.reject_conversation(&mut pinned);
+        recalled.remove_conversation_and_excluded(&mut pinned);
         let frame = self.engine.language().unwrap_or_else(|| Language::of(message.text));
         let frame = frame.pick(&self.block.chinese, &self.block.english);
         let included = within_budget(pinned.iter().cloned(), frame.max_chars, frame.max_chars_each);
@@ -324,7 +324,7 @@ impl Injector {
         limit: usize,
         recalled: &mut RecalledMemories,
     ) -> Vec<Record> {
-        recalled.reject_conversation(&mut records);
+        recalled.remove_conversation_and_excluded(&mut records);
         if recalled.has_conversation() {
             self.remove_derived_from_conversation(scope, &mut records, recalled).await;
         }

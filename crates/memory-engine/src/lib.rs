@@ -13,7 +13,6 @@ pub mod certificate;
 pub mod context;
 mod database;
 mod database_admin;
-mod degraded_log;
 mod drain;
 pub mod embed;
 mod engine;

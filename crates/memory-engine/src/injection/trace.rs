@@ -18,7 +18,7 @@ pub struct InjectionTrace {
     pub min_relevance: f64,
     /// Maximum number of memories of a search.
     pub max_memories: usize,
-    /// The language of the frame.
+    /// The language of the heading and the labels of the text.
     pub language: Language,
     /// Maximum number of characters of the text.
     pub max_chars: usize,
@@ -117,7 +117,7 @@ enum_names! {
     }
 }
 
-/// The outcome of a memory that nothing has rejected before the text is rendered.
+/// The outcome of a memory that nothing has rejected yet. After rendering, [`outcome_in`] replaces it.
 const UNDECIDED: MemoryOutcome = MemoryOutcome::Injected;
 
 impl Injector {
@@ -152,12 +152,13 @@ fn outcome_in(rendered: &RenderedBlock, id: RecordId) -> MemoryOutcome {
     } else if rendered.left_out.contains(&id) {
         MemoryOutcome::NoRoom
     } else {
+        // The limit on the number of memories has cut it off before rendering.
         MemoryOutcome::OverLimit
     }
 }
 
 impl RecalledMemories {
-    /// Notes that these records are considered. A record that was rejected gets another chance.
+    /// Notes that these records are considered. The outcome of a record that an earlier source rejected is reset.
     pub(super) fn consider(&mut self, source: MemorySource, records: &[Record]) {
         let Some(considered) = &mut self.considered else { return };
         for record in records {
@@ -201,13 +202,13 @@ impl RecalledMemories {
     }
 
     /// Removes the records that the conversation contains, and those that the caller excluded.
-    pub(super) fn reject_conversation(&mut self, records: &mut Vec<Record>) {
+    pub(super) fn remove_conversation_and_excluded(&mut self, records: &mut Vec<Record>) {
         let is_known = |record: &Record| self.is_in_conversation(record);
         let (known, others): (Vec<Record>, Vec<Record>) = records.drain(..).partition(is_known);
-        let (excluded, said): (Vec<Record>, Vec<Record>) =
+        let (excluded, in_conversation): (Vec<Record>, Vec<Record>) =
             known.into_iter().partition(|record| self.is_excluded(record));
         self.reject(&excluded, MemoryOutcome::Excluded);
-        self.reject(&said, MemoryOutcome::InConversation);
+        self.reject(&in_conversation, MemoryOutcome::InConversation);
         *records = others;
     }
 }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use memory_engine_core::{
-    Adjacent, DeletionReport, EmbeddingSpace, Hit, Index, MultiVector, Page, PeriodCount, Periods, Record,
-    RecordGroup, RecordId, RecordStore, Result, ScanQuery, Scope, Stats, Timestamp, Tombstone, Write, WriteResult,
+    Adjacent, DeletionReport, EmbeddingSpace, Hit, Index, MultiVector, Page, PeriodCount, Periods, Record, RecordGroup,
+    RecordId, RecordStore, Result, ScanQuery, Scope, Stats, Timestamp, Tombstone, Write, WriteResult,
     audit::AuditLog,
     residue::{ResidueProbes, ResidueReport},
 };
