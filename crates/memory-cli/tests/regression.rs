@@ -248,7 +248,8 @@ fn a_case_can_search_what_was_stored_at_a_time() {
     assert_eq!(code, Some(0), "{output:?}");
     let (output, code) = test(&cli, &cases("2020-01-01T00:00:00Z"), &[]);
     assert_eq!(code, Some(1), "nothing was stored then: {output:?}");
-    let misplaced = "[[case]]\nuser = 'lin'\nquery = 'hello'\ntarget = 'injection'\nas_of = '2026-01-01'\nabstain = true";
+    let misplaced =
+        "[[case]]\nuser = 'lin'\nquery = 'hello'\ntarget = 'injection'\nas_of = '2026-01-01'\nabstain = true";
     let (output, code) = test(&cli, misplaced, &[]);
     assert_eq!(code, Some(2), "{output:?}");
     assert!(output.stderr.contains("as_of has no effect with target = \"injection\""), "{output:?}");

@@ -36,7 +36,11 @@ impl ServeCommand {
 }
 
 /// Serves until a signal stops it. `on_ready` is called once the database is open.
-pub(super) async fn serve(config: &Config, listener: TcpListener, on_ready: impl FnOnce() -> Result<()>) -> Result<ExitCode> {
+pub(super) async fn serve(
+    config: &Config,
+    listener: TcpListener,
+    on_ready: impl FnOnce() -> Result<()>,
+) -> Result<ExitCode> {
     let settings = Settings::load()?;
     let engine = server::open(config).await?;
     server::load_dictionaries(&engine);

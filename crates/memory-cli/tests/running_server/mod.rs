@@ -22,7 +22,8 @@ impl RunningServer {
 
     /// Starts the server by a command of another name, on a port of its own.
     pub(crate) fn start_as(command: &mut Command, arguments: &[&str]) -> Self {
-        let mut child = command.args(arguments).args(["--listen", "127.0.0.1:0"]).stderr(Stdio::piped()).spawn().unwrap();
+        let mut child =
+            command.args(arguments).args(["--listen", "127.0.0.1:0"]).stderr(Stdio::piped()).spawn().unwrap();
         let log = BufReader::new(child.stderr.take().unwrap());
         let mut served = Self { child, address: String::new(), log };
         let mut message = String::new();
