@@ -65,7 +65,7 @@ impl Config {
         }
         #[cfg(feature = "ui")]
         {
-            server = crate::inspector::add(&config, server, engine, metrics);
+            server = crate::inspector::add_if_enabled(&config, server, engine, metrics);
         }
         #[cfg(feature = "oauth")]
         {

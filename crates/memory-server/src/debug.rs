@@ -3,6 +3,7 @@
 mod reindex;
 mod scan;
 mod search;
+pub(crate) mod search_report;
 mod session;
 mod stats;
 
@@ -17,6 +18,7 @@ use self::{
     reindex::ReindexProgress,
     scan::{ScanParams, ScanReport},
     search::SessionReport,
+    search_report::SearchParams,
     session::OwnerQuery,
     stats::Report,
 };
@@ -25,7 +27,6 @@ use crate::{
     fault::Fault,
     openapi::{ApiOperation, Routes, table},
     part::ServerPart,
-    search_report::SearchParams,
     server::Server,
 };
 

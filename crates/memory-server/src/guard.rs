@@ -1,5 +1,7 @@
 //! The guard: assigns an [`Access`] to each request, or refuses it.
 
+pub(crate) mod actor;
+
 use std::{fmt::Debug, sync::Arc};
 
 use axum::{
@@ -15,9 +17,9 @@ use axum::{
 
 use memory_engine::audit::{AuditContext, in_context};
 
+use self::actor::identify_actor;
 use crate::{
     access::Access,
-    actor::identify_actor,
     fault::{ErrorFormat, Fault},
     keys::KeyRing,
 };

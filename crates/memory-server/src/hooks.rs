@@ -7,7 +7,8 @@ use std::{sync::Arc, time::Duration};
 
 use axum::{Router, response::IntoResponse};
 use memory_engine::{Error, MemoryEngine, Result};
-use memory_engine_agent_hooks::{AgentHooks, HookOptions};
+use memory_engine_agent_hooks::AgentHooks;
+pub use memory_engine_agent_hooks::HookOptions;
 
 use self::state::HooksState;
 use crate::{

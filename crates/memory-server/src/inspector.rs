@@ -50,19 +50,20 @@ struct InspectorState {
 }
 
 impl Inspector {
-    /// Creates the inspector of a memory. Previews and statistics follow this configuration.
+    /// Creates the inspector of this engine. The configuration names the database, whose size is shown, the prices of
+    /// upstreams, and the options of the previews.
     pub fn new(engine: MemoryEngine, config: Config) -> Self {
         Self { state: InspectorState { engine, config: Arc::new(config), metrics: None } }
     }
 
-    /// Adds figures of these metrics.
+    /// Shows these metrics of the process in the view "Operations". Default: none.
     pub fn metrics(mut self, metrics: Metrics) -> Self {
         self.state.metrics = Some(metrics);
         self
     }
 
-    /// Returns the part with the routes that read memories.
-    fn part(self) -> ServerPart {
+    /// Returns the routes under `/api/inspector`, which need a key.
+    fn guarded_part(self) -> ServerPart {
         let (router, section) = routes().finish();
         let router: Router = router
             .method_not_allowed_fallback(async |method: Method| {
@@ -77,12 +78,17 @@ impl Inspector {
 impl Server {
     /// Adds the page `/ui/` and the routes under `/api/inspector`.
     pub fn inspector(self, inspector: Inspector) -> Self {
-        self.with_public_part(assets::part()).with_part(inspector.part())
+        self.with_public_part(assets::part()).with_part(inspector.guarded_part())
     }
 }
 
 /// Adds the inspector unless the configuration switches it off.
-pub(crate) fn add(config: &Config, server: Server, engine: &MemoryEngine, metrics: Option<Metrics>) -> Server {
+pub(crate) fn add_if_enabled(
+    config: &Config,
+    server: Server,
+    engine: &MemoryEngine,
+    metrics: Option<Metrics>,
+) -> Server {
     if !config.ui.enabled {
         return server;
     }

@@ -1,7 +1,6 @@
 #![doc = include_str!("../README.md")]
 
 mod access;
-mod actor;
 mod assembly;
 mod audit;
 mod config;
@@ -16,8 +15,6 @@ mod limits;
 mod metrics;
 mod openapi;
 mod part;
-#[cfg(feature = "debug")]
-mod search_report;
 mod server;
 mod sources;
 mod unread_body;
@@ -62,7 +59,7 @@ pub use fault::Fault;
 pub use gateway::{Gateway, GatewayOptions, Upstream};
 pub use guard::Guard;
 #[cfg(feature = "hooks")]
-pub use hooks::Hooks;
+pub use hooks::{HookOptions, Hooks};
 #[cfg(feature = "ui")]
 pub use inspector::Inspector;
 pub use keys::{ApiKey, KeyRing};
@@ -70,8 +67,6 @@ pub use keys::{ApiKey, KeyRing};
 pub use mcp::{Mcp, McpOptions};
 #[cfg(feature = "mem0")]
 pub use mem0::Mem0;
-#[cfg(feature = "hooks")]
-pub use memory_engine_agent_hooks::HookOptions;
 pub use metrics::Metrics;
 #[cfg(feature = "oauth")]
 pub use oauth::OAuth;

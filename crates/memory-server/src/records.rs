@@ -1,4 +1,5 @@
-//! Changes of records under `/api/records`: pins, importance, expiry, corrections, and retractions that can be restored.
+//! Changes of records under `/api/records`: pins, importance, expiry, corrections, and retractions that can be
+//! restored.
 
 mod body;
 mod edit;
@@ -75,11 +76,7 @@ fn routes() -> Routes<MemoryEngine> {
     let restore = ApiOperation::new("restoreRetraction", "Restores the records of a retraction.");
     let list = ApiOperation::new("listRetractions", "Lists the retractions that can be restored, the latest first.");
     Routes::new("records", "Pins, importance, expiry, corrections and retractions of records.")
-        .post(
-            "/api/records/patch",
-            patch::patch,
-            patch.body::<patch::PatchRequest>().answer::<patch::PatchReply>(),
-        )
+        .post("/api/records/patch", patch::patch, patch.body::<patch::PatchRequest>().answer::<patch::PatchReply>())
         .post("/api/records/edit", edit::edit, edit.body::<edit::EditRequest>().answer::<edit::EditReply>())
         .post(
             "/api/records/retract",

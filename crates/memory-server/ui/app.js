@@ -9,24 +9,31 @@ import { Notice } from './lib/components.js';
 
 const texts = {
   en: {
-    overview: 'Overview', timeline: 'Timeline', search: 'Search', facts: 'Facts', graph: 'Graph', context: 'Context preview',
-    companion: 'Companion', undo: 'Undo', deletion: 'Deletion', operations: 'Operations', views: 'Views', skip: 'Skip to content',
-    inspector: 'Memory inspector', user_id: 'User', agent_id: 'Agent', session_id: 'Session', branch: 'Branch', all: 'All',
-    more: 'Agent and session', owner: 'Whose memories', language: 'Language', signOut: 'Forget key', keyTitle: 'This server needs a key',
-    keyText: 'The key stays in this browser tab and is sent only to this server.', key: 'Key', open: 'Open',
-    wrongKey: 'The server does not accept this key.', unknown: 'There is no such view.', broken: 'The view could not be loaded: {reason}',
+    overview: 'Overview', timeline: 'Timeline', search: 'Search', facts: 'Facts', graph: 'Graph',
+    context: 'Context preview', companion: 'Companion', undo: 'Undo', deletion: 'Deletion', operations: 'Operations',
+    views: 'Views', skip: 'Skip to content', inspector: 'Memory inspector', owner: 'Owner of the memories',
+    user_id: 'User', agent_id: 'Agent', session_id: 'Session', branch: 'Branch', all: 'All', language: 'Language',
+    forgetKey: 'Forget key', keyTitle: 'This server needs a key', key: 'Key', open: 'Open',
+    keyText: 'The key stays in this browser tab and is sent only to this server.',
+    wrongKey: 'The server does not accept this key.', unknown: 'There is no such view.',
+    broken: 'The view could not be loaded: {reason}. Reload the page to try again.',
   },
   zh: {
-    overview: '概览', timeline: '时间线', search: '检索', facts: '事实', graph: '关系图', context: '上下文预览', companion: '陪伴',
-    undo: '撤销', deletion: '删除', operations: '运行状况', views: '视图', skip: '跳到内容', inspector: '记忆检查器', user_id: '用户',
-    agent_id: '智能体', session_id: '会话', branch: '分支', all: '全部', more: '智能体与会话', owner: '记忆所属', language: '语言',
-    signOut: '清除密钥', keyTitle: '此服务器需要密钥', keyText: '密钥只保存在当前浏览器标签页中，并且只发送给此服务器。', key: '密钥', open: '打开',
-    wrongKey: '服务器不接受此密钥。', unknown: '没有这个视图。', broken: '无法加载视图：{reason}',
+    overview: '概览', timeline: '时间线', search: '检索', facts: '事实', graph: '关系图', context: '上下文预览',
+    companion: '陪伴', undo: '撤销', deletion: '删除', operations: '运行状况', views: '视图', skip: '跳到内容',
+    inspector: '记忆检查器', owner: '记忆的所有者', user_id: '用户', agent_id: '智能体', session_id: '会话', branch: '分支',
+    all: '全部', language: '语言', forgetKey: '清除密钥', keyTitle: '此服务器需要密钥', key: '密钥', open: '打开',
+    keyText: '密钥只保存在当前浏览器标签页中，并且只发送给此服务器。', wrongKey: '服务器不接受此密钥。', unknown: '没有这个视图。',
+    broken: '无法加载视图：{reason}。请重新加载页面。',
   },
 };
 
 /** The views in the order of the navigation. Each is a module whose default export is a component. */
-const VIEWS = ['overview', 'timeline', 'search', 'facts', 'graph', 'context', 'companion', 'undo', 'deletion', 'operations'];
+const VIEWS = [
+  'overview', 'timeline', 'search', 'facts', 'graph', 'context', 'companion', 'undo', 'deletion', 'operations',
+];
+/** Characters of a name in a list from which the owner is chosen. */
+const MAX_OPTION_CHARACTERS = 60;
 const modules = {};
 
 /** Loads the module of a view once. */
@@ -64,10 +71,11 @@ function App() {
         <span>${t('inspector')}</span></a>
       <${OwnerPicker} route=${route} owner=${owner} users=${users.data} />
       <${LanguagePicker} />
-      ${storedKey() && html`<button type="button" class="quiet" onClick=${forget}>${t('signOut')}</button>`}
+      ${storedKey() && html`<button type="button" class="quiet" onClick=${forget}>${t('forgetKey')}</button>`}
     </header>
-    <nav class="views" aria-label=${t('views')}>${VIEWS.map((view) => html`<a href=${routeTo(view, ownerOf(route.params))}
-      aria-current=${view === route.view ? 'page' : null}>${t(view)}</a>`)}</nav>
+    <nav class="views" aria-label=${t('views')}>${VIEWS.map((view) => html`
+      <a key=${view} href=${routeTo(view, ownerOf(route.params))}
+        aria-current=${view === route.view ? 'page' : null}>${t(view)}</a>`)}</nav>
     <main id="main" tabindex="-1"><${CurrentView} route=${route} owner=${owner} users=${users} /></main>`;
 }
 
@@ -108,11 +116,12 @@ function CurrentView({ route, owner, users }) {
 /** Chooses user, agent, session and branch. They are part of the address, so that a view can be shared. */
 function OwnerPicker({ route, owner, users }) {
   const t = useTexts(texts);
-  const places = useGet(owner.user_id || !users?.all_users ? '/api/inspector/places' : null, { user_id: owner.user_id });
+  const path = owner.user_id || !users?.all_users ? '/api/inspector/addresses' : null;
+  const addresses = useGet(path, { user_id: owner.user_id });
   const values = (name) => {
     if (name === 'user_id') return users?.users.map((user) => user.user_id) ?? [];
-    const found = places.data?.places.filter((place) => matches(place, owner, name)).map((place) => place[name]) ?? [];
-    return [...new Set(found.filter(Boolean))];
+    const found = addresses.data?.addresses.filter((address) => hasChosenOwner(address, owner, name)) ?? [];
+    return [...new Set(found.map((address) => address[name]).filter(Boolean))];
   };
   const choose = (name, value) => {
     const rest = name === 'user_id' ? {} : ownerOf(route.params);
@@ -120,15 +129,17 @@ function OwnerPicker({ route, owner, users }) {
   };
   const shown = OWNER_NAMES.filter((name) => name === 'user_id' || owner[name] || values(name).length > 0);
   return html`<div class="owner" role="group" aria-label=${t('owner')}>${shown.map((name) => html`
-    <label><span>${t(name)}</span><select value=${owner[name] ?? ''} onChange=${(event) => choose(name, event.target.value)}>
+    <label key=${name}><span>${t(name)}</span><select value=${owner[name] ?? ''}
+      onChange=${(event) => choose(name, event.target.value)}>
       ${(name !== 'user_id' || users?.total !== 1) && html`<option value="">${t('all')}</option>`}
-      ${withCurrent(values(name), owner[name]).map((value) => html`<option value=${value}>${shortened(value)}</option>`)}
+      ${withCurrent(values(name), owner[name]).map((value) => html`<option key=${value}
+        value=${value}>${shortened(value)}</option>`)}
     </select></label>`)}</div>`;
 }
 
-/** Returns true if a place has the chosen agent and session, apart from the dimension that is being chosen. */
-function matches(place, owner, name) {
-  return OWNER_NAMES.slice(1).every((other) => other === name || !owner[other] || place[other] === owner[other]);
+/** Returns true if an address has the chosen agent, session and branch. `name` is being chosen and does not count. */
+function hasChosenOwner(address, owner, name) {
+  return OWNER_NAMES.slice(1).every((other) => other === name || !owner[other] || address[other] === owner[other]);
 }
 
 /** Adds the current value to a list that may not contain it. */
@@ -139,7 +150,7 @@ function withCurrent(values, current) {
 /** Shortens a name for a list. */
 function shortened(name) {
   const characters = Array.from(name);
-  return characters.length > 60 ? `${characters.slice(0, 60).join('')}…` : name;
+  return characters.length > MAX_OPTION_CHARACTERS ? `${characters.slice(0, MAX_OPTION_CHARACTERS).join('')}…` : name;
 }
 
 function LanguagePicker() {

@@ -5,11 +5,11 @@ use memory_engine::MemoryEngine;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::session::{NoParams, Params, Session, StrictJson};
-use crate::{
-    fault::Fault,
+use super::{
     search_report::{self, SEARCH_PARAMETERS, SearchParams, SearchReport},
+    session::{NoParams, Params, Session, StrictJson},
 };
+use crate::fault::Fault;
 
 impl Params for SearchParams {
     const NAMES: &'static [&'static str] = SEARCH_PARAMETERS;

@@ -27,9 +27,9 @@ use super::{
 };
 use crate::{
     access::{Access, Owner},
+    debug::search_report::rounded_ms,
     fault::Fault,
     openapi::{ApiOperation, Routes},
-    search_report::rounded_ms,
 };
 
 /// Maximum number of earlier messages in a request.
@@ -174,8 +174,8 @@ impl PreviewRequest {
         }
         let is_library = self.path == ContextPath::Library;
         if !is_library && (self.max_tokens.is_some() || self.recent > 0 || !self.persona.is_empty()) {
-            let message = "max_tokens, recent and persona are options of the path library; the configuration sets those \
-                           of the other paths";
+            let message = "max_tokens, recent and persona are options of the path library; the configuration sets \
+                           those of the other paths";
             return Err(Fault::bad_request(message));
         }
         Ok(())

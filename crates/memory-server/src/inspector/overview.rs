@@ -29,12 +29,12 @@ struct Overview {
     server: ServerFacts,
     totals: Totals,
     /// The indexes, with the numbers of records in them.
-    indexes: Vec<IndexFill>,
-    /// Jobs that wait or have failed for good.
-    queue: Vec<QueuedJob>,
-    /// Jobs whose last attempt failed, those queued longest first, at most 50.
+    indexes: Vec<IndexStatus>,
+    /// Numbers of waiting jobs and of dead letters, by type of job.
+    queue: Vec<JobCounts>,
+    /// Jobs whose last attempt failed, at most 50: user by user, those queued longest first.
     failures: Vec<FailedJob>,
-    /// Sizes of the database. Missing for keys of some users, and if the size is not known.
+    /// Sizes of the files of a SQLite database. Missing for other databases, and for keys of some users.
     #[serde(skip_serializing_if = "Option::is_none")]
     storage: Option<Storage>,
 }
@@ -47,7 +47,7 @@ struct ServerFacts {
     backend: Option<&'static str>,
     /// The embedder: model, dimensions and metric.
     embedder: String,
-    /// The time zone of the users.
+    /// The time zone of the users: its IANA name, or its present offset.
     zone: String,
 }
 
@@ -70,7 +70,7 @@ struct Totals {
 
 /// The state of an index.
 #[derive(Debug, Serialize, JsonSchema)]
-struct IndexFill {
+struct IndexStatus {
     /// `keywords` or `embedding`.
     index: &'static str,
     /// Active records that belong in the index.
@@ -82,7 +82,7 @@ struct IndexFill {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-struct QueuedJob {
+struct JobCounts {
     job: &'static str,
     waiting: u64,
     given_up: u64,
@@ -124,18 +124,24 @@ async fn show_overview(State(state): State<InspectorState>, reach: Reach) -> Res
         version: env!("CARGO_PKG_VERSION"),
         backend: backend.name(),
         embedder: engine.embedder().space().to_string(),
-        zone: engine.zone().iana_name().unwrap_or("UTC").to_owned(),
+        zone: zone_name(engine),
     };
     let indexed = indexed_records(&stats);
-    let indexes = Job::INDEXING.map(|job| IndexFill {
+    let indexes = Job::INDEXING.map(|job| IndexStatus {
         index: job.as_str(),
         records: indexed,
         waiting: stats.backlog.get(&job).copied().unwrap_or(0),
         given_up: stats.given_up.get(&job).copied().unwrap_or(0),
     });
     let failures = failures_of(engine, &reach.scopes).await?;
-    let (indexes, queue) = (indexes.into(), queued_jobs(&stats));
+    let (indexes, queue) = (indexes.into(), job_counts(&stats));
     Ok(Json(Overview { server, totals: Totals::from(stats), indexes, queue, failures, storage }))
+}
+
+fn zone_name(engine: &MemoryEngine) -> String {
+    let zone = engine.zone();
+    let offset = || zone.to_offset(jiff::Timestamp::now()).to_string();
+    zone.iana_name().map_or_else(offset, str::to_owned)
 }
 
 /// Returns the sum of the statistics of these scopes.
@@ -166,16 +172,17 @@ fn add_all<K: Ord>(total: &mut BTreeMap<K, u64>, counts: BTreeMap<K, u64>) {
     }
 }
 
-/// Returns the number of records that belong in the indexes: active ones that are not entries of a ledger.
+/// Returns the number of records that belong in the indexes: active ones that are not entries of a ledger. Entries of
+/// ledgers are always active.
 fn indexed_records(stats: &Stats) -> u64 {
     let active = stats.states.get(RecordState::Active.as_str()).copied().unwrap_or(0);
     let ledgers = stats.kinds.iter().filter(|(kind, _)| Kind::new(kind.as_str()).is_ledger());
     active.saturating_sub(ledgers.map(|(_, records)| records).sum())
 }
 
-fn queued_jobs(stats: &Stats) -> Vec<QueuedJob> {
+fn job_counts(stats: &Stats) -> Vec<JobCounts> {
     let count = |counts: &BTreeMap<Job, u64>, job| counts.get(&job).copied().unwrap_or(0);
-    let jobs = Job::ALL.into_iter().map(|job| QueuedJob {
+    let jobs = Job::ALL.into_iter().map(|job| JobCounts {
         job: job.as_str(),
         waiting: count(&stats.backlog, job),
         given_up: count(&stats.given_up, job),

@@ -41,17 +41,17 @@ struct UserSummary {
     newest: String,
 }
 
-/// The places of a user's memories.
+/// The addresses of a user's memories.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Places {
+struct Addresses {
     /// Agents, conversations and branches with memories, newest first, at most 1000.
-    places: Vec<Place>,
-    /// Number of places, with those that are left out.
+    addresses: Vec<AddressSummary>,
+    /// Number of addresses, with those that are left out.
     total: usize,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-struct Place {
+struct AddressSummary {
     #[serde(skip_serializing_if = "Option::is_none")]
     agent_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -69,11 +69,11 @@ type Summary = (u64, Timestamp);
 
 pub(super) fn routes(routes: Routes<InspectorState>) -> Routes<InspectorState> {
     let users = ApiOperation::new("inspectorUsers", "Lists the users that the key may access.");
-    let places = ApiOperation::new("inspectorPlaces", "Lists agents, conversations and branches of a user.");
+    let addresses = ApiOperation::new("inspectorAddresses", "Lists agents, conversations and branches of a user.");
     routes.get("/api/inspector/users", list_users, users.answer::<Users>()).get(
-        "/api/inspector/places",
-        list_places,
-        places.query::<super::query::OwnerQuery>().answer::<Places>(),
+        "/api/inspector/addresses",
+        list_addresses,
+        addresses.query::<super::query::OwnerQuery>().answer::<Addresses>(),
     )
 }
 
@@ -101,22 +101,22 @@ async fn list_users(State(state): State<InspectorState>, access: Access) -> Resu
     }))
 }
 
-async fn list_places(State(state): State<InspectorState>, scoped: Scoped) -> Result<Json<Places>, Fault> {
+async fn list_addresses(State(state): State<InspectorState>, scoped: Scoped) -> Result<Json<Addresses>, Fault> {
     let mut found = BTreeMap::new();
     for group in state.engine.record_groups(&scoped.scope).await? {
         let [agent, session, branch] =
             [group.scope.agent(), group.scope.session(), group.scope.branch()].map(|name| name.map(str::to_owned));
         add(&mut found, (agent, session, branch), group.records, group.newest);
     }
-    let (places, total) = newest_first(found);
-    let places = places.into_iter().map(|((agent_id, session_id, branch), (records, newest))| Place {
+    let (addresses, total) = newest_first(found);
+    let addresses = addresses.into_iter().map(|((agent_id, session_id, branch), (records, newest))| AddressSummary {
         agent_id,
         session_id,
         branch,
         records,
         newest: newest.to_string(),
     });
-    Ok(Json(Places { places: places.collect(), total }))
+    Ok(Json(Addresses { addresses: addresses.collect(), total }))
 }
 
 fn add<K: Ord>(found: &mut BTreeMap<K, Summary>, key: K, records: u64, newest: Timestamp) {

@@ -11,9 +11,9 @@ use super::{
     query::{OwnerQuery, Scoped},
 };
 use crate::{
+    debug::search_report::{SEARCH_PARAMETERS, SearchParams, SearchReport, search},
     fault::Fault,
     openapi::{ApiOperation, Routes},
-    search_report::{SEARCH_PARAMETERS, SearchParams, SearchReport, search},
 };
 
 /// Parameters as they are in the URL: their names are compared with the known ones before they are read.

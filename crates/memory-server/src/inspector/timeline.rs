@@ -25,7 +25,8 @@ use crate::{
 
 const LIMIT_RANGE: RangeInclusive<usize> = 1..=200;
 const DEFAULT_LIMIT: usize = 50;
-/// The kinds of ledgers begin with `ledger/`. The second text is the first one after all of them.
+/// The kinds of ledgers begin with `ledger/`: they are at least the first text and less than the second, because `0` is
+/// the character after `/`.
 const LEDGER_KINDS: [&str; 2] = ["ledger/", "ledger0"];
 
 /// The parameters of a page of the timeline.
@@ -36,9 +37,11 @@ pub(super) struct TimelineParams {
     order: TimelineOrder,
     /// The `next_cursor` of a page. With the `first_cursor` and the other order, the page before it is returned.
     cursor: String,
-    /// The time at which the page begins: RFC 3339, or a date. Not with a cursor.
+    /// The time at which the page begins: RFC 3339, or a date, which is 00:00 in the engine's time zone. With `newest`,
+    /// records before this time follow. Not with a cursor.
     from: String,
-    /// The timeline as it was at this time: RFC 3339, or a date. Default: as it is.
+    /// The timeline as it was at this time: RFC 3339, or a date, which is 00:00 in the engine's time zone. Default: as
+    /// it is.
     as_of: String,
     /// Only records of this kind, such as `turn`. Default: all that were not derived from others.
     kind: String,
@@ -174,7 +177,7 @@ impl TimelineParams {
             (true, None) => Ok(None),
             (true, Some(time)) => Ok(Some(position_before(time, self.order))),
             (false, None) => Ok(Some(cursor.parse()?)),
-            (false, Some(_)) => Err(Fault::bad_request("send either a cursor or from; a cursor names a position")),
+            (false, Some(_)) => Err(Fault::bad_request("send either cursor or from, not both")),
         }
     }
 

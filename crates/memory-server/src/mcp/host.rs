@@ -28,7 +28,7 @@ use super::{
 };
 use crate::{
     access::{Access, Owner},
-    actor::request_actor,
+    guard::actor::request_actor,
 };
 
 const NAME: &str = "memory-engine";

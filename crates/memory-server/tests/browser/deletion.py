@@ -11,7 +11,7 @@ SESSION = "2026-04-04-night"
 
 def counts(user):
     """Returns the number of records of each user's conversation."""
-    places = request("GET", f"/api/inspector/places?user_id={user}").json["places"]
+    addresses = request("GET", f"/api/inspector/addresses?user_id={user}").json["addresses"]
     return {(place.get("session_id"), place.get("branch")): place["records"] for place in places}
 
 

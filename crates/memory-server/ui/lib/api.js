@@ -66,7 +66,8 @@ export async function request(method, path, body, { signal } = {}) {
   const answer = parseJson(text);
   if (response.ok) return answer;
   if (response.status === 401) refusedListeners.forEach((listener) => listener());
-  throw new ApiError(response.status, answer?.detail ?? answer?.error?.message ?? answer?.error ?? `HTTP ${response.status}`);
+  const message = answer?.detail ?? answer?.error?.message ?? answer?.error ?? `HTTP ${response.status}`;
+  throw new ApiError(response.status, message);
 }
 
 function parseJson(text) {

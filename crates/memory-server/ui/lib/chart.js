@@ -48,7 +48,8 @@ export function LineChart({ title, times, series, format = String, formatTime, h
       : html`<${Plot} times=${times} series=${series} format=${format} height=${height} markers=${markers} />`}
     <figcaption><ul class="legend">${series.map((one) => html`<li><span class="swatch" aria-hidden="true"
         style=${{ background: `var(${one.color})` }}></span>${one.label}</li>`)}</ul>
-      <button type="button" class="link" onClick=${() => setAsTable(!asTable)}>${t(asTable ? 'chart' : 'table')}</button>
+      <button type="button" class="link"
+        onClick=${() => setAsTable(!asTable)}>${t(asTable ? 'chart' : 'table')}</button>
     </figcaption>
   </figure>`;
 }

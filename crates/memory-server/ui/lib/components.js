@@ -74,7 +74,8 @@ export function Loaded({ read, children }) {
 export function Table({ caption, columns, rows, rowKey }) {
   return html`<div class="table-scroll" tabindex="0" role="region" aria-label=${caption}><table>
     <caption class="visually-hidden">${caption}</caption>
-    <thead><tr>${columns.map((column) => html`<th scope="col" class=${column.align ?? ''}>${column.title}</th>`)}</tr></thead>
+    <thead><tr>${columns.map((column) => html`
+      <th scope="col" class=${column.align ?? ''}>${column.title}</th>`)}</tr></thead>
     <tbody>${rows.map((row, index) => html`<tr key=${rowKey ? rowKey(row) : index}>${columns.map((column) => html`
       <td class=${column.align ?? ''}>${column.cell ? column.cell(row) : row[column.name]}</td>`)}</tr>`)}</tbody>
   </table></div>`;

@@ -1,6 +1,6 @@
 // Dialogs: the browser's own element traps the focus, and closes with Escape.
 
-import { html, useEffect, useRef, useState } from './ui.js';
+import { html, useLayoutEffect, useRef, useState } from './ui.js';
 import { useTexts } from './texts.js';
 
 const texts = {
@@ -12,7 +12,8 @@ const texts = {
 export function Dialog({ title, onClose, children }) {
   const t = useTexts(texts);
   const element = useRef(null);
-  useEffect(() => {
+  // Before the next event, so that an Escape right after the click closes the dialog.
+  useLayoutEffect(() => {
     const dialog = element.current;
     const opener = document.activeElement;
     dialog.showModal();

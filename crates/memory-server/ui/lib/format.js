@@ -33,7 +33,7 @@ export function formatDate(time) {
   return new Intl.DateTimeFormat(locale(), { dateStyle: 'medium' }).format(new Date(time));
 }
 
-/** Formats a date as precisely as an axis needs it whose marks are `step` seconds apart: a year, month, day or minute. */
+/** Formats a date for an axis whose marks are `step` seconds apart: a year, a month, a day or a minute. */
 export function formatTick(date, step) {
   const days = step / (24 * 60 * 60);
   const options = days >= 365 ? { year: 'numeric' }

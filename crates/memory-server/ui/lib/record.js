@@ -13,8 +13,9 @@ const texts = {
   en: {
     pinned: 'pinned', superseded: 'superseded', retracted: 'retracted', revoked: 'retracted', deleted: 'deleted',
     pending: 'waiting for review', expires: 'expires {time}',
-    importance: 'importance {value}', ended: 'valid until {time}', pin: 'Pin', unpin: 'Unpin', settings: 'Importance and expiry',
-    retract: 'Retract', retractTitle: 'Retract this memory?', retractText: 'It no longer counts, and what was derived from it neither. '
+    importance: 'importance {value}', ended: 'valid until {time}', pin: 'Pin', unpin: 'Unpin',
+    settings: 'Importance and expiry', retract: 'Retract', retractTitle: 'Retract this memory?',
+    retractText: 'It is no longer recalled, nor is what was derived from it. '
       + 'You can restore it in “Undo”.', reason: 'Reason', save: 'Save', importanceField: 'Importance, 0 to 1',
     expiryField: 'Expires at (empty: never)', why: 'Why in search?', copyId: 'Copy id', copied: 'Copied',
   },
@@ -98,7 +99,8 @@ export function RecordActions({ record, owner, onChanged }) {
     <a href=${routeTo('search', { ...names, why: record.id })}>${t('why')}</a>
     <button type="button" class="link" onClick=${copy}>${t(copied ? 'copied' : 'copyId')}</button>
     ${error && html`<span role="alert" class="error-text">${error.message}</span>`}
-    ${dialog === 'settings' && html`<${SettingsDialog} record=${record} onSave=${patch} onClose=${() => setDialog(null)} />`}
+    ${dialog === 'settings' && html`<${SettingsDialog} record=${record} onSave=${patch}
+      onClose=${() => setDialog(null)} />`}
     ${dialog === 'retract' && html`<${RetractDialog} onRetract=${retract} onClose=${() => setDialog(null)} />`}
   </div>`;
 }

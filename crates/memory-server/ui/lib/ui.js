@@ -3,7 +3,9 @@
 import { h, render, Fragment } from '../vendor/preact.js';
 import htm from '../vendor/htm.js';
 
-export { useCallback, useEffect, useId, useLayoutEffect, useMemo, useReducer, useRef, useState } from '../vendor/hooks.js';
+export {
+  useCallback, useEffect, useId, useLayoutEffect, useMemo, useReducer, useRef, useState,
+} from '../vendor/hooks.js';
 export { h, render, Fragment };
 
 /** Builds elements from a template. Values in it become text nodes and attributes, never HTML. */

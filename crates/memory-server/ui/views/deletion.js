@@ -64,7 +64,8 @@ const texts = {
     changed: '选择已更改。请重新查看将删除的内容。', confirmTitle: '永久删除？', confirmText: '将删除{user}的 {n} 条记录。不保留副本，也无法恢复。',
     typeLabel: '输入用户名以确认：{user}', confirm: '永久删除', takesTime: '删除后会在整个存储中搜索残留。存储较大时需要一些时间。',
     noKey: '删除不会附带证书：服务器没有证书密钥。',
-    noKeyText: '如需证书，请用“memory certificate-key key.pem”创建密钥，然后设置 MEMORY_CERTIFICATE_KEY 或配置项 deletions.key_file 并启动服务器。',
+    noKeyText: '如需证书，请用“memory certificate-key key.pem”创建密钥，然后设置 MEMORY_CERTIFICATE_KEY 或配置项 '
+      + 'deletions.key_file 并启动服务器。',
     off: '此服务器已关闭删除功能（deletions.enabled）。仍可查看将删除的内容。',
     report: '3. 报告', clean: '未发现已删除记录的残留。', dirty: '仍有残留，见下面的位置。请消除原因，然后再次删除相同的 ID：新证书会一并涵盖。',
     forgotten: '已删除 {n} 条记录。',

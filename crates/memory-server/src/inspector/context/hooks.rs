@@ -1,7 +1,7 @@
 //! The previews of the hooks of coding agents.
 //!
-//! A running handler also leaves out memories that its earlier answers have added to a session. It keeps them in memory,
-//! so a preview has no access to them.
+//! A running handler also leaves out memories that its earlier answers have added to a session. It keeps them in
+//! memory, so a preview has no access to them.
 
 use memory_engine::Scope;
 use memory_engine_agent_hooks::AgentHooks;
@@ -16,8 +16,8 @@ impl Preview<'_> {
     /// Returns what the hook of a prompt would answer.
     pub(super) async fn hook(&self) -> Result<ContextPreview, Fault> {
         if !self.request.earlier.is_empty() {
-            let message = "the hooks read the conversation from the stored turns; name a conversation with session_id in \
-                           the URL, and leave earlier out";
+            let message = "the hooks read the conversation from the stored turns; name a conversation with \
+                           session_id in the URL, and leave earlier out";
             return Err(Fault::bad_request(message));
         }
         let hooks = self.hooks()?;

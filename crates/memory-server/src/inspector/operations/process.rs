@@ -8,8 +8,8 @@ use serde::Serialize;
 use super::{histogram::Histogram, samples::Samples};
 use crate::config::GatewayConfig;
 
-/// Tokens of a price.
-const PRICED_TOKENS: f64 = 1_000_000.0;
+/// Configured prices are per one million tokens.
+const TOKENS_PER_PRICE: f64 = 1_000_000.0;
 
 /// Figures of the process since its start.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -101,7 +101,7 @@ struct UpstreamFigures {
     /// The cached tokens among those of prompts.
     cached_tokens: u64,
     completion_tokens: u64,
-    /// The cost of the reported tokens. Missing without a configured price.
+    /// The cost in `currency` of the tokens that the upstream reported. Missing without a configured price.
     #[serde(skip_serializing_if = "Option::is_none")]
     cost: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -164,7 +164,8 @@ fn recall_figures(samples: &Samples) -> RecallFigures {
     let operations = samples.sums("memory_engine_operations_total", ["operation", "outcome", "error_type"]);
     // A query that is not valid is a mistake of the caller.
     let failed = operations.into_iter().filter(|([operation, outcome, error_type], _)| {
-        matches!(operation.as_str(), "recall" | "recall_enhanced") && outcome == "error" && error_type != "invalid_input"
+        let is_recall = matches!(operation.as_str(), "recall" | "recall_enhanced");
+        is_recall && outcome == "error" && error_type != "invalid_input"
     });
     let durations = samples.histograms("memory_engine_operation_duration_seconds", ["operation"]);
     let degraded = samples.sums("memory_engine_recall_degraded_total", ["stage"]);
@@ -179,6 +180,7 @@ fn recall_figures(samples: &Samples) -> RecallFigures {
     });
     RecallFigures {
         recalls: hits.count(),
+        // The first bucket counts recalls without a hit.
         with_hits: hits.count().saturating_sub(hits.first_bucket()),
         failed: failed.map(|(_, count)| count).sum(),
         latency: Latency::of(durations.get(&["recall".to_owned()])),
@@ -226,7 +228,8 @@ fn upstream_figures(samples: &Samples, gateway: &GatewayConfig) -> Vec<UpstreamF
         of(upstream, &|figures| match part.as_str() {
             "prompt" => figures.prompt_tokens += count,
             "cached" => figures.cached_tokens += count,
-            _ => figures.completion_tokens += count,
+            "completion" => figures.completion_tokens += count,
+            _ => {}
         });
     }
     for ([event, upstream], count) in samples.sums("memory_gateway_events_total", ["event", "of"]) {
@@ -246,7 +249,7 @@ impl UpstreamFigures {
         let prompt = (self.prompt_tokens - cached) as f64 * price.prompt;
         let cached = cached as f64 * price.cached.unwrap_or(price.prompt);
         let completion = self.completion_tokens as f64 * price.completion;
-        self.cost = Some((prompt + cached + completion) / PRICED_TOKENS);
+        self.cost = Some((prompt + cached + completion) / TOKENS_PER_PRICE);
         self.currency = Some(price.currency.clone());
     }
 }

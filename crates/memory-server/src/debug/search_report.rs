@@ -15,6 +15,7 @@ use crate::fault::Fault;
 
 /// Maximum number of hits of a search.
 const MAX_LIMIT: usize = 100;
+const DEFAULT_LIMIT: usize = 10;
 
 /// A query, in the URL or in the body. An empty field counts as missing.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -22,7 +23,7 @@ pub(crate) struct SearchParams {
     /// The text of the query, also called `q`.
     #[serde(alias = "q")]
     query: String,
-    /// Maximum number of hits, also called `top_k`. Default: 10.
+    /// Maximum number of hits, from 1 to 100, also called `top_k`. Default: 10.
     #[serde(default = "default_limit", alias = "top_k")]
     #[schemars(range(min = 1, max = 100))]
     limit: usize,
@@ -32,13 +33,13 @@ pub(crate) struct SearchParams {
     /// Only records of this kind.
     #[serde(default)]
     kind: String,
-    /// Only records from this time on.
+    /// Only records from this time on: RFC 3339, or a date, which is 00:00 in the engine's time zone.
     #[serde(default)]
     since: String,
-    /// Only records before this time.
+    /// Only records before this time, in the same format.
     #[serde(default)]
     until: String,
-    /// Recalls the memories that were current at this time, as they were then.
+    /// Recalls the memories that were current at this time, as they were then, in the same format.
     #[serde(default)]
     as_of: String,
     /// The id of a record. The response explains why it is a hit or not.
@@ -47,10 +48,10 @@ pub(crate) struct SearchParams {
 }
 
 fn default_limit() -> usize {
-    10
+    DEFAULT_LIMIT
 }
 
-/// The names of the parameters.
+/// The names of the parameters, with their other names. Routes refuse all others.
 pub(crate) const SEARCH_PARAMETERS: &[&str] =
     &["query", "q", "limit", "top_k", "scene", "kind", "since", "until", "as_of", "why"];
 
@@ -58,12 +59,12 @@ pub(crate) const SEARCH_PARAMETERS: &[&str] =
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct SearchReport {
     hits: Vec<ExplainedHit>,
-    /// Minimum relevance of a hit that may be put before a model that did not ask.
+    /// Minimum relevance (0–1) of a hit that may be injected into a prompt.
     min_relevance: f64,
     /// The formula that ranked the hits. Null if none was used.
     #[schemars(with = "Option<String>")]
     query_shape: Option<QueryShape>,
-    /// The time of the recall.
+    /// The duration of the recall, in milliseconds.
     took_ms: f64,
     /// The time of each stage of the recall.
     stages: Vec<RecallStageTime>,
@@ -110,7 +111,7 @@ struct RecordExplanation {
 /// 400 for a parameter that is not valid; the errors of the recall.
 pub(crate) async fn search(engine: &MemoryEngine, scope: &Scope, params: SearchParams) -> Result<SearchReport, Fault> {
     let explained_id = params.why.trim().to_owned();
-    let query = params.query()?.with_trace();
+    let query = params.query(engine.zone())?.with_trace();
     let why = if explained_id.is_empty() {
         None
     } else {
@@ -130,7 +131,7 @@ pub(crate) async fn search(engine: &MemoryEngine, scope: &Scope, params: SearchP
 }
 
 impl SearchParams {
-    fn query(self) -> Result<RecallQuery, Fault> {
+    fn query(self, zone: &TimeZone) -> Result<RecallQuery, Fault> {
         if !(1..=MAX_LIMIT).contains(&self.limit) {
             return Err(Fault::bad_request(format!("limit is {}; it must be from 1 to {MAX_LIMIT}", self.limit)));
         }
@@ -142,13 +143,13 @@ impl SearchParams {
             query = query.with_filter(Filter::eq(Field::Kind, self.kind.trim()));
         }
         if !self.since.trim().is_empty() {
-            query = query.since(Timestamp::parse_in(&self.since, &TimeZone::UTC)?);
+            query = query.since(Timestamp::parse_in(&self.since, zone)?);
         }
         if !self.until.trim().is_empty() {
-            query = query.until(Timestamp::parse_in(&self.until, &TimeZone::UTC)?);
+            query = query.until(Timestamp::parse_in(&self.until, zone)?);
         }
         if !self.as_of.trim().is_empty() {
-            query = query.as_of(Timestamp::parse_in(&self.as_of, &TimeZone::UTC)?);
+            query = query.as_of(Timestamp::parse_in(&self.as_of, zone)?);
         }
         Ok(query)
     }
