@@ -6,12 +6,15 @@ import { linesOf } from './graph_lines.js';
 
 /** Cytoscape adds a style element unless an element has this id. The page's policy blocks it; app.css has the rule. */
 const STYLE_ID = '__________cytoscape_stylesheet';
-/** The names of this number of best-connected nodes are shown, and of all if there are few. Enlarging shows more. */
+/** Number of best-connected nodes whose names are shown in a large graph. Enlarging shows more. */
 const NAMED_NODES = 40;
 /** Up to this number of nodes, all names are shown, and the picture is drawn sharply while it moves. */
 const FEW_NODES = 80;
-/** Share of the nodes at each side that do not determine the scale of a large picture. */
-const OUTLIERS = 0.03;
+/** Share of the nodes at each end, 0 to 1, that is ignored when a large picture is scaled. */
+const OUTLIER_SHARE = 0.03;
+/** Width of an average node, in pixels. */
+const MIN_NODE_SIZE = 5;
+const MAX_NODE_SIZE = 16;
 /** Distance between the picture and its border, in pixels. */
 const BORDER = 36;
 /** Largest scale of the layout, so that two entities are not at opposite ends. */
@@ -63,7 +66,7 @@ export class GraphPicture {
     const isSmall = nodes.length <= FEW_NODES;
     const byDegree = [...nodes].sort((a, b) => b.degree - a.degree);
     const named = new Set(byDegree.slice(0, isSmall ? FEW_NODES : NAMED_NODES).map((node) => node.id));
-    const size = Math.max(5, Math.min(16, 70 / Math.sqrt(nodes.length)));
+    const size = nodeSize(nodes.length);
     const elements = [
       ...nodes.map((node, index) => ({
         data: { id: node.id, name: shortened(node.name), size: size * (0.8 + Math.sqrt(node.degree) / 4) },
@@ -123,7 +126,7 @@ export class GraphPicture {
     cy.zoom({ level: cy.zoom() * factor, renderedPosition: { x: cy.width() / 2, y: cy.height() / 2 } });
   }
 
-  /** Shows the whole picture. */
+  /** Takes back enlarging and moving. */
   fit() {
     this.cy?.viewport({ zoom: 1, pan: { x: 0, y: 0 } });
   }
@@ -159,7 +162,7 @@ function fitted({ x, y }, container) {
 /** Returns the smallest and the largest value, of a large picture without outliers. */
 function extent(values) {
   const sorted = [...values].sort((a, b) => a - b);
-  const left = sorted.length > FEW_NODES ? Math.floor(sorted.length * OUTLIERS) : 0;
+  const left = sorted.length > FEW_NODES ? Math.floor(sorted.length * OUTLIER_SHARE) : 0;
   return [sorted[left], sorted[sorted.length - 1 - left]];
 }
 
@@ -204,6 +207,11 @@ function styleOf() {
     { selector: 'node.found', style: { opacity: 1, 'border-width': 3, 'border-color': color('--warn') } },
     { selector: 'node.chosen', style: chosen },
   ];
+}
+
+/** Returns the width of an average node in pixels: small in a large graph. */
+function nodeSize(count) {
+  return Math.max(MIN_NODE_SIZE, Math.min(MAX_NODE_SIZE, 70 / Math.sqrt(count)));
 }
 
 function shortened(name) {

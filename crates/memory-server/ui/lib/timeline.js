@@ -5,45 +5,49 @@ import { get } from './api.js';
 
 const PATH = '/api/inspector/timeline';
 const PAGE_ENTRIES = 50;
-const NONE = { pages: [], derived: new Map(), loading: true, error: null };
+const EMPTY_STATE = { pages: [], derived: new Map(), loading: true, error: null };
 
 /**
  * Loads the timeline page by page. `params` are those of the request; other parameters begin a new list. Returns
- * `{ entries, derived, loading, error, hasMore, hasBefore, loadMore, loadBefore, refresh }`.
+ * - `entries`: the records of all loaded pages, in the order of the list; `derived`: the records derived from them, by id;
+ * - `loading`, `error`: the state of the last request;
+ * - `hasMore`, `loadMore()`: the page after the last; `hasBefore`, `loadBefore()`: the page before the first, if the list
+ *   began at `params.from`;
+ * - `refresh(id)`: reads the page of a record again.
  */
 export function useTimeline(params) {
-  const [state, setState] = useState(NONE);
+  const [state, setState] = useState(EMPTY_STATE);
   const list = useRef(null);
-  const address = JSON.stringify(params);
-  const read = useCallback((request, place) => {
+  const requestKey = JSON.stringify(params);
+  const read = useCallback((request, merge) => {
     const { signal } = list.current;
     get(PATH, { ...request, limit: PAGE_ENTRIES }, { signal }).then(
-      (answer) => signal.aborted || setState((earlier) => place(earlier, { request, ...answer })),
+      (answer) => signal.aborted || setState((earlier) => merge(earlier, { request, ...answer })),
       (error) => signal.aborted || setState((earlier) => ({ ...earlier, loading: false, error })),
     );
   }, []);
-  const load = (request, place) => {
+  const load = (request, merge) => {
     if (state.loading) return;
     setState((earlier) => ({ ...earlier, loading: true, error: null }));
-    read(request, place);
+    read(request, merge);
   };
   useEffect(() => {
     // Answers for an earlier list are ignored.
     list.current = new AbortController();
-    setState(NONE);
+    setState(EMPTY_STATE);
     read(params, append);
     return () => list.current.abort();
-  }, [address, read]);
+  }, [requestKey, read]);
 
   const first = state.pages[0];
   const last = state.pages[state.pages.length - 1];
-  const { from, ...without } = params;
+  const { from, ...withoutFrom } = params;
   const loadMore = () => {
     if (!last) load(params, append);
-    else if (last.next_cursor) load({ ...without, cursor: last.next_cursor }, append);
+    else if (last.next_cursor) load({ ...withoutFrom, cursor: last.next_cursor }, append);
   };
   const loadBefore = () => {
-    if (first) load({ ...without, order: opposite(params.order), cursor: first.first_cursor }, prepend);
+    if (first) load({ ...withoutFrom, order: opposite(params.order), cursor: first.first_cursor }, prepend);
   };
   const refresh = (id) => {
     const page = state.pages.find((one) => one.entries.some((entry) => entry.id === id));
@@ -61,17 +65,17 @@ function opposite(order) {
 }
 
 function append(state, page) {
-  return added(state, [...state.pages, page], page);
+  return withPages(state, [...state.pages, page], page);
 }
 
 /** Adds a page before the others. It was read in the opposite order: the next one before it begins where it ends. */
 function prepend(state, page) {
   const [first, ...rest] = state.pages;
   const isStart = page.next_cursor === null;
-  if (page.entries.length === 0) return added(state, [{ ...first, isStart }, ...rest], page);
+  if (page.entries.length === 0) return withPages(state, [{ ...first, isStart }, ...rest], page);
   const entries = [...page.entries].reverse();
   const before = { ...page, entries, first_cursor: page.next_cursor, isStart, isReversed: true };
-  return added(state, [before, ...state.pages], page);
+  return withPages(state, [before, ...state.pages], page);
 }
 
 /** Replaces the records of a page that was read again, without those that another page shows. */
@@ -81,10 +85,10 @@ function replace(state, fresh) {
   const entries = fresh.entries.filter((entry) => !others.has(entry.id));
   const replaced = (page) => ({ ...page, entries: page.isReversed ? entries.reverse() : entries });
   const { loading } = state;
-  return { ...added(state, state.pages.map((page) => (isSame(page) ? replaced(page) : page)), fresh), loading };
+  return { ...withPages(state, state.pages.map((page) => (isSame(page) ? replaced(page) : page)), fresh), loading };
 }
 
-function added(state, pages, page) {
+function withPages(state, pages, page) {
   const derived = new Map(state.derived);
   page.derived.forEach((record) => derived.set(record.id, record));
   return { pages, derived, loading: false, error: null };

@@ -19,24 +19,24 @@ const texts = {
     nothingTitle: 'No memory was found',
     nothingText: 'No retriever found a record for this query. Try other words, or remove a filter. To learn why a '
       + 'certain record is missing, choose it above.',
-    hits: ['{count} hit', '{count} hits'], relevant: '{count} relevant', threshold: 'relevant from {value}',
-    took: 'took {time}', degraded: 'A part of the search did not take part', degradedStage: '{stage}: {reason}',
+    hits: ['{count} hit', '{count} hits'], relevant: '{count} relevant', threshold: 'relevance threshold {value}',
+    took: 'took {time}', degraded: 'Some stages failed; hits may be missing', degradedStage: '{stage}: {reason}',
     stages: 'Time per stage',
-    stagesHint: 'The retrievers run side by side. The sum is less than the whole time, which also covers planning and '
-      + 'selection.',
-    preview: 'What would a model get?', whyTitle: 'Why is a record a hit, or not?',
+    stagesHint: '“Retrievers” is the time of all retrievers, which run in parallel. The whole time also covers planning '
+      + 'and selection.',
+    preview: 'Preview the context of a model', whyTitle: 'Why is a record a hit, or not?',
     whyText: 'Choose a record: the search explains its place, or its absence.',
     whyNeedsQuery: 'Enter a query above: the record is then explained for this query.', results: 'Hits',
-    movement: 'Rank movement', shape: 'ranked as: {shape}', question: 'question',
+    movement: 'Rank movement', shape: 'type of query: {shape}', question: 'question',
     dated_question: 'question with a date', long_query: 'long query', long_messages: 'question about long messages',
   },
   zh: {
     emptyTitle: '检索这些记忆', emptyText: '像平常提问一样输入问题。每条结果都会显示由哪些检索器找到、各步骤中的名次变化，以及其相关性是否足以提供给模型。', nothingTitle: '没有找到记忆',
     nothingText: '没有检索器为此查询找到记录。请换一种说法，或去掉筛选条件。若想知道某条记录为何缺席，请在上方选择它。', hits: '{count} 条结果', relevant: '{count} 条相关',
-    threshold: '相关性阈值 {value}', took: '耗时 {time}', degraded: '检索的一部分没有参与', degradedStage: '{stage}：{reason}',
-    stages: '各阶段耗时', stagesHint: '各检索器并行运行。各阶段之和小于总耗时，总耗时还包括规划与选择。', preview: '模型会得到什么？', whyTitle: '某条记录为何是或不是结果？',
+    threshold: '相关性阈值 {value}', took: '耗时 {time}', degraded: '部分阶段失败，结果可能不完整', degradedStage: '{stage}：{reason}',
+    stages: '各阶段耗时', stagesHint: '“检索器”是所有检索器的耗时，它们并行运行。总耗时还包括规划与选择。', preview: '预览模型的上下文', whyTitle: '某条记录为何是或不是结果？',
     whyText: '选择一条记录：检索会说明它的名次，或它缺席的原因。', whyNeedsQuery: '请先在上方输入查询：随后会针对该查询解释这条记录。', results: '结果', movement: '名次变化',
-    shape: '排序方式：{shape}', question: '问题', dated_question: '带日期的问题', long_query: '长查询', long_messages: '针对长消息的问题',
+    shape: '查询类型：{shape}', question: '问题', dated_question: '带日期的问题', long_query: '长查询', long_messages: '针对长消息的问题',
   },
 };
 
@@ -98,6 +98,7 @@ function Report({ report, query, why, owner }) {
 
 function Stages({ stages, total }) {
   const t = useTexts(stageTexts);
+  // At least a small time, so that no share is a division by 0.
   const longest = Math.max(...stages.map((stage) => stage.ms), total, 0.001);
   const name = (stage) => (stage in stageTexts.en ? t(stage) : stage);
   return html`<div class="stage-times">${stages.map(({ stage, ms }) => html`<${Bar} key=${stage} label=${name(stage)}
