@@ -12,7 +12,7 @@ SESSION = "2026-04-04-night"
 def counts(user):
     """Returns the number of records of each user's conversation."""
     addresses = request("GET", f"/api/inspector/addresses?user_id={user}").json["addresses"]
-    return {(place.get("session_id"), place.get("branch")): place["records"] for place in places}
+    return {(address.get("session_id"), address.get("branch")): address["records"] for address in addresses}
 
 
 def preview(**body):

@@ -63,7 +63,7 @@ def check_hits(browser):
     open_details(inspector, "Ranks as a table")
     rows = inspector.page.get_by_role("region", name="Ranks as a table").locator("tbody tr")
     assert rows.count() == len(report["hits"])
-    link = inspector.page.get_by_role("link", name="What would a model get?")
+    link = inspector.page.get_by_role("link", name="Preview the context of a model")
     assert link.get_attribute("href").startswith("#/context?user_id=anna&message=When")
     stages = inspector.page.locator(".stage-times .bar")
     assert stages.count() == len(report["stages"]) and "Retrievers" in stages.first.inner_text()

@@ -9,10 +9,11 @@ const EMPTY_STATE = { pages: [], derived: new Map(), loading: true, error: null 
 
 /**
  * Loads the timeline page by page. `params` are those of the request; other parameters begin a new list. Returns
- * - `entries`: the records of all loaded pages, in the order of the list; `derived`: the records derived from them, by id;
+ * - `entries`: the records of all loaded pages, in the order of the list;
+ * - `derived`: the records derived from them, by id;
  * - `loading`, `error`: the state of the last request;
- * - `hasMore`, `loadMore()`: the page after the last; `hasBefore`, `loadBefore()`: the page before the first, if the list
- *   began at `params.from`;
+ * - `hasMore`, `loadMore()`: the page after the last;
+ * - `hasBefore`, `loadBefore()`: the page before the first, if the list began at `params.from`;
  * - `refresh(id)`: reads the page of a record again.
  */
 export function useTimeline(params) {

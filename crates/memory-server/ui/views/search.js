@@ -22,8 +22,8 @@ const texts = {
     hits: ['{count} hit', '{count} hits'], relevant: '{count} relevant', threshold: 'relevance threshold {value}',
     took: 'took {time}', degraded: 'Some stages failed; hits may be missing', degradedStage: '{stage}: {reason}',
     stages: 'Time per stage',
-    stagesHint: '“Retrievers” is the time of all retrievers, which run in parallel. The whole time also covers planning '
-      + 'and selection.',
+    stagesHint: '“Retrievers” is the time of all retrievers, which run in parallel. The whole time also covers '
+      + 'planning and selection.',
     preview: 'Preview the context of a model', whyTitle: 'Why is a record a hit, or not?',
     whyText: 'Choose a record: the search explains its place, or its absence.',
     whyNeedsQuery: 'Enter a query above: the record is then explained for this query.', results: 'Hits',
