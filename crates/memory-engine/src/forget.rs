@@ -1,6 +1,6 @@
 //! Verbs that delete records.
 
-mod preview;
+pub(crate) mod preview;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,6 @@ use tracing::{Span, field::Empty};
 #[cfg(feature = "certificates")]
 use memory_engine_core::{Error, ErrorKind};
 
-pub use self::preview::ForgetPreview;
 use crate::{engine::MemoryEngine, verb::verb};
 
 /// Number of records that one transaction removes.

@@ -55,7 +55,7 @@ mod verb;
 pub use builder::Builder;
 pub use database::Database;
 pub use engine::MemoryEngine;
-pub use forget::{Forget, ForgetPreview, ForgetReport};
+pub use forget::{Forget, ForgetReport, preview::ForgetPreview};
 pub use injection::Injector;
 pub use records::RecordQuery;
 pub use turn::Turn;

@@ -12,7 +12,7 @@ use memory_engine_scene::ScenePolicy;
 use memory_engine_vector_store::{Generations, VectorQuery};
 use tracing::{Span, field::Empty};
 
-use crate::{engine::MemoryEngine, turn::Turn, verb::verb};
+use crate::{admin::degraded_log::DegradedRecall, engine::MemoryEngine, turn::Turn, verb::verb};
 
 /// The operations of an engine that an application seldom needs: its job queue, its vectors, its tombstones, and
 /// writing with full control. [`MemoryEngine::admin`] returns it.
@@ -51,6 +51,12 @@ impl MemoryEngine {
 
 /// Settings of the engine.
 impl Admin {
+    /// Returns at most `limit` recalls within `scope` in which a stage failed or was late, latest first. This process
+    /// keeps the latest 200 of all scopes.
+    pub fn degraded_recalls(&self, scope: &Scope, limit: usize) -> Vec<DegradedRecall> {
+        self.engine.degraded_log().latest(scope, limit)
+    }
+
     /// Returns the options of recalls whose query has none.
     pub fn recall_options(&self) -> &RecallOptions {
         self.engine.options()

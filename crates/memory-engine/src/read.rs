@@ -19,7 +19,7 @@ impl MemoryEngine {
         let query = query.into();
         let work = async {
             let outcome = self.recall_pipeline().recall(scope, &query).await;
-            self.note_degraded(scope, &query.text, outcome.as_ref());
+            self.degraded_log().note(self.clock().as_ref(), scope, &query.text, outcome.as_ref());
             outcome
         };
         let limit = query.limit.unwrap_or_else(|| query.options.unwrap_or(*self.options()).limit);
@@ -41,7 +41,8 @@ impl MemoryEngine {
         let query = query.into();
         let work = async {
             let outcome = self.recall_pipeline().recall_enhanced(scope, &query, enhancement).await;
-            self.note_degraded(scope, &query.text, outcome.as_ref().map(|enhanced| &enhanced.recall));
+            let recall = outcome.as_ref().map(|enhanced| &enhanced.recall);
+            self.degraded_log().note(self.clock().as_ref(), scope, &query.text, recall);
             outcome
         };
         let fields = |span: &Span, enhanced: &EnhancedRecall| note_recall(span, &enhanced.recall);

@@ -19,6 +19,7 @@ mod query;
 mod reach;
 mod record;
 mod search;
+mod state;
 mod timeline;
 mod undo;
 
@@ -31,6 +32,7 @@ use axum::{
 };
 use memory_engine::MemoryEngine;
 
+use self::state::InspectorState;
 use crate::{config::Config, fault::Fault, metrics::Metrics, openapi::Routes, part::ServerPart, server::Server};
 
 /// The inspector: a web page at `/ui/`.
@@ -38,15 +40,6 @@ use crate::{config::Config, fault::Fault, metrics::Metrics, openapi::Routes, par
 #[must_use]
 pub struct Inspector {
     state: InspectorState,
-}
-
-/// What the routes of the inspector read from.
-#[derive(Debug, Clone)]
-struct InspectorState {
-    engine: MemoryEngine,
-    config: Arc<Config>,
-    /// The metrics of the process, if they are collected.
-    metrics: Option<Metrics>,
 }
 
 impl Inspector {

@@ -5,8 +5,6 @@ use std::collections::VecDeque;
 use memory_engine_core::{Clock, Error, ErrorKind, Scope, Timestamp, sync::Mutex};
 use memory_engine_recall::{Degraded, Recall};
 
-use crate::{engine::MemoryEngine, operations::Admin};
-
 /// Maximum number of logged recalls. A new one replaces the oldest.
 const DEGRADED_LOG_MAX_RECALLS: usize = 200;
 /// Maximum number of characters of a logged reason.
@@ -32,6 +30,12 @@ pub struct DegradedRecall {
 pub(crate) struct DegradedLog(Mutex<VecDeque<DegradedRecall>>);
 
 impl DegradedLog {
+    /// Returns at most `limit` recalls within `scope`, latest first.
+    pub(crate) fn latest(&self, scope: &Scope, limit: usize) -> Vec<DegradedRecall> {
+        let recalls = self.0.lock();
+        recalls.iter().rev().filter(|recall| scope.covers(&recall.scope)).take(limit).cloned().collect()
+    }
+
     /// Logs a recall if a stage failed, unless its query is not valid. `query` is removed from the reasons.
     pub(crate) fn note(&self, clock: &dyn Clock, scope: &Scope, query: &str, outcome: Result<&Recall, &Error>) {
         let (degraded, hits) = match outcome {
@@ -55,23 +59,6 @@ fn without_query(degraded: Degraded, query: &str) -> Degraded {
     let query = query.trim();
     let reason = if query.is_empty() { degraded.reason } else { degraded.reason.replace(query, "…") };
     Degraded { reason: reason.chars().take(REASON_MAX_CHARS).collect(), ..degraded }
-}
-
-/// Recalls that were not complete.
-impl Admin {
-    /// Returns at most `limit` recalls within `scope` in which a stage failed or was late, latest first. This process
-    /// keeps the latest 200 of all scopes.
-    pub fn degraded_recalls(&self, scope: &Scope, limit: usize) -> Vec<DegradedRecall> {
-        let recalls = self.engine.degraded_log().0.lock();
-        recalls.iter().rev().filter(|recall| scope.covers(&recall.scope)).take(limit).cloned().collect()
-    }
-}
-
-impl MemoryEngine {
-    /// Logs the outcome of a recall.
-    pub(crate) fn note_degraded(&self, scope: &Scope, query: &str, outcome: Result<&Recall, &Error>) {
-        self.degraded_log().note(self.clock().as_ref(), scope, query, outcome);
-    }
 }
 
 #[cfg(test)]

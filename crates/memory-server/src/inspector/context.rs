@@ -14,16 +14,14 @@ mod library;
 use std::time::Instant;
 
 use axum::{Json, extract::State};
-use memory_engine::{Scope, recall::Degraded};
+use memory_engine::Scope;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde::Deserialize;
 
-use self::format::{Budget, Candidate, PreviewLayer};
+use self::format::{ContextPath, ContextPreview};
 use super::{
-    InspectorState,
     query::{OwnerQuery, Scoped},
-    record::RecordView,
+    state::InspectorState,
 };
 use crate::{
     access::{Access, Owner},
@@ -72,61 +70,6 @@ struct EarlierMessage {
 enum EarlierRole {
     User,
     Assistant,
-}
-
-/// The part of the server that adds memories.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-enum ContextPath {
-    /// The chat gateway, before a message is passed on.
-    #[default]
-    Gateway,
-    /// The hooks of coding agents, before a prompt.
-    Hook,
-    /// The hooks of coding agents, at the start of a session.
-    SessionStart,
-    /// The library, for an application that asks for a context.
-    Library,
-}
-
-/// The text that a model would get, and everything that decided about it.
-#[derive(Debug, Default, Serialize, JsonSchema)]
-struct ContextPreview {
-    path: ContextPath,
-    /// True if this server serves the path.
-    served: bool,
-    /// The text. Empty if nothing is added.
-    text: String,
-    /// The size of the text, and its limit.
-    budget: Budget,
-    /// Number of tokens of the text, estimated.
-    tokens: usize,
-    /// The rule that decides. Null for a path without rules.
-    #[schemars(with = "Option<Map<String, Value>>")]
-    decision: Option<Value>,
-    /// The scene of the message. Null for a path without scenes.
-    scene: Option<String>,
-    /// The number of the message in its conversation, from 1. Null for a path without conversations.
-    round: Option<u64>,
-    /// The user whose memories are recalled. Null for all users.
-    user_id: Option<String>,
-    /// The conversation of the message.
-    session_id: Option<String>,
-    /// The settings that limit the text, by their names in the configuration.
-    settings: Map<String, Value>,
-    /// The parts of the text, in the order in which they were filled.
-    layers: Vec<PreviewLayer>,
-    /// Minimum relevance of a memory that the search finds. Null without a search.
-    min_relevance: Option<f64>,
-    /// The memories that were considered, and why each is in the text or not.
-    candidates: Vec<Candidate>,
-    /// The records that layers and candidates name, by id.
-    records: Vec<RecordView>,
-    /// The stages that failed, with the reason.
-    #[schemars(with = "Vec<Map<String, Value>>")]
-    degraded: Vec<Degraded>,
-    /// The time of the preview.
-    took_ms: f64,
 }
 
 /// A checked request, with the owner that the URL names.

@@ -4,7 +4,7 @@ mod detail;
 mod list;
 mod row;
 
-use super::{InspectorState, query::OwnerQuery};
+use super::{query::OwnerQuery, state::InspectorState};
 use crate::openapi::{ApiOperation, Routes};
 
 /// Adds the routes of the view.

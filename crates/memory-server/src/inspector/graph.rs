@@ -1,11 +1,10 @@
 //! The view of the graph: entities and relations, and the records that state them.
 
 mod evidence;
+mod expiry;
 mod picture;
 
-use memory_engine::{Field, Filter, Op, Timestamp};
-
-use super::{InspectorState, query::OwnerQuery};
+use super::{query::OwnerQuery, state::InspectorState};
 use crate::openapi::{ApiOperation, Routes};
 
 /// Adds the routes of the view.
@@ -20,10 +19,4 @@ pub(super) fn routes(routes: Routes<InspectorState>) -> Routes<InspectorState> {
         evidence::show_evidence,
         evidence,
     )
-}
-
-/// Returns the filter for records that have not expired. A pinned record does not expire.
-fn unexpired(now: Timestamp) -> Filter {
-    let is_due = Filter::compare(Field::ExpiresAt, Op::Le, now).and(Filter::eq(Field::Pinned, false));
-    Filter::Not(Box::new(is_due))
 }

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use self::{process::ProcessFigures, samples::Samples};
-use super::{InspectorState, query::OwnerQuery, reach::Reach};
+use super::{query::OwnerQuery, reach::Reach, state::InspectorState};
 use crate::{
     fault::Fault,
     openapi::{ApiOperation, Routes},

@@ -1,6 +1,7 @@
 //! The overview: numbers of records, their growth, the queue, and the storage.
 
 mod growth;
+mod stats;
 mod storage;
 
 use std::collections::BTreeMap;
@@ -12,9 +13,10 @@ use serde::Serialize;
 
 use self::{
     growth::{Growth, show_growth},
+    stats::stats_of,
     storage::{Backend, Storage},
 };
-use super::{InspectorState, query::OwnerQuery, reach::Reach};
+use super::{query::OwnerQuery, reach::Reach, state::InspectorState};
 use crate::{
     fault::Fault,
     openapi::{ApiOperation, Routes},
@@ -142,34 +144,6 @@ fn zone_name(engine: &MemoryEngine) -> String {
     let zone = engine.zone();
     let offset = || zone.to_offset(jiff::Timestamp::now()).to_string();
     zone.iana_name().map_or_else(offset, str::to_owned)
-}
-
-/// Returns the sum of the statistics of these scopes.
-async fn stats_of(engine: &MemoryEngine, scopes: &[Scope]) -> Result<Stats, Fault> {
-    let mut total = Stats::default();
-    for scope in scopes {
-        let stats = engine.stats(scope).await?;
-        total.records += stats.records;
-        total.addresses += stats.addresses;
-        total.tombstones += stats.tombstones;
-        add_all(&mut total.kinds, stats.kinds);
-        add_all(&mut total.states, stats.states);
-        add_all(&mut total.backlog, stats.backlog);
-        add_all(&mut total.given_up, stats.given_up);
-        for (job, since) in stats.waiting_since {
-            let oldest = total.waiting_since.entry(job).or_insert(since);
-            *oldest = since.min(*oldest);
-        }
-        total.oldest = [total.oldest, stats.oldest].into_iter().flatten().min();
-        total.newest = total.newest.max(stats.newest);
-    }
-    Ok(total)
-}
-
-fn add_all<K: Ord>(total: &mut BTreeMap<K, u64>, counts: BTreeMap<K, u64>) {
-    for (key, count) in counts {
-        *total.entry(key).or_default() += count;
-    }
 }
 
 /// Returns the number of records that belong in the indexes: active ones that are not entries of a ledger. Entries of

@@ -7,7 +7,7 @@ use memory_engine::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{InspectorState, query::Scoped};
+use super::{query::Scoped, state::InspectorState};
 use crate::{
     access::Access,
     fault::Fault,

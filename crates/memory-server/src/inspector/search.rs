@@ -7,8 +7,8 @@ use axum::{
 };
 
 use super::{
-    InspectorState,
     query::{OwnerQuery, Scoped},
+    state::InspectorState,
 };
 use crate::{
     debug::search_report::{SEARCH_PARAMETERS, SearchParams, SearchReport, search},

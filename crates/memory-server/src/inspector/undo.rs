@@ -11,9 +11,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    InspectorState,
     query::{OwnerQuery, Scoped},
     record::RecordView,
+    state::InspectorState,
 };
 use crate::{
     fault::Fault,

@@ -1,6 +1,6 @@
 //! The preview of the chat gateway.
 
-use super::{ContextPreview, EarlierRole, Preview};
+use super::{EarlierRole, Preview, format::ContextPreview};
 use crate::{
     fault::Fault,
     gateway::{self, EarlierMessage},

@@ -8,9 +8,65 @@ use memory_engine::{
     recall::Degraded,
 };
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
-use super::{super::record::RecordView, ContextPreview};
+use super::super::record::RecordView;
+
+/// The part of the server that adds memories.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum ContextPath {
+    /// The chat gateway, before a message is passed on.
+    #[default]
+    Gateway,
+    /// The hooks of coding agents, before a prompt.
+    Hook,
+    /// The hooks of coding agents, at the start of a session.
+    SessionStart,
+    /// The library, for an application that asks for a context.
+    Library,
+}
+
+/// The text that a model would get, and everything that decided about it.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+pub(super) struct ContextPreview {
+    pub(super) path: ContextPath,
+    /// True if this server serves the path.
+    pub(super) served: bool,
+    /// The text. Empty if nothing is added.
+    pub(super) text: String,
+    /// The size of the text, and its limit.
+    pub(super) budget: Budget,
+    /// Number of tokens of the text, estimated.
+    pub(super) tokens: usize,
+    /// The rule that decides. Null for a path without rules.
+    #[schemars(with = "Option<Map<String, Value>>")]
+    pub(super) decision: Option<Value>,
+    /// The scene of the message. Null for a path without scenes.
+    pub(super) scene: Option<String>,
+    /// The number of the message in its conversation, from 1. Null for a path without conversations.
+    pub(super) round: Option<u64>,
+    /// The user whose memories are recalled. Null for all users.
+    pub(super) user_id: Option<String>,
+    /// The conversation of the message.
+    pub(super) session_id: Option<String>,
+    /// The settings that limit the text, by their names in the configuration.
+    pub(super) settings: Map<String, Value>,
+    /// The parts of the text, in the order in which they were filled.
+    pub(super) layers: Vec<PreviewLayer>,
+    /// Minimum relevance of a memory that the search finds. Null without a search.
+    pub(super) min_relevance: Option<f64>,
+    /// The memories that were considered, and why each is in the text or not.
+    pub(super) candidates: Vec<Candidate>,
+    /// The records that layers and candidates name, by id.
+    pub(super) records: Vec<RecordView>,
+    /// The stages that failed, with the reason.
+    #[schemars(with = "Vec<Map<String, Value>>")]
+    pub(super) degraded: Vec<Degraded>,
+    /// The time of the preview.
+    pub(super) took_ms: f64,
+}
 
 /// The size of a text, and its limit.
 #[derive(Debug, Default, Serialize, JsonSchema)]

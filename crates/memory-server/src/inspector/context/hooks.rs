@@ -6,7 +6,7 @@
 use memory_engine::Scope;
 use memory_engine_agent_hooks::AgentHooks;
 
-use super::{ContextPreview, Preview};
+use super::{Preview, format::ContextPreview};
 use crate::{access::Owner, fault::Fault};
 
 /// The session of a prompt whose session is not named. It has no turns.

@@ -2,7 +2,11 @@
 
 use memory_engine::{RecallQuery, context::MemoryOutcome, recall::RecallHit};
 
-use super::{super::record::RecordView, ContextPreview, Preview, format::Candidate};
+use super::{
+    super::record::RecordView,
+    Preview,
+    format::{Candidate, ContextPreview},
+};
 use crate::fault::Fault;
 
 /// The limit of a context, in tokens.

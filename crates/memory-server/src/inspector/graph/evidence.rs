@@ -10,10 +10,10 @@ use memory_engine::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::unexpired;
+use super::expiry::unexpired;
 use crate::{
     fault::Fault,
-    inspector::{InspectorState, evidence::EvidenceRecord, query::Scoped},
+    inspector::{evidence::EvidenceRecord, query::Scoped, state::InspectorState},
 };
 
 const LIMIT_RANGE: RangeInclusive<usize> = 1..=GraphQuery::MAX_EVIDENCE;

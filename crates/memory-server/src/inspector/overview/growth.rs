@@ -11,7 +11,10 @@ use memory_engine::{
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{InspectorState, Reach, stats_of};
+use super::{
+    super::{reach::Reach, state::InspectorState},
+    stats::stats_of,
+};
 use crate::fault::Fault;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);

@@ -1,0 +1,16 @@
+//! The state of the routes.
+
+use std::sync::Arc;
+
+use memory_engine::MemoryEngine;
+
+use crate::{config::Config, metrics::Metrics};
+
+/// What the routes of the inspector read from.
+#[derive(Debug, Clone)]
+pub(super) struct InspectorState {
+    pub(super) engine: MemoryEngine,
+    pub(super) config: Arc<Config>,
+    /// The metrics of the process, if they are collected.
+    pub(super) metrics: Option<Metrics>,
+}
