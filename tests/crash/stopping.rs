@@ -11,8 +11,8 @@ use std::{
 
 use async_trait::async_trait;
 use memory_engine_core::{
-    Adjacent, DeletionReport, Done, Failure, Job, JobQueue, Page, Pending, Record, RecordGroup, RecordId, RecordStore,
-    Result, ScanQuery, Scope, Stats, Timestamp, Tombstone, Write, WriteResult,
+    Adjacent, DeletionReport, Done, Failure, Job, JobQueue, Page, Pending, PeriodCount, Periods, Record, RecordGroup,
+    RecordId, RecordStore, Result, ScanQuery, Scope, Stats, Timestamp, Tombstone, Write, WriteResult,
     audit::AuditLog,
     residue::{ResidueProbes, ResidueReport},
 };
@@ -109,6 +109,9 @@ impl<S: RecordStore> RecordStore for StoppingStore<S> {
     }
     async fn record_groups(&self, scope: &Scope) -> Result<Vec<RecordGroup>> {
         self.inner.record_groups(scope).await
+    }
+    async fn period_counts(&self, scope: &Scope, periods: Periods) -> Result<Vec<PeriodCount>> {
+        self.inner.period_counts(scope, periods).await
     }
     async fn stats(&self, scope: &Scope) -> Result<Stats> {
         self.inner.stats(scope).await

@@ -3,6 +3,7 @@
 //! The files of the page (`/ui/`) contain no memories and need no key. All data comes from routes behind the guard:
 //! those of this folder, which only read, and the public API, through which every write goes.
 
+mod accessible_scopes;
 mod assets;
 mod clip;
 mod companion;
@@ -16,7 +17,6 @@ mod operations;
 mod overview;
 mod owners;
 mod query;
-mod reach;
 mod record;
 mod search;
 mod state;

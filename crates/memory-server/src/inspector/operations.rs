@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use self::{process::ProcessFigures, samples::Samples};
-use super::{query::OwnerQuery, reach::Reach, state::InspectorState};
+use super::{accessible_scopes::AccessibleScopes, query::OwnerQuery, state::InspectorState};
 use crate::{
     fault::Fault,
     openapi::{ApiOperation, Routes},
@@ -55,9 +55,12 @@ pub(super) fn routes(routes: Routes<InspectorState>) -> Routes<InspectorState> {
     routes.get("/api/inspector/operations", show_operations, show.query::<OwnerQuery>().answer::<Operations>())
 }
 
-async fn show_operations(State(state): State<InspectorState>, reach: Reach) -> Result<Json<Operations>, Fault> {
+async fn show_operations(
+    State(state): State<InspectorState>,
+    accessible: AccessibleScopes,
+) -> Result<Json<Operations>, Fault> {
     let (metrics, process) = match &state.metrics {
-        _ if !reach.is_for_all_users => ("hidden", None),
+        _ if !accessible.is_for_all_users => ("hidden", None),
         None => ("off", None),
         Some(metrics) => {
             let samples = Samples::parse(&metrics.process_text());
@@ -67,7 +70,7 @@ async fn show_operations(State(state): State<InspectorState>, reach: Reach) -> R
     };
     let admin = state.engine.admin();
     let mut recalls: Vec<DegradedRecall> =
-        reach.scopes.iter().flat_map(|scope| admin.degraded_recalls(scope, MAX_DEGRADED_RECALLS)).collect();
+        accessible.scopes.iter().flat_map(|scope| admin.degraded_recalls(scope, MAX_DEGRADED_RECALLS)).collect();
     recalls.sort_by_key(|recall| std::cmp::Reverse(recall.at));
     recalls.truncate(MAX_DEGRADED_RECALLS);
     let degraded_recalls = recalls.into_iter().map(DegradedRecallEntry::from).collect();

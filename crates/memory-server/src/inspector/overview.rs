@@ -16,7 +16,7 @@ use self::{
     stats::stats_of,
     storage::{Backend, Storage},
 };
-use super::{query::OwnerQuery, reach::Reach, state::InspectorState};
+use super::{accessible_scopes::AccessibleScopes, query::OwnerQuery, state::InspectorState};
 use crate::{
     fault::Fault,
     openapi::{ApiOperation, Routes},
@@ -117,11 +117,14 @@ pub(super) fn routes(routes: Routes<InspectorState>) -> Routes<InspectorState> {
     )
 }
 
-async fn show_overview(State(state): State<InspectorState>, reach: Reach) -> Result<Json<Overview>, Fault> {
+async fn show_overview(
+    State(state): State<InspectorState>,
+    accessible: AccessibleScopes,
+) -> Result<Json<Overview>, Fault> {
     let engine = &state.engine;
-    let stats = stats_of(engine, &reach.scopes).await?;
+    let stats = stats_of(engine, &accessible.scopes).await?;
     let backend = Backend::of(&state.config.db);
-    let storage = if reach.is_for_all_users { backend.storage().await } else { None };
+    let storage = if accessible.is_for_all_users { backend.storage().await } else { None };
     let server = ServerFacts {
         version: env!("CARGO_PKG_VERSION"),
         backend: backend.name(),
@@ -135,7 +138,7 @@ async fn show_overview(State(state): State<InspectorState>, reach: Reach) -> Res
         waiting: stats.backlog.get(&job).copied().unwrap_or(0),
         given_up: stats.given_up.get(&job).copied().unwrap_or(0),
     });
-    let failures = failures_of(engine, &reach.scopes).await?;
+    let failures = failures_of(engine, &accessible.scopes).await?;
     let (indexes, queue) = (indexes.into(), job_counts(&stats));
     Ok(Json(Overview { server, totals: Totals::from(stats), indexes, queue, failures, storage }))
 }

@@ -54,7 +54,7 @@ impl RuleModel {
     fn reply(&self, request: &ChatRequest) -> String {
         let reply = match self.0 {
             Language::Chinese => "（记录中）嗯，我在听。这一段我想留着。",
-            _ => "The lamp turns once. I wrote that down.",
+            Language::English | _ => "The lamp turns once. I wrote that down.",
         };
         let prompt = request.messages.first().map_or("", |message| message.content.as_str());
         let verdict = prompt.split_once("<verdict>").and_then(|(_, rest)| rest.split_once("</verdict>"));

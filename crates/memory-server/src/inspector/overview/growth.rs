@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    super::{reach::Reach, state::InspectorState},
+    super::{accessible_scopes::AccessibleScopes, state::InspectorState},
     stats::stats_of,
 };
 use crate::fault::Fault;
@@ -34,16 +34,19 @@ pub(super) struct Growth {
     kinds: BTreeMap<String, Vec<u64>>,
 }
 
-pub(super) async fn show_growth(State(state): State<InspectorState>, reach: Reach) -> Result<Json<Growth>, Fault> {
+pub(super) async fn show_growth(
+    State(state): State<InspectorState>,
+    accessible: AccessibleScopes,
+) -> Result<Json<Growth>, Fault> {
     let engine = &state.engine;
-    let stats = stats_of(engine, &reach.scopes).await?;
+    let stats = stats_of(engine, &accessible.scopes).await?;
     let (Some(oldest), Some(newest)) = (stats.oldest, stats.newest) else {
         return Ok(Json(Growth { period_days: 1, starts: Vec::new(), kinds: BTreeMap::new() }));
     };
     let (periods, period_days) = periods_between(oldest, newest, engine.zone())?;
     let count = usize::try_from(periods.index_of(newest)).unwrap_or(0) + 1;
     let mut kinds: BTreeMap<String, Vec<u64>> = BTreeMap::new();
-    for scope in &reach.scopes {
+    for scope in &accessible.scopes {
         for counted in engine.period_counts(scope, periods).await? {
             let row = kinds.entry(counted.kind.as_str().to_owned()).or_insert_with(|| vec![0; count]);
             // A record that was written since is left out.

@@ -17,13 +17,13 @@ use crate::{
 /// The scope of the owner that a request names; without a name, all scopes that its key may access. A key of several
 /// users may so ask for the sums of its users.
 #[derive(Debug)]
-pub(super) struct Reach {
+pub(super) struct AccessibleScopes {
     pub(super) scopes: Vec<Scope>,
     /// True if the key may access all users of its tenant. Only then figures of the process are shown.
     pub(super) is_for_all_users: bool,
 }
 
-impl<S: Send + Sync> FromRequestParts<S> for Reach {
+impl<S: Send + Sync> FromRequestParts<S> for AccessibleScopes {
     type Rejection = Fault;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Fault> {
