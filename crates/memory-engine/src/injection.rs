@@ -1,5 +1,6 @@
 //! Automatic injection of memories into a prompt.
 
+mod considered;
 mod informative;
 mod recalled;
 #[cfg(feature = "enrichment")]

@@ -1,11 +1,8 @@
 //! The trace of an injection: the memories that were considered, and why each is in the text or not.
 
-use memory_engine_context::{InjectionDecision, RenderedBlock};
-use memory_engine_core::{Error, Language, Record, RecordId, enum_names};
-use memory_engine_recall::RecallHit;
+use memory_engine_context::InjectionDecision;
+use memory_engine_core::{Error, Language, Record, enum_names};
 use serde::{Deserialize, Serialize};
-
-use super::{Injector, recalled::RecalledMemories};
 
 /// The memories that an injection considered, and the limits that decided about them.
 #[derive(Debug, Clone, Serialize)]
@@ -114,101 +111,5 @@ enum_names! {
         OverLimit => "over_limit",
         OverPinnedBudget => "over_pinned_budget",
         NoRoom => "no_room",
-    }
-}
-
-/// The outcome of a memory that nothing has rejected yet. After rendering, [`outcome_in`] replaces it.
-const UNDECIDED: MemoryOutcome = MemoryOutcome::Injected;
-
-impl Injector {
-    /// Returns the trace of the memories, if it is kept.
-    pub(super) fn trace(
-        &self,
-        recalled: &mut RecalledMemories,
-        rendered: &RenderedBlock,
-        language: Language,
-        decision: &InjectionDecision,
-    ) -> Option<InjectionTrace> {
-        let mut considered = recalled.considered.take()?;
-        for memory in considered.iter_mut().filter(|memory| memory.outcome == UNDECIDED) {
-            memory.outcome = outcome_in(rendered, memory.record.id);
-        }
-        let frame = language.pick(&self.block.chinese, &self.block.english);
-        Some(InjectionTrace {
-            decision: decision.clone(),
-            min_relevance: self.engine.options().min_relevance,
-            max_memories: self.limit,
-            language,
-            max_chars: frame.max_chars,
-            max_chars_each: frame.max_chars_each,
-            considered,
-        })
-    }
-}
-
-fn outcome_in(rendered: &RenderedBlock, id: RecordId) -> MemoryOutcome {
-    if rendered.included.contains(&id) {
-        MemoryOutcome::Injected
-    } else if rendered.left_out.contains(&id) {
-        MemoryOutcome::NoRoom
-    } else {
-        // The limit on the number of memories has cut it off before rendering.
-        MemoryOutcome::OverLimit
-    }
-}
-
-impl RecalledMemories {
-    /// Notes that these records are considered. The outcome of a record that an earlier source rejected is reset.
-    pub(super) fn consider(&mut self, source: MemorySource, records: &[Record]) {
-        let Some(considered) = &mut self.considered else { return };
-        for record in records {
-            match considered.iter_mut().find(|known| known.record.id == record.id) {
-                Some(known) => (known.source, known.outcome) = (source, UNDECIDED),
-                None => considered.push(ConsideredMemory {
-                    record: record.clone(),
-                    source,
-                    relevance: None,
-                    outcome: UNDECIDED,
-                }),
-            }
-        }
-    }
-
-    /// Notes the hits of the search, and which of them are not relevant.
-    pub(super) fn consider_hits(&mut self, hits: &[RecallHit]) {
-        if self.considered.is_none() {
-            return;
-        }
-        for hit in hits {
-            let record = std::slice::from_ref(&hit.record);
-            self.consider(MemorySource::Search, record);
-            if !hit.relevant {
-                self.reject(record, MemoryOutcome::NotRelevant);
-            }
-            if let Some(known) = self.considered.iter_mut().flatten().find(|known| known.record.id == hit.record.id) {
-                known.relevance = Some(hit.relevance);
-            }
-        }
-    }
-
-    /// Notes why these records are not injected.
-    pub(super) fn reject(&mut self, records: &[Record], outcome: MemoryOutcome) {
-        let Some(considered) = &mut self.considered else { return };
-        for record in records {
-            if let Some(known) = considered.iter_mut().find(|known| known.record.id == record.id) {
-                known.outcome = outcome;
-            }
-        }
-    }
-
-    /// Removes the records that the conversation contains, and those that the caller excluded.
-    pub(super) fn remove_conversation_and_excluded(&mut self, records: &mut Vec<Record>) {
-        let is_known = |record: &Record| self.is_in_conversation(record);
-        let (known, others): (Vec<Record>, Vec<Record>) = records.drain(..).partition(is_known);
-        let (excluded, in_conversation): (Vec<Record>, Vec<Record>) =
-            known.into_iter().partition(|record| self.is_excluded(record));
-        self.reject(&excluded, MemoryOutcome::Excluded);
-        self.reject(&in_conversation, MemoryOutcome::InConversation);
-        *records = others;
     }
 }
