@@ -148,25 +148,40 @@ pub trait RecordStore: Debug + Send + Sync + 'static {
 
     /// Searches everything that this store keeps for traces of deleted records. Changes nothing. Serves all tenants.
     ///
-    /// The default implementation reads the records, what is derived from them, and the tombstones, through the other
-    /// calls. A store that can read its tables, indexes and files searches these.
+    /// The default implementation reads the records of the users and their tombstones through the other calls. A store
+    /// that can read its tables, indexes and files searches these.
     async fn find_residue(&self, probes: &ResidueProbes) -> Result<ResidueReport> {
         let mut report = ResidueReport::new("a store of the application");
         report.limits.push("tables, indexes and files of the store: it was searched through its calls only".to_owned());
+        let contents = probes.contents();
         let mut records = SearchedPlace::new(PlaceKind::Table, "records");
         let mut derived = SearchedPlace::new(PlaceKind::Table, "derived records");
         let mut tombstones =
             SearchedPlace::new(PlaceKind::Table, "tombstones").with_kept_ids("a tombstone blocks the id");
         for namespace in probes.namespaces() {
-            let probes = probes.records.iter().filter(|probe| probe.namespace == *namespace);
-            let ids: Vec<RecordId> = probes.map(|probe| probe.id).collect();
+            let of_user = probes.records.iter().filter(|probe| probe.namespace == *namespace);
+            let ids: Vec<RecordId> = of_user.map(|probe| probe.id).collect();
+            let mut missing: BTreeSet<RecordId> = ids.iter().copied().collect();
+            let mut query = ScanQuery::oldest(RESIDUE_PAGE_IDS);
+            loop {
+                let page = self.scan(namespace, &query).await?;
+                records.searched += page.records.len() as u64;
+                for record in page.records.iter().filter(|record| !missing.contains(&record.id)) {
+                    records.ids += record.derived_from.iter().filter(|source| missing.contains(source)).count() as u64;
+                    if let Some(withdrawn) = contents.find(namespace, &record.content_hash()) {
+                        report.add_copy(record.id, Tombstone::bars_content_for(record.trust, withdrawn));
+                    }
+                }
+                query.after = page.next;
+                if query.after.is_none() {
+                    break;
+                }
+            }
             for page in ids.chunks(RESIDUE_PAGE_IDS) {
-                records.searched += page.len() as u64;
                 records.ids += self.get(namespace, page).await?.iter().flatten().count() as u64;
                 derived.searched += page.len() as u64;
                 derived.ids += self.derived(namespace, page).await?.len() as u64;
             }
-            let mut missing: BTreeSet<RecordId> = ids.into_iter().collect();
             let mut after = None;
             loop {
                 let page = self.tombstones(namespace, after, RESIDUE_PAGE_IDS).await?;
