@@ -161,13 +161,13 @@ pub trait RecordStore: Debug + Send + Sync + 'static {
         for namespace in probes.namespaces() {
             let of_user = probes.records.iter().filter(|probe| probe.namespace == *namespace);
             let ids: Vec<RecordId> = of_user.map(|probe| probe.id).collect();
-            let mut missing: BTreeSet<RecordId> = ids.iter().copied().collect();
+            let deleted: BTreeSet<RecordId> = ids.iter().copied().collect();
             let mut query = ScanQuery::oldest(RESIDUE_PAGE_IDS);
             loop {
                 let page = self.scan(namespace, &query).await?;
                 records.searched += page.records.len() as u64;
-                for record in page.records.iter().filter(|record| !missing.contains(&record.id)) {
-                    records.ids += record.derived_from.iter().filter(|source| missing.contains(source)).count() as u64;
+                for record in page.records.iter().filter(|record| !deleted.contains(&record.id)) {
+                    records.ids += record.derived_from.iter().filter(|source| deleted.contains(source)).count() as u64;
                     if let Some(withdrawn) = contents.find(namespace, &record.content_hash()) {
                         report.add_copy(record.id, Tombstone::bars_content_for(record.trust, withdrawn));
                     }
@@ -182,6 +182,7 @@ pub trait RecordStore: Debug + Send + Sync + 'static {
                 derived.searched += page.len() as u64;
                 derived.ids += self.derived(namespace, page).await?.len() as u64;
             }
+            let mut missing = deleted;
             let mut after = None;
             loop {
                 let page = self.tombstones(namespace, after, RESIDUE_PAGE_IDS).await?;
