@@ -50,6 +50,7 @@ const AGGREGATION_INTERVAL: Duration = Duration::from_secs(5);
 pub struct Metrics {
     handle: PrometheusHandle,
     /// The time since which metrics are counted.
+    #[cfg_attr(not(feature = "ui"), expect(dead_code, reason = "only the inspector shows it"))]
     since: Timestamp,
 }
 
