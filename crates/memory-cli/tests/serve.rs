@@ -4,26 +4,11 @@
 
 mod running_server;
 
-use std::{
-    fs,
-    path::Path,
-    process::{Command, Output},
-};
+use std::{fs, path::Path, process::Output};
 
-use running_server::RunningServer;
+use running_server::{RunningServer, memory};
 use serde_json::Value;
 use tempfile::TempDir;
-
-/// Returns the command in this folder, without the variables of this machine that it reads.
-fn memory(folder: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_memory"));
-    let known = std::env::vars_os().map(|(name, _)| name).filter(|name| name.to_string_lossy().starts_with("MEMORY_"));
-    known.for_each(|name| {
-        command.env_remove(name);
-    });
-    command.current_dir(folder).env("MEMORY_EMBEDDER", "hash");
-    command
-}
 
 fn run(folder: &Path, arguments: &[&str]) -> Output {
     memory(folder).args(arguments).output().unwrap()

@@ -76,8 +76,8 @@ struct RetractedRecord {
 /// The metadata key of the retraction's id, in ledger entries and in retracted records. A record that was written again
 /// does not have it. Unlike a revision, it is also valid in a copied store, where revisions begin at 1.
 pub(crate) const RETRACTION: &str = "retraction";
-/// The metadata key of the reason.
-const REASON: &str = "reason";
+/// The metadata key of the reason, in ledger entries.
+const REASON_KEY: &str = "reason";
 /// The reason of a rewind. It is not the text of a caller.
 const REWIND_REASON: &str = "rewind";
 
@@ -254,7 +254,7 @@ impl MemoryEngine {
     fn ledger_entry(&self, scope: &Scope, retraction: &Retraction, records: &[RetractedRecord]) -> Record {
         let mut entry = self.empty_entry(scope, retraction, "records were taken back");
         if retraction.reason == REWIND_REASON {
-            entry.metadata.insert(REASON.into(), json!(REWIND_REASON));
+            entry.metadata.insert(REASON_KEY.into(), json!(REWIND_REASON));
         }
         entry.metadata.insert("records".into(), json!(records));
         entry
@@ -264,7 +264,7 @@ impl MemoryEngine {
     /// records, so that every store deletes it together with any of them.
     fn reason_entry(&self, scope: &Scope, retraction: &Retraction, records: Vec<RecordId>) -> Record {
         let mut entry = self.empty_entry(scope, retraction, "the reason of a retraction");
-        entry.metadata.insert(REASON.into(), json!(retraction.reason));
+        entry.metadata.insert(REASON_KEY.into(), json!(retraction.reason));
         entry.derived_from = records;
         entry
     }
@@ -345,7 +345,7 @@ impl MemoryEngine {
                 continue;
             };
             let records = records_of_entry(&entry).into_iter().map(|record| record.id);
-            let reason = entry.metadata.get(REASON).and_then(Value::as_str).map(str::to_owned);
+            let reason = entry.metadata.get(REASON_KEY).and_then(Value::as_str).map(str::to_owned);
             match found.iter_mut().find(|retraction| retraction.id == id) {
                 Some(retraction) => {
                     retraction.records.extend(records);

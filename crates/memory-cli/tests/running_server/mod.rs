@@ -5,8 +5,20 @@
 use std::{
     io::{BufRead, BufReader, Read, Write},
     net::TcpStream,
+    path::Path,
     process::{Child, Command, Stdio},
 };
+
+/// Returns the command in this folder, without the variables of this machine that it reads.
+pub(crate) fn memory(folder: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_memory"));
+    let known = std::env::vars_os().map(|(name, _)| name).filter(|name| name.to_string_lossy().starts_with("MEMORY_"));
+    known.for_each(|name| {
+        command.env_remove(name);
+    });
+    command.current_dir(folder).env("MEMORY_EMBEDDER", "hash");
+    command
+}
 
 /// A server on its own port, which is killed at the end of the test.
 pub(crate) struct RunningServer {

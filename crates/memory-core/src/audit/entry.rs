@@ -33,7 +33,7 @@ pub enum AuditOutcome {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct AuditEvent {
-    /// Who acts.
+    /// The key and the program that made the change.
     #[serde(flatten)]
     pub actor: Actor,
     /// The action.

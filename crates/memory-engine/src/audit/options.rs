@@ -1,4 +1,4 @@
-//! Whether an engine logs.
+//! The options of the audit log.
 
 use std::{sync::Arc, time::Duration};
 

@@ -30,7 +30,7 @@ pub struct CertificateCheck {
     pub name: &'static str,
     /// True if it has passed.
     pub passed: bool,
-    /// What was found.
+    /// The result in words, such as the number of traces.
     pub detail: String,
 }
 

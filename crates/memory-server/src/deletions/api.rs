@@ -63,7 +63,7 @@ pub(super) struct DeletionReply {
     certificate: Option<DeletionCertificate>,
 }
 
-/// How this server deletes.
+/// The answer to `GET /api/deletions`.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct DeletionsInfo {
     /// True if the server has a key, so that deletions have a certificate.

@@ -6,7 +6,7 @@ use memory_engine::MemoryEngine;
 
 use crate::{config::Config, metrics::Metrics};
 
-/// What the routes of the inspector read from.
+/// The engine, the configuration and the metrics that the routes of the inspector read.
 #[derive(Debug, Clone)]
 pub(super) struct InspectorState {
     pub(super) engine: MemoryEngine,

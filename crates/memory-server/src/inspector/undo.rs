@@ -1,4 +1,4 @@
-//! What can be undone: the records of retractions, and the branches of conversations.
+//! The data of the view "Undo": the records of retractions, and the branches of conversations.
 
 use std::{collections::BTreeMap, ops::RangeInclusive};
 

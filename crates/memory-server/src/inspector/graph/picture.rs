@@ -50,7 +50,7 @@ pub(super) struct GraphPicture {
     /// The entities, the best-connected first; if some are named, the nearest first.
     nodes: Vec<Node>,
     /// The relations between these entities, those with the most records first, at most 3000.
-    edges: Vec<Link>,
+    edges: Vec<PictureRelation>,
     /// Number of entities of the owner. An entity with several names may count more than once if there are more than
     /// 1500.
     total_entities: u64,
@@ -80,8 +80,9 @@ struct Node {
     hops: u32,
 }
 
+/// A relation between two entities of the picture.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Link {
+struct PictureRelation {
     #[schemars(with = "String")]
     source: EntityId,
     relation: String,
@@ -214,7 +215,7 @@ impl GraphPicture {
             hops: entity.hops,
         });
         let nodes: Vec<Node> = nodes.collect();
-        let edges = edges.into_iter().map(|edge| Link {
+        let edges = edges.into_iter().map(|edge| PictureRelation {
             source: edge.source,
             relation: edge.relation,
             target: edge.target,

@@ -22,7 +22,7 @@ pub(super) struct Storage {
     database_bytes: u64,
     /// Size of the journal of writes that are not yet in the database file.
     journal_bytes: u64,
-    /// Size of the index caches beside it. They can be rebuilt.
+    /// Size of the index cache files next to the database file. A missing cache is built again.
     cache_bytes: u64,
 }
 
