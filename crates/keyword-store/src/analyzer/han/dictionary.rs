@@ -1,18 +1,20 @@
 //! Cuts Chinese text into the words of jieba's dictionary.
 
 mod packed;
+mod segmenter;
 
 use std::sync::LazyLock;
 
-use jieba_rs::{Jieba, TokenizeMode};
+use jieba_rs::TokenizeMode;
 
+use self::segmenter::Segmenter;
 use super::token::HanToken;
 use crate::analyzer::stop_words;
 
 pub(super) const VERSION: &str = "han-pairs-jieba-snowball-1";
 
-static JIEBA: LazyLock<Jieba> = LazyLock::new(|| match packed::read(packed::FILE) {
-    Some(jieba) => jieba,
+static SEGMENTER: LazyLock<Segmenter> = LazyLock::new(|| match Segmenter::new(packed::FILE) {
+    Some(segmenter) => segmenter,
     #[expect(clippy::panic, reason = "the file is part of the crate, and a test reads it")]
     None => panic!("the bundled Chinese dictionary cannot be read"),
 });
@@ -29,7 +31,8 @@ pub(super) fn tokens(run: &[char]) -> Vec<HanToken> {
 
 fn tokenize(run: &[char], mode: TokenizeMode) -> Vec<HanToken> {
     let text: String = run.iter().collect();
-    let tokens = JIEBA.tokenize(&text, mode, true).into_iter().map(|token| HanToken {
+    let jieba = SEGMENTER.for_characters(run);
+    let tokens = jieba.tokenize(&text, mode, true).into_iter().map(|token| HanToken {
         start: token.start,
         end: token.end,
         is_stop_word: stop_words::is_chinese(token.word),

@@ -1,22 +1,68 @@
 //! Reads the bundled dictionary.
 
-use jieba_rs::Jieba;
-
 /// Made by `scripts/build-chinese-dictionary`, which describes the format.
 pub(super) static FILE: &[u8] = include_bytes!("../../../../data/zh/dictionary.bin");
-const MAGIC: &[u8] = b"MEDICT01";
+const MAGIC: &[u8] = b"MEDICT02";
 
-/// Returns a segmenter with the words of a file, or `None` if the file does not have the format.
-pub(super) fn read(file: &[u8]) -> Option<Jieba> {
-    let (count, mut rest) = file.strip_prefix(MAGIC)?.split_at_checked(4)?;
-    let count = u32::from_le_bytes(count.try_into().ok()?);
-    let mut jieba = Jieba::empty();
-    let mut word = String::new();
-    for _ in 0..count {
-        let frequency = read_word(&mut rest, &mut word)?;
-        jieba.add_word(&word, Some(frequency), None);
+/// A dictionary file, checked and ready to be read block by block.
+pub(super) struct PackedDictionary<'f> {
+    total_frequency: usize,
+    /// In the order of their first characters.
+    blocks: Vec<Block<'f>>,
+}
+
+/// The words with the same first character.
+pub(super) struct Block<'f> {
+    first: u16,
+    words: u16,
+    bytes: &'f [u8],
+}
+
+impl<'f> PackedDictionary<'f> {
+    /// Reads the table of blocks. Returns `None` if the file does not have the format.
+    pub(super) fn new(file: &'f [u8]) -> Option<Self> {
+        let mut rest = file.strip_prefix(MAGIC)?;
+        let words = read_u32(&mut rest)?;
+        let total_frequency = read_u32(&mut rest)?;
+        let block_count = read_u32(&mut rest)?;
+        let (mut table, mut contents) = rest.split_at_checked(block_count.checked_mul(8)?)?;
+        let mut blocks = Vec::with_capacity(block_count);
+        for _ in 0..block_count {
+            let (first, words) = (read_u16(&mut table)?, read_u16(&mut table)?);
+            let (bytes, after) = contents.split_at_checked(read_u32(&mut table)?)?;
+            contents = after;
+            blocks.push(Block { first, words, bytes });
+        }
+        let is_ordered = blocks.is_sorted_by(|a, b| a.first < b.first);
+        let counted: usize = blocks.iter().map(|block| usize::from(block.words)).sum();
+        (contents.is_empty() && is_ordered && counted == words).then_some(Self { total_frequency, blocks })
     }
-    rest.is_empty().then_some(jieba)
+
+    /// The sum of the frequencies of all words.
+    pub(super) fn total_frequency(&self) -> usize {
+        self.total_frequency
+    }
+
+    pub(super) fn blocks(&self) -> &[Block<'f>] {
+        &self.blocks
+    }
+
+    /// Returns the index of the block of the words that begin with this character, if there are any.
+    pub(super) fn block_of(&self, first: char) -> Option<usize> {
+        let first = u16::try_from(u32::from(first)).ok()?;
+        self.blocks.binary_search_by_key(&first, |block| block.first).ok()
+    }
+
+    /// Passes each word of a block with its frequency to `visit`. Returns `None` at the first word that cannot be read.
+    pub(super) fn for_each_word(&self, block: usize, mut visit: impl FnMut(&str, usize)) -> Option<()> {
+        let Block { words, bytes: mut rest, .. } = *self.blocks.get(block)?;
+        let mut word = String::new();
+        for _ in 0..words {
+            let frequency = read_word(&mut rest, &mut word)?;
+            visit(&word, frequency);
+        }
+        rest.is_empty().then_some(())
+    }
 }
 
 /// Reads a word and returns its frequency. `word` is the word before, and becomes the one that was read.
@@ -46,4 +92,16 @@ fn read_leb128(rest: &mut &[u8]) -> Option<usize> {
         }
     }
     None
+}
+
+fn read_u16(rest: &mut &[u8]) -> Option<u16> {
+    let (number, after) = rest.split_first_chunk()?;
+    *rest = after;
+    Some(u16::from_le_bytes(*number))
+}
+
+fn read_u32(rest: &mut &[u8]) -> Option<usize> {
+    let (number, after) = rest.split_first_chunk()?;
+    *rest = after;
+    usize::try_from(u32::from_le_bytes(*number)).ok()
 }

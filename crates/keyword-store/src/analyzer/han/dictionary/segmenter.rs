@@ -1,0 +1,87 @@
+//! The segmenter of jieba, whose dictionary is loaded in parts.
+
+use std::sync::{PoisonError, RwLock, RwLockReadGuard};
+
+use jieba_rs::Jieba;
+
+use super::packed::PackedDictionary;
+
+/// A word that no text contains. Its frequency is the sum of the frequencies that are not loaded yet: jieba computes
+/// probabilities from the sum of all frequencies, so the sum must not depend on what is loaded.
+const PLACEHOLDER: &str = "\0";
+
+/// Loads the words that begin with a character when a text first contains this character. All words of a text begin
+/// with one of its characters, so the text is cut as with the whole dictionary, which takes 70 ms to load.
+pub(super) struct Segmenter {
+    dictionary: PackedDictionary<'static>,
+    loaded: RwLock<LoadedWords>,
+}
+
+/// The loaded words.
+struct LoadedWords {
+    jieba: Jieba,
+    /// True for each block of the dictionary that is loaded.
+    is_loaded: Vec<bool>,
+    /// Sum of the frequencies of the words that are not loaded.
+    missing_frequency: usize,
+}
+
+impl Segmenter {
+    /// Creates a segmenter without words. Returns `None` if the file does not have the format.
+    pub(super) fn new(file: &'static [u8]) -> Option<Self> {
+        let dictionary = PackedDictionary::new(file)?;
+        let mut loaded = LoadedWords {
+            jieba: Jieba::empty(),
+            is_loaded: vec![false; dictionary.blocks().len()],
+            missing_frequency: dictionary.total_frequency(),
+        };
+        loaded.update_placeholder();
+        Some(Self { dictionary, loaded: RwLock::new(loaded) })
+    }
+
+    /// Returns jieba with at least the words that begin with one of these characters.
+    pub(super) fn for_characters(&self, characters: &[char]) -> JiebaGuard<'_> {
+        let loaded = self.loaded.read().unwrap_or_else(PoisonError::into_inner);
+        let blocks = characters.iter().filter_map(|first| self.dictionary.block_of(*first));
+        let missing: Vec<usize> = blocks.filter(|block| !loaded.is_loaded[*block]).collect();
+        if missing.is_empty() {
+            return JiebaGuard(loaded);
+        }
+        drop(loaded);
+        let mut loading = self.loaded.write().unwrap_or_else(PoisonError::into_inner);
+        missing.into_iter().for_each(|block| loading.load(&self.dictionary, block));
+        loading.update_placeholder();
+        drop(loading);
+        // Blocks are never unloaded.
+        JiebaGuard(self.loaded.read().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl LoadedWords {
+    /// Loads a block, unless another thread has loaded it.
+    fn load(&mut self, dictionary: &PackedDictionary<'_>, block: usize) {
+        if std::mem::replace(&mut self.is_loaded[block], true) {
+            return;
+        }
+        // A test reads every block of the bundled dictionary.
+        let _ = dictionary.for_each_word(block, |word, frequency| {
+            self.jieba.add_word(word, Some(frequency), None);
+            self.missing_frequency -= frequency;
+        });
+    }
+
+    fn update_placeholder(&mut self) {
+        self.jieba.add_word(PLACEHOLDER, Some(self.missing_frequency), None);
+    }
+}
+
+/// Read access to jieba.
+pub(super) struct JiebaGuard<'s>(RwLockReadGuard<'s, LoadedWords>);
+
+impl std::ops::Deref for JiebaGuard<'_> {
+    type Target = Jieba;
+
+    fn deref(&self) -> &Jieba {
+        &self.0.jieba
+    }
+}
