@@ -4,6 +4,23 @@ use std::arch::x86_64::*;
 
 use super::{plain, rows::RowSelection};
 
+/// Distance, in rows, between the row that is computed and the one that is fetched into the cache. The rows of a list
+/// are too far apart for the processor to foresee them.
+const PREFETCH_ROWS: usize = 6;
+const CACHE_LINE_BYTES: usize = 64;
+
+/// Begins to fetch the codes of a later row of a list.
+#[inline(always)]
+fn prefetch(codes: &[i8], width: usize, rows: RowSelection<'_>, index: usize) {
+    let RowSelection::List(rows) = rows else { return };
+    let Some(row) = rows.get(index + PREFETCH_ROWS) else { return };
+    let start = *row as usize * width;
+    for line in codes[start..start + width].chunks(CACHE_LINE_BYTES) {
+        // SAFETY: a prefetch reads nothing, whatever the address; SSE is part of every x86-64 processor.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(line.as_ptr()) };
+    }
+}
+
 /// Defines the functions whose plain loops the compiler vectorises well for these processor features.
 macro_rules! compiled_for {
     ($features:literal) => {
@@ -39,6 +56,7 @@ pub(super) mod avx2 {
     pub(in super::super) fn code_products(query: &[i8], codes: &[i8], rows: RowSelection<'_>, out: &mut Vec<i32>) {
         let width = query.len();
         out.extend((0..rows.len()).map(|index| {
+            prefetch(codes, width, rows, index);
             let row = rows.row(index);
             code_product(query, &codes[row * width..(row + 1) * width])
         }));
@@ -76,6 +94,7 @@ pub(super) mod avx512 {
         let chunked = width - width % 64;
         let offset = 128 * query[..chunked].iter().map(|code| i32::from(*code)).sum::<i32>();
         out.extend((0..rows.len()).map(|index| {
+            prefetch(codes, width, rows, index);
             let row = rows.row(index);
             let codes = &codes[row * width..(row + 1) * width];
             shifted_product(query, codes) - offset + plain::code_product(&query[chunked..], &codes[chunked..])
