@@ -95,17 +95,22 @@ impl AddressCache {
     ) -> Result<Option<Scope>, SqliteError> {
         self.read_up_to(connection, scope)?;
         let loaded = self.loaded.read();
-        let Ok(position) = loaded.addresses.binary_search_by_key(&scope, |address| address.scope) else {
-            return Ok(None);
-        };
-        let address = &loaded.addresses[position];
-        let Some(user) = loaded.users.get(&address.namespace) else { return Ok(None) };
+        let Some((address, user)) = loaded.covered_address(covered, scope) else { return Ok(None) };
         let Some(tenant) = loaded.tenants.get(&user.tenant) else { return Ok(None) };
-        let is_covered = user.tenant == covered.tenant
-            && covered.namespace.is_none_or(|namespace| namespace == address.namespace)
-            && address.has_names(&required_names(covered));
         let [agent, session, branch] = &address.dimensions;
-        is_covered.then(|| scopes::from_names([&tenant.name, &user.name, agent, session, branch])).transpose()
+        scopes::from_names([&tenant.name, &user.name, agent, session, branch]).map(Some)
+    }
+
+    /// Returns the name of the user at the address with this number, if it is covered; an empty name for no user.
+    pub(crate) fn user(
+        &self,
+        connection: &Connection,
+        covered: &CoveredScope,
+        scope: i64,
+    ) -> Result<Option<Arc<str>>, SqliteError> {
+        self.read_up_to(connection, scope)?;
+        let loaded = self.loaded.read();
+        Ok(loaded.covered_address(covered, scope).map(|(_, user)| Arc::clone(&user.name)))
     }
 
     /// Reads new addresses from the database, if the address `scope` is not loaded yet.
@@ -147,6 +152,17 @@ impl LoadedAddresses {
             Some(user) => Some(*self.tenants.get(&number)?.users.get(user)?),
         };
         Some(CoveredScope::new(number, namespace, scope))
+    }
+
+    /// Returns the address with this number and its user, if it is covered.
+    fn covered_address(&self, covered: &CoveredScope, scope: i64) -> Option<(&AddressRow, &User)> {
+        let position = self.addresses.binary_search_by_key(&scope, |address| address.scope).ok()?;
+        let address = &self.addresses[position];
+        let user = self.users.get(&address.namespace)?;
+        let is_covered = user.tenant == covered.tenant
+            && covered.namespace.is_none_or(|namespace| namespace == address.namespace)
+            && address.has_names(&required_names(covered));
+        is_covered.then_some((address, user))
     }
 
     fn last_scope(&self) -> i64 {

@@ -52,8 +52,8 @@ struct FilterMatches {
 }
 
 impl FilterCache {
-    /// Returns the rows of the active covered records that match the filter, after at least the changes that this
-    /// transaction sees.
+    /// Returns the rows of the covered records that match the filter, in any state, after at least the changes that this
+    /// transaction sees. Callers look for them in an index that has active records only.
     pub(crate) fn matching_rows(
         &self,
         connection: &Connection,
@@ -142,8 +142,8 @@ impl FilterMatches {
     }
 }
 
-/// Adds the rows of the active covered records that match the filter: all of them, or with `changed_after` only
-/// those that the change log lists after that change.
+/// Adds the rows of the covered records that match the filter: all of them, or with `changed_after` only those that the
+/// change log lists after that change. States are not compared, so that a filter by time reads nothing but an index.
 fn evaluate(
     connection: &Connection,
     covered: &CoveredScope,
@@ -172,7 +172,7 @@ fn evaluate(
             covered.push_scope_condition(&mut statement);
         }
     }
-    filter::write(filter, statement.push(" AND r.state = 'active' AND "));
+    filter::write(filter, statement.push(" AND "));
     let (mut prepared, values) = statement.prepare(connection)?;
     let mut matching = prepared.query(values)?;
     while let Some(row) = matching.next()? {

@@ -1,5 +1,7 @@
 //! The rows of the table `keyword_documents`: the terms of the records.
 
+use std::sync::Arc;
+
 use memory_engine_core::{RecordId, Scope, Terms};
 use memory_engine_keyword_store::{
     KeywordEntry,
@@ -74,19 +76,19 @@ pub(crate) fn terms(
     ids: &[RecordId],
 ) -> Result<Vec<Option<PackedTerms>>, SqliteError> {
     let Some(covered) = addresses.covered_scope(connection, scope)? else { return Ok(vec![None; ids.len()]) };
-    let sql = "SELECT r.scope, d.terms, d.counts FROM records r CROSS JOIN keyword_documents d ON d.record = r.record
+    // The scope comes from `keyword_documents`, so that the row of the record need not be read: its index is enough.
+    let sql = "SELECT d.scope, d.terms, d.counts FROM records r CROSS JOIN keyword_documents d ON d.record = r.record
         WHERE r.id = ?1";
     let mut prepared = connection.prepare_cached(sql)?;
     let mut find = |id: &RecordId| {
         let mut rows = prepared.query([id.as_bytes()])?;
         // The user and the terms of the record.
-        let mut found: Option<(Option<String>, PackedTerms)> = None;
+        let mut found: Option<(Arc<str>, PackedTerms)> = None;
         while let Some(row) = rows.next()? {
-            let Some(address) = addresses.scope(connection, &covered, row.get(0)?)? else { continue };
+            let Some(user) = addresses.user(connection, &covered, row.get(0)?)? else { continue };
             // If several users of the tenant have a record of this id, the first user by name is taken.
-            if found.as_ref().is_none_or(|(user, _)| address.user_name() < user.as_deref()) {
-                let terms = PackedTerms::new(row.get(1)?, row.get(2)?)?;
-                found = Some((address.user_name().map(str::to_owned), terms));
+            if found.as_ref().is_none_or(|(first, _)| user < *first) {
+                found = Some((user, PackedTerms::new(row.get(1)?, row.get(2)?)?));
             }
         }
         Ok(found.map(|(_, terms)| terms))

@@ -1,5 +1,7 @@
 //! Reads records by id and their neighbours, and counts records.
 
+use std::sync::Arc;
+
 use memory_engine_core::{Adjacent, Neighbor, Record, RecordId, Scope, Stats, Timestamp};
 use memory_engine_sql::rows;
 use rusqlite::{CachedStatement, Connection, params};
@@ -94,12 +96,12 @@ pub(crate) fn adjacent(
     let mut find = |id: &RecordId| {
         let mut rows = position.query([id.as_bytes()])?;
         // The user and the neighbours of the record.
-        let mut found: Option<(Option<String>, Adjacent)> = None;
+        let mut found: Option<(Arc<str>, Adjacent)> = None;
         while let Some(row) = rows.next()? {
             let scope: i64 = row.get(0)?;
-            let Some(address) = addresses.scope(connection, &covered, scope)? else { continue };
+            let Some(user) = addresses.user(connection, &covered, scope)? else { continue };
             // If several users of the tenant have a record of this id, the first user by name is taken.
-            if found.as_ref().is_some_and(|(user, _)| address.user_name() >= user.as_deref()) {
+            if found.as_ref().is_some_and(|(first, _)| user >= *first) {
                 continue;
             }
             let (kind, occurred_at, place): (String, i64, i64) = (row.get(1)?, row.get(2)?, row.get(3)?);
@@ -111,7 +113,7 @@ pub(crate) fn adjacent(
                 Ok(Some(Neighbor { id: RecordId::from_bytes(row.get(0)?), another_voice }))
             };
             let adjacent = Adjacent { previous: neighbor(&mut previous)?, next: neighbor(&mut next)? };
-            found = Some((address.user_name().map(str::to_owned), adjacent));
+            found = Some((user, adjacent));
         }
         Ok(found.map(|(_, adjacent)| adjacent).unwrap_or_default())
     };

@@ -1,5 +1,7 @@
 //! The rows of the vector tables.
 
+use std::sync::Arc;
+
 use memory_engine_core::{Embedding, MultiVector, RecordId, Scope};
 use memory_engine_vector_store::VectorEntry;
 use rusqlite::{CachedStatement, Connection, params, params_from_iter, types::ValueRef};
@@ -72,15 +74,15 @@ pub(crate) fn token_vectors(
     let mut find = |id: &RecordId| {
         let mut rows = prepared.query([id.as_bytes()])?;
         // The user and the token vectors of the record.
-        let mut found: Option<(Option<String>, Option<MultiVector>)> = None;
+        let mut found: Option<(Arc<str>, Option<MultiVector>)> = None;
         while let Some(row) = rows.next()? {
-            let Some(address) = addresses.scope(connection, &covered, row.get(0)?)? else { continue };
+            let Some(user) = addresses.user(connection, &covered, row.get(0)?)? else { continue };
             // If several users of the tenant have a record of this id, the first user by name is taken.
-            if found.as_ref().is_none_or(|(user, _)| address.user_name() < user.as_deref()) {
+            if found.as_ref().is_none_or(|(first, _)| user < *first) {
                 let bytes = row.get_ref(1)?.as_blob_or_null().map_err(rusqlite::Error::from)?;
                 let tokens = bytes.map(MultiVector::from_bytes).transpose();
                 let tokens = tokens.map_err(|_| SqliteError::corrupt("the token vectors of a record"))?;
-                found = Some((address.user_name().map(str::to_owned), tokens));
+                found = Some((user, tokens));
             }
         }
         Ok(found.and_then(|(_, tokens)| tokens))
