@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use memory_engine::{
     RecallOptions,
-    recall::{Method, Retrievers},
+    recall::{Method, Ranking, Retrievers},
 };
 
 /// Deadline of a recall. Long, so that slow stages are measured too.
@@ -31,7 +31,7 @@ const FUSED: Mode = mode("fused", Retrievers::All, |o| o.rerank_candidates = 0);
 const RERANKED: Mode = mode("fused + rerank", Retrievers::All, |_| {});
 
 /// The default with one part changed.
-const ABLATIONS: [Mode; 9] = [
+const ABLATIONS: [Mode; 10] = [
     mode("- dates", Retrievers::All, |o| o.date_weight = 0.0),
     mode("half the dates", Retrievers::All, |o| o.date_weight = 0.5),
     mode("- neighbours", Retrievers::All, |o| o.neighbor_share = 0.0),
@@ -42,6 +42,7 @@ const ABLATIONS: [Mode; 9] = [
     }),
     mode("half the vectors", Retrievers::All, |o| o.vector_weight /= 2.0),
     mode("more vectors", Retrievers::All, |o| o.vector_weight *= 1.5),
+    mode("fusion alone", Retrievers::All, |o| o.ranking = Ranking::Fusion),
     mode("ranks, not scores", Retrievers::All, |o| o.fusion = Method::Ranks { k: 60.0 }),
     mode("+ age (30 days)", Retrievers::All, |o| o.min_recency_weight = 0.7),
 ];

@@ -3,7 +3,7 @@
 #[cfg(feature = "llm")]
 pub use memory_engine_recall::Rewrite;
 pub use memory_engine_recall::{
-    Boost, Degraded, EnhancedRecall, Enhancement, Explanation, Feature, FeatureScore, QueryForm, QueryShape,
+    Boost, Degraded, EnhancedRecall, Enhancement, Explanation, Feature, FeatureScore, QueryForm, QueryShape, Ranking,
     RankingStep, Recall, RecallHit, RecallOptions, RecallQuery, Retriever, RetrieverHit, Retrievers, StageTime,
     StepRank, Verdict, WarmUp,
 };

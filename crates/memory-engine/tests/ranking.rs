@@ -5,8 +5,9 @@ mod given;
 
 use given::{Backend, lin};
 use memory_engine::{
-    Recall, RecallOptions, RecallQuery, Timestamp, Turn,
-    recall::{Feature, QueryShape, Retrievers},
+    PutMode, Recall, RecallOptions, RecallQuery, Timestamp, Turn,
+    recall::{Feature, Method, QueryShape, Ranking, Retrievers},
+    store::Write,
 };
 
 fn texts(recall: &Recall) -> Vec<&str> {
@@ -72,6 +73,61 @@ async fn a_hit_lists_its_features_and_a_single_retriever_has_none() {
         let single = memory.recall(&lin(), query).await.unwrap();
         assert!(single.hits[0].features.is_empty());
         assert_eq!(single.query_shape, None);
+    }
+}
+
+/// Reciprocal rank fusion with equal weights, as other engines do it.
+fn reciprocal_ranks() -> RecallOptions {
+    let options = RecallOptions::default().with_ranking(Ranking::Fusion).with_fusion(Method::Ranks { k: 60.0 });
+    options.with_vector_weight(0.5).with_min_vector_weight(0.5)
+}
+
+#[tokio::test]
+async fn fusion_keeps_the_order_of_the_fused_lists() {
+    for backend in Backend::all() {
+        let memory = backend.builder().background(false).build().await.unwrap();
+        let session = lin().with_session("s").unwrap();
+        for n in 0..40 {
+            let text = format!("note {n}: the {} boat is in harbour {}", ["red", "old", "fast"][n % 3], n % 7);
+            // Neither importance nor confidence changes the order.
+            let turn = Turn::user(text).with_importance(n as f64 / 40.0).with_confidence(1.0 - n as f64 / 80.0);
+            memory.remember(&session, turn).await.unwrap();
+        }
+        memory.drain(&lin(), |_| ()).await.unwrap();
+        let query = RecallQuery::new("where is the old boat?").with_options(reciprocal_ranks()).with_limit(8);
+        let found = memory.recall(&lin(), query).await.unwrap();
+        assert_eq!(found.hits.len(), 8);
+        assert!(found.degraded.is_empty(), "{:?}", found.degraded);
+        assert!(found.hits.iter().any(|hit| hit.found_by.len() == 2), "both retrievers take part");
+        for hit in &found.hits {
+            let expected: f64 = hit.found_by.iter().map(|found| 0.5 / (60.0 + found.rank as f64)).sum();
+            assert!((hit.score.value() - expected).abs() < 1e-12, "{} {expected}", hit.score);
+            assert!(hit.boosts.is_empty() && hit.features.is_empty());
+        }
+        assert!(found.hits.is_sorted_by(|a, b| a.score.value() >= b.score.value()));
+        let whole = RecallQuery::new("where is the old boat?").with_options(reciprocal_ranks()).with_limit(40);
+        let whole = memory.recall(&lin(), whole).await.unwrap();
+        assert_eq!(texts(&whole)[..8], texts(&found), "a longer list begins with the same hits");
+    }
+}
+
+#[tokio::test]
+async fn fusion_fills_the_places_of_memories_that_may_not_be_returned() {
+    for backend in Backend::all() {
+        let memory = backend.builder().background(false).build().await.unwrap();
+        for text in ["my violin is in the attic", "the violin in the attic is old", "a violin was in the shop"] {
+            memory.remember(&lin(), text).await.unwrap();
+        }
+        let options = reciprocal_ranks();
+        let query = || RecallQuery::new("is my violin in the attic?").with_options(options).with_limit(2);
+        let before = memory.recall(&lin(), query()).await.unwrap();
+        let mut ended = before.hits[0].record.clone();
+        ended.valid_until = Some(ended.occurred_at);
+        let ended_id = ended.id;
+        memory.admin().write(&lin(), vec![Write::new(ended, PutMode::Upsert)]).await.unwrap();
+        let after = memory.recall(&lin(), query()).await.unwrap();
+        assert_eq!(after.hits.len(), 2, "{:?}", texts(&after));
+        assert!(after.hits.iter().all(|hit| hit.record.id != ended_id));
     }
 }
 

@@ -19,6 +19,9 @@ impl<'a> Boosts<'a> {
 
     /// Returns the boosts of a record that differ from 1.
     pub(crate) fn of(&self, record: &Record) -> Vec<Boost> {
+        if self.plan.keeps_fused_order() {
+            return Vec::new();
+        }
         let options = &self.plan.options;
         let scene = self.plan.query.scene.as_ref();
         let scene = scene.map_or(1.0, |current| self.scenes.weight(current, record.scene.as_deref()));

@@ -17,6 +17,7 @@ mod pipeline;
 mod plan;
 mod query;
 mod rank;
+mod ranking;
 mod ranking_step;
 mod read_scope;
 mod recall;
@@ -43,6 +44,7 @@ pub use options::RecallOptions;
 pub use parts::RecallParts;
 pub use pipeline::RecallPipeline;
 pub use query::{RecallQuery, Retrievers};
+pub use ranking::Ranking;
 pub use ranking_step::{RankingStep, StepRank};
 pub use read_scope::ReadScope;
 #[cfg(feature = "llm")]

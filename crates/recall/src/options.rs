@@ -6,6 +6,8 @@ use memory_engine_core::{Error, Result};
 use memory_engine_reranker::Method;
 use serde::{Deserialize, Serialize};
 
+use crate::ranking::Ranking;
+
 /// The options of a recall. `docs/design/retrieval.md` gives the reasons for the defaults.
 ///
 /// ```
@@ -38,6 +40,8 @@ pub struct RecallOptions {
     pub deadline: Duration,
     /// Maximum number of candidates per retriever. Default: 200.
     pub max_candidates: usize,
+    /// Orders the candidates by features, or as the retrievers' lists are fused. Default: by features.
+    pub ranking: Ranking,
     /// Fuses retrievers by rank or by score. Default: by score.
     pub fusion: Method,
     /// Weight of the vector retriever next to the keyword retriever (0–1) if the embedder's
@@ -96,6 +100,7 @@ impl Default for RecallOptions {
             limit: 10,
             deadline: Duration::from_secs(3),
             max_candidates: 200,
+            ranking: Ranking::default(),
             fusion: Method::Scores,
             vector_weight: 0.4,
             min_vector_weight: 0.01,
@@ -175,6 +180,7 @@ setters! {
     with_limit => limit: usize;
     with_deadline => deadline: Duration;
     with_max_candidates => max_candidates: usize;
+    with_ranking => ranking: Ranking;
     with_fusion => fusion: Method;
     with_vector_weight => vector_weight: f64;
     with_min_vector_weight => min_vector_weight: f64;

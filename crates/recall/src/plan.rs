@@ -10,6 +10,7 @@ use crate::{
     options::RecallOptions,
     parts::RecallParts,
     query::{RecallQuery, Retrievers},
+    ranking::Ranking,
 };
 
 /// A query with everything that decides how it is answered.
@@ -65,9 +66,14 @@ impl<'a> Plan<'a> {
 }
 
 impl Plan<'_> {
+    /// Returns true if nothing changes the order in which the lists of the retrievers are fused.
+    pub(crate) fn keeps_fused_order(&self) -> bool {
+        self.options.ranking == Ranking::Fusion
+    }
+
     /// Returns true if the candidates are ranked by features. The hits of one retriever alone stay in its order.
     pub(crate) fn ranks_by_features(&self) -> bool {
-        self.query.retrievers == Retrievers::All
+        self.query.retrievers == Retrievers::All && !self.keeps_fused_order()
     }
 
     /// Returns true if a record is left out because its validity has ended at the time of the query.

@@ -53,22 +53,47 @@ pub(crate) struct RankedCandidate {
     pub(crate) relevance: f64,
 }
 
+/// What the ranking reads from the store. `terms` is aligned with `with_features`.
+#[derive(Debug, Default)]
+struct RankInput {
+    /// Candidates that get features.
+    with_features: Vec<(Candidate, Record)>,
+    terms: Vec<DocumentTerms>,
+    /// Candidates that only the vectors of an embedder without semantics found.
+    others: Vec<(Candidate, Record)>,
+    query_terms: QueryTerms,
+}
+
+impl RankInput {
+    fn candidates(&self) -> usize {
+        self.with_features.len() + self.others.len()
+    }
+}
+
 impl RecallRun<'_> {
     /// Ranks the candidates: those that words, semantics or neighbors found by their features, and the others behind
-    /// them. The candidates of one retriever alone keep its scores. Candidates that may not be returned are left out.
+    /// them. The candidates of one retriever alone, and those of [`Ranking::Fusion`](crate::Ranking::Fusion), keep
+    /// their scores. Candidates that may not be returned are left out.
     ///
     /// # Errors
     /// `Timeout`, or the store's error, if the records cannot be read.
     pub(crate) async fn rank(&mut self, list: CandidateList) -> Result<Vec<RankedCandidate>> {
         let CandidateList { candidates, neighbors, keyword_shares, words } = list;
-        if candidates.is_empty() {
+        let mut input = RankInput::default();
+        let max_records = if self.plan.keeps_fused_order() { self.plan.limit } else { candidates.len() };
+        let mut unread = candidates.into_iter();
+        while input.candidates() < max_records {
+            let batch: Vec<Candidate> = unread.by_ref().take(max_records - input.candidates()).collect();
+            if batch.is_empty() {
+                break;
+            }
+            self.read_batch(batch, &words, &mut input).await?;
+        }
+        if input.candidates() == 0 {
             return Ok(Vec::new());
         }
-        let candidates = self.with_records(candidates).await?;
-        let has_semantics = self.plan.has_semantics();
-        let (with_features, others): (Vec<_>, Vec<_>) =
-            candidates.into_iter().partition(|(c, _)| has_semantics || !c.is_found_by_vector_only());
-        let mut ranked = self.rank_by_features(with_features, &neighbors, &keyword_shares, words).await;
+        let others = std::mem::take(&mut input.others);
+        let mut ranked = self.rank_by_features(input, &neighbors, &keyword_shares).await;
         for (candidate, record) in others {
             let content = Content::default();
             ranked.push(RankedCandidate { candidate, record, content, features: Vec::new(), relevance: 0.0 });
@@ -88,12 +113,11 @@ impl RecallRun<'_> {
     /// Computes the features of the candidates, and from them their relevance and their scores. The order stays.
     async fn rank_by_features(
         &mut self,
-        candidates: Vec<(Candidate, Record)>,
+        input: RankInput,
         neighbors: &[NeighborPair],
         keyword_shares: &FxHashMap<RecordId, f64>,
-        words: Vec<Clause>,
     ) -> Vec<RankedCandidate> {
-        let (terms, query_terms) = self.terms(&candidates, words).await;
+        let RankInput { with_features: candidates, terms, query_terms, .. } = input;
         let shape = query_shape(&self.plan, &terms);
         let by_features = self.plan.ranks_by_features();
         let sentences = if by_features { self.query_sentences(shape) } else { Vec::new() };
@@ -146,39 +170,50 @@ impl RecallRun<'_> {
         }
     }
 
-    /// Reads the records of the candidates. One may have been deleted or revoked since a retriever found it, and a
-    /// neighbor need not pass the filter: those are left out.
-    async fn with_records(&mut self, candidates: Vec<Candidate>) -> Result<Vec<(Candidate, Record)>> {
-        let started = Instant::now();
+    /// Reads the records of the candidates, and at the same time the terms of those that get features. Leaves out what
+    /// may not be returned: a record may have been deleted or revoked since a retriever found it, and a neighbor need
+    /// not pass the filter.
+    ///
+    /// If the terms cannot be read in time, they are empty, and so are those of the query: the word coverage is then 0,
+    /// so that without semantics no hit is relevant. The recall is marked as degraded.
+    async fn read_batch(&mut self, candidates: Vec<Candidate>, words: &[Clause], input: &mut RankInput) -> Result<()> {
+        let has_semantics = self.plan.has_semantics();
+        let gets_features = |candidate: &Candidate| has_semantics || !candidate.is_found_by_vector_only();
         let ids: Vec<RecordId> = candidates.iter().map(|c| c.id).collect();
-        let outcome = self.trace.limit(Stage::Fetch, self.records(&ids)).await;
-        let records = outcome.map_err(|error| {
+        let ids_with_features: Vec<RecordId> = candidates.iter().filter(|c| gets_features(c)).map(|c| c.id).collect();
+        let started = Instant::now();
+        let read_terms = async {
+            let terms = self.scope.terms(&self.parts.store, &ids_with_features).await?;
+            Ok((terms, self.analyze_query(words.to_vec()).await?))
+        };
+        let (records, terms) = tokio::join!(
+            self.trace.limit(Stage::Fetch, self.records(&ids)),
+            self.trace.limit(Stage::Terms, read_terms),
+        );
+        self.trace.time(Stage::Fetch.name(), started);
+        let records = records.map_err(|error| {
             let is_late = error.kind() == ErrorKind::Timeout;
             if is_late { self.trace.timeout("no record of a hit was read") } else { error }
         })?;
-        self.trace.time(Stage::Fetch.name(), started);
-        let read = candidates.into_iter().zip(records).filter_map(|(candidate, record)| Some((candidate, record?)));
-        Ok(read.filter(|(_, record)| self.plan.admits(record)).collect())
-    }
-
-    /// Returns the terms of the candidates and of the query. On a failure or a timeout all of them are empty: the word
-    /// coverage is then 0, so that without semantics no hit is relevant. The recall is marked as degraded.
-    async fn terms(
-        &mut self,
-        candidates: &[(Candidate, Record)],
-        words: Vec<Clause>,
-    ) -> (Vec<DocumentTerms>, QueryTerms) {
-        let ids: Vec<RecordId> = candidates.iter().map(|(candidate, _)| candidate.id).collect();
-        let started = Instant::now();
-        let read = async { Ok((self.scope.terms(&self.parts.store, &ids).await?, self.analyze_query(words).await?)) };
-        let outcome = self.trace.limit(Stage::Terms, read).await;
-        let (mut terms, query_terms) = self.trace.finish(Stage::Terms, started, outcome);
-        terms.resize(ids.len(), None);
+        let (mut terms, query_terms) = self.trace.finish(Stage::Terms, started, terms);
+        terms.resize(ids_with_features.len(), None);
         if let Some(past) = &self.past {
-            past.set_terms(&ids, &mut terms);
+            past.set_terms(&ids_with_features, &mut terms);
         }
-        let terms = terms.into_iter().map(|terms| terms.map(DocumentTerms::from).unwrap_or_default()).collect();
-        (terms, query_terms)
+        input.query_terms = query_terms;
+        let mut terms = terms.into_iter().map(|terms| terms.map(DocumentTerms::from).unwrap_or_default());
+        for (candidate, record) in candidates.into_iter().zip(records) {
+            let terms = if gets_features(&candidate) { terms.next() } else { None };
+            let Some(record) = record.filter(|record| self.plan.admits(record)) else { continue };
+            match terms {
+                Some(terms) => {
+                    input.with_features.push((candidate, record));
+                    input.terms.push(terms);
+                }
+                None => input.others.push((candidate, record)),
+            }
+        }
+        Ok(())
     }
 
     /// Returns the sentences of the query to be compared one by one. One sentence, or a long query, has none.

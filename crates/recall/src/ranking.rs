@@ -1,0 +1,35 @@
+//! How a recall orders its candidates.
+
+use memory_engine_core::{Error, enum_names};
+use serde::{Deserialize, Serialize};
+
+/// How a recall orders its candidates.
+///
+/// ```
+/// use memory_engine::{RecallOptions, recall::{Method, Ranking}};
+///
+/// // What vector databases call hybrid search: reciprocal rank fusion, and nothing else.
+/// let mut options = RecallOptions::default().with_ranking(Ranking::Fusion);
+/// options.fusion = Method::Ranks { k: 60.0 };
+/// options.vector_weight = 0.5;
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Ranking {
+    /// By features of words, speakers, neighbors and time, then by the reranker, boosts and diversity. The default. It
+    /// reads up to [`max_candidates`](crate::RecallOptions::max_candidates) records.
+    #[default]
+    Features,
+    /// In the order in which the lists of the retrievers are fused. Nothing else changes the order or the scores: no
+    /// neighbors, features, reranker, boosts, or diversity. It reads the records of the hits alone, and so takes about
+    /// a quarter of the time.
+    Fusion,
+}
+
+enum_names! {
+    Ranking, "ranking" {
+        Features => "features",
+        Fusion => "fusion",
+    }
+}
