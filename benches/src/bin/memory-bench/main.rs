@@ -55,6 +55,9 @@ struct Arguments {
     /// Only this kind of query: for looking into it
     #[arg(long)]
     only: Option<String>,
+    /// Ask the questions of each kind this many times: for profilers
+    #[arg(long, default_value_t = 1)]
+    repeat: usize,
     /// Number of candidates of each retriever in a hybrid query
     #[arg(long, default_value_t = 50)]
     pool: usize,

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Instant};
 use anyhow::{Result, ensure};
 use memory_engine::{
     Field, Filter, MemoryEngine, Op, RecallOptions, RecallQuery, Scope,
-    recall::{Method, Retrievers},
+    recall::{Method, Ranking, Retrievers},
 };
 use memory_engine_benches::{given::GivenEmbedder, process};
 
@@ -106,7 +106,7 @@ async fn measure(
         }
     }
     let (mut times, mut given, computed) = (Vec::new(), Vec::new(), process::cpu_s());
-    for question in questions {
+    for question in questions.iter().cycle().take(questions.len() * arguments.repeat) {
         let started = Instant::now();
         let found = ask(engine, arguments, sort, question).await?;
         times.push(started.elapsed().as_secs_f64());
@@ -123,13 +123,14 @@ async fn measure(
         // Of a server's work nothing would be in it.
         report.number(format!("{name}_cpu_ms"), computed / asked * 1e3);
     }
-    let hit = given.iter().zip(questions).filter(|(found, question)| found.contains(&question.target)).count();
+    let hit =
+        given.iter().zip(questions.iter().cycle()).filter(|(found, question)| found.contains(&question.target)).count();
     report.number(format!("{name}_hit10"), hit as f64 / asked);
     if let Some(mode) = nearest {
         let part = |(found, nearest): (&Vec<usize>, &Vec<usize>)| {
             nearest.iter().filter(|id| found.contains(id)).count() as f64 / nearest.len().max(1) as f64
         };
-        let sum: f64 = given.iter().zip(&data.nearest(mode)?).map(part).sum();
+        let sum: f64 = given.iter().zip(data.nearest(mode)?.iter().cycle()).map(part).sum();
         report.number(format!("{name}_recall10"), sum / asked);
     }
     Ok(())
@@ -185,11 +186,10 @@ async fn ask(engine: &MemoryEngine, arguments: &Arguments, sort: Sort, question:
 }
 
 /// Returns the options that the benchmark uses for every engine: one ranking, or both with this many candidates each,
-/// fused by reciprocal ranks with k = 60, without the other defaults of a recall: no neighbours and no diversity
-/// handling.
+/// fused by reciprocal ranks with k = 60, without the ranking by features that a recall does by default.
 fn plain(arguments: &Arguments, pool: usize) -> RecallOptions {
     let mut options = RecallOptions::default().with_limit(arguments.k);
     (options.max_candidates, options.fusion) = (pool, Method::Ranks { k: 60.0 });
-    (options.vector_weight, options.neighbor_share, options.diversity) = (0.5, 0.0, 0.0);
+    (options.ranking, options.vector_weight) = (Ranking::Fusion, 0.5);
     options
 }
