@@ -106,7 +106,8 @@ fn words(number: usize) -> Vec<String> {
     (0..10 + chance.below(31)).map(|_| word(chance.uneven(WORDS), is_chinese(number))).collect()
 }
 
-fn user(number: usize) -> String {
+/// Returns the user of the record with this number.
+pub fn user(number: usize) -> String {
     format!("u{:04}", Chance::of("user", number).uneven(USERS))
 }
 
@@ -114,6 +115,11 @@ fn vector(number: usize) -> Vec<f32> {
     let mut chance = Chance::of("vector", number);
     let mut middle = Chance::of("topic", chance.uneven(TOPICS));
     (0..DIMENSIONS).map(|_| middle.bell() + SPREAD * chance.bell()).collect()
+}
+
+/// Returns the time of the record with this number: one turn a minute.
+pub fn time_of(number: usize) -> Timestamp {
+    Timestamp::from_micros((1_700_000_000 + 60 * number as i64) * 1_000_000)
 }
 
 fn sentence(words: &[String], number: usize) -> String {
@@ -142,7 +148,7 @@ impl Synthetic {
     /// None: the names are valid ones.
     pub fn record(&self) -> Result<Record> {
         let mut record = Record::new(Scope::user(&self.user)?, Kind::TURN, self.text.as_str(), &SystemClock);
-        record.occurred_at = Timestamp::from_micros((1_700_000_000 + 60 * self.number as i64) * 1_000_000);
+        record.occurred_at = time_of(self.number);
         record.source.message_id = Some(self.number.to_string());
         Ok(record)
     }
