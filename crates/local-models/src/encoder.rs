@@ -10,10 +10,7 @@ use ndarray::ArrayView2;
 use crate::{
     attention,
     error::ModelError,
-    kernel::{
-        packed::QuantisedRows,
-        row_functions::{gelu, layer_norm},
-    },
+    kernel::{packed::QuantisedRows, row_functions::layer_norm},
     matrix,
     weights::{Linear, StoredTensor},
 };
@@ -159,6 +156,8 @@ pub(crate) struct Scratch {
 pub(crate) struct Encoder {
     shape: EncoderShape,
     kernel: Kernel,
+    /// True if linear layers and attention use integer products.
+    integer: bool,
     words: StoredTensor,
     positions: Vec<f32>,
     first_type: Vec<f32>,
@@ -183,7 +182,7 @@ impl Encoder {
         let layers = (0..shape.layers)
             .map(|index| EncoderLayer::open(source, index, &shape, integer))
             .collect::<Result<_, _>>()?;
-        Ok(Self { shape, kernel, words, positions, first_type, norm, layers })
+        Ok(Self { shape, kernel, integer, words, positions, first_type, norm, layers })
     }
 
     /// Length of a token vector.
@@ -211,12 +210,11 @@ impl Encoder {
         for layer in &self.layers {
             let Scratch { hidden, projected, context, residual_update, wide, quantised, attention } = &mut *scratch;
             let projected = layer.query_key_value.apply(kernel, hidden, quantised, projected);
-            attention.run(kernel, sequences, self.shape.heads, projected, context);
+            attention.run(kernel, self.integer, sequences, self.shape.heads, projected, context);
             layer.attention_output.apply(kernel, context, quantised, residual_update);
             layer.attention_norm.apply(kernel, hidden, residual_update, epsilon);
             layer.feed_forward_in.apply(kernel, hidden, quantised, wide);
-            gelu(kernel, wide);
-            layer.feed_forward_out.apply(kernel, wide, quantised, residual_update);
+            layer.feed_forward_out.apply_to_gelu(kernel, wide, quantised, residual_update);
             layer.output_norm.apply(kernel, hidden, residual_update, epsilon);
         }
         matrix::rows(&scratch.hidden, self.shape.hidden)

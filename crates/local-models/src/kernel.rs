@@ -1,4 +1,4 @@
-//! The integer matrix product and the row functions; the only module with `unsafe` in it.
+//! The integer matrix products and the row functions; the only module with `unsafe` in it.
 //!
 //! Every function is safe to call: it checks its lengths, and uses the given [`Kernel`] only if the machine has it.
 //! Each kernel is tested against the plain loops.
@@ -6,6 +6,7 @@
 // The available kernels depend on the target, so the last arm is a wildcard.
 #![allow(clippy::wildcard_enum_match_arm)]
 
+pub(crate) mod fixed_point;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 pub(crate) mod packed;
@@ -17,7 +18,9 @@ mod tests;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 #[cfg(target_arch = "x86_64")]
-mod x86_rows;
+mod x86_fixed_point;
+#[cfg(target_arch = "x86_64")]
+mod x86_quantise;
 
 use memory_engine_core::Kernel;
 

@@ -2,9 +2,9 @@
 
 use std::sync::LazyLock;
 
-use ndarray::{Array2, ArrayView1};
+use ndarray::{Array2, ArrayView2};
 
-use crate::matrix;
+use crate::{kernel::rows::scale_to_unit, matrix};
 
 /// Length of the token vectors of multilingual-e5-small.
 const INPUT_DIMENSIONS: usize = 384;
@@ -19,13 +19,13 @@ const OUTPUT_DIMENSIONS: usize = 128;
 static E5_SMALL: LazyLock<TokenProjection> = LazyLock::new(|| {
     let bytes = include_bytes!("../data/e5-small-token-projection.i16");
     let values = bytes.as_chunks::<2>().0.iter().map(|pair| f32::from(i16::from_le_bytes(*pair)) / f32::from(i16::MAX));
-    TokenProjection(matrix::from_rows(values.collect(), OUTPUT_DIMENSIONS).reversed_axes())
+    TokenProjection(matrix::from_rows(values.collect(), OUTPUT_DIMENSIONS))
 });
 
 /// A linear map of token vectors. It keeps nearly all of their inner products.
 #[derive(Debug)]
 pub(crate) struct TokenProjection(
-    /// A row for each dimension of the result.
+    /// A column for each dimension of the result.
     Array2<f32>,
 );
 
@@ -40,26 +40,29 @@ impl TokenProjection {
 
     /// Length of a projected vector.
     pub(crate) fn dimensions(&self) -> usize {
-        self.0.nrows()
+        self.0.ncols()
     }
 
-    /// Scales a vector to length 1 and projects it.
-    pub(crate) fn project(&self, vector: ArrayView1<'_, f32>) -> Vec<f32> {
-        let length = vector.dot(&vector).sqrt().max(f32::EPSILON);
-        self.0.dot(&vector).iter().map(|value| value / length).collect()
+    /// Projects vectors and scales the results to length 1. A vector of zeros stays one.
+    pub(crate) fn project(&self, vectors: ArrayView2<'_, f32>) -> Array2<f32> {
+        let mut projected = vectors.dot(&self.0);
+        for mut row in projected.rows_mut() {
+            if let Some(row) = row.as_slice_mut() {
+                scale_to_unit(row);
+            }
+        }
+        projected
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use ndarray::Array1;
-
     use super::*;
 
     #[test]
     fn the_columns_are_orthonormal() {
         let projection = TokenProjection::of_model("e5-small-q4", 384).unwrap();
-        let products = projection.0.dot(&projection.0.t());
+        let products = projection.0.t().dot(&projection.0);
         for ((row, column), product) in products.indexed_iter() {
             let expected = if row == column { 1.0 } else { 0.0 };
             assert!((product - expected).abs() < 1e-3, "{row} {column}: {product}");
@@ -67,11 +70,15 @@ mod tests {
     }
 
     #[test]
-    fn a_projection_is_not_longer_than_the_scaled_vector() {
+    fn projected_vectors_have_length_one() {
         let projection = TokenProjection::of_model("intfloat-multilingual-e5-small", 384).unwrap();
-        let projected = projection.project(Array1::from_elem(384, 3.0).view());
-        assert_eq!(projected.len(), projection.dimensions());
-        assert!(projected.iter().map(|value| value * value).sum::<f32>() <= 1.001);
+        let mut vectors = Array2::from_elem((3, 384), 3.0);
+        vectors.row_mut(1).fill(0.0);
+        let projected = projection.project(vectors.view());
+        assert_eq!(projected.dim(), (3, projection.dimensions()));
+        let lengths: Vec<f32> = projected.rows().into_iter().map(|row| row.dot(&row)).collect();
+        assert!((lengths[0] - 1.0).abs() < 1e-5 && lengths[1] == 0.0, "{lengths:?}");
+        assert_eq!(projected.row(0), projected.row(2));
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! The vectors of the tokens of a text, as the encoder returns them.
 
 use memory_engine_core::{CodeBits, MultiVector, Result};
-use ndarray::{Array2, ArrayView2};
+use ndarray::{Array2, ArrayView2, s};
 
-use crate::{kernel::rows::scale_to_unit, projection::TokenProjection};
+use crate::projection::TokenProjection;
 
 /// Maximum number of tokens of a part of a text, which is compared with a query by itself: some 480 characters of
 /// English, some 200 of Chinese.
@@ -58,16 +58,11 @@ impl TokenVectors {
         &self.weights
     }
 
-    /// Returns the vectors as they are stored and compared: scaled to length 1, projected, scaled again and quantised.
-    /// Only the first 512 tokens count.
+    /// Returns the vectors as they are stored and compared: projected, scaled to length 1 and quantised. Only the first
+    /// 512 tokens count.
     pub(crate) fn quantize(&self, projection: &TokenProjection, bits: CodeBits) -> Result<MultiVector> {
         let count = self.len().min(MAX_TOKENS);
-        let mut values = Vec::with_capacity(count * projection.dimensions());
-        for row in self.values.rows().into_iter().take(count) {
-            let mut projected = projection.project(row);
-            scale_to_unit(&mut projected);
-            values.extend(projected);
-        }
+        let (values, _) = projection.project(self.values.slice(s![..count, ..])).into_raw_vec_and_offset();
         let tokens: Vec<(u32, f32)> = self.ids.iter().copied().zip(self.weights.iter().copied()).take(count).collect();
         MultiVector::quantize(bits, projection.dimensions(), &values, &tokens, MAX_PART_TOKENS)
     }

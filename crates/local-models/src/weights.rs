@@ -7,6 +7,7 @@ use crate::{
     kernel::{
         multiply_quantised,
         packed::{PackedWeights, QuantisedRows},
+        row_functions::gelu,
         rows::BLOCK,
     },
     matrix,
@@ -158,16 +159,39 @@ impl Linear {
         let x = matrix::rows(x, self.inner);
         out.resize(x.nrows() * self.outer, 0.0);
         match &self.weights {
-            Weights::Exact(weights) => {
-                let mut out = matrix::rows_mut(out, self.outer);
-                out.assign(&aview1(&self.bias));
-                general_mat_mul(1.0, &x, &weights.t(), 1.0, &mut out);
-            }
+            Weights::Exact(weights) => self.multiply_exact(x, weights, out),
             Weights::Packed(weights) => {
                 quantised.fill(kernel, x, weights);
                 multiply_quantised(kernel, quantised, weights, &self.bias, out);
             }
         }
         matrix::rows(out, self.outer)
+    }
+
+    /// As [`Self::apply`], for the GELU of the rows, which replaces them.
+    pub(crate) fn apply_to_gelu(
+        &self,
+        kernel: Kernel,
+        x: &mut [f32],
+        quantised: &mut QuantisedRows,
+        out: &mut Vec<f32>,
+    ) {
+        out.resize(x.len() / self.inner * self.outer, 0.0);
+        match &self.weights {
+            Weights::Exact(weights) => {
+                gelu(kernel, x);
+                self.multiply_exact(matrix::rows(x, self.inner), weights, out);
+            }
+            Weights::Packed(weights) => {
+                quantised.fill_with_gelu(kernel, x, weights);
+                multiply_quantised(kernel, quantised, weights, &self.bias, out);
+            }
+        }
+    }
+
+    fn multiply_exact(&self, x: ArrayView2<'_, f32>, weights: &Array2<f32>, out: &mut [f32]) {
+        let mut out = matrix::rows_mut(out, self.outer);
+        out.assign(&aview1(&self.bias));
+        general_mat_mul(1.0, &x, &weights.t(), 1.0, &mut out);
     }
 }

@@ -6,9 +6,12 @@
 use core::arch::aarch64::*;
 
 use super::{
-    packed::{PANEL, PANEL_BLOCK, PackedWeights, QuantisedRows},
+    packed::{PANEL, PANEL_BLOCK, PackedWeights, QuantisedRows, TILE},
     rows::BLOCK,
 };
+
+/// Bytes from a quad of a row to the next one of the same row.
+const QUAD_STRIDE: usize = 4 * TILE;
 
 /// The product of all rows with all panels, equal to the plain loops.
 pub(super) fn multiply(x: &QuantisedRows, w: &PackedWeights, bias: &[f32], out: &mut [f32]) {
@@ -31,10 +34,10 @@ fn tile<const R: usize>(x: &QuantisedRows, w: &PackedWeights, bias: &[f32], out:
         let lines = &w.bytes[panel_block * PANEL_BLOCK..][..PANEL_BLOCK];
         let scales = &w.scales[panel_block * PANEL..][..PANEL];
         for (r, totals) in totals.iter_mut().enumerate() {
-            let row_block = (row + r) * x.blocks + block;
-            let bytes = &x.bytes[row_block * BLOCK..][..BLOCK];
+            // The eight quads of a row are a tile row apart.
+            let bytes = &x.bytes[x.quad_index(row + r, block, 0)..][..QUAD_STRIDE * (BLOCK / 4 - 1) + 4];
             let sums = block_sums(lines, bytes, w.range.offset() as u8);
-            let x_scale = x.scales[row_block];
+            let x_scale = x.scales[x.scale_index(row + r, block)];
             for ((total, &sum), &scale) in totals.iter_mut().zip(&sums).zip(scales) {
                 *total += sum as f32 * (scale * x_scale);
             }
@@ -53,7 +56,7 @@ fn tile<const R: usize>(x: &QuantisedRows, w: &PackedWeights, bias: &[f32], out:
 /// Σ x·w over one block, for the sixteen outputs of a panel.
 #[inline(always)]
 fn block_sums(lines: &[u8], bytes: &[i8], offset: u8) -> [i32; PANEL] {
-    assert!(lines.len() == PANEL_BLOCK && bytes.len() == BLOCK);
+    assert!(lines.len() == PANEL_BLOCK && bytes.len() == QUAD_STRIDE * (BLOCK / 4 - 1) + 4);
     let mut sums = [0i32; PANEL];
     // SAFETY: NEON is part of the aarch64 baseline; the lengths were checked above and every
     // address below stays within them.
@@ -62,8 +65,8 @@ fn block_sums(lines: &[u8], bytes: &[i8], offset: u8) -> [i32; PANEL] {
         // Each accumulator holds two outputs as two half sums each.
         let mut halves = [vdupq_n_s32(0); PANEL / 2];
         for pair in 0..BLOCK / 8 {
-            let first = quad(bytes.as_ptr().add(pair * 8));
-            let second = quad(bytes.as_ptr().add(pair * 8 + 4));
+            let first = quad(bytes.as_ptr().add(pair * 2 * QUAD_STRIDE));
+            let second = quad(bytes.as_ptr().add((pair * 2 + 1) * QUAD_STRIDE));
             for four in 0..PANEL / 4 {
                 let line = lines.as_ptr().add(pair * 8 * PANEL + four * 16);
                 let w0 = vreinterpretq_s8_u8(vsubq_u8(vld1q_u8(line), offset));

@@ -13,7 +13,7 @@ use memory_engine_core::Kernel;
 use ndarray::ArrayView2;
 
 use super::{
-    row_functions::quantise_row,
+    row_functions::{gelu, quantise_row},
     rows::{BLOCK, quantise_block},
 };
 
@@ -105,7 +105,13 @@ impl PackedWeights {
     }
 }
 
+/// Rows of activations that are stored together: one tile of the VNNI kernel.
+pub(crate) const TILE: usize = 12;
+
 /// Activations of shape \[rows, inner\], quantised to signed bytes.
+///
+/// Bytes are ordered `[rows / 12][inner / 32][8][12][4]`, scales and starts `[rows / 12][inner / 32][12]`: a kernel
+/// reads them front to back. The rows of the last tile are padded.
 #[derive(Debug, Default)]
 pub(crate) struct QuantisedRows {
     pub(super) rows: usize,
@@ -114,25 +120,71 @@ pub(crate) struct QuantisedRows {
     pub(super) scales: Vec<f32>,
     /// −offset · Σ bytes of each block: where the kernel's sums start.
     pub(super) starts: Vec<i32>,
+    /// One row, before it is put into its tile.
+    row: RowBuffer,
+}
+
+#[derive(Debug, Default)]
+struct RowBuffer {
+    bytes: Vec<i8>,
+    scales: Vec<f32>,
+    starts: Vec<i32>,
 }
 
 impl QuantisedRows {
     /// Quantises rows of `weights.inner` contiguous values, for a product with `weights`.
     pub(crate) fn fill(&mut self, kernel: Kernel, values: ArrayView2<'_, f32>, weights: &PackedWeights) {
-        debug_assert_eq!(values.ncols(), weights.inner);
-        let blocks = weights.blocks;
-        self.rows = values.nrows();
-        self.blocks = blocks;
-        self.bytes.resize(self.rows * blocks * BLOCK, 0);
-        self.scales.resize(self.rows * blocks, 0.0);
-        self.starts.resize(self.rows * blocks, 0);
-        let offset = weights.range.offset();
+        self.resize(values.nrows(), values.ncols(), weights);
         for (row, values) in values.rows().into_iter().enumerate() {
             let Some(values) = values.to_slice() else { continue };
-            let bytes = &mut self.bytes[row * blocks * BLOCK..][..blocks * BLOCK];
-            let scales = &mut self.scales[row * blocks..][..blocks];
-            let starts = &mut self.starts[row * blocks..][..blocks];
-            quantise_row(kernel, values, bytes, scales, starts, -offset);
+            self.put(kernel, row, values, weights);
         }
+    }
+
+    /// Applies GELU to rows of `weights.inner` values in place, and quantises each row while it is in the cache.
+    pub(crate) fn fill_with_gelu(&mut self, kernel: Kernel, values: &mut [f32], weights: &PackedWeights) {
+        let inner = weights.inner;
+        self.resize(values.len() / inner.max(1), inner, weights);
+        for (row, values) in values.chunks_exact_mut(inner.max(1)).enumerate() {
+            gelu(kernel, values);
+            self.put(kernel, row, values, weights);
+        }
+    }
+
+    fn resize(&mut self, rows: usize, inner: usize, weights: &PackedWeights) {
+        debug_assert_eq!(inner, weights.inner);
+        let blocks = weights.blocks;
+        let padded = rows.next_multiple_of(TILE);
+        (self.rows, self.blocks) = (rows, blocks);
+        self.bytes.resize(padded * blocks * BLOCK, 0);
+        self.scales.resize(padded * blocks, 0.0);
+        self.starts.resize(padded * blocks, 0);
+        self.row.bytes.resize(blocks * BLOCK, 0);
+        self.row.scales.resize(blocks, 0.0);
+        self.row.starts.resize(blocks, 0);
+    }
+
+    fn put(&mut self, kernel: Kernel, row: usize, values: &[f32], weights: &PackedWeights) {
+        let RowBuffer { bytes, scales, starts } = &mut self.row;
+        quantise_row(kernel, values, bytes, scales, starts, -weights.range.offset());
+        let (first, lane) = (row / TILE * self.blocks, row % TILE);
+        for (block, bytes) in bytes.as_chunks::<BLOCK>().0.iter().enumerate() {
+            let tile = &mut self.bytes[(first + block) * BLOCK * TILE..][..BLOCK * TILE];
+            for (quads, four) in tile.as_chunks_mut::<{ 4 * TILE }>().0.iter_mut().zip(bytes.as_chunks::<4>().0) {
+                quads[lane * 4..][..4].copy_from_slice(four);
+            }
+            self.scales[(first + block) * TILE + lane] = scales[block];
+            self.starts[(first + block) * TILE + lane] = starts[block];
+        }
+    }
+
+    /// Returns the index of the scale and the start of a block of a row.
+    pub(super) fn scale_index(&self, row: usize, block: usize) -> usize {
+        (row / TILE * self.blocks + block) * TILE + row % TILE
+    }
+
+    /// Returns the index of the first of four neighbouring bytes of a block of a row.
+    pub(super) fn quad_index(&self, row: usize, block: usize, quad: usize) -> usize {
+        ((row / TILE * self.blocks + block) * (BLOCK / 4) + quad) * 4 * TILE + row % TILE * 4
     }
 }

@@ -13,15 +13,15 @@ pub(super) fn multiply(x: &QuantisedRows, w: &PackedWeights, bias: &[f32], out: 
             for block in 0..w.blocks {
                 let panel_block = (o / PANEL) * w.blocks + block;
                 let lines = &w.bytes[panel_block * PANEL_BLOCK..][..PANEL_BLOCK];
-                let bytes = &x.bytes[(row * x.blocks + block) * BLOCK..][..BLOCK];
-                let mut sum = x.starts[row * x.blocks + block];
-                for (quad, four) in bytes.chunks_exact(4).enumerate() {
+                let mut sum = x.starts[x.scale_index(row, block)];
+                for quad in 0..BLOCK / 4 {
+                    let four = &x.bytes[x.quad_index(row, block, quad)..][..4];
                     let weights = &lines[quad * 4 * PANEL + (o % PANEL) * 4..][..4];
                     for (&x, &w) in four.iter().zip(weights) {
                         sum += i32::from(x) * i32::from(w);
                     }
                 }
-                let scale = x.scales[row * x.blocks + block] * w.scales[panel_block * PANEL + o % PANEL];
+                let scale = x.scales[x.scale_index(row, block)] * w.scales[panel_block * PANEL + o % PANEL];
                 total += sum as f32 * scale;
             }
             *out = total + bias[o];

@@ -1,6 +1,6 @@
 //! The integer matrix product with AVX2 and with AVX-512 VNNI.
 //!
-//! A tile of a few rows by 16 or 32 outputs stays in registers during the loop over the inner
+//! A tile of a few rows by 8 or 16 outputs stays in registers during the loop over the inner
 //! dimension. Within a block of 32 the sums are exact integers; after each block they are scaled and
 //! added to float sums.
 
@@ -11,7 +11,7 @@
 use core::arch::x86_64::*;
 
 use super::{
-    packed::{PANEL, PANEL_BLOCK, PackedWeights, QuantisedRows, WeightRange},
+    packed::{PANEL, PANEL_BLOCK, PackedWeights, QuantisedRows, TILE, WeightRange},
     rows::BLOCK,
 };
 
@@ -33,8 +33,9 @@ impl ProductView {
     fn new(x: &QuantisedRows, w: &PackedWeights, bias: &[f32], out: &mut [f32]) -> Self {
         let (rows, outer, blocks) = (x.rows, w.outer, w.blocks);
         let panels = outer.div_ceil(PANEL);
-        assert!(x.blocks == blocks && x.bytes.len() >= rows * blocks * BLOCK);
-        assert!(x.scales.len() >= rows * blocks && x.starts.len() >= rows * blocks);
+        let padded = rows.next_multiple_of(TILE);
+        assert!(x.blocks == blocks && x.bytes.len() >= padded * blocks * BLOCK);
+        assert!(x.scales.len() >= padded * blocks && x.starts.len() >= padded * blocks);
         assert!(w.bytes.len() >= panels * blocks * PANEL_BLOCK);
         assert!(w.scales.len() >= panels * blocks * PANEL);
         assert!(bias.len() >= outer && out.len() >= rows * outer);
@@ -51,6 +52,13 @@ impl ProductView {
             out: out.as_mut_ptr(),
         }
     }
+
+    /// Returns the index of a block of a row in the scales and starts of the activations, and that of its first byte.
+    fn block_of_row(&self, row: usize, block: usize) -> (usize, usize) {
+        let tile_block = row / TILE * self.blocks + block;
+        let lane = row % TILE;
+        (tile_block * TILE + lane, tile_block * BLOCK * TILE + lane * 4)
+    }
 }
 
 /// The product with `vpdpbusd`: 64 multiplications an instruction.
@@ -60,83 +68,72 @@ impl ProductView {
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
 pub(super) unsafe fn multiply_vnni(x: &QuantisedRows, w: &PackedWeights, bias: &[f32], out: &mut [f32]) {
     let view = ProductView::new(x, w, bias, out);
-    let panels = view.outer.div_ceil(PANEL);
-    for panel in (0..panels).step_by(2) {
-        for row in (0..view.rows).step_by(6) {
-            // SAFETY: row and panel are in range, and so are the rows and panels of each tile:
-            // at most `rows - row` rows, two panels only when there is a second.
+    for panel in 0..view.outer.div_ceil(PANEL) {
+        for row in (0..view.rows).step_by(TILE) {
+            // SAFETY: `panel` is in range, and so are the rows of each tile: at most `rows - row`.
             unsafe {
-                match (view.rows - row, panel + 1 < panels) {
-                    (1, true) => vnni_tile::<1, 2>(&view, row, panel),
-                    (2, true) => vnni_tile::<2, 2>(&view, row, panel),
-                    (3, true) => vnni_tile::<3, 2>(&view, row, panel),
-                    (4, true) => vnni_tile::<4, 2>(&view, row, panel),
-                    (5, true) => vnni_tile::<5, 2>(&view, row, panel),
-                    (_, true) => vnni_tile::<6, 2>(&view, row, panel),
-                    (1, false) => vnni_tile::<1, 1>(&view, row, panel),
-                    (2, false) => vnni_tile::<2, 1>(&view, row, panel),
-                    (3, false) => vnni_tile::<3, 1>(&view, row, panel),
-                    (4, false) => vnni_tile::<4, 1>(&view, row, panel),
-                    (5, false) => vnni_tile::<5, 1>(&view, row, panel),
-                    (_, false) => vnni_tile::<6, 1>(&view, row, panel),
+                match view.rows - row {
+                    1 => vnni_tile::<1>(&view, row, panel),
+                    2 => vnni_tile::<2>(&view, row, panel),
+                    3 => vnni_tile::<3>(&view, row, panel),
+                    4 => vnni_tile::<4>(&view, row, panel),
+                    5 => vnni_tile::<5>(&view, row, panel),
+                    6 => vnni_tile::<6>(&view, row, panel),
+                    7 => vnni_tile::<7>(&view, row, panel),
+                    8 => vnni_tile::<8>(&view, row, panel),
+                    9 => vnni_tile::<9>(&view, row, panel),
+                    10 => vnni_tile::<10>(&view, row, panel),
+                    11 => vnni_tile::<11>(&view, row, panel),
+                    _ => vnni_tile::<TILE>(&view, row, panel),
                 }
             }
         }
     }
 }
 
+/// One panel for a tile of `R` rows. Each activation is used once for each line of weights, so that it can be an
+/// operand in memory, and one line of weights serves all rows.
+///
 /// # Safety
-/// `row + R <= view.rows`, `panel + P <=` the number of panels.
+/// `row` is a multiple of [`TILE`], `R <= TILE`, `row + R <= view.rows`, `panel <` the number of panels.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
-unsafe fn vnni_tile<const R: usize, const P: usize>(view: &ProductView, row: usize, panel: usize) {
-    let blocks = view.blocks;
-    let mut totals = [[_mm512_setzero_ps(); P]; R];
-    for block in 0..blocks {
-        let mut sums = [[_mm512_setzero_si512(); P]; R];
+unsafe fn vnni_tile<const R: usize>(view: &ProductView, row: usize, panel: usize) {
+    let mut totals = [_mm512_setzero_ps(); R];
+    for block in 0..view.blocks {
+        let (scales_at, bytes_at) = view.block_of_row(row, block);
         // SAFETY: the caller keeps rows and panels in range, and `ProductView` checked the lengths.
         unsafe {
+            let (x, x_scales) = (view.x.add(bytes_at).cast::<i32>(), view.x_scales.add(scales_at));
+            let starts = view.starts.add(scales_at);
+            let lines = view.w.add((panel * view.blocks + block) * PANEL_BLOCK);
+            let mut sums = [_mm512_setzero_si512(); R];
             for r in 0..R {
-                let start = _mm512_set1_epi32(*view.starts.add((row + r) * blocks + block));
-                sums[r] = [start; P];
+                sums[r] = _mm512_set1_epi32(*starts.add(r));
             }
             for quad in 0..BLOCK / 4 {
-                let mut w = [_mm512_setzero_si512(); P];
-                for p in 0..P {
-                    let at = ((panel + p) * blocks + block) * PANEL_BLOCK + quad * 4 * PANEL;
-                    w[p] = _mm512_loadu_si512(view.w.add(at).cast());
-                }
+                let w = _mm512_loadu_si512(lines.add(quad * 4 * PANEL).cast());
                 for r in 0..R {
-                    let at = ((row + r) * blocks + block) * BLOCK + quad * 4;
-                    let x = _mm512_set1_epi32(view.x.add(at).cast::<i32>().read_unaligned());
-                    for p in 0..P {
-                        sums[r][p] = _mm512_dpbusd_epi32(sums[r][p], w[p], x);
-                    }
+                    let x = _mm512_set1_epi32(x.add(quad * TILE + r).read_unaligned());
+                    sums[r] = _mm512_dpbusd_epi32(sums[r], w, x);
                 }
             }
-            for p in 0..P {
-                let at = ((panel + p) * blocks + block) * PANEL;
-                let w_scale = _mm512_loadu_ps(view.w_scales.add(at));
-                for r in 0..R {
-                    let x_scale = _mm512_set1_ps(*view.x_scales.add((row + r) * blocks + block));
-                    let scale = _mm512_mul_ps(w_scale, x_scale);
-                    let sum = _mm512_cvtepi32_ps(sums[r][p]);
-                    totals[r][p] = _mm512_fmadd_ps(sum, scale, totals[r][p]);
-                }
+            let w_scale = _mm512_loadu_ps(view.w_scales.add((panel * view.blocks + block) * PANEL));
+            for r in 0..R {
+                let scale = _mm512_mul_ps(w_scale, _mm512_set1_ps(*x_scales.add(r)));
+                totals[r] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(sums[r]), scale, totals[r]);
             }
         }
     }
-    for p in 0..P {
-        let column = (panel + p) * PANEL;
-        let count = (view.outer - column).min(PANEL);
-        let mask = (((1u32 << count) - 1) & 0xFFFF) as __mmask16;
-        for (r, totals) in totals.iter().enumerate() {
-            // SAFETY: the mask keeps loads and stores within `outer`.
-            unsafe {
-                let bias = _mm512_maskz_loadu_ps(mask, view.bias.add(column));
-                let out = view.out.add((row + r) * view.outer + column);
-                _mm512_mask_storeu_ps(out, mask, _mm512_add_ps(totals[p], bias));
-            }
+    let column = panel * PANEL;
+    let count = (view.outer - column).min(PANEL);
+    let mask = (((1u32 << count) - 1) & 0xFFFF) as __mmask16;
+    // SAFETY: the mask keeps loads and stores within `outer`.
+    unsafe {
+        let bias = _mm512_maskz_loadu_ps(mask, view.bias.add(column));
+        for r in 0..R {
+            let out = view.out.add((row + r) * view.outer + column);
+            _mm512_mask_storeu_ps(out, mask, _mm512_add_ps(totals[r], bias));
         }
     }
 }
@@ -187,7 +184,7 @@ pub(super) unsafe fn multiply_avx2(x: &QuantisedRows, w: &PackedWeights, bias: &
 }
 
 /// # Safety
-/// `row + R <= view.rows`, `half <` the number of half panels.
+/// `row + R <= view.rows`, all `R` rows are of one [`TILE`], `half <` the number of half panels.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 unsafe fn avx2_tile<const R: usize, const WIDE: bool>(view: &ProductView, row: usize, half: usize) {
@@ -197,16 +194,17 @@ unsafe fn avx2_tile<const R: usize, const WIDE: bool>(view: &ProductView, row: u
     let (ones, sixteens) = (_mm256_set1_epi16(1), _mm256_set1_epi16(16));
     let mut totals = [_mm256_setzero_ps(); R];
     for block in 0..blocks {
+        let (scales_at, bytes_at) = view.block_of_row(row, block);
         let mut low = [_mm256_setzero_si256(); R];
         let mut high = [_mm256_setzero_si256(); R];
         // SAFETY: the caller keeps rows and panels in range, and `ProductView` checked the lengths.
         unsafe {
             let lines = view.w.add((panel * blocks + block) * PANEL_BLOCK + side * 32);
+            let x = view.x.add(bytes_at).cast::<i32>();
             for quad in 0..BLOCK / 4 {
                 let w = _mm256_loadu_si256(lines.add(quad * 4 * PANEL).cast());
                 for r in 0..R {
-                    let at = ((row + r) * blocks + block) * BLOCK + quad * 4;
-                    let x = _mm256_set1_epi32(view.x.add(at).cast::<i32>().read_unaligned());
+                    let x = _mm256_set1_epi32(x.add(quad * TILE + r).read_unaligned());
                     if WIDE {
                         let w_low = _mm256_and_si256(w, low_nibbles);
                         let w_high = _mm256_and_si256(_mm256_srli_epi16(w, 4), low_nibbles);
@@ -220,7 +218,7 @@ unsafe fn avx2_tile<const R: usize, const WIDE: bool>(view: &ProductView, row: u
             let at = (panel * blocks + block) * PANEL + side * 8;
             let w_scale = _mm256_loadu_ps(view.w_scales.add(at));
             for r in 0..R {
-                let at = (row + r) * blocks + block;
+                let at = scales_at + r;
                 let start = _mm256_set1_epi32(*view.starts.add(at));
                 let mut sum = _mm256_add_epi32(start, _mm256_madd_epi16(low[r], ones));
                 if WIDE {
