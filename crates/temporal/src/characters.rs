@@ -1,15 +1,14 @@
 //! Characters of dates: folding, numerals and scripts.
 
-use std::collections::BTreeMap;
-
 use memory_engine_rule_data::data;
+use rustc_hash::FxHashMap;
 use serde::Deserialize;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct CharacterTable {
-    simplified: BTreeMap<char, char>,
-    digits: BTreeMap<char, i64>,
+    simplified: FxHashMap<char, char>,
+    digits: FxHashMap<char, i64>,
 }
 
 data!(CHARACTERS: CharacterTable = "zh/characters.toml");
@@ -30,6 +29,11 @@ pub(crate) fn chinese_digit(c: char) -> Option<i64> {
     if c.is_ascii() { None } else { CHARACTERS.digits.get(&c).copied() }
 }
 
+/// Returns the Chinese digits, in no order.
+pub(crate) fn chinese_digits() -> impl Iterator<Item = char> {
+    CHARACTERS.digits.keys().copied()
+}
+
 /// Returns true if a character can be part of a number.
 pub(crate) fn is_numeral(c: char) -> bool {
     c.is_ascii_digit() || chinese_digit(c).is_some() || matches!(c, '十' | '百' | '千' | '万' | '亿' | '廿')
@@ -38,4 +42,9 @@ pub(crate) fn is_numeral(c: char) -> bool {
 /// Returns true for a letter or digit of a script that separates words by spaces.
 pub(crate) fn is_latin(c: char) -> bool {
     u32::from(c) < 0x2e80 && c.is_alphanumeric()
+}
+
+/// Returns true for a letter of a script that separates words by spaces.
+pub(crate) fn is_letter(c: char) -> bool {
+    is_latin(c) && !c.is_numeric()
 }

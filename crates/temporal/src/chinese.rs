@@ -8,29 +8,38 @@ mod week;
 mod words;
 mod year;
 
-use crate::reading::{DateReader, DateReading, DateRule};
+use std::sync::LazyLock;
+
+use crate::{
+    beginnings::RuleIndex,
+    numbers,
+    reading::{DateReader, DateReading, DateRule},
+};
 
 /// The rules for Chinese dates. Of two that read equally long dates, the later one counts.
 pub(crate) const RULES: &[DateRule] = &[
-    DateRule { id: "zh.day.night", read: day::night },
-    DateRule { id: "zh.day.near", read: day::near },
-    DateRule { id: "zh.week.weekend", read: week::weekend },
-    DateRule { id: "zh.week.weekday", read: week::weekday },
-    DateRule { id: "zh.week.whole", read: week::whole },
-    DateRule { id: "zh.month.relative", read: month::relative },
-    DateRule { id: "zh.year.relative", read: year::relative },
-    DateRule { id: "zh.year.written", read: year::written },
-    DateRule { id: "zh.year.short", read: year::short },
-    DateRule { id: "zh.month.day", read: month::with_day },
-    DateRule { id: "zh.month.alone", read: month::alone },
-    DateRule { id: "zh.ago", read: counted::ago },
-    DateRule { id: "zh.recent.just-now", read: recent::just_now },
-    DateRule { id: "zh.recent.counted", read: recent::counted },
-    DateRule { id: "zh.recent.lately", read: recent::lately },
-    DateRule { id: "zh.recent.these-days", read: recent::these_days },
-    DateRule { id: "zh.recent.days", read: recent::days },
-    DateRule { id: "zh.recent.months", read: recent::months },
+    DateRule { id: "zh.day.night", beginnings: day::night_beginnings, read: day::night },
+    DateRule { id: "zh.day.near", beginnings: day::near_beginnings, read: day::near },
+    DateRule { id: "zh.week.weekend", beginnings: week::beginnings, read: week::weekend },
+    DateRule { id: "zh.week.weekday", beginnings: week::beginnings, read: week::weekday },
+    DateRule { id: "zh.week.whole", beginnings: week::beginnings, read: week::whole },
+    DateRule { id: "zh.month.relative", beginnings: month::relative_beginnings, read: month::relative },
+    DateRule { id: "zh.year.relative", beginnings: year::relative_beginnings, read: year::relative },
+    DateRule { id: "zh.year.written", beginnings: numbers::year_beginnings, read: year::written },
+    DateRule { id: "zh.year.short", beginnings: numbers::digit_beginnings, read: year::short },
+    DateRule { id: "zh.month.day", beginnings: numbers::number_beginnings, read: month::with_day },
+    DateRule { id: "zh.month.alone", beginnings: numbers::number_beginnings, read: month::alone },
+    DateRule { id: "zh.ago", beginnings: counted::count_beginnings, read: counted::ago },
+    DateRule { id: "zh.recent.just-now", beginnings: recent::just_now_beginnings, read: recent::just_now },
+    DateRule { id: "zh.recent.counted", beginnings: recent::counted_beginnings, read: recent::counted },
+    DateRule { id: "zh.recent.lately", beginnings: recent::lately_beginnings, read: recent::lately },
+    DateRule { id: "zh.recent.these-days", beginnings: recent::these_days_beginnings, read: recent::these_days },
+    DateRule { id: "zh.recent.days", beginnings: recent::days_beginnings, read: recent::days },
+    DateRule { id: "zh.recent.months", beginnings: recent::months_beginnings, read: recent::months },
 ];
+
+/// The index of [`RULES`].
+pub(crate) static INDEX: LazyLock<RuleIndex> = LazyLock::new(|| RuleIndex::new(RULES));
 
 /// Reads the longest date that begins at an index, with an offset from it if one follows: 昨天的三天前.
 pub(crate) fn parse(reader: DateReader<'_>, begin: usize) -> Option<DateReading> {

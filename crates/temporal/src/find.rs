@@ -4,6 +4,7 @@ use jiff::tz::TimeZone;
 use memory_engine_core::Timestamp;
 
 use crate::{
+    beginnings::RuleIndex,
     calendar::Reference,
     chinese, english,
     reading::{DateReader, DateReading},
@@ -41,13 +42,23 @@ pub fn windows(text: &str, reference: Timestamp, zone: &TimeZone) -> Vec<TimeWin
 
 /// Reads the dates of a text, without overlaps. Of two dates that start at the same character, the longer one counts.
 pub(crate) fn read_dates(scan: &Scan, reference: &Reference<'_>) -> Vec<DateReading> {
+    read_dates_with(scan, reference, &english::INDEX, &chinese::INDEX)
+}
+
+/// Reads the dates of a text with these indexes of the rules.
+pub(crate) fn read_dates_with(
+    scan: &Scan,
+    reference: &Reference<'_>,
+    english_rules: &RuleIndex,
+    chinese_rules: &RuleIndex,
+) -> Vec<DateReading> {
     let mut readings = Vec::new();
     let mut at = 0;
     while at < scan.len() {
-        // Every rule reads the word at its beginning. Words of other scripts are skipped at once.
+        // English rules read the word at their beginning. Words of other scripts are skipped at once.
         let may_be_english = scan.at(at).is_some_and(|c| c.is_ascii_alphanumeric()) && scan.begins_word(at);
-        let english = may_be_english.then(|| english::parse(DateReader::new(scan, reference, english::RULES), at));
-        let chinese = chinese::parse(DateReader::new(scan, reference, chinese::RULES), at);
+        let english = may_be_english.then(|| english::parse(DateReader::new(scan, reference, english_rules), at));
+        let chinese = chinese::parse(DateReader::new(scan, reference, chinese_rules), at);
         let longest = [english.flatten(), chinese].into_iter().flatten().max_by_key(|reading| reading.end);
         match longest.filter(|reading| reading.end > at) {
             Some(reading) => {

@@ -26,6 +26,12 @@ struct Holiday {
 
 data!(CALENDAR: Calendar = "holidays.toml");
 
+/// Returns the names of all holidays.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    let names = CALENDAR.holidays.iter().flat_map(|holiday| holiday.names.iter());
+    CALENDAR.spring_festival_names.iter().chain(names)
+}
+
 /// Reads the name of a holiday. Returns the index after it, and the days of the holiday in `year`.
 pub(crate) fn of_year(scan: &Scan, at: usize, year: i16) -> Option<(usize, Stretch)> {
     if let Some((end, _)) = scan.one_of(at, &CALENDAR.spring_festival_names) {

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod anchor;
+mod beginnings;
 mod calendar;
 mod characters;
 mod chinese;

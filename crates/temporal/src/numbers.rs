@@ -1,9 +1,30 @@
 //! Reads numbers in digits and in Chinese.
 
 use crate::{
-    characters::{chinese_digit, is_numeral},
+    beginnings::Beginning,
+    characters::{chinese_digit, chinese_digits, is_numeral},
     scan::Scan,
 };
+
+/// The sign of ten in a Chinese number.
+const TEN: char = '十';
+
+/// Returns the beginnings of a number in ASCII digits.
+pub(crate) fn digit_beginnings() -> Vec<Beginning> {
+    ('0'..='9').map(Beginning::Character).collect()
+}
+
+/// Returns the beginnings of a year, in digits or Chinese.
+pub(crate) fn year_beginnings() -> Vec<Beginning> {
+    ('0'..='9').chain(chinese_digits()).map(Beginning::Character).collect()
+}
+
+/// Returns the beginnings of a number, in digits or Chinese.
+pub(crate) fn number_beginnings() -> Vec<Beginning> {
+    let mut beginnings = year_beginnings();
+    beginnings.push(Beginning::Character(TEN));
+    beginnings
+}
 
 /// Reads a run of at most four ASCII digits. Returns the index after it and its value.
 pub(crate) fn digits(scan: &Scan, at: usize) -> Option<(usize, i64)> {
@@ -26,12 +47,12 @@ pub(crate) fn number(scan: &Scan, at: usize) -> Option<(usize, i64)> {
     }
     let digit = |at: usize| scan.at(at).and_then(chinese_digit);
     let (end, value) = match (digit(at), scan.at(at), scan.at(at + 1)) {
-        (Some(tens), _, Some('十')) => match digit(at + 2) {
+        (Some(tens), _, Some(TEN)) => match digit(at + 2) {
             Some(ones) => (at + 3, tens * 10 + ones),
             None => (at + 2, tens * 10),
         },
         (Some(one), _, _) => (at + 1, one),
-        (None, Some('十'), _) => match digit(at + 1) {
+        (None, Some(TEN), _) => match digit(at + 1) {
             Some(ones) => (at + 2, 10 + ones),
             None => (at + 1, 10),
         },

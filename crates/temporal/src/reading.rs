@@ -1,6 +1,7 @@
 //! Types shared by the rules that read dates.
 
 use crate::{
+    beginnings::{Beginning, RuleIndex},
     calendar::{Reference, Stretch},
     scan::Scan,
 };
@@ -11,6 +12,8 @@ pub(crate) type FoundDate = Option<(usize, Stretch)>;
 /// A rule that reads the dates of one form.
 pub(crate) struct DateRule {
     pub(crate) id: &'static str,
+    /// Returns all beginnings of its dates. The rule is tried only where one of them is.
+    pub(crate) beginnings: fn() -> Vec<Beginning>,
     /// Reads the date that starts at a character.
     pub(crate) read: fn(&DateReader<'_>, usize) -> FoundDate,
 }
@@ -29,7 +32,7 @@ pub(crate) struct DateReading {
 pub(crate) struct DateReader<'s> {
     pub(crate) scan: &'s Scan,
     pub(crate) reference: &'s Reference<'s>,
-    rules: &'static [DateRule],
+    rules: &'s RuleIndex,
     /// Nesting depth of the current date: 0 for a date that no other one is relative to.
     depth: u8,
 }
@@ -38,13 +41,13 @@ pub(crate) struct DateReader<'s> {
 const MAX_DEPTH: u8 = 2;
 
 impl<'s> DateReader<'s> {
-    pub(crate) fn new(scan: &'s Scan, reference: &'s Reference<'s>, rules: &'static [DateRule]) -> Self {
+    pub(crate) fn new(scan: &'s Scan, reference: &'s Reference<'s>, rules: &'s RuleIndex) -> Self {
         Self { scan, reference, rules, depth: 0 }
     }
 
     /// Reads the longest date that starts at a character. Of equally long dates, that of the last rule counts.
     pub(crate) fn date(&self, begin: usize) -> Option<DateReading> {
-        let readings = self.rules.iter().filter_map(|rule| {
+        let readings = self.rules.rules_at(self.scan, begin).filter_map(|rule| {
             let (end, stretch) = (rule.read)(self, begin)?;
             Some(DateReading { begin, end, stretch, rule: rule.id })
         });

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use memory_engine_rule_data::Words;
 
-use crate::characters::{fold, is_latin, is_numeral};
+use crate::characters::{fold, is_latin, is_letter, is_numeral};
 
 /// The characters of a text. Each one is folded separately, so that its index stays the same.
 #[derive(Debug)]
@@ -53,6 +53,15 @@ impl Scan {
     /// Returns the folded text from one character to before another.
     pub(crate) fn text(&self, begin: usize, end: usize) -> &str {
         &self.folded_text[self.folded_starts[begin]..self.folded_starts[end]]
+    }
+
+    /// Reads the letters from an index on: the word and the index after it.
+    pub(crate) fn letters(&self, at: usize) -> Option<(&str, usize)> {
+        let mut end = at;
+        while self.at(end).is_some_and(is_letter) {
+            end += 1;
+        }
+        (end > at).then(|| (self.text(at, end), end))
     }
 
     /// Returns the index after `word` if the text at `index` starts with it.

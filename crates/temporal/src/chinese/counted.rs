@@ -2,12 +2,20 @@
 
 use super::words::WORDS;
 use crate::{
+    beginnings::{Beginning, first_characters, first_characters_of},
     calendar::{Count, Stretch, Unit},
-    numbers::number,
+    numbers::{number, number_beginnings},
     reading::{DateReader, FoundDate},
     scan::Scan,
     window::Exactness,
 };
+
+const HALF: &str = "半";
+
+/// Returns the beginnings of a count.
+pub(super) fn count_beginnings() -> Vec<Beginning> {
+    [first_characters([HALF]), first_characters_of(&WORDS.few), number_beginnings()].concat()
+}
 
 /// Reads a count with its unit.
 pub(super) fn counted_units(scan: &Scan, at: usize) -> Option<(usize, Count, Unit)> {
@@ -18,7 +26,7 @@ pub(super) fn counted_units(scan: &Scan, at: usize) -> Option<(usize, Count, Uni
 
 /// Reads a number, 半, 几 or 好几.
 fn count(scan: &Scan, at: usize) -> Option<(usize, Count)> {
-    if let Some(end) = scan.word(at, "半") {
+    if let Some(end) = scan.word(at, HALF) {
         return Some((end, Count::Half));
     }
     if let Some((end, _)) = scan.one_of(at, &WORDS.few) {

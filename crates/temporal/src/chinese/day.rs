@@ -1,11 +1,20 @@
 //! Days near today and parts of a day: 前天, 昨天下午, 今晚.
 
-use super::words::{WORDS, offset_word};
+use super::words::{WORDS, offset_word, offset_word_beginnings};
 use crate::{
+    beginnings::{Beginning, first_characters},
     calendar::Stretch,
     reading::{DateReader, FoundDate},
     scan::Scan,
 };
+
+pub(super) fn night_beginnings() -> Vec<Beginning> {
+    first_characters(WORDS.nights.iter().map(|night| night.word.as_str()))
+}
+
+pub(super) fn near_beginnings() -> Vec<Beginning> {
+    offset_word_beginnings(&WORDS.days)
+}
 
 /// 今晚, 昨夜.
 pub(super) fn night(reader: &DateReader<'_>, at: usize) -> FoundDate {

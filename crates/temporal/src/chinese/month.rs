@@ -4,15 +4,20 @@ use jiff::civil::Date;
 
 use super::{
     day::part,
-    words::{WORDS, offset_word},
+    words::{WORDS, offset_word, offset_word_beginnings},
 };
 use crate::{
+    beginnings::Beginning,
     calendar::Stretch,
     characters::is_numeral,
     numbers::number,
     reading::{DateReader, FoundDate},
     scan::Scan,
 };
+
+pub(super) fn relative_beginnings() -> Vec<Beginning> {
+    offset_word_beginnings(&WORDS.months)
+}
 
 /// 上个月, 这个月五号.
 pub(super) fn relative(reader: &DateReader<'_>, at: usize) -> FoundDate {

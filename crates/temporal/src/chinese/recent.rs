@@ -4,12 +4,39 @@ use memory_engine_core::text::is_han;
 
 use super::{counted::counted_units, words::WORDS};
 use crate::{
+    beginnings::{Beginning, first_characters, first_characters_of},
     calendar::{Count, Stretch, Unit},
     characters::is_latin,
     reading::{DateReader, FoundDate},
     scan::Scan,
     window::Exactness,
 };
+
+const LATELY: &str = "最近";
+
+pub(super) fn just_now_beginnings() -> Vec<Beginning> {
+    first_characters_of(&WORDS.just_now)
+}
+
+pub(super) fn counted_beginnings() -> Vec<Beginning> {
+    first_characters_of(&WORDS.last_counted)
+}
+
+pub(super) fn these_days_beginnings() -> Vec<Beginning> {
+    first_characters_of(&WORDS.lately)
+}
+
+pub(super) fn days_beginnings() -> Vec<Beginning> {
+    first_characters_of(&WORDS.recent_days)
+}
+
+pub(super) fn months_beginnings() -> Vec<Beginning> {
+    first_characters_of(&WORDS.recent_months)
+}
+
+pub(super) fn lately_beginnings() -> Vec<Beginning> {
+    first_characters([LATELY])
+}
 
 fn rough(reader: &DateReader<'_>, count: i64, unit: Unit) -> Option<Stretch> {
     Some(reader.reference.last(Count::Exactly(count), unit)?.with_exactness(Exactness::Rough))
@@ -42,7 +69,7 @@ pub(super) fn counted(reader: &DateReader<'_>, at: usize) -> FoundDate {
 /// 最近, but not the nearest one: 最近的车站.
 pub(super) fn lately(reader: &DateReader<'_>, at: usize) -> FoundDate {
     let scan = reader.scan;
-    let end = scan.word(at, "最近")?;
+    let end = scan.word(at, LATELY)?;
     let characters = &WORDS.characters;
     let is_nearest = scan.has_any(end, &characters.after_nearest)
         || (0..=3).any(|back| at.checked_sub(back).is_some_and(|p| scan.has_any_before(p, &characters.before_nearest)));

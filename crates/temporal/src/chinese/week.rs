@@ -2,13 +2,18 @@
 
 use super::{
     day::part,
-    words::{WORDS, offset_word},
+    words::{WORDS, offset_word, offset_word_beginnings},
 };
 use crate::{
+    beginnings::Beginning,
     characters::is_numeral,
     reading::{DateReader, FoundDate},
     scan::Scan,
 };
+
+pub(super) fn beginnings() -> Vec<Beginning> {
+    offset_word_beginnings(&WORDS.weeks)
+}
 
 /// Reads a week: the number of weeks from this one, and the index after it.
 fn week(scan: &Scan, at: usize) -> Option<(i64, usize)> {

@@ -4,6 +4,7 @@ use memory_engine_rule_data::{Words, data};
 use serde::Deserialize;
 
 use crate::{
+    beginnings::{Beginning, first_characters},
     calendar::{DayPart, Season},
     scan::Scan,
     units::UnitWords,
@@ -104,6 +105,11 @@ data!(pub(super) WORDS: DateWords = "zh/dates.toml");
 /// Returns the entry of the word at an index, and the index after it.
 pub(super) fn offset_word<'w>(scan: &Scan, at: usize, words: &'w [OffsetWord]) -> Option<(&'w OffsetWord, usize)> {
     words.iter().find_map(|word| Some((word, scan.word(at, &word.word)?)))
+}
+
+/// Returns the beginnings of such words.
+pub(super) fn offset_word_beginnings(words: &'static [OffsetWord]) -> Vec<Beginning> {
+    first_characters(words.iter().map(|word| word.word.as_str()))
 }
 
 impl OffsetWord {

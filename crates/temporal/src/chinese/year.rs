@@ -2,14 +2,19 @@
 
 use super::{
     month,
-    words::{WORDS, offset_word},
+    words::{WORDS, offset_word, offset_word_beginnings},
 };
 use crate::{
+    beginnings::Beginning,
     calendar::Stretch,
     holidays, numbers,
     reading::{DateReader, FoundDate},
     scan::Scan,
 };
+
+pub(super) fn relative_beginnings() -> Vec<Beginning> {
+    offset_word_beginnings(&WORDS.years)
+}
 
 /// 去年, 去年夏天, 前年五月七号.
 pub(super) fn relative(reader: &DateReader<'_>, at: usize) -> FoundDate {

@@ -1,10 +1,38 @@
 //! Dates that count units: `three weeks ago`, `two days before May 7`, `the past three days`.
 
-use super::words;
+use super::{
+    grammar::{count_beginnings, with_article},
+    words,
+};
 use crate::{
+    beginnings::{Beginning, first_words},
     calendar::{Count, Stretch, nearest_weekday},
     reading::{DateReader, FoundDate},
 };
+
+const DAYS_BUT_ONE: [([&str; 3], i64); 2] = [(["day", "before", "yesterday"], -2), (["day", "after", "tomorrow"], 2)];
+const PAST: &str = "past";
+const LAST: &str = "last";
+
+pub(super) fn day_but_one_beginnings() -> Vec<Beginning> {
+    with_article(first_words(DAYS_BUT_ONE.iter().map(|(words, _)| words[0])))
+}
+
+pub(super) fn weekday_beginnings() -> Vec<Beginning> {
+    with_article(first_words(words::weekdays()))
+}
+
+pub(super) fn counted_beginnings() -> Vec<Beginning> {
+    with_article(count_beginnings())
+}
+
+pub(super) fn past_beginnings() -> Vec<Beginning> {
+    with_article(first_words([PAST]))
+}
+
+pub(super) fn past_or_last_beginnings() -> Vec<Beginning> {
+    with_article(first_words([PAST, LAST]))
+}
 
 /// `three weeks ago`.
 pub(super) fn ago(reader: &DateReader<'_>, at: usize) -> FoundDate {
@@ -18,7 +46,7 @@ pub(super) fn ago(reader: &DateReader<'_>, at: usize) -> FoundDate {
 pub(super) fn day_but_one(reader: &DateReader<'_>, at: usize) -> FoundDate {
     reader.nested()?;
     let start = reader.skip_the(at)?;
-    [(["day", "before", "yesterday"], -2), (["day", "after", "tomorrow"], 2)]
+    DAYS_BUT_ONE
         .into_iter()
         .find_map(|(words, offset)| Some((reader.phrase(start, words)?, reader.reference.day(offset)?)))
 }
@@ -63,12 +91,12 @@ pub(super) fn counted_before_or_after(reader: &DateReader<'_>, at: usize) -> Fou
 /// Reads "past" or "last", with or without "the". Returns the word and the index after it.
 fn past_or_last<'s>(reader: &DateReader<'s>, at: usize) -> Option<(&'s str, usize)> {
     let (word, end) = reader.word(reader.skip_the(at)?)?;
-    matches!(word, "past" | "last").then_some((word, end))
+    [PAST, LAST].contains(&word).then_some((word, end))
 }
 
 /// `the past week`.
 pub(super) fn past_unit(reader: &DateReader<'_>, at: usize) -> FoundDate {
-    let (_, end) = past_or_last(reader, at).filter(|(word, _)| *word == "past")?;
+    let (_, end) = past_or_last(reader, at).filter(|(word, _)| *word == PAST)?;
     let (end, unit) = reader.unit(end)?;
     Some((end, reader.reference.last(Count::Exactly(1), unit)?))
 }

@@ -2,20 +2,47 @@
 
 use super::words::{Month, WORDS, month};
 use crate::{
+    beginnings::{Beginning, first_words},
     calendar::{Count, Stretch, Unit},
-    characters::is_latin,
     numbers,
     reading::{DateReader, FoundDate},
 };
 
+/// The article before a counted unit.
+const ARTICLE: &str = "the";
+
+/// Words that begin a count and are no numbers, or more than a number.
+const COUNT_WORDS: [(&str, CountWord); 5] = [
+    ("a", CountWord::A),
+    ("half", CountWord::Half),
+    ("couple", CountWord::Couple),
+    ("few", CountWord::Few),
+    ("several", CountWord::Few),
+];
+
+#[derive(Clone, Copy)]
+enum CountWord {
+    A,
+    Half,
+    Couple,
+    Few,
+}
+
+/// Returns the beginnings of a count.
+pub(super) fn count_beginnings() -> Vec<Beginning> {
+    let words = COUNT_WORDS.iter().map(|(word, _)| *word).chain(WORDS.numbers.keys().map(String::as_str));
+    [numbers::digit_beginnings(), first_words(words)].concat()
+}
+
+/// Returns these beginnings and the article, which may precede them.
+pub(super) fn with_article(beginnings: Vec<Beginning>) -> Vec<Beginning> {
+    [beginnings, first_words([ARTICLE])].concat()
+}
+
 impl<'s> DateReader<'s> {
     /// Reads a word: the word and the index after it.
     pub(super) fn word(&self, at: usize) -> Option<(&'s str, usize)> {
-        let mut end = at;
-        while self.scan.at(end).is_some_and(|c| is_latin(c) && !c.is_numeric()) {
-            end += 1;
-        }
-        (end > at).then(|| (self.scan.text(at, end), end))
+        self.scan.letters(at)
     }
 
     /// Returns the index after the white space that follows, where the next word starts.
@@ -45,7 +72,7 @@ impl<'s> DateReader<'s> {
     /// Returns the index of the word after "the", or `at` if the word there is another one.
     pub(super) fn skip_the(&self, at: usize) -> Option<usize> {
         match self.word(at) {
-            Some(("the", end)) => self.next_word_start(end),
+            Some((ARTICLE, end)) => self.next_word_start(end),
             _ => Some(at),
         }
     }
@@ -64,17 +91,19 @@ impl<'s> DateReader<'s> {
             return self.next_word_start(end).map(|_| (end, Count::Exactly(value)));
         }
         let (word, end) = self.word(at)?;
-        match word {
-            "a" => match self.next_word_in(end, &["few", "couple", "dozen"]) {
+        let Some((_, count_word)) = COUNT_WORDS.iter().find(|(listed, _)| *listed == word) else {
+            return Some((end, Count::Exactly(*WORDS.numbers.get(word)?)));
+        };
+        match count_word {
+            CountWord::A => match self.next_word_in(end, &["few", "couple", "dozen"]) {
                 Some(("few", end)) => Some((self.skip_of(end), Count::Few)),
                 Some(("couple", end)) => Some((self.skip_of(end), Count::Exactly(2))),
                 Some((_, end)) => Some((self.skip_of(end), Count::Exactly(12))),
                 None => Some((end, Count::Exactly(1))),
             },
-            "half" => self.next_word_in(end, &["a", "an"]).map(|(_, end)| (end, Count::Half)),
-            "couple" => Some((self.skip_of(end), Count::Exactly(2))),
-            "few" | "several" => Some((end, Count::Few)),
-            word => Some((end, Count::Exactly(*WORDS.numbers.get(word)?))),
+            CountWord::Half => self.next_word_in(end, &["a", "an"]).map(|(_, end)| (end, Count::Half)),
+            CountWord::Couple => Some((self.skip_of(end), Count::Exactly(2))),
+            CountWord::Few => Some((end, Count::Few)),
         }
     }
 

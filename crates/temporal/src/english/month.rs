@@ -2,13 +2,22 @@
 
 use jiff::civil::Date;
 
-use super::words::{Month, WORDS, month};
+use super::words::{Month, WORDS, month, month_names};
 use crate::{
+    beginnings::{Beginning, first_words},
     calendar::Stretch,
     characters::is_latin,
     numbers,
     reading::{DateReader, FoundDate},
 };
+
+pub(super) fn after_word_beginnings() -> Vec<Beginning> {
+    first_words(WORDS.before_month.iter())
+}
+
+pub(super) fn name_beginnings() -> Vec<Beginning> {
+    first_words(month_names())
+}
 
 /// `2023-05-07`, `2023/5/7`, `2023.5.7`.
 pub(super) fn in_digits(reader: &DateReader<'_>, at: usize) -> FoundDate {

@@ -2,29 +2,38 @@
 
 use super::words::{self, WORDS};
 use crate::{
+    beginnings::{Beginning, first_words},
     calendar::Stretch,
     holidays,
     reading::{DateReader, FoundDate},
     window::Exactness,
 };
 
+const OVER_THE_WEEKEND: [&str; 3] = ["over", "the", "weekend"];
+const THIS: &str = "this";
+/// Words before a unit: -1 for the one before the current one, 1 for the one after it.
+const DIRECTIONS: [(&str, i64); 4] = [("last", -1), ("previous", -1), ("next", 1), (THIS, 0)];
+
+pub(super) fn over_the_weekend_beginnings() -> Vec<Beginning> {
+    first_words([OVER_THE_WEEKEND[0]])
+}
+
+pub(super) fn direction_beginnings() -> Vec<Beginning> {
+    first_words(DIRECTIONS.map(|(word, _)| word))
+}
+
 /// `over the weekend`.
 pub(super) fn over_the_weekend(reader: &DateReader<'_>, at: usize) -> FoundDate {
-    let end = reader.phrase(at, ["over", "the", "weekend"])?;
+    let end = reader.phrase(at, OVER_THE_WEEKEND)?;
     Some((end, reader.reference.past_weekend(false)?.with_exactness(Exactness::About)))
 }
 
 /// Reads "last", "next" or "this": -1, 1 or 0, and the index of the next word.
 fn direction(reader: &DateReader<'_>, at: usize) -> Option<(i64, usize)> {
-    let (offset, end) = match reader.word(at)? {
-        ("last" | "previous", end) => (-1, end),
-        ("next", end) => (1, end),
-        ("this", end) => match reader.next_word_in(end, &["past"]) {
-            Some((_, end)) => (-1, end),
-            None => (0, end),
-        },
-        _ => return None,
-    };
+    let (word, end) = reader.word(at)?;
+    let (_, offset) = DIRECTIONS.into_iter().find(|(listed, _)| *listed == word)?;
+    let past = if word == THIS { reader.next_word_in(end, &["past"]) } else { None };
+    let (offset, end) = past.map_or((offset, end), |(_, end)| (-1, end));
     Some((offset, reader.next_word_start(end)?))
 }
 

@@ -41,6 +41,10 @@ pub(crate) struct RecentWords {
 
 data!(pub(crate) WORDS: DateWords = "en/dates.toml");
 
+pub(crate) fn weekdays() -> impl Iterator<Item = &'static str> {
+    WORDS.weekdays.iter()
+}
+
 pub(crate) fn weekday(word: &str) -> Option<Weekday> {
     let index = WORDS.weekdays.position(word)?;
     Weekday::from_monday_zero_offset(i8::try_from(index).ok()?).ok()
@@ -56,11 +60,18 @@ pub(crate) struct Month {
     pub(crate) verb: bool,
 }
 
+/// Returns the spellings of a month: the name, its first three letters, and "sept".
+fn spellings(month: &str) -> impl Iterator<Item = &str> {
+    [Some(month), month.get(..3), (month == "september").then_some("sept")].into_iter().flatten()
+}
+
+/// Returns the spellings of all months.
+pub(crate) fn month_names() -> impl Iterator<Item = &'static str> {
+    WORDS.months.iter().flat_map(spellings)
+}
+
 pub(crate) fn month(word: &str) -> Option<Month> {
-    let is_named = |month: &str| {
-        month == word || (word.len() == 3 && month.starts_with(word)) || (word == "sept" && month == "september")
-    };
-    let index = WORDS.months.iter().position(is_named)?;
+    let index = WORDS.months.iter().position(|month| spellings(month).any(|spelling| spelling == word))?;
     let full = WORDS.months.contains(word);
     Some(Month { number: i8::try_from(index).ok()? + 1, full, verb: WORDS.verb_months.contains(word) })
 }

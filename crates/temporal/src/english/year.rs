@@ -2,10 +2,23 @@
 
 use super::words::WORDS;
 use crate::{
+    beginnings::{Beginning, first_words},
     calendar::Stretch,
     holidays,
     reading::{DateReader, FoundDate},
 };
+
+pub(super) fn season_beginnings() -> Vec<Beginning> {
+    first_words(WORDS.seasons.keys().map(String::as_str))
+}
+
+pub(super) fn after_word_beginnings() -> Vec<Beginning> {
+    first_words(WORDS.before_year.iter())
+}
+
+pub(super) fn holiday_beginnings() -> Vec<Beginning> {
+    first_words(holidays::names())
+}
 
 /// `summer of 2022`.
 pub(super) fn season_of_year(reader: &DateReader<'_>, at: usize) -> FoundDate {
