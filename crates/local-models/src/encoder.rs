@@ -124,7 +124,7 @@ impl EncoderLayer {
             stacked.push(source.matrix(&format!("l{index}.{part}.w"), hidden, hidden)?);
             bias.extend(source.vector(&format!("l{index}.{part}.b"), hidden)?);
         }
-        let query_key_value = Linear::new(&StoredTensor::stack(stacked), hidden, bias, integer);
+        let query_key_value = Linear::new(&StoredTensor::stack(&stacked), hidden, bias, integer);
         let mut linear = |part: &str, outer: usize, inner: usize| {
             let weights = source.matrix(&format!("l{index}.{part}.w"), outer, inner)?;
             let bias = source.vector(&format!("l{index}.{part}.b"), outer)?;

@@ -28,17 +28,19 @@ pub(crate) enum StoredTensor {
 
 impl StoredTensor {
     /// Concatenates the rows of matrices of equal width.
-    pub(crate) fn stack(parts: Vec<Self>) -> Self {
+    pub(crate) fn stack(parts: &[Self]) -> Self {
         if parts.iter().all(|part| matches!(part, Self::Q4(_))) {
-            return Self::Q4(parts.into_iter().flat_map(Self::into_bytes).collect());
+            let parts: Vec<&[u8]> = parts.iter().map(Self::q4_bytes).collect();
+            return Self::Q4(parts.concat());
         }
         Self::Full(parts.iter().flat_map(|part| part.to_floats().into_owned()).collect())
     }
 
-    fn into_bytes(self) -> Vec<u8> {
+    /// Returns the Q4_0 blocks, nothing for floats.
+    fn q4_bytes(&self) -> &[u8] {
         match self {
             Self::Q4(bytes) => bytes,
-            Self::Full(_) => Vec::new(),
+            Self::Full(_) => &[],
         }
     }
 
@@ -70,7 +72,8 @@ impl StoredTensor {
     pub(crate) fn is_finite(&self) -> bool {
         match self {
             Self::Full(values) => values.iter().all(|value| value.is_finite()),
-            Self::Q4(bytes) => bytes.as_chunks::<Q4_BLOCK>().0.iter().all(|block| scale(block).is_finite()),
+            // The exponent of a half-precision number is 31 if it is infinite or not a number.
+            Self::Q4(bytes) => bytes.as_chunks::<Q4_BLOCK>().0.iter().all(|block| block[1] & 0x7C != 0x7C),
         }
     }
 }

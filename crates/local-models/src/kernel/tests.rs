@@ -3,8 +3,9 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 
+use super::fixed_point::{FIXED_ROWS, FixedPanels, multiply_fixed};
 use super::packed::{PackedWeights, QuantisedRows, WeightRange};
-use super::row_functions::{gelu, layer_norm, quantise_row, softmax};
+use super::row_functions::{gelu, layer_norm, quantise_row, raise_maxima, softmax, softmax_fixed, to_fixed};
 use super::rows::BLOCK;
 use super::*;
 use crate::matrix;
@@ -58,7 +59,7 @@ proptest! {
 
     #[test]
     fn every_kernel_equals_the_plain_loops(
-        rows in 0usize..15,
+        rows in 0usize..40,
         outer in 1usize..70,
         inner in 1usize..150,
         seed in any::<u64>(),
@@ -122,6 +123,75 @@ proptest! {
     }
 
     #[test]
+    fn fixed_point_products_are_the_same_integers_on_every_kernel(
+        inner in 1usize..80,
+        columns in 1usize..50,
+        seed in any::<u64>(),
+        by_rows in any::<bool>(),
+    ) {
+        let fixed = |count, seed| noise(count, seed).into_iter().map(|x| (x * 4000.0) as i16).collect::<Vec<i16>>();
+        let w = fixed(inner * columns, seed);
+        let mut panels = FixedPanels::default();
+        panels.reset(inner, columns);
+        if by_rows {
+            let none = vec![0; columns];
+            let rows: Vec<&[i16]> = w.chunks(columns).collect();
+            for (pair, rows) in rows.chunks(2).enumerate() {
+                panels.put_row_pair(pair, rows[0], rows.get(1).copied().unwrap_or(&none));
+            }
+        } else {
+            for column in 0..columns {
+                let values: Vec<i16> = w.iter().skip(column).step_by(columns).copied().collect();
+                panels.put_column(column, &values);
+            }
+        }
+        let mut x = Vec::new();
+        for row in fixed(FIXED_ROWS * inner, seed ^ 1).chunks(inner) {
+            x.extend_from_slice(row);
+            x.resize(x.len().next_multiple_of(panels.inner()), 0);
+        }
+        for kernel in available_kernels() {
+            let mut found = vec![f32::NAN; FIXED_ROWS * panels.columns()];
+            multiply_fixed(kernel, &x, &panels, 0.5, &mut found);
+            for (index, found) in found.iter().enumerate() {
+                let (row, column) = (index / panels.columns(), index % panels.columns());
+                let product = |i: usize| i32::from(x[row * panels.inner() + i]) * i32::from(w[i * columns + column]);
+                let sum: i32 = if column < columns { (0..inner).map(product).sum() } else { 0 };
+                prop_assert_eq!(*found, sum as f32 * 0.5);
+            }
+        }
+    }
+
+    #[test]
+    fn fixed_point_softmax_is_within_a_step_of_double_precision(row in vec(-200.0f32..30.0, 1..70)) {
+        let max = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+        let powers: Vec<f64> = row.iter().map(|&x| f64::from(x - max).exp2()).collect();
+        let sum: f64 = powers.iter().sum();
+        for kernel in available_kernels() {
+            let (mut scores, mut found) = (row.clone(), vec![-1; row.len()]);
+            softmax_fixed(kernel, &mut scores, &mut found);
+            for (&found, power) in found.iter().zip(&powers) {
+                prop_assert!((f64::from(found) - power / sum * 32_767.0).abs() < 0.7, "{found}");
+            }
+        }
+    }
+
+    #[test]
+    fn fixed_point_numbers_are_within_half_a_step(row in vec(-1e4f32..1e4, 1..70)) {
+        for kernel in available_kernels() {
+            let mut maxima = vec![1.0; row.len()];
+            raise_maxima(kernel, &mut maxima, &row);
+            let factors: Vec<f32> = maxima.iter().map(|max| 32_767.0 / max).collect();
+            let mut fixed = vec![0; row.len()];
+            to_fixed(kernel, &row, &factors, &mut fixed);
+            for ((value, max), (fixed, factor)) in row.iter().zip(&maxima).zip(fixed.iter().zip(&factors)) {
+                prop_assert_eq!(*max, value.abs().max(1.0));
+                prop_assert!((f32::from(*fixed) - value * factor).abs() <= 0.501);
+            }
+        }
+    }
+
+    #[test]
     fn softmax_equals_double_precision(row in vec(-30.0f32..30.0, 0..70), scale in 0.01f32..1.0) {
         let max = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
         let powers: Vec<f64> =
@@ -164,6 +234,11 @@ proptest! {
             let mut bytes = vec![0; blocks * BLOCK];
             let (mut scales, mut starts) = (vec![0.0; blocks], vec![0; blocks]);
             quantise_row(kernel, &row, &mut bytes, &mut scales, &mut starts, -8);
+            let found = (bytes, scales, starts);
+            let (mut bytes, mut scales, mut starts) = (vec![0; blocks * BLOCK], vec![0.0; blocks], vec![0; blocks]);
+            quantise_row(Kernel::Plain, &row, &mut bytes, &mut scales, &mut starts, -8);
+            prop_assert_eq!(&found, &(bytes, scales, starts), "kernels differ");
+            let (bytes, scales, starts) = found;
             for (index, &value) in row.iter().enumerate() {
                 let step = scales[index / BLOCK];
                 prop_assert!((f32::from(bytes[index]) * step - value).abs() <= step * 0.501);
