@@ -235,7 +235,7 @@ fn even_parts(tokens: usize, max_part_tokens: usize) -> Vec<usize> {
     (1..=parts).map(|part| tokens * part / parts).collect()
 }
 
-/// As [`f32::round`] for small numbers. On x86-64 without SSE 4.1 that is a function call for each number. NaN becomes 0.
+/// As [`f32::round`] for small numbers, which is a function call on x86-64 without SSE 4.1. NaN becomes 0.
 fn round_half_away(value: f32) -> i32 {
     let whole = value as i32;
     let rest = value - whole as f32;

@@ -1,5 +1,9 @@
 use super::*;
-use crate::e5s1::sample::noise;
+
+/// Uneven numbers in −1..1.
+fn noise(count: usize) -> Vec<f32> {
+    (0..count as u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 8) as f32 / (1 << 23) as f32 - 1.0).collect()
+}
 
 /// The outputs of attention for sequences of these lengths.
 fn outputs(kernel: Kernel, integer: bool, lengths: &[usize], heads: usize, projected: &[f32]) -> Vec<f32> {
@@ -17,7 +21,7 @@ fn fixed_point_attention_is_close_to_the_exact_one() {
     let tokens: usize = lengths.iter().sum();
     for (heads, width) in [(2, 32), (3, 7), (1, 64), (4, 1)] {
         // Large scores make the weights uneven, and one large head must not cost the others their precision.
-        let mut projected = noise(tokens * heads * width * 3, 5);
+        let mut projected = noise(tokens * heads * width * 3);
         projected.iter_mut().for_each(|value| *value *= 3.0);
         projected.iter_mut().step_by(heads * width).for_each(|value| *value *= 4.0);
         let exact = outputs(Kernel::Plain, false, &lengths, heads, &projected);

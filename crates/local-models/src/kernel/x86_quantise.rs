@@ -4,7 +4,8 @@ use core::arch::x86_64::*;
 
 use super::rows::{self, BLOCK};
 
-/// [`rows::quantise_row_by_loops`] for AVX-512. From the plain loops the compiler makes code that gathers single values.
+/// [`rows::quantise_row_by_loops`] for AVX-512. The compiler turns the plain loops into code that gathers single
+/// values.
 #[target_feature(enable = "avx2,fma,avx512f,avx512bw")]
 pub(super) fn quantise_row(values: &[f32], bytes: &mut [i8], scales: &mut [f32], starts: &mut [i32], factor: i32) {
     let (blocks, rest) = values.as_chunks::<BLOCK>();
