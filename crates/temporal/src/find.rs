@@ -57,6 +57,11 @@ pub(crate) fn read_dates_with(
     while at < scan.len() {
         // English rules read the word at their beginning. Words of other scripts are skipped at once.
         let may_be_english = scan.at(at).is_some_and(|c| c.is_ascii_alphanumeric()) && scan.begins_word(at);
+        if !may_be_english && scan.at(at).is_some_and(|c| c.is_ascii() && !c.is_ascii_digit()) {
+            // No Chinese date begins here either.
+            at += 1;
+            continue;
+        }
         let english = may_be_english.then(|| english::parse(DateReader::new(scan, reference, english_rules), at));
         let chinese = chinese::parse(DateReader::new(scan, reference, chinese_rules), at);
         let longest = [english.flatten(), chinese].into_iter().flatten().max_by_key(|reading| reading.end);

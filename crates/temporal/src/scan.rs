@@ -20,10 +20,24 @@ pub(crate) struct Scan {
 
 impl Scan {
     pub(crate) fn new(text: &str) -> Self {
-        let original: Vec<char> = text.chars().collect();
-        let folded: Vec<char> = original.iter().map(|c| fold(*c)).collect();
-        let folded_text: String = folded.iter().collect();
-        Self { starts: starts(text), folded_starts: starts(&folded_text), folded, original, folded_text }
+        // Each vector is allocated once.
+        let capacity = text.chars().count() + 1;
+        let mut folded = Vec::with_capacity(capacity);
+        let mut original = Vec::with_capacity(capacity);
+        let mut starts = Vec::with_capacity(capacity);
+        let mut folded_text = String::with_capacity(text.len());
+        let mut folded_starts = Vec::with_capacity(capacity);
+        for (start, character) in text.char_indices() {
+            let folded_character = fold(character);
+            original.push(character);
+            folded.push(folded_character);
+            starts.push(start);
+            folded_starts.push(folded_text.len());
+            folded_text.push(folded_character);
+        }
+        starts.push(text.len());
+        folded_starts.push(folded_text.len());
+        Self { folded, original, starts, folded_text, folded_starts }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -120,8 +134,4 @@ impl Scan {
         }
         next
     }
-}
-
-fn starts(text: &str) -> Vec<usize> {
-    text.char_indices().map(|(start, _)| start).chain([text.len()]).collect()
 }

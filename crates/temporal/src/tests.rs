@@ -1,9 +1,20 @@
 //! Tests of each rule: a text that it reads and a near miss that it does not read.
 
+use std::{collections::BTreeSet, sync::LazyLock};
+
 use jiff::tz::TimeZone;
 use memory_engine_core::Timestamp;
+use proptest::{collection::vec, prelude::*, sample::select};
 
-use crate::{calendar::Reference, chinese, english, find::read_dates, scan::Scan, window::label};
+use crate::{
+    beginnings::RuleIndex,
+    calendar::Reference,
+    chinese, english,
+    find::{read_dates, read_dates_with},
+    reading::DateReader,
+    scan::Scan,
+    window::label,
+};
 
 /// A rule, a text with the label of the window that the rule reads in it, and a near miss.
 ///
@@ -56,9 +67,8 @@ const CASES: &[(&str, &str, &str, &str)] = &[
 
 /// Returns the rule and the label of each date in a text.
 fn dates(text: &str) -> Vec<(&'static str, String)> {
-    let now: Timestamp = "2023-05-09T12:00:00Z".parse().unwrap();
     let zone = TimeZone::UTC;
-    let reference = Reference::new(now, &zone).unwrap();
+    let reference = Reference::new(noon(), &zone).unwrap();
     let labelled = |reading: crate::reading::DateReading| {
         let (from, until) = reference.timestamps(&reading.stretch).unwrap();
         (reading.rule, label(from, until, &zone))
@@ -82,5 +92,123 @@ fn rules_have_examples_and_unique_ids() {
     for rule in &rules {
         assert!(memory_engine_core::RuleId::new(*rule).is_ok(), "{rule}");
         assert_eq!(rules.iter().filter(|other| *other == rule).count(), 1, "{rule}");
+    }
+}
+
+static ALL_ENGLISH: LazyLock<RuleIndex> = LazyLock::new(|| RuleIndex::without_beginnings(english::RULES));
+static ALL_CHINESE: LazyLock<RuleIndex> = LazyLock::new(|| RuleIndex::without_beginnings(chinese::RULES));
+
+fn noon() -> Timestamp {
+    "2023-05-09T12:00:00Z".parse().unwrap()
+}
+
+/// Returns an error if a rule reads a date at an index, but has not declared its beginning.
+fn check_beginnings(text: &str, indexes: impl Fn(&Scan) -> std::ops::Range<usize>) -> Result<(), String> {
+    let zone = TimeZone::UTC;
+    let reference = Reference::new(noon(), &zone).unwrap();
+    let scan = Scan::new(text);
+    let languages =
+        [(english::RULES, &*ALL_ENGLISH, &*english::INDEX), (chinese::RULES, &*ALL_CHINESE, &*chinese::INDEX)];
+    for (rules, all, index) in languages {
+        let reader = DateReader::new(&scan, &reference, all);
+        for at in indexes(&scan) {
+            let tried: Vec<&str> = index.rules_at(&scan, at).map(|rule| rule.id).collect();
+            for rule in rules {
+                if (rule.read)(&reader, at).is_some() && !tried.contains(&rule.id) {
+                    return Err(format!("{} reads a date at character {at} of {text:?}", rule.id));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Returns an error if the dates of a text differ from those that are read with all rules at every character.
+fn check_readings(text: &str) -> Result<(), String> {
+    let zone = TimeZone::UTC;
+    let reference = Reference::new(noon(), &zone).unwrap();
+    let scan = Scan::new(text);
+    let expected = format!("{:?}", read_dates_with(&scan, &reference, &ALL_ENGLISH, &ALL_CHINESE));
+    let found = format!("{:?}", read_dates(&scan, &reference));
+    if found == expected { Ok(()) } else { Err(format!("{text:?}: {found}, but with all rules {expected}")) }
+}
+
+/// Returns the words of the data files, with those of their comments and keys, and words of the rules.
+fn vocabulary() -> Vec<&'static str> {
+    let files = [
+        include_str!("../data/en/dates.toml"),
+        include_str!("../data/zh/dates.toml"),
+        include_str!("../data/zh/characters.toml"),
+        include_str!("../data/holidays.toml"),
+        "the last next previous this past half couple few several dozen over weekend yesterday today tomorrow tonight \
+         ago before after now of day days week month year Jan Feb Mar Apr May Jun Jul Aug Sep Sept Oct Nov Dec \
+         半 几 好几 最近 十 百 的 个 月 年 天 号 上上 2023 23 7 05 1 2023-05-07 7th May March",
+    ];
+    let words = files.iter().flat_map(|file| file.split(|c: char| !c.is_alphanumeric() && c != '-'));
+    words.filter(|word| !word.is_empty()).collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+#[test]
+fn examples_are_read_as_with_all_rules() {
+    for text in CASES.iter().flat_map(|(_, text, _, near_miss)| [text, near_miss]) {
+        check_readings(text).unwrap();
+        check_beginnings(text, |scan| 0..scan.len()).unwrap();
+    }
+}
+
+/// Dates with beginnings that those of [`CASES`] do not have, or have in another place.
+const FURTHER_DATES: &[&str] = &[
+    "day before yesterday",
+    "Friday before 15 July 2023",
+    "few days before May 7, 2023",
+    "half a year before May 7, 2023",
+    "the day before May 7, 2023",
+    "half a year ago",
+    "last three days",
+    "past three days",
+    "New Year's Eve 2021",
+    "Valentine's Day 2022",
+    "Valentines Day 2022",
+    "the other day",
+    "just now",
+    "二〇二三年五月",
+    "半年前",
+];
+
+/// Replaces the beginning of the date of each example by every word.
+#[test]
+fn rules_declare_all_beginnings() {
+    let zone = TimeZone::UTC;
+    let reference = Reference::new(noon(), &zone).unwrap();
+    let words = vocabulary();
+    for text in CASES.iter().map(|(_, text, ..)| text).chain(FURTHER_DATES) {
+        check_beginnings(text, |scan| 0..scan.len()).unwrap();
+        let scan = Scan::new(text);
+        let date = read_dates(&scan, &reference).remove(0);
+        let first_word = scan.letters(date.begin).map_or(1, |(_, end)| end - date.begin);
+        let lengths = if first_word > 1 { first_word..=first_word } else { 1..=3 };
+        for length in lengths {
+            let rest: String = text.chars().skip(date.begin + length).collect();
+            for word in &words {
+                check_beginnings(&format!("{word}{rest}"), |_| 0..1).unwrap();
+            }
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn random_texts_are_read_as_with_all_rules(
+        pieces in vec(prop_oneof![
+            4 => select(vocabulary()),
+            3 => select(CASES.iter().flat_map(|(_, text, _, near_miss)| [*text, *near_miss]).collect::<Vec<_>>()),
+            2 => select(vec!["the", "a", "two", "days", "before", "after", "last", "May", "2023", "上", "周", "前", "一"]),
+            1 => select(vec!["é", "zorb", "don't", "ＭＡＹ", "，", "-", ".", "_", "週", "ok"]),
+        ], 1..8),
+        separator in select(vec!["", " ", "\u{3000}"]),
+    ) {
+        let text = pieces.join(separator);
+        prop_assert_eq!(check_readings(&text), Ok(()));
+        prop_assert_eq!(check_beginnings(&text, |scan| 0..scan.len()), Ok(()));
     }
 }
