@@ -11,9 +11,8 @@ mod year;
 use std::sync::LazyLock;
 
 use crate::{
-    beginnings::RuleIndex,
     numbers,
-    reading::{DateReader, DateReading, DateRule},
+    reading::{DateReader, DateReading, DateRule, RuleIndex},
 };
 
 /// The rules for Chinese dates. Of two that read equally long dates, the later one counts.

@@ -11,10 +11,9 @@ mod year;
 use std::sync::LazyLock;
 
 use crate::{
-    beginnings::RuleIndex,
     characters::is_latin,
     numbers,
-    reading::{DateReader, DateReading, DateRule},
+    reading::{DateReader, DateReading, DateRule, RuleIndex},
 };
 
 /// The rules for English dates. Of two that read equally long dates, the later one counts.

@@ -4,10 +4,9 @@ use jiff::tz::TimeZone;
 use memory_engine_core::Timestamp;
 
 use crate::{
-    beginnings::RuleIndex,
     calendar::Reference,
     chinese, english,
-    reading::{DateReader, DateReading},
+    reading::{DateReader, DateReading, RuleIndex},
     scan::Scan,
     window::TimeWindow,
 };

@@ -7,11 +7,10 @@ use memory_engine_core::Timestamp;
 use proptest::{collection::vec, prelude::*, sample::select};
 
 use crate::{
-    beginnings::RuleIndex,
     calendar::Reference,
     chinese, english,
     find::{read_dates, read_dates_with},
-    reading::DateReader,
+    reading::{DateReader, RuleIndex},
     scan::Scan,
     window::label,
 };
