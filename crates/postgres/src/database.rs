@@ -6,4 +6,5 @@ pub(crate) mod migration;
 pub(crate) mod secret_url;
 pub(crate) mod server;
 pub(crate) mod statement;
+pub(crate) mod statistics;
 pub(crate) mod transaction;

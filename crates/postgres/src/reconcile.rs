@@ -13,28 +13,39 @@ use crate::{
     keywords::keyword_store,
     options::PostgresOptions,
     queue::job_rows,
-    vectors::{generations, vector_index::VectorIndex, vector_store},
+    vectors::{
+        generations,
+        vector_index::{IndexState, SMALL_TABLE_VECTORS, VectorIndex},
+        vector_store,
+    },
 };
 
 /// Migrates the schema, and reconciles the index metadata and the vector index with this process, in one transaction. A
-/// second embedding version is begun later.
+/// second embedding version is begun later. Returns true if the vector index has to be built in the background.
 pub(crate) async fn reconcile(
     server: &ServerConfig,
     store: &StoreOptions,
     options: &PostgresOptions,
     metadata: &IndexMetadata,
     index: &VectorIndex,
-) -> Result<(), PostgresError> {
+) -> Result<bool, PostgresError> {
     let mut connection = migration::connect_locked(server, options).await?;
     migration::up(&mut connection, options).await?;
     reconcile_indexes(&mut connection, metadata, store).await?;
+    let mut needs_index = false;
     if store.mismatch != Mismatch::Leave
         && let Ok((GenerationRole::Serving, table)) =
             index_metadata::read_versions(&mut connection).await?.role(metadata, "connect")
     {
-        index.reconcile(&mut connection, table).await?;
+        index.remove_outdated(&mut connection, table).await?;
+        match index.state(&mut connection, table).await? {
+            IndexState::Missing { vectors } if vectors > SMALL_TABLE_VECTORS => needs_index = true,
+            IndexState::Missing { .. } => index.reconcile(&mut connection, table).await?,
+            IndexState::Reconciled | IndexState::Outdated => {}
+        }
     }
-    migration::unlock(connection).await
+    migration::unlock(connection).await?;
+    Ok(needs_index)
 }
 
 /// Refuses, records or rebuilds each index that was built with another analyzer or embedding space, as the options

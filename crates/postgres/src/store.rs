@@ -3,7 +3,7 @@
 use std::{fmt, sync::Arc};
 
 use memory_engine_core::{
-    Clock, EmbeddingSpace, Result,
+    Clock, EmbeddingSpace, Result, Timestamp, Write, WriteResult,
     observe::{Operation, observe_as},
     operation_span,
 };
@@ -21,12 +21,17 @@ use crate::{
         index_metadata, migration,
         secret_url::SecretUrl,
         server::ServerConfig,
-        transaction::{with_reader, with_transaction},
+        statistics::PlannerStatistics,
+        transaction::{ReadServers, with_reader},
     },
     options::PostgresOptions,
     queue::lease_owner::LeaseOwner,
     reconcile::reconcile,
-    vectors::{generations, vector_index::VectorIndex},
+    records::put,
+    vectors::{
+        index_builder::IndexBuilder,
+        vector_index::{IndexState, SMALL_TABLE_VECTORS, VectorIndex},
+    },
 };
 
 /// Every store of memory-engine over one Postgres database: [`RecordStore`](memory_engine_core::RecordStore),
@@ -48,6 +53,8 @@ pub struct PostgresStore {
     metadata: IndexMetadata,
     index: VectorIndex,
     lease_owner: Arc<LeaseOwner>,
+    statistics: Arc<PlannerStatistics>,
+    index_builder: Arc<IndexBuilder>,
 }
 
 impl PostgresStore {
@@ -119,13 +126,13 @@ impl PostgresStore {
             schema = migration::SCHEMA,
         );
         let reconcile = async {
-            if !is_reconciled(&primary, &metadata, &index).await? {
-                reconcile(&server, &store, &options, &metadata, &index).await?;
+            match is_reconciled(&primary, &metadata, &index).await? {
+                Some(needs_index) => Ok(needs_index),
+                None => reconcile(&server, &store, &options, &metadata, &index).await,
             }
-            Ok(())
         };
         let reconciled = observe_as(&span, Operation::Unmeasured, PostgresError::kind, reconcile).await;
-        reconciled.map_err(|failure| failure.into_error("connect"))?;
+        let needs_index = reconciled.map_err(|failure| failure.into_error("connect"))?;
         let mismatch = store.mismatch;
         let opened = Self {
             lease_owner: Arc::new(LeaseOwner::new(server.clone())),
@@ -136,8 +143,13 @@ impl PostgresStore {
             clock: store.clock,
             metadata,
             index,
+            statistics: Arc::default(),
+            index_builder: Arc::default(),
         };
         opened.refill(mismatch).await?;
+        if needs_index {
+            opened.index_builder.start(opened.server.clone(), opened.metadata.clone(), opened.index.clone());
+        }
         Ok(opened)
     }
 
@@ -151,18 +163,31 @@ impl PostgresStore {
         Ok(())
     }
 
-    /// Creates the vector index if enough vectors have been written. `vectors` is their number in the last write.
-    ///
-    /// An error is ignored: without an index every vector is compared, and a later write tries again.
-    pub(crate) async fn create_index_if_due(&self, vectors: usize) {
-        if !self.index.count_written(vectors as u64) {
-            return;
+    /// Writes records of which nothing is stored with one statement. Returns `None`, without a change, if the writes
+    /// have to be decided on stored data.
+    pub(crate) async fn put_new(
+        &self,
+        writes: &[Write],
+        now: Timestamp,
+    ) -> Result<Option<Vec<WriteResult>>, PostgresError> {
+        let mut connection = self.primary.acquire().await?;
+        let table = self.index.assumed_table();
+        let results = put::put_new(&mut connection, &self.metadata, table, writes, now).await?;
+        connection.release().await;
+        Ok(results)
+    }
+
+    /// Updates the statistics of the planner and builds the vector index, if enough has been written. The arguments are
+    /// the numbers of records and vectors in the last write.
+    pub(crate) async fn maintain(&self, records: usize, vectors: usize) {
+        if self.statistics.count_written(records as u64) {
+            // An error is ignored: without statistics, statements are only slower.
+            let _: Result<()> = with_reader!(from ReadServers::primary_only(&self.primary), "analyze", |connection| {
+                self.statistics.update(connection).await
+            });
         }
-        let exists: Result<bool> = with_transaction!(self, "index", |connection| {
-            generations::create_index(connection, &self.metadata, &self.index).await
-        });
-        if exists.unwrap_or(false) {
-            self.index.set_created();
+        if self.index.count_written(vectors as u64) {
+            self.index_builder.start(self.server.clone(), self.metadata.clone(), self.index.clone());
         }
     }
 
@@ -177,13 +202,17 @@ impl PostgresStore {
             index: self.index.in_space(space.clone()),
             space,
             lease_owner: Arc::clone(&self.lease_owner),
+            statistics: Arc::clone(&self.statistics),
+            index_builder: Arc::default(),
         }
     }
 
-    /// Waits for running calls and closes every connection, but not a pool of the caller. Later calls fail with
+    /// Waits for running calls and, for at most ten seconds, for the build of the vector index. Then closes every
+    /// connection, but not a pool of the caller. Later calls fail with
     /// `Closed`.
     pub async fn close(&self) {
         self.lease_owner.close().await;
+        self.index_builder.close().await;
         self.primary.close().await;
         if let Some(replica) = &self.replica {
             replica.close().await;
@@ -232,19 +261,25 @@ impl fmt::Debug for PostgresStore {
     }
 }
 
-/// Returns true if the database needs no reconciliation, which is the usual case. Takes no lock.
+/// Returns whether the vector index has to be built in the background; `None` if the database needs a reconciliation,
+/// which is not the usual case. Takes no lock.
 async fn is_reconciled(
     connections: &Connections,
     metadata: &IndexMetadata,
     index: &VectorIndex,
-) -> Result<bool, PostgresError> {
+) -> Result<Option<bool>, PostgresError> {
     let mut connection = connections.acquire().await?;
-    let is_reconciled = migration::version(&mut connection).await? == migration::SCHEMA
+    let mut needs_index = None;
+    if migration::version(&mut connection).await? == migration::SCHEMA
         && index_metadata::matches(&mut connection, metadata).await?
-        && {
-            let table = index_metadata::read_versions(&mut connection).await?.table;
-            index.is_reconciled(&mut connection, table).await?
+    {
+        let table = index_metadata::read_versions(&mut connection).await?.table;
+        needs_index = match index.state(&mut connection, table).await? {
+            IndexState::Reconciled => Some(false),
+            IndexState::Missing { vectors } if vectors > SMALL_TABLE_VECTORS => Some(true),
+            IndexState::Missing { .. } | IndexState::Outdated => None,
         };
+    }
     connection.release().await;
-    Ok(is_reconciled)
+    Ok(needs_index)
 }

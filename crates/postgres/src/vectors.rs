@@ -1,4 +1,5 @@
 pub(crate) mod generations;
+pub(crate) mod index_builder;
 pub(crate) mod vector_index;
 pub(crate) mod vector_search;
 pub(crate) mod vector_store;

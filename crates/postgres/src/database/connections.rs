@@ -214,6 +214,15 @@ enum LeasedConnection {
 }
 
 impl ConnectionLease<'_> {
+    /// Closes the connection when it is dropped, instead of returning it to the pool.
+    pub(crate) fn close_on_drop(&mut self) {
+        match &mut self.connection {
+            LeasedConnection::Own(connection) => connection.close_on_drop(),
+            // It is closed in any case.
+            LeasedConnection::Borrowed(_) => {}
+        }
+    }
+
     /// Releases the connection for the next call. The answer of the last statement must have been read completely, and
     /// no transaction may be open.
     pub(crate) async fn release(self) {

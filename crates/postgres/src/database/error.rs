@@ -34,6 +34,17 @@ impl PostgresError {
         }
     }
 
+    /// Returns true if a statement that writes outside of a transaction is repeated in one after this failure: unless
+    /// the server is unreachable, or the statement has used its time.
+    pub(crate) fn is_retried_in_transaction(&self) -> bool {
+        !self.is_unreachable() && self.kind() != ErrorKind::Timeout
+    }
+
+    /// Returns true if the server is unreachable, so that another attempt would only wait again.
+    pub(crate) fn is_unreachable(&self) -> bool {
+        matches!(self, Self::Postgres(sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed))
+    }
+
     fn code(&self) -> Option<String> {
         match self {
             Self::Postgres(sqlx::Error::Database(error)) => error.code().map(|code| code.into_owned()),

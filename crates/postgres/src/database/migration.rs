@@ -3,6 +3,8 @@
 //! Migrations are numbered SQL files, compiled into the crate. They run under an advisory lock, so that one of several
 //! processes does the work and the others find it done.
 
+use std::time::Duration;
+
 use memory_engine_core::{
     Error, ErrorKind, Result,
     observe::{Operation, observe_as},
@@ -35,7 +37,7 @@ macro_rules! migration {
 }
 
 /// The migrations in order, each with its reversal. Their number is the schema version.
-const MIGRATIONS: [Migration; 19] = [
+const MIGRATIONS: [Migration; 20] = [
     migration!("0001_initial"),
     migration!("0002_documents"),
     migration!("0003_synonyms"),
@@ -55,6 +57,7 @@ const MIGRATIONS: [Migration; 19] = [
     migration!("0017_record_group_counts"),
     migration!("0018_pin_and_expiry"),
     migration!("0019_audit_log"),
+    migration!("0020_bulk_insert"),
 ];
 
 /// Marks the places in a migration where a table is partitioned, if that is configured.
@@ -76,6 +79,13 @@ pub struct MigrationStatus {
     pub pending: Vec<String>,
     /// Number of partitions of each table; 0 for plain tables.
     pub partitions: u32,
+}
+
+/// SQL of the key of the lock for index builds. The key of a schema that does not exist yet is not used by any build.
+macro_rules! build_lock_key {
+    () => {
+        "(hashtextextended('memory-engine index ' || coalesce(current_schema(), ''), 0))"
+    };
 }
 
 /// Migrates a database to the schema of this version. Returns the schema version that it had.
@@ -170,13 +180,29 @@ pub(crate) async fn connect_locked(
     Ok(connection)
 }
 
+/// Time between two attempts to get a lock.
+const LOCK_POLL_INTERVAL: Duration = Duration::from_millis(20);
+
 /// Waits for the migration lock, and holds it until the transaction ends. Migrations, and everything that creates or
 /// removes an index, hold it. A transaction takes it before all other locks.
+///
+/// It includes the lock of this schema that a background build of an index holds. A build waits for every older
+/// snapshot, which a statement that waits for a lock has. So this function waits between statements.
 pub(crate) async fn lock(connection: &mut PgConnection) -> Result<(), PostgresError> {
-    sqlx::raw_sql("SELECT pg_advisory_xact_lock(hashtextextended('memory-engine migrations', 0))")
-        .execute(connection)
-        .await?;
+    let migrations = "SELECT pg_try_advisory_xact_lock(hashtextextended('memory-engine migrations', 0))";
+    for sql in [migrations, concat!("SELECT pg_try_advisory_xact_lock", build_lock_key!())] {
+        while !sqlx::query_scalar::<_, bool>(sql).fetch_one(&mut *connection).await? {
+            tokio::time::sleep(LOCK_POLL_INTERVAL).await;
+        }
+    }
     Ok(())
+}
+
+/// Takes the lock for the background build of an index of this schema until the connection is closed. Returns false if
+/// another session holds it.
+pub(crate) async fn try_lock_build(connection: &mut PgConnection) -> Result<bool, PostgresError> {
+    let sql = concat!("SELECT pg_try_advisory_lock", build_lock_key!());
+    Ok(sqlx::query_scalar(sql).fetch_one(connection).await?)
 }
 
 /// Commits the transaction of [`connect_locked`], which releases the lock, and closes the connection.

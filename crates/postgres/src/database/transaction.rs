@@ -34,7 +34,7 @@ impl TransactionRetries {
     /// another transaction is retried after a growing delay, which this function waits for.
     pub(crate) async fn prepare_retry(&mut self, failure: &PostgresError, has_begun: bool) -> bool {
         if !has_begun {
-            let is_first_loss = failure.is_connection_loss() && !is_unreachable(failure) && !self.has_lost_connection;
+            let is_first_loss = failure.is_connection_loss() && !failure.is_unreachable() && !self.has_lost_connection;
             self.has_lost_connection |= is_first_loss;
             return is_first_loss;
         }
@@ -44,6 +44,30 @@ impl TransactionRetries {
         }
         tokio::time::sleep(Duration::from_millis(2_u64 << self.conflicts)).await;
         true
+    }
+}
+
+/// Closes a connection if the begin of a transaction was cancelled on it.
+///
+/// The driver does not know then that the server has begun a transaction, and would not roll it back. A later statement
+/// on the connection would never be committed.
+#[derive(Debug)]
+pub(crate) struct BeginGuard<'l, 'c> {
+    pub(crate) lease: &'l mut ConnectionLease<'c>,
+    pub(crate) has_begun: bool,
+}
+
+impl<'l, 'c> BeginGuard<'l, 'c> {
+    pub(crate) fn new(lease: &'l mut ConnectionLease<'c>) -> Self {
+        Self { lease, has_begun: false }
+    }
+}
+
+impl Drop for BeginGuard<'_, '_> {
+    fn drop(&mut self) {
+        if !self.has_begun {
+            self.lease.close_on_drop();
+        }
     }
 }
 
@@ -86,13 +110,8 @@ impl<'c> ReadServers<'c> {
             return failure.is_connection_loss();
         }
         self.retries += 1;
-        self.retries == 1 && failure.is_connection_loss() && !is_unreachable(failure)
+        self.retries == 1 && failure.is_connection_loss() && !failure.is_unreachable()
     }
-}
-
-/// Returns true if the server is unreachable, so that another attempt would only wait again.
-fn is_unreachable(failure: &PostgresError) -> bool {
-    matches!(failure, PostgresError::Postgres(sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed))
 }
 
 /// Executes `$body` on a connection to a server for reading. It must not change anything.
@@ -128,11 +147,14 @@ macro_rules! with_transaction {
             let mut has_begun = false;
             let attempt = async {
                 let mut acquired = retries.acquire($store.primary()).await?;
-                let mut transaction = sqlx::Connection::begin(&mut *acquired).await?;
+                let mut guard = $crate::database::transaction::BeginGuard::new(&mut acquired);
+                let mut transaction = sqlx::Connection::begin(&mut **guard.lease).await?;
+                guard.has_begun = true;
                 has_begun = true;
                 let $connection: &mut sqlx::PgConnection = &mut transaction;
                 let value = $body?;
                 transaction.commit().await?;
+                drop(guard);
                 acquired.release().await;
                 Ok::<_, $crate::database::error::PostgresError>(value)
             };

@@ -17,7 +17,7 @@ use crate::{
     keywords::lexeme::LexemeOwner,
     records::namespaces,
     records::row,
-    records::scopes::{self, CoveredScope, record_id, uuid, uuids},
+    records::scopes::{self, CoveredScope, record_id, uuid},
 };
 
 /// A row of `keyword_documents`: the terms of a record.
@@ -146,13 +146,9 @@ pub(crate) async fn terms(
     scope: &Scope,
     ids: &[RecordId],
 ) -> Result<Vec<Option<PackedTerms>>, PostgresError> {
-    let mut statement = StatementBuilder::new(
-        "SELECT d.id, d.terms, d.counts FROM keyword_documents d JOIN namespaces n ON n.ns = d.ns WHERE d.id = ANY (",
-    );
-    statement.bind(uuids(ids)).push(") AND ");
-    CoveredScope::of(scope).push_row_condition("d", &mut statement);
-    // If several users of a tenant have a record of one id, the first by user counts, as everywhere.
-    statement.push(" ORDER BY n.username");
+    let covered = CoveredScope::of(scope);
+    let mut statement = StatementBuilder::new("SELECT d.id, d.terms, d.counts FROM ");
+    covered.push_rows_by_id("keyword_documents d", "d", ids, &mut statement);
     let mut found: FxHashMap<RecordId, PackedTerms> = FxHashMap::default();
     for row in statement.fetch_all(connection).await? {
         let words =

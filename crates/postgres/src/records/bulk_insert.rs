@@ -1,14 +1,11 @@
 //! Inserts a whole batch in one statement: every further statement would be another round trip, while other writers
 //! of the same users wait.
-//!
-//! The parts of the statement do not see each other's rows. They need not, since the server checks foreign keys at the
-//! end of the statement.
 
 use std::collections::BTreeMap;
 
 use memory_engine_core::{Embedding, Record, Scope};
 use memory_engine_sql::rows::LEASE_FREE;
-use sqlx::PgConnection;
+use sqlx::{PgConnection, Postgres, Row, postgres::PgArguments, query::Query};
 use uuid::Uuid;
 
 use crate::{
@@ -40,54 +37,27 @@ struct AddressCounts {
     vectors: i64,
 }
 
-/// SQL of the statement, for vectors in one of the tables.
-macro_rules! insert_batch {
-    ($table:literal) => {
-        concat!(
-            "WITH new_addresses AS (
-                INSERT INTO addresses (ns, address, agent, session, branch, documents, ",
-            $table,
-            ")
-                SELECT x.*
-                FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[]) x
-                ON CONFLICT (ns, address) DO UPDATE SET documents = addresses.documents + excluded.documents, ",
-            $table,
-            " = addresses.",
-            $table,
-            " + excluded.",
-            $table,
-            "
-                WHERE excluded.documents + excluded.",
-            $table,
-            " > 0
-             ), new_records AS (",
-            row::insert_records!("$8"),
-            "), new_documents AS (
-                INSERT INTO keyword_documents (ns, id, address, length, terms, counts, lexemes)
-                SELECT x.ns, x.id, x.address, x.length, x.terms, x.counts, x.lexemes::tsvector
-                FROM unnest($9::uuid[], $10::uuid[], $11::uuid[], $12::bigint[], $13::bytea[], $14::bytea[],
-                            $15::text[])
-                     x (ns, id, address, length, terms, counts, lexemes)
-             ), new_vectors AS (
-                INSERT INTO ",
-            $table,
-            " (ns, id, address, embedding)
-                SELECT x.* FROM unnest($16::uuid[], $17::uuid[], $18::uuid[], $19::vector[]) x
-             )
-             INSERT INTO backlog (ns, job, id, ticket, leased_until, queued_at)
-             SELECT x.ns, x.job, x.id, x.ticket, $20::bigint, x.queued_at
-             FROM unnest($21::uuid[], $22::text[], $23::uuid[], $24::uuid[], $25::bigint[])
-                  x (ns, job, id, ticket, queued_at)
-             UNION ALL
-             SELECT x.ns, o.part, x.id, x.ticket, $20::bigint, x.queued_at
-             FROM unnest($21::uuid[], $22::text[], $23::uuid[], $26::uuid[], $25::bigint[])
-                  x (ns, job, id, ticket, queued_at)
-                  JOIN origins o ON o.part = 'reembedding'
-             WHERE x.job = 'embedding'
-             ON CONFLICT (ns, job, id) DO UPDATE SET ticket = excluded.ticket, leased_until = excluded.leased_until,
-             queued_at = excluded.queued_at, attempts = 0, reason = NULL"
-        )
-    };
+/// Inserts a batch whose namespaces are locked.
+const INSERT_BATCH: &str = "SELECT memory_insert_batch($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,
+    $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27)";
+
+/// Locks the namespaces and inserts a batch, if the database is in the state that the batch was made for.
+const INSERT_NEW_BATCH: &str = "SELECT memory_insert_new_batch($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13,
+    $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36)";
+
+/// The state of the database that a batch of new records was made for.
+#[derive(Debug)]
+pub(crate) struct AssumedState<'a> {
+    /// The analyzer of the keyword index.
+    pub(crate) analyzer: &'a str,
+    /// The embedding space of the only embedding version.
+    pub(crate) space: &'a str,
+    /// The namespaces of the batch, which are locked.
+    pub(crate) namespaces: BTreeMap<Uuid, &'a Scope>,
+    /// Keys of which there are no records and no tombstones.
+    pub(crate) keys: (Vec<Uuid>, Vec<Uuid>),
+    /// Namespaces and hashes of contents that were not deleted.
+    pub(crate) hashes: (Vec<Uuid>, Vec<Vec<u8>>),
 }
 
 impl<'a> BulkInsert<'a> {
@@ -126,7 +96,7 @@ impl<'a> BulkInsert<'a> {
         self.queue_entries.push((scopes::namespace(&record.scope), entry));
     }
 
-    /// Inserts the batch.
+    /// Inserts the batch. Its namespaces must be locked.
     pub(crate) async fn execute(self, connection: &mut PgConnection) -> Result<(), PostgresError> {
         let mut chunks = row::json_chunks(&self.records)?;
         // Only the last chunk of the records is part of the statement.
@@ -138,42 +108,75 @@ impl<'a> BulkInsert<'a> {
             scopes::insert_addresses(connection, &self.addresses.keys().copied().collect::<Vec<_>>()).await?;
             row::insert(connection, chunks).await?;
         }
-        let Self { documents, vectors, queue_entries, addresses, .. } = &self;
-        let names = |dimension: usize| -> Vec<&str> {
-            addresses.keys().map(|scope| scope.dimensions()[dimension].1.unwrap_or_default()).collect()
-        };
-        sqlx::query(match self.table {
-            VectorTable::First => insert_batch!("vectors"),
-            VectorTable::Second => insert_batch!("second_vectors"),
-        })
-        .bind(addresses.keys().map(|scope| scopes::namespace(scope)).collect::<Vec<_>>())
-        .bind(addresses.keys().map(|scope| scopes::address(scope)).collect::<Vec<_>>())
-        .bind(names(1))
-        .bind(names(2))
-        .bind(names(3))
-        .bind(addresses.values().map(|counts| counts.documents).collect::<Vec<_>>())
-        .bind(addresses.values().map(|counts| counts.vectors).collect::<Vec<_>>())
-        .bind(last_chunk.unwrap_or_else(|| "[]".to_owned()))
-        .bind(documents.iter().map(|document| document.ns).collect::<Vec<_>>())
-        .bind(documents.iter().map(|document| document.id).collect::<Vec<_>>())
-        .bind(documents.iter().map(|document| document.address).collect::<Vec<_>>())
-        .bind(documents.iter().map(|document| document.length).collect::<Vec<_>>())
-        .bind(documents.iter().map(|document| &document.terms[..]).collect::<Vec<_>>())
-        .bind(documents.iter().map(|document| &document.counts[..]).collect::<Vec<_>>())
-        .bind(documents.iter().map(|document| &document.lexemes[..]).collect::<Vec<_>>())
-        .bind(vectors.iter().map(|(record, _)| scopes::namespace(&record.scope)).collect::<Vec<_>>())
-        .bind(vectors.iter().map(|(record, _)| uuid(record.id)).collect::<Vec<_>>())
-        .bind(vectors.iter().map(|(record, _)| scopes::address(&record.scope)).collect::<Vec<_>>())
-        .bind(vectors.iter().map(|(_, embedding)| vector_store::stored_vector(embedding)).collect::<Vec<_>>())
-        .bind(LEASE_FREE)
-        .bind(queue_entries.iter().map(|(ns, _)| *ns).collect::<Vec<_>>())
-        .bind(queue_entries.iter().map(|(_, entry)| entry.job.as_str()).collect::<Vec<_>>())
-        .bind(queue_entries.iter().map(|(_, entry)| entry.id).collect::<Vec<_>>())
-        .bind(queue_entries.iter().map(|(_, entry)| entry.ticket).collect::<Vec<_>>())
-        .bind(queue_entries.iter().map(|(_, entry)| entry.queued_at.as_micros()).collect::<Vec<_>>())
-        .bind(queue_entries.iter().map(|_| Uuid::now_v7()).collect::<Vec<_>>())
-        .execute(connection)
-        .await?;
+        self.bind(sqlx::query(INSERT_BATCH), last_chunk).execute(connection).await?;
         Ok(())
+    }
+
+    /// Inserts the batch with one statement outside of a transaction. Returns false, without a change, if the database
+    /// is in another state, or if the batch is too large.
+    pub(crate) async fn execute_if_new(
+        self,
+        connection: &mut PgConnection,
+        assumed: &AssumedState<'_>,
+    ) -> Result<bool, PostgresError> {
+        let mut chunks = row::json_chunks(&self.records)?;
+        let chunk = chunks.pop();
+        if !chunks.is_empty() {
+            return Ok(false);
+        }
+        let namespaces = &assumed.namespaces;
+        let user = |scope: &Scope| scope.user_name().unwrap_or_default().to_owned();
+        let query = self
+            .bind(sqlx::query(INSERT_NEW_BATCH), chunk)
+            .bind(namespaces.keys().copied().collect::<Vec<_>>())
+            .bind(namespaces.values().map(|scope| scope.tenant().to_owned()).collect::<Vec<_>>())
+            .bind(namespaces.values().map(|scope| user(scope)).collect::<Vec<_>>())
+            .bind(assumed.analyzer.to_owned())
+            .bind(assumed.space.to_owned())
+            .bind(assumed.keys.0.clone())
+            .bind(assumed.keys.1.clone())
+            .bind(assumed.hashes.0.clone())
+            .bind(assumed.hashes.1.clone());
+        Ok(query.fetch_one(connection).await?.try_get(0)?)
+    }
+
+    /// Binds the parameters 1 to 27, of which `records` is one.
+    fn bind<'q>(
+        &self,
+        query: Query<'q, Postgres, PgArguments>,
+        records: Option<String>,
+    ) -> Query<'q, Postgres, PgArguments> {
+        let Self { documents, vectors, queue_entries, addresses, .. } = self;
+        let names = |dimension: usize| -> Vec<String> {
+            addresses.keys().map(|scope| scope.dimensions()[dimension].1.unwrap_or_default().to_owned()).collect()
+        };
+        query
+            .bind(addresses.keys().map(|scope| scopes::namespace(scope)).collect::<Vec<_>>())
+            .bind(addresses.keys().map(|scope| scopes::address(scope)).collect::<Vec<_>>())
+            .bind(names(1))
+            .bind(names(2))
+            .bind(names(3))
+            .bind(addresses.values().map(|counts| counts.documents).collect::<Vec<_>>())
+            .bind(addresses.values().map(|counts| counts.vectors).collect::<Vec<_>>())
+            .bind(records.unwrap_or_else(|| "[]".to_owned()))
+            .bind(documents.iter().map(|document| document.ns).collect::<Vec<_>>())
+            .bind(documents.iter().map(|document| document.id).collect::<Vec<_>>())
+            .bind(documents.iter().map(|document| document.address).collect::<Vec<_>>())
+            .bind(documents.iter().map(|document| document.length).collect::<Vec<_>>())
+            .bind(documents.iter().map(|document| document.terms.clone()).collect::<Vec<_>>())
+            .bind(documents.iter().map(|document| document.counts.clone()).collect::<Vec<_>>())
+            .bind(documents.iter().map(|document| document.lexemes.clone()).collect::<Vec<_>>())
+            .bind(vectors.iter().map(|(record, _)| scopes::namespace(&record.scope)).collect::<Vec<_>>())
+            .bind(vectors.iter().map(|(record, _)| uuid(record.id)).collect::<Vec<_>>())
+            .bind(vectors.iter().map(|(record, _)| scopes::address(&record.scope)).collect::<Vec<_>>())
+            .bind(vectors.iter().map(|(_, embedding)| vector_store::stored_vector(embedding)).collect::<Vec<_>>())
+            .bind(self.table.name())
+            .bind(LEASE_FREE)
+            .bind(queue_entries.iter().map(|(ns, _)| *ns).collect::<Vec<_>>())
+            .bind(queue_entries.iter().map(|(_, entry)| entry.job.as_str()).collect::<Vec<_>>())
+            .bind(queue_entries.iter().map(|(_, entry)| entry.id).collect::<Vec<_>>())
+            .bind(queue_entries.iter().map(|(_, entry)| entry.ticket).collect::<Vec<_>>())
+            .bind(queue_entries.iter().map(|(_, entry)| entry.queued_at.as_micros()).collect::<Vec<_>>())
+            .bind(queue_entries.iter().map(|_| Uuid::now_v7()).collect::<Vec<_>>())
     }
 }

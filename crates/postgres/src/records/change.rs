@@ -72,6 +72,15 @@ async fn write_records(
             remove_entries(connection, ns, &reindexed).await?;
         }
     }
+    bulk_insert(writes.iter().copied(), table, now).execute(connection).await
+}
+
+/// Returns the insertion of new records, and of the new index entries and queue entries of records.
+pub(crate) fn bulk_insert<'a>(
+    writes: impl IntoIterator<Item = &'a RecordWrite>,
+    table: Option<VectorTable>,
+    now: Timestamp,
+) -> BulkInsert<'a> {
     let mut batch = BulkInsert::new(table.unwrap_or_default());
     for write in writes {
         let record = &write.record;
@@ -89,7 +98,7 @@ async fn write_records(
             batch.add_queue_entry(record, QueueEntry::new(*job, uuid(record.id), now));
         }
     }
-    batch.execute(connection).await
+    batch
 }
 
 /// Removes records from the indexes and the queue. Returns the counts of removed data.

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use memory_engine_core::{ContentHash, Index, Job, Record, RecordId, Timestamp, Tombstone, Write, WriteResult};
+use memory_engine_core::{
+    ContentHash, Index, Job, PutMode, Record, RecordId, Timestamp, Tombstone, Write, WriteResult,
+};
 use memory_engine_sql::{
-    embedding_versions::{EmbeddingVersions, PARTS},
+    embedding_versions::{EmbeddingVersions, PARTS, VectorTable},
     index_metadata::IndexMetadata,
     write::{NamespaceState, RecordChange, RecordWrite, decide},
 };
@@ -15,6 +17,7 @@ use uuid::Uuid;
 use crate::{
     database::error::PostgresError,
     records::{
+        bulk_insert::AssumedState,
         cascade, change, namespaces, row,
         scopes::{self, uuid},
         tombstones,
@@ -36,6 +39,31 @@ struct BatchState {
     deleted_contents: FxHashMap<(Uuid, ContentHash), bool>,
 }
 
+/// Writes records of which nothing is stored with one statement, outside of a transaction. Returns `None`, without a
+/// change, if the writes have to be decided on stored data.
+pub(crate) async fn put_new(
+    connection: &mut PgConnection,
+    metadata: &IndexMetadata,
+    table: VectorTable,
+    writes: &[Write],
+    now: Timestamp,
+) -> Result<Option<Vec<WriteResult>>, PostgresError> {
+    let is_new = |write: &Write| write.based_on.is_empty() && !matches!(write.mode, PutMode::Update { .. });
+    if !writes.iter().all(is_new) {
+        return Ok(None);
+    }
+    let state = BatchState::default();
+    // An error is decided on again, together with the stored data.
+    let Ok(DecidedBatch { results, changes, .. }) = decide_batch(state, writes, true, now) else { return Ok(None) };
+    let changes: Vec<RecordWrite> = changes.writes.into_iter().flatten().collect();
+    let (keys, hashes) = state_keys(writes);
+    let namespaces = writes.iter().map(|write| (scopes::namespace(&write.record.scope), &write.record.scope)).collect();
+    let (analyzer, space) = (metadata.maker(Index::Keywords), metadata.space());
+    let assumed = AssumedState { analyzer, space, namespaces, keys, hashes };
+    let batch = change::bulk_insert(&changes, Some(table), now);
+    Ok(batch.execute_if_new(connection, &assumed).await?.then_some(results))
+}
+
 /// Writes records with everything that is derived from them. After an error the caller rolls the transaction back.
 pub(crate) async fn put(
     connection: &mut PgConnection,
@@ -48,28 +76,13 @@ pub(crate) async fn put(
     // one.
     let mut state = read_state(connection, writes).await?;
     let table = state.versions.table_for_new_records(metadata);
-    let mut changes = BatchChanges::default();
-    let mut cascading = Vec::new();
-    let mut results = Vec::with_capacity(writes.len());
-    for write in writes {
-        let ns = scopes::namespace(&write.record.scope);
-        let key = (ns, write.record.id);
-        let namespace = Namespace { state: &state, ns };
-        let (result, change) = decide(write.clone(), state.records.get(&key), &namespace, table.is_some(), now)?;
-        if let Some(change) = change {
-            if change.cascades {
-                cascading.push((results.len(), ns));
-            }
-            state.records.insert(key, change.record.clone());
-            changes.add(key, change);
-        }
-        results.push(result);
-    }
+    let analyzer = state.analyzer.take();
+    let DecidedBatch { mut results, changes, cascading } = decide_batch(state, writes, table.is_some(), now)?;
     let changes: Vec<RecordChange> =
         changes.writes.into_iter().flatten().map(|write| RecordChange::Write(Box::new(write))).collect();
     change::apply(connection, &changes, table, now).await?;
     if writes.iter().any(|write| write.terms.is_some()) {
-        metadata.check(Index::Keywords, state.analyzer.as_deref(), "put")?;
+        metadata.check(Index::Keywords, analyzer.as_deref(), "put")?;
     }
     let batch: BTreeSet<RecordId> = writes.iter().map(|write| write.record.id).collect();
     for (number, ns) in cascading {
@@ -78,6 +91,40 @@ pub(crate) async fn put(
         (result.withdrawn, _) = cascade::remove_derived_records(connection, ns, &source, &batch, now).await?;
     }
     Ok(results)
+}
+
+/// The decisions on a batch.
+#[derive(Debug, Default)]
+struct DecidedBatch {
+    results: Vec<WriteResult>,
+    changes: BatchChanges,
+    /// Index of the result and namespace of each write that deletes derived records.
+    cascading: Vec<(usize, Uuid)>,
+}
+
+/// Decides on each write, given the stored records and the writes before it.
+fn decide_batch(
+    mut state: BatchState,
+    writes: &[Write],
+    keeps_vectors: bool,
+    now: Timestamp,
+) -> Result<DecidedBatch, PostgresError> {
+    let mut batch = DecidedBatch::default();
+    for write in writes {
+        let ns = scopes::namespace(&write.record.scope);
+        let key = (ns, write.record.id);
+        let namespace = Namespace { state: &state, ns };
+        let (result, change) = decide(write.clone(), state.records.get(&key), &namespace, keeps_vectors, now)?;
+        if let Some(change) = change {
+            if change.cascades {
+                batch.cascading.push((batch.results.len(), ns));
+            }
+            state.records.insert(key, change.record.clone());
+            batch.changes.add(key, change);
+        }
+        batch.results.push(result);
+    }
+    Ok(batch)
 }
 
 /// The writes of a batch, one for each record, in the order in which their jobs are queued.
@@ -151,22 +198,29 @@ const SELECT_STATE: &str = "
     FROM unnest($3::uuid[], $4::bytea[]) k (ns, content_hash)
     JOIN barred_contents b ON b.ns = k.ns AND b.content_hash = k.content_hash";
 
-async fn read_state(connection: &mut PgConnection, writes: &[Write]) -> Result<BatchState, PostgresError> {
-    let mut namespaces = Vec::new();
-    let mut ids = Vec::new();
-    let mut namespaces_of_hashes = Vec::new();
-    let mut hashes = Vec::new();
+/// Namespaces, and an id or a hash of each.
+type StateKeys<K> = (Vec<Uuid>, Vec<K>);
+
+/// Returns the keys of the records and tombstones, and of the deleted contents, that the decisions depend on.
+fn state_keys(writes: &[Write]) -> (StateKeys<Uuid>, StateKeys<Vec<u8>>) {
+    let mut keys = StateKeys::default();
+    let mut hashes = StateKeys::default();
     for Write { record, based_on, .. } in writes {
         let ns = scopes::namespace(&record.scope);
         for id in [record.id].into_iter().chain(based_on.iter().map(|basis| basis.id)) {
-            namespaces.push(ns);
-            ids.push(uuid(id));
+            keys.0.push(ns);
+            keys.1.push(uuid(id));
         }
         if Tombstone::bars_content_for(record.trust, false) {
-            namespaces_of_hashes.push(ns);
-            hashes.push(record.content_hash().as_bytes().to_vec());
+            hashes.0.push(ns);
+            hashes.1.push(record.content_hash().as_bytes().to_vec());
         }
     }
+    (keys, hashes)
+}
+
+async fn read_state(connection: &mut PgConnection, writes: &[Write]) -> Result<BatchState, PostgresError> {
+    let ((namespaces, ids), (namespaces_of_hashes, hashes)) = state_keys(writes);
     let analyzer = Job::Keywords.as_str();
     let parts: Vec<_> = PARTS.into_iter().chain([analyzer]).collect();
     let query =

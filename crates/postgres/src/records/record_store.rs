@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use memory_engine_core::{
-    Adjacent, DeletionReport, EmbeddingSpace, Hit, Index, Job, MultiVector, Page, PeriodCount, Periods, Record,
-    RecordGroup, RecordId, RecordStore, Result, ScanQuery, Scope, Stats, Timestamp, Tombstone, Write, WriteResult,
+    Adjacent, DeletionReport, EmbeddingSpace, ErrorKind, Hit, Index, Job, MultiVector, Page, PeriodCount, Periods,
+    Record, RecordGroup, RecordId, RecordStore, Result, ScanQuery, Scope, Stats, Timestamp, Tombstone, Write,
+    WriteResult,
     audit::AuditLog,
     residue::{ResidueProbes, ResidueReport},
 };
@@ -33,9 +34,26 @@ impl RecordStore for PostgresStore {
             return Ok(Vec::new());
         }
         let now = self.clock().now();
-        let results =
-            with_transaction!(self, "put", |connection| put::put(connection, self.metadata(), &writes, now).await)?;
-        self.create_index_if_due(writes.iter().filter(|write| write.embedding.is_some()).count()).await;
+        let put = async || {
+            with_transaction!(self, "put", |connection| put::put(connection, self.metadata(), &writes, now).await)
+        };
+        let results = match self.put_new(&writes, now).await {
+            Ok(Some(results)) => results,
+            Ok(None) => put().await?,
+            // The transaction reports an error that remains, in the same way for every write.
+            Err(failure) if failure.is_retried_in_transaction() => {
+                let retried = put().await;
+                // The records may be those of the lost statement.
+                let is_ambiguous = failure.is_connection_loss()
+                    && retried.as_ref().is_err_and(|error| error.kind() == ErrorKind::Conflict);
+                if is_ambiguous {
+                    return Err(failure.into_error("put"));
+                }
+                retried?
+            }
+            Err(failure) => return Err(failure.into_error("put")),
+        };
+        self.maintain(writes.len(), writes.iter().filter(|write| write.embedding.is_some()).count()).await;
         Ok(results)
     }
 
@@ -152,7 +170,7 @@ impl VectorStore for PostgresStore {
         with_transaction!(self, "vector upsert", |connection| {
             vector_store::upsert(connection, self.metadata(), entries).await
         })?;
-        self.create_index_if_due(entries.len()).await;
+        self.maintain(0, entries.len()).await;
         Ok(())
     }
 

@@ -273,7 +273,6 @@ macro_rules! insert_records {
         )
     };
 }
-pub(crate) use insert_records;
 
 const REPLACE_RECORDS: &str = concat!(
     "UPDATE records r SET revision = x.revision, state = x.state, kind = x.kind, trust = x.trust,

@@ -188,6 +188,30 @@ impl CoveredScope {
         self.push_dimension_conditions(row, statement);
     }
 
+    /// Appends the rows of these records in `table`, which has the alias `row`, and their order: if several users of a
+    /// tenant have a record of one id, the first by user comes first, as everywhere.
+    ///
+    /// Only the table of the records has an index by id alone, so the rows of a whole tenant are found through it.
+    pub(crate) fn push_rows_by_id(
+        &self,
+        table: &'static str,
+        row: &'static str,
+        ids: &[RecordId],
+        statement: &mut StatementBuilder,
+    ) {
+        let ids = uuids(ids);
+        if self.is_tenant_wide() {
+            statement.push("records r JOIN namespaces n ON n.ns = r.ns JOIN addresses a ON a.ns = r.ns AND ");
+            statement.push("a.address = r.address JOIN ").push(table).push(" ON ").push(row).push(".ns = r.ns AND ");
+            statement.push(row).push(".id = r.id WHERE r.id = ANY (").bind(ids).push(") AND ");
+            self.push_joined_record_condition(statement);
+            statement.push(" ORDER BY n.username");
+        } else {
+            statement.push(table).push(" WHERE ").push(row).push(".id = ANY (").bind(ids).push(") AND ");
+            self.push_row_condition(row, statement);
+        }
+    }
+
     /// Appends the condition that the record `r`, joined with its namespace `n` and its address `a`, is covered.
     pub(crate) fn push_joined_record_condition(&self, statement: &mut StatementBuilder) {
         match &self.owner {

@@ -60,21 +60,16 @@ pub(crate) async fn begin(
     index.reconcile(connection, table).await
 }
 
-/// Builds the index over the vectors of this process' embedding space, if there are enough of them. Returns true if the
-/// index exists. Writes wait until it is built.
+/// Builds the index over the vectors of this process' embedding space, if there are enough of them. Writes wait
+/// meanwhile.
 pub(crate) async fn create_index(
     connection: &mut PgConnection,
     metadata: &IndexMetadata,
     index: &VectorIndex,
-) -> Result<bool, PostgresError> {
-    let (_, table) = index_metadata::read_versions(connection).await?.role(metadata, "index")?;
-    if index.is_reconciled(connection, table).await? {
-        return Ok(VectorIndex::recorded_definition(connection, table).await?.is_some());
-    }
+) -> Result<(), PostgresError> {
     lock_indexes_and_writes(connection).await?;
     let (_, table) = index_metadata::read_versions(connection).await?.role(metadata, "index")?;
-    index.reconcile(connection, table).await?;
-    Ok(true)
+    index.reconcile(connection, table).await
 }
 
 /// Queues every record without a vector in the second version, while writes continue. A record that is already queued

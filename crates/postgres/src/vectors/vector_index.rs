@@ -46,9 +46,10 @@ pub(crate) struct VectorIndex {
     /// True if the second table served the last search.
     is_second_serving: Arc<AtomicBool>,
     tenants: Tenants,
-    /// Number of vectors written by this process since the last check for the index; [`u64::MAX`] once the index is
-    /// known to exist.
+    /// Number of vectors written by this process.
     written_vectors: Arc<AtomicU64>,
+    /// True once the index is known to exist.
+    is_created: Arc<AtomicBool>,
     /// Number of further searches without counting, for each scope that was found to be large.
     large_scopes: Arc<Mutex<FxHashMap<(Uuid, Uuid), u32>>>,
 }
@@ -59,8 +60,27 @@ const RECOUNT_INTERVAL_SEARCHES: u32 = 100;
 /// Minimum number of vectors for an index. With an index, a write takes four times as long.
 const INDEX_MIN_VECTORS: u64 = 1000;
 
-/// Maximum number of vectors without an index. Writes wait while it is built, some seconds for this many.
+/// Maximum number of vectors without an index, for options that allow a larger exact search.
 const UNINDEXED_MAX_VECTORS: u64 = 20_000;
+
+/// Maximum number of vectors of which an index is built while the database is opened. Larger ones are built in the
+/// background.
+pub(crate) const SMALL_TABLE_VECTORS: u64 = 1000;
+
+/// Maximum memory for the build of an index, in kB. Without enough memory for the whole graph, a build takes several
+/// times as long.
+const BUILD_MEMORY_MAX_KB: u64 = 1 << 20;
+
+/// The state of the index of a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum IndexState {
+    /// The table has the index, or needs none.
+    Reconciled,
+    /// The table needs an index. It has this many vectors.
+    Missing { vectors: u64 },
+    /// The index has another definition.
+    Outdated,
+}
 
 /// Number of vectors that this process writes before it checks again whether the table has enough for an index.
 const CHECK_INTERVAL_VECTORS: u64 = 500;
@@ -98,6 +118,7 @@ impl VectorIndex {
             is_second_serving: Arc::default(),
             tenants: Tenants::default(),
             written_vectors: Arc::default(),
+            is_created: Arc::default(),
             large_scopes: Arc::default(),
         }
     }
@@ -176,7 +197,7 @@ impl VectorIndex {
     }
 
     /// Returns the indexed expression with its operator class; `none` if there are too many dimensions.
-    fn definition(&self) -> String {
+    pub(crate) fn definition(&self) -> String {
         let sql_type = match self.column_type {
             IndexedType::Single => "vector",
             IndexedType::Half => "halfvec",
@@ -186,68 +207,98 @@ impl VectorIndex {
         format!("((embedding::{sql_type}({})) {sql_type}_{metric}_ops)", self.space.dimensions)
     }
 
-    /// Returns true if a table has exactly this index, or has no index and needs none.
-    pub(crate) async fn is_reconciled(
+    /// Returns the state of the index of a table.
+    pub(crate) async fn state(
         &self,
         connection: &mut PgConnection,
         table: VectorTable,
-    ) -> Result<bool, PostgresError> {
-        match Self::recorded_definition(connection, table).await? {
-            Some(recorded) => Ok(recorded == self.definition()),
-            None => Ok(!self.is_needed(connection, table).await?),
-        }
-    }
-
-    /// Returns true if there are too many vectors for an exact search. Building an HNSW graph at once takes a fifth
-    /// of the time of inserting the vectors one by one.
-    async fn is_needed(&self, connection: &mut PgConnection, table: VectorTable) -> Result<bool, PostgresError> {
-        if self.exact_up_to < INDEX_MIN_VECTORS {
-            return Ok(true);
+    ) -> Result<IndexState, PostgresError> {
+        if let Some(recorded) = Self::recorded_definition(connection, table).await? {
+            return Ok(if recorded == self.definition() { IndexState::Reconciled } else { IndexState::Outdated });
         }
         let vectors = vector_store::count_vectors(connection, table).await?;
-        Ok(vectors > self.exact_up_to.min(UNINDEXED_MAX_VECTORS))
+        let is_needed = self.exact_up_to < INDEX_MIN_VECTORS || vectors > self.exact_up_to.min(UNINDEXED_MAX_VECTORS);
+        Ok(if is_needed { IndexState::Missing { vectors } } else { IndexState::Reconciled })
     }
 
     /// Counts vectors that this process has written. Returns true if it is time to check whether the index is needed.
     pub(crate) fn count_written(&self, vectors: u64) -> bool {
-        let add = |written: u64| {
-            if written == u64::MAX {
-                return None;
-            }
-            let total = written + vectors;
-            Some(if total < CHECK_INTERVAL_VECTORS { total } else { 0 })
-        };
-        self.can_index()
-            && self
-                .written_vectors
-                .fetch_update(Ordering::Relaxed, Ordering::Relaxed, add)
-                .is_ok_and(|before| before + vectors >= CHECK_INTERVAL_VECTORS)
+        let before = self.written_vectors.fetch_add(vectors, Ordering::Relaxed);
+        let is_due = before / CHECK_INTERVAL_VECTORS != (before + vectors) / CHECK_INTERVAL_VECTORS;
+        is_due && self.can_index() && !self.is_created.load(Ordering::Relaxed)
+    }
+
+    /// Returns the number of vectors that this process has written.
+    pub(crate) fn total_written(&self) -> u64 {
+        self.written_vectors.load(Ordering::Relaxed)
     }
 
     /// Stores that the index exists, so that writes do not check for it any more.
     pub(crate) fn set_created(&self) {
-        self.written_vectors.store(u64::MAX, Ordering::Relaxed);
+        self.is_created.store(true, Ordering::Relaxed);
     }
 
     /// Creates the index, and removes one with another definition. Creates no index if the table has too few vectors.
+    /// The caller blocks all writes.
     pub(crate) async fn reconcile(
         &self,
         connection: &mut PgConnection,
         table: VectorTable,
     ) -> Result<(), PostgresError> {
-        if self.is_reconciled(connection, table).await? {
-            return Ok(());
-        }
-        let definition = self.definition();
-        Self::remove(connection, table).await?;
-        if !self.is_needed(connection, table).await? {
+        self.remove_outdated(connection, table).await?;
+        if self.state(connection, table).await? == IndexState::Reconciled {
             return Ok(());
         }
         if self.can_index() {
+            self.set_build_memory(connection, table).await?;
+            let definition = self.definition();
             let sql = format!("CREATE INDEX {} ON {} USING hnsw {definition}", index_name(table), table.name());
             sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut *connection).await?;
         }
-        index_metadata::write(connection, origin_part(table), &definition).await
+        self.record(connection, table).await
+    }
+
+    /// Removes an index with another definition, and one that a failed build has left.
+    pub(crate) async fn remove_outdated(
+        &self,
+        connection: &mut PgConnection,
+        table: VectorTable,
+    ) -> Result<(), PostgresError> {
+        match self.state(connection, table).await? {
+            IndexState::Reconciled => Ok(()),
+            IndexState::Missing { .. } | IndexState::Outdated => Self::remove(connection, table).await,
+        }
+    }
+
+    /// Records that a table has this index.
+    pub(crate) async fn record(&self, connection: &mut PgConnection, table: VectorTable) -> Result<(), PostgresError> {
+        index_metadata::write(connection, origin_part(table), &self.definition()).await
+    }
+
+    /// Returns true if a table has a complete index.
+    pub(crate) async fn exists(connection: &mut PgConnection, table: VectorTable) -> Result<bool, PostgresError> {
+        let sql = "SELECT EXISTS (
+            SELECT FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+            WHERE c.relname = $1 AND c.relnamespace = to_regnamespace(quote_ident(current_schema()))
+                AND i.indisvalid AND i.indisready
+        )";
+        Ok(sqlx::query_scalar(sql).bind(index_name(table)).fetch_one(connection).await?)
+    }
+
+    /// Raises the memory for the build of an index, if the graph needs more than the server allows by default.
+    pub(crate) async fn set_build_memory(
+        &self,
+        connection: &mut PgConnection,
+        table: VectorTable,
+    ) -> Result<(), PostgresError> {
+        let vectors = vector_store::count_vectors(connection, table).await?;
+        // Vectors of 4 bytes a dimension, and about 500 bytes of neighbours.
+        let needed = vectors.saturating_mul(4 * u64::try_from(self.space.dimensions).unwrap_or(u64::MAX) + 500) / 1000;
+        let memory = (needed * 5 / 4).min(BUILD_MEMORY_MAX_KB);
+        let sql = "SELECT set_config('maintenance_work_mem', greatest(setting::bigint, $1)::text, false)
+                   FROM pg_settings WHERE name = 'maintenance_work_mem'";
+        sqlx::query(sql).bind(i64::try_from(memory).unwrap_or(i64::MAX)).execute(connection).await?;
+        Ok(())
     }
 
     /// Removes the index of a table.
@@ -279,6 +330,7 @@ impl VectorIndex {
             is_second_serving: Arc::default(),
             tenants: self.tenants.clone(),
             written_vectors: Arc::default(),
+            is_created: Arc::default(),
             large_scopes: Arc::default(),
         }
     }

@@ -13,7 +13,7 @@ use crate::{
     database::{error::PostgresError, index_metadata, statement::StatementBuilder},
     records::namespaces,
     records::row,
-    records::scopes::{self, CoveredScope, record_id, uuid, uuids},
+    records::scopes::{self, CoveredScope, record_id, uuid},
 };
 use memory_engine_sql::embedding_versions::VectorTable;
 use memory_engine_sql::index_metadata::IndexMetadata;
@@ -154,15 +154,12 @@ pub(crate) async fn token_vectors(
     ids: &[RecordId],
 ) -> Result<Vec<Option<MultiVector>>, PostgresError> {
     let table = index_metadata::read_versions(connection).await?.serving_table(metadata, "token vectors")?;
-    let mut statement = StatementBuilder::new(match table {
-        VectorTable::First => "SELECT v.id, v.tokens FROM vectors v",
-        VectorTable::Second => "SELECT v.id, v.tokens FROM second_vectors v",
-    });
-    statement.push(" JOIN namespaces n ON n.ns = v.ns WHERE v.id = ANY (");
-    statement.bind(uuids(ids)).push(") AND ");
-    CoveredScope::of(scope).push_row_condition("v", &mut statement);
-    // If several users of a tenant have a record of one id, the first by user counts, as everywhere.
-    statement.push(" ORDER BY n.username");
+    let table = match table {
+        VectorTable::First => "vectors v",
+        VectorTable::Second => "second_vectors v",
+    };
+    let mut statement = StatementBuilder::new("SELECT v.id, v.tokens FROM ");
+    CoveredScope::of(scope).push_rows_by_id(table, "v", ids, &mut statement);
     let mut found: FxHashMap<RecordId, Option<MultiVector>> = FxHashMap::default();
     for row in statement.fetch_all(connection).await? {
         let bytes: Option<&[u8]> = row.try_get("tokens")?;

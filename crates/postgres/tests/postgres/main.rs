@@ -69,7 +69,9 @@ fn main() {
         a_vector_of_wrong_length_is_refused,
         the_index_is_created_with_enough_vectors,
         creating_the_index_disturbs_no_other_store,
-        the_index_is_created_under_the_migration_lock,
+        the_index_is_built_in_the_background,
+        an_interrupted_build_is_repeated,
+        a_bulk_load_updates_the_statistics,
         close_vectors_are_scored_exactly,
         searches_in_a_replaced_space_fail,
     ));
@@ -112,6 +114,7 @@ fn main() {
         stores_see_the_writes_of_each_other,
         a_second_tenant_is_detected,
         concurrent_writers_do_not_deadlock,
+        new_users_of_concurrent_writers_are_created_once,
         claims_of_a_killed_worker_are_taken_over,
         slow_statements_time_out,
         a_pool_of_the_caller_keeps_its_settings,

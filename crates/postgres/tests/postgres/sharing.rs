@@ -6,7 +6,7 @@ use std::{
 };
 
 use memory_engine_core::{
-    ErrorKind, Job, JobQueue, PutMode, Record, RecordStore, ScanQuery, Scope, SystemClock, Write,
+    ErrorKind, Job, JobQueue, Outcome, PutMode, Record, RecordStore, ScanQuery, Scope, SystemClock, Write,
 };
 use memory_engine_keyword_store::{Clause, KeywordQuery, KeywordStore};
 use memory_engine_postgres::{PostgresOptions, PostgresStore, ShardedStore};
@@ -122,6 +122,22 @@ pub(crate) async fn concurrent_writers_do_not_deadlock(database: &Database) {
     futures::future::join_all((0..12).map(|number| write_all(&stores[number % 2], number))).await;
     let stats = stores[0].stats(&tenant).await.unwrap();
     assert_eq!((stats.records, count_keyword_hits(&stores[1], &tenant, "words").await), (240, 240));
+}
+
+pub(crate) async fn new_users_of_concurrent_writers_are_created_once(database: &Database) {
+    let stores = [database.open().await, database.open().await];
+    let tenant = Scope::tenant_wide(Scope::DEFAULT_TENANT).unwrap();
+    let write_all = async |store: &PostgresStore| {
+        for round in 0..5 {
+            let users = (0..20).map(|user| Scope::user(format!("user {round} {user}")).unwrap());
+            let writes = users.map(|user| write(&turn(&user, "words"))).collect();
+            let written = store.put(&tenant, writes).await.unwrap();
+            assert!(written.iter().all(|written| written.outcome == Outcome::Created), "{written:?}");
+        }
+    };
+    futures::future::join_all((0..8).map(|number| write_all(&stores[number % 2]))).await;
+    assert_eq!(stores[0].stats(&tenant).await.unwrap().records, 800);
+    assert_eq!(count_keyword_hits(&stores[1], &tenant, "words").await, 800);
 }
 
 pub(crate) async fn claims_of_a_killed_worker_are_taken_over(database: &Database) {

@@ -153,6 +153,7 @@ pub(crate) async fn the_index_is_created_with_enough_vectors(database: &Database
     let other = database.connect(options()).await;
     put_with_vectors(&other, 450).await;
     assert_eq!(count_indexes().await, 0);
+    // A store that is closed completes the build.
     database.connect(options()).await.close().await;
     assert_eq!(count_indexes().await, 1);
     RecordStore::delete(&store, &tenant(), &records[..300].iter().map(|r| r.id).collect::<Vec<_>>()).await.unwrap();
@@ -182,23 +183,69 @@ pub(crate) async fn creating_the_index_disturbs_no_other_store(database: &Databa
     assert_eq!(VectorStore::search(&reader, &tenant(), &VectorQuery::new(vector(1), 10)).await.unwrap().len(), 10);
 }
 
-/// A writer that finds an index necessary waits for the lock that migrations and opening stores hold.
-pub(crate) async fn the_index_is_created_under_the_migration_lock(database: &Database) {
+/// Neither writes nor opening stores wait for the build of an index, and searches are exact until it is complete.
+pub(crate) async fn the_index_is_built_in_the_background(database: &Database) {
     use sqlx::Connection;
-    let store = database.connect(database.options().with_exact_up_to(1000)).await;
+    let options = || database.options().with_exact_up_to(1000);
+    let store = database.connect(options()).await;
+    put_with_vectors(&store, 100).await;
+    // A build waits for every transaction with an older snapshot.
     let mut other = database.connect_directly().await;
     let mut transaction = other.begin().await.unwrap();
-    let lock = "SELECT pg_advisory_xact_lock(hashtextextended('memory-engine migrations', 0))";
-    sqlx::raw_sql(lock).execute(&mut *transaction).await.unwrap();
-    let write = put_with_vectors(&store, 1100);
-    tokio::pin!(write);
-    let waited = tokio::time::timeout(std::time::Duration::from_secs(2), &mut write).await;
-    assert!(waited.is_err(), "the index was created without the lock");
+    sqlx::raw_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM vectors")
+        .execute(&mut *transaction)
+        .await
+        .unwrap();
+    put_with_vectors(&store, 1100).await;
+    let closing = store.close();
+    tokio::pin!(closing);
+    let is_building = "SELECT count(*) FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+        JOIN pg_namespace n ON n.oid = c.relnamespace
+        WHERE n.nspname = $1 AND c.relname = 'vectors_by_nearness' AND NOT i.indisvalid";
+    let mut connection = database.connect_directly().await;
+    while sqlx::query_scalar::<_, i64>(is_building).bind(&database.schema).fetch_one(&mut connection).await.unwrap()
+        == 0
+    {
+        let closed = tokio::time::timeout(std::time::Duration::from_millis(50), &mut closing).await;
+        assert!(closed.is_err(), "the build ended before it began");
+    }
+    let reader = database.connect(options()).await;
+    put_with_vectors(&reader, 100).await;
+    assert_eq!(count_vector_hits(&reader, &tenant(), vector(0)).await, 1000);
     transaction.commit().await.unwrap();
-    write.await;
-    let sql = "SELECT count(*) FROM pg_indexes WHERE schemaname = $1 AND indexname = 'vectors_by_nearness'";
-    let count: i64 = sqlx::query_scalar(sql).bind(&database.schema).fetch_one(&mut other).await.unwrap();
-    assert_eq!(count, 1);
+    closing.await;
+    let sql = "SELECT count(*) FROM origins WHERE part = 'vector index'";
+    assert_eq!(sqlx::query_scalar::<_, i64>(sql).fetch_one(&mut connection).await.unwrap(), 1);
+    assert_eq!(VectorStore::search(&reader, &tenant(), &VectorQuery::new(vector(1), 10)).await.unwrap().len(), 10);
+}
+
+/// An index that an interrupted build has left is replaced.
+pub(crate) async fn an_interrupted_build_is_repeated(database: &Database) {
+    let options = || database.options().with_exact_up_to(1000);
+    let store = database.connect(options()).await;
+    put_with_vectors(&store, 1010).await;
+    store.close().await;
+    let mut connection = database.connect_directly().await;
+    sqlx::raw_sql(
+        "DELETE FROM origins WHERE part = 'vector index';
+         UPDATE pg_index SET indisvalid = false WHERE indexrelid = to_regclass('vectors_by_nearness')",
+    )
+    .execute(&mut connection)
+    .await
+    .unwrap();
+    database.connect(options()).await.close().await;
+    let sql = "SELECT i.indisvalid FROM pg_index i WHERE i.indexrelid = to_regclass('vectors_by_nearness')";
+    assert!(sqlx::query_scalar::<_, bool>(sql).fetch_one(&mut connection).await.unwrap());
+}
+
+/// The planner does not have to wait for the server's own update of the statistics.
+pub(crate) async fn a_bulk_load_updates_the_statistics(database: &Database) {
+    let store = database.open().await;
+    put_with_vectors(&store, 600).await;
+    let sql = "SELECT min(c.reltuples)::bigint FROM pg_class c
+               WHERE c.oid IN ('records'::regclass, 'vectors'::regclass, 'keyword_documents'::regclass)";
+    let rows: i64 = sqlx::query_scalar(sql).fetch_one(&mut database.connect_directly().await).await.unwrap();
+    assert_eq!(rows, 600);
 }
 
 /// The server computes distances in single precision, so that it may order close vectors wrongly.
