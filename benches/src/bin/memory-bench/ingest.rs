@@ -47,7 +47,8 @@ pub(crate) async fn run(arguments: &Arguments, data: &Data, report: &mut Report)
     engine.drain(&scope, |_| {}).await?;
     ensure!(engine.stats(&scope).await?.records == data.records as u64, "some records are missing");
     report.number("rss_ingest_mb", process::peak_mb());
-    // Closes the store: the last handle waits for it.
+    // Waits for everything that the store does in the background, such as the build of an index.
+    engine.close().await?;
     drop(engine);
     let finish = started.elapsed().as_secs_f64();
     cpu += process::cpu_s() - computed;
