@@ -54,8 +54,9 @@ def write(folder: pathlib.Path, count: int, dimensions: int):
     folder.mkdir(parents=True, exist_ok=True)
     random = np.random.default_rng(SEED)
     total = count + HELD_OUT
-    words = [vocabulary(random, SYLLABLES, (2, 5)), vocabulary(random, list(CHARACTERS), (2, 3))]
+    words = [vocabulary(random, SYLLABLES, (2, 5)), vocabulary(random, list(CHARACTERS), (2, 4))]
     topic_words = random.integers(100, VOCABULARY // 2, (TOPICS, TOPIC_WORDS))
+    word_weights, topic_word_weights = zipf(VOCABULARY, 1.07), zipf(TOPIC_WORDS, 0.8)
     topics = random.choice(TOPICS, total, p=zipf(TOPICS, 0.6))
     users = random.choice(USERS, total, p=zipf(USERS, 0.8))
     times = FIRST_TIME + random.integers(0, TIME_SPAN, total)
@@ -63,8 +64,8 @@ def write(folder: pathlib.Path, count: int, dimensions: int):
     with open(folder / "records.jsonl", "w", encoding="utf-8") as file:
         for number in range(total):
             length = random.integers(10, 41)
-            of_topic = topic_words[topics[number]][random.choice(TOPIC_WORDS, length, p=zipf(TOPIC_WORDS, 0.8))]
-            of_language = random.choice(VOCABULARY, length, p=zipf(VOCABULARY, 1.07))
+            of_topic = topic_words[topics[number]][random.choice(TOPIC_WORDS, length, p=topic_word_weights)]
+            of_language = random.choice(VOCABULARY, length, p=word_weights)
             is_chinese = number % 2
             text = [words[is_chinese][word] for word in np.where(random.random(length) < 0.55, of_topic, of_language)]
             texts.append(text)

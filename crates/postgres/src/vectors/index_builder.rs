@@ -59,8 +59,8 @@ impl Default for IndexBuilder {
 impl IndexBuilder {
     /// Starts the task, unless it is running or the store is closed.
     ///
-    /// After an error it is tried again, a few times: without an index every vector is compared, and a later write starts
-    /// the task again.
+    /// After an error it is tried again, a few times. If that fails too, every vector is compared, and a later write
+    /// starts the task again.
     pub(crate) fn start(&self, server: ServerConfig, metadata: IndexMetadata, index: VectorIndex) {
         let mut task = self.task.lock().unwrap_or_else(PoisonError::into_inner);
         let is_running = task.as_ref().is_some_and(|task| !task.is_finished());
