@@ -52,8 +52,8 @@ struct FilterMatches {
 }
 
 impl FilterCache {
-    /// Returns the rows of the covered records that match the filter, in any state, after at least the changes that this
-    /// transaction sees. Callers look for them in an index that has active records only.
+    /// Returns the rows of the covered records that match the filter, in any state, after at least the changes that
+    /// this transaction sees. Callers look for them in an index that has active records only.
     pub(crate) fn matching_rows(
         &self,
         connection: &Connection,
