@@ -79,6 +79,9 @@ impl RecallRun<'_> {
     /// `Timeout`, or the store's error, if the records cannot be read.
     pub(crate) async fn rank(&mut self, list: CandidateList) -> Result<Vec<RankedCandidate>> {
         let CandidateList { candidates, neighbors, keyword_shares, words } = list;
+        if candidates.is_empty() {
+            return Ok(Vec::new());
+        }
         let mut input = RankInput::default();
         let max_records = if self.plan.keeps_fused_order() { self.plan.limit } else { candidates.len() };
         let mut unread = candidates.into_iter();
@@ -88,9 +91,6 @@ impl RecallRun<'_> {
                 break;
             }
             self.read_batch(batch, &words, &mut input).await?;
-        }
-        if input.candidates() == 0 {
-            return Ok(Vec::new());
         }
         let others = std::mem::take(&mut input.others);
         let mut ranked = self.rank_by_features(input, &neighbors, &keyword_shares).await;
