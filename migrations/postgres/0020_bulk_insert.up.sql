@@ -1,8 +1,15 @@
 -- Inserts a batch in one call, because each further statement would be another round trip to the client while other
 -- writers of the same users wait.
 
--- Inserts the parts of a batch: 1-7 addresses with their numbers of documents and vectors, 8 records, 9-15 terms,
--- 16-19 vectors for the table 20, 21-27 queue entries.
+-- Inserts the parts of a batch. Parameters:
+--  1-7    addresses: ns, address, agent, session, branch, number of documents, number of vectors
+--  8      records, a JSON array
+--  9-15   keyword documents: ns, id, address, length, terms, counts, lexemes
+--  16-19  vectors: ns, id, address, embedding
+--  20     their table: vectors or second_vectors
+--  21     lease end of a job that nobody works on
+--  22-26  jobs: ns, job, id, ticket, time
+--  27     ticket of the job for the second table, if there is one
 CREATE FUNCTION memory_insert_batch(
     uuid[], uuid[], text[], text[], text[], bigint[], bigint[], text,
     uuid[], uuid[], uuid[], bigint[], bytea[], bytea[], text[],
@@ -59,11 +66,13 @@ BEGIN
     END IF;
 END $$;
 
--- Locks the namespaces 28-30 (sorted), and inserts the batch 1-27 if nothing is stored that the writer would have to
--- know: the analyzer is 31, the embedding space 32 serves alone in the table 20, there are no records or tombstones
--- with the keys 33-34, and no contents 35-36 were deleted. Otherwise it returns false and changes nothing.
+-- Locks the namespaces 28-30 (ns, tenant, user; sorted), and inserts the batch 1-27 if these assumptions of the client
+-- are true: the keyword index has the analyzer 31; 32 is the only embedding space, in the table 20; no record and no
+-- tombstone has a key 33-34 (ns, id); no deleted content has a hash 35-36 (ns, hash). Otherwise it returns false and
+-- inserts no records. It may have created namespaces then, if another writer created some at the same time.
 --
--- Each statement sees what other writers committed before the namespaces were locked.
+-- The function is VOLATILE, so under READ COMMITTED each statement after the lock has a new snapshot, which includes
+-- the commits of earlier holders of the lock.
 CREATE FUNCTION memory_insert_new_batch(
     uuid[], uuid[], text[], text[], text[], bigint[], bigint[], text,
     uuid[], uuid[], uuid[], bigint[], bytea[], bytea[], text[],
@@ -98,7 +107,9 @@ BEGIN
         ON CONFLICT (ns) DO NOTHING;
         GET DIAGNOSTICS new_namespaces = ROW_COUNT;
         EXIT WHEN known_namespaces + new_namespaces = cardinality($28);
-        -- Another writer has created some of them meanwhile. The next round locks them.
+        -- Another writer has created some of them meanwhile. The next round locks them. If that writer waits for a
+        -- namespace that was created here, the server reports a deadlock, and the client repeats the batch in a
+        -- transaction.
     END LOOP;
     PERFORM memory_insert_batch($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,
         $20, $21, $22, $23, $24, $25, $26, $27);

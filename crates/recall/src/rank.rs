@@ -13,8 +13,9 @@ mod relevance;
 mod sentences;
 mod tense;
 
+use std::time::Duration;
+
 use memory_engine_core::{ErrorKind, Record, RecordId, Result};
-use memory_engine_keyword_store::Clause;
 use memory_engine_reranker::{Feature, FeatureValues, FeatureWeights, QueryShape, RankingModel, RelevanceModel};
 use rustc_hash::FxHashMap;
 use tokio::time::Instant;
@@ -53,7 +54,7 @@ pub(crate) struct RankedCandidate {
     pub(crate) relevance: f64,
 }
 
-/// What the ranking reads from the store. `terms` is aligned with `with_features`.
+/// The candidates with their records, and the terms of candidates and query. `terms` is aligned with `with_features`.
 #[derive(Debug, Default)]
 struct RankInput {
     /// Candidates that get features.
@@ -62,10 +63,14 @@ struct RankInput {
     /// Candidates that only the vectors of an embedder without semantics found.
     others: Vec<(Candidate, Record)>,
     query_terms: QueryTerms,
+    /// Time for reading the records.
+    fetch_time: Duration,
+    /// Time for reading the terms of the candidates.
+    terms_time: Duration,
 }
 
 impl RankInput {
-    fn candidates(&self) -> usize {
+    fn candidate_count(&self) -> usize {
         self.with_features.len() + self.others.len()
     }
 }
@@ -73,7 +78,8 @@ impl RankInput {
 impl RecallRun<'_> {
     /// Ranks the candidates: those that words, semantics or neighbors found by their features, and the others behind
     /// them. The candidates of one retriever alone, and those of [`Ranking::Fusion`](crate::Ranking::Fusion), keep
-    /// their scores. Candidates that may not be returned are left out.
+    /// their scores. Candidates that may not be returned are left out. Under `Fusion`, only as many candidates as hits
+    /// are read, best first.
     ///
     /// # Errors
     /// `Timeout`, or the store's error, if the records cannot be read.
@@ -82,16 +88,27 @@ impl RecallRun<'_> {
         if candidates.is_empty() {
             return Ok(Vec::new());
         }
-        let mut input = RankInput::default();
+        let query_terms = self.trace.limit(Stage::Terms, self.analyze_query(words)).await;
+        let query_terms = self.trace.or_default(Stage::Terms, query_terms);
+        let mut input = RankInput { query_terms, ..RankInput::default() };
         let max_records = if self.plan.keeps_fused_order() { self.plan.limit } else { candidates.len() };
         let mut unread = candidates.into_iter();
-        while input.candidates() < max_records {
-            let batch: Vec<Candidate> = unread.by_ref().take(max_records - input.candidates()).collect();
+        loop {
+            let batch: Vec<Candidate> = unread.by_ref().take(max_records - input.candidate_count()).collect();
             if batch.is_empty() {
                 break;
             }
-            self.read_batch(batch, &words, &mut input).await?;
+            match self.read_batch(batch, &mut input).await {
+                // The records of the batches before are returned.
+                Err(error) if input.candidate_count() > 0 => {
+                    self.trace.missing(Stage::Fetch, &error);
+                    break;
+                }
+                outcome => outcome?,
+            }
         }
+        self.trace.record(Stage::Fetch.name(), input.fetch_time);
+        self.trace.record(Stage::Terms.name(), input.terms_time);
         let others = std::mem::take(&mut input.others);
         let mut ranked = self.rank_by_features(input, &neighbors, &keyword_shares).await;
         for (candidate, record) in others {
@@ -170,37 +187,42 @@ impl RecallRun<'_> {
         }
     }
 
-    /// Reads the records of the candidates, and at the same time the terms of those that get features. Leaves out what
-    /// may not be returned: a record may have been deleted or revoked since a retriever found it, and a neighbor need
-    /// not pass the filter.
+    /// Reads the records of a batch, and at the same time the terms of the candidates that get features, and appends
+    /// them to `input`. Omits what may not be returned: a record may have been deleted or revoked since a retriever
+    /// found it, and a neighbor need not pass the filter.
     ///
-    /// If the terms cannot be read in time, they are empty, and so are those of the query: the word coverage is then 0,
-    /// so that without semantics no hit is relevant. The recall is marked as degraded.
-    async fn read_batch(&mut self, candidates: Vec<Candidate>, words: &[Clause], input: &mut RankInput) -> Result<()> {
+    /// If no terms can be read in time, the terms of the query are removed, too. The word coverage is then 0, so that
+    /// without semantics no hit is relevant. The recall is marked as degraded.
+    async fn read_batch(&mut self, candidates: Vec<Candidate>, input: &mut RankInput) -> Result<()> {
         let has_semantics = self.plan.has_semantics();
         let gets_features = |candidate: &Candidate| has_semantics || !candidate.is_found_by_vector_only();
         let ids: Vec<RecordId> = candidates.iter().map(|c| c.id).collect();
         let ids_with_features: Vec<RecordId> = candidates.iter().filter(|c| gets_features(c)).map(|c| c.id).collect();
         let started = Instant::now();
-        let read_terms = async {
-            let terms = self.scope.terms(&self.parts.store, &ids_with_features).await?;
-            Ok((terms, self.analyze_query(words.to_vec()).await?))
+        let read_records = async {
+            let records = self.trace.limit(Stage::Fetch, self.records(&ids)).await;
+            (records, started.elapsed())
         };
-        let (records, terms) = tokio::join!(
-            self.trace.limit(Stage::Fetch, self.records(&ids)),
-            self.trace.limit(Stage::Terms, read_terms),
-        );
-        self.trace.time(Stage::Fetch.name(), started);
+        let read_terms = async {
+            let terms = self.scope.terms(&self.parts.store, &ids_with_features);
+            let terms = self.trace.limit(Stage::Terms, terms).await;
+            (terms, started.elapsed())
+        };
+        let ((records, fetch_time), (terms, terms_time)) = tokio::join!(read_records, read_terms);
+        input.fetch_time += fetch_time;
+        input.terms_time += terms_time;
         let records = records.map_err(|error| {
-            let is_late = error.kind() == ErrorKind::Timeout;
+            let is_late = error.kind() == ErrorKind::Timeout && input.candidate_count() == 0;
             if is_late { self.trace.timeout("no record of a hit was read") } else { error }
         })?;
-        let (mut terms, query_terms) = self.trace.finish(Stage::Terms, started, terms);
+        if terms.is_err() && input.terms.is_empty() {
+            input.query_terms = QueryTerms::default();
+        }
+        let mut terms = self.trace.or_default(Stage::Terms, terms);
         terms.resize(ids_with_features.len(), None);
         if let Some(past) = &self.past {
             past.set_terms(&ids_with_features, &mut terms);
         }
-        input.query_terms = query_terms;
         let mut terms = terms.into_iter().map(|terms| terms.map(DocumentTerms::from).unwrap_or_default());
         for (candidate, record) in candidates.into_iter().zip(records) {
             let terms = if gets_features(&candidate) { terms.next() } else { None };

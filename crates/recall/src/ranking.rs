@@ -1,9 +1,9 @@
-//! How a recall orders its candidates.
+//! The methods by which a recall orders its candidates.
 
 use memory_engine_core::{Error, enum_names};
 use serde::{Deserialize, Serialize};
 
-/// How a recall orders its candidates.
+/// Method by which a recall orders its candidates.
 ///
 /// ```
 /// use memory_engine::{RecallOptions, recall::{Method, Ranking}};
@@ -22,8 +22,8 @@ pub enum Ranking {
     #[default]
     Features,
     /// In the order in which the lists of the retrievers are fused. Nothing else changes the order or the scores: no
-    /// neighbors, features, reranker, boosts, or diversity. It reads the records of the hits alone, and so takes about
-    /// a quarter of the time.
+    /// neighbors, features, reranker, boosts, or diversity. It reads about as many records as it returns, and so takes a
+    /// quarter of the time.
     Fusion,
 }
 

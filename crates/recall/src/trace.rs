@@ -146,9 +146,14 @@ impl Trace {
         Recall { hits, query_shape: None, degraded: self.degraded, stages: self.stages }
     }
 
-    /// Notes the time of a stage.
+    /// Records the time of a stage that ends now.
     pub(crate) fn time(&mut self, stage: &'static str, since: Instant) {
-        self.stages.push(StageTime { stage, took: since.elapsed() });
+        self.record(stage, since.elapsed());
+    }
+
+    /// Records the time of a stage.
+    pub(crate) fn record(&mut self, stage: &'static str, took: Duration) {
+        self.stages.push(StageTime { stage, took });
     }
 
     /// Notes why a stage, or a part of it, is missing.

@@ -54,7 +54,7 @@ pub(crate) fn read_dates_with(
     let mut readings = Vec::new();
     let mut at = 0;
     while at < scan.len() {
-        // English rules read the word at their beginning. Words of other scripts are skipped at once.
+        // English rules read the word at their start. Words of other scripts are skipped at once.
         let may_be_english = scan.at(at).is_some_and(|c| c.is_ascii_alphanumeric()) && scan.begins_word(at);
         if !may_be_english && scan.at(at).is_some_and(|c| c.is_ascii() && !c.is_ascii_digit()) {
             // No Chinese date begins here either.

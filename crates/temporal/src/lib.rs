@@ -1,10 +1,10 @@
 #![doc = include_str!("../README.md")]
 
 mod anchor;
-mod beginnings;
 mod calendar;
 mod characters;
 mod chinese;
+mod date_starts;
 mod english;
 mod find;
 mod holidays;

@@ -1,29 +1,29 @@
 //! Reads numbers in digits and in Chinese.
 
 use crate::{
-    beginnings::Beginning,
     characters::{chinese_digit, chinese_digits, is_numeral},
+    date_starts::DateStart,
     scan::Scan,
 };
 
 /// The sign of ten in a Chinese number.
 const TEN: char = '十';
 
-/// Returns the beginnings of a number in ASCII digits.
-pub(crate) fn digit_beginnings() -> Vec<Beginning> {
-    ('0'..='9').map(Beginning::Character).collect()
+/// Returns the starts of a number in ASCII digits.
+pub(crate) fn digit_starts() -> Vec<DateStart> {
+    ('0'..='9').map(DateStart::Character).collect()
 }
 
-/// Returns the beginnings of a year, in digits or Chinese.
-pub(crate) fn year_beginnings() -> Vec<Beginning> {
-    ('0'..='9').chain(chinese_digits()).map(Beginning::Character).collect()
+/// Returns the starts of a year, in digits or Chinese.
+pub(crate) fn year_starts() -> Vec<DateStart> {
+    ('0'..='9').chain(chinese_digits()).map(DateStart::Character).collect()
 }
 
-/// Returns the beginnings of a number, in digits or Chinese.
-pub(crate) fn number_beginnings() -> Vec<Beginning> {
-    let mut beginnings = year_beginnings();
-    beginnings.push(Beginning::Character(TEN));
-    beginnings
+/// Returns the starts of a number, in digits or Chinese.
+pub(crate) fn number_starts() -> Vec<DateStart> {
+    let mut starts = year_starts();
+    starts.push(DateStart::Character(TEN));
+    starts
 }
 
 /// Reads a run of at most four ASCII digits. Returns the index after it and its value.

@@ -3,8 +3,8 @@
 use rustc_hash::FxHashMap;
 
 use crate::{
-    beginnings::Beginning,
     calendar::{Reference, Stretch},
+    date_starts::DateStart,
     scan::Scan,
 };
 
@@ -14,8 +14,8 @@ pub(crate) type FoundDate = Option<(usize, Stretch)>;
 /// A rule that reads the dates of one form.
 pub(crate) struct DateRule {
     pub(crate) id: &'static str,
-    /// Returns all beginnings of its dates. The rule is tried only where one of them is.
-    pub(crate) beginnings: fn() -> Vec<Beginning>,
+    /// Returns all starts of its dates. The rule is tried only where one of them is.
+    pub(crate) starts: fn() -> Vec<DateStart>,
     /// Reads the date that starts at a character.
     pub(crate) read: fn(&DateReader<'_>, usize) -> FoundDate,
 }
@@ -62,27 +62,28 @@ impl<'s> DateReader<'s> {
     }
 }
 
-/// Rules with an index of the beginnings of their dates.
+/// Rules with an index of the starts of their dates.
 pub(crate) struct RuleIndex {
     rules: &'static [DateRule],
     by_character: FxHashMap<char, RuleSet>,
     by_word: FxHashMap<&'static str, RuleSet>,
-    /// Rules that are tried everywhere.
+    /// Rules that are tried at every character. Empty, except in the index that the tests compare with.
     everywhere: RuleSet,
 }
 
 /// A set of rules: bit `n` is set for the rule with index `n`.
-type RuleSet = u32;
+type RuleSet = u64;
 
 impl RuleIndex {
     pub(crate) fn new(rules: &'static [DateRule]) -> Self {
+        debug_assert!(rules.len() < RuleSet::BITS as usize, "a set has one bit for each rule");
         let mut by_character: FxHashMap<char, RuleSet> = FxHashMap::default();
         let mut by_word: FxHashMap<&'static str, RuleSet> = FxHashMap::default();
         for (n, rule) in rules.iter().enumerate() {
-            for beginning in (rule.beginnings)() {
-                let set = match beginning {
-                    Beginning::Character(character) => by_character.entry(character).or_default(),
-                    Beginning::Word(word) => by_word.entry(word).or_default(),
+            for start in (rule.starts)() {
+                let set = match start {
+                    DateStart::Character(character) => by_character.entry(character).or_default(),
+                    DateStart::Word(word) => by_word.entry(word).or_default(),
                 };
                 *set |= 1 << n;
             }
@@ -92,7 +93,7 @@ impl RuleIndex {
 
     /// Returns an index that tries all rules everywhere. Its readings are the reference for those of [`Self::new`].
     #[cfg(test)]
-    pub(crate) fn without_beginnings(rules: &'static [DateRule]) -> Self {
+    pub(crate) fn trying_all_rules_everywhere(rules: &'static [DateRule]) -> Self {
         Self { everywhere: (1 << rules.len()) - 1, ..Self::new(rules) }
     }
 

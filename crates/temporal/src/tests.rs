@@ -94,15 +94,15 @@ fn rules_have_examples_and_unique_ids() {
     }
 }
 
-static ALL_ENGLISH: LazyLock<RuleIndex> = LazyLock::new(|| RuleIndex::without_beginnings(english::RULES));
-static ALL_CHINESE: LazyLock<RuleIndex> = LazyLock::new(|| RuleIndex::without_beginnings(chinese::RULES));
+static ALL_ENGLISH: LazyLock<RuleIndex> = LazyLock::new(|| RuleIndex::trying_all_rules_everywhere(english::RULES));
+static ALL_CHINESE: LazyLock<RuleIndex> = LazyLock::new(|| RuleIndex::trying_all_rules_everywhere(chinese::RULES));
 
 fn noon() -> Timestamp {
     "2023-05-09T12:00:00Z".parse().unwrap()
 }
 
-/// Returns an error if a rule reads a date at an index, but has not declared its beginning.
-fn check_beginnings(text: &str, indexes: impl Fn(&Scan) -> std::ops::Range<usize>) -> Result<(), String> {
+/// Returns an error if a rule reads a date at an index, but has not declared its start.
+fn check_starts(text: &str, indexes: impl Fn(&Scan) -> std::ops::Range<usize>) -> Result<(), String> {
     let zone = TimeZone::UTC;
     let reference = Reference::new(noon(), &zone).unwrap();
     let scan = Scan::new(text);
@@ -151,11 +151,11 @@ fn vocabulary() -> Vec<&'static str> {
 fn examples_are_read_as_with_all_rules() {
     for text in CASES.iter().flat_map(|(_, text, _, near_miss)| [text, near_miss]) {
         check_readings(text).unwrap();
-        check_beginnings(text, |scan| 0..scan.len()).unwrap();
+        check_starts(text, |scan| 0..scan.len()).unwrap();
     }
 }
 
-/// Dates with beginnings that those of [`CASES`] do not have, or have in another place.
+/// Dates with starts that those of [`CASES`] do not have, or have in another place.
 const FURTHER_DATES: &[&str] = &[
     "day before yesterday",
     "Friday before 15 July 2023",
@@ -174,14 +174,14 @@ const FURTHER_DATES: &[&str] = &[
     "半年前",
 ];
 
-/// Replaces the beginning of the date of each example by every word.
+/// Replaces the start of the date of each example by every word.
 #[test]
-fn rules_declare_all_beginnings() {
+fn rules_declare_all_starts() {
     let zone = TimeZone::UTC;
     let reference = Reference::new(noon(), &zone).unwrap();
     let words = vocabulary();
     for text in CASES.iter().map(|(_, text, ..)| text).chain(FURTHER_DATES) {
-        check_beginnings(text, |scan| 0..scan.len()).unwrap();
+        check_starts(text, |scan| 0..scan.len()).unwrap();
         let scan = Scan::new(text);
         let date = read_dates(&scan, &reference).remove(0);
         let first_word = scan.letters(date.begin).map_or(1, |(_, end)| end - date.begin);
@@ -189,7 +189,7 @@ fn rules_declare_all_beginnings() {
         for length in lengths {
             let rest: String = text.chars().skip(date.begin + length).collect();
             for word in &words {
-                check_beginnings(&format!("{word}{rest}"), |_| 0..1).unwrap();
+                check_starts(&format!("{word}{rest}"), |_| 0..1).unwrap();
             }
         }
     }
@@ -208,6 +208,6 @@ proptest! {
     ) {
         let text = pieces.join(separator);
         prop_assert_eq!(check_readings(&text), Ok(()));
-        prop_assert_eq!(check_beginnings(&text, |scan| 0..scan.len()), Ok(()));
+        prop_assert_eq!(check_starts(&text, |scan| 0..scan.len()), Ok(()));
     }
 }

@@ -1,7 +1,7 @@
 //! Attention with fixed-point numbers of 16 bits.
 //!
-//! Queries, keys and values have one scale for each head of a sequence. The attention weights have steps of 1 / 32767,
-//! so their sum with the largest values fits into 32 bits.
+//! Queries, keys and values have one scale for each head of a sequence. The attention weights of a token are multiples of
+//! 1 / 32767 and add up to about 1. So a sum of their products with values is about 2³⁰, and fits into 32 bits.
 
 use memory_engine_core::Kernel;
 
@@ -9,6 +9,9 @@ use crate::kernel::{
     fixed_point::{FIXED_ROWS, FixedPanels, multiply_fixed},
     row_functions::{raise_maxima, softmax_fixed, to_fixed},
 };
+
+/// Largest magnitude of queries and keys (13 bits), however narrow a head is.
+const MAX_QUERY_OR_KEY: f64 = 8191.0;
 
 /// Largest magnitude of values.
 const MAX_VALUE: f32 = 32_767.0;
@@ -45,8 +48,8 @@ impl FixedAttention {
     /// Converts all tokens. The scale of each head is that of its largest value in the sequence.
     fn round(&mut self, kernel: Kernel, heads: usize, hidden: usize, tokens: &[f32]) {
         let width = hidden / heads;
-        // The largest sum of products of a query and a key is at most 2³¹ − 1.
-        let max_query = (i32::MAX as f32 / width as f32).sqrt().floor().min(8191.0);
+        // A sum of `width` products is at most 2³¹ − 1, which is no f32.
+        let max_query = (f64::from(i32::MAX) / width as f64).sqrt().floor().min(MAX_QUERY_OR_KEY) as f32;
         self.factors.clear();
         self.factors.resize(3 * hidden, 0.0);
         for row in tokens.chunks_exact(3 * hidden) {

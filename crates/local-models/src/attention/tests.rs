@@ -16,10 +16,26 @@ fn outputs(kernel: Kernel, integer: bool, lengths: &[usize], heads: usize, proje
 }
 
 #[test]
+fn the_largest_score_of_a_wide_head_does_not_overflow() {
+    for width in [32, 64, 128, 512] {
+        // All queries and keys are equal and as large as a number can be. So every token gets the mean of the values.
+        let tokens = 3;
+        let mut projected = vec![1.0; tokens * width * 3];
+        for (token, row) in projected.chunks_exact_mut(3 * width).enumerate() {
+            row[2 * width..].fill(token as f32);
+        }
+        for kernel in Kernel::ALL.into_iter().filter(|kernel| kernel.is_available()) {
+            let mean = outputs(kernel, true, &[tokens], 1, &projected);
+            assert!(mean.iter().all(|value| (value - 1.0).abs() < 1e-3), "{kernel:?} {width}: {mean:?}");
+        }
+    }
+}
+
+#[test]
 fn fixed_point_attention_is_close_to_the_exact_one() {
     let lengths = [1, 2, 11, 12, 13, 40, 33, 300];
     let tokens: usize = lengths.iter().sum();
-    for (heads, width) in [(2, 32), (3, 7), (1, 64), (4, 1)] {
+    for (heads, width) in [(2, 32), (3, 7), (1, 64), (4, 1), (1, 128)] {
         // Large scores make the weights uneven, and one large head must not cost the others their precision.
         let mut projected = noise(tokens * heads * width * 3);
         projected.iter_mut().for_each(|value| *value *= 3.0);

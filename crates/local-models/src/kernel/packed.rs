@@ -132,12 +132,14 @@ struct RowBuffer {
 }
 
 impl QuantisedRows {
-    /// Quantises rows of `weights.inner` contiguous values, for a product with `weights`.
+    /// Quantises rows of `weights.inner` values, for a product with `weights`.
     pub(crate) fn fill(&mut self, kernel: Kernel, values: ArrayView2<'_, f32>, weights: &PackedWeights) {
         self.resize(values.nrows(), values.ncols(), weights);
         for (row, values) in values.rows().into_iter().enumerate() {
-            let Some(values) = values.to_slice() else { continue };
-            self.put(kernel, row, values, weights);
+            match values.to_slice() {
+                Some(values) => self.put(kernel, row, values, weights),
+                None => self.put(kernel, row, &values.to_vec(), weights),
+            }
         }
     }
 

@@ -1,7 +1,7 @@
 //! Row-wise arithmetic in plain Rust, written so that the compiler can vectorise it.
 //!
-//! Every function here is `inline(always)`: the x86 module compiles each again inside functions that may use AVX2
-//! and AVX-512, which makes the same source four times as fast without intrinsics.
+//! The functions on rows are `inline(always)`: `row_functions` compiles each of them also for AVX2 and AVX-512, which
+//! makes the same source four times as fast without intrinsics.
 //! Sums run over sixteen independent lanes, because the compiler may not reorder a single sum.
 
 /// Number of values along the inner dimension that share a scale.

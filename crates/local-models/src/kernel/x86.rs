@@ -138,6 +138,9 @@ unsafe fn vnni_tile<const R: usize>(view: &ProductView, row: usize, panel: usize
     }
 }
 
+// `multiply_avx2` takes 6 or 4 rows at a time, which must be of one tile.
+const _: () = assert!(TILE.is_multiple_of(6) && TILE.is_multiple_of(4));
+
 /// The product with `vpmaddubsw`: 32 multiplications an instruction, summed in 16 bits over a
 /// block, which cannot overflow for weights of four bits (15 · 127 · 16 = 30 480).
 ///

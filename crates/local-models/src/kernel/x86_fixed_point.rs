@@ -46,6 +46,7 @@ pub(super) unsafe fn multiply_vnni(x: &[i16], w: &FixedPanels, scale: f32, out: 
 pub(super) unsafe fn multiply_avx2(x: &[i16], w: &FixedPanels, scale: f32, out: &mut [f32]) {
     /// Rows whose sums fit into the registers together.
     const GROUP: usize = 4;
+    const _: () = assert!(FIXED_ROWS.is_multiple_of(GROUP));
     let (pairs, columns) = (w.pairs, w.columns());
     let x = x.as_ptr().cast::<i32>();
     for panel in 0..w.panels {

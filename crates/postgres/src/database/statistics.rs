@@ -12,9 +12,9 @@ use crate::database::error::PostgresError;
 /// Number of records that this process writes before it updates the statistics for the first time.
 const FIRST_UPDATE_RECORDS: u64 = 500;
 
-/// Updates the columns that occur in conditions. Those of texts, terms and vectors would take most of the time, and no
-/// plan depends on them. A table is left out while it is locked: the build of an index holds such a lock, and waits for
-/// every older statement.
+/// Updates the statistics of the columns that occur in conditions. Those of texts, terms and vectors would take most of
+/// the time, and no plan depends on them. `SKIP_LOCKED` leaves out a table whose index is being built: the build has a
+/// lock that conflicts, and would wait for this statement in turn.
 const ANALYZE: &str = "ANALYZE (SKIP_LOCKED) namespaces, addresses, record_groups, backlog,
     records (ns, id, address, state, kind, occurred_at, place, message_id, pinned, expires_at),
     keyword_documents (ns, id, address), vectors (ns, id, address), second_vectors (ns, id, address)";
@@ -24,19 +24,21 @@ const ANALYZE: &str = "ANALYZE (SKIP_LOCKED) namespaces, addresses, record_group
 pub(crate) struct PlannerStatistics {
     written: AtomicU64,
     /// The number of written records at the last update.
-    at_update: AtomicU64,
+    written_at_update: AtomicU64,
 }
 
 impl PlannerStatistics {
     /// Counts written records. Returns true if it is time for an [`update`](Self::update).
     pub(crate) fn count_written(&self, records: u64) -> bool {
         let written = self.written.fetch_add(records, Ordering::Relaxed) + records;
-        let at_update = self.at_update.load(Ordering::Relaxed);
-        written >= FIRST_UPDATE_RECORDS.max(2 * at_update)
-            && self.at_update.compare_exchange(at_update, written, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+        let at_update = self.written_at_update.load(Ordering::Relaxed);
+        let set_update = || {
+            self.written_at_update.compare_exchange(at_update, written, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+        };
+        written >= FIRST_UPDATE_RECORDS.max(2 * at_update) && set_update()
     }
 
-    /// Updates the statistics. A user who does not own the tables only causes warnings.
+    /// Updates the statistics. If the user does not own the tables, the server only warns.
     pub(crate) async fn update(&self, connection: &mut PgConnection) -> Result<(), PostgresError> {
         sqlx::raw_sql(ANALYZE).execute(connection).await?;
         Ok(())

@@ -39,8 +39,8 @@ struct BatchState {
     deleted_contents: FxHashMap<(Uuid, ContentHash), bool>,
 }
 
-/// Writes records of which nothing is stored with one statement, outside of a transaction. Returns `None`, without a
-/// change, if the writes have to be decided on stored data.
+/// Writes a batch of new records with a single statement, outside of a client transaction. Returns `None`, and writes no
+/// record, if a decision depends on stored data. The caller then uses [`put`].
 pub(crate) async fn put_new(
     connection: &mut PgConnection,
     metadata: &IndexMetadata,
@@ -52,13 +52,22 @@ pub(crate) async fn put_new(
     if !writes.iter().all(is_new) {
         return Ok(None);
     }
-    let state = BatchState::default();
-    // An error is decided on again, together with the stored data.
-    let Ok(DecidedBatch { results, changes, .. }) = decide_batch(state, writes, true, now) else { return Ok(None) };
+    let nothing_stored = BatchState::default();
+    let keeps_vectors = true;
+    // `put` repeats the decisions with the stored data, and reports an error that remains.
+    let Ok(DecidedBatch { results, changes, cascading }) = decide_batch(nothing_stored, writes, keeps_vectors, now)
+    else {
+        return Ok(None);
+    };
+    if !cascading.is_empty() {
+        // Records that were derived from a replaced text may be stored.
+        return Ok(None);
+    }
     let changes: Vec<RecordWrite> = changes.writes.into_iter().flatten().collect();
     let (keys, hashes) = state_keys(writes);
     let namespaces = writes.iter().map(|write| (scopes::namespace(&write.record.scope), &write.record.scope)).collect();
-    let (analyzer, space) = (metadata.maker(Index::Keywords), metadata.space());
+    let analyzer = metadata.maker(Index::Keywords);
+    let space = metadata.space();
     let assumed = AssumedState { analyzer, space, namespaces, keys, hashes };
     let batch = change::bulk_insert(&changes, Some(table), now);
     Ok(batch.execute_if_new(connection, &assumed).await?.then_some(results))
@@ -72,8 +81,8 @@ pub(crate) async fn put(
     now: Timestamp,
 ) -> Result<Vec<WriteResult>, PostgresError> {
     namespaces::lock(connection, writes.iter().map(|write| &write.record.scope)).await?;
-    // Read after the lock: versions and analyzer change between two writes, and the rebuild of an index waits for this
-    // one.
+    // Read after the lock: another writer may change the embedding versions or the analyzer before this transaction has
+    // the lock. Afterwards the rebuild of an index waits for this transaction.
     let mut state = read_state(connection, writes).await?;
     let table = state.versions.table_for_new_records(metadata);
     let analyzer = state.analyzer.take();

@@ -1,15 +1,16 @@
 //! Builds the HNSW index over the vectors in the background, while writes and searches continue. Until it is complete,
 //! searches compare every vector.
 //!
-//! A session that builds an index holds the [build lock](migration::try_lock_build). The build waits until no
-//! transaction has an older snapshot. So no session may wait for this lock inside of a statement, which would have such
-//! a snapshot.
+//! A session that builds an index holds the [build lock](migration::try_lock_build). `CREATE INDEX CONCURRENTLY` waits
+//! for every transaction with an older snapshot. A session that waited for the lock inside of a statement would have
+//! such a snapshot, and both would wait for each other. So the lock is polled.
 
 use std::{
     sync::{Mutex, PoisonError},
     time::Duration,
 };
 
+use memory_engine_core::observe::tracing;
 use memory_engine_sql::{embedding_versions::VectorTable, index_metadata::IndexMetadata};
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
 use tokio::{
@@ -26,8 +27,8 @@ use crate::{
     },
 };
 
-/// A build begins when no vectors have been written for this time: inserting a vector into an index takes several times
-/// as long as the share of a build.
+/// A build begins after this time without new vectors. Inserting a vector into an existing index takes several times as
+/// long as building the index with it.
 const QUIET_TIME: Duration = Duration::from_secs(2);
 
 /// Maximum time for which writes delay a build.
@@ -40,7 +41,8 @@ const MAX_ATTEMPTS: u32 = 5;
 /// migrates the schema.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Maximum time for which [`IndexBuilder::close`] waits. After that the server completes the build by itself.
+/// Maximum time for which [`IndexBuilder::close`] waits. After that the server completes the build by itself, and the
+/// next process that starts a builder records the index.
 const MAX_CLOSE_TIME: Duration = Duration::from_secs(10);
 
 /// The background task of a store that builds its index.
@@ -59,8 +61,8 @@ impl Default for IndexBuilder {
 impl IndexBuilder {
     /// Starts the task, unless it is running or the store is closed.
     ///
-    /// After an error it is tried again, a few times. If that fails too, every vector is compared, and a later write
-    /// starts the task again.
+    /// After an error the build is repeated, at most [`MAX_ATTEMPTS`] times in all. If all fail, every vector is compared,
+    /// and a later write starts the task again.
     pub(crate) fn start(&self, server: ServerConfig, metadata: IndexMetadata, index: VectorIndex) {
         let mut task = self.task.lock().unwrap_or_else(PoisonError::into_inner);
         let is_running = task.as_ref().is_some_and(|task| !task.is_finished());
@@ -93,9 +95,11 @@ struct Build {
 
 impl Build {
     async fn run(mut self) {
-        self.wait_for_writes().await;
+        self.wait_until_quiet().await;
         for _ in 0..MAX_ATTEMPTS {
-            if self.try_build().await.is_ok() || self.wait(RETRY_INTERVAL).await {
+            let Err(failure) = self.try_build().await else { return };
+            tracing::warn!(error = %failure.into_error("index"), "the vector index is not built yet");
+            if self.wait(RETRY_INTERVAL).await {
                 return;
             }
         }
@@ -127,8 +131,9 @@ impl Build {
         Ok(connection.close().await?)
     }
 
-    /// Waits until no vectors are written, at most [`MAX_DELAY`].
-    async fn wait_for_writes(&mut self) {
+    /// Waits until no vectors were written for [`QUIET_TIME`], at most [`MAX_DELAY`]. Returns at once if this process has
+    /// written none.
+    async fn wait_until_quiet(&mut self) {
         let deadline = Instant::now() + MAX_DELAY;
         let mut written = self.index.total_written();
         if written == 0 {

@@ -2,9 +2,9 @@
 
 use super::words::WORDS;
 use crate::{
-    beginnings::{Beginning, first_characters, first_characters_of},
     calendar::{Count, Stretch, Unit},
-    numbers::{number, number_beginnings},
+    date_starts::{DateStart, first_characters, first_characters_of},
+    numbers::{number, number_starts},
     reading::{DateReader, FoundDate},
     scan::Scan,
     window::Exactness,
@@ -12,9 +12,9 @@ use crate::{
 
 const HALF: &str = "半";
 
-/// Returns the beginnings of a count.
-pub(super) fn count_beginnings() -> Vec<Beginning> {
-    [first_characters([HALF]), first_characters_of(&WORDS.few), number_beginnings()].concat()
+/// Returns the starts of a count.
+pub(super) fn count_starts() -> Vec<DateStart> {
+    [first_characters([HALF]), first_characters_of(&WORDS.few), number_starts()].concat()
 }
 
 /// Reads a count with its unit.

@@ -1,19 +1,19 @@
 //! Days near today and parts of a day: 前天, 昨天下午, 今晚.
 
-use super::words::{WORDS, offset_word, offset_word_beginnings};
+use super::words::{WORDS, offset_word, offset_word_starts};
 use crate::{
-    beginnings::{Beginning, first_characters},
     calendar::Stretch,
+    date_starts::{DateStart, first_characters},
     reading::{DateReader, FoundDate},
     scan::Scan,
 };
 
-pub(super) fn night_beginnings() -> Vec<Beginning> {
+pub(super) fn night_starts() -> Vec<DateStart> {
     first_characters(WORDS.nights.iter().map(|night| night.word.as_str()))
 }
 
-pub(super) fn near_beginnings() -> Vec<Beginning> {
-    offset_word_beginnings(&WORDS.days)
+pub(super) fn near_starts() -> Vec<DateStart> {
+    offset_word_starts(&WORDS.days)
 }
 
 /// 今晚, 昨夜.

@@ -4,19 +4,19 @@ use jiff::civil::Date;
 
 use super::{
     day::part,
-    words::{WORDS, offset_word, offset_word_beginnings},
+    words::{WORDS, offset_word, offset_word_starts},
 };
 use crate::{
-    beginnings::Beginning,
     calendar::Stretch,
     characters::is_numeral,
+    date_starts::DateStart,
     numbers::number,
     reading::{DateReader, FoundDate},
     scan::Scan,
 };
 
-pub(super) fn relative_beginnings() -> Vec<Beginning> {
-    offset_word_beginnings(&WORDS.months)
+pub(super) fn relative_starts() -> Vec<DateStart> {
+    offset_word_starts(&WORDS.months)
 }
 
 /// 上个月, 这个月五号.

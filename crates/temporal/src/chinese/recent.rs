@@ -4,9 +4,9 @@ use memory_engine_core::text::is_han;
 
 use super::{counted::counted_units, words::WORDS};
 use crate::{
-    beginnings::{Beginning, first_characters, first_characters_of},
     calendar::{Count, Stretch, Unit},
     characters::is_latin,
+    date_starts::{DateStart, first_characters, first_characters_of},
     reading::{DateReader, FoundDate},
     scan::Scan,
     window::Exactness,
@@ -14,27 +14,27 @@ use crate::{
 
 const LATELY: &str = "最近";
 
-pub(super) fn just_now_beginnings() -> Vec<Beginning> {
+pub(super) fn just_now_starts() -> Vec<DateStart> {
     first_characters_of(&WORDS.just_now)
 }
 
-pub(super) fn counted_beginnings() -> Vec<Beginning> {
+pub(super) fn counted_starts() -> Vec<DateStart> {
     first_characters_of(&WORDS.last_counted)
 }
 
-pub(super) fn these_days_beginnings() -> Vec<Beginning> {
+pub(super) fn these_days_starts() -> Vec<DateStart> {
     first_characters_of(&WORDS.lately)
 }
 
-pub(super) fn days_beginnings() -> Vec<Beginning> {
+pub(super) fn days_starts() -> Vec<DateStart> {
     first_characters_of(&WORDS.recent_days)
 }
 
-pub(super) fn months_beginnings() -> Vec<Beginning> {
+pub(super) fn months_starts() -> Vec<DateStart> {
     first_characters_of(&WORDS.recent_months)
 }
 
-pub(super) fn lately_beginnings() -> Vec<Beginning> {
+pub(super) fn lately_starts() -> Vec<DateStart> {
     first_characters([LATELY])
 }
 

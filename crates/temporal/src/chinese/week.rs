@@ -2,17 +2,17 @@
 
 use super::{
     day::part,
-    words::{WORDS, offset_word, offset_word_beginnings},
+    words::{WORDS, offset_word, offset_word_starts},
 };
 use crate::{
-    beginnings::Beginning,
     characters::is_numeral,
+    date_starts::DateStart,
     reading::{DateReader, FoundDate},
     scan::Scan,
 };
 
-pub(super) fn beginnings() -> Vec<Beginning> {
-    offset_word_beginnings(&WORDS.weeks)
+pub(super) fn starts() -> Vec<DateStart> {
+    offset_word_starts(&WORDS.weeks)
 }
 
 /// Reads a week: the number of weeks from this one, and the index after it.

@@ -4,8 +4,8 @@ use memory_engine_rule_data::{Words, data};
 use serde::Deserialize;
 
 use crate::{
-    beginnings::{Beginning, first_characters},
     calendar::{DayPart, Season},
+    date_starts::{DateStart, first_characters},
     scan::Scan,
     units::UnitWords,
 };
@@ -107,8 +107,8 @@ pub(super) fn offset_word<'w>(scan: &Scan, at: usize, words: &'w [OffsetWord]) -
     words.iter().find_map(|word| Some((word, scan.word(at, &word.word)?)))
 }
 
-/// Returns the beginnings of such words.
-pub(super) fn offset_word_beginnings(words: &'static [OffsetWord]) -> Vec<Beginning> {
+/// Returns the starts of such words.
+pub(super) fn offset_word_starts(words: &'static [OffsetWord]) -> Vec<DateStart> {
     first_characters(words.iter().map(|word| word.word.as_str()))
 }
 

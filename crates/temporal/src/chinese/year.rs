@@ -2,18 +2,18 @@
 
 use super::{
     month,
-    words::{WORDS, offset_word, offset_word_beginnings},
+    words::{WORDS, offset_word, offset_word_starts},
 };
 use crate::{
-    beginnings::Beginning,
     calendar::Stretch,
+    date_starts::DateStart,
     holidays, numbers,
     reading::{DateReader, FoundDate},
     scan::Scan,
 };
 
-pub(super) fn relative_beginnings() -> Vec<Beginning> {
-    offset_word_beginnings(&WORDS.years)
+pub(super) fn relative_starts() -> Vec<DateStart> {
+    offset_word_starts(&WORDS.years)
 }
 
 /// 去年, 去年夏天, 前年五月七号.

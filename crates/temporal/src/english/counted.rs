@@ -1,12 +1,12 @@
 //! Dates that count units: `three weeks ago`, `two days before May 7`, `the past three days`.
 
 use super::{
-    grammar::{count_beginnings, with_article},
+    grammar::{count_starts, with_article},
     words,
 };
 use crate::{
-    beginnings::{Beginning, first_words},
     calendar::{Count, Stretch, nearest_weekday},
+    date_starts::{DateStart, first_words},
     reading::{DateReader, FoundDate},
 };
 
@@ -14,23 +14,23 @@ const DAYS_BUT_ONE: [([&str; 3], i64); 2] = [(["day", "before", "yesterday"], -2
 const PAST: &str = "past";
 const LAST: &str = "last";
 
-pub(super) fn day_but_one_beginnings() -> Vec<Beginning> {
+pub(super) fn day_but_one_starts() -> Vec<DateStart> {
     with_article(first_words(DAYS_BUT_ONE.iter().map(|(words, _)| words[0])))
 }
 
-pub(super) fn weekday_beginnings() -> Vec<Beginning> {
+pub(super) fn weekday_starts() -> Vec<DateStart> {
     with_article(first_words(words::weekdays()))
 }
 
-pub(super) fn counted_beginnings() -> Vec<Beginning> {
-    with_article(count_beginnings())
+pub(super) fn counted_starts() -> Vec<DateStart> {
+    with_article(count_starts())
 }
 
-pub(super) fn past_beginnings() -> Vec<Beginning> {
+pub(super) fn past_starts() -> Vec<DateStart> {
     with_article(first_words([PAST]))
 }
 
-pub(super) fn past_or_last_beginnings() -> Vec<Beginning> {
+pub(super) fn past_or_last_starts() -> Vec<DateStart> {
     with_article(first_words([PAST, LAST]))
 }
 

@@ -2,8 +2,8 @@
 
 use super::words::{Month, WORDS, month};
 use crate::{
-    beginnings::{Beginning, first_words},
     calendar::{Count, Stretch, Unit},
+    date_starts::{DateStart, first_words},
     numbers,
     reading::{DateReader, FoundDate},
 };
@@ -28,15 +28,15 @@ enum CountWord {
     Few,
 }
 
-/// Returns the beginnings of a count.
-pub(super) fn count_beginnings() -> Vec<Beginning> {
+/// Returns the starts of a count.
+pub(super) fn count_starts() -> Vec<DateStart> {
     let words = COUNT_WORDS.iter().map(|(word, _)| *word).chain(WORDS.numbers.keys().map(String::as_str));
-    [numbers::digit_beginnings(), first_words(words)].concat()
+    [numbers::digit_starts(), first_words(words)].concat()
 }
 
-/// Returns these beginnings and the article, which may precede them.
-pub(super) fn with_article(beginnings: Vec<Beginning>) -> Vec<Beginning> {
-    [beginnings, first_words([ARTICLE])].concat()
+/// Returns these starts and the article, which may precede them.
+pub(super) fn with_article(starts: Vec<DateStart>) -> Vec<DateStart> {
+    [starts, first_words([ARTICLE])].concat()
 }
 
 impl<'s> DateReader<'s> {

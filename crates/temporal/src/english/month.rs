@@ -4,18 +4,18 @@ use jiff::civil::Date;
 
 use super::words::{Month, WORDS, month, month_names};
 use crate::{
-    beginnings::{Beginning, first_words},
     calendar::Stretch,
     characters::is_latin,
+    date_starts::{DateStart, first_words},
     numbers,
     reading::{DateReader, FoundDate},
 };
 
-pub(super) fn after_word_beginnings() -> Vec<Beginning> {
+pub(super) fn after_word_starts() -> Vec<DateStart> {
     first_words(WORDS.before_month.iter())
 }
 
-pub(super) fn name_beginnings() -> Vec<Beginning> {
+pub(super) fn name_starts() -> Vec<DateStart> {
     first_words(month_names())
 }
 

@@ -2,8 +2,8 @@
 
 use super::words::WORDS;
 use crate::{
-    beginnings::{Beginning, first_words},
     calendar::{Count, DayPart},
+    date_starts::{DateStart, first_words},
     reading::{DateReader, FoundDate},
     window::Exactness,
 };
@@ -15,19 +15,19 @@ const TONIGHT: &str = "tonight";
 const PARTS_OF_NEAR_DAYS: [(&str, i64, &[&str]); 2] =
     [("this", 0, &["morning", "afternoon", "evening"]), ("last", -1, &["night", "evening"])];
 
-pub(super) fn named_day_beginnings() -> Vec<Beginning> {
+pub(super) fn named_day_starts() -> Vec<DateStart> {
     first_words(NAMED_DAYS.map(|(word, ..)| word))
 }
 
-pub(super) fn tonight_beginnings() -> Vec<Beginning> {
+pub(super) fn tonight_starts() -> Vec<DateStart> {
     first_words([TONIGHT])
 }
 
-pub(super) fn part_beginnings() -> Vec<Beginning> {
+pub(super) fn part_starts() -> Vec<DateStart> {
     first_words(PARTS_OF_NEAR_DAYS.map(|(word, ..)| word))
 }
 
-pub(super) fn recent_beginnings() -> Vec<Beginning> {
+pub(super) fn recent_starts() -> Vec<DateStart> {
     first_words(WORDS.recent.iter().filter_map(|recent| recent.phrase.iter().next()))
 }
 

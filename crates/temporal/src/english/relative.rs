@@ -2,8 +2,8 @@
 
 use super::words::{self, WORDS};
 use crate::{
-    beginnings::{Beginning, first_words},
     calendar::Stretch,
+    date_starts::{DateStart, first_words},
     holidays,
     reading::{DateReader, FoundDate},
     window::Exactness,
@@ -14,11 +14,11 @@ const THIS: &str = "this";
 /// Words before a unit: -1 for the one before the current one, 1 for the one after it.
 const DIRECTIONS: [(&str, i64); 4] = [("last", -1), ("previous", -1), ("next", 1), (THIS, 0)];
 
-pub(super) fn over_the_weekend_beginnings() -> Vec<Beginning> {
+pub(super) fn over_the_weekend_starts() -> Vec<DateStart> {
     first_words([OVER_THE_WEEKEND[0]])
 }
 
-pub(super) fn direction_beginnings() -> Vec<Beginning> {
+pub(super) fn direction_starts() -> Vec<DateStart> {
     first_words(DIRECTIONS.map(|(word, _)| word))
 }
 

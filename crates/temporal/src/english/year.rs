@@ -2,21 +2,21 @@
 
 use super::words::WORDS;
 use crate::{
-    beginnings::{Beginning, first_words},
     calendar::Stretch,
+    date_starts::{DateStart, first_words},
     holidays,
     reading::{DateReader, FoundDate},
 };
 
-pub(super) fn season_beginnings() -> Vec<Beginning> {
+pub(super) fn season_starts() -> Vec<DateStart> {
     first_words(WORDS.seasons.keys().map(String::as_str))
 }
 
-pub(super) fn after_word_beginnings() -> Vec<Beginning> {
+pub(super) fn after_word_starts() -> Vec<DateStart> {
     first_words(WORDS.before_year.iter())
 }
 
-pub(super) fn holiday_beginnings() -> Vec<Beginning> {
+pub(super) fn holiday_starts() -> Vec<DateStart> {
     first_words(holidays::names())
 }
 

@@ -31,7 +31,7 @@ pub(super) fn tokens(run: &[char]) -> Vec<HanToken> {
 
 fn tokenize(run: &[char], mode: TokenizeMode) -> Vec<HanToken> {
     let text: String = run.iter().collect();
-    let jieba = SEGMENTER.for_characters(run);
+    let jieba = SEGMENTER.load_for(run);
     let tokens = jieba.tokenize(&text, mode, true).into_iter().map(|token| HanToken {
         start: token.start,
         end: token.end,

@@ -47,7 +47,7 @@ impl<'f> PackedDictionary<'f> {
         &self.blocks
     }
 
-    /// Returns the index of the block of the words that begin with this character, if there are any.
+    /// Returns the index of the block of this first character, or `None` if no word begins with it.
     pub(super) fn block_of(&self, first: char) -> Option<usize> {
         let first = u16::try_from(u32::from(first)).ok()?;
         self.blocks.binary_search_by_key(&first, |block| block.first).ok()
@@ -65,13 +65,15 @@ impl<'f> PackedDictionary<'f> {
     }
 }
 
-/// Reads a word and returns its frequency. `word` is the word before, and becomes the one that was read.
+/// Reads a word into `word`, which holds the previous word of the block, and returns its frequency.
 fn read_word(rest: &mut &[u8], word: &mut String) -> Option<usize> {
     let (lengths, after) = rest.split_first()?;
     *rest = after;
+    // Upper four bits: number of characters that are shared with the previous word.
     let shared_bytes = word.char_indices().nth(usize::from(lengths >> 4)).map_or(word.len(), |(start, _)| start);
     word.truncate(shared_bytes);
     let frequency = read_leb128(rest)?;
+    // Lower four bits: number of further characters minus 1, two bytes each.
     let (further, after) = rest.split_at_checked(2 * (usize::from(lengths & 0x0f) + 1))?;
     *rest = after;
     let (units, _) = further.as_chunks::<2>();
@@ -81,6 +83,7 @@ fn read_word(rest: &mut &[u8], word: &mut String) -> Option<usize> {
     Some(frequency)
 }
 
+/// Reads a frequency, which is below 2²⁸.
 fn read_leb128(rest: &mut &[u8]) -> Option<usize> {
     let mut number = 0_usize;
     for shift in (0..28).step_by(7) {

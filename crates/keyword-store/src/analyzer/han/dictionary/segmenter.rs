@@ -6,8 +6,8 @@ use jieba_rs::Jieba;
 
 use super::packed::PackedDictionary;
 
-/// A word that no text contains. Its frequency is the sum of the frequencies that are not loaded yet: jieba computes
-/// probabilities from the sum of all frequencies, so the sum must not depend on what is loaded.
+/// A word that occurs in no text. Its frequency is that of all words that are not loaded. Jieba divides frequencies by
+/// their total, so the total must stay that of the whole dictionary.
 const PLACEHOLDER: &str = "\0";
 
 /// Loads the words that begin with a character when a text first contains this character. All words of a text begin
@@ -39,8 +39,8 @@ impl Segmenter {
         Some(Self { dictionary, loaded: RwLock::new(loaded) })
     }
 
-    /// Returns jieba with at least the words that begin with one of these characters.
-    pub(super) fn for_characters(&self, characters: &[char]) -> JiebaGuard<'_> {
+    /// Loads the words that begin with one of these characters, and returns read access to jieba.
+    pub(super) fn load_for(&self, characters: &[char]) -> JiebaGuard<'_> {
         let loaded = self.loaded.read().unwrap_or_else(PoisonError::into_inner);
         let blocks = characters.iter().filter_map(|first| self.dictionary.block_of(*first));
         let missing: Vec<usize> = blocks.filter(|block| !loaded.is_loaded[*block]).collect();
@@ -63,7 +63,7 @@ impl LoadedWords {
         if std::mem::replace(&mut self.is_loaded[block], true) {
             return;
         }
-        // A test reads every block of the bundled dictionary.
+        // A test reads every block of the bundled file, so this cannot fail.
         let _ = dictionary.for_each_word(block, |word, frequency| {
             self.jieba.add_word(word, Some(frequency), None);
             self.missing_frequency -= frequency;

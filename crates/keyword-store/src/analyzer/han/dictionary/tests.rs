@@ -43,7 +43,7 @@ fn words(jieba: &Jieba, text: &str) -> Vec<String> {
 
 fn words_of_run(segmenter: &Segmenter, text: &str) -> Vec<String> {
     let run: Vec<char> = text.chars().collect();
-    words(&segmenter.for_characters(&run), text)
+    words(&segmenter.load_for(&run), text)
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn text_is_cut_as_by_jieba() {
         ("小明硕士毕业于中国科学院计算所", "小明 硕士 毕业 于 中国科学院 计算所"),
     ] {
         let run: Vec<char> = text.chars().collect();
-        let jieba = segmenter.for_characters(&run);
+        let jieba = segmenter.load_for(&run);
         let words: Vec<&str> = jieba.cut(text, true).into_iter().map(|token| token.word).collect();
         assert_eq!(words.join(" "), expected);
     }
