@@ -171,8 +171,8 @@ impl Linear {
         matrix::rows(out, self.outer)
     }
 
-    /// Replaces the rows by their GELU, and computes the output of the layer for it. Faster than two calls, because each
-    /// row is quantised while it is in the cache.
+    /// Replaces the rows by their GELU, and computes the output of the layer for it. Faster than two calls: each row is
+    /// quantised while it is in the cache.
     pub(crate) fn apply_to_gelu(
         &self,
         kernel: Kernel,

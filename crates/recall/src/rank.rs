@@ -88,7 +88,7 @@ impl RecallRun<'_> {
         if candidates.is_empty() {
             return Ok(Vec::new());
         }
-        let query_terms = self.trace.limit(Stage::Terms, self.analyze_query(words)).await;
+        let query_terms = self.analyze_query(words).await;
         let query_terms = self.trace.or_default(Stage::Terms, query_terms);
         let mut input = RankInput { query_terms, ..RankInput::default() };
         let max_records = if self.plan.keeps_fused_order() { self.plan.limit } else { candidates.len() };

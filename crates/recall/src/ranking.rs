@@ -22,8 +22,8 @@ pub enum Ranking {
     #[default]
     Features,
     /// In the order in which the lists of the retrievers are fused. Nothing else changes the order or the scores: no
-    /// neighbors, features, reranker, boosts, or diversity. It reads about as many records as it returns, and so takes a
-    /// quarter of the time.
+    /// neighbors, features, reranker, boosts, or diversity. It reads about as many records as it returns, and so takes
+    /// a quarter of the time.
     Fusion,
 }
 

@@ -1,7 +1,7 @@
 //! Attention with fixed-point numbers of 16 bits.
 //!
-//! Queries, keys and values have one scale for each head of a sequence. The attention weights of a token are multiples of
-//! 1 / 32767 and add up to about 1. So a sum of their products with values is about 2³⁰, and fits into 32 bits.
+//! Queries, keys and values have one scale for each head of a sequence. The attention weights of a token are multiples
+//! of 1 / 32767 and add up to about 1. So a sum of their products with values is about 2³⁰, and fits into 32 bits.
 
 use memory_engine_core::Kernel;
 

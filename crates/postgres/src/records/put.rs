@@ -39,8 +39,8 @@ struct BatchState {
     deleted_contents: FxHashMap<(Uuid, ContentHash), bool>,
 }
 
-/// Writes a batch of new records with a single statement, outside of a client transaction. Returns `None`, and writes no
-/// record, if a decision depends on stored data. The caller then uses [`put`].
+/// Writes a batch of new records with a single statement, outside of a client transaction. Returns `None`, and writes
+/// no record, if a decision depends on stored data. The caller then uses [`put`].
 pub(crate) async fn put_new(
     connection: &mut PgConnection,
     metadata: &IndexMetadata,

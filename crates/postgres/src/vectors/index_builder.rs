@@ -61,8 +61,8 @@ impl Default for IndexBuilder {
 impl IndexBuilder {
     /// Starts the task, unless it is running or the store is closed.
     ///
-    /// After an error the build is repeated, at most [`MAX_ATTEMPTS`] times in all. If all fail, every vector is compared,
-    /// and a later write starts the task again.
+    /// After an error the build is repeated, at most [`MAX_ATTEMPTS`] times in all. If all fail, every vector is
+    /// compared, and a later write starts the task again.
     pub(crate) fn start(&self, server: ServerConfig, metadata: IndexMetadata, index: VectorIndex) {
         let mut task = self.task.lock().unwrap_or_else(PoisonError::into_inner);
         let is_running = task.as_ref().is_some_and(|task| !task.is_finished());
@@ -131,8 +131,8 @@ impl Build {
         Ok(connection.close().await?)
     }
 
-    /// Waits until no vectors were written for [`QUIET_TIME`], at most [`MAX_DELAY`]. Returns at once if this process has
-    /// written none.
+    /// Waits until no vectors were written for [`QUIET_TIME`], at most [`MAX_DELAY`]. Returns at once if this process
+    /// has written none.
     async fn wait_until_quiet(&mut self) {
         let deadline = Instant::now() + MAX_DELAY;
         let mut written = self.index.total_written();
