@@ -117,12 +117,12 @@ async fn test_steps(verb: Verb, fault: Fault, max_steps: u32, url: &str, proxy: 
         verb.run(&engine, &scope, &prepared).await.unwrap();
     }
     let count = proxy.finish_count();
-    assert!(count >= 3, "{} has {count} steps", verb.as_str());
+    assert!(count >= 1, "{} has no steps", verb.as_str());
     let tested = if env::var_os(EVERY_STEP).is_some() { count } else { count.min(max_steps) };
     println!("{} of {count} steps of {}", tested, verb.as_str());
     let mut injected = 0;
     // The last step is among them: often it is the commit.
-    for step in (0..tested).map(|index| index * (count - 1) / (tested - 1)) {
+    for step in (0..tested).map(|index| index * (count - 1) / (tested - 1).max(1)) {
         injected += u32::from(test_step(verb, fault, step, url, proxy, &database, &recovered).await);
     }
     // The number of steps varies a little: a connection may be opened.

@@ -6,6 +6,7 @@
 // The available kernels depend on the target, so the last arm is a wildcard.
 #![allow(clippy::wildcard_enum_match_arm)]
 
+pub(crate) mod fixed_panels;
 pub(crate) mod fixed_point;
 #[cfg(target_arch = "aarch64")]
 mod neon;

@@ -6,7 +6,8 @@
 use memory_engine_core::Kernel;
 
 use crate::kernel::{
-    fixed_point::{FIXED_ROWS, FixedPanels, multiply_fixed},
+    fixed_panels::{FIXED_ROWS, FixedPanels},
+    fixed_point::multiply_fixed,
     row_functions::{raise_maxima, softmax_fixed, to_fixed},
 };
 

@@ -3,11 +3,14 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use super::fixed_point::{FIXED_ROWS, FixedPanels, multiply_fixed};
 use super::packed::{PackedWeights, QuantisedRows, WeightRange};
 use super::row_functions::{gelu, layer_norm, quantise_row, raise_maxima, softmax, softmax_fixed, to_fixed};
 use super::rows::BLOCK;
 use super::*;
+use super::{
+    fixed_panels::{FIXED_ROWS, FixedPanels},
+    fixed_point::multiply_fixed,
+};
 use crate::matrix;
 
 /// Pseudo-random numbers in −1..1.

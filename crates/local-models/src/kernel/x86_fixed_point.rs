@@ -6,7 +6,7 @@
 
 use core::arch::x86_64::*;
 
-use super::fixed_point::{FIXED_COLUMNS, FIXED_ROWS, FixedPanels};
+use super::fixed_panels::{FIXED_COLUMNS, FIXED_ROWS, FixedPanels};
 
 /// The product with `vpdpwssd`: 32 multiplications an instruction.
 ///

@@ -65,7 +65,7 @@ pub(crate) fn expired(
 macro_rules! neighbor_sql {
     ($comparison:literal, $order:literal) => {
         concat!(
-            "SELECT id, role, speaker FROM records INDEXED BY records_by_scope
+            "SELECT id, role, record FROM records INDEXED BY records_by_scope
              WHERE scope = ?1 AND state = 'active' AND kind = ?2 AND (occurred_at, place, id) ",
             $comparison,
             " (?3, ?4, ?5) ORDER BY occurred_at ",
@@ -93,6 +93,8 @@ pub(crate) fn adjacent(
         .prepare_cached("SELECT scope, kind, occurred_at, place, role, speaker FROM records r WHERE r.id = ?1")?;
     let mut previous = connection.prepare_cached(neighbor_sql!("<", "DESC"))?;
     let mut next = connection.prepare_cached(neighbor_sql!(">", "ASC"))?;
+    // The index that finds the neighbours has no speakers.
+    let mut speaker = connection.prepare_cached("SELECT speaker IS ?2 FROM records WHERE record = ?1")?;
     let mut find = |id: &RecordId| {
         let mut rows = position.query([id.as_bytes()])?;
         // The user and the neighbours of the record.
@@ -105,12 +107,14 @@ pub(crate) fn adjacent(
                 continue;
             }
             let (kind, occurred_at, place): (String, i64, i64) = (row.get(1)?, row.get(2)?, row.get(3)?);
-            let voice = (row.get_ref(4)?, row.get_ref(5)?);
-            let neighbor = |statement: &mut CachedStatement<'_>| -> Result<Option<Neighbor>, SqliteError> {
+            let (own_role, own_speaker) =
+                (row.get_ref(4)?, row.get_ref(5)?.as_str_or_null().map_err(rusqlite::Error::from)?);
+            let mut neighbor = |statement: &mut CachedStatement<'_>| -> Result<Option<Neighbor>, SqliteError> {
                 let mut rows = statement.query(params![scope, kind, occurred_at, place, id.as_bytes()])?;
                 let Some(row) = rows.next()? else { return Ok(None) };
-                let another_voice = (row.get_ref(1)?, row.get_ref(2)?) != voice;
-                Ok(Some(Neighbor { id: RecordId::from_bytes(row.get(0)?), another_voice }))
+                let has_own_voice = row.get_ref(1)? == own_role
+                    && speaker.query_row(params![row.get::<_, i64>(2)?, own_speaker], |row| row.get::<_, bool>(0))?;
+                Ok(Some(Neighbor { id: RecordId::from_bytes(row.get(0)?), another_voice: !has_own_voice }))
             };
             let adjacent = Adjacent { previous: neighbor(&mut previous)?, next: neighbor(&mut next)? };
             found = Some((user, adjacent));
