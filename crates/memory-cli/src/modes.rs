@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use memory_engine::{
     RecallOptions,
-    recall::{Method, Ranking, Retrievers},
+    recall::{Method, RankingMethod, Retrievers},
 };
 
 /// Deadline of a recall. Long, so that slow stages are measured too.
@@ -42,7 +42,7 @@ const ABLATIONS: [Mode; 10] = [
     }),
     mode("half the vectors", Retrievers::All, |o| o.vector_weight /= 2.0),
     mode("more vectors", Retrievers::All, |o| o.vector_weight *= 1.5),
-    mode("fusion alone", Retrievers::All, |o| o.ranking = Ranking::Fusion),
+    mode("fusion alone", Retrievers::All, |o| o.ranking = RankingMethod::Fusion),
     mode("ranks, not scores", Retrievers::All, |o| o.fusion = Method::Ranks { k: 60.0 }),
     mode("+ age (30 days)", Retrievers::All, |o| o.min_recency_weight = 0.7),
 ];

@@ -8,7 +8,7 @@ use memory_engine::{
     Filter, Forget, Kind, RecallOptions, RecallQuery, Role, Turn,
     history::Rewind,
     jiff::tz::TimeZone,
-    recall::{Method, Ranking, Retrievers},
+    recall::{Method, RankingMethod, Retrievers},
     serde_json::{self, json},
 };
 
@@ -64,7 +64,10 @@ fn every_option_is_optional_and_durations_are_seconds() {
     let all = serde_json::to_value(options).unwrap();
     assert_eq!(all.as_object().unwrap().len(), 23);
     assert_eq!(read(all).unwrap(), options);
-    assert_eq!(read(json!({"ranking": "fusion"})).unwrap(), RecallOptions::default().with_ranking(Ranking::Fusion));
+    assert_eq!(
+        read(json!({"ranking": "fusion"})).unwrap(),
+        RecallOptions::default().with_ranking(RankingMethod::Fusion)
+    );
     assert!(read(json!({"deadline": -1})).unwrap_err().to_string().contains("seconds"));
     assert!(read(json!({"pool": 3})).is_err());
 }

@@ -6,7 +6,7 @@ mod given;
 use given::{Backend, lin};
 use memory_engine::{
     PutMode, Recall, RecallOptions, RecallQuery, Timestamp, Turn,
-    recall::{Feature, Method, QueryShape, Ranking, Retrievers},
+    recall::{Feature, Method, QueryShape, RankingMethod, Retrievers},
     store::Write,
 };
 
@@ -78,7 +78,7 @@ async fn a_hit_lists_its_features_and_a_single_retriever_has_none() {
 
 /// Reciprocal rank fusion with equal weights, as other engines do it.
 fn reciprocal_ranks() -> RecallOptions {
-    let options = RecallOptions::default().with_ranking(Ranking::Fusion).with_fusion(Method::Ranks { k: 60.0 });
+    let options = RecallOptions::default().with_ranking(RankingMethod::Fusion).with_fusion(Method::Ranks { k: 60.0 });
     options.with_vector_weight(0.5).with_min_vector_weight(0.5)
 }
 

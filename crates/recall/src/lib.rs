@@ -44,7 +44,7 @@ pub use options::RecallOptions;
 pub use parts::RecallParts;
 pub use pipeline::RecallPipeline;
 pub use query::{RecallQuery, Retrievers};
-pub use ranking::Ranking;
+pub use ranking::RankingMethod;
 pub use ranking_step::{RankingStep, StepRank};
 pub use read_scope::ReadScope;
 #[cfg(feature = "llm")]

@@ -6,7 +6,7 @@ use memory_engine_core::{Error, Result};
 use memory_engine_reranker::Method;
 use serde::{Deserialize, Serialize};
 
-use crate::ranking::Ranking;
+use crate::ranking::RankingMethod;
 
 /// The options of a recall. `docs/design/retrieval.md` gives the reasons for the defaults.
 ///
@@ -41,7 +41,7 @@ pub struct RecallOptions {
     /// Maximum number of candidates per retriever. Default: 200.
     pub max_candidates: usize,
     /// Orders the candidates by features, or as the retrievers' lists are fused. Default: by features.
-    pub ranking: Ranking,
+    pub ranking: RankingMethod,
     /// Fuses retrievers by rank or by score. Default: by score.
     pub fusion: Method,
     /// Weight of the vector retriever next to the keyword retriever (0–1) if the embedder's
@@ -100,7 +100,7 @@ impl Default for RecallOptions {
             limit: 10,
             deadline: Duration::from_secs(3),
             max_candidates: 200,
-            ranking: Ranking::default(),
+            ranking: RankingMethod::default(),
             fusion: Method::Scores,
             vector_weight: 0.4,
             min_vector_weight: 0.01,
@@ -180,7 +180,7 @@ setters! {
     with_limit => limit: usize;
     with_deadline => deadline: Duration;
     with_max_candidates => max_candidates: usize;
-    with_ranking => ranking: Ranking;
+    with_ranking => ranking: RankingMethod;
     with_fusion => fusion: Method;
     with_vector_weight => vector_weight: f64;
     with_min_vector_weight => min_vector_weight: f64;

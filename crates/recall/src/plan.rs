@@ -10,7 +10,7 @@ use crate::{
     options::RecallOptions,
     parts::RecallParts,
     query::{RecallQuery, Retrievers},
-    ranking::Ranking,
+    ranking::RankingMethod,
 };
 
 /// A query with everything that decides how it is answered.
@@ -68,7 +68,7 @@ impl<'a> Plan<'a> {
 impl Plan<'_> {
     /// Returns true if nothing changes the order in which the lists of the retrievers are fused.
     pub(crate) fn keeps_fused_order(&self) -> bool {
-        self.options.ranking == Ranking::Fusion
+        self.options.ranking == RankingMethod::Fusion
     }
 
     /// Returns true if the candidates are ranked by features. The hits of one retriever alone stay in its order.

@@ -6,17 +6,17 @@ use serde::{Deserialize, Serialize};
 /// Method by which a recall orders its candidates.
 ///
 /// ```
-/// use memory_engine::{RecallOptions, recall::{Method, Ranking}};
+/// use memory_engine::{RecallOptions, recall::{Method, RankingMethod}};
 ///
 /// // What vector databases call hybrid search: reciprocal rank fusion, and nothing else.
-/// let mut options = RecallOptions::default().with_ranking(Ranking::Fusion);
+/// let mut options = RecallOptions::default().with_ranking(RankingMethod::Fusion);
 /// options.fusion = Method::Ranks { k: 60.0 };
 /// options.vector_weight = 0.5;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Ranking {
+pub enum RankingMethod {
     /// By features of words, speakers, neighbors and time, then by the reranker, boosts and diversity. The default. It
     /// reads up to [`max_candidates`](crate::RecallOptions::max_candidates) records.
     #[default]
@@ -28,7 +28,7 @@ pub enum Ranking {
 }
 
 enum_names! {
-    Ranking, "ranking" {
+    RankingMethod, "ranking method" {
         Features => "features",
         Fusion => "fusion",
     }

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Instant};
 use anyhow::{Result, ensure};
 use memory_engine::{
     Field, Filter, MemoryEngine, Op, RecallOptions, RecallQuery, Scope,
-    recall::{Method, Ranking, Retrievers},
+    recall::{Method, RankingMethod, Retrievers},
 };
 use memory_engine_benches::{given::GivenEmbedder, process};
 
@@ -190,6 +190,6 @@ async fn ask(engine: &MemoryEngine, arguments: &Arguments, sort: Sort, question:
 fn plain(arguments: &Arguments, pool: usize) -> RecallOptions {
     let mut options = RecallOptions::default().with_limit(arguments.k);
     (options.max_candidates, options.fusion) = (pool, Method::Ranks { k: 60.0 });
-    (options.ranking, options.vector_weight) = (Ranking::Fusion, 0.5);
+    (options.ranking, options.vector_weight) = (RankingMethod::Fusion, 0.5);
     options
 }

@@ -28,7 +28,7 @@ fn dictionary_words() -> Vec<(String, usize)> {
     words
 }
 
-static WHOLE: LazyLock<(Jieba, Vec<String>)> = LazyLock::new(|| {
+static FULL_DICTIONARY: LazyLock<(Jieba, Vec<String>)> = LazyLock::new(|| {
     let mut jieba = Jieba::empty();
     for (word, frequency) in dictionary_words() {
         jieba.add_word(&word, Some(frequency), None);
@@ -83,7 +83,7 @@ proptest! {
         texts in prop::collection::vec(prop::collection::vec(0..WORDS, 1..12), 1..6),
         names in prop::collection::vec("[\\u{4e00}-\\u{9fa5}]{1,12}", 0..4),
     ) {
-        let (whole, all_words) = &*WHOLE;
+        let (whole, all_words) = &*FULL_DICTIONARY;
         let segmenter = Segmenter::new(packed::FILE).unwrap();
         let of_words = texts.iter().map(|indexes| indexes.iter().map(|index| all_words[*index].as_str()).collect());
         for text in of_words.chain(names.iter().cloned()) {
@@ -95,7 +95,7 @@ proptest! {
 
 #[test]
 fn threads_that_load_at_the_same_time_cut_texts_alike() {
-    let (whole, all_words) = &*WHOLE;
+    let (whole, all_words) = &*FULL_DICTIONARY;
     let segmenter = Segmenter::new(packed::FILE).unwrap();
     let texts: Vec<String> = all_words.iter().step_by(331).cloned().collect();
     let texts: Vec<String> = texts.chunks(7).map(<[String]>::concat).collect();
