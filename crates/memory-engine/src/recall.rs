@@ -3,8 +3,8 @@
 #[cfg(feature = "llm")]
 pub use memory_engine_recall::Rewrite;
 pub use memory_engine_recall::{
-    Boost, Degraded, EnhancedRecall, Enhancement, Explanation, Feature, FeatureScore, QueryForm, QueryShape, Ranking,
-    RankingStep, Recall, RecallHit, RecallOptions, RecallQuery, Retriever, RetrieverHit, Retrievers, StageTime,
-    StepRank, Verdict, WarmUp,
+    Boost, Degraded, EnhancedRecall, Enhancement, Explanation, Feature, FeatureScore, QueryForm, QueryShape,
+    RankingMethod, RankingStep, Recall, RecallHit, RecallOptions, RecallQuery, Retriever, RetrieverHit, Retrievers,
+    StageTime, StepRank, Verdict, WarmUp,
 };
 pub use memory_engine_reranker::{LexicalReranker, Method, Reranker};
