@@ -77,8 +77,8 @@ impl RankInput {
 
 impl RecallRun<'_> {
     /// Ranks the candidates: those that words, semantics or neighbors found by their features, and the others behind
-    /// them. The candidates of one retriever alone, and those of [`RankingMethod::Fusion`], keep their scores. Candidates
-    /// that may not be returned are left out. Under `Fusion`, only as many candidates as hits are read, best first.
+    /// them. The candidates of one retriever alone, and those of [`RankingMethod::Fusion`], keep their scores. Omits
+    /// candidates that may not be returned. Under `Fusion`, only as many candidates as hits are read, best first.
     ///
     /// [`RankingMethod::Fusion`]: crate::RankingMethod::Fusion
     ///
