@@ -45,7 +45,7 @@ fn exp2_of_negative(x: f32) -> f32 {
     let p = 9.666_369e-3;
     let p = p * r + 5.592_197_6e-2;
     let p = p * r + 2.402_235e-1;
-    let p = p * r + 6.931_210_5e-1;
+    let p = p * r + 6.931_211e-1;
     let p = p * r + 1.0;
     let power = shifted.to_bits().wrapping_sub(ROUNDER.to_bits()).wrapping_add(127) << 23;
     p * f32::from_bits(power)
