@@ -17,7 +17,8 @@ use crate::{blocking::run_blocking, date_terms, indexed_text::indexed_text};
 /// Maximum length of a text that is analyzed on the calling thread once the dictionary is loaded. A switch of threads
 /// would take longer.
 const INLINE_MAX_BYTES: usize = 1 << 10;
-/// A text with words of both languages, whose analysis loads every dictionary.
+/// A text with words of both languages. Its analysis loads the tables of both, and the dictionary words that begin with
+/// its Chinese characters.
 const DICTIONARY_SAMPLE: &str = "我们昨天去爬山了 we went hiking";
 /// Minimum number of records per thread.
 const THREAD_MIN_RECORDS: usize = 64;

@@ -31,7 +31,7 @@ const BATCHES: usize = 4;
 const BATCH_RECORDS: usize = 100;
 const SCENE: &str = "daily";
 
-/// What the calls of one operation need.
+/// The prepared arguments of the calls of an operation.
 struct Workload {
     store: OpenStore,
     tenant: Scope,

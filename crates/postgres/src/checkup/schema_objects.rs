@@ -20,7 +20,7 @@ const DISABLED_TRIGGERS_SQL: &str = "SELECT DISTINCT c.relname::text
     FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid
     WHERE c.relnamespace = to_regnamespace(quote_ident(current_schema())) AND t.tgenabled = 'D' ORDER BY 1";
 
-/// Selects the indexes that a failed statement has left invalid, but not those that are being built.
+/// Selects the invalid indexes, except those that are being built.
 const INVALID_INDEXES_SQL: &str = "SELECT c.relname::text FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
     WHERE c.relnamespace = to_regnamespace(quote_ident(current_schema())) AND NOT (i.indisvalid AND i.indisready)
         AND NOT EXISTS (SELECT FROM pg_stat_progress_create_index p WHERE p.index_relid = i.indexrelid)

@@ -258,7 +258,7 @@ impl VectorIndex {
         self.record(connection, table).await
     }
 
-    /// Removes an index with another definition, and one that a failed build has left.
+    /// Removes an index with another definition, and an invalid one of a failed build.
     pub(crate) async fn remove_outdated(
         &self,
         connection: &mut PgConnection,

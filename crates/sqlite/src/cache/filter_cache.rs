@@ -19,7 +19,7 @@ use crate::{
     records::scopes::CoveredScope,
 };
 
-/// Number of filters that are cached whatever their size. One takes at most one bit per record of the database.
+/// Number of filters that are cached regardless of their size. One takes at most one bit per record of the database.
 const MIN_CACHED_FILTERS: usize = 16;
 /// Maximum number of cached filters: a server with many users has a filter for each of them.
 const MAX_CACHED_FILTERS: usize = 1000;

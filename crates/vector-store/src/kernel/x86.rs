@@ -16,7 +16,7 @@ fn prefetch(codes: &[i8], width: usize, rows: RowSelection<'_>, index: usize) {
     let Some(row) = rows.get(index + PREFETCH_ROWS) else { return };
     let start = *row as usize * width;
     for line in codes[start..start + width].chunks(CACHE_LINE_BYTES) {
-        // SAFETY: a prefetch reads nothing, whatever the address; SSE is part of every x86-64 processor.
+        // SAFETY: a prefetch returns no data and accepts every address; SSE is part of every x86-64 processor.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(line.as_ptr()) };
     }
 }

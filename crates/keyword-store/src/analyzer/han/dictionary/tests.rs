@@ -29,11 +29,12 @@ fn dictionary_words() -> Vec<(String, usize)> {
 }
 
 static FULL_DICTIONARY: LazyLock<(Jieba, Vec<String>)> = LazyLock::new(|| {
+    let words = dictionary_words();
     let mut jieba = Jieba::empty();
-    for (word, frequency) in dictionary_words() {
-        jieba.add_word(&word, Some(frequency), None);
+    for (word, frequency) in &words {
+        jieba.add_word(word, Some(*frequency), None);
     }
-    (jieba, dictionary_words().into_iter().map(|(word, _)| word).collect())
+    (jieba, words.into_iter().map(|(word, _)| word).collect())
 });
 
 fn words(jieba: &Jieba, text: &str) -> Vec<String> {
