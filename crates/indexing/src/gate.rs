@@ -11,14 +11,14 @@ use std::{
 
 use async_trait::async_trait;
 use memory_engine_core::{
-    Adjacent, DeletionReport, Done, EmbeddingSpace, Error, ErrorKind, Failure, Hit, Job, JobQueue, MultiVector, Page,
-    Pending, PeriodCount, Periods, Record, RecordGroup, RecordId, RecordStore, RemovalCounts, Result, ScanQuery, Scope,
-    Stats, Timestamp, Tombstone, Write, WriteResult,
+    Adjacent, DeletionReport, Done, EmbeddingSpace, Error, ErrorKind, Failure, FoundRecord, Hit, Job, JobQueue,
+    MultiVector, PackedTerms, Page, Pending, PeriodCount, Periods, Record, RecordGroup, RecordId, RecordStore,
+    RemovalCounts, Result, ScanQuery, Scope, Stats, Timestamp, Tombstone, Write, WriteResult,
     audit::AuditLog,
     residue::{ResidueProbes, ResidueReport},
 };
 use memory_engine_graph::{GraphEntry, GraphQuery, GraphStats, GraphStore, Subgraph};
-use memory_engine_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore, PackedTerms};
+use memory_engine_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore};
 use memory_engine_vector_store::{GenerationRole, GenerationStore, Generations, VectorEntry, VectorQuery, VectorStore};
 
 use crate::blocking::current_runtime;
@@ -169,6 +169,9 @@ impl KeywordStore for GatedStore<dyn KeywordStore> {
     async fn search(&self, scope: &Scope, query: &KeywordQuery) -> Result<Vec<Hit>> {
         self.open("keyword search")?.search(scope, query).await
     }
+    async fn search_records(&self, scope: &Scope, query: &KeywordQuery) -> Result<Option<Vec<FoundRecord>>> {
+        self.open("keyword search")?.search_records(scope, query).await
+    }
     async fn terms(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<PackedTerms>>> {
         self.open("keyword terms")?.terms(scope, ids).await
     }
@@ -191,6 +194,9 @@ impl VectorStore for GatedStore<dyn VectorStore> {
     }
     async fn search(&self, scope: &Scope, query: &VectorQuery) -> Result<Vec<Hit>> {
         self.open("vector search")?.search(scope, query).await
+    }
+    async fn search_records(&self, scope: &Scope, query: &VectorQuery) -> Result<Option<Vec<FoundRecord>>> {
+        self.open("vector search")?.search_records(scope, query).await
     }
     async fn token_vectors(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<MultiVector>>> {
         self.open("token vectors")?.token_vectors(scope, ids).await

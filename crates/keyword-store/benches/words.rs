@@ -4,10 +4,8 @@
 use std::{hint::black_box, time::Duration};
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use memory_engine_core::{RecordId, Terms};
-use memory_engine_keyword_store::{
-    Analyzer, Bm25, Bm25Candidate, DistinctTerms, SegmentedPostings, TextAnalyzer, packed,
-};
+use memory_engine_core::{RecordId, Terms, packed_terms};
+use memory_engine_keyword_store::{Analyzer, Bm25, Bm25Candidate, DistinctTerms, SegmentedPostings, TextAnalyzer};
 
 const DOCUMENTS: u32 = 20_000;
 
@@ -87,13 +85,15 @@ fn small_users(criterion: &mut Criterion) {
 
 /// The work of an adapter over a database: count the terms of candidates and rank them.
 fn bm25(criterion: &mut Criterion) {
-    let documents: Vec<_> = documents().iter().take(2000).map(|terms| (packed::pack(terms), terms.length())).collect();
+    let documents: Vec<_> =
+        documents().iter().take(2000).map(|terms| (packed_terms::pack(terms), terms.length())).collect();
     let clauses = TextAnalyzer.query("word0 word1 word2 word120 word399");
     let query_terms = DistinctTerms::of(&clauses);
     let mut query_counts = vec![0; query_terms.terms().len()];
     let mut candidates = || -> Vec<Bm25Candidate<u32>> {
         let candidate = |(n, ((terms, counts), length)): (u32, &((String, Vec<u8>), u32))| {
-            let matches = packed::count(terms.as_bytes(), counts, query_terms.terms(), &mut query_counts).unwrap();
+            let matches =
+                packed_terms::count(terms.as_bytes(), counts, query_terms.terms(), &mut query_counts).unwrap();
             let frequencies = query_terms.frequencies(&query_counts);
             matches.then_some(Bm25Candidate { key: n, frequencies, length: *length, admitted: true })
         };

@@ -4,7 +4,6 @@ mod analyzer;
 mod bm25;
 mod distinct_terms;
 mod memory;
-pub mod packed;
 mod postings;
 mod store;
 
@@ -12,6 +11,5 @@ pub use analyzer::{Analyzer, TextAnalyzer, WordSpan, words};
 pub use bm25::{Bm25, Bm25Candidate};
 pub use distinct_terms::DistinctTerms;
 pub use memory::MemoryKeywordStore;
-pub use packed::PackedTerms;
-pub use postings::SegmentedPostings;
+pub use postings::{FoundDocument, SegmentedPostings};
 pub use store::{Clause, KeywordEntry, KeywordQuery, KeywordStore, WeightedTerm};

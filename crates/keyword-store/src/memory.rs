@@ -3,13 +3,11 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use async_trait::async_trait;
-use memory_engine_core::sync::RwLock;
-use memory_engine_core::{Filter, Hit, Record, RecordId, Result, Scope, Terms};
+use memory_engine_core::{Filter, Hit, PackedTerms, Record, RecordId, Result, Scope, Terms, sync::RwLock};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{
     bm25::{Bm25, Bm25Candidate},
-    packed::PackedTerms,
     store::{KeywordEntry, KeywordQuery, KeywordStore},
 };
 

@@ -57,6 +57,17 @@ struct Location {
     slot: u16,
 }
 
+/// A document that a search found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FoundDocument {
+    /// Number that the caller assigned to the document.
+    pub number: i64,
+    /// The id of its record.
+    pub id: RecordId,
+    /// Its BM25 score.
+    pub score: Score,
+}
+
 /// Number of documents at which the open segment is packed.
 const SEGMENT_DOCUMENTS: usize = 8192;
 /// Number of packed segments that are merged into one. A merged segment is not merged again, so that each posting is
@@ -219,7 +230,7 @@ impl SegmentedPostings {
         clauses: &[Clause],
         limit: usize,
         admit: Option<impl Fn(i64) -> bool>,
-    ) -> Vec<(RecordId, Score)> {
+    ) -> Vec<FoundDocument> {
         match admit {
             Some(admit) => self.find_admitted(groups, clauses, limit, admit),
             None => self.find_admitted(groups, clauses, limit, |_| true),
@@ -232,7 +243,7 @@ impl SegmentedPostings {
         clauses: &[Clause],
         limit: usize,
         admit: impl Fn(i64) -> bool,
-    ) -> Vec<(RecordId, Score)> {
+    ) -> Vec<FoundDocument> {
         let bm25 = Bm25::default();
         let group_set: Option<FxHashSet<i64>> = groups.map(|groups| groups.iter().copied().collect());
         let open_matches = self.open.matches(clauses, group_set.as_ref());
@@ -272,7 +283,7 @@ impl SegmentedPostings {
         while hits.len() < limit
             && let Some(best) = candidates.pop()
         {
-            hits.push((best.id, best.score));
+            hits.push(FoundDocument { number: best.number, id: best.id, score: best.score });
         }
         hits
     }

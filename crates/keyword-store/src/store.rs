@@ -3,9 +3,7 @@
 use std::{fmt::Debug, sync::Arc};
 
 use async_trait::async_trait;
-use memory_engine_core::{Filter, Hit, Record, RecordId, Result, Scope, Terms};
-
-use crate::packed::PackedTerms;
+use memory_engine_core::{Filter, FoundRecord, Hit, PackedTerms, Record, RecordId, Result, Scope, Terms};
 
 /// Stores the terms of records, and finds the records that share terms with a query. Takes analyzed terms, never text
 /// or a query language: no input of a user is interpreted as query syntax.
@@ -37,6 +35,16 @@ pub trait KeywordStore: Debug + Send + Sync + 'static {
     /// # Errors
     /// `InvalidInput` for a filter that fails [`Filter::validate`].
     async fn search(&self, scope: &Scope, query: &KeywordQuery) -> Result<Vec<Hit>>;
+
+    /// As [`search`](Self::search), and reads the records and terms of the hits in the same transaction. Returns `None`
+    /// if the store is not the store of the records. Default: `None`.
+    ///
+    /// # Errors
+    /// As [`search`](Self::search).
+    async fn search_records(&self, scope: &Scope, query: &KeywordQuery) -> Result<Option<Vec<FoundRecord>>> {
+        let _ = (scope, query);
+        Ok(None)
+    }
 
     /// Returns the terms of these records as they are indexed, in the order of `ids`; `None` for a record without terms
     /// or outside `scope`.
@@ -130,6 +138,9 @@ macro_rules! forward {
             }
             async fn search(&self, scope: &Scope, query: &KeywordQuery) -> Result<Vec<Hit>> {
                 (**self).search(scope, query).await
+            }
+            async fn search_records(&self, scope: &Scope, query: &KeywordQuery) -> Result<Option<Vec<FoundRecord>>> {
+                (**self).search_records(scope, query).await
             }
             async fn terms(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<PackedTerms>>> {
                 (**self).terms(scope, ids).await

@@ -6,6 +6,7 @@ mod enum_names;
 mod error;
 mod filter;
 mod forward;
+mod found_record;
 mod health;
 pub mod history;
 mod history_keys;
@@ -17,6 +18,7 @@ mod memory;
 mod meters;
 mod multi_vector;
 pub mod observe;
+pub mod packed_terms;
 pub mod phrases;
 mod record;
 pub mod residue;
@@ -37,6 +39,7 @@ pub mod varint;
 pub use embedding::{Embedding, EmbeddingSpace, Metric};
 pub use error::{Error, ErrorKind, Result};
 pub use filter::{Field, FieldValue, Filter, FilterValue, Op, ValueType};
+pub use found_record::FoundRecord;
 pub use health::{
     HealthReport, QueueHealth,
     finding::Finding,
@@ -48,6 +51,7 @@ pub use language::Language;
 pub use locale::Locale;
 pub use memory::MemoryRecordStore;
 pub use multi_vector::{CodeBits, MultiVector, Token};
+pub use packed_terms::PackedTerms;
 pub use phrases::Phrases;
 pub use record::{ContentHash, Kind, Record, Role, Source, State, Trust};
 pub use review::{ReviewMode, ReviewPolicy, ReviewSource, review_keys};

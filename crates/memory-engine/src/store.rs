@@ -3,9 +3,9 @@
 
 pub use memory_engine_core::{
     Adjacent, Basis, BlockReason, ContentHash, Cursor, Decision, DeletionReport, Done, Embedding, EmbeddingSpace,
-    Failure, Hit, Index, Job, JobQueue, MemoryRecordStore, Metric, MultiVector, Neighbor, Order, Outcome, Page,
-    Pending, PeriodCount, Periods, PutMode, Record, RecordGroup, RecordStore, RemovalCounts, ScanQuery, Score, Source,
-    Stats, StoreOptions, Terms, Ticket, Tombstone, Write, WriteResult,
+    Failure, Hit, Index, Job, JobQueue, MemoryRecordStore, Metric, MultiVector, Neighbor, Order, Outcome, PackedTerms,
+    Page, Pending, PeriodCount, Periods, PutMode, Record, RecordGroup, RecordStore, RemovalCounts, ScanQuery, Score,
+    Source, Stats, StoreOptions, Terms, Ticket, Tombstone, Write, WriteResult,
     audit::AuditLog,
     residue::{ResidueProbes, ResidueReport},
 };
@@ -15,8 +15,8 @@ pub use memory_engine_graph::{
 };
 pub use memory_engine_indexing::index_fingerprint;
 pub use memory_engine_keyword_store::{
-    Analyzer, Clause, KeywordEntry, KeywordQuery, KeywordStore, MemoryKeywordStore, PackedTerms, TextAnalyzer,
-    WeightedTerm, WordSpan,
+    Analyzer, Clause, KeywordEntry, KeywordQuery, KeywordStore, MemoryKeywordStore, TextAnalyzer, WeightedTerm,
+    WordSpan,
 };
 pub use memory_engine_synonyms::{
     MemorySynonymStore, PairVerdict, SynonymGroup, SynonymStore, SynonymStoreExt, WordPair,

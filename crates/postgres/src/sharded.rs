@@ -12,13 +12,13 @@ use std::{
 use async_trait::async_trait;
 use memory_engine_core::{
     Adjacent, DeletionReport, Done, EmbeddingSpace, Error, ErrorKind, Failure, Hit, Job, JobQueue, Kind, MultiVector,
-    Page, Pending, PeriodCount, Periods, Record, RecordGroup, RecordId, RecordStore, RemovalCounts, Result, ScanQuery,
-    Scope, Stats, Timestamp, Tombstone, Write, WriteResult,
+    PackedTerms, Page, Pending, PeriodCount, Periods, Record, RecordGroup, RecordId, RecordStore, RemovalCounts,
+    Result, ScanQuery, Scope, Stats, Timestamp, Tombstone, Write, WriteResult,
     audit::AuditLog,
     residue::{ResidueProbes, ResidueReport},
 };
 use memory_engine_graph::{GraphEntry, GraphQuery, GraphStats, GraphStore, Subgraph};
-use memory_engine_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore, PackedTerms};
+use memory_engine_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore};
 use memory_engine_sql::request;
 use memory_engine_vector_store::{GenerationRole, GenerationStore, VectorEntry, VectorQuery, VectorStore};
 

@@ -7,6 +7,7 @@ use tokio::time::Instant;
 
 use crate::{
     candidate::Candidate,
+    found_hits::FoundRecords,
     neighbors::{self, NeighborPair},
     ranking_step::{RankingStep, record_ranks},
     retrieve::fuse,
@@ -24,6 +25,8 @@ pub(crate) struct CandidateList {
     pub(crate) keyword_shares: FxHashMap<RecordId, f64>,
     /// The words of the query with their synonyms.
     pub(crate) words: Vec<Clause>,
+    /// The records that the searches have read.
+    pub(crate) found_records: FoundRecords,
 }
 
 impl RecallRun<'_> {
@@ -32,6 +35,7 @@ impl RecallRun<'_> {
         let mut retrieved = self.retrieve().await?;
         let keyword_shares = retrieved.keyword_shares();
         let words = retrieved.take_words();
+        let found_records = retrieved.take_records();
         let mut candidates = fuse(&self.plan, retrieved);
         let mut neighbors = Vec::new();
         if self.plan.ranks_by_features() && !candidates.is_empty() {
@@ -43,7 +47,7 @@ impl RecallRun<'_> {
         if self.plan.traces_ranks {
             record_ranks(RankingStep::Fused, candidates.iter_mut());
         }
-        Ok(CandidateList { candidates, neighbors, keyword_shares, words })
+        Ok(CandidateList { candidates, neighbors, keyword_shares, words, found_records })
     }
 
     /// Returns the pairs of adjacent records of different speakers; none if they cannot be read in time.

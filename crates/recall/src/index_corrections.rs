@@ -1,8 +1,7 @@
 //! Corrections of the indexes for a recall as of a time. The indexes have the records of today; records that were
 //! superseded, retracted or edited since were different then.
 
-use memory_engine_core::{Hit, Record, RecordId};
-use memory_engine_keyword_store::PackedTerms;
+use memory_engine_core::{Hit, PackedTerms, Record, RecordId};
 use memory_engine_vector_store::MemoryVectorStore;
 use rustc_hash::{FxHashMap, FxHashSet};
 

@@ -7,6 +7,7 @@ mod enhance;
 mod explain;
 mod explanation;
 mod fork;
+mod found_hits;
 mod graph_facts;
 mod hit;
 mod index_corrections;

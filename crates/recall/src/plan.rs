@@ -76,6 +76,12 @@ impl Plan<'_> {
         self.query.retrievers == Retrievers::All && !self.keeps_fused_order()
     }
 
+    /// Returns true if every hit of a retriever is a candidate whose record is read.
+    pub(crate) fn reads_every_hit(&self) -> bool {
+        let reads_all_candidates = !self.keeps_fused_order() || self.max_candidates <= self.limit;
+        self.query.retrievers != Retrievers::All && reads_all_candidates
+    }
+
     /// Returns true if a record is left out because its validity has ended at the time of the query.
     pub(crate) fn is_ended(&self, record: &Record) -> bool {
         !self.options.include_ended && !record.is_valid(self.asked_at)

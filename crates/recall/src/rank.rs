@@ -15,7 +15,7 @@ mod tense;
 
 use std::time::Duration;
 
-use memory_engine_core::{ErrorKind, Record, RecordId, Result};
+use memory_engine_core::{ErrorKind, PackedTerms, Record, RecordId, Result};
 use memory_engine_reranker::{Feature, FeatureValues, FeatureWeights, QueryShape, RankingModel, RelevanceModel};
 use rustc_hash::FxHashMap;
 use tokio::time::Instant;
@@ -23,6 +23,7 @@ use tokio::time::Instant;
 use crate::{
     candidate::Candidate,
     candidates::CandidateList,
+    found_hits::FoundRecords,
     hit::FeatureScore,
     neighbors::NeighborPair,
     ranking_step::{RankingStep, record_ranks},
@@ -85,7 +86,7 @@ impl RecallRun<'_> {
     /// # Errors
     /// `Timeout`, or the store's error, if the records cannot be read.
     pub(crate) async fn rank(&mut self, list: CandidateList) -> Result<Vec<RankedCandidate>> {
-        let CandidateList { candidates, neighbors, keyword_shares, words } = list;
+        let CandidateList { candidates, neighbors, keyword_shares, words, mut found_records } = list;
         if candidates.is_empty() {
             return Ok(Vec::new());
         }
@@ -99,7 +100,7 @@ impl RecallRun<'_> {
             if batch.is_empty() {
                 break;
             }
-            match self.read_batch(batch, &mut input).await {
+            match self.read_batch(batch, &mut found_records, &mut input).await {
                 // The records of the batches before are returned.
                 Err(error) if input.candidate_count() > 0 => {
                     self.trace.missing(Stage::Fetch, &error);
@@ -188,17 +189,52 @@ impl RecallRun<'_> {
         }
     }
 
-    /// Reads the records of a batch, and at the same time the terms of the candidates that get features, and appends
-    /// them to `input`. Omits what may not be returned: a record may have been deleted or revoked since a retriever
-    /// found it, and a neighbor need not pass the filter.
+    /// Appends the candidates of a batch, with their records and terms, to `input`. Omits what may not be returned: a
+    /// record may have been deleted or revoked since a retriever found it, and a neighbor need not pass the filter.
+    async fn read_batch(
+        &mut self,
+        candidates: Vec<Candidate>,
+        found_records: &mut FoundRecords,
+        input: &mut RankInput,
+    ) -> Result<()> {
+        let batch = if found_records.contain_all(candidates.iter().map(|candidate| candidate.id)) {
+            let read = |candidate: &Candidate| match found_records.take(candidate.id) {
+                Some((record, terms)) => (Some(record), terms),
+                None => (None, None),
+            };
+            candidates.iter().map(read).collect()
+        } else {
+            self.read_records_with_terms(&candidates, input).await?
+        };
+        for (candidate, (record, terms)) in candidates.into_iter().zip(batch) {
+            let Some(record) = record.filter(|record| self.plan.admits(record)) else { continue };
+            if self.gets_features(&candidate) {
+                input.with_features.push((candidate, record));
+                input.terms.push(terms.map(DocumentTerms::from).unwrap_or_default());
+            } else {
+                input.others.push((candidate, record));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns true if a candidate gets features: not one that only an embedder without semantics found.
+    fn gets_features(&self, candidate: &Candidate) -> bool {
+        self.plan.has_semantics() || !candidate.is_found_by_vector_only()
+    }
+
+    /// Reads the records of candidates, and at the same time the terms of those that get features.
     ///
     /// If no terms can be read in time, the terms of the query are removed, too. The word coverage is then 0, so that
     /// without semantics no hit is relevant. The recall is marked as degraded.
-    async fn read_batch(&mut self, candidates: Vec<Candidate>, input: &mut RankInput) -> Result<()> {
-        let has_semantics = self.plan.has_semantics();
-        let gets_features = |candidate: &Candidate| has_semantics || !candidate.is_found_by_vector_only();
-        let ids: Vec<RecordId> = candidates.iter().map(|c| c.id).collect();
-        let ids_with_features: Vec<RecordId> = candidates.iter().filter(|c| gets_features(c)).map(|c| c.id).collect();
+    async fn read_records_with_terms(
+        &mut self,
+        candidates: &[Candidate],
+        input: &mut RankInput,
+    ) -> Result<Vec<(Option<Record>, Option<PackedTerms>)>> {
+        let ids: Vec<RecordId> = candidates.iter().map(|candidate| candidate.id).collect();
+        let with_features = candidates.iter().filter(|candidate| self.gets_features(candidate));
+        let ids_with_features: Vec<RecordId> = with_features.map(|candidate| candidate.id).collect();
         let started = Instant::now();
         let read_records = async {
             let records = self.trace.limit(Stage::Fetch, self.records(&ids)).await;
@@ -224,19 +260,12 @@ impl RecallRun<'_> {
         if let Some(past) = &self.past {
             past.set_terms(&ids_with_features, &mut terms);
         }
-        let mut terms = terms.into_iter().map(|terms| terms.map(DocumentTerms::from).unwrap_or_default());
-        for (candidate, record) in candidates.into_iter().zip(records) {
-            let terms = if gets_features(&candidate) { terms.next() } else { None };
-            let Some(record) = record.filter(|record| self.plan.admits(record)) else { continue };
-            match terms {
-                Some(terms) => {
-                    input.with_features.push((candidate, record));
-                    input.terms.push(terms);
-                }
-                None => input.others.push((candidate, record)),
-            }
-        }
-        Ok(())
+        let mut terms = terms.into_iter();
+        let with_terms = candidates.iter().zip(records).map(|(candidate, record)| {
+            let terms = if self.gets_features(candidate) { terms.next().flatten() } else { None };
+            (record, terms)
+        });
+        Ok(with_terms.collect())
     }
 
     /// Returns the sentences of the query to be compared one by one. One sentence, or a long query, has none.
@@ -260,7 +289,7 @@ impl RecallRun<'_> {
         let mut shares = Vec::with_capacity(sentences.len());
         for sentence in sentences {
             if let Some(found) = self.search_keywords(sentence, thesaurus.as_deref()).await? {
-                shares.push(score_shares(&found.hits));
+                shares.push(score_shares(&found.found.hits));
             }
         }
         Ok(shares)

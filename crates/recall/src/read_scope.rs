@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use memory_engine_core::{
-    Adjacent, Field, Filter, Hit, MultiVector, Op, Page, Record, RecordId, Result, ScanQuery, Scope, Timestamp,
+    Adjacent, Field, Filter, FoundRecord, Hit, MultiVector, Op, PackedTerms, Page, Record, RecordId, Result, ScanQuery,
+    Scope, Timestamp,
 };
 use memory_engine_graph::{GraphQuery, GraphStore, Subgraph};
 use memory_engine_indexing::IndexedStore;
-use memory_engine_keyword_store::{KeywordQuery, KeywordStore, PackedTerms};
+use memory_engine_keyword_store::{KeywordQuery, KeywordStore};
 use memory_engine_synonyms::{SharedThesaurus, Thesaurus};
 use memory_engine_vector_store::{VectorQuery, VectorStore};
 
@@ -60,6 +61,26 @@ impl ReadScope {
     pub async fn search_keywords(&self, store: &dyn KeywordStore, mut query: KeywordQuery) -> Result<Vec<Hit>> {
         query.filter = self.restrict(query.filter);
         store.search(&self.scope, &query).await
+    }
+
+    /// Searches a keyword store, and reads the records of the hits. `None` if it is not the store of the records.
+    pub(crate) async fn search_keyword_records(
+        &self,
+        store: &dyn KeywordStore,
+        mut query: KeywordQuery,
+    ) -> Result<Option<Vec<FoundRecord>>> {
+        query.filter = self.restrict(query.filter);
+        store.search_records(&self.scope, &query).await
+    }
+
+    /// Searches a vector store, and reads the records of the hits. `None` if it is not the store of the records.
+    pub(crate) async fn search_vector_records(
+        &self,
+        store: &dyn VectorStore,
+        mut query: VectorQuery,
+    ) -> Result<Option<Vec<FoundRecord>>> {
+        query.filter = self.restrict(query.filter);
+        store.search_records(&self.scope, &query).await
     }
 
     /// Returns the index terms of these records, in the same order. They are not checked for visibility: pass ids of

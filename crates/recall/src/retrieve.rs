@@ -10,14 +10,20 @@ use memory_engine_reranker::{Fused, Fusion, Ranking};
 use rustc_hash::FxHashMap;
 use tokio::time::Instant;
 
-use crate::{candidate::Candidate, plan::Plan, run::RecallRun, trace::Stage};
+use crate::{
+    candidate::Candidate,
+    found_hits::{FoundHits, FoundRecords},
+    plan::Plan,
+    run::RecallRun,
+    trace::Stage,
+};
 use keywords::KeywordHits;
 
 /// The hits of each retriever.
 #[derive(Debug)]
 pub(crate) struct Retrieved {
     keywords: KeywordHits,
-    vectors: Vec<Hit>,
+    vectors: FoundHits,
     graph: Vec<Hit>,
 }
 
@@ -27,9 +33,16 @@ impl Retrieved {
         std::mem::take(&mut self.keywords.words)
     }
 
+    /// Returns the records that the searches have read, and removes them.
+    pub(crate) fn take_records(&mut self) -> FoundRecords {
+        let mut records = std::mem::take(&mut self.keywords.found.records);
+        records.extend(std::mem::take(&mut self.vectors.records));
+        records
+    }
+
     /// Returns the keyword score of each record as a share of the best one.
     pub(crate) fn keyword_shares(&self) -> FxHashMap<RecordId, f64> {
-        score_shares(&self.keywords.hits)
+        score_shares(&self.keywords.found.hits)
     }
 }
 
@@ -74,8 +87,8 @@ impl RecallRun<'_> {
         let keywords = answer_of(Stage::Keyword, keywords, &mut failures);
         // Words are indexed with the write, vectors later: without the words, finding no vector says nothing about
         // what is stored.
-        let vectors =
-            answer_of(Stage::Vector, vectors, &mut failures).filter(|hits| keywords.is_some() || !hits.is_empty());
+        let vectors = answer_of(Stage::Vector, vectors, &mut failures)
+            .filter(|found| keywords.is_some() || !found.hits.is_empty());
         // The graph only adds: a query that names no stored entity is no answer about what is stored.
         let graph = answer_of(Stage::Graph, graph, &mut failures).filter(|hits| !hits.is_empty());
         let has_answer = keywords.is_some() || vectors.is_some() || graph.is_some();
@@ -104,13 +117,13 @@ fn answer_of<T>(stage: Stage, outcome: Result<Option<T>>, failures: &mut Vec<(St
 
 /// The union of what the retrievers found, best first.
 pub(crate) fn fuse(plan: &Plan<'_>, retrieved: Retrieved) -> Vec<Candidate> {
-    let Retrieved { keywords, vectors, graph } = retrieved;
+    let Retrieved { keywords, vectors: FoundHits { hits: vectors, .. }, graph } = retrieved;
     let options = &plan.options;
     let semantic_weight = plan.scale.semantic_weight.clamp(0.0, 1.0);
     let vector_weight = (options.vector_weight * semantic_weight).max(options.min_vector_weight).clamp(0.0, 1.0);
     let last_vector = vectors.last().filter(|_| vectors.len() >= plan.max_candidates).map(|hit| hit.score.value());
     let rankings = [
-        Ranking { weight: 1.0 - vector_weight, hits: keywords.hits, zero: Some(Score::new(0.0)) },
+        Ranking { weight: 1.0 - vector_weight, hits: keywords.found.hits, zero: Some(Score::new(0.0)) },
         Ranking { weight: vector_weight, hits: vectors, zero: None },
         // The graph only adds: without one the weights of the others stay as they are.
         Ranking { weight: options.graph_weight.max(0.0), hits: graph, zero: Some(Score::new(0.0)) },

@@ -7,12 +7,12 @@
 use std::{cmp::Reverse, sync::Arc};
 
 use memory_engine_core::{
-    Error, ErrorKind, Hit, MultiVector, Record, RecordId, Result, ScanQuery, Timestamp,
+    Error, ErrorKind, Hit, MultiVector, PackedTerms, Record, RecordId, Result, ScanQuery, Timestamp,
     history::{has_changed, recorded_by},
 };
 use memory_engine_embedder::Purpose;
 use memory_engine_indexing::indexed_text;
-use memory_engine_keyword_store::{Bm25, Bm25Candidate, Clause, PackedTerms};
+use memory_engine_keyword_store::{Bm25, Bm25Candidate, Clause};
 use memory_engine_vector_store::{MemoryVectorStore, VectorEntry, VectorQuery, VectorStore};
 use rustc_hash::FxHashMap;
 use tokio::time::Instant;

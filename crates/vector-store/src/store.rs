@@ -3,7 +3,9 @@
 use std::{fmt::Debug, sync::Arc};
 
 use async_trait::async_trait;
-use memory_engine_core::{Embedding, EmbeddingSpace, Filter, Hit, MultiVector, Record, RecordId, Result, Scope};
+use memory_engine_core::{
+    Embedding, EmbeddingSpace, Filter, FoundRecord, Hit, MultiVector, Record, RecordId, Result, Scope,
+};
 
 use crate::embedding_versions::{GenerationRole, Generations};
 
@@ -34,6 +36,16 @@ pub trait VectorStore: Debug + Send + Sync + 'static {
     /// # Errors
     /// `DimensionMismatch` for a query of another space; `InvalidInput` for a filter that fails [`Filter::validate`].
     async fn search(&self, scope: &Scope, query: &VectorQuery) -> Result<Vec<Hit>>;
+
+    /// As [`search`](Self::search), and reads the records and terms of the hits in the same transaction. Returns `None`
+    /// if the store is not the store of the records. Default: `None`.
+    ///
+    /// # Errors
+    /// As [`search`](Self::search).
+    async fn search_records(&self, scope: &Scope, query: &VectorQuery) -> Result<Option<Vec<FoundRecord>>> {
+        let _ = (scope, query);
+        Ok(None)
+    }
 
     /// Returns the token vectors of these records, in the same order. `None` for a record outside `scope`, for one
     /// without a vector, and for one whose model has no token vectors. Default: `None` for all.
@@ -126,6 +138,9 @@ macro_rules! forward {
             }
             async fn search(&self, scope: &Scope, query: &VectorQuery) -> Result<Vec<Hit>> {
                 (**self).search(scope, query).await
+            }
+            async fn search_records(&self, scope: &Scope, query: &VectorQuery) -> Result<Option<Vec<FoundRecord>>> {
+                (**self).search_records(scope, query).await
             }
             async fn token_vectors(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<MultiVector>>> {
                 (**self).token_vectors(scope, ids).await

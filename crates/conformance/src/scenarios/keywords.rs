@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use memory_engine_core::{BlockReason, ErrorKind, Field, Filter, Job, Outcome, Pending, Record, Scope, Terms, Write};
-use memory_engine_keyword_store::{Clause, KeywordEntry, KeywordQuery, PackedTerms};
+use memory_engine_core::{
+    BlockReason, ErrorKind, Field, Filter, Job, Outcome, PackedTerms, Pending, Record, Scope, Terms, Write,
+};
+use memory_engine_keyword_store::{Clause, KeywordEntry, KeywordQuery};
 
 use crate::{
     World,

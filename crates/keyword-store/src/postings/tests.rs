@@ -34,7 +34,7 @@ impl Reference {
         clauses: &[Clause],
         limit: usize,
         admit: impl Fn(i64) -> bool,
-    ) -> Vec<(RecordId, Score)> {
+    ) -> Vec<FoundDocument> {
         let query_terms = DistinctTerms::of(clauses);
         let mut searched = 0;
         let mut candidates = Vec::new();
@@ -54,7 +54,7 @@ impl Reference {
             }
         }
         let ranked = Bm25::default().rank(searched, clauses, &candidates, limit);
-        ranked.into_iter().map(|((id, _), score)| (id, score)).collect()
+        ranked.into_iter().map(|((id, number), score)| FoundDocument { number, id, score }).collect()
     }
 }
 

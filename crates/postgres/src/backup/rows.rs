@@ -2,8 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use memory_engine_core::{Record, Scope, Terms};
-use memory_engine_keyword_store::packed;
+use memory_engine_core::{Record, Scope, Terms, packed_terms};
 use memory_engine_sql::{
     backup::{BackupRow, BackupTable, Cell, RowContent},
     rows,
@@ -309,7 +308,7 @@ fn lexemes(scope: &Scope, cells: &[Cell]) -> Result<String, PostgresError> {
     };
     let words = std::str::from_utf8(words).map_err(|_| corrupt())?;
     let mut terms = Terms::default();
-    for pair in packed::pairs(words, counts) {
+    for pair in packed_terms::pairs(words, counts) {
         // The lexemes do not depend on the counts.
         terms.extend([pair.map_err(|_| corrupt())?.0]);
     }

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use memory_engine_core::{ContentHash, Finding, MultiVector, ProblemKind, Terms, text};
-use memory_engine_keyword_store::packed;
+use memory_engine_core::{ContentHash, Finding, MultiVector, ProblemKind, Terms, packed_terms, text};
 use memory_engine_sql::{embedding_versions::VectorTable, rows};
 use memory_engine_synonyms::WordPair;
 use sqlx::{AssertSqlSafe, PgConnection, Row, postgres::PgRow};
@@ -181,7 +180,7 @@ fn check_terms(row: &PgRow) -> Result<Option<ProblemKind>, PostgresError> {
     let Ok(words) = std::str::from_utf8(row.try_get("terms")?) else { return unreadable };
     let mut terms = Terms::default();
     let mut length = 0;
-    for pair in packed::pairs(words, row.try_get("counts")?) {
+    for pair in packed_terms::pairs(words, row.try_get("counts")?) {
         let Ok((term, count)) = pair else { return unreadable };
         // The lexemes do not depend on the counts.
         terms.extend([term]);

@@ -1,7 +1,7 @@
 //! Keyword search: the server selects candidates by their lexemes, and [`Bm25`] ranks them by their stored term counts.
 
-use memory_engine_core::{Hit, Index, RecordId, Scope};
-use memory_engine_keyword_store::{Bm25, Bm25Candidate, DistinctTerms, KeywordQuery, packed};
+use memory_engine_core::{Hit, Index, RecordId, Scope, packed_terms};
+use memory_engine_keyword_store::{Bm25, Bm25Candidate, DistinctTerms, KeywordQuery};
 use memory_engine_sql::{filter, index_metadata::IndexMetadata};
 use sqlx::{PgConnection, Row, postgres::PgRow};
 use uuid::Uuid;
@@ -120,7 +120,7 @@ fn read(rows: Vec<PgRow>, query_terms: &DistinctTerms<'_>) -> Result<KeywordMatc
             matches.is_scope_correct = row.try_get("is_scope_correct")?;
             continue;
         };
-        if packed::count(row.try_get("terms")?, row.try_get("counts")?, query_terms.terms(), &mut counts)? {
+        if packed_terms::count(row.try_get("terms")?, row.try_get("counts")?, query_terms.terms(), &mut counts)? {
             matches.candidates.push(Bm25Candidate {
                 key: scopes::record_id(id),
                 frequencies: query_terms.frequencies(&counts),

@@ -2,11 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use memory_engine_core::{Record, RecordId, Scope, Terms};
-use memory_engine_keyword_store::{
-    KeywordEntry,
-    packed::{self, PackedTerms},
-};
+use memory_engine_core::{PackedTerms, Record, RecordId, Scope, Terms, packed_terms};
+use memory_engine_keyword_store::KeywordEntry;
 use rustc_hash::FxHashMap;
 use sqlx::{PgConnection, Row};
 use uuid::Uuid;
@@ -35,13 +32,13 @@ pub(crate) struct KeywordDocument {
 impl KeywordDocument {
     /// Packs the terms of a record.
     pub(crate) fn of(record: &Record, terms: &Terms) -> Self {
-        let (packed_terms, counts) = packed::pack(terms);
+        let (packed, counts) = packed_terms::pack(terms);
         Self {
             ns: scopes::namespace(&record.scope),
             id: uuid(record.id),
             address: scopes::address(&record.scope),
             length: terms.length().into(),
-            terms: packed_terms.into_bytes(),
+            terms: packed.into_bytes(),
             counts,
             lexemes: LexemeOwner::of_address(&record.scope).vector(terms),
         }

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use memory_engine_core::{
-    Adjacent, DeletionReport, EmbeddingSpace, ErrorKind, Hit, Index, Job, MultiVector, Page, PeriodCount, Periods,
-    Record, RecordGroup, RecordId, RecordStore, Result, ScanQuery, Scope, Stats, Timestamp, Tombstone, Write,
+    Adjacent, DeletionReport, EmbeddingSpace, ErrorKind, Hit, Index, Job, MultiVector, PackedTerms, Page, PeriodCount,
+    Periods, Record, RecordGroup, RecordId, RecordStore, Result, ScanQuery, Scope, Stats, Timestamp, Tombstone, Write,
     WriteResult,
     audit::AuditLog,
     residue::{ResidueProbes, ResidueReport},
 };
-use memory_engine_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore, PackedTerms};
+use memory_engine_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore};
 use memory_engine_sql::request;
 use memory_engine_vector_store::{GenerationRole, GenerationStore, Generations, VectorEntry, VectorQuery, VectorStore};
 

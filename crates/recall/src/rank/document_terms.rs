@@ -1,7 +1,7 @@
 //! The indexed terms of a candidate.
 
+use memory_engine_core::PackedTerms;
 use memory_engine_indexing::is_date_term;
-use memory_engine_keyword_store::PackedTerms;
 use memory_engine_reranker::TermSet;
 
 /// The words of a record, without its dates.

@@ -8,13 +8,13 @@ use memory_engine_keyword_store::{Clause, KeywordQuery};
 use memory_engine_synonyms::Thesaurus;
 use rustc_hash::FxHashMap;
 
-use crate::{query::Retrievers, run::RecallRun};
+use crate::{found_hits::FoundHits, query::Retrievers, run::RecallRun};
 
 /// The hits of the keyword retriever.
 #[derive(Debug, Default)]
 pub(crate) struct KeywordHits {
     /// Hits by the query's words and by the dates that it names.
-    pub(crate) hits: Vec<Hit>,
+    pub(crate) found: FoundHits,
     /// Scores by the words alone, if the query names both words and dates.
     pub(crate) word_scores: Option<FxHashMap<RecordId, f64>>,
     /// The words of the query with their synonyms, without its dates.
@@ -52,18 +52,29 @@ impl RecallRun<'_> {
         if words.is_empty() && dates.is_empty() {
             return Ok(None); // Stop words alone prove nothing.
         }
-        if words.is_empty() || dates.is_empty() {
-            let hits = self.search_clauses([words.as_slice(), &dates].concat()).await?;
-            return Ok(Some(KeywordHits { hits, word_scores: None, words }));
+        let clauses = [words.as_slice(), &dates].concat();
+        let mut word_scores = None;
+        if !words.is_empty() && !dates.is_empty() {
+            let word_hits = self.search_clauses(words.clone()).await?;
+            word_scores = Some(word_hits.into_iter().map(|hit| (hit.id, hit.score.value())).collect());
         }
-        let word_hits = self.search_clauses(words.clone()).await?;
-        let word_scores = Some(word_hits.into_iter().map(|hit| (hit.id, hit.score.value())).collect());
-        let hits = self.search_clauses([words.as_slice(), &dates].concat()).await?;
-        Ok(Some(KeywordHits { hits, word_scores, words }))
+        if plan.reads_every_hit() && self.past.is_none() {
+            let query = self.keyword_query(clauses.clone());
+            let keywords = self.parts.store.keywords().as_ref();
+            if let Some(found) = self.scope.search_keyword_records(keywords, query).await? {
+                return Ok(Some(KeywordHits { found: found.into(), word_scores, words }));
+            }
+        }
+        let found = self.search_clauses(clauses).await?.into();
+        Ok(Some(KeywordHits { found, word_scores, words }))
+    }
+
+    fn keyword_query(&self, clauses: Vec<Clause>) -> KeywordQuery {
+        KeywordQuery::new(clauses, self.plan.max_candidates).with_filter(self.plan.filter.clone())
     }
 
     async fn search_clauses(&self, clauses: Vec<Clause>) -> Result<Vec<Hit>> {
-        let query = KeywordQuery::new(clauses.clone(), self.plan.max_candidates).with_filter(self.plan.filter.clone());
+        let query = self.keyword_query(clauses.clone());
         let hits = self.scope.search_keywords(self.parts.store.keywords().as_ref(), query).await?;
         self.add_past_keywords(&clauses, hits).await
     }

@@ -27,7 +27,7 @@ use crate::{
     },
     database::error::SqliteError,
     keywords::keyword_store,
-    records::scopes::CoveredScope,
+    records::{found::FoundRow, scopes::CoveredScope},
 };
 
 /// The postings of the users and tenants that were searched, read at the first search and kept up to date with the
@@ -218,7 +218,7 @@ impl KeywordIndex {
         filters: &FilterCache,
         scope: &Scope,
         query: &KeywordQuery,
-    ) -> Result<Vec<Hit>, SqliteError> {
+    ) -> Result<Vec<FoundRow>, SqliteError> {
         if query.limit == 0 || query.clauses.iter().all(|clause| clause.terms.is_empty()) {
             return Ok(Vec::new());
         }
@@ -237,7 +237,10 @@ impl KeywordIndex {
             };
         let groups = if covers_all_postings { None } else { Some(addresses.scopes_within(connection, &covered)?) };
         let hits = shared.read().postings.find(groups.as_deref(), &query.clauses, query.limit, is_admitted);
-        Ok(hits.into_iter().map(|(id, score)| Hit { id, score }).collect())
+        Ok(hits
+            .into_iter()
+            .map(|found| FoundRow { row: found.number, hit: Hit { id: found.id, score: found.score } })
+            .collect())
     }
 
     /// Returns true if the cache of a tenant is read faster than the rows of one of its users: the user has many

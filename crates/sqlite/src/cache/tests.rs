@@ -9,8 +9,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use memory_engine_core::{Embedding, EmbeddingSpace, RecordId, Scope, Terms};
-use memory_engine_keyword_store::{Clause, KeywordQuery, KeywordStore, packed};
+use memory_engine_core::{Embedding, EmbeddingSpace, RecordId, Scope, Terms, packed_terms};
+use memory_engine_keyword_store::{Clause, KeywordQuery, KeywordStore};
 use memory_engine_vector_store::{VectorQuery, VectorStore};
 use rusqlite::{Connection, params};
 use tempfile::TempDir;
@@ -67,7 +67,7 @@ fn terms(record: i64, text: &str) -> Terms {
 }
 
 fn put_terms(connection: &Connection, record: i64, terms: &Terms) {
-    let (words, counts) = packed::pack_short(terms);
+    let (words, counts) = packed_terms::pack_short(terms);
     let sql = "INSERT OR REPLACE INTO keyword_documents (record, id, scope, length, terms, counts)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
     connection

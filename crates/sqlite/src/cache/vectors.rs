@@ -24,6 +24,7 @@ use crate::{
         timeline::TimelineWindow,
     },
     database::error::SqliteError,
+    records::found::FoundRow,
     vectors::vector_store,
 };
 use memory_engine_sql::embedding_versions::VectorTable;
@@ -162,7 +163,7 @@ impl VectorIndex {
         filters: &FilterCache,
         scope: &Scope,
         query: &VectorQuery,
-    ) -> Result<Vec<Hit>, SqliteError> {
+    ) -> Result<Vec<FoundRow>, SqliteError> {
         let Some(covered) = addresses.covered_scope(connection, scope)? else { return Ok(Vec::new()) };
         if query.limit == 0 {
             return Ok(Vec::new());
@@ -195,7 +196,7 @@ impl VectorIndex {
         let limit = query.limit.min(loaded.index.len());
         let mut lookup = vector_store::VectorLookup::new(connection, table)?;
         let hits = loaded.index.search_with(&query.embedding, subset, limit, |key| lookup.vector(key.row))?;
-        Ok(hits.into_iter().map(|(VectorKey { id, .. }, score)| Hit { id, score }).collect())
+        Ok(hits.into_iter().map(|(VectorKey { row, id }, score)| FoundRow { row, hit: Hit { id, score } }).collect())
     }
 
     /// Loads the vectors that are not loaded yet.

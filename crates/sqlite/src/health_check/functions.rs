@@ -1,8 +1,7 @@
 //! The SQL functions of the checks. Each reads one value as the store does, and returns 0 for a value that the store
 //! cannot read.
 
-use memory_engine_core::{Embedding, MultiVector, RecordId};
-use memory_engine_keyword_store::packed;
+use memory_engine_core::{Embedding, MultiVector, RecordId, packed_terms};
 use memory_engine_sql::rows;
 use memory_engine_synonyms::WordPair;
 use rusqlite::{
@@ -68,7 +67,7 @@ fn is_pair(context: &Context<'_>) -> bool {
 fn terms_length(context: &Context<'_>) -> Option<i64> {
     let (terms, counts) = (text(context, 0)?, blob(context, 1)?);
     let mut length = 0;
-    for pair in packed::pairs(terms, counts) {
+    for pair in packed_terms::pairs(terms, counts) {
         length += i64::from(pair.ok()?.1);
     }
     Some(length)

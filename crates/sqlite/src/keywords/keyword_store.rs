@@ -2,11 +2,8 @@
 
 use std::sync::Arc;
 
-use memory_engine_core::{RecordId, Scope, Terms};
-use memory_engine_keyword_store::{
-    KeywordEntry,
-    packed::{self, PackedTerms},
-};
+use memory_engine_core::{PackedTerms, RecordId, Scope, Terms, packed_terms};
+use memory_engine_keyword_store::KeywordEntry;
 use rusqlite::{Connection, Rows, params};
 
 use crate::{
@@ -24,7 +21,7 @@ pub(crate) fn insert(
     address: RecordAddress,
     terms: &Terms,
 ) -> Result<(), SqliteError> {
-    let (words, counts) = packed::pack_short(terms);
+    let (words, counts) = packed_terms::pack_short(terms);
     let length = terms.length();
     connection
         .prepare_cached(

@@ -4,19 +4,26 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use memory_engine_core::{
-    Adjacent, DeletionReport, EmbeddingSpace, Hit, Index, MultiVector, Page, PeriodCount, Periods, Record, RecordGroup,
-    RecordId, RecordStore, Result, ScanQuery, Scope, Stats, Timestamp, Tombstone, Write, WriteResult,
+    Adjacent, DeletionReport, EmbeddingSpace, FoundRecord, Hit, Index, MultiVector, PackedTerms, Page, PeriodCount,
+    Periods, Record, RecordGroup, RecordId, RecordStore, Result, ScanQuery, Scope, Stats, Timestamp, Tombstone, Write,
+    WriteResult,
     audit::AuditLog,
     residue::{ResidueProbes, ResidueReport},
 };
-use memory_engine_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore, PackedTerms};
+use memory_engine_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore};
 use memory_engine_sql::request;
 use memory_engine_vector_store::{GenerationRole, GenerationStore, Generations, VectorEntry, VectorQuery, VectorStore};
 
 use crate::{
     database::{index_metadata, writer::Residue},
     keywords::keyword_store,
-    records::{delete, derivations, groups, periods, put, read, scan, scopes::CoveredScope, tombstones},
+    records::{
+        delete, derivations,
+        found::{self, ReadFound},
+        groups, periods, put, read, scan,
+        scopes::CoveredScope,
+        tombstones,
+    },
     residue,
     store::SqliteStore,
     vectors::{embedding_versions, vector_store},
@@ -155,6 +162,52 @@ impl RecordStore for SqliteStore {
     }
 }
 
+impl SqliteStore {
+    /// Searches the keywords, and reads what `read` reads of the hits, on one thread in one transaction.
+    async fn search_keywords<T: Send + 'static>(
+        &self,
+        scope: &Scope,
+        query: &KeywordQuery,
+        read: ReadFound<T>,
+    ) -> Result<Vec<T>> {
+        request::check_filter(query.filter.as_ref())?;
+        let scope = scope.clone();
+        let query = query.clone();
+        let metadata = self.index_metadata();
+        let caches = self.caches();
+        let search = self.read("keyword search", move |connection| {
+            index_metadata::check(connection, &metadata, Index::Keywords, "keyword search")?;
+            let found = caches.keywords.search(connection, &caches.addresses, &caches.filters, &scope, &query)?;
+            read(connection, &caches.addresses, &scope, &found)
+        });
+        let hits = search.await;
+        self.request_cache_flush();
+        hits
+    }
+
+    /// As [`search_keywords`](Self::search_keywords), for vectors.
+    async fn search_vectors<T: Send + 'static>(
+        &self,
+        scope: &Scope,
+        query: &VectorQuery,
+        read: ReadFound<T>,
+    ) -> Result<Vec<T>> {
+        request::check_vector_query(self.embedding_space(), query)?;
+        let scope = scope.clone();
+        let query = query.clone();
+        let metadata = self.index_metadata();
+        let caches = self.caches();
+        let search = self.read("vector search", move |connection| {
+            let table = index_metadata::versions(connection)?.serving_table(&metadata, "vector search")?;
+            let found = caches.vectors.search(connection, table, &caches.addresses, &caches.filters, &scope, &query)?;
+            read(connection, &caches.addresses, &scope, &found)
+        });
+        let hits = search.await;
+        self.request_cache_flush();
+        hits
+    }
+}
+
 #[async_trait]
 impl KeywordStore for SqliteStore {
     async fn upsert(&self, scope: &Scope, entries: &[KeywordEntry]) -> Result<()> {
@@ -181,18 +234,11 @@ impl KeywordStore for SqliteStore {
     }
 
     async fn search(&self, scope: &Scope, query: &KeywordQuery) -> Result<Vec<Hit>> {
-        request::check_filter(query.filter.as_ref())?;
-        let scope = scope.clone();
-        let query = query.clone();
-        let metadata = self.index_metadata();
-        let caches = self.caches();
-        let search = self.read("keyword search", move |connection| {
-            index_metadata::check(connection, &metadata, Index::Keywords, "keyword search")?;
-            caches.keywords.search(connection, &caches.addresses, &caches.filters, &scope, &query)
-        });
-        let hits = search.await;
-        self.request_cache_flush();
-        hits
+        self.search_keywords(scope, query, found::hits).await
+    }
+
+    async fn search_records(&self, scope: &Scope, query: &KeywordQuery) -> Result<Option<Vec<FoundRecord>>> {
+        self.search_keywords(scope, query, found::records).await.map(Some)
     }
 
     async fn terms(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<PackedTerms>>> {
@@ -245,18 +291,11 @@ impl VectorStore for SqliteStore {
     }
 
     async fn search(&self, scope: &Scope, query: &VectorQuery) -> Result<Vec<Hit>> {
-        request::check_vector_query(self.embedding_space(), query)?;
-        let scope = scope.clone();
-        let query = query.clone();
-        let metadata = self.index_metadata();
-        let caches = self.caches();
-        let search = self.read("vector search", move |connection| {
-            let table = index_metadata::versions(connection)?.serving_table(&metadata, "vector search")?;
-            caches.vectors.search(connection, table, &caches.addresses, &caches.filters, &scope, &query)
-        });
-        let hits = search.await;
-        self.request_cache_flush();
-        hits
+        self.search_vectors(scope, query, found::hits).await
+    }
+
+    async fn search_records(&self, scope: &Scope, query: &VectorQuery) -> Result<Option<Vec<FoundRecord>>> {
+        self.search_vectors(scope, query, found::records).await.map(Some)
     }
 
     async fn token_vectors(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<MultiVector>>> {

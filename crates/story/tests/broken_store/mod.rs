@@ -7,13 +7,13 @@ use std::{
 
 use async_trait::async_trait;
 use memory_engine_core::{
-    Adjacent, DeletionReport, Done, EmbeddingSpace, Error, ErrorKind, Failure, Hit, Job, JobQueue, Page, Pending,
-    Record, RecordGroup, RecordId, RecordStore, RemovalCounts, Result, ScanQuery, Scope, Stats, Timestamp, Tombstone,
-    Write, WriteResult,
+    Adjacent, DeletionReport, Done, EmbeddingSpace, Error, ErrorKind, Failure, Hit, Job, JobQueue, PackedTerms, Page,
+    Pending, Record, RecordGroup, RecordId, RecordStore, RemovalCounts, Result, ScanQuery, Scope, Stats, Timestamp,
+    Tombstone, Write, WriteResult,
 };
 use memory_engine_embedder::{DefaultEmbedder, Embedder};
 use memory_engine_graph::{GraphEntry, GraphQuery, GraphStats, GraphStore, Subgraph};
-use memory_engine_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore, PackedTerms};
+use memory_engine_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore};
 use memory_engine_vector_store::{VectorEntry, VectorQuery, VectorStore};
 
 /// An implementation of every store that always fails.

@@ -2,8 +2,8 @@
 
 use std::io;
 
-use memory_engine_core::Result as CoreResult;
-use memory_engine_keyword_store::{SegmentedPostings, packed};
+use memory_engine_core::{Result as CoreResult, packed_terms};
+use memory_engine_keyword_store::SegmentedPostings;
 use parking_lot::RwLock;
 use rusqlite::Connection;
 
@@ -74,7 +74,7 @@ impl PostingsOwner {
 
 /// Adds the terms of a record.
 pub(in crate::cache) fn insert(postings: &mut SegmentedPostings, stored: &StoredTerms<'_>) -> Result<(), SqliteError> {
-    let terms = packed::pairs(stored.terms, stored.counts).collect::<CoreResult<Vec<_>>>()?;
+    let terms = packed_terms::pairs(stored.terms, stored.counts).collect::<CoreResult<Vec<_>>>()?;
     postings.insert(stored.row, stored.id, stored.scope, stored.length, terms);
     Ok(())
 }

@@ -8,7 +8,7 @@
 //!
 //! All readers accept both encodings: a count is never 0, so the first byte tells them apart.
 
-use memory_engine_core::{Error, ErrorKind, Result, Terms, varint};
+use crate::{Error, ErrorKind, Result, Terms, varint};
 
 /// Returns the two columns with the count of each term. No term may contain a blank.
 pub fn pack(terms: &Terms) -> (String, Vec<u8>) {
