@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use memory_engine_core::{Embedding, Record, RecordId, Scope, Terms};
+use memory_engine_core::{Embedding, FoundRecord, Hit, Record, RecordId, Scope, Terms};
 use memory_engine_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore, MemoryKeywordStore};
 use memory_engine_vector_store::{MemoryVectorStore, VectorEntry, VectorQuery, VectorStore};
 
 use crate::{
     World,
-    cases::CaseResult,
+    cases::{CaseResult, ensure},
     fixtures::LARGE_LIMIT,
     hits::{KEYWORD_TOLERANCE, VECTOR_TOLERANCE, check_hits},
     space,
@@ -54,7 +54,9 @@ impl<'a> ReferenceStores<'a> {
         unlimited.limit = LARGE_LIMIT;
         let all = self.keywords.search(scope, &unlimited).await?;
         let found = self.world.keywords.search(scope, query).await?;
-        check_hits(&found, &all, query.limit, KEYWORD_TOLERANCE)
+        check_hits(&found, &all, query.limit, KEYWORD_TOLERANCE)?;
+        let records = self.world.keywords.search_records(scope, query).await?;
+        records_equal_hits(self.world, records, &found).await
     }
 
     /// Checks that the world and the reference return the same hits for a vector query.
@@ -63,6 +65,26 @@ impl<'a> ReferenceStores<'a> {
         unlimited.limit = LARGE_LIMIT;
         let all = self.vectors.search(scope, &unlimited).await?;
         let found = self.world.vectors.search(scope, query).await?;
-        check_hits(&found, &all, query.limit, VECTOR_TOLERANCE)
+        check_hits(&found, &all, query.limit, VECTOR_TOLERANCE)?;
+        let records = self.world.vectors.search_records(scope, query).await?;
+        records_equal_hits(self.world, records, &found).await
     }
+}
+
+/// Checks that a search of records returned these hits, each with the stored record and its terms. A store without
+/// records returns none.
+pub(crate) async fn records_equal_hits(world: &World, found: Option<Vec<FoundRecord>>, hits: &[Hit]) -> CaseResult {
+    let Some(found) = found else {
+        ensure!(!world.one_database, "the stores share a database, but a search returned no records");
+        return Ok(());
+    };
+    let found_hits: Vec<Hit> = found.iter().map(|found| found.hit).collect();
+    ensure!(found_hits == hits, "a search of records returned {found_hits:?} instead of {hits:?}");
+    for FoundRecord { hit, record, terms } in found {
+        let stored = world.records.get(&record.scope, &[hit.id]).await?;
+        ensure!(stored == [Some(record.clone())], "the record of a hit is {record:?} instead of {stored:?}");
+        let stored = world.keywords.terms(&record.scope, &[hit.id]).await?;
+        ensure!(stored == [terms.clone()], "the terms of a hit are {terms:?} instead of {stored:?}");
+    }
+    Ok(())
 }

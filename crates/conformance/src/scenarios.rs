@@ -303,6 +303,7 @@ macro_rules! each_scenario {
                 an_ignored_entry_does_not_reject_its_batch,
                 terms_in_a_write_are_found_at_once,
                 terms_of_a_failed_batch_are_not_stored,
+                a_search_can_return_records_with_terms,
                 filters_see_the_current_record,
                 a_reused_filter_sees_later_writes,
             }

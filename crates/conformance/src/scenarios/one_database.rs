@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use memory_engine_core::{
-    CodeBits, ErrorKind, Field, Filter, Job, MultiVector, Record, RecordId, Scope, State, Tombstone, Write,
+    CodeBits, ErrorKind, Field, Filter, FoundRecord, Job, MultiVector, Record, RecordId, Scope, State, Tombstone, Write,
 };
 use memory_engine_keyword_store::KeywordEntry;
 use memory_engine_vector_store::VectorEntry;
@@ -12,6 +12,7 @@ use serde_json::json;
 use crate::{
     World,
     fixtures::{assert_error_kind, at_angle, find, id, lin, mo, near, numbered, session, terms},
+    reference::records_equal_hits,
 };
 
 async fn put_and_index(world: &World, record: &Record) {
@@ -125,6 +126,32 @@ pub async fn terms_of_a_failed_batch_are_not_stored(world: &World) {
     assert_error_kind(ErrorKind::InvalidInput, world.records.put(&lin(), batch).await);
     world.put(&[&numbered(&lin(), 1)]).await;
     assert!(is_index_empty(world).await);
+}
+
+pub async fn a_search_can_return_records_with_terms(world: &World) {
+    for (scope, number) in [(session("a"), 1), (lin(), 2), (mo(), 3)] {
+        put_and_index(world, &numbered(&scope, number)).await;
+    }
+    let vector_only = numbered(&lin(), 4);
+    world.put(&[&vector_only]).await;
+    world.embed(&vector_only, at_angle(0.2)).await;
+    let found_numbers = |found: &[FoundRecord]| found.iter().map(|found| found.record.id).collect::<Vec<_>>();
+    for (scope, with_terms) in [(lin(), vec![id(1), id(2)]), (session("a"), vec![id(1)]), (mo(), vec![id(3)])] {
+        let words = find(&["x"]);
+        let found = world.keywords.search_records(&scope, &words).await.unwrap();
+        assert_eq!(found_numbers(&found.clone().unwrap()), with_terms);
+        let hits = world.keywords.search(&scope, &words).await.unwrap();
+        records_equal_hits(world, found, &hits).await.unwrap();
+        let nearest = near(at_angle(0.1));
+        let found = world.vectors.search_records(&scope, &nearest).await.unwrap();
+        let with_vectors = if scope == lin() { [with_terms, vec![id(4)]].concat() } else { with_terms };
+        assert_eq!(found_numbers(&found.clone().unwrap()), with_vectors);
+        let hits = world.vectors.search(&scope, &nearest).await.unwrap();
+        records_equal_hits(world, found, &hits).await.unwrap();
+    }
+    world.records.delete(&lin(), &[id(1)]).await.unwrap();
+    let found = world.keywords.search_records(&lin(), &find(&["x"])).await.unwrap().unwrap();
+    assert_eq!(found_numbers(&found), [id(2)]);
 }
 
 pub async fn filters_see_the_current_record(world: &World) {

@@ -290,7 +290,7 @@ fn records_of_user(path: &Path, connection: &Connection, user: &str, min_records
     let query = KeywordQuery::new(vec![Clause::term("unseen")], 1000);
     let user = tenant_wide().with_user(user).unwrap();
     let hits = index.search(connection, &AddressCache::default(), &FilterCache::default(), &user, &query).unwrap();
-    hits.into_iter().map(|hit| hit.id).collect()
+    hits.into_iter().map(|found| found.hit.id).collect()
 }
 
 #[tokio::test]
