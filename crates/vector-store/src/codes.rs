@@ -11,7 +11,10 @@ use memory_engine_core::{
     snapshot::{SnapshotReader, SnapshotWriter},
 };
 
-use crate::kernel::{self, rows::RowSelection};
+use crate::{
+    kernel::{self, rows::RowSelection},
+    large_buffer::LargeBuffer,
+};
 
 /// The largest code.
 const MAX_CODE: f32 = 127.0;
@@ -31,7 +34,7 @@ const THREAD_MIN_ROWS: usize = 4096;
 /// Rows of codes. Number i of a row is about `codes[i] · scale`.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Codes {
-    codes: Vec<i8>,
+    codes: LargeBuffer<i8>,
     /// One for each row.
     bounds: Vec<CodeBounds>,
 }
@@ -56,8 +59,9 @@ pub(crate) struct Estimate {
 
 impl Codes {
     pub(crate) fn push(&mut self, values: &[f32]) {
-        let bounds = encode(values, &mut self.codes);
-        self.bounds.push(bounds);
+        let mut codes = Vec::with_capacity(values.len());
+        self.bounds.push(encode(values, &mut codes));
+        self.codes.extend_from_slice(&codes);
     }
 
     /// Writes these rows.
@@ -75,7 +79,7 @@ impl Codes {
     /// Reads rows of this width that [`save`](Self::save) has written, and appends them. Returns their number.
     pub(crate) fn extend<R: Read>(&mut self, input: &mut SnapshotReader<R>, width: usize) -> io::Result<usize> {
         let before = self.codes.len();
-        input.append(&mut self.codes)?;
+        input.array_into(|count| self.codes.grow(count))?;
         let bounds: Vec<[f32; 3]> = input.array()?;
         if self.codes.len() - before != bounds.len() * width {
             return Err(io::ErrorKind::InvalidData.into());

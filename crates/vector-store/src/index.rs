@@ -148,6 +148,11 @@ impl<K: Copy + Ord + Hash, G: Copy + Eq + Hash> FlatIndex<K, G> {
         self.rows.get(key).map(|row| self.memberships[*row as usize].group)
     }
 
+    /// Returns the keys of all vectors.
+    pub fn all_keys(&self) -> &[K] {
+        &self.keys
+    }
+
     /// Returns the keys of the vectors of these groups.
     pub fn keys(&self, groups: &[G]) -> impl Iterator<Item = &K> {
         self.members(groups).map(|row| &self.keys[*row as usize])

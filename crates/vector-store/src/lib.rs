@@ -4,6 +4,7 @@ mod codes;
 mod embedding_versions;
 mod index;
 mod kernel;
+mod large_buffer;
 mod max_sim;
 mod memory;
 mod signs;

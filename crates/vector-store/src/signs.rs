@@ -10,6 +10,7 @@ use crate::{
         self,
         rows::{LANES, RowSelection},
     },
+    large_buffer::LargeBuffer,
 };
 
 /// Number of rows that are compared with the limit at once.
@@ -26,7 +27,7 @@ pub(crate) struct Signs {
     /// Number of rows at the time when the mean was computed.
     mean_rows: usize,
     /// 64 signs in each word. The words of [`LANES`] rows are interleaved.
-    words: Vec<u64>,
+    words: LargeBuffer<u64>,
     rows: usize,
 }
 
@@ -42,7 +43,8 @@ impl Signs {
             sums.iter_mut().zip(&values).for_each(|(sum, value)| *sum += f64::from(*value));
         }
         let mean: Vec<f32> = sums.into_iter().map(|sum| (sum / sample_rows as f64) as f32).collect();
-        let words = vec![0; width.div_ceil(64) * rows.next_multiple_of(LANES)];
+        let mut words = LargeBuffer::default();
+        words.grow(width.div_ceil(64) * rows.next_multiple_of(LANES));
         let mut signs = Self { mean, mean_rows: rows, words, rows };
         for (row, words) in codes.greater_bits(&signs.mean).chunks_exact(width.div_ceil(64).max(1)).enumerate() {
             for (word, bits) in words.iter().enumerate() {
@@ -61,7 +63,7 @@ impl Signs {
     pub(crate) fn push(&mut self, values: &[f32]) {
         let row = self.rows;
         if row.is_multiple_of(LANES) {
-            self.words.resize(self.words.len() + self.words_per_row() * LANES, 0);
+            self.words.grow(self.words_per_row() * LANES);
         }
         self.rows += 1;
         let positive = values.iter().zip(&self.mean).map(|(value, mean)| value > mean);

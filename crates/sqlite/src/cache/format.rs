@@ -10,7 +10,7 @@ use memory_engine_core::snapshot::{SnapshotReader, SnapshotWriter};
 use crate::cache::policy::CachePolicy;
 
 /// Identifies a segment and the version of its layout. Segments of other versions are ignored and rebuilt.
-const FORMAT: u64 = u64::from_le_bytes(*b"MemIdx03");
+const FORMAT: u64 = u64::from_le_bytes(*b"MemIdx04");
 /// Number of bytes that hold the length of a segment. The length is 0 until the segment is complete.
 pub(crate) const LENGTH_BYTES: u64 = 8;
 /// Number of bytes of the checksum at the end of a segment.

@@ -37,7 +37,7 @@ fn space() -> EmbeddingSpace {
 }
 
 fn golden(file: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(format!("cache-3.sqlite-{file}"))
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(format!("cache-4.sqlite-{file}"))
 }
 
 fn cache_file(database: &Path, file: &str) -> PathBuf {

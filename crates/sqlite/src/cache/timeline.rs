@@ -19,31 +19,18 @@ pub(crate) struct Timeline {
 }
 
 impl Timeline {
+    /// Returns the timeline of these rows with their times.
+    pub(crate) fn of(rows: impl Iterator<Item = (i64, i64)>) -> Self {
+        let times: FxHashMap<i64, i64> = rows.collect();
+        let mut order: Vec<(i64, i64)> = times.iter().map(|(row, time)| (*time, *row)).collect();
+        order.sort_unstable();
+        Self { sorted: order.len(), times, order }
+    }
+
     pub(crate) fn insert(&mut self, row: i64, occurred_at: i64) {
         if self.times.insert(row, occurred_at) != Some(occurred_at) {
             self.order.push((occurred_at, row));
         }
-    }
-
-    /// Adds rows with their times. Rows that ascend by time are sorted fastest.
-    pub(crate) fn extend(&mut self, rows: impl Iterator<Item = (i64, i64)>) {
-        rows.for_each(|(row, time)| self.insert(row, time));
-    }
-
-    /// Reserves memory for this many more rows.
-    pub(crate) fn reserve(&mut self, rows: usize) {
-        self.times.reserve(rows);
-        self.order.reserve(rows);
-    }
-
-    /// Returns the time of an existing row.
-    pub(crate) fn time(&self, row: i64) -> i64 {
-        self.times.get(&row).copied().unwrap_or_default()
-    }
-
-    /// Returns the greatest row; 0 if there is none.
-    pub(crate) fn last_row(&self) -> i64 {
-        self.times.keys().copied().max().unwrap_or_default()
     }
 
     pub(crate) fn remove(&mut self, row: i64) {

@@ -110,7 +110,7 @@ impl VectorIndex {
             newest_change: newest,
             records: records as u64,
             obsolete: obsolete.len() as u64,
-            last_row: manifest.last_row().max(changed.timeline.last_row()),
+            last_row: manifest.last_row().max(changed.last_row()),
             role: SegmentRole::Appended,
         };
         file.append(connection, manifest, header, |out| changed.save(&self.space, &obsolete, 0..records, out))
@@ -125,7 +125,7 @@ impl VectorIndex {
             let newest = loaded.newest_change.unwrap_or(newest);
             let Some(mut builder) = file.builder(connection, newest)? else { return Ok(()) };
             let records = loaded.index.len();
-            let last_row = loaded.timeline.last_row();
+            let last_row = loaded.last_row();
             for start in (0..records).step_by(segment_records) {
                 let rows = start..records.min(start + segment_records);
                 builder.push_segment(rows.len(), last_row, |out| loaded.save(&self.space, &[], rows, out));
@@ -149,7 +149,7 @@ impl VectorIndex {
 
     fn push_segment(&self, builder: &mut CacheBuilder<'_>, segment: &LoadedVectors) {
         let records = segment.index.len();
-        let last_row = segment.timeline.last_row();
+        let last_row = segment.last_row();
         builder.push_segment(records, last_row, |out| segment.save(&self.space, &[], 0..records, out));
     }
 
@@ -196,7 +196,10 @@ impl VectorIndex {
         let limit = query.limit.min(loaded.index.len());
         let mut lookup = vector_store::VectorLookup::new(connection, table)?;
         let hits = loaded.index.search_with(&query.embedding, subset, limit, |key| lookup.vector(key.row))?;
-        Ok(hits.into_iter().map(|(VectorKey { row, id }, score)| FoundRow { row, hit: Hit { id, score } }).collect())
+        Ok(hits
+            .into_iter()
+            .map(|(VectorKey { row, id, .. }, score)| FoundRow { row, hit: Hit { id, score } })
+            .collect())
     }
 
     /// Loads the vectors that are not loaded yet.
@@ -234,7 +237,7 @@ impl VectorIndex {
                 return self.current(connection, table);
             }
         }
-        loaded.timeline.sort_if_due();
+        loaded.sort_timeline_if_due();
         Ok(RwLockWriteGuard::downgrade(loaded))
     }
 
@@ -263,7 +266,6 @@ impl VectorIndex {
         )?;
         let Some((mut loaded, newest)) = cached else { return Ok(None) };
         loaded.index.finish_extending();
-        loaded.timeline.sort_if_due();
         self.mark_cached(newest);
         loaded.newest_change = Some(newest);
         Ok(Some(loaded))

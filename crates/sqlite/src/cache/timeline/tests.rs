@@ -26,7 +26,7 @@ proptest! {
                 }
             }
             if sort {
-                timeline.sort();
+                timeline = Timeline::of(model.iter().map(|(row, time)| (*row, *time)));
             }
             timeline.sort_if_due();
         }

@@ -5,6 +5,7 @@ use std::{
     hash::{Hash, Hasher},
     io,
     ops::Range,
+    sync::OnceLock,
 };
 
 use memory_engine_core::{EmbeddingSpace, RecordId};
@@ -24,7 +25,8 @@ use memory_engine_sql::embedding_versions::VectorTable;
 #[derive(Debug)]
 pub(in crate::cache) struct LoadedVectors {
     pub(in crate::cache) index: FlatIndex<VectorKey, i64>,
-    pub(super) timeline: Timeline,
+    /// The timeline of the vectors; empty until a search has a time window.
+    timeline: OnceLock<Timeline>,
     /// The table from which the vectors were read.
     pub(super) table: VectorTable,
     /// The last change that the vectors contain; `None` before they were read.
@@ -37,12 +39,18 @@ pub(in crate::cache) struct LoadedVectors {
 pub(in crate::cache) struct VectorKey {
     pub(super) id: RecordId,
     pub(super) row: i64,
+    /// The time at which the record occurred, in microseconds.
+    occurred_at: i64,
 }
 
 impl VectorKey {
-    /// Returns a key that equals the key of this row. Its id is not used.
+    /// Returns a key that equals the key of this row. Its id and time are not used.
     pub(super) fn of_row(row: i64) -> Self {
-        Self { id: RecordId::from_bytes([0; 16]), row }
+        Self { id: RecordId::from_bytes([0; 16]), row, occurred_at: 0 }
+    }
+
+    fn time_of_row(&self) -> (i64, i64) {
+        (self.row, self.occurred_at)
     }
 }
 
@@ -75,14 +83,13 @@ impl PartialOrd for VectorKey {
 impl LoadedVectors {
     /// Returns an index without vectors.
     pub(in crate::cache) fn empty(space: &EmbeddingSpace, table: VectorTable) -> Self {
-        Self { index: FlatIndex::lean(space), timeline: Timeline::default(), table, newest_change: None }
+        Self { index: FlatIndex::lean(space), timeline: OnceLock::new(), table, newest_change: None }
     }
 
     /// Returns an index without vectors, and reserves memory for this many.
     pub(in crate::cache) fn with_capacity(space: &EmbeddingSpace, table: VectorTable, records: usize) -> Self {
         let mut empty = Self::empty(space, table);
         empty.index.reserve(records);
-        empty.timeline.reserve(records);
         empty
     }
 
@@ -92,24 +99,42 @@ impl LoadedVectors {
         self.newest_change.filter(|_| self.table == table)
     }
 
+    /// Returns the greatest row; 0 if there is none.
+    pub(super) fn last_row(&self) -> i64 {
+        self.index.all_keys().iter().map(|key| key.row).max().unwrap_or_default()
+    }
+
+    /// Sorts the timeline if many of its entries are unsorted or outdated.
+    pub(super) fn sort_timeline_if_due(&mut self) {
+        if let Some(timeline) = self.timeline.get_mut() {
+            timeline.sort_if_due();
+        }
+    }
+
     /// Removes the vector of a row, if there is one.
     pub(in crate::cache) fn remove(&mut self, row: i64) {
-        if self.index.remove(&VectorKey::of_row(row)) {
-            self.timeline.remove(row);
+        if self.index.remove(&VectorKey::of_row(row))
+            && let Some(timeline) = self.timeline.get_mut()
+        {
+            timeline.remove(row);
         }
     }
 
     /// Adds a vector, in place of an earlier one of the same row.
     pub(in crate::cache) fn insert(&mut self, vector: StoredVector) {
-        let key = VectorKey { id: vector.id, row: vector.row };
-        if self.index.insert(key, vector.scope, vector.embedding) {
-            self.timeline.insert(vector.row, vector.occurred_at);
+        let key = VectorKey { id: vector.id, row: vector.row, occurred_at: vector.occurred_at };
+        if self.index.insert(key, vector.scope, vector.embedding)
+            && let Some(timeline) = self.timeline.get_mut()
+        {
+            timeline.insert(vector.row, vector.occurred_at);
         }
     }
 
     /// Returns the vectors of records that occurred within a time window, at one of these addresses.
     pub(super) fn keys_in(&self, window: TimelineWindow, groups: &[i64]) -> Vec<VectorKey> {
-        let keys = self.timeline.rows_in(window).map(VectorKey::of_row);
+        let timeline =
+            self.timeline.get_or_init(|| Timeline::of(self.index.all_keys().iter().map(VectorKey::time_of_row)));
+        let keys = timeline.rows_in(window).map(VectorKey::of_row);
         if self.index.is_covered_by(groups) {
             return keys.collect();
         }
@@ -129,13 +154,8 @@ impl LoadedVectors {
         out.array(space.to_string().as_bytes())?;
         out.array(self.table.name().as_bytes())?;
         out.deltas(obsolete.iter().copied())?;
-        let encode = |key: &VectorKey, scope: i64| (key.id.as_u64_pair().into(), [key.row, scope]);
-        let keys = self.index.save(out, rows, encode)?;
-        // Ascending by time, the order in which the timeline is sorted.
-        let mut times: Vec<(i64, i64)> = keys.iter().map(|key| (self.timeline.time(key.row), key.row)).collect();
-        times.sort_unstable();
-        out.deltas(times.iter().map(|(time, _)| *time))?;
-        out.deltas(times.iter().map(|(_, row)| *row))
+        let encode = |key: &VectorKey, scope: i64| (key.id.as_u64_pair().into(), [key.row, scope, key.occurred_at]);
+        self.index.save(out, rows, encode)
     }
 
     /// Reads the body of a segment, and adds it.
@@ -149,16 +169,10 @@ impl LoadedVectors {
             return Err(io::ErrorKind::Unsupported.into());
         }
         input.deltas()?.into_iter().for_each(|row| self.remove(row));
-        let decode = |[high, low]: [u64; 2], [row, scope]: [i64; 2]| {
-            (VectorKey { id: RecordId::from_u64_pair(high, low), row }, scope)
+        let decode = |[high, low]: [u64; 2], [row, scope, occurred_at]: [i64; 3]| {
+            (VectorKey { id: RecordId::from_u64_pair(high, low), row, occurred_at }, scope)
         };
-        let keys = self.index.extend(input, decode)?;
-        let times = input.deltas()?;
-        let rows = input.deltas()?;
-        if [times.len(), rows.len()] != [keys.len(); 2] {
-            return Err(io::ErrorKind::InvalidData.into());
-        }
-        self.timeline.extend(rows.into_iter().zip(times));
-        Ok(())
+        self.timeline.take();
+        self.index.extend(input, decode)
     }
 }
