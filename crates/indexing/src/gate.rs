@@ -13,7 +13,7 @@ use async_trait::async_trait;
 use memory_engine_core::{
     Adjacent, DeletionReport, Done, EmbeddingSpace, Error, ErrorKind, Failure, FoundRecord, Hit, Job, JobQueue,
     MultiVector, PackedTerms, Page, Pending, PeriodCount, Periods, Record, RecordGroup, RecordId, RecordStore,
-    RemovalCounts, Result, ScanQuery, Scope, Stats, Timestamp, Tombstone, Write, WriteResult,
+    RecordWithTerms, RemovalCounts, Result, ScanQuery, Scope, Stats, Timestamp, Tombstone, Write, WriteResult,
     audit::AuditLog,
     residue::{ResidueProbes, ResidueReport},
 };
@@ -174,6 +174,13 @@ impl KeywordStore for GatedStore<dyn KeywordStore> {
     }
     async fn terms(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<PackedTerms>>> {
         self.open("keyword terms")?.terms(scope, ids).await
+    }
+    async fn records_with_terms(
+        &self,
+        scope: &Scope,
+        ids: &[RecordId],
+    ) -> Result<Option<Vec<Option<RecordWithTerms>>>> {
+        self.open("get")?.records_with_terms(scope, ids).await
     }
     async fn warm_up(&self) -> Result<()> {
         self.open("warm up")?.warm_up().await

@@ -3,7 +3,9 @@
 use std::{fmt::Debug, sync::Arc};
 
 use async_trait::async_trait;
-use memory_engine_core::{Filter, FoundRecord, Hit, PackedTerms, Record, RecordId, Result, Scope, Terms};
+use memory_engine_core::{
+    Filter, FoundRecord, Hit, PackedTerms, Record, RecordId, RecordWithTerms, Result, Scope, Terms,
+};
 
 /// Stores the terms of records, and finds the records that share terms with a query. Takes analyzed terms, never text
 /// or a query language: no input of a user is interpreted as query syntax.
@@ -49,6 +51,21 @@ pub trait KeywordStore: Debug + Send + Sync + 'static {
     /// Returns the terms of these records as they are indexed, in the order of `ids`; `None` for a record without terms
     /// or outside `scope`.
     async fn terms(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<PackedTerms>>>;
+
+    /// Returns these records with their terms, in the order of `ids`, read in one transaction; `None` in the list for a
+    /// record that does not exist within `scope`. Returns `None` alone if the store is not the store of the records.
+    /// Default: `None`.
+    ///
+    /// # Errors
+    /// The error of the store.
+    async fn records_with_terms(
+        &self,
+        scope: &Scope,
+        ids: &[RecordId],
+    ) -> Result<Option<Vec<Option<RecordWithTerms>>>> {
+        let _ = (scope, ids);
+        Ok(None)
+    }
 
     /// Loads everything that the first search would load, so that it is as fast as later ones. The default
     /// implementation does nothing.
@@ -144,6 +161,13 @@ macro_rules! forward {
             }
             async fn terms(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<PackedTerms>>> {
                 (**self).terms(scope, ids).await
+            }
+            async fn records_with_terms(
+                &self,
+                scope: &Scope,
+                ids: &[RecordId],
+            ) -> Result<Option<Vec<Option<RecordWithTerms>>>> {
+                (**self).records_with_terms(scope, ids).await
             }
             async fn warm_up(&self) -> Result<()> {
                 (**self).warm_up().await

@@ -39,7 +39,7 @@ pub mod varint;
 pub use embedding::{Embedding, EmbeddingSpace, Metric};
 pub use error::{Error, ErrorKind, Result};
 pub use filter::{Field, FieldValue, Filter, FilterValue, Op, ValueType};
-pub use found_record::FoundRecord;
+pub use found_record::{FoundRecord, RecordWithTerms};
 pub use health::{
     HealthReport, QueueHealth,
     finding::Finding,

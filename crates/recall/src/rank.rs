@@ -15,7 +15,7 @@ mod tense;
 
 use std::time::Duration;
 
-use memory_engine_core::{ErrorKind, PackedTerms, Record, RecordId, Result};
+use memory_engine_core::{ErrorKind, PackedTerms, Record, RecordId, RecordWithTerms, Result};
 use memory_engine_reranker::{Feature, FeatureValues, FeatureWeights, QueryShape, RankingModel, RelevanceModel};
 use rustc_hash::FxHashMap;
 use tokio::time::Instant;
@@ -41,6 +41,10 @@ use sentences::sentences;
 
 /// The lowest score of a candidate with features. What only an embedder without semantics found stays below.
 const MIN_RANKED_SCORE: f64 = 0.01;
+
+/// Maximum number of records that are read with their terms in one call of the store. Of more, two threads read the
+/// records and the terms at the same time.
+const ONE_READ_MAX_RECORDS: usize = 32;
 
 /// A candidate with its record.
 #[derive(Debug)]
@@ -223,7 +227,8 @@ impl RecallRun<'_> {
         self.plan.has_semantics() || !candidate.is_found_by_vector_only()
     }
 
-    /// Reads the records of candidates, and at the same time the terms of those that get features.
+    /// Reads the records of candidates with the terms of those that get features: of few candidates in one call of the
+    /// store, of many in two at the same time.
     ///
     /// If no terms can be read in time, the terms of the query are removed, too. The word coverage is then 0, so that
     /// without semantics no hit is relevant. The recall is marked as degraded.
@@ -233,6 +238,18 @@ impl RecallRun<'_> {
         input: &mut RankInput,
     ) -> Result<Vec<(Option<Record>, Option<PackedTerms>)>> {
         let ids: Vec<RecordId> = candidates.iter().map(|candidate| candidate.id).collect();
+        if ids.len() <= ONE_READ_MAX_RECORDS && self.past.is_none() {
+            let started = Instant::now();
+            let records = self.trace.limit(Stage::Fetch, self.scope.get_with_terms(&self.parts.store, &ids)).await;
+            input.fetch_time += started.elapsed();
+            if let Some(records) = self.records_read(records, input)? {
+                let pair = |found: Option<RecordWithTerms>| match found {
+                    Some(RecordWithTerms { record, terms }) => (Some(record), terms),
+                    None => (None, None),
+                };
+                return Ok(records.into_iter().map(pair).collect());
+            }
+        }
         let with_features = candidates.iter().filter(|candidate| self.gets_features(candidate));
         let ids_with_features: Vec<RecordId> = with_features.map(|candidate| candidate.id).collect();
         let started = Instant::now();
@@ -248,10 +265,7 @@ impl RecallRun<'_> {
         let ((records, fetch_time), (terms, terms_time)) = tokio::join!(read_records, read_terms);
         input.fetch_time += fetch_time;
         input.terms_time += terms_time;
-        let records = records.map_err(|error| {
-            let is_late = error.kind() == ErrorKind::Timeout && input.candidate_count() == 0;
-            if is_late { self.trace.timeout("no record of a hit was read") } else { error }
-        })?;
+        let records = self.records_read(records, input)?;
         if terms.is_err() && input.terms.is_empty() {
             input.query_terms = QueryTerms::default();
         }
@@ -266,6 +280,17 @@ impl RecallRun<'_> {
             (record, terms)
         });
         Ok(with_terms.collect())
+    }
+
+    /// Returns what was read of the records of a batch.
+    ///
+    /// # Errors
+    /// `Timeout`, if no record was read in time, also of the batches before; the store's error.
+    fn records_read<T>(&self, records: Result<T>, input: &RankInput) -> Result<T> {
+        records.map_err(|error| {
+            let is_late = error.kind() == ErrorKind::Timeout && input.candidate_count() == 0;
+            if is_late { self.trace.timeout("no record of a hit was read") } else { error }
+        })
     }
 
     /// Returns the sentences of the query to be compared one by one. One sentence, or a long query, has none.

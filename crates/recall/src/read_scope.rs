@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use memory_engine_core::{
-    Adjacent, Field, Filter, FoundRecord, Hit, MultiVector, Op, PackedTerms, Page, Record, RecordId, Result, ScanQuery,
-    Scope, Timestamp,
+    Adjacent, Field, Filter, FoundRecord, Hit, MultiVector, Op, PackedTerms, Page, Record, RecordId, RecordWithTerms,
+    Result, ScanQuery, Scope, Timestamp,
 };
 use memory_engine_graph::{GraphQuery, GraphStore, Subgraph};
 use memory_engine_indexing::IndexedStore;
@@ -135,6 +135,19 @@ impl ReadScope {
         let mut query = query.clone();
         query.filter = self.restrict(query.filter);
         store.scan_as_of(&self.scope, &query, at).await
+    }
+
+    /// Returns the records with these ids and their terms, as [`get`](Self::get) returns records. `None` if the keyword
+    /// store is not the store of the records.
+    pub(crate) async fn get_with_terms(
+        &self,
+        store: &IndexedStore,
+        ids: &[RecordId],
+    ) -> Result<Option<Vec<Option<RecordWithTerms>>>> {
+        let now = store.clock().now();
+        let is_readable = |found: &RecordWithTerms| !found.record.is_expired(now) && self.is_visible(&found.record);
+        let records = store.keywords().records_with_terms(&self.scope, ids).await?;
+        Ok(records.map(|records| records.into_iter().map(|found| found.filter(is_readable)).collect()))
     }
 
     /// Returns the records with these ids, in the same order; `None` for one that is not there, has expired or is not

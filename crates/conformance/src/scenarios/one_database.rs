@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use memory_engine_core::{
-    CodeBits, ErrorKind, Field, Filter, FoundRecord, Job, MultiVector, Record, RecordId, Scope, State, Tombstone, Write,
+    CodeBits, ErrorKind, Field, Filter, FoundRecord, Job, MultiVector, PackedTerms, Record, RecordId, Scope, State,
+    Tombstone, Write,
 };
 use memory_engine_keyword_store::KeywordEntry;
 use memory_engine_vector_store::VectorEntry;
@@ -149,6 +150,12 @@ pub async fn a_search_can_return_records_with_terms(world: &World) {
         let hits = world.vectors.search(&scope, &nearest).await.unwrap();
         records_equal_hits(world, found, &hits).await.unwrap();
     }
+    let ids = [id(4), id(9), id(1), id(3), id(2)];
+    let found = world.keywords.records_with_terms(&lin(), &ids).await.unwrap().unwrap();
+    let records: Vec<Option<Record>> = found.iter().map(|found| Some(found.as_ref()?.record.clone())).collect();
+    assert_eq!(records, world.records.get(&lin(), &ids).await.unwrap());
+    let terms: Vec<Option<PackedTerms>> = found.into_iter().map(|found| found?.terms).collect();
+    assert_eq!(terms, world.keywords.terms(&lin(), &ids).await.unwrap());
     world.records.delete(&lin(), &[id(1)]).await.unwrap();
     let found = world.keywords.search_records(&lin(), &find(&["x"])).await.unwrap().unwrap();
     assert_eq!(found_numbers(&found), [id(2)]);

@@ -1,7 +1,7 @@
-//! Reads the records that a search found.
+//! Reads records together with their terms: those that a search found, and those with given ids.
 
-use memory_engine_core::{FoundRecord, Hit, PackedTerms, Scope};
-use rusqlite::Connection;
+use memory_engine_core::{FoundRecord, Hit, PackedTerms, RecordId, RecordWithTerms, Scope};
+use rusqlite::{Connection, Row};
 
 use crate::{
     cache::addresses::AddressCache,
@@ -14,6 +14,25 @@ use crate::{
 pub(crate) struct FoundRow {
     pub(crate) row: i64,
     pub(crate) hit: Hit,
+}
+
+/// Selects records `r` with their terms, for [`with_terms`].
+macro_rules! select_with_terms {
+    ($condition:literal) => {
+        concat!(
+            "SELECT r.scope, d.terms, d.counts, ",
+            columns!(),
+            " FROM records r LEFT JOIN keyword_documents d ON d.record = r.record WHERE ",
+            $condition
+        )
+    };
+}
+
+/// Reads a row of [`select_with_terms!`].
+fn with_terms(row: &Row<'_>, scope: Scope) -> Result<RecordWithTerms, SqliteError> {
+    let words: Option<String> = row.get(1)?;
+    let terms = words.map(|words| Ok::<_, SqliteError>(PackedTerms::new(words, row.get(2)?)?)).transpose()?;
+    Ok(RecordWithTerms { record: row::content(row, 3, scope)?, terms })
 }
 
 /// Reads something of each hit of a search within a scope, in the transaction of the search.
@@ -33,24 +52,41 @@ pub(crate) fn records(
     found_rows: &[FoundRow],
 ) -> Result<Vec<FoundRecord>, SqliteError> {
     let Some(covered) = addresses.covered_scope(connection, scope)? else { return Ok(Vec::new()) };
-    let sql = concat!(
-        "SELECT r.scope, d.terms, d.counts, ",
-        columns!(),
-        " FROM records r LEFT JOIN keyword_documents d ON d.record = r.record WHERE r.record = ?1"
-    );
-    let mut prepared = connection.prepare_cached(sql)?;
+    let mut prepared = connection.prepare_cached(select_with_terms!("r.record = ?1"))?;
     let mut found = Vec::with_capacity(found_rows.len());
     for FoundRow { row: number, hit } in found_rows {
         let mut rows = prepared.query([number])?;
         let Some(row) = rows.next()? else { continue };
         let Some(address) = addresses.scope(connection, &covered, row.get(0)?)? else { continue };
-        let words: Option<String> = row.get(1)?;
-        let terms = words.map(|words| Ok::<_, SqliteError>(PackedTerms::new(words, row.get(2)?)?)).transpose()?;
-        let record = row::content(row, 3, address)?;
+        let RecordWithTerms { record, terms } = with_terms(row, address)?;
         // A row number can be used again after its record was deleted.
         if record.id == hit.id {
             found.push(FoundRecord { hit: *hit, record, terms });
         }
     }
     Ok(found)
+}
+
+/// Returns the records of these ids within `scope` with their terms, aligned with the ids.
+pub(crate) fn records_with_terms(
+    connection: &Connection,
+    addresses: &AddressCache,
+    scope: &Scope,
+    ids: &[RecordId],
+) -> Result<Vec<Option<RecordWithTerms>>, SqliteError> {
+    let Some(covered) = addresses.covered_scope(connection, scope)? else { return Ok(vec![None; ids.len()]) };
+    let mut prepared = connection.prepare_cached(select_with_terms!("r.id = ?1"))?;
+    let mut find = |id: &RecordId| {
+        let mut rows = prepared.query([id.as_bytes()])?;
+        let mut found: Option<RecordWithTerms> = None;
+        while let Some(row) = rows.next()? {
+            let Some(address) = addresses.scope(connection, &covered, row.get(0)?)? else { continue };
+            // If several users of the tenant have a record of this id, the first user by name is taken.
+            if found.as_ref().is_none_or(|found| address.user_name() < found.record.scope.user_name()) {
+                found = Some(with_terms(row, address)?);
+            }
+        }
+        Ok(found)
+    };
+    ids.iter().map(&mut find).collect()
 }

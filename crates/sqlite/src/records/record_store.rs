@@ -5,8 +5,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use memory_engine_core::{
     Adjacent, DeletionReport, EmbeddingSpace, FoundRecord, Hit, Index, MultiVector, PackedTerms, Page, PeriodCount,
-    Periods, Record, RecordGroup, RecordId, RecordStore, Result, ScanQuery, Scope, Stats, Timestamp, Tombstone, Write,
-    WriteResult,
+    Periods, Record, RecordGroup, RecordId, RecordStore, RecordWithTerms, Result, ScanQuery, Scope, Stats, Timestamp,
+    Tombstone, Write, WriteResult,
     audit::AuditLog,
     residue::{ResidueProbes, ResidueReport},
 };
@@ -246,6 +246,19 @@ impl KeywordStore for SqliteStore {
         let ids = ids.to_vec();
         let addresses = self.caches().addresses;
         self.read("keyword terms", move |connection| keyword_store::terms(connection, &addresses, &scope, &ids)).await
+    }
+
+    async fn records_with_terms(
+        &self,
+        scope: &Scope,
+        ids: &[RecordId],
+    ) -> Result<Option<Vec<Option<RecordWithTerms>>>> {
+        let scope = scope.clone();
+        let ids = ids.to_vec();
+        let addresses = self.caches().addresses;
+        self.read("get", move |connection| found::records_with_terms(connection, &addresses, &scope, &ids))
+            .await
+            .map(Some)
     }
 
     async fn warm_up(&self) -> Result<()> {
