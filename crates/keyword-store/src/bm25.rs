@@ -71,7 +71,20 @@ impl Bm25 {
                 }
             }
         }
-        let idf = IdfTable::new(documents, clauses, &document_frequencies);
+        self.rank_best(documents, clauses, &document_frequencies, candidates, limit)
+    }
+
+    /// As [`rank`](Self::rank), with the number of records in the scope that contain each clause. `candidates` must
+    /// contain the best `limit` admitted records, and may lack others.
+    pub fn rank_best<K: Ord + Copy>(
+        &self,
+        documents: u64,
+        clauses: &[Clause],
+        document_frequencies: &[u64],
+        candidates: &[Bm25Candidate<K>],
+        limit: usize,
+    ) -> Vec<(K, Score)> {
+        let idf = IdfTable::new(documents, clauses, document_frequencies);
         let mut ranked: Vec<(K, Score)> = candidates
             .iter()
             .filter(|candidate| candidate.admitted)
