@@ -5,6 +5,7 @@ pub(crate) mod delete;
 pub(crate) mod derivations;
 pub(crate) mod explain;
 pub(crate) mod groups;
+pub(crate) mod large_scopes;
 pub(crate) mod namespaces;
 pub(crate) mod periods;
 pub(crate) mod put;

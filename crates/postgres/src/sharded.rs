@@ -11,9 +11,9 @@ use std::{
 
 use async_trait::async_trait;
 use memory_engine_core::{
-    Adjacent, DeletionReport, Done, EmbeddingSpace, Error, ErrorKind, Failure, Hit, Job, JobQueue, Kind, MultiVector,
-    PackedTerms, Page, Pending, PeriodCount, Periods, Record, RecordGroup, RecordId, RecordStore, RemovalCounts,
-    Result, ScanQuery, Scope, Stats, Timestamp, Tombstone, Write, WriteResult,
+    Adjacent, DeletionReport, Done, EmbeddingSpace, Error, ErrorKind, Failure, FoundRecord, Hit, Job, JobQueue, Kind,
+    MultiVector, PackedTerms, Page, Pending, PeriodCount, Periods, Record, RecordGroup, RecordId, RecordStore,
+    RemovalCounts, Result, ScanQuery, Scope, Stats, Timestamp, Tombstone, Write, WriteResult,
     audit::AuditLog,
     residue::{ResidueProbes, ResidueReport},
 };
@@ -319,6 +319,10 @@ impl KeywordStore for ShardedStore {
         KeywordStore::search(self.shard(scope)?, scope, query).await
     }
 
+    async fn search_records(&self, scope: &Scope, query: &KeywordQuery) -> Result<Option<Vec<FoundRecord>>> {
+        KeywordStore::search_records(self.shard(scope)?, scope, query).await
+    }
+
     async fn terms(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<PackedTerms>>> {
         self.shard(scope)?.terms(scope, ids).await
     }
@@ -351,6 +355,10 @@ impl VectorStore for ShardedStore {
 
     async fn search(&self, scope: &Scope, query: &VectorQuery) -> Result<Vec<Hit>> {
         VectorStore::search(self.shard(scope)?, scope, query).await
+    }
+
+    async fn search_records(&self, scope: &Scope, query: &VectorQuery) -> Result<Option<Vec<FoundRecord>>> {
+        VectorStore::search_records(self.shard(scope)?, scope, query).await
     }
 
     async fn token_vectors(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<MultiVector>>> {

@@ -1,6 +1,6 @@
 //! Opens and closes a [`PostgresStore`], and holds its connections.
 
-use std::{fmt, sync::Arc};
+use std::{fmt, sync::Arc, time::Duration};
 
 use memory_engine_core::{
     Clock, EmbeddingSpace, Result, Timestamp, Write, WriteResult,
@@ -13,26 +13,26 @@ use memory_engine_sql::{
 };
 use memory_engine_vector_store::GenerationStore;
 use sqlx::PgPool;
+use tokio::time::Instant;
 
 use crate::{
     database::{
-        connections::Connections,
-        error::PostgresError,
-        index_metadata, migration,
-        secret_url::SecretUrl,
-        server::ServerConfig,
-        statistics::PlannerStatistics,
-        transaction::{ReadServers, with_reader},
+        connections::Connections, error::PostgresError, index_metadata, migration, secret_url::SecretUrl,
+        server::ServerConfig, statistics::PlannerStatistics, transaction::with_reader,
     },
+    keywords::keyword_search::KeywordIndex,
     options::PostgresOptions,
     queue::lease_owner::LeaseOwner,
     reconcile::reconcile,
-    records::put,
+    records::{large_scopes::LargeScopes, put},
     vectors::{
         index_builder::IndexBuilder,
         vector_index::{IndexState, SMALL_TABLE_VECTORS, VectorIndex},
     },
 };
+
+/// Maximum time for which [`PostgresStore::close`] waits for background tasks.
+const MAX_CLOSE_TIME: Duration = Duration::from_secs(10);
 
 /// Every store of memory-engine over one Postgres database: [`RecordStore`](memory_engine_core::RecordStore),
 /// [`KeywordStore`](memory_engine_keyword_store::KeywordStore),
@@ -52,6 +52,8 @@ pub struct PostgresStore {
     clock: Arc<dyn Clock>,
     metadata: IndexMetadata,
     index: VectorIndex,
+    /// Scopes in which a query term is often in many records.
+    large_keyword_scopes: LargeScopes,
     lease_owner: Arc<LeaseOwner>,
     statistics: Arc<PlannerStatistics>,
     index_builder: Arc<IndexBuilder>,
@@ -143,6 +145,7 @@ impl PostgresStore {
             clock: store.clock,
             metadata,
             index,
+            large_keyword_scopes: LargeScopes::default(),
             statistics: Arc::default(),
             index_builder: Arc::default(),
         };
@@ -177,14 +180,11 @@ impl PostgresStore {
         Ok(results)
     }
 
-    /// Updates the statistics of the planner and builds the vector index, if enough has been written. The arguments are
-    /// the numbers of records and vectors in the last write.
-    pub(crate) async fn maintain(&self, records: usize, vectors: usize) {
+    /// Updates the statistics of the planner and builds the vector index in the background, if enough has been written.
+    /// The arguments are the numbers of records and vectors in the last write.
+    pub(crate) fn maintain(&self, records: usize, vectors: usize) {
         if self.statistics.count_written(records as u64) {
-            // An error is ignored: without statistics, statements are only slower.
-            let _: Result<()> = with_reader!(from ReadServers::primary_only(&self.primary), "analyze", |connection| {
-                self.statistics.update(connection).await
-            });
+            self.statistics.update(&self.server);
         }
         if self.index.count_written(vectors as u64) {
             self.index_builder.start(self.server.clone(), self.metadata.clone(), self.index.clone());
@@ -201,18 +201,20 @@ impl PostgresStore {
             metadata: self.metadata.in_space(&space),
             index: self.index.in_space(space.clone()),
             space,
+            large_keyword_scopes: self.large_keyword_scopes.clone(),
             lease_owner: Arc::clone(&self.lease_owner),
             statistics: Arc::clone(&self.statistics),
             index_builder: Arc::default(),
         }
     }
 
-    /// Waits for running calls and, for at most ten seconds, for the build of the vector index. Then closes every
-    /// connection, but not a pool of the caller. Later calls fail with
-    /// `Closed`.
+    /// Waits for running calls and, for at most ten seconds, for the build of the vector index and the update of
+    /// the statistics. Then closes every connection, but not a pool of the caller. Later calls fail with `Closed`.
     pub async fn close(&self) {
         self.lease_owner.close().await;
-        self.index_builder.close().await;
+        let deadline = Instant::now() + MAX_CLOSE_TIME;
+        self.index_builder.close(deadline).await;
+        self.statistics.close(deadline).await;
         self.primary.close().await;
         if let Some(replica) = &self.replica {
             replica.close().await;
@@ -249,6 +251,14 @@ impl PostgresStore {
 
     pub(crate) fn index(&self) -> &VectorIndex {
         &self.index
+    }
+
+    pub(crate) fn keyword_index(&self) -> KeywordIndex<'_> {
+        KeywordIndex {
+            metadata: &self.metadata,
+            tenants: self.index.tenants(),
+            large_scopes: &self.large_keyword_scopes,
+        }
     }
 }
 

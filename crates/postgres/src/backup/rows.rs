@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 use crate::{
     database::error::PostgresError,
-    keywords::lexeme::LexemeOwner,
+    keywords::{keyword_store, lexeme::LexemeOwner},
     records::{
         namespaces,
         row::{self, select_records},
@@ -142,8 +142,8 @@ fn insert(table: BackupTable) -> &'static str {
             "(x->>0)::uuid, decode(x->>2, 'hex'), (x->>3)::int <> 0"
         ),
         BackupTable::Terms => of_record!(
-            "keyword_documents (ns, id, address, length, terms, counts, lexemes)",
-            "(x->>3)::bigint, decode(x->>4, 'hex'), decode(x->>5, 'hex'), (x->>6)::tsvector"
+            "keyword_documents (ns, id, address, length, terms, counts, lexemes, repeated_terms)",
+            "(x->>3)::bigint, decode(x->>4, 'hex'), decode(x->>5, 'hex'), (x->>6)::tsvector, (x->>7)::jsonb"
         ),
         BackupTable::Vectors => of_record!("vectors (ns, id, address, embedding)", "(x->>3)::vector"),
         BackupTable::SecondVectors => of_record!("second_vectors (ns, id, address, embedding)", "(x->>3)::vector"),
@@ -279,7 +279,10 @@ fn json_row(table: BackupTable, row: &BackupRow) -> Result<Value, PostgresError>
         });
     }
     match (table, scope) {
-        (BackupTable::Terms, Some(scope)) => values.push(json!(lexemes(scope, cells)?)),
+        (BackupTable::Terms, Some(scope)) => {
+            let (lexemes, repeated_terms) = lexemes_and_repeated_terms(scope, cells)?;
+            values.extend([json!(lexemes), json!(repeated_terms)]);
+        }
         (BackupTable::Queue, _) => values.push(json!(Uuid::now_v7())),
         _ => {}
     }
@@ -300,19 +303,18 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Returns the lexemes of the terms of a record.
-fn lexemes(scope: &Scope, cells: &[Cell]) -> Result<String, PostgresError> {
+/// Returns the lexemes of the terms of a record, and its repeated terms.
+fn lexemes_and_repeated_terms(scope: &Scope, cells: &[Cell]) -> Result<(String, Option<String>), PostgresError> {
     let corrupt = || PostgresError::corrupt("the terms of a record");
     let (Some(Cell::Bytes(words)), Some(Cell::Bytes(counts))) = (cells.get(2), cells.get(3)) else {
         return Err(corrupt());
     };
     let words = std::str::from_utf8(words).map_err(|_| corrupt())?;
-    let mut terms = Terms::default();
-    for pair in packed_terms::pairs(words, counts) {
-        // The lexemes do not depend on the counts.
-        terms.extend([pair.map_err(|_| corrupt())?.0]);
-    }
-    Ok(LexemeOwner::of_address(scope).vector(&terms))
+    let pairs: Vec<(&str, u32)> =
+        packed_terms::pairs(words, counts).collect::<memory_engine_core::Result<_>>().map_err(|_| corrupt())?;
+    // The lexemes do not depend on the counts.
+    let terms: Terms = pairs.iter().map(|(term, _)| *term).collect();
+    Ok((LexemeOwner::of_address(scope).vector(&terms), keyword_store::repeated_terms(pairs.into_iter())))
 }
 
 /// Returns the tables of this schema, with their columns. Partitions belong to their table.

@@ -8,7 +8,11 @@ use memory_engine_synonyms::WordPair;
 use sqlx::{AssertSqlSafe, PgConnection, Row, postgres::PgRow};
 use uuid::Uuid;
 
-use crate::{database::error::PostgresError, keywords::lexeme::LexemeOwner, records::scopes};
+use crate::{
+    database::error::PostgresError,
+    keywords::{keyword_store, lexeme::LexemeOwner},
+    records::scopes,
+};
 
 /// Number of rows that are read at once.
 const PAGE_ROWS: i64 = 1000;
@@ -29,7 +33,8 @@ const RECORDS_SQL: &str = "SELECT r.ns, r.id, r.text, r.folded, r.content_hash F
      WHERE (r.ns, r.id) > ($1, $2) ORDER BY r.ns, r.id LIMIT $3";
 
 const KEYWORDS_SQL: &str =
-    "SELECT k.ns, k.id, n.tenant, n.username, k.length, k.terms, k.counts, k.lexemes::text AS lexemes
+    "SELECT k.ns, k.id, n.tenant, n.username, k.length, k.terms, k.counts, k.lexemes::text AS lexemes,
+            k.repeated_terms::text AS repeated_terms
      FROM keyword_documents k JOIN namespaces n ON n.ns = k.ns
      WHERE (k.ns, k.id) > ($1, $2) ORDER BY k.ns, k.id LIMIT $3";
 
@@ -174,14 +179,17 @@ pub(crate) fn hash_and_folded_text(text: &str) -> (ContentHash, Option<String>) 
     (ContentHash::of(text), (folded != text).then_some(folded))
 }
 
-/// Checks that the terms of a record can be read, that their number is its length, and that the lexemes are theirs.
+/// Checks that the terms of a record can be read, that their number is its length, and that the lexemes and the repeated
+/// terms are theirs.
 fn check_terms(row: &PgRow) -> Result<Option<ProblemKind>, PostgresError> {
     let unreadable = Ok(Some(ProblemKind::KeywordTermsUnreadable));
     let Ok(words) = std::str::from_utf8(row.try_get("terms")?) else { return unreadable };
     let mut terms = Terms::default();
+    let mut pairs = Vec::new();
     let mut length = 0;
     for pair in packed_terms::pairs(words, row.try_get("counts")?) {
         let Ok((term, count)) = pair else { return unreadable };
+        pairs.push((term, count));
         // The lexemes do not depend on the counts.
         terms.extend([term]);
         length += i64::from(count);
@@ -195,7 +203,13 @@ fn check_terms(row: &PgRow) -> Result<Option<ProblemKind>, PostgresError> {
     };
     let expected = LexemeOwner::of_address(&owner).vector(&terms);
     let has_same = sorted_lexemes(row.try_get("lexemes")?) == sorted_lexemes(&expected);
-    Ok((!has_same).then_some(ProblemKind::KeywordLexemesWrong))
+    let expected = keyword_store::repeated_terms(pairs.into_iter());
+    let has_same_repeated_terms = json_value(row.try_get("repeated_terms")?) == json_value(expected.as_deref());
+    Ok((!has_same || !has_same_repeated_terms).then_some(ProblemKind::KeywordLexemesWrong))
+}
+
+fn json_value(json: Option<&str>) -> Option<serde_json::Value> {
+    json.and_then(|json| serde_json::from_str(json).ok())
 }
 
 /// Returns the lexemes of the text of a `tsvector` without positions, sorted, each once, as they are quoted.

@@ -37,7 +37,7 @@ macro_rules! migration {
 }
 
 /// The migrations in order, each with its reversal. Their number is the schema version.
-const MIGRATIONS: [Migration; 20] = [
+const MIGRATIONS: [Migration; 21] = [
     migration!("0001_initial"),
     migration!("0002_documents"),
     migration!("0003_synonyms"),
@@ -58,6 +58,7 @@ const MIGRATIONS: [Migration; 20] = [
     migration!("0018_pin_and_expiry"),
     migration!("0019_audit_log"),
     migration!("0020_bulk_insert"),
+    migration!("0021_repeated_terms"),
 ];
 
 /// Marks the places in a migration where a table is partitioned, if that is configured.

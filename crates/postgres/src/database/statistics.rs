@@ -1,13 +1,22 @@
 //! The statistics by which the server plans statements.
 //!
 //! The server updates them by itself, but at most once a minute. Until then, after a bulk load, a read of ten records
-//! takes as long as a scan of the table.
+//! takes as long as a scan of the table. A background task with a connection of its own updates them, so that no write
+//! waits.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{
+    Arc, Mutex, PoisonError,
+    atomic::{AtomicBool, AtomicU64, Ordering},
+};
 
-use sqlx::PgConnection;
+use memory_engine_core::observe::tracing;
+use sqlx::{Connection, PgConnection};
+use tokio::{
+    task::JoinHandle,
+    time::{Instant, timeout_at},
+};
 
-use crate::database::error::PostgresError;
+use crate::database::{error::PostgresError, server::ServerConfig};
 
 /// Number of records that this process writes before it updates the statistics for the first time.
 const FIRST_UPDATE_RECORDS: u64 = 500;
@@ -25,6 +34,10 @@ pub(crate) struct PlannerStatistics {
     written: AtomicU64,
     /// The number of written records at the last update.
     written_at_update: AtomicU64,
+    task: Mutex<Option<JoinHandle<()>>>,
+    /// True if an update is due that the task has not begun.
+    is_due: Arc<AtomicBool>,
+    is_closed: AtomicBool,
 }
 
 impl PlannerStatistics {
@@ -38,11 +51,50 @@ impl PlannerStatistics {
         written >= FIRST_UPDATE_RECORDS.max(2 * at_update) && set_update()
     }
 
-    /// Updates the statistics. If the user does not own the tables, the server only warns.
-    pub(crate) async fn update(&self, connection: &mut PgConnection) -> Result<(), PostgresError> {
-        sqlx::raw_sql(ANALYZE).execute(connection).await?;
-        Ok(())
+    /// Updates the statistics in the background. A running task does it after its current update. After
+    /// [`close`](Self::close), nothing is done.
+    pub(crate) fn update(&self, server: &ServerConfig) {
+        let mut task = self.task.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.is_closed.load(Ordering::Relaxed) {
+            return;
+        }
+        // The task ends only after it has cleared the flag.
+        if self.is_due.swap(true, Ordering::AcqRel) && task.as_ref().is_some_and(|task| !task.is_finished()) {
+            return;
+        }
+        let (is_due, server, earlier) = (Arc::clone(&self.is_due), server.clone(), task.take());
+        *task = Some(tokio::spawn(async move {
+            if let Some(earlier) = earlier {
+                let _: Result<_, _> = earlier.await;
+            }
+            while is_due.swap(false, Ordering::AcqRel) {
+                // Without statistics, statements are only slower.
+                if let Err(failure) = analyze(&server).await {
+                    tracing::warn!(error = %failure.into_error("analyze"), "the statistics are not updated yet");
+                }
+            }
+        }));
     }
+
+    /// Waits for the task until `deadline`. After that the server completes the update by itself. Later updates are
+    /// ignored.
+    pub(crate) async fn close(&self, deadline: Instant) {
+        let task = {
+            let mut task = self.task.lock().unwrap_or_else(PoisonError::into_inner);
+            self.is_closed.store(true, Ordering::Relaxed);
+            task.take()
+        };
+        if let Some(task) = task {
+            let _: Result<_, _> = timeout_at(deadline, task).await;
+        }
+    }
+}
+
+/// Updates the statistics. If the user does not own the tables, the server only warns.
+async fn analyze(server: &ServerConfig) -> Result<(), PostgresError> {
+    let mut connection = PgConnection::connect_with(&server.migration_options()).await?;
+    sqlx::raw_sql(ANALYZE).execute(&mut connection).await?;
+    Ok(connection.close().await?)
 }
 
 #[cfg(test)]

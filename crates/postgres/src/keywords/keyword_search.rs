@@ -1,133 +1,191 @@
-//! Keyword search: the server selects candidates by their lexemes, and [`Bm25`] ranks them by their stored term counts.
+//! Keyword search: the server selects the best records, and [`Bm25`] ranks them by their stored term counts.
 
-use memory_engine_core::{Hit, Index, RecordId, Scope, packed_terms};
+use memory_engine_core::{FoundRecord, Hit, Index, RecordId, Scope, packed_terms};
 use memory_engine_keyword_store::{Bm25, Bm25Candidate, DistinctTerms, KeywordQuery};
-use memory_engine_sql::{filter, index_metadata::IndexMetadata};
+use memory_engine_sql::index_metadata::IndexMetadata;
 use sqlx::{PgConnection, Row, postgres::PgRow};
 use uuid::Uuid;
 
 use crate::{
     database::{error::PostgresError, statement::StatementBuilder},
-    keywords::lexeme::LexemeOwner,
-    records::scopes::{self, CoveredScope, Tenants},
+    keywords::{
+        keyword_statement::{KeywordStatement, Selection},
+        keyword_store,
+    },
+    records::{
+        large_scopes::LargeScopes,
+        row,
+        scopes::{self, CoveredScope, Tenants},
+    },
 };
 
-/// Begins the row with the statistics of the searched scope, up to the condition of a correct scope.
-///
-/// Statistics and candidates are read by one statement, which saves a round trip.
-const SELECT_STATISTICS: &str =
-    "SELECT NULL::uuid AS id, NULL::bigint AS length, NULL::bytea AS terms, NULL::bytea AS counts,
-            NULL::boolean AS admitted, coalesce(sum(a.documents), 0)::bigint AS documents,
-            (SELECT o.made_by FROM origins o WHERE o.part = 'keywords') AS made_by, ";
+/// The state that the searches of a store share.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct KeywordIndex<'s> {
+    pub(crate) metadata: &'s IndexMetadata,
+    pub(crate) tenants: &'s Tenants,
+    /// Scopes in which a query term was in many records.
+    pub(crate) large_scopes: &'s LargeScopes,
+}
 
 /// Returns the best records within `scope` for a query, ranked with the statistics of that scope.
 pub(crate) async fn search(
     connection: &mut PgConnection,
-    metadata: &IndexMetadata,
-    tenants: &Tenants,
+    index: KeywordIndex<'_>,
     scope: &Scope,
     query: &KeywordQuery,
 ) -> Result<Vec<Hit>, PostgresError> {
     let query_terms = DistinctTerms::of(&query.clauses);
-    let mut matches = find_matches(connection, &tenants.assumed_cover(scope), scope, query, &query_terms).await?;
-    if !matches.is_scope_correct {
-        tenants.set_several();
-        matches = find_matches(connection, &CoveredScope::of(scope), scope, query, &query_terms).await?;
-    }
-    let KeywordMatches { documents, made_by, candidates, .. } = matches;
-    metadata.check(Index::Keywords, made_by.as_deref(), "keyword search")?;
-    let ranked = Bm25::default().rank(documents, &query.clauses, &candidates, query.limit);
-    Ok(ranked.into_iter().map(|(id, score)| Hit { id, score }).collect())
+    let statement = KeywordStatement { scope, query, query_terms: &query_terms, reads_records: false };
+    let ranked = find(connection, index, &statement).await?;
+    Ok(ranked.into_iter().map(|(hit, _)| hit).collect())
 }
 
-async fn find_matches(
+/// As [`search`], with the records of the hits and their terms.
+pub(crate) async fn search_records(
     connection: &mut PgConnection,
-    covered: &CoveredScope,
+    index: KeywordIndex<'_>,
     scope: &Scope,
     query: &KeywordQuery,
-    query_terms: &DistinctTerms<'_>,
-) -> Result<KeywordMatches, PostgresError> {
-    let mut statement = StatementBuilder::default();
-    push_statistics(covered, &mut statement);
-    if !query_terms.terms().is_empty() && query.limit > 0 {
-        push_candidates(covered, scope, query, query_terms, statement.push(" UNION ALL "));
-    }
-    read(statement.fetch_all(connection).await?, query_terms)
+) -> Result<Vec<FoundRecord>, PostgresError> {
+    let query_terms = DistinctTerms::of(&query.clauses);
+    let statement = KeywordStatement { scope, query, query_terms: &query_terms, reads_records: true };
+    let ranked = find(connection, index, &statement).await?;
+    let read = |(hit, row): &(Hit, PgRow)| {
+        Ok(FoundRecord { hit: *hit, record: row::read(row)?.record, terms: Some(keyword_store::read_terms(row)?) })
+    };
+    ranked.iter().map(read).collect()
 }
 
 /// Appends the statement of a search, for its query plan.
 pub(crate) fn push_search(scope: &Scope, query: &KeywordQuery, statement: &mut StatementBuilder) {
-    let covered = CoveredScope::of(scope);
-    push_statistics(&covered, statement);
-    push_candidates(&covered, scope, query, &DistinctTerms::of(&query.clauses), statement.push(" UNION ALL "));
+    let query_terms = DistinctTerms::of(&query.clauses);
+    let search = KeywordStatement { scope, query, query_terms: &query_terms, reads_records: false };
+    search.push(search.selection(), &CoveredScope::of(scope), statement);
 }
 
-/// Appends the selection of one row: the number of documents in scope, the analyzer of the index, and whether the
-/// covered scope is correct.
-fn push_statistics(covered: &CoveredScope, statement: &mut StatementBuilder) {
-    statement.push(SELECT_STATISTICS);
-    covered.push_correctness_check(statement);
-    statement.push(" AS is_scope_correct");
-    covered.push_address_condition("a", statement.push(" FROM addresses a WHERE "));
-}
-
-/// Appends the selection of all records that may contain a query term.
-fn push_candidates(
-    covered: &CoveredScope,
-    scope: &Scope,
-    query: &KeywordQuery,
-    query_terms: &DistinctTerms<'_>,
-    statement: &mut StatementBuilder,
-) {
-    statement.push("SELECT d.id, d.length, d.terms, d.counts, ");
-    match &query.filter {
-        None => drop(statement.push("true, NULL, NULL, NULL FROM keyword_documents d")),
-        Some(filter) => {
-            filter::write(filter, statement);
-            statement.push(
-                ", NULL, NULL, NULL FROM keyword_documents d JOIN records r ON r.ns = d.ns AND r.id = d.id
-                  JOIN addresses a ON a.ns = d.ns AND a.address = d.address",
-            );
-        }
+/// Returns the best records, best first, each with its row.
+async fn find(
+    connection: &mut PgConnection,
+    index: KeywordIndex<'_>,
+    statement: &KeywordStatement<'_>,
+) -> Result<Vec<(Hit, PgRow)>, PostgresError> {
+    let mut covered = index.tenants.assumed_cover(statement.scope);
+    let mut selection = statement.selection();
+    if selection == Selection::Few && index.large_scopes.contains(statement.scope) {
+        selection = Selection::Best;
     }
-    statement.push(" WHERE ");
-    covered.push_row_condition("d", statement);
-    covered.push_correctness_check(statement.push(" AND "));
-    let lexemes = LexemeOwner::of(scope).query(query_terms.terms().iter().copied());
-    statement.push(" AND d.lexemes @@ ").bind(lexemes).push("::tsquery");
+    loop {
+        let found = run(connection, statement, selection, &covered).await?;
+        if !found.is_scope_correct {
+            index.tenants.set_several();
+            covered = CoveredScope::of(statement.scope);
+            continue;
+        }
+        index.metadata.check(Index::Keywords, found.made_by.as_deref(), "keyword search")?;
+        if found.has_all_hits(statement) {
+            return found.rank(statement);
+        }
+        selection = match selection {
+            Selection::Few => {
+                index.large_scopes.insert(statement.scope);
+                Selection::Best
+            }
+            Selection::Nothing | Selection::All | Selection::Best => Selection::All,
+        };
+    }
 }
 
-/// The result of a search statement.
+async fn run(
+    connection: &mut PgConnection,
+    statement: &KeywordStatement<'_>,
+    selection: Selection,
+    covered: &CoveredScope,
+) -> Result<FoundRows, PostgresError> {
+    let mut builder = StatementBuilder::default();
+    statement.push(selection, covered, &mut builder);
+    FoundRows::read(builder.fetch_all(connection).await?)
+}
+
+/// The result of a statement.
 #[derive(Debug, Default)]
-struct KeywordMatches {
+struct FoundRows {
     /// Number of documents within the searched scope.
     documents: u64,
     /// The analyzer of the index.
     made_by: Option<String>,
     is_scope_correct: bool,
-    /// All records with a query term. Lexemes only propose records; the stored counts decide.
-    candidates: Vec<Bm25Candidate<RecordId>>,
+    /// The number of records with each clause, and at the end the number of records that the server cannot rank.
+    document_frequencies: Vec<u64>,
+    /// Number of records with a query term, if they were counted, at most one more than the maximum of rows.
+    matches: Option<u64>,
+    /// True if the rows are the best by the estimates of the server, and not all records with a query term.
+    has_estimates: bool,
+    rows: Vec<PgRow>,
 }
 
-/// Reads the statistics, which are in the row without an id, and the candidates.
-fn read(rows: Vec<PgRow>, query_terms: &DistinctTerms<'_>) -> Result<KeywordMatches, PostgresError> {
-    let mut counts = vec![0; query_terms.terms().len()];
-    let mut matches = KeywordMatches::default();
-    for row in rows {
-        let Some(id) = row.try_get::<Option<Uuid>, _>("id")? else {
-            matches.documents = u64::try_from(row.try_get::<i64, _>("documents")?).unwrap_or_default();
-            matches.made_by = row.try_get("made_by")?;
-            matches.is_scope_correct = row.try_get("is_scope_correct")?;
-            continue;
-        };
-        if packed_terms::count(row.try_get("terms")?, row.try_get("counts")?, query_terms.terms(), &mut counts)? {
-            matches.candidates.push(Bm25Candidate {
-                key: scopes::record_id(id),
-                frequencies: query_terms.frequencies(&counts),
-                length: u32::try_from(row.try_get::<i64, _>("length")?).unwrap_or(u32::MAX),
-                admitted: row.try_get("admitted")?,
-            });
+impl FoundRows {
+    fn read(rows: Vec<PgRow>) -> Result<Self, PostgresError> {
+        let unsigned = |number: i64| u64::try_from(number).unwrap_or_default();
+        let mut found = Self::default();
+        if let Some(row) = rows.first() {
+            found.documents = unsigned(row.try_get("documents")?);
+            found.made_by = row.try_get("made_by")?;
+            found.is_scope_correct = row.try_get("is_scope_correct")?;
+            found.matches = row.try_get::<Option<i64>, _>("matches")?.map(unsigned);
+            let frequencies: Option<Vec<i64>> = row.try_get("document_frequencies")?;
+            found.document_frequencies = frequencies.unwrap_or_default().into_iter().map(unsigned).collect();
         }
+        for row in rows {
+            if row.try_get::<Option<Uuid>, _>("id")?.is_none() {
+                continue;
+            }
+            found.has_estimates |= row.try_get::<Option<f64>, _>("estimate")?.is_some();
+            found.rows.push(row);
+        }
+        Ok(found)
     }
-    Ok(matches)
+
+    /// Returns true if the rows contain every hit.
+    fn has_all_hits(&self, statement: &KeywordStatement<'_>) -> bool {
+        let has_uncounted =
+            self.document_frequencies.get(statement.query.clauses.len()).is_some_and(|count| *count > 0);
+        let max_records = statement.max_records();
+        let has_more = match self.matches {
+            Some(matches) => matches > max_records as u64,
+            // Other records may be as good as the last hit.
+            None => self.has_estimates && self.rows.len() >= max_records,
+        };
+        !has_uncounted && !has_more
+    }
+
+    /// Returns the hits, best first, each with its row.
+    fn rank(self, statement: &KeywordStatement<'_>) -> Result<Vec<(Hit, PgRow)>, PostgresError> {
+        let KeywordStatement { query, query_terms, .. } = statement;
+        let mut counts = vec![0; query_terms.terms().len()];
+        let mut candidates: Vec<Bm25Candidate<(RecordId, usize)>> = Vec::with_capacity(self.rows.len());
+        for (number, row) in self.rows.iter().enumerate() {
+            let (terms, packed_counts) = (row.try_get("terms")?, row.try_get("counts")?);
+            // Lexemes only propose records; the stored counts decide.
+            if packed_terms::count(terms, packed_counts, query_terms.terms(), &mut counts)? {
+                candidates.push(Bm25Candidate {
+                    // Two users of a tenant may have the same id.
+                    key: (scopes::record_id(row.try_get("id")?), number),
+                    frequencies: query_terms.frequencies(&counts),
+                    length: u32::try_from(row.try_get::<i64, _>("length")?).unwrap_or(u32::MAX),
+                    admitted: row.try_get("admitted")?,
+                });
+            }
+        }
+        let bm25 = Bm25::default();
+        let ranked = match self.document_frequencies.get(..query.clauses.len()) {
+            Some(frequencies) if self.has_estimates => {
+                bm25.rank_best(self.documents, &query.clauses, frequencies, &candidates, query.limit)
+            }
+            _ => bm25.rank(self.documents, &query.clauses, &candidates, query.limit),
+        };
+        let mut rows: Vec<Option<PgRow>> = self.rows.into_iter().map(Some).collect();
+        let with_row = |((id, number), score): ((RecordId, usize), _)| Some((Hit { id, score }, rows[number].take()?));
+        Ok(ranked.into_iter().filter_map(with_row).collect())
+    }
 }

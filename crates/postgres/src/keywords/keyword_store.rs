@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use memory_engine_core::{PackedTerms, Record, RecordId, Scope, Terms, packed_terms};
 use memory_engine_keyword_store::KeywordEntry;
 use rustc_hash::FxHashMap;
-use sqlx::{PgConnection, Row};
+use sqlx::{PgConnection, Row, postgres::PgRow};
 use uuid::Uuid;
 
 use crate::{
@@ -27,6 +27,7 @@ pub(crate) struct KeywordDocument {
     pub(crate) terms: Vec<u8>,
     pub(crate) counts: Vec<u8>,
     pub(crate) lexemes: String,
+    pub(crate) repeated_terms: Option<String>,
 }
 
 impl KeywordDocument {
@@ -41,8 +42,24 @@ impl KeywordDocument {
             terms: packed.into_bytes(),
             counts,
             lexemes: LexemeOwner::of_address(&record.scope).vector(terms),
+            repeated_terms: repeated_terms(terms.iter()),
         }
     }
+}
+
+/// Returns the terms with more than one occurrence, as a JSON object; `None` if there are none, or if JSON cannot
+/// contain them.
+pub(crate) fn repeated_terms<'t>(terms: impl Iterator<Item = (&'t str, u32)>) -> Option<String> {
+    let mut repeated: BTreeMap<&str, u32> = BTreeMap::new();
+    for (term, count) in terms {
+        if term.contains('\0') {
+            return None;
+        }
+        if count > 1 {
+            repeated.insert(term, count);
+        }
+    }
+    if repeated.is_empty() { None } else { serde_json::to_string(&repeated).ok() }
 }
 
 /// Inserts the terms of records that have none, of any number of namespaces.
@@ -51,10 +68,10 @@ pub(crate) async fn insert(connection: &mut PgConnection, documents: &[KeywordDo
         return Ok(());
     }
     sqlx::query(
-        "INSERT INTO keyword_documents (ns, id, address, length, terms, counts, lexemes)
-         SELECT x.ns, x.id, x.address, x.length, x.terms, x.counts, x.lexemes::tsvector
-         FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::bigint[], $5::bytea[], $6::bytea[], $7::text[])
-              x (ns, id, address, length, terms, counts, lexemes)",
+        "INSERT INTO keyword_documents (ns, id, address, length, terms, counts, lexemes, repeated_terms)
+         SELECT x.ns, x.id, x.address, x.length, x.terms, x.counts, x.lexemes::tsvector, x.repeated_terms::jsonb
+         FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::bigint[], $5::bytea[], $6::bytea[], $7::text[], $8::text[])
+              x (ns, id, address, length, terms, counts, lexemes, repeated_terms)",
     )
     .bind(documents.iter().map(|document| document.ns).collect::<Vec<_>>())
     .bind(documents.iter().map(|document| document.id).collect::<Vec<_>>())
@@ -63,6 +80,7 @@ pub(crate) async fn insert(connection: &mut PgConnection, documents: &[KeywordDo
     .bind(documents.iter().map(|document| &document.terms[..]).collect::<Vec<_>>())
     .bind(documents.iter().map(|document| &document.counts[..]).collect::<Vec<_>>())
     .bind(documents.iter().map(|document| &document.lexemes[..]).collect::<Vec<_>>())
+    .bind(documents.iter().map(|document| document.repeated_terms.as_deref()).collect::<Vec<_>>())
     .execute(&mut *connection)
     .await?;
     let mut counts: BTreeMap<(Uuid, Uuid), i64> = BTreeMap::new();
@@ -148,12 +166,16 @@ pub(crate) async fn terms(
     covered.push_rows_by_id("keyword_documents d", "d", ids, &mut statement);
     let mut found: FxHashMap<RecordId, PackedTerms> = FxHashMap::default();
     for row in statement.fetch_all(connection).await? {
-        let words =
-            String::from_utf8(row.try_get("terms")?).map_err(|_| PostgresError::corrupt("the terms of a record"))?;
-        let terms = PackedTerms::new(words, row.try_get("counts")?)?;
-        found.entry(record_id(row.try_get("id")?)).or_insert(terms);
+        found.entry(record_id(row.try_get("id")?)).or_insert(read_terms(&row)?);
     }
     Ok(ids.iter().map(|id| found.get(id).cloned()).collect())
+}
+
+/// Reads the columns `terms` and `counts` of a row.
+pub(crate) fn read_terms(row: &PgRow) -> Result<PackedTerms, PostgresError> {
+    let words =
+        String::from_utf8(row.try_get("terms")?).map_err(|_| PostgresError::corrupt("the terms of a record"))?;
+    Ok(PackedTerms::new(words, row.try_get("counts")?)?)
 }
 
 /// Removes the terms of all records of all tenants. Used when an index is rebuilt.

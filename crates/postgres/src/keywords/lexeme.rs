@@ -15,12 +15,16 @@ const BASE64_ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopq
 /// Postgres is 2046, including the mark.
 const TERM_MAX_BYTES: usize = 2000;
 
+/// Length of the mark of a tenant, with which the mark of an owner begins.
+const TENANT_MARK_BYTES: usize = 4;
+
 /// Maximum number of bytes of a record's lexemes. The limit of Postgres is one megabyte.
 const LEXEMES_MAX_BYTES: usize = 900_000;
 
-/// The lexeme of a record with too many lexemes. Every search includes it. It equals no term, since no term contains
-/// a blank.
-const OVERSIZED_LEXEME: &str = " ";
+/// The lexeme of a record whose terms the server cannot count: it has too many lexemes, a term that JSON cannot
+/// contain, or a term that the search of a whole tenant may mistake for a shorter one. Every search includes this lexeme.
+/// It equals no term, since no term contains a blank.
+pub(crate) const UNCOUNTED_LEXEME: &str = " ";
 
 /// The owner of lexemes: a user, or a whole tenant in a query.
 #[derive(Debug, Clone)]
@@ -49,31 +53,52 @@ impl LexemeOwner {
     /// Returns the text of a `tsvector` of these terms.
     pub(crate) fn vector(&self, terms: &Terms) -> String {
         let mut vector = String::new();
+        let tenant_mark = &self.mark[..TENANT_MARK_BYTES];
+        let mut is_countable = true;
         for (term, _) in terms.iter() {
+            is_countable &= !term.contains('\0') && !term.contains(tenant_mark);
             self.push_lexeme(term, &mut vector);
             vector.push(' ');
             if vector.len() > LEXEMES_MAX_BYTES {
                 vector.clear();
-                self.push_lexeme(OVERSIZED_LEXEME, &mut vector);
+                is_countable = false;
                 break;
             }
         }
+        if !is_countable {
+            self.push_lexeme(UNCOUNTED_LEXEME, &mut vector);
+        }
         vector
+    }
+
+    /// Returns the text of an array of `tsquery`: one for each of these terms, and one for records whose terms the
+    /// server cannot count.
+    pub(crate) fn queries<'t>(&self, terms: impl Iterator<Item = &'t str>) -> Vec<String> {
+        let query = |term| {
+            let mut query = String::new();
+            self.push_query(term, &mut query);
+            query
+        };
+        terms.chain([UNCOUNTED_LEXEME]).map(query).collect()
     }
 
     /// Returns the text of a `tsquery` for any of these terms.
     pub(crate) fn query<'t>(&self, terms: impl Iterator<Item = &'t str>) -> String {
         let mut query = String::new();
-        for term in terms.chain([OVERSIZED_LEXEME]) {
+        for term in terms.chain([UNCOUNTED_LEXEME]) {
             if !query.is_empty() {
                 query.push('|');
             }
-            self.push_lexeme(term, &mut query);
-            if self.is_prefix {
-                query.push_str(":*");
-            }
+            self.push_query(term, &mut query);
         }
         query
+    }
+
+    fn push_query(&self, term: &str, to: &mut String) {
+        self.push_lexeme(term, to);
+        if self.is_prefix {
+            to.push_str(":*");
+        }
     }
 
     /// Appends the quoted lexeme of a term.
@@ -81,7 +106,7 @@ impl LexemeOwner {
         to.push('\'');
         if term.len() > TERM_MAX_BYTES || term.contains('\0') {
             // A blank and a hash equal no other term, since no term begins with a blank.
-            to.push_str(OVERSIZED_LEXEME);
+            to.push_str(UNCOUNTED_LEXEME);
             to.push_str(blake3::hash(term.as_bytes()).to_hex().as_str());
         } else {
             for c in term.chars() {
@@ -127,6 +152,14 @@ mod tests {
     }
 
     #[test]
+    fn a_term_with_the_mark_of_the_tenant_is_not_counted() {
+        let lin = LexemeOwner::of(&Scope::user("lin").unwrap());
+        let term = format!("a{}b", &lin.mark[..TENANT_MARK_BYTES]);
+        assert_eq!(lin.vector(&terms(&[term.as_str()])), format!("'{term}{0}' ' {0}'", lin.mark));
+        assert_eq!(lin.queries(["a"].into_iter()), [format!("'a{0}'", lin.mark), format!("' {0}'", lin.mark)]);
+    }
+
+    #[test]
     fn quotes_and_backslashes_are_doubled() {
         let lin = LexemeOwner::of(&Scope::user("lin").unwrap());
         assert_eq!(lin.vector(&terms(&["a'b\\"])), format!("'a''b\\\\{}' ", lin.mark));
@@ -141,7 +174,8 @@ mod tests {
             lin.vector(&terms(&[long.as_str()])).trim_end(),
             lin.query([long.as_str()].into_iter()).split('|').next().unwrap()
         );
-        assert!(!lin.vector(&terms(&["a\0b"])).contains('\0'));
+        let with_nul = lin.vector(&terms(&["a\0b"]));
+        assert!(!with_nul.contains('\0') && with_nul.ends_with(&format!("' {}'", lin.mark)));
         let many: Terms = (0..100_000).map(|n| format!("term{n}")).collect();
         assert_eq!(lin.vector(&many), format!("' {}'", lin.mark));
     }

@@ -39,11 +39,12 @@ struct AddressCounts {
 
 /// Inserts a batch whose namespaces are locked.
 const INSERT_BATCH: &str = "SELECT memory_insert_batch($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,
-    $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27)";
+    $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28)";
 
 /// Locks the namespaces and inserts a batch, if the database is in the state that the batch was made for.
 const INSERT_NEW_BATCH: &str = "SELECT memory_insert_new_batch($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13,
-    $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36)";
+    $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36,
+    $37)";
 
 /// The state of the database that a batch of new records was made for.
 #[derive(Debug)]
@@ -140,7 +141,7 @@ impl<'a> BulkInsert<'a> {
         Ok(query.fetch_one(connection).await?.try_get(0)?)
     }
 
-    /// Binds the parameters 1 to 27, of which `records` is one.
+    /// Binds the parameters 1 to 28, of which `records` is one.
     fn bind<'q>(
         &self,
         query: Query<'q, Postgres, PgArguments>,
@@ -178,5 +179,6 @@ impl<'a> BulkInsert<'a> {
             .bind(queue_entries.iter().map(|(_, entry)| entry.ticket).collect::<Vec<_>>())
             .bind(queue_entries.iter().map(|(_, entry)| entry.queued_at.as_micros()).collect::<Vec<_>>())
             .bind(queue_entries.iter().map(|_| Uuid::now_v7()).collect::<Vec<_>>())
+            .bind(documents.iter().map(|document| document.repeated_terms.clone()).collect::<Vec<_>>())
     }
 }

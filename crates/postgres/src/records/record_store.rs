@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use memory_engine_core::{
-    Adjacent, DeletionReport, EmbeddingSpace, ErrorKind, Hit, Index, Job, MultiVector, PackedTerms, Page, PeriodCount,
-    Periods, Record, RecordGroup, RecordId, RecordStore, Result, ScanQuery, Scope, Stats, Timestamp, Tombstone, Write,
-    WriteResult,
+    Adjacent, DeletionReport, EmbeddingSpace, ErrorKind, FoundRecord, Hit, Index, Job, MultiVector, PackedTerms, Page,
+    PeriodCount, Periods, Record, RecordGroup, RecordId, RecordStore, Result, ScanQuery, Scope, Stats, Timestamp,
+    Tombstone, Write, WriteResult,
     audit::AuditLog,
     residue::{ResidueProbes, ResidueReport},
 };
@@ -53,7 +53,7 @@ impl RecordStore for PostgresStore {
             }
             Err(failure) => return Err(failure.into_error("put")),
         };
-        self.maintain(writes.len(), writes.iter().filter(|write| write.embedding.is_some()).count()).await;
+        self.maintain(writes.len(), writes.iter().filter(|write| write.embedding.is_some()).count());
         Ok(results)
     }
 
@@ -150,8 +150,16 @@ impl KeywordStore for PostgresStore {
     async fn search(&self, scope: &Scope, query: &KeywordQuery) -> Result<Vec<Hit>> {
         request::check_filter(query.filter.as_ref())?;
         with_reader!(self, "keyword search", |connection| {
-            keyword_search::search(connection, self.metadata(), self.index().tenants(), scope, query).await
+            keyword_search::search(connection, self.keyword_index(), scope, query).await
         })
+    }
+
+    async fn search_records(&self, scope: &Scope, query: &KeywordQuery) -> Result<Option<Vec<FoundRecord>>> {
+        request::check_filter(query.filter.as_ref())?;
+        with_reader!(self, "keyword search", |connection| {
+            keyword_search::search_records(connection, self.keyword_index(), scope, query).await
+        })
+        .map(Some)
     }
 
     async fn terms(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<PackedTerms>>> {
@@ -170,7 +178,7 @@ impl VectorStore for PostgresStore {
         with_transaction!(self, "vector upsert", |connection| {
             vector_store::upsert(connection, self.metadata(), entries).await
         })?;
-        self.maintain(0, entries.len()).await;
+        self.maintain(0, entries.len());
         Ok(())
     }
 
@@ -184,6 +192,14 @@ impl VectorStore for PostgresStore {
         with_reader!(self, "vector search", |connection| {
             vector_search::search(connection, self.metadata(), self.index(), scope, query).await
         })
+    }
+
+    async fn search_records(&self, scope: &Scope, query: &VectorQuery) -> Result<Option<Vec<FoundRecord>>> {
+        request::check_vector_query(self.embedding_space(), query)?;
+        with_reader!(self, "vector search", |connection| {
+            vector_search::search_records(connection, self.metadata(), self.index(), scope, query).await
+        })
+        .map(Some)
     }
 
     async fn token_vectors(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<MultiVector>>> {

@@ -17,6 +17,23 @@ use crate::{
     records::scopes::{self, CoveredScope, record_id, uuid, uuids},
 };
 
+/// SQL of the columns of a record `r`, its namespace `n` and its address `a`.
+macro_rules! record_columns {
+    () => {
+        concat!(
+            "n.tenant, n.username, a.agent, a.session, a.branch, r.ns, r.id, r.kind, r.text, r.role, ",
+            "r.speaker, r.scene, r.topic, r.emotion, r.message_id, r.sequence, r.round, r.confidence, r.importance, ",
+            "r.occurred_at, r.recorded_at, r.valid_from, r.valid_until, r.trust, r.state, r.pinned, r.expires_at, ",
+            "r.revision, r.entities, r.tags, r.derived_from, r.metadata",
+        )
+    };
+}
+pub(crate) use record_columns;
+
+/// SQL that joins the records of the rows `h`, for `record_columns!`. `{namespace}` stands for a condition on `r`.
+pub(crate) const JOIN_RECORDS: &str = " LEFT JOIN records r ON r.ns = h.ns AND r.id = h.id{namespace}
+    LEFT JOIN namespaces n ON n.ns = r.ns LEFT JOIN addresses a ON a.ns = r.ns AND a.address = r.address";
+
 /// SQL that selects the columns of records, up to the conditions. `$from` must provide the table alias `r`.
 macro_rules! select_records {
     ($from:literal) => {
@@ -24,10 +41,8 @@ macro_rules! select_records {
     };
     ($from:literal, $more:literal) => {
         concat!(
-            "SELECT n.tenant, n.username, a.agent, a.session, a.branch, r.ns, r.id, r.kind, r.text, r.role, ",
-            "r.speaker, r.scene, r.topic, r.emotion, r.message_id, r.sequence, r.round, r.confidence, r.importance, ",
-            "r.occurred_at, r.recorded_at, r.valid_from, r.valid_until, r.trust, r.state, r.pinned, r.expires_at, ",
-            "r.revision, r.entities, r.tags, r.derived_from, r.metadata",
+            "SELECT ",
+            $crate::records::row::record_columns!(),
             $more,
             " FROM ",
             $from,
@@ -44,7 +59,7 @@ pub(crate) struct StoredRecord {
     pub(crate) record: Record,
 }
 
-/// Reads a row of `select_records!`.
+/// Reads a row with `record_columns!`.
 pub(crate) fn read(row: &PgRow) -> Result<StoredRecord, PostgresError> {
     let optional_time =
         |column: &str| Ok::<_, sqlx::Error>(row.try_get::<Option<i64>, _>(column)?.map(Timestamp::from_micros));

@@ -248,6 +248,14 @@ impl CoveredScope {
         }
     }
 
+    /// Appends the condition that a joined `row` is in the namespace of the user, if the scope has one. The join implies
+    /// it, but the planner does not infer that, and would read all partitions.
+    pub(crate) fn push_joined_namespace_condition(&self, row: &'static str, statement: &mut StatementBuilder) {
+        if !self.is_tenant_wide() {
+            self.push_namespace_condition(row, statement.push(" AND "));
+        }
+    }
+
     /// Appends the condition that `row` belongs to a covered namespace.
     pub(crate) fn push_namespace_condition(&self, row: &'static str, statement: &mut StatementBuilder) {
         match &self.owner {

@@ -16,7 +16,7 @@ use sqlx::{AssertSqlSafe, Connection, PgConnection};
 use tokio::{
     sync::watch,
     task::JoinHandle,
-    time::{Instant, timeout},
+    time::{Instant, timeout, timeout_at},
 };
 
 use crate::{
@@ -40,10 +40,6 @@ const MAX_ATTEMPTS: u32 = 5;
 /// Time before another attempt, and between two attempts to get the lock while another session builds an index or
 /// migrates the schema.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
-
-/// Maximum time for which [`IndexBuilder::close`] waits. After that the server completes the build by itself, and the
-/// next process that starts a builder records the index.
-const MAX_CLOSE_TIME: Duration = Duration::from_secs(10);
 
 /// The background task of a store that builds its index.
 #[derive(Debug)]
@@ -75,12 +71,13 @@ impl IndexBuilder {
         }));
     }
 
-    /// Begins a delayed build at once, and waits for the task.
-    pub(crate) async fn close(&self) {
+    /// Begins a delayed build at once, and waits for the task until `deadline`. After that the server completes the build
+    /// by itself, and the next process that starts a builder records the index.
+    pub(crate) async fn close(&self, deadline: Instant) {
         self.is_closing.send_replace(true);
         let task = self.task.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(task) = task {
-            let _: Result<_, _> = timeout(MAX_CLOSE_TIME, task).await;
+            let _: Result<_, _> = timeout_at(deadline, task).await;
         }
     }
 }

@@ -3,19 +3,17 @@
 //! Small tables have no index, since comparing every vector is fast and an index slows down writes.
 
 use std::sync::{
-    Arc, Mutex, PoisonError,
+    Arc,
     atomic::{AtomicBool, AtomicU64, Ordering},
 };
 
-use memory_engine_core::{EmbeddingSpace, Metric, Scope};
+use memory_engine_core::{EmbeddingSpace, Metric};
 use pgvector::Vector;
-use rustc_hash::FxHashMap;
 use sqlx::{AssertSqlSafe, PgConnection};
-use uuid::Uuid;
 
 use crate::{
     database::error::PostgresError, database::index_metadata, database::statement::StatementBuilder,
-    options::PostgresOptions, records::scopes, records::scopes::Tenants, vectors::vector_store,
+    options::PostgresOptions, records::large_scopes::LargeScopes, records::scopes::Tenants, vectors::vector_store,
 };
 use memory_engine_sql::embedding_versions::VectorTable;
 
@@ -50,12 +48,8 @@ pub(crate) struct VectorIndex {
     written_vectors: Arc<AtomicU64>,
     /// True once the index is known to exist.
     is_created: Arc<AtomicBool>,
-    /// Number of further searches without counting, for each scope that was found to be large.
-    large_scopes: Arc<Mutex<FxHashMap<(Uuid, Uuid), u32>>>,
+    large_scopes: LargeScopes,
 }
-
-/// Number of searches after which a large scope is counted again.
-const RECOUNT_INTERVAL_SEARCHES: u32 = 100;
 
 /// Minimum number of vectors for an index. With an index, a write takes four times as long.
 const INDEX_MIN_VECTORS: u64 = 1000;
@@ -84,9 +78,6 @@ pub(crate) enum IndexState {
 
 /// Number of vectors that this process writes before it checks again whether the table has enough for an index.
 const CHECK_INTERVAL_VECTORS: u64 = 500;
-
-/// Maximum number of large scopes that are remembered.
-const MAX_LARGE_SCOPES: usize = 10_000;
 
 /// The type by which pgvector indexes the vectors: up to 2000 dimensions of 32 bits, or up to 4000 of 16.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,7 +110,7 @@ impl VectorIndex {
             tenants: Tenants::default(),
             written_vectors: Arc::default(),
             is_created: Arc::default(),
-            large_scopes: Arc::default(),
+            large_scopes: LargeScopes::default(),
         }
     }
 
@@ -133,26 +124,9 @@ impl VectorIndex {
         self.is_second_serving.store(table == VectorTable::Second, Ordering::Relaxed);
     }
 
-    /// Returns true if a scope was found to contain too many vectors for an exact search, so that a search can skip
-    /// counting them. After [`RECOUNT_INTERVAL_SEARCHES`] calls the scope has to be counted again.
-    pub(crate) fn skip_counting(&self, scope: &Scope) -> bool {
-        let mut large_scopes = self.large_scopes.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = (scopes::namespace(scope), scopes::address(scope));
-        let Some(remaining_searches) = large_scopes.get_mut(&key) else { return false };
-        *remaining_searches -= 1;
-        if *remaining_searches == 0 {
-            large_scopes.remove(&key);
-        }
-        true
-    }
-
-    /// Stores that a scope contains too many vectors for an exact search.
-    pub(crate) fn set_large(&self, scope: &Scope) {
-        let mut large_scopes = self.large_scopes.lock().unwrap_or_else(PoisonError::into_inner);
-        if large_scopes.len() >= MAX_LARGE_SCOPES {
-            large_scopes.clear();
-        }
-        large_scopes.insert((scopes::namespace(scope), scopes::address(scope)), RECOUNT_INTERVAL_SEARCHES);
+    /// Returns the scopes that were found to contain too many vectors for an exact search. A search need not count them.
+    pub(crate) fn large_scopes(&self) -> &LargeScopes {
+        &self.large_scopes
     }
 
     /// Returns the state of the tenants in the database.
@@ -331,7 +305,7 @@ impl VectorIndex {
             tenants: self.tenants.clone(),
             written_vectors: Arc::default(),
             is_created: Arc::default(),
-            large_scopes: Arc::default(),
+            large_scopes: LargeScopes::default(),
         }
     }
 }

@@ -5,16 +5,19 @@
 //! that number. Otherwise a second statement follows the right plan. A scope that was found to be large is not counted
 //! again for a while, since counting the vectors of a tenant takes as long as the index search.
 
-use memory_engine_core::{Embedding, Filter, Hit, RecordId, Scope};
+use memory_engine_core::{Embedding, Filter, FoundRecord, Hit, RecordId, Scope};
 use memory_engine_sql::{embedding_versions::VectorTable, filter, index_metadata::IndexMetadata};
 use memory_engine_vector_store::{FlatIndex, SearchSubset, VectorQuery};
 use pgvector::Vector;
 use sqlx::{PgConnection, Row, postgres::PgRow};
-use uuid::Uuid;
 
 use crate::{
     database::{error::PostgresError, index_metadata, statement::StatementBuilder},
-    records::scopes::{self, CoveredScope},
+    keywords::keyword_store,
+    records::{
+        row::{self, JOIN_RECORDS, record_columns},
+        scopes::{self, CoveredScope},
+    },
     vectors::{vector_index::VectorIndex, vector_store},
 };
 
@@ -28,10 +31,7 @@ const EXTRA_CANDIDATES: usize = 8;
 /// Maximum difference of the cosines of such candidates. The server adds in single precision.
 const COSINE_TOLERANCE: &str = "1e-4";
 
-/// A window over all rows of the result.
-const WHOLE_WINDOW_SQL: &str = " WINDOW w AS (ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)";
-
-/// The first statement of a search: a row with the counts, then the hits, if the plan is right for these counts.
+/// The first statement of a search: the counts in every row, and the hits, if the plan is right for these counts.
 const COUNT_AND_SEARCH: &str = "
     WITH c AS MATERIALIZED (
         SELECT (SELECT o.made_by FROM origins o WHERE o.part = 'embedding') AS made_by,
@@ -39,14 +39,17 @@ const COUNT_AND_SEARCH: &str = "
                {is_scope_correct} AS is_scope_correct,
                {counts}
     ){passing_records}
-    SELECT NULL::uuid AS id, NULL::vector AS embedding, c.first, c.second, c.made_by, c.serving, c.is_scope_correct,
-           {passing} AS passing
-    FROM c
-    UNION ALL (
-        SELECT f.id, {vector}, NULL, NULL, NULL, NULL, NULL, NULL
-        FROM ({search}) f
+    SELECT c.first, c.second, c.made_by, c.serving, c.is_scope_correct, {passing} AS passing, h.embedding, {columns}
+    FROM c LEFT JOIN ({hits}) h ON true{join_records}";
+
+/// The hits of a plan, without those that cannot be among the best: vectors are most of the transferred data.
+const HITS: &str = "
+    SELECT x.* FROM (
+        SELECT f.ns, f.id, {vector} AS embedding FROM ({search}) f
         WINDOW w AS (ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)
-    )";
+    ) x WHERE x.embedding IS NOT NULL";
+
+const JOIN_TERMS: &str = " LEFT JOIN keyword_documents k ON k.ns = h.ns AND k.id = h.id";
 
 /// The number of vectors in scope, for each table.
 const COUNTS: &str =
@@ -75,6 +78,8 @@ struct VectorSearch<'s> {
     query: &'s VectorQuery,
     /// True if a recent count found too many vectors for an exact search.
     is_large: bool,
+    /// True to return the records of the hits.
+    reads_records: bool,
 }
 
 /// Counts of the records in scope.
@@ -99,10 +104,39 @@ pub(crate) async fn search(
     scope: &Scope,
     query: &VectorQuery,
 ) -> Result<Vec<Hit>, PostgresError> {
+    let found = find(connection, metadata, index, scope, query, false).await?;
+    Ok(found.into_iter().map(|(hit, _)| hit).collect())
+}
+
+/// As [`search`], with the records of the hits and their terms.
+pub(crate) async fn search_records(
+    connection: &mut PgConnection,
+    metadata: &IndexMetadata,
+    index: &VectorIndex,
+    scope: &Scope,
+    query: &VectorQuery,
+) -> Result<Vec<FoundRecord>, PostgresError> {
+    let read = |(hit, row): &(Hit, PgRow)| {
+        let has_terms = row.try_get::<Option<&[u8]>, _>("terms")?.is_some();
+        let terms = if has_terms { Some(keyword_store::read_terms(row)?) } else { None };
+        Ok(FoundRecord { hit: *hit, record: row::read(row)?.record, terms })
+    };
+    find(connection, metadata, index, scope, query, true).await?.iter().map(read).collect()
+}
+
+/// Returns the nearest records, each with its row.
+async fn find(
+    connection: &mut PgConnection,
+    metadata: &IndexMetadata,
+    index: &VectorIndex,
+    scope: &Scope,
+    query: &VectorQuery,
+    reads_records: bool,
+) -> Result<Vec<(Hit, PgRow)>, PostgresError> {
     let covered = CoveredScope::of(scope);
-    let is_large = index.skip_counting(scope);
+    let is_large = index.large_scopes().contains(scope);
     let assumed = index.tenants().assumed_cover(scope);
-    let mut search = VectorSearch { metadata, index, covered: &covered, assumed, query, is_large };
+    let mut search = VectorSearch { metadata, index, covered: &covered, assumed, query, is_large, reads_records };
     let initial_plan = search.initial_plan();
     let assumed_table = index.assumed_table();
     let (mut counts, mut candidates) = search.run_first(initial_plan, assumed_table, connection).await?;
@@ -123,7 +157,7 @@ pub(crate) async fn search(
         candidates = search.run(plan, counts.table, connection).await?;
     }
     if counts.vectors.is_some_and(|vectors| vectors > index.exact_up_to) {
-        index.set_large(scope);
+        index.large_scopes().insert(scope);
     }
     // An index scan that returned too few rows may have reached its limit. Then every vector is compared.
     let expected_hits =
@@ -138,7 +172,7 @@ pub(crate) async fn search(
             return Err(versions.refusal(metadata, "vector search").into());
         }
     }
-    Ok(rescore(index, query, candidates))
+    rescore(index, query, candidates)
 }
 
 /// Appends the statement that a search would execute now, for its query plan.
@@ -151,7 +185,15 @@ pub(crate) async fn push_search(
     statement: &mut StatementBuilder,
 ) -> Result<(), PostgresError> {
     let covered = &CoveredScope::of(scope);
-    let search = VectorSearch { metadata, index, covered, assumed: covered.clone(), query, is_large: false };
+    let search = VectorSearch {
+        metadata,
+        index,
+        covered,
+        assumed: covered.clone(),
+        query,
+        is_large: false,
+        reads_records: false,
+    };
     let (counts, _) = search.run_first(search.initial_plan(), index.assumed_table(), connection).await?;
     match search.plan_for(&counts) {
         SearchPlan::ExactFiltered => search.push_first(SearchPlan::ExactFiltered, counts.table, statement),
@@ -204,14 +246,45 @@ impl VectorSearch<'_> {
             }
             "passing_records" => self.push_passing_records(is_filtered, statement),
             "passing" => drop(statement.push(if is_filtered { "(SELECT count(*) FROM m)" } else { "NULL::bigint" })),
-            "vector" => self.push_vector(plan, statement),
-            "search" => {
+            "columns" => self.push_columns(statement),
+            "hits" => self.push_hits(plan, statement, |statement| {
                 self.push_first_selection(plan, table, statement);
                 self.push_guard(plan, table, statement);
+            }),
+            "join_records" => self.push_join_records(statement),
+            _ => {}
+        });
+    }
+
+    /// Appends the hits of the rows that `push_rows` appends.
+    fn push_hits(&self, plan: SearchPlan, statement: &mut StatementBuilder, push_rows: impl Fn(&mut StatementBuilder)) {
+        statement.push_template(HITS, |part, statement| match part {
+            "vector" => self.push_vector(plan, statement),
+            "search" => {
+                push_rows(statement);
                 self.push_order_and_limit(plan, statement);
             }
             _ => {}
         });
+    }
+
+    /// Appends the columns that identify the hits `h`, or those of their records and terms.
+    fn push_columns(&self, statement: &mut StatementBuilder) {
+        statement.push(if self.reads_records {
+            concat!(record_columns!(), ", k.terms, k.counts")
+        } else {
+            "h.ns, h.id"
+        });
+    }
+
+    fn push_join_records(&self, statement: &mut StatementBuilder) {
+        if self.reads_records {
+            let push_namespace = |row, statement: &mut StatementBuilder| {
+                self.covered.push_joined_namespace_condition(row, statement);
+            };
+            statement.push_template(JOIN_RECORDS, |_, statement| push_namespace("r", statement));
+            push_namespace("k", statement.push(JOIN_TERMS));
+        }
     }
 
     /// Appends the records that pass the filter as the table `m`, at most one more than an exact search compares.
@@ -232,7 +305,7 @@ impl VectorSearch<'_> {
         if plan != SearchPlan::ExactFiltered {
             return self.push_selection(plan, &self.assumed, table, statement);
         }
-        self.push_distance(plan, statement.push("SELECT v.id, v.embedding, "));
+        self.push_distance(plan, statement.push("SELECT v.ns, v.id, v.embedding, "));
         statement.push(" FROM m JOIN ").push(table.name());
         statement.push(" v ON v.ns = m.ns AND v.id = m.id WHERE ");
         // The join implies the namespace, but the planner does not infer that and would read all partitions.
@@ -265,14 +338,14 @@ impl VectorSearch<'_> {
 
     /// Appends the statement of a plan, without counts.
     fn push_plan(&self, plan: SearchPlan, table: VectorTable, statement: &mut StatementBuilder) {
-        self.push_vector(plan, statement.push("SELECT f.id, "));
-        statement.push(" AS embedding");
-        self.push_selection(plan, self.covered, table, statement.push(" FROM ("));
-        self.push_order_and_limit(plan, statement);
-        statement.push(") f").push(WHOLE_WINDOW_SQL);
+        self.push_columns(statement.push("SELECT h.embedding, "));
+        self.push_hits(plan, statement.push(" FROM ("), |statement| {
+            self.push_selection(plan, self.covered, table, statement);
+        });
+        self.push_join_records(statement.push(") h"));
     }
 
-    /// Appends the vector of row `f`, or NULL if the row cannot be a hit: vectors are most of the transferred data.
+    /// Appends the vector of row `f`, or NULL if the row cannot be a hit.
     fn push_vector(&self, plan: SearchPlan, statement: &mut StatementBuilder) {
         if !self.index.has_exact_cosines(plan == SearchPlan::Index) || self.query.limit == 0 {
             statement.push("f.embedding");
@@ -289,7 +362,7 @@ impl VectorSearch<'_> {
         table: VectorTable,
         statement: &mut StatementBuilder,
     ) {
-        self.push_distance(plan, statement.push("SELECT v.id, v.embedding, "));
+        self.push_distance(plan, statement.push("SELECT v.ns, v.id, v.embedding, "));
         statement.push(" FROM ").push(table.name()).push(" v");
         if let Some(filter) = &self.query.filter {
             statement.push(" JOIN records r ON r.ns = v.ns AND r.id = v.id");
@@ -338,8 +411,7 @@ impl VectorSearch<'_> {
     ) -> Result<Candidates, PostgresError> {
         let mut statement = StatementBuilder::default();
         self.push_plan(plan, table, &mut statement);
-        let rows = statement.fetch_all(connection).await?;
-        rows.iter().filter_map(|row| read_candidate(row).transpose()).collect()
+        read_candidates(statement.fetch_all(connection).await?)
     }
 }
 
@@ -355,18 +427,14 @@ fn push_address_join(filter: &Filter, row: &'static str, statement: &mut Stateme
     }
 }
 
-type Candidates = Vec<(RecordId, Embedding)>;
+/// Rows with a vector, and their vectors.
+type Candidates = Vec<(PgRow, Embedding)>;
 
-/// Reads the counts, which are in the row without an id, and the candidates.
+/// Reads the counts, which are in every row, and the candidates.
 fn read_counts_and_candidates(rows: Vec<PgRow>) -> Result<(ScopeCounts, Candidates), PostgresError> {
     let mut counts =
         ScopeCounts { vectors: None, table: VectorTable::First, made_by: None, is_scope_correct: true, passing: None };
-    let mut candidates = Vec::with_capacity(rows.len());
-    for row in &rows {
-        if row.try_get::<Option<Uuid>, _>("id")?.is_some() {
-            candidates.extend(read_candidate(row)?);
-            continue;
-        }
+    if let Some(row) = rows.first() {
         counts.table = VectorTable::from_name(row.try_get::<Option<&str>, _>("serving")?);
         let vectors: Option<i64> = match counts.table {
             VectorTable::First => row.try_get("first")?,
@@ -377,23 +445,35 @@ fn read_counts_and_candidates(rows: Vec<PgRow>) -> Result<(ScopeCounts, Candidat
         counts.is_scope_correct = row.try_get("is_scope_correct")?;
         counts.passing = row.try_get::<Option<i64>, _>("passing")?.and_then(|passing| u64::try_from(passing).ok());
     }
-    Ok((counts, candidates))
+    Ok((counts, read_candidates(rows)?))
 }
 
-/// Reads a candidate. Returns `None` for a row without a vector, which cannot be a hit.
-fn read_candidate(row: &PgRow) -> Result<Option<(RecordId, Embedding)>, PostgresError> {
-    let Some(vector) = row.try_get::<Option<Vector>, _>("embedding")? else { return Ok(None) };
-    let embedding = Embedding::new(vector.into()).map_err(|_| PostgresError::corrupt("a vector"))?;
-    Ok(Some((scopes::record_id(row.try_get("id")?), embedding)))
+/// Reads the candidates. Omits a row without a vector: the only row if there are no hits.
+fn read_candidates(rows: Vec<PgRow>) -> Result<Candidates, PostgresError> {
+    let mut candidates = Vec::with_capacity(rows.len());
+    for row in rows {
+        if let Some(vector) = row.try_get::<Option<Vector>, _>("embedding")? {
+            let embedding = Embedding::new(vector.into()).map_err(|_| PostgresError::corrupt("a vector"))?;
+            candidates.push((row, embedding));
+        }
+    }
+    Ok(candidates)
 }
 
 /// Scores the candidates with the inner product that all backends share.
-fn rescore(index: &VectorIndex, query: &VectorQuery, candidates: Candidates) -> Vec<Hit> {
+fn rescore(
+    index: &VectorIndex,
+    query: &VectorQuery,
+    candidates: Candidates,
+) -> Result<Vec<(Hit, PgRow)>, PostgresError> {
     let mut exact = FlatIndex::new(index.space());
-    for (number, (id, embedding)) in candidates.into_iter().enumerate() {
+    let mut rows = Vec::with_capacity(candidates.len());
+    for (number, (row, embedding)) in candidates.into_iter().enumerate() {
         // Two users of a tenant may have the same id.
-        exact.insert((id, number), (), embedding);
+        exact.insert((scopes::record_id(row.try_get("id")?), number), (), embedding);
+        rows.push(Some(row));
     }
     let hits = exact.search(&query.embedding, SearchSubset::All, query.limit);
-    hits.into_iter().map(|((id, _), score)| Hit { id, score }).collect()
+    let with_row = |((id, number), score): ((RecordId, usize), _)| Some((Hit { id, score }, rows[number].take()?));
+    Ok(hits.into_iter().filter_map(with_row).collect())
 }

@@ -92,6 +92,51 @@ pub(crate) async fn keyword_hits_equal_those_in_memory(database: &Database) {
     .await;
 }
 
+/// Many records with few different terms: the server ranks them, and many have equal scores.
+pub(crate) async fn the_server_ranks_records_as_in_memory(database: &Database) {
+    let term = || proptest::sample::select(vec!["a", "ab", "abc", "b", "雨", "雨天", "'", "\\", "rare", "common"]);
+    let documents = vec((places(), vec(term(), 0..9), 0..3_u8), 60..160);
+    let clause = (vec((term(), 0.1..2.0_f64), 1..3), 0.1..2.0_f64).prop_map(|(terms, weight)| Clause {
+        terms: terms.into_iter().map(|(term, weight)| WeightedTerm { term: term.to_owned(), weight }).collect(),
+        weight,
+    });
+    let simple_clause = term().prop_map(Clause::term);
+    let clauses = prop_oneof![vec(clause, 1..5), vec(simple_clause, 1..4)];
+    let queries = vec((places(), clauses, 0..14_usize), 20..30);
+    let store = database.open().await;
+    for_all(&store, 12, (documents, queries), async |store, tenant, (documents, queries)| {
+        let memory = MemoryKeywordStore::new();
+        let everything = Scope::tenant_wide(&tenant).unwrap();
+        let mut writes = Vec::new();
+        for (place, terms, commons) in documents {
+            let mut record = Record::new(scope(&tenant, place), Kind::TURN, "text", &SystemClock);
+            let commons = std::iter::repeat_n("common", commons.into());
+            let terms: Terms = terms.into_iter().chain(commons).map(str::to_owned).collect();
+            writes.push(Write { terms: Some(terms.clone()), ..Write::new(record.clone(), PutMode::Create) });
+            record.revision = 1;
+            memory.upsert(&everything, &[KeywordEntry { record: Arc::new(record), terms }]).await.unwrap();
+        }
+        store.put(&everything, writes).await.unwrap();
+        for (place, clauses, limit) in queries {
+            for scope in [scope(&tenant, place), everything.clone()] {
+                let filter = (limit % 3 == 0).then_some(Filter::Exists(Field::Session));
+                let query = KeywordQuery::new(clauses.clone(), limit).with_filter(filter);
+                let expected: Vec<Hit> = memory.search(&scope, &query).await.unwrap();
+                let found = KeywordStore::search(store, &scope, &query).await.unwrap();
+                assert_eq!(found, expected, "{scope}: {query:?}");
+                let records = KeywordStore::search_records(store, &scope, &query).await.unwrap().unwrap();
+                for (found, hit) in records.iter().zip(&expected) {
+                    assert_eq!((found.hit, found.record.id), (*hit, hit.id), "{scope}: {query:?}");
+                    let terms = memory.terms(&everything, &[hit.id]).await.unwrap().remove(0);
+                    assert_eq!(found.terms, terms);
+                }
+                assert_eq!(records.len(), expected.len());
+            }
+        }
+    })
+    .await;
+}
+
 /// A record with more terms than a `tsvector` can hold is found by each of its terms.
 pub(crate) async fn records_with_many_terms_are_found(database: &Database) {
     let store = database.open().await;

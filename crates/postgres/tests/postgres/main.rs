@@ -49,6 +49,7 @@ fn main() {
     trials.extend(trials!(has_url, fixtures: test_databases_are_separate));
     trials.extend(trials!(has_url, agreement:
         keyword_hits_equal_those_in_memory,
+        the_server_ranks_records_as_in_memory,
         records_with_many_terms_are_found,
         metadata_numbers_compare_as_in_memory,
     ));

@@ -242,6 +242,8 @@ pub(crate) async fn an_interrupted_build_is_repeated(database: &Database) {
 pub(crate) async fn a_bulk_load_updates_the_statistics(database: &Database) {
     let store = database.open().await;
     put_with_vectors(&store, 600).await;
+    // Waits for the background task.
+    store.close().await;
     let sql = "SELECT min(c.reltuples)::bigint FROM pg_class c
                WHERE c.oid IN ('records'::regclass, 'vectors'::regclass, 'keyword_documents'::regclass)";
     let rows: i64 = sqlx::query_scalar(sql).fetch_one(&mut database.connect_directly().await).await.unwrap();

@@ -1,0 +1,250 @@
+//! The statements of a keyword search.
+//!
+//! A statement returns the statistics of the searched scope in every row, so that one round trip is enough. The server
+//! ranks the records by BM25 and returns the best ones. The client computes their scores from the stored counts, and
+//! orders them: the rounding of the server never decides.
+
+use memory_engine_core::Scope;
+use memory_engine_keyword_store::{Bm25, Clause, DistinctTerms, KeywordQuery};
+use memory_engine_sql::filter;
+
+use crate::{
+    database::statement::StatementBuilder,
+    keywords::lexeme::LexemeOwner,
+    records::{
+        row::{JOIN_RECORDS, record_columns},
+        scopes::CoveredScope,
+    },
+};
+
+/// Maximum number of additional records that a statement returns, since the rounding of the server may have swapped close
+/// ones.
+const EXTRA_RECORDS: usize = 8;
+
+/// Which records a statement returns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Selection {
+    /// None: the query has no terms, or no hit is wanted.
+    Nothing,
+    /// All records with a query term.
+    All,
+    /// The best records by the ranking of the server.
+    Best,
+    /// All records with a query term if there are few, otherwise none.
+    Few,
+}
+
+/// The input of a search.
+#[derive(Debug)]
+pub(crate) struct KeywordStatement<'q> {
+    pub(crate) scope: &'q Scope,
+    pub(crate) query: &'q KeywordQuery,
+    pub(crate) query_terms: &'q DistinctTerms<'q>,
+    /// True to return the records of the hits.
+    pub(crate) reads_records: bool,
+}
+
+/// The statement: the statistics `c`, all records `u`, the occurrences `m`, the statistics of the clauses `i`, the best
+/// records `g` and the result `h`.
+const SEARCH: &str = "
+    WITH c AS MATERIALIZED (
+        SELECT coalesce(sum(a.documents), 0)::bigint AS documents,
+               (SELECT o.made_by FROM origins o WHERE o.part = 'keywords') AS made_by,
+               {is_scope_correct} AS is_scope_correct
+        FROM addresses a WHERE {addresses}
+    ){all}{best}
+    SELECT c.documents, c.made_by, c.is_scope_correct, {matches} AS matches, {statistics} AS document_frequencies,
+           h.estimate, h.length, h.terms, h.counts, {admitted} AS admitted, {columns}
+    FROM c{join_statistics} LEFT JOIN ({hits}) h ON true{join_records}";
+
+/// All records with a query term, at most one more than a limit.
+const ALL_RECORDS: &str = ", u AS MATERIALIZED (
+        SELECT d.ns, d.id, d.length, d.terms, d.counts FROM keyword_documents d
+        WHERE {rows} AND (SELECT c.is_scope_correct FROM c) AND d.lexemes @@ (SELECT {lexemes}::text::tsquery){limit}
+    )";
+
+/// The occurrences of the query terms, the number of records with each clause, and the best records.
+///
+/// Each term is looked up by itself. The lexemes of the found records, which are large, are not read.
+const BEST_RECORDS: &str = ", o AS MATERIALIZED (
+        SELECT t.clause, d.ns, d.id, {fixed_norm} + {norm_of_term} * d.length::float8 AS norm,
+               t.weight * coalesce((d.repeated_terms -> t.term)::bigint, 1) AS frequency
+        FROM unnest({lexemes}::text[]::tsquery[], {terms}::text[], {clauses}::int[], {weights}::float8[])
+             t (lexeme, term, clause, weight)
+             JOIN LATERAL (
+                 SELECT d.ns, d.id, d.length, d.repeated_terms FROM keyword_documents d
+                 WHERE {rows} AND d.lexemes @@ t.lexeme{fence}
+             ) d ON true
+        WHERE (SELECT c.is_scope_correct FROM c)
+    ), m AS {occurrences}, i AS MATERIALIZED (
+        SELECT array_agg(coalesce(x.documents, 0) ORDER BY k.clause) AS document_frequencies,
+               array_agg(k.weight * ln(1 + greatest(greatest(c.documents, 1) - coalesce(x.documents, 0) + 0.5::float8, 0)
+                   / (coalesce(x.documents, 0) + 0.5::float8)) ORDER BY k.clause) AS idf
+        FROM c CROSS JOIN unnest({clause_weights}::float8[]) WITH ORDINALITY k (weight, clause)
+             LEFT JOIN (SELECT m.clause, count(*) AS documents FROM m GROUP BY m.clause) x ON x.clause = k.clause
+    ), g AS MATERIALIZED (
+        SELECT s.ns, s.id, s.estimate FROM (
+            SELECT m.ns, m.id, sum((SELECT i.idf FROM i)[m.clause] * m.frequency / (m.frequency + m.norm)) AS estimate
+            FROM m GROUP BY m.ns, m.id
+        ) s{filter} ORDER BY s.estimate DESC, s.id LIMIT {limit}
+    )";
+
+/// The condition that a record may be a hit: its estimate is at least that of the last hit, except for rounding.
+const BEST_ESTIMATES: &str = " WHERE g.estimate >= coalesce((
+        SELECT l.estimate * (1 - 1e-9::float8) FROM g l ORDER BY l.estimate DESC OFFSET ";
+
+/// The occurrences of clauses with several terms.
+const SUM_OF_TERMS: &str = "MATERIALIZED (
+        SELECT o.clause, o.ns, o.id, min(o.norm) AS norm, sum(o.frequency) AS frequency FROM o
+        GROUP BY o.clause, o.ns, o.id
+    )";
+
+impl KeywordStatement<'_> {
+    /// Returns the records that the first statement should return.
+    pub(crate) fn selection(&self) -> Selection {
+        let query = self.query;
+        let is_positive = |weight: f64| weight.is_finite() && weight > 0.0;
+        let is_countable = |clause: &Clause| {
+            let mut terms = clause.terms.iter();
+            is_positive(clause.weight) && terms.all(|term| is_positive(term.weight) && !term.term.contains('\0'))
+        };
+        if self.query_terms.terms().is_empty() || query.limit == 0 {
+            Selection::Nothing
+        } else if !query.clauses.iter().all(is_countable) {
+            Selection::All
+        } else if self.scope.user_name().is_none() {
+            Selection::Best
+        } else {
+            Selection::Few
+        }
+    }
+
+    /// Returns the maximum number of records that a statement returns, unless it returns all.
+    pub(crate) fn max_records(&self) -> usize {
+        // It fits into a `bigint`, also plus one.
+        self.query.limit.saturating_add(EXTRA_RECORDS).min(i64::MAX as usize - 1)
+    }
+
+    /// Appends the statement.
+    pub(crate) fn push(&self, selection: Selection, covered: &CoveredScope, statement: &mut StatementBuilder) {
+        let has_all = matches!(selection, Selection::All | Selection::Few);
+        let has_best = selection == Selection::Best;
+        let joins_records = self.reads_records || self.query.filter.is_some();
+        statement.push_template(SEARCH, |part, statement| match part {
+            "is_scope_correct" => covered.push_correctness_check(statement),
+            "addresses" => covered.push_address_condition("a", statement),
+            "all" if has_all => self.push_all(selection, covered, statement),
+            "best" if has_best => self.push_best(covered, statement),
+            "matches" if selection == Selection::Few => drop(statement.push("(SELECT count(*) FROM u)")),
+            "matches" => drop(statement.push("NULL::bigint")),
+            "statistics" if has_best => drop(statement.push("i.document_frequencies")),
+            "statistics" => drop(statement.push("NULL::bigint[]")),
+            "admitted" => match &self.query.filter {
+                None => drop(statement.push("true")),
+                Some(filter) => filter::write(filter, statement),
+            },
+            "columns" if self.reads_records => drop(statement.push(record_columns!())),
+            "columns" => drop(statement.push("h.ns, h.id")),
+            "join_statistics" if has_best => drop(statement.push(" CROSS JOIN i")),
+            "hits" => self.push_hits(selection, covered, statement),
+            "join_records" if joins_records => {
+                statement.push_template(JOIN_RECORDS, |_, statement| {
+                    covered.push_joined_namespace_condition("r", statement)
+                });
+            }
+            _ => {}
+        });
+    }
+
+    fn push_all(&self, selection: Selection, covered: &CoveredScope, statement: &mut StatementBuilder) {
+        statement.push_template(ALL_RECORDS, |part, statement| match part {
+            "rows" => covered.push_row_condition("d", statement),
+            "lexemes" => {
+                let terms = self.query_terms.terms().iter().copied();
+                statement.bind(LexemeOwner::of(self.scope).query(terms));
+            }
+            "limit" if selection == Selection::Few => {
+                statement.push(" LIMIT ").push_number(self.max_records() + 1);
+            }
+            _ => {}
+        });
+    }
+
+    fn push_best(&self, covered: &CoveredScope, statement: &mut StatementBuilder) {
+        let clauses = &self.query.clauses;
+        // The last lexeme has a clause of its own, which adds nothing to the scores.
+        let uncounted_clause = i32::try_from(clauses.len() + 1).unwrap_or(i32::MAX);
+        let terms: Vec<(i32, &str, f64)> = (1..)
+            .zip(clauses)
+            .flat_map(|(number, clause)| clause.terms.iter().map(move |term| (number, &term.term[..], term.weight)))
+            .collect();
+        let is_single_term = clauses.iter().all(|clause| clause.terms.len() == 1);
+        let Bm25 { k1, b, pivot } = Bm25::default();
+        statement.push_template(BEST_RECORDS, |part, statement| match part {
+            "fixed_norm" => drop(statement.bind(k1 * (1.0 - b)).push("::float8")),
+            "norm_of_term" => drop(statement.bind(k1 * b / pivot).push("::float8")),
+            "lexemes" => {
+                let terms = terms.iter().map(|(_, term, _)| *term);
+                statement.bind(LexemeOwner::of(self.scope).queries(terms));
+            }
+            "terms" => {
+                let terms = terms.iter().map(|(_, term, _)| (*term).to_owned());
+                statement.bind(terms.chain([String::new()]).collect::<Vec<_>>());
+            }
+            "clauses" => {
+                let numbers = terms.iter().map(|(number, _, _)| *number);
+                statement.bind(numbers.chain([uncounted_clause]).collect::<Vec<_>>());
+            }
+            "weights" => {
+                let weights = terms.iter().map(|(_, _, weight)| *weight);
+                statement.bind(weights.chain([1.0]).collect::<Vec<_>>());
+            }
+            "rows" => covered.push_row_condition("d", statement),
+            // Without it, the planner may compare the lexemes of all records of a user with each term.
+            "fence" if !covered.is_tenant_wide() => drop(statement.push(" OFFSET 0")),
+            "occurrences" if is_single_term => drop(statement.push("NOT MATERIALIZED (SELECT * FROM o)")),
+            "occurrences" => drop(statement.push(SUM_OF_TERMS)),
+            "clause_weights" => {
+                let weights = clauses.iter().map(|clause| clause.weight);
+                statement.bind(weights.chain([0.0]).collect::<Vec<_>>());
+            }
+            "filter" => self.push_filter(covered, statement),
+            "limit" => drop(statement.push_number(self.max_records())),
+            _ => {}
+        });
+    }
+
+    fn push_filter(&self, covered: &CoveredScope, statement: &mut StatementBuilder) {
+        let Some(filter) = &self.query.filter else { return };
+        statement.push(" JOIN records r ON r.ns = s.ns AND r.id = s.id");
+        covered.push_joined_namespace_condition("r", statement);
+        statement.push(" JOIN addresses a ON a.ns = r.ns AND a.address = r.address WHERE ");
+        filter::write(filter, statement);
+    }
+
+    fn push_hits(&self, selection: Selection, covered: &CoveredScope, statement: &mut StatementBuilder) {
+        match selection {
+            Selection::Nothing => {
+                statement.push(
+                    "SELECT NULL::float8 AS estimate, NULL::uuid AS ns, NULL::uuid AS id, NULL::bigint AS length,
+                         NULL::bytea AS terms, NULL::bytea AS counts WHERE false",
+                );
+            }
+            Selection::All | Selection::Few => {
+                statement.push("SELECT NULL::float8 AS estimate, u.ns, u.id, u.length, u.terms, u.counts FROM u");
+                if selection == Selection::Few {
+                    statement.push(" WHERE (SELECT count(*) FROM u) <= ").push_number(self.max_records());
+                }
+            }
+            Selection::Best => {
+                statement.push(
+                    "SELECT g.estimate, d.ns, d.id, d.length, d.terms, d.counts
+                     FROM g JOIN keyword_documents d ON d.ns = g.ns AND d.id = g.id",
+                );
+                covered.push_joined_namespace_condition("d", statement);
+                statement.push(BEST_ESTIMATES);
+                statement.push_number(self.query.limit.saturating_sub(1).min(i64::MAX as usize)).push(" LIMIT 1), 0)");
+            }
+        }
+    }
+}
