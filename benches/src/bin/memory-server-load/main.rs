@@ -1,0 +1,236 @@
+//! Measures `memory serve` under load: the latency that the chat gateway adds, mem0 searches per second, and the CPU
+//! time and memory of the server.
+//!
+//! Chats run in turns through the gateway and with a scripted upstream directly, so that the difference is the added
+//! latency. The clients and the upstream share the processors with the server, so the CPU time per request counts more
+//! than times by the clock. Linux only. Prints a table and, on request, writes JSON.
+
+mod chats;
+mod connection;
+mod searches;
+mod server;
+mod texts;
+mod upstream;
+
+use std::{fs, path::PathBuf, time::Duration};
+
+use anyhow::{Context, Result};
+use clap::Parser;
+use memory_engine_benches::{
+    process,
+    times::{percentile, rounded},
+};
+use serde_json::{Value, json};
+
+use chats::{ChatLoad, ChatTimes};
+use searches::SearchRoute;
+use server::ServerProcess;
+use upstream::Script;
+
+/// Runs chats and searches against a server, and prints the measurements.
+#[derive(Debug, Parser)]
+struct Arguments {
+    /// The program `memory`; default: next to this program
+    #[arg(long)]
+    memory: Option<PathBuf>,
+    /// The embedder of the server
+    #[arg(long, default_value = "auto")]
+    embedder: String,
+    /// Number of turns stored before the measurement
+    #[arg(long, default_value_t = 6000)]
+    turns: usize,
+    /// Number of users
+    #[arg(long, default_value_t = 300)]
+    users: usize,
+    /// Number of conversations at once; 0 for no chats
+    #[arg(long, default_value_t = 200)]
+    chats: usize,
+    /// Number of stretches of chats, through the gateway and directly each
+    #[arg(long, default_value_t = 3)]
+    stretches: usize,
+    /// Time of a stretch of chats, in seconds
+    #[arg(long, default_value_t = 5.0)]
+    chat_seconds: f64,
+    /// Time between a reply and the next message of a conversation, in milliseconds
+    #[arg(long, default_value_t = 0)]
+    pause_ms: u64,
+    /// Time of the upstream until the first chunk, in milliseconds
+    #[arg(long, default_value_t = 200)]
+    first_byte_ms: u64,
+    /// Time of the upstream between chunks, in milliseconds
+    #[arg(long, default_value_t = 10)]
+    chunk_ms: u64,
+    /// Number of chunks of a reply
+    #[arg(long, default_value_t = 50)]
+    chunks: usize,
+    /// Number of clients that search at once; 0 for no searches
+    #[arg(long, default_value_t = 32)]
+    clients: usize,
+    /// Time of the searches on each route, in seconds
+    #[arg(long, default_value_t = 8.0)]
+    search_seconds: f64,
+    /// Prints the process id of the server, for a profiler
+    #[arg(long)]
+    pid: bool,
+    /// File for the results
+    #[arg(long)]
+    json: Option<PathBuf>,
+}
+
+#[tokio::main]
+async fn main() -> Result<()> {
+    let arguments = Arguments::parse();
+    let program = match &arguments.memory {
+        Some(program) => program.clone(),
+        None => std::env::current_exe()?.with_file_name("memory"),
+    };
+    let folder = tempfile::tempdir().context("there is no room for a store")?;
+    let script = Script {
+        first_byte: Duration::from_millis(arguments.first_byte_ms),
+        interval: Duration::from_millis(arguments.chunk_ms),
+        chunks: arguments.chunks.max(1),
+    };
+    let upstream = script.serve().await?;
+    let server = ServerProcess::start(&program, folder.path(), &upstream, &arguments.embedder).await?;
+    if arguments.pid {
+        eprintln!("server {}", server.pid());
+    }
+    searches::store_turns(&server.address, arguments.users, arguments.turns).await?;
+    server.wait_until_idle().await?;
+    let mut rows = Vec::new();
+    println!(
+        "| load | requests/s | p50 ms | p99 ms | end p50 ms | end p99 ms | server CPU ms | load CPU ms | server MiB |"
+    );
+    println!("|---|---:|---:|---:|---:|---:|---:|---:|---:|");
+    if arguments.clients > 0 {
+        for route in SearchRoute::ALL {
+            rows.push(measure_searches(&server, &arguments, route).await?);
+        }
+    }
+    if arguments.chats > 0 {
+        rows.extend(measure_chats(&server, &arguments, script, &upstream).await?);
+    }
+    if let Some(path) = &arguments.json {
+        let report = json!({
+            "turns": arguments.turns, "users": arguments.users, "chats": arguments.chats,
+            "pause_ms": arguments.pause_ms, "chunks": arguments.chunks, "clients": arguments.clients, "rows": rows,
+        });
+        fs::write(path, format!("{report:#}\n")).with_context(|| format!("{} cannot be written", path.display()))?;
+    }
+    Ok(())
+}
+
+/// The CPU seconds of the server and of this program, to measure a stretch.
+#[derive(Debug, Clone, Copy, Default)]
+struct CpuTimes {
+    server: f64,
+    load: f64,
+}
+
+impl CpuTimes {
+    fn now(server: &ServerProcess) -> Result<Self> {
+        Ok(Self { server: server.cpu_s()?, load: process::cpu_s() })
+    }
+
+    fn since(self, before: Self) -> Self {
+        Self { server: self.server - before.server, load: self.load - before.load }
+    }
+
+    fn plus(self, other: Self) -> Self {
+        Self { server: self.server + other.server, load: self.load + other.load }
+    }
+}
+
+async fn measure_searches(server: &ServerProcess, arguments: &Arguments, route: SearchRoute) -> Result<Value> {
+    let run = |seconds| {
+        let duration = Duration::from_secs_f64(seconds);
+        searches::search(&server.address, route, arguments.users, arguments.clients, duration)
+    };
+    // Fills caches.
+    run(arguments.search_seconds.min(1.0)).await?;
+    let before = CpuTimes::now(server)?;
+    let searched = run(arguments.search_seconds).await?;
+    let cpu = CpuTimes::now(server)?.since(before);
+    let with_results = searched.with_results as f64 / searched.times.len() as f64;
+    let mut row = row(route.path(), searched.times.len(), searched.seconds, &searched.times, None, cpu, server)?;
+    row["with_results"] = json!(rounded(with_results));
+    Ok(row)
+}
+
+/// Runs chats in turns through the gateway and directly. The CPU time of the server includes that of the background
+/// jobs of the stored turns.
+async fn measure_chats(
+    server: &ServerProcess,
+    arguments: &Arguments,
+    script: Script,
+    upstream: &str,
+) -> Result<Vec<Value>> {
+    let reply = script.first_byte + script.interval * (arguments.chunks.max(1) as u32 - 1);
+    let load = |address: &str, stretch| ChatLoad {
+        address: address.to_owned(),
+        conversations: arguments.chats,
+        users: arguments.users,
+        pause: Duration::from_millis(arguments.pause_ms),
+        spread: reply + Duration::from_millis(arguments.pause_ms),
+        duration: Duration::from_secs_f64(arguments.chat_seconds),
+        stretch,
+    };
+    let (mut direct, mut through) = (ChatTimes::default(), ChatTimes::default());
+    let (mut direct_cpu, mut through_cpu) = (CpuTimes::default(), CpuTimes::default());
+    let mut resident = Vec::new();
+    for stretch in 0..arguments.stretches {
+        for (address, times, cpu) in
+            [(upstream, &mut direct, &mut direct_cpu), (server.address.as_str(), &mut through, &mut through_cpu)]
+        {
+            let before = CpuTimes::now(server)?;
+            let measured = load(address, stretch).run().await?;
+            server.wait_until_idle().await?;
+            *cpu = cpu.plus(CpuTimes::now(server)?.since(before));
+            times.first_byte.extend(measured.first_byte);
+            times.end.extend(measured.end);
+            times.seconds += measured.seconds;
+        }
+        resident.push(rounded(server.resident_mb()?));
+    }
+    let row_of = |name: &str, times: &ChatTimes, cpu| {
+        row(name, times.end.len(), times.seconds, &times.first_byte, Some(&times.end), cpu, server)
+    };
+    let direct_row = row_of("chats, direct", &direct, direct_cpu)?;
+    let mut through_row = row_of("chats, gateway", &through, through_cpu)?;
+    through_row["server_mb_after_each_stretch"] = json!(resident);
+    let difference = |part| percentile(&through.first_byte, part) - percentile(&direct.first_byte, part);
+    let end_difference = |part| percentile(&through.end, part) - percentile(&direct.end, part);
+    let added = [difference(0.5), difference(0.99), end_difference(0.5), end_difference(0.99)].map(rounded);
+    println!("| added | | {:.1} | {:.1} | {:.1} | {:.1} | | | |", added[0], added[1], added[2], added[3]);
+    let added = json!({
+        "load": "added", "p50_ms": added[0], "p99_ms": added[1], "end_p50_ms": added[2], "end_p99_ms": added[3],
+    });
+    Ok(vec![direct_row, through_row, added])
+}
+
+fn row(
+    name: &str,
+    requests: usize,
+    seconds: f64,
+    times: &[f64],
+    ends: Option<&[f64]>,
+    cpu: CpuTimes,
+    server: &ServerProcess,
+) -> Result<Value> {
+    let per_request = |seconds: f64| rounded(seconds * 1e3 / requests as f64);
+    let (server_ms, load_ms, resident) = (per_request(cpu.server), per_request(cpu.load), server.resident_mb()?);
+    let [p50, p99] = [0.5, 0.99].map(|part| rounded(percentile(times, part)));
+    let [end_p50, end_p99] = [0.5, 0.99].map(|part| ends.map(|ends| rounded(percentile(ends, part))));
+    let shown = |value: Option<f64>| value.map(|value| format!("{value:.1}")).unwrap_or_default();
+    let rate = requests as f64 / seconds;
+    println!(
+        "| {name} | {rate:.0} | {p50:.1} | {p99:.1} | {} | {} | {server_ms:.2} | {load_ms:.2} | {resident:.0} |",
+        shown(end_p50),
+        shown(end_p99),
+    );
+    Ok(json!({
+        "load": name, "requests": requests, "requests_per_s": rounded(rate), "p50_ms": p50, "p99_ms": p99,
+        "end_p50_ms": end_p50, "end_p99_ms": end_p99, "server_cpu_ms": server_ms, "load_cpu_ms": load_ms,
+        "server_mb": rounded(resident),
+    }))
+}
