@@ -155,8 +155,9 @@ fn replace_brackets(text: &str, reserved: &[&str]) -> Option<(String, usize)> {
 
 /// Replaces a run of at least three dashes, which would be a fence in Markdown.
 fn replace_dashes(text: &str) -> Option<(String, usize)> {
-    let run: Vec<char> = text.chars().take_while(|c| matches!(c, '-' | '－' | '﹣' | '–' | '‐' | '‑' | '−')).collect();
-    (run.len() > 2).then(|| ("—".to_owned(), run.iter().map(|c| c.len_utf8()).sum()))
+    let is_dash = |c: &char| matches!(c, '-' | '－' | '﹣' | '–' | '‐' | '‑' | '−');
+    let run = || text.chars().take_while(is_dash);
+    run().nth(2).is_some().then(|| ("—".to_owned(), run().map(char::len_utf8).sum()))
 }
 
 /// Replaces the colon between `word` and `continuation` by a comma, with any spacing and in any width.
@@ -167,10 +168,10 @@ fn replace_colon(text: &str, word: &str, continuation: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
-        let is_colon = matches!(c, ':' | '：' | '︰' | '﹕');
-        let before = normalize(plain.trim_end());
-        let after = normalize(rest[c.len_utf8()..].trim_start());
-        let is_closing = is_colon && before.ends_with(&word) && after.starts_with(&continuation);
+        // Normalising the text around every character takes quadratic time.
+        let is_closing = matches!(c, ':' | '：' | '︰' | '﹕')
+            && normalize(plain.trim_end()).ends_with(&word)
+            && normalize(rest[c.len_utf8()..].trim_start()).starts_with(&continuation);
         plain.push(if is_closing { comma } else { c });
         rest = &rest[c.len_utf8()..];
     }
