@@ -3,16 +3,17 @@
 mod headers;
 mod options;
 
-use std::time::Duration;
+use std::{pin::Pin, pin::pin, time::Duration};
 
 use bytes::{Bytes, BytesMut};
+use futures::future::{Either, select};
 use http::{HeaderMap, Method, StatusCode};
 use memory_engine_core::{
     Error, ErrorKind, Result,
     observe::{Operation, observe},
 };
 use reqwest::Url;
-use tokio::time::timeout;
+use tokio::time::{Instant, Sleep, sleep, timeout};
 
 pub use options::RelayOptions;
 
@@ -84,6 +85,8 @@ pub struct RelayReply {
     url: Url,
     response: reqwest::Response,
     idle: Duration,
+    /// Expires `idle` after a wait for bytes began, or earlier. Moving it for every chunk would cost more than the chunk.
+    idle_timer: Pin<Box<Sleep>>,
 }
 
 impl std::fmt::Debug for RelayReply {
@@ -140,7 +143,8 @@ impl Relay {
         let timed_out = || Error::new(ErrorKind::Timeout, OPERATION, format!("{} did not answer in time", self.host()));
         let sent = timeout(head_timeout, send).await.map_err(|_| timed_out())?;
         let response = sent.map_err(|e| HttpError::no_response(&url, e).into_error(OPERATION))?;
-        Ok(RelayReply { url, response, idle: self.options.idle_timeout })
+        let idle = self.options.idle_timeout;
+        Ok(RelayReply { url, response, idle, idle_timer: Box::pin(sleep(idle)) })
     }
 
     async fn attempt(&self, request: &RelayRequest, url: &Url) -> Result<reqwest::Response, reqwest::Error> {
@@ -175,12 +179,22 @@ impl RelayReply {
     /// # Cancel safety
     /// No data is lost if the future is dropped.
     pub async fn next(&mut self) -> Result<Option<Bytes>> {
-        match timeout(self.idle, self.response.chunk()).await {
-            Ok(Ok(bytes)) => Ok(bytes),
-            Ok(Err(e)) => Err(HttpError::incomplete_response(&self.url, e).into_error(OPERATION)),
-            Err(_) => {
-                let message = format!("the response stopped for {} seconds", self.idle.as_secs());
-                Err(Error::new(ErrorKind::Timeout, OPERATION, message))
+        let waiting_since = Instant::now();
+        let mut chunk = pin!(self.response.chunk());
+        loop {
+            match select(chunk.as_mut(), self.idle_timer.as_mut()).await {
+                Either::Left((Ok(bytes), _)) => return Ok(bytes),
+                Either::Left((Err(e), _)) => {
+                    return Err(HttpError::incomplete_response(&self.url, e).into_error(OPERATION));
+                }
+                Either::Right(_) => {
+                    let left = self.idle.saturating_sub(waiting_since.elapsed());
+                    if left.is_zero() {
+                        let message = format!("the response stopped for {} seconds", self.idle.as_secs());
+                        return Err(Error::new(ErrorKind::Timeout, OPERATION, message));
+                    }
+                    self.idle_timer.set(sleep(left));
+                }
             }
         }
     }

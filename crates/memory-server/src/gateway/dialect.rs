@@ -58,8 +58,8 @@ impl Dialect {
         }
     }
 
-    /// Adds the data of an event to a reply.
-    pub(super) fn add_event(self, reply: &mut ReplyAccumulator, data: &str) {
+    /// Adds the data of an event to a reply. Returns false if the data has another form.
+    pub(super) fn add_event(self, reply: &mut ReplyAccumulator, data: &str) -> bool {
         match self {
             Self::Chat => reply.add_event(data),
             Self::Messages => messages::add_event(reply, data),

@@ -79,13 +79,14 @@ impl ReplyAccumulator {
         }
     }
 
-    /// Adds the data of an event. Data of another form is ignored.
-    pub(super) fn add_event(&mut self, data: &str) {
+    /// Adds the data of an event. Returns false if the data has another form; then it is ignored.
+    pub(super) fn add_event(&mut self, data: &str) -> bool {
         if data.trim() == "[DONE]" {
             self.is_done = true;
-        } else if let Ok(chunk) = serde_json::from_str::<Chunk>(&without_lone_surrogates(data)) {
-            self.add_chunk(chunk);
+            return true;
         }
+        let chunk = serde_json::from_str::<Chunk>(&without_lone_surrogates(data));
+        chunk.map(|chunk| self.add_chunk(chunk)).is_ok()
     }
 
     /// Adds a reply that is not streamed.

@@ -1,13 +1,19 @@
 //! Passes a streamed reply to the client, event by event, and stores its turn before the end.
 
-use std::{pin::pin, time::Duration};
+use std::{
+    pin::{Pin, pin},
+    time::Duration,
+};
 
 use axum::body::Bytes;
 use memory_engine::{
     Error, ErrorKind,
     http_models::{RelayReply, SseEvents},
 };
-use tokio::{sync::mpsc, time::sleep};
+use tokio::{
+    sync::mpsc,
+    time::{Instant, Sleep, sleep},
+};
 
 use super::{
     conversion::EventConverter,
@@ -32,6 +38,9 @@ struct StreamRelay<'r> {
     converted: String,
     turn: &'r mut PendingTurn,
     keep_alive: Duration,
+    /// Expires `keep_alive` after a wait for bytes began, or earlier. Moving it for every chunk would cost more than the
+    /// chunk.
+    keep_alive_timer: Pin<Box<Sleep>>,
     framer: SseFramer,
     events: SseEvents,
     reply: ReplyAccumulator,
@@ -72,6 +81,7 @@ pub(super) async fn relay_stream(
         converted: String::new(),
         turn,
         keep_alive: options.keep_alive,
+        keep_alive_timer: Box::pin(sleep(options.keep_alive)),
         framer: SseFramer::new(options.max_reply_bytes),
         // The framer limits the size of events.
         events: SseEvents::new(usize::MAX),
@@ -79,8 +89,10 @@ pub(super) async fn relay_stream(
         is_stored: false,
         is_malformed: false,
     };
+    let sender = relay.client.clone();
+    let mut client_gone = pin!(sender.closed());
     loop {
-        match relay.next_arrival(&mut upstream).await {
+        match relay.next_arrival(&mut upstream, client_gone.as_mut()).await {
             Arrival::Bytes(bytes) => {
                 // Line by line, so that the events before a malformed one are passed on.
                 for line in bytes.split_inclusive(|byte| *byte == b'\n') {
@@ -107,16 +119,27 @@ impl Drop for StreamRelay<'_> {
 
 impl StreamRelay<'_> {
     /// Waits for the next bytes, and sends comments meanwhile so that no proxy closes the connection.
-    async fn next_arrival(&self, upstream: &mut RelayReply) -> Arrival {
+    async fn next_arrival(
+        &mut self,
+        upstream: &mut RelayReply,
+        mut client_gone: Pin<&mut impl Future<Output = ()>>,
+    ) -> Arrival {
         let mut next = pin!(upstream.next());
+        let mut waiting_since = Instant::now();
         let arrived = loop {
             tokio::select! {
+                biased;
                 arrived = &mut next => break arrived,
-                () = self.client.closed() => return Arrival::ClientGone,
-                () = sleep(self.keep_alive) => {
-                    if !self.is_mid_event() {
-                        let _ = self.client.send(KEEP_ALIVE).await;
+                () = client_gone.as_mut() => return Arrival::ClientGone,
+                () = self.keep_alive_timer.as_mut() => {
+                    if waiting_since.elapsed() >= self.keep_alive {
+                        if !self.is_mid_event() {
+                            let _ = self.client.send(KEEP_ALIVE).await;
+                        }
+                        waiting_since = Instant::now();
                     }
+                    let left = self.keep_alive.saturating_sub(waiting_since.elapsed());
+                    self.keep_alive_timer.set(sleep(left));
                 }
             }
         };
@@ -162,9 +185,11 @@ impl StreamRelay<'_> {
             loop {
                 match self.events.next() {
                     Ok(Some(data)) => {
-                        let is_empty_or_end = matches!(data.trim(), "" | "[DONE]");
-                        self.is_malformed |= !is_empty_or_end && !is_json(data.as_bytes());
-                        self.dialects.upstream.add_event(&mut self.reply, &data);
+                        // JSON of another form is passed on.
+                        let is_valid = self.dialects.upstream.add_event(&mut self.reply, &data)
+                            || matches!(data.trim(), "" | "[DONE]")
+                            || is_json(data.as_bytes());
+                        self.is_malformed |= !is_valid;
                         if let Some(converter) = self.dialects.converter.as_mut().filter(|_| !self.is_malformed) {
                             self.converted.push_str(&converter.push(&data));
                         }

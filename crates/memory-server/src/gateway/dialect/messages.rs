@@ -38,8 +38,8 @@ pub(super) fn error_event(message: &str) -> String {
 }
 
 /// Adds the data of an event.
-pub(super) fn add_event(reply: &mut ReplyAccumulator, data: &str) {
-    let Ok(event) = serde_json::from_str::<Value>(&without_lone_surrogates(data)) else { return };
+pub(super) fn add_event(reply: &mut ReplyAccumulator, data: &str) -> bool {
+    let Ok(event) = serde_json::from_str::<Value>(&without_lone_surrogates(data)) else { return false };
     reply.add_usage(&event["message"]["usage"]);
     reply.add_usage(&event["usage"]);
     let block = event["index"].as_u64().unwrap_or(0);
@@ -51,6 +51,7 @@ pub(super) fn add_event(reply: &mut ReplyAccumulator, data: &str) {
         "error" => reply.set_failed(),
         _ => {}
     }
+    true
 }
 
 /// Adds a reply that is not streamed.

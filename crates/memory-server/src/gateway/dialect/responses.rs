@@ -28,8 +28,8 @@ pub(super) fn error_event(message: &str) -> String {
 }
 
 /// Adds the data of an event.
-pub(super) fn add_event(reply: &mut ReplyAccumulator, data: &str) {
-    let Ok(event) = serde_json::from_str::<Value>(&without_lone_surrogates(data)) else { return };
+pub(super) fn add_event(reply: &mut ReplyAccumulator, data: &str) -> bool {
+    let Ok(event) = serde_json::from_str::<Value>(&without_lone_surrogates(data)) else { return false };
     if let Some(id) = event["response"]["id"].as_str() {
         reply.set_response_id(id);
     }
@@ -44,6 +44,7 @@ pub(super) fn add_event(reply: &mut ReplyAccumulator, data: &str) {
         "response.failed" | "error" => reply.set_failed(),
         _ => {}
     }
+    true
 }
 
 /// Adds a reply that is not streamed. A reply that is made in the background is not complete.
