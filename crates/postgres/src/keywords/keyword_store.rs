@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use memory_engine_core::{PackedTerms, Record, RecordId, Scope, Terms, packed_terms};
+use memory_engine_core::{PackedTerms, Record, RecordId, RecordWithTerms, Scope, Terms, packed_terms};
 use memory_engine_keyword_store::KeywordEntry;
 use rustc_hash::FxHashMap;
 use sqlx::{PgConnection, Row, postgres::PgRow};
@@ -13,8 +13,8 @@ use crate::{
     database::statement::StatementBuilder,
     keywords::lexeme::LexemeOwner,
     records::namespaces,
-    records::row,
-    records::scopes::{self, CoveredScope, record_id, uuid},
+    records::row::{self, select_records},
+    records::scopes::{self, CoveredScope, record_id, uuid, uuids},
 };
 
 /// A row of `keyword_documents`: the terms of a record.
@@ -167,6 +167,30 @@ pub(crate) async fn terms(
     let mut found: FxHashMap<RecordId, PackedTerms> = FxHashMap::default();
     for row in statement.fetch_all(connection).await? {
         found.entry(record_id(row.try_get("id")?)).or_insert(read_terms(&row)?);
+    }
+    Ok(ids.iter().map(|id| found.get(id).cloned()).collect())
+}
+
+/// Returns these records with their terms, aligned with `ids`; `None` for one that is outside `scope`.
+pub(crate) async fn records_with_terms(
+    connection: &mut PgConnection,
+    scope: &Scope,
+    ids: &[RecordId],
+) -> Result<Vec<Option<RecordWithTerms>>, PostgresError> {
+    let mut statement = StatementBuilder::new(concat!(
+        select_records!("records r", ", d.terms, d.counts"),
+        "LEFT JOIN keyword_documents d ON d.ns = r.ns AND d.id = r.id WHERE r.id = ANY ("
+    ));
+    statement.bind(uuids(ids)).push(") AND ");
+    CoveredScope::of(scope).push_joined_record_condition(&mut statement);
+    statement.push(" ORDER BY n.username");
+    let mut found: FxHashMap<RecordId, RecordWithTerms> = FxHashMap::default();
+    for row in statement.fetch_all(connection).await? {
+        let record = row::read(&row)?.record;
+        let has_terms = row.try_get::<Option<&[u8]>, _>("terms")?.is_some();
+        let terms = if has_terms { Some(read_terms(&row)?) } else { None };
+        // If several users have a record with this id, the record of the first user is returned.
+        found.entry(record.id).or_insert(RecordWithTerms { record, terms });
     }
     Ok(ids.iter().map(|id| found.get(id).cloned()).collect())
 }

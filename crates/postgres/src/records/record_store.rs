@@ -5,8 +5,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use memory_engine_core::{
     Adjacent, DeletionReport, EmbeddingSpace, ErrorKind, FoundRecord, Hit, Index, Job, MultiVector, PackedTerms, Page,
-    PeriodCount, Periods, Record, RecordGroup, RecordId, RecordStore, Result, ScanQuery, Scope, Stats, Timestamp,
-    Tombstone, Write, WriteResult,
+    PeriodCount, Periods, Record, RecordGroup, RecordId, RecordStore, RecordWithTerms, Result, ScanQuery, Scope, Stats,
+    Timestamp, Tombstone, Write, WriteResult,
     audit::AuditLog,
     residue::{ResidueProbes, ResidueReport},
 };
@@ -164,6 +164,15 @@ impl KeywordStore for PostgresStore {
 
     async fn terms(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<PackedTerms>>> {
         with_reader!(self, "keyword terms", |connection| keyword_store::terms(connection, scope, ids).await)
+    }
+
+    async fn records_with_terms(
+        &self,
+        scope: &Scope,
+        ids: &[RecordId],
+    ) -> Result<Option<Vec<Option<RecordWithTerms>>>> {
+        with_reader!(self, "get", |connection| keyword_store::records_with_terms(connection, scope, ids).await)
+            .map(Some)
     }
 }
 
