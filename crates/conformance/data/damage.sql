@@ -432,8 +432,8 @@ ALTER TABLE graph_aliases DROP CONSTRAINT graph_aliases_pkey;
 -- damage: a foreign key is missing and rows violate it
 -- expect: constraint-missing keyword-orphan keyword-count-wrong
 ALTER TABLE keyword_documents DROP CONSTRAINT keyword_documents_ns_id_fkey;
-INSERT INTO keyword_documents (ns, id, address, length, terms, counts, lexemes)
-SELECT ns, '00000000-0000-0000-0000-0000000000aa', address, length, terms, counts, lexemes
+INSERT INTO keyword_documents (ns, id, address, length, terms, counts, lexemes, repeated_terms)
+SELECT ns, '00000000-0000-0000-0000-0000000000aa', address, length, terms, counts, lexemes, repeated_terms
 FROM keyword_documents LIMIT 1;
 
 -- damage: triggers of a table are switched off
@@ -603,14 +603,14 @@ UPDATE backlog SET reason = NULL WHERE job = 'graph';
 
 -- damage: terms belong to no record
 -- expect: keyword-orphan keyword-count-wrong
-INSERT INTO keyword_documents (ns, id, address, length, terms, counts, lexemes)
-SELECT ns, '00000000-0000-0000-0000-0000000000aa', address, length, terms, counts, lexemes
+INSERT INTO keyword_documents (ns, id, address, length, terms, counts, lexemes, repeated_terms)
+SELECT ns, '00000000-0000-0000-0000-0000000000aa', address, length, terms, counts, lexemes, repeated_terms
 FROM keyword_documents LIMIT 1;
 
 -- damage: a superseded record has terms
 -- expect: keyword-inactive keyword-count-wrong
-INSERT INTO keyword_documents (ns, id, address, length, terms, counts, lexemes)
-SELECT r.ns, r.id, r.address, k.length, k.terms, k.counts, k.lexemes
+INSERT INTO keyword_documents (ns, id, address, length, terms, counts, lexemes, repeated_terms)
+SELECT r.ns, r.id, r.address, k.length, k.terms, k.counts, k.lexemes, k.repeated_terms
 FROM records r JOIN keyword_documents k ON k.ns = r.ns WHERE r.text = 'old phone number' LIMIT 1;
 
 -- damage: terms have the scope of another session
@@ -633,6 +633,11 @@ UPDATE keyword_documents SET length = 77 WHERE id = (SELECT id FROM records WHER
 -- damage: lexemes are missing
 -- expect: keyword-lexemes-wrong
 UPDATE keyword_documents SET lexemes = '' WHERE id = (SELECT id FROM records WHERE text = 'gin and tonic');
+
+-- damage: repeated terms are wrong
+-- expect: keyword-lexemes-wrong
+UPDATE keyword_documents SET repeated_terms = '{"gin": 2}'
+WHERE id = (SELECT id FROM records WHERE text = 'gin and tonic');
 
 -- damage: lexemes are those of another user
 -- expect: keyword-lexemes-wrong

@@ -179,8 +179,8 @@ pub(crate) fn hash_and_folded_text(text: &str) -> (ContentHash, Option<String>) 
     (ContentHash::of(text), (folded != text).then_some(folded))
 }
 
-/// Checks that the terms of a record can be read, that their number is its length, and that the lexemes and the repeated
-/// terms are theirs.
+/// Checks that the terms of a record can be read, that their number is its length, and that the lexemes and the
+/// repeated terms are theirs.
 fn check_terms(row: &PgRow) -> Result<Option<ProblemKind>, PostgresError> {
     let unreadable = Ok(Some(ProblemKind::KeywordTermsUnreadable));
     let Ok(words) = std::str::from_utf8(row.try_get("terms")?) else { return unreadable };

@@ -83,7 +83,7 @@ async fn find(
             continue;
         }
         index.metadata.check(Index::Keywords, found.made_by.as_deref(), "keyword search")?;
-        if found.has_all_hits(statement) {
+        if found.has_all_hits(selection, statement) {
             return found.rank(statement);
         }
         selection = match selection {
@@ -147,10 +147,10 @@ impl FoundRows {
     }
 
     /// Returns true if the rows contain every hit.
-    fn has_all_hits(&self, statement: &KeywordStatement<'_>) -> bool {
+    fn has_all_hits(&self, selection: Selection, statement: &KeywordStatement<'_>) -> bool {
         let has_uncounted =
             self.document_frequencies.get(statement.query.clauses.len()).is_some_and(|count| *count > 0);
-        let max_records = statement.max_records();
+        let max_records = statement.max_records(selection);
         let has_more = match self.matches {
             Some(matches) => matches > max_records as u64,
             // Other records may be as good as the last hit.

@@ -17,9 +17,12 @@ use crate::{
     },
 };
 
-/// Maximum number of additional records that a statement returns, since the rounding of the server may have swapped close
-/// ones.
-const EXTRA_RECORDS: usize = 8;
+/// Maximum number of further records with the estimate of the last hit, except for rounding. If there are more, all
+/// records with a query term are read.
+const MAX_EQUAL_RECORDS: usize = 64;
+
+/// Maximum number of records above the limit with which all of them are returned.
+const FEW_EXTRA_RECORDS: usize = 8;
 
 /// Which records a statement returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,7 +57,7 @@ const SEARCH: &str = "
         FROM addresses a WHERE {addresses}
     ){all}{best}
     SELECT c.documents, c.made_by, c.is_scope_correct, {matches} AS matches, {statistics} AS document_frequencies,
-           h.estimate, h.length, h.terms, h.counts, {admitted} AS admitted, {columns}
+           h.estimate, h.length, h.terms, h.counts, {columns}
     FROM c{join_statistics} LEFT JOIN ({hits}) h ON true{join_records}";
 
 /// All records with a query term, at most one more than a limit.
@@ -78,8 +81,10 @@ const BEST_RECORDS: &str = ", o AS MATERIALIZED (
         WHERE (SELECT c.is_scope_correct FROM c)
     ), m AS {occurrences}, i AS MATERIALIZED (
         SELECT array_agg(coalesce(x.documents, 0) ORDER BY k.clause) AS document_frequencies,
-               array_agg(k.weight * ln(1 + greatest(greatest(c.documents, 1) - coalesce(x.documents, 0) + 0.5::float8, 0)
-                   / (coalesce(x.documents, 0) + 0.5::float8)) ORDER BY k.clause) AS idf
+               array_agg(k.weight * ln(1 + (
+                   greatest(greatest(c.documents, 1) - coalesce(x.documents, 0) + 0.5::float8, 0)
+                   / (coalesce(x.documents, 0) + 0.5::float8)
+               )) ORDER BY k.clause) AS idf
         FROM c CROSS JOIN unnest({clause_weights}::float8[]) WITH ORDINALITY k (weight, clause)
              LEFT JOIN (SELECT m.clause, count(*) AS documents FROM m GROUP BY m.clause) x ON x.clause = k.clause
     ), g AS MATERIALIZED (
@@ -120,9 +125,14 @@ impl KeywordStatement<'_> {
     }
 
     /// Returns the maximum number of records that a statement returns, unless it returns all.
-    pub(crate) fn max_records(&self) -> usize {
+    pub(crate) fn max_records(&self, selection: Selection) -> usize {
+        let extra = match selection {
+            Selection::Best => MAX_EQUAL_RECORDS,
+            Selection::Few => FEW_EXTRA_RECORDS,
+            Selection::Nothing | Selection::All => return usize::MAX,
+        };
         // It fits into a `bigint`, also plus one.
-        self.query.limit.saturating_add(EXTRA_RECORDS).min(i64::MAX as usize - 1)
+        self.query.limit.saturating_add(extra).min(i64::MAX as usize - 1)
     }
 
     /// Appends the statement.
@@ -139,21 +149,27 @@ impl KeywordStatement<'_> {
             "matches" => drop(statement.push("NULL::bigint")),
             "statistics" if has_best => drop(statement.push("i.document_frequencies")),
             "statistics" => drop(statement.push("NULL::bigint[]")),
-            "admitted" => match &self.query.filter {
-                None => drop(statement.push("true")),
-                Some(filter) => filter::write(filter, statement),
-            },
-            "columns" if self.reads_records => drop(statement.push(record_columns!())),
-            "columns" => drop(statement.push("h.ns, h.id")),
+            "columns" if joins_records => drop(statement.push("y.*")),
+            "columns" => drop(statement.push("true AS admitted, h.ns, h.id")),
             "join_statistics" if has_best => drop(statement.push(" CROSS JOIN i")),
             "hits" => self.push_hits(selection, covered, statement),
             "join_records" if joins_records => {
-                statement.push_template(JOIN_RECORDS, |_, statement| {
-                    covered.push_joined_namespace_condition("r", statement)
+                statement.push_template(JOIN_RECORDS, |part, statement| match part {
+                    "columns" => self.push_record_columns(statement),
+                    _ => covered.push_joined_namespace_condition("r", statement),
                 });
             }
             _ => {}
         });
+    }
+
+    fn push_record_columns(&self, statement: &mut StatementBuilder) {
+        statement.push(if self.reads_records { record_columns!() } else { "r.ns, r.id" }).push(", ");
+        match &self.query.filter {
+            None => drop(statement.push("true")),
+            Some(filter) => filter::write(filter, statement),
+        }
+        statement.push(" AS admitted");
     }
 
     fn push_all(&self, selection: Selection, covered: &CoveredScope, statement: &mut StatementBuilder) {
@@ -164,7 +180,7 @@ impl KeywordStatement<'_> {
                 statement.bind(LexemeOwner::of(self.scope).query(terms));
             }
             "limit" if selection == Selection::Few => {
-                statement.push(" LIMIT ").push_number(self.max_records() + 1);
+                statement.push(" LIMIT ").push_number(self.max_records(selection) + 1);
             }
             _ => {}
         });
@@ -209,7 +225,7 @@ impl KeywordStatement<'_> {
                 statement.bind(weights.chain([0.0]).collect::<Vec<_>>());
             }
             "filter" => self.push_filter(covered, statement),
-            "limit" => drop(statement.push_number(self.max_records())),
+            "limit" => drop(statement.push_number(self.max_records(Selection::Best))),
             _ => {}
         });
     }
@@ -233,15 +249,18 @@ impl KeywordStatement<'_> {
             Selection::All | Selection::Few => {
                 statement.push("SELECT NULL::float8 AS estimate, u.ns, u.id, u.length, u.terms, u.counts FROM u");
                 if selection == Selection::Few {
-                    statement.push(" WHERE (SELECT count(*) FROM u) <= ").push_number(self.max_records());
+                    statement.push(" WHERE (SELECT count(*) FROM u) <= ").push_number(self.max_records(selection));
                 }
             }
             Selection::Best => {
+                // `OFFSET 0` makes the planner look up each record by its key.
                 statement.push(
-                    "SELECT g.estimate, d.ns, d.id, d.length, d.terms, d.counts
-                     FROM g JOIN keyword_documents d ON d.ns = g.ns AND d.id = g.id",
+                    "SELECT g.estimate, d.* FROM g CROSS JOIN LATERAL (
+                         SELECT d.ns, d.id, d.length, d.terms, d.counts FROM keyword_documents d
+                         WHERE d.ns = g.ns AND d.id = g.id",
                 );
                 covered.push_joined_namespace_condition("d", statement);
+                statement.push(" OFFSET 0) d");
                 statement.push(BEST_ESTIMATES);
                 statement.push_number(self.query.limit.saturating_sub(1).min(i64::MAX as usize)).push(" LIMIT 1), 0)");
             }

@@ -22,8 +22,8 @@ const TENANT_MARK_BYTES: usize = 4;
 const LEXEMES_MAX_BYTES: usize = 900_000;
 
 /// The lexeme of a record whose terms the server cannot count: it has too many lexemes, a term that JSON cannot
-/// contain, or a term that the search of a whole tenant may mistake for a shorter one. Every search includes this lexeme.
-/// It equals no term, since no term contains a blank.
+/// contain, or a term that the search of a whole tenant may mistake for a shorter one. Every search includes this
+/// lexeme. It equals no term, since no term contains a blank.
 pub(crate) const UNCOUNTED_LEXEME: &str = " ";
 
 /// The owner of lexemes: a user, or a whole tenant in a query.

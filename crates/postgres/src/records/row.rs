@@ -30,9 +30,15 @@ macro_rules! record_columns {
 }
 pub(crate) use record_columns;
 
-/// SQL that joins the records of the rows `h`, for `record_columns!`. `{namespace}` stands for a condition on `r`.
-pub(crate) const JOIN_RECORDS: &str = " LEFT JOIN records r ON r.ns = h.ns AND r.id = h.id{namespace}
-    LEFT JOIN namespaces n ON n.ns = r.ns LEFT JOIN addresses a ON a.ns = r.ns AND a.address = r.address";
+/// SQL that joins the records of the rows `h`, with `{columns}`. `{namespace}` stands for a condition on `r`.
+///
+/// `OFFSET 0` makes the planner look up each record by its key. Otherwise it may read all records of a user, since it
+/// expects few.
+pub(crate) const JOIN_RECORDS: &str = " LEFT JOIN LATERAL (
+        SELECT {columns} FROM records r JOIN namespaces n ON n.ns = r.ns
+            JOIN addresses a ON a.ns = r.ns AND a.address = r.address
+        WHERE r.ns = h.ns AND r.id = h.id{namespace} OFFSET 0
+    ) y ON true";
 
 /// SQL that selects the columns of records, up to the conditions. `$from` must provide the table alias `r`.
 macro_rules! select_records {

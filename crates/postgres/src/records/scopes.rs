@@ -248,8 +248,8 @@ impl CoveredScope {
         }
     }
 
-    /// Appends the condition that a joined `row` is in the namespace of the user, if the scope has one. The join implies
-    /// it, but the planner does not infer that, and would read all partitions.
+    /// Appends the condition that a joined `row` is in the namespace of the user, if the scope has one. The join
+    /// implies it, but the planner does not infer that, and would read all partitions.
     pub(crate) fn push_joined_namespace_condition(&self, row: &'static str, statement: &mut StatementBuilder) {
         if !self.is_tenant_wide() {
             self.push_namespace_condition(row, statement.push(" AND "));

@@ -71,8 +71,8 @@ impl IndexBuilder {
         }));
     }
 
-    /// Begins a delayed build at once, and waits for the task until `deadline`. After that the server completes the build
-    /// by itself, and the next process that starts a builder records the index.
+    /// Begins a delayed build at once, and waits for the task until `deadline`. After that the server completes the
+    /// build by itself, and the next process that starts a builder records the index.
     pub(crate) async fn close(&self, deadline: Instant) {
         self.is_closing.send_replace(true);
         let task = self.task.lock().unwrap_or_else(PoisonError::into_inner).take();

@@ -124,7 +124,8 @@ impl VectorIndex {
         self.is_second_serving.store(table == VectorTable::Second, Ordering::Relaxed);
     }
 
-    /// Returns the scopes that were found to contain too many vectors for an exact search. A search need not count them.
+    /// Returns the scopes that were found to contain too many vectors for an exact search. A search need not count
+    /// them.
     pub(crate) fn large_scopes(&self) -> &LargeScopes {
         &self.large_scopes
     }

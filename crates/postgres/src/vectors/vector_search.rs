@@ -270,20 +270,18 @@ impl VectorSearch<'_> {
 
     /// Appends the columns that identify the hits `h`, or those of their records and terms.
     fn push_columns(&self, statement: &mut StatementBuilder) {
-        statement.push(if self.reads_records {
-            concat!(record_columns!(), ", k.terms, k.counts")
-        } else {
-            "h.ns, h.id"
-        });
+        statement.push(if self.reads_records { "y.*, k.terms, k.counts" } else { "h.ns, h.id" });
     }
 
     fn push_join_records(&self, statement: &mut StatementBuilder) {
         if self.reads_records {
-            let push_namespace = |row, statement: &mut StatementBuilder| {
-                self.covered.push_joined_namespace_condition(row, statement);
-            };
-            statement.push_template(JOIN_RECORDS, |_, statement| push_namespace("r", statement));
-            push_namespace("k", statement.push(JOIN_TERMS));
+            statement.push_template(JOIN_RECORDS, |part, statement| match part {
+                "columns" => drop(statement.push(record_columns!())),
+                _ => self.covered.push_joined_namespace_condition("r", statement),
+            });
+            statement.push_template(JOIN_TERMS, |_, statement| {
+                self.covered.push_joined_namespace_condition("k", statement);
+            });
         }
     }
 
