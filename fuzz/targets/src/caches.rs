@@ -23,7 +23,7 @@ pub(crate) fn vectors(input: &[u8]) {
     let mut index: FlatIndex<(u64, i64), i64> = FlatIndex::lean(&space);
     for _ in 0..2 {
         let mut reader = SnapshotReader::new(input, input.len() as u64).unwrap();
-        if index.extend(&mut reader, |[high, low], [row, group]| ((high ^ low, row), group)).is_err() {
+        if index.extend(&mut reader, |[high, low], [row, group, _]| ((high ^ low, row), group)).is_err() {
             return;
         }
         if reader.finish().is_err() {
