@@ -54,7 +54,6 @@ pub(super) struct SearchQuery {
 /// A hit with its score for mem0's clients.
 #[derive(Debug, Clone)]
 pub(super) struct ScoredMemory {
-    pub(super) record: Record,
     /// The relevance, 0 to 1.
     pub(super) score: f64,
     hit: RecallHit,
@@ -148,12 +147,12 @@ impl Mem0 {
         let with_dialogue = SearchQuery { text, threshold, contains_dialogue: true, ..query.clone() };
         let mut memories = self.search_text(areas, &with_dialogue, turns).await?;
         let min_relevance = self.engine.admin().recall_options().min_relevance;
-        memories.retain(|memory| memory.hit.relevance >= min_relevance && !query.is_in_dialogue(&memory.record));
+        memories.retain(|memory| memory.hit.relevance >= min_relevance && !query.is_in_dialogue(&memory.hit.record));
         let Some(rewrite) = self.engine.rewrite().filter(|_| memories.is_empty()) else { return Ok(memories) };
         match rewrite.ask(&query.text, &dialogue, Duration::MAX).await {
             Ok(text) => {
                 let mut memories = self.search_text(areas, &SearchQuery { text, ..query.clone() }, turns).await?;
-                memories.retain(|memory| !query.is_in_dialogue(&memory.record));
+                memories.retain(|memory| !query.is_in_dialogue(&memory.hit.record));
                 Ok(memories)
             }
             Err(error) => {
@@ -210,12 +209,12 @@ impl Mem0 {
             let hits = self.engine.recall(&area.scope, query).await?.hits;
             let is_exhausted = hits.len() < limit;
             let mut memories = self.score_hits(&search.text, hits);
-            memories.retain(|memory| area.matches(&memory.record));
+            memories.retain(|memory| area.matches(&memory.hit.record));
             let drops_turns = turns == IncludedTurns::User;
             if drops_turns {
                 remove_sources(&mut memories, search.threshold);
             }
-            let is_shown = |memory: &&ScoredMemory| !(drops_turns && is_asking_turn(&memory.record));
+            let is_shown = |memory: &&ScoredMemory| !(drops_turns && is_asking_turn(&memory.hit.record));
             // `take` ends the count early: whether a turn only asks takes longer to find out than the rest.
             let has_enough = || memories.iter().filter(is_shown).take(search.limit).count() == search.limit;
             if is_exhausted || limit == MAX_CANDIDATES || has_enough() {
@@ -243,7 +242,7 @@ impl Mem0 {
             });
             // If the query has words, a record that only its dates found is no match.
             let score = if hit.relevance > 0.0 { keyword.max(semantic) } else { 0.0 };
-            memories.push(ScoredMemory { record: hit.record.clone(), score, keyword, semantic, hit });
+            memories.push(ScoredMemory { score, keyword, semantic, hit });
         }
         memories
     }
@@ -252,8 +251,9 @@ impl Mem0 {
 /// Removes the turns from which one of the memories with at least this score was extracted.
 fn remove_sources(memories: &mut Vec<ScoredMemory>, threshold: f64) {
     let returned = memories.iter().filter(|memory| memory.score >= threshold);
-    let sources: BTreeSet<RecordId> = returned.flat_map(|memory| memory.record.derived_from.iter().copied()).collect();
-    memories.retain(|memory| memory.record.kind != Kind::TURN || !sources.contains(&memory.record.id));
+    let sources: BTreeSet<RecordId> =
+        returned.flat_map(|memory| memory.hit.record.derived_from.iter().copied()).collect();
+    memories.retain(|memory| memory.hit.record.kind != Kind::TURN || !sources.contains(&memory.hit.record.id));
 }
 
 /// Returns true for a turn that only asks.
@@ -296,7 +296,7 @@ impl ScoredMemory {
         });
         let score =
             SearchScore { score: Some(rounded(self.score)), score_breakdown: breakdown, score_details: details };
-        MemoryRow::new(&self.record, api).with_score(score)
+        MemoryRow::new(&self.hit.record, api).with_score(score)
     }
 }
 
