@@ -3,7 +3,10 @@
 mod headers;
 mod options;
 
-use std::{pin::Pin, pin::pin, time::Duration};
+use std::{
+    pin::{Pin, pin},
+    time::Duration,
+};
 
 use bytes::{Bytes, BytesMut};
 use futures::future::{Either, select};
@@ -85,7 +88,7 @@ pub struct RelayReply {
     url: Url,
     response: reqwest::Response,
     idle: Duration,
-    /// Expires `idle` after a wait for bytes began, or earlier. Moving it for every chunk would cost more than the chunk.
+    /// Expires `idle` after a wait for bytes began, or earlier. It is moved only when it expires, not for every chunk.
     idle_timer: Pin<Box<Sleep>>,
 }
 

@@ -41,7 +41,7 @@ fn fold_unicode(text: &str) -> String {
 }
 
 /// As [`fold_unicode`], for a text of ASCII, Han characters and their punctuation, as most Chinese texts are. Each of
-/// these characters is folded by itself, which takes a tenth of the time. `None` for other texts.
+/// these characters is folded by itself, which takes less than a tenth of the time. `None` for other texts.
 fn fold_each(text: &str) -> Option<String> {
     let mut folded = String::with_capacity(text.len());
     for c in text.chars() {

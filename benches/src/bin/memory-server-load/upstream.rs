@@ -84,8 +84,8 @@ impl Script {
 
 fn event(delta: &str, finish_reason: &str, own_time: u128) -> String {
     format!(
-        "data: {{\"id\":\"chatcmpl-1\",\"object\":\"chat.completion.chunk\",\"created\":1700000000,\"model\":\"scripted\",\
-         \"system_fingerprint\":\"{own_time}\",\"choices\":[{{\"index\":0,\"delta\":{delta},\
+        "data: {{\"id\":\"chatcmpl-1\",\"object\":\"chat.completion.chunk\",\"created\":1700000000,\
+         \"model\":\"scripted\",\"system_fingerprint\":\"{own_time}\",\"choices\":[{{\"index\":0,\"delta\":{delta},\
          \"finish_reason\":{finish_reason}}}]}}\n\n"
     )
 }

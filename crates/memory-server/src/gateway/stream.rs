@@ -38,8 +38,7 @@ struct StreamRelay<'r> {
     converted: String,
     turn: &'r mut PendingTurn,
     keep_alive: Duration,
-    /// Expires `keep_alive` after a wait for bytes began, or earlier. Moving it for every chunk would cost more than the
-    /// chunk.
+    /// Expires `keep_alive` after a wait for bytes began, or earlier. It is moved only when it expires.
     keep_alive_timer: Pin<Box<Sleep>>,
     framer: SseFramer,
     events: SseEvents,
