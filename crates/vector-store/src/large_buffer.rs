@@ -16,9 +16,9 @@ const HUGE_PAGE_BYTES: usize = 2 << 20;
 
 /// Numbers in one piece of memory, as in a `Vec`.
 ///
-/// A large array has a memory mapping of its own, for which Linux is asked to use huge pages. Filling it then causes one
-/// page fault for each 2 MiB instead of 512, and a search of rows far apart needs fewer entries of the processor's cache
-/// of page addresses. If the system has no huge pages, or no memory for a mapping, everything works as with a `Vec`.
+/// A large array has a memory mapping of its own, for which Linux is asked to use huge pages. Filling it then causes
+/// one page fault for each 2 MiB instead of 512, and a search of rows far apart needs fewer entries of the processor's
+/// cache of page addresses. If the system has no huge pages, or no memory for a mapping, everything works as with a `Vec`.
 pub(crate) struct LargeBuffer<T> {
     memory: Memory<T>,
 }
