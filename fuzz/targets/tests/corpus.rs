@@ -28,7 +28,7 @@ fn saved_vectors() -> Vec<u8> {
         index.insert((number as u64, number), number % 3, Embedding::new(values).unwrap());
     }
     let mut out = SnapshotWriter::new(Vec::new()).unwrap();
-    index.save(&mut out, 0..usize::MAX, |(high, row), group| ([*high, 0], [*row, group])).unwrap();
+    index.save(&mut out, 0..usize::MAX, |(high, row), group| ([*high, 0], [*row, group, 0])).unwrap();
     out.finish().unwrap()
 }
 
