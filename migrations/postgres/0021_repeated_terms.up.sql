@@ -41,18 +41,30 @@ EXCEPTION WHEN OTHERS THEN
     RETURN NULL;
 END $$;
 
--- Some records get the lexeme that every search includes: a blank, and the owner's mark of twelve characters. It stands
--- for terms that the server cannot count: one with a NUL character, and one with the first four characters of the mark,
--- which a search of the whole tenant may mistake for a shorter term. Changing the types writes the table and its indexes
--- once.
+-- Returns true if the server can count these terms in a search of the owner with this suffix.
+CREATE FUNCTION memory_is_countable(terms bytea, suffix text) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+    IF position('\x00'::bytea IN terms) > 0 THEN
+        RETURN false;
+    END IF;
+    RETURN position(left(suffix, 4) IN
+        replace(convert_from(terms, 'UTF8'), ' ', left(suffix, 3) || ' ') || left(suffix, 3)) = 0;
+EXCEPTION WHEN OTHERS THEN
+    RETURN true;
+END $$;
+
+-- A record with a term that the server cannot count gets the lexeme that every search includes: a blank, and the suffix
+-- of the owner with twelve characters. Such a term has a NUL character; or, with the first three characters of the suffix
+-- appended, it contains the first four, so that a search of the whole tenant may take it for a shorter term. The same rule
+-- is in `LexemeOwner::vector`. Both types change in one statement, so that the table and its indexes are written once.
 ALTER TABLE keyword_documents
     ALTER COLUMN repeated_terms TYPE jsonb USING memory_repeated_terms(terms, counts),
     ALTER COLUMN lexemes TYPE tsvector USING CASE
-        WHEN lexemes = '' OR position('\x00'::bytea IN terms) = 0 AND position(
-            convert_to(left(right((tsvector_to_array(lexemes))[1], 12), 4), 'UTF8') IN terms) = 0 THEN lexemes
+        WHEN lexemes = '' OR memory_is_countable(terms, right((tsvector_to_array(lexemes))[1], 12)) THEN lexemes
         ELSE lexemes || array_to_tsvector(ARRAY[' ' || right((tsvector_to_array(lexemes))[1], 12)])
     END;
 DROP FUNCTION memory_repeated_terms(bytea, bytea);
+DROP FUNCTION memory_is_countable(bytea, text);
 
 -- The functions of the migration before, with one more parameter.
 DROP FUNCTION memory_insert_new_batch(

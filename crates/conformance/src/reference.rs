@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use memory_engine_core::{Embedding, FoundRecord, Hit, Record, RecordId, Scope, Terms};
+use memory_engine_core::{Embedding, FoundRecord, Hit, Record, RecordId, RecordWithTerms, Scope, Terms};
 use memory_engine_keyword_store::{KeywordEntry, KeywordQuery, KeywordStore, MemoryKeywordStore};
 use memory_engine_vector_store::{MemoryVectorStore, VectorEntry, VectorQuery, VectorStore};
 
@@ -80,7 +80,7 @@ pub(crate) async fn records_equal_hits(world: &World, found: Option<Vec<FoundRec
     };
     let found_hits: Vec<Hit> = found.iter().map(|found| found.hit).collect();
     ensure!(found_hits == hits, "a search of records returned {found_hits:?} instead of {hits:?}");
-    for FoundRecord { hit, record, terms } in found {
+    for FoundRecord { hit, found: RecordWithTerms { record, terms } } in found {
         let stored = world.records.get(&record.scope, &[hit.id]).await?;
         ensure!(stored == [Some(record.clone())], "the record of a hit is {record:?} instead of {stored:?}");
         let stored = world.keywords.terms(&record.scope, &[hit.id]).await?;

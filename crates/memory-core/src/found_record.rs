@@ -1,4 +1,4 @@
-//! Records together with their terms.
+//! Records together with their terms, and hits together with their records.
 
 use crate::{PackedTerms, Record, score::Hit};
 
@@ -11,13 +11,12 @@ pub struct RecordWithTerms {
     pub terms: Option<PackedTerms>,
 }
 
-/// A hit of an index that is in the database of the records, with what one transaction read of it.
+/// A hit with its record and terms, read in one transaction. Only a store that contains both the index and the records
+/// returns it.
 #[derive(Debug, Clone)]
 pub struct FoundRecord {
     /// The hit.
     pub hit: Hit,
-    /// Its record, as it is stored. It may have expired.
-    pub record: Record,
-    /// The terms of the record; `None` if it has none.
-    pub terms: Option<PackedTerms>,
+    /// Its record, with the terms.
+    pub found: RecordWithTerms,
 }

@@ -1,6 +1,6 @@
 //! The hits of a retriever, with the records that it has read.
 
-use memory_engine_core::{FoundRecord, Hit, PackedTerms, Record, RecordId};
+use memory_engine_core::{FoundRecord, Hit, RecordId, RecordWithTerms};
 use rustc_hash::FxHashMap;
 
 /// The hits of a retriever, best first.
@@ -12,7 +12,7 @@ pub(crate) struct FoundHits {
 
 /// Records that were read by the search that found them, with their terms.
 #[derive(Debug, Default)]
-pub(crate) struct FoundRecords(FxHashMap<RecordId, (Record, Option<PackedTerms>)>);
+pub(crate) struct FoundRecords(FxHashMap<RecordId, RecordWithTerms>);
 
 impl From<Vec<Hit>> for FoundHits {
     fn from(hits: Vec<Hit>) -> Self {
@@ -23,33 +23,36 @@ impl From<Vec<Hit>> for FoundHits {
 impl From<Vec<FoundRecord>> for FoundHits {
     fn from(found: Vec<FoundRecord>) -> Self {
         let mut hits = Vec::with_capacity(found.len());
-        let mut records: FxHashMap<RecordId, (Record, Option<PackedTerms>)> = FxHashMap::default();
-        for FoundRecord { hit, record, terms } in found {
+        let mut records = FoundRecords::default();
+        for FoundRecord { hit, found } in found {
             hits.push(hit);
-            // If several users of the tenant have a record of this id, the first user by name is taken.
-            let is_first =
-                records.get(&hit.id).is_none_or(|(first, _)| record.scope.user_name() < first.scope.user_name());
-            if is_first {
-                records.insert(hit.id, (record, terms));
-            }
+            records.insert(found);
         }
-        Self { hits, records: FoundRecords(records) }
+        Self { hits, records }
     }
 }
 
 impl FoundRecords {
+    /// Adds a record. Of several users' records with the same id, that of the first user by name is kept.
+    fn insert(&mut self, found: RecordWithTerms) {
+        let user = found.record.scope.user_name();
+        if self.0.get(&found.record.id).is_none_or(|first| user < first.record.scope.user_name()) {
+            self.0.insert(found.record.id, found);
+        }
+    }
+
     /// Adds the records of another search.
     pub(crate) fn extend(&mut self, others: Self) {
-        self.0.extend(others.0);
+        others.0.into_values().for_each(|found| self.insert(found));
     }
 
     /// Returns true if every one of these records was read.
-    pub(crate) fn contain_all(&self, mut ids: impl Iterator<Item = RecordId>) -> bool {
-        !self.0.is_empty() && ids.all(|id| self.0.contains_key(&id))
+    pub(crate) fn contains_all(&self, mut ids: impl Iterator<Item = RecordId>) -> bool {
+        ids.all(|id| self.0.contains_key(&id))
     }
 
-    /// Removes and returns a record with its terms.
-    pub(crate) fn take(&mut self, id: RecordId) -> Option<(Record, Option<PackedTerms>)> {
+    /// Removes and returns a record.
+    pub(crate) fn take(&mut self, id: RecordId) -> Option<RecordWithTerms> {
         self.0.remove(&id)
     }
 }

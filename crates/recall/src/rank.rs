@@ -15,7 +15,7 @@ mod tense;
 
 use std::time::Duration;
 
-use memory_engine_core::{ErrorKind, PackedTerms, Record, RecordId, RecordWithTerms, Result};
+use memory_engine_core::{ErrorKind, Record, RecordId, RecordWithTerms, Result};
 use memory_engine_reranker::{Feature, FeatureValues, FeatureWeights, QueryShape, RankingModel, RelevanceModel};
 use rustc_hash::FxHashMap;
 use tokio::time::Instant;
@@ -42,8 +42,8 @@ use sentences::sentences;
 /// The lowest score of a candidate with features. What only an embedder without semantics found stays below.
 const MIN_RANKED_SCORE: f64 = 0.01;
 
-/// Maximum number of records that are read with their terms in one call of the store. Of more, two threads read the
-/// records and the terms at the same time.
+/// Maximum number of records that are read with their terms in one call of the store. More records are read by two
+/// calls at the same time, one for the records and one for the terms.
 const ONE_READ_MAX_RECORDS: usize = 32;
 
 /// A candidate with its record.
@@ -70,7 +70,7 @@ struct RankInput {
     query_terms: QueryTerms,
     /// Time for reading the records.
     fetch_time: Duration,
-    /// Time for reading the terms of the candidates.
+    /// Time for reading the terms of the candidates; 0 if they were read together with the records.
     terms_time: Duration,
 }
 
@@ -193,25 +193,23 @@ impl RecallRun<'_> {
         }
     }
 
-    /// Appends the candidates of a batch, with their records and terms, to `input`. Omits what may not be returned: a
-    /// record may have been deleted or revoked since a retriever found it, and a neighbor need not pass the filter.
+    /// Appends the candidates of a batch, with their records and terms, to `input`. Records that a search has already read
+    /// are not read again. Omits records that may not be returned: one may have been deleted or revoked since a retriever
+    /// found it, and a neighbor need not pass the filter.
     async fn read_batch(
         &mut self,
         candidates: Vec<Candidate>,
         found_records: &mut FoundRecords,
         input: &mut RankInput,
     ) -> Result<()> {
-        let batch = if found_records.contain_all(candidates.iter().map(|candidate| candidate.id)) {
-            let read = |candidate: &Candidate| match found_records.take(candidate.id) {
-                Some((record, terms)) => (Some(record), terms),
-                None => (None, None),
-            };
-            candidates.iter().map(read).collect()
+        let batch = if found_records.contains_all(candidates.iter().map(|candidate| candidate.id)) {
+            candidates.iter().map(|candidate| found_records.take(candidate.id)).collect()
         } else {
             self.read_records_with_terms(&candidates, input).await?
         };
-        for (candidate, (record, terms)) in candidates.into_iter().zip(batch) {
-            let Some(record) = record.filter(|record| self.plan.admits(record)) else { continue };
+        for (candidate, found) in candidates.into_iter().zip(batch) {
+            let admitted = found.filter(|found| self.plan.admits(&found.record));
+            let Some(RecordWithTerms { record, terms }) = admitted else { continue };
             if self.gets_features(&candidate) {
                 input.with_features.push((candidate, record));
                 input.terms.push(terms.map(DocumentTerms::from).unwrap_or_default());
@@ -230,24 +228,21 @@ impl RecallRun<'_> {
     /// Reads the records of candidates with the terms of those that get features: of few candidates in one call of the
     /// store, of many in two at the same time.
     ///
-    /// If no terms can be read in time, the terms of the query are removed, too. The word coverage is then 0, so that
+    /// In one call, a failure of the terms is a failure of the records. In two calls, if no terms can be read in time, the
+    /// terms of the query are removed, too. The word coverage is then 0, so that
     /// without semantics no hit is relevant. The recall is marked as degraded.
     async fn read_records_with_terms(
         &mut self,
         candidates: &[Candidate],
         input: &mut RankInput,
-    ) -> Result<Vec<(Option<Record>, Option<PackedTerms>)>> {
+    ) -> Result<Vec<Option<RecordWithTerms>>> {
         let ids: Vec<RecordId> = candidates.iter().map(|candidate| candidate.id).collect();
         if ids.len() <= ONE_READ_MAX_RECORDS && self.past.is_none() {
             let started = Instant::now();
             let records = self.trace.limit(Stage::Fetch, self.scope.get_with_terms(&self.parts.store, &ids)).await;
             input.fetch_time += started.elapsed();
-            if let Some(records) = self.records_read(records, input)? {
-                let pair = |found: Option<RecordWithTerms>| match found {
-                    Some(RecordWithTerms { record, terms }) => (Some(record), terms),
-                    None => (None, None),
-                };
-                return Ok(records.into_iter().map(pair).collect());
+            if let Some(records) = self.checked_read(records, input)? {
+                return Ok(records);
             }
         }
         let with_features = candidates.iter().filter(|candidate| self.gets_features(candidate));
@@ -265,7 +260,7 @@ impl RecallRun<'_> {
         let ((records, fetch_time), (terms, terms_time)) = tokio::join!(read_records, read_terms);
         input.fetch_time += fetch_time;
         input.terms_time += terms_time;
-        let records = self.records_read(records, input)?;
+        let records = self.checked_read(records, input)?;
         if terms.is_err() && input.terms.is_empty() {
             input.query_terms = QueryTerms::default();
         }
@@ -277,16 +272,16 @@ impl RecallRun<'_> {
         let mut terms = terms.into_iter();
         let with_terms = candidates.iter().zip(records).map(|(candidate, record)| {
             let terms = if self.gets_features(candidate) { terms.next().flatten() } else { None };
-            (record, terms)
+            record.map(|record| RecordWithTerms { record, terms })
         });
         Ok(with_terms.collect())
     }
 
-    /// Returns what was read of the records of a batch.
+    /// Returns the result of reading the records of a batch, with the error of a recall.
     ///
     /// # Errors
     /// `Timeout`, if no record was read in time, also of the batches before; the store's error.
-    fn records_read<T>(&self, records: Result<T>, input: &RankInput) -> Result<T> {
+    fn checked_read<T>(&self, records: Result<T>, input: &RankInput) -> Result<T> {
         records.map_err(|error| {
             let is_late = error.kind() == ErrorKind::Timeout && input.candidate_count() == 0;
             if is_late { self.trace.timeout("no record of a hit was read") } else { error }

@@ -1,4 +1,4 @@
-//! A growable array in huge pages of memory.
+//! A growable array. A large one has a memory mapping with huge pages.
 
 use std::{
     fmt,
@@ -14,22 +14,24 @@ const MAPPED_MIN_BYTES: usize = 4 << 20;
 /// Size in bytes of the huge pages of most processors. Mappings are multiples of it.
 const HUGE_PAGE_BYTES: usize = 2 << 20;
 
-/// Numbers in one piece of memory, as in a `Vec`.
+/// Elements in one piece of memory, as in a `Vec`.
 ///
-/// A large array has a memory mapping of its own, for which Linux is asked to use huge pages. Filling it then causes
-/// one page fault for each 2 MiB instead of 512, and a search of rows far apart needs fewer entries of the processor's
-/// cache of page addresses. If the system has no huge pages, or no memory for a mapping, everything works as with a `Vec`.
+/// An array of at least 4 MiB has a memory mapping of its own, for which Linux is asked to use huge pages: filling it
+/// causes fewer page faults, and reading rows that are far apart causes fewer misses of the TLB, the processor's cache of
+/// page addresses. If the system has no huge pages, or no memory for a mapping, everything works as with a `Vec`.
+///
+/// While it grows, the old and the new memory exist together.
 pub(crate) struct LargeBuffer<T> {
     memory: Memory<T>,
 }
 
 enum Memory<T> {
     Heap(Vec<T>),
-    /// The numbers, and then zeros up to the end of the mapping.
+    /// The elements, and then zeros up to the end of the mapping.
     Mapped {
         map: MmapMut,
         length: usize,
-        numbers: PhantomData<T>,
+        element: PhantomData<T>,
     },
 }
 
@@ -37,7 +39,7 @@ impl<T: Pod> LargeBuffer<T> {
     /// Returns the number of elements for which there is memory.
     fn capacity(&self) -> usize {
         match &self.memory {
-            Memory::Heap(numbers) => numbers.capacity(),
+            Memory::Heap(elements) => elements.capacity(),
             Memory::Mapped { map, .. } => map.len() / size_of::<T>(),
         }
     }
@@ -53,16 +55,16 @@ impl<T: Pod> LargeBuffer<T> {
             return;
         };
         map[..size_of_val(&**self)].copy_from_slice(bytemuck::cast_slice(self));
-        self.memory = Memory::Mapped { map, length: self.len(), numbers: PhantomData };
+        self.memory = Memory::Mapped { map, length: self.len(), element: PhantomData };
     }
 
     fn move_to_heap(&mut self, additional: usize) {
         match &mut self.memory {
-            Memory::Heap(numbers) => numbers.reserve(additional),
+            Memory::Heap(elements) => elements.reserve(additional),
             Memory::Mapped { .. } => {
-                let mut numbers = Vec::with_capacity(self.len() + additional);
-                numbers.extend_from_slice(self);
-                self.memory = Memory::Heap(numbers);
+                let mut elements = Vec::with_capacity(self.len() + additional);
+                elements.extend_from_slice(self);
+                self.memory = Memory::Heap(elements);
             }
         }
     }
@@ -74,7 +76,7 @@ impl<T: Pod> LargeBuffer<T> {
             self.reserve(count.max(before / 2));
         }
         match &mut self.memory {
-            Memory::Heap(numbers) => numbers.resize(before + count, T::zeroed()),
+            Memory::Heap(elements) => elements.resize(before + count, T::zeroed()),
             Memory::Mapped { length, .. } => *length += count,
         }
         &mut self[before..]
@@ -90,10 +92,10 @@ impl<T: Pod> LargeBuffer<T> {
         if length >= self.len() {
             return;
         }
-        // The rest of a mapping is always zero.
+        // In a mapping, `grow` relies on zeros after the last element.
         self[length..].fill(T::zeroed());
         match &mut self.memory {
-            Memory::Heap(numbers) => numbers.truncate(length),
+            Memory::Heap(elements) => elements.truncate(length),
             Memory::Mapped { length: mapped, .. } => *mapped = length,
         }
     }
@@ -123,7 +125,7 @@ impl<T: Pod> Deref for LargeBuffer<T> {
 
     fn deref(&self) -> &[T] {
         match &self.memory {
-            Memory::Heap(numbers) => numbers,
+            Memory::Heap(elements) => elements,
             Memory::Mapped { map, length, .. } => bytemuck::cast_slice(&map[..length * size_of::<T>()]),
         }
     }
@@ -132,7 +134,7 @@ impl<T: Pod> Deref for LargeBuffer<T> {
 impl<T: Pod> DerefMut for LargeBuffer<T> {
     fn deref_mut(&mut self) -> &mut [T] {
         match &mut self.memory {
-            Memory::Heap(numbers) => numbers,
+            Memory::Heap(elements) => elements,
             Memory::Mapped { map, length, .. } => bytemuck::cast_slice_mut(&mut map[..*length * size_of::<T>()]),
         }
     }

@@ -8,10 +8,10 @@ use tokio::{task::JoinSet, time::sleep};
 
 use crate::{connection::Connection, texts, upstream::own_times};
 
-/// Maximum number of rounds of one session. Then the user starts another one.
-const SESSION_ROUNDS: usize = 6;
+/// Maximum number of exchanges in one session. Then the user starts another one.
+const SESSION_EXCHANGES: usize = 6;
 
-/// The chats of a stretch of time.
+/// The chats of a run.
 #[derive(Debug, Clone)]
 pub(crate) struct ChatLoad {
     /// The address of the gateway or of the upstream.
@@ -24,8 +24,8 @@ pub(crate) struct ChatLoad {
     /// Time over which the conversations start, so that their replies do not all start at once.
     pub(crate) spread: Duration,
     pub(crate) duration: Duration,
-    /// The number of the stretch, so that its sessions are new.
-    pub(crate) stretch: usize,
+    /// The number of the round, so that its sessions are new.
+    pub(crate) round: usize,
 }
 
 /// The times of the chats in milliseconds, without the time of the upstream itself.
@@ -61,20 +61,20 @@ impl ChatLoad {
         let mut times = ChatTimes::default();
         sleep(self.spread.mul_f64(conversation as f64 / self.conversations as f64)).await;
         let mut messages: Vec<Value> = Vec::new();
-        let mut round = 0;
+        let mut exchange = 0;
         while started.elapsed() < self.duration {
-            let session = round / SESSION_ROUNDS;
-            if round % SESSION_ROUNDS == 0 {
+            let session = exchange / SESSION_EXCHANGES;
+            if exchange % SESSION_EXCHANGES == 0 {
                 messages =
                     vec![json!({ "role": "system", "content": "You are a friendly companion. Answer briefly." })];
             }
-            let text = texts::message(user, 10_000 * (self.stretch + 1) + round);
+            let text = texts::message(user, 10_000 * (self.round + 1) + exchange);
             messages.push(json!({ "role": "user", "content": text }));
             let body = json!({ "model": "scripted", "stream": true, "messages": messages }).to_string();
             let headers = format!(
                 "x-user-id: {}\r\nx-session-id: chat-{}-{conversation}-{session}\r\n",
                 texts::user(user),
-                self.stretch
+                self.round
             );
             let response = connection.post("/v1/chat/completions", &headers, &body).await?;
             let text = String::from_utf8_lossy(&response.body);
@@ -86,7 +86,7 @@ impl ChatLoad {
             times.first_byte.push(added(response.first_byte, first));
             times.end.push(added(response.end, last));
             messages.push(json!({ "role": "assistant", "content": reply_text(&text) }));
-            round += 1;
+            exchange += 1;
             sleep(self.pause).await;
         }
         Ok(times)

@@ -1,9 +1,9 @@
 //! Measures `memory serve` under load: the latency that the chat gateway adds, mem0 searches per second, and the CPU
 //! time and memory of the server.
 //!
-//! Chats run in turns through the gateway and with a scripted upstream directly, so that the difference is the added
-//! latency. The clients and the upstream share the processors with the server, so the CPU time per request counts more
-//! than times by the clock. Linux only. Prints a table and, on request, writes JSON.
+//! Chats alternate between the gateway and a scripted upstream without it. The difference of the percentiles estimates
+//! the added latency. The clients and the upstream share the processors with the server, so the CPU time per request is
+//! more reliable than wall-clock times. Linux only. Prints a table and, on request, writes JSON.
 
 mod chats;
 mod connection;
@@ -40,16 +40,16 @@ struct Arguments {
     #[arg(long, default_value_t = 6000)]
     turns: usize,
     /// Number of users
-    #[arg(long, default_value_t = 300)]
+    #[arg(long, default_value_t = 300, value_parser = at_least_one)]
     users: usize,
     /// Number of conversations at once; 0 for no chats
     #[arg(long, default_value_t = 200)]
     chats: usize,
-    /// Number of stretches of chats, through the gateway and directly each
-    #[arg(long, default_value_t = 3)]
-    stretches: usize,
-    /// Time of a stretch of chats, in seconds
-    #[arg(long, default_value_t = 5.0)]
+    /// Number of rounds of chats, each with and without the gateway
+    #[arg(long, default_value_t = 3, value_parser = at_least_one)]
+    rounds: usize,
+    /// Time of the chats of a round on each side, in seconds
+    #[arg(long, default_value_t = 5.0, value_parser = positive)]
     chat_seconds: f64,
     /// Time between a reply and the next message of a conversation, in milliseconds
     #[arg(long, default_value_t = 0)]
@@ -67,7 +67,7 @@ struct Arguments {
     #[arg(long, default_value_t = 32)]
     clients: usize,
     /// Time of the searches on each route, in seconds
-    #[arg(long, default_value_t = 8.0)]
+    #[arg(long, default_value_t = 8.0, value_parser = positive)]
     search_seconds: f64,
     /// Prints the process id of the server, for a profiler
     #[arg(long)]
@@ -77,6 +77,15 @@ struct Arguments {
     json: Option<PathBuf>,
 }
 
+fn at_least_one(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|number| *number > 0).ok_or_else(|| "expected a number of at least 1".to_owned())
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|number: &f64| number.is_finite() && *number > 0.0);
+    number.ok_or_else(|| "expected a number above 0".to_owned())
+}
+
 #[tokio::main]
 async fn main() -> Result<()> {
     let arguments = Arguments::parse();
@@ -84,7 +93,7 @@ async fn main() -> Result<()> {
         Some(program) => program.clone(),
         None => std::env::current_exe()?.with_file_name("memory"),
     };
-    let folder = tempfile::tempdir().context("there is no room for a store")?;
+    let folder = tempfile::tempdir().context("cannot create a temporary directory")?;
     let script = Script {
         first_byte: Duration::from_millis(arguments.first_byte_ms),
         interval: Duration::from_millis(arguments.chunk_ms),
@@ -99,7 +108,7 @@ async fn main() -> Result<()> {
     server.wait_until_idle().await?;
     let mut rows = Vec::new();
     println!(
-        "| load | requests/s | p50 ms | p99 ms | end p50 ms | end p99 ms | server CPU ms | load CPU ms | server MiB |"
+        "| workload | requests/s | p50 ms | p99 ms | end p50 ms | end p99 ms | server CPU ms | client CPU ms | server MiB |"
     );
     println!("|---|---:|---:|---:|---:|---:|---:|---:|---:|");
     if arguments.clients > 0 {
@@ -112,32 +121,35 @@ async fn main() -> Result<()> {
     }
     if let Some(path) = &arguments.json {
         let report = json!({
-            "turns": arguments.turns, "users": arguments.users, "chats": arguments.chats,
-            "pause_ms": arguments.pause_ms, "chunks": arguments.chunks, "clients": arguments.clients, "rows": rows,
+            "embedder": arguments.embedder, "turns": arguments.turns, "users": arguments.users,
+            "chats": arguments.chats, "rounds": arguments.rounds, "chat_seconds": arguments.chat_seconds,
+            "pause_ms": arguments.pause_ms, "first_byte_ms": arguments.first_byte_ms, "chunk_ms": arguments.chunk_ms,
+            "chunks": arguments.chunks, "clients": arguments.clients, "search_seconds": arguments.search_seconds,
+            "rows": rows,
         });
         fs::write(path, format!("{report:#}\n")).with_context(|| format!("{} cannot be written", path.display()))?;
     }
     Ok(())
 }
 
-/// The CPU seconds of the server and of this program, to measure a stretch.
+/// The CPU seconds of the server and of this program.
 #[derive(Debug, Clone, Copy, Default)]
 struct CpuTimes {
     server: f64,
-    load: f64,
+    client: f64,
 }
 
 impl CpuTimes {
     fn now(server: &ServerProcess) -> Result<Self> {
-        Ok(Self { server: server.cpu_s()?, load: process::cpu_s() })
+        Ok(Self { server: server.cpu_s()?, client: process::cpu_s() })
     }
 
     fn since(self, before: Self) -> Self {
-        Self { server: self.server - before.server, load: self.load - before.load }
+        Self { server: self.server - before.server, client: self.client - before.client }
     }
 
     fn plus(self, other: Self) -> Self {
-        Self { server: self.server + other.server, load: self.load + other.load }
+        Self { server: self.server + other.server, client: self.client + other.client }
     }
 }
 
@@ -152,12 +164,20 @@ async fn measure_searches(server: &ServerProcess, arguments: &Arguments, route: 
     let searched = run(arguments.search_seconds).await?;
     let cpu = CpuTimes::now(server)?.since(before);
     let with_results = searched.with_results as f64 / searched.times.len() as f64;
-    let mut row = row(route.path(), searched.times.len(), searched.seconds, &searched.times, None, cpu, server)?;
+    let mut row = print_row(
+        route.path(),
+        searched.times.len(),
+        searched.seconds,
+        &searched.times,
+        None,
+        cpu,
+        Some(server.resident_mib()?),
+    )?;
     row["with_results"] = json!(rounded(with_results));
     Ok(row)
 }
 
-/// Runs chats in turns through the gateway and directly. The CPU time of the server includes that of the background
+/// Runs chats through the gateway and without it, alternately. The CPU time of the server includes that of the background
 /// jobs of the stored turns.
 async fn measure_chats(
     server: &ServerProcess,
@@ -166,71 +186,73 @@ async fn measure_chats(
     upstream: &str,
 ) -> Result<Vec<Value>> {
     let reply = script.first_byte + script.interval * (arguments.chunks.max(1) as u32 - 1);
-    let load = |address: &str, stretch| ChatLoad {
+    let load = |address: &str, round| ChatLoad {
         address: address.to_owned(),
         conversations: arguments.chats,
         users: arguments.users,
         pause: Duration::from_millis(arguments.pause_ms),
         spread: reply + Duration::from_millis(arguments.pause_ms),
         duration: Duration::from_secs_f64(arguments.chat_seconds),
-        stretch,
+        round,
     };
-    let (mut direct, mut through) = (ChatTimes::default(), ChatTimes::default());
-    let (mut direct_cpu, mut through_cpu) = (CpuTimes::default(), CpuTimes::default());
+    let (mut direct, mut gateway) = (ChatTimes::default(), ChatTimes::default());
+    let (mut direct_cpu, mut gateway_cpu) = (CpuTimes::default(), CpuTimes::default());
     let mut resident = Vec::new();
-    for stretch in 0..arguments.stretches {
+    for round in 0..arguments.rounds {
         for (address, times, cpu) in
-            [(upstream, &mut direct, &mut direct_cpu), (server.address.as_str(), &mut through, &mut through_cpu)]
+            [(upstream, &mut direct, &mut direct_cpu), (server.address.as_str(), &mut gateway, &mut gateway_cpu)]
         {
             let before = CpuTimes::now(server)?;
-            let measured = load(address, stretch).run().await?;
+            let measured = load(address, round).run().await?;
             server.wait_until_idle().await?;
             *cpu = cpu.plus(CpuTimes::now(server)?.since(before));
             times.first_byte.extend(measured.first_byte);
             times.end.extend(measured.end);
             times.seconds += measured.seconds;
         }
-        resident.push(rounded(server.resident_mb()?));
+        resident.push(rounded(server.resident_mib()?));
     }
-    let row_of = |name: &str, times: &ChatTimes, cpu| {
-        row(name, times.end.len(), times.seconds, &times.first_byte, Some(&times.end), cpu, server)
+    let print_side = |name: &str, times: &ChatTimes, cpu, resident_mib| {
+        print_row(name, times.end.len(), times.seconds, &times.first_byte, Some(&times.end), cpu, resident_mib)
     };
-    let direct_row = row_of("chats, direct", &direct, direct_cpu)?;
-    let mut through_row = row_of("chats, gateway", &through, through_cpu)?;
-    through_row["server_mb_after_each_stretch"] = json!(resident);
-    let difference = |part| percentile(&through.first_byte, part) - percentile(&direct.first_byte, part);
-    let end_difference = |part| percentile(&through.end, part) - percentile(&direct.end, part);
+    let direct_row = print_side("chats, direct", &direct, direct_cpu, None)?;
+    let mut gateway_row = print_side("chats, gateway", &gateway, gateway_cpu, Some(server.resident_mib()?))?;
+    gateway_row["server_mib_after_each_round"] = json!(resident);
+    let difference = |part| percentile(&gateway.first_byte, part) - percentile(&direct.first_byte, part);
+    let end_difference = |part| percentile(&gateway.end, part) - percentile(&direct.end, part);
     let added = [difference(0.5), difference(0.99), end_difference(0.5), end_difference(0.99)].map(rounded);
     println!("| added | | {:.1} | {:.1} | {:.1} | {:.1} | | | |", added[0], added[1], added[2], added[3]);
     let added = json!({
-        "load": "added", "p50_ms": added[0], "p99_ms": added[1], "end_p50_ms": added[2], "end_p99_ms": added[3],
+        "workload": "added", "p50_ms": added[0], "p99_ms": added[1], "end_p50_ms": added[2], "end_p99_ms": added[3],
     });
-    Ok(vec![direct_row, through_row, added])
+    Ok(vec![direct_row, gateway_row, added])
 }
 
-fn row(
+/// Prints a row of the table, and returns it for the JSON file.
+fn print_row(
     name: &str,
     requests: usize,
     seconds: f64,
     times: &[f64],
     ends: Option<&[f64]>,
     cpu: CpuTimes,
-    server: &ServerProcess,
+    resident_mib: Option<f64>,
 ) -> Result<Value> {
     let per_request = |seconds: f64| rounded(seconds * 1e3 / requests as f64);
-    let (server_ms, load_ms, resident) = (per_request(cpu.server), per_request(cpu.load), server.resident_mb()?);
+    let (server_ms, client_ms) = (per_request(cpu.server), per_request(cpu.client));
     let [p50, p99] = [0.5, 0.99].map(|part| rounded(percentile(times, part)));
     let [end_p50, end_p99] = [0.5, 0.99].map(|part| ends.map(|ends| rounded(percentile(ends, part))));
     let shown = |value: Option<f64>| value.map(|value| format!("{value:.1}")).unwrap_or_default();
     let rate = requests as f64 / seconds;
     println!(
-        "| {name} | {rate:.0} | {p50:.1} | {p99:.1} | {} | {} | {server_ms:.2} | {load_ms:.2} | {resident:.0} |",
+        "| {name} | {rate:.0} | {p50:.1} | {p99:.1} | {} | {} | {server_ms:.2} | {client_ms:.2} | {} |",
         shown(end_p50),
         shown(end_p99),
+        shown(resident_mib),
     );
     Ok(json!({
-        "load": name, "requests": requests, "requests_per_s": rounded(rate), "p50_ms": p50, "p99_ms": p99,
-        "end_p50_ms": end_p50, "end_p99_ms": end_p99, "server_cpu_ms": server_ms, "load_cpu_ms": load_ms,
-        "server_mb": rounded(resident),
+        "workload": name, "requests": requests, "requests_per_s": rounded(rate), "p50_ms": p50, "p99_ms": p99,
+        "end_p50_ms": end_p50, "end_p99_ms": end_p99, "server_cpu_ms": server_ms, "client_cpu_ms": client_ms,
+        "server_mib": resident_mib.map(rounded),
     }))
 }

@@ -20,7 +20,7 @@ pub(crate) enum SearchRoute {
     OpenSource,
 }
 
-/// The searches of a stretch of time.
+/// The searches of a run.
 #[derive(Debug, Default)]
 pub(crate) struct SearchTimes {
     /// Time of each search in milliseconds.

@@ -78,7 +78,7 @@ impl ServerProcess {
     }
 
     /// Returns the resident set of the server, in MiB.
-    pub(crate) fn resident_mb(&self) -> Result<f64> {
+    pub(crate) fn resident_mib(&self) -> Result<f64> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
         let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<f64>().ok());

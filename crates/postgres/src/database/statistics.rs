@@ -22,13 +22,13 @@ use crate::database::{error::PostgresError, server::ServerConfig};
 const FIRST_UPDATE_RECORDS: u64 = 500;
 
 /// Updates the statistics of the columns that occur in conditions. Those of texts, terms and vectors would take most of
-/// the time, and no plan depends on them. `SKIP_LOCKED` leaves out a table whose index is being built: the build has a
-/// lock that conflicts, and would wait for this statement in turn.
+/// the time, and the plans do not use them. `SKIP_LOCKED` leaves out a table whose index is being built: waiting for the
+/// lock of the build could be a deadlock.
 const ANALYZE: &str = "ANALYZE (SKIP_LOCKED) namespaces, addresses, record_groups, backlog,
     records (ns, id, address, state, kind, occurred_at, place, message_id, pinned, expires_at),
     keyword_documents (ns, id, address), vectors (ns, id, address), second_vectors (ns, id, address)";
 
-/// Counts the records that this process writes, and updates the statistics when their number has doubled.
+/// Counts the records that this process writes, and updates the statistics at 500 and whenever the count has doubled.
 #[derive(Debug, Default)]
 pub(crate) struct PlannerStatistics {
     written: AtomicU64,
@@ -58,7 +58,7 @@ impl PlannerStatistics {
         if self.is_closed.load(Ordering::Relaxed) {
             return;
         }
-        // The task ends only after it has cleared the flag.
+        // A task may have cleared the flag and still be ending: then a new task waits for it.
         if self.is_due.swap(true, Ordering::AcqRel) && task.as_ref().is_some_and(|task| !task.is_finished()) {
             return;
         }
@@ -76,12 +76,13 @@ impl PlannerStatistics {
         }));
     }
 
-    /// Waits for the task until `deadline`. After that the server completes the update by itself. Later updates are
-    /// ignored.
+    /// Waits for the task until `deadline`. A task that is not done by then completes its current update in the background.
+    /// Later updates are ignored.
     pub(crate) async fn close(&self, deadline: Instant) {
         let task = {
             let mut task = self.task.lock().unwrap_or_else(PoisonError::into_inner);
             self.is_closed.store(true, Ordering::Relaxed);
+            self.is_due.store(false, Ordering::Release);
             task.take()
         };
         if let Some(task) = task {

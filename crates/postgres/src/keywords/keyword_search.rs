@@ -1,6 +1,6 @@
-//! Keyword search: the server selects the best records, and [`Bm25`] ranks them by their stored term counts.
+//! Keyword search: the server selects the records that may be hits, and [`Bm25`] ranks them by their stored term counts.
 
-use memory_engine_core::{FoundRecord, Hit, Index, RecordId, Scope, packed_terms};
+use memory_engine_core::{FoundRecord, Hit, Index, RecordId, RecordWithTerms, Scope, packed_terms};
 use memory_engine_keyword_store::{Bm25, Bm25Candidate, DistinctTerms, KeywordQuery};
 use memory_engine_sql::index_metadata::IndexMetadata;
 use sqlx::{PgConnection, Row, postgres::PgRow};
@@ -52,7 +52,8 @@ pub(crate) async fn search_records(
     let statement = KeywordStatement { scope, query, query_terms: &query_terms, reads_records: true };
     let ranked = find(connection, index, &statement).await?;
     let read = |(hit, row): &(Hit, PgRow)| {
-        Ok(FoundRecord { hit: *hit, record: row::read(row)?.record, terms: Some(keyword_store::read_terms(row)?) })
+        let found = RecordWithTerms { record: row::read(row)?.record, terms: Some(keyword_store::read_terms(row)?) };
+        Ok(FoundRecord { hit: *hit, found })
     };
     ranked.iter().map(read).collect()
 }
@@ -61,7 +62,7 @@ pub(crate) async fn search_records(
 pub(crate) fn push_search(scope: &Scope, query: &KeywordQuery, statement: &mut StatementBuilder) {
     let query_terms = DistinctTerms::of(&query.clauses);
     let search = KeywordStatement { scope, query, query_terms: &query_terms, reads_records: false };
-    search.push(search.selection(), &CoveredScope::of(scope), statement);
+    search.push(search.initial_selection(), &CoveredScope::of(scope), statement);
 }
 
 /// Returns the best records, best first, each with its row.
@@ -71,8 +72,8 @@ async fn find(
     statement: &KeywordStatement<'_>,
 ) -> Result<Vec<(Hit, PgRow)>, PostgresError> {
     let mut covered = index.tenants.assumed_cover(statement.scope);
-    let mut selection = statement.selection();
-    if selection == Selection::Few && index.large_scopes.contains(statement.scope) {
+    let mut selection = statement.initial_selection();
+    if selection == Selection::Few && index.large_scopes.count_search(statement.scope) {
         selection = Selection::Best;
     }
     loop {
@@ -112,12 +113,12 @@ async fn run(
 struct FoundRows {
     /// Number of documents within the searched scope.
     documents: u64,
-    /// The analyzer of the index.
+    /// The analyzer that made the index.
     made_by: Option<String>,
     is_scope_correct: bool,
     /// The number of records with each clause, and at the end the number of records that the server cannot rank.
     document_frequencies: Vec<u64>,
-    /// Number of records with a query term, if they were counted, at most one more than the maximum of rows.
+    /// Number of records with a query term, counted up to one more than the maximum of rows; `None` if not counted.
     matches: Option<u64>,
     /// True if the rows are the best by the estimates of the server, and not all records with a query term.
     has_estimates: bool,

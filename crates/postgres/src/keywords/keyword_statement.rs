@@ -17,11 +17,11 @@ use crate::{
     },
 };
 
-/// Maximum number of further records with the estimate of the last hit, except for rounding. If there are more, all
-/// records with a query term are read.
-const MAX_EQUAL_RECORDS: usize = 64;
+/// Maximum number of records, in addition to the limit, that [`Selection::Best`] returns because their estimate equals
+/// that of the last hit, except for rounding. If there are more, all records with a query term are read.
+const MAX_TIED_RECORDS: usize = 64;
 
-/// Maximum number of records above the limit with which all of them are returned.
+/// [`Selection::Few`] returns its records if at most the limit plus this number of records match.
 const FEW_EXTRA_RECORDS: usize = 8;
 
 /// Which records a statement returns.
@@ -105,8 +105,9 @@ const SUM_OF_TERMS: &str = "MATERIALIZED (
     )";
 
 impl KeywordStatement<'_> {
-    /// Returns the records that the first statement should return.
-    pub(crate) fn selection(&self) -> Selection {
+    /// Returns the records that the first statement should return. A user usually has few matches, and reading all of them
+    /// costs less than ranking them in the server. In a large scope, the caller uses `Best` instead.
+    pub(crate) fn initial_selection(&self) -> Selection {
         let query = self.query;
         let is_positive = |weight: f64| weight.is_finite() && weight > 0.0;
         let is_countable = |clause: &Clause| {
@@ -127,7 +128,7 @@ impl KeywordStatement<'_> {
     /// Returns the maximum number of records that a statement returns, unless it returns all.
     pub(crate) fn max_records(&self, selection: Selection) -> usize {
         let extra = match selection {
-            Selection::Best => MAX_EQUAL_RECORDS,
+            Selection::Best => MAX_TIED_RECORDS,
             Selection::Few => FEW_EXTRA_RECORDS,
             Selection::Nothing | Selection::All => return usize::MAX,
         };
@@ -188,7 +189,8 @@ impl KeywordStatement<'_> {
 
     fn push_best(&self, covered: &CoveredScope, statement: &mut StatementBuilder) {
         let clauses = &self.query.clauses;
-        // The last lexeme has a clause of its own, which adds nothing to the scores.
+        // The last clause counts the records with the uncounted lexeme. Its weight is 0. If there are any, the caller reads
+        // all records.
         let uncounted_clause = i32::try_from(clauses.len() + 1).unwrap_or(i32::MAX);
         let terms: Vec<(i32, &str, f64)> = (1..)
             .zip(clauses)
@@ -216,7 +218,7 @@ impl KeywordStatement<'_> {
                 statement.bind(weights.chain([1.0]).collect::<Vec<_>>());
             }
             "rows" => covered.push_row_condition("d", statement),
-            // Without it, the planner may compare the lexemes of all records of a user with each term.
+            // It keeps the subquery separate: otherwise, the planner may read all records of the user for each term.
             "fence" if !covered.is_tenant_wide() => drop(statement.push(" OFFSET 0")),
             "occurrences" if is_single_term => drop(statement.push("NOT MATERIALIZED (SELECT * FROM o)")),
             "occurrences" => drop(statement.push(SUM_OF_TERMS)),

@@ -56,7 +56,10 @@ impl LexemeOwner {
         let tenant_mark = &self.mark[..TENANT_MARK_BYTES];
         let mut is_countable = true;
         for (term, _) in terms.iter() {
-            is_countable &= !term.contains('\0') && !term.contains(tenant_mark);
+            // A search of the tenant for `t` looks for lexemes that begin with `t` and the mark. Those are also the lexemes of
+            // a longer term in which the mark begins, even if it ends in the mark that follows the term.
+            let with_mark = format!("{term}{}", &tenant_mark[..TENANT_MARK_BYTES - 1]);
+            is_countable &= !term.contains('\0') && !with_mark.contains(tenant_mark);
             self.push_lexeme(term, &mut vector);
             vector.push(' ');
             if vector.len() > LEXEMES_MAX_BYTES {
@@ -157,6 +160,14 @@ mod tests {
         let term = format!("a{}b", &lin.mark[..TENANT_MARK_BYTES]);
         assert_eq!(lin.vector(&terms(&[term.as_str()])), format!("'{term}{0}' ' {0}'", lin.mark));
         assert_eq!(lin.queries(["a"].into_iter()), [format!("'a{0}'", lin.mark), format!("' {0}'", lin.mark)]);
+    }
+
+    /// The lexeme of `x123` begins with `x` and the mark, although `x123` does not contain the mark.
+    #[test]
+    fn a_term_that_ends_where_the_mark_begins_is_not_counted() {
+        let owner = LexemeOwner { mark: "1231abcdefgh".to_owned(), is_prefix: false };
+        assert_eq!(owner.vector(&terms(&["x123"])), "'x1231231abcdefgh' ' 1231abcdefgh'");
+        assert_eq!(owner.vector(&terms(&["x12"])), "'x121231abcdefgh' ");
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! Remembers the scopes in which the usual first statement of a search fails.
+//! Remembers scopes in which a search had too many matches to return all of them, so that later searches begin with
+//! another statement.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -22,8 +23,9 @@ pub(crate) struct LargeScopes {
 }
 
 impl LargeScopes {
-    /// Returns true if a scope was found to be large. After [`TEST_INTERVAL_SEARCHES`] calls it has to be tested again.
-    pub(crate) fn contains(&self, scope: &Scope) -> bool {
+    /// Counts a search in a scope. Returns true if the scope was found to be large by one of the
+    /// [`TEST_INTERVAL_SEARCHES`] searches before; then it is tested again.
+    pub(crate) fn count_search(&self, scope: &Scope) -> bool {
         let mut scopes = self.remaining_searches.lock().unwrap_or_else(PoisonError::into_inner);
         let key = key(scope);
         let Some(remaining) = scopes.get_mut(&key) else { return false };
@@ -34,13 +36,14 @@ impl LargeScopes {
         true
     }
 
-    /// Stores that a scope is large.
+    /// Remembers that a scope is large. If there are too many, all are tested again.
     pub(crate) fn insert(&self, scope: &Scope) {
         let mut scopes = self.remaining_searches.lock().unwrap_or_else(PoisonError::into_inner);
-        if scopes.len() >= MAX_SCOPES {
+        let key = key(scope);
+        if scopes.len() >= MAX_SCOPES && !scopes.contains_key(&key) {
             scopes.clear();
         }
-        scopes.insert(key(scope), TEST_INTERVAL_SEARCHES);
+        scopes.insert(key, TEST_INTERVAL_SEARCHES);
     }
 }
 
@@ -56,9 +59,9 @@ mod tests {
     fn a_large_scope_is_tested_again_after_some_searches() {
         let lin = Scope::user("lin").unwrap();
         let scopes = LargeScopes::default();
-        assert!(!scopes.contains(&lin));
+        assert!(!scopes.count_search(&lin));
         scopes.insert(&lin);
-        assert!((0..TEST_INTERVAL_SEARCHES).all(|_| scopes.contains(&lin)));
-        assert!(!scopes.contains(&lin));
+        assert!((0..TEST_INTERVAL_SEARCHES).all(|_| scopes.count_search(&lin)));
+        assert!(!scopes.count_search(&lin));
     }
 }

@@ -5,7 +5,7 @@
 //! that number. Otherwise a second statement follows the right plan. A scope that was found to be large is not counted
 //! again for a while, since counting the vectors of a tenant takes as long as the index search.
 
-use memory_engine_core::{Embedding, Filter, FoundRecord, Hit, RecordId, Scope};
+use memory_engine_core::{Embedding, Filter, FoundRecord, Hit, RecordId, RecordWithTerms, Scope};
 use memory_engine_sql::{embedding_versions::VectorTable, filter, index_metadata::IndexMetadata};
 use memory_engine_vector_store::{FlatIndex, SearchSubset, VectorQuery};
 use pgvector::Vector;
@@ -119,7 +119,7 @@ pub(crate) async fn search_records(
     let read = |(hit, row): &(Hit, PgRow)| {
         let has_terms = row.try_get::<Option<&[u8]>, _>("terms")?.is_some();
         let terms = if has_terms { Some(keyword_store::read_terms(row)?) } else { None };
-        Ok(FoundRecord { hit: *hit, record: row::read(row)?.record, terms })
+        Ok(FoundRecord { hit: *hit, found: RecordWithTerms { record: row::read(row)?.record, terms } })
     };
     find(connection, metadata, index, scope, query, true).await?.iter().map(read).collect()
 }
@@ -134,7 +134,7 @@ async fn find(
     reads_records: bool,
 ) -> Result<Vec<(Hit, PgRow)>, PostgresError> {
     let covered = CoveredScope::of(scope);
-    let is_large = index.large_scopes().contains(scope);
+    let is_large = index.large_scopes().count_search(scope);
     let assumed = index.tenants().assumed_cover(scope);
     let mut search = VectorSearch { metadata, index, covered: &covered, assumed, query, is_large, reads_records };
     let initial_plan = search.initial_plan();

@@ -16,7 +16,7 @@ pub(crate) struct FoundRow {
     pub(crate) hit: Hit,
 }
 
-/// Selects records `r` with their terms, for [`with_terms`].
+/// Selects records `r` with their terms, for [`read_row`].
 macro_rules! select_with_terms {
     ($condition:literal) => {
         concat!(
@@ -29,23 +29,28 @@ macro_rules! select_with_terms {
 }
 
 /// Reads a row of [`select_with_terms!`].
-fn with_terms(row: &Row<'_>, scope: Scope) -> Result<RecordWithTerms, SqliteError> {
-    let words: Option<String> = row.get(1)?;
-    let terms = words.map(|words| Ok::<_, SqliteError>(PackedTerms::new(words, row.get(2)?)?)).transpose()?;
+fn read_row(row: &Row<'_>, scope: Scope) -> Result<RecordWithTerms, SqliteError> {
+    let packed: Option<String> = row.get(1)?;
+    let terms = packed.map(|packed| Ok::<_, SqliteError>(PackedTerms::new(packed, row.get(2)?)?)).transpose()?;
     Ok(RecordWithTerms { record: row::content(row, 3, scope)?, terms })
 }
 
-/// Reads something of each hit of a search within a scope, in the transaction of the search.
-pub(crate) type ReadFound<T> = fn(&Connection, &AddressCache, &Scope, &[FoundRow]) -> Result<Vec<T>, SqliteError>;
+/// Converts the hits of a search within a scope to its result, in the transaction of the search.
+pub(crate) type HitReader<T> = fn(&Connection, &AddressCache, &Scope, &[FoundRow]) -> Result<Vec<T>, SqliteError>;
 
 /// Returns the hits alone. Reads nothing.
-pub(crate) fn hits(_: &Connection, _: &AddressCache, _: &Scope, found: &[FoundRow]) -> Result<Vec<Hit>, SqliteError> {
+pub(crate) fn keep_hits(
+    _: &Connection,
+    _: &AddressCache,
+    _: &Scope,
+    found: &[FoundRow],
+) -> Result<Vec<Hit>, SqliteError> {
     Ok(found.iter().map(|found| found.hit).collect())
 }
 
 /// Reads the records and terms of hits within `scope`, in the same order. A hit whose record does not exist in this
 /// transaction is left out: another search may have read later changes into the index.
-pub(crate) fn records(
+pub(crate) fn read_records(
     connection: &Connection,
     addresses: &AddressCache,
     scope: &Scope,
@@ -54,21 +59,21 @@ pub(crate) fn records(
     let Some(covered) = addresses.covered_scope(connection, scope)? else { return Ok(Vec::new()) };
     let mut prepared = connection.prepare_cached(select_with_terms!("r.record = ?1"))?;
     let mut found = Vec::with_capacity(found_rows.len());
-    for FoundRow { row: number, hit } in found_rows {
-        let mut rows = prepared.query([number])?;
+    for FoundRow { row: row_number, hit } in found_rows {
+        let mut rows = prepared.query([row_number])?;
         let Some(row) = rows.next()? else { continue };
-        let Some(address) = addresses.scope(connection, &covered, row.get(0)?)? else { continue };
-        let RecordWithTerms { record, terms } = with_terms(row, address)?;
+        let Some(record_scope) = addresses.scope(connection, &covered, row.get(0)?)? else { continue };
+        let record = read_row(row, record_scope)?;
         // A row number can be used again after its record was deleted.
-        if record.id == hit.id {
-            found.push(FoundRecord { hit: *hit, record, terms });
+        if record.record.id == hit.id {
+            found.push(FoundRecord { hit: *hit, found: record });
         }
     }
     Ok(found)
 }
 
 /// Returns the records of these ids within `scope` with their terms, aligned with the ids.
-pub(crate) fn records_with_terms(
+pub(crate) fn read_by_ids(
     connection: &Connection,
     addresses: &AddressCache,
     scope: &Scope,
@@ -80,10 +85,10 @@ pub(crate) fn records_with_terms(
         let mut rows = prepared.query([id.as_bytes()])?;
         let mut found: Option<RecordWithTerms> = None;
         while let Some(row) = rows.next()? {
-            let Some(address) = addresses.scope(connection, &covered, row.get(0)?)? else { continue };
+            let Some(record_scope) = addresses.scope(connection, &covered, row.get(0)?)? else { continue };
             // If several users of the tenant have a record of this id, the first user by name is taken.
-            if found.as_ref().is_none_or(|found| address.user_name() < found.record.scope.user_name()) {
-                found = Some(with_terms(row, address)?);
+            if found.as_ref().is_none_or(|found| record_scope.user_name() < found.record.scope.user_name()) {
+                found = Some(read_row(row, record_scope)?);
             }
         }
         Ok(found)

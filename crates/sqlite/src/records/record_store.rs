@@ -19,7 +19,7 @@ use crate::{
     keywords::keyword_store,
     records::{
         delete, derivations,
-        found::{self, ReadFound},
+        found::{self, HitReader},
         groups, periods, put, read, scan,
         scopes::CoveredScope,
         tombstones,
@@ -168,7 +168,7 @@ impl SqliteStore {
         &self,
         scope: &Scope,
         query: &KeywordQuery,
-        read: ReadFound<T>,
+        read: HitReader<T>,
     ) -> Result<Vec<T>> {
         request::check_filter(query.filter.as_ref())?;
         let scope = scope.clone();
@@ -190,7 +190,7 @@ impl SqliteStore {
         &self,
         scope: &Scope,
         query: &VectorQuery,
-        read: ReadFound<T>,
+        read: HitReader<T>,
     ) -> Result<Vec<T>> {
         request::check_vector_query(self.embedding_space(), query)?;
         let scope = scope.clone();
@@ -234,11 +234,11 @@ impl KeywordStore for SqliteStore {
     }
 
     async fn search(&self, scope: &Scope, query: &KeywordQuery) -> Result<Vec<Hit>> {
-        self.search_keywords(scope, query, found::hits).await
+        self.search_keywords(scope, query, found::keep_hits).await
     }
 
     async fn search_records(&self, scope: &Scope, query: &KeywordQuery) -> Result<Option<Vec<FoundRecord>>> {
-        self.search_keywords(scope, query, found::records).await.map(Some)
+        self.search_keywords(scope, query, found::read_records).await.map(Some)
     }
 
     async fn terms(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<PackedTerms>>> {
@@ -256,9 +256,7 @@ impl KeywordStore for SqliteStore {
         let scope = scope.clone();
         let ids = ids.to_vec();
         let addresses = self.caches().addresses;
-        self.read("get", move |connection| found::records_with_terms(connection, &addresses, &scope, &ids))
-            .await
-            .map(Some)
+        self.read("get", move |connection| found::read_by_ids(connection, &addresses, &scope, &ids)).await.map(Some)
     }
 
     async fn warm_up(&self) -> Result<()> {
@@ -304,11 +302,11 @@ impl VectorStore for SqliteStore {
     }
 
     async fn search(&self, scope: &Scope, query: &VectorQuery) -> Result<Vec<Hit>> {
-        self.search_vectors(scope, query, found::hits).await
+        self.search_vectors(scope, query, found::keep_hits).await
     }
 
     async fn search_records(&self, scope: &Scope, query: &VectorQuery) -> Result<Option<Vec<FoundRecord>>> {
-        self.search_vectors(scope, query, found::records).await.map(Some)
+        self.search_vectors(scope, query, found::read_records).await.map(Some)
     }
 
     async fn token_vectors(&self, scope: &Scope, ids: &[RecordId]) -> Result<Vec<Option<MultiVector>>> {

@@ -130,7 +130,8 @@ impl LoadedVectors {
         }
     }
 
-    /// Returns the vectors of records that occurred within a time window, at one of these addresses.
+    /// Returns keys, which have rows only, of the vectors of records that occurred within a time window, in one of these
+    /// groups.
     pub(super) fn keys_in(&self, window: TimelineWindow, groups: &[i64]) -> Vec<VectorKey> {
         let timeline =
             self.timeline.get_or_init(|| Timeline::of(self.index.all_keys().iter().map(VectorKey::time_of_row)));
@@ -143,7 +144,8 @@ impl LoadedVectors {
         keys.filter(is_in_groups).collect()
     }
 
-    /// Writes these rows as the body of a segment, with the rows that the segment makes obsolete in earlier ones.
+    /// Writes the vectors at these positions of the index as the body of a segment, with the rows of the database whose
+    /// vectors in earlier segments are obsolete.
     pub(super) fn save(
         &self,
         space: &EmbeddingSpace,
