@@ -1,6 +1,6 @@
 //! Records together with their terms, and hits together with their records.
 
-use crate::{PackedTerms, Record, score::Hit};
+use crate::{packed_terms::PackedTerms, record::Record, score::Hit};
 
 /// A record with its terms.
 #[derive(Debug, Clone, PartialEq)]

@@ -8,7 +8,11 @@
 //!
 //! All readers accept both encodings: a count is never 0, so the first byte tells them apart.
 
-use crate::{Error, ErrorKind, Result, Terms, varint};
+use crate::{
+    error::{Error, ErrorKind, Result},
+    terms::Terms,
+    varint,
+};
 
 /// Returns the two columns with the count of each term. No term may contain a blank.
 pub fn pack(terms: &Terms) -> (String, Vec<u8>) {
