@@ -208,7 +208,7 @@ const BACKED_UP: [(&str, &str); 15] = [
     ("graph_aliases", "address, alias, entity, id, name, ns"),
     ("graph_edges", "address, id, ns, number, relation, rule, source, target, valid_from, valid_until"),
     ("graph_entities", "address, entity, id, kind, name, ns"),
-    ("keyword_documents", "address, counts, id, length, lexemes, ns, terms"),
+    ("keyword_documents", "address, counts, id, length, lexemes, ns, repeated_terms, terms"),
     ("namespaces", "ns, tenant, username"),
     (
         "records",
