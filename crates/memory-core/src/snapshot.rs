@@ -112,26 +112,12 @@ impl<R: Read> SnapshotReader<R> {
     /// # Errors
     /// See [`array`](Self::array).
     pub fn append<T: Pod + Zeroable>(&mut self, numbers: &mut Vec<T>) -> io::Result<()> {
-        self.array_into(|count| {
-            let before = numbers.len();
-            numbers.resize(before + count, T::zeroed());
-            &mut numbers[before..]
-        })
-    }
-
-    /// Reads an array into the memory that `allocate` returns for this number of elements.
-    ///
-    /// # Errors
-    /// See [`array`](Self::array). `InvalidData` if the memory has another number of elements.
-    pub fn array_into<'m, T: Pod>(&mut self, allocate: impl FnOnce(usize) -> &'m mut [T]) -> io::Result<()> {
         let count = self.number()?;
         let size = count.checked_mul(size_of::<T>() as u64).filter(|size| *size <= self.remaining);
         let count = size.and_then(|_| usize::try_from(count).ok()).ok_or(ErrorKind::InvalidData)?;
-        let memory = allocate(count);
-        if memory.len() != count {
-            return Err(ErrorKind::InvalidData.into());
-        }
-        self.bytes(bytemuck::cast_slice_mut(memory))
+        let before = numbers.len();
+        numbers.resize(before + count, T::zeroed());
+        self.bytes(bytemuck::cast_slice_mut(&mut numbers[before..]))
     }
 
     /// Reads numbers that [`SnapshotWriter::deltas`] wrote.

@@ -11,10 +11,7 @@ use memory_engine_core::{
     snapshot::{SnapshotReader, SnapshotWriter},
 };
 
-use crate::{
-    kernel::{self, rows::RowSelection},
-    large_buffer::LargeBuffer,
-};
+use crate::kernel::{self, rows::RowSelection};
 
 /// The largest code.
 const MAX_CODE: f32 = 127.0;
@@ -34,7 +31,7 @@ const THREAD_MIN_ROWS: usize = 4096;
 /// Rows of codes. Number i of a row is about `codes[i] · scale`.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Codes {
-    codes: LargeBuffer<i8>,
+    codes: Vec<i8>,
     /// One for each row.
     bounds: Vec<CodeBounds>,
 }
@@ -59,9 +56,8 @@ pub(crate) struct Estimate {
 
 impl Codes {
     pub(crate) fn push(&mut self, values: &[f32]) {
-        let mut codes = Vec::with_capacity(values.len());
-        self.bounds.push(encode(values, &mut codes));
-        self.codes.extend_from_slice(&codes);
+        let bounds = encode(values, &mut self.codes);
+        self.bounds.push(bounds);
     }
 
     /// Writes these rows.
@@ -79,7 +75,7 @@ impl Codes {
     /// Reads rows of this width that [`save`](Self::save) has written, and appends them. Returns their number.
     pub(crate) fn extend<R: Read>(&mut self, input: &mut SnapshotReader<R>, width: usize) -> io::Result<usize> {
         let before = self.codes.len();
-        input.array_into(|count| self.codes.grow(count))?;
+        input.append(&mut self.codes)?;
         let bounds: Vec<[f32; 3]> = input.array()?;
         if self.codes.len() - before != bounds.len() * width {
             return Err(io::ErrorKind::InvalidData.into());

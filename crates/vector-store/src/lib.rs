@@ -4,7 +4,6 @@ mod codes;
 mod embedding_versions;
 mod index;
 mod kernel;
-mod large_buffer;
 mod max_sim;
 mod memory;
 mod signs;

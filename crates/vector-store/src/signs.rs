@@ -10,7 +10,6 @@ use crate::{
         self,
         rows::{LANES, RowSelection},
     },
-    large_buffer::LargeBuffer,
 };
 
 /// Number of rows that are compared with the limit at once.
@@ -27,7 +26,7 @@ pub(crate) struct Signs {
     /// Number of rows at the time when the mean was computed.
     mean_rows: usize,
     /// 64 signs in each word. The words of [`LANES`] rows are interleaved.
-    words: LargeBuffer<u64>,
+    words: Vec<u64>,
     rows: usize,
 }
 
@@ -43,8 +42,7 @@ impl Signs {
             sums.iter_mut().zip(&values).for_each(|(sum, value)| *sum += f64::from(*value));
         }
         let mean: Vec<f32> = sums.into_iter().map(|sum| (sum / sample_rows as f64) as f32).collect();
-        let mut words = LargeBuffer::default();
-        words.grow(width.div_ceil(64) * rows.next_multiple_of(LANES));
+        let words = vec![0; width.div_ceil(64) * rows.next_multiple_of(LANES)];
         let mut signs = Self { mean, mean_rows: rows, words, rows };
         for (row, words) in codes.greater_bits(&signs.mean).chunks_exact(width.div_ceil(64).max(1)).enumerate() {
             for (word, bits) in words.iter().enumerate() {
@@ -63,7 +61,7 @@ impl Signs {
     pub(crate) fn push(&mut self, values: &[f32]) {
         let row = self.rows;
         if row.is_multiple_of(LANES) {
-            self.words.grow(self.words_per_row() * LANES);
+            self.words.resize(self.words.len() + self.words_per_row() * LANES, 0);
         }
         self.rows += 1;
         let positive = values.iter().zip(&self.mean).map(|(value, mean)| value > mean);

@@ -13,7 +13,7 @@ proptest! {
             let hash = seed.wrapping_mul(2_654_435_761);
             (0..width).map(|n| if (hash >> (n % 31)) & 1 == 1 { 1.0 } else { -1.0 }).collect()
         };
-        let mut signs = Signs { mean: vec![0.0; width], mean_rows: 1, words: LargeBuffer::default(), rows: 0 };
+        let mut signs = Signs { mean: vec![0.0; width], mean_rows: 1, words: Vec::new(), rows: 0 };
         let mut remaining: Vec<u32> = Vec::new();
         for (seed, insert) in steps {
             if insert || remaining.is_empty() {
@@ -47,13 +47,13 @@ proptest! {
         let width = rows[0].len();
         rows.iter().for_each(|row| codes.push(row));
         let built = Signs::of_codes(&codes, rows.len(), width);
-        let mut pushed = Signs { mean: built.mean.clone(), mean_rows: 1, words: LargeBuffer::default(), rows: 0 };
+        let mut pushed = Signs { mean: built.mean.clone(), mean_rows: 1, words: Vec::new(), rows: 0 };
         let mut values = Vec::new();
         for row in 0..rows.len() {
             codes.decode(row, width, &mut values);
             pushed.push(&values);
         }
-        prop_assert_eq!(&*built.words, &*pushed.words);
+        prop_assert_eq!(built.words, pushed.words);
     }
 
     #[test]
