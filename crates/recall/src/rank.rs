@@ -193,9 +193,9 @@ impl RecallRun<'_> {
         }
     }
 
-    /// Appends the candidates of a batch, with their records and terms, to `input`. Records that a search has already read
-    /// are not read again. Omits records that may not be returned: one may have been deleted or revoked since a retriever
-    /// found it, and a neighbor need not pass the filter.
+    /// Appends the candidates of a batch, with their records and terms, to `input`. Records that a search has already
+    /// read are not read again. Omits records that may not be returned: one may have been deleted or revoked since a
+    /// retriever found it, and a neighbor need not pass the filter.
     async fn read_batch(
         &mut self,
         candidates: Vec<Candidate>,
@@ -228,9 +228,9 @@ impl RecallRun<'_> {
     /// Reads the records of candidates with the terms of those that get features: of few candidates in one call of the
     /// store, of many in two at the same time.
     ///
-    /// In one call, a failure of the terms is a failure of the records. In two calls, if no terms can be read in time, the
-    /// terms of the query are removed, too. The word coverage is then 0, so that
-    /// without semantics no hit is relevant. The recall is marked as degraded.
+    /// In one call, a failure of the terms is a failure of the records. In two calls, if no terms can be read in time,
+    /// the terms of the query are removed, too. The word coverage is then 0, so that without semantics no hit is
+    /// relevant. The recall is marked as degraded.
     async fn read_records_with_terms(
         &mut self,
         candidates: &[Candidate],

@@ -22,8 +22,8 @@ use crate::database::{error::PostgresError, server::ServerConfig};
 const FIRST_UPDATE_RECORDS: u64 = 500;
 
 /// Updates the statistics of the columns that occur in conditions. Those of texts, terms and vectors would take most of
-/// the time, and the plans do not use them. `SKIP_LOCKED` leaves out a table whose index is being built: waiting for the
-/// lock of the build could be a deadlock.
+/// the time, and the plans do not use them. `SKIP_LOCKED` leaves out a table whose index is being built: waiting for
+/// the lock of the build could be a deadlock.
 const ANALYZE: &str = "ANALYZE (SKIP_LOCKED) namespaces, addresses, record_groups, backlog,
     records (ns, id, address, state, kind, occurred_at, place, message_id, pinned, expires_at),
     keyword_documents (ns, id, address), vectors (ns, id, address), second_vectors (ns, id, address)";
@@ -76,8 +76,8 @@ impl PlannerStatistics {
         }));
     }
 
-    /// Waits for the task until `deadline`. A task that is not done by then completes its current update in the background.
-    /// Later updates are ignored.
+    /// Waits for the task until `deadline`. A task that is not done by then completes its current update in the
+    /// background. Later updates are ignored.
     pub(crate) async fn close(&self, deadline: Instant) {
         let task = {
             let mut task = self.task.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,4 +1,5 @@
-//! Keyword search: the server selects the records that may be hits, and [`Bm25`] ranks them by their stored term counts.
+//! Keyword search: the server selects the records that may be hits, and [`Bm25`] ranks them by their stored term
+//! counts.
 
 use memory_engine_core::{FoundRecord, Hit, Index, RecordId, RecordWithTerms, Scope, packed_terms};
 use memory_engine_keyword_store::{Bm25, Bm25Candidate, DistinctTerms, KeywordQuery};

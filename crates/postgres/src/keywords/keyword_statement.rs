@@ -105,8 +105,8 @@ const SUM_OF_TERMS: &str = "MATERIALIZED (
     )";
 
 impl KeywordStatement<'_> {
-    /// Returns the records that the first statement should return. A user usually has few matches, and reading all of them
-    /// costs less than ranking them in the server. In a large scope, the caller uses `Best` instead.
+    /// Returns the records that the first statement should return. A user usually has few matches, and reading all of
+    /// them costs less than ranking them in the server. In a large scope, the caller uses `Best` instead.
     pub(crate) fn initial_selection(&self) -> Selection {
         let query = self.query;
         let is_positive = |weight: f64| weight.is_finite() && weight > 0.0;
@@ -189,8 +189,8 @@ impl KeywordStatement<'_> {
 
     fn push_best(&self, covered: &CoveredScope, statement: &mut StatementBuilder) {
         let clauses = &self.query.clauses;
-        // The last clause counts the records with the uncounted lexeme. Its weight is 0. If there are any, the caller reads
-        // all records.
+        // The last clause counts the records with the uncounted lexeme. Its weight is 0. If there are any, the caller
+        // reads all records.
         let uncounted_clause = i32::try_from(clauses.len() + 1).unwrap_or(i32::MAX);
         let terms: Vec<(i32, &str, f64)> = (1..)
             .zip(clauses)

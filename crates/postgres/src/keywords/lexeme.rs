@@ -56,8 +56,8 @@ impl LexemeOwner {
         let tenant_mark = &self.mark[..TENANT_MARK_BYTES];
         let mut is_countable = true;
         for (term, _) in terms.iter() {
-            // A search of the tenant for `t` looks for lexemes that begin with `t` and the mark. Those are also the lexemes of
-            // a longer term in which the mark begins, even if it ends in the mark that follows the term.
+            // A search of the tenant for `t` looks for lexemes that begin with `t` and the mark. Those are also the
+            // lexemes of a longer term in which the mark begins, even if it ends in the mark that follows the term.
             let with_mark = format!("{term}{}", &tenant_mark[..TENANT_MARK_BYTES - 1]);
             is_countable &= !term.contains('\0') && !with_mark.contains(tenant_mark);
             self.push_lexeme(term, &mut vector);

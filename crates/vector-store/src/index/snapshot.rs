@@ -32,9 +32,9 @@ impl<K: Copy + Ord + Hash, G: Copy + Eq + Hash> FlatIndex<K, G> {
         (0..3).try_for_each(|number| out.deltas(encoded.iter().map(|(_, similar)| similar[number])))
     }
 
-    /// Reads vectors that [`save`](Self::save) has written from an index of the same space. A vector replaces an earlier
-    /// one of the same key. `decode` is the inverse of `encode`. The index must be [lean](Self::lean). Use the result only
-    /// if the checksum of the snapshot is right.
+    /// Reads vectors that [`save`](Self::save) has written from an index of the same space. A vector replaces an
+    /// earlier one of the same key. `decode` is the inverse of `encode`. The index must be [lean](Self::lean). Use the
+    /// result only if the checksum of the snapshot is right.
     ///
     /// # Errors
     /// Returns the error of the input, or `InvalidData`.

@@ -130,8 +130,8 @@ impl LoadedVectors {
         }
     }
 
-    /// Returns keys, which have rows only, of the vectors of records that occurred within a time window, in one of these
-    /// groups.
+    /// Returns keys, which have rows only, of the vectors of records that occurred within a time window, in one of
+    /// these groups.
     pub(super) fn keys_in(&self, window: TimelineWindow, groups: &[i64]) -> Vec<VectorKey> {
         let timeline =
             self.timeline.get_or_init(|| Timeline::of(self.index.all_keys().iter().map(VectorKey::time_of_row)));
