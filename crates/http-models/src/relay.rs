@@ -88,7 +88,8 @@ pub struct RelayReply {
     url: Url,
     response: reqwest::Response,
     idle: Duration,
-    /// Expires `idle` after a wait for bytes began, or earlier. It is moved only when it expires, not for every chunk.
+    /// May expire before `idle` has passed since a wait for bytes began; [`next`](Self::next) then sets it to the rest.
+    /// It is not set for every chunk, because each setting takes CPU time.
     idle_timer: Pin<Box<Sleep>>,
 }
 
@@ -191,12 +192,12 @@ impl RelayReply {
                     return Err(HttpError::incomplete_response(&self.url, e).into_error(OPERATION));
                 }
                 Either::Right(_) => {
-                    let left = self.idle.saturating_sub(waiting_since.elapsed());
-                    if left.is_zero() {
+                    let remaining = self.idle.saturating_sub(waiting_since.elapsed());
+                    if remaining.is_zero() {
                         let message = format!("the response stopped for {} seconds", self.idle.as_secs());
                         return Err(Error::new(ErrorKind::Timeout, OPERATION, message));
                     }
-                    self.idle_timer.set(sleep(left));
+                    self.idle_timer.set(sleep(remaining));
                 }
             }
         }

@@ -1,9 +1,11 @@
 //! Made-up messages of users about their lives, in Chinese and English, the same ones each time.
 
+/// People, in Chinese and in English.
 const NAMES: [[&str; 12]; 2] = [
     ["小林", "阿杰", "妈妈", "王老师", "小雨", "表哥", "室友", "陈姐", "奶奶", "老张", "小美", "邻居"],
     ["Lin", "Marcus", "my mother", "Dr. Patel", "Nora", "my cousin", "Tom", "Ingrid", "Grandma", "Oscar", "Mia", "Raj"],
 ];
+/// Places, in Chinese and in English.
 const PLACES: [[&str; 12]; 2] = [
     ["杭州", "成都", "图书馆", "健身房", "海边", "医院", "新公司", "电影院", "京都", "菜市场", "动物园", "书店"],
     [
@@ -21,6 +23,7 @@ const PLACES: [[&str; 12]; 2] = [
         "Berlin",
     ],
 ];
+/// Objects and activities, in Chinese and in English.
 const THINGS: [[&str; 12]; 2] = [
     ["酸辣粉", "吉他", "猫粮", "跑鞋", "摄影课", "火锅", "拼图", "咖啡豆", "科幻小说", "自行车", "围巾", "多肉植物"],
     [
@@ -38,7 +41,7 @@ const THINGS: [[&str; 12]; 2] = [
         "a cactus",
     ],
 ];
-/// Statements, with `N` for a name, `P` for a place and `T` for a thing.
+/// Statements, with `N` for a name, `P` for a place and `T` for a thing; in English in angle brackets.
 const STATEMENTS: [[&str; 8]; 2] = [
     [
         "我上周和N去了P，买了T，花了不少时间。",
@@ -61,6 +64,7 @@ const STATEMENTS: [[&str; 8]; 2] = [
         "I do not like <P> much because it is crowded, but <N> says that <T> is good there.",
     ],
 ];
+/// Questions, with the same placeholders.
 const QUESTIONS: [[&str; 6]; 2] = [
     [
         "你还记得我和N去了哪里吗？",

@@ -38,7 +38,8 @@ struct StreamRelay<'r> {
     converted: String,
     turn: &'r mut PendingTurn,
     keep_alive: Duration,
-    /// Expires `keep_alive` after a wait for bytes began, or earlier. It is moved only when it expires.
+    /// May expire before `keep_alive` has passed since a wait for bytes began; it is then set to the rest. It is not
+    /// set for every chunk, because each setting takes CPU time.
     keep_alive_timer: Pin<Box<Sleep>>,
     framer: SseFramer,
     events: SseEvents,
@@ -137,8 +138,8 @@ impl StreamRelay<'_> {
                         }
                         waiting_since = Instant::now();
                     }
-                    let left = self.keep_alive.saturating_sub(waiting_since.elapsed());
-                    self.keep_alive_timer.set(sleep(left));
+                    let remaining = self.keep_alive.saturating_sub(waiting_since.elapsed());
+                    self.keep_alive_timer.set(sleep(remaining));
                 }
             }
         };
@@ -184,7 +185,7 @@ impl StreamRelay<'_> {
             loop {
                 match self.events.next() {
                     Ok(Some(data)) => {
-                        // JSON of another form is passed on.
+                        // JSON that the dialect does not know is passed on, too.
                         let is_valid = self.dialects.upstream.add_event(&mut self.reply, &data)
                             || matches!(data.trim(), "" | "[DONE]")
                             || is_json(data.as_bytes());

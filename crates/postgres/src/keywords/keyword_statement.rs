@@ -24,7 +24,7 @@ const MAX_TIED_RECORDS: usize = 64;
 /// [`Selection::Few`] returns its records if at most the limit plus this number of records match.
 const FEW_EXTRA_RECORDS: usize = 8;
 
-/// Which records a statement returns.
+/// The records that a statement returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Selection {
     /// None: the query has no terms, or no hit is wanted.

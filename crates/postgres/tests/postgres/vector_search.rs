@@ -219,7 +219,7 @@ pub(crate) async fn the_index_is_built_in_the_background(database: &Database) {
     assert_eq!(VectorStore::search(&reader, &tenant(), &VectorQuery::new(vector(1), 10)).await.unwrap().len(), 10);
 }
 
-/// An index that an interrupted build has left is replaced.
+/// An invalid index of an interrupted build is replaced.
 pub(crate) async fn an_interrupted_build_is_repeated(database: &Database) {
     let options = || database.options().with_exact_up_to(1000);
     let store = database.connect(options()).await;
