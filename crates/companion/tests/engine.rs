@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
-#[path = "../../memory-engine/tests/given/mod.rs"]
+#[path = "../../memory-engine/tests/integration/given/mod.rs"]
 mod given;
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};

@@ -7,7 +7,7 @@ use std::{collections::BTreeSet, fs};
 use memory_engine_conformance::damage::damages;
 use memory_engine_core::{ProblemKind, Remedy};
 
-/// The kinds whose damages `sqlite/tests/damage.rs` and `sqlite/tests/cache_check.rs` write into files.
+/// The kinds whose damages `damage.rs` and `cache_check.rs` in `sqlite/tests/integration` write into files.
 const FILE_DAMAGES: [ProblemKind; 3] = [ProblemKind::FileDamaged, ProblemKind::IndexInvalid, ProblemKind::CacheWrong];
 
 fn damaged(backend: &str) -> BTreeSet<ProblemKind> {

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed assertion panics")]
 
-#[path = "../../memory-engine/tests/given/mod.rs"]
+#[path = "../../memory-engine/tests/integration/given/mod.rs"]
 mod given;
 
 use std::{sync::Arc, sync::Mutex, time::Duration};

@@ -3,9 +3,13 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
+#[path = "integration/cli_fixture.rs"]
 mod cli_fixture;
+#[path = "integration/interrupted_digest.rs"]
 mod interrupted_digest;
+#[path = "integration/interrupted_reindex.rs"]
 mod interrupted_reindex;
+#[path = "integration/sample_store.rs"]
 mod sample_store;
 
 use std::env;

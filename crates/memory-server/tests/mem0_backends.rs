@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
-#[path = "mem0/fixtures.rs"]
+#[path = "integration/mem0/fixtures.rs"]
 mod fixtures;
 
 use std::env;

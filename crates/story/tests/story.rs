@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed assertion panics")]
 
 mod broken_store;
-#[path = "../../memory-engine/tests/given/mod.rs"]
+#[path = "../../memory-engine/tests/integration/given/mod.rs"]
 mod given;
 
 use std::{

@@ -1,0 +1,116 @@
+//! `memory hook`.
+
+use std::{
+    io::Write,
+    process::{Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+
+use crate::{
+    cli_fixture::{CliFixture, CommandOutput},
+    running_server::RunningServer,
+};
+
+/// Runs a command with this standard input.
+fn run_with_input(mut command: Command, input: &str) -> CommandOutput {
+    let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    CommandOutput::of(child.wait_with_output().unwrap())
+}
+
+fn hook(cli: &CliFixture, arguments: &[&str], input: &Value) -> CommandOutput {
+    let arguments: Vec<&str> = ["hook"].into_iter().chain(arguments.iter().copied()).collect();
+    run_with_input(cli.command(&arguments), &input.to_string())
+}
+
+fn prompt(session: &str, text: &str) -> Value {
+    json!({"hook_event_name": "UserPromptSubmit", "session_id": session, "prompt": text})
+}
+
+fn context(answer: &Value) -> &str {
+    answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap_or_default()
+}
+
+#[test]
+fn without_a_server_it_opens_the_database() {
+    let cli = CliFixture::new();
+    let arguments = ["user-prompt", "--agent", "claude-code", "--db", "m.db", "--user", "小林"];
+    let first = hook(&cli, &arguments, &prompt("monday", "我们的测试数据库在 5544 端口。"));
+    assert_eq!(first.stderr, "");
+    assert_eq!(first.json(), json!({}));
+    let stop = ["stop", "--agent", "claude-code", "--db", "m.db", "--user", "小林"];
+    hook(&cli, &stop, &json!({"session_id": "monday", "last_assistant_message": "记住了。"})).ok();
+    let second = hook(&cli, &arguments, &prompt("friday", "测试数据库的端口是多少？")).json();
+    assert!(context(&second).contains("5544"), "{second}");
+    let stats = cli.run(&["stats", "--db", "m.db", "--user", "小林", "--json"]).json();
+    assert_eq!(stats["records"], 3);
+}
+
+#[test]
+fn a_running_server_answers() {
+    let cli = CliFixture::new();
+    let served = RunningServer::start(cli.command(&[]).env("MEMORY_EMBEDDER", "hash"));
+    let url = format!("http://{}", served.address);
+    let arguments = ["user-prompt", "--agent", "codex", "--server", &url, "--user", "小林"];
+    // The event is that of the command line: the input names none.
+    let first = hook(&cli, &arguments, &json!({"session_id": "s", "prompt": "The test database is on port 5544."}));
+    assert_eq!(first.stderr, "");
+    assert_eq!(first.json(), json!({}));
+    let second = hook(&cli, &arguments, &prompt("t", "Which port has the test database?")).json();
+    assert!(context(&second).contains("5544"), "{second}");
+    // Both are in the database of the server.
+    assert_eq!(cli.run(&["stats", "--user", "小林", "--json"]).json()["records"], 2);
+}
+
+#[test]
+fn a_dead_server_is_replaced_by_the_database() {
+    let cli = CliFixture::new();
+    let arguments = ["user-prompt", "--server", "http://127.0.0.1:1", "--db", "m.db"];
+    let answer = hook(&cli, &arguments, &json!({"session_id": "s", "prompt": "The test database is on port 5544."}));
+    assert_eq!(answer.json()["stored"], true);
+}
+
+#[test]
+fn the_agent_goes_on_after_a_failure() {
+    let cli = CliFixture::new();
+    let failing: [(&[&str], &str, &str, Value); 5] = [
+        (&["user-prompt"], r#"{"session_id": "s", "prompt": "a"}"#, "memory serve", json!({})),
+        (&["user-prompt", "--agent", "cursor", "--db", "m.db"], "{", "not JSON", json!({"continue": true})),
+        (&["stop", "--agent", "codex", "--db", "m.db"], "{}", "session_id", json!({})),
+        (&["session-start", "--db", "/proc/none/m.db"], r#"{"session_id": "s"}"#, "/proc/none/m.db", json!({})),
+        (&["session-start", "--server", "https://a.example"], r#"{"session_id": "s"}"#, "http://", json!({})),
+    ];
+    for (arguments, input, reason, expected) in failing {
+        let mut command = cli.command(&["hook"]);
+        command.args(arguments).env("MEMORY_LISTEN", "127.0.0.1:1");
+        let answer = run_with_input(command, input);
+        assert!(answer.stderr.contains(reason), "{arguments:?}: {}", answer.stderr);
+        assert_eq!(answer.json(), expected, "{arguments:?}");
+    }
+}
+
+#[test]
+fn an_input_that_stays_open_ends_within_the_time_limit() {
+    let cli = CliFixture::new();
+    let mut command = cli.command(&["hook", "stop", "--db", "m.db"]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let stdin = child.stdin.take();
+    let began = Instant::now();
+    let answer = CommandOutput::of(child.wait_with_output().unwrap());
+    drop(stdin);
+    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+    assert!(answer.stderr.contains("not ready after 2 s"), "{}", answer.stderr);
+    assert_eq!(answer.json(), json!({}));
+}
+
+#[test]
+fn a_wrong_command_line_does_not_end_with_the_code_that_stops_agents() {
+    let cli = CliFixture::new();
+    for arguments in [&["hook", "begin"][..], &["hook", "stop", "--agnt", "x"], &["hook"]] {
+        assert_eq!(cli.command(arguments).output().unwrap().status.code(), Some(1), "{arguments:?}");
+    }
+    assert_eq!(cli.command(&["stats", "--nonsense"]).output().unwrap().status.code(), Some(2));
+}

@@ -1,0 +1,202 @@
+//! The time zone and the language of an engine: facts, queries, summaries, profiles, prompts and injections.
+
+use std::sync::Arc;
+
+use jiff::tz::{TimeZone, offset};
+use memory_engine::{
+    Builder, EnrichmentOptions, Filter, Injector, Kind, Language, MemoryEngine, RecallQuery, ScanQuery, Scope,
+    Timestamp, Turn,
+    context::{IncomingMessage, Rule},
+    enrichment::SummaryTrigger,
+    testing::ManualClock,
+};
+
+fn lin() -> Scope {
+    Scope::user("lin").unwrap()
+}
+
+fn at(time: &str) -> Timestamp {
+    time.parse().unwrap()
+}
+
+fn zone(hours: i8) -> TimeZone {
+    TimeZone::fixed(offset(hours))
+}
+
+/// Returns the builder of an engine with a fixed clock and without a background worker.
+fn builder(now: &str) -> Builder {
+    MemoryEngine::builder().in_memory().clock(Arc::new(ManualClock::new(at(now)))).background(false)
+}
+
+/// Returns the facts of one message for an engine with this zone; `None` for the default zone.
+async fn facts(zone: Option<TimeZone>, now: &str, message: &str) -> Vec<String> {
+    let builder = builder(now).enrichment(EnrichmentOptions::rules().unwrap());
+    let builder = match zone {
+        Some(zone) => builder.zone(zone),
+        None => builder,
+    };
+    let memory = builder.build().await.unwrap();
+    memory.remember(&lin(), message).await.unwrap();
+    memory.drain(&lin(), |_| ()).await.unwrap();
+    memory.facts(&lin()).await.unwrap().into_iter().map(|fact| fact.text).collect()
+}
+
+#[tokio::test]
+async fn tomorrow_is_the_users_tomorrow() {
+    let english = "I have a dentist appointment tomorrow.";
+    let chinese = "我明天要去体检";
+    let los_angeles = TimeZone::get("America/Los_Angeles").unwrap();
+    // The time, the zone, and the day after it there: west and east of UTC, before and after the day changes in UTC.
+    for (now, zone, day) in [
+        ("2024-05-01T20:00:00Z", Some(los_angeles.clone()), "2024-05-02"),
+        ("2024-05-02T03:00:00Z", Some(los_angeles), "2024-05-02"),
+        ("2024-05-01T20:00:00Z", Some(zone(8)), "2024-05-03"),
+        ("2024-05-01T10:00:00Z", Some(zone(8)), "2024-05-02"),
+        ("2024-05-01T20:00:00Z", Some(TimeZone::UTC), "2024-05-02"),
+        ("2024-05-01T20:00:00Z", None, "2024-05-02"),
+    ] {
+        for message in [english, chinese] {
+            let facts = facts(zone.clone(), now, message).await;
+            assert!(facts.len() == 1 && facts[0].contains(day), "{message} at {now} in {zone:?}: {facts:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_query_names_days_of_the_engines_zone_unless_it_has_its_own() {
+    let memory = builder("2024-05-02T03:00:00Z").zone(zone(-7)).build().await.unwrap();
+    assert_eq!(memory.zone(), &zone(-7));
+    // Yesterday is 30 April in California, and 1 May in UTC.
+    for (text, time) in [("Walked in Oakland", "2024-04-30T20:00:00Z"), ("Walked in Berkeley", "2024-05-01T20:00:00Z")]
+    {
+        memory.remember(&lin(), Turn::user(text).at(at(time))).await.unwrap();
+    }
+    let found = async |query: RecallQuery| {
+        let recall = memory.recall(&lin(), query.only_then()).await.unwrap();
+        recall.hits.iter().map(|hit| hit.record.text.clone()).collect::<Vec<_>>()
+    };
+    let query = || RecallQuery::new("Where did I walk yesterday?");
+    assert_eq!(found(query()).await, ["Walked in Oakland"]);
+    assert_eq!(found(query().with_zone(TimeZone::UTC)).await, ["Walked in Berkeley"]);
+}
+
+#[tokio::test]
+async fn summaries_and_profiles_have_the_engines_zone_and_language() {
+    let options = EnrichmentOptions::rules().unwrap().with_trigger(SummaryTrigger::every_turns(2)).with_profile(2);
+    let memory = builder("2024-05-02T12:00:00Z")
+        .zone(zone(-7))
+        .language(Language::Chinese)
+        .enrichment(options)
+        .build()
+        .await
+        .unwrap();
+    assert_eq!(memory.language(), Some(Language::Chinese));
+    for text in ["Call me Lin. I moved to Porto for a new job.", "I like hiking in the mountains near the river."] {
+        // 20:00 on 1 May in the zone: an evening.
+        memory.remember(&lin(), Turn::user(text).at(at("2024-05-02T03:00:00Z"))).await.unwrap();
+    }
+    memory.drain(&lin(), |_| ()).await.unwrap();
+    let of_kind = async |kind: Kind| {
+        let query = ScanQuery::oldest(10).with_filter(Filter::eq(memory_engine::Field::Kind, kind.as_str()));
+        memory.scan(&lin(), &query).await.unwrap().records.remove(0).text
+    };
+    let summary = of_kind(Kind::SUMMARY).await;
+    assert!(summary.contains("2024-05-01") && !summary.contains("2024-05-02"), "{summary}");
+    assert!(summary.contains("用户"), "{summary}");
+    let profile = of_kind(Kind::PROFILE).await;
+    assert!(profile.contains("称呼：Lin") && profile.contains("经常晚上来聊天"), "{profile}");
+}
+
+#[tokio::test]
+async fn a_prompt_context_has_the_engines_zone_and_language() {
+    for (zone, language, heading, day) in [
+        (TimeZone::UTC, None, "Relevant long-term memory", "2024-05-02"),
+        (zone(-7), Some(Language::Chinese), "相关的长期记忆", "2024-05-01"),
+    ] {
+        let builder = builder("2024-05-02T12:00:00Z").zone(zone);
+        let builder = match language {
+            Some(language) => builder.language(language),
+            None => builder,
+        };
+        let memory = builder.build().await.unwrap();
+        memory.remember(&lin(), Turn::user("I'm allergic to peanuts").at(at("2024-05-02T03:00:00Z"))).await.unwrap();
+        memory.remember(&lin(), "The weather is fine").await.unwrap();
+        let context = memory.context(&lin(), "Can I eat peanuts?").await.unwrap();
+        assert!(context.text.starts_with(heading) && context.text.contains(day), "{}", context.text);
+    }
+}
+
+async fn with_memories(builder: Builder) -> MemoryEngine {
+    let memory = builder.build().await.unwrap();
+    for text in [
+        "My dog is called Biscuit.",
+        "I told the doctor that peanuts make me ill.",
+        "We said we meet on Friday at noon.",
+        "I feel sad since the move.",
+        "我们约好周五去爬山",
+    ] {
+        let turn = Turn::user(text).with_scene("daily").at(at("2024-05-02T03:00:00Z"));
+        memory.remember(&lin(), turn).await.unwrap();
+    }
+    memory
+}
+
+async fn inject(injector: &Injector, text: &str) -> (Rule, String) {
+    let injection = injector.inject(&lin(), &IncomingMessage { round: 5, scene: "daily", text }).await;
+    assert!(injection.degraded.is_empty(), "{:?}", injection.degraded);
+    (injection.decision.rule, injection.text)
+}
+
+#[tokio::test]
+async fn english_questions_inject_english_text_and_small_talk_does_not() {
+    let injector = Injector::new(with_memories(builder("2024-05-02T12:00:00Z").zone(zone(-7))).await);
+    for (question, rule, memory) in [
+        (
+            "do you remember my dog's name?",
+            Rule::Recall,
+            "[2024-05-01 20:00][everyday] User: My dog is called Biscuit.",
+        ),
+        ("what did I tell you about peanuts?", Rule::Recall, "peanuts make me ill"),
+        ("I feel sad", Rule::Emotion, "I feel sad since the move."),
+        ("when did we say we meet?", Rule::Recall, "on Friday at noon"),
+    ] {
+        let (decided, text) = inject(&injector, question).await;
+        assert_eq!(decided, rule, "{question}");
+        assert!(text.starts_with("---\n[Memory reference") && text.contains(memory), "{question}: {text}");
+        assert!(!text.contains("记忆") && !text.contains("周五"), "{text}");
+    }
+    for small_talk in
+        ["Good morning!", "What should we cook tonight?", "Thanks, that helps.", "Tell me a joke about cats"]
+    {
+        assert_eq!(inject(&injector, small_talk).await, (Rule::Nothing, String::new()), "{small_talk}");
+    }
+    let (rule, text) = inject(&injector, "还记得我们约好去爬山吗").await;
+    assert_eq!(rule, Rule::Recall);
+    assert!(text.starts_with("---\n[记忆参考") && text.contains("[2024-05-01 20:00][日常] 用户：我们约好"), "{text}");
+}
+
+#[tokio::test]
+async fn a_first_message_gets_the_frame_of_its_language() {
+    let injector = Injector::new(with_memories(builder("2024-05-02T12:00:00Z")).await);
+    let first = async |text: &str| {
+        let injection = injector.inject(&lin(), &IncomingMessage { round: 1, scene: "daily", text }).await;
+        assert_eq!(injection.decision.rule, Rule::ColdStart);
+        injection.text
+    };
+    assert!(first("Hello there").await.starts_with("---\n[Memory reference"));
+    assert!(first("早上好").await.starts_with("---\n[记忆参考"));
+    assert!(first("👋").await.starts_with("---\n[Memory reference"), "most of these memories are in English");
+}
+
+#[tokio::test]
+async fn the_builders_language_decides_about_rules_and_frame() {
+    let chinese = builder("2024-05-02T12:00:00Z").language(Language::Chinese);
+    let injector = Injector::new(with_memories(chinese).await);
+    let (rule, _) = inject(&injector, "do you remember my dog's name?").await;
+    assert_eq!(rule, Rule::Relevant, "no Chinese trigger fires");
+    let english = builder("2024-05-02T12:00:00Z").language(Language::English);
+    let injector = Injector::new(with_memories(english).await);
+    let (rule, text) = inject(&injector, "还记得我们约好去爬山吗").await;
+    assert_eq!(rule, Rule::Recall);
+    assert!(text.starts_with("---\n[Memory reference") && text.contains("User: 我们约好周五去爬山"), "{text}");
+}

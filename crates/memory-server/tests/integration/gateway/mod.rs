@@ -1,0 +1,10 @@
+//! The chat gateway between a scripted client and a scripted model service.
+
+mod dialects;
+mod fixtures;
+mod forwarding;
+mod prompts;
+mod regeneration;
+mod scenes;
+mod storing;
+mod streams;
