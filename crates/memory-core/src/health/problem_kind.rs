@@ -197,7 +197,7 @@ problem_kinds! {
     KeywordLengthWrong = "keyword-length-wrong", Repair,
         "entries of the keyword index have a length that is not the number of their terms", "recomputes them";
     KeywordLexemesWrong = "keyword-lexemes-wrong", Repair,
-        "entries of the keyword index have other lexemes than terms", "recomputes them";
+        "entries of the keyword index have lexemes or counts that differ from their terms", "recomputes them";
     KeywordMissing = "keyword-missing", Repair,
         "active records are neither in the keyword index nor queued for it", "queues them";
     KeywordCountWrong = "keyword-count-wrong", Repair,
