@@ -19,7 +19,7 @@ pub use memory_engine_keyword_store::{
     WordSpan,
 };
 pub use memory_engine_synonyms::{
-    MemorySynonymStore, PairVerdict, SynonymGroup, SynonymStore, SynonymStoreExt, WordPair,
+    ApplicableGroups, MemorySynonymStore, PairVerdict, SynonymGroup, SynonymStore, SynonymStoreExt, WordPair,
 };
 pub use memory_engine_vector_store::{
     Generation, GenerationRole, GenerationStore, Generations, MemoryVectorStore, VectorEntry, VectorQuery, VectorStore,

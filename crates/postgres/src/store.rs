@@ -24,7 +24,7 @@ use crate::{
     options::PostgresOptions,
     queue::lease_owner::LeaseOwner,
     reconcile::reconcile,
-    records::{large_scopes::LargeScopes, put},
+    records::{put, remembered_scopes::RememberedScopes},
     vectors::{
         index_builder::IndexBuilder,
         vector_index::{IndexState, SMALL_TABLE_VECTORS, VectorIndex},
@@ -53,7 +53,9 @@ pub struct PostgresStore {
     metadata: IndexMetadata,
     index: VectorIndex,
     /// Scopes in which a query term is often in many records.
-    large_keyword_scopes: LargeScopes,
+    large_keyword_scopes: RememberedScopes,
+    /// Scopes with a record whose terms the server cannot count.
+    uncounted_keyword_scopes: RememberedScopes,
     lease_owner: Arc<LeaseOwner>,
     statistics: Arc<PlannerStatistics>,
     index_builder: Arc<IndexBuilder>,
@@ -145,7 +147,8 @@ impl PostgresStore {
             clock: store.clock,
             metadata,
             index,
-            large_keyword_scopes: LargeScopes::default(),
+            large_keyword_scopes: RememberedScopes::default(),
+            uncounted_keyword_scopes: RememberedScopes::default(),
             statistics: Arc::default(),
             index_builder: Arc::default(),
         };
@@ -202,6 +205,7 @@ impl PostgresStore {
             index: self.index.in_space(space.clone()),
             space,
             large_keyword_scopes: self.large_keyword_scopes.clone(),
+            uncounted_keyword_scopes: self.uncounted_keyword_scopes.clone(),
             lease_owner: Arc::clone(&self.lease_owner),
             statistics: Arc::clone(&self.statistics),
             index_builder: Arc::default(),
@@ -258,6 +262,7 @@ impl PostgresStore {
             metadata: &self.metadata,
             tenants: self.index.tenants(),
             large_scopes: &self.large_keyword_scopes,
+            uncounted_scopes: &self.uncounted_keyword_scopes,
         }
     }
 }

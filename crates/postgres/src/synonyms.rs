@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use memory_engine_core::{Result, Scope, phrases::fold};
-use memory_engine_synonyms::{PairVerdict, SynonymGroup, SynonymStore, WordPair};
-use sqlx::{PgConnection, Row};
+use memory_engine_synonyms::{ApplicableGroups, PairVerdict, SynonymGroup, SynonymStore, WordPair};
+use sqlx::{PgConnection, Row, postgres::PgRow};
 use uuid::Uuid;
 
 use crate::{
@@ -16,11 +16,26 @@ use crate::{
     store::PostgresStore,
 };
 
+/// SQL that selects the columns of groups. A row that was inserted by hand may lack columns that the engine always
+/// sets.
+macro_rules! select_groups {
+    () => {
+        "SELECT s.ns, s.term, array_remove(s.synonyms, NULL) AS members, coalesce(s.category, 'general') AS category
+         FROM synonym_map s "
+    };
+}
+
 #[async_trait]
 impl SynonymStore for PostgresStore {
     async fn list(&self, scope: &Scope) -> Result<Vec<SynonymGroup>> {
         let ns = scopes::namespace(scope);
         with_reader!(self, "list synonyms", |connection| list(connection, ns).await)
+    }
+
+    async fn applicable_groups(&self, scope: &Scope) -> Result<ApplicableGroups> {
+        let tenant = scopes::namespace(&Scope::tenant_wide(scope.tenant())?);
+        let ns = scopes::namespace(scope);
+        with_reader!(self, "list synonyms", |connection| applicable_groups(connection, tenant, ns).await)
     }
 
     async fn put(&self, scope: &Scope, groups: &[SynonymGroup]) -> Result<()> {
@@ -62,21 +77,46 @@ impl SynonymStore for PostgresStore {
 }
 
 async fn list(connection: &mut PgConnection, ns: Uuid) -> Result<Vec<SynonymGroup>, PostgresError> {
-    // A row that was inserted by hand may lack columns that the engine always sets.
-    let sql = "SELECT s.term, array_remove(s.synonyms, NULL) AS members, coalesce(s.category, 'general') AS category
-               FROM synonym_map s
-               WHERE s.ns = $1";
-    let rows = sqlx::query(sql).bind(ns).fetch_all(connection).await?;
-    let group = |row: &sqlx::postgres::PgRow| {
-        Ok::<_, PostgresError>(SynonymGroup {
-            term: row.try_get("term")?,
-            members: row.try_get("members")?,
-            category: row.try_get("category")?,
-        })
-    };
-    let mut groups = rows.iter().map(group).collect::<Result<Vec<_>, _>>()?;
+    let rows = sqlx::query(concat!(select_groups!(), "WHERE s.ns = $1")).bind(ns).fetch_all(connection).await?;
+    let mut groups = rows.iter().map(read_group).collect::<Result<Vec<_>, _>>()?;
     groups.sort_by_cached_key(SynonymGroup::key);
     Ok(groups)
+}
+
+/// Returns the groups of the namespace of a tenant, and those of `ns`, which may be the same namespace.
+async fn applicable_groups(
+    connection: &mut PgConnection,
+    tenant: Uuid,
+    ns: Uuid,
+) -> Result<ApplicableGroups, PostgresError> {
+    // The other namespaces are those of all tenants: the first row decides.
+    let sql = concat!(
+        "SELECT o.has_others, g.* FROM (
+            SELECT EXISTS (SELECT FROM synonym_map s WHERE s.ns <> $2) AS has_others
+         ) o LEFT JOIN (",
+        select_groups!(),
+        "WHERE s.ns = ANY ($1)) g ON true"
+    );
+    let rows = sqlx::query(sql).bind([tenant, ns]).bind(tenant).fetch_all(connection).await?;
+    let mut has_others = true;
+    let mut groups = Vec::new();
+    for row in &rows {
+        has_others = row.try_get("has_others")?;
+        if let Some(owner) = row.try_get::<Option<Uuid>, _>("ns")? {
+            groups.push((owner != tenant, read_group(row)?));
+        }
+    }
+    groups.sort_by_cached_key(|(is_of_user, group)| (*is_of_user, group.key()));
+    let groups = groups.into_iter().map(|(_, group)| group).collect();
+    Ok(ApplicableGroups { groups, is_same_for_all_users: !has_others })
+}
+
+fn read_group(row: &PgRow) -> Result<SynonymGroup, PostgresError> {
+    Ok(SynonymGroup {
+        term: row.try_get("term")?,
+        members: row.try_get("members")?,
+        category: row.try_get("category")?,
+    })
 }
 
 async fn put(connection: &mut PgConnection, scope: &Scope, groups: &[SynonymGroup]) -> Result<(), PostgresError> {

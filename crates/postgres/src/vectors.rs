@@ -2,4 +2,5 @@ pub(crate) mod generations;
 pub(crate) mod index_builder;
 pub(crate) mod vector_index;
 pub(crate) mod vector_search;
+pub(crate) mod vector_statement;
 pub(crate) mod vector_store;

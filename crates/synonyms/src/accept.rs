@@ -16,13 +16,9 @@ pub trait SynonymStoreExt: SynonymStore {
     /// user and the tenant have groups with the same term, both apply.
     ///
     /// # Errors
-    /// The errors of [`SynonymStore::list`].
+    /// The errors of [`SynonymStore::applicable_groups`].
     async fn applicable(&self, scope: &Scope) -> Result<Vec<SynonymGroup>> {
-        let mut groups = self.list(&Scope::tenant_wide(scope.tenant())?).await?;
-        if scope.user_name().is_some() {
-            groups.extend(self.list(scope).await?);
-        }
-        Ok(groups)
+        Ok(self.applicable_groups(scope).await?.groups)
     }
 
     /// Accepts a suggestion. If one of the words is in a group, the other one joins it; otherwise both make a new

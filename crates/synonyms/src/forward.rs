@@ -5,7 +5,11 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use memory_engine_core::{Result, Scope};
 
-use crate::{group::SynonymGroup, pair::PairVerdict, store::SynonymStore};
+use crate::{
+    group::SynonymGroup,
+    pair::PairVerdict,
+    store::{ApplicableGroups, SynonymStore},
+};
 
 macro_rules! forward {
     ($($pointer:ident),*) => {$(
@@ -14,6 +18,9 @@ macro_rules! forward {
         impl<T: SynonymStore + ?Sized> SynonymStore for $pointer<T> {
             async fn list(&self, scope: &Scope) -> Result<Vec<SynonymGroup>> {
                 (**self).list(scope).await
+            }
+            async fn applicable_groups(&self, scope: &Scope) -> Result<ApplicableGroups> {
+                (**self).applicable_groups(scope).await
             }
             async fn put(&self, scope: &Scope, groups: &[SynonymGroup]) -> Result<()> {
                 (**self).put(scope, groups).await

@@ -16,6 +16,6 @@ pub use group::{SEED, SynonymGroup, groups_from_toml};
 pub use memory::MemorySynonymStore;
 pub use pair::{PairVerdict, WordPair};
 pub use shared::SharedThesaurus;
-pub use store::SynonymStore;
+pub use store::{ApplicableGroups, SynonymStore};
 pub use suggestion::{PairEvidence, PairReason, SourceText, Suggester, Suggestion};
 pub use thesaurus::Thesaurus;

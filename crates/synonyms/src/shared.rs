@@ -7,12 +7,15 @@ use memory_engine_core::{Clock, Result, Scope, Timestamp};
 use memory_engine_keyword_store::Analyzer;
 use rustc_hash::FxHashMap;
 
-use crate::{accept::SynonymStoreExt, store::SynonymStore, thesaurus::Thesaurus};
+use crate::{
+    store::{ApplicableGroups, SynonymStore},
+    thesaurus::Thesaurus,
+};
 
 /// Caches the [`Thesaurus`] of each recent user, loaded from a store.
 ///
 /// A change by another process or by SQL takes effect after at most [`max_age`](Self::with_max_age), a change by this
-/// process after [`refresh`](Self::refresh).
+/// process after [`refresh`](Self::refresh). If no user of a tenant has groups, all its users share one thesaurus.
 #[derive(Debug)]
 pub struct SharedThesaurus {
     store: Arc<dyn SynonymStore>,
@@ -28,6 +31,8 @@ pub struct SharedThesaurus {
 struct LoadedThesaurus {
     thesaurus: Arc<Thesaurus>,
     loaded_at: Timestamp,
+    /// True for the thesaurus of a tenant that applies to all its users.
+    is_for_all_users: bool,
 }
 
 impl SharedThesaurus {
@@ -74,30 +79,44 @@ impl SharedThesaurus {
     /// returned.
     ///
     /// # Errors
-    /// The errors of [`SynonymStore::list`], if none is in the cache.
+    /// The errors of [`SynonymStore::applicable_groups`], if none is in the cache.
     pub async fn of(&self, scope: &Scope) -> Result<Arc<Thesaurus>> {
-        let known = self.loaded.read().get(&scope.namespace()).cloned();
-        match known {
+        match self.cached(&scope.namespace())? {
             Some(known) if self.clock.now() < known.loaded_at.after(self.max_age) => Ok(known.thesaurus),
             Some(known) => Ok(self.refresh(scope).await.unwrap_or(known.thesaurus)),
             None => self.refresh(scope).await,
         }
     }
 
+    /// Returns the most recent thesaurus in the cache that applies to this namespace.
+    fn cached(&self, namespace: &Scope) -> Result<Option<LoadedThesaurus>> {
+        let tenant = Scope::tenant_wide(namespace.tenant())?;
+        let loaded = self.loaded.read();
+        let own = loaded.get(namespace);
+        let of_tenant = loaded.get(&tenant).filter(|known| known.is_for_all_users);
+        Ok(own.into_iter().chain(of_tenant).max_by_key(|known| known.loaded_at).cloned())
+    }
+
     /// Reloads the thesaurus of a scope. After a change to the groups of a tenant, those of all its users are
     /// reloaded at their next use. If it fails, the previous one stays.
     ///
     /// # Errors
-    /// The errors of [`SynonymStore::list`].
+    /// The errors of [`SynonymStore::applicable_groups`].
     pub async fn refresh(&self, scope: &Scope) -> Result<Arc<Thesaurus>> {
         let loaded_at = self.clock.now();
-        let groups = self.store.applicable(scope).await?;
+        let ApplicableGroups { groups, is_same_for_all_users } = self.store.applicable_groups(scope).await?;
         let thesaurus = Thesaurus::new(self.analyzer.as_ref(), groups).with_synonym_weight(self.synonym_weight);
         let thesaurus = Arc::new(thesaurus);
-        let namespace = scope.namespace();
+        let tenant = Scope::tenant_wide(scope.tenant())?;
+        let namespace = if is_same_for_all_users { tenant.clone() } else { scope.namespace() };
         let mut loaded = self.loaded.write();
-        if namespace.user_name().is_none() {
-            loaded.retain(|owner, _| !namespace.covers(owner));
+        if scope.user_name().is_none() {
+            loaded.retain(|owner, _| !tenant.covers(owner));
+        } else if is_same_for_all_users {
+            loaded.retain(|owner, known| !tenant.covers(owner) || known.loaded_at > loaded_at);
+        } else if let Some(of_tenant) = loaded.get_mut(&tenant) {
+            // A user of the tenant has groups now.
+            of_tenant.is_for_all_users &= of_tenant.loaded_at > loaded_at;
         }
         if loaded.len() >= self.max_users && !loaded.contains_key(&namespace) {
             let oldest =
@@ -108,7 +127,11 @@ impl SharedThesaurus {
             // A load that started later has finished earlier, and its result is at least as recent.
             Some(newer) if newer.loaded_at > loaded_at => Ok(Arc::clone(&newer.thesaurus)),
             _ => {
-                loaded.insert(namespace, LoadedThesaurus { thesaurus: Arc::clone(&thesaurus), loaded_at });
+                let is_for_all_users = is_same_for_all_users;
+                loaded.insert(
+                    namespace,
+                    LoadedThesaurus { thesaurus: Arc::clone(&thesaurus), loaded_at, is_for_all_users },
+                );
                 Ok(thesaurus)
             }
         }

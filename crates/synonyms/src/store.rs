@@ -7,6 +7,16 @@ use memory_engine_core::{Result, Scope};
 
 use crate::{group::SynonymGroup, pair::PairVerdict};
 
+/// The groups that apply to a scope.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ApplicableGroups {
+    /// The groups of the tenant, and then those of the user.
+    pub groups: Vec<SynonymGroup>,
+    /// True if these groups apply to every user of the tenant, because no user has groups. A store that does not
+    /// check this returns false.
+    pub is_same_for_all_users: bool,
+}
+
 /// Stores groups of synonyms, and decisions about suggested pairs.
 ///
 /// Groups belong to a tenant or to one of its users, so only the tenant and the user of a scope matter
@@ -19,6 +29,17 @@ use crate::{group::SynonymGroup, pair::PairVerdict};
 pub trait SynonymStore: Debug + Send + Sync + 'static {
     /// Returns the groups of this tenant or user, in the order of their [keys](SynonymGroup::key).
     async fn list(&self, scope: &Scope) -> Result<Vec<SynonymGroup>>;
+
+    /// Returns the groups that apply to a scope: those of its tenant, and then those of its user if it names one.
+    ///
+    /// The provided implementation calls [`list`](Self::list) for both. A store may read both with one request.
+    async fn applicable_groups(&self, scope: &Scope) -> Result<ApplicableGroups> {
+        let mut groups = self.list(&Scope::tenant_wide(scope.tenant())?).await?;
+        if scope.user_name().is_some() {
+            groups.extend(self.list(scope).await?);
+        }
+        Ok(ApplicableGroups { groups, is_same_for_all_users: false })
+    }
 
     /// Stores all groups or none. Each one replaces the group with the same [key](SynonymGroup::key); of several with
     /// the same key the last one is stored.

@@ -1,15 +1,24 @@
 //! Questions with their synonyms, down to what they find.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    collections::BTreeSet,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
+use async_trait::async_trait;
 use futures::executor::block_on;
-use memory_engine_core::{Kind, ManualClock, Record, RecordId, Scope, Timestamp};
+use memory_engine_core::{Kind, ManualClock, Record, RecordId, Result, Scope, Timestamp};
 use memory_engine_keyword_store::{
     Analyzer, Clause, KeywordEntry, KeywordQuery, KeywordStore, MemoryKeywordStore, TextAnalyzer,
 };
 use memory_engine_synonyms::{
-    MemorySynonymStore, SEED, SharedThesaurus, SynonymGroup, SynonymStore, Thesaurus, groups_from_toml,
+    ApplicableGroups, MemorySynonymStore, PairVerdict, SEED, SharedThesaurus, SynonymGroup, SynonymStore, Thesaurus,
+    groups_from_toml,
 };
 use proptest::prelude::*;
 
@@ -160,6 +169,80 @@ fn k2_shared_thesaurus_reloads_changes() {
     block_on(store.clear(&lin)).unwrap();
     clock.advance(Duration::from_secs(61));
     assert_eq!(words(&lin), ["cat", "kitty"], "what was changed elsewhere is seen in time");
+}
+
+/// A store that reports whether any user has groups, and counts how often groups are loaded.
+#[derive(Debug, Default)]
+struct CheckingStore {
+    inner: MemorySynonymStore,
+    users_with_groups: Mutex<BTreeSet<Scope>>,
+    loads: AtomicUsize,
+}
+
+#[async_trait]
+impl SynonymStore for CheckingStore {
+    async fn list(&self, scope: &Scope) -> Result<Vec<SynonymGroup>> {
+        self.inner.list(scope).await
+    }
+    async fn applicable_groups(&self, scope: &Scope) -> Result<ApplicableGroups> {
+        self.loads.fetch_add(1, Ordering::Relaxed);
+        let is_same_for_all_users = self.users_with_groups.lock().unwrap().is_empty();
+        Ok(ApplicableGroups { is_same_for_all_users, ..self.inner.applicable_groups(scope).await? })
+    }
+    async fn put(&self, scope: &Scope, groups: &[SynonymGroup]) -> Result<()> {
+        if scope.user_name().is_some() {
+            self.users_with_groups.lock().unwrap().insert(scope.namespace());
+        }
+        self.inner.put(scope, groups).await
+    }
+    async fn remove(&self, scope: &Scope, terms: &[String]) -> Result<u64> {
+        self.inner.remove(scope, terms).await
+    }
+    async fn verdicts(&self, scope: &Scope) -> Result<Vec<PairVerdict>> {
+        self.inner.verdicts(scope).await
+    }
+    async fn judge(&self, scope: &Scope, verdicts: &[PairVerdict]) -> Result<()> {
+        self.inner.judge(scope, verdicts).await
+    }
+    async fn clear(&self, scope: &Scope) -> Result<u64> {
+        self.users_with_groups.lock().unwrap().remove(&scope.namespace());
+        self.inner.clear(scope).await
+    }
+}
+
+#[test]
+fn users_share_a_thesaurus_while_none_has_groups() {
+    let clock = Arc::new(ManualClock::new(Timestamp::from_micros(0)));
+    let store = Arc::new(CheckingStore::default());
+    let shared = SharedThesaurus::new(store.clone(), Arc::new(TextAnalyzer), clock.clone());
+    let tenant = Scope::tenant_wide(Scope::DEFAULT_TENANT).unwrap();
+    let [lin, mo, kim] = ["lin", "mo", "kim"].map(|name| Scope::user(name).unwrap());
+    let words = |scope: &Scope| block_on(shared.of(scope)).unwrap().expand_terms("cat");
+    let loads = || store.loads.load(Ordering::Relaxed);
+    block_on(store.put(&tenant, &[SynonymGroup::new("cat", ["kitty"])])).unwrap();
+    for scope in [&lin, &mo, &tenant, &lin] {
+        assert_eq!(words(scope), ["cat", "kitty"]);
+    }
+    assert_eq!(loads(), 1);
+    assert_eq!(words(&Scope::tenant_wide("other").unwrap()), ["cat"], "another tenant has a thesaurus of its own");
+    assert_eq!(loads(), 2);
+
+    block_on(store.put(&lin, &[SynonymGroup::new("cat", ["猫"])])).unwrap();
+    assert_eq!(words(&lin), ["cat", "kitty"], "a change is seen after the maximum age");
+    block_on(shared.refresh(&lin)).unwrap();
+    assert_eq!(words(&lin), ["cat", "kitty", "猫"]);
+    assert_eq!((words(&mo), loads()), (vec!["cat".to_owned(), "kitty".to_owned()], 4), "each user is loaded now");
+
+    block_on(store.put(&mo, &[SynonymGroup::new("cat", ["meow"])])).unwrap();
+    clock.advance(Duration::from_secs(61));
+    assert_eq!(words(&mo), ["cat", "kitty", "meow"]);
+    block_on(store.clear(&mo)).unwrap();
+    block_on(store.clear(&lin)).unwrap();
+    clock.advance(Duration::from_secs(61));
+    assert_eq!(words(&kim), ["cat", "kitty"]);
+    let before = loads();
+    assert_eq!((words(&lin), words(&mo)), (words(&kim), words(&kim)));
+    assert_eq!(loads(), before, "older thesauri of users are replaced by the shared one");
 }
 
 #[test]

@@ -84,6 +84,9 @@ pub async fn users_and_tenants_have_separate_groups(world: &World) {
     let store = store(world);
     let other = Scope::tenant_wide("other").unwrap();
     let scopes = [tenant(), lin(), mo(), other.clone(), other.with_user("lin").unwrap()];
+    store.put(&tenant(), &[group("same", &["of all"])]).await.unwrap();
+    // With groups of the tenant alone, both answers to `is_same_for_all_users` are allowed.
+    assert_eq!(store.applicable_groups(&lin()).await.unwrap().groups, [group("same", &["of all"])]);
     for (n, scope) in scopes.iter().enumerate() {
         store.put(scope, &[group("same", &[&format!("of {n}")])]).await.unwrap();
         store.judge(scope, &[verdict("same", &format!("of {n}"), true)]).await.unwrap();
@@ -94,6 +97,9 @@ pub async fn users_and_tenants_have_separate_groups(world: &World) {
     }
     let applicable = store.applicable(&lin()).await.unwrap();
     assert_eq!(applicable, [group("same", &["of 0"]), group("same", &["of 1"])]);
+    for scope in &scopes {
+        assert!(!store.applicable_groups(scope).await.unwrap().is_same_for_all_users, "{scope}");
+    }
 }
 
 pub async fn a_narrower_scope_means_its_user(world: &World) {

@@ -8,7 +8,7 @@ use memory_engine_core::{
     audit::{AuditAction, AuditContext, AuditEvent},
 };
 use memory_engine_indexing::Auditor;
-use memory_engine_synonyms::{PairVerdict, SynonymGroup, SynonymStore};
+use memory_engine_synonyms::{ApplicableGroups, PairVerdict, SynonymGroup, SynonymStore};
 
 /// A synonym store that logs each change before it makes it. The entries have the number of groups or verdicts, and no
 /// words.
@@ -36,6 +36,10 @@ impl AuditedSynonymStore {
 impl SynonymStore for AuditedSynonymStore {
     async fn list(&self, scope: &Scope) -> Result<Vec<SynonymGroup>> {
         self.inner.list(scope).await
+    }
+
+    async fn applicable_groups(&self, scope: &Scope) -> Result<ApplicableGroups> {
+        self.inner.applicable_groups(scope).await
     }
 
     async fn put(&self, scope: &Scope, groups: &[SynonymGroup]) -> Result<()> {

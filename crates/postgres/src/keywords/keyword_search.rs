@@ -14,7 +14,7 @@ use crate::{
         keyword_store,
     },
     records::{
-        large_scopes::LargeScopes,
+        remembered_scopes::RememberedScopes,
         row,
         scopes::{self, CoveredScope, Tenants},
     },
@@ -26,7 +26,9 @@ pub(crate) struct KeywordIndex<'s> {
     pub(crate) metadata: &'s IndexMetadata,
     pub(crate) tenants: &'s Tenants,
     /// Scopes in which a query term was in many records.
-    pub(crate) large_scopes: &'s LargeScopes,
+    pub(crate) large_scopes: &'s RememberedScopes,
+    /// Scopes with a record whose terms the server cannot count.
+    pub(crate) uncounted_scopes: &'s RememberedScopes,
 }
 
 /// Returns the best records within `scope` for a query, ranked with the statistics of that scope.
@@ -77,6 +79,9 @@ async fn find(
     if selection == Selection::Few && index.large_scopes.count_search(statement.scope) {
         selection = Selection::Best;
     }
+    if selection == Selection::Best && index.uncounted_scopes.count_search(statement.scope) {
+        selection = Selection::All;
+    }
     loop {
         let found = run(connection, statement, selection, &covered).await?;
         if !found.is_scope_correct {
@@ -87,6 +92,9 @@ async fn find(
         index.metadata.check(Index::Keywords, found.made_by.as_deref(), "keyword search")?;
         if found.has_all_hits(selection, statement) {
             return found.rank(statement);
+        }
+        if selection == Selection::Best && found.has_uncounted(statement) {
+            index.uncounted_scopes.insert(statement.scope);
         }
         selection = match selection {
             Selection::Few => {
@@ -148,17 +156,20 @@ impl FoundRows {
         Ok(found)
     }
 
+    /// Returns true if the server found records in the scope whose terms it cannot count.
+    fn has_uncounted(&self, statement: &KeywordStatement<'_>) -> bool {
+        self.document_frequencies.get(statement.query.clauses.len()).is_some_and(|count| *count > 0)
+    }
+
     /// Returns true if the rows contain every hit.
     fn has_all_hits(&self, selection: Selection, statement: &KeywordStatement<'_>) -> bool {
-        let has_uncounted =
-            self.document_frequencies.get(statement.query.clauses.len()).is_some_and(|count| *count > 0);
         let max_records = statement.max_records(selection);
         let has_more = match self.matches {
             Some(matches) => matches > max_records as u64,
             // Other records may be as good as the last hit.
             None => self.has_estimates && self.rows.len() >= max_records,
         };
-        !has_uncounted && !has_more
+        !self.has_uncounted(statement) && !has_more
     }
 
     /// Returns the hits, best first, each with its row.

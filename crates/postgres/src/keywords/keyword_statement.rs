@@ -11,10 +11,7 @@ use memory_engine_sql::filter;
 use crate::{
     database::statement::StatementBuilder,
     keywords::lexeme::LexemeOwner,
-    records::{
-        row::{JOIN_RECORDS, record_columns},
-        scopes::CoveredScope,
-    },
+    records::{row, scopes::CoveredScope},
 };
 
 /// Maximum number of records, in addition to the limit, that [`Selection::Best`] returns because their estimate equals
@@ -47,61 +44,64 @@ pub(crate) struct KeywordStatement<'q> {
     pub(crate) reads_records: bool,
 }
 
-/// The statement: the statistics `c`, all records `u`, the occurrences `m`, the statistics of the clauses `i`, the best
-/// records `g` and the result `h`.
+/// The statement: the statistics of the searched scope, all records with a query term or the best of them, and the
+/// hits `h` with the statistics in every row.
 const SEARCH: &str = "
-    WITH c AS MATERIALIZED (
+    WITH scope AS MATERIALIZED (
         SELECT coalesce(sum(a.documents), 0)::bigint AS documents,
                (SELECT o.made_by FROM origins o WHERE o.part = 'keywords') AS made_by,
                {is_scope_correct} AS is_scope_correct
         FROM addresses a WHERE {addresses}
     ){all}{best}
-    SELECT c.documents, c.made_by, c.is_scope_correct, {matches} AS matches, {statistics} AS document_frequencies,
-           h.estimate, h.length, h.terms, h.counts, {columns}
-    FROM c{join_statistics} LEFT JOIN ({hits}) h ON true{join_records}";
+    SELECT scope.documents, scope.made_by, scope.is_scope_correct, {matches} AS matches,
+           {statistics} AS document_frequencies, h.estimate, h.length, h.terms, h.counts, {columns}
+    FROM scope{join_statistics} LEFT JOIN ({hits}) h ON true{join_records}";
 
 /// All records with a query term, at most one more than a limit.
-const ALL_RECORDS: &str = ", u AS MATERIALIZED (
+const ALL_RECORDS: &str = ", matching AS MATERIALIZED (
         SELECT d.ns, d.id, d.length, d.terms, d.counts FROM keyword_documents d
-        WHERE {rows} AND (SELECT c.is_scope_correct FROM c) AND d.lexemes @@ (SELECT {lexemes}::text::tsquery){limit}
+        WHERE {rows} AND (SELECT scope.is_scope_correct FROM scope)
+              AND d.lexemes @@ (SELECT {lexemes}::text::tsquery){limit}
     )";
 
 /// The occurrences of the query terms, the number of records with each clause, and the best records.
 ///
 /// Each term is looked up by itself. The lexemes of the found records, which are large, are not read.
-const BEST_RECORDS: &str = ", o AS MATERIALIZED (
-        SELECT t.clause, d.ns, d.id, {fixed_norm} + {norm_of_term} * d.length::float8 AS norm,
-               t.weight * coalesce((d.repeated_terms -> t.term)::bigint, 1) AS frequency
+const BEST_RECORDS: &str = ", term_occurrences AS MATERIALIZED (
+        SELECT query.clause, d.ns, d.id, {fixed_norm} + {norm_of_term} * d.length::float8 AS norm,
+               query.weight * coalesce((d.repeated_terms -> query.term)::bigint, 1) AS frequency
         FROM unnest({lexemes}::text[]::tsquery[], {terms}::text[], {clauses}::int[], {weights}::float8[])
-             t (lexeme, term, clause, weight)
+             query (lexeme, term, clause, weight)
              JOIN LATERAL (
                  SELECT d.ns, d.id, d.length, d.repeated_terms FROM keyword_documents d
-                 WHERE {rows} AND d.lexemes @@ t.lexeme{fence}
+                 WHERE {rows} AND d.lexemes @@ query.lexeme{fence}
              ) d ON true
-        WHERE (SELECT c.is_scope_correct FROM c)
-    ), m AS {occurrences}, i AS MATERIALIZED (
-        SELECT array_agg(coalesce(x.documents, 0) ORDER BY k.clause) AS document_frequencies,
-               array_agg(k.weight * ln(1 + (
-                   greatest(greatest(c.documents, 1) - coalesce(x.documents, 0) + 0.5::float8, 0)
-                   / (coalesce(x.documents, 0) + 0.5::float8)
-               )) ORDER BY k.clause) AS idf
-        FROM c CROSS JOIN unnest({clause_weights}::float8[]) WITH ORDINALITY k (weight, clause)
-             LEFT JOIN (SELECT m.clause, count(*) AS documents FROM m GROUP BY m.clause) x ON x.clause = k.clause
-    ), g AS MATERIALIZED (
-        SELECT s.ns, s.id, s.estimate FROM (
-            SELECT m.ns, m.id, sum((SELECT i.idf FROM i)[m.clause] * m.frequency / (m.frequency + m.norm)) AS estimate
-            FROM m GROUP BY m.ns, m.id
-        ) s{filter} ORDER BY s.estimate DESC, s.id LIMIT {limit}
+        WHERE (SELECT scope.is_scope_correct FROM scope)
+    ), occurrences AS {occurrences}, clauses AS MATERIALIZED (
+        SELECT array_agg(coalesce(found.documents, 0) ORDER BY query.clause) AS document_frequencies,
+               array_agg(query.weight * ln(1 + (
+                   greatest(greatest(scope.documents, 1) - coalesce(found.documents, 0) + 0.5::float8, 0)
+                   / (coalesce(found.documents, 0) + 0.5::float8)
+               )) ORDER BY query.clause) AS idf
+        FROM scope CROSS JOIN unnest({clause_weights}::float8[]) WITH ORDINALITY query (weight, clause)
+             LEFT JOIN (
+                 SELECT clause, count(*) AS documents FROM occurrences GROUP BY clause
+             ) found ON found.clause = query.clause
+    ), best AS MATERIALIZED (
+        SELECT ranked.ns, ranked.id, ranked.estimate FROM (
+            SELECT ns, id, sum((SELECT clauses.idf FROM clauses)[clause] * frequency / (frequency + norm)) AS estimate
+            FROM occurrences GROUP BY ns, id
+        ) ranked{filter} ORDER BY ranked.estimate DESC, ranked.id LIMIT {limit}
     )";
 
 /// The condition that a record may be a hit: its estimate is at least that of the last hit, except for rounding.
-const BEST_ESTIMATES: &str = " WHERE g.estimate >= coalesce((
-        SELECT l.estimate * (1 - 1e-9::float8) FROM g l ORDER BY l.estimate DESC OFFSET ";
+const BEST_ESTIMATES: &str = " WHERE best.estimate >= coalesce((
+        SELECT last.estimate * (1 - 1e-9::float8) FROM best last ORDER BY last.estimate DESC OFFSET ";
 
 /// The occurrences of clauses with several terms.
 const SUM_OF_TERMS: &str = "MATERIALIZED (
-        SELECT o.clause, o.ns, o.id, min(o.norm) AS norm, sum(o.frequency) AS frequency FROM o
-        GROUP BY o.clause, o.ns, o.id
+        SELECT clause, ns, id, min(norm) AS norm, sum(frequency) AS frequency FROM term_occurrences
+        GROUP BY clause, ns, id
     )";
 
 impl KeywordStatement<'_> {
@@ -146,26 +146,25 @@ impl KeywordStatement<'_> {
             "addresses" => covered.push_address_condition("a", statement),
             "all" if has_all => self.push_all(selection, covered, statement),
             "best" if has_best => self.push_best(covered, statement),
-            "matches" if selection == Selection::Few => drop(statement.push("(SELECT count(*) FROM u)")),
+            "matches" if selection == Selection::Few => drop(statement.push("(SELECT count(*) FROM matching)")),
             "matches" => drop(statement.push("NULL::bigint")),
-            "statistics" if has_best => drop(statement.push("i.document_frequencies")),
+            "statistics" if has_best => drop(statement.push("clauses.document_frequencies")),
             "statistics" => drop(statement.push("NULL::bigint[]")),
             "columns" if joins_records => drop(statement.push("y.*")),
             "columns" => drop(statement.push("true AS admitted, h.ns, h.id")),
-            "join_statistics" if has_best => drop(statement.push(" CROSS JOIN i")),
+            "join_statistics" if has_best => drop(statement.push(" CROSS JOIN clauses")),
             "hits" => self.push_hits(selection, covered, statement),
             "join_records" if joins_records => {
-                statement.push_template(JOIN_RECORDS, |part, statement| match part {
-                    "columns" => self.push_record_columns(statement),
-                    _ => covered.push_joined_namespace_condition("r", statement),
-                });
+                let push_admitted = |statement: &mut StatementBuilder| self.push_admitted(statement);
+                row::push_join_records(self.scope, covered, self.reads_records, statement, push_admitted);
             }
             _ => {}
         });
     }
 
-    fn push_record_columns(&self, statement: &mut StatementBuilder) {
-        statement.push(if self.reads_records { record_columns!() } else { "r.ns, r.id" }).push(", ");
+    /// Appends the column that is true for records that pass the filter.
+    fn push_admitted(&self, statement: &mut StatementBuilder) {
+        statement.push(", ");
         match &self.query.filter {
             None => drop(statement.push("true")),
             Some(filter) => filter::write(filter, statement),
@@ -220,7 +219,9 @@ impl KeywordStatement<'_> {
             "rows" => covered.push_row_condition("d", statement),
             // It keeps the subquery separate: otherwise, the planner may read all records of the user for each term.
             "fence" if !covered.is_tenant_wide() => drop(statement.push(" OFFSET 0")),
-            "occurrences" if is_single_term => drop(statement.push("NOT MATERIALIZED (SELECT * FROM o)")),
+            "occurrences" if is_single_term => {
+                statement.push("NOT MATERIALIZED (SELECT * FROM term_occurrences)");
+            }
             "occurrences" => drop(statement.push(SUM_OF_TERMS)),
             "clause_weights" => {
                 let weights = clauses.iter().map(|clause| clause.weight);
@@ -234,7 +235,7 @@ impl KeywordStatement<'_> {
 
     fn push_filter(&self, covered: &CoveredScope, statement: &mut StatementBuilder) {
         let Some(filter) = &self.query.filter else { return };
-        statement.push(" JOIN records r ON r.ns = s.ns AND r.id = s.id");
+        statement.push(" JOIN records r ON r.ns = ranked.ns AND r.id = ranked.id");
         covered.push_joined_namespace_condition("r", statement);
         statement.push(" JOIN addresses a ON a.ns = r.ns AND a.address = r.address WHERE ");
         filter::write(filter, statement);
@@ -249,17 +250,18 @@ impl KeywordStatement<'_> {
                 );
             }
             Selection::All | Selection::Few => {
-                statement.push("SELECT NULL::float8 AS estimate, u.ns, u.id, u.length, u.terms, u.counts FROM u");
+                statement.push("SELECT NULL::float8 AS estimate, matching.* FROM matching");
                 if selection == Selection::Few {
-                    statement.push(" WHERE (SELECT count(*) FROM u) <= ").push_number(self.max_records(selection));
+                    statement.push(" WHERE (SELECT count(*) FROM matching) <= ");
+                    statement.push_number(self.max_records(selection));
                 }
             }
             Selection::Best => {
                 // `OFFSET 0` makes the planner look up each record by its key.
                 statement.push(
-                    "SELECT g.estimate, d.* FROM g CROSS JOIN LATERAL (
+                    "SELECT best.estimate, d.* FROM best CROSS JOIN LATERAL (
                          SELECT d.ns, d.id, d.length, d.terms, d.counts FROM keyword_documents d
-                         WHERE d.ns = g.ns AND d.id = g.id",
+                         WHERE d.ns = best.ns AND d.id = best.id",
                 );
                 covered.push_joined_namespace_condition("d", statement);
                 statement.push(" OFFSET 0) d");

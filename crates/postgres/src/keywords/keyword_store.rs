@@ -13,7 +13,7 @@ use crate::{
     database::statement::StatementBuilder,
     keywords::lexeme::LexemeOwner,
     records::namespaces,
-    records::row::{self, select_records},
+    records::row,
     records::scopes::{self, CoveredScope, record_id, uuid, uuids},
 };
 
@@ -177,13 +177,14 @@ pub(crate) async fn records_with_terms(
     scope: &Scope,
     ids: &[RecordId],
 ) -> Result<Vec<Option<RecordWithTerms>>, PostgresError> {
-    let mut statement = StatementBuilder::new(concat!(
-        select_records!("records r", ", d.terms, d.counts"),
-        "LEFT JOIN keyword_documents d ON d.ns = r.ns AND d.id = r.id WHERE r.id = ANY ("
-    ));
-    statement.bind(uuids(ids)).push(") AND ");
+    let mut statement = StatementBuilder::default();
+    let join_terms = " LEFT JOIN keyword_documents d ON d.ns = r.ns AND d.id = r.id";
+    row::push_select_records(scope, ", d.terms, d.counts", join_terms, &mut statement);
+    statement.push(" WHERE r.id = ANY (").bind(uuids(ids)).push(") AND ");
     CoveredScope::of(scope).push_joined_record_condition(&mut statement);
-    statement.push(" ORDER BY n.username");
+    if scope.user_name().is_none() {
+        statement.push(" ORDER BY n.username");
+    }
     let mut found: FxHashMap<RecordId, RecordWithTerms> = FxHashMap::default();
     for row in statement.fetch_all(connection).await? {
         let record = row::read(&row)?.record;

@@ -207,13 +207,13 @@ const SELECT_STATE: &str = "
     FROM unnest($3::uuid[], $4::bytea[]) k (ns, content_hash)
     JOIN barred_contents b ON b.ns = k.ns AND b.content_hash = k.content_hash";
 
-/// Namespaces, and an id or a hash of each.
-type StateKeys<K> = (Vec<Uuid>, Vec<K>);
+/// Ids or hashes, each with its namespace, as two lists of the same length.
+type NamespacedKeys<K> = (Vec<Uuid>, Vec<K>);
 
 /// Returns the keys of the records and tombstones, and of the deleted contents, that the decisions depend on.
-fn state_keys(writes: &[Write]) -> (StateKeys<Uuid>, StateKeys<Vec<u8>>) {
-    let mut keys = StateKeys::default();
-    let mut hashes = StateKeys::default();
+fn state_keys(writes: &[Write]) -> (NamespacedKeys<Uuid>, NamespacedKeys<Vec<u8>>) {
+    let mut keys = NamespacedKeys::default();
+    let mut hashes = NamespacedKeys::default();
     for Write { record, based_on, .. } in writes {
         let ns = scopes::namespace(&record.scope);
         for id in [record.id].into_iter().chain(based_on.iter().map(|basis| basis.id)) {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use memory_engine_core::{
-    ContentHash, Kind, Record, RecordId, Role, SortedJson, Source, State, Timestamp, Trust, text,
+    ContentHash, Kind, Record, RecordId, Role, Scope, SortedJson, Source, State, Timestamp, Trust, text,
 };
 use memory_engine_sql::indexed;
 use serde::Serialize;
@@ -20,25 +20,82 @@ use crate::{
 /// SQL of the columns of a record `r`, its namespace `n` and its address `a`.
 macro_rules! record_columns {
     () => {
+        concat!("n.tenant, n.username, ", $crate::records::row::columns_without_owner!())
+    };
+}
+pub(crate) use record_columns;
+
+/// SQL of the columns of a record `r` and its address `a`, without the names in its namespace.
+macro_rules! columns_without_owner {
+    () => {
         concat!(
-            "n.tenant, n.username, a.agent, a.session, a.branch, r.ns, r.id, r.kind, r.text, r.role, ",
+            "a.agent, a.session, a.branch, r.ns, r.id, r.kind, r.text, r.role, ",
             "r.speaker, r.scene, r.topic, r.emotion, r.message_id, r.sequence, r.round, r.confidence, r.importance, ",
             "r.occurred_at, r.recorded_at, r.valid_from, r.valid_until, r.trust, r.state, r.pinned, r.expires_at, ",
             "r.revision, r.entities, r.tags, r.derived_from, r.metadata",
         )
     };
 }
-pub(crate) use record_columns;
+pub(crate) use columns_without_owner;
 
-/// SQL that joins the records of the rows `h`, with `{columns}`. `{namespace}` stands for a condition on `r`.
+/// SQL that joins the records of the rows `h`.
 ///
 /// `OFFSET 0` makes the planner look up each record by its key. Otherwise it may read all records of a user, since it
 /// expects few.
-pub(crate) const JOIN_RECORDS: &str = " LEFT JOIN LATERAL (
-        SELECT {columns} FROM records r JOIN namespaces n ON n.ns = r.ns
-            JOIN addresses a ON a.ns = r.ns AND a.address = r.address
+const JOIN_RECORDS: &str = " LEFT JOIN LATERAL (
+        SELECT {columns} FROM records r{join_namespaces} JOIN addresses a ON a.ns = r.ns AND a.address = r.address
         WHERE r.ns = h.ns AND r.id = h.id{namespace} OFFSET 0
     ) y ON true";
+
+/// Appends a join that adds the records of the rows `h` as `y`. If `reads_records`, `y` has the columns of the records,
+/// otherwise their keys. `push_columns` appends further columns, each with a preceding comma.
+pub(crate) fn push_join_records(
+    scope: &Scope,
+    covered: &CoveredScope,
+    reads_records: bool,
+    statement: &mut StatementBuilder,
+    push_columns: impl Fn(&mut StatementBuilder),
+) {
+    statement.push_template(JOIN_RECORDS, |part, statement| match (part, scope.user_name()) {
+        ("columns", _) if !reads_records => push_columns(statement.push("r.ns, r.id")),
+        ("columns", _) => {
+            push_record_columns(scope, statement);
+            push_columns(statement);
+        }
+        ("join_namespaces", None) if reads_records => {
+            statement.push(" JOIN namespaces n ON n.ns = r.ns");
+        }
+        ("namespace", _) => covered.push_joined_namespace_condition("r", statement),
+        _ => {}
+    });
+}
+
+/// Appends the columns of a record `r` within `scope`. It needs the address `a`, and for a tenant the namespace `n`.
+/// The names of one user are bound, since looking them up for each hit would take time.
+fn push_record_columns(scope: &Scope, statement: &mut StatementBuilder) {
+    match scope.user_name() {
+        None => drop(statement.push(record_columns!())),
+        Some(user) => {
+            statement.bind(scope.tenant().to_owned()).push("::text AS tenant, ");
+            statement.bind(user.to_owned()).push(concat!("::text AS username, ", columns_without_owner!()));
+        }
+    }
+}
+
+/// Appends the selection of records within `scope`, up to the conditions, with further columns and joined tables.
+pub(crate) fn push_select_records(
+    scope: &Scope,
+    more_columns: &'static str,
+    more_tables: &'static str,
+    statement: &mut StatementBuilder,
+) {
+    push_record_columns(scope, statement.push("SELECT "));
+    statement.push(more_columns).push(" FROM records r");
+    if scope.user_name().is_none() {
+        statement.push(" JOIN namespaces n ON n.ns = r.ns");
+    }
+    statement.push(" JOIN addresses a ON a.ns = r.ns AND a.address = r.address").push(more_tables);
+}
 
 /// SQL that selects the columns of records, up to the conditions. `$from` must provide the table alias `r`.
 macro_rules! select_records {

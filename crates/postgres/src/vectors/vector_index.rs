@@ -13,7 +13,8 @@ use sqlx::{AssertSqlSafe, PgConnection};
 
 use crate::{
     database::error::PostgresError, database::index_metadata, database::statement::StatementBuilder,
-    options::PostgresOptions, records::large_scopes::LargeScopes, records::scopes::Tenants, vectors::vector_store,
+    options::PostgresOptions, records::remembered_scopes::RememberedScopes, records::scopes::Tenants,
+    vectors::vector_store,
 };
 use memory_engine_sql::embedding_versions::VectorTable;
 
@@ -48,7 +49,7 @@ pub(crate) struct VectorIndex {
     written_vectors: Arc<AtomicU64>,
     /// True once the index is known to exist.
     is_created: Arc<AtomicBool>,
-    large_scopes: LargeScopes,
+    large_scopes: RememberedScopes,
 }
 
 /// Minimum number of vectors for an index. With an index, a write takes four times as long.
@@ -110,7 +111,7 @@ impl VectorIndex {
             tenants: Tenants::default(),
             written_vectors: Arc::default(),
             is_created: Arc::default(),
-            large_scopes: LargeScopes::default(),
+            large_scopes: RememberedScopes::default(),
         }
     }
 
@@ -126,7 +127,7 @@ impl VectorIndex {
 
     /// Returns the scopes that were found to contain too many vectors for an exact search. A search need not count
     /// them.
-    pub(crate) fn large_scopes(&self) -> &LargeScopes {
+    pub(crate) fn large_scopes(&self) -> &RememberedScopes {
         &self.large_scopes
     }
 
@@ -306,7 +307,7 @@ impl VectorIndex {
             tenants: self.tenants.clone(),
             written_vectors: Arc::default(),
             is_created: Arc::default(),
-            large_scopes: LargeScopes::default(),
+            large_scopes: RememberedScopes::default(),
         }
     }
 }

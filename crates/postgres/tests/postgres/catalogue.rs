@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use memory_engine_core::{
-    Embedding, Field, Filter, Job, JobQueue, Kind, Record, RecordStore, ScanQuery, Scope, SystemClock, Tombstone,
+    Embedding, Field, Filter, Job, JobQueue, Kind, Record, RecordStore, ScanQuery, Scope, SystemClock, Terms,
+    Tombstone, Write,
 };
 use memory_engine_graph::{EntityKind, Extraction, GraphEntry, GraphQuery, Mention, Relation, Seeds};
 use memory_engine_keyword_store::{Clause, KeywordEntry, KeywordQuery, KeywordStore};
@@ -204,6 +205,7 @@ async fn graph(store: &PostgresStore, scope: &Scope, record: &Record) {
 }
 
 async fn synonyms(store: &dyn memory_engine_synonyms::SynonymStore, scope: &Scope) {
+    store.applicable_groups(scope).await.unwrap();
     let group = SynonymGroup::new("Krueger", ["K"]);
     store.put(scope, std::slice::from_ref(&group)).await.unwrap();
     store.put(scope, &[SynonymGroup::new("KRUEGER", ["克鲁格"])]).await.unwrap();
@@ -289,6 +291,28 @@ pub(crate) async fn every_statement_is_limited_to_namespaces(_: &Database) {
     let rebuild = store_options().with_mismatch(Mismatch::Rebuild);
     PostgresStore::connect_with(&url, rebuild, options).await.unwrap().close().await;
     sqlx::PgConnection::connect(&url).await.unwrap().close().await.unwrap();
+}
+
+/// The server cannot rank such a scope. The first search finds that out with a statement that returns no hits.
+pub(crate) async fn a_scope_with_uncounted_terms_is_searched_with_one_statement(_: &Database) {
+    let server = Server::new("-c log_statement=all -c log_line_prefix=@@ -c log_min_messages=log");
+    let options = PostgresOptions::default();
+    let store = PostgresStore::connect_with(&server.url(), store_options(), options).await.unwrap();
+    let terms: Terms = ["a\0b".to_owned(), "common".to_owned()].into_iter().collect();
+    let write = Write { terms: Some(terms), ..Write::upsert(turn(&lin(), "text")) };
+    store.put(&lin(), vec![write]).await.unwrap();
+    let tenant = Scope::tenant_wide(Scope::DEFAULT_TENANT).unwrap();
+    let query = KeywordQuery::new(vec![Clause::term("common")], 5);
+    let mut statements = Vec::new();
+    for _ in 0..3 {
+        let log_start = server.log().len();
+        assert_eq!(KeywordStore::search(&store, &tenant, &query).await.unwrap().len(), 1);
+        let log = server.log();
+        let is_search = |entry: &&str| entry.contains("LOG:  execute") && entry.contains("FROM keyword_documents");
+        statements.push(log[log_start..].split("@@").filter(is_search).count());
+    }
+    assert_eq!(statements, [2, 1, 1]);
+    store.close().await;
 }
 
 pub(crate) async fn a_filtered_index_search_returns_enough_hits(database: &Database) {

@@ -102,7 +102,10 @@ fn main() {
         a_search_for_one_user_reads_one_partition,
         a_filtered_index_search_returns_enough_hits,
     ));
-    trials.extend(trials!(has_programs, catalogue: every_statement_is_limited_to_namespaces));
+    trials.extend(trials!(has_programs, catalogue:
+        every_statement_is_limited_to_namespaces,
+        a_scope_with_uncounted_terms_is_searched_with_one_statement,
+    ));
     trials.extend(trials!(has_url, documents:
         e6_events_are_searched_by_vector_as_the_document_says,
         e6_events_are_searched_by_keywords_as_the_document_says,

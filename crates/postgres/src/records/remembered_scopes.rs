@@ -1,4 +1,4 @@
-//! Remembers scopes in which a search had too many matches to return all of them, so that later searches begin with
+//! Remembers scopes in which the usual first statement of a search was not enough, so that later searches begin with
 //! another statement.
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,22 +9,22 @@ use uuid::Uuid;
 
 use crate::records::scopes;
 
-/// Number of searches after which a large scope is tested again.
+/// Number of searches after which a scope is tested again.
 const TEST_INTERVAL_SEARCHES: u32 = 100;
 
 /// Maximum number of scopes that are remembered.
 const MAX_SCOPES: usize = 10_000;
 
-/// Scopes that were found to be large, shared by all clones.
+/// Scopes with a property that was found by a search, shared by all clones.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct LargeScopes {
+pub(crate) struct RememberedScopes {
     /// Number of further searches before the scope is tested again, by namespace and address.
     remaining_searches: Arc<Mutex<FxHashMap<(Uuid, Uuid), u32>>>,
 }
 
-impl LargeScopes {
-    /// Counts a search in a scope. Returns true if the scope was found to be large by one of the
-    /// [`TEST_INTERVAL_SEARCHES`] searches before; then it is tested again.
+impl RememberedScopes {
+    /// Counts a search in a scope. Returns true if one of the [`TEST_INTERVAL_SEARCHES`] searches before found that the
+    /// scope has the property; then it is tested again.
     pub(crate) fn count_search(&self, scope: &Scope) -> bool {
         let mut scopes = self.remaining_searches.lock().unwrap_or_else(PoisonError::into_inner);
         let key = key(scope);
@@ -36,7 +36,7 @@ impl LargeScopes {
         true
     }
 
-    /// Remembers that a scope is large. If there are too many, all are tested again.
+    /// Remembers that a scope has the property. If there are too many scopes, all are tested again.
     pub(crate) fn insert(&self, scope: &Scope) {
         let mut scopes = self.remaining_searches.lock().unwrap_or_else(PoisonError::into_inner);
         let key = key(scope);
@@ -56,9 +56,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_large_scope_is_tested_again_after_some_searches() {
+    fn a_remembered_scope_is_tested_again_after_some_searches() {
         let lin = Scope::user("lin").unwrap();
-        let scopes = LargeScopes::default();
+        let scopes = RememberedScopes::default();
         assert!(!scopes.count_search(&lin));
         scopes.insert(&lin);
         assert!((0..TEST_INTERVAL_SEARCHES).all(|_| scopes.count_search(&lin)));
