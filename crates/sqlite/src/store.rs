@@ -43,8 +43,8 @@ use memory_engine_sql::{index_metadata::IndexMetadata, options::StoreOptions};
 /// [`SynonymStore`](memory_engine_synonyms::SynonymStore).
 ///
 /// One thread writes and a few threads read; no call blocks the runtime that awaits it. Several stores, also in several
-/// processes, can open the same file, and each sees the writes of the others. Acknowledged writes are on the disk, except
-/// for the worker's own changes of the job queue.
+/// processes, can open the same file, and each sees the writes of the others. Acknowledged writes are on the disk,
+/// except for the worker's own changes of the job queue.
 ///
 /// Dropping the store finishes the queued calls and closes the file, and blocks until then; [`close`](Self::close) does
 /// the same without blocking. Handles in another space (see

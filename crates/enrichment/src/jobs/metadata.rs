@@ -11,8 +11,8 @@ use memory_engine_summarizer::MetadataExtractor;
 use super::MODEL_BATCH_SIZE;
 use crate::{handler::JobHandler, log::log_degraded};
 
-/// Fills the empty metadata fields of turns, for each user in a transaction of its own. The turns that it changes get new
-/// revisions.
+/// Fills the empty metadata fields of turns, for each user in a transaction of its own. The turns that it changes get
+/// new revisions.
 #[derive(Debug)]
 pub(crate) struct MetadataJob {
     pub(crate) store: Arc<IndexedStore>,

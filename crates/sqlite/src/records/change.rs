@@ -129,9 +129,9 @@ impl<'c> Changes<'c> {
     }
 }
 
-/// Returns true if the new record has everything that the old one said: they differ at most in state, kind, trust,
-/// confidence, importance, validity, pin, expiry and `occurred_at`, and in a topic, emotion or entities that the old one
-/// did not have.
+/// Returns true if the new record has all content of the old one: they differ at most in state, kind, trust,
+/// confidence, importance, validity, pin, expiry and `occurred_at`, and in a topic, emotion or entities that the old
+/// one did not have.
 fn keeps_content(new: &Record, old: &Record) -> bool {
     let mut expected = old.clone();
     expected.topic = expected.topic.or_else(|| new.topic.clone());
