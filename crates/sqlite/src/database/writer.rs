@@ -24,12 +24,14 @@ const GROUP_COMMIT_MAX_WRITES: usize = 64;
 /// Maximum number of attempts to truncate the log while there are no writes.
 const MAX_CHECKPOINT_ATTEMPTS: usize = 40;
 
+/// A function that writes. It gets the connection within a transaction, or the error of starting one, which it reports
+/// to its caller.
+type WriteFunction = dyn FnOnce(Result<&Connection, CommitError>) -> WriteJobOutcome + Send;
+
 /// A write job.
 pub(crate) struct WriteJob {
     pub(crate) durability: Durability,
-    /// The write. It gets the connection within a transaction, or the error of starting one, which it reports to its
-    /// caller.
-    pub(crate) run: Box<dyn FnOnce(Result<&Connection, CommitError>) -> WriteJobOutcome + Send>,
+    pub(crate) run: Box<WriteFunction>,
 }
 
 /// The time at which a write must be on the disk.
