@@ -6,7 +6,11 @@ use std::{
 };
 
 use memory_engine_core::{ErrorKind, Result};
-use tokio::{runtime::Handle, sync::Notify, time::timeout};
+use tokio::{
+    runtime::Handle,
+    sync::Notify,
+    time::{Instant, timeout, timeout_at},
+};
 
 use crate::{
     log::log_error,
@@ -16,6 +20,10 @@ use crate::{
 
 /// Maximum time to wait for the end of the stopped task. On a runtime that no thread drives it never ends.
 const TASK_END_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// Time from the first queued job until the background task claims it. Jobs that are queued meanwhile are claimed and
+/// completed in the same transactions.
+const BATCH_WINDOW: Duration = Duration::from_millis(100);
 
 /// Keeps the background task from starting a batch, until it is dropped. Returned by [`Worker::pause`].
 #[derive(Debug)]
@@ -88,22 +96,24 @@ impl Worker {
     }
 }
 
-/// Runs the jobs whenever the signal comes, and at least once per lease duration, until the worker stops or is dropped.
+/// Runs the jobs [`BATCH_WINDOW`] after the signal, and at least once per lease duration, until the worker stops or is
+/// dropped.
 async fn work_in_background(worker: Weak<Worker>, signal: Arc<Notify>) {
     let mut failures = 0;
     loop {
-        let Some(worker) = worker.upgrade() else { return };
+        let Some(live_worker) = worker.upgrade() else { return };
         // A count of 1 means that only this task holds the worker: the engine was dropped.
-        let outcome = worker.run_all(|| Arc::strong_count(&worker) > 1 && !worker.is_paused(), |_| ()).await;
-        if worker.is_stopping() {
+        let outcome =
+            live_worker.run_all(|| Arc::strong_count(&live_worker) > 1 && !live_worker.is_paused(), |_| ()).await;
+        if live_worker.is_stopping() {
             return;
         }
-        if !worker.is_paused()
-            && let Err(error) = worker.expired.delete().await
+        if !live_worker.is_paused()
+            && let Err(error) = live_worker.expired.delete().await
         {
             log_error("expiry", "expired records are not deleted yet; no read returns them", &error);
         }
-        drop(worker);
+        drop(live_worker);
         let wait = match outcome {
             Ok(_) => {
                 failures = 0;
@@ -117,6 +127,16 @@ async fn work_in_background(worker: Weak<Worker>, signal: Arc<Notify>) {
                 wait
             }
         };
-        let _ = timeout(wait, signal.notified()).await;
+        if timeout(wait, signal.notified()).await.is_ok() {
+            wait_for_further_jobs(&worker, &signal).await;
+        }
     }
+}
+
+/// Waits for [`BATCH_WINDOW`], or until the worker stops or is dropped.
+async fn wait_for_further_jobs(worker: &Weak<Worker>, signal: &Notify) {
+    let end = Instant::now() + BATCH_WINDOW;
+    while worker.upgrade().is_some_and(|worker| !worker.is_stopping())
+        && timeout_at(end, signal.notified()).await.is_ok()
+    {}
 }

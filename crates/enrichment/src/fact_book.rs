@@ -5,6 +5,7 @@ use std::{
     sync::Arc,
 };
 
+use futures_util::future::join_all;
 use memory_engine_core::{
     Basis, ErrorKind, Field, Filter, Kind, Locale, Order, Outcome, PutMode, Record, RecordId, Result, ReviewPolicy,
     ReviewSource, RuleId, Scope, State, Trust, Write, history::is_history_key,
@@ -23,6 +24,14 @@ pub struct FactBook {
     store: Arc<IndexedStore>,
     locale: Locale,
     review: ReviewPolicy,
+}
+
+/// The facts that were extracted from turns of one conversation.
+struct ConversationFacts<'a> {
+    address: &'a Scope,
+    facts: Vec<ExtractedFact>,
+    /// The turns, with those directly before them.
+    turns: Vec<Record>,
 }
 
 impl FactBook {
@@ -102,18 +111,44 @@ impl FactBook {
         for record in turns {
             conversations.entry(&record.scope).or_default().push(record.clone());
         }
-        for (address, mut turns) in conversations {
-            let ids: Vec<RecordId> = turns.iter().map(|turn| turn.id).collect();
-            // The meaning of "yes" depends on the question before it.
-            turns.extend(self.turns_before(address, &ids).await?);
-            turns.sort_by_key(Record::position);
-            let extracted = extractor.extract(&turns, &self.locale).await?;
-            log_degraded("facts", extracted.degraded.as_ref());
-            let is_own = |fact: &ExtractedFact| fact.evidence.iter().any(|evidence| ids.contains(&evidence.record));
-            let facts: Vec<ExtractedFact> = extracted.facts.into_iter().filter(is_own).collect();
-            self.add(address, &facts, &turns, trust, &self.review).await?;
+        let mut by_person: BTreeMap<Scope, Vec<ConversationFacts<'_>>> = BTreeMap::new();
+        let mut failure = None;
+        for (address, turns) in conversations {
+            match self.extract_from(extractor, address, turns).await {
+                Ok(extracted) => by_person.entry(person(address)?).or_default().push(extracted),
+                Err(error) => {
+                    failure = Some(error);
+                    break;
+                }
+            }
         }
-        Ok(())
+        // The facts of different people do not depend on each other, and a store can commit them together.
+        let added = join_all(by_person.into_values().map(|conversations| async {
+            for ConversationFacts { address, facts, turns } in conversations {
+                self.add(address, &facts, &turns, trust, &self.review).await?;
+            }
+            Ok(())
+        }));
+        added.await.into_iter().collect::<Result<()>>()?;
+        failure.map_or(Ok(()), Err)
+    }
+
+    /// Extracts the facts in turns of one conversation.
+    async fn extract_from<'a>(
+        &self,
+        extractor: &dyn FactExtractor,
+        address: &'a Scope,
+        mut turns: Vec<Record>,
+    ) -> Result<ConversationFacts<'a>> {
+        let ids: Vec<RecordId> = turns.iter().map(|turn| turn.id).collect();
+        // The meaning of "yes" depends on the question before it.
+        turns.extend(self.turns_before(address, &ids).await?);
+        turns.sort_by_key(Record::position);
+        let extracted = extractor.extract(&turns, &self.locale).await?;
+        log_degraded("facts", extracted.degraded.as_ref());
+        let is_own = |fact: &ExtractedFact| fact.evidence.iter().any(|evidence| ids.contains(&evidence.record));
+        let facts = extracted.facts.into_iter().filter(is_own).collect();
+        Ok(ConversationFacts { address, facts, turns })
     }
 
     async fn all(&self, scope: &Scope) -> Result<Vec<Record>> {

@@ -44,6 +44,15 @@ pub struct Worker {
     pub(crate) pauses: AtomicUsize,
 }
 
+/// The outcome of a batch that was claimed and run.
+#[derive(Debug, Clone, Copy)]
+struct BatchOutcome {
+    /// Number of items done.
+    done: u64,
+    /// True if no further item of the job could be claimed.
+    is_last: bool,
+}
+
 impl Drop for Worker {
     fn drop(&mut self) {
         // The background task wakes up, sees that the worker is gone, and ends.
@@ -98,20 +107,25 @@ impl Worker {
         let mut failure = None;
         while let Some(handler) = remaining.first().copied().filter(|_| !self.is_stopping() && should_continue()) {
             let outcome = match handler.batch_size().await {
-                Ok(None) => Ok(None),
+                Ok(None) => Ok(BatchOutcome { done: 0, is_last: true }),
                 Ok(Some(size)) => {
                     // An error of the queue concerns all jobs.
                     let pending = self.store.queue().claim(handler.job(), size, LEASE_DURATION).await?;
-                    self.run_claimed(handler, pending).await
+                    // An item that is queued from now on wakes the worker again.
+                    let is_last = pending.len() < size;
+                    self.run_claimed(handler, pending).await.map(|done| BatchOutcome { done, is_last })
                 }
                 Err(error) => Err(error),
             };
             match outcome {
-                Ok(None) => _ = remaining.remove(0),
-                Ok(Some(count)) => {
-                    done += count;
-                    progress(done);
-                    if handler.job() == Job::Reembedding {
+                Ok(batch) => {
+                    if batch.done > 0 {
+                        done += batch.done;
+                        progress(done);
+                    }
+                    if batch.is_last {
+                        remaining.remove(0);
+                    } else if handler.job() == Job::Reembedding {
                         // There may be many of these items. Items of other jobs that were queued meanwhile come first.
                         remaining.clone_from(&handlers);
                     }
@@ -131,16 +145,16 @@ impl Worker {
         failure.map_or(Ok(done), Err)
     }
 
-    /// Does a claimed batch. Returns the number of items done; `None` if nothing waited for this job.
-    async fn run_claimed(&self, handler: &dyn JobHandler, pending: Vec<Pending>) -> Result<Option<u64>> {
+    /// Does a claimed batch. Returns the number of items done.
+    async fn run_claimed(&self, handler: &dyn JobHandler, pending: Vec<Pending>) -> Result<u64> {
         if pending.is_empty() {
-            return Ok(None);
+            return Ok(0);
         }
         let pending = Arc::new(pending);
         *self.claimed.lock() = Some(Arc::clone(&pending));
         let done = self.with_lease(&pending, self.run_batch(handler, &pending)).await;
         *self.claimed.lock() = None;
-        done.map(Some)
+        done
     }
 
     /// Releases the items of a batch whose future was dropped before its end, for example with its runtime. The caller

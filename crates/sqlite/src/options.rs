@@ -17,7 +17,8 @@ const MAX_BYTES: u64 = 1 << 46;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Synchronous {
-    /// Every commit is on the disk before it is acknowledged.
+    /// Every commit is on the disk before it is acknowledged. Only claims, completions and failures of background jobs
+    /// reach the disk with the next commit: after a power failure these jobs run again.
     #[default]
     Full,
     /// The log reaches the disk at checkpoints. A power failure can undo the latest commits, deletions

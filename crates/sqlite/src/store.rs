@@ -29,7 +29,7 @@ use crate::{
     database::file::DatabaseFile,
     database::location::Location,
     database::readers::{self, ReadJob, ReadQueue},
-    database::writer::{self, Residue, WriteJob, WriteJobOutcome},
+    database::writer::{self, CommitError, Durability, Residue, WriteJob, WriteJobOutcome},
     database::{index_metadata, schema},
     options::SqliteOptions,
     queue::lease_owner::LeaseOwner,
@@ -43,7 +43,8 @@ use memory_engine_sql::{index_metadata::IndexMetadata, options::StoreOptions};
 /// [`SynonymStore`](memory_engine_synonyms::SynonymStore).
 ///
 /// One thread writes and a few threads read; no call blocks the runtime that awaits it. Several stores, also in several
-/// processes, can open the same file, and each sees the writes of the others. Acknowledged writes are on the disk.
+/// processes, can open the same file, and each sees the writes of the others. Acknowledged writes are on the disk,
+/// except for the worker's own changes of the job queue.
 ///
 /// Dropping the store finishes the queued calls and closes the file, and blocks until then; [`close`](Self::close) does
 /// the same without blocking. Handles in another space (see
@@ -206,10 +207,11 @@ impl SqliteStore {
         }
         let flush_pending = Arc::clone(&self.database.flush_pending);
         // An empty write: the writer thread flushes caches after every group of writes.
-        let job: WriteJob = Box::new(move |_| {
+        let run = Box::new(move |_: Result<&Connection, _>| {
             flush_pending.store(false, Ordering::Release);
             WriteJobOutcome { failed: false, residue: Residue::None, reply: Box::new(|_| {}) }
         });
+        let job = WriteJob { durability: Durability::Immediate, run };
         let queued = self.queues("flush caches").is_ok_and(|queues| queues.write.try_send(job).is_ok());
         if !queued {
             self.database.flush_pending.store(false, Ordering::Release);
@@ -251,8 +253,20 @@ impl SqliteStore {
         residue: fn(&T) -> Residue,
         body: impl FnOnce(&Connection) -> Result<T, SqliteError> + Send + 'static,
     ) -> Result<T> {
+        self.write_with(Durability::Immediate, operation, residue, body).await
+    }
+
+    /// Runs `body` on the writer thread and waits until its changes are committed. They are on the disk at the time
+    /// that `durability` requires.
+    pub(crate) async fn write_with<T: Send + 'static>(
+        &self,
+        durability: Durability,
+        operation: &'static str,
+        residue: fn(&T) -> Residue,
+        body: impl FnOnce(&Connection) -> Result<T, SqliteError> + Send + 'static,
+    ) -> Result<T> {
         let (sender, reply) = oneshot::channel();
-        let job: WriteJob = Box::new(move |connection| {
+        let run = Box::new(move |connection: Result<&Connection, CommitError>| {
             let run = |connection| body(connection).map_err(|failure| failure.into_error(operation));
             let outcome = connection.map_err(|error| error.into_error(operation)).and_then(run);
             WriteJobOutcome {
@@ -268,6 +282,7 @@ impl SqliteStore {
                 }),
             }
         });
+        let job = WriteJob { durability, run };
         self.queues(operation)?.write.send(job).await.map_err(|_| closed_error(operation))?;
         reply.await.map_err(|_| panic_error(operation))?
     }
@@ -368,7 +383,7 @@ impl WriterStart {
         let Self { file, options, metadata, caches, lease_owner, .. } = self;
         let cache_writer = CacheWriter::new(caches, metadata);
         let on_close = |connection: &Connection| lease_owner.retire(connection);
-        writer::run(connection, &file.path, writes, readers_ended, options.busy_timeout, cache_writer, on_close);
+        writer::run(connection, &file.path, writes, readers_ended, &options, cache_writer, on_close);
     }
 }
 

@@ -79,12 +79,12 @@ impl ChatLoad {
             let response = connection.post("/v1/chat/completions", &headers, &body).await?;
             let text = String::from_utf8_lossy(&response.body);
             ensure!(response.status == 200, "a chat was answered with {}: {text}", response.status);
-            let Some((first, last)) = own_times(&response.body) else {
+            let Some(own) = own_times(&response.body) else {
                 anyhow::bail!("a reply is not complete: {text}");
             };
-            let added = |at: Instant, own: Duration| ((at - response.sent).as_secs_f64() - own.as_secs_f64()) * 1e3;
-            times.first_byte.push(added(response.first_byte, first));
-            times.end.push(added(response.end, last));
+            let added = |at: Instant, time: Duration| ((at - response.sent).as_secs_f64() - time.as_secs_f64()) * 1e3;
+            times.first_byte.push(added(response.first_byte, own.first_chunk));
+            times.end.push(added(response.end, own.last_chunk));
             messages.push(json!({ "role": "assistant", "content": reply_text(&text) }));
             exchange += 1;
             sleep(self.pause).await;

@@ -153,6 +153,71 @@ impl CpuTimes {
     }
 }
 
+/// The chats of all rounds on one side: through the gateway, or directly.
+#[derive(Debug, Default)]
+struct ChatMeasurement {
+    times: ChatTimes,
+    cpu: CpuTimes,
+}
+
+impl ChatMeasurement {
+    /// Runs the chats of a round, and waits for the background jobs of the server.
+    async fn add_round(&mut self, server: &ServerProcess, load: &ChatLoad) -> Result<()> {
+        let before = CpuTimes::now(server)?;
+        let measured = load.run().await?;
+        server.wait_until_idle().await?;
+        self.cpu = self.cpu.plus(CpuTimes::now(server)?.since(before));
+        self.times.first_byte.extend(measured.first_byte);
+        self.times.end.extend(measured.end);
+        self.times.seconds += measured.seconds;
+        Ok(())
+    }
+
+    fn print(&self, workload: &str, resident_mib: Option<f64>) -> Result<Value> {
+        let times = &self.times;
+        Row {
+            workload,
+            requests: times.end.len(),
+            seconds: times.seconds,
+            times: &times.first_byte,
+            ends: Some(&times.end),
+            cpu: self.cpu,
+            resident_mib,
+        }
+        .print()
+    }
+}
+
+/// Two percentiles of times, in milliseconds.
+#[derive(Debug, Clone, Copy)]
+struct Percentiles {
+    p50_ms: f64,
+    p99_ms: f64,
+}
+
+impl Percentiles {
+    fn of(times: &[f64]) -> Self {
+        Self { p50_ms: rounded(percentile(times, 0.5)), p99_ms: rounded(percentile(times, 0.99)) }
+    }
+
+    fn minus(self, other: Self) -> Self {
+        Self { p50_ms: rounded(self.p50_ms - other.p50_ms), p99_ms: rounded(self.p99_ms - other.p99_ms) }
+    }
+}
+
+/// A row of the table.
+struct Row<'t> {
+    workload: &'t str,
+    requests: usize,
+    seconds: f64,
+    /// Time of each request in milliseconds; of a chat, until the first byte.
+    times: &'t [f64],
+    /// Time of each chat until its end, in milliseconds.
+    ends: Option<&'t [f64]>,
+    cpu: CpuTimes,
+    resident_mib: Option<f64>,
+}
+
 async fn measure_searches(server: &ServerProcess, arguments: &Arguments, route: SearchRoute) -> Result<Value> {
     let run = |seconds| {
         let duration = Duration::from_secs_f64(seconds);
@@ -164,15 +229,16 @@ async fn measure_searches(server: &ServerProcess, arguments: &Arguments, route: 
     let searched = run(arguments.search_seconds).await?;
     let cpu = CpuTimes::now(server)?.since(before);
     let with_results = searched.with_results as f64 / searched.times.len() as f64;
-    let mut row = print_row(
-        route.path(),
-        searched.times.len(),
-        searched.seconds,
-        &searched.times,
-        None,
+    let row = Row {
+        workload: route.path(),
+        requests: searched.times.len(),
+        seconds: searched.seconds,
+        times: &searched.times,
+        ends: None,
         cpu,
-        Some(server.resident_mib()?),
-    )?;
+        resident_mib: Some(server.resident_mib()?),
+    };
+    let mut row = row.print()?;
     row["with_results"] = json!(rounded(with_results));
     Ok(row)
 }
@@ -195,64 +261,55 @@ async fn measure_chats(
         duration: Duration::from_secs_f64(arguments.chat_seconds),
         round,
     };
-    let (mut direct, mut gateway) = (ChatTimes::default(), ChatTimes::default());
-    let (mut direct_cpu, mut gateway_cpu) = (CpuTimes::default(), CpuTimes::default());
+    let mut direct = ChatMeasurement::default();
+    let mut gateway = ChatMeasurement::default();
     let mut resident = Vec::new();
     for round in 0..arguments.rounds {
-        for (address, times, cpu) in
-            [(upstream, &mut direct, &mut direct_cpu), (server.address.as_str(), &mut gateway, &mut gateway_cpu)]
-        {
-            let before = CpuTimes::now(server)?;
-            let measured = load(address, round).run().await?;
-            server.wait_until_idle().await?;
-            *cpu = cpu.plus(CpuTimes::now(server)?.since(before));
-            times.first_byte.extend(measured.first_byte);
-            times.end.extend(measured.end);
-            times.seconds += measured.seconds;
-        }
+        direct.add_round(server, &load(upstream, round)).await?;
+        gateway.add_round(server, &load(&server.address, round)).await?;
         resident.push(rounded(server.resident_mib()?));
     }
-    let print_side = |name: &str, times: &ChatTimes, cpu, resident_mib| {
-        print_row(name, times.end.len(), times.seconds, &times.first_byte, Some(&times.end), cpu, resident_mib)
-    };
-    let direct_row = print_side("chats, direct", &direct, direct_cpu, None)?;
-    let mut gateway_row = print_side("chats, gateway", &gateway, gateway_cpu, Some(server.resident_mib()?))?;
+    let direct_row = direct.print("chats, direct", None)?;
+    let mut gateway_row = gateway.print("chats, gateway", Some(server.resident_mib()?))?;
     gateway_row["server_mib_after_each_round"] = json!(resident);
-    let difference = |part| percentile(&gateway.first_byte, part) - percentile(&direct.first_byte, part);
-    let end_difference = |part| percentile(&gateway.end, part) - percentile(&direct.end, part);
-    let added = [difference(0.5), difference(0.99), end_difference(0.5), end_difference(0.99)].map(rounded);
-    println!("| added | | {:.1} | {:.1} | {:.1} | {:.1} | | | |", added[0], added[1], added[2], added[3]);
+    let first_byte = Percentiles::of(&gateway.times.first_byte).minus(Percentiles::of(&direct.times.first_byte));
+    let end = Percentiles::of(&gateway.times.end).minus(Percentiles::of(&direct.times.end));
+    println!(
+        "| added | | {:.1} | {:.1} | {:.1} | {:.1} | | | |",
+        first_byte.p50_ms, first_byte.p99_ms, end.p50_ms, end.p99_ms
+    );
     let added = json!({
-        "workload": "added", "p50_ms": added[0], "p99_ms": added[1], "end_p50_ms": added[2], "end_p99_ms": added[3],
+        "workload": "added", "p50_ms": first_byte.p50_ms, "p99_ms": first_byte.p99_ms, "end_p50_ms": end.p50_ms,
+        "end_p99_ms": end.p99_ms,
     });
     Ok(vec![direct_row, gateway_row, added])
 }
 
-/// Prints a row of the table, and returns it for the JSON file.
-fn print_row(
-    name: &str,
-    requests: usize,
-    seconds: f64,
-    times: &[f64],
-    ends: Option<&[f64]>,
-    cpu: CpuTimes,
-    resident_mib: Option<f64>,
-) -> Result<Value> {
-    let per_request = |seconds: f64| rounded(seconds * 1e3 / requests as f64);
-    let (server_ms, client_ms) = (per_request(cpu.server), per_request(cpu.client));
-    let [p50, p99] = [0.5, 0.99].map(|part| rounded(percentile(times, part)));
-    let [end_p50, end_p99] = [0.5, 0.99].map(|part| ends.map(|ends| rounded(percentile(ends, part))));
-    let shown = |value: Option<f64>| value.map(|value| format!("{value:.1}")).unwrap_or_default();
-    let rate = requests as f64 / seconds;
-    println!(
-        "| {name} | {rate:.0} | {p50:.1} | {p99:.1} | {} | {} | {server_ms:.2} | {client_ms:.2} | {} |",
-        shown(end_p50),
-        shown(end_p99),
-        shown(resident_mib),
-    );
-    Ok(json!({
-        "workload": name, "requests": requests, "requests_per_s": rounded(rate), "p50_ms": p50, "p99_ms": p99,
-        "end_p50_ms": end_p50, "end_p99_ms": end_p99, "server_cpu_ms": server_ms, "client_cpu_ms": client_ms,
-        "server_mib": resident_mib.map(rounded),
-    }))
+impl Row<'_> {
+    /// Prints the row, and returns it for the JSON file.
+    fn print(&self) -> Result<Value> {
+        let per_request = |seconds: f64| rounded(seconds * 1e3 / self.requests as f64);
+        let server_ms = per_request(self.cpu.server);
+        let client_ms = per_request(self.cpu.client);
+        let times = Percentiles::of(self.times);
+        let ends = self.ends.map(Percentiles::of);
+        let end_p50 = ends.map(|ends| ends.p50_ms);
+        let end_p99 = ends.map(|ends| ends.p99_ms);
+        let shown = |value: Option<f64>| value.map(|value| format!("{value:.1}")).unwrap_or_default();
+        let rate = self.requests as f64 / self.seconds;
+        println!(
+            "| {} | {rate:.0} | {:.1} | {:.1} | {} | {} | {server_ms:.2} | {client_ms:.2} | {} |",
+            self.workload,
+            times.p50_ms,
+            times.p99_ms,
+            shown(end_p50),
+            shown(end_p99),
+            shown(self.resident_mib),
+        );
+        Ok(json!({
+            "workload": self.workload, "requests": self.requests, "requests_per_s": rounded(rate),
+            "p50_ms": times.p50_ms, "p99_ms": times.p99_ms, "end_p50_ms": end_p50, "end_p99_ms": end_p99,
+            "server_cpu_ms": server_ms, "client_cpu_ms": client_ms, "server_mib": self.resident_mib.map(rounded),
+        }))
+    }
 }

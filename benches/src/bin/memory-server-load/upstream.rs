@@ -90,9 +90,17 @@ fn event(delta: &str, finish_reason: &str, own_time: u128) -> String {
     )
 }
 
-/// Returns the service's own time until the first and until the last chunk of a reply. `None` if the reply is not
-/// complete.
-pub(crate) fn own_times(body: &[u8]) -> Option<(Duration, Duration)> {
+/// The service's own times of a reply.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct OwnTimes {
+    /// Time until the first chunk.
+    pub(crate) first_chunk: Duration,
+    /// Time until the last chunk.
+    pub(crate) last_chunk: Duration,
+}
+
+/// Returns the service's own times of a reply. `None` if the reply is not complete.
+pub(crate) fn own_times(body: &[u8]) -> Option<OwnTimes> {
     let starts: Vec<usize> =
         body.windows(OWN_TIME.len()).enumerate().filter(|(_, at)| *at == OWN_TIME).map(|(i, _)| i).collect();
     let time = |start: &usize| {
@@ -101,5 +109,5 @@ pub(crate) fn own_times(body: &[u8]) -> Option<(Duration, Duration)> {
         Some(Duration::from_micros(std::str::from_utf8(&digits[..end]).ok()?.parse().ok()?))
     };
     let is_done = body.windows(6).any(|window| window == b"[DONE]");
-    Some((time(starts.first()?)?, time(starts.last().filter(|_| is_done)?)?))
+    Some(OwnTimes { first_chunk: time(starts.first()?)?, last_chunk: time(starts.last().filter(|_| is_done)?)? })
 }

@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use async_trait::async_trait;
+use futures_util::future::join_all;
 use memory_engine_core::{Done, Job, Pending, PutMode, Record, Result, Scope, Write};
 use memory_engine_indexing::IndexedStore;
 use memory_engine_summarizer::MetadataExtractor;
@@ -10,8 +11,8 @@ use memory_engine_summarizer::MetadataExtractor;
 use super::MODEL_BATCH_SIZE;
 use crate::{handler::JobHandler, log::log_degraded};
 
-/// Fills the empty metadata fields of turns, for each user in one transaction. The turns that it changes get new
-/// revisions.
+/// Fills the empty metadata fields of turns, for each user in a transaction of its own. The turns that it changes get
+/// new revisions.
 #[derive(Debug)]
 pub(crate) struct MetadataJob {
     pub(crate) store: Arc<IndexedStore>,
@@ -42,8 +43,13 @@ impl JobHandler for MetadataJob {
                 writes.push(Write::new(record, mode));
             }
         }
-        for (user, (indexes, writes)) in users {
-            for (n, written) in indexes.into_iter().zip(self.store.records().put(&user, writes).await?) {
+        // A store can commit the transactions of several users together.
+        let written = join_all(users.into_iter().map(|(user, (indexes, writes))| async move {
+            let written = self.store.records().put(&user, writes).await?;
+            Ok(indexes.into_iter().zip(written))
+        }));
+        for written_of_user in written.await.into_iter().collect::<Result<Vec<_>>>()? {
+            for (n, written) in written_of_user {
                 done[n].revision = written.revision;
             }
         }

@@ -13,7 +13,9 @@ use crate::{error::Result, id::RecordId, scope::Scope};
 /// [`put`](crate::RecordStore::put) queues jobs and [`delete`](crate::RecordStore::delete) removes them in their own
 /// transactions.
 ///
-/// `claim`, `extend_lease`, `complete` and `fail` take no scope: the engine's worker calls them for all tenants.
+/// `claim`, `extend_lease`, `complete` and `fail` take no scope: the engine's worker calls them for all tenants. They
+/// may return before their changes are on the disk. After a power failure an item can therefore be in the queue as it
+/// was before the call; its job then runs again.
 ///
 /// # Cancel safety
 /// If a future is dropped, the call either has no effect or completes. It is never applied in part.

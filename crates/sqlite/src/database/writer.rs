@@ -10,7 +10,13 @@ use memory_engine_core::{Error, ErrorKind};
 use rusqlite::{Connection, TransactionBehavior};
 use tokio::sync::mpsc;
 
-use crate::{cache::epoch, cache::writer::CacheWriter, database::connection, database::error::kind_and_message};
+use crate::{
+    cache::epoch,
+    cache::writer::CacheWriter,
+    database::connection,
+    database::error::kind_and_message,
+    options::{SqliteOptions, Synchronous},
+};
 
 /// Maximum number of writes that are committed together. Each is atomic by itself; they share one flush to disk.
 const GROUP_COMMIT_MAX_WRITES: usize = 64;
@@ -18,9 +24,25 @@ const GROUP_COMMIT_MAX_WRITES: usize = 64;
 /// Maximum number of attempts to truncate the log while there are no writes.
 const MAX_CHECKPOINT_ATTEMPTS: usize = 40;
 
-/// A write job. It gets the connection within a transaction, or the error of starting one, which it reports to its
-/// caller.
-pub(crate) type WriteJob = Box<dyn FnOnce(Result<&Connection, CommitError>) -> WriteJobOutcome + Send>;
+/// A function that writes. It gets the connection within a transaction, or the error of starting one, which it reports
+/// to its caller.
+type WriteFunction = dyn FnOnce(Result<&Connection, CommitError>) -> WriteJobOutcome + Send;
+
+/// A write job.
+pub(crate) struct WriteJob {
+    pub(crate) durability: Durability,
+    pub(crate) run: Box<WriteFunction>,
+}
+
+/// The time at which a write must be on the disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Durability {
+    /// Before the caller gets the reply.
+    Immediate,
+    /// With the next immediate write or checkpoint. Until then, a power failure can undo the write; a crash of the
+    /// process cannot. Commits reach the log in order, so that no write after it remains without it.
+    Deferred,
+}
 
 /// The result of one write within the transaction, and the reply to its caller, which is sent after the commit.
 pub(crate) struct WriteJobOutcome {
@@ -73,14 +95,17 @@ impl CommitError {
 /// Executes writes from the queue and flushes index caches, until the queue is closed and empty. Then waits for the
 /// readers to end, calls `on_close` and closes the database.
 pub(crate) fn run(
-    mut connection: Connection,
+    connection: Connection,
     path: &Path,
     mut queue: mpsc::Receiver<WriteJob>,
     mut readers_ended: mpsc::Receiver<()>,
-    busy_timeout: Duration,
+    options: &SqliteOptions,
     mut cache_writer: CacheWriter,
     on_close: impl FnOnce(&Connection),
 ) {
+    let busy_timeout = options.busy_timeout;
+    let durable = options.synchronous;
+    let mut writer = GroupWriter { connection, path, busy_timeout, durable, current: durable };
     let mut residue = Residue::None;
     while let Some(first) = queue.blocking_recv() {
         let mut group = vec![first];
@@ -89,74 +114,98 @@ pub(crate) fn run(
         {
             group.push(next);
         }
-        residue = residue.max(write(&mut connection, path, group, busy_timeout));
+        residue = residue.max(writer.write(group));
         // A flush that fails is tried again after the next write. Nothing is lost: the database has all data.
-        let _ = cache_writer.flush_if_due(&mut connection);
+        let _ = cache_writer.flush_if_due(&mut writer.connection);
         for _ in 0..MAX_CHECKPOINT_ATTEMPTS {
             if residue == Residue::None || !queue.is_empty() {
                 break;
             }
-            if connection::clear_log(&connection, busy_timeout) {
+            if connection::clear_log(&writer.connection, busy_timeout) {
                 residue = Residue::None;
             }
         }
     }
     // No message is ever sent on this channel: the call returns when the last reader thread drops its sender.
     let _ = readers_ended.blocking_recv();
-    on_close(&connection);
-    let _ = cache_writer.flush_on_close(&mut connection);
-    connection::close(connection);
+    on_close(&writer.connection);
+    let _ = cache_writer.flush_on_close(&mut writer.connection);
+    connection::close(writer.connection);
 }
 
-/// Runs a group of jobs in one transaction and replies to their callers. Returns the residue that is still in the log.
-fn write(connection: &mut Connection, path: &Path, group: Vec<WriteJob>, busy_timeout: Duration) -> Residue {
-    let mut outcomes = Vec::with_capacity(group.len());
-    let mut group = group.into_iter();
-    let commit_error = commit(connection, path, &mut group, &mut outcomes).err();
-    if let Some(error) = commit_error {
-        outcomes.extend(group.map(|job| job(Err(error))));
-    }
-    let mut residue = outcomes.iter().map(|outcome| outcome.residue).max().unwrap_or(Residue::None);
-    if residue == Residue::Deleted && connection::clear_log(connection, busy_timeout) {
-        residue = Residue::None;
-    }
-    for outcome in outcomes {
-        (outcome.reply)(commit_error);
-    }
-    residue
+/// Commits groups of writes.
+struct GroupWriter<'p> {
+    connection: Connection,
+    path: &'p Path,
+    busy_timeout: Duration,
+    /// The setting of SQLite for immediate writes.
+    durable: Synchronous,
+    /// The current setting of SQLite.
+    current: Synchronous,
 }
 
-/// Runs the jobs of a group and commits them. Each job is atomic: one that fails is rolled back alone. After an error
-/// nothing has been written, and the remaining jobs of the group have not been run.
-fn commit(
-    connection: &mut Connection,
-    path: &Path,
-    group: &mut impl ExactSizeIterator<Item = WriteJob>,
-    outcomes: &mut Vec<WriteJobOutcome>,
-) -> Result<(), CommitError> {
-    let is_single = group.len() == 1;
-    let mut transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    if is_single {
-        let outcome = group.next().and_then(|job| run_job(job, &transaction));
-        let failed = outcome.as_ref().is_none_or(|outcome| outcome.failed);
-        outcomes.extend(outcome);
-        if !failed {
-            end_cache_epoch(&transaction, path, outcomes)?;
+impl GroupWriter<'_> {
+    /// Runs a group of jobs in one transaction and replies to their callers. Returns the residue that is still in the
+    /// log.
+    fn write(&mut self, group: Vec<WriteJob>) -> Residue {
+        let mut outcomes = Vec::with_capacity(group.len());
+        let is_deferred = group.iter().all(|job| job.durability == Durability::Deferred);
+        let mut group = group.into_iter();
+        let prepared = self.set_synchronous(if is_deferred { Synchronous::Normal } else { self.durable });
+        let commit_error = prepared.and_then(|()| self.commit(&mut group, &mut outcomes)).err();
+        if let Some(error) = commit_error {
+            outcomes.extend(group.map(|job| (job.run)(Err(error))));
         }
-        return Ok(if failed { transaction.rollback() } else { transaction.commit() }?);
-    }
-    while group.len() > 0 {
-        let savepoint = transaction.savepoint()?;
-        let Some(outcome) = group.next().map(|job| run_job(job, &savepoint)) else { break };
-        let failed = outcome.as_ref().is_none_or(|outcome| outcome.failed);
-        outcomes.extend(outcome);
-        if failed && savepoint.is_autocommit() {
-            return Err(CommitError::ROLLED_BACK);
+        let mut residue = outcomes.iter().map(|outcome| outcome.residue).max().unwrap_or(Residue::None);
+        if residue == Residue::Deleted && connection::clear_log(&self.connection, self.busy_timeout) {
+            residue = Residue::None;
         }
-        if failed { savepoint.finish()? } else { savepoint.commit()? }
+        for outcome in outcomes {
+            (outcome.reply)(commit_error);
+        }
+        residue
     }
-    end_cache_epoch(&transaction, path, outcomes)?;
-    Ok(transaction.commit()?)
+
+    /// Sets the durability of the next commit. SQLite allows this only between transactions.
+    fn set_synchronous(&mut self, synchronous: Synchronous) -> Result<(), CommitError> {
+        if self.current != synchronous {
+            self.connection.pragma_update(None, "synchronous", synchronous.pragma())?;
+            self.current = synchronous;
+        }
+        Ok(())
+    }
+
+    /// Runs the jobs of a group and commits them. Each job is atomic: one that fails is rolled back alone. After an
+    /// error nothing has been written, and the remaining jobs of the group have not been run.
+    fn commit(
+        &mut self,
+        group: &mut impl ExactSizeIterator<Item = WriteJob>,
+        outcomes: &mut Vec<WriteJobOutcome>,
+    ) -> Result<(), CommitError> {
+        let is_single = group.len() == 1;
+        let mut transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        if is_single {
+            let outcome = group.next().and_then(|job| run_job(job, &transaction));
+            let failed = outcome.as_ref().is_none_or(|outcome| outcome.failed);
+            outcomes.extend(outcome);
+            if !failed {
+                end_cache_epoch(&transaction, self.path, outcomes)?;
+            }
+            return Ok(if failed { transaction.rollback() } else { transaction.commit() }?);
+        }
+        while group.len() > 0 {
+            let savepoint = transaction.savepoint()?;
+            let Some(outcome) = group.next().map(|job| run_job(job, &savepoint)) else { break };
+            let failed = outcome.as_ref().is_none_or(|outcome| outcome.failed);
+            outcomes.extend(outcome);
+            if failed && savepoint.is_autocommit() {
+                return Err(CommitError::ROLLED_BACK);
+            }
+            if failed { savepoint.finish()? } else { savepoint.commit()? }
+        }
+        end_cache_epoch(&transaction, self.path, outcomes)?;
+        Ok(transaction.commit()?)
+    }
 }
 
 /// Ends the epoch of the index caches if data was deleted or replaced, because no cache file may still contain it.
@@ -170,5 +219,5 @@ fn end_cache_epoch(connection: &Connection, path: &Path, outcomes: &[WriteJobOut
 /// Runs one job. Returns `None` if it panics, because a panic must not end the thread. The caller of the job then gets
 /// an error, because its reply channel is dropped.
 fn run_job(job: WriteJob, connection: &Connection) -> Option<WriteJobOutcome> {
-    catch_unwind(AssertUnwindSafe(|| job(Ok(connection)))).ok()
+    catch_unwind(AssertUnwindSafe(|| (job.run)(Ok(connection)))).ok()
 }

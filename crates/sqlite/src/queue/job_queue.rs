@@ -1,4 +1,7 @@
 //! The job queue contract: each call runs on a thread of the store.
+//!
+//! The worker's own writes (claims, completions and failures) are committed without waiting for the disk. After a power
+//! failure that undoes one, the item is in the queue as before, and the job runs again.
 
 use std::time::Duration;
 
@@ -6,7 +9,12 @@ use async_trait::async_trait;
 use memory_engine_core::{Done, Failure, Job, JobQueue, Pending, RecordId, Result, Scope};
 use rusqlite::Connection;
 
-use crate::{database::writer::Residue, queue::queue_rows, records::scopes::CoveredScope, store::SqliteStore};
+use crate::{
+    database::writer::{Durability, Residue},
+    queue::queue_rows,
+    records::scopes::CoveredScope,
+    store::SqliteStore,
+};
 
 #[async_trait]
 impl JobQueue for SqliteStore {
@@ -17,7 +25,7 @@ impl JobQueue for SqliteStore {
         if lease.is_zero() {
             return self.read("claim", claim).await;
         }
-        self.write("claim", |_: &Vec<Pending>| Residue::None, claim).await
+        self.write_with(Durability::Deferred, "claim", |_: &Vec<Pending>| Residue::None, claim).await
     }
 
     async fn extend_lease(&self, pending: &[Pending], lease: Duration) -> Result<()> {
@@ -25,20 +33,22 @@ impl JobQueue for SqliteStore {
         let now = self.clock().now();
         let residue = |_: &()| Residue::None;
         let extend = move |connection: &Connection| queue_rows::extend_lease(connection, &claimed, lease, now);
-        self.write("extend lease", residue, extend).await
+        self.write_with(Durability::Deferred, "extend lease", residue, extend).await
     }
 
     async fn complete(&self, done: &[Done]) -> Result<Vec<bool>> {
         let done = done.to_vec();
         let residue = |_: &Vec<bool>| Residue::None;
-        self.write("complete", residue, move |connection| queue_rows::complete(connection, &done)).await
+        let complete = move |connection: &Connection| queue_rows::complete(connection, &done);
+        self.write_with(Durability::Deferred, "complete", residue, complete).await
     }
 
     async fn fail(&self, failures: &[Failure]) -> Result<()> {
         let failures = failures.to_vec();
         let now = self.clock().now();
         let residue = |_: &()| Residue::None;
-        self.write("fail", residue, move |connection| queue_rows::fail(connection, &failures, now)).await
+        let fail = move |connection: &Connection| queue_rows::fail(connection, &failures, now);
+        self.write_with(Durability::Deferred, "fail", residue, fail).await
     }
 
     async fn failures(&self, scope: &Scope, limit: usize) -> Result<Vec<Failure>> {

@@ -74,7 +74,7 @@ impl<'c> Changes<'c> {
             return write.index.iter().try_for_each(|entries| self.index(row, address, record, entries));
         };
         row::replace(connection, address, record)?;
-        self.replaced_content |= !has_same_content(record, &old.record);
+        self.replaced_content |= !keeps_content(record, &old.record);
         if old.record.derived_from != record.derived_from {
             derivations::remove(connection, address.namespace, old.row, &old.record)?;
             derivations::insert(connection, address.namespace, old.row, record)?;
@@ -129,10 +129,16 @@ impl<'c> Changes<'c> {
     }
 }
 
-/// Returns true if the records differ at most in state, kind, trust, confidence, importance, validity, pin, expiry
-/// and `occurred_at`.
-fn has_same_content(new: &Record, old: &Record) -> bool {
+/// Returns true if the new record has all content of the old one: they differ at most in state, kind, trust,
+/// confidence, importance, validity, pin, expiry and `occurred_at`, and in a topic, emotion or entities that the old
+/// one did not have.
+fn keeps_content(new: &Record, old: &Record) -> bool {
     let mut expected = old.clone();
+    expected.topic = expected.topic.or_else(|| new.topic.clone());
+    expected.emotion = expected.emotion.or_else(|| new.emotion.clone());
+    if expected.entities.is_empty() {
+        expected.entities.clone_from(&new.entities);
+    }
     expected.state = new.state;
     expected.kind = new.kind.clone();
     expected.trust = new.trust;

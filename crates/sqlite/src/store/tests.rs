@@ -75,6 +75,29 @@ async fn every_connection_has_the_settings_of_the_options() {
     assert_eq!(store.write("write", |_| Residue::None, settings).await.unwrap(), [-4096, 1, 1 << 20, 1 << 16]);
 }
 
+#[tokio::test]
+async fn a_commit_waits_for_the_disk_unless_all_its_writes_are_deferred() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = StoreOptions::new(EmbeddingSpace::cosine("test", 2), "test");
+    let store = SqliteStore::open(directory.path().join("memory.db"), store).await.unwrap();
+    let (normal, full) = (1, 2);
+    let residue = |_: &i64| Residue::None;
+    let synchronous = |connection: &Connection| Ok(connection.query_row("PRAGMA synchronous", [], |row| row.get(0))?);
+    let deferred = || store.write_with(Durability::Deferred, "deferred", residue, synchronous);
+    let immediate = || store.write("immediate", residue, synchronous);
+    assert_eq!(deferred().await.unwrap(), normal);
+    assert_eq!(immediate().await.unwrap(), full);
+    assert_eq!(deferred().await.unwrap(), normal);
+    // The first write blocks the writer thread until the others are queued.
+    let (release, released) = channel::<()>();
+    let busy = store.write("wait", |_: &bool| Residue::None, move |_| Ok(released.recv().is_ok()));
+    let (was_released, first, second, ()) = tokio::join!(busy, deferred(), immediate(), async {
+        release.send(()).unwrap();
+    });
+    assert!(was_released.unwrap());
+    assert_eq!((first.unwrap(), second.unwrap()), (full, full));
+}
+
 /// Opens a store with one reader, and writes a record with a vector and terms.
 async fn open_with_record(path: &Path) -> SqliteStore {
     let store = StoreOptions::new(EmbeddingSpace::cosine("test", 2), "test");

@@ -296,6 +296,25 @@ async fn a_record_that_is_deleted_during_an_import_is_in_no_cache() {
 }
 
 #[tokio::test]
+async fn a_topic_that_is_added_keeps_the_caches_and_one_that_is_replaced_removes_them() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("memory.db");
+    let store = open(&path).await;
+    let mut record = fill(&store, 0, COUNT + 2000).await.swap_remove(5000);
+    let files = cache_files(&path);
+    assert_eq!(files.len(), 2);
+    for (topic, expected) in [("music", files), ("work", Vec::new())] {
+        record.topic = Some(topic.to_owned());
+        let write = Write::upsert(record.clone());
+        RecordStore::put(&store, &record.scope, vec![write]).await.unwrap();
+        assert_eq!(cache_files(&path), expected, "{topic}");
+        let stored = RecordStore::get(&store, &record.scope, &[record.id]).await.unwrap().remove(0).unwrap();
+        assert_eq!(stored.topic, record.topic);
+        assert_same_hits(&path, &store).await;
+    }
+}
+
+#[tokio::test]
 async fn caches_contain_the_writes_of_two_processes() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("memory.db");
