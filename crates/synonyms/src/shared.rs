@@ -75,8 +75,8 @@ impl SharedThesaurus {
         &self.store
     }
 
-    /// Returns the thesaurus of a scope, and loads it if it is missing or too old. If loading fails, an old one is
-    /// returned.
+    /// Returns the thesaurus of a scope, and loads it if it is missing or too old. If loading fails, returns an old one
+    /// without an error; the next call tries again.
     ///
     /// # Errors
     /// The errors of [`SynonymStore::applicable_groups`], if none is in the cache.
@@ -111,11 +111,13 @@ impl SharedThesaurus {
         let namespace = if is_same_for_all_users { tenant.clone() } else { scope.namespace() };
         let mut loaded = self.loaded.write();
         if scope.user_name().is_none() {
+            // The groups of the tenant may have changed, which apply to all its users.
             loaded.retain(|owner, _| !tenant.covers(owner));
         } else if is_same_for_all_users {
+            // The thesaurus that was loaded now replaces the older ones of all users.
             loaded.retain(|owner, known| !tenant.covers(owner) || known.loaded_at > loaded_at);
         } else if let Some(of_tenant) = loaded.get_mut(&tenant) {
-            // A user of the tenant has groups now.
+            // A user of the tenant has groups now, so an older thesaurus of the tenant no longer applies to all.
             of_tenant.is_for_all_users &= of_tenant.loaded_at > loaded_at;
         }
         if loaded.len() >= self.max_users && !loaded.contains_key(&namespace) {

@@ -55,8 +55,8 @@ pub(crate) async fn search_records(
     let statement = KeywordStatement { scope, query, query_terms: &query_terms, reads_records: true };
     let ranked = find(connection, index, &statement).await?;
     let read = |(hit, row): &(Hit, PgRow)| {
-        let found = RecordWithTerms { record: row::read(row)?.record, terms: Some(keyword_store::read_terms(row)?) };
-        Ok(FoundRecord { hit: *hit, found })
+        let record = RecordWithTerms { record: row::read(row)?.record, terms: Some(keyword_store::read_terms(row)?) };
+        Ok(FoundRecord { hit: *hit, record })
     };
     ranked.iter().map(read).collect()
 }

@@ -14,11 +14,11 @@ use crate::{
     records::{row, scopes::CoveredScope},
 };
 
-/// Maximum number of records, in addition to the limit, that [`Selection::Best`] returns because their estimate equals
-/// that of the last hit, except for rounding. If there are more, all records with a query term are read.
+/// Maximum number of further records that [`Selection::Best`] returns because they may be as good as the last hit. If
+/// there are more, all records with a query term are read.
 const MAX_TIED_RECORDS: usize = 64;
 
-/// [`Selection::Few`] returns its records if at most the limit plus this number of records match.
+/// Number of records beyond the limit that [`Selection::Few`] returns.
 const FEW_EXTRA_RECORDS: usize = 8;
 
 /// The records that a statement returns.
@@ -30,7 +30,7 @@ pub(crate) enum Selection {
     All,
     /// The best records by the ranking of the server.
     Best,
-    /// All records with a query term if there are few, otherwise none.
+    /// All records with a query term if at most the limit plus [`FEW_EXTRA_RECORDS`] match, otherwise none.
     Few,
 }
 
@@ -64,11 +64,12 @@ const ALL_RECORDS: &str = ", matching AS MATERIALIZED (
               AND d.lexemes @@ (SELECT {lexemes}::text::tsquery){limit}
     )";
 
-/// The occurrences of the query terms, the number of records with each clause, and the best records.
+/// The occurrences of the query terms, the number of records with each clause, and the best records. A clause is a term
+/// of the query with its synonyms and other forms. The ranking is that of [`Bm25`], whose norm grows with the length.
 ///
 /// Each term is looked up by itself. The lexemes of the found records, which are large, are not read.
 const BEST_RECORDS: &str = ", term_occurrences AS MATERIALIZED (
-        SELECT query.clause, d.ns, d.id, {fixed_norm} + {norm_of_term} * d.length::float8 AS norm,
+        SELECT query.clause, d.ns, d.id, {base_norm} + {norm_per_term} * d.length::float8 AS norm,
                query.weight * coalesce((d.repeated_terms -> query.term)::bigint, 1) AS frequency
         FROM unnest({lexemes}::text[]::tsquery[], {terms}::text[], {clauses}::int[], {weights}::float8[])
              query (lexeme, term, clause, weight)
@@ -94,9 +95,15 @@ const BEST_RECORDS: &str = ", term_occurrences AS MATERIALIZED (
         ) ranked{filter} ORDER BY ranked.estimate DESC, ranked.id LIMIT {limit}
     )";
 
-/// The condition that a record may be a hit: its estimate is at least that of the last hit, except for rounding.
-const BEST_ESTIMATES: &str = " WHERE best.estimate >= coalesce((
-        SELECT last.estimate * (1 - 1e-9::float8) FROM best last ORDER BY last.estimate DESC OFFSET ";
+/// The records that may be hits: their estimate is at least that of the last hit, except for rounding. `OFFSET 0` makes
+/// the planner look up each record by its key.
+const BEST_HITS: &str = "SELECT best.estimate, d.* FROM best CROSS JOIN LATERAL (
+        SELECT d.ns, d.id, d.length, d.terms, d.counts FROM keyword_documents d
+        WHERE d.ns = best.ns AND d.id = best.id{namespace} OFFSET 0
+    ) d WHERE best.estimate >= coalesce((
+        SELECT last.estimate * (1 - 1e-9::float8) FROM best last
+        ORDER BY last.estimate DESC OFFSET {better_hits} LIMIT 1
+    ), 0)";
 
 /// The occurrences of clauses with several terms.
 const SUM_OF_TERMS: &str = "MATERIALIZED (
@@ -188,8 +195,8 @@ impl KeywordStatement<'_> {
 
     fn push_best(&self, covered: &CoveredScope, statement: &mut StatementBuilder) {
         let clauses = &self.query.clauses;
-        // The last clause counts the records with the uncounted lexeme. Its weight is 0. If there are any, the caller
-        // reads all records.
+        // The last clause, of weight 0, counts the records whose terms the server cannot count (see `lexeme.rs`). If
+        // there are any, the caller reads all records.
         let uncounted_clause = i32::try_from(clauses.len() + 1).unwrap_or(i32::MAX);
         let terms: Vec<(i32, &str, f64)> = (1..)
             .zip(clauses)
@@ -198,8 +205,8 @@ impl KeywordStatement<'_> {
         let is_single_term = clauses.iter().all(|clause| clause.terms.len() == 1);
         let Bm25 { k1, b, pivot } = Bm25::default();
         statement.push_template(BEST_RECORDS, |part, statement| match part {
-            "fixed_norm" => drop(statement.bind(k1 * (1.0 - b)).push("::float8")),
-            "norm_of_term" => drop(statement.bind(k1 * b / pivot).push("::float8")),
+            "base_norm" => drop(statement.bind(k1 * (1.0 - b)).push("::float8")),
+            "norm_per_term" => drop(statement.bind(k1 * b / pivot).push("::float8")),
             "lexemes" => {
                 let terms = terms.iter().map(|(_, term, _)| *term);
                 statement.bind(LexemeOwner::of(self.scope).queries(terms));
@@ -256,18 +263,12 @@ impl KeywordStatement<'_> {
                     statement.push_number(self.max_records(selection));
                 }
             }
-            Selection::Best => {
-                // `OFFSET 0` makes the planner look up each record by its key.
-                statement.push(
-                    "SELECT best.estimate, d.* FROM best CROSS JOIN LATERAL (
-                         SELECT d.ns, d.id, d.length, d.terms, d.counts FROM keyword_documents d
-                         WHERE d.ns = best.ns AND d.id = best.id",
-                );
-                covered.push_joined_namespace_condition("d", statement);
-                statement.push(" OFFSET 0) d");
-                statement.push(BEST_ESTIMATES);
-                statement.push_number(self.query.limit.saturating_sub(1).min(i64::MAX as usize)).push(" LIMIT 1), 0)");
-            }
+            Selection::Best => statement.push_template(BEST_HITS, |part, statement| match part {
+                "namespace" => covered.push_joined_namespace_condition("d", statement),
+                _ => {
+                    statement.push_number(self.query.limit.saturating_sub(1).min(i64::MAX as usize));
+                }
+            }),
         }
     }
 }

@@ -38,7 +38,7 @@ macro_rules! columns_without_owner {
 }
 pub(crate) use columns_without_owner;
 
-/// SQL that joins the records of the rows `h`.
+/// SQL that looks up the record of each hit `h` as `y`.
 ///
 /// `OFFSET 0` makes the planner look up each record by its key. Otherwise it may read all records of a user, since it
 /// expects few.
@@ -47,8 +47,8 @@ const JOIN_RECORDS: &str = " LEFT JOIN LATERAL (
         WHERE r.ns = h.ns AND r.id = h.id{namespace} OFFSET 0
     ) y ON true";
 
-/// Appends a join that adds the records of the rows `h` as `y`. If `reads_records`, `y` has the columns of the records,
-/// otherwise their keys. `push_columns` appends further columns, each with a preceding comma.
+/// Appends a join that adds the record of each hit `h` as `y`: all columns if `reads_records`, otherwise the namespace
+/// and the id. `push_columns` appends further columns of `y`, each with a preceding comma.
 pub(crate) fn push_join_records(
     scope: &Scope,
     covered: &CoveredScope,
@@ -400,7 +400,7 @@ pub(crate) fn json_chunks(records: &[&Record]) -> Result<Vec<String>, PostgresEr
     Ok(chunks)
 }
 
-/// Deletes records, with the rows that refer to them. Returns the kind of each deleted record.
+/// Deletes records. Foreign keys delete the rows that refer to them. Returns the kind of each deleted record.
 pub(crate) async fn remove(
     connection: &mut PgConnection,
     ns: Uuid,

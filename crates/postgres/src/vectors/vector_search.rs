@@ -47,7 +47,7 @@ pub(crate) async fn search_records(
     let read = |(hit, row): &(Hit, PgRow)| {
         let has_terms = row.try_get::<Option<&[u8]>, _>("terms")?.is_some();
         let terms = if has_terms { Some(keyword_store::read_terms(row)?) } else { None };
-        Ok(FoundRecord { hit: *hit, found: RecordWithTerms { record: row::read(row)?.record, terms } })
+        Ok(FoundRecord { hit: *hit, record: RecordWithTerms { record: row::read(row)?.record, terms } })
     };
     find(connection, metadata, index, scope, query, true).await?.iter().map(read).collect()
 }

@@ -10,7 +10,7 @@ use crate::{
     vectors::{vector_index::VectorIndex, vector_store},
 };
 
-/// Maximum number of hits of an index search. The index visits at most a thousand rows at a time.
+/// Maximum number of hits of an index search. More hits are found by comparing all vectors.
 const INDEX_MAX_HITS: usize = 500;
 
 /// Number of additional candidates that are scored again, since the rounding of the server may have swapped close
@@ -22,25 +22,28 @@ const COSINE_TOLERANCE: &str = "1e-4";
 
 /// The first statement of a search: the counts in every row, and the hits, if the plan is right for these counts.
 const COUNT_AND_SEARCH: &str = "
-    WITH c AS MATERIALIZED (
+    WITH counts AS MATERIALIZED (
         SELECT (SELECT o.made_by FROM origins o WHERE o.part = 'embedding') AS made_by,
                (SELECT o.made_by FROM origins o WHERE o.part = 'serving table') AS serving,
                {is_scope_correct} AS is_scope_correct,
                {counts}
     ){passing_records}
-    SELECT c.first, c.second, c.made_by, c.serving, c.is_scope_correct, {passing} AS passing, h.embedding, {columns}
-    FROM c LEFT JOIN ({hits}) h ON true{join_records}";
+    SELECT counts.first, counts.second, counts.made_by, counts.serving, counts.is_scope_correct,
+           {passing} AS passing, h.embedding, {columns}
+    FROM counts LEFT JOIN ({hits}) h ON true{join_records}";
 
-/// The hits of a plan, without those that cannot be among the best: vectors are most of the transferred data.
+/// The rows of a plan without those that cannot be hits, because vectors are most of the transferred data. The window
+/// sorts the rows, since those of an index scan may be out of order.
 const HITS: &str = "
-    SELECT x.* FROM (
-        SELECT f.ns, f.id, {vector} AS embedding FROM ({search}) f
-        WINDOW w AS (ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)
-    ) x WHERE x.embedding IS NOT NULL";
+    SELECT near.* FROM (
+        SELECT found.ns, found.id, {vector} AS embedding FROM ({search}) found
+        WINDOW nearest_first AS (ORDER BY found.distance ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)
+    ) near WHERE near.embedding IS NOT NULL";
 
 const JOIN_TERMS: &str = " LEFT JOIN keyword_documents k ON k.ns = h.ns AND k.id = h.id";
 
-/// The number of vectors in scope, for each table.
+/// The number of vectors in scope, for each of the two tables. During a change of the embedding model, one of them
+/// serves searches, and the other one is being filled.
 const COUNTS: &str =
     "coalesce(sum(a.vectors), 0)::bigint AS first, coalesce(sum(a.second_vectors), 0)::bigint AS second
                FROM addresses a WHERE ";
@@ -63,7 +66,8 @@ pub(crate) struct VectorStatement<'s> {
     pub(crate) index: &'s VectorIndex,
     pub(crate) scope: &'s Scope,
     pub(crate) covered: &'s CoveredScope,
-    /// The covered scope of the first statement, which checks it.
+    /// The same scope if the database has one tenant, which makes conditions cheaper. The first statement assumes and
+    /// checks that; the others use `covered`.
     pub(crate) assumed: CoveredScope,
     pub(crate) query: &'s VectorQuery,
     /// True if a recent count found too many vectors for an exact search.
@@ -99,12 +103,10 @@ impl VectorStatement<'_> {
 
     /// Returns the right plan for these counts.
     pub(crate) fn plan_for(&self, counts: &ScopeCounts) -> SearchPlan {
-        let exact_limit = self.index.exact_up_to;
+        let is_too_many = |vectors| vectors > self.index.exact_up_to;
         match counts.passing {
-            Some(passing) if passing <= exact_limit => SearchPlan::ExactFiltered,
-            _ if counts.vectors.is_none_or(|vectors| vectors > exact_limit) && self.can_use_index() => {
-                SearchPlan::Index
-            }
+            Some(passing) if !is_too_many(passing) => SearchPlan::ExactFiltered,
+            _ if counts.vectors.is_none_or(is_too_many) && self.can_use_index() => SearchPlan::Index,
             _ => SearchPlan::Exact,
         }
     }
@@ -129,7 +131,9 @@ impl VectorStatement<'_> {
                 self.assumed.push_address_condition("a", statement);
             }
             "passing_records" => self.push_passing_records(is_filtered, statement),
-            "passing" => drop(statement.push(if is_filtered { "(SELECT count(*) FROM m)" } else { "NULL::bigint" })),
+            "passing" => {
+                statement.push(if is_filtered { "(SELECT count(*) FROM passing)" } else { "NULL::bigint" });
+            }
             "columns" => self.push_columns(statement),
             "hits" => self.push_hits(plan, statement, |statement| {
                 self.push_first_selection(plan, table, statement);
@@ -166,15 +170,15 @@ impl VectorStatement<'_> {
         }
     }
 
-    /// Appends the records that pass the filter as the table `m`, at most one more than an exact search compares.
+    /// Appends the records that pass the filter as the table `passing`, at most one more than an exact search compares.
     fn push_passing_records(&self, is_filtered: bool, statement: &mut StatementBuilder) {
         if let (true, Some(filter)) = (is_filtered, &self.query.filter) {
-            statement.push(", m AS MATERIALIZED (SELECT r.ns, r.id FROM records r");
+            statement.push(", passing AS MATERIALIZED (SELECT r.ns, r.id FROM records r");
             push_address_join(filter, "r", statement);
             self.assumed.push_row_condition("r", statement.push(" WHERE "));
             filter::write(filter, statement.push(" AND "));
             statement
-                .push(" AND (SELECT c.is_scope_correct FROM c) LIMIT ")
+                .push(" AND (SELECT counts.is_scope_correct FROM counts) LIMIT ")
                 .push_number(self.exact_limit() + 1)
                 .push(")");
         }
@@ -185,8 +189,8 @@ impl VectorStatement<'_> {
             return self.push_selection(plan, &self.assumed, table, statement);
         }
         self.push_distance(plan, statement.push("SELECT v.ns, v.id, v.embedding, "));
-        statement.push(" FROM m JOIN ").push(table.name());
-        statement.push(" v ON v.ns = m.ns AND v.id = m.id WHERE ");
+        statement.push(" FROM passing p JOIN ").push(table.name());
+        statement.push(" v ON v.ns = p.ns AND v.id = p.id WHERE ");
         // The join implies the namespace, but the planner does not infer that and would read all partitions.
         if self.covered.is_tenant_wide() {
             statement.push("true");
@@ -200,16 +204,16 @@ impl VectorStatement<'_> {
     /// counts.
     fn push_guard(&self, plan: SearchPlan, table: VectorTable, statement: &mut StatementBuilder) {
         statement
-            .push(" AND (SELECT c.is_scope_correct FROM c) AND (SELECT c.made_by FROM c) = ")
+            .push(" AND (SELECT counts.is_scope_correct FROM counts) AND (SELECT counts.made_by FROM counts) = ")
             .bind(self.metadata.space().to_owned());
-        statement.push(" AND (SELECT coalesce(c.serving, ").bind(VectorTable::First.name().to_owned());
-        statement.push(") FROM c) = ").bind(table.name().to_owned());
+        statement.push(" AND (SELECT coalesce(counts.serving, ").bind(VectorTable::First.name().to_owned());
+        statement.push(") FROM counts) = ").bind(table.name().to_owned());
         if plan == SearchPlan::ExactFiltered {
-            statement.push(" AND (SELECT count(*) FROM m) <= ").push_number(self.exact_limit());
+            statement.push(" AND (SELECT count(*) FROM passing) <= ").push_number(self.exact_limit());
         } else if !self.is_large && self.can_use_index() {
             statement.push(match table {
-                VectorTable::First => " AND (SELECT c.first FROM c)",
-                VectorTable::Second => " AND (SELECT c.second FROM c)",
+                VectorTable::First => " AND (SELECT counts.first FROM counts)",
+                VectorTable::Second => " AND (SELECT counts.second FROM counts)",
             });
             statement.push(if plan == SearchPlan::Exact { " <= " } else { " > " }).push_number(self.exact_limit());
         }
@@ -224,14 +228,20 @@ impl VectorStatement<'_> {
         self.push_join_records(statement.push(") h"));
     }
 
-    /// Appends the vector of row `f`, or NULL if the row cannot be a hit.
+    /// Appends the vector of the row `found`, or NULL if the row cannot be a hit: its distance is larger than that of
+    /// the last hit, except for rounding. With fewer rows than the limit, all are hits, since NaN is larger than any
+    /// number.
     fn push_vector(&self, plan: SearchPlan, statement: &mut StatementBuilder) {
         if !self.index.has_exact_cosines(plan == SearchPlan::Index) || self.query.limit == 0 {
-            statement.push("f.embedding");
+            statement.push("found.embedding");
             return;
         }
-        statement.push("CASE WHEN f.distance - ").push(COSINE_TOLERANCE).push(" <= coalesce(nth_value(f.distance, ");
-        statement.push_number(self.query.limit.min(i32::MAX as usize)).push(") OVER w, 'NaN') THEN f.embedding END");
+        statement
+            .push("CASE WHEN found.distance - ")
+            .push(COSINE_TOLERANCE)
+            .push(" <= coalesce(nth_value(found.distance, ")
+            .push_number(self.query.limit.min(i32::MAX as usize))
+            .push(") OVER nearest_first, 'NaN') THEN found.embedding END");
     }
 
     fn push_selection(
