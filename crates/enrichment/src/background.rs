@@ -21,8 +21,8 @@ use crate::{
 /// Maximum time to wait for the end of the stopped task. On a runtime that no thread drives it never ends.
 const TASK_END_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Time from the first queued job until the background task claims it. Jobs that are queued meanwhile are claimed and
-/// completed in the same transactions.
+/// Time that the idle background task waits after the first queued item, so that one batch contains the items that are
+/// queued meanwhile.
 const BATCH_WINDOW: Duration = Duration::from_millis(100);
 
 /// Keeps the background task from starting a batch, until it is dropped. Returned by [`Worker::pause`].
@@ -96,8 +96,8 @@ impl Worker {
     }
 }
 
-/// Runs the jobs [`BATCH_WINDOW`] after the signal, and at least once per lease duration, until the worker stops or is
-/// dropped.
+/// Runs the jobs [`BATCH_WINDOW`] after the signal, and at least once per lease duration or, after an error, after the
+/// backoff, until the worker stops or is dropped.
 async fn work_in_background(worker: Weak<Worker>, signal: Arc<Notify>) {
     let mut failures = 0;
     loop {
@@ -133,7 +133,7 @@ async fn work_in_background(worker: Weak<Worker>, signal: Arc<Notify>) {
     }
 }
 
-/// Waits for [`BATCH_WINDOW`], or until the worker stops or is dropped.
+/// Waits for [`BATCH_WINDOW`], or until the worker stops or is dropped. Further signals do not end the wait.
 async fn wait_for_further_jobs(worker: &Weak<Worker>, signal: &Notify) {
     let end = Instant::now() + BATCH_WINDOW;
     while worker.upgrade().is_some_and(|worker| !worker.is_stopping())

@@ -15,7 +15,8 @@ use memory_engine_summarizer::{Change, ExtractedFact, FactExtractor, fact_keys, 
 
 use crate::log::log_degraded;
 
-/// Maximum number of retries after another writer changed facts of the same person.
+/// Maximum number of further passes of [`FactBook::add`], after a conflict with another writer, a blocked fact or a
+/// change.
 const MAX_RETRIES: usize = 5;
 
 /// The facts in a store.
@@ -166,7 +167,8 @@ impl FactBook {
     }
 
     /// Adds facts that were extracted from `turns` at an address to the known facts of the same person, and reconciles
-    /// them until nothing changes. Facts that the policy reviews are stored as pending and supersede nothing.
+    /// them until nothing changes, at most [`MAX_RETRIES`] times again. Facts that the policy reviews are stored as
+    /// pending and supersede nothing.
     pub(crate) async fn add(
         &self,
         address: &Scope,
@@ -184,13 +186,13 @@ impl FactBook {
             let new = new.map(|fact| self.to_record(fact, address, turns, trust));
             let new = new.filter(|fact| !blocked.contains(&fact.id));
             let new = new.filter_map(|fact| review.apply(source_of(&fact), fact));
-            let (pending, new): (Vec<Record>, Vec<Record>) = new.partition(|fact| fact.state == State::Pending);
-            let changes = reconcile(&new, &known);
-            if changes.is_empty() && pending.is_empty() {
+            let (for_review, accepted): (Vec<Record>, Vec<Record>) = new.partition(|fact| fact.state == State::Pending);
+            let changes = reconcile(&accepted, &known);
+            if changes.is_empty() && for_review.is_empty() {
                 return Ok(());
             }
-            let pending = pending.into_iter().map(|fact| to_new_write(fact, turns));
-            let writes = changes.into_iter().filter_map(|change| to_write(change, turns)).chain(pending).collect();
+            let for_review = for_review.into_iter().map(|fact| to_new_write(fact, turns));
+            let writes = changes.into_iter().filter_map(|change| to_write(change, turns)).chain(for_review).collect();
             match self.store.write(&person, writes).await {
                 Err(error) if error.kind() == ErrorKind::Conflict && retries < MAX_RETRIES => {}
                 Err(error) => return Err(error),
@@ -198,8 +200,9 @@ impl FactBook {
                     let newly_blocked = written.iter().filter(|written| matches!(written.outcome, Outcome::Blocked(_)));
                     let newly_blocked: Vec<RecordId> = newly_blocked.map(|written| written.id).collect();
                     let is_last = retries >= MAX_RETRIES;
-                    if is_last || (newly_blocked.is_empty() && written.iter().all(|written| written.pending.is_empty()))
-                    {
+                    // A record that changed has items in the queue.
+                    let has_changed = written.iter().any(|written| !written.pending.is_empty());
+                    if is_last || (newly_blocked.is_empty() && !has_changed) {
                         return Ok(());
                     }
                     // A fact blocked by a tombstone must not supersede another one. Reconcile again without it, and

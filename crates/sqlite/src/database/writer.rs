@@ -21,7 +21,7 @@ use crate::{
 /// Maximum number of writes that are committed together. Each is atomic by itself; they share one flush to disk.
 const GROUP_COMMIT_MAX_WRITES: usize = 64;
 
-/// Maximum number of attempts to truncate the log while there are no writes.
+/// Maximum number of attempts to truncate the log while no write is queued. Each waits for readers for a limited time.
 const MAX_CHECKPOINT_ATTEMPTS: usize = 40;
 
 /// A function that writes. It gets the connection within a transaction, or the error of starting one, which it reports
@@ -48,13 +48,13 @@ pub(crate) enum Durability {
 pub(crate) struct WriteJobOutcome {
     /// True if the write failed and must be rolled back.
     pub(crate) failed: bool,
-    /// The deleted data that the write leaves in the log.
+    /// The old data that the write leaves in the log.
     pub(crate) residue: Residue,
     /// Sends the reply to the caller. Its argument is the error of the commit, if the commit failed.
     pub(crate) reply: Box<dyn FnOnce(Option<CommitError>) + Send>,
 }
 
-/// The deleted data that a write leaves in the write-ahead log.
+/// The old data that a write leaves in the write-ahead log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Residue {
     /// No residue: the write only added data.
@@ -104,8 +104,8 @@ pub(crate) fn run(
     on_close: impl FnOnce(&Connection),
 ) {
     let busy_timeout = options.busy_timeout;
-    let durable = options.synchronous;
-    let mut writer = GroupWriter { connection, path, busy_timeout, durable, current: durable };
+    let synchronous = options.synchronous;
+    let mut writer = GroupWriter { connection, path, busy_timeout, synchronous, current_synchronous: synchronous };
     let mut residue = Residue::None;
     while let Some(first) = queue.blocking_recv() {
         let mut group = vec![first];
@@ -138,10 +138,10 @@ struct GroupWriter<'p> {
     connection: Connection,
     path: &'p Path,
     busy_timeout: Duration,
-    /// The setting of SQLite for immediate writes.
-    durable: Synchronous,
-    /// The current setting of SQLite.
-    current: Synchronous,
+    /// The setting `PRAGMA synchronous` for immediate writes.
+    synchronous: Synchronous,
+    /// The current setting.
+    current_synchronous: Synchronous,
 }
 
 impl GroupWriter<'_> {
@@ -151,7 +151,7 @@ impl GroupWriter<'_> {
         let mut outcomes = Vec::with_capacity(group.len());
         let is_deferred = group.iter().all(|job| job.durability == Durability::Deferred);
         let mut group = group.into_iter();
-        let prepared = self.set_synchronous(if is_deferred { Synchronous::Normal } else { self.durable });
+        let prepared = self.set_synchronous(if is_deferred { Synchronous::Normal } else { self.synchronous });
         let commit_error = prepared.and_then(|()| self.commit(&mut group, &mut outcomes)).err();
         if let Some(error) = commit_error {
             outcomes.extend(group.map(|job| (job.run)(Err(error))));
@@ -166,11 +166,11 @@ impl GroupWriter<'_> {
         residue
     }
 
-    /// Sets the durability of the next commit. SQLite allows this only between transactions.
+    /// Sets `PRAGMA synchronous` for the next commit. SQLite allows this only between transactions.
     fn set_synchronous(&mut self, synchronous: Synchronous) -> Result<(), CommitError> {
-        if self.current != synchronous {
+        if self.current_synchronous != synchronous {
             self.connection.pragma_update(None, "synchronous", synchronous.pragma())?;
-            self.current = synchronous;
+            self.current_synchronous = synchronous;
         }
         Ok(())
     }
@@ -198,6 +198,7 @@ impl GroupWriter<'_> {
             let Some(outcome) = group.next().map(|job| run_job(job, &savepoint)) else { break };
             let failed = outcome.as_ref().is_none_or(|outcome| outcome.failed);
             outcomes.extend(outcome);
+            // A connection without a transaction commits by itself: SQLite has rolled back the whole group.
             if failed && savepoint.is_autocommit() {
                 return Err(CommitError::ROLLED_BACK);
             }

@@ -1,7 +1,8 @@
 //! The job queue contract: each call runs on a thread of the store.
 //!
 //! The worker's own writes (claims, completions and failures) are committed without waiting for the disk. After a power
-//! failure that undoes one, the item is in the queue as before, and the job runs again.
+//! failure that undoes one, the item is in the queue as before, and the job runs again. Queueing an item waits for the
+//! disk like every other write.
 
 use std::time::Duration;
 

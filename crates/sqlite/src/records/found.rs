@@ -66,7 +66,7 @@ pub(crate) fn read_records(
         let record = read_row(row, record_scope)?;
         // A row number can be used again after its record was deleted.
         if record.record.id == hit.id {
-            found.push(FoundRecord { hit: *hit, found: record });
+            found.push(FoundRecord { hit: *hit, record });
         }
     }
     Ok(found)
