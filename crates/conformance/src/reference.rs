@@ -80,7 +80,7 @@ pub(crate) async fn records_equal_hits(world: &World, found: Option<Vec<FoundRec
     };
     let found_hits: Vec<Hit> = found.iter().map(|found| found.hit).collect();
     ensure!(found_hits == hits, "a search of records returned {found_hits:?} instead of {hits:?}");
-    for FoundRecord { hit, found: RecordWithTerms { record, terms } } in found {
+    for FoundRecord { hit, record: RecordWithTerms { record, terms } } in found {
         let stored = world.records.get(&record.scope, &[hit.id]).await?;
         ensure!(stored == [Some(record.clone())], "the record of a hit is {record:?} instead of {stored:?}");
         let stored = world.keywords.terms(&record.scope, &[hit.id]).await?;

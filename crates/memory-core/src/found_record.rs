@@ -18,5 +18,5 @@ pub struct FoundRecord {
     /// The hit.
     pub hit: Hit,
     /// Its record, with the terms.
-    pub found: RecordWithTerms,
+    pub record: RecordWithTerms,
 }

@@ -24,9 +24,9 @@ impl From<Vec<FoundRecord>> for FoundHits {
     fn from(found: Vec<FoundRecord>) -> Self {
         let mut hits = Vec::with_capacity(found.len());
         let mut records = FoundRecords::default();
-        for FoundRecord { hit, found } in found {
+        for FoundRecord { hit, record } in found {
             hits.push(hit);
-            records.insert(found);
+            records.insert(record);
         }
         Self { hits, records }
     }

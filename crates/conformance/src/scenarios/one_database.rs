@@ -136,7 +136,7 @@ pub async fn a_search_can_return_records_with_terms(world: &World) {
     let vector_only = numbered(&lin(), 4);
     world.put(&[&vector_only]).await;
     world.embed(&vector_only, at_angle(0.2)).await;
-    let found_numbers = |found: &[FoundRecord]| found.iter().map(|hit| hit.found.record.id).collect::<Vec<_>>();
+    let found_numbers = |found: &[FoundRecord]| found.iter().map(|found| found.record.record.id).collect::<Vec<_>>();
     for (scope, with_terms) in [(lin(), vec![id(1), id(2)]), (session("a"), vec![id(1)]), (mo(), vec![id(3)])] {
         let words = find(&["x"]);
         let found = world.keywords.search_records(&scope, &words).await.unwrap();
