@@ -102,13 +102,14 @@ async fn main() -> Result<()> {
     let upstream = script.serve().await?;
     let server = ServerProcess::start(&program, folder.path(), &upstream, &arguments.embedder).await?;
     if arguments.pid {
-        eprintln!("server {}", server.pid());
+        eprintln!("process id of the server: {}", server.pid());
     }
     searches::store_turns(&server.address, arguments.users, arguments.turns).await?;
     server.wait_until_idle().await?;
     let mut rows = Vec::new();
+    println!("p50 and p99 are the time of a search, or the time to the first byte of a chat.\n");
     println!(
-        "| workload | requests/s | p50 ms | p99 ms | end p50 ms | end p99 ms | server CPU ms | client CPU ms | server MiB |"
+        "| workload | requests/s | p50 ms | p99 ms | end p50 ms | end p99 ms | server CPU ms | client CPU ms | MiB |"
     );
     println!("|---|---:|---:|---:|---:|---:|---:|---:|---:|");
     if arguments.clients > 0 {
