@@ -125,7 +125,7 @@ async fn the_leases_of_a_killed_process_are_released_at_once() {
     let store = open(&path).await;
     put(&store, 3).await;
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "claims_and_waits", "--nocapture"])
+        .args(["--exact", "leases::claims_and_waits", "--nocapture"])
         .env(DATABASE, &path)
         .stdout(Stdio::piped())
         .spawn()
