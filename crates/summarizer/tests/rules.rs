@@ -24,7 +24,7 @@ fn tables() -> BTreeMap<String, Table> {
     tables
 }
 
-/// Returns the facts that one rule extracts from a sentence, sorted.
+/// Returns the facts that one rule extracts from a sentence, sorted. Those of a relative begin with its name.
 fn facts_by(rules: &RuleFacts, rule: &str, sentence: &str) -> String {
     // A Wednesday.
     let said: Timestamp = "2024-05-01T10:00:00Z".parse().unwrap();
@@ -34,8 +34,9 @@ fn facts_by(rules: &RuleFacts, rule: &str, sentence: &str) -> String {
     let of_rule = facts.iter().filter(|fact| fact.rule.as_ref().is_some_and(|id| id.as_str() == rule));
     let mut labels: Vec<String> = of_rule
         .map(|fact| {
+            let relative = fact.subject.split_once('.').map_or("", |(_, relative)| relative);
             let sign = if fact.polarity == Polarity::Positive { '+' } else { '-' };
-            format!("{sign}{}={}", fact.slot, fact.value)
+            format!("{relative}{sign}{}={}", fact.slot, fact.value)
         })
         .collect();
     labels.sort();
