@@ -126,9 +126,9 @@ pub(crate) async fn the_server_ranks_records_as_in_memory(database: &Database) {
                 assert_eq!(found, expected, "{scope}: {query:?}");
                 let records = KeywordStore::search_records(store, &scope, &query).await.unwrap().unwrap();
                 for (found, hit) in records.iter().zip(&expected) {
-                    assert_eq!((found.hit, found.found.record.id), (*hit, hit.id), "{scope}: {query:?}");
+                    assert_eq!((found.hit, found.record.record.id), (*hit, hit.id), "{scope}: {query:?}");
                     let terms = memory.terms(&everything, &[hit.id]).await.unwrap().remove(0);
-                    assert_eq!(found.found.terms, terms);
+                    assert_eq!(found.record.terms, terms);
                 }
                 assert_eq!(records.len(), expected.len());
             }
