@@ -66,8 +66,8 @@ pub(crate) struct VectorStatement<'s> {
     pub(crate) index: &'s VectorIndex,
     pub(crate) scope: &'s Scope,
     pub(crate) covered: &'s CoveredScope,
-    /// The same scope if the database has one tenant, which makes conditions cheaper. The first statement assumes and
-    /// checks that; the others use `covered`.
+    /// The scope of the first statement. Until several tenants are known, it assumes that the database has only one,
+    /// since the conditions are then cheaper, and the statement checks that. Later statements use `covered`.
     pub(crate) assumed: CoveredScope,
     pub(crate) query: &'s VectorQuery,
     /// True if a recent count found too many vectors for an exact search.
