@@ -57,3 +57,7 @@ dispatched! {
     /// set in `heavy` count three times. Word w of row r is `signs[(r / LANES · words + w) · LANES + r % LANES]`.
     differences(query: &[u64], heavy: &[u64], signs: &[u64], rows: usize, out: &mut Vec<u16>)
 }
+dispatched! {
+    /// Appends the indexes of the differences that are at most `threshold`, in ascending order.
+    indexes_within(differences: &[u16], threshold: u16, out: &mut Vec<u32>)
+}

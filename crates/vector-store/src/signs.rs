@@ -12,8 +12,11 @@ use crate::{
     },
 };
 
-/// Number of rows that are compared with the limit at once.
-const BLOCK_ROWS: usize = 16;
+/// The threshold of the differences is estimated from one in this many rows.
+const SAMPLE_STEP: usize = 16;
+
+/// Number of rows of the sample that the estimate of the threshold includes in any case.
+const SAMPLE_MARGIN: usize = 16;
 
 /// Maximum number of rows, evenly spread, from which the mean is computed.
 const MEAN_MAX_ROWS: usize = 4096;
@@ -91,15 +94,10 @@ impl Signs {
     pub(crate) fn nearest(&self, query: &[f32], rows: RowSelection<'_>, count: usize) -> Vec<u32> {
         let differences = self.differences(query);
         match rows {
-            RowSelection::First(_) => {
-                let threshold = difference_threshold(&differences, count);
-                rows_within(&differences, threshold, count)
-            }
+            RowSelection::First(_) => least_differences(&differences, count),
             RowSelection::List(rows) => {
                 let listed: Vec<u16> = rows.iter().map(|row| differences[*row as usize]).collect();
-                let threshold = difference_threshold(&listed, count);
-                let pairs = rows.iter().zip(&listed);
-                pairs.filter(|(_, difference)| **difference <= threshold).map(|(row, _)| *row).collect()
+                least_differences(&listed, count).into_iter().map(|index| rows[index as usize]).collect()
             }
         }
     }
@@ -127,30 +125,41 @@ impl Signs {
     }
 }
 
-/// Returns the rows whose difference is at most `threshold`. `expected` is their approximate number.
-fn rows_within(differences: &[u16], threshold: u16, expected: usize) -> Vec<u32> {
-    let mut near_rows = Vec::with_capacity(expected + expected / 4);
-    for (block, first) in differences.chunks(BLOCK_ROWS).zip((0..).step_by(BLOCK_ROWS)) {
-        // Most blocks have no near row. The compiler vectorises the minimum of a block.
-        if block.iter().fold(u16::MAX, |least, difference| least.min(*difference)) <= threshold {
-            near_rows
-                .extend((first..).zip(block).filter(|(_, difference)| **difference <= threshold).map(|(row, _)| row));
-        }
-    }
-    near_rows
+/// Returns the indexes of the `count` least differences, and of all others that equal the greatest of them, in
+/// ascending order.
+fn least_differences(differences: &[u16], count: usize) -> Vec<u32> {
+    let sample: Vec<u16> = differences.iter().step_by(SAMPLE_STEP).copied().collect();
+    // A quarter more than the share of the sample, so that almost never too few differences are at most this one.
+    let sample_count = count / SAMPLE_STEP;
+    let estimate = difference_threshold(&sample, sample_count + sample_count / 4 + SAMPLE_MARGIN);
+    let mut nearest = indexes_within(differences, estimate, count);
+    let threshold = if nearest.len() < count {
+        let threshold = difference_threshold(differences, count);
+        nearest = indexes_within(differences, threshold, count);
+        threshold
+    } else {
+        let found: Vec<u16> = nearest.iter().map(|index| differences[*index as usize]).collect();
+        difference_threshold(&found, count)
+    };
+    nearest.retain(|index| differences[*index as usize] <= threshold);
+    nearest
 }
 
-/// Returns the least difference that at least `count` rows do not exceed; the greatest one if there are fewer rows.
+/// Returns the indexes of the differences that are at most `threshold`. `expected` is their approximate number.
+fn indexes_within(differences: &[u16], threshold: u16, expected: usize) -> Vec<u32> {
+    let mut indexes = Vec::with_capacity(expected + expected / 2);
+    kernel::indexes_within(Kernel::detect(), differences, threshold, &mut indexes);
+    indexes
+}
+
+/// Returns the least difference that at least `count` differences do not exceed; the greatest one if there are fewer.
 fn difference_threshold(differences: &[u16], count: usize) -> u16 {
     let greatest = differences.iter().copied().max().unwrap_or_default();
-    // Two counters for each difference: consecutive increments of the same counter would wait for each other.
-    let mut counts = vec![[0_u32; 2]; usize::from(greatest) + 1];
-    for pair in differences.chunks(2) {
-        pair.iter().zip(0..).for_each(|(difference, side): (_, usize)| counts[usize::from(*difference)][side] += 1);
-    }
+    let mut counts = vec![0_u32; usize::from(greatest) + 1];
+    differences.iter().for_each(|difference| counts[usize::from(*difference)] += 1);
     let mut sum = 0;
-    let threshold = counts.iter().position(|[left, right]| {
-        sum += (left + right) as usize;
+    let threshold = counts.iter().position(|of_difference| {
+        sum += *of_difference as usize;
         sum >= count
     });
     threshold.map_or(greatest, |difference| difference as u16)

@@ -2,6 +2,8 @@
 
 use super::rows::{LANES, RowSelection};
 
+/// Number of differences that are compared with the threshold at once.
+const BLOCK_DIFFERENCES: usize = 16;
 /// Number of partial sums of an inner product.
 const PARTIAL_SUMS: usize = 16;
 
@@ -90,4 +92,14 @@ pub(super) fn differences(query: &[u64], heavy: &[u64], signs: &[u64], rows: usi
         out.extend(sums.map(|sum| sum.min(u64::from(u16::MAX)) as u16));
     }
     out.truncate(rows);
+}
+
+#[inline(always)]
+pub(super) fn indexes_within(differences: &[u16], threshold: u16, out: &mut Vec<u32>) {
+    for (block, first) in differences.chunks(BLOCK_DIFFERENCES).zip((0..).step_by(BLOCK_DIFFERENCES)) {
+        // Most blocks have no small difference. The compiler vectorises the minimum of a block.
+        if block.iter().fold(u16::MAX, |least, difference| least.min(*difference)) <= threshold {
+            out.extend((first..).zip(block).filter(|(_, difference)| **difference <= threshold).map(|(index, _)| index));
+        }
+    }
 }

@@ -73,4 +73,18 @@ proptest! {
             }
         }
     }
+
+    #[test]
+    fn indexes_within_a_threshold_are_those_of_a_filter(
+        differences in proptest::collection::vec(0_u16..100, 0..200),
+        threshold in 0_u16..110,
+    ) {
+        let expected: Vec<u32> =
+            (0..).zip(&differences).filter(|(_, difference)| **difference <= threshold).map(|(index, _)| index).collect();
+        for kernel in kernels() {
+            let mut found = Vec::new();
+            indexes_within(kernel, &differences, threshold, &mut found);
+            prop_assert_eq!(&found, &expected, "{:?}", kernel);
+        }
+    }
 }

@@ -53,6 +53,11 @@ pub(super) mod avx2 {
     compiled_for!("avx2,popcnt");
 
     #[target_feature(enable = "avx2,popcnt")]
+    pub(in super::super) fn indexes_within(differences: &[u16], threshold: u16, out: &mut Vec<u32>) {
+        plain::indexes_within(differences, threshold, out);
+    }
+
+    #[target_feature(enable = "avx2,popcnt")]
     pub(in super::super) fn code_products(query: &[i8], codes: &[i8], rows: RowSelection<'_>, out: &mut Vec<i32>) {
         let width = query.len();
         out.extend((0..rows.len()).map(|index| {
@@ -99,6 +104,24 @@ pub(super) mod avx512 {
             let codes = &codes[row * width..(row + 1) * width];
             shifted_product(query, codes) - offset + plain::code_product(&query[chunked..], &codes[chunked..])
         }));
+    }
+
+    #[target_feature(enable = "avx2,popcnt,avx512f,avx512bw,avx512vl,avx512vnni")]
+    pub(in super::super) fn indexes_within(differences: &[u16], threshold: u16, out: &mut Vec<u32>) {
+        const LANES: usize = 32;
+        let (blocks, rest) = differences.as_chunks::<LANES>();
+        let thresholds = _mm512_set1_epi16(threshold.cast_signed());
+        for (block, first) in blocks.iter().zip((0_u32..).step_by(LANES)) {
+            // SAFETY: a block has 64 bytes, and the load needs no alignment.
+            let block = unsafe { _mm512_loadu_si512(block.as_ptr().cast()) };
+            let mut within = _mm512_cmple_epu16_mask(block, thresholds);
+            while within != 0 {
+                out.push(first + within.trailing_zeros());
+                within &= within - 1;
+            }
+        }
+        let first = (differences.len() - rest.len()) as u32;
+        out.extend((first..).zip(rest).filter(|(_, difference)| **difference <= threshold).map(|(index, _)| index));
     }
 
     /// Returns the inner product of the complete chunks of 64 codes, with 128 added to each code of `b`.

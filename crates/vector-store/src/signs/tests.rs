@@ -66,4 +66,23 @@ proptest! {
         prop_assert!(rows_up_to(threshold) >= count.min(differences.len()));
         prop_assert!(threshold == 0 || rows_up_to(threshold - 1) < count);
     }
+
+    /// Unsorted, and sorted either way, so that the sample is also far from the distribution of the whole.
+    #[test]
+    fn the_least_differences_are_those_of_a_full_sort(
+        mut differences in proptest::collection::vec(0_u16..300, 1..2000),
+        count in 1..2000_usize,
+        order in 0..3_u8,
+    ) {
+        match order {
+            0 => {}
+            1 => differences.sort_unstable(),
+            _ => differences.sort_unstable_by(|a, b| b.cmp(a)),
+        }
+        let mut sorted = differences.clone();
+        sorted.sort_unstable();
+        let threshold = sorted[count.min(sorted.len()) - 1];
+        let within = (0..).zip(&differences).filter(|(_, difference)| **difference <= threshold);
+        prop_assert_eq!(least_differences(&differences, count), within.map(|(index, _)| index).collect::<Vec<u32>>());
+    }
 }
