@@ -1,6 +1,7 @@
 //! A flat index: no graph and no build step. An added vector is found at once.
 
 mod compare;
+mod row_table;
 mod search;
 mod snapshot;
 
@@ -10,6 +11,7 @@ use memory_engine_core::{Embedding, EmbeddingSpace, Metric};
 use rustc_hash::FxHashMap;
 
 use crate::vectors::Vectors;
+use row_table::RowTable;
 
 /// Vectors in contiguous rows, in groups (one for each address). `K` is the key of a vector, `G` that of a group.
 ///
@@ -28,7 +30,7 @@ pub struct FlatIndex<K, G> {
     vectors: Vectors,
     keys: Vec<K>,
     memberships: Vec<Membership<G>>,
-    rows: FxHashMap<K, u32>,
+    rows: RowTable,
     groups: FxHashMap<G, Vec<u32>>,
 }
 
@@ -77,7 +79,7 @@ impl<K: Copy + Ord + Hash, G: Copy + Eq + Hash> FlatIndex<K, G> {
             vectors: Vectors::new(space.dimensions, normalize, lean),
             keys: Vec::new(),
             memberships: Vec::new(),
-            rows: FxHashMap::default(),
+            rows: RowTable::default(),
             groups: FxHashMap::default(),
         }
     }
@@ -108,7 +110,7 @@ impl<K: Copy + Ord + Hash, G: Copy + Eq + Hash> FlatIndex<K, G> {
 
     /// Removes a vector. Returns true if it existed. The last row takes its place.
     pub fn remove(&mut self, key: &K) -> bool {
-        let Some(row) = self.rows.remove(key) else { return false };
+        let Some(row) = self.rows.remove(key, &self.keys) else { return false };
         self.remove_row(row as usize);
         true
     }
@@ -121,7 +123,7 @@ impl<K: Copy + Ord + Hash, G: Copy + Eq + Hash> FlatIndex<K, G> {
         if row != last {
             self.keys[row] = self.keys[last];
             self.memberships[row] = self.memberships[last];
-            self.rows.insert(self.keys[row], row as u32);
+            self.rows.rename(&self.keys[row], last as u32, row as u32);
             let membership = self.memberships[row];
             if let Some(members) = self.groups.get_mut(&membership.group) {
                 members[membership.position as usize] = row as u32;
@@ -145,7 +147,7 @@ impl<K: Copy + Ord + Hash, G: Copy + Eq + Hash> FlatIndex<K, G> {
 
     /// Returns the group of a vector, if it exists.
     pub fn group(&self, key: &K) -> Option<G> {
-        self.rows.get(key).map(|row| self.memberships[*row as usize].group)
+        self.rows.row(key, &self.keys).map(|row| self.memberships[row as usize].group)
     }
 
     /// Returns the keys of all vectors.
@@ -171,7 +173,7 @@ impl<K: Copy + Ord + Hash, G: Copy + Eq + Hash> FlatIndex<K, G> {
         self.vectors.reserve(vectors);
         self.keys.reserve(vectors);
         self.memberships.reserve(vectors);
-        self.rows.reserve(vectors);
+        self.rows.reserve(vectors, &self.keys);
     }
 
     /// Builds the sign bits, after the last call of [`extend`](Self::extend).
@@ -185,7 +187,7 @@ impl<K: Copy + Ord + Hash, G: Copy + Eq + Hash> FlatIndex<K, G> {
         let members = self.groups.entry(group).or_default();
         self.memberships.push(Membership { group, position: members.len() as u32 });
         members.push(row);
-        self.rows.insert(key, row)
+        self.rows.insert(row, &self.keys)
     }
 
     /// Returns true if all vectors belong to these groups. No group may be listed twice.

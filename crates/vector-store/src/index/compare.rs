@@ -8,13 +8,13 @@ impl<K: Copy + Ord + Hash, G: Copy + Eq + Hash> FlatIndex<K, G> {
     /// Returns the number of vectors of `sample` that this index does not contain in the same group and with the same
     /// codes. Codes may differ by the rounding of another processor.
     pub fn count_differences(&self, sample: &Self) -> usize {
-        let differs = |(key, sample_row): (&K, &u32)| {
-            let Some(row) = self.rows.get(key) else { return true };
-            let (row, sample_row) = (*row as usize, *sample_row as usize);
+        let differs = |(sample_row, key): (usize, &K)| {
+            let Some(row) = self.rows.row(key, &self.keys) else { return true };
+            let row = row as usize;
             self.memberships[row].group != sample.memberships[sample_row].group
                 || !self.vectors.row_equals(row, &sample.vectors, sample_row)
         };
-        sample.rows.iter().filter(|pair| differs(*pair)).count()
+        sample.keys.iter().enumerate().filter(|pair| differs(*pair)).count()
     }
 }
 

@@ -43,7 +43,7 @@ impl<K: Copy + Ord + Hash, G: Copy + Eq + Hash> FlatIndex<K, G> {
                 RowSelection::List(&list)
             }
             SearchSubset::Keys(keys) => {
-                list = keys.iter().filter_map(|key| self.rows.get(key).copied()).collect();
+                list = keys.iter().filter_map(|key| self.rows.row(key, &self.keys)).collect();
                 RowSelection::List(&list)
             }
             SearchSubset::Matching(is_match) => {
