@@ -14,7 +14,9 @@ pub(super) struct DocumentTerms {
 
 impl From<PackedTerms> for DocumentTerms {
     fn from(terms: PackedTerms) -> Self {
-        let words = || terms.iter().filter(|(term, _)| !is_date_term(term));
-        Self { length: words().map(|(_, count)| count).sum(), set: words().map(|(term, _)| term).collect() }
+        let mut length = 0;
+        let words = terms.iter().filter(|(term, _)| !is_date_term(term)).inspect(|(_, count)| length += count);
+        let set = words.map(|(term, _)| term).collect();
+        Self { length, set }
     }
 }
