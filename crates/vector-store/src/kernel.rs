@@ -53,8 +53,9 @@ dispatched! {
     greater_bits(thresholds: &[f32], codes: &[i8], scales: &[f32], out: &mut Vec<u64>)
 }
 dispatched! {
-    /// Appends, for each of the first `rows` rows, the number of sign bits that differ from the query's. Bits that are
-    /// set in `heavy` count three times. Word w of row r is `signs[(r / LANES · words + w) · LANES + r % LANES]`.
+    /// Replaces the content of `out` by the number of sign bits, for each of the first `rows` rows, that differ from the
+    /// query's. Bits that are set in `heavy` count three times. Word w of row r is
+    /// `signs[(r / LANES · query.len() + w) · LANES + r % LANES]`.
     differences(query: &[u64], heavy: &[u64], signs: &[u64], rows: usize, out: &mut Vec<u16>)
 }
 dispatched! {

@@ -33,7 +33,7 @@ pub(super) fn products(query: &[f32], values: &[f32], rows: RowSelection<'_>, ou
     }));
 }
 
-/// The inner product of numbers and codes.
+/// Returns the inner product of numbers and codes.
 pub(super) fn mixed_product(query: &[f32], codes: &[i8]) -> f32 {
     let mut sums = [0.0_f32; PARTIAL_SUMS];
     let (a_chunks, b_chunks) = (query.chunks_exact(PARTIAL_SUMS), codes.chunks_exact(PARTIAL_SUMS));
@@ -81,10 +81,12 @@ pub(super) fn greater_bits(thresholds: &[f32], codes: &[i8], scales: &[f32], out
 #[inline(always)]
 pub(super) fn differences(query: &[u64], heavy: &[u64], signs: &[u64], rows: usize, out: &mut Vec<u16>) {
     let words = query.len();
+    out.clear();
     for block in signs.chunks_exact((words * LANES).max(1)).take(rows.div_ceil(LANES)) {
         let mut sums = [0_u64; LANES];
-        for ((word, query), heavy) in block.chunks_exact(LANES).zip(query).zip(heavy) {
-            for (sum, word) in sums.iter_mut().zip(word) {
+        // Arrays of a known length, so that the compiler vectorises over the lanes and not over the words.
+        for ((words, query), heavy) in block.as_chunks::<LANES>().0.iter().zip(query).zip(heavy) {
+            for (sum, word) in sums.iter_mut().zip(words) {
                 let differing = word ^ query;
                 *sum += u64::from(differing.count_ones()) + 2 * u64::from((differing & heavy).count_ones());
             }
@@ -99,7 +101,8 @@ pub(super) fn indexes_within(differences: &[u16], threshold: u16, out: &mut Vec<
     for (block, first) in differences.chunks(BLOCK_DIFFERENCES).zip((0..).step_by(BLOCK_DIFFERENCES)) {
         // Most blocks have no small difference. The compiler vectorises the minimum of a block.
         if block.iter().fold(u16::MAX, |least, difference| least.min(*difference)) <= threshold {
-            out.extend((first..).zip(block).filter(|(_, difference)| **difference <= threshold).map(|(index, _)| index));
+            let within = (first..).zip(block).filter(|(_, difference)| **difference <= threshold);
+            out.extend(within.map(|(index, _)| index));
         }
     }
 }

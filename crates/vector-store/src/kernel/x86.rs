@@ -2,10 +2,13 @@
 
 use std::arch::x86_64::*;
 
-use super::{plain, rows::RowSelection};
+use super::{
+    plain,
+    rows::{LANES, RowSelection},
+};
 
 /// Distance, in rows, between the row that is computed and the one that is fetched into the cache. The rows of a list
-/// are too far apart for the processor to foresee them.
+/// are too irregular for the hardware prefetcher.
 const PREFETCH_ROWS: usize = 6;
 const CACHE_LINE_BYTES: usize = 64;
 
@@ -33,17 +36,6 @@ macro_rules! compiled_for {
         pub(in super::super) fn greater_bits(thresholds: &[f32], codes: &[i8], scales: &[f32], out: &mut Vec<u64>) {
             plain::greater_bits(thresholds, codes, scales, out);
         }
-
-        #[target_feature(enable = $features)]
-        pub(in super::super) fn differences(
-            query: &[u64],
-            heavy: &[u64],
-            signs: &[u64],
-            rows: usize,
-            out: &mut Vec<u16>,
-        ) {
-            plain::differences(query, heavy, signs, rows, out);
-        }
     };
 }
 
@@ -51,6 +43,11 @@ pub(super) mod avx2 {
     use super::*;
 
     compiled_for!("avx2,popcnt");
+
+    #[target_feature(enable = "avx2,popcnt")]
+    pub(in super::super) fn differences(query: &[u64], heavy: &[u64], signs: &[u64], rows: usize, out: &mut Vec<u16>) {
+        plain::differences(query, heavy, signs, rows, out);
+    }
 
     #[target_feature(enable = "avx2,popcnt")]
     pub(in super::super) fn indexes_within(differences: &[u16], threshold: u16, out: &mut Vec<u32>) {
@@ -79,6 +76,7 @@ pub(super) mod avx2 {
             let products = _mm256_madd_epi16(_mm256_cvtepi8_epi16(x), _mm256_cvtepi8_epi16(y));
             sums = _mm256_add_epi32(sums, products);
         }
+        // Adds the eight sums: eight to four, to two, to one.
         let half = _mm_add_epi32(_mm256_castsi256_si128(sums), _mm256_extracti128_si256::<1>(sums));
         let quarter = _mm_add_epi32(half, _mm_shuffle_epi32::<0b01_00_11_10>(half));
         let one = _mm_add_epi32(quarter, _mm_shuffle_epi32::<0b10_11_00_01>(quarter));
@@ -94,8 +92,8 @@ pub(super) mod avx512 {
     #[target_feature(enable = "avx2,popcnt,avx512f,avx512bw,avx512vl,avx512vnni")]
     pub(in super::super) fn code_products(query: &[i8], codes: &[i8], rows: RowSelection<'_>, out: &mut Vec<i32>) {
         let width = query.len();
-        // VNNI multiplies an unsigned byte by a signed one. Adding 128 makes the codes of a row unsigned. It adds the
-        // same offset to the sum of every row, which is subtracted again.
+        // VNNI multiplies an unsigned byte by a signed one. Adding 128, by inverting the sign bit, makes the codes of a
+        // row unsigned. This adds 128 · Σ query codes to the sum of every row, which is subtracted again.
         let chunked = width - width % 64;
         let offset = 128 * query[..chunked].iter().map(|code| i32::from(*code)).sum::<i32>();
         out.extend((0..rows.len()).map(|index| {
@@ -106,18 +104,42 @@ pub(super) mod avx512 {
         }));
     }
 
+    #[target_feature(enable = "avx2,popcnt,avx512f,avx512bw,avx512vl,avx512vnni,avx512vpopcntdq")]
+    pub(in super::super) fn differences(query: &[u64], heavy: &[u64], signs: &[u64], rows: usize, out: &mut Vec<u16>) {
+        out.clear();
+        for block in signs.chunks_exact((query.len() * LANES).max(1)).take(rows.div_ceil(LANES)) {
+            let mut counts = _mm512_setzero_si512();
+            let mut heavy_counts = _mm512_setzero_si512();
+            for ((words, query), heavy) in block.as_chunks::<LANES>().0.iter().zip(query).zip(heavy) {
+                // SAFETY: eight words have 64 bytes, and the load needs no alignment.
+                let words = unsafe { _mm512_loadu_si512(words.as_ptr().cast()) };
+                let differing = _mm512_xor_si512(words, _mm512_set1_epi64(query.cast_signed()));
+                let heavy_differing = _mm512_and_si512(differing, _mm512_set1_epi64(heavy.cast_signed()));
+                counts = _mm512_add_epi64(counts, _mm512_popcnt_epi64(differing));
+                heavy_counts = _mm512_add_epi64(heavy_counts, _mm512_popcnt_epi64(heavy_differing));
+            }
+            let sums = _mm512_add_epi64(counts, _mm512_slli_epi64::<1>(heavy_counts));
+            let mut row_differences = [0_u16; LANES];
+            // SAFETY: the array has the 16 bytes that are stored, and the store needs no alignment.
+            unsafe { _mm_storeu_si128(row_differences.as_mut_ptr().cast(), _mm512_cvtusepi64_epi16(sums)) };
+            out.extend(row_differences);
+        }
+        out.truncate(rows);
+    }
+
     #[target_feature(enable = "avx2,popcnt,avx512f,avx512bw,avx512vl,avx512vnni")]
     pub(in super::super) fn indexes_within(differences: &[u16], threshold: u16, out: &mut Vec<u32>) {
-        const LANES: usize = 32;
-        let (blocks, rest) = differences.as_chunks::<LANES>();
+        const BLOCK_DIFFERENCES: usize = 32;
+        let (blocks, rest) = differences.as_chunks::<BLOCK_DIFFERENCES>();
         let thresholds = _mm512_set1_epi16(threshold.cast_signed());
-        for (block, first) in blocks.iter().zip((0_u32..).step_by(LANES)) {
+        for (block, first) in blocks.iter().zip((0_u32..).step_by(BLOCK_DIFFERENCES)) {
             // SAFETY: a block has 64 bytes, and the load needs no alignment.
             let block = unsafe { _mm512_loadu_si512(block.as_ptr().cast()) };
-            let mut within = _mm512_cmple_epu16_mask(block, thresholds);
-            while within != 0 {
-                out.push(first + within.trailing_zeros());
-                within &= within - 1;
+            // One bit for each difference within the threshold.
+            let mut remaining = _mm512_cmple_epu16_mask(block, thresholds);
+            while remaining != 0 {
+                out.push(first + remaining.trailing_zeros());
+                remaining &= remaining - 1;
             }
         }
         let first = (differences.len() - rest.len()) as u32;
