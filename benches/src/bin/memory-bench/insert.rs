@@ -1,14 +1,16 @@
-//! Inserting one record after the other.
+//! Measures inserting one record after the other.
 
 use std::{sync::Arc, time::Instant};
 
 use anyhow::{Result, ensure};
-use memory_engine::{MemoryEngine, PutMode, embed::Embedding};
+use memory_engine::{MemoryEngine, PutMode, RecallQuery, embed::Embedding, recall::Retrievers};
 use memory_engine_benches::given::GivenEmbedder;
 
 use crate::{Arguments, data::Data, report::Report, store};
 
-const COUNT: usize = 200;
+const INSERTED_RECORDS: usize = 200;
+/// Minimum number of inserts, even if they are slow.
+const MIN_INSERTS: usize = 3;
 
 pub(crate) async fn run(
     arguments: &Arguments,
@@ -19,10 +21,10 @@ pub(crate) async fn run(
 ) -> Result<()> {
     let mut vectors = data.vectors()?;
     vectors.skip(data.held_out)?;
-    let rows: Vec<_> = data.rows()?.skip(data.held_out).take(COUNT).collect::<Result<_>>()?;
+    let rows: Vec<_> = data.rows()?.skip(data.held_out).take(INSERTED_RECORDS).collect::<Result<_>>()?;
     let vectors = vectors.take(rows.len())?;
     let scope = store::everything()?;
-    let begun = Instant::now();
+    let phase_start = Instant::now();
     let mut times = Vec::new();
     let mut last = None;
     for (row, vector) in rows.into_iter().zip(vectors) {
@@ -31,20 +33,21 @@ pub(crate) async fn run(
         let pair = (store::record(row)?, Embedding::new(vector)?);
         engine.admin().store_embedded(&scope, vec![pair], PutMode::Create).await?;
         times.push(started.elapsed().as_secs_f64());
-        if begun.elapsed().as_secs_f64() > arguments.metric_cap_s && times.len() >= 3 {
+        if phase_start.elapsed().as_secs_f64() > arguments.metric_cap_s && times.len() >= MIN_INSERTS {
             break;
         }
     }
     report.times("insert_one", &times);
     report.number("insert_one_rps", times.len() as f64 / times.iter().sum::<f64>());
-    // What was written last is there for the next question: by its words and by its vector.
+    // The last record must be found by keywords and by its vector.
     if let Some((row, vector)) = last {
         embedder.learn(&row.text, vector)?;
-        for arms in [memory_engine::recall::Retrievers::KeywordOnly, memory_engine::recall::Retrievers::VectorOnly] {
-            let asked = memory_engine::RecallQuery::new(row.text.as_str()).with_retrievers(arms);
-            let found = engine.recall(&scope, asked).await?;
+        for retrievers in [Retrievers::KeywordOnly, Retrievers::VectorOnly] {
+            let query = RecallQuery::new(row.text.as_str()).with_retrievers(retrievers);
+            let recall = engine.recall(&scope, query).await?;
             let id = Some(row.id.to_string());
-            ensure!(found.hits.iter().any(|hit| hit.record.source.message_id == id), "what was inserted is not found");
+            let is_found = recall.hits.iter().any(|hit| hit.record.source.message_id == id);
+            ensure!(is_found, "{retrievers:?} does not find record {}, which was inserted before", row.id);
         }
     }
     Ok(())
