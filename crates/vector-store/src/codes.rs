@@ -96,6 +96,11 @@ impl Codes {
             && codes.iter().zip(other_codes).all(|(code, other)| code.abs_diff(*other) <= 1)
     }
 
+    /// Number of rows.
+    pub(crate) fn rows(&self) -> usize {
+        self.bounds.len()
+    }
+
     /// Reserves memory for this many more rows.
     pub(crate) fn reserve(&mut self, rows: usize, width: usize) {
         self.codes.reserve(rows * width);

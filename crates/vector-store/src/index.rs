@@ -1,4 +1,4 @@
-//! A flat index: no graph and no build step. An added vector is found at once.
+//! A flat index: no graph and no build step. The next search can find an added vector.
 
 mod compare;
 mod row_table;
@@ -17,9 +17,9 @@ use row_table::RowTable;
 ///
 /// Under [`Metric::Cosine`] vectors are normalised to length one.
 ///
-/// A search among at most 8,000 vectors, or in groups and lists of any size, is exact. In a [lean](Self::lean) index
-/// it is exact unless a rounding error exceeds seven standard deviations. A search among all of more than 8,000
-/// vectors first compares sign bits only, and may miss one in a hundred of the ten nearest.
+/// A search among at most 8,000 vectors, or in groups and lists of less than a sixteenth of all vectors, is exact. In a
+/// [lean](Self::lean) index it is exact unless a rounding error exceeds seven standard deviations. Other searches under
+/// [`Metric::Cosine`] first compare sign bits only, and may miss one in a hundred of the ten nearest.
 ///
 /// A vector of d dimensions takes d · 5⅛ bytes; in a [lean](Self::lean) index of more than 20,000 vectors, d · 1⅛
 /// bytes.
@@ -115,7 +115,7 @@ impl<K: Copy + Ord + Hash, G: Copy + Eq + Hash> FlatIndex<K, G> {
         true
     }
 
-    /// Removes a row that no key refers to any more.
+    /// Removes a row without an entry in `rows`.
     fn remove_row(&mut self, row: usize) {
         self.leave_group(row);
         self.vectors.swap_remove(row);
@@ -123,7 +123,7 @@ impl<K: Copy + Ord + Hash, G: Copy + Eq + Hash> FlatIndex<K, G> {
         if row != last {
             self.keys[row] = self.keys[last];
             self.memberships[row] = self.memberships[last];
-            self.rows.rename(&self.keys[row], last as u32, row as u32);
+            self.rows.move_row(&self.keys[row], last as u32, row as u32);
             let membership = self.memberships[row];
             if let Some(members) = self.groups.get_mut(&membership.group) {
                 members[membership.position as usize] = row as u32;
@@ -147,7 +147,7 @@ impl<K: Copy + Ord + Hash, G: Copy + Eq + Hash> FlatIndex<K, G> {
 
     /// Returns the group of a vector, if it exists.
     pub fn group(&self, key: &K) -> Option<G> {
-        self.rows.row(key, &self.keys).map(|row| self.memberships[row as usize].group)
+        self.rows.find(key, &self.keys).map(|row| self.memberships[row as usize].group)
     }
 
     /// Returns the keys of all vectors.

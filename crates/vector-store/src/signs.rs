@@ -12,10 +12,10 @@ use crate::{
     },
 };
 
-/// The threshold of the differences is estimated from one in this many rows.
+/// The threshold is estimated from every 16th difference.
 const SAMPLE_STEP: usize = 16;
 
-/// Number of rows of the sample that the estimate of the threshold includes in any case.
+/// Added to the rank of the threshold in the sample, so that the estimate for a small count is not too low.
 const SAMPLE_MARGIN: usize = 16;
 
 /// Maximum number of rows, evenly spread, from which the mean is computed.
@@ -28,14 +28,17 @@ pub(crate) struct Signs {
     mean: Vec<f32>,
     /// Number of rows at the time when the mean was computed.
     mean_rows: usize,
+    /// Number of rows that were added since.
+    added_rows: usize,
     /// 64 signs in each word. The words of [`LANES`] rows are interleaved.
     words: Vec<u64>,
     rows: usize,
 }
 
 impl Signs {
-    /// Computes the mean and the signs of the first `rows` rows of codes of this width.
-    pub(crate) fn of_codes(codes: &Codes, rows: usize, width: usize) -> Self {
+    /// Computes the mean and the signs of all rows of codes. The width is at least 1.
+    pub(crate) fn of_codes(codes: &Codes, width: usize) -> Self {
+        let rows = codes.rows();
         let mut sums = vec![0.0_f64; width];
         let mut values = Vec::with_capacity(width);
         let sample = (0..rows).step_by(rows.div_ceil(MEAN_MAX_ROWS).max(1));
@@ -46,7 +49,7 @@ impl Signs {
         }
         let mean: Vec<f32> = sums.into_iter().map(|sum| (sum / sample_rows as f64) as f32).collect();
         let words = vec![0; width.div_ceil(64) * rows.next_multiple_of(LANES)];
-        let mut signs = Self { mean, mean_rows: rows, words, rows };
+        let mut signs = Self { mean, mean_rows: rows, added_rows: 0, words, rows };
         for (row, words) in codes.greater_bits(&signs.mean).chunks_exact(width.div_ceil(64).max(1)).enumerate() {
             for (word, bits) in words.iter().enumerate() {
                 let index = signs.word_index(row, word);
@@ -56,9 +59,9 @@ impl Signs {
         signs
     }
 
-    /// Returns true if the number of rows has more than doubled since the mean was computed.
-    pub(crate) fn is_outgrown(&self) -> bool {
-        self.rows > 2 * self.mean_rows
+    /// Returns true if more rows were added since the mean was computed than there were then.
+    pub(crate) fn is_mean_outdated(&self) -> bool {
+        self.added_rows > self.mean_rows
     }
 
     pub(crate) fn push(&mut self, values: &[f32]) {
@@ -67,6 +70,7 @@ impl Signs {
             self.words.resize(self.words.len() + self.words_per_row() * LANES, 0);
         }
         self.rows += 1;
+        self.added_rows += 1;
         let positive = values.iter().zip(&self.mean).map(|(value, mean)| value > mean);
         let words: Vec<u64> = pack(positive);
         for (word, bits) in words.into_iter().enumerate() {
@@ -87,7 +91,10 @@ impl Signs {
     }
 
     /// Returns the `count` rows whose signs differ least from the query's, and all further rows that differ as much as
-    /// the last of them. A difference in the larger half of the query's numbers counts three times.
+    /// the last of them. `RowSelection::First` must select all rows.
+    ///
+    /// A sign that differs counts three times in the dimensions in which the query, after subtracting the mean, has an
+    /// absolute value above the median, and once in the others.
     ///
     /// The differences of all rows are computed, also of those outside of a list, because the signs of neighbouring
     /// rows are interleaved.
@@ -128,38 +135,39 @@ impl Signs {
 /// Returns the indexes of the `count` least differences, and of all others that equal the greatest of them, in
 /// ascending order.
 fn least_differences(differences: &[u16], count: usize) -> Vec<u32> {
+    if count == 0 {
+        return Vec::new();
+    }
     let sample: Vec<u16> = differences.iter().step_by(SAMPLE_STEP).copied().collect();
-    // A quarter more than the share of the sample, so that almost never too few differences are at most this one.
-    let sample_count = count / SAMPLE_STEP;
-    let estimate = difference_threshold(&sample, sample_count + sample_count / 4 + SAMPLE_MARGIN);
-    let mut nearest = indexes_within(differences, estimate, count);
-    let threshold = if nearest.len() < count {
-        let threshold = difference_threshold(differences, count);
-        nearest = indexes_within(differences, threshold, count);
-        threshold
-    } else {
-        let found: Vec<u16> = nearest.iter().map(|index| differences[*index as usize]).collect();
-        difference_threshold(&found, count)
-    };
-    nearest.retain(|index| differences[*index as usize] <= threshold);
-    nearest
+    // A quarter above the expected rank, so that the estimate is rarely too low.
+    let expected_rank = count / SAMPLE_STEP;
+    let estimate = difference_threshold(&sample, expected_rank + expected_rank / 4 + SAMPLE_MARGIN);
+    let mut within_estimate = indexes_within(differences, estimate);
+    if within_estimate.len() < count {
+        return indexes_within(differences, difference_threshold(differences, count));
+    }
+    let least: Vec<u16> = within_estimate.iter().map(|index| differences[*index as usize]).collect();
+    let threshold = difference_threshold(&least, count);
+    within_estimate.retain(|index| differences[*index as usize] <= threshold);
+    within_estimate
 }
 
-/// Returns the indexes of the differences that are at most `threshold`. `expected` is their approximate number.
-fn indexes_within(differences: &[u16], threshold: u16, expected: usize) -> Vec<u32> {
-    let mut indexes = Vec::with_capacity(expected + expected / 2);
+/// Returns the indexes of the differences that are at most `threshold`, in ascending order.
+fn indexes_within(differences: &[u16], threshold: u16) -> Vec<u32> {
+    let mut indexes = Vec::new();
     kernel::indexes_within(Kernel::detect(), differences, threshold, &mut indexes);
     indexes
 }
 
-/// Returns the least difference that at least `count` differences do not exceed; the greatest one if there are fewer.
+/// Returns the smallest threshold that at least `count` differences do not exceed; the greatest difference if there are
+/// fewer.
 fn difference_threshold(differences: &[u16], count: usize) -> u16 {
     let greatest = differences.iter().copied().max().unwrap_or_default();
     let mut counts = vec![0_u32; usize::from(greatest) + 1];
     differences.iter().for_each(|difference| counts[usize::from(*difference)] += 1);
     let mut sum = 0;
-    let threshold = counts.iter().position(|of_difference| {
-        sum += *of_difference as usize;
+    let threshold = counts.iter().position(|count_of_difference| {
+        sum += *count_of_difference as usize;
         sum >= count
     });
     threshold.map_or(greatest, |difference| difference as u16)

@@ -18,26 +18,28 @@ use crate::{
 
 /// Maximum number of rows that are compared exactly at once, without comparing their codes first.
 const EXACT_MAX_ROWS: usize = 256;
-/// Maximum number of rows, of an index or of a list, that are searched without signs. Such a search is exact.
+/// Maximum number of rows, of an index or of a list, that are searched without signs.
 const UNSIGNED_MAX_ROWS: usize = 8_000;
-/// Signs help with a list of at least this share of all rows: the signs of all rows are compared, and estimating the
-/// rows of a shorter list costs less.
+/// Signs are used for a list only if it has at least this share of all rows: the signs of all rows are compared, and
+/// estimating the rows of a shorter list costs less.
 const SIGNS_MIN_LIST_SHARE: f64 = 1.0 / 16.0;
 /// Maximum number of rows up to which a lean index keeps the full vectors.
 const LEAN_MAX_FULL_ROWS: usize = 20_000;
-/// One in this many rows is a candidate after the comparison of signs.
-const ROWS_PER_CANDIDATE: usize = 64;
+/// Number of candidates after the comparison of signs, as a multiple of the square root of the number of rows. The
+/// nearest of many rows are closer to the query than the nearest of few, so that a smaller share has to be compared.
+const CANDIDATES_PER_ROOT_OF_ROWS: f64 = 5.0;
 /// Minimum number of candidates after the comparison of signs.
 const MIN_CANDIDATES: usize = 1500;
-/// A search in a list has more candidates by this factor: the list may exclude all rows near the query, and signs order
-/// distant rows less well.
+/// Factor on the number of candidates of a search in a list: the list may exclude all rows near the query, and signs
+/// order distant rows less well.
 const LIST_CANDIDATES_FACTOR: usize = 2;
 /// Minimum number of candidates for each requested hit.
 const CANDIDATES_PER_HIT: usize = 20;
-/// Maximum number of full vectors that a search looks up in a lean index. The products of further hits come from their
-/// codes, with a typical error of 0.0004 (384 dimensions, length one). Each lookup reads a page of a file, and the
-/// order of later hits matters less: a long list of hits is only fused with another one.
-const MAX_LOOKUPS: usize = 20;
+/// Number of hits whose full vectors a search in a lean index looks up, with those of all rows that may be as near. The
+/// products of further hits come from their codes, with a typical error of 0.0004 (384 dimensions, length one). Each
+/// lookup reads a page of a file, and the order of later hits matters less: a long list of hits is only fused with
+/// another one.
+const EXACT_HITS: usize = 20;
 
 /// Vectors in rows, in three forms: in full, as [codes](Codes) of one byte for each number, and, with more than
 /// [`UNSIGNED_MAX_ROWS`] rows, as [signs](Signs). A search selects candidates by the smaller forms, and then computes
@@ -58,12 +60,12 @@ pub(crate) struct Vectors {
     rows: usize,
 }
 
-/// The result of a search: at least the rows whose inner products with the query are the greatest.
+/// The result of a search: rows with great inner products, at least as many as were requested if there are so many.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Nearest {
     /// Rows with exact products.
     Exact(Vec<(u32, f32)>),
-    /// The caller looks up the full vectors of `rows`; `others` rank behind them, with approximate products.
+    /// The caller looks up the full vectors of `rows`. `others` are further candidates, with approximate products.
     Lookup { rows: Vec<u32>, others: Vec<(u32, f32)> },
 }
 
@@ -81,7 +83,7 @@ impl Vectors {
             None => {}
         }
         match &mut self.signs {
-            Some(signs) if !signs.is_outgrown() => signs.push(values),
+            Some(signs) if !signs.is_mean_outdated() => signs.push(values),
             Some(_) => self.build_signs(),
             None if self.unit_length && self.rows > UNSIGNED_MAX_ROWS => self.build_signs(),
             None => {}
@@ -121,7 +123,7 @@ impl Vectors {
     }
 
     fn build_signs(&mut self) {
-        self.signs = Some(Signs::of_codes(&self.codes, self.rows, self.width));
+        self.signs = Some(Signs::of_codes(&self.codes, self.width));
     }
 
     /// Removes a row; the last one takes its place.
@@ -140,8 +142,8 @@ impl Vectors {
 
     /// Returns the rows whose products with the query may be among the `limit` greatest.
     ///
-    /// If there are at most [`UNSIGNED_MAX_ROWS`] rows, or `rows` is a list of a small share of all rows, every row is
-    /// considered. Otherwise only the rows with the nearest signs are.
+    /// If there are no signs, at most [`UNSIGNED_MAX_ROWS`] rows, or `rows` is a list of a small share of all rows, every
+    /// row is considered. Otherwise only the rows with the nearest signs are.
     pub(crate) fn nearest(&self, query: &[f32], rows: RowSelection<'_>, limit: usize) -> Nearest {
         let max_candidates = self.max_candidates(rows, limit);
         let possible = match &self.signs {
@@ -159,8 +161,8 @@ impl Vectors {
 
     /// Returns the number of rows that are compared by their codes after the comparison of signs.
     fn max_candidates(&self, rows: RowSelection<'_>, limit: usize) -> usize {
-        let candidates =
-            (self.rows / ROWS_PER_CANDIDATE).max(MIN_CANDIDATES).max(limit.saturating_mul(CANDIDATES_PER_HIT));
+        let by_rows = (CANDIDATES_PER_ROOT_OF_ROWS * (self.rows as f64).sqrt()) as usize;
+        let candidates = by_rows.max(MIN_CANDIDATES).max(limit.saturating_mul(CANDIDATES_PER_HIT));
         match rows {
             RowSelection::First(_) => candidates,
             RowSelection::List(_) => candidates.saturating_mul(LIST_CANDIDATES_FACTOR),
@@ -176,7 +178,7 @@ impl Vectors {
     /// Returns the rows that may be among the best, given the error bounds of their estimates.
     fn possible_rows(&self, query: &[f32], rows: RowSelection<'_>, limit: usize) -> Vec<u32> {
         // Exact products of few vectors in memory cost less than estimates.
-        let exact_max_rows = if self.values.is_some() { EXACT_MAX_ROWS.max(limit) } else { limit.min(MAX_LOOKUPS) };
+        let exact_max_rows = if self.values.is_some() { EXACT_MAX_ROWS.max(limit) } else { limit.min(EXACT_HITS) };
         let numbers = (0..rows.len()).map(|index| rows.row(index) as u32);
         if rows.len() <= exact_max_rows {
             return numbers.collect();
@@ -187,14 +189,14 @@ impl Vectors {
 
     /// Chooses the rows to look up, by refined estimates.
     fn plan_lookups(&self, query: &[f32], rows: Vec<u32>, limit: usize) -> Nearest {
-        if rows.len() <= limit.min(MAX_LOOKUPS) {
+        if rows.len() <= limit.min(EXACT_HITS) {
             return Nearest::Lookup { rows, others: Vec::new() };
         }
         let length = query.iter().map(|value| f64::from(*value).powi(2)).sum::<f64>().sqrt() as f32 * (1.0 + 1e-6);
         let refine = |row| (row, self.codes.refined_estimate(query, length, row));
         let mut estimates: Vec<(u32, Estimate)> = rows.into_iter().map(refine).collect();
-        let lookups: Vec<u32> = possible_best(&estimates, limit.min(MAX_LOOKUPS)).collect();
-        estimates.retain(|(row, _)| limit > MAX_LOOKUPS && !lookups.contains(row));
+        let lookups: Vec<u32> = possible_best(&estimates, limit.min(EXACT_HITS)).collect();
+        estimates.retain(|(row, _)| limit > EXACT_HITS && !lookups.contains(row));
         let others = estimates.into_iter().map(|(row, estimate)| (row, estimate.product)).collect();
         Nearest::Lookup { rows: lookups, others }
     }

@@ -14,9 +14,8 @@ pub(super) struct DocumentTerms {
 
 impl From<PackedTerms> for DocumentTerms {
     fn from(terms: PackedTerms) -> Self {
-        let mut length = 0;
-        let words = terms.iter().filter(|(term, _)| !is_date_term(term)).inspect(|(_, count)| length += count);
-        let set = words.map(|(term, _)| term).collect();
-        Self { length, set }
+        let words: Vec<(&str, u32)> = terms.iter().filter(|(term, _)| !is_date_term(term)).collect();
+        let length = words.iter().map(|(_, count)| count).sum();
+        Self { length, set: words.into_iter().map(|(word, _)| word).collect() }
     }
 }

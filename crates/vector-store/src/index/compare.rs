@@ -9,7 +9,7 @@ impl<K: Copy + Ord + Hash, G: Copy + Eq + Hash> FlatIndex<K, G> {
     /// codes. Codes may differ by the rounding of another processor.
     pub fn count_differences(&self, sample: &Self) -> usize {
         let differs = |(sample_row, key): (usize, &K)| {
-            let Some(row) = self.rows.row(key, &self.keys) else { return true };
+            let Some(row) = self.rows.find(key, &self.keys) else { return true };
             let row = row as usize;
             self.memberships[row].group != sample.memberships[sample_row].group
                 || !self.vectors.row_equals(row, &sample.vectors, sample_row)

@@ -5,10 +5,10 @@ use std::hash::{BuildHasher, Hash};
 use hashbrown::{HashTable, hash_table::Entry};
 use rustc_hash::FxBuildHasher;
 
-/// A hash table of row numbers. The keys are in the rows only, so that an entry takes 5 bytes: with copies of its keys,
-/// the table of a large index would not fit into the cache of the processor.
+/// A hash table of row numbers. It has no copies of the keys, so that it takes 6 to 11 bytes for each row, and that of a
+/// large index fits into the cache of the processor.
 ///
-/// `keys` are always those of all rows, in order.
+/// The methods take `keys`, where `keys[row]` is the key of that row. It must include every row in the table.
 #[derive(Debug, Clone, Default)]
 pub(super) struct RowTable(HashTable<u32>);
 
@@ -18,11 +18,11 @@ fn hash<K: Hash>(key: &K) -> u64 {
 
 impl RowTable {
     /// Returns the row of a key.
-    pub(super) fn row<K: Hash + Eq>(&self, key: &K, keys: &[K]) -> Option<u32> {
+    pub(super) fn find<K: Hash + Eq>(&self, key: &K, keys: &[K]) -> Option<u32> {
         self.0.find(hash(key), |row| keys[*row as usize] == *key).copied()
     }
 
-    /// Adds a row, in place of an earlier one with an equal key. Returns the earlier one.
+    /// Adds a row. If the table has a row with an equal key, replaces and returns it.
     pub(super) fn insert<K: Hash + Eq>(&mut self, row: u32, keys: &[K]) -> Option<u32> {
         let key = &keys[row as usize];
         let is_equal = |other: &u32| keys[*other as usize] == *key;
@@ -41,8 +41,8 @@ impl RowTable {
         Some(entry.remove().0)
     }
 
-    /// Changes the number of a row with this key.
-    pub(super) fn rename<K: Hash>(&mut self, key: &K, from: u32, to: u32) {
+    /// Changes the row of a key, if the table has it.
+    pub(super) fn move_row<K: Hash>(&mut self, key: &K, from: u32, to: u32) {
         if let Some(row) = self.0.find_mut(hash(key), |row| *row == from) {
             *row = to;
         }

@@ -19,8 +19,8 @@ impl<K: Copy + Ord + Hash, G: Copy + Eq + Hash> FlatIndex<K, G> {
     }
 
     /// Searches as [`search`](Self::search) does. `look_up` returns the full vectors that the index does not keep, for
-    /// about the best twenty hits. The scores of the others come from their codes. A vector that `look_up` does not
-    /// find is left out.
+    /// the best twenty hits and all vectors that may be as near as the last of them. The scores of the others come from
+    /// their codes. A vector that `look_up` does not find is left out, so that there may be fewer hits.
     ///
     /// # Errors
     /// Returns the first error of `look_up`.
@@ -43,7 +43,7 @@ impl<K: Copy + Ord + Hash, G: Copy + Eq + Hash> FlatIndex<K, G> {
                 RowSelection::List(&list)
             }
             SearchSubset::Keys(keys) => {
-                list = keys.iter().filter_map(|key| self.rows.row(key, &self.keys)).collect();
+                list = keys.iter().filter_map(|key| self.rows.find(key, &self.keys)).collect();
                 RowSelection::List(&list)
             }
             SearchSubset::Matching(is_match) => {

@@ -118,11 +118,11 @@ fn signs_miss_less_than_one_in_a_hundred_of_the_nearest() {
             panic!("a lean index has no full vectors")
         };
         assert!(
-            long[..MAX_LOOKUPS].iter().all(|(row, _)| lookups.contains(row)) && lookups.len() < 100,
+            long[..EXACT_HITS].iter().all(|(row, _)| lookups.contains(row)) && lookups.len() < 100,
             "{}",
             lookups.len()
         );
-        for (row, product) in &long[MAX_LOOKUPS..] {
+        for (row, product) in &long[EXACT_HITS..] {
             let estimate = others.iter().find(|(other, _)| other == row).map(|(_, estimate)| *estimate);
             assert!(
                 lookups.contains(row) || estimate.is_some_and(|estimate| (estimate - product).abs() < 0.004),
