@@ -79,8 +79,8 @@ proptest! {
         differences in proptest::collection::vec(0_u16..100, 0..200),
         threshold in 0_u16..110,
     ) {
-        let expected: Vec<u32> =
-            (0..).zip(&differences).filter(|(_, difference)| **difference <= threshold).map(|(index, _)| index).collect();
+        let within = (0..).zip(&differences).filter(|(_, difference)| **difference <= threshold);
+        let expected: Vec<u32> = within.map(|(index, _)| index).collect();
         for kernel in kernels() {
             let mut found = Vec::new();
             indexes_within(kernel, &differences, threshold, &mut found);
