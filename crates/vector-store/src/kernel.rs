@@ -53,8 +53,8 @@ dispatched! {
     greater_bits(thresholds: &[f32], codes: &[i8], scales: &[f32], out: &mut Vec<u64>)
 }
 dispatched! {
-    /// Replaces the content of `out` by the number of sign bits that differ from the query's, for each of the first `rows`
-    /// rows. Bits that are set in `heavy` count three times. Word w of row r is
+    /// Replaces the content of `out` by the number of sign bits that differ from the query's, for each of the first
+    /// `rows` rows. Bits that are set in `heavy` count three times. Word w of row r is
     /// `signs[(r / LANES · query.len() + w) · LANES + r % LANES]`.
     differences(query: &[u64], heavy: &[u64], signs: &[u64], rows: usize, out: &mut Vec<u16>)
 }

@@ -142,8 +142,8 @@ impl Vectors {
 
     /// Returns the rows whose products with the query may be among the `limit` greatest.
     ///
-    /// If there are no signs, or at most [`UNSIGNED_MAX_ROWS`] rows, or `rows` is a list of a small share of all rows, all
-    /// rows are considered, otherwise only those with the nearest signs.
+    /// If there are no signs, or at most [`UNSIGNED_MAX_ROWS`] rows, or `rows` is a list of a small share of all rows,
+    /// all rows are considered, otherwise only those with the nearest signs.
     pub(crate) fn nearest(&self, query: &[f32], rows: RowSelection<'_>, limit: usize) -> Nearest {
         let max_candidates = self.max_candidates(rows, limit);
         let possible = match &self.signs {

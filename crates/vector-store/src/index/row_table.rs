@@ -5,8 +5,8 @@ use std::hash::{BuildHasher, Hash};
 use hashbrown::{HashTable, hash_table::Entry};
 use rustc_hash::FxBuildHasher;
 
-/// A hash table of row numbers. It has no copies of the keys, so that it takes 6 to 11 bytes for each row, and the table
-/// of a large index fits into the cache of the processor.
+/// A hash table of row numbers. It has no copies of the keys, so that it takes 6 to 11 bytes for each row, and the
+/// table of a large index fits into the cache of the processor.
 ///
 /// The methods take `keys`, where `keys[row]` is the key of that row. It must include every row in the table.
 #[derive(Debug, Clone, Default)]
