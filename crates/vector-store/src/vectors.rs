@@ -60,7 +60,7 @@ pub(crate) struct Vectors {
     rows: usize,
 }
 
-/// The result of a search: rows with great inner products, at least as many as were requested if there are so many.
+/// The candidates of a search that may be among its hits: at least as many as requested, if there are so many rows.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Nearest {
     /// Rows with exact products.

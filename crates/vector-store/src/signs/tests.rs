@@ -37,6 +37,20 @@ proptest! {
         }
     }
 
+    /// The number of rows stays the same.
+    #[test]
+    fn the_mean_is_outdated_after_all_rows_were_replaced(rows in 1..40_usize) {
+        let mut codes = Codes::default();
+        (0..rows).for_each(|_| codes.push(&[1.0, -1.0]));
+        let mut signs = Signs::of_codes(&codes, 2);
+        for _ in 0..=rows {
+            prop_assert!(!signs.is_mean_outdated());
+            signs.swap_remove(0);
+            signs.push(&[-1.0, 1.0]);
+        }
+        prop_assert!(signs.is_mean_outdated());
+    }
+
     #[test]
     fn signs_of_codes_equal_those_of_the_decoded_numbers(
         rows in (1..150_usize).prop_flat_map(|width| {
