@@ -100,14 +100,28 @@ impl Embedding {
     /// Scales the vector to length 1.
     #[must_use]
     pub fn normalized(mut self) -> Self {
-        let norm = self.0.iter().map(|v| f64::from(*v) * f64::from(*v)).sum::<f64>().sqrt();
-        if norm > 0.0 {
-            for v in &mut self.0 {
-                *v = (f64::from(*v) / norm) as f32;
+        let length = squared_length(&self.0).sqrt();
+        if length > 0.0 {
+            let factor = 1.0 / length;
+            for value in &mut self.0 {
+                *value = (f64::from(*value) * factor) as f32;
             }
         }
         self
     }
+}
+
+/// Returns the sum of the squared values. Partial sums, so that the compiler vectorises the additions.
+fn squared_length(values: &[f32]) -> f64 {
+    const PARTIAL_SUMS: usize = 8;
+    let (chunks, rest) = values.as_chunks::<PARTIAL_SUMS>();
+    let mut sums = [0.0_f64; PARTIAL_SUMS];
+    for chunk in chunks {
+        for (sum, value) in sums.iter_mut().zip(chunk) {
+            *sum += f64::from(*value).powi(2);
+        }
+    }
+    sums.into_iter().chain(rest.iter().map(|value| f64::from(*value).powi(2))).sum()
 }
 
 #[cfg(test)]

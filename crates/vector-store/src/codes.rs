@@ -11,10 +11,8 @@ use memory_engine_core::{
     snapshot::{SnapshotReader, SnapshotWriter},
 };
 
-use crate::kernel::{self, rows::RowSelection};
+use crate::kernel::{self, Quantization, rows::RowSelection};
 
-/// The largest code.
-const MAX_CODE: f32 = 127.0;
 /// Maximum rounding error of a sum of some thousand products in single precision, relative to the product of the two
 /// lengths.
 const ROUNDING_ERROR: f32 = 1e-5;
@@ -187,17 +185,7 @@ impl Codes {
 
 /// Appends the codes of a vector. Returns their scale and error bounds.
 fn encode(values: &[f32], codes: &mut Vec<i8>) -> CodeBounds {
-    let largest = values.iter().fold(0.0_f32, |largest, value| largest.max(value.abs()));
-    let scale = (largest / MAX_CODE).max(f32::MIN_POSITIVE);
-    let mut squared_length = 0.0_f64;
-    let mut squared_error = 0.0_f64;
-    codes.extend(values.iter().map(|value| {
-        let code = (value / scale).round().clamp(-MAX_CODE, MAX_CODE);
-        let decoded = f64::from(code) * f64::from(scale);
-        squared_length += decoded * decoded;
-        squared_error += (f64::from(*value) - decoded).powi(2);
-        code as i8
-    }));
+    let Quantization { scale, squared_length, squared_error } = kernel::encode(Kernel::detect(), values, codes);
     // Rounded up a little, so that single precision never makes a length too short.
     let rounded_up_root = |sum: f64| (sum.sqrt() * (1.0 + 1e-6)) as f32;
     CodeBounds { scale, length: rounded_up_root(squared_length), error_length: rounded_up_root(squared_error) }

@@ -18,9 +18,9 @@ use memory_engine_core::Kernel;
 use self::rows::RowSelection;
 
 macro_rules! dispatched {
-    ($(#[$docs:meta])* $name:ident($($argument:ident: $type:ty),*)) => {
+    ($(#[$docs:meta])* $name:ident($($argument:ident: $type:ty),*) $(-> $result:ty)?) => {
         $(#[$docs])*
-        pub(crate) fn $name(kernel: Kernel, $($argument: $type),*) {
+        pub(crate) fn $name(kernel: Kernel, $($argument: $type),*) $(-> $result)? {
             match kernel.or_plain() {
                 // SAFETY: `or_plain` returns only kernels that the processor supports; VNNI includes AVX2.
                 #[cfg(target_arch = "x86_64")]
@@ -32,6 +32,17 @@ macro_rules! dispatched {
             }
         }
     };
+}
+
+/// The scale of the codes of a vector, and what they lose.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Quantization {
+    /// The value of one step of a code.
+    pub(crate) scale: f32,
+    /// The squared length of the decoded vector.
+    pub(crate) squared_length: f64,
+    /// The squared length of the difference between the vector and the decoded one.
+    pub(crate) squared_error: f64,
 }
 
 /// Returns the inner product of numbers and codes. It has only a plain kernel, because it is computed for few rows.
@@ -46,6 +57,10 @@ dispatched! {
 dispatched! {
     /// Appends the inner product of the query with each of the rows, both in codes of −127 to 127.
     code_products(query: &[i8], codes: &[i8], rows: RowSelection<'_>, out: &mut Vec<i32>)
+}
+dispatched! {
+    /// Appends the codes of a vector, each −127 to 127: the nearest multiple of the scale.
+    encode(values: &[f32], codes: &mut Vec<i8>) -> Quantization
 }
 dispatched! {
     /// Appends one bit for each code: 1 if the code times the scale of its row is greater than the threshold of its

@@ -56,6 +56,32 @@ proptest! {
     }
 
     #[test]
+    fn codes_are_the_nearest_multiples_of_the_scale(values in proptest::collection::vec(-2.0_f32..2.0, 1..200)) {
+        let mut plain_codes = vec![1, 2];
+        let plain = encode(Kernel::Plain, &values, &mut plain_codes);
+        prop_assert_eq!(&plain_codes[..2], [1, 2]);
+        let mut squared_length = 0.0;
+        let mut squared_error = 0.0;
+        for (value, code) in values.iter().zip(&plain_codes[2..]) {
+            let decoded = f64::from(*code) * f64::from(plain.scale);
+            let error = f64::from(*value) - decoded;
+            prop_assert!(error.abs() <= f64::from(plain.scale) * 0.50001, "{} as {}", value, code);
+            squared_length += decoded * decoded;
+            squared_error += error * error;
+        }
+        prop_assert_eq!(plain_codes.len(), values.len() + 2);
+        prop_assert!((plain.squared_length - squared_length).abs() <= 1e-9 * squared_length);
+        prop_assert!((plain.squared_error - squared_error).abs() <= 1e-9 * squared_error + 1e-12);
+        let greatest = plain_codes[2..].iter().map(|code| code.unsigned_abs()).max();
+        prop_assert!(greatest == Some(127) || values.iter().all(|value| value.abs() < 1e-30));
+        for kernel in kernels() {
+            let mut codes = vec![1, 2];
+            prop_assert_eq!(encode(kernel, &values, &mut codes), plain, "{:?}", kernel);
+            prop_assert_eq!(&codes, &plain_codes, "{:?}", kernel);
+        }
+    }
+
+    #[test]
     fn differences_are_those_of_the_plain_loop(
         (query, heavy, signs, rows) in (1..9_usize, 0..40_usize).prop_flat_map(|(words, rows)| {
             let numbers = |count| proptest::collection::vec(any::<u64>(), count);

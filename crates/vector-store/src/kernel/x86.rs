@@ -3,7 +3,7 @@
 use std::arch::x86_64::*;
 
 use super::{
-    plain,
+    Quantization, plain,
     rows::{LANES, RowSelection},
 };
 
@@ -30,6 +30,11 @@ macro_rules! compiled_for {
         #[target_feature(enable = $features)]
         pub(in super::super) fn products(query: &[f32], values: &[f32], rows: RowSelection<'_>, out: &mut Vec<f32>) {
             plain::products(query, values, rows, out);
+        }
+
+        #[target_feature(enable = $features)]
+        pub(in super::super) fn encode(values: &[f32], codes: &mut Vec<i8>) -> Quantization {
+            plain::encode(values, codes)
         }
 
         #[target_feature(enable = $features)]
