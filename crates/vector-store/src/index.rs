@@ -21,7 +21,7 @@ use row_table::RowTable;
 /// [lean](Self::lean) index it is exact unless a rounding error exceeds seven standard deviations. Other searches under
 /// [`Metric::Cosine`] first compare sign bits only, and may miss one in a hundred of the ten nearest.
 ///
-/// A vector of d dimensions takes d · 5⅛ bytes; in a [lean](Self::lean) index of more than 20,000 vectors, d · 1⅛
+/// A vector of d dimensions takes d · 5⅛ bytes; in a [lean](Self::lean) index of more than 8,000 vectors, d · 1⅛
 /// bytes.
 #[derive(Debug, Clone)]
 pub struct FlatIndex<K, G> {
@@ -61,7 +61,7 @@ impl<K: Copy + Ord + Hash, G: Copy + Eq + Hash> FlatIndex<K, G> {
         Self::empty(space, false)
     }
 
-    /// Returns an empty index that keeps only codes of its vectors once there are more than 20,000. The few full
+    /// Returns an empty index that keeps only codes of its vectors once there are more than 8,000. The few full
     /// vectors that a search needs are [looked up](Self::search_with).
     pub fn lean(space: &EmbeddingSpace) -> Self {
         Self::empty(space, true)
@@ -168,7 +168,7 @@ impl<K: Copy + Ord + Hash, G: Copy + Eq + Hash> FlatIndex<K, G> {
         if self.normalize { embedding.normalized() } else { embedding }
     }
 
-    /// Reserves memory for this many more vectors of a snapshot.
+    /// Reserves memory for this many more vectors.
     pub fn reserve(&mut self, vectors: usize) {
         self.vectors.reserve(vectors);
         self.keys.reserve(vectors);

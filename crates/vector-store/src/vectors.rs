@@ -24,7 +24,7 @@ const UNSIGNED_MAX_ROWS: usize = 8_000;
 /// estimating the rows of a shorter list costs less.
 const SIGNS_MIN_LIST_SHARE: f64 = 1.0 / 16.0;
 /// Maximum number of rows up to which a lean index keeps the full vectors.
-const LEAN_MAX_FULL_ROWS: usize = 20_000;
+const LEAN_MAX_FULL_ROWS: usize = UNSIGNED_MAX_ROWS;
 /// Number of candidates after the comparison of signs, as a multiple of the square root of the number of rows. The
 /// nearest of many rows are closer to the query than the nearest of few, so that a smaller share has to be compared.
 const CANDIDATES_PER_ROOT_OF_ROWS: f64 = 5.0;
@@ -113,6 +113,11 @@ impl Vectors {
     /// Reserves memory for this many more rows.
     pub(crate) fn reserve(&mut self, rows: usize) {
         self.codes.reserve(rows, self.width);
+        if let Some(values) = &mut self.values
+            && (!self.lean || self.rows + rows <= LEAN_MAX_FULL_ROWS)
+        {
+            values.reserve(rows * self.width);
+        }
     }
 
     /// Builds the signs if searches need them and they do not exist.

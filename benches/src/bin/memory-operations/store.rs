@@ -13,7 +13,7 @@ use memory_engine_benches::{
     synthetic::{self, DIMENSIONS},
 };
 
-/// Number of records. Large enough for index caches, which a store of at most 20,000 records does not have.
+/// Number of records. Large enough for index caches, which a store of at most 8,000 records does not have.
 pub(crate) const RECORDS: usize = 24_000;
 /// Longer than any recall takes under valgrind, which is about 50 times slower than the processor.
 const DEADLINE: Duration = Duration::from_secs(600);

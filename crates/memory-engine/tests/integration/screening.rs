@@ -202,7 +202,7 @@ async fn redaction_leaves_no_bytes_in_the_caches() {
     memory.remember(&lin(), long_text()).await.unwrap();
     memory.remember(&lin(), format!("服务器的密码是{PASSWORD}")).await.unwrap();
     // More records than an index cache needs at least.
-    let notes = (0..20_100).map(|n| Turn::user(format!("note {n} about w{}", n % 50)));
+    let notes = (0..8_100).map(|n| Turn::user(format!("note {n} about w{}", n % 50)));
     memory.import(&lin(), stream::iter(notes)).run().await.unwrap();
     memory
         .recall(&lin(), memory_engine::RecallQuery::new("river").with_retrievers(Retrievers::KeywordOnly))

@@ -3,7 +3,8 @@
 /// Thresholds for writing index caches.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CachePolicy {
-    /// Indexes with at most this many records have no cache: reading their rows is as fast. Default: 20,000 records.
+    /// Indexes with at most this many records have no cache. Default: 8,000 records, the maximum of which a vector index
+    /// keeps the full vectors, which a cache does not contain.
     pub(crate) min_records: usize,
     /// A search for one user reads the cache of the tenant if it has at most this many times the records of the user.
     /// Default: 4. A record is read from the cache in about a twentieth of the time that its row takes.
@@ -15,7 +16,7 @@ pub(crate) struct CachePolicy {
     /// Default: 1,000 changes.
     pub(crate) close_max_lag: i64,
     /// A connection that has written more rows than this is a bulk import: its caches are built on close even if no
-    /// reader has loaded the index. Default: 40,000 rows. A record takes at least four: 10,000 records.
+    /// reader has loaded the index. Default: 32,000 rows. A record takes at least four: 8,000 records.
     pub(crate) bulk_import_min_rows: u64,
     /// Number of vectors in one segment of a rebuilt cache. Default: 8,000, the maximum of an index without sign bits,
     /// so that the sign bits are built only once, at the end of a load.
@@ -40,11 +41,11 @@ pub(crate) struct CachePolicy {
 impl CachePolicy {
     /// The values of every store.
     pub(crate) const DEFAULT: Self = Self {
-        min_records: 20_000,
+        min_records: 8_000,
         tenant_cache_max_ratio: 4,
         flush_min_changes: 7_000,
         close_max_lag: 1_000,
-        bulk_import_min_rows: 4 * 10_000,
+        bulk_import_min_rows: 4 * 8_000,
         vector_segment_records: 8_000,
         keyword_segment_records: 65_536,
         compaction_min_records: 50_000,

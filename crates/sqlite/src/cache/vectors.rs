@@ -248,7 +248,8 @@ impl VectorIndex {
                 load.record_file_load(cached.index.len());
                 return Ok(cached);
             }
-            let mut loaded = LoadedVectors::empty(&self.space, table);
+            let capacity = self.policy.min_records.min(vector_store::last_row(connection, table)? as usize);
+            let mut loaded = LoadedVectors::with_capacity(&self.space, table, capacity);
             vector_store::for_each(connection, table, |vector| loaded.insert(vector))?;
             load.record_row_load(loaded.index.len());
             loaded.newest_change = Some(newest);

@@ -146,6 +146,12 @@ pub(crate) fn for_each(
     for_each_row(connection, &sql, None, visit)
 }
 
+/// Returns the greatest row of a table; 0 if it is empty.
+pub(crate) fn last_row(connection: &Connection, table: VectorTable) -> Result<i64, SqliteError> {
+    let sql = format!("SELECT coalesce(max(record), 0) FROM {}", table.name());
+    Ok(connection.prepare_cached(&sql)?.query_row([], |row| row.get(0))?)
+}
+
 /// Passes about `count` vectors of a table, evenly distributed over it, to `visit`.
 pub(crate) fn for_each_sampled(
     connection: &Connection,
@@ -153,9 +159,7 @@ pub(crate) fn for_each_sampled(
     count: i64,
     mut visit: impl FnMut(StoredVector),
 ) -> Result<(), SqliteError> {
-    let last_row: i64 =
-        connection
-            .query_row(&format!("SELECT coalesce(max(record), 0) FROM {}", table.name()), [], |row| row.get(0))?;
+    let last_row = last_row(connection, table)?;
     let sql = format!(
         "SELECT v.record, v.id, v.scope, v.vector, r.occurred_at
          FROM (SELECT record FROM {0} WHERE record >= ?1 ORDER BY record LIMIT 1) n

@@ -10,7 +10,7 @@ use rusqlite::Connection;
 use crate::fixtures::{found, open, turn, vector, words};
 
 /// Number of records, slightly more than the minimum for a cache.
-const COUNT: u64 = 20_050;
+const COUNT: u64 = 8_050;
 
 fn tenant_wide() -> Scope {
     Scope::tenant_wide(Scope::DEFAULT_TENANT).unwrap()

@@ -143,7 +143,7 @@ async fn an_encrypted_database_has_no_index_caches() {
     let path = directory.path().join("memory.db");
     let store = open(&path, Some(key(0))).await.unwrap();
     let tenant = Scope::tenant_wide(Scope::DEFAULT_TENANT).unwrap();
-    let count = 20_100;
+    let count = 8_100;
     let writes: Vec<Write> = (0..count)
         .map(|number| {
             let record = turn(&lin(), &format!("w{number} common"));

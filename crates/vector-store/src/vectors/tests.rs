@@ -68,7 +68,7 @@ proptest! {
 #[test]
 fn signs_miss_less_than_one_in_a_hundred_of_the_nearest() {
     let width = 64;
-    let rows = LEAN_MAX_FULL_ROWS + 2000;
+    let rows = 22_000;
     let groups = 300;
     let mut vectors = Vectors::new(width, true, false);
     let common = vector(1, width);
