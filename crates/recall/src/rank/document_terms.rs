@@ -14,8 +14,12 @@ pub(super) struct DocumentTerms {
 
 impl From<PackedTerms> for DocumentTerms {
     fn from(terms: PackedTerms) -> Self {
-        let words: Vec<(&str, u32)> = terms.iter().filter(|(term, _)| !is_date_term(term)).collect();
-        let length = words.iter().map(|(_, count)| count).sum();
-        Self { length, set: words.into_iter().map(|(word, _)| word).collect() }
+        let mut length = 0;
+        let words = terms.iter().filter(|(term, _)| !is_date_term(term)).map(|(word, count)| {
+            length += count;
+            word
+        });
+        let set = words.collect();
+        Self { length, set }
     }
 }
