@@ -11,9 +11,14 @@ use crate::database::error::SqliteError;
 
 /// Returns the analyzer or the embedding space that an index was made with; `None` for a new database.
 pub(crate) fn maker(connection: &Connection, index: Index) -> rusqlite::Result<Option<String>> {
+    read(connection, index.job().as_str())
+}
+
+/// Reads one row of the table.
+fn read(connection: &Connection, part: &str) -> rusqlite::Result<Option<String>> {
     connection
         .prepare_cached("SELECT made_by FROM origins WHERE part = ?1")?
-        .query_row([index.job().as_str()], |row| row.get("made_by"))
+        .query_row([part], |row| row.get("made_by"))
         .optional()
 }
 
@@ -25,13 +30,14 @@ pub(crate) fn write(connection: &Connection, part: &str, made_by: &str) -> rusql
     Ok(())
 }
 
-/// Returns the embedding versions.
+/// Returns the embedding versions. Every vector search reads them, so the parts are read one by one: for a list of
+/// them, SQLite would create a temporary index each time.
 pub(crate) fn versions(connection: &Connection) -> Result<EmbeddingVersions, SqliteError> {
     let mut versions = EmbeddingVersions::default();
-    let mut prepared = connection.prepare_cached("SELECT part, made_by FROM origins WHERE part IN (?1, ?2, ?3)")?;
-    let mut rows = prepared.query(PARTS)?;
-    while let Some(row) = rows.next()? {
-        versions.read_part(row.get_ref("part")?.as_str().map_err(rusqlite::Error::from)?, row.get("made_by")?);
+    for part in PARTS {
+        if let Some(made_by) = read(connection, part)? {
+            versions.read_part(part, made_by);
+        }
     }
     Ok(versions)
 }
