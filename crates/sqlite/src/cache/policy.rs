@@ -3,7 +3,7 @@
 /// Thresholds for writing index caches.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CachePolicy {
-    /// Indexes with at most this many records have no cache. Default: 8,000 records, the maximum of which a vector index
+    /// Indexes with at most this many records have no cache. Default: 8,000 records. Up to this size a vector index
     /// keeps the full vectors, which a cache does not contain.
     pub(crate) min_records: usize,
     /// A search for one user reads the cache of the tenant if it has at most this many times the records of the user.
