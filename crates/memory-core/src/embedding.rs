@@ -111,7 +111,7 @@ impl Embedding {
     }
 }
 
-/// Returns the sum of the squared values. Partial sums, so that the compiler vectorises the additions.
+/// Returns the sum of the squared values. It uses partial sums, so that the compiler vectorises the additions.
 fn squared_length(values: &[f32]) -> f64 {
     const PARTIAL_SUMS: usize = 8;
     let (chunks, rest) = values.as_chunks::<PARTIAL_SUMS>();
@@ -152,6 +152,18 @@ mod tests {
         for scale in [1e-30_f32, 1.0, 1e30] {
             let normalised = Embedding::new(vec![3.0 * scale, 4.0 * scale]).unwrap().normalized();
             assert!((normalised.values()[0] - 0.6).abs() < 1e-6 && (normalised.values()[1] - 0.8).abs() < 1e-6);
+        }
+    }
+
+    #[test]
+    fn vectors_of_every_number_of_dimensions_are_normalised_to_length_one() {
+        for dimensions in [1, 7, 8, 9, 384, 1023] {
+            let values: Vec<f32> = (1..=dimensions).map(|n| (n as f32).sin()).collect();
+            let normalised = Embedding::new(values.clone()).unwrap().normalized();
+            let length: f64 = normalised.values().iter().map(|value| f64::from(*value).powi(2)).sum();
+            assert!((length - 1.0).abs() < 1e-6, "{dimensions} dimensions: {length}");
+            let ratio = normalised.values()[0] / values[0];
+            assert!(normalised.values().iter().zip(&values).all(|(new, old)| (new - old * ratio).abs() < 1e-6));
         }
     }
 }

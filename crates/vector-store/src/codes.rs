@@ -85,7 +85,8 @@ impl Codes {
         Ok(rows)
     }
 
-    /// Returns true if a row equals a row of `other`. Another processor may round a code to its neighbour.
+    /// Returns true if a row equals a row of `other`, apart from a difference of 1 in a code: another version of this
+    /// crate may have rounded a number differently.
     pub(crate) fn row_equals(&self, row: usize, other: &Self, other_row: usize, width: usize) -> bool {
         let codes = &self.codes[row * width..(row + 1) * width];
         let other_codes = &other.codes[other_row * width..(other_row + 1) * width];

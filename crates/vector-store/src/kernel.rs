@@ -1,4 +1,4 @@
-//! The arithmetic of a search, and the only module with `unsafe` in it.
+//! The arithmetic of searches and of quantization, and the only module with `unsafe` in it.
 //!
 //! Every function is safe to call: it uses the given [`Kernel`] only if the processor supports it. All kernels return
 //! the same numbers as the plain loops, to the last bit.
@@ -34,7 +34,7 @@ macro_rules! dispatched {
     };
 }
 
-/// The scale of the codes of a vector, and what they lose.
+/// The scale of the codes of a vector, and their error.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Quantization {
     /// The value of one step of a code.
@@ -59,7 +59,8 @@ dispatched! {
     code_products(query: &[i8], codes: &[i8], rows: RowSelection<'_>, out: &mut Vec<i32>)
 }
 dispatched! {
-    /// Appends the codes of a vector, each −127 to 127: the nearest multiple of the scale.
+    /// Appends the codes of a vector: each number divided by the scale, and rounded to an integer from −127 to 127. The
+    /// scale is the greatest absolute number divided by 127.
     encode(values: &[f32], codes: &mut Vec<i8>) -> Quantization
 }
 dispatched! {

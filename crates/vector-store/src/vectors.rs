@@ -23,7 +23,7 @@ const UNSIGNED_MAX_ROWS: usize = 8_000;
 /// Signs are used for a list only if it has at least this share of all rows: the signs of all rows are compared, and
 /// estimating the rows of a shorter list costs less.
 const SIGNS_MIN_LIST_SHARE: f64 = 1.0 / 16.0;
-/// Maximum number of rows up to which a lean index keeps the full vectors.
+/// Maximum number of full vectors in a lean index: as many as are searched without signs.
 const LEAN_MAX_FULL_ROWS: usize = UNSIGNED_MAX_ROWS;
 /// Number of candidates after the comparison of signs, as a multiple of the square root of the number of rows. The
 /// nearest of many rows are closer to the query than the nearest of few, so that a smaller share has to be compared.
@@ -110,7 +110,7 @@ impl Vectors {
         self.codes.row_equals(row, &other.codes, other_row, self.width)
     }
 
-    /// Reserves memory for this many more rows.
+    /// Reserves memory for this many more rows; for full vectors only if they are kept at the new size.
     pub(crate) fn reserve(&mut self, rows: usize) {
         self.codes.reserve(rows, self.width);
         if let Some(values) = &mut self.values

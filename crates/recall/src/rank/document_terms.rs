@@ -15,11 +15,8 @@ pub(super) struct DocumentTerms {
 impl From<PackedTerms> for DocumentTerms {
     fn from(terms: PackedTerms) -> Self {
         let mut length = 0;
-        let words = terms.iter().filter(|(term, _)| !is_date_term(term)).map(|(word, count)| {
-            length += count;
-            word
-        });
-        let set = words.collect();
+        let words = terms.iter().filter(|(term, _)| !is_date_term(term));
+        let set = words.inspect(|(_, count)| length += count).map(|(word, _)| word).collect();
         Self { length, set }
     }
 }

@@ -16,7 +16,8 @@ pub(crate) struct CachePolicy {
     /// Default: 1,000 changes.
     pub(crate) close_max_lag: i64,
     /// A connection that has written more rows than this is a bulk import: its caches are built on close even if no
-    /// reader has loaded the index. Default: 32,000 rows. A record takes at least four: 8,000 records.
+    /// reader has loaded the index. Default: 32,000 rows. A record takes at least four rows, so this is at most 8,000
+    /// records.
     pub(crate) bulk_import_min_rows: u64,
     /// Number of vectors in one segment of a rebuilt cache. Default: 8,000, the maximum of an index without sign bits,
     /// so that the sign bits are built only once, at the end of a load.

@@ -30,8 +30,8 @@ pub(crate) fn write(connection: &Connection, part: &str, made_by: &str) -> rusql
     Ok(())
 }
 
-/// Returns the embedding versions. Every vector search reads them, so the parts are read one by one: for a list of
-/// them, SQLite would create a temporary index each time.
+/// Returns the embedding versions. The caller has a transaction, since this runs a statement for each part: for a list
+/// of parts, SQLite would create a temporary index, and every vector search reads them.
 pub(crate) fn versions(connection: &Connection) -> Result<EmbeddingVersions, SqliteError> {
     let mut versions = EmbeddingVersions::default();
     for part in PARTS {

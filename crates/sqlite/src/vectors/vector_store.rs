@@ -146,13 +146,14 @@ pub(crate) fn for_each(
     for_each_row(connection, &sql, None, visit)
 }
 
-/// Returns the greatest row of a table; 0 if it is empty.
+/// Returns the greatest row number in a table; 0 if it is empty.
 pub(crate) fn last_row(connection: &Connection, table: VectorTable) -> Result<i64, SqliteError> {
     let sql = format!("SELECT coalesce(max(record), 0) FROM {}", table.name());
     Ok(connection.prepare_cached(&sql)?.query_row([], |row| row.get(0))?)
 }
 
-/// Passes about `count` vectors of a table, evenly distributed over it, to `visit`.
+/// Passes about `count` vectors of a table, evenly distributed over the row numbers, to `visit`; fewer if many numbers
+/// are not used. `count` must be greater than 0.
 pub(crate) fn for_each_sampled(
     connection: &Connection,
     table: VectorTable,
@@ -219,15 +220,15 @@ fn decode(stored: ValueRef<'_>) -> Result<Embedding, SqliteError> {
     Embedding::new(values).map_err(|_| SqliteError::corrupt("a vector"))
 }
 
-/// Runs a statement whose only parameter, if it has one, is a change.
+/// Runs a statement with at most one parameter, and passes each vector to `visit`.
 fn for_each_row(
     connection: &Connection,
     sql: &str,
-    change: Option<i64>,
+    parameter: Option<i64>,
     mut visit: impl FnMut(StoredVector),
 ) -> Result<(), SqliteError> {
     let mut prepared = connection.prepare_cached(sql)?;
-    let mut rows = prepared.query(params_from_iter(change))?;
+    let mut rows = prepared.query(params_from_iter(parameter))?;
     while let Some(row) = rows.next()? {
         visit(StoredVector {
             row: row.get(0)?,

@@ -10,7 +10,7 @@ const MAX_CODE: f32 = 127.0;
 
 /// Number of differences that are compared with the threshold at once.
 const BLOCK_DIFFERENCES: usize = 16;
-/// Number of partial sums of an inner product.
+/// Number of numbers that a loop processes at once, each with a partial sum of its own.
 const PARTIAL_SUMS: usize = 16;
 
 /// Returns the inner product of two vectors of equal length.
@@ -69,37 +69,36 @@ pub(super) fn code_products(query: &[i8], codes: &[i8], rows: RowSelection<'_>, 
 #[inline(always)]
 pub(super) fn encode(values: &[f32], codes: &mut Vec<i8>) -> Quantization {
     let (chunks, rest) = values.as_chunks::<PARTIAL_SUMS>();
-    // Zeros change neither the greatest number nor a sum.
-    let mut last = [0.0_f32; PARTIAL_SUMS];
-    last[..rest.len()].copy_from_slice(rest);
-    let mut greatest = [0.0_f32; PARTIAL_SUMS];
-    for chunk in chunks.iter().chain([&last]) {
-        for (greatest, value) in greatest.iter_mut().zip(chunk) {
+    // The rest, padded with zeros: they change neither the greatest number nor a sum.
+    let mut padded_rest = [0.0_f32; PARTIAL_SUMS];
+    padded_rest[..rest.len()].copy_from_slice(rest);
+    let mut greatest_values = [0.0_f32; PARTIAL_SUMS];
+    for chunk in chunks.iter().chain([&padded_rest]) {
+        for (greatest, value) in greatest_values.iter_mut().zip(chunk) {
             *greatest = greatest.max(value.abs());
         }
     }
-    let greatest = greatest.into_iter().fold(0.0, f32::max);
-    let scale = (greatest / MAX_CODE).max(f32::MIN_POSITIVE);
+    let scale = (greatest_values.into_iter().fold(0.0, f32::max) / MAX_CODE).max(f32::MIN_POSITIVE);
     let mut squared_codes = [0_u64; PARTIAL_SUMS];
     let mut squared_errors = [0.0_f64; PARTIAL_SUMS];
     let mut encode_chunk = |chunk: &[f32; PARTIAL_SUMS]| {
-        let mut codes = [0_i8; PARTIAL_SUMS];
+        let mut chunk_codes = [0_i8; PARTIAL_SUMS];
         let sums = squared_codes.iter_mut().zip(&mut squared_errors);
-        for ((value, code), (squared_codes, squared_errors)) in chunk.iter().zip(&mut codes).zip(sums) {
+        for ((value, code), (code_sum, error_sum)) in chunk.iter().zip(&mut chunk_codes).zip(sums) {
             let steps = (value / scale).clamp(-MAX_CODE, MAX_CODE);
-            // The cast truncates. `round` would be a function call on a processor without SSE 4.1.
+            // Rounds: the cast truncates. `round` would be a function call on a processor without SSE 4.1.
             let rounded = (steps + 0.5_f32.copysign(steps)) as i32;
             *code = rounded as i8;
-            *squared_codes += u64::from((rounded * rounded).cast_unsigned());
-            *squared_errors += (f64::from(*value) - f64::from(rounded) * f64::from(scale)).powi(2);
+            *code_sum += u64::from((rounded * rounded).cast_unsigned());
+            *error_sum += (f64::from(*value) - f64::from(rounded) * f64::from(scale)).powi(2);
         }
-        codes
+        chunk_codes
     };
     codes.reserve(values.len());
     for chunk in chunks {
         codes.extend_from_slice(&encode_chunk(chunk));
     }
-    codes.extend_from_slice(&encode_chunk(&last)[..rest.len()]);
+    codes.extend_from_slice(&encode_chunk(&padded_rest)[..rest.len()]);
     Quantization {
         scale,
         squared_length: squared_codes.iter().sum::<u64>() as f64 * f64::from(scale).powi(2),
