@@ -11,7 +11,7 @@ use memory_engine_core::{
     snapshot::{SnapshotReader, SnapshotWriter},
 };
 
-use crate::kernel::{self, Quantization, rows::RowSelection};
+use crate::kernel::{self, quantization::Quantization, rows::RowSelection};
 
 /// Maximum rounding error of a sum of some thousand products in single precision, relative to the product of the two
 /// lengths.

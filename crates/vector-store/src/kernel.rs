@@ -7,6 +7,7 @@
 #![allow(clippy::wildcard_enum_match_arm)]
 
 mod plain;
+pub(crate) mod quantization;
 pub(crate) mod rows;
 #[cfg(test)]
 mod tests;
@@ -15,7 +16,7 @@ mod x86;
 
 use memory_engine_core::Kernel;
 
-use self::rows::RowSelection;
+use self::{quantization::Quantization, rows::RowSelection};
 
 macro_rules! dispatched {
     ($(#[$docs:meta])* $name:ident($($argument:ident: $type:ty),*) $(-> $result:ty)?) => {
@@ -32,17 +33,6 @@ macro_rules! dispatched {
             }
         }
     };
-}
-
-/// The scale of the codes of a vector, and their error.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Quantization {
-    /// The value of one step of a code.
-    pub(crate) scale: f32,
-    /// The squared length of the decoded vector.
-    pub(crate) squared_length: f64,
-    /// The squared length of the difference between the vector and the decoded one.
-    pub(crate) squared_error: f64,
 }
 
 /// Returns the inner product of numbers and codes. It has only a plain kernel, because it is computed for few rows.

@@ -1,7 +1,7 @@
 //! The plain loops, written so that the compiler vectorises them.
 
 use super::{
-    Quantization,
+    quantization::Quantization,
     rows::{LANES, RowSelection},
 };
 

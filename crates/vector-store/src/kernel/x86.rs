@@ -3,7 +3,8 @@
 use std::arch::x86_64::*;
 
 use super::{
-    Quantization, plain,
+    plain,
+    quantization::Quantization,
     rows::{LANES, RowSelection},
 };
 
