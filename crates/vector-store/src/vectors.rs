@@ -60,7 +60,7 @@ pub(crate) struct Vectors {
     rows: usize,
 }
 
-/// The candidates of a search that may be among its hits: at least as many as requested, if there are so many rows.
+/// The rows that may be among the hits of a search: at least as many as were requested, or all rows if there are fewer.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Nearest {
     /// Rows with exact products.

@@ -10,7 +10,7 @@ const MAX_CODE: f32 = 127.0;
 
 /// Number of differences that are compared with the threshold at once.
 const BLOCK_DIFFERENCES: usize = 16;
-/// Number of numbers that a loop processes at once, each with a partial sum of its own.
+/// How many numbers a loop processes at once, each with a partial sum of its own.
 const PARTIAL_SUMS: usize = 16;
 
 /// Returns the inner product of two vectors of equal length.

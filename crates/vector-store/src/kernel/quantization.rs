@@ -1,4 +1,4 @@
-//! The result of a quantization.
+//! The result of quantizing a vector.
 
 /// The scale of the codes of a vector, and their error.
 #[derive(Debug, Clone, Copy, PartialEq)]
