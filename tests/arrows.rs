@@ -184,13 +184,18 @@ const RESTRICTED_CRATES: &[(&str, &[&str])] = &[
 
 type Packages = BTreeMap<String, Vec<String>>;
 
-/// Every package of the workspace with its normal and build dependencies.
-fn packages() -> Packages {
+/// Returns what a command of cargo prints.
+fn cargo(arguments: &[&str]) -> String {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
-    let arguments = ["metadata", "--format-version", "1", "--no-deps", "--offline"];
     let output = Command::new(cargo).args(arguments).current_dir(env!("CARGO_MANIFEST_DIR")).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Every package of the workspace with its normal and build dependencies.
+fn packages() -> Packages {
+    let metadata = cargo(&["metadata", "--format-version", "1", "--no-deps", "--offline"]);
+    let metadata: Value = serde_json::from_str(&metadata).unwrap();
     let name = |value: &Value| value["name"].as_str().unwrap().to_owned();
     let normal = |package: &Value| {
         let all = package["dependencies"].as_array().unwrap();
@@ -229,6 +234,33 @@ fn drivers_and_runtimes_stay_in_their_packages() {
             assert!(!depends || allowed.contains(&package.as_str()), "{package} may not depend on {restricted}");
         }
     }
+}
+
+/// `crates/sqlite3mc/README.md` says why.
+#[test]
+fn every_user_of_sqlite_links_the_encrypting_one() {
+    let packages = packages();
+    let users: Vec<_> =
+        packages.iter().filter(|(_, dependencies)| dependencies.iter().any(|d| d == "rusqlite")).collect();
+    assert!(!users.is_empty(), "no package depends on rusqlite");
+    for (package, dependencies) in users {
+        let linked = dependencies.iter().any(|dependency| dependency == "memory-engine-sqlite3mc");
+        assert!(linked, "{package} depends on rusqlite; it must also depend on memory-engine-sqlite3mc");
+    }
+}
+
+/// A command for all members, as in a fresh clone, must not enable `in_gecko`.
+#[test]
+fn members_without_features_share_the_bundled_sqlite() {
+    let features = |more: &[&str]| {
+        let tree = ["tree", "--workspace", "--offline", "--prefix", "none", "--format", "{p} {f}"];
+        let tree = cargo(&[tree.as_slice(), more].concat());
+        let line = tree.lines().find(|line| line.starts_with("libsqlite3-sys v")).map(str::to_owned);
+        line.unwrap_or_else(|| panic!("libsqlite3-sys is not in the tree:\n{tree}"))
+    };
+    let (without, all) = (features(&[]), features(&["--all-features"]));
+    assert!(without.contains("bundled") && !without.contains("in_gecko"), "{without}");
+    assert!(all.contains("in_gecko"), "{all}");
 }
 
 #[test]

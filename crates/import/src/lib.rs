@@ -1,7 +1,7 @@
 #![doc = include_str!("../README.md")]
 
-// `rusqlite` has no SQLite of its own then.
-#[cfg(feature = "sqlite3mc")]
+// The SQLite of `rusqlite` in a build with encryption.
+#[cfg(feature = "chroma")]
 extern crate memory_engine_sqlite3mc as _;
 
 mod chat_files;

@@ -1,7 +1,6 @@
 #![doc = include_str!("../README.md")]
 
-// Links the SQLite that encrypts.
-#[cfg(feature = "encryption")]
+// The SQLite of `rusqlite` in a build with encryption.
 extern crate memory_engine_sqlite3mc as _;
 
 mod audit;
