@@ -1,4 +1,4 @@
-"""Reads the commands of a Markdown page, in the order in which a reader meets them. For scripts/newcomer."""
+"""Reads the commands of a Markdown page, in the order in which a reader meets them."""
 
 import dataclasses
 import re
@@ -18,9 +18,13 @@ class PageError(Exception):
 
 @dataclasses.dataclass
 class Step:
-    """A command (language "sh") or a Rust program (language "rust"), with its place."""
+    """A command (language "sh") or a Rust program (language "rust"), with its place.
+
+    `block` is the line where its code block begins.
+    """
 
     page: str
+    block: int
     line: int
     section: str
     language: str
@@ -91,9 +95,10 @@ def read(page, text):
             raise PageError(f"{page}:{first - 1}: a block has commands, but is not named sh")
         if language == "sh":
             try:
-                steps += [Step(page, number, section, "sh", command) for number, command in commands(block, first)]
+                found = commands(block, first)
+                steps += [Step(page, first - 1, number, section, "sh", command) for number, command in found]
             except PageError as error:
                 raise PageError(f"{page}: {error}") from error
         elif language.split(",")[0] == "rust":
-            steps.append(Step(page, first, section, "rust", "\n".join(block) + "\n"))
+            steps.append(Step(page, first - 1, first, section, "rust", "\n".join(block) + "\n"))
     return steps
