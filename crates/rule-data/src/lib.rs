@@ -32,19 +32,21 @@ macro_rules! data {
 /// Panics if a file does not have that format. The files are part of the crate that loads them, and the test of each
 /// [`data!`] declaration loads them.
 pub fn load<T: DeserializeOwned>(files: &[&str]) -> T {
-    match merge_files(files) {
+    match read(files) {
         Ok(data) => data,
         #[expect(clippy::panic, reason = "the files are part of the crate, and a test loads each of them")]
         Err(error) => panic!("a data file of the crate cannot be read: {error}"),
     }
 }
 
-fn merge_files<T: DeserializeOwned>(files: &[&str]) -> Result<T, toml::de::Error> {
+fn read<T: DeserializeOwned>(files: &[&str]) -> Result<T, String> {
     let mut merged = Map::new();
     for file in files {
-        merge(&mut merged, toml::from_str(file)?);
+        merge(&mut merged, toml::from_str(file).map_err(|error| error.to_string())?);
     }
-    Value::Table(merged).try_into()
+    // Erased, because each of the many types of data files would get a copy of the deserializer of `toml`: 1.5 MB.
+    let mut deserializer = <dyn erased_serde::Deserializer>::erase(Value::Table(merged));
+    erased_serde::deserialize(&mut deserializer).map_err(|error| error.to_string())
 }
 
 fn merge(into: &mut Map<String, Value>, from: Map<String, Value>) {

@@ -1,6 +1,6 @@
 use serde::Deserialize;
 
-use super::{Words, load, merge_files};
+use super::{Words, load, read};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -23,6 +23,6 @@ fn files_are_merged_by_key() {
 #[test]
 fn invalid_files_are_errors() {
     for file in ["words = []\nmore = []", "table.a = 1", "words = [", "words = [1]"] {
-        assert!(merge_files::<Sample>(&[file]).is_err(), "{file}");
+        assert!(read::<Sample>(&[file]).is_err(), "{file}");
     }
 }
