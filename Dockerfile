@@ -11,8 +11,8 @@ ENV RUSTUP_TOOLCHAIN=1.95.0
 WORKDIR /source
 RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates tzdata && rm -rf /var/lib/apt/lists/*
 COPY . .
-RUN cargo build --release --locked -p memory-engine-cli --bin memory
-RUN packaging/docker/assemble-root target/release/memory /image
+RUN cargo build --profile dist --locked -p memory-engine-cli --bin memory
+RUN packaging/docker/assemble-root target/dist/memory /image
 
 FROM scratch
 COPY --from=build /image/ /
